@@ -1,0 +1,48 @@
+package activities
+
+import (
+	"log/slog"
+
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// Activities is everything a call does outside of the workflow.
+type Activities struct {
+	source   Source
+	records  Records
+	policies Policies
+	hooks    *hook.Registry
+	log      *slog.Logger
+	config   Config
+}
+
+// Config is what an operator may set.
+type Config struct {
+	// SearchAttributes says whether new calls upsert search attributes. An upsert
+	// of one that the namespace does not know fails the workflow task forever.
+	SearchAttributes bool
+	// ConnectionKey keys the hash by which search attributes name a connection;
+	// without it they do not.
+	ConnectionKey []byte
+}
+
+// New makes the activities. All arguments are needed.
+func New(source Source, records Records, policies Policies, hooks *hook.Registry, log *slog.Logger, config Config) *Activities {
+	return &Activities{source: source, records: records, policies: policies, hooks: hooks, log: log, config: config}
+}
+
+// Register binds every activity name, the 32 stages among them: a call in flight
+// may need any of them.
+func (a *Activities) Register(r workflows.Registry) {
+	workflows.Bind(r, workflows.Admit, a.log, a.Admit)
+	workflows.Bind(r, workflows.Hydrate, a.log, a.Hydrate)
+	workflows.Bind(r, workflows.Request, a.log, a.Request)
+	workflows.Bind(r, workflows.Review, a.log, a.Review)
+	workflows.Bind(r, workflows.Execute, a.log, a.Execute)
+	workflows.Bind(r, workflows.Check, a.log, a.Check)
+	workflows.Bind(r, workflows.Settle, a.log, a.Settle)
+	for _, info := range hook.All() {
+		workflows.Bind(r, workflows.Stage(info.Stage), a.log, a.Stage)
+	}
+}

@@ -1,0 +1,105 @@
+package activities
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/converter"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// Admit decodes the workflow's input strictly, and finds or makes the record.
+func (a *Activities) Admit(ctx context.Context, in workflows.AdmitIn) (workflows.AdmitOut, error) {
+	started := time.Now()
+	inv, fault := decode(in)
+	if fault != nil {
+		return a.refuse(ctx, in, inv, fault)
+	}
+	digest, err := hydrate.InputDigest(inv)
+	if err != nil {
+		return workflows.AdmitOut{}, err
+	}
+	identity := inv.Identity()
+	record, err := a.records.Admit(ctx, AdmitRow{
+		InvocationID: identity.InvocationID(), InputDigest: digest,
+		WorkflowID: in.WorkflowID, RunID: in.RunID, Invocation: inv,
+		Plan: a.plan(inv.ToolID), StartedAt: time.UnixMilli(in.NowMs).UTC(),
+	})
+	if err != nil {
+		return workflows.AdmitOut{}, err
+	}
+	out := workflows.AdmitOut{
+		Outcome: workflows.Done, Recorded: true,
+		InvocationID: identity.InvocationID(), InputDigest: digest,
+		ToolID: inv.ToolID, ToolCallID: inv.ToolCallID, Context: inv.Context,
+		Epoch: record.Epoch, Rounds: record.Rounds, Plan: &record.Plan, PolicyDigest: record.PolicyDigest,
+		ConnectionHash: a.connectionHash(inv.Context),
+	}
+	switch {
+	case record.Digest != digest:
+		out.Outcome, out.Recorded = workflows.Refused, false
+		out.Failure = &hook.Failure{Code: toolspec.CodeConflict}
+	case record.Result != nil:
+		out.Outcome, out.Result = workflows.AlreadySettled, record.Result
+	case record.Plan.ToolDigest == "":
+		out.Failure = &hook.Failure{Code: toolspec.CodeUnavailable}
+	}
+	out.DurationUs = time.Since(started).Microseconds()
+	return out, nil
+}
+
+// decode reads the payload and checks whose call it is.
+func decode(in workflows.AdmitIn) (toolspec.Invocation, *hydrate.Fault) {
+	if len(in.Input) > 0 && in.Encoding != converter.MetadataEncodingJSON {
+		return toolspec.Invocation{}, &hydrate.Fault{Code: toolspec.CodeValidation, Problem: toolspec.Problem{
+			Kind: hydrate.KindUndecodable, Message: "the workflow input must be JSON (encoding json/plain)",
+		}}
+	}
+	inv, fault := hydrate.Decode(in.Input)
+	if fault != nil {
+		return inv, fault
+	}
+	if want := inv.Identity().WorkflowID(); want != in.WorkflowID {
+		return inv, &hydrate.Fault{Code: toolspec.CodeValidation, Problem: toolspec.Problem{
+			Kind:    hydrate.KindForeignID,
+			Message: fmt.Sprintf("the workflow id of this call is %s; start it under that id", want),
+		}}
+	}
+	return inv, nil
+}
+
+// refuse notes input that gets no record: with an identity nobody vouches for,
+// anyone could settle another's call. Nothing of the input is kept.
+func (a *Activities) refuse(ctx context.Context, in workflows.AdmitIn, inv toolspec.Invocation, fault *hydrate.Fault) (workflows.AdmitOut, error) {
+	err := a.records.Refuse(ctx, RefusedInput{
+		WorkflowID: in.WorkflowID, RunID: in.RunID, Code: fault.Code, Reason: fault.Problem.Kind, Bytes: len(in.Input),
+	})
+	if err != nil {
+		return workflows.AdmitOut{}, err
+	}
+	a.log.WarnContext(ctx, "input refused", "workflowId", in.WorkflowID, "kind", fault.Problem.Kind)
+	return workflows.AdmitOut{Outcome: workflows.Refused, Failure: failureOf(fault), ToolCallID: inv.ToolCallID}, nil
+}
+
+func failureOf(fault *hydrate.Fault) *hook.Failure {
+	return &hook.Failure{Code: fault.Code, SafeMessage: fault.Error(), Details: &toolspec.Details{
+		Path: fault.Problem.Path, Kind: fault.Problem.Kind, Problems: []toolspec.Problem{fault.Problem},
+	}}
+}
+
+func (a *Activities) connectionHash(c toolspec.Context) string {
+	if c.ConnectionID == "" || len(a.config.ConnectionKey) == 0 {
+		return ""
+	}
+	mac := hmac.New(sha256.New, a.config.ConnectionKey)
+	mac.Write([]byte(c.TenantID + "\x00" + c.ConnectionID))
+	return hex.EncodeToString(mac.Sum(nil)[:16])
+}

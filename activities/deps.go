@@ -1,0 +1,164 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// Source finds bound tools. It is the only way to one.
+type Source interface {
+	Get(toolID string) (*catalog.Bound, bool)
+}
+
+// Policies holds policy versions by digest.
+type Policies interface {
+	// Policy returns the compiled version; hook.Transient marks a store that is
+	// away. The empty digest is the policy that denies everything.
+	Policy(ctx context.Context, digest string) (*policy.Policy, error)
+}
+
+// Records keeps invocations, approvals and what came of them. Every statement
+// names (invocation, epoch) and is one guarded write whose answer the caller
+// obeys. An error that passes by itself is marked hook.Transient.
+type Records interface {
+	Admit(ctx context.Context, in AdmitRow) (Record, error)
+	// Refuse notes input that gets no record: it has no trustworthy identity.
+	Refuse(ctx context.Context, in RefusedInput) error
+	Claim(ctx context.Context, in ClaimRow) (workflows.Outcome, error)
+	Check(ctx context.Context, in workflows.CheckIn) (workflows.CheckOut, error)
+	Settle(ctx context.Context, in workflows.SettleIn) (workflows.SettleOut, error)
+	Request(ctx context.Context, in RequestRow) (RequestRecord, error)
+	Review(ctx context.Context, in ReviewRow) (ReviewRecord, error)
+	// SaveOutput keeps a redacted value that is too large for a payload and
+	// returns its reference. The same (invocation, dispatch) overwrites.
+	SaveOutput(ctx context.Context, in OutputRow) (ref string, err error)
+}
+
+// AdmitRow is a call as it arrived.
+type AdmitRow struct {
+	InvocationID string
+	InputDigest  string
+	WorkflowID   string
+	// RunID is Temporal's: evidence only.
+	RunID      string
+	Invocation toolspec.Invocation
+	Plan       hook.Plan
+	StartedAt  time.Time
+}
+
+// Record is the row as it stands after Admit.
+type Record struct {
+	// Digest is the input digest of the row; where it differs from the call's,
+	// the id is taken by another call.
+	Digest string
+	// Result is there if the row is settled.
+	Result *toolspec.Result
+	Epoch  int
+	Rounds workflows.Rounds
+	// Plan is the recorded one, by the first Admit.
+	Plan hook.Plan
+	// PolicyDigest is the active policy, "" if none is.
+	PolicyDigest string
+}
+
+// RefusedInput is what may be kept of input that is refused: nothing of it.
+type RefusedInput struct {
+	WorkflowID, RunID string
+	Code              toolspec.Code
+	// Reason is safe.
+	Reason string
+	Bytes  int
+}
+
+// ClaimRow claims a dispatch before the tool runs. The answer is Done,
+// Superseded, Claimed or Tombstoned.
+type ClaimRow struct {
+	InvocationID string
+	Epoch        int
+	Dispatch     int
+	// Repeatable says that earlier unanswered claims do not matter; else only
+	// those listed in Answered do not.
+	Repeatable bool
+	Answered   []int
+	// ApprovalID, if any, must be approved, and is consumed by the same
+	// statement. Where it is not, the answer is Refused.
+	ApprovalID string
+}
+
+// RequestRow opens an approval request.
+type RequestRow struct {
+	InvocationID string
+	TenantID     string
+	Epoch        int
+	// Last is the last number this run knows; a request that an earlier run
+	// opened for the same digest and that is still open or approved is found
+	// again, whatever its number.
+	Last        int
+	View        toolspec.ApprovalView // ApprovalID and ExpiresAtMs are filled in
+	Granted     hook.GrantedApproval  // ApprovalID is filled in
+	Rule        policy.ApprovalRule
+	EditedBy    string
+	PolicyRule  string
+	PolicyID    string
+	WorkflowID  string
+	ExpireAfter time.Duration
+}
+
+// RequestRecord is the request that stands, or Superseded.
+type RequestRecord struct {
+	Superseded bool
+	Number     int
+	ExpiresAt  time.Time
+	Remaining  time.Duration
+	Approved   bool
+	Approver   string
+	// Granted is as recorded when the request was opened.
+	Granted hook.GrantedApproval
+}
+
+// ReviewRow brings a decision, or a look without one, to a request. The store
+// calls Judge with the request as it stands, and writes what it says.
+type ReviewRow struct {
+	InvocationID string
+	TenantID     string
+	ApprovalID   string
+	Epoch        int
+	Gate         int
+	Decision     *toolspec.Decision
+	// Judge says whether the decision counts, given the request's own rule. It
+	// is pure.
+	Judge func(OpenRequest) toolspec.Answer
+}
+
+// OpenRequest is what a judge may know of a request.
+type OpenRequest struct {
+	Rule        policy.ApprovalRule
+	RequestedBy string
+	EditedBy    string
+}
+
+// ReviewRecord is how the request stands, or Superseded.
+type ReviewRecord struct {
+	Superseded bool
+	Answer     toolspec.Answer
+	State      workflows.RequestState
+	// PolicyDigest is the active policy, read by the same statement.
+	PolicyDigest string
+	Remaining    time.Duration
+	Approver     string
+}
+
+// OutputRow is a redacted value to keep outside of payloads.
+type OutputRow struct {
+	InvocationID string
+	TenantID     string
+	Dispatch     int
+	Value        json.RawMessage
+}

@@ -1,0 +1,222 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+const (
+	// beat is how often a running attempt says that it lives.
+	beat = 2 * time.Second
+	// patience is how long a tool may take to notice that it is to stop.
+	patience = time.Second
+)
+
+// Execute runs one attempt: claim, hooks, tool, contract check, redaction. It is
+// the only caller of a tool.
+func (a *Activities) Execute(ctx context.Context, in workflows.ExecuteIn) (workflows.ExecuteOut, error) {
+	started := time.Now()
+	bound, ok := a.source.Get(in.Facts.ToolID)
+	switch {
+	case !ok:
+		return workflows.ExecuteOut{Outcome: workflows.NotHere, By: "tool " + in.Facts.ToolID}, nil
+	case bound.Digest() != in.Facts.ToolDigest:
+		return workflows.ExecuteOut{Outcome: workflows.Changed}, nil
+	}
+	if stop, err := a.claim(ctx, in, bound); stop != nil || err != nil {
+		return orZero(stop), err
+	}
+	out, err := a.attempt(ctx, in, bound)
+	out.DurationUs = time.Since(started).Microseconds()
+	return out, err
+}
+
+func orZero(out *workflows.ExecuteOut) workflows.ExecuteOut {
+	if out == nil {
+		return workflows.ExecuteOut{}
+	}
+	return *out
+}
+
+// claim writes down that the tool is about to run. Without the claim it does
+// not.
+func (a *Activities) claim(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound) (*workflows.ExecuteOut, error) {
+	if in.Dispatch == 0 {
+		return nil, nil
+	}
+	outcome, err := a.records.Claim(ctx, ClaimRow{
+		InvocationID: in.Facts.InvocationID, Epoch: in.Epoch, Dispatch: in.Dispatch,
+		Repeatable: bound.Definition().Repeatable(), Answered: in.Answered, ApprovalID: in.ApprovalID,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if outcome == workflows.Done {
+		return nil, nil
+	}
+	out := workflows.ExecuteOut{Outcome: outcome}
+	if outcome == workflows.Refused {
+		out.Failure = &hook.Failure{Code: toolspec.CodeApprovalStale, Details: &toolspec.Details{ApprovalID: in.ApprovalID}}
+	}
+	return &out, nil
+}
+
+// attempt runs hooks and tool within the budget. A tool that does not stop in
+// time is left behind: its late answer is discarded.
+func (a *Activities) attempt(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound) (workflows.ExecuteOut, error) {
+	budget, cancel := context.WithTimeout(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond)
+	defer cancel()
+	stopBeating := beating(ctx)
+	defer stopBeating()
+	done := make(chan hook.AttemptVerdict, 1)
+	go func() {
+		done <- a.hooks.Attempt(budget, hook.AttemptInput{
+			Around: in.Around, WillExecute: in.WillExecute, DidExecute: in.DidExecute, Facts: in.Facts,
+		}, a.runner(in, bound))
+	}()
+	select {
+	case v := <-done:
+		return a.judge(ctx, budget, in, bound, v)
+	case <-budget.Done():
+	}
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case v := <-done:
+		return a.judge(ctx, budget, in, bound, v)
+	case <-timer.C:
+		a.log.WarnContext(ctx, "tool left behind: it did not stop in time", "toolId", bound.ID(), "invocationId", in.Facts.InvocationID)
+		return interrupted(ctx), nil
+	}
+}
+
+// runner is the innermost call: the tool, with panics turned into errors whose
+// text goes nowhere.
+func (a *Activities) runner(in workflows.ExecuteIn, bound *catalog.Bound) func(context.Context) (json.RawMessage, error) {
+	f := in.Facts
+	call := toolspec.Call{
+		ToolID: f.ToolID, ToolCallID: f.ToolCallID, InvocationID: f.InvocationID, IdempotencyKey: f.InvocationID,
+		Attempt: f.Attempt, Context: f.Context,
+		Logger: a.log.With("toolId", f.ToolID, "toolCallId", f.ToolCallID, "invocationId", f.InvocationID, "runId", f.Context.RunID),
+	}.WithCapabilities(bound.Capabilities())
+	return func(ctx context.Context) (out json.RawMessage, err error) {
+		defer func() {
+			if recovered := recover(); recovered != nil {
+				call.Logger.ErrorContext(ctx, "tool panicked", "panicType", fmt.Sprintf("%T", recovered), "at", hook.Frames(debug.Stack()))
+				out, err = nil, errPanicked
+			}
+		}()
+		return bound.Tool().Run(ctx, f.Args, call)
+	}
+}
+
+var errPanicked = errors.New("the tool panicked")
+
+// judge turns what the attempt left into its answer. Raw output ends here.
+func (a *Activities) judge(ctx, budget context.Context, in workflows.ExecuteIn, bound *catalog.Bound, v hook.AttemptVerdict) (workflows.ExecuteOut, error) {
+	out := workflows.ExecuteOut{Outcome: workflows.Done, Trace: v.Trace, By: v.By}
+	switch {
+	case v.Err != nil:
+		f, retryable, answered := classify(v.Err)
+		if budget.Err() != nil && !answered {
+			out := interrupted(ctx)
+			out.Trace = v.Trace
+			return out, nil
+		}
+		a.log.LogAttrs(ctx, slog.LevelWarn, "tool failed", slog.String("toolId", bound.ID()), slog.String("toolCallId", in.Facts.ToolCallID),
+			slog.String("invocationId", in.Facts.InvocationID), slog.String("code", string(f.Code)), slog.String("errorType", fmt.Sprintf("%T", v.Err)))
+		out.Outcome, out.Failure, out.Retryable = workflows.Refused, &f, retryable
+		out.NothingHappened = f.Code == toolspec.CodeRateLimited
+		return out, nil
+	case v.Outcome == hook.Failed:
+		out.Outcome, out.Failure = workflows.Refused, v.Failure
+		return out, nil
+	case v.Outcome == hook.Missing:
+		out.Outcome, out.By = workflows.NotHere, "hook "+v.By
+		return out, nil
+	}
+	out.Responded, out.Challenge = v.Outcome == hook.Responded, v.Challenge
+	if out.Challenge {
+		out.Value = v.Value
+		return out, nil
+	}
+	return a.deliver(ctx, in, bound, out, v.Value)
+}
+
+// deliver checks the value against the contract, redacts it and finds it a
+// place.
+func (a *Activities) deliver(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound, out workflows.ExecuteOut, raw json.RawMessage) (workflows.ExecuteOut, error) {
+	refuse := func(code toolspec.Code, message string, details *toolspec.Details) (workflows.ExecuteOut, error) {
+		out.Outcome, out.Failure = workflows.Refused, &hook.Failure{Code: code, SafeMessage: message, Details: details}
+		return out, nil
+	}
+	if problems := bound.ValidateOutput(raw); len(problems) > 0 {
+		return refuse(toolspec.CodeOutputValidation, "", &toolspec.Details{Kind: problems[0].Kind})
+	}
+	value, err := bound.Redact(raw)
+	if err != nil {
+		return refuse(toolspec.CodeRedactionFailed, "", nil)
+	}
+	switch {
+	case len(value) > in.MaxResultBytes:
+		return refuse(toolspec.CodeResultTooLarge, fmt.Sprintf("The result is larger than %d bytes", in.MaxResultBytes), nil)
+	case len(value) <= toolspec.MaxInline:
+		out.Value = value
+		return out, nil
+	}
+	out.OutputRef, err = a.records.SaveOutput(ctx, OutputRow{
+		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, Value: value,
+	})
+	if err != nil {
+		return workflows.ExecuteOut{}, err
+	}
+	return out, nil
+}
+
+// interrupted says that the tool gave no answer, and why it was stopped.
+func interrupted(ctx context.Context) workflows.ExecuteOut {
+	f := &hook.Failure{Code: toolspec.CodeTimeout}
+	if ctx.Err() != nil {
+		f.Code = toolspec.CodeCancelled
+	}
+	return workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: f}
+}
+
+// beating sends heartbeats until the returned function is called. Without them
+// a cancel would not reach the tool, and a lost worker would go unnoticed.
+func beating(ctx context.Context) (stop func()) {
+	if !activity.IsActivity(ctx) || activity.GetInfo(ctx).IsLocalActivity {
+		return func() {}
+	}
+	activity.RecordHeartbeat(ctx)
+	ticker := time.NewTicker(beat)
+	stopped, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-ticker.C:
+				activity.RecordHeartbeat(ctx)
+			case <-stopped:
+				return
+			}
+		}
+	}()
+	return func() {
+		ticker.Stop()
+		close(stopped)
+		<-ended
+	}
+}

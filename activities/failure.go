@@ -1,0 +1,36 @@
+package activities
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// errorPrefix begins every safe message about a tool's own error
+// (contradiction C-15).
+const errorPrefix = "Error executing tool: "
+
+// classify turns a tool's error into the failure it stands for. answered says
+// that the tool knows what happened: a coded error, or its word that nothing
+// did.
+func classify(err error) (f hook.Failure, retryable, answered bool) {
+	var safe *toolspec.SafeError
+	var busy *toolspec.BusyError
+	var args *toolspec.ArgsError
+	var output *toolspec.OutputError
+	switch {
+	case errors.As(err, &busy):
+		return hook.Failure{Code: toolspec.CodeRateLimited, SafeMessage: errorPrefix + busy.Reason, RetryAfterMs: max(busy.After.Milliseconds(), 0)}, true, true
+	case errors.As(err, &safe):
+		return hook.Failure{Code: toolspec.CodeExecution, SafeMessage: errorPrefix + safe.Error()}, false, true
+	case errors.As(err, &args):
+		return hook.Failure{Code: toolspec.CodeValidation, SafeMessage: args.Error()}, false, true
+	case errors.As(err, &output):
+		return hook.Failure{Code: toolspec.CodeOutputValidation, SafeMessage: output.Error()}, false, true
+	case errors.Is(err, context.DeadlineExceeded):
+		return hook.Failure{Code: toolspec.CodeTimeout}, true, false
+	}
+	return hook.Failure{Code: toolspec.CodeExecution}, true, false
+}

@@ -1,0 +1,102 @@
+package hooks
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// Policy judges a call twice: at willAuthorize without its arguments, so that a
+// caller who is denied learns nothing of them, and at willCheckConsent with
+// them, where it may ask a person (DENY_BY_DEFAULT).
+func Policy(policies activities.Policies, log *slog.Logger) hook.Hook {
+	p := &gate{policies: policies, log: log}
+	return hook.New("policy", hook.Builtin(),
+		hook.WillAuthorize.Do(p.authorize),
+		hook.WillCheckConsent.Do(p.consent))
+}
+
+type gate struct {
+	policies activities.Policies
+	log      *slog.Logger
+}
+
+// call is what both views let a gate see and do.
+type call interface {
+	ToolID() string
+	ToolCallID() string
+	InvocationID() string
+	Context() toolspec.Context
+	Effect() toolspec.Effect
+	Risk() toolspec.Risk
+	PolicyDigest() string
+	Tighten(hook.Budgets)
+	Explain(string)
+}
+
+func (g *gate) authorize(ctx context.Context, v *hook.Gate) error {
+	_, err := g.decide(ctx, v, nil)
+	return err
+}
+
+func (g *gate) consent(ctx context.Context, v *hook.Consent) error {
+	decision, err := g.decide(ctx, v, v.Args())
+	if err != nil || decision.Verb == policy.Allow {
+		return err
+	}
+	granted := v.Granted()
+	if granted == nil {
+		return v.RequireApproval(hook.Ask{Message: decision.Message, Rule: decision.Rule})
+	}
+	if stale := staleness(*granted, v, decision); stale != "" {
+		return hook.Refuse(hook.Failure{
+			Code: toolspec.CodeApprovalStale, SafeMessage: "What was approved has changed: " + stale,
+			Details: &toolspec.Details{ApprovalID: granted.ApprovalID, Rule: decision.Rule},
+		})
+	}
+	return nil
+}
+
+// staleness names what changed since the request was opened, or "".
+func staleness(granted hook.GrantedApproval, v *hook.Consent, now policy.Decision) string {
+	switch {
+	case granted.ToolDigest != v.ToolDigest():
+		return "the tool"
+	case granted.Effect != v.Effect():
+		return "its effect"
+	case granted.Risk != now.Risk:
+		return "its risk"
+	case granted.RuleDigest != now.Approval.Digest():
+		return "who may approve it"
+	}
+	return ""
+}
+
+// decide judges and refuses what is denied. args nil means that they are not
+// known yet.
+func (g *gate) decide(ctx context.Context, v call, args []byte) (policy.Decision, error) {
+	p, err := g.policies.Policy(ctx, v.PolicyDigest())
+	if err != nil {
+		return policy.Decision{}, err
+	}
+	decision := p.Decide(activities.PolicyFacts(hook.Facts{
+		ToolID: v.ToolID(), Context: v.Context(), Effect: v.Effect(), Risk: v.Risk(), Args: args,
+	}, args != nil))
+	v.Explain(decision.Rule)
+	v.Tighten(hook.Budgets{
+		MaxRuntimeMs: decision.Budgets.MaxRuntimeMs, MaxResultBytes: int(decision.Budgets.MaxResultBytes), DeadlineMs: decision.Budgets.DeadlineMs,
+	})
+	if decision.Verb != policy.Deny {
+		return decision, nil
+	}
+	c := v.Context()
+	g.log.WarnContext(ctx, "policy denied a call", "toolId", v.ToolID(), "toolCallId", v.ToolCallID(),
+		"invocationId", v.InvocationID(), "tenantId", c.TenantID, "runId", c.RunID, "rule", decision.Rule)
+	return decision, hook.Refuse(hook.Failure{
+		Code: toolspec.CodePolicyDenied, SafeMessage: decision.Message, Details: &toolspec.Details{Rule: decision.Rule},
+	})
+}

@@ -1,0 +1,98 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// kindMissingConnection refines `validation` (contradiction C-10).
+const kindMissingConnection = "missing_connection"
+
+// Hydrate parses arguments, validates them against the tool's schema and gives
+// the view of them that people and records may see.
+func (a *Activities) Hydrate(_ context.Context, in workflows.HydrateIn) (workflows.HydrateOut, error) {
+	started := time.Now()
+	bound, ok := a.source.Get(in.ToolID)
+	if !ok {
+		return workflows.HydrateOut{Outcome: workflows.NotHere}, nil
+	}
+	out := a.hydrate(bound, in)
+	out.DurationUs = time.Since(started).Microseconds()
+	return out, nil
+}
+
+func (a *Activities) hydrate(bound *catalog.Bound, in workflows.HydrateIn) workflows.HydrateOut {
+	raw := in.Args
+	if in.Input != nil {
+		inv, fault := hydrate.Decode(in.Input)
+		if fault != nil {
+			return refused(failureOf(fault))
+		}
+		if f := checkConnection(bound, inv.Context); f != nil {
+			return refused(f)
+		}
+		raw = inv.Args
+	}
+	args, safe, failure := checkArgs(bound, raw)
+	if failure != nil {
+		return refused(failure)
+	}
+	def := bound.Definition()
+	return workflows.HydrateOut{
+		Outcome: workflows.Done, Args: args, SafeArgs: safe,
+		ToolDigest: bound.Digest(), Effect: def.Effect, Risk: def.Risk,
+	}
+}
+
+func refused(f *hook.Failure) workflows.HydrateOut {
+	return workflows.HydrateOut{Outcome: workflows.Refused, Failure: f}
+}
+
+// checkConnection stands before validation: a tool that needs a connection does
+// not say anything about its arguments without one (CONNECTION_ID_VIA_CONTEXT).
+func checkConnection(bound *catalog.Bound, c toolspec.Context) *hook.Failure {
+	if !bound.Definition().RequiresConnection {
+		return nil
+	}
+	if c.ConnectionID == "" {
+		return &hook.Failure{
+			Code: toolspec.CodeValidation, SafeMessage: "the tool needs context.connectionId",
+			Details: &toolspec.Details{Path: "/context/connectionId", Kind: kindMissingConnection},
+		}
+	}
+	// No grant exists before there are grants: absence never means all.
+	return &hook.Failure{Code: toolspec.CodePolicyDenied, SafeMessage: "no grant allows this connection"}
+}
+
+// checkArgs parses and validates; the order of its checks decides the code.
+func checkArgs(bound *catalog.Bound, raw json.RawMessage) (args, safe json.RawMessage, f *hook.Failure) {
+	if most := bound.Definition().MaxArgsBytes; len(raw) > most {
+		return nil, nil, &hook.Failure{
+			Code: toolspec.CodeValidation, SafeMessage: fmt.Sprintf("the arguments are larger than %d bytes", most),
+			Details: &toolspec.Details{Kind: hydrate.KindTooLarge},
+		}
+	}
+	args, fault := hydrate.Args(raw)
+	if fault != nil {
+		return nil, nil, failureOf(fault)
+	}
+	if problems := bound.ValidateInput(args); len(problems) > 0 {
+		return nil, nil, &hook.Failure{
+			Code: toolspec.CodeValidation, SafeMessage: problems[0].Message,
+			Details: &toolspec.Details{Path: problems[0].Path, Kind: problems[0].Kind, Problems: problems},
+		}
+	}
+	safe, err := bound.SafeArgs(args)
+	if err != nil {
+		return nil, nil, &hook.Failure{Code: toolspec.CodeRedactionFailed, SafeMessage: "the arguments could not be redacted"}
+	}
+	return args, safe, nil
+}

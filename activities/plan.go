@@ -1,0 +1,44 @@
+package activities
+
+import (
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// defaultDeadline is what a call has besides its attempts, without the time
+// people take.
+const defaultDeadline = 15 * time.Minute
+
+// plan is what this worker would do for a call of the tool now. The first admit
+// records it; every run after that follows the recorded one.
+func (a *Activities) plan(toolID string) hook.Plan {
+	p := hook.Plan{
+		V: hook.PlanVersion, ToolID: toolID, Lane: hook.LocalLane, MaxAttempts: 1,
+		Budgets:          hook.Budgets{DeadlineMs: defaultDeadline.Milliseconds()},
+		SearchAttributes: a.config.SearchAttributes,
+		Error:            a.hooks.Steps(hook.Error(), toolID),
+	}
+	bound, ok := a.source.Get(toolID)
+	if !ok {
+		return p
+	}
+	def := bound.Definition()
+	p.ToolDigest, p.Effect, p.Risk = bound.Digest(), def.Effect, def.Risk
+	p.Lane, p.Repeatable, p.MaxAttempts = laneOf(def), def.Repeatable(), def.MaxAttempts
+	p.Budgets.MaxRuntimeMs = def.Timeout.Milliseconds()
+	p.Budgets.MaxResultBytes = def.MaxResultBytes
+	p.Budgets.DeadlineMs += def.Timeout.Milliseconds() * int64(def.MaxAttempts)
+	p.Pre = a.hooks.Steps(hook.Pre(), toolID)
+	p.Execute = a.hooks.Steps(hook.Execute(), toolID)
+	p.Post = a.hooks.Steps(hook.Post(), toolID)
+	return p
+}
+
+func laneOf(def toolspec.Definition) hook.Lane {
+	if def.Effect == toolspec.ReadOnly && def.Fast && def.Timeout <= toolspec.FastLimit {
+		return hook.LocalLane
+	}
+	return hook.RegularLane
+}

@@ -1,0 +1,88 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// Review verifies and records a decision or, without one, says how the request
+// stands. Who sends a signal proves nothing: only what is verified here counts.
+func (a *Activities) Review(ctx context.Context, in workflows.ReviewIn) (workflows.ReviewOut, error) {
+	started := time.Now()
+	row := ReviewRow{
+		InvocationID: in.InvocationID, TenantID: in.TenantID, ApprovalID: in.ApprovalID,
+		Epoch: in.Epoch, Gate: in.Gate, Decision: in.Decision,
+	}
+	var edited json.RawMessage
+	if d := in.Decision; d != nil {
+		row.Judge = func(open OpenRequest) toolspec.Answer {
+			answer := judge(open, *d)
+			if answer.Counted && d.Decision == toolspec.Edit {
+				edited, answer = a.edited(in.ToolID, d.EditedArgs)
+			}
+			return answer
+		}
+	}
+	record, err := a.records.Review(ctx, row)
+	if err != nil {
+		return workflows.ReviewOut{}, err
+	}
+	if record.Superseded {
+		return workflows.ReviewOut{Outcome: workflows.Superseded}, nil
+	}
+	if record.State == workflows.RequestEdited && edited == nil && in.Decision != nil {
+		// The decision had counted before; its arguments are the same.
+		edited, _ = a.edited(in.ToolID, in.Decision.EditedArgs)
+	}
+	return workflows.ReviewOut{
+		Outcome: workflows.Done, Answer: record.Answer, State: record.State, PolicyDigest: record.PolicyDigest,
+		RemainingMs: record.Remaining.Milliseconds(), Approver: record.Approver, EditedArgs: edited,
+		DurationUs: time.Since(started).Microseconds(),
+	}, nil
+}
+
+// judge says whether a decision counts, by the rule of the request.
+func judge(open OpenRequest, d toolspec.Decision) toolspec.Answer {
+	switch d.Decision {
+	case toolspec.Approve, toolspec.Deny, toolspec.Edit, toolspec.Withdraw:
+	case toolspec.Retry, toolspec.SettleOK, toolspec.SettleFailed:
+		return toolspec.Answer{Reason: "this call has no unknown outcome to decide on"}
+	}
+	if d.Proof != "" {
+		return toolspec.Answer{Reason: "signed decisions are not verified by this version; the proof does not count"}
+	}
+	if d.Decision == toolspec.Withdraw && d.Approver == open.RequestedBy && open.Rule.AllowUnsigned {
+		return toolspec.Answer{Counted: true}
+	}
+	for _, requester := range []string{open.RequestedBy, open.EditedBy} {
+		if requester == "" {
+			continue
+		}
+		if ok, reason := open.Rule.MayDecide(d.Approver, requester, false); !ok {
+			return toolspec.Answer{Reason: reason}
+		}
+	}
+	answer := toolspec.Answer{Counted: true}
+	if d.Remember {
+		answer.Reason = "counted for this call only: this version remembers no approvals"
+	}
+	return answer
+}
+
+// edited validates an approver's arguments; a fault makes the decision not
+// count, and the request stays open.
+func (a *Activities) edited(toolID string, raw json.RawMessage) (json.RawMessage, toolspec.Answer) {
+	bound, ok := a.source.Get(toolID)
+	if !ok {
+		return nil, toolspec.Answer{Reason: "this worker does not have the tool; try again"}
+	}
+	args, _, failure := checkArgs(bound, raw)
+	if failure != nil {
+		return nil, toolspec.Answer{Reason: "the edited arguments are not valid: " + failure.SafeMessage}
+	}
+	return args, toolspec.Answer{Counted: true}
+}

@@ -1,0 +1,17 @@
+package activities
+
+import (
+	"context"
+
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// Check asks whether a dispatch that never answered had begun.
+func (a *Activities) Check(ctx context.Context, in workflows.CheckIn) (workflows.CheckOut, error) {
+	return a.records.Check(ctx, in)
+}
+
+// Settle closes the record in one round trip.
+func (a *Activities) Settle(ctx context.Context, in workflows.SettleIn) (workflows.SettleOut, error) {
+	return a.records.Settle(ctx, in)
+}

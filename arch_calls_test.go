@@ -1,0 +1,119 @@
+package pawl_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/types"
+	"path"
+	"slices"
+	"testing"
+
+	"golang.org/x/tools/go/packages"
+)
+
+// callers says who may use a function, by the full name the type checker gives.
+var callers = []struct {
+	symbol string
+	trees  []string
+	why    string
+}{
+	{
+		"(" + module + "/toolspec.Tool).Run", []string{"activities"},
+		"only the execute activity runs a tool (TOOLS_VIA_TOOLRUNNER, ARCH_SINGLE_EXECUTION_PATH)",
+	},
+}
+
+func toolsRunInOnePlace(t *tree) (found []violation) {
+	for _, c := range t.calls {
+		for _, rule := range callers {
+			if c.symbol == rule.symbol && !within(c.pkg, rule.trees...) && !supports(c.pkg) {
+				found = append(found, violation{t.at(c.at), fmt.Sprintf("%s may not use %s: %s", c.pkg, c.symbol, rule.why)})
+			}
+		}
+	}
+	return found
+}
+
+// withCalls type-checks the repository: x.Run is a tool's only if x is one.
+func withCalls(t *testing.T) *tree {
+	t.Helper()
+	tr := repository(t)
+	loaded, err := packages.Load(&packages.Config{
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedSyntax |
+			packages.NeedTypes | packages.NeedTypesInfo,
+		Fset: tr.fset,
+	}, "./...")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range loaded {
+		for _, e := range p.Errors {
+			t.Error(e)
+		}
+		if own, ok := ours(p.PkgPath); ok {
+			tr.calls = append(tr.calls, uses(own, p.TypesInfo)...)
+		}
+	}
+	return tr
+}
+
+// uses lists the functions of this module that a package refers to, called or
+// only taken as a value.
+func uses(pkgPath string, info *types.Info) (calls []call) {
+	for id, object := range info.Uses {
+		f, ok := object.(*types.Func)
+		if !ok || f.Pkg() == nil {
+			continue
+		}
+		if _, ok := ours(f.Pkg().Path()); ok {
+			calls = append(calls, call{pkg: pkgPath, symbol: f.Origin().FullName(), at: id.Pos()})
+		}
+	}
+	// A map has no order, and reports should.
+	slices.SortFunc(calls, func(a, b call) int { return int(a.at) - int(b.at) })
+	return calls
+}
+
+// typed type-checks a planted tree. Planted code imports only planted code.
+type typed struct {
+	tree *tree
+	done map[string]*types.Package
+}
+
+// Import implements types.Importer.
+func (c *typed) Import(imported string) (*types.Package, error) {
+	if p, ok := c.done[imported]; ok {
+		return p, nil
+	}
+	for _, p := range c.tree.packages {
+		if path.Join(module, p.path) == imported {
+			return c.check(p)
+		}
+	}
+	return nil, fmt.Errorf("%s is not planted", imported)
+}
+
+func (c *typed) check(p *pkg) (*types.Package, error) {
+	var files []*ast.File
+	for _, f := range p.code() {
+		files = append(files, f.syntax)
+	}
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	checked, err := (&types.Config{Importer: c}).Check(path.Join(module, p.path), c.tree.fset, files, info)
+	if err != nil {
+		return nil, err
+	}
+	c.done[path.Join(module, p.path)] = checked
+	c.tree.calls = append(c.tree.calls, uses(p.path, info)...)
+	return checked, nil
+}
+
+func (t *tree) typeCheck() error {
+	c := &typed{tree: t, done: map[string]*types.Package{}}
+	for _, p := range t.packages {
+		if _, err := c.Import(path.Join(module, p.path)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package pawl_test
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+)
+
+// fence limits what a tree of packages may import, beyond the ranks.
+type fence struct {
+	tree string
+	// alone limits the fence to the package itself.
+	alone bool
+	// ours and third list the only packages of this module, and the only
+	// modules of others, that it may import; nil means the ranks decide.
+	ours, third []string
+	// not is refused even so.
+	not []string
+	why string
+}
+
+var fences = []fence{
+	{
+		tree: "toolspec", alone: true, ours: []string{}, third: []string{},
+		why: "the vocabulary is pure: the standard library only",
+	},
+	{
+		tree: "toolspec/hook",
+		not:  []string{module + "/toolspec/schema"},
+		why:  "workflows import hook, and a schema library is not deterministic code",
+	},
+	{
+		tree: "tools",
+		ours: []string{"toolspec", "toolspec/capability"}, third: []string{},
+		not: []string{
+			"os", "net/http", "net/rpc", "net/smtp", "database/sql", "syscall", "plugin", "unsafe", "io/ioutil",
+		},
+		why: "tools do I/O through capabilities only (TOOLS_IO_VIA_CAPABILITIES)",
+	},
+	{
+		tree: "workflows",
+		ours: []string{"toolspec", "toolspec/hook"}, third: []string{"go.temporal.io/sdk", "go.temporal.io/api"},
+		not: []string{
+			"os", "net/http", "database/sql", "syscall", "math/rand", "crypto/rand", "go.temporal.io/sdk/client",
+		},
+		why: "workflow code is deterministic and replayed",
+	},
+}
+
+// noSockets is refused where net/http is; net/url and net/netip are pure, so
+// package net cannot be banned as a tree.
+const noSockets = "net"
+
+func fencesHold(t *tree) (found []violation) {
+	for _, p := range t.shipped() {
+		for _, f := range fences {
+			if p.path != f.tree && (f.alone || !within(p.path, f.tree)) {
+				continue
+			}
+			t.eachImport(p.code(), func(_ *file, spec *ast.ImportSpec, imported string) {
+				if !f.allows(imported) {
+					found = append(found, violation{t.at(spec.Pos()), fmt.Sprintf("%s may not import %s: %s", p.path, imported, f.why)})
+				}
+			})
+		}
+	}
+	return found
+}
+
+func (f fence) allows(imported string) bool {
+	if within(imported, f.not...) || imported == noSockets && slices.Contains(f.not, "net/http") {
+		return false
+	}
+	if target, ok := ours(imported); ok {
+		return f.ours == nil || slices.Contains(f.ours, target) || !f.alone && within(target, f.tree)
+	}
+	return standard(imported) || f.third == nil || within(imported, f.third...)
+}
+
+// owners says who may import a dependency, so that replacing it touches one
+// place. Modules end in / where a whole organisation is meant.
+var owners = []struct {
+	module string
+	trees  []string
+}{
+	{"github.com/kaptinlin/", []string{"toolspec/schema"}},
+	{"github.com/invopop/jsonschema", []string{"toolspec/schema"}},
+	{"github.com/google/cel-go", []string{"policy"}},
+	{"go.yaml.in/yaml", []string{"policy"}},
+	{"gopkg.in/yaml.v2", []string{"policy"}},
+	{"gopkg.in/yaml.v3", []string{"policy"}},
+	{"github.com/goccy/go-yaml", []string{"policy"}},
+	{"sigs.k8s.io/yaml", []string{"policy"}},
+	{"github.com/jackc/", []string{"internal/postgres", "internal/devstack"}},
+	{"github.com/pressly/goose", []string{"internal/postgres", "migrations"}},
+	{"github.com/modelcontextprotocol/", []string{"internal/mcp"}},
+	{"go.uber.org/fx", []string{"worker"}},
+	{"go.uber.org/dig", []string{"worker"}},
+	{"github.com/spf13/", []string{"internal/cli", "cmd"}},
+	{"go.temporal.io/", []string{
+		"workflows", "activities", "client", "internal/codec", "internal/telemetry", "worker",
+		"internal/devstack", "internal/bench", "internal/cli",
+	}},
+}
+
+func dependenciesHaveOwners(t *tree) (found []violation) {
+	for _, p := range t.shipped() {
+		t.eachImport(p.code(), func(_ *file, spec *ast.ImportSpec, imported string) {
+			for _, o := range owners {
+				if within(imported, o.module) && !within(p.path, o.trees...) {
+					found = append(found, violation{t.at(spec.Pos()), fmt.Sprintf("%s may not import %s; only %v may", p.path, imported, o.trees)})
+				}
+			}
+		})
+	}
+	return found
+}

@@ -1,0 +1,94 @@
+package pawl_test
+
+import (
+	"fmt"
+	"go/ast"
+	"strings"
+)
+
+// ranks is the one table of who stands above whom, low to high. Imports only go
+// down. A path with /... is a tree, inside which Go's own ban on cycles is
+// enough; without, it is that package alone. Neighbours on one line may not
+// import each other.
+var ranks = [][]string{
+	{"."}, // empty but for documentation and the tests of the tree
+	{"toolspec"},
+	{"toolspec/schema"},
+	{"toolspec/capability"},
+	{"toolspec/provide"},
+	{"toolspec/hook", "toolspec/hydrate", "toolspec/wire/..."},
+	{"toolspec/catalog"},
+	{"policy/...", "broker/...", "tools/...", "migrations/..."},
+	{"workflows/..."},
+	{"activities/...", "client/..."},
+	// Adapters, each the one owner of its dependency.
+	{
+		"internal/postgres/...", "internal/clock/...", "internal/files/...", "internal/web/...", "internal/shell/...", "internal/mcp/...",
+		"internal/proof/...", "internal/codec/...", "internal/notify/...", "internal/telemetry/...",
+	},
+	{"worker/..."},
+	// Doors: the CLI opens the other two.
+	{"internal/devstack/..."},
+	{"internal/bench/..."},
+	{"internal/cli/..."},
+	{"cmd/..."},
+}
+
+// rank returns the line of a package in the table and the entry that places it.
+func rank(pkgPath string) (line int, entry string, ok bool) {
+	for i, entries := range ranks {
+		for _, e := range entries {
+			if root, tree := strings.CutSuffix(e, "/..."); pkgPath == root || tree && within(pkgPath, root) {
+				return i, e, true
+			}
+		}
+	}
+	return 0, "", false
+}
+
+// everyPackageHasARank makes a newcomer choose its place.
+func everyPackageHasARank(t *tree) (found []violation) {
+	for _, p := range t.shipped() {
+		if _, _, ok := rank(p.path); !ok {
+			found = append(found, violation{p.path, "has no rank: place it in the table of arch_ranks_test.go"})
+		}
+	}
+	return found
+}
+
+// importsOnlyGoDown holds for what ships. Tests may reach up: they are never
+// linked into the program.
+func importsOnlyGoDown(t *tree) (found []violation) {
+	for _, p := range t.shipped() {
+		from, tree, ok := rank(p.path)
+		if !ok {
+			continue // everyPackageHasARank reports it
+		}
+		t.eachImport(p.code(), func(_ *file, spec *ast.ImportSpec, imported string) {
+			target, ok := ours(imported)
+			if !ok || supports(target) {
+				return
+			}
+			to, other, ok := rank(target)
+			if !ok || to < from || tree == other {
+				return
+			}
+			found = append(found, violation{t.at(spec.Pos()), fmt.Sprintf("%s may not import %s, which does not rank below it", p.path, target)})
+		})
+	}
+	return found
+}
+
+// testSupportStaysInTests keeps packages such as pgtest, and package testing,
+// out of what ships.
+func testSupportStaysInTests(t *tree) (found []violation) {
+	for _, p := range t.shipped() {
+		t.eachImport(p.code(), func(_ *file, spec *ast.ImportSpec, imported string) {
+			target, isOurs := ours(imported)
+			if isOurs && supports(target) || imported == "testing" {
+				found = append(found, violation{t.at(spec.Pos()), imported + " is for tests and packages named …test only"})
+			}
+		})
+	}
+	return found
+}

@@ -1,0 +1,59 @@
+package client
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"go.temporal.io/api/serviceerror"
+	temporal "go.temporal.io/sdk/client"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Decide sends a decision as an update and returns whether it counted, and why
+// not. The same decision sent twice counts once. ErrSettled says that it came
+// too late, ErrNotConfirmed that no worker answered before ctx ended.
+func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decision) (toolspec.Answer, error) {
+	var answer toolspec.Answer
+	if err := d.Check(); err != nil {
+		return answer, fmt.Errorf("client: decide: %w", err)
+	}
+	id, err := updateID(d)
+	if err != nil {
+		return answer, err
+	}
+	handle, err := c.temporal.UpdateWorkflow(ctx, temporal.UpdateWorkflowOptions{
+		UpdateID: id, WorkflowID: workflowID, UpdateName: toolspec.DecideName, Args: []any{d},
+		WaitForStage: temporal.WorkflowUpdateStageCompleted,
+	})
+	if err == nil {
+		err = handle.Get(ctx, &answer)
+	}
+	if err != nil {
+		return answer, fmt.Errorf("client: decide on %s: %w", d.ApprovalID, decideError(ctx, err))
+	}
+	return answer, nil
+}
+
+// updateID is the hash of the whole decision payload.
+func updateID(d toolspec.Decision) (string, error) {
+	payload, err := json.Marshal(d)
+	if err != nil {
+		return "", fmt.Errorf("client: decide: the edited arguments are not JSON: %w", err)
+	}
+	sum := sha256.Sum256(payload)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+func decideError(ctx context.Context, err error) error {
+	var deadline *serviceerror.DeadlineExceeded
+	var timeout *temporal.WorkflowUpdateServiceTimeoutOrCanceledError
+	if ctx.Err() != nil || errors.As(err, &deadline) || errors.As(err, &timeout) || errors.Is(err, context.DeadlineExceeded) {
+		return ErrNotConfirmed
+	}
+	return settledOr(err)
+}

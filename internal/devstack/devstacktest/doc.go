@@ -1,0 +1,9 @@
+// Package devstacktest gives tests a real Postgres and a real Temporal, one of each per test binary, started when first asked for.
+//
+//	func TestMain(m *testing.M) { devstacktest.Main(m) }
+//
+//	func TestSomething(t *testing.T) { url := devstacktest.Postgres(t) … }
+//
+// A test that stops or kills a server must start its own with devstack.StartPostgres or devstack.StartTemporal.
+// It must never read addresses of servers from the environment. Only tests import it.
+package devstacktest

@@ -1,0 +1,82 @@
+package devstacktest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/devstack"
+)
+
+const stopPatience = 30 * time.Second
+
+// shared is the one set of servers of this test binary. It is a package variable because package testing gives a
+// TestMain no way to hand a value to the tests.
+var shared servers
+
+type servers struct {
+	mu               sync.Mutex
+	prepared         bool
+	searchAttributes []string
+	postgres         lazy[*devstack.Postgres]
+	temporal         lazy[*devstack.Temporal]
+}
+
+// lazy is a server that is started at most once; a failed start is remembered, not repeated by every test.
+type lazy[S interface{ Stop(context.Context) error }] struct {
+	started bool
+	server  S
+	err     error
+}
+
+func (l *lazy[S]) get(start func() (S, error)) (S, error) {
+	if !l.started {
+		l.server, l.err = start()
+		l.started = true
+	}
+	return l.server, l.err
+}
+
+func (l *lazy[S]) stop(ctx context.Context) error {
+	if l.started && l.err == nil {
+		return l.server.Stop(ctx)
+	}
+	return nil
+}
+
+// Main runs the tests, stops the shared servers and ends the program. Temporal, if a test asks for it, gets the named keyword
+// search attributes. Should the program be killed or panic, the servers end with it.
+func Main(m *testing.M, searchAttributes ...string) { os.Exit(Runner(m, searchAttributes...).Run()) }
+
+// Runner is Main for another wrapper of testing.M, as in goleak.VerifyTestMain(devstacktest.Runner(m)).
+func Runner(m interface{ Run() int }, searchAttributes ...string) interface{ Run() int } {
+	return runner{tests: m, searchAttributes: searchAttributes}
+}
+
+type runner struct {
+	tests            interface{ Run() int }
+	searchAttributes []string
+}
+
+// Run runs the tests, then stops the shared servers. It returns the exit code.
+func (r runner) Run() int {
+	shared.mu.Lock()
+	shared.prepared, shared.searchAttributes = true, r.searchAttributes
+	shared.mu.Unlock()
+	code := r.tests.Run()
+	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+	defer cancel()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if err := errors.Join(shared.postgres.stop(ctx), shared.temporal.stop(ctx)); err != nil {
+		fmt.Fprintln(os.Stderr, "stopping the shared servers:", err)
+		return max(code, 1)
+	}
+	return code
+}
+
+func progress(line string) { fmt.Fprintln(os.Stderr, line) }

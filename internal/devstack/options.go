@@ -1,0 +1,14 @@
+package devstack
+
+// Options configure a Stack. The zero value is a throwaway stack without a UI.
+type Options struct {
+	Dir              string       // data directory; "" = temporary directories, removed on Stop
+	Persist          bool         // keep the data of both servers in Dir, needed then, across starts
+	Fsync            bool         // make Postgres commits survive a power cut; always on with Persist
+	FileStore        bool         // keep Temporal's state in a file, so that it survives Temporal().Kill and Restart
+	UI               bool         // serve the Temporal UI
+	SearchAttributes []string     // names of keyword search attributes to register; at most 10
+	TemporalAddress  string       // use this server, host:port, instead of starting one; its UI and attributes are its owner's affair
+	DatabaseURL      string       // use this database instead of starting a server
+	Progress         func(string) // gets one line at a time, from one goroutine at a time; nil = silent
+}

@@ -1,0 +1,141 @@
+package devstack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
+)
+
+// existingPatience is how long a server that we did not start may take to answer.
+const existingPatience = 10 * time.Second
+
+// Stack is a Temporal server and a Postgres server. Those it started it also stops; it is safe for concurrent use.
+type Stack struct {
+	options  Options
+	temporal *Temporal // nil if it is somebody else's
+	postgres *Postgres // nil if it is somebody else's
+}
+
+// Start starts both servers side by side and returns when both answer. ctx bounds the start only. A failed start leaves
+// nothing running and says what to do.
+func Start(ctx context.Context, o Options) (*Stack, error) {
+	if o.Persist && o.Dir == "" {
+		return nil, errors.New("keeping data needs a directory: set Dir")
+	}
+	o.Progress = oneAtATime(o.Progress)
+	s := &Stack{options: o}
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.openPostgres(groupCtx) })
+	group.Go(func() error { return s.openTemporal(groupCtx) })
+	if err := group.Wait(); err != nil {
+		return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+func (s *Stack) openPostgres(ctx context.Context) (err error) {
+	if s.options.DatabaseURL != "" {
+		return checkDatabase(ctx, s.options.DatabaseURL)
+	}
+	s.postgres, err = StartPostgres(ctx, PostgresOptions{
+		Dir: s.options.Dir, Persist: s.options.Persist, Fsync: s.options.Fsync, Progress: s.options.Progress,
+	})
+	return err
+}
+
+func (s *Stack) openTemporal(ctx context.Context) (err error) {
+	if s.options.TemporalAddress != "" {
+		return checkTemporal(ctx, s.options.TemporalAddress)
+	}
+	s.temporal, err = StartTemporal(ctx, TemporalOptions{
+		Dir: s.options.Dir, Persist: s.options.Persist, FileStore: s.options.FileStore, UI: s.options.UI,
+		SearchAttributes: s.options.SearchAttributes, Progress: s.options.Progress,
+	})
+	return err
+}
+
+func checkDatabase(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, existingPatience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, url) // its errors leave the password out
+	if err != nil {
+		return fmt.Errorf("the given database does not answer: start it, correct its address, or leave the address out: %w", err)
+	}
+	return conn.Close(ctx)
+}
+
+func checkTemporal(ctx context.Context, address string) error {
+	ctx, cancel := context.WithTimeout(ctx, existingPatience)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("no Temporal server at %s: start it, correct its address, or leave the address out: %w", address, err)
+	}
+	return conn.Close()
+}
+
+func oneAtATime(progress func(string)) func(string) {
+	if progress == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	return func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		progress(line)
+	}
+}
+
+// TemporalAddress is the frontend's host:port.
+func (s *Stack) TemporalAddress() string {
+	if s.temporal == nil {
+		return s.options.TemporalAddress
+	}
+	return s.temporal.Address()
+}
+
+// UIAddress is the URL of the Temporal UI, "" if the stack serves none.
+func (s *Stack) UIAddress() string {
+	if s.temporal == nil {
+		return ""
+	}
+	return s.temporal.UIAddress()
+}
+
+// Namespace is the Temporal namespace to use: "default".
+func (s *Stack) Namespace() string { return namespace }
+
+// DatabaseURL is the address of a database, with its password. Child processes can use it; do not log it.
+func (s *Stack) DatabaseURL() string {
+	if s.postgres == nil {
+		return s.options.DatabaseURL
+	}
+	return s.postgres.URL()
+}
+
+// Temporal is the server that the stack started, nil if it uses another's.
+func (s *Stack) Temporal() *Temporal { return s.temporal }
+
+// Postgres is the server that the stack started, nil if it uses another's.
+func (s *Stack) Postgres() *Postgres { return s.postgres }
+
+// Stop stops what Start started and deletes it unless it is to persist. Nothing is left running, even if ctx has ended: then it
+// only hurries. Later calls do nothing.
+func (s *Stack) Stop(ctx context.Context) error {
+	var temporal, postgres error
+	var both sync.WaitGroup
+	if s.temporal != nil {
+		both.Go(func() { temporal = s.temporal.Stop(ctx) })
+	}
+	if s.postgres != nil {
+		both.Go(func() { postgres = s.postgres.Stop(ctx) })
+	}
+	both.Wait()
+	return errors.Join(temporal, postgres)
+}

@@ -1,0 +1,117 @@
+package temporalcli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/devstack/filelock"
+	"github.com/pawl-run/pawl/internal/devstack/supervise"
+)
+
+const (
+	progressEvery = 15 * time.Second
+	buildGrace    = 5 * time.Second
+	buildTail     = 2000 // bytes of the compiler's output in an error
+)
+
+// build makes the program in dir under the directory's lock, unless whoever held the lock has made it meanwhile.
+func build(ctx context.Context, dir, program string, progress func(string)) error {
+	lock, err := filelock.Wait(ctx, filepath.Join(dir, "lock"), func() {
+		progress("waiting for the Temporal CLI that another pawl process is building")
+	})
+	if err != nil {
+		return fmt.Errorf("wait for another build of the Temporal CLI: %w", err)
+	}
+	defer lock.Release()
+	if isProgram(program) {
+		return nil
+	}
+	goTool, err := exec.LookPath("go")
+	if err != nil {
+		return fmt.Errorf("no Temporal CLI: install `temporal` (%s), or Go, so that pawl can build it", installHint)
+	}
+	if goTool, err = filepath.Abs(goTool); err != nil {
+		return fmt.Errorf("find the go command: %w", err)
+	}
+	// We hold the lock, so what an earlier, killed build left is nobody's.
+	work := filepath.Join(dir, "build")
+	if err := os.RemoveAll(work); err != nil {
+		return fmt.Errorf("clear an unfinished build of the Temporal CLI (delete %s by hand): %w", work, err)
+	}
+	if err := os.Mkdir(work, 0o755); err != nil {
+		return fmt.Errorf("build the Temporal CLI: %w", err)
+	}
+	defer os.RemoveAll(work)
+	for name, text := range map[string][]byte{"go.mod": pinnedMod, "go.sum": pinnedSum} {
+		if err := os.WriteFile(filepath.Join(work, name), text, 0o644); err != nil {
+			return fmt.Errorf("build the Temporal CLI: %w", err)
+		}
+	}
+	progress(fmt.Sprintf("building the Temporal CLI %s, once, about 3 minutes, into %s", Version, program))
+	started := time.Now()
+	if err := compile(ctx, goTool, work, lock.File(), progress); err != nil {
+		return err
+	}
+	if err := os.Rename(filepath.Join(work, "temporal"), program); err != nil {
+		return fmt.Errorf("put the Temporal CLI into the cache: %w", err)
+	}
+	progress(fmt.Sprintf("built the Temporal CLI in %s", time.Since(started).Round(time.Second)))
+	return nil
+}
+
+const installHint = "on macOS `brew install temporal`, elsewhere see Temporal's documentation"
+
+// compile runs the go command in work, reporting the time it takes; it leaves no compiler running when ctx ends or we are killed.
+func compile(ctx context.Context, goTool, work string, hold *os.File, progress func(string)) error {
+	output, err := os.Create(filepath.Join(work, "build.log"))
+	if err != nil {
+		return fmt.Errorf("build the Temporal CLI: %w", err)
+	}
+	defer output.Close()
+	guard, err := supervise.NewGuard(supervise.GuardOptions{Remove: []string{work}, Hold: hold})
+	if err != nil {
+		return fmt.Errorf("build the Temporal CLI: %w", err)
+	}
+	defer guard.Close()
+	process, err := guard.Start(supervise.Command{
+		Path: goTool,
+		Args: []string{"build", "-mod=readonly", "-buildvcs=false", "-ldflags=-s -w", "-o", "temporal", cliPackage},
+		// The user's proxy, cache and toolchain settings count; settings made for the current checkout do not.
+		Env:    append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOTMPDIR="+work, "PWD="+work, "GOOS=", "GOARCH="),
+		Dir:    work,
+		Output: output,
+		Group:  true,
+	})
+	if err != nil {
+		return fmt.Errorf("build the Temporal CLI: %w", err)
+	}
+	started, tick := time.Now(), time.NewTicker(progressEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-process.Done():
+			if process.Err() == nil {
+				return nil
+			}
+			return fmt.Errorf("building the Temporal CLI failed (%w); fix this or install `temporal` (%s):\n%s", process.Err(), installHint, tail(output))
+		case <-ctx.Done():
+			process.Stop(context.WithoutCancel(ctx), supervise.Step{Signal: supervise.Terminate, Wait: buildGrace})
+			return fmt.Errorf("the build of the Temporal CLI was stopped; run it again to finish it: %w", context.Cause(ctx))
+		case <-tick.C:
+			progress(fmt.Sprintf("still building the Temporal CLI, %s", time.Since(started).Round(time.Second)))
+		}
+	}
+}
+
+func tail(output *os.File) string {
+	text, err := os.ReadFile(output.Name())
+	if err != nil {
+		return "(" + err.Error() + ")"
+	}
+	return strings.TrimSpace(string(text[max(0, len(text)-buildTail):]))
+}

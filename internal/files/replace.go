@@ -1,0 +1,167 @@
+package files
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+// maxLinks bounds the symbolic links that Replace follows for one path, as
+// os.Root bounds its own.
+const maxLinks = 8
+
+// Replace implements capability.Files.
+func (w *Workspace) Replace(ctx context.Context, name string, content []byte, opts capability.ReplaceOptions) error {
+	p, err := cleanFile(name)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	dir, base, err := w.target(p)
+	if err != nil {
+		return err
+	}
+	if opts.CreateDirs {
+		if err := w.makeDirs(dir); err != nil {
+			return w.fault(err)
+		}
+	}
+	// One handle for all steps: the directory may be renamed between them.
+	parent, err := w.root.OpenRoot(inside(dir))
+	if err != nil {
+		return w.fault(err)
+	}
+	defer func() { _ = parent.Close() }()
+	return w.fault(replace(ctx, parent, base, content))
+}
+
+// target follows the symbolic links in the last part of p and returns where the
+// file stands or will stand. What os.Root would follow on opening has to be
+// followed by hand, for a rename replaces the link.
+func (w *Workspace) target(p string) (dir, base string, err error) {
+	for range maxLinks {
+		info, err := w.root.Lstat(p)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", "", w.fault(err)
+		}
+		dir, base = path.Split(p)
+		dir = strings.TrimSuffix(dir, "/")
+		if dir == "" {
+			dir = "."
+		}
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			if base == "" || base == "." || base == ".." {
+				return "", "", capability.ErrIsDir
+			}
+			if reserved(base) {
+				return "", "", capability.ErrBadPath
+			}
+			return dir, base, nil
+		}
+		link, err := w.root.Readlink(p)
+		if err != nil {
+			return "", "", w.fault(err)
+		}
+		if path.IsAbs(link) {
+			return "", "", capability.ErrOutside
+		}
+		// Not path.Join: it resolves ".." by the text, and a part of dir may be
+		// a link itself. os.Root resolves it by the directories.
+		p = dir + "/" + link
+	}
+	return "", "", capability.ErrBadPath
+}
+
+// replace swaps the content of base in the directory parent.
+func replace(ctx context.Context, parent *os.Root, base string, content []byte) error {
+	old, err := replaceable(parent, base)
+	if err != nil {
+		return err
+	}
+	// The system's default for a new file. What will replace a private file
+	// must be private while it is written.
+	perm := fs.FileMode(0o666)
+	if old != nil {
+		perm = 0o600
+	}
+	temp, err := newTemp(parent, base, perm)
+	if err != nil {
+		return err
+	}
+	defer temp.discard()
+	if err := temp.fill(ctx, content, old); err != nil {
+		return err
+	}
+	if err := temp.publish(base); err != nil {
+		return err
+	}
+	return syncDir(parent, ".")
+}
+
+// replaceable returns what stands at base, nil for nothing. Renaming over a
+// file asks only for rights on the directory; a read-only file is meant to stay,
+// so it is opened for writing, and nothing is written.
+func replaceable(parent *os.Root, base string) (fs.FileInfo, error) {
+	info, err := parent.Lstat(base)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = regular(info)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, opened, err := openRegular(parent, base, os.O_WRONLY)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case errors.Is(err, syscall.ETXTBSY):
+		// A running program may be replaced; only writing into it is refused.
+		return info, nil
+	case err != nil:
+		return nil, err
+	}
+	return opened, f.Close()
+}
+
+// makeDirs makes dir and what is missing above it, durably.
+func (w *Workspace) makeDirs(dir string) error {
+	if _, err := w.root.Stat(dir); err == nil {
+		return nil // if it is no directory, opening it will say so
+	}
+	if err := w.root.MkdirAll(dir, 0o777); err != nil {
+		if errors.Is(err, fs.ErrExist) {
+			return capability.ErrNotDir
+		}
+		return err
+	}
+	for d := path.Clean(dir); d != "." && d != ".."; {
+		d = path.Dir(d)
+		if err := syncDir(w.root, d); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncDir makes renames in a directory durable, where the file system can.
+func syncDir(root *os.Root, dir string) error {
+	f, err := root.Open(inside(dir))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	if err := f.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}

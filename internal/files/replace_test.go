@@ -1,0 +1,164 @@
+package files_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+func TestReplace(t *testing.T) {
+	w, dir := open(t)
+	write(t, filepath.Join(dir, "old"), "old")
+	write(t, filepath.Join(dir, "sub", "deep", "file"), "deep")
+	link(t, "sub/deep", filepath.Join(dir, "dirlink"))
+	link(t, "dirlink/../../old", filepath.Join(dir, "filelink"))
+	link(t, "dirlink/made", filepath.Join(dir, "dangling"))
+	link(t, "sub", filepath.Join(dir, "sublink"))
+	link(t, "new/", filepath.Join(dir, "newdirlink"))
+	for _, c := range []struct {
+		path   string
+		dirs   bool
+		stands string // where the content is then
+		want   error
+	}{
+		{"new", false, "new", nil},
+		{"old", false, "old", nil},
+		{"sub/../old", false, "old", nil},
+		{"sub/deep/file", true, "sub/deep/file", nil},
+		{"dirlink/file", false, "sub/deep/file", nil},
+		{"filelink", false, "old", nil},
+		{"dangling", false, "sub/deep/made", nil},
+		{"a/b/c", false, "", capability.ErrNotExist},
+		{"a/b/c", true, "a/b/c", nil},
+		{"dirlink/x/y", true, "sub/deep/x/y", nil},
+		{"sub", false, "", capability.ErrIsDir},
+		{"sublink", false, "", capability.ErrIsDir},
+		{"newdir/", true, "", capability.ErrIsDir},
+		{"newdirlink", true, "", capability.ErrNotDir},
+		{".", false, "", capability.ErrIsDir},
+		{"old/x", true, "", capability.ErrNotDir},
+		{"old/x/y", true, "", capability.ErrNotDir},
+	} {
+		content := strings.Repeat("content of "+c.path, 1000)
+		for range 2 { // once more is harmless
+			err := w.Replace(t.Context(), c.path, []byte(content), capability.ReplaceOptions{CreateDirs: c.dirs})
+			if !errors.Is(err, c.want) {
+				t.Errorf("%s: %v, want %v", c.path, err, c.want)
+			}
+			if c.want == nil {
+				if got := mustRead(t, filepath.Join(dir, c.stands)); got != content {
+					t.Errorf("%s holds %.40q", c.stands, got)
+				}
+			}
+		}
+	}
+	if got, want := names(t, dir), "a dangling dirlink filelink new newdirlink old sub sublink"; got != want {
+		t.Errorf("the workspace holds %s, want %s", got, want)
+	}
+	if target, err := os.Readlink(filepath.Join(dir, "filelink")); err != nil || target != "dirlink/../../old" {
+		t.Errorf("the link is %q, %v", target, err)
+	}
+}
+
+func TestReplaceEmptyAndLarge(t *testing.T) {
+	w, dir := open(t)
+	for _, size := range []int{0, 1, 1 << 20, 3<<20 + 1} {
+		content := strings.Repeat("x", size)
+		if err := w.Replace(t.Context(), "file", []byte(content), capability.ReplaceOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := mustRead(t, filepath.Join(dir, "file")); got != content {
+			t.Errorf("%d bytes of %d stand", len(got), size)
+		}
+	}
+}
+
+func TestReplaceKeepsMode(t *testing.T) {
+	w, dir := open(t)
+	for _, mode := range []os.FileMode{0o644, 0o600, 0o755, 0o666, 0o777, 0o640, 0o200} {
+		path := filepath.Join(dir, fmt.Sprintf("%o", mode))
+		write(t, path, "old")
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Replace(t.Context(), filepath.Base(path), []byte("new"), capability.ReplaceOptions{}); err != nil {
+			t.Errorf("%o: %v", mode, err)
+		}
+		if info, err := os.Stat(path); err != nil || info.Mode() != mode || info.Size() != 3 {
+			t.Errorf("%o: the file is %v, %v", mode, info.Mode(), err)
+		}
+	}
+	// What sets the user is not for new content.
+	path := filepath.Join(dir, "suid")
+	write(t, path, "old")
+	if err := os.Chmod(path, 0o755|os.ModeSetuid); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Replace(t.Context(), "suid", []byte("new"), capability.ReplaceOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o755 {
+		t.Errorf("the file is %v, %v, want 0755", info.Mode(), err)
+	}
+	// A new file is what any program would make here.
+	write(t, filepath.Join(dir, "plain"), "")
+	if err := os.WriteFile(filepath.Join(dir, "likeany"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Replace(t.Context(), "new", nil, capability.ReplaceOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	any, _ := os.Stat(filepath.Join(dir, "likeany"))
+	if info, err := os.Stat(filepath.Join(dir, "new")); err != nil || info.Mode() != any.Mode() {
+		t.Errorf("a new file is %v, %v, want %v", info.Mode(), err, any.Mode())
+	}
+}
+
+// Readers and writers at once: everybody sees one of the whole contents.
+func TestReplaceIsAtomic(t *testing.T) {
+	w, dir := open(t)
+	contents := map[string]bool{}
+	var writers sync.WaitGroup
+	end := make(chan struct{})
+	const writing, times = 6, 40
+	for i := range writing {
+		contents[strings.Repeat(string(rune('a'+i)), 200_000)] = true
+	}
+	write(t, filepath.Join(dir, "file"), strings.Repeat("a", 200_000))
+	for content := range contents {
+		writers.Go(func() {
+			for range times {
+				if err := w.Replace(context.Background(), "file", []byte(content), capability.ReplaceOptions{}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	var readers sync.WaitGroup
+	readers.Go(func() {
+		for {
+			got, _, err := read(t, w, "file", 1<<20)
+			if err != nil || !contents[got] {
+				t.Errorf("read %d bytes beginning %.10q, %v", len(got), got, err)
+			}
+			select {
+			case <-end:
+				return
+			default:
+			}
+		}
+	})
+	writers.Wait()
+	close(end)
+	readers.Wait()
+	if got := names(t, dir); got != "file" {
+		t.Errorf("the directory holds %s", got)
+	}
+}

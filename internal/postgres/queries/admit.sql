@@ -1,0 +1,30 @@
+-- name: Admit
+-- Inserts the call or reads its record. A record that is settled, or that is another call's, is final in what this returns of it: it is
+-- only read, and any snapshot that shows it so is right. Everything else goes through ON CONFLICT DO UPDATE, which judges and returns
+-- the row's newest version whatever the snapshot. Where neither answers (the record became final after the snapshot was taken) no row
+-- comes back, and the caller asks again.
+WITH final AS MATERIALIZED (
+    SELECT input_digest, result, epoch, gate_round, dispatch_round, request_round, plan
+    FROM invocations
+    WHERE invocation_id = @invocation_id::uuid AND (state = 'settled' OR input_digest <> @input_digest)
+), admitted AS (
+    INSERT INTO invocations (
+        invocation_id, tenant_id, run_id, tool_call_id, tool_id, actor_id, subject_id, session_id, request_id, graph_id, connection_id,
+        workflow_id, temporal_run_id, input_digest, plan, policy_digest, started_at
+    )
+    SELECT
+        @invocation_id::uuid, @tenant_id, @run_id, @tool_call_id, @tool_id, @actor_id, nullif(@subject_id, ''), nullif(@session_id, ''),
+        nullif(@request_id, ''), nullif(@graph_id, ''), nullif(@connection_id, ''), @workflow_id, @temporal_run_id, @input_digest,
+        @plan::json, coalesce((SELECT digest FROM policy_active), ''), @started_at::timestamptz
+    WHERE NOT EXISTS (SELECT FROM final)
+    ON CONFLICT (invocation_id) DO UPDATE
+        SET epoch = invocations.epoch + 1, temporal_run_id = excluded.temporal_run_id
+        WHERE invocations.state = 'open' AND invocations.input_digest = excluded.input_digest
+    RETURNING input_digest, result, epoch, gate_round, dispatch_round, request_round, plan
+)
+SELECT r.input_digest, r.result, r.epoch, r.gate_round, r.dispatch_round, r.request_round, r.plan,
+    coalesce((SELECT digest FROM policy_active), '') AS policy_digest
+FROM (SELECT * FROM admitted UNION ALL SELECT * FROM final) r;
+
+-- name: Refuse
+INSERT INTO events (kind, workflow_id, detail) VALUES ('refused', @workflow_id, @detail::json);

@@ -1,0 +1,114 @@
+-- name: CloseOtherRequests
+-- A call waits on one request at a time: those for other arguments are closed, those past their time have expired.
+UPDATE approvals a SET state = CASE WHEN a.expires_at <= now() THEN 'expired' ELSE 'closed' END
+FROM invocations i
+WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.state = 'open' AND i.epoch = @epoch
+    AND a.invocation_id = i.invocation_id AND a.state = 'open'
+    AND (a.digest <> @digest OR a.edited_by <> @edited_by OR a.expires_at <= now());
+
+-- name: Request
+-- Finds again the request for the same digest that is open or approved, else opens the next one. The shared lock on the pointer orders
+-- this against a policy change: that one waits and then sees this request, or this one sees the new version and rechecks itself.
+WITH active AS MATERIALIZED (
+    SELECT coalesce(digest, '') AS digest FROM policy_active FOR SHARE
+), current AS (
+    SELECT request_round FROM invocations
+    WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
+), standing AS (
+    SELECT approval_id, number, state, approver, granted, expires_at
+    FROM approvals
+    -- Edited arguments are another question, even where they are the same arguments: who edited may not approve.
+    WHERE invocation_id = @invocation_id::uuid AND digest = @digest AND edited_by = @edited_by
+        AND (state = 'approved' OR state = 'open' AND expires_at > now()) AND EXISTS (SELECT FROM current)
+    ORDER BY state = 'approved' DESC, number DESC
+    LIMIT 1
+), opened AS (
+    INSERT INTO approvals (
+        approval_id, invocation_id, number, tenant_id, digest, tool_id, effect, risk, safe_args, message, requested_by, edited_by,
+        approvers_text, rule, granted, policy_rule, policy_digest, expires_at
+    )
+    SELECT
+        @invocation_id || '.' || n.number, @invocation_id::uuid, n.number, @tenant_id, @digest, @tool_id, @effect, @risk, @safe_args::json,
+        @message, @requested_by, @edited_by, @approvers_text, @rule::json, @granted::json, @policy_rule, @policy_digest,
+        now() + @expire_after::interval
+    FROM (SELECT greatest(request_round, @last::integer) + 1 AS number FROM current) n
+    WHERE NOT EXISTS (SELECT FROM standing)
+    RETURNING approval_id, number, state, approver, granted, expires_at
+), counted AS (
+    UPDATE invocations SET request_round = greatest(request_round, (SELECT number FROM opened))
+    WHERE invocation_id = @invocation_id::uuid AND EXISTS (SELECT FROM opened)
+), found AS (
+    SELECT * FROM standing UNION ALL SELECT * FROM opened
+), rechecked AS (
+    INSERT INTO outbox (kind, workflow_id, signal)
+    SELECT 'signal', @workflow_id, 'recheck' FROM active
+    WHERE digest <> @policy_digest AND EXISTS (SELECT FROM found WHERE state = 'open')
+    RETURNING id
+)
+SELECT number, state, coalesce(approver, '') AS approver, granted, expires_at,
+    (extract(epoch FROM expires_at - now()) * 1000)::bigint AS remaining_ms,
+    (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS notified
+FROM found;
+
+-- name: Look
+-- Raises the gate's round, lets an overdue request expire, and returns it with the recorded answer to this very decision, if any.
+WITH current AS (
+    UPDATE invocations SET gate_round = greatest(gate_round, @gate)
+    WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
+    RETURNING invocation_id
+), overdue AS (
+    UPDATE approvals SET state = 'expired'
+    WHERE approval_id = @approval_id AND invocation_id = (SELECT invocation_id FROM current)
+        AND state = 'open' AND expires_at <= now()
+    RETURNING state
+)
+SELECT
+    coalesce((SELECT state FROM overdue), a.state, '') AS state,
+    coalesce(a.approver, '') AS approver,
+    coalesce((extract(epoch FROM a.expires_at - now()) * 1000)::bigint, 0) AS remaining_ms,
+    coalesce((SELECT digest FROM policy_active), '') AS policy_digest,
+    a.rule, coalesce(a.requested_by, '') AS requested_by, coalesce(a.edited_by, '') AS edited_by,
+    d.decision_hash IS NOT NULL AS recorded, coalesce(d.counted, false) AS counted, coalesce(d.why_not, '') AS why_not
+FROM current c
+LEFT JOIN approvals a ON a.approval_id = @approval_id AND a.invocation_id = c.invocation_id
+LEFT JOIN decisions d ON d.approval_id = a.approval_id AND d.decision_hash = @decision_hash;
+
+-- name: Decide
+-- Writes a decision that was judged. It counts only if the request is still open by the database's clock: the first one wins.
+WITH request AS (
+    SELECT a.approval_id, a.invocation_id, i.month, i.workflow_id, a.expires_at,
+        CASE WHEN a.state = 'open' AND a.expires_at <= now() THEN 'expired' ELSE a.state END AS standing
+    FROM approvals a JOIN invocations i USING (invocation_id)
+    WHERE a.approval_id = @approval_id AND i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id
+        AND i.state = 'open' AND i.epoch = @epoch
+), recorded AS (
+    SELECT counted, why_not FROM decisions WHERE approval_id = @approval_id AND decision_hash = @decision_hash
+), verdict AS (
+    SELECT r.*, @becomes <> '' AND standing = 'open' AS counts,
+        CASE
+            WHEN standing <> 'open' THEN 'the request is already ' || standing
+            WHEN @becomes <> '' THEN ''
+            ELSE @why_not
+        END AS answer
+    FROM request r WHERE NOT EXISTS (SELECT FROM recorded)
+), decided AS (
+    UPDATE approvals a SET state = @becomes, approver = @approver, decided_at = now()
+    FROM verdict v WHERE a.approval_id = v.approval_id AND v.counts
+    RETURNING a.state, a.approver
+), noted AS (
+    INSERT INTO decisions (approval_id, decision_hash, decision, approver, reason, args_digest, remember, signed, counted, why_not)
+    SELECT approval_id, @decision_hash, @decision, @approver, @reason, nullif(@args_digest, ''), @remember::boolean, @signed::boolean, counts, answer
+    FROM verdict
+    RETURNING counted, why_not
+), audited AS (
+    INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, detail)
+    SELECT month, 'decision', @tenant_id, invocation_id, workflow_id, json_build_object(
+        'approvalId', approval_id, 'decision', @decision, 'approver', @approver, 'counted', counts, 'whyNot', answer)
+    FROM verdict
+)
+SELECT coalesce((SELECT state FROM decided), r.standing) AS state,
+    coalesce((SELECT approver FROM decided), a.approver, '') AS approver,
+    (extract(epoch FROM r.expires_at - now()) * 1000)::bigint AS remaining_ms,
+    coalesce((SELECT digest FROM policy_active), '') AS policy_digest,
+    n.counted, n.why_not
+FROM request r JOIN approvals a USING (approval_id), (SELECT * FROM noted UNION ALL SELECT * FROM recorded) n;

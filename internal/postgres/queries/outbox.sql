@@ -1,0 +1,19 @@
+-- name: TakeMessages
+-- A message that is taken comes back after the lease, should the relay die with it.
+UPDATE outbox SET attempts = attempts + 1, next_at = now() + @lease::interval
+WHERE id IN (
+    SELECT id FROM outbox WHERE sent_at IS NULL AND next_at <= now() ORDER BY next_at LIMIT @batch FOR UPDATE SKIP LOCKED
+)
+RETURNING id, kind, workflow_id, signal, payload, attempts;
+
+-- name: MarkSent
+UPDATE outbox SET sent_at = now(), last_error = nullif(@last_error, '') WHERE id = @id;
+
+-- name: MarkFailed
+UPDATE outbox SET next_at = now() + @delay::interval, last_error = @last_error WHERE id = @id AND sent_at IS NULL;
+
+-- name: PruneOutbox
+DELETE FROM outbox WHERE sent_at < now() - @keep::interval;
+
+-- name: ListenOutbox
+LISTEN pawl_outbox;

@@ -1,0 +1,11 @@
+-- name: SaveOutput
+-- A call that is settled keeps the output it settled with.
+INSERT INTO payloads (month, ref, invocation_id, tenant_id, dispatch, value)
+SELECT month, @ref, invocation_id, tenant_id, @dispatch, @value::json
+FROM invocations
+WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open'
+ON CONFLICT (ref, month) DO UPDATE SET value = excluded.value, created_at = excluded.created_at
+RETURNING ref;
+
+-- name: Output
+SELECT value FROM payloads WHERE ref = @ref AND tenant_id = @tenant_id;

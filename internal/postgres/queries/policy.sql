@@ -1,0 +1,33 @@
+-- name: PolicySource
+SELECT source FROM policies WHERE digest = @digest;
+
+-- name: InsertPolicy
+INSERT INTO policies (digest, source) VALUES (@digest, @source) ON CONFLICT (digest) DO NOTHING;
+
+-- name: LockActivePolicy
+-- Waits for requests that are being opened under the old version, so that the statement after this one sees them.
+SELECT 1 FROM policy_active FOR UPDATE;
+
+-- name: ActivatePolicy
+-- Moves the pointer and tells every call that waits for an approval to look again.
+WITH before AS (
+    SELECT digest FROM policy_active
+), moved AS (
+    UPDATE policy_active SET digest = @digest, activated_at = now(), activated_by = @activated_by
+    WHERE digest IS DISTINCT FROM @digest AND (digest IS NULL OR NOT @only_if_none::boolean)
+    RETURNING digest
+), audited AS (
+    INSERT INTO events (kind, detail)
+    SELECT 'policy_activated', json_build_object('digest', m.digest, 'before', coalesce(b.digest, ''), 'by', @activated_by)
+    FROM moved m, before b
+), rechecked AS (
+    INSERT INTO outbox (kind, workflow_id, signal)
+    SELECT 'signal', i.workflow_id, 'recheck'
+    FROM approvals a JOIN invocations i USING (invocation_id)
+    WHERE a.state = 'open' AND i.state = 'open' AND EXISTS (SELECT FROM moved)
+    RETURNING id
+)
+SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked;
+
+-- name: ActivePolicy
+SELECT digest, activated_at, activated_by FROM policy_active WHERE digest IS NOT NULL;

@@ -1,0 +1,72 @@
+-- name: ShowCall
+-- Takes an invocation id, a workflow id or a toolCallId; of several calls by that name the newest.
+SELECT invocation_id::text, tenant_id, run_id, tool_call_id, tool_id, actor_id, coalesce(subject_id, '') AS subject_id,
+    coalesce(session_id, '') AS session_id, coalesce(request_id, '') AS request_id, coalesce(graph_id, '') AS graph_id,
+    coalesce(connection_id, '') AS connection_id, workflow_id, temporal_run_id, epoch, input_digest, plan,
+    gate_round, dispatch_round, request_round, policy_digest, result, safe_args, attempts, started_at, settled_at, created_at,
+    coalesce(error_code, CASE WHEN ok THEN 'ok' END, '') AS outcome,
+    CASE
+        WHEN state = 'settled' THEN 'settled'
+        WHEN EXISTS (SELECT FROM approvals a WHERE a.invocation_id = i.invocation_id AND a.state = 'open') THEN 'waiting_approval'
+        ELSE 'running'
+    END AS status
+FROM invocations i
+WHERE tenant_id = @tenant_id AND (invocation_id::text = @name OR workflow_id = @name OR tool_call_id = @name)
+ORDER BY created_at DESC, invocation_id DESC
+LIMIT 1;
+
+-- name: ShowStages
+SELECT stage, round, attempt, outcome, by_hook, rule, at, duration_us, notes
+FROM stage_events WHERE invocation_id = @invocation_id::uuid ORDER BY seq;
+
+-- name: ShowAttempts
+SELECT attempt, dispatch, lane, outcome, code, at, duration_us
+FROM attempts WHERE invocation_id = @invocation_id::uuid ORDER BY seq;
+
+-- name: ShowClaims
+SELECT dispatch, kind, epoch, coalesce(approval_id, '') AS approval_id, at
+FROM claims WHERE invocation_id = @invocation_id::uuid ORDER BY dispatch;
+
+-- name: ShowEvents
+SELECT kind, coalesce(audit_id, '') AS audit_id, at, detail
+FROM events WHERE invocation_id = @invocation_id::uuid ORDER BY at, seq;
+
+-- name: ShowApprovals
+SELECT approval_id, invocation_id::text, workflow_id, number, digest, a.tool_id, effect, risk, a.safe_args, message, requested_by, edited_by,
+    approvers_text, policy_rule, a.policy_digest, a.state, coalesce(approver, '') AS approver, decided_at, consumed_dispatch, expires_at,
+    a.created_at
+FROM approvals a JOIN invocations i USING (invocation_id)
+WHERE invocation_id = @invocation_id::uuid
+ORDER BY number;
+
+-- name: ShowDecisions
+SELECT approval_id, decision, approver, reason, remember, signed, counted, why_not, at
+FROM decisions WHERE approval_id = ANY (@approval_ids::text[]) ORDER BY at, decision_hash;
+
+-- name: ListApprovals
+SELECT approval_id, invocation_id::text, workflow_id, number, digest, a.tool_id, effect, risk, a.safe_args, message, requested_by, edited_by,
+    approvers_text, policy_rule, a.policy_digest, a.state, coalesce(approver, '') AS approver, decided_at, consumed_dispatch, expires_at,
+    a.created_at
+FROM approvals a JOIN invocations i USING (invocation_id)
+WHERE a.tenant_id = @tenant_id AND (NOT @only_open::boolean OR a.state = 'open' AND a.expires_at > now())
+ORDER BY a.created_at DESC, approval_id
+LIMIT @max;
+
+-- name: ListCalls
+SELECT * FROM (
+    SELECT invocation_id::text, run_id, tool_call_id, tool_id, actor_id, workflow_id, attempts, started_at, settled_at, created_at,
+        coalesce(error_code, CASE WHEN ok THEN 'ok' END, '') AS outcome,
+        CASE
+            WHEN state = 'settled' THEN 'settled'
+            WHEN EXISTS (SELECT FROM approvals a WHERE a.invocation_id = i.invocation_id AND a.state = 'open') THEN 'waiting_approval'
+            ELSE 'running'
+        END AS status
+    FROM invocations i
+    WHERE tenant_id = @tenant_id
+        AND (@tool_id = '' OR tool_id = @tool_id)
+        AND (@outcome = '' OR @outcome = coalesce(error_code, CASE WHEN ok THEN 'ok' END, ''))
+        AND (@before::timestamptz IS NULL OR (created_at, invocation_id) < (@before::timestamptz, @before_id::uuid))
+) c
+WHERE @status = '' OR status = @status
+ORDER BY created_at DESC, invocation_id DESC
+LIMIT @max;

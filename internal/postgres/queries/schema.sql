@@ -1,0 +1,34 @@
+-- name: SchemaIsThere
+SELECT to_regclass('goose_db_version') IS NOT NULL AS there;
+
+-- name: SchemaVersion
+SELECT coalesce(max(version_id), 0) AS version FROM goose_db_version WHERE is_applied;
+
+-- name: SetPartitionMonths
+-- DO takes no parameters; a setting of the transaction does.
+SELECT set_config('pawl.partition_months', @months::integer::text, true);
+
+-- name: EnsurePartitions
+-- The partitions of this month and those ahead. A month of which DEFAULT already holds rows stays there: Postgres refuses to make its
+-- partition, and that is no reason to fail. Nobody may wait long for the lock on DEFAULT, for every insert would wait behind.
+DO $$
+DECLARE
+    first date;
+    parent text;
+BEGIN
+    PERFORM set_config('lock_timeout', '2s', true);
+    PERFORM pg_advisory_xact_lock(hashtext('pawl partitions'));
+    FOR ahead IN 0 .. current_setting('pawl.partition_months')::integer LOOP
+        first := (date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => ahead))::date;
+        FOREACH parent IN ARRAY ARRAY['stage_events', 'attempts', 'payloads', 'events'] LOOP
+            CONTINUE WHEN to_regclass(parent || to_char(first, '_YYYY_MM')) IS NOT NULL;
+            BEGIN
+                EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L)',
+                    parent || to_char(first, '_YYYY_MM'), parent, first, (first + interval '1 month')::date);
+            EXCEPTION WHEN check_violation THEN
+                NULL;
+            END;
+        END LOOP;
+    END LOOP;
+END
+$$;

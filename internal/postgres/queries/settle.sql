@@ -1,0 +1,39 @@
+-- name: Settle
+WITH settled AS (
+    UPDATE invocations SET
+        state = 'settled', settled_at = now(), result = @result::json, ok = @ok::boolean, error_code = nullif(@error_code, ''),
+        safe_args = @safe_args::json, attempts = @attempts, policy_digest = @policy_digest
+    WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
+    RETURNING month, workflow_id
+), staged AS (
+    INSERT INTO stage_events (month, invocation_id, seq, stage, round, attempt, outcome, by_hook, rule, at, duration_us, notes)
+    SELECT s.month, @invocation_id::uuid, e.seq, e.stage, e.round, e.attempt, e.outcome, e.by_hook, e.rule, e.at, e.duration_us, e.notes::json
+    FROM settled s, unnest(
+        @stages::text[], @stage_rounds::integer[], @stage_attempts::integer[], @stage_outcomes::text[], @stage_bys::text[],
+        @stage_rules::text[], @stage_ats::timestamptz[], @stage_durations::bigint[], @stage_notes::text[]
+    ) WITH ORDINALITY AS e (stage, round, attempt, outcome, by_hook, rule, at, duration_us, notes, seq)
+), tried AS (
+    INSERT INTO attempts (month, invocation_id, seq, attempt, dispatch, lane, outcome, code, at, duration_us)
+    SELECT s.month, @invocation_id::uuid, a.seq, a.attempt, a.dispatch, a.lane, a.outcome, a.code, a.at, a.duration_us
+    FROM settled s, unnest(
+        @attempt_numbers::integer[], @attempt_dispatches::integer[], @attempt_lanes::text[], @attempt_outcomes::text[],
+        @attempt_codes::text[], @attempt_ats::timestamptz[], @attempt_durations::bigint[]
+    ) WITH ORDINALITY AS a (attempt, dispatch, lane, outcome, code, at, duration_us, seq)
+), audited AS (
+    INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, audit_id, seq, detail)
+    SELECT s.month, e.kind, @tenant_id, @invocation_id::uuid, s.workflow_id, e.audit_id, e.seq, e.detail::json
+    FROM settled s, unnest(@audit_ids::text[], @audit_kinds::text[], @audit_details::text[])
+        WITH ORDINALITY AS e (audit_id, kind, detail, seq)
+), closed AS (
+    UPDATE approvals SET state = CASE WHEN expires_at <= now() THEN 'expired' ELSE 'closed' END
+    WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND EXISTS (SELECT FROM settled)
+)
+-- The outer query still sees the row as it was.
+SELECT
+    CASE
+        WHEN EXISTS (SELECT FROM settled) THEN 'done'
+        WHEN i.state = 'settled' THEN 'settled'
+        ELSE 'superseded'
+    END AS outcome,
+    i.result
+FROM (SELECT) one LEFT JOIN invocations i ON i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id;

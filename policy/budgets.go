@@ -1,0 +1,41 @@
+package policy
+
+import "time"
+
+// maxDeadline bounds the deadline that a policy may give a call.
+const maxDeadline = 30 * 24 * time.Hour
+
+// Budgets bound the calls of a tenant. Zero means that policy sets no bound. They
+// narrow what the tool declares and never widen it; no mode lifts them.
+type Budgets struct {
+	// MaxRuntimeMs bounds one attempt, in milliseconds: 1 to 24 h.
+	MaxRuntimeMs int64 `json:"maxRuntimeMs,omitempty"`
+	// MaxResultBytes bounds the redacted result, in bytes: 1 to
+	// toolspec.MaxResult.
+	MaxResultBytes int64 `json:"maxResultBytes,omitempty"`
+	// DeadlineMs bounds the whole call without its human waits, in
+	// milliseconds: 1 to 30 days.
+	DeadlineMs int64 `json:"deadlineMs,omitempty"`
+}
+
+// Runtime is the budget of one attempt of a tool that declares the given one.
+func (b Budgets) Runtime(declared time.Duration) time.Duration {
+	return narrow(declared, time.Duration(b.MaxRuntimeMs)*time.Millisecond)
+}
+
+// ResultBytes is the bound of the result of a tool that declares the given one.
+func (b Budgets) ResultBytes(declared int) int {
+	return narrow(declared, int(b.MaxResultBytes))
+}
+
+// Deadline is the deadline of a call that would otherwise have the given one.
+func (b Budgets) Deadline(otherwise time.Duration) time.Duration {
+	return narrow(otherwise, time.Duration(b.DeadlineMs)*time.Millisecond)
+}
+
+func narrow[T int | time.Duration](declared, bound T) T {
+	if bound > 0 && bound < declared {
+		return bound
+	}
+	return declared
+}

@@ -1,0 +1,74 @@
+package policy
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+)
+
+// compile makes the policy of a document that was read without a fault.
+func compile(d document) *Policy {
+	p := &Policy{tenants: make(map[string]*tenant, len(d.Tenants)), source: canonical(d)}
+	for id, doc := range d.Tenants {
+		p.tenants[id] = compileTenant(id, doc)
+	}
+	sum := sha256.Sum256(p.source)
+	p.digest = hex.EncodeToString(sum[:])
+	return p
+}
+
+func compileTenant(id string, doc tenantDoc) *tenant {
+	t := &tenant{
+		allowed: doc.AllowedTools, mode: doc.Mode, budgets: doc.Budgets,
+		approval: compileApproval(doc.Approvals),
+	}
+	for i, r := range doc.Rules {
+		t.rules = append(t.rules, compileRule(r, fmt.Sprintf("%s.rules[%d]", join("tenants", id), i))...)
+	}
+	if len(doc.AskFor) > 0 {
+		t.rules = append(t.rules, rule{
+			class: asking, verb: RequireApproval, tool: "*", effects: doc.AskFor,
+			source: "requireApprovalForEffects", message: "calls with this effect need an approval",
+		})
+	}
+	// What was guessed or never checked is shown to somebody, in every mode.
+	t.rules = append(t.rules,
+		rule{
+			class: asking, verb: RequireApproval, tool: "*", cond: when(func(f Facts) bool { return f.Repaired }),
+			source: "repaired call", message: "the arguments had to be repaired",
+		},
+		rule{
+			class: asking, verb: RequireApproval, tool: "*", cond: when(func(f Facts) bool { return f.NoSchema }),
+			source: "call without schema", message: "there is no schema to check the arguments against",
+		})
+	slices.SortStableFunc(t.rules, func(a, b rule) int { return cmp.Compare(a.class, b.class) })
+	return t
+}
+
+// compileRule returns a line for what the rule decides and one for the risk that
+// it raises.
+func compileRule(doc ruleDoc, source string) []rule {
+	base := rule{tool: doc.Tool, effects: doc.Effects, risks: doc.Risks, message: doc.Message, source: source}
+	var lines []rule
+	if doc.Risk != "" {
+		raise := base
+		raise.class, raise.raise = raising, doc.Risk
+		lines = append(lines, raise)
+	}
+	classes := map[Verb]class{Deny: denying, RequireApproval: asking, Allow: allowing}
+	if doc.Decision != "" {
+		base.class, base.verb = classes[doc.Decision], doc.Decision
+		lines = append(lines, base)
+	}
+	return lines
+}
+
+func compileApproval(doc approvalsDoc) ApprovalRule {
+	life, _ := duration(doc.ExpiresAfter) // read before; a life of zero has expired
+	return ApprovalRule{
+		Enabled: doc.Enabled, ExpiresAfterMs: life.Milliseconds(),
+		AllowSelfApproval: doc.AllowSelfApproval, AllowUnsigned: doc.AllowUnsigned, Approvers: doc.Approvers,
+	}
+}

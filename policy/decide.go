@@ -1,0 +1,140 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Decide judges one call. It is called without arguments before hydration, where
+// only deny may be acted upon, and with them at the consent gate.
+//
+// A call is denied where no policy is active, the tenant has none, the tool is
+// not in allowedTools, or the run narrows its tools and this one is not among
+// them. Then the first of these that applies decides: a deny rule; a
+// require_approval rule, requireApprovalForEffects, a repaired call or one
+// without schema; an allow rule; the mode. Where the tenant's approvals are off,
+// require_approval is deny.
+func (p *Policy) Decide(f Facts) Decision {
+	if p == nil || len(p.tenants) == 0 {
+		return Decision{Verb: Deny, Rule: "no policy", Message: "no policy is active"}
+	}
+	t, known := p.tenants[f.TenantID]
+	if !known {
+		return Decision{Verb: Deny, Rule: "tenants", Message: "the tenant has no policy"}
+	}
+	d := t.decide(f)
+	d.Budgets = t.budgets
+	d.Approval = t.approval.clone()
+	if d.Verb == Allow {
+		d.Message = ""
+	}
+	return d
+}
+
+func (t *tenant) decide(f Facts) Decision {
+	if !f.Effect.Valid() || !f.Risk.Valid() {
+		return Decision{Verb: Deny, Rule: "facts", Message: "the tool declares no valid effect and risk"}
+	}
+	if !matchesAny(t.allowed, f.ToolID) {
+		return Decision{Verb: Deny, Risk: f.Risk, Rule: "allowedTools", Message: "the tool is not allowed for this tenant"}
+	}
+	if len(f.ToolIDs) > 0 && !slices.Contains(f.ToolIDs, f.ToolID) {
+		return Decision{Verb: Deny, Risk: f.Risk, Rule: "toolIds", Message: "the tool is not among the tools of this run"}
+	}
+
+	risk, possibleRisk := t.risks(f)
+	// open are the rules that would decide if the arguments made them apply.
+	var open []rule
+	for _, r := range t.rules {
+		if r.class == raising {
+			continue
+		}
+		answer := r.applies(f)
+		switch {
+		case answer == undetermined:
+			open = append(open, r)
+		case answer == failed && r.verb != Allow:
+			r.source += " (its condition failed)"
+			return t.conclude(r, risk, open)
+		case answer == yes:
+			return t.conclude(r, risk, open)
+		}
+	}
+	if t.mode.verb(possibleRisk) != t.mode.verb(risk) {
+		open = append(open, t.modeRule(possibleRisk))
+	}
+	return t.conclude(t.modeRule(risk), risk, open)
+}
+
+// risks returns the risk of the call, and the highest that it may turn out to
+// have once the arguments are known.
+func (t *tenant) risks(f Facts) (certain, possible toolspec.Risk) {
+	certain, possible = f.Risk, f.Risk
+	for _, r := range t.rules {
+		if r.class != raising {
+			continue
+		}
+		switch r.applies(f) {
+		case no:
+		case yes, failed:
+			certain = higher(certain, r.raise)
+			possible = higher(possible, r.raise)
+		case undetermined:
+			possible = higher(possible, r.raise)
+		}
+	}
+	return certain, possible
+}
+
+// modeRule is the line of the mode table for a risk.
+func (t *tenant) modeRule(risk toolspec.Risk) rule {
+	return rule{
+		verb:    t.mode.verb(risk),
+		source:  fmt.Sprintf("mode %s, risk %s", t.mode, risk),
+		message: fmt.Sprintf("mode %s asks for calls of risk %s", t.mode, risk),
+	}
+}
+
+// conclude makes the decision of the rule that applies, unless an open one may
+// still say something else.
+func (t *tenant) conclude(r rule, risk toolspec.Risk, open []rule) Decision {
+	verb := t.effective(r.verb)
+	for _, o := range open {
+		if t.effective(o.verb) != verb {
+			return Decision{
+				Verb: RequireApproval, Undetermined: true, Risk: risk,
+				Rule: o.source, Message: "it depends on the arguments",
+			}
+		}
+	}
+	message := r.message
+	switch {
+	case message != "":
+	case r.verb == Deny:
+		message = "a policy rule denies this call"
+	case r.verb == RequireApproval:
+		message = "a policy rule demands an approval"
+	}
+	if verb != r.verb {
+		message = "it needs an approval, and approvals are off: " + message
+	}
+	return Decision{Verb: verb, Risk: risk, Rule: r.source, Message: message}
+}
+
+// effective is the verb where nobody can be asked: a question is a deny then.
+func (t *tenant) effective(v Verb) Verb {
+	if v == RequireApproval && !t.approval.Enabled {
+		return Deny
+	}
+	return v
+}
+
+func higher(a, b toolspec.Risk) toolspec.Risk {
+	order := []toolspec.Risk{toolspec.LowRisk, toolspec.MediumRisk, toolspec.HighRisk}
+	if slices.Index(order, b) > slices.Index(order, a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,80 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Bounds of a document.
+const (
+	// MaxDocument is in bytes.
+	MaxDocument = 1 << 20
+	// The others are in entries.
+	MaxRules     = 1024
+	MaxApprovers = 256
+	// maxMessage and maxIdentity are in characters.
+	maxMessage  = 500
+	maxIdentity = 200
+)
+
+// docVersion is the version of the documents that this package reads.
+const docVersion = 1
+
+// document is what was written, with every default filled in: a stored document
+// keeps its meaning when a later release has other defaults.
+type document struct {
+	Version int                  `json:"version"`
+	Tenants map[string]tenantDoc `json:"tenants"`
+}
+
+type tenantDoc struct {
+	AllowedTools []Pattern         `json:"allowedTools"`
+	Mode         Mode              `json:"mode"`
+	AskFor       []toolspec.Effect `json:"requireApprovalForEffects,omitempty"`
+	Rules        []ruleDoc         `json:"rules,omitempty"`
+	Budgets      Budgets           `json:"budgets,omitzero"`
+	Approvals    approvalsDoc      `json:"approvals"`
+}
+
+type ruleDoc struct {
+	Tool     Pattern           `json:"tool"`
+	Effects  []toolspec.Effect `json:"effects,omitempty"`
+	Risks    []toolspec.Risk   `json:"risks,omitempty"`
+	Decision Verb              `json:"decision,omitempty"`
+	Risk     toolspec.Risk     `json:"risk,omitempty"`
+	Message  string            `json:"message,omitempty"`
+}
+
+type approvalsDoc struct {
+	Enabled           bool      `json:"enabled"`
+	ExpiresAfter      string    `json:"expiresAfter"`
+	AllowSelfApproval bool      `json:"allowSelfApproval"`
+	AllowUnsigned     bool      `json:"allowUnsigned"`
+	Approvers         []Pattern `json:"approvers,omitempty"`
+}
+
+// canonical writes v as RFC 8785 JSON. It serves plain data only: ASCII keys,
+// whole numbers below 2^53 and printable text, for which sorted keys and Go's
+// own notation are that form.
+func canonical(v any) []byte {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("policy: plain data cannot be written as JSON: %v", err))
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var plain any
+	if err := dec.Decode(&plain); err != nil {
+		panic(fmt.Sprintf("policy: JSON just written cannot be read: %v", err))
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(plain); err != nil {
+		panic(fmt.Sprintf("policy: plain data cannot be written as JSON: %v", err))
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}

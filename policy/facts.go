@@ -1,0 +1,31 @@
+package policy
+
+import (
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Facts are what is known of one call when it is judged.
+type Facts struct {
+	TenantID  string
+	ActorID   string
+	SubjectID string
+	RunID     string
+	// ToolID is the namespaced id of the tool.
+	ToolID string
+	// Effect and Risk are what the tool declares. A call without both is denied.
+	Effect toolspec.Effect
+	Risk   toolspec.Risk
+	// ToolIDs are the tools that the run may use; empty means that the run does
+	// not narrow them.
+	ToolIDs []string
+	// Args are the validated arguments. They count only where HasArgs is set:
+	// before hydration nobody knows them.
+	Args    json.RawMessage
+	HasArgs bool
+	// Repaired says that the arguments were mended to become readable.
+	Repaired bool
+	// NoSchema says that there was no schema to check the arguments against.
+	NoSchema bool
+}

@@ -1,0 +1,84 @@
+package policy
+
+import (
+	"slices"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"pgregory.net/rapid"
+)
+
+// Generators of documents and facts. The tools are few, so that rules meet.
+
+func genEffect() *rapid.Generator[toolspec.Effect] {
+	return rapid.SampledFrom([]toolspec.Effect{toolspec.ReadOnly, toolspec.StateChange, toolspec.ExternalSideEffect})
+}
+
+func genRisk() *rapid.Generator[toolspec.Risk] {
+	return rapid.SampledFrom([]toolspec.Risk{toolspec.LowRisk, toolspec.MediumRisk, toolspec.HighRisk})
+}
+
+func genTool() *rapid.Generator[string] {
+	return rapid.SampledFrom([]string{"core__a", "core__ab", "core__b", "web__a", "web__b"})
+}
+
+func genPattern() *rapid.Generator[Pattern] {
+	return rapid.SampledFrom([]Pattern{"core__a", "core__a*", "core__*", "web__*", "web__b", "*", "c*", "none__x"})
+}
+
+func genRule() *rapid.Generator[ruleDoc] {
+	return rapid.Custom(func(t *rapid.T) ruleDoc {
+		r := ruleDoc{
+			Tool:     genPattern().Draw(t, "tool"),
+			Decision: rapid.SampledFrom([]Verb{Deny, RequireApproval, Allow, ""}).Draw(t, "decision"),
+		}
+		if rapid.Bool().Draw(t, "narrow") {
+			r.Effects = rapid.SliceOfN(genEffect(), 1, 2).Draw(t, "effects")
+			r.Risks = rapid.SliceOfN(genRisk(), 1, 2).Draw(t, "risks")
+		}
+		if r.Decision == "" || r.Decision == RequireApproval && rapid.Bool().Draw(t, "raise") {
+			r.Risk = genRisk().Draw(t, "risk")
+		}
+		if r.Decision != "" {
+			r.Message = rapid.StringMatching(`[ -~é…]{0,12}`).Draw(t, "message")
+		}
+		return r
+	})
+}
+
+func genDocument() *rapid.Generator[document] {
+	return rapid.Custom(func(t *rapid.T) document {
+		approvers := rapid.SliceOfN(rapid.SampledFrom([]Pattern{"user:*", "group:ops", "*"}), 0, 2).Draw(t, "approvers")
+		return document{Version: 1, Tenants: map[string]tenantDoc{"acme": {
+			AllowedTools: append([]Pattern{}, rapid.SliceOfN(genPattern(), 0, 3).Draw(t, "allowed")...),
+			Mode:         rapid.SampledFrom([]Mode{Yolo, Auto, Ask}).Draw(t, "mode"),
+			AskFor:       rapid.SliceOfN(genEffect(), 0, 2).Draw(t, "ask for"),
+			Rules:        rapid.SliceOfN(genRule(), 0, 6).Draw(t, "rules"),
+			Budgets:      Budgets{MaxRuntimeMs: rapid.Int64Range(0, 5).Draw(t, "runtime"), DeadlineMs: rapid.Int64Range(0, 5).Draw(t, "deadline")},
+			Approvals: approvalsDoc{
+				Enabled: rapid.Bool().Draw(t, "enabled"), ExpiresAfter: rapid.SampledFrom([]string{"1s", "24h0m0s", "720h0m0s"}).Draw(t, "expiry"),
+				AllowSelfApproval: rapid.Bool().Draw(t, "self"), AllowUnsigned: rapid.Bool().Draw(t, "unsigned"), Approvers: approvers,
+			},
+		}}}
+	})
+}
+
+func genFacts() *rapid.Generator[Facts] {
+	return rapid.Custom(func(t *rapid.T) Facts {
+		f := Facts{
+			TenantID: "acme", ActorID: "user:ann", RunID: "r", ToolID: genTool().Draw(t, "call"),
+			Effect: genEffect().Draw(t, "effect"), Risk: genRisk().Draw(t, "declared"), HasArgs: true,
+			Repaired: rapid.IntRange(0, 4).Draw(t, "repaired") == 0, NoSchema: rapid.IntRange(0, 4).Draw(t, "no schema") == 0,
+		}
+		if rapid.IntRange(0, 3).Draw(t, "narrowed") == 0 {
+			f.ToolIDs = rapid.SliceOf(genTool()).Draw(t, "tool ids")
+		}
+		return f
+	})
+}
+
+// with returns the document with one more rule at a place.
+func (d document) with(at int, r ruleDoc) document {
+	t := d.Tenants["acme"]
+	t.Rules = slices.Insert(slices.Clone(t.Rules), min(at, len(t.Rules)), r)
+	return document{Version: 1, Tenants: map[string]tenantDoc{"acme": t}}
+}

@@ -1,0 +1,135 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Parse reads a policy document, YAML or its subset JSON, of at most MaxDocument
+// bytes, and compiles it. The file's name is only for the errors. The error is
+// an Errors, in which every *Error has a position.
+func Parse(file string, doc []byte) (*Policy, error) {
+	r := &reader{file: file}
+	root := r.load(doc)
+	if root == nil {
+		return nil, r.faults.sorted()
+	}
+	d := r.document(root)
+	if len(r.faults) > 0 {
+		return nil, r.faults.sorted()
+	}
+	return compile(d), nil
+}
+
+// load returns the only document's root, or nil where the text is not that.
+func (r *reader) load(doc []byte) *yaml.Node {
+	if len(doc) > MaxDocument {
+		r.failAt(1, 1, "", "the document is larger than %d bytes", MaxDocument)
+		return nil
+	}
+	if !r.readable(doc) {
+		return nil
+	}
+	loader, err := yaml.NewLoader(bytes.NewReader(doc), yaml.WithV4Defaults())
+	if err != nil {
+		r.failAt(1, 1, "", "%v", err)
+		return nil
+	}
+	var first, second yaml.Node
+	switch err := loader.Load(&first); {
+	case errors.Is(err, io.EOF) || err == nil && len(first.Content) == 0:
+		r.failAt(1, 1, "", "the document is empty")
+		return nil
+	case err != nil:
+		r.failYAML(doc, err)
+		return nil
+	}
+	switch err := loader.Load(&second); {
+	case err == nil:
+		r.failAt(second.Line, second.Column, "", "a second document follows; a policy is one document")
+		return nil
+	case !errors.Is(err, io.EOF):
+		r.failYAML(doc, err)
+		return nil
+	}
+	return first.Content[0]
+}
+
+// readable checks the characters, for the YAML library gives faults in these no
+// position and would guess at other encodings, and for a reader must see what is
+// parsed: to YAML a lone carriage return ends a line, and so a comment.
+func (r *reader) readable(doc []byte) bool {
+	line, column := 1, 1
+	for len(doc) > 0 {
+		c, size := utf8.DecodeRune(doc)
+		if c == utf8.RuneError && size == 1 {
+			r.failAt(line, column, "", "must be UTF-8")
+			return false
+		}
+		if !printable(c) {
+			r.failAt(line, column, "", "holds the character %U, which a policy may not", c)
+			return false
+		}
+		if c == '\r' && !bytes.HasPrefix(doc, []byte("\r\n")) {
+			r.failAt(line, column, "", "holds a carriage return without a line feed")
+			return false
+		}
+		doc = doc[size:]
+		column++
+		if c == '\n' {
+			line, column = line+1, 1
+		}
+	}
+	return true
+}
+
+// printable is c-printable of YAML 1.2 without the line breaks that editors do
+// not show as such (U+0085, U+2028, U+2029) and without what turns the direction
+// of text around.
+func printable(c rune) bool {
+	switch {
+	case c == 0x2028, c == 0x2029, unicode.Is(unicode.Bidi_Control, c):
+		return false
+	case c == '\t', c == '\n', c == '\r', c >= 0x20 && c <= 0x7e, c >= 0xa0 && c <= 0xfffd, c >= 0x10000:
+		return true
+	}
+	return false
+}
+
+// failYAML reports what the YAML library says, with its position.
+func (r *reader) failYAML(doc []byte, err error) {
+	var one *yaml.LoadError
+	if list := (*yaml.LoadErrors)(nil); errors.As(err, &list) && len(list.Errors) > 0 {
+		one = list.Errors[0]
+	} else if !errors.As(err, &one) {
+		r.failAt(1, 1, "", "%v", err)
+		return
+	}
+	line, column := max(one.Mark.Line, 1), max(one.Mark.Column, 1)
+	reason := one.Message
+	if one.ContextMsg != "" {
+		reason = fmt.Sprintf("%s: %s", one.ContextMsg, one.Message)
+	}
+	if at := characterAt(doc, line, column); at == '\t' {
+		reason = "a tab cannot indent YAML; use spaces"
+	}
+	r.failAt(line, column, "", "%s", reason)
+}
+
+func characterAt(doc []byte, line, column int) rune {
+	lines := bytes.Split(doc, []byte("\n"))
+	if line > len(lines) {
+		return 0
+	}
+	text := []rune(string(lines[line-1]))
+	if column > len(text) {
+		return 0
+	}
+	return text[column-1]
+}

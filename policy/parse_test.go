@@ -1,0 +1,120 @@
+package policy
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// testdata/errors.txtar holds pairs of a document and its errors.
+func TestParseErrors(t *testing.T) {
+	const file = "testdata/errors.txtar"
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &txtar.Archive{Comment: archive.Comment}
+	golden := map[string]string{}
+	for _, f := range archive.Files {
+		golden[f.Name] = string(f.Data)
+	}
+	for _, f := range archive.Files {
+		name, isDocument := strings.CutSuffix(f.Name, ".yaml")
+		if !isDocument {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse("policy.yaml", f.Data)
+			if err == nil {
+				t.Fatal("the document was accepted")
+			}
+			got := err.Error() + "\n"
+			if !*update && got != golden[name+".errors"] {
+				t.Errorf("got\n%swant\n%s", got, golden[name+".errors"])
+			}
+			out.Files = append(out.Files, f, txtar.File{Name: name + ".errors", Data: []byte(got)})
+			checkPositions(t, err, string(f.Data))
+		})
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(out), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// checkPositions: every error points into the document.
+func checkPositions(t *testing.T, err error, doc string) {
+	t.Helper()
+	var list Errors
+	if !errors.As(err, &list) || len(list) == 0 || len(list) > MaxErrors {
+		t.Fatalf("not a list of errors: %T", err)
+	}
+	lines := strings.Count(doc, "\n") + 1
+	for _, e := range list {
+		if e.Line < 1 || e.Line > lines+1 || e.Column < 1 || e.Reason == "" || e.File != "policy.yaml" {
+			t.Errorf("%+v is not positioned", e)
+		}
+	}
+	var one *Error
+	if !errors.As(err, &one) || one != list[0] {
+		t.Error("errors.As does not find the first")
+	}
+}
+
+// What a text archive cannot hold.
+func TestParseErrorsOfBytes(t *testing.T) {
+	for name, c := range map[string]struct{ doc, want string }{
+		"empty":        {"", "policy.yaml:1:1: the document is empty"},
+		"byte order":   {"\xff\xfea", "policy.yaml:1:1: must be UTF-8"},
+		"latin 1":      {"version: 1\n# caf\xe9\n", "policy.yaml:2:6: must be UTF-8"},
+		"zero":         {"version: 1\nté: \x00", "policy.yaml:2:5: holds the character U+0000, which a policy may not"},
+		"hidden line":  {"version: 1\n# ok\rtenants: {}\n", "policy.yaml:2:5: holds a carriage return without a line feed"},
+		"hidden break": {"version: 1\n# ok\u2028tenants: {}\n", "policy.yaml:2:5: holds the character U+2028, which a policy may not"},
+		"next line":    {"version: 1\n# ok\u0085tenants: {}\n", "policy.yaml:2:5: holds the character U+0085, which a policy may not"},
+		"turned text":  {"version: 1\n# \u202e\n", "policy.yaml:2:3: holds the character U+202E, which a policy may not"},
+		"tab":          {"version: 1\ntenants:\n\tacme: {}\n", "policy.yaml:3:1: a tab cannot indent YAML; use spaces"},
+		"too large":    {"#" + strings.Repeat("x", MaxDocument), "policy.yaml:1:1: the document is larger than 1048576 bytes"},
+		"long key":     {strings.Repeat("k", 100) + ": 1\nversion: 1\ntenants: {a: {allowedTools: []}}\n", "policy.yaml:1:1: " + strings.Repeat("k", 64) + "…: is not known here; known are version, tenants"},
+		"odd key":      {"\"a\\nb\": 1\nversion: 1\ntenants: {a: {allowedTools: []}}\n", `policy.yaml:1:1: "a\nb": is not known here; known are version, tenants`},
+		"many entries": {"version: 1\ntenants: {a: {allowedTools: [" + strings.Repeat("a__b,", toolIDs+1) + "]}}\n", "policy.yaml:2:29: tenants.a.allowedTools: has more than 1024 entries"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Parse("policy.yaml", []byte(c.doc))
+			if err == nil || err.Error() != c.want {
+				t.Errorf("got\n%v\nwant\n%s", err, c.want)
+			}
+		})
+	}
+}
+
+const toolIDs = 1024
+
+func TestParseReportsAtMostMaxErrors(t *testing.T) {
+	_, err := Parse("policy.yaml", []byte("version: 1\ntenants: {a: {allowedTools: ["+strings.Repeat("x,", 100)+"]}}\n"))
+	var list Errors
+	if !errors.As(err, &list) || len(list) != MaxErrors {
+		t.Errorf("%d errors", len(list))
+	}
+}
+
+// A tenant's key that looks like a number must be quoted, and then is one.
+func TestParseAccepts(t *testing.T) {
+	for name, doc := range map[string]string{
+		"JSON":          `{"version":1,"tenants":{"acme":{"allowedTools":["core__*"]}}}`,
+		"byte order":    "\ufeffversion: 1\ntenants: {acme: {allowedTools: [\"*\"]}}\n",
+		"quoted number": "version: 1\ntenants: {\"1\": {allowedTools: []}}\n",
+		"end marker":    "---\nversion: 1\ntenants: {a: {allowedTools: []}}\n...\n",
+		"windows":       "version: 1\r\ntenants:\r\n  a:\r\n    allowedTools: []\r\n",
+	} {
+		if _, err := Parse("policy.yaml", []byte(doc)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,24 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// Pattern is an exact text, or a prefix followed by one `*`. A lone `*` is
+// every text.
+type Pattern string
+
+// Matches reports whether s is the text, or begins with the prefix. Letters of
+// different case are different.
+func (p Pattern) Matches(s string) bool {
+	prefix, glob := strings.CutSuffix(string(p), "*")
+	if glob {
+		return strings.HasPrefix(s, prefix)
+	}
+	return s == string(p)
+}
+
+func matchesAny(patterns []Pattern, s string) bool {
+	return slices.ContainsFunc(patterns, func(p Pattern) bool { return p.Matches(s) })
+}

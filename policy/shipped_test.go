@@ -1,0 +1,117 @@
+package policy
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+func TestDevelopment(t *testing.T) {
+	p := Development()
+	want := []string{"tenant acme: unsigned approval decisions count; do not use in production"}
+	if got := p.Warnings(); !slices.Equal(got, want) {
+		t.Errorf("warnings %q", got)
+	}
+	f := call()
+	d := p.Decide(f)
+	wantVerb(t, d, RequireApproval, "mode auto, risk medium")
+	if ok, reason := d.Approval.MayDecide("user:bob", f.ActorID, false); !ok {
+		t.Error(reason)
+	}
+	if ok, _ := d.Approval.MayDecide(f.ActorID, f.ActorID, false); ok {
+		t.Error("the requester may decide")
+	}
+	if !strings.Contains(DevelopmentYAML(), "DEVELOPMENT ONLY") {
+		t.Error("the danger is not written beside the line")
+	}
+}
+
+// What stands commented out in the shipped file is right as well.
+func TestDevelopmentComments(t *testing.T) {
+	var b strings.Builder
+	for line := range strings.Lines(DevelopmentYAML()) {
+		code, commented := strings.CutPrefix(strings.TrimSpace(line), "# ")
+		for _, start := range []string{"requireApprovalForEffects:", "rules:", "  - tool:", "    decision:", "    risks:", "    risk:", "    message:", "budgets:", "approvers:"} {
+			if commented && strings.HasPrefix(code, start) {
+				line = strings.Replace(line, "# ", "", 1)
+			}
+		}
+		b.WriteString(line)
+	}
+	p, err := Parse("development.yaml", []byte(b.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := p.Decide(call())
+	wantVerb(t, d, Allow, "tenants.acme.rules[0]")
+	if d.Budgets.MaxRuntimeMs == 0 || len(d.Approval.Approvers) != 1 {
+		t.Errorf("not everything was uncommented: %+v", d)
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	none := []string{"no policy is active: every call is denied"}
+	if got := (*Policy)(nil).Warnings(); !slices.Equal(got, none) {
+		t.Errorf("%q", got)
+	}
+	p := mustParse(t, `
+version: 1
+tenants:
+  b: {allowedTools: ["*"], mode: yolo, approvals: {allowSelfApproval: true}}
+  a: {allowedTools: [core__*], mode: auto}
+  c: {allowedTools: [core__*], approvals: {enabled: false, allowUnsigned: true, allowSelfApproval: true}}
+`)
+	want := []string{
+		"tenant b: requesters may approve their own calls",
+		"tenant b: mode yolo asks nobody, whatever the risk",
+		"tenant b: allowedTools holds *: tools that are added later are allowed too",
+	}
+	if got := p.Warnings(); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAllowlist(t *testing.T) {
+	p, err := Allowlist("acme", "core__write_file", "core__read_file")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := call()
+	f.Risk = toolspec.HighRisk
+	wantVerb(t, p.Decide(f), Allow, "tenants.acme.rules[0]")
+	f.Repaired = true
+	wantVerb(t, p.Decide(f), RequireApproval, "repaired call")
+	f = call()
+	f.ToolID = "core__write_file2"
+	wantVerb(t, p.Decide(f), Deny, "allowedTools")
+	f = call()
+	f.TenantID = "beta"
+	wantVerb(t, p.Decide(f), Deny, "tenants")
+
+	if p, err = Allowlist("acme"); err != nil {
+		t.Fatal(err)
+	}
+	wantVerb(t, p.Decide(call()), Deny, "allowedTools")
+
+	for _, c := range []struct{ tenant, id string }{{"acme", "core__*"}, {"acme", "*"}, {"acme", ""}, {"*", "core__x"}, {"", "core__x"}} {
+		if _, err := Allowlist(c.tenant, c.id); err == nil {
+			t.Errorf("%+v was accepted", c)
+		}
+	}
+}
+
+// The form in which a decision is recorded.
+func TestDecisionJSON(t *testing.T) {
+	got, err := json.Marshal(Development().Decide(call()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"verb":"require_approval","risk":"medium","message":"mode auto asks for calls of risk medium","rule":"mode auto, risk medium",` +
+		`"budgets":{},"approval":{"enabled":true,"expiresAfterMs":3600000,"allowUnsigned":true}}`
+	if string(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

@@ -1,0 +1,26 @@
+package policy
+
+import "fmt"
+
+// Warnings are the lines that a worker logs loudly when it starts with the
+// policy or takes it up: what makes a tenant less safe than the defaults. They
+// are sorted by tenant.
+func (p *Policy) Warnings() []string {
+	if p == nil || len(p.tenants) == 0 {
+		return []string{"no policy is active: every call is denied"}
+	}
+	var lines []string
+	for _, id := range p.tenantIDs() {
+		t := p.tenants[id]
+		warn := func(applies bool, text string) {
+			if applies {
+				lines = append(lines, fmt.Sprintf("tenant %s: %s", id, text))
+			}
+		}
+		warn(t.approval.Enabled && t.approval.AllowUnsigned, "unsigned approval decisions count; do not use in production")
+		warn(t.approval.Enabled && t.approval.AllowSelfApproval, "requesters may approve their own calls")
+		warn(t.mode == Yolo, "mode yolo asks nobody, whatever the risk")
+		warn(matchesAny(t.allowed, ""), "allowedTools holds *: tools that are added later are allowed too")
+	}
+	return lines
+}

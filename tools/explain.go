@@ -1,0 +1,33 @@
+package tools
+
+import (
+	"errors"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+// busyDelay is when to ask again while others write the same file. A write takes
+// milliseconds.
+const busyDelay = 200 * time.Millisecond
+
+// explain turns an error of a capability into a message for the caller, where
+// it is the answer to what the caller asked. Other errors, of the disk or of the
+// context, pass: another attempt may do better, and their texts are not for
+// showing.
+func explain(err error) error {
+	for _, known := range []error{
+		capability.ErrOutside, capability.ErrBadPath, capability.ErrNotExist, capability.ErrIsDir,
+		capability.ErrNotDir, capability.ErrNotRegular, capability.ErrPermission, capability.ErrTooLarge,
+		capability.ErrNoSpace, capability.ErrBadPattern, capability.ErrNoZone,
+	} {
+		if errors.Is(err, known) {
+			return toolspec.Safef("%w", known)
+		}
+	}
+	if errors.Is(err, capability.ErrBusy) {
+		return toolspec.RetryAfter(busyDelay, capability.ErrBusy.Error())
+	}
+	return err
+}

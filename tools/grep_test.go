@@ -1,0 +1,269 @@
+package tools_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/tools"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+type found struct {
+	Matches []struct {
+		Path string `json:"path"`
+		Line int    `json:"line"`
+		Text string `json:"text"`
+	} `json:"matches"`
+	Total         int  `json:"total"`
+	Truncated     bool `json:"truncated"`
+	Incomplete    bool `json:"incomplete"`
+	FilesSearched int  `json:"filesSearched"`
+	FilesSkipped  int  `json:"filesSkipped"`
+}
+
+func (f found) lines() string {
+	var all []string
+	for _, m := range f.Matches {
+		all = append(all, fmt.Sprintf("%s:%d:%s", m.Path, m.Line, m.Text))
+	}
+	return strings.Join(all, " | ")
+}
+
+func TestGrep(t *testing.T) {
+	provided, dir := workspace(t)
+	for path, content := range map[string]string{
+		"a.txt": "one\nTwo two\r\nthree", "sub/b.go": "func two() {\n}\n", "sub/deep/c.ts": "a.b\naxb\n", ".git/two": "two\n",
+		"node_modules/x/two.js": "two\n", "sub/.hidden": "hidden two\n", "latin": "two caf\xe9\n", "nul": "two\x00\n", "empty": "",
+		".pawl-tmp-left": "two\n", "paren": "f(x)\n",
+	} {
+		write(t, filepath.Join(dir, path), content)
+	}
+	if err := os.Symlink("a.txt", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc", filepath.Join(dir, "etc")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	type args = map[string]any
+	for _, c := range []struct {
+		args args
+		want string
+	}{
+		{args{"pattern": "two"}, "a.txt:2:Two two | latin:1:two caf\uFFFD | sub/.hidden:1:hidden two | sub/b.go:1:func two() {"},
+		{args{"pattern": "TWO"}, ""},
+		{args{"pattern": "TWO T", "ignoreCase": true}, "a.txt:2:Two two"},
+		{args{"pattern": "^two", "regex": true}, "latin:1:two caf\uFFFD"},
+		{args{"pattern": "^two", "regex": true, "ignoreCase": true}, "a.txt:2:Two two | latin:1:two caf\uFFFD"},
+		{args{"pattern": "two$", "regex": true, "path": "a.txt"}, "a.txt:2:Two two"},
+		{args{"pattern": "a.b"}, "sub/deep/c.ts:1:a.b"},
+		{args{"pattern": "a.b", "ignoreCase": true}, "sub/deep/c.ts:1:a.b"},
+		{args{"pattern": "a.b", "regex": true}, "sub/deep/c.ts:1:a.b | sub/deep/c.ts:2:axb"},
+		{args{"pattern": "f(x"}, "paren:1:f(x)"},
+		{args{"pattern": "two", "path": "sub"}, "sub/.hidden:1:hidden two | sub/b.go:1:func two() {"},
+		{args{"pattern": "two", "include": "*.{go,ts}"}, "sub/b.go:1:func two() {"},
+		{args{"pattern": "b", "include": "sub/**/*.ts"}, "sub/deep/c.ts:1:a.b | sub/deep/c.ts:2:axb"},
+		{args{"pattern": "two", "path": ".git"}, ".git/two:1:two"},
+		{args{"pattern": "two", "path": "node_modules/x"}, "node_modules/x/two.js:1:two"},
+		{args{"pattern": "two", "path": "link"}, "link:2:Two two"},
+		{args{"pattern": "two", "maxMatches": 1}, "a.txt:2:Two two"},
+		{args{"pattern": "nowhere"}, ""},
+	} {
+		got, err := run[found](t, tools.Grep(), provided, c.args)
+		if err != nil || got.lines() != c.want || got.Matches == nil || got.Incomplete {
+			t.Errorf("%v:\n got %s, %+v, %v\nwant %s", c.args, got.lines(), got, err, c.want)
+		}
+		if c.args["maxMatches"] != nil && (got.Total != 4 || !got.Truncated) || c.args["maxMatches"] == nil && (got.Total != len(got.Matches) || got.Truncated) {
+			t.Errorf("%v: total %d of %d, truncated %v", c.args, got.Total, len(got.Matches), got.Truncated)
+		}
+	}
+	got, err := run[found](t, tools.Grep(), provided, args{"pattern": "two"})
+	if err != nil || got.FilesSearched != 7 || got.FilesSkipped != 1 {
+		t.Errorf("searched %d, skipped %d, %v", got.FilesSearched, got.FilesSkipped, err)
+	}
+}
+
+func TestGrepBadPatterns(t *testing.T) {
+	provided, _ := workspace(t)
+	type args = map[string]any
+	const invalid, complex = "the pattern is not a valid RE2 regular expression", "the pattern is too complex: shorten it or repeat less"
+	for _, c := range []struct {
+		args args
+		want string
+	}{
+		{args{"pattern": "hunter2(", "regex": true}, invalid},
+		{args{"pattern": "a)(b", "regex": true, "ignoreCase": true}, invalid},
+		{args{"pattern": `(?=x)`, "regex": true}, invalid},
+		{args{"pattern": `x{1001}`, "regex": true}, invalid},
+		{args{"pattern": `(.{100}){10}.{999}`, "regex": true}, complex},
+		{args{"pattern": strings.Repeat(".{900}", 20), "regex": true}, complex},
+		{args{"pattern": "a\nb"}, "the pattern must be within one line"},
+		{args{"pattern": "a", "include": "{a"}, "the glob pattern is not valid"},
+		{args{"pattern": "a", "include": strings.Repeat("{a,a}", 40)}, "the glob pattern is not valid"},
+	} {
+		_, err := run[found](t, tools.Grep(), provided, c.args)
+		wantSafe(t, fmt.Sprint(c.args), err, c.want)
+	}
+}
+
+func TestGrepBoundary(t *testing.T) {
+	provided, dir := workspace(t)
+	for _, c := range []struct {
+		there, most, shown int
+	}{
+		{99, 0, 99}, {100, 0, 100}, {101, 0, 50}, {5000, 0, 50}, {100, 100, 100}, {101, 100, 50}, {60, 60, 60}, {61, 60, 60}, {101, 60, 50}, {101, 10, 10},
+	} {
+		write(t, filepath.Join(dir, "a"), strings.Repeat("hit\nmiss\n", c.there/2))
+		write(t, filepath.Join(dir, "b"), strings.Repeat("hit\n", c.there-c.there/2))
+		args := map[string]any{"pattern": "hit"}
+		if c.most > 0 {
+			args["maxMatches"] = c.most
+		}
+		got, err := run[found](t, tools.Grep(), provided, args)
+		if err != nil || got.Total != c.there || len(got.Matches) != c.shown || got.Truncated != (c.shown < c.there) || got.Incomplete {
+			t.Errorf("%+v: %d of %d, truncated %v, incomplete %v, %v", c, len(got.Matches), got.Total, got.Truncated, got.Incomplete, err)
+		}
+		if got.Matches[0].Path != "a" || got.Matches[0].Line != 1 || got.Matches[1].Line != 3 {
+			t.Errorf("%+v: begins with %+v", c, got.Matches[:2])
+		}
+	}
+}
+
+func TestGrepLongLines(t *testing.T) {
+	provided, dir := workspace(t)
+	x := func(n int) string { return strings.Repeat("x", n) }
+	for _, c := range []struct{ name, line, want string }{
+		{"500", "hit" + x(497), "hit" + x(497)},
+		{"501", "hit" + x(498), "hit" + x(497)},
+		{"a character across the cut", "hit" + x(496) + "€" + x(10), "hit" + x(496)},
+		{"the hit ends at 500", x(497) + "hit" + x(10), x(497) + "hit"},
+		{"the hit crosses 500", x(498) + "hit" + x(10), x(100) + "hit" + x(10)},
+		{"the hit far to the right", x(900_000) + "hit" + x(1000), x(100) + "hit" + x(397)},
+		{"a character across its beginning", x(900) + "€" + x(98) + "hit", "€" + x(98) + "hit"},
+	} {
+		write(t, filepath.Join(dir, "file"), "\n"+c.line+"\n")
+		got, err := run[found](t, tools.Grep(), provided, map[string]any{"pattern": "hit"})
+		if err != nil || len(got.Matches) != 1 || got.Matches[0].Text != c.want || got.Matches[0].Line != 2 || !utf8.ValidString(got.Matches[0].Text) {
+			t.Errorf("%s: %+v, %v", c.name, got, err)
+		}
+	}
+	// An expression is held against the beginning of a very long line only, and
+	// says so where it has not matched there.
+	for _, c := range []struct {
+		at         int
+		total      int
+		incomplete bool
+	}{{16<<10 - 3, 1, false}, {16<<10 - 2, 0, true}, {900_000, 0, true}} {
+		write(t, filepath.Join(dir, "file"), x(c.at)+"hit"+x(20000))
+		got, err := run[found](t, tools.Grep(), provided, map[string]any{"pattern": "h.t", "regex": true})
+		if err != nil || got.Total != c.total || got.Incomplete != c.incomplete || got.Truncated != c.incomplete {
+			t.Errorf("at %d: %+v, %v", c.at, got, err)
+		}
+	}
+}
+
+func TestGrepLimits(t *testing.T) {
+	provided, dir := workspace(t)
+	mega := strings.Repeat(strings.Repeat("x", 1023)+"\n", 1024)
+	write(t, filepath.Join(dir, "at", "file"), mega)
+	write(t, filepath.Join(dir, "over", "file"), mega+"x")
+	for path, want := range map[string]int{"at": 1, "over": 0} {
+		got, err := run[found](t, tools.Grep(), provided, map[string]any{"pattern": "y", "path": path})
+		if err != nil || got.FilesSearched != want || got.FilesSkipped != 1-want || got.Incomplete {
+			t.Errorf("%s: %+v, %v", path, got, err)
+		}
+	}
+	for i := range 65 {
+		write(t, filepath.Join(dir, "many", fmt.Sprintf("%02d", i)), mega)
+	}
+	got, err := run[found](t, tools.Grep(), provided, map[string]any{"pattern": "y", "path": "many"})
+	if err != nil || got.FilesSearched > 64 || !got.Incomplete || !got.Truncated {
+		t.Errorf("65 MB: %+v, %v", got, err)
+	}
+}
+
+// broken are files with which nothing works but in one way.
+func broken(err error) toolspec.Provided { return capability.FilesKey.Provide(brokenFiles{err}) }
+
+type brokenFiles struct{ err error }
+
+func (f brokenFiles) List(context.Context, string, int) (capability.Listing, error) {
+	return capability.Listing{}, f.err
+}
+
+func (f brokenFiles) Open(context.Context, string, int64) (io.ReadCloser, capability.Entry, error) {
+	return nil, capability.Entry{}, f.err
+}
+
+func (f brokenFiles) Walk(context.Context, string, capability.WalkOptions, func(capability.Entry, error) error) error {
+	return f.err
+}
+
+func (f brokenFiles) Replace(context.Context, string, []byte, capability.ReplaceOptions) error {
+	return f.err
+}
+
+// slowFiles take a second for each of endlessly many files.
+type slowFiles struct{ brokenFiles }
+
+func (slowFiles) Open(context.Context, string, int64) (io.ReadCloser, capability.Entry, error) {
+	return io.NopCloser(strings.NewReader("hit\n")), capability.Entry{}, nil
+}
+
+func (slowFiles) Walk(ctx context.Context, _ string, _ capability.WalkOptions, visit func(capability.Entry, error) error) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(900 * time.Millisecond):
+		}
+		if err := visit(capability.Entry{Path: "file", Type: capability.TypeFile, Size: 4}, nil); err != nil {
+			return err
+		}
+	}
+}
+
+// endlessFiles are endlessly many and at once.
+type endlessFiles struct{ slowFiles }
+
+func (endlessFiles) Walk(_ context.Context, _ string, _ capability.WalkOptions, visit func(capability.Entry, error) error) error {
+	for {
+		if err := visit(capability.Entry{Path: "file", Type: capability.TypeFile, Size: 4}, nil); err != nil {
+			return err
+		}
+	}
+}
+
+func TestGrepStops(t *testing.T) {
+	got, err := run[found](t, tools.Grep(), capability.FilesKey.Provide(endlessFiles{}), map[string]any{"pattern": "hit"})
+	if err != nil || got.FilesSearched != 10_000 || got.Total != 10_000 || len(got.Matches) != 50 || !got.Incomplete || !got.Truncated {
+		t.Errorf("endless: %d in %d files, %v", got.Total, got.FilesSearched, err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		slow := capability.FilesKey.Provide(slowFiles{})
+		start := time.Now()
+		got, err := run[found](t, tools.Grep(), slow, map[string]any{"pattern": "hit"})
+		if took := time.Since(start); err != nil || took != 2*time.Second || got.Total != 2 || len(got.Matches) != 2 || !got.Incomplete || !got.Truncated {
+			t.Errorf("slow: %+v, %v after %v", got, err, took)
+		}
+		// The end of the call's own context is not an answer.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if got, err := runContext[found](ctx, t, tools.Grep(), slow, map[string]any{"pattern": "hit"}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("out of time: %+v, %v", got, err)
+		}
+	})
+}

@@ -1,0 +1,259 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/files"
+	"github.com/pawl-run/pawl/tools"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+// workspace opens the real files of a temporary directory.
+func workspace(t *testing.T) (toolspec.Provided, string) {
+	t.Helper()
+	dir := t.TempDir()
+	w, err := files.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	return capability.FilesKey.Provide(w), dir
+}
+
+func write(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run calls a tool as the runner does: with what it declares and no more. The
+// value must survive the tool's own redaction, byte for byte but for the order
+// of its keys.
+func run[Out any](t *testing.T, tool toolspec.Tool, provided toolspec.Provided, args map[string]any) (Out, error) {
+	t.Helper()
+	return runContext[Out](t.Context(), t, tool, provided, args)
+}
+
+func runContext[Out any](ctx context.Context, t *testing.T, tool toolspec.Tool, provided toolspec.Provided, args map[string]any) (Out, error) {
+	t.Helper()
+	var out Out
+	all, err := toolspec.NewCapabilities(provided)
+	if err != nil {
+		t.Fatal(err)
+	}
+	caps, err := all.Only(tool.Definition().Capabilities)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := tool.Run(ctx, raw, toolspec.Call{ToolID: tool.Definition().ID}.WithCapabilities(caps))
+	if err != nil {
+		return out, err
+	}
+	redacted, err := tool.Definition().Redaction.Output(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !sameJSON(t, value, redacted) {
+		t.Errorf("redaction takes something away:\n%s\n%s", value, redacted)
+	}
+	if err := json.Unmarshal(redacted, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out, nil
+}
+
+func sameJSON(t *testing.T, a, b json.RawMessage) bool {
+	t.Helper()
+	var x, y any
+	if err := errors.Join(json.Unmarshal(a, &x), json.Unmarshal(b, &y)); err != nil {
+		t.Fatal(err)
+	}
+	return reflect.DeepEqual(x, y)
+}
+
+// wantSafe checks that err is an answer with exactly this text.
+func wantSafe(t *testing.T, what string, err error, text string) {
+	t.Helper()
+	var safe *toolspec.SafeError
+	if !errors.As(err, &safe) || safe.Error() != text {
+		t.Errorf("%s: %v, want the safe message %q", what, err, text)
+	}
+}
+
+func TestDefinitions(t *testing.T) {
+	want := []string{
+		"core__get_current_time read_only low fast [clock]",
+		"core__grep read_only low fast [files]",
+		"core__ls read_only low fast [files]",
+		"core__read_file read_only low fast [files]",
+		"core__write_file state_change medium idempotent [files]",
+	}
+	var got []string
+	for _, tool := range tools.All() {
+		d := tool.Definition()
+		if err := d.Check(); err != nil {
+			t.Errorf("%s: %v", d.ID, err)
+		}
+		if d.Version != "1" || d.Title == d.ID || len(d.Description) < 80 || !strings.HasSuffix(d.Description, ".") {
+			t.Errorf("%s: version %q, title %q, description %q", d.ID, d.Version, d.Title, d.Description)
+		}
+		line := fmt.Sprintf("%s %s %s", d.ID, d.Effect, d.Risk)
+		if d.Fast {
+			line += " fast"
+		}
+		if d.Idempotent {
+			line += " idempotent"
+		}
+		got = append(got, fmt.Sprintf("%s %s", line, d.Capabilities))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the tools are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Every field of a value is listed on purpose, and nothing else is.
+func TestRedactionListsEveryField(t *testing.T) {
+	for _, tool := range tools.All() {
+		_, out := tool.Types()
+		fields := leaves(out, "")
+		allowed := tool.Definition().Redaction.Allow
+		slices.Sort(fields)
+		slices.Sort(allowed)
+		if !slices.Equal(fields, allowed) {
+			t.Errorf("%s has %v and allows %v", tool.Definition().ID, fields, allowed)
+		}
+	}
+}
+
+func leaves(typ reflect.Type, at string) []string {
+	switch typ.Kind() {
+	case reflect.Struct:
+		var all []string
+		for i := range typ.NumField() {
+			name, _, _ := strings.Cut(typ.Field(i).Tag.Get("json"), ",")
+			all = append(all, leaves(typ.Field(i).Type, at+"/"+name)...)
+		}
+		return all
+	case reflect.Slice:
+		return leaves(typ.Elem(), at+"/*")
+	default:
+		return []string{at}
+	}
+}
+
+// Names are camelCase, optional ones may be left out, none asks for a secret,
+// and every argument is explained.
+func TestFields(t *testing.T) {
+	for _, tool := range tools.All() {
+		in, out := tool.Types()
+		for _, typ := range []reflect.Type{in, out} {
+			for i := range typ.NumField() {
+				f := typ.Field(i)
+				name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+				switch {
+				case name == "" || strings.ToLower(name[:1]) != name[:1] || strings.ContainsAny(name, "_-"):
+					t.Errorf("%s: field %q is not camelCase", tool.Definition().ID, name)
+				case toolspec.SecretName(name) || strings.EqualFold(name, "connectionId"):
+					t.Errorf("%s: field %q is not for arguments", tool.Definition().ID, name)
+				case options != "" && options != "omitempty":
+					t.Errorf("%s: field %q has the options %q", tool.Definition().ID, name, options)
+				case !strings.HasSuffix(f.Tag.Get("jsonschema_description"), "."):
+					t.Errorf("%s: field %q is not explained", tool.Definition().ID, name)
+				}
+			}
+		}
+	}
+}
+
+// No tool runs without the abilities that it declares.
+func TestToolsAreUnbound(t *testing.T) {
+	for _, tool := range tools.All() {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s runs without capabilities", tool.Definition().ID)
+				}
+			}()
+			_, err := tool.Run(t.Context(), minimal(tool.Definition().ID), toolspec.Call{})
+			t.Logf("%s: %v", tool.Definition().ID, err)
+		}()
+	}
+}
+
+func minimal(id string) json.RawMessage {
+	switch id {
+	case "core__grep":
+		return json.RawMessage(`{"pattern":"x"}`)
+	case "core__read_file":
+		return json.RawMessage(`{"path":"x"}`)
+	case "core__write_file":
+		return json.RawMessage(`{"path":"x","content":"x"}`)
+	}
+	return json.RawMessage(`{}`)
+}
+
+// The ways to go wrong that all file tools share, each with its message, which
+// never repeats an argument.
+func TestFileErrors(t *testing.T) {
+	provided, dir := workspace(t)
+	write(t, filepath.Join(dir, "file"), "x")
+	write(t, filepath.Join(dir, "dir", "file"), "x")
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "out")); err != nil {
+		t.Fatal(err)
+	}
+	const outside, invalid, missing, isDir, notDir = "the path leads outside the workspace", "the path is not valid",
+		"the file does not exist", "the path is a directory", "the path is not a directory"
+	for _, c := range []struct {
+		path                   string
+		ls, grep, reads, write string
+	}{
+		{"../x", outside, outside, outside, outside},
+		{"/etc/passwd", outside, outside, outside, outside},
+		{"out", outside, outside, outside, outside},
+		{"a\x00b", invalid, invalid, invalid, invalid},
+		{strings.Repeat("n", 300), invalid, invalid, invalid, invalid},
+		{".pawl-tmp-x", invalid, invalid, invalid, invalid},
+		{"missing/x", missing, missing, missing, "the parent directory does not exist: create it with createDirs"},
+		{"dir", "", "", isDir, isDir},
+		{"file/x", notDir, notDir, notDir, notDir},
+		{"file", notDir, "", "", ""},
+	} {
+		for _, tool := range []struct {
+			tool toolspec.Tool
+			args map[string]any
+			want string
+		}{
+			{tools.List(), map[string]any{}, c.ls},
+			{tools.Grep(), map[string]any{"pattern": "x"}, c.grep},
+			{tools.ReadFile(), map[string]any{}, c.reads},
+			{tools.WriteFile(), map[string]any{"content": "x"}, c.write},
+		} {
+			tool.args["path"] = c.path
+			what := fmt.Sprintf("%s %.20q", tool.tool.Definition().ID, c.path)
+			_, err := run[any](t, tool.tool, provided, tool.args)
+			if tool.want != "" {
+				wantSafe(t, what, err, tool.want)
+			} else if err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package toolspec
+
+import (
+	"fmt"
+	"slices"
+)
+
+// CapabilityName names an ability that a tool may declare: clock, files …
+type CapabilityName string
+
+// Capability is a typed name of an ability. Tools declare it and take it from
+// their call; the composition root provides it.
+type Capability[T any] struct{ name CapabilityName }
+
+// NewCapability makes the typed name.
+func NewCapability[T any](name CapabilityName) Capability[T] { return Capability[T]{name: name} }
+
+// Name returns the untyped name, for declarations.
+func (c Capability[T]) Name() CapabilityName { return c.name }
+
+// From returns the ability. Asking for one that the tool did not declare is a
+// programming error and panics; the runner turns that into `internal`.
+func (c Capability[T]) From(call Call) T {
+	v, ok := call.capabilities.values[c.name].(T)
+	if !ok {
+		panic(fmt.Sprintf("capability %q was not declared by tool %q", c.name, call.ToolID))
+	}
+	return v
+}
+
+// Provide binds an implementation to the name.
+func (c Capability[T]) Provide(v T) Provided { return Provided{name: c.name, value: v} }
+
+// Provided is an ability with its implementation.
+type Provided struct {
+	name  CapabilityName
+	value any
+}
+
+// Capabilities are the abilities that a worker provides, or a call received.
+type Capabilities struct{ values map[CapabilityName]any }
+
+// NewCapabilities collects provided abilities. The same name twice is an error.
+func NewCapabilities(provided ...Provided) (Capabilities, error) {
+	c := Capabilities{values: make(map[CapabilityName]any, len(provided))}
+	for _, p := range provided {
+		if _, taken := c.values[p.name]; taken {
+			return Capabilities{}, fmt.Errorf("capability %q is provided twice", p.name)
+		}
+		c.values[p.name] = p.value
+	}
+	return c, nil
+}
+
+// Only returns exactly the named abilities; a name that is not provided is an
+// error (RUNTIME_BINDS_ALL).
+func (c Capabilities) Only(names []CapabilityName) (Capabilities, error) {
+	only := Capabilities{values: make(map[CapabilityName]any, len(names))}
+	for _, name := range names {
+		v, ok := c.values[name]
+		if !ok {
+			return Capabilities{}, fmt.Errorf("no capability %q is provided; this worker provides %v", name, c.Names())
+		}
+		only.values[name] = v
+	}
+	return only, nil
+}
+
+// Names lists what is provided, sorted.
+func (c Capabilities) Names() []CapabilityName {
+	names := make([]CapabilityName, 0, len(c.values))
+	for name := range c.values {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,184 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/schema"
+)
+
+// Bound is a tool that passed every rule, with its compiled schemas and its
+// capabilities. It is immutable and safe for concurrent use.
+type Bound struct {
+	tool      toolspec.Tool
+	def       toolspec.Definition
+	spec      toolspec.Spec
+	in, out   *schema.Schema
+	projected *schema.Schema
+	caps      toolspec.Capabilities
+}
+
+// Bind checks a tool and binds it to what a worker provides. An error names the
+// tool and, where the fault lies in a schema, its path.
+func Bind(tool toolspec.Tool, provided toolspec.Capabilities) (*Bound, error) {
+	def := tool.Definition()
+	b := &Bound{tool: tool, def: def}
+	if err := b.bind(provided); err != nil {
+		name := def.ID
+		if name == "" {
+			name = "(no id)"
+		}
+		return nil, fmt.Errorf("tool %s: %w", name, err)
+	}
+	return b, nil
+}
+
+func (b *Bound) bind(provided toolspec.Capabilities) error {
+	if err := b.def.Check(); err != nil {
+		return err
+	}
+	inType, outType := b.tool.Types()
+	inDoc, err := schema.Derive(inType)
+	if err != nil {
+		return fmt.Errorf("input schema: %w", err)
+	}
+	outDoc, err := schema.Derive(outType)
+	if err != nil {
+		return fmt.Errorf("output schema: %w", err)
+	}
+	if err := schema.CheckInput(inDoc); err != nil {
+		return fmt.Errorf("input schema: %w", err)
+	}
+	if err := schema.CheckInput(outDoc); err != nil {
+		return fmt.Errorf("output schema: %w", err)
+	}
+	if b.in, err = schema.Compile(inDoc); err != nil {
+		return fmt.Errorf("input schema: %w", err)
+	}
+	if b.out, err = schema.Compile(outDoc); err != nil {
+		return fmt.Errorf("output schema: %w", err)
+	}
+	projected, err := schema.Project(outDoc, b.def.Redaction.Allow)
+	if err != nil {
+		return fmt.Errorf("redaction.allow: %w", err)
+	}
+	if b.projected, err = schema.Compile(projected); err != nil {
+		return fmt.Errorf("redaction.allow: %w", err)
+	}
+	if len(b.def.Redaction.MaskInput) > 0 {
+		if _, err := schema.Project(inDoc, b.def.Redaction.MaskInput); err != nil {
+			return fmt.Errorf("redaction.maskInput: %w", err)
+		}
+	}
+	if b.caps, err = provided.Only(b.def.Capabilities); err != nil {
+		return err
+	}
+	return b.publish(inDoc, outDoc)
+}
+
+// publish writes the spec and its digests.
+func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
+	digest, err := digestOf(b.def, inDoc, outDoc)
+	if err != nil {
+		return err
+	}
+	names := make([]string, len(b.def.Capabilities))
+	for i, c := range b.def.Capabilities {
+		names[i] = string(c)
+	}
+	b.spec = toolspec.Spec{
+		Name: b.def.ID, Title: b.def.Title, Description: b.def.Description, Version: b.def.Version,
+		InputSchema: inDoc, OutputSchema: outDoc,
+		Effect: b.def.Effect, Risk: b.def.Risk, Idempotent: b.def.Idempotent,
+		Redaction:    toolspec.RedactionSpec{Allow: b.def.Redaction.Allow, MaskInput: b.def.Redaction.MaskInput},
+		Capabilities: names, RequiresConnection: b.def.RequiresConnection, Tags: b.def.Tags,
+		SchemaHash: b.in.Digest(), Digest: digest,
+	}
+	return nil
+}
+
+// digestOf is the tool digest: the hexadecimal SHA-256 of the RFC 8785 JSON of
+// schemas, effect, risk, redaction and the author's version. The description is
+// not part of it.
+func digestOf(def toolspec.Definition, inDoc, outDoc json.RawMessage) (string, error) {
+	doc, err := json.Marshal(struct {
+		ID           string                 `json:"id"`
+		Version      string                 `json:"version"`
+		Effect       toolspec.Effect        `json:"effect"`
+		Risk         toolspec.Risk          `json:"risk"`
+		Idempotent   bool                   `json:"idempotent"`
+		Redaction    toolspec.RedactionSpec `json:"redaction"`
+		InputSchema  json.RawMessage        `json:"inputSchema"`
+		OutputSchema json.RawMessage        `json:"outputSchema"`
+	}{
+		def.ID, def.Version, def.Effect, def.Risk, def.Idempotent,
+		toolspec.RedactionSpec{Allow: def.Redaction.Allow, MaskInput: def.Redaction.MaskInput}, inDoc, outDoc,
+	})
+	if err != nil {
+		return "", fmt.Errorf("tool digest: %w", err)
+	}
+	return schema.Digest(doc)
+}
+
+// ID returns the tool's id.
+func (b *Bound) ID() string { return b.def.ID }
+
+// Digest returns the tool digest.
+func (b *Bound) Digest() string { return b.spec.Digest }
+
+// Definition returns a copy of the contract.
+func (b *Bound) Definition() toolspec.Definition { return b.tool.Definition() }
+
+// Spec returns a copy of what is published.
+func (b *Bound) Spec() toolspec.Spec {
+	s := b.spec
+	s.InputSchema, s.OutputSchema = slices.Clone(s.InputSchema), slices.Clone(s.OutputSchema)
+	s.Capabilities, s.Tags = slices.Clone(s.Capabilities), slices.Clone(s.Tags)
+	s.Redaction.Allow, s.Redaction.MaskInput = slices.Clone(s.Redaction.Allow), slices.Clone(s.Redaction.MaskInput)
+	return s
+}
+
+// Tool returns the tool itself, for the execute activity.
+func (b *Bound) Tool() toolspec.Tool { return b.tool }
+
+// Capabilities returns exactly what the tool declared.
+func (b *Bound) Capabilities() toolspec.Capabilities { return b.caps }
+
+// ValidateInput checks arguments; no problem means that the tool accepts them.
+func (b *Bound) ValidateInput(args json.RawMessage) []toolspec.Problem {
+	return problems(b.in.Validate(args))
+}
+
+// ValidateOutput checks the tool's own value against its contract.
+func (b *Bound) ValidateOutput(value json.RawMessage) []toolspec.Problem {
+	return problems(b.out.Validate(value))
+}
+
+// ValidateRedacted checks a value after redaction: the contract projected to
+// the allowlist.
+func (b *Bound) ValidateRedacted(value json.RawMessage) []toolspec.Problem {
+	return problems(b.projected.Validate(value))
+}
+
+// Redact strips what the allowlist does not name.
+func (b *Bound) Redact(value json.RawMessage) (json.RawMessage, error) {
+	return b.def.Redaction.Output(value)
+}
+
+// SafeArgs masks what approvers and records may not see.
+func (b *Bound) SafeArgs(args json.RawMessage) (json.RawMessage, error) {
+	return b.def.Redaction.Input(args)
+}
+
+func problems(found []schema.Problem) []toolspec.Problem {
+	if len(found) == 0 {
+		return nil
+	}
+	out := make([]toolspec.Problem, len(found))
+	for i, p := range found {
+		out[i] = toolspec.Problem{Path: p.Path, Kind: string(p.Kind), Message: p.Message}
+	}
+	return out
+}

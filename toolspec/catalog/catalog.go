@@ -1,0 +1,56 @@
+package catalog
+
+import (
+	"slices"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Visibility is what policy says of a tool before anybody calls it.
+type Visibility int
+
+// The visibilities.
+const (
+	Hidden Visibility = iota
+	Visible
+	// VisibleWithApproval marks tools whose calls wait for a person.
+	VisibleWithApproval
+)
+
+// Catalog is what one caller may see: a source filtered by policy. Seeing a tool
+// does not mean that it may run; the gate decides again.
+type Catalog struct{ entries []Entry }
+
+// Entry is a visible tool.
+type Entry struct {
+	toolspec.Spec
+	NeedsApproval bool `json:"needsApproval,omitempty"`
+}
+
+// New derives the catalog (CATALOG_IS_EXPLICIT). There is no other way to one.
+func New(source Source, see func(toolspec.Spec) Visibility) Catalog {
+	var c Catalog
+	for _, spec := range source.Specs() {
+		switch see(spec) {
+		case Visible:
+			c.entries = append(c.entries, Entry{Spec: spec})
+		case VisibleWithApproval:
+			c.entries = append(c.entries, Entry{Spec: spec, NeedsApproval: true})
+		case Hidden:
+		}
+	}
+	return c
+}
+
+// Get returns a visible tool; false if it is hidden or unknown.
+func (c Catalog) Get(toolID string) (Entry, bool) {
+	for _, e := range c.entries {
+		if e.Name == toolID {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// List returns the visible tools by id.
+func (c Catalog) List() []Entry { return slices.Clone(c.entries) }

@@ -1,0 +1,89 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Source finds bound tools (TOOL_SOURCE_RETURNS_BOUND_TOOL).
+type Source interface {
+	// Get returns the tool with this id; false if the source has none.
+	Get(toolID string) (*Bound, bool)
+	// Specs lists what the source has, by id.
+	Specs() []toolspec.Spec
+}
+
+// Registry is a Source that is filled by hand. Being in it makes a tool known;
+// whether it may be seen or run is policy's matter.
+type Registry struct {
+	provided toolspec.Capabilities
+	mu       sync.RWMutex
+	byID     map[string]*Bound
+	origins  map[string]string
+}
+
+// NewRegistry makes a registry of tools of one origin, such as builtin.
+func NewRegistry(provided toolspec.Capabilities) *Registry {
+	return &Registry{provided: provided, byID: make(map[string]*Bound), origins: make(map[string]string)}
+}
+
+// Add checks, binds and keeps tools. An id that is taken is an error that names
+// both origins; nothing is ever overwritten (TOOL_ID_STABILITY).
+func (r *Registry) Add(origin string, tools ...toolspec.Tool) error {
+	for _, tool := range tools {
+		bound, err := Bind(tool, r.provided)
+		if err != nil {
+			return err
+		}
+		bound.spec.Origin = origin
+		if err := r.keep(origin, bound); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Registry) keep(origin string, b *Bound) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if other, taken := r.origins[b.ID()]; taken {
+		return fmt.Errorf("tool %s: the id is taken: it comes from %s and from %s", b.ID(), other, origin)
+	}
+	r.byID[b.ID()], r.origins[b.ID()] = b, origin
+	return nil
+}
+
+// Remove forgets a tool; false if there was none. Calls in flight wait for a
+// worker that has it.
+func (r *Registry) Remove(toolID string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, had := r.byID[toolID]
+	delete(r.byID, toolID)
+	delete(r.origins, toolID)
+	return had
+}
+
+// Get returns the tool with this id.
+func (r *Registry) Get(toolID string) (*Bound, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	b, ok := r.byID[toolID]
+	return b, ok
+}
+
+// Specs lists the tools by id.
+func (r *Registry) Specs() []toolspec.Spec {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	specs := make([]toolspec.Spec, 0, len(r.byID))
+	for _, b := range r.byID {
+		specs = append(specs, b.Spec())
+	}
+	slices.SortFunc(specs, func(a, b toolspec.Spec) int { return cmp.Compare(a.Name, b.Name) })
+	return specs
+}

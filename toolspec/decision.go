@@ -1,0 +1,87 @@
+package toolspec
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Names of the messages a running call understands, and of its query.
+const (
+	// DecideName is a signal and an update, with a Decision.
+	DecideName = "decide"
+	// RecheckName is a signal without payload: policy, grant or capacity
+	// changed; look again.
+	RecheckName = "recheck"
+	// StateName is the query that answers a State.
+	StateName = "state"
+)
+
+// Verb is what an approver says.
+type Verb string
+
+// The verbs. The last three answer a parked outcome_unknown.
+const (
+	Approve      Verb = "approve"
+	Deny         Verb = "deny"
+	Edit         Verb = "edit"
+	Withdraw     Verb = "withdraw"
+	Retry        Verb = "retry"
+	SettleOK     Verb = "settle_ok"
+	SettleFailed Verb = "settle_failed"
+)
+
+// Bounds of a decision, in bytes.
+const (
+	MaxDecision = MaxInline
+	maxReason   = 2000
+)
+
+// Decision is the payload of `decide`.
+type Decision struct {
+	ApprovalID string `json:"approvalId"`
+	Decision   Verb   `json:"decision"`
+	// Approver is who decides. It counts for what its proof, or the policy for
+	// unsigned decisions, makes of it.
+	Approver string `json:"approver"`
+	Reason   string `json:"reason,omitempty"`
+	// EditedArgs replaces the arguments where the verb is edit.
+	EditedArgs json.RawMessage `json:"editedArgs,omitempty"`
+	// Remember asks that the same request not be asked again.
+	Remember bool `json:"remember,omitempty"`
+	// Proof is a signed token over the whole decision.
+	Proof string `json:"proof,omitempty"`
+}
+
+// Check refuses the malformed, oversized and unknown. Whether a well-formed
+// decision counts is decided elsewhere.
+func (d Decision) Check() error {
+	if _, _, ok := SplitApprovalID(d.ApprovalID); !ok {
+		return fmt.Errorf("approvalId is not of the form <invocationId>.<n>; take it from the state query")
+	}
+	switch d.Decision {
+	case Approve, Deny, Withdraw, Edit, Retry, SettleOK, SettleFailed:
+	default:
+		return fmt.Errorf("decision must be approve, deny, edit, withdraw, retry, settle_ok or settle_failed")
+	}
+	if err := checkPrintable("approver", d.Approver, maxActorID); err != nil {
+		return err
+	}
+	if len(d.Reason) > maxReason {
+		return fmt.Errorf("reason is longer than %d bytes", maxReason)
+	}
+	if (d.Decision == Edit) != (len(d.EditedArgs) > 0) {
+		return fmt.Errorf("editedArgs go with the decision edit, and only with it")
+	}
+	if len(d.EditedArgs)+len(d.Proof) > MaxDecision {
+		return fmt.Errorf("the decision is larger than %d bytes", MaxDecision)
+	}
+	return nil
+}
+
+// Answer is what the sender of a decision learns.
+type Answer struct {
+	// Counted says whether the decision changed anything.
+	Counted bool `json:"counted"`
+	// Reason says why it did not count; safe to show.
+	Reason string `json:"reason,omitempty"`
+}

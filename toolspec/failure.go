@@ -1,0 +1,45 @@
+package toolspec
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// SafeError is an error of a tool whose text may be shown to anyone. It must
+// hold no argument, no output and no secret. It is final: the tool has
+// answered, and another attempt would hear the same.
+type SafeError struct {
+	text  string
+	cause error
+}
+
+// Safef makes a SafeError. A %w verb keeps its cause for errors.Is; the text of
+// the cause becomes part of the message, so wrap only what is safe to show.
+func Safef(format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	return &SafeError{text: err.Error(), cause: errors.Unwrap(err)}
+}
+
+// Error returns the safe text.
+func (e *SafeError) Error() string { return e.text }
+
+// Unwrap returns the cause.
+func (e *SafeError) Unwrap() error { return e.cause }
+
+// BusyError is a tool's word that nothing happened and that it may be asked
+// again after a while.
+type BusyError struct {
+	After time.Duration
+	// Reason is safe to show.
+	Reason string
+}
+
+// RetryAfter asserts that nothing happened and allows another attempt, for any
+// effect, within the allowed number of attempts.
+func RetryAfter(after time.Duration, reason string) error {
+	return &BusyError{After: after, Reason: reason}
+}
+
+// Error returns the safe text.
+func (e *BusyError) Error() string { return "retry after " + e.After.String() + ": " + e.Reason }

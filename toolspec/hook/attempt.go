@@ -1,0 +1,166 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// AttemptInput is the part of an attempt that hooks stand on.
+type AttemptInput struct {
+	Around, WillExecute, DidExecute []string
+	Facts                           Facts
+}
+
+// AttemptVerdict is how the hooks around one attempt left it.
+type AttemptVerdict struct {
+	// Outcome is Continue with a raw value, Responded, Failed or Missing.
+	Outcome   Outcome
+	Value     json.RawMessage
+	Challenge bool
+	Failure   *Failure
+	By        string
+	// Err is the tool's own error, where that ended the attempt.
+	Err   error
+	Trace []Traced
+}
+
+// Traced is a stage that ran inside execute.
+type Traced struct {
+	Stage      Stage `json:"stage"`
+	OK         bool  `json:"ok"`
+	DurationUs int64 `json:"durationUs"`
+	startedAt  time.Time
+}
+
+// Attempt runs one attempt: aroundExecute hooks nested by priority, and inside
+// them willExecute, the tool and didExecute. The raw value is only what tool
+// returned last, or what an around hook answered with.
+func (r *Registry) Attempt(ctx context.Context, in AttemptInput, tool func(context.Context) (json.RawMessage, error)) AttemptVerdict {
+	a := &attempt{r: r, in: in, tool: tool}
+	value, err := a.around(ctx, 0)
+	v := AttemptVerdict{Value: value, Trace: a.trace}
+	if err == nil {
+		return v
+	}
+	v.Value = nil
+	var ended *ended
+	if errors.As(err, &ended) {
+		v.Outcome, v.By = ended.end.outcome, ended.by
+		v.Value, v.Challenge, v.Failure = ended.end.value, ended.end.challenge, ended.end.failure
+		return v
+	}
+	v.Err = err
+	return v
+}
+
+type attempt struct {
+	r     *Registry
+	in    AttemptInput
+	tool  func(context.Context) (json.RawMessage, error)
+	trace []Traced
+	// kept is the error of the body: an around hook that swallows it does not
+	// make a failure a success.
+	kept error
+}
+
+// ended carries an outcome through around hooks.
+type ended struct {
+	end control
+	by  string
+}
+
+// Error names the outcome.
+func (e *ended) Error() string { return "attempt ended: " + string(e.end.outcome) }
+
+func (a *attempt) around(ctx context.Context, i int) (json.RawMessage, error) {
+	if i == len(a.in.Around) {
+		return a.body(ctx)
+	}
+	name := a.in.Around[i]
+	h, known := a.r.byName[name]
+	handler, stands := h.at(AroundExecute.stage)
+	if !known || !stands {
+		return nil, &ended{control{outcome: Missing}, name}
+	}
+	var value json.RawMessage
+	calls := 0
+	c := &core{facts: a.in.Facts, delta: &Delta{}}
+	c.next = func() (json.RawMessage, error) {
+		if calls++; calls > 1 {
+			c.fail(errors.New("next was called twice"))
+			return nil, c.misuse
+		}
+		var err error
+		value, err = a.around(ctx, i+1)
+		a.kept, c.inner = err, err
+		return value, err
+	}
+	done := a.start(AroundExecute.stage)
+	end, err := a.r.one(ctx, h, handler, c)
+	done(err == nil)
+	switch {
+	case end != nil:
+		return nil, &ended{*end, name}
+	case c.misuse == nil && a.kept != nil:
+		return nil, a.kept
+	case err != nil:
+		return nil, &ended{control{outcome: Failed, failure: internal(AroundExecute.stage, name)}, name}
+	case c.skipped:
+		return a.around(ctx, i+1)
+	case calls == 0:
+		return nil, &ended{control{outcome: Failed, failure: internal(AroundExecute.stage, name)}, name}
+	}
+	return value, nil
+}
+
+func (a *attempt) body(ctx context.Context) (json.RawMessage, error) {
+	if err := a.stage(ctx, WillExecute.stage, a.in.WillExecute, nil); err != nil {
+		return nil, err
+	}
+	value, err := a.tool(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.stage(ctx, DidExecute.stage, a.in.DidExecute, value); err != nil {
+		return nil, err
+	}
+	return value, nil
+}
+
+func (a *attempt) stage(ctx context.Context, s Stage, names []string, raw json.RawMessage) error {
+	if len(names) == 0 {
+		return nil
+	}
+	done := a.start(s)
+	for _, name := range names {
+		h, known := a.r.byName[name]
+		handler, stands := h.at(s)
+		if !known || !stands {
+			done(false)
+			return &ended{control{outcome: Missing}, name}
+		}
+		end, err := a.r.one(ctx, h, handler, &core{facts: a.in.Facts, delta: &Delta{}, rawOutput: raw})
+		if err != nil {
+			end = &control{outcome: Failed, failure: internal(s, name)}
+		}
+		if end != nil {
+			done(false)
+			return &ended{*end, name}
+		}
+	}
+	done(true)
+	return nil
+}
+
+// start opens a stage in the trace; the returned function closes it. Stages
+// stand in the trace in the order they began.
+func (a *attempt) start(s Stage) func(ok bool) {
+	i := len(a.trace)
+	a.trace = append(a.trace, Traced{Stage: s, startedAt: time.Now()})
+	return func(ok bool) {
+		a.trace[i].OK = ok
+		a.trace[i].DurationUs = time.Since(a.trace[i].startedAt).Microseconds()
+	}
+}

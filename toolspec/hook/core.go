@@ -1,0 +1,162 @@
+package hook
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Bounds of what a hook may say, in bytes.
+const (
+	maxReason = 500
+	maxCode   = 64
+	maxKey    = 200
+	// MaxDelta bounds the deltas of a whole call.
+	MaxDelta = 1 << 20
+)
+
+// core is the state behind a view during one run of one hook.
+type core struct {
+	facts Facts
+	delta *Delta
+	// verb is the control a view has made; it must be what the hook returns.
+	verb *control
+	// misuse is the first illegal use that could not be returned as an error.
+	misuse error
+	// rawOutput is the tool's own value, seen inside execute only.
+	rawOutput json.RawMessage
+	next      func() (json.RawMessage, error)
+	// inner is the error that next returned: not the hook's own.
+	inner error
+	// skipped says that the filter kept the hook from running.
+	skipped bool
+}
+
+// control is an outcome as an error. Only views make them.
+type control struct {
+	outcome   Outcome
+	value     json.RawMessage
+	challenge bool
+	failure   *Failure
+	ask       *Ask
+}
+
+// Error says that a control was mistaken for an error.
+func (c *control) Error() string { return "control outcome " + string(c.outcome) }
+
+func (c *core) make(v control) error {
+	if c.verb != nil {
+		c.fail(errors.New("two verbs were called; return the first"))
+	}
+	c.verb = &v
+	return c.verb
+}
+
+func (c *core) fail(err error) {
+	if c.misuse == nil {
+		c.misuse = err
+	}
+}
+
+// encode writes a value that a hook hands over. A failure is the hook's misuse.
+func (c *core) encode(what string, v any) json.RawMessage {
+	raw, isRaw := v.(json.RawMessage)
+	if isRaw {
+		raw = slices.Clone(raw)
+		if !json.Valid(raw) {
+			c.fail(fmt.Errorf("%s is not JSON", what))
+			return nil
+		}
+	} else {
+		var err error
+		if raw, err = json.Marshal(v); err != nil {
+			c.fail(fmt.Errorf("%s cannot be written as JSON", what))
+			return nil
+		}
+	}
+	if len(raw) > toolspec.MaxInline {
+		c.fail(fmt.Errorf("%s is larger than %d bytes", what, toolspec.MaxInline))
+		return nil
+	}
+	return raw
+}
+
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	cut := n
+	for cut > 0 && s[cut]&0xC0 == 0x80 {
+		cut--
+	}
+	return s[:cut]
+}
+
+// transient is an error of a hook that another try may not meet.
+type transient struct{ cause error }
+
+// Transient marks an error as passing: the stage is run again. Every other
+// error of a hook ends the call with `internal`.
+func Transient(err error) error { return &transient{cause: err} }
+
+// Error names the cause for logs of the process that made it.
+func (t *transient) Error() string { return t.cause.Error() }
+
+// Unwrap returns the cause.
+func (t *transient) Unwrap() error { return t.cause }
+
+// IsTransient reports whether err is marked as passing.
+func IsTransient(err error) bool {
+	var t *transient
+	return errors.As(err, &t)
+}
+
+// refusal is how a built-in hook ends a call with a code of the table.
+type refusal struct{ failure Failure }
+
+// Error names the code.
+func (r *refusal) Error() string { return string(r.failure.Code) }
+
+// Refuse ends the call with a code of the table. It counts from built-in hooks
+// only; any other hook uses Abort.
+func Refuse(f Failure) error { return &refusal{failure: f} }
+
+// AbortOption adds to an Abort.
+type AbortOption func(*Failure)
+
+// Code adds the hook's own code, at most 64 bytes; it arrives as details.code.
+func Code(code string) AbortOption {
+	return func(f *Failure) { f.Details.Code = clip(code, maxCode) }
+}
+
+// HTTPStatus adds a status, 400–599; others are ignored.
+func HTTPStatus(status int) AbortOption {
+	return func(f *Failure) {
+		if status >= 400 && status <= 599 {
+			f.HTTPStatus = status
+		}
+	}
+}
+
+func milliseconds(d time.Duration) int64 { return max(d.Milliseconds(), 0) }
+
+// Reasoner is an error that has a text safe for logs.
+type Reasoner interface{ LogReason() string }
+
+// Reason returns the part of an error that may be logged: what it says of
+// itself where it is a Reasoner, else its type.
+func Reason(err error) string {
+	var r Reasoner
+	if errors.As(err, &r) {
+		return r.LogReason()
+	}
+	var t *transient
+	if errors.As(err, &t) {
+		return fmt.Sprintf("%T", t.cause)
+	}
+	return fmt.Sprintf("%T", err)
+}

@@ -1,0 +1,72 @@
+package hook
+
+import (
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Facts are what a stage knows of its call. They cross to the worker as bytes;
+// whatever a hook does to its copy stays there.
+type Facts struct {
+	InvocationID string           `json:"invocationId"`
+	ToolID       string           `json:"toolId"`
+	ToolCallID   string           `json:"toolCallId"`
+	Context      toolspec.Context `json:"context"`
+	Effect       toolspec.Effect  `json:"effect,omitempty"`
+	Risk         toolspec.Risk    `json:"risk,omitempty"`
+	ToolDigest   string           `json:"toolDigest,omitempty"`
+	PolicyDigest string           `json:"policyDigest,omitempty"`
+	InputDigest  string           `json:"inputDigest,omitempty"`
+	// Round counts the deliberate runs of this stage, from 1; effects are keyed
+	// by (invocation, stage, round).
+	Round   int `json:"round"`
+	Attempt int `json:"attempt,omitempty"`
+	// Args are absent before hydrate.
+	Args     json.RawMessage `json:"args,omitempty"`
+	SafeArgs json.RawMessage `json:"safeArgs,omitempty"`
+	// ArgsHistory begins with the hydrated arguments; every set appends.
+	ArgsHistory []json.RawMessage `json:"argsHistory,omitempty"`
+	// Output is redacted, and so is its history.
+	Output        json.RawMessage   `json:"output,omitempty"`
+	OutputHistory []json.RawMessage `json:"outputHistory,omitempty"`
+	Cached        json.RawMessage   `json:"cached,omitempty"`
+	// Data is the scratchpad, in the order of the first writes.
+	Data []Entry `json:"data,omitempty"`
+	// Failure is why the call is on its error path.
+	Failure *Failure        `json:"failure,omitempty"`
+	Source  toolspec.Source `json:"source,omitempty"`
+	// Challenge marks an output that is no result of the tool.
+	Challenge bool             `json:"challenge,omitempty"`
+	Approval  *GrantedApproval `json:"approval,omitempty"`
+	// Attempts counts the attempts so far.
+	Attempts    int      `json:"attempts,omitempty"`
+	AuditIDs    []string `json:"auditIds,omitempty"`
+	StartedAtMs int64    `json:"startedAtMs"`
+	NowMs       int64    `json:"nowMs"`
+}
+
+// GrantedApproval is the request whose approval counted, as it was asked.
+type GrantedApproval struct {
+	ApprovalID string          `json:"approvalId"`
+	Digest     string          `json:"digest"`
+	Approver   string          `json:"approver"`
+	ToolDigest string          `json:"toolDigest"`
+	Effect     toolspec.Effect `json:"effect"`
+	Risk       toolspec.Risk   `json:"risk"`
+	RuleDigest string          `json:"ruleDigest"`
+}
+
+// Entry is a pair of the scratchpad.
+type Entry struct {
+	Key   string          `json:"key"`
+	Value json.RawMessage `json:"value"`
+}
+
+// StageInput is what the activity of a stage receives.
+type StageInput struct {
+	Stage Stage `json:"stage"`
+	// Hooks are the names recorded in the plan, in the order to run.
+	Hooks []string `json:"hooks"`
+	Facts Facts    `json:"facts"`
+}

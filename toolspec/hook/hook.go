@@ -1,0 +1,95 @@
+package hook
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+)
+
+// Hook is a named set of handlers. The name is recorded in plans: keep it.
+type Hook struct {
+	name     string
+	priority int
+	filter   func(ctx context.Context, f Facts) (bool, error)
+	builtin  bool
+	last     bool
+	onlyWith []Stage
+	handlers []Handler
+}
+
+// Handler is a function at a stage, made by Point.Do.
+type Handler struct {
+	stage Stage
+	call  func(ctx context.Context, c *core) error
+}
+
+// Option configures a hook: Handler, Priority, Filter.
+type Option interface{ apply(*Hook) }
+
+func (h Handler) apply(to *Hook) { to.handlers = append(to.handlers, h) }
+
+type option func(*Hook)
+
+func (o option) apply(to *Hook) { o(to) }
+
+// Priority orders hooks within a stage: higher runs earlier at will*, around*
+// and on*, and later at did*. The default is 0.
+func Priority(p int) Option { return option(func(h *Hook) { h.priority = p }) }
+
+// Filter skips the hook, stage by stage, where f says false. An error of f
+// counts as an error of the hook.
+func Filter(f func(ctx context.Context, facts Facts) (bool, error)) Option {
+	return option(func(h *Hook) { h.filter = f })
+}
+
+// Builtin marks a hook of Pawl's own: it stands first in its stages whatever the
+// priorities, and may Refuse with a code of the table.
+func Builtin() Option { return option(func(h *Hook) { h.builtin = true }) }
+
+// BuiltinLast marks a hook of Pawl's own that stands last in its stages, such
+// as redaction.
+func BuiltinLast() Option { return option(func(h *Hook) { h.builtin, h.last = true, true }) }
+
+// OnlyWith seats a built-in hook only for tools where another hook stands on one
+// of the stages: without them there is nothing for it to do.
+func OnlyWith(stages ...Stage) Option { return option(func(h *Hook) { h.onlyWith = stages }) }
+
+// New makes a hook. What is wrong with it is said when it is registered.
+func New(name string, options ...Option) Hook {
+	h := Hook{name: name}
+	for _, o := range options {
+		o.apply(&h)
+	}
+	return h
+}
+
+// Name returns the name.
+func (h Hook) Name() string { return h.name }
+
+var hookName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
+
+func (h Hook) check() error {
+	if !hookName.MatchString(h.name) {
+		return fmt.Errorf("hook %q: the name must be 1–63 of a-z, 0-9 and '-', beginning with a letter", h.name)
+	}
+	if len(h.handlers) == 0 {
+		return fmt.Errorf("hook %q has no handler: give it at least one stage, such as hook.WillAuthorize.Do(f)", h.name)
+	}
+	seen := make(map[Stage]bool)
+	for _, handler := range h.handlers {
+		if seen[handler.stage] {
+			return fmt.Errorf("hook %q has two handlers at %s", h.name, handler.stage)
+		}
+		seen[handler.stage] = true
+	}
+	return nil
+}
+
+func (h Hook) at(s Stage) (Handler, bool) {
+	for _, handler := range h.handlers {
+		if handler.stage == s {
+			return handler, true
+		}
+	}
+	return Handler{}, false
+}

@@ -1,0 +1,271 @@
+package hook
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// One struct per right. Views are composed of them, and have no other methods.
+
+// reads lets a hook look at the call.
+type reads struct{ c *core }
+
+// Stage-independent identity of the call.
+
+// InvocationID returns the id of the call.
+func (r reads) InvocationID() string { return r.c.facts.InvocationID }
+
+// ToolID returns the id of the tool.
+func (r reads) ToolID() string { return r.c.facts.ToolID }
+
+// ToolCallID returns the caller's id of the call.
+func (r reads) ToolCallID() string { return r.c.facts.ToolCallID }
+
+// Context returns who calls, for whom and in what run.
+func (r reads) Context() toolspec.Context {
+	ctx := r.c.facts.Context
+	ctx.ToolIDs = slices.Clone(ctx.ToolIDs)
+	return ctx
+}
+
+// Effect returns the tool's effect.
+func (r reads) Effect() toolspec.Effect { return r.c.facts.Effect }
+
+// Risk returns the tool's risk.
+func (r reads) Risk() toolspec.Risk { return r.c.facts.Risk }
+
+// ToolDigest returns the digest of the tool's contract.
+func (r reads) ToolDigest() string { return r.c.facts.ToolDigest }
+
+// PolicyDigest returns the version of the policy that judges this round.
+func (r reads) PolicyDigest() string { return r.c.facts.PolicyDigest }
+
+// Round counts the deliberate runs of this stage, from 1. Key effects by
+// (InvocationID, stage, Round): hooks run at least once.
+func (r reads) Round() int { return r.c.facts.Round }
+
+// StartedAt is when the call started, by the workflow's clock.
+func (r reads) StartedAt() time.Time { return time.UnixMilli(r.c.facts.StartedAtMs).UTC() }
+
+// Now is when the stage was scheduled, by the workflow's clock.
+func (r reads) Now() time.Time { return time.UnixMilli(r.c.facts.NowMs).UTC() }
+
+// Data reads an entry of the scratchpad into v; false if there is none.
+func (r reads) Data(key string, v any) (bool, error) {
+	for _, list := range [][]Entry{r.c.delta.Data, r.c.facts.Data} {
+		for _, e := range list {
+			if e.Key == key {
+				return true, json.Unmarshal(e.Value, v)
+			}
+		}
+	}
+	return false, nil
+}
+
+// scratches lets a hook write the scratchpad, which all later stages share. It
+// is recorded in clear: never put a secret into it.
+type scratches struct{ c *core }
+
+// Put writes an entry: a key of at most 200 bytes, a value of at most 64 KB of
+// JSON without anything of the shape of a secret.
+func (s scratches) Put(key string, v any) {
+	if key == "" || len(key) > maxKey {
+		s.c.fail(fmt.Errorf("a scratchpad key has 1–%d bytes", maxKey))
+		return
+	}
+	raw := s.c.encode("a scratchpad value", v)
+	if raw == nil {
+		return
+	}
+	if toolspec.SecretName(key) || toolspec.SecretValue(string(raw)) {
+		s.c.fail(fmt.Errorf("a scratchpad entry has the shape of a secret"))
+		return
+	}
+	for i, e := range s.c.delta.Data {
+		if e.Key == key {
+			s.c.delta.Data[i].Value = raw
+			return
+		}
+	}
+	s.c.delta.Data = append(s.c.delta.Data, Entry{Key: key, Value: raw})
+}
+
+// readsArgs lets a hook see the arguments.
+type readsArgs struct{ c *core }
+
+// Args returns the arguments as they stand.
+func (r readsArgs) Args() json.RawMessage { return slices.Clone(r.c.args()) }
+
+// SafeArgs returns the arguments as approvers and records see them.
+func (r readsArgs) SafeArgs() json.RawMessage { return slices.Clone(r.c.safeArgs()) }
+
+// ArgsHistory returns the hydrated arguments and every later version.
+func (r readsArgs) ArgsHistory() []json.RawMessage { return cloneAll(r.c.facts.ArgsHistory) }
+
+// Approved reports whether a person approved this call in this round.
+func (r readsArgs) Approved() bool { return r.c.facts.Approval != nil }
+
+// setsArgs lets a hook change what the tool receives.
+type setsArgs struct{ c *core }
+
+// SetArgs replaces the arguments. They are validated again before anybody is
+// asked and before the tool runs.
+func (s setsArgs) SetArgs(v any) {
+	if raw := s.c.encode("the arguments", v); raw != nil {
+		s.c.delta.Args = raw
+	}
+}
+
+// SetSafeArgs replaces the view of the arguments that approvers and records
+// see. What the tool receives does not change.
+func (s setsArgs) SetSafeArgs(v any) {
+	if raw := s.c.encode("the safe arguments", v); raw != nil {
+		s.c.delta.SafeArgs = raw
+	}
+}
+
+// aborts lets a hook stop the call.
+type aborts struct{ c *core }
+
+// Abort ends the call with the code `aborted`. The reason reaches the caller:
+// at most 500 bytes, safe to show. Return what Abort returns.
+func (a aborts) Abort(reason string, options ...AbortOption) error {
+	f := Failure{Code: toolspec.CodeAborted, SafeMessage: clip(reason, maxReason), Details: &toolspec.Details{}}
+	for _, o := range options {
+		o(&f)
+	}
+	return a.c.make(control{outcome: Failed, failure: &f})
+}
+
+// retries lets a hook send the caller away for a while.
+type retries struct{ c *core }
+
+// RetryAfter ends the call with the code `rate_limited` and advises to make a
+// new one after d. Return what RetryAfter returns.
+func (r retries) RetryAfter(d time.Duration, reason string) error {
+	return r.c.make(control{outcome: Failed, failure: &Failure{
+		Code: toolspec.CodeRateLimited, SafeMessage: clip(reason, maxReason), RetryAfterMs: milliseconds(d),
+	}})
+}
+
+// responds lets a hook answer in the tool's place.
+type responds struct{ c *core }
+
+// Respond answers with a value that is redacted and checked like the tool's.
+// Return what Respond returns.
+func (r responds) Respond(v any) error {
+	return r.c.make(control{outcome: Responded, value: r.c.encode("the response", v)})
+}
+
+// RespondChallenge answers with something that is no result of the tool, such
+// as a consent challenge: it is not checked against the tool's schema or
+// allowlist and never cached. Return what RespondChallenge returns.
+func (r responds) RespondChallenge(v any) error {
+	return r.c.make(control{outcome: Responded, value: r.c.encode("the challenge", v), challenge: true})
+}
+
+// asks lets a hook demand a person's approval.
+type asks struct{ c *core }
+
+// RequireApproval waits for a decision before the call goes on. Ask Approved
+// first: the stage runs again after the approval. Return what it returns.
+func (a asks) RequireApproval(ask Ask) error {
+	ask.Message = clip(ask.Message, maxReason)
+	return a.c.make(control{outcome: Asked, ask: &ask})
+}
+
+// tightens lets a hook narrow the call's budgets and say which rule decided.
+type tightens struct{ c *core }
+
+// Tighten narrows the budgets; what is wider than before changes nothing.
+func (t tightens) Tighten(b Budgets) {
+	if t.c.delta.Budgets == nil {
+		t.c.delta.Budgets = &Budgets{}
+	}
+	*t.c.delta.Budgets = t.c.delta.Budgets.Tighten(b)
+}
+
+// Explain records the rule that decided.
+func (t tightens) Explain(rule string) { t.c.delta.Rule = clip(rule, maxReason) }
+
+// readsOutput lets a hook see the redacted value.
+type readsOutput struct{ c *core }
+
+// Output returns the value as it stands.
+func (r readsOutput) Output() json.RawMessage { return slices.Clone(r.c.output()) }
+
+// OutputHistory returns the redacted value of the tool and every later version.
+func (r readsOutput) OutputHistory() []json.RawMessage { return cloneAll(r.c.facts.OutputHistory) }
+
+// Source says whether the value was executed, cached or responded.
+func (r readsOutput) Source() toolspec.Source { return r.c.facts.Source }
+
+// setsOutput lets a hook change the value.
+type setsOutput struct{ c *core }
+
+// SetOutput replaces the value. The allowlist is applied to it again.
+func (s setsOutput) SetOutput(v any) {
+	if raw := s.c.encode("the output", v); raw != nil {
+		s.c.delta.Output = raw
+	}
+}
+
+// readsEnd lets a hook see how the call ended.
+type readsEnd struct{ c *core }
+
+// Failure returns why the call failed, or nil.
+func (r readsEnd) Failure() *Failure {
+	if r.c.facts.Failure == nil {
+		return nil
+	}
+	f := *r.c.facts.Failure
+	return &f
+}
+
+// Attempts counts the attempts so far.
+func (r readsEnd) Attempts() int { return r.c.facts.Attempts }
+
+// AuditIDs returns the ids of the audit entries made so far.
+func (r readsEnd) AuditIDs() []string { return slices.Clone(r.c.facts.AuditIDs) }
+
+// Approval returns the approval that let the call run, or nil.
+func (r readsEnd) Approval() *GrantedApproval {
+	if r.c.facts.Approval == nil {
+		return nil
+	}
+	a := *r.c.facts.Approval
+	return &a
+}
+
+// records lets a hook add to the audit trail.
+type records struct{ c *core }
+
+// Record adds an entry, which settle writes. It must hold nothing secret.
+func (r records) Record(kind string, detail any) {
+	if raw := r.c.encode("the audit detail", detail); raw != nil {
+		r.c.delta.Audit = append(r.c.delta.Audit, AuditEntry{Kind: clip(kind, maxCode), Detail: raw})
+	}
+}
+
+func (c *core) args() json.RawMessage     { return latest(c.delta.Args, c.facts.Args) }
+func (c *core) safeArgs() json.RawMessage { return latest(c.delta.SafeArgs, c.facts.SafeArgs) }
+func (c *core) output() json.RawMessage   { return latest(c.delta.Output, c.facts.Output) }
+
+func latest(changed, before json.RawMessage) json.RawMessage {
+	if changed != nil {
+		return changed
+	}
+	return before
+}
+
+func cloneAll(list []json.RawMessage) []json.RawMessage {
+	out := make([]json.RawMessage, len(list))
+	for i, raw := range list {
+		out[i] = slices.Clone(raw)
+	}
+	return out
+}

@@ -1,0 +1,145 @@
+package hook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Run runs the hooks of one stage, by the names in the plan and in that order.
+// Every hook sees what the ones before it changed. The first that ends the
+// stage decides. The error is not nil only if a hook's error is Transient: then
+// the stage is to be run again, whole.
+func (r *Registry) Run(ctx context.Context, in StageInput) (Verdict, error) {
+	started := time.Now()
+	info, _ := InfoOf(in.Stage)
+	verdict := Verdict{}
+	facts := in.Facts
+	for _, name := range in.Hooks {
+		h, known := r.byName[name]
+		handler, stands := h.at(in.Stage)
+		if !known || !stands {
+			if info.Failure == Closed {
+				return Verdict{Outcome: Missing, By: name, DurationUs: time.Since(started).Microseconds()}, nil
+			}
+			verdict.Notes = append(verdict.Notes, Note{Hook: name, Reason: "this worker does not have the hook"})
+			continue
+		}
+		end, err := r.one(ctx, h, handler, &core{facts: facts, delta: &verdict.Delta})
+		switch {
+		case err != nil && IsTransient(err):
+			return Verdict{}, err
+		case err != nil && info.Failure == Logged:
+			verdict.Notes = append(verdict.Notes, Note{Hook: name, Reason: "failed"})
+		case err != nil:
+			end = &control{outcome: Failed, failure: internal(in.Stage, name)}
+		}
+		if end != nil && info.Failure == Closed {
+			verdict.Outcome, verdict.Value, verdict.Challenge = end.outcome, end.value, end.challenge
+			verdict.Failure, verdict.Ask, verdict.By = end.failure, end.ask, name
+			break
+		}
+	}
+	verdict.DurationUs = time.Since(started).Microseconds()
+	return verdict, nil
+}
+
+// one runs one hook and sorts its answer into going on (nil, nil), an outcome,
+// or an error whose text never leaves the process.
+func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (end *control, err error) {
+	before := *c.delta
+	defer func() {
+		if err != nil {
+			*c.delta = before
+			if c.inner == nil || !errors.Is(err, c.inner) {
+				r.report(ctx, h, handler.stage, c, err)
+			}
+		}
+	}()
+	if h.filter != nil {
+		var wanted bool
+		err := guard(func() (err error) { wanted, err = h.filter(ctx, c.facts); return err })
+		if err != nil || !wanted {
+			c.skipped = err == nil
+			return nil, err
+		}
+	}
+	err = guard(func() error { return handler.call(ctx, c) })
+	var refused *refusal
+	var returned *control
+	switch {
+	case c.misuse != nil:
+		return nil, c.misuse
+	case errors.As(err, &refused) && h.builtin:
+		return &control{outcome: Failed, failure: &refused.failure}, nil
+	case errors.As(err, &returned) && returned == c.verb:
+		return returned, nil
+	case err != nil:
+		return nil, err
+	case c.verb != nil:
+		return nil, errVerbDropped
+	case c.delta.Size() > MaxDelta:
+		return nil, fmt.Errorf("the stage changes more than %d bytes", MaxDelta)
+	}
+	return nil, nil
+}
+
+var errVerbDropped = errors.New("a verb was called and its error was not returned")
+
+// panicked is a recovered panic. Its value stays here: it may hold anything.
+type panicked struct{ stack string }
+
+// Error says no more than that.
+func (*panicked) Error() string { return "panic" }
+
+func guard(f func() error) (err error) {
+	defer func() {
+		if recovered := recover(); recovered != nil {
+			err = &panicked{stack: Frames(debug.Stack())}
+		}
+	}()
+	return f()
+}
+
+// Frames keeps the places of a stack trace and drops everything else.
+func Frames(stack []byte) string {
+	var places []string
+	for line := range strings.Lines(string(stack)) {
+		if place, ok := strings.CutPrefix(line, "\t"); ok {
+			places = append(places, strings.TrimSpace(place))
+		}
+	}
+	return strings.Join(places[:min(len(places), 12)], " < ")
+}
+
+// report logs names and types. Texts of errors and panics may hold anything
+// that the call carries, so they are not logged.
+func (r *Registry) report(ctx context.Context, h Hook, s Stage, c *core, err error) {
+	attrs := []slog.Attr{
+		slog.String("hook", h.name), slog.String("stage", string(s)),
+		slog.String("invocationId", c.facts.InvocationID), slog.String("toolId", c.facts.ToolID),
+		slog.String("errorType", fmt.Sprintf("%T", err)),
+	}
+	var p *panicked
+	switch {
+	case errors.As(err, &p):
+		attrs = append(attrs, slog.String("at", p.stack))
+	case c.misuse != nil || errors.Is(err, errVerbDropped):
+		attrs = append(attrs, slog.String("misuse", err.Error()))
+	}
+	r.log.LogAttrs(ctx, slog.LevelError, "hook failed", attrs...)
+}
+
+func internal(s Stage, name string) *Failure {
+	return &Failure{
+		Code:        toolspec.CodeInternal,
+		SafeMessage: fmt.Sprintf("hook %s failed at %s", name, s),
+		Details:     &toolspec.Details{Stage: string(s)},
+	}
+}

@@ -1,0 +1,120 @@
+package hook
+
+import (
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Outcome is how a stage ends: the set is closed and empty means go on.
+type Outcome string
+
+// The outcomes.
+const (
+	Continue Outcome = ""
+	// Responded short-circuits with a value.
+	Responded Outcome = "respond"
+	// Failed ends the call on its error path.
+	Failed Outcome = "fail"
+	// Asked wants a person's approval before the call goes on.
+	Asked Outcome = "ask"
+	// Missing says that this worker lacks something the plan names.
+	Missing Outcome = "missing"
+)
+
+// Verdict is what the activity of a stage returns.
+type Verdict struct {
+	Outcome Outcome         `json:"outcome,omitempty"`
+	Value   json.RawMessage `json:"value,omitempty"`
+	// Challenge marks a responded value that is no result of the tool: it is
+	// neither checked against the schema nor cached.
+	Challenge bool     `json:"challenge,omitempty"`
+	Failure   *Failure `json:"failure,omitempty"`
+	Ask       *Ask     `json:"ask,omitempty"`
+	// By names the hook that decided, or that is missing.
+	By    string `json:"by,omitempty"`
+	Delta Delta  `json:"delta,omitzero"`
+	// Notes are failures that changed nothing.
+	Notes []Note `json:"notes,omitempty"`
+	// DurationUs is the time spent in the stage, in microseconds.
+	DurationUs int64 `json:"durationUs"`
+}
+
+// Delta is what a stage changes.
+type Delta struct {
+	Args     json.RawMessage `json:"args,omitempty"`
+	SafeArgs json.RawMessage `json:"safeArgs,omitempty"`
+	Output   json.RawMessage `json:"output,omitempty"`
+	Cached   json.RawMessage `json:"cached,omitempty"`
+	Data     []Entry         `json:"data,omitempty"`
+	Budgets  *Budgets        `json:"budgets,omitempty"`
+	// Rule is the policy rule that explains the verdict.
+	Rule  string       `json:"rule,omitempty"`
+	Audit []AuditEntry `json:"audit,omitempty"`
+}
+
+// Size is the number of bytes the delta adds to the history.
+func (d Delta) Size() int {
+	n := len(d.Args) + len(d.SafeArgs) + len(d.Output) + len(d.Cached)
+	for _, e := range d.Data {
+		n += len(e.Key) + len(e.Value)
+	}
+	for _, a := range d.Audit {
+		n += len(a.Kind) + len(a.Detail)
+	}
+	return n
+}
+
+// Failure ends a call: a code of the closed table with safe text.
+type Failure struct {
+	Code         toolspec.Code     `json:"code"`
+	SafeMessage  string            `json:"safeMessage,omitempty"`
+	Details      *toolspec.Details `json:"details,omitempty"`
+	HTTPStatus   int               `json:"httpStatus,omitempty"`
+	RetryAfterMs int64             `json:"retryAfterMs,omitempty"`
+}
+
+// Ask wants an approval. Who may decide, and until when, is policy's matter.
+type Ask struct {
+	// Message tells the approver why; safe to show.
+	Message string `json:"message,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+}
+
+// Budgets bound a call. A stage may only tighten them; zero changes nothing.
+type Budgets struct {
+	// MaxRuntimeMs bounds one attempt.
+	MaxRuntimeMs int64 `json:"maxRuntimeMs,omitempty"`
+	// MaxResultBytes bounds the redacted result.
+	MaxResultBytes int `json:"maxResultBytes,omitempty"`
+	// DeadlineMs bounds the whole call without the time people take.
+	DeadlineMs int64 `json:"deadlineMs,omitempty"`
+}
+
+// Tighten returns the smaller of each pair.
+func (b Budgets) Tighten(by Budgets) Budgets {
+	return Budgets{
+		MaxRuntimeMs:   tighter(b.MaxRuntimeMs, by.MaxRuntimeMs),
+		MaxResultBytes: tighter(b.MaxResultBytes, by.MaxResultBytes),
+		DeadlineMs:     tighter(b.DeadlineMs, by.DeadlineMs),
+	}
+}
+
+func tighter[N int | int64](a, b N) N {
+	if b > 0 && (a == 0 || b < a) {
+		return b
+	}
+	return a
+}
+
+// AuditEntry is a line of the audit trail, written by settle.
+type AuditEntry struct {
+	Kind   string          `json:"kind"`
+	Detail json.RawMessage `json:"detail,omitempty"`
+}
+
+// Note is a failure at a stage that changes nothing.
+type Note struct {
+	Hook   string `json:"hook"`
+	Reason string `json:"reason"`
+}

@@ -1,0 +1,171 @@
+package hook
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Begin is the view of the context stages.
+type Begin struct {
+	reads
+	scratches
+	aborts
+}
+
+func newBegin(c *core) *Begin { return &Begin{reads{c}, scratches{c}, aborts{c}} }
+
+// Gate is the view of willAuthorize. It does not see the arguments.
+type Gate struct {
+	reads
+	scratches
+	tightens
+	aborts
+	retries
+}
+
+func newGate(c *core) *Gate { return &Gate{reads{c}, scratches{c}, tightens{c}, aborts{c}, retries{c}} }
+
+// Check is the view of stages that judge arguments: flags, capacity, secrets.
+type Check struct {
+	reads
+	readsArgs
+	scratches
+	aborts
+	retries
+	responds
+}
+
+func newCheck(c *core) *Check {
+	return &Check{reads{c}, readsArgs{c}, scratches{c}, aborts{c}, retries{c}, responds{c}}
+}
+
+// Consent is the view of willCheckConsent: it may ask a person.
+type Consent struct {
+	Check
+	tightens
+	asks
+}
+
+func newConsent(c *core) *Consent { return &Consent{*newCheck(c), tightens{c}, asks{c}} }
+
+// Granted returns the approval that counted for this round, or nil.
+func (v *Consent) Granted() *GrantedApproval { return readsEnd{v.asks.c}.Approval() }
+
+// Input is the view of the stages that shape arguments.
+type Input struct {
+	Check
+	setsArgs
+}
+
+func newInput(c *core) *Input { return &Input{*newCheck(c), setsArgs{c}} }
+
+// Lookup is the view of willReadCache.
+type Lookup struct{ Check }
+
+func newLookup(c *core) *Lookup { return &Lookup{*newCheck(c)} }
+
+// Found hands a cached value to didCacheHit, which decides whether it answers.
+func (v *Lookup) Found(value any) {
+	c := v.reads.c
+	if raw := c.encode("the cached value", value); raw != nil {
+		c.delta.Cached = raw
+	}
+}
+
+// Cached is the view of didCacheHit.
+type Cached struct{ Check }
+
+func newCached(c *core) *Cached { return &Cached{*newCheck(c)} }
+
+// Value returns what was found.
+func (v *Cached) Value() json.RawMessage { return slices.Clone(v.reads.c.facts.Cached) }
+
+// Attempt is the view of onRetry and willExecute.
+type Attempt struct {
+	reads
+	readsArgs
+	aborts
+}
+
+func newAttempt(c *core) *Attempt { return &Attempt{reads{c}, readsArgs{c}, aborts{c}} }
+
+// Attempt counts the attempts, from 1.
+func (v *Attempt) Attempt() int { return v.reads.c.facts.Attempt }
+
+// Executed is the view of didExecute. It sees the tool's own value, and so may
+// neither write the scratchpad nor change the value.
+type Executed struct {
+	reads
+	readsArgs
+	aborts
+}
+
+func newExecuted(c *core) *Executed { return &Executed{reads{c}, readsArgs{c}, aborts{c}} }
+
+// RawOutput returns the tool's own value, not redacted. Keep it here.
+func (v *Executed) RawOutput() json.RawMessage { return slices.Clone(v.reads.c.rawOutput) }
+
+// Around is the view of aroundExecute.
+type Around struct {
+	reads
+	readsArgs
+	aborts
+	responds
+}
+
+func newAround(c *core) *Around { return &Around{reads{c}, readsArgs{c}, aborts{c}, responds{c}} }
+
+// Next runs what is inside: the next hook, or willExecute, the tool and
+// didExecute. It may be called once. Its error must be returned.
+func (v *Around) Next() (json.RawMessage, error) { return v.reads.c.next() }
+
+// Output is the view of the stages that shape the value.
+type Output struct {
+	reads
+	readsArgs
+	readsOutput
+	scratches
+	setsOutput
+	aborts
+}
+
+func newOutput(c *core) *Output {
+	return &Output{reads{c}, readsArgs{c}, readsOutput{c}, scratches{c}, setsOutput{c}, aborts{c}}
+}
+
+// IsChallenge reports whether the value is a challenge and no result.
+func (v *Output) IsChallenge() bool { return v.reads.c.facts.Challenge }
+
+// Report is the view of the stages that only look: errors, metrics, releases,
+// finalise.
+type Report struct {
+	reads
+	readsOutput
+	readsEnd
+}
+
+func newReport(c *core) *Report { return &Report{reads{c}, readsOutput{c}, readsEnd{c}} }
+
+// SafeArgs returns the arguments as records see them.
+func (v *Report) SafeArgs() json.RawMessage { return readsArgs{v.reads.c}.SafeArgs() }
+
+// OK reports whether the call has a value.
+func (v *Report) OK() bool { return v.reads.c.facts.Failure == nil }
+
+// ErrorCode returns the code of the failure, or "".
+func (v *Report) ErrorCode() toolspec.Code {
+	if f := v.reads.c.facts.Failure; f != nil {
+		return f.Code
+	}
+	return ""
+}
+
+// Audit is the view of willAudit.
+type Audit struct {
+	Report
+	records
+}
+
+func newAudit(c *core) *Audit { return &Audit{*newReport(c), records{c}} }

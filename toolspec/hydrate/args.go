@@ -1,0 +1,48 @@
+package hydrate
+
+import (
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/schema"
+)
+
+// Args parses arguments: an object, or a string that holds the JSON of one.
+// Absent arguments are {}. Numbers that float64 cannot hold exactly are
+// refused, so that no two arguments share a digest.
+func Args(raw json.RawMessage) (json.RawMessage, *Fault) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return json.RawMessage(`{}`), nil
+	}
+	if text, isString := stringOf(raw); isString {
+		raw = json.RawMessage(text)
+		if schema.CheckJSON(raw) != nil && !json.Valid(raw) {
+			return nil, &Fault{Code: toolspec.CodeInvalidJSON, Problem: toolspec.Problem{
+				Kind: string(schema.KindInvalidJSON), Message: toolspec.InfoOf(toolspec.CodeInvalidJSON).Message,
+			}}
+		}
+	}
+	if p := schema.CheckNumbers(raw); p != nil {
+		code := toolspec.CodeValidation
+		if p.Kind == schema.KindInvalidJSON {
+			code = toolspec.CodeInvalidJSON
+		}
+		return nil, &Fault{Code: code, Problem: toolspec.Problem{Path: clip(p.Path), Kind: string(p.Kind), Message: p.Message}}
+	}
+	canonical, err := schema.Canonical(raw)
+	if err != nil {
+		return nil, &Fault{Code: toolspec.CodeInvalidJSON, Problem: toolspec.Problem{Kind: string(schema.KindInvalidJSON), Message: toolspec.InfoOf(toolspec.CodeInvalidJSON).Message}}
+	}
+	if canonical[0] != '{' {
+		return nil, fault("", string(schema.KindTypeMismatch), "the arguments must be a JSON object")
+	}
+	return canonical, nil
+}
+
+func stringOf(raw json.RawMessage) (string, bool) {
+	var s string
+	if raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+		return "", false
+	}
+	return s, true
+}

@@ -1,0 +1,121 @@
+package hydrate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/schema"
+)
+
+// Kinds of faults besides those of package schema.
+const (
+	KindTooLarge     = "too_large"
+	KindUnknownField = "unknown_field"
+	KindSecretShaped = "secret_shaped"
+	KindInvalidField = "invalid_field"
+	KindUndecodable  = "undecodable"
+	KindForeignID    = "foreign_workflow_id"
+)
+
+// Fault is why input is refused. It holds nothing of the input but paths.
+type Fault struct {
+	Code    toolspec.Code
+	Problem toolspec.Problem
+}
+
+// Error is the safe text.
+func (f *Fault) Error() string {
+	if f.Problem.Path == "" {
+		return f.Problem.Message
+	}
+	return f.Problem.Path + ": " + f.Problem.Message
+}
+
+func fault(path, kind, format string, args ...any) *Fault {
+	return &Fault{Code: toolspec.CodeValidation, Problem: toolspec.Problem{Path: path, Kind: kind, Message: fmt.Sprintf(format, args...)}}
+}
+
+// Decode reads an invocation strictly: one JSON object of at most
+// toolspec.MaxInvocation bytes, no repeated keys, no unknown field, nothing of
+// the shape of a secret, every part within its bounds. It does not judge the
+// arguments beyond that.
+func Decode(data []byte) (toolspec.Invocation, *Fault) {
+	var inv toolspec.Invocation
+	if len(data) == 0 {
+		return inv, fault("", KindUndecodable, "the workflow input is missing; it is one JSON object, see docs/contract.md")
+	}
+	if len(data) > toolspec.MaxInvocation {
+		return inv, fault("", KindTooLarge, "the invocation is larger than %d bytes", toolspec.MaxInvocation)
+	}
+	if p := schema.CheckJSON(data); p != nil {
+		return inv, fault(p.Path, string(p.Kind), "%s", p.Message)
+	}
+	if f := findSecret(data); f != nil {
+		return inv, f
+	}
+	if err := json.Unmarshal(data, &inv, json.RejectUnknownMembers(true)); err != nil {
+		return toolspec.Invocation{}, decodeFault(err)
+	}
+	if err := inv.Check(); err != nil {
+		path, message, _ := strings.Cut(err.Error(), " ")
+		return toolspec.Invocation{}, fault("/"+strings.ReplaceAll(path, ".", "/"), KindInvalidField, "%s %s", path, message)
+	}
+	return inv, nil
+}
+
+// decodeFault names the path of what does not fit, without its value.
+func decodeFault(err error) *Fault {
+	var semantic *json.SemanticError
+	if !errors.As(err, &semantic) {
+		return fault("", KindUndecodable, "the invocation does not decode")
+	}
+	path := string(semantic.JSONPointer)
+	if errors.Is(err, json.ErrUnknownName) {
+		return fault(clip(path), KindUnknownField, "the field is not known")
+	}
+	return fault(clip(path), string(schema.KindTypeMismatch), "the field has the wrong type")
+}
+
+// findSecret looks at every name outside of args and at every string anywhere:
+// what has the shape of a credential is refused before it is kept.
+func findSecret(data []byte) *Fault {
+	dec := jsontext.NewDecoder(bytes.NewReader(data))
+	for {
+		token, err := dec.ReadToken()
+		if err != nil {
+			return nil // the end: the syntax has been checked
+		}
+		if token.Kind() != '"' {
+			continue
+		}
+		path := clip(string(dec.StackPointer()))
+		_, length := dec.StackIndex(dec.StackDepth())
+		isName := length%2 == 1 && inObject(dec)
+		switch {
+		case isName && !strings.HasPrefix(path, "/args/") && !strings.HasPrefix(path, "/provider/toolCall") && toolspec.SecretName(token.String()):
+			return fault(path, KindSecretShaped, "secret-shaped field; credentials never travel here, send a connectionId")
+		case toolspec.SecretValue(token.String()):
+			return fault(path, KindSecretShaped, "the value has the shape of a credential; send a connectionId instead")
+		}
+	}
+}
+
+func inObject(dec *jsontext.Decoder) bool {
+	kind, _ := dec.StackIndex(dec.StackDepth())
+	return kind == '{'
+}
+
+// clip bounds a path, which holds names that the caller chose.
+func clip(path string) string {
+	const most = 200
+	if len(path) > most {
+		return strings.ToValidUTF8(path[:most], "") + "…"
+	}
+	return path
+}

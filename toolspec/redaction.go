@@ -1,0 +1,161 @@
+package toolspec
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Redaction is what of a tool's data may be shown. It is required of every tool
+// (REDACTION_REQUIRED) and the same for the model, the record and the UI.
+type Redaction struct {
+	// Allow lists the parts of the output that leave the tool, as JSON pointers
+	// in which `*` stands for every element of an array and every value of a
+	// map: `/entries/*/name`. A listed path keeps all below it. What is not
+	// listed is stripped. At least one path is needed.
+	Allow []string
+	// MaskInput lists the parts of the arguments that approvers, records and
+	// events see as "***", in the same notation.
+	MaskInput []string
+}
+
+// Mask stands in the place of a masked input value.
+const Mask = "***"
+
+// Check reports the first path that is not a pointer, or an empty allowlist.
+func (r Redaction) Check() error {
+	if len(r.Allow) == 0 {
+		return fmt.Errorf("redaction.allow is empty: list the output paths that may be shown, such as /text")
+	}
+	for _, p := range append(append([]string{}, r.Allow...), r.MaskInput...) {
+		if p != "" && !strings.HasPrefix(p, "/") {
+			return fmt.Errorf("redaction path %q is not a JSON pointer: start it with /", p)
+		}
+	}
+	return nil
+}
+
+// Output returns value with everything stripped that Allow does not list. It
+// is deterministic: the same value gives the same bytes, keys sorted.
+func (r Redaction) Output(value json.RawMessage) (json.RawMessage, error) {
+	paths, err := splitPaths(r.Allow)
+	if err != nil {
+		return nil, err
+	}
+	v, err := decodeValue(value)
+	if err != nil {
+		return nil, err
+	}
+	kept, _ := keep(v, paths)
+	return json.Marshal(kept)
+}
+
+// Input returns args with every value masked that MaskInput lists.
+func (r Redaction) Input(args json.RawMessage) (json.RawMessage, error) {
+	if len(r.MaskInput) == 0 {
+		return args, nil
+	}
+	paths, err := splitPaths(r.MaskInput)
+	if err != nil {
+		return nil, err
+	}
+	v, err := decodeValue(args)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(mask(v, paths))
+}
+
+// keep returns what paths leave of v, and whether anything was left. A value
+// of another shape than the path expects is stripped.
+func keep(v any, paths [][]string) (any, bool) {
+	for _, p := range paths {
+		if len(p) == 0 {
+			return v, true
+		}
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any)
+		for name, child := range v {
+			if kept, ok := keep(child, below(paths, name)); ok {
+				out[name] = kept
+			}
+		}
+		return out, len(paths) > 0
+	case []any:
+		out := make([]any, 0, len(v))
+		elements := below(paths, "*")
+		for _, child := range v {
+			if kept, ok := keep(child, elements); ok {
+				out = append(out, kept)
+			}
+		}
+		return out, len(paths) > 0
+	}
+	return nil, false
+}
+
+func mask(v any, paths [][]string) any {
+	if len(paths) == 0 {
+		return v
+	}
+	for _, p := range paths {
+		if len(p) == 0 {
+			return Mask
+		}
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, child := range v {
+			v[name] = mask(child, below(paths, name))
+		}
+	case []any:
+		for i, child := range v {
+			v[i] = mask(child, below(paths, "*"))
+		}
+	}
+	return v
+}
+
+// below returns the rests of the paths that go through name.
+func below(paths [][]string, name string) [][]string {
+	var rest [][]string
+	for _, p := range paths {
+		if len(p) > 0 && (p[0] == name || p[0] == "*") {
+			rest = append(rest, p[1:])
+		}
+	}
+	return rest
+}
+
+func splitPaths(pointers []string) ([][]string, error) {
+	paths := make([][]string, 0, len(pointers))
+	for _, p := range pointers {
+		if p == "" || p == "/" {
+			paths = append(paths, nil)
+			continue
+		}
+		if !strings.HasPrefix(p, "/") {
+			return nil, fmt.Errorf("redaction path %q is not a JSON pointer", p)
+		}
+		parts := strings.Split(p[1:], "/")
+		for i, part := range parts {
+			parts[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(part)
+		}
+		paths = append(paths, parts)
+	}
+	return paths, nil
+}
+
+// decodeValue keeps numbers as they are written.
+func decodeValue(raw json.RawMessage) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		return nil, fmt.Errorf("not JSON")
+	}
+	return v, nil
+}

@@ -1,0 +1,22 @@
+package schema
+
+import "fmt"
+
+// Refusal says why a schema document is not accepted and where.
+type Refusal struct {
+	Pointer string // JSON pointer into the schema document, "" is the root
+	Reason  string // what to change, in one clause
+}
+
+// Error names the place first: authors look for it first.
+func (r *Refusal) Error() string {
+	at := r.Pointer
+	if at == "" {
+		at = "(root)"
+	}
+	return fmt.Sprintf("schema refused at %s: %s", at, r.Reason)
+}
+
+func refuse(at path, format string, args ...any) error {
+	return &Refusal{Pointer: printable(at.pointer()), Reason: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,35 @@
+package toolspec
+
+import "encoding/json"
+
+// Spec is the published half of a tool: what models, people and other workers
+// may know. It holds compiled schemas and no library's types.
+type Spec struct {
+	Name         string          `json:"name"`
+	Title        string          `json:"title,omitempty"`
+	Description  string          `json:"description"`
+	Version      string          `json:"version,omitempty"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema"`
+	Effect       Effect          `json:"effect"`
+	Risk         Risk            `json:"risk"`
+	Idempotent   bool            `json:"idempotent,omitempty"`
+	Redaction    RedactionSpec   `json:"redaction"`
+	Capabilities []string        `json:"capabilities,omitempty"`
+	// RequiresConnection says that context.connectionId must be given.
+	RequiresConnection bool     `json:"requiresConnection,omitempty"`
+	Tags               []string `json:"tags,omitempty"`
+	// SchemaHash is the digest of the input schema, hexadecimal SHA-256.
+	SchemaHash string `json:"schemaHash"`
+	// Digest is the tool digest: schemas, effect, risk, redaction and author's
+	// version; not the description. Approvals are bound to it.
+	Digest string `json:"digest"`
+	// Origin says which source the tool comes from: builtin, worker …
+	Origin string `json:"source,omitempty"`
+}
+
+// RedactionSpec is Redaction as it is published.
+type RedactionSpec struct {
+	Allow     []string `json:"allow"`
+	MaskInput []string `json:"maskInput,omitempty"`
+}

@@ -1,0 +1,53 @@
+package toolspec
+
+import "encoding/json"
+
+// Status is where a call stands.
+type Status string
+
+// The statuses.
+const (
+	StatusRunning         Status = "running"
+	StatusWaitingApproval Status = "waiting_approval"
+	StatusWaitingCapacity Status = "waiting_capacity"
+	StatusRetrying        Status = "retrying"
+	StatusParkedUnknown   Status = "parked_unknown"
+	StatusSettled         Status = "settled"
+)
+
+// State is the answer to the query `state`. It never holds raw arguments.
+type State struct {
+	Status      Status        `json:"status"`
+	Stage       string        `json:"stage"`
+	InputDigest string        `json:"inputDigest,omitempty"`
+	Approval    *ApprovalView `json:"approval,omitempty"`
+	Attempts    int           `json:"attempts"`
+	Plan        *PlanSummary  `json:"plan,omitempty"`
+}
+
+// ApprovalView is what an approver sees: never secrets.
+type ApprovalView struct {
+	ApprovalID string `json:"approvalId"`
+	ToolID     string `json:"toolId"`
+	Effect     Effect `json:"effect"`
+	Risk       Risk   `json:"risk"`
+	// Args are redacted.
+	Args json.RawMessage `json:"args,omitempty"`
+	// Digest binds the approval to exactly this call.
+	Digest string `json:"digest"`
+	// Message is why policy asks.
+	Message string `json:"message,omitempty"`
+	// RequestedBy is the actor of the call.
+	RequestedBy string `json:"requestedBy"`
+	// Approvers says in words who may decide.
+	Approvers   string `json:"approvers"`
+	ExpiresAtMs int64  `json:"expiresAtMs"`
+}
+
+// PlanSummary is the part of the plan that people ask for.
+type PlanSummary struct {
+	ToolDigest   string   `json:"toolDigest,omitempty"`
+	PolicyDigest string   `json:"policyDigest,omitempty"`
+	Lane         string   `json:"lane"`
+	Stages       []string `json:"stages"`
+}

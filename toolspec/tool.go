@@ -1,0 +1,225 @@
+package toolspec
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"time"
+)
+
+// Bounds and defaults of a definition.
+const (
+	// FastLimit is the longest budget of a tool in the local lane.
+	FastLimit = 3 * time.Second
+	// DefaultTimeout is the budget of one attempt.
+	DefaultTimeout = 30 * time.Second
+	// MaxTimeout bounds the budget of one attempt.
+	MaxTimeout = 24 * time.Hour
+	// DefaultMaxResult and MaxResult bound a redacted result, in bytes.
+	DefaultMaxResult = 1 << 20
+	MaxResult        = 1 << 20
+	// DefaultAttempts is how often a tool runs at the most that may be
+	// repeated; all others run once.
+	DefaultAttempts = 3
+)
+
+// Definition is the contract of a tool, written once beside its function
+// (TOOL_CONTRACTS_ARE_CANONICAL). The schemas come from the Go types.
+type Definition struct {
+	// ID is the namespaced id, core__read_file. It is also the wire name.
+	ID string
+	// Title is for people; empty takes the ID.
+	Title string
+	// Description tells a model when and how to call the tool.
+	Description string
+	// Version is the author's version of the behaviour; a change makes
+	// approvals of the old one stale.
+	Version string
+	// Effect and Risk are both required.
+	Effect Effect
+	Risk   Risk
+	// Idempotent declares that running twice with the same idempotency key is
+	// as good as once. Read-only tools are idempotent by nature.
+	Idempotent bool
+	// Fast declares that the tool answers within Timeout ≤ FastLimit, so that a
+	// read-only call may run inside the workflow task (the local lane).
+	Fast bool
+	// Redaction is required.
+	Redaction Redaction
+	// Capabilities lists what the function takes from its call.
+	Capabilities []CapabilityName
+	// RequiresConnection refuses calls without context.connectionId.
+	RequiresConnection bool
+	// Timeout is the budget of one attempt; 0 means DefaultTimeout.
+	Timeout time.Duration
+	// MaxAttempts bounds the attempts; 0 means DefaultAttempts where the effect
+	// allows repeating, else 1.
+	MaxAttempts int
+	// MaxArgsBytes bounds the arguments; 0 means MaxInline.
+	MaxArgsBytes int
+	// MaxResultBytes bounds the redacted result; 0 means DefaultMaxResult.
+	MaxResultBytes int
+	// Tags help people and models to find the tool.
+	Tags []string
+}
+
+// Repeatable reports whether an attempt that was lost may be made again.
+func (d Definition) Repeatable() bool { return d.Effect == ReadOnly || d.Idempotent }
+
+// Call is what a tool learns about the call it serves: opaque references and
+// the abilities that it declared, no credentials.
+type Call struct {
+	ToolID       string
+	ToolCallID   string
+	InvocationID string
+	// IdempotencyKey is the same for every attempt of an invocation.
+	IdempotencyKey string
+	// Attempt counts from 1.
+	Attempt int
+	Context Context
+	// Logger carries the ids of the call. What is logged must be safe to show.
+	Logger *slog.Logger
+
+	capabilities Capabilities
+}
+
+// WithCapabilities returns the call with the abilities a tool receives.
+func (c Call) WithCapabilities(caps Capabilities) Call {
+	c.capabilities = caps
+	return c
+}
+
+// Tool is a definition with its function. It has no exported state: read it
+// through Definition.
+type Tool struct {
+	def     Definition
+	in, out reflect.Type
+	run     func(ctx context.Context, args json.RawMessage, call Call) (json.RawMessage, error)
+}
+
+// Define makes a tool of a typed function. The JSON Schemas of In and Out are
+// derived when the tool is registered, where every rule of the contract is
+// checked; Define itself cannot fail.
+func Define[In, Out any](def Definition, run func(ctx context.Context, in In, call Call) (Out, error)) Tool {
+	return Tool{
+		def: def.withDefaults(),
+		in:  reflect.TypeFor[In](),
+		out: reflect.TypeFor[Out](),
+		run: func(ctx context.Context, args json.RawMessage, call Call) (json.RawMessage, error) {
+			var in In
+			dec := json.NewDecoder(bytes.NewReader(args))
+			dec.UseNumber()
+			dec.DisallowUnknownFields()
+			if err := dec.Decode(&in); err != nil {
+				return nil, &ArgsError{cause: err}
+			}
+			out, err := run(ctx, in, call)
+			if err != nil {
+				return nil, err
+			}
+			encoded, err := json.Marshal(out)
+			if err != nil {
+				return nil, &OutputError{cause: err}
+			}
+			return encoded, nil
+		},
+	}
+}
+
+// Definition returns a copy.
+func (t Tool) Definition() Definition {
+	d := t.def
+	d.Redaction.Allow = slices.Clone(d.Redaction.Allow)
+	d.Redaction.MaskInput = slices.Clone(d.Redaction.MaskInput)
+	d.Capabilities = slices.Clone(d.Capabilities)
+	d.Tags = slices.Clone(d.Tags)
+	return d
+}
+
+// Types returns the Go types that the schemas are derived from.
+func (t Tool) Types() (in, out reflect.Type) { return t.in, t.out }
+
+// Run calls the function with validated arguments. Only the execute activity
+// may call it (TOOLS_VIA_TOOLRUNNER).
+func (t Tool) Run(ctx context.Context, args json.RawMessage, call Call) (json.RawMessage, error) {
+	return t.run(ctx, args, call)
+}
+
+func (d Definition) withDefaults() Definition {
+	if d.Title == "" {
+		d.Title = d.ID
+	}
+	if d.Timeout == 0 {
+		d.Timeout = DefaultTimeout
+		if d.Fast {
+			d.Timeout = FastLimit
+		}
+	}
+	if d.MaxAttempts == 0 {
+		d.MaxAttempts = 1
+		if d.Repeatable() {
+			d.MaxAttempts = DefaultAttempts
+		}
+	}
+	if d.MaxArgsBytes == 0 {
+		d.MaxArgsBytes = MaxInline
+	}
+	if d.MaxResultBytes == 0 {
+		d.MaxResultBytes = DefaultMaxResult
+	}
+	return d
+}
+
+// Check reports the first field that is missing or breaks its rule.
+func (d Definition) Check() error {
+	if err := CheckToolID(d.ID); err != nil {
+		return fmt.Errorf("id %w", err)
+	}
+	switch {
+	case d.Description == "":
+		return fmt.Errorf("description is missing")
+	case d.Effect == "":
+		return fmt.Errorf("effect is missing: read_only, state_change or external_side_effect")
+	case !d.Effect.Valid():
+		return fmt.Errorf("effect %q is none of read_only, state_change, external_side_effect", d.Effect)
+	case d.Risk == "":
+		return fmt.Errorf("risk is missing: low, medium or high")
+	case !d.Risk.Valid():
+		return fmt.Errorf("risk %q is none of low, medium, high", d.Risk)
+	case d.Fast && d.Effect != ReadOnly:
+		return fmt.Errorf("fast goes with the effect read_only only")
+	case d.Fast && d.Timeout > FastLimit:
+		return fmt.Errorf("fast needs a timeout of at most %s", FastLimit)
+	case d.Timeout < 0 || d.Timeout > MaxTimeout:
+		return fmt.Errorf("timeout must be between 0 and %s", MaxTimeout)
+	case d.MaxAttempts < 1 || d.MaxAttempts > 100:
+		return fmt.Errorf("maxAttempts must be between 1 and 100")
+	case d.MaxArgsBytes < 1 || d.MaxArgsBytes > MaxInline:
+		return fmt.Errorf("maxArgsBytes must be between 1 and %d", MaxInline)
+	case d.MaxResultBytes < 1 || d.MaxResultBytes > MaxResult:
+		return fmt.Errorf("maxResultBytes must be between 1 and %d", MaxResult)
+	}
+	return d.Redaction.Check()
+}
+
+// ArgsError says that validated arguments do not fit the Go type.
+type ArgsError struct{ cause error }
+
+// Error hides the cause: it may quote a value.
+func (e *ArgsError) Error() string { return "the arguments do not fit the tool's type" }
+
+// Unwrap returns the cause.
+func (e *ArgsError) Unwrap() error { return e.cause }
+
+// OutputError says that a tool's value is not JSON: a NaN, a cycle, a channel.
+type OutputError struct{ cause error }
+
+// Error hides the cause: it may quote a value.
+func (e *OutputError) Error() string { return "the tool's value cannot be written as JSON" }
+
+// Unwrap returns the cause.
+func (e *OutputError) Unwrap() error { return e.cause }

@@ -1,0 +1,342 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// attempts runs the tool until an attempt ends the call. One attempt is one that
+// was dispatched; a dispatch that never began is not counted.
+func (c *call) attempts(ctx workflow.Context) ending {
+	if c.plan.Lane == hook.RegularLane || c.approval != nil {
+		return c.attemptLoop(ctx, c.attemptRegular)
+	}
+	// A cancel counts until execute starts; then the answer stands.
+	if ctx.Err() != nil {
+		return failed(&hook.Failure{Code: toolspec.CodeCancelled})
+	}
+	return c.attemptLoop(ctx, c.attemptLocal)
+}
+
+// outcome is what one attempt means for the call.
+type outcome struct {
+	end ending
+	// again says that another attempt may help, after delay or by backoff.
+	again bool
+	delay time.Duration
+	// any says that another attempt is allowed whatever the effect.
+	any bool
+	// uncounted says that the dispatch never began.
+	uncounted bool
+}
+
+func (c *call) attemptLoop(ctx workflow.Context, try func(workflow.Context) outcome) ending {
+	c.attempt = 1
+	backoff := retryDelay
+	for {
+		if c.attempt > 1 {
+			if end := c.onRetry(ctx); end != nil {
+				return *end
+			}
+		}
+		o := try(ctx)
+		switch {
+		case o.uncounted:
+			if ctx.Err() != nil {
+				return failed(&hook.Failure{Code: toolspec.CodeCancelled})
+			}
+			continue
+		case !o.again:
+			return o.end
+		case c.attempt >= c.plan.MaxAttempts || !c.plan.Repeatable && !o.any:
+			c.giveUp(ctx, o.end.failure)
+			return o.end
+		}
+		delay := max(o.delay, backoff)
+		backoff = min(backoff*2, retryDelayMax)
+		if end := c.pause(ctx, delay, o.end); end != nil {
+			return *end
+		}
+		c.attempt++
+	}
+}
+
+// pause waits before the next attempt on a durable timer, and asks the gate
+// again after a long one.
+func (c *call) pause(ctx workflow.Context, delay time.Duration, last ending) *ending {
+	if c.remaining(ctx) <= delay {
+		return &last
+	}
+	c.setStatus(ctx, toolspec.StatusRetrying)
+	if workflow.Sleep(ctx, delay) != nil {
+		end := failed(&hook.Failure{Code: toolspec.CodeCancelled})
+		return &end
+	}
+	c.setStatus(ctx, toolspec.StatusRunning)
+	if delay <= regateAfter {
+		return nil
+	}
+	if _, end := c.review(ctx, RequestOut{View: &toolspec.ApprovalView{}}, nil); end != nil {
+		return end
+	}
+	return c.gateAgain(ctx, nil)
+}
+
+func (c *call) onRetry(ctx workflow.Context) *ending {
+	step, ok := c.plan.Step(hook.OnRetry.Stage())
+	if !ok {
+		return nil
+	}
+	return c.over(ctx, c.runStage(ctx, step, c.attempt), step.Stage)
+}
+
+func (c *call) giveUp(ctx workflow.Context, why *hook.Failure) {
+	if step, ok := c.plan.Step(hook.OnGiveUp.Stage()); ok {
+		c.failure = why
+		c.runStage(disconnected(ctx), step, 1)
+		c.failure = nil
+	}
+}
+
+// attemptLocal runs the tool inside the workflow task.
+func (c *call) attemptLocal(ctx workflow.Context) outcome {
+	ctx = disconnected(ctx)
+	delay := missingDelay
+	for {
+		at := workflow.Now(ctx)
+		out, err := local(ctx, Execute, c.executeIn(ctx, 0, nil), localExecuteOptions(c.admitted.ToolID, c.runtime()))
+		if err != nil {
+			out = ExecuteOut{Outcome: Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}
+		}
+		if o, again := c.sorted(ctx, out, at, &delay, hook.LocalLane, 0); !again {
+			return o
+		}
+	}
+}
+
+// attemptRegular runs the tool as an activity of its own, with a claim.
+func (c *call) attemptRegular(ctx workflow.Context) outcome {
+	delay := missingDelay
+	for {
+		at := workflow.Now(ctx)
+		c.rounds.Dispatch++
+		dispatch := c.rounds.Dispatch
+		in := c.executeIn(ctx, dispatch, c.answered())
+		out, err := regular(ctx, Execute, in, executeOptions(c.admitted.ToolID, c.runtime(), c.remaining(ctx)))
+		if err != nil {
+			return c.lost(ctx, c.classify(ctx, err), dispatch, at)
+		}
+		if o, again := c.sorted(ctx, out, at, &delay, hook.RegularLane, dispatch); !again {
+			return o
+		}
+	}
+}
+
+// sorted turns the answer of execute into an outcome; again says that the same
+// attempt is to be dispatched once more.
+func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay *time.Duration, lane hook.Lane, dispatch int) (o outcome, again bool) {
+	c.trace(out, at)
+	switch out.Outcome {
+	case Done:
+		c.tryRecorded(lane, dispatch, "ok", "", at, out.DurationUs)
+		c.challenge, c.source = out.Challenge, toolspec.SourceExecuted
+		if out.Responded {
+			c.source = toolspec.SourceResponded
+		}
+		if out.OutputRef == "" {
+			c.setOutput(out.Value)
+		} else if c.shapesOutput() {
+			return outcome{end: failedWith(toolspec.CodeResultTooLarge, "output hooks shape results of at most 64 KB")}, false
+		}
+		return outcome{end: ending{outputRef: out.OutputRef}}, false
+	case NotHere:
+		if c.waitForWorker(ctx, delay) {
+			return o, true
+		}
+		return outcome{end: failedWith(toolspec.CodeUnavailable, "no worker has what the call needs: "+out.By)}, false
+	case Superseded:
+		if end := c.supersede(ctx); end != nil {
+			return outcome{end: *end}, false
+		}
+		return outcome{uncounted: true}, false
+	case Tombstoned:
+		return outcome{uncounted: true}, false
+	case Claimed:
+		return c.unknown(&hook.Failure{Code: toolspec.CodeOutcomeUnknown}, "lost"), false
+	case Changed:
+		if end := c.changed(ctx); end != nil {
+			return outcome{end: *end}, false
+		}
+		return o, true
+	case Interrupted:
+		c.tryRecorded(lane, dispatch, "interrupted", out.Failure.Code, at, out.DurationUs)
+		return c.interrupted(ctx, out.Failure), false
+	case Refused, AlreadySettled, Lost, Free:
+	}
+	c.tryRecorded(lane, dispatch, "failed", out.Failure.Code, at, out.DurationUs)
+	if out.NothingHappened || c.plan.Repeatable {
+		c.tried[len(c.tried)-1].Outcome = answeredOutcome
+	}
+	return outcome{
+		end: failed(out.Failure), again: out.Retryable, any: out.NothingHappened,
+		delay: time.Duration(out.Failure.RetryAfterMs) * time.Millisecond,
+	}, false
+}
+
+// answeredOutcome marks a dispatch after which another one is safe.
+const answeredOutcome = "failed_safely"
+
+func (c *call) answered() []int {
+	var dispatches []int
+	for _, t := range c.tried {
+		if t.Outcome == answeredOutcome {
+			dispatches = append(dispatches, t.Dispatch)
+		}
+	}
+	return dispatches
+}
+
+// lost follows an attempt that gave no answer: its worker died, or its time ran
+// out. The record knows whether it had begun.
+func (c *call) lost(ctx workflow.Context, why *hook.Failure, dispatch int, at time.Time) outcome {
+	steady := disconnected(ctx)
+	for {
+		checkedAt := workflow.Now(ctx)
+		in := CheckIn{InvocationID: c.admitted.InvocationID, Epoch: c.epoch, Dispatch: dispatch}
+		out, err := local(steady, Check, in, stepOptions("had the attempt begun?", forever))
+		if err != nil {
+			return outcome{end: failed(c.classify(steady, err))}
+		}
+		c.step(nameCheck, string(out.Outcome), checkedAt, out.DurationUs)
+		switch out.Outcome {
+		case Superseded:
+			if end := c.supersede(steady); end != nil {
+				return outcome{end: *end}
+			}
+			continue
+		case Free:
+			c.epoch = out.Epoch
+			if ctx.Err() == nil && c.remaining(ctx) <= time.Millisecond {
+				return outcome{end: failedWith(toolspec.CodeTimeout, "no worker took the call before its deadline")}
+			}
+			return outcome{uncounted: true}
+		default:
+		}
+		c.tryRecorded(hook.RegularLane, dispatch, "lost", why.Code, at, workflow.Now(ctx).Sub(at).Microseconds())
+		if why.Code == toolspec.CodeInternal {
+			why.Code = toolspec.CodeTimeout
+		}
+		return c.interrupted(ctx, why)
+	}
+}
+
+// interrupted judges an attempt that was claimed and ended without the tool's
+// answer. Repeating it is safe, or the outcome is unknown.
+func (c *call) interrupted(ctx workflow.Context, why *hook.Failure) outcome {
+	cancelled := ctx.Err() != nil
+	if !c.plan.Repeatable {
+		cause := string(why.Code)
+		if cancelled {
+			cause = string(toolspec.CodeCancelled)
+		}
+		return c.unknown(why, cause)
+	}
+	if cancelled {
+		return outcome{end: failed(&hook.Failure{Code: toolspec.CodeCancelled})}
+	}
+	if n := len(c.tried); n > 0 {
+		c.tried[n-1].Outcome = answeredOutcome
+	}
+	return outcome{end: failedWith(toolspec.CodeTimeout, why.SafeMessage), again: true}
+}
+
+func (c *call) unknown(why *hook.Failure, cause string) outcome {
+	return outcome{end: failed(&hook.Failure{
+		Code: toolspec.CodeOutcomeUnknown, SafeMessage: why.SafeMessage, Details: &toolspec.Details{Cause: cause},
+	})}
+}
+
+// changed follows a deploy that replaced the tool under a running call: the
+// arguments are validated against the new one, and the gate judges it.
+func (c *call) changed(ctx workflow.Context) *ending {
+	if c.approval != nil {
+		end := failed(&hook.Failure{Code: toolspec.CodeApprovalStale, Details: c.approvalDetails()})
+		return &end
+	}
+	c.rounds.Gate++
+	if step, ok := c.plan.Step(hook.WillAuthorize.Stage()); ok {
+		if end := c.over(ctx, c.runStage(ctx, step, c.rounds.Gate), step.Stage); end != nil {
+			return end
+		}
+	}
+	return c.judgeAgain(ctx)
+}
+
+// shapesOutput reports whether a stage of the plan must see the value.
+func (c *call) shapesOutput() bool {
+	for _, step := range c.plan.Post {
+		if step.Phase == hook.PhaseOutput && step.Stage != hook.WillWriteCache.Stage() {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *call) executeIn(ctx workflow.Context, dispatch int, answered []int) ExecuteIn {
+	in := ExecuteIn{
+		Facts: c.facts(ctx, c.attempt), Epoch: c.epoch, Dispatch: dispatch, Answered: answered,
+		MaxRuntimeMs: c.runtime().Milliseconds(), MaxResultBytes: c.budgets.MaxResultBytes,
+	}
+	if c.approval != nil {
+		in.ApprovalID = c.approval.ApprovalID
+	}
+	for _, step := range c.plan.Execute {
+		switch step.Stage {
+		case hook.AroundExecute.Stage():
+			in.Around = step.Hooks
+		case hook.WillExecute.Stage():
+			in.WillExecute = step.Hooks
+		case hook.DidExecute.Stage():
+			in.DidExecute = step.Hooks
+		}
+	}
+	c.stage = nameExecute
+	return in
+}
+
+func (c *call) runtime() time.Duration {
+	return time.Duration(c.budgets.MaxRuntimeMs) * time.Millisecond
+}
+
+// trace takes over the stages that ran inside execute.
+func (c *call) trace(out ExecuteOut, at time.Time) {
+	code := "ok"
+	if out.Failure != nil {
+		code = string(out.Failure.Code)
+	} else if out.Outcome != Done {
+		code = string(out.Outcome)
+	}
+	c.events = append(c.events, StageEvent{
+		Stage: nameExecute, Attempt: c.attempt, Outcome: code, By: out.By, AtMs: at.UnixMilli(), DurationUs: out.DurationUs,
+	})
+	for _, t := range out.Trace {
+		ok := "ok"
+		if !t.OK {
+			ok = "failed"
+		}
+		c.events = append(c.events, StageEvent{
+			Stage: string(t.Stage), Attempt: c.attempt, Outcome: ok, AtMs: at.UnixMilli(), DurationUs: t.DurationUs,
+		})
+	}
+}
+
+func (c *call) tryRecorded(lane hook.Lane, dispatch int, outcome string, code toolspec.Code, at time.Time, durationUs int64) {
+	c.tried = append(c.tried, AttemptEvent{
+		Attempt: c.attempt, Dispatch: dispatch, Lane: lane, Outcome: outcome, Code: code,
+		AtMs: at.UnixMilli(), DurationUs: durationUs,
+	})
+}

@@ -1,0 +1,146 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// before runs what comes before execute, in the order of the plan. It returns
+// an ending, or nil where the tool is to run.
+func (c *call) before(ctx workflow.Context) *ending {
+	c.rounds.Gate++
+	hit := false
+	for _, step := range c.plan.Pre {
+		if step.Phase != hook.PhaseInput && c.argsChanged {
+			if end := c.judgeAgain(ctx); end != nil {
+				return end
+			}
+		}
+		switch {
+		case step.Stage == hook.Hydrate:
+			if end := c.hydrate(ctx, true); end != nil {
+				return end
+			}
+			continue
+		case step.Phase == hook.PhaseInput && c.inputDone,
+			step.Stage == hook.DidCacheHit.Stage() && !hit,
+			step.Stage == hook.DidCacheMiss.Stage() && hit:
+			continue
+		}
+		v := c.runStage(ctx, step, c.roundOf(step.Phase))
+		if v.Outcome == hook.Asked {
+			if end := c.consent(ctx, *v.Ask); end != nil {
+				return end
+			}
+			continue
+		}
+		if end := c.over(ctx, v, step.Stage); end != nil {
+			return end
+		}
+		hit = hit || c.cached != nil
+	}
+	c.inputDone = true
+	if c.argsChanged {
+		return c.judgeAgain(ctx)
+	}
+	return nil
+}
+
+// over turns a verdict into an ending, or nil where the call goes on.
+func (c *call) over(ctx workflow.Context, v hook.Verdict, stage hook.Stage) *ending {
+	switch v.Outcome {
+	case hook.Failed:
+		end := failed(v.Failure)
+		return &end
+	case hook.Responded:
+		source := toolspec.SourceResponded
+		if stage == hook.DidCacheHit.Stage() {
+			source = toolspec.SourceCache
+		}
+		return c.respond(v.Value, v.Challenge, source)
+	}
+	if ctx.Err() != nil {
+		end := failed(&hook.Failure{Code: toolspec.CodeCancelled})
+		return &end
+	}
+	return nil
+}
+
+func (c *call) respond(value []byte, challenge bool, source toolspec.Source) *ending {
+	c.challenge, c.source = challenge, source
+	c.setOutput(value)
+	return &ending{}
+}
+
+// roundOf numbers a run of a stage: the gate counts its own.
+func (c *call) roundOf(p hook.Phase) int {
+	if p == hook.PhaseGate || p == hook.PhaseConsent {
+		return c.rounds.Gate
+	}
+	return 1
+}
+
+// hydrate parses and validates: the workflow's input the first time, and the
+// arguments as they stand whenever something changed them.
+func (c *call) hydrate(ctx workflow.Context, fromInput bool) *ending {
+	c.stage = nameHydrate
+	delay := missingDelay
+	for {
+		at := workflow.Now(ctx)
+		in := HydrateIn{InvocationID: c.admitted.InvocationID, ToolID: c.admitted.ToolID}
+		if fromInput {
+			in.Input, _ = c.input()
+		} else {
+			in.Args = c.args
+		}
+		out, err := local(ctx, Hydrate, in, stepOptions("parse and validate the arguments", c.remaining(ctx)))
+		if err != nil {
+			end := failed(c.classify(ctx, err))
+			c.step(nameHydrate, string(end.failure.Code), at, 0)
+			return &end
+		}
+		if out.Outcome == NotHere {
+			if c.waitForWorker(ctx, &delay) {
+				continue
+			}
+			out.Failure = &hook.Failure{Code: toolspec.CodeUnavailable, SafeMessage: "no worker has the tool"}
+		}
+		if out.Failure != nil {
+			c.step(nameHydrate, string(out.Failure.Code), at, out.DurationUs)
+			end := failed(out.Failure)
+			return &end
+		}
+		c.step(nameHydrate, "ok", at, out.DurationUs)
+		safe := out.SafeArgs
+		if !fromInput && c.safeArgs != nil {
+			safe = c.safeArgs
+		}
+		if fromInput {
+			c.setArgs(out.Args, safe)
+		}
+		c.args, c.safeArgs = out.Args, safe
+		c.toolDigest, c.effect, c.risk = out.ToolDigest, out.Effect, out.Risk
+		return nil
+	}
+}
+
+// judgeAgain follows a change of the arguments: they are validated, and policy
+// sees them, before anybody is asked or the tool runs.
+func (c *call) judgeAgain(ctx workflow.Context) *ending {
+	c.argsChanged = false
+	if end := c.hydrate(ctx, false); end != nil {
+		return end
+	}
+	step, ok := c.plan.Step(hook.WillCheckConsent.Stage())
+	if !ok {
+		return nil
+	}
+	c.rounds.Gate++
+	v := c.runStage(ctx, step, c.rounds.Gate)
+	if v.Outcome == hook.Asked {
+		return c.consent(ctx, *v.Ask)
+	}
+	return c.over(ctx, v, step.Stage)
+}

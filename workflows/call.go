@@ -1,0 +1,123 @@
+package workflows
+
+import (
+	"encoding/json"
+	"time"
+
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// call is the state of one workflow. Byte slices in it are never written into:
+// a change replaces them.
+type call struct {
+	raw       converter.RawValue
+	startedAt time.Time
+	// waited is the time that people took; the deadline does not count it.
+	waited time.Duration
+
+	admitted     AdmitOut
+	plan         hook.Plan
+	epoch        int
+	rounds       Rounds
+	budgets      hook.Budgets
+	policyDigest string
+	toolDigest   string
+	effect       toolspec.Effect
+	risk         toolspec.Risk
+
+	args, safeArgs json.RawMessage
+	argsHistory    []json.RawMessage
+	output         json.RawMessage
+	outputHistory  []json.RawMessage
+	challenge      bool
+	source         toolspec.Source
+	cached         json.RawMessage
+	data           []hook.Entry
+	deltaBytes     int
+	failure        *hook.Failure
+	approval       *hook.GrantedApproval
+	// inputDone says that the input stages have run; they run once.
+	inputDone bool
+	// argsChanged says that the arguments were changed since they were judged.
+	argsChanged bool
+	attempt     int
+
+	events   []StageEvent
+	tried    []AttemptEvent
+	audit    []hook.AuditEntry
+	stage    string
+	status   toolspec.Status
+	pending  *toolspec.ApprovalView
+	upserted toolspec.Status
+
+	inbox inbox
+}
+
+func newCall(ctx workflow.Context, raw converter.RawValue) *call {
+	return &call{raw: raw, startedAt: workflow.Now(ctx), status: toolspec.StatusRunning, stage: nameAdmit}
+}
+
+// input is the workflow's input as bytes with their encoding.
+func (c *call) input() (data []byte, encoding string) {
+	payload := c.raw.Payload()
+	return payload.GetData(), string(payload.GetMetadata()[converter.MetadataEncoding])
+}
+
+// ending is how a call ends: with a failure, with a value, or with the result
+// that the record already holds.
+type ending struct {
+	failure   *hook.Failure
+	outputRef string
+	recorded  *toolspec.Result
+}
+
+func failed(f *hook.Failure) ending { return ending{failure: f} }
+
+func failedWith(code toolspec.Code, message string) ending {
+	return failed(&hook.Failure{Code: code, SafeMessage: message})
+}
+
+// facts is what a stage may know now.
+func (c *call) facts(ctx workflow.Context, round int) hook.Facts {
+	return hook.Facts{
+		InvocationID: c.admitted.InvocationID, ToolID: c.admitted.ToolID, ToolCallID: c.admitted.ToolCallID,
+		Context: c.admitted.Context, Effect: c.effect, Risk: c.risk, ToolDigest: c.toolDigest,
+		PolicyDigest: c.policyDigest, InputDigest: c.admitted.InputDigest,
+		Round: round, Attempt: c.attempt,
+		Args: c.args, SafeArgs: c.safeArgs, ArgsHistory: c.argsHistory,
+		Output: c.output, OutputHistory: c.outputHistory, Challenge: c.challenge, Source: c.source,
+		Cached: c.cached, Data: c.data, Failure: c.failure, Approval: c.approval,
+		Attempts: c.attempt, AuditIDs: c.auditIDs(),
+		StartedAtMs: c.startedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(),
+	}
+}
+
+func (c *call) auditIDs() []string {
+	ids := make([]string, len(c.audit))
+	for i := range c.audit {
+		ids[i] = toolspec.AuditID(c.admitted.InvocationID, i+1)
+	}
+	return ids
+}
+
+// setArgs replaces the arguments and keeps the old ones in the history.
+func (c *call) setArgs(args, safe json.RawMessage) {
+	c.args, c.safeArgs = args, safe
+	c.argsHistory = append(c.argsHistory[:len(c.argsHistory):len(c.argsHistory)], args)
+}
+
+func (c *call) setOutput(output json.RawMessage) {
+	c.output = output
+	c.outputHistory = append(c.outputHistory[:len(c.outputHistory):len(c.outputHistory)], output)
+}
+
+// remaining is what is left of the deadline, at least a moment so that a step
+// can say that it is over.
+func (c *call) remaining(ctx workflow.Context) time.Duration {
+	deadline := time.Duration(c.budgets.DeadlineMs) * time.Millisecond
+	return max(deadline-(workflow.Now(ctx).Sub(c.startedAt)-c.waited), time.Millisecond)
+}

@@ -1,0 +1,264 @@
+package workflows
+
+import (
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// Outcome is the answer of a step of Pawl's own; each names its few.
+type Outcome string
+
+// The outcomes.
+const (
+	// Done: the step did what it is for.
+	Done Outcome = "done"
+	// Refused: the call ends with the failure beside it.
+	Refused Outcome = "refused"
+	// AlreadySettled: the record has a result, which stands.
+	AlreadySettled Outcome = "settled"
+	// Superseded: the record's epoch is newer; admit again.
+	Superseded Outcome = "superseded"
+	// NotHere: this worker lacks the tool or understands no such plan.
+	NotHere Outcome = "missing"
+	// Changed: the tool is no longer the one in the plan.
+	Changed Outcome = "changed"
+	// Claimed: an earlier dispatch was claimed and never answered.
+	Claimed Outcome = "claimed"
+	// Tombstoned: this dispatch was declared dead before it began.
+	Tombstoned Outcome = "tombstoned"
+	// Interrupted: the attempt was stopped before the tool answered.
+	Interrupted Outcome = "interrupted"
+	// Lost: the dispatch was claimed, so its effect may have happened.
+	Lost Outcome = "lost"
+	// Free: the dispatch never began and never will.
+	Free Outcome = "free"
+)
+
+// AdmitIn asks for the record of a call.
+type AdmitIn struct {
+	// Input is the workflow's input as it arrived.
+	Input    []byte `json:"input"`
+	Encoding string `json:"encoding,omitempty"`
+	// WorkflowID must be the one that the identity derives.
+	WorkflowID       string `json:"workflowId"`
+	RunID            string `json:"runId"`
+	NowMs            int64  `json:"nowMs"`
+	SearchAttributes bool   `json:"searchAttributes,omitempty"`
+}
+
+// AdmitOut is the record of a call: Done, AlreadySettled or Refused. Refused
+// without Recorded completes the workflow with no record and no settle.
+type AdmitOut struct {
+	Outcome      Outcome          `json:"outcome"`
+	Recorded     bool             `json:"recorded,omitempty"`
+	Result       *toolspec.Result `json:"result,omitempty"`
+	Failure      *hook.Failure    `json:"failure,omitempty"`
+	InvocationID string           `json:"invocationId,omitempty"`
+	InputDigest  string           `json:"inputDigest,omitempty"`
+	ToolID       string           `json:"toolId,omitempty"`
+	ToolCallID   string           `json:"toolCallId,omitempty"`
+	Context      toolspec.Context `json:"context,omitzero"`
+	Epoch        int              `json:"epoch,omitempty"`
+	Rounds       Rounds           `json:"rounds,omitzero"`
+	Plan         *hook.Plan       `json:"plan,omitempty"`
+	PolicyDigest string           `json:"policyDigest,omitempty"`
+	// ConnectionHash stands in search attributes for the connection.
+	ConnectionHash string `json:"connectionHash,omitempty"`
+	DurationUs     int64  `json:"durationUs,omitempty"`
+}
+
+// Rounds are the last numbers used; a run that takes over counts on from them.
+type Rounds struct {
+	// Gate counts runs of the gate stages.
+	Gate int `json:"gate,omitempty"`
+	// Dispatch counts claims and tombstones.
+	Dispatch int `json:"dispatch,omitempty"`
+	// Request counts approval requests.
+	Request int `json:"request,omitempty"`
+}
+
+// HydrateIn wants arguments parsed, validated and digested: the workflow's
+// input, or Args where a stage or an approver changed them.
+type HydrateIn struct {
+	InvocationID string          `json:"invocationId"`
+	ToolID       string          `json:"toolId"`
+	Input        []byte          `json:"input,omitempty"`
+	Args         json.RawMessage `json:"args,omitempty"`
+}
+
+// HydrateOut has arguments that the tool accepts: Done, Refused or NotHere.
+type HydrateOut struct {
+	Outcome    Outcome         `json:"outcome"`
+	Failure    *hook.Failure   `json:"failure,omitempty"`
+	Args       json.RawMessage `json:"args,omitempty"`
+	SafeArgs   json.RawMessage `json:"safeArgs,omitempty"`
+	ToolDigest string          `json:"toolDigest,omitempty"`
+	Effect     toolspec.Effect `json:"effect,omitempty"`
+	Risk       toolspec.Risk   `json:"risk,omitempty"`
+	DurationUs int64           `json:"durationUs,omitempty"`
+}
+
+// RequestIn opens an approval request, or finds the one that a run before this
+// opened for the same digest.
+type RequestIn struct {
+	Facts hook.Facts `json:"facts"`
+	Epoch int        `json:"epoch"`
+	// Last is the number of the last request of this call.
+	Last int      `json:"last"`
+	Ask  hook.Ask `json:"ask"`
+	// EditedBy is the approver whose edit made these arguments.
+	EditedBy string `json:"editedBy,omitempty"`
+}
+
+// RequestOut is the open request: Done, Refused or Superseded.
+type RequestOut struct {
+	Outcome Outcome                `json:"outcome"`
+	Failure *hook.Failure          `json:"failure,omitempty"`
+	Number  int                    `json:"number,omitempty"`
+	View    *toolspec.ApprovalView `json:"view,omitempty"`
+	// Granted is what the gate compares once the request is approved.
+	Granted     *hook.GrantedApproval `json:"granted,omitempty"`
+	RemainingMs int64                 `json:"remainingMs,omitempty"`
+	// Approved says that a run before this got the approval and did not use it.
+	Approved   bool  `json:"approved,omitempty"`
+	DurationUs int64 `json:"durationUs,omitempty"`
+}
+
+// ReviewIn brings a decision to an open request or, without one, asks how the
+// request stands. Either raises the gate's round.
+type ReviewIn struct {
+	InvocationID string             `json:"invocationId"`
+	ToolID       string             `json:"toolId"`
+	TenantID     string             `json:"tenantId"`
+	ApprovalID   string             `json:"approvalId,omitempty"`
+	Epoch        int                `json:"epoch"`
+	Gate         int                `json:"gate"`
+	Decision     *toolspec.Decision `json:"decision,omitempty"`
+}
+
+// RequestState is where an approval request stands.
+type RequestState string
+
+// The states of a request.
+const (
+	RequestOpen      RequestState = "open"
+	RequestApproved  RequestState = "approved"
+	RequestDenied    RequestState = "denied"
+	RequestEdited    RequestState = "edited"
+	RequestWithdrawn RequestState = "withdrawn"
+	RequestExpired   RequestState = "expired"
+	RequestClosed    RequestState = "closed"
+)
+
+// ReviewOut is how the request stands now: Done or Superseded.
+type ReviewOut struct {
+	Outcome Outcome         `json:"outcome"`
+	Answer  toolspec.Answer `json:"answer,omitzero"`
+	State   RequestState    `json:"state,omitempty"`
+	// PolicyDigest is the active policy, read in the same statement.
+	PolicyDigest string `json:"policyDigest,omitempty"`
+	RemainingMs  int64  `json:"remainingMs,omitempty"`
+	// Approver and EditedArgs come from the decision that counted.
+	Approver   string          `json:"approver,omitempty"`
+	EditedArgs json.RawMessage `json:"editedArgs,omitempty"`
+	DurationUs int64           `json:"durationUs,omitempty"`
+}
+
+// ExecuteIn is one attempt.
+type ExecuteIn struct {
+	Facts hook.Facts `json:"facts"`
+	Epoch int        `json:"epoch"`
+	// Dispatch numbers the claim of the regular lane; 0 in the local lane, which
+	// writes none.
+	Dispatch int `json:"dispatch,omitempty"`
+	// Answered lists earlier dispatches that ended with the tool's word that
+	// nothing happened, or that may be repeated.
+	Answered []int `json:"answered,omitempty"`
+	// ApprovalID is consumed by the claim.
+	ApprovalID     string   `json:"approvalId,omitempty"`
+	Around         []string `json:"around,omitempty"`
+	WillExecute    []string `json:"willExecute,omitempty"`
+	DidExecute     []string `json:"didExecute,omitempty"`
+	MaxRuntimeMs   int64    `json:"maxRuntimeMs"`
+	MaxResultBytes int      `json:"maxResultBytes"`
+}
+
+// ExecuteOut is how the attempt ended: Done, Refused, Interrupted, Superseded,
+// Claimed, Tombstoned, Changed or NotHere.
+type ExecuteOut struct {
+	Outcome Outcome `json:"outcome"`
+	// Value is redacted; where it is too large for a payload, OutputRef names it.
+	Value     json.RawMessage `json:"value,omitempty"`
+	OutputRef string          `json:"outputRef,omitempty"`
+	// Responded says that a hook answered in the tool's place.
+	Responded bool          `json:"responded,omitempty"`
+	Challenge bool          `json:"challenge,omitempty"`
+	Failure   *hook.Failure `json:"failure,omitempty"`
+	// Retryable says that another attempt may help. NothingHappened is the tool's
+	// word for it, which allows one for any effect.
+	Retryable       bool          `json:"retryable,omitempty"`
+	NothingHappened bool          `json:"nothingHappened,omitempty"`
+	Trace           []hook.Traced `json:"trace,omitempty"`
+	By              string        `json:"by,omitempty"`
+	DurationUs      int64         `json:"durationUs,omitempty"`
+}
+
+// CheckIn asks whether a dispatch that never answered had begun.
+type CheckIn struct {
+	InvocationID string `json:"invocationId"`
+	Epoch        int    `json:"epoch"`
+	Dispatch     int    `json:"dispatch"`
+}
+
+// CheckOut is Lost, Free (with the raised epoch) or Superseded.
+type CheckOut struct {
+	Outcome    Outcome `json:"outcome"`
+	Epoch      int     `json:"epoch,omitempty"`
+	DurationUs int64   `json:"durationUs,omitempty"`
+}
+
+// SettleIn closes the record, in one round trip.
+type SettleIn struct {
+	InvocationID string            `json:"invocationId"`
+	TenantID     string            `json:"tenantId"`
+	Epoch        int               `json:"epoch"`
+	Result       toolspec.Result   `json:"result"`
+	SafeArgs     json.RawMessage   `json:"safeArgs,omitempty"`
+	PolicyDigest string            `json:"policyDigest,omitempty"`
+	Stages       []StageEvent      `json:"stages,omitempty"`
+	Attempts     []AttemptEvent    `json:"attempts,omitempty"`
+	Audit        []hook.AuditEntry `json:"audit,omitempty"`
+}
+
+// SettleOut is Done, AlreadySettled (with the result that stands) or Superseded.
+type SettleOut struct {
+	Outcome Outcome          `json:"outcome"`
+	Result  *toolspec.Result `json:"result,omitempty"`
+}
+
+// StageEvent is a stage or step that ran, in the order they began.
+type StageEvent struct {
+	Stage      string `json:"stage"`
+	Round      int    `json:"round,omitempty"`
+	Attempt    int    `json:"attempt,omitempty"`
+	Outcome    string `json:"outcome"`
+	By         string `json:"by,omitempty"`
+	Rule       string `json:"rule,omitempty"`
+	AtMs       int64  `json:"atMs"`
+	DurationUs int64  `json:"durationUs"`
+	// Notes are failures that changed nothing.
+	Notes []hook.Note `json:"notes,omitempty"`
+}
+
+// AttemptEvent is one dispatch.
+type AttemptEvent struct {
+	Attempt    int           `json:"attempt"`
+	Dispatch   int           `json:"dispatch,omitempty"`
+	Lane       hook.Lane     `json:"lane"`
+	Outcome    string        `json:"outcome"`
+	Code       toolspec.Code `json:"code,omitempty"`
+	AtMs       int64         `json:"atMs"`
+	DurationUs int64         `json:"durationUs"`
+}

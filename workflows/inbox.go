@@ -1,0 +1,121 @@
+package workflows
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// maxLetters bounds what waits in the inbox of a call.
+const maxLetters = 64
+
+// letter is a decision on its way, with the place for its answer.
+type letter struct {
+	decision toolspec.Decision
+	number   int
+	reply    *toolspec.Answer
+}
+
+func (l *letter) answer(a toolspec.Answer) { l.reply = &a }
+
+// inbox keeps decisions until the request they are for is open. Signals may
+// arrive before the workflow asks: early, and after a reset again.
+type inbox struct {
+	invocationID string
+	letters      []*letter
+	// expected is the number of the open request, 0 if none is; highest is the
+	// last one that was open.
+	expected, highest int
+	closed            string
+	looks             int
+	looked            bool
+}
+
+// put takes a decision in, or answers at once why it cannot count.
+func (b *inbox) put(d toolspec.Decision) *letter {
+	l := &letter{decision: d}
+	invocationID, number, ok := toolspec.SplitApprovalID(d.ApprovalID)
+	l.number = number
+	switch {
+	case !ok || d.Check() != nil:
+		l.answer(toolspec.Answer{Reason: "the decision is malformed"})
+	case b.closed != "":
+		l.answer(toolspec.Answer{Reason: b.closed})
+	case b.invocationID != "" && invocationID != b.invocationID:
+		l.answer(toolspec.Answer{Reason: "the approvalId belongs to another call"})
+	case number <= b.highest && number != b.expected:
+		l.answer(toolspec.Answer{Reason: "the request is no longer open"})
+	case len(b.letters) >= maxLetters:
+		l.answer(toolspec.Answer{Reason: fmt.Sprintf("more than %d decisions wait; decide on the open request", maxLetters)})
+	default:
+		b.letters = append(b.letters, l)
+	}
+	return l
+}
+
+// expect opens the inbox for a request.
+func (b *inbox) expect(number int) { b.expected, b.highest = number, number }
+
+// done closes it, and answers whoever comes too late.
+func (b *inbox) done(number int) {
+	b.expected = 0
+	b.drop(func(l *letter) bool { return l.number <= number }, "the request is no longer open")
+}
+
+// close answers everybody for good.
+func (b *inbox) close(reason string) {
+	b.closed = reason
+	b.drop(func(*letter) bool { return true }, reason)
+}
+
+func (b *inbox) drop(which func(*letter) bool, reason string) {
+	kept := b.letters[:0:0]
+	for _, l := range b.letters {
+		if which(l) {
+			l.answer(toolspec.Answer{Reason: reason})
+		} else {
+			kept = append(kept, l)
+		}
+	}
+	b.letters = kept
+}
+
+// await holds until a decision for the open request is there, somebody asks to
+// look again, or d has passed.
+func (b *inbox) await(ctx workflow.Context, d time.Duration) error {
+	timerCtx, cancel := workflow.WithCancel(ctx)
+	defer cancel()
+	timer := workflow.NewTimerWithOptions(timerCtx, max(d, 0), workflow.TimerOptions{Summary: "the approval request expires"})
+	return workflow.Await(ctx, func() bool { return b.waiting() || b.looks > 0 || timer.IsReady() })
+}
+
+func (b *inbox) waiting() bool {
+	for _, l := range b.letters {
+		if l.number == b.expected {
+			return true
+		}
+	}
+	return false
+}
+
+// next takes the oldest decision for the open request, or nil.
+func (b *inbox) next() *letter {
+	for i, l := range b.letters {
+		if l.number == b.expected {
+			b.letters = append(b.letters[:i:i], b.letters[i+1:]...)
+			return l
+		}
+	}
+	b.looked, b.looks = b.looks > 0, 0
+	return nil
+}
+
+// recheck reports, once, whether somebody asked to look again.
+func (b *inbox) recheck() bool {
+	looked := b.looked
+	b.looked = false
+	return looked
+}

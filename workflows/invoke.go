@@ -1,0 +1,116 @@
+package workflows
+
+import (
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// InvokeTool is one tool call. Every outcome the domain knows completes it with
+// a Result; it fails only for a bug.
+//
+// The input is taken raw and decoded by admit, for undecodable input must not
+// become a failed workflow.
+func InvokeTool(ctx workflow.Context, input converter.RawValue) (toolspec.Result, error) {
+	c := newCall(ctx, input)
+	if err := c.listen(ctx); err != nil {
+		return toolspec.Result{}, err
+	}
+	result, err := c.run(ctx)
+	if err != nil {
+		return toolspec.Result{}, err
+	}
+	c.inbox.close("the call is settled")
+	_ = workflow.Await(disconnected(ctx), func() bool { return workflow.AllHandlersFinished(ctx) })
+	return result, nil
+}
+
+// run takes the call from admit to settle.
+func (c *call) run(ctx workflow.Context) (toolspec.Result, error) {
+	out, err := c.admit(ctx)
+	if err != nil {
+		return toolspec.Result{}, err
+	}
+	c.adopt(out)
+	switch {
+	case out.Result != nil:
+		c.settled(*out.Result)
+		return *out.Result, nil
+	case out.Outcome == Refused && !out.Recorded:
+		result := c.result(ctx, failed(out.Failure))
+		c.settled(result)
+		return result, nil
+	}
+	c.upsert(ctx, c.plan.Lane == hook.RegularLane)
+	return c.finish(ctx, c.proceed(ctx))
+}
+
+// proceed runs everything between admit and the stages that every call ends
+// with, and says how it ended.
+func (c *call) proceed(ctx workflow.Context) ending {
+	if c.admitted.Failure != nil {
+		return failed(c.admitted.Failure)
+	}
+	end := c.before(ctx)
+	if end == nil {
+		attempted := c.attempts(ctx)
+		end = &attempted
+	}
+	if end.failure != nil || end.recorded != nil {
+		return *end
+	}
+	return c.shape(disconnected(ctx), *end)
+}
+
+// admit finds or makes the record. Nothing may stop it: a cancelled call is
+// recorded as cancelled.
+func (c *call) admit(ctx workflow.Context) (AdmitOut, error) {
+	info := workflow.GetInfo(ctx)
+	in := AdmitIn{
+		WorkflowID:       info.WorkflowExecution.ID,
+		RunID:            info.WorkflowExecution.RunID,
+		NowMs:            c.startedAt.UnixMilli(),
+		SearchAttributes: true,
+	}
+	in.Input, in.Encoding = c.input()
+	return local(disconnected(ctx), Admit, in, stepOptions("find or make the record", forever))
+}
+
+// adopt takes over what the record says.
+func (c *call) adopt(out AdmitOut) {
+	c.admitted = out
+	c.inbox.invocationID = out.InvocationID
+	c.epoch, c.rounds = out.Epoch, out.Rounds
+	c.policyDigest = out.PolicyDigest
+	if out.Plan != nil {
+		c.plan = *out.Plan
+		c.toolDigest, c.effect, c.risk = out.Plan.ToolDigest, out.Plan.Effect, out.Plan.Risk
+		c.budgets = out.Plan.Budgets.Tighten(c.budgets)
+	}
+}
+
+// readmit answers `superseded`: the record moved on, and is the authority. It
+// returns an ending where the record has a result.
+func (c *call) readmit(ctx workflow.Context) (*ending, error) {
+	out, err := c.admit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if out.Result != nil {
+		return &ending{recorded: out.Result}, nil
+	}
+	if out.Failure != nil && !out.Recorded {
+		end := failed(out.Failure)
+		return &end, nil
+	}
+	c.epoch, c.rounds = out.Epoch, out.Rounds
+	c.policyDigest = out.PolicyDigest
+	return nil, nil
+}
+
+func disconnected(ctx workflow.Context) workflow.Context {
+	d, _ := workflow.NewDisconnectedContext(ctx)
+	return d
+}

@@ -1,0 +1,39 @@
+package workflows
+
+import "github.com/pawl-run/pawl/toolspec/hook"
+
+// Names are a wire contract: histories hold them. Never rename or remove one.
+const (
+	nameAdmit   = "admit"
+	nameHydrate = "hydrate"
+	nameRequest = "requestApproval"
+	nameReview  = "reviewDecision"
+	nameExecute = "execute"
+	nameCheck   = "checkAttempt"
+	nameSettle  = "settle"
+)
+
+// ActivityNames lists every activity that a worker registers, in the order of a
+// call: Pawl's own steps and the 32 stages.
+func ActivityNames() []string {
+	names := []string{nameAdmit, nameHydrate, nameRequest, nameReview, nameExecute, nameCheck, nameSettle}
+	for _, info := range hook.All() {
+		names = append(names, string(info.Stage))
+	}
+	return names
+}
+
+// Search attribute names; all are keywords. No personal data goes into them.
+const (
+	AttrTenant     = "PawlTenant"
+	AttrTool       = "PawlTool"
+	AttrEffect     = "PawlEffect"
+	AttrStatus     = "PawlStatus"
+	AttrOutcome    = "PawlOutcome"
+	AttrConnection = "PawlConnection"
+)
+
+// SearchAttributeNames lists what a namespace must know before calls upsert it.
+func SearchAttributeNames() []string {
+	return []string{AttrTenant, AttrTool, AttrEffect, AttrStatus, AttrOutcome, AttrConnection}
+}

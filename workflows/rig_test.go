@@ -1,0 +1,173 @@
+package workflows_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/hooks"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+const testPolicy = `
+version: 1
+tenants:
+  acme:
+    allowedTools: ["core__*"]
+    mode: auto
+    approvals: {enabled: true, expiresAfter: 1h, allowUnsigned: true}
+`
+
+type echoIn struct {
+	Text string `json:"text"`
+	Mode string `json:"mode,omitempty"`
+}
+
+type echoOut struct {
+	Text   string `json:"text"`
+	Hidden string `json:"hidden,omitempty"`
+}
+
+// rig is one call in the time-skipping environment, with the real activities.
+type rig struct {
+	t       *testing.T
+	env     *testsuite.TestWorkflowEnvironment
+	records *records
+	runs    int
+	fail    func(run int) error
+}
+
+type rigOptions struct {
+	policy string
+	hooks  []hook.Hook
+	fail   func(run int) error
+	tools  []toolspec.Tool
+}
+
+func newRig(t *testing.T, o rigOptions) *rig {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(slogDiscard{})
+	r := &rig{t: t, env: suite.NewTestWorkflowEnvironment(), fail: o.fail}
+	if o.policy == "" {
+		o.policy = testPolicy
+	}
+	p, err := policy.Parse("test.yaml", []byte(o.policy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	source := catalog.NewRegistry(toolspec.Capabilities{})
+	if err := source.Add("test", append(r.tools(), o.tools...)...); err != nil {
+		t.Fatal(err)
+	}
+	store := policies{p.Digest(): p}
+	all := append([]hook.Hook{hooks.Policy(store, log)}, hooks.Redaction(source)...)
+	registry, err := hook.NewRegistry(log, append(append(all, hooks.Audit()), o.hooks...), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.records = newRecords(p.Digest(), r.env.Now)
+	activities.New(source, r.records, store, registry, log, activities.Config{SearchAttributes: true}).Register(r.env)
+	r.env.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})
+	return r
+}
+
+// tools are a read in the local lane, a read in the regular lane and two writes.
+func (r *rig) tools() []toolspec.Tool {
+	run := func(_ context.Context, in echoIn, _ toolspec.Call) (echoOut, error) {
+		r.runs++
+		if r.fail != nil {
+			if err := r.fail(r.runs); err != nil {
+				return echoOut{}, err
+			}
+		}
+		return echoOut{Text: in.Text, Hidden: "hidden"}, nil
+	}
+	def := toolspec.Definition{
+		Description: "test tool", Version: "1", Risk: toolspec.LowRisk,
+		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, Effect: toolspec.ReadOnly,
+	}
+	read, remote, write, mail := def, def, def, def
+	read.ID, read.Fast = "core__read", true
+	remote.ID = "core__remote"
+	write.ID, write.Effect, write.Risk, write.Idempotent = "core__write", toolspec.StateChange, toolspec.MediumRisk, true
+	mail.ID, mail.Effect, mail.Risk = "core__mail", toolspec.ExternalSideEffect, toolspec.HighRisk
+	return []toolspec.Tool{
+		toolspec.Define(read, run), toolspec.Define(remote, run), toolspec.Define(write, run), toolspec.Define(mail, run),
+	}
+}
+
+func call(toolID, args string) toolspec.Invocation {
+	return toolspec.Invocation{
+		ToolID: toolID, ToolCallID: "call-1", Args: json.RawMessage(args),
+		Context: toolspec.Context{TenantID: "acme", RunID: "run-1", ActorID: "user:ann"},
+	}
+}
+
+// run executes the call to its end.
+func (r *rig) run(inv toolspec.Invocation) toolspec.Result {
+	r.t.Helper()
+	r.env.SetStartWorkflowOptions(startOptions(inv.Identity().WorkflowID()))
+	r.env.ExecuteWorkflow(toolspec.WorkflowType, inv)
+	return r.result()
+}
+
+func (r *rig) result() toolspec.Result {
+	r.t.Helper()
+	if !r.env.IsWorkflowCompleted() {
+		r.t.Fatal("the workflow did not complete")
+	}
+	var result toolspec.Result
+	if err := r.env.GetWorkflowError(); err != nil {
+		r.t.Fatalf("the workflow failed: %v", err)
+	}
+	if err := r.env.GetWorkflowResult(&result); err != nil {
+		r.t.Fatal(err)
+	}
+	return result
+}
+
+// decideAfter sends a decision as a signal after a time.
+func (r *rig) decideAfter(d time.Duration, n int, verb toolspec.Verb, approver string, change ...func(*toolspec.Decision)) {
+	inv := call("", "").Identity().InvocationID()
+	r.env.RegisterDelayedCallback(func() {
+		decision := toolspec.Decision{ApprovalID: toolspec.ApprovalID(inv, n), Decision: verb, Approver: approver}
+		for _, c := range change {
+			c(&decision)
+		}
+		r.env.SignalWorkflow(toolspec.DecideName, decision)
+	}, d)
+}
+
+// stages lists the settled stages with their outcomes.
+func (r *rig) stages() string {
+	r.t.Helper()
+	if len(r.records.settled) != 1 {
+		r.t.Fatalf("settled %d times, want once", len(r.records.settled))
+	}
+	var b strings.Builder
+	for _, e := range r.records.settled[0].Stages {
+		b.WriteString(e.Stage)
+		if e.Round > 1 {
+			b.WriteString(" (round)")
+		}
+		b.WriteString(": " + e.Outcome + "\n")
+	}
+	return b.String()
+}
+
+var errPlain = errors.New("canary-9f3 plain error")

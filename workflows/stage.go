@@ -1,0 +1,123 @@
+package workflows
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// runStage runs an active stage as a local activity named after it, applies its
+// delta and returns its verdict. A stage whose worker lacks a hook of the plan
+// waits for one that has it.
+func (c *call) runStage(ctx workflow.Context, step hook.Step, round int) hook.Verdict {
+	c.stage = string(step.Stage)
+	delay := missingDelay
+	for {
+		at := workflow.Now(ctx)
+		in := hook.StageInput{Stage: step.Stage, Hooks: step.Hooks, Facts: c.facts(ctx, round)}
+		v, err := local(ctx, Stage(step.Stage), in, stepOptions(stageSummary(step), c.remaining(ctx)))
+		if err != nil {
+			v = hook.Verdict{Outcome: hook.Failed, Failure: c.classify(ctx, err)}
+		}
+		if v.Outcome == hook.Missing {
+			if c.waitForWorker(ctx, &delay) {
+				continue
+			}
+			v.Outcome, v.Failure = hook.Failed, &hook.Failure{Code: toolspec.CodeUnavailable, SafeMessage: "no worker has the hook " + v.By}
+		}
+		c.apply(&v)
+		c.record(step.Stage, round, v, at)
+		return v
+	}
+}
+
+// apply takes over what a stage changed. Deltas beyond the budget of a call
+// would get the whole workflow terminated, so they end it here.
+func (c *call) apply(v *hook.Verdict) {
+	d := v.Delta
+	if c.deltaBytes += d.Size() + len(v.Value); c.deltaBytes > hook.MaxDelta {
+		v.Outcome = hook.Failed
+		v.Failure = &hook.Failure{Code: toolspec.CodeInternal, SafeMessage: "the hooks of this call changed more than 1 MB"}
+		return
+	}
+	if d.Args != nil {
+		// What records may show of the new arguments is not known yet.
+		c.setArgs(d.Args, nil)
+		c.argsChanged = true
+	}
+	if d.SafeArgs != nil {
+		c.safeArgs = d.SafeArgs
+	}
+	if d.Output != nil {
+		c.setOutput(d.Output)
+	}
+	if d.Cached != nil {
+		c.cached = d.Cached
+	}
+	if d.Budgets != nil {
+		c.budgets = c.budgets.Tighten(*d.Budgets)
+	}
+	c.audit = append(c.audit, d.Audit...)
+	data := slices.Clone(c.data)
+	for _, e := range d.Data {
+		if i := slices.IndexFunc(data, func(o hook.Entry) bool { return o.Key == e.Key }); i >= 0 {
+			data[i] = e
+		} else {
+			data = append(data, e)
+		}
+	}
+	c.data = data
+}
+
+func (c *call) record(stage hook.Stage, round int, v hook.Verdict, at time.Time) {
+	outcome := string(v.Outcome)
+	switch {
+	case v.Failure != nil:
+		outcome = string(v.Failure.Code)
+	case outcome == "":
+		outcome = "ok"
+	}
+	c.events = append(c.events, StageEvent{
+		Stage: string(stage), Round: round, Outcome: outcome, By: v.By, Rule: v.Delta.Rule,
+		AtMs: at.UnixMilli(), DurationUs: v.DurationUs, Notes: v.Notes,
+	})
+}
+
+// step records a step of Pawl's own.
+func (c *call) step(name string, outcome string, at time.Time, durationUs int64) {
+	c.events = append(c.events, StageEvent{Stage: name, Outcome: outcome, AtMs: at.UnixMilli(), DurationUs: durationUs})
+}
+
+// waitForWorker sleeps before the next look for a worker that has what the plan
+// names: 1 s doubling to 30 s. False says that the deadline is over.
+func (c *call) waitForWorker(ctx workflow.Context, delay *time.Duration) bool {
+	if c.remaining(ctx) <= *delay {
+		return false
+	}
+	if workflow.Sleep(ctx, *delay) != nil {
+		return false
+	}
+	*delay = min(*delay*2, missingDelayMax)
+	return true
+}
+
+// classify turns the error of an activity, which never carries a domain
+// outcome, into the failure it stands for.
+func (c *call) classify(ctx workflow.Context, err error) *hook.Failure {
+	var timeout *temporal.TimeoutError
+	switch {
+	case ctx.Err() != nil, temporal.IsCanceledError(err):
+		return &hook.Failure{Code: toolspec.CodeCancelled}
+	case c.remaining(ctx) <= time.Millisecond:
+		return &hook.Failure{Code: toolspec.CodeTimeout, SafeMessage: "The call's deadline is over"}
+	case errors.As(err, &timeout):
+		return &hook.Failure{Code: toolspec.CodeTimeout, SafeMessage: "No answer came in time"}
+	}
+	return &hook.Failure{Code: toolspec.CodeInternal}
+}
