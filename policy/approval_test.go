@@ -113,7 +113,7 @@ func TestApprovalsAreReadAndDefaulted(t *testing.T) {
 		t.Error("a decision shares its approvers with the policy")
 	}
 	if d.Budgets.Runtime(time.Second) != time.Second || d.Budgets.Runtime(time.Minute) != 1500*time.Millisecond ||
-		d.Budgets.ResultBytes(999) != 999 || d.Budgets.ResultBytes(1<<20) != 1000 || d.Budgets.Deadline(time.Hour) != time.Minute ||
+		d.Budgets.ResultBytes(999) != 999 || d.Budgets.ResultBytes(1<<20) != 1000 || d.Budgets.Deadline(time.Hour) != time.Minute || d.Budgets.Deadline(0) != time.Minute ||
 		(Budgets{}).Runtime(time.Hour) != time.Hour {
 		t.Errorf("budgets: %+v", d.Budgets)
 	}

@@ -33,8 +33,10 @@ func (b Budgets) Deadline(otherwise time.Duration) time.Duration {
 	return narrow(otherwise, time.Duration(b.DeadlineMs)*time.Millisecond)
 }
 
+// narrow takes a declared value of zero as "no bound", so that a missing default
+// cannot lift the policy's.
 func narrow[T int | time.Duration](declared, bound T) T {
-	if bound > 0 && bound < declared {
+	if bound > 0 && (bound < declared || declared <= 0) {
 		return bound
 	}
 	return declared

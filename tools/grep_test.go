@@ -186,10 +186,18 @@ func TestGrepLimits(t *testing.T) {
 			t.Errorf("%s: %+v, %v", path, got, err)
 		}
 	}
+	if err := os.Truncate(filepath.Join(dir, "over", "file"), 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "over", "next"), "y")
+	got, err := run[found](t, tools.Grep(), provided, map[string]any{"pattern": "y", "path": "over"})
+	if err != nil || got.Total != 1 || got.FilesSkipped != 1 || got.Incomplete {
+		t.Errorf("beside 1 TB: %+v, %v", got, err)
+	}
 	for i := range 65 {
 		write(t, filepath.Join(dir, "many", fmt.Sprintf("%02d", i)), mega)
 	}
-	got, err := run[found](t, tools.Grep(), provided, map[string]any{"pattern": "y", "path": "many"})
+	got, err = run[found](t, tools.Grep(), provided, map[string]any{"pattern": "y", "path": "many"})
 	if err != nil || got.FilesSearched > 64 || !got.Incomplete || !got.Truncated {
 		t.Errorf("65 MB: %+v, %v", got, err)
 	}

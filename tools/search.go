@@ -54,13 +54,13 @@ func (s *search) run(ctx context.Context, path, include string) error {
 		switch {
 		case err != nil:
 			s.skipped++ // a directory that cannot be read
-			return nil
+			return nil  //nolint:nilerr // it is counted, and the search goes on
 		case e.Type != capability.TypeFile:
 			return nil
 		}
 		return s.file(within, e)
 	})
-	timeUp := ctx.Err() == nil && context.Cause(within) == errSearchTime
+	timeUp := ctx.Err() == nil && errors.Is(context.Cause(within), errSearchTime)
 	if errors.Is(err, errSearchLimit) || err != nil && timeUp {
 		s.incomplete = true
 		return nil

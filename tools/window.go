@@ -22,7 +22,7 @@ type window struct {
 // readWindow reads the lines from offset on, at most limit of them.
 func readWindow(r *bufio.Reader, offset, limit int) (window, error) {
 	w := window{offset: offset}
-	if err := skipLines(r, offset-1); err == io.EOF {
+	if err := skipLines(r, offset-1); errors.Is(err, io.EOF) {
 		if offset == 1 {
 			return w, nil // an empty file
 		}
@@ -69,7 +69,7 @@ func (w window) follow(r *bufio.Reader, text []byte) (int, error) {
 	switch err := skipLines(r, open); {
 	case err == nil, errors.Is(err, capability.ErrTooLarge): // there is more, in reach or not
 		return next, nil
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		return 0, nil
 	default:
 		return 0, err

@@ -166,7 +166,9 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 	case Tombstoned:
 		return outcome{uncounted: true}, false
 	case Claimed:
-		return c.unknown(&hook.Failure{Code: toolspec.CodeOutcomeUnknown}, "lost"), false
+		// Somebody claimed before and never answered.
+		c.tryRecorded(lane, dispatch, "lost", "", at, out.DurationUs)
+		return c.interrupted(ctx, &hook.Failure{Code: lostCause}), false
 	case Changed:
 		if end := c.changed(ctx); end != nil {
 			return outcome{end: *end}, false
@@ -186,6 +188,9 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 		delay: time.Duration(out.Failure.RetryAfterMs) * time.Millisecond,
 	}, false
 }
+
+// lostCause is the cause of an unknown outcome where nobody knows more.
+const lostCause = "lost"
 
 // answeredOutcome marks a dispatch after which another one is safe.
 const answeredOutcome = "failed_safely"

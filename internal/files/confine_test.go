@@ -165,7 +165,7 @@ func TestContextEnds(t *testing.T) {
 		t.Errorf("Read: %v, want context.Canceled", err)
 	}
 	for name, op := range operations(w) {
-		for _, path := range []string{".", "file"} {
+		for _, path := range []string{".", "file", "made/file"} {
 			if err := op(ctx, path); !errors.Is(err, context.Canceled) && !errors.Is(err, capability.ErrIsDir) && !errors.Is(err, capability.ErrNotDir) {
 				t.Errorf("%s %q: %v, want context.Canceled", name, path, err)
 			}

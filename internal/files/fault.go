@@ -22,7 +22,7 @@ func (w *Workspace) fault(err error) error {
 	}
 	cause := withoutPath(err)
 	switch {
-	case cause == w.escape:
+	case errors.Is(cause, w.escape):
 		return capability.ErrOutside
 	case errors.Is(cause, fs.ErrNotExist):
 		return capability.ErrNotExist

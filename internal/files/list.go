@@ -44,15 +44,15 @@ func (w *Workspace) List(ctx context.Context, dir string, limit int) (capability
 // readDir reads a directory in batches, in the order of the file system. It
 // leaves out the temporary files of Replace.
 func (w *Workspace) readDir(ctx context.Context, dir string, read func([]capability.Entry) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	f, err := w.root.Open(inside(dir))
 	if err != nil {
 		return w.fault(err)
 	}
 	defer func() { _ = f.Close() }()
 	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		found, err := f.ReadDir(batch)
 		if err := read(entriesOf(dir, found)); err != nil {
 			return err
@@ -62,6 +62,9 @@ func (w *Workspace) readDir(ctx context.Context, dir string, read func([]capabil
 		}
 		if err != nil {
 			return w.fault(err)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 	}
 }

@@ -15,9 +15,6 @@ func clean(name string) (string, error) {
 	if name == "" || len(name) > capability.MaxPath || strings.ContainsRune(name, 0) {
 		return "", capability.ErrBadPath
 	}
-	if path.IsAbs(name) {
-		return "", capability.ErrOutside
-	}
 	p := path.Clean(name)
 	if !filepath.IsLocal(filepath.FromSlash(p)) {
 		return "", capability.ErrOutside

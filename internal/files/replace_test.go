@@ -1,7 +1,6 @@
 package files_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -135,7 +134,7 @@ func TestReplaceIsAtomic(t *testing.T) {
 	for content := range contents {
 		writers.Go(func() {
 			for range times {
-				if err := w.Replace(context.Background(), "file", []byte(content), capability.ReplaceOptions{}); err != nil {
+				if err := w.Replace(t.Context(), "file", []byte(content), capability.ReplaceOptions{}); err != nil {
 					t.Error(err)
 				}
 			}

@@ -56,7 +56,7 @@ func newTemp(dir *os.Root, base string, perm fs.FileMode) (*temp, error) {
 		// Between the two lines another writer may have taken the new file for
 		// an abandoned one: it holds the lock then, or has removed the name.
 		// Where there are no locks, nobody takes it for anything.
-		if lock(f) != errTaken && stillNamed(dir, name, f) {
+		if !errors.Is(lock(f), errTaken) && stillNamed(dir, name, f) {
 			return &temp{dir: dir, name: name, file: f}, nil
 		}
 		_ = f.Close()

@@ -137,17 +137,33 @@ func TestFailedReplaceLeavesNothing(t *testing.T) {
 	}
 }
 
+// spy is a context that looks around whenever it is asked.
+type spy struct {
+	context.Context
+	look func()
+}
+
+func (s spy) Err() error {
+	s.look()
+	return s.Context.Err()
+}
+
 // While it is written, what will replace a private file is private.
 func TestTempIsPrivate(t *testing.T) {
 	root, dir := openRoot(t)
-	made, err := newTemp(root, "file", 0o600)
-	if err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	defer made.discard()
-	info, err := os.Stat(filepath.Join(dir, made.name))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the temporary file is %v, %v", info.Mode(), err)
+	looked := 0
+	ctx := spy{t.Context(), func() {
+		looked++
+		info, err := os.Stat(filepath.Join(dir, tempNames("file")[0]))
+		if err != nil || info.Mode() != 0o600 {
+			t.Errorf("the temporary file is %v, %v", info, err)
+		}
+	}}
+	if err := replace(ctx, root, "file", []byte("secret")); err != nil || looked < 2 {
+		t.Errorf("looked %d times, %v", looked, err)
 	}
 }
 
@@ -170,7 +186,9 @@ func TestKilledWriter(t *testing.T) {
 	if err := made.fill(t.Context(), []byte("new"), nil); err != nil {
 		t.Fatal(err)
 	}
-	os.Stdout.WriteString("ready\n")
+	if _, err := os.Stdout.WriteString("ready\n"); err != nil {
+		t.Fatal(err)
+	}
 	select {} // killed here, between writing and renaming
 }
 

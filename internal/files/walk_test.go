@@ -81,7 +81,7 @@ func TestWalkIncludeIsBounded(t *testing.T) {
 func TestWalkStops(t *testing.T) {
 	w, dir := open(t)
 	for i := range 20 {
-		write(t, filepath.Join(dir, fmt.Sprintf("d%02d", i), "file"), "")
+		write(t, filepath.Join(dir, fmt.Sprintf("file%02d", i)), "")
 	}
 	enough := errors.New("enough")
 	visited := 0

@@ -52,8 +52,13 @@ func TestDerivedSchemaAgreesWithEncodingJSON(t *testing.T) {
 		H **int               `json:"h"`
 	}
 	type Inner struct{ X, Y int }
+	type Rival struct {
+		Y string // as deep as Inner.Y: encoding/json writes neither
+		Z string `json:"z"`
+	}
 	type embeds struct {
 		Inner
+		Rival
 		*Extra
 		hidden
 		X string `json:"X"`

@@ -46,6 +46,7 @@ func TestCompileRefuses(t *testing.T) {
 		"http reference":      {`{"type":"object","properties":{"a":{"$ref":"http://localhost:1/a.json"}}}`, "/properties/a/$ref"},
 		"file reference":      {`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`, "/properties/a/$ref"},
 		"relative reference":  {`{"$id":"https://example.com/x","type":"object","properties":{"a":{"$ref":"other#/$defs/a"}}}`, "/properties/a/$ref"},
+		"pointer without #":   {`{"type":"object","properties":{"a":{"$ref":"/properties/b"},"b":{}}}`, "/properties/a/$ref"},
 		"$ref number":         {`{"type":"object","properties":{"a":{"$ref":3}}}`, "/properties/a/$ref"},
 		"lookahead":           {`{"type":"object","properties":{"a":{"pattern":"(?=x)"}}}`, "/properties/a"},
 		"bad property regexp": {`{"type":"object","patternProperties":{"(":{}}}`, ""},

@@ -114,6 +114,22 @@ func TestTrapContentKeywordsAreAnnotations(t *testing.T) {
 	}
 }
 
+// The library crashes at the first instance when a schema is null.
+func TestTrapNullSchema(t *testing.T) {
+	for _, doc := range []string{
+		`{"type":"object","properties":{"a":null},"required":["a"]}`, `{"type":"object","$defs":{"a":null}}`,
+		`{"type":"object","properties":{"l":{"items":null}}}`, `{"type":"object","allOf":[null]}`,
+	} {
+		_, err := Compile(json.RawMessage(doc))
+		if err == nil || !strings.Contains(err.Error(), "must be an object or a boolean") {
+			t.Errorf("%s: got %v", doc, err)
+		}
+		if CheckInput(json.RawMessage(doc)) == nil {
+			t.Errorf("%s: CheckInput passed it", doc)
+		}
+	}
+}
+
 // The library validates null for a required field that is absent.
 func TestTrapMissingFieldHasNoTypeProblem(t *testing.T) {
 	s := compiled(t, `{"type":"object","required":["a"],"properties":{"a":{"type":"object","required":["b"]}}}`)
@@ -191,16 +207,19 @@ func TestTrapBranchingBombs(t *testing.T) {
 }
 
 func TestTrapPatternsAreBounded(t *testing.T) {
-	for name, pattern := range map[string]string{
-		"long":      strings.Repeat("a", 5000),
-		"one class": "[" + strings.Repeat("a", 5000) + "]",
-		"repeated":  strings.Repeat("x{1000}", 10),
-		"nested":    "((a{30}){30}){30}",
-		"too many":  "x{990}",
+	for name, c := range map[string]struct {
+		pattern string
+		fields  int
+	}{
+		"long":      {strings.Repeat("a", 5000), 1},
+		"one class": {"[" + strings.Repeat("a", 5000) + "]", 1},
+		"repeated":  {strings.Repeat("x{1000}", 10), 1},
+		"nested":    {"((a{30}){30}){30}", 1},
+		"too many":  {"x{990}", 60},
 	} {
 		doc := `{"type":"object","properties":{`
-		for i := range 60 {
-			doc += `"p` + strconv.Itoa(i) + `":{"pattern":"` + pattern + `"},`
+		for i := range c.fields {
+			doc += `"p` + strconv.Itoa(i) + `":{"pattern":"` + c.pattern + `"},`
 		}
 		if _, err := Compile(json.RawMessage(doc + `"q":{}}}`)); err == nil {
 			t.Errorf("%s: accepted", name)

@@ -46,7 +46,7 @@ WITH active AS MATERIALIZED (
     RETURNING id
 )
 SELECT number, state, coalesce(approver, '') AS approver, granted, expires_at,
-    (extract(epoch FROM expires_at - now()) * 1000)::bigint AS remaining_ms,
+    ceil(extract(epoch FROM expires_at - now()) * 1000)::bigint AS remaining_ms,
     (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS notified
 FROM found;
 
@@ -65,7 +65,7 @@ WITH current AS (
 SELECT
     coalesce((SELECT state FROM overdue), a.state, '') AS state,
     coalesce(a.approver, '') AS approver,
-    coalesce((extract(epoch FROM a.expires_at - now()) * 1000)::bigint, 0) AS remaining_ms,
+    coalesce(ceil(extract(epoch FROM a.expires_at - now()) * 1000)::bigint, 0) AS remaining_ms,
     coalesce((SELECT digest FROM policy_active), '') AS policy_digest,
     a.rule, coalesce(a.requested_by, '') AS requested_by, coalesce(a.edited_by, '') AS edited_by,
     d.decision_hash IS NOT NULL AS recorded, coalesce(d.counted, false) AS counted, coalesce(d.why_not, '') AS why_not
@@ -108,7 +108,7 @@ WITH request AS (
 )
 SELECT coalesce((SELECT state FROM decided), r.standing) AS state,
     coalesce((SELECT approver FROM decided), a.approver, '') AS approver,
-    (extract(epoch FROM r.expires_at - now()) * 1000)::bigint AS remaining_ms,
+    ceil(extract(epoch FROM r.expires_at - now()) * 1000)::bigint AS remaining_ms,
     coalesce((SELECT digest FROM policy_active), '') AS policy_digest,
     n.counted, n.why_not
 FROM request r JOIN approvals a USING (approval_id), (SELECT * FROM noted UNION ALL SELECT * FROM recorded) n;

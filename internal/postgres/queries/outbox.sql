@@ -1,10 +1,11 @@
 -- name: TakeMessages
 -- A message that is taken comes back after the lease, should the relay die with it.
-UPDATE outbox SET attempts = attempts + 1, next_at = now() + @lease::interval
-WHERE id IN (
+WITH due AS MATERIALIZED (
     SELECT id FROM outbox WHERE sent_at IS NULL AND next_at <= now() ORDER BY next_at LIMIT @batch FOR UPDATE SKIP LOCKED
 )
-RETURNING id, kind, workflow_id, signal, payload, attempts;
+UPDATE outbox o SET attempts = o.attempts + 1, next_at = now() + @lease::interval
+FROM due WHERE o.id = due.id
+RETURNING o.id, kind, workflow_id, signal, payload, attempts;
 
 -- name: MarkSent
 UPDATE outbox SET sent_at = now(), last_error = nullif(@last_error, '') WHERE id = @id;

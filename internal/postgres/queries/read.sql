@@ -11,7 +11,7 @@ SELECT invocation_id::text, tenant_id, run_id, tool_call_id, tool_id, actor_id, 
         ELSE 'running'
     END AS status
 FROM invocations i
-WHERE tenant_id = @tenant_id AND (invocation_id::text = @name OR workflow_id = @name OR tool_call_id = @name)
+WHERE tenant_id = @tenant_id AND (invocation_id = @invocation_id::uuid OR workflow_id = @name OR tool_call_id = @name)
 ORDER BY created_at DESC, invocation_id DESC
 LIMIT 1;
 

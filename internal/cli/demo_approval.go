@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// decide shows the waiting request and asks the person at the terminal, or
+// decides as a second identity where there is none. It returns who decided.
+func (d *demo) decide(ctx context.Context, workflowID string) (approver string, err error) {
+	view, err := d.waiting(ctx, workflowID)
+	if err != nil {
+		return "", err
+	}
+	d.say("waits for approval  %s", view.ApprovalID)
+	d.say("  tool    %s (%s, %s risk), asked for by %s", view.ToolID, view.Effect, view.Risk, view.RequestedBy)
+	d.say("  args    %s", oneLine(string(view.Args), 110))
+	d.say("  digest  %s", view.Digest)
+	d.say("  who     %s", oneLine(view.Approvers, 110))
+	verb, approver := toolspec.Approve, "user:demo-approver"
+	if d.ask {
+		approver = defaultApprover()
+		fmt.Fprintf(d.Out, "   Approve as %s? [y/N] ", approver)
+		answer, err := bufio.NewReader(d.In).ReadString('\n')
+		if err != nil {
+			return "", err
+		}
+		if !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
+			verb = toolspec.Deny
+		}
+	}
+	return approver, d.send(ctx, workflowID, view.ApprovalID, verb, approver)
+}
+
+// approve decides without asking.
+func (d *demo) approve(ctx context.Context, workflowID, approver string) error {
+	view, err := d.waiting(ctx, workflowID)
+	if err != nil {
+		return err
+	}
+	return d.send(ctx, workflowID, view.ApprovalID, toolspec.Approve, approver)
+}
+
+func (d *demo) send(ctx context.Context, workflowID, approvalID string, verb toolspec.Verb, approver string) error {
+	answer, err := d.client.Decide(ctx, workflowID, toolspec.Decision{ApprovalID: approvalID, Decision: verb, Approver: approver})
+	if err != nil {
+		return err
+	}
+	if !answer.Counted {
+		return fmt.Errorf("the decision did not count: %s", answer.Reason)
+	}
+	d.say("%s decides: %s", approver, verb)
+	return nil
+}
+
+// waiting polls the state query until the call asks for an approval.
+func (d *demo) waiting(ctx context.Context, workflowID string) (toolspec.ApprovalView, error) {
+	var view toolspec.ApprovalView
+	var last error
+	err := waitFor(ctx, func() bool {
+		state, err := d.client.State(ctx, workflowID)
+		last = err
+		if err != nil || state.Approval == nil {
+			return false
+		}
+		view = *state.Approval
+		return true
+	})
+	if err != nil {
+		return view, fmt.Errorf("the call did not ask for an approval: %w (%v)", err, last)
+	}
+	return view, nil
+}
+
+// waitFor polls until done says so or ctx ends.
+func waitFor(ctx context.Context, done func() bool) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}
+
+// matches reads the lines of a grep result.
+func matches(value json.RawMessage) (lines []string, total int) {
+	var out struct {
+		Matches []struct {
+			Path string `json:"path"`
+			Line int    `json:"line"`
+			Text string `json:"text"`
+		} `json:"matches"`
+		Total int `json:"total"`
+	}
+	if json.Unmarshal(value, &out) != nil {
+		return nil, 0
+	}
+	for _, m := range out.Matches[:min(len(out.Matches), 3)] {
+		lines = append(lines, fmt.Sprintf("%s:%d: %s", m.Path, m.Line, strings.TrimSpace(m.Text)))
+	}
+	return lines, out.Total
+}

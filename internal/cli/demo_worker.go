@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	temporal "go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// demoCrashSuffix marks the file whose writer is killed.
+const demoCrashSuffix = "-crash.md"
+
+// newDemoWorker is the worker of `pawl demo`: a worker with one hook more.
+func newDemoWorker(*app) *cobra.Command {
+	return &cobra.Command{
+		Use: "demo-worker", Hidden: true, Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := worker.LoadConfig()
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithCancel(cmd.Context())
+			defer cancel()
+			// The demo holds the other end: however it ends, this ends too.
+			go func() {
+				_, _ = io.Copy(io.Discard, os.Stdin)
+				cancel()
+			}()
+			return worker.Run(ctx, c, worker.Hooks(slowAnswer()))
+		},
+	}
+}
+
+// slowAnswer holds back the answer of the first attempt at the crash file, so
+// that there is a middle to kill the worker in: the file is written, and nobody
+// knows. It is an ordinary hook.
+func slowAnswer() hook.Hook {
+	return hook.New("demo-slow-answer", hook.DidExecute.Do(func(ctx context.Context, v *hook.Executed) error {
+		if v.ToolID() == "core__write_file" && v.Round() == 1 && strings.Contains(string(v.Args()), demoCrashSuffix) {
+			<-ctx.Done()
+		}
+		return nil
+	}))
+}
+
+// demoWorker is a worker process of the demo.
+type demoWorker struct {
+	cmd   *exec.Cmd
+	leash io.WriteCloser
+	done  chan struct{}
+}
+
+func (d *demo) startWorker(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	// The worker dies with the demo's clean-up, not with its context: what ends
+	// first must still settle.
+	cmd := exec.Command(self, "demo-worker") //nolint:noctx // stopped by cleanUp
+	cmd.Env = append(without(os.Environ(), "TEMPORAL_", "PAWL_", "DATABASE_URL"),
+		"TEMPORAL_ADDRESS="+d.stack.TemporalAddress(), "TEMPORAL_NAMESPACE="+d.stack.Namespace(),
+		"PAWL_DATABASE_URL="+d.stack.DatabaseURL(), "PAWL_LOG_LEVEL=error")
+	cmd.Stderr = d.Err
+	ownGroup(cmd)
+	leash, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start a worker: %w", err)
+	}
+	w := &demoWorker{cmd: cmd, leash: leash, done: make(chan struct{})}
+	go func() {
+		_ = cmd.Wait()
+		close(w.done)
+	}()
+	d.worker = w
+	d.say("worker %d started", w.pid())
+	return nil
+}
+
+func (w *demoWorker) pid() int { return w.cmd.Process.Pid }
+
+// kill ends the worker without a chance to say goodbye.
+func (w *demoWorker) kill() error {
+	if err := w.cmd.Process.Kill(); err != nil {
+		return err
+	}
+	<-w.done
+	return nil
+}
+
+// stop asks the worker to end, and insists after a while.
+func (w *demoWorker) stop() {
+	_ = w.leash.Close()
+	select {
+	case <-w.done:
+	case <-time.After(20 * time.Second):
+		_ = w.kill()
+	}
+}
+
+func without(env []string, prefixes ...string) []string {
+	var kept []string
+	for _, entry := range env {
+		drop := false
+		for _, p := range prefixes {
+			drop = drop || strings.HasPrefix(entry, p)
+		}
+		if !drop {
+			kept = append(kept, entry)
+		}
+	}
+	return kept
+}
+
+// quiet keeps the SDK from writing into the story.
+func quiet(o temporal.Options) temporal.Options {
+	o.Logger = sdklog.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	return o
+}

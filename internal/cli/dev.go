@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	temporal "go.temporal.io/sdk/client"
+
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/worker"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+func newDev(a *app) *cobra.Command {
+	var policyFile string
+	var throwaway bool
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run Temporal, Postgres and a worker for development",
+		Long: "Starts a Temporal dev server with its UI, a Postgres and a worker for this directory, until Ctrl-C.\n" +
+			"Other pawl commands in the same directory find them by themselves. Data is kept between runs.",
+		Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.dev(cmd.Context(), policyFile, throwaway)
+		},
+	}
+	cmd.Flags().StringVar(&policyFile, "policy", "", "policy file; default the shipped development policy")
+	cmd.Flags().BoolVar(&throwaway, "throwaway", false, "keep no data")
+	return cmd
+}
+
+func (a *app) dev(ctx context.Context, policyFile string, throwaway bool) error {
+	if running, err := findDev(); err != nil || running != nil {
+		if err == nil {
+			err = fmt.Errorf("`pawl dev` runs for this directory already (process %d)", running.PID)
+		}
+		return err
+	}
+	p, err := devPolicy(policyFile)
+	if err != nil {
+		return err
+	}
+	dir, err := devDir(".")
+	if err != nil {
+		return err
+	}
+	o := devstack.Options{Dir: filepath.Join(dir, "data"), Persist: true, UI: true}
+	if throwaway {
+		o = devstack.Options{UI: true}
+	}
+	stack, err := a.startStack(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer stopStack(ctx, stack)
+	config, err := a.prepare(ctx, stack, p, policyFile != "")
+	if err != nil {
+		return err
+	}
+	forget, err := devState{
+		PID: os.Getpid(), Dir: config.Workspace, Temporal: stack.TemporalAddress(), Namespace: stack.Namespace(),
+		UI: stack.UIAddress(), DatabaseURL: stack.DatabaseURL(),
+	}.announce()
+	if err != nil {
+		return err
+	}
+	defer forget()
+	fmt.Fprintf(a.Out, "\nTemporal UI  %s\nTemporal     %s\nPostgres     on 127.0.0.1, see `pawl doctor`\nWorkspace    %s\n\n"+
+		"In another terminal, in this directory:  pawl tools list\n"+
+		"                                         pawl invoke core__ls\nCtrl-C stops everything.\n\n",
+		stack.UIAddress(), stack.TemporalAddress(), config.Workspace)
+	return worker.Run(ctx, config)
+}
+
+func devPolicy(file string) (*policy.Policy, error) {
+	if file == "" {
+		return policy.Development(), nil
+	}
+	doc, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	return policy.Parse(file, doc)
+}
+
+// startStack starts the development servers and says what takes long.
+func (a *app) startStack(ctx context.Context, o devstack.Options) (*devstack.Stack, error) {
+	o.SearchAttributes = workflows.SearchAttributeNames()
+	o.Progress = func(line string) { fmt.Fprintln(a.Err, " ", line) }
+	return devstack.Start(ctx, o)
+}
+
+func stopStack(ctx context.Context, stack *devstack.Stack) {
+	_ = stack.Stop(context.WithoutCancel(ctx))
+}
+
+// prepare migrates the database, activates a policy where none is (or always,
+// with force) and returns a worker's configuration for the stack.
+func (a *app) prepare(ctx context.Context, stack *devstack.Stack, p *policy.Policy, force bool) (worker.Config, error) {
+	workspace, err := os.Getwd()
+	if err != nil {
+		return worker.Config{}, err
+	}
+	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelInfo}))
+	config := worker.Config{
+		Temporal:         temporal.Options{HostPort: stack.TemporalAddress(), Namespace: stack.Namespace()},
+		DatabaseURL:      stack.DatabaseURL(),
+		Workspace:        workspace,
+		SearchAttributes: true,
+		Log:              log,
+	}
+	store, err := postgres.Open(ctx, config.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-dev"})
+	if err != nil {
+		return config, err
+	}
+	defer store.Close()
+	if _, err := store.Migrate(ctx); err != nil {
+		return config, err
+	}
+	if force {
+		_, err = store.ApplyPolicy(ctx, p, "pawl dev")
+	} else {
+		_, err = store.ApplyIfNone(ctx, p, "pawl dev")
+	}
+	return config, err
+}

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+func newInvoke(a *app) *cobra.Command {
+	var args, actor, run, call string
+	var detach bool
+	cmd := &cobra.Command{
+		Use:   "invoke TOOL",
+		Short: "Run a tool call and wait for its result",
+		Example: `  pawl invoke core__get_current_time
+  pawl invoke core__grep --args '{"pattern":"func main"}'
+  pawl invoke core__write_file --args '{"path":"notes.md","content":"hello"}' --detach`,
+		Args: exactly(1, "the id of a tool; `pawl tools list` shows them"),
+		RunE: func(cmd *cobra.Command, positional []string) error {
+			inv := toolspec.Invocation{
+				ToolID: positional[0], ToolCallID: call, Args: argument(args),
+				Context: toolspec.Context{TenantID: a.tenant, RunID: run, ActorID: actor},
+			}
+			s, err := a.connect(cmd.Context(), true, false)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			c := s.client()
+			started, err := c.Start(cmd.Context(), inv)
+			if err != nil {
+				return a.failed(err)
+			}
+			if detach {
+				return a.detached(s, started)
+			}
+			if !a.json {
+				fmt.Fprintf(a.Err, "%s  %s\n", started.WorkflowID, s.link(started.WorkflowID))
+			}
+			result, err := c.Result(cmd.Context(), started)
+			if err != nil {
+				return a.failed(err)
+			}
+			return a.result(result)
+		},
+	}
+	cmd.Flags().StringVar(&args, "args", "{}", "the arguments, a JSON object")
+	cmd.Flags().StringVar(&actor, "actor", "agent:cli", "who calls")
+	cmd.Flags().StringVar(&run, "run", "cli", "the run the call belongs to")
+	cmd.Flags().StringVar(&call, "call", "call-"+strings.ToLower(rand.Text()[:12]), "the id of the call; the same id is the same call")
+	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the result")
+	return cmd
+}
+
+// argument sends what is no JSON as a string: the worker says what is wrong
+// with it, as for any other caller.
+func argument(args string) json.RawMessage {
+	if json.Valid([]byte(args)) {
+		return json.RawMessage(args)
+	}
+	quoted, err := json.Marshal(args)
+	if err != nil {
+		return nil
+	}
+	return quoted
+}
+
+func (a *app) detached(s *session, c *client.Call) error {
+	link := s.link(c.WorkflowID)
+	if a.json {
+		return printJSON(a.Out, map[string]string{"workflowId": c.WorkflowID, "invocationId": c.InvocationID, "ui": link})
+	}
+	fmt.Fprintf(a.Out, "started %s\n  invocation  %s\n", c.WorkflowID, c.InvocationID)
+	if link != "" {
+		fmt.Fprintf(a.Out, "  look        %s\n", link)
+	}
+	fmt.Fprintf(a.Out, "  then        pawl show %s\n", c.InvocationID)
+	return nil
+}
+
+// result prints a value; failed prints what came instead of one.
+func (a *app) result(r toolspec.Result) error {
+	if a.json {
+		return printJSON(a.Out, r)
+	}
+	if r.OutputRef != "" {
+		fmt.Fprintf(a.Out, "stored as %s; `pawl show %s --output` prints it\n", r.OutputRef, r.InvocationID)
+		return nil
+	}
+	fmt.Fprintln(a.Out, indented(r.Value, ""))
+	return nil
+}
+
+func (a *app) failed(err error) error {
+	var call *client.CallError
+	if !errors.As(err, &call) {
+		return err
+	}
+	r := call.Result
+	if a.json {
+		if err := printJSON(a.Out, r); err != nil {
+			return err
+		}
+		return &silentError{err}
+	}
+	fmt.Fprintf(a.Err, "%s: %s\n", r.ErrorCode, oneLine(r.SafeMessage, 600))
+	if d := r.Details; d != nil {
+		for _, p := range d.Problems {
+			fmt.Fprintf(a.Err, "  %s %s: %s\n", oneLine(p.Path, 200), p.Kind, oneLine(p.Message, 300))
+		}
+		if d.Rule != "" {
+			fmt.Fprintf(a.Err, "  rule: %s\n", oneLine(d.Rule, 300))
+		}
+	}
+	return &silentError{err}
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+func newList(a *app) *cobra.Command {
+	f := postgres.Filter{}
+	var status string
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the tenant's calls, the newest first", Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			f.TenantID, f.Status = a.tenant, toolspec.Status(status)
+			calls, err := s.store.List(cmd.Context(), f)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return printJSON(a.Out, calls)
+			}
+			if len(calls) == 0 {
+				fmt.Fprintf(a.Out, "tenant %s has no such calls\n", a.tenant)
+				return nil
+			}
+			var rows [][]string
+			for _, c := range calls {
+				state := c.Outcome
+				if state == "" {
+					state = string(c.Status)
+				}
+				rows = append(rows, []string{clockTime(c.StartedAt), c.ToolID, state, c.ActorID, c.RunID, c.ToolCallID, c.InvocationID})
+			}
+			table(a.Out, "", []string{"STARTED", "TOOL", "STATE", "ACTOR", "RUN", "CALL", "INVOCATION"}, rows)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&status, "status", "", "running, waiting_approval or settled")
+	cmd.Flags().StringVar(&f.Outcome, "outcome", "", "ok or an error code")
+	cmd.Flags().StringVar(&f.ToolID, "tool", "", "tool id")
+	cmd.Flags().IntVar(&f.Limit, "limit", 50, "how many, 1–500")
+	return cmd
+}
+
+func newApprovals(a *app) *cobra.Command {
+	var everything bool
+	cmd := &cobra.Command{
+		Use: "approvals", Short: "List calls that wait for a person", Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			requests, err := s.store.Approvals(cmd.Context(), a.tenant, !everything)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return printJSON(a.Out, requests)
+			}
+			if len(requests) == 0 {
+				fmt.Fprintln(a.Out, "nothing waits")
+				return nil
+			}
+			for _, r := range requests {
+				fmt.Fprintf(a.Out, "%s  %s\n  tool     %s (%s, %s risk), asked for by %s\n  args     %s\n  digest   %s\n  who      %s\n  expires  %s\n",
+					r.ApprovalID, r.State, r.ToolID, r.Effect, r.Risk, oneLine(r.RequestedBy, 100), oneLine(string(r.Args), 400),
+					r.Digest, oneLine(r.Approvers, 200), clockTime(r.ExpiresAt))
+				if r.Message != "" {
+					fmt.Fprintf(a.Out, "  why      %s\n", oneLine(r.Message, 200))
+				}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&everything, "all", false, "also those that were decided")
+	return cmd
+}

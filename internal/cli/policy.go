@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/policy"
+)
+
+func newPolicy(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "policy", Short: "Check, apply and show the policy"}
+	cmd.AddCommand(&cobra.Command{
+		Use: "check FILE", Short: "Check a policy file", Args: exactly(1, "a policy file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			p, err := readPolicy(args[0])
+			if err != nil {
+				return err
+			}
+			return a.policy(p, "valid")
+		},
+	}, &cobra.Command{
+		Use: "apply FILE", Short: "Make a policy file the active policy; calls that wait look again",
+		Args: exactly(1, "a policy file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := readPolicy(args[0])
+			if err != nil {
+				return err
+			}
+			s, err := a.connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			changed, err := s.store.ApplyPolicy(cmd.Context(), p, defaultApprover())
+			if err != nil {
+				return err
+			}
+			said := "active"
+			if !changed {
+				said = "was active already"
+			}
+			return a.policy(p, said)
+		},
+	}, &cobra.Command{
+		Use: "show", Short: "Show the active policy", Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := a.connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			active, ok, err := s.store.ActivePolicy(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return fmt.Errorf("no policy is active: every call is denied; `pawl policy apply FILE` makes one active")
+			}
+			p, err := s.store.Policy(cmd.Context(), active.Digest)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(a.Out, indented(p.Source(), ""))
+			if !a.json {
+				fmt.Fprintf(a.Err, "%s, since %s by %s\n", active.Digest, clockTime(active.At), oneLine(active.By, 100))
+			}
+			return nil
+		},
+	})
+	return cmd
+}
+
+func readPolicy(file string) (*policy.Policy, error) {
+	doc, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return policy.Parse(file, doc)
+}
+
+func (a *app) policy(p *policy.Policy, said string) error {
+	if a.json {
+		return printJSON(a.Out, map[string]any{"digest": p.Digest(), "state": said, "warnings": p.Warnings()})
+	}
+	fmt.Fprintf(a.Out, "%s  %s\n", p.Digest(), said)
+	for _, w := range p.Warnings() {
+		fmt.Fprintln(a.Out, "  ! "+w)
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Exit statuses beside those of the code table.
+const (
+	exitFailure      = 1
+	exitUsage        = 2
+	exitNotConfirmed = 3
+)
+
+// Streams are where a command reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// app is what every command shares.
+type app struct {
+	Streams
+	json   bool
+	tenant string
+}
+
+// Main runs one command and returns its exit status.
+func Main(ctx context.Context, args []string, s Streams) int {
+	root := newRoot(&app{Streams: s})
+	root.SetArgs(args)
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	var silent *silentError
+	if !errors.As(err, &silent) {
+		fmt.Fprintln(s.Err, "pawl:", printable(err.Error()))
+	}
+	return exitOf(err)
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "pawl",
+		Short: "Durable, policy-gated tool calls on Temporal and Postgres",
+		Long: "Pawl runs every tool call as a Temporal workflow: authorised by policy, validated, approved by a\n" +
+			"person where policy says so, executed, redacted and recorded. Start with `pawl demo`.",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
+	root.PersistentFlags().StringVar(&a.tenant, "tenant", defaultTenant(), "tenant (PAWL_TENANT)")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.AddCommand(
+		newDemo(a), newDemoWorker(a), newDev(a), newWorker(a), newMigrate(a), newDoctor(a), newTools(a),
+		newInvoke(a), newShow(a), newList(a), newApprovals(a), newApprove(a), newDeny(a), newPolicy(a),
+	)
+	return root
+}
+
+// usageError is a command line that does not parse.
+type usageError struct{ error }
+
+// silentError is a failure that the command has already shown.
+type silentError struct{ error }
+
+// Unwrap returns what failed.
+func (e *silentError) Unwrap() error { return e.error }
+
+func exitOf(err error) int {
+	var usage usageError
+	var call *client.CallError
+	switch {
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &call):
+		return toolspec.InfoOf(call.Code()).Exit
+	case errors.Is(err, client.ErrNotConfirmed):
+		return exitNotConfirmed
+	}
+	return exitFailure
+}
+
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usageError{fmt.Errorf("expected %s", what)}
+		}
+		return nil
+	}
+}

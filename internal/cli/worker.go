@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/worker"
+)
+
+func newWorker(*app) *cobra.Command {
+	var policyFile, workspace string
+	var apply bool
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Run a worker until it is told to stop",
+		Long: "Runs a worker. It finds Temporal by the TEMPORAL_* variables and Postgres by PAWL_DATABASE_URL,\n" +
+			"and waits for either while it is away. `pawl migrate up` comes first.",
+		Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := worker.LoadConfig()
+			if err != nil {
+				return err
+			}
+			if policyFile != "" {
+				c.PolicyFile = policyFile
+			}
+			if workspace != "" {
+				c.Workspace = workspace
+			}
+			c.ApplyPolicy = apply
+			return worker.Run(cmd.Context(), c)
+		},
+	}
+	cmd.Flags().StringVar(&policyFile, "policy", "", "policy file, applied where no policy is active (PAWL_POLICY)")
+	cmd.Flags().BoolVar(&apply, "apply-policy", false, "make the policy file the active policy")
+	cmd.Flags().StringVar(&workspace, "workspace", "", "directory that file tools see (PAWL_WORKSPACE); default the working directory")
+	return cmd
+}

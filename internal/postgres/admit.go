@@ -1,0 +1,88 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// admitTries bounds how often Admit asks again after it lost a race. The record it lost to is final, so the second look finds it.
+const admitTries = 5
+
+// recordRow is the row of Admit.
+type recordRow struct {
+	InputDigest   string
+	Result        json.RawMessage
+	Epoch         int
+	GateRound     int
+	DispatchRound int
+	RequestRound  int
+	Plan          json.RawMessage
+	PolicyDigest  string
+}
+
+// Admit inserts the call, or reads its record and raises the epoch of an open one. The arguments, the provider's payload and the proof
+// are not stored.
+func (s *Store) Admit(ctx context.Context, in activities.AdmitRow) (activities.Record, error) {
+	const op = "admit"
+	plan, err := encoded(in.Plan)
+	if err != nil {
+		return activities.Record{}, failure(op, err)
+	}
+	c := in.Invocation.Context
+	st := step{"Admit", named{
+		"invocation_id": in.InvocationID, "input_digest": in.InputDigest, "tenant_id": c.TenantID, "run_id": c.RunID,
+		"tool_call_id": in.Invocation.ToolCallID, "tool_id": in.Invocation.ToolID, "actor_id": c.ActorID, "subject_id": c.SubjectID,
+		"session_id": c.SessionID, "request_id": c.RequestID, "graph_id": c.GraphID, "connection_id": c.ConnectionID,
+		"workflow_id": in.WorkflowID, "temporal_run_id": in.RunID, "plan": plan, "started_at": in.StartedAt,
+	}}
+	for range admitTries {
+		row, found, err := first[recordRow](ctx, s, op, st)
+		if err != nil {
+			return activities.Record{}, err
+		}
+		if found {
+			return row.record(op)
+		}
+	}
+	return activities.Record{}, hook.Transient(&Error{Op: op, State: "race"})
+}
+
+func (r recordRow) record(op string) (activities.Record, error) {
+	plan, err := decoded[hook.Plan](r.Plan)
+	if err != nil {
+		return activities.Record{}, failure(op, err)
+	}
+	record := activities.Record{
+		Digest: r.InputDigest, Epoch: r.Epoch, Plan: plan, PolicyDigest: r.PolicyDigest,
+		Rounds: workflows.Rounds{Gate: r.GateRound, Dispatch: r.DispatchRound, Request: r.RequestRound},
+	}
+	if r.Result != nil {
+		result, err := decoded[toolspec.Result](r.Result)
+		if err != nil {
+			return activities.Record{}, failure(op, err)
+		}
+		record.Result = &result
+	}
+	return record, nil
+}
+
+// Refuse notes input that gets no record, by its workflow id. A retry may note it twice.
+func (s *Store) Refuse(ctx context.Context, in activities.RefusedInput) error {
+	const op = "refuse"
+	detail, err := encoded(struct {
+		RunID  string        `json:"runId"`
+		Code   toolspec.Code `json:"code"`
+		Reason string        `json:"reason"`
+		Bytes  int           `json:"bytes"`
+	}{in.RunID, in.Code, in.Reason, in.Bytes})
+	if err != nil {
+		return failure(op, err)
+	}
+	_, err = s.exec(ctx, op, step{"Refuse", named{"workflow_id": text(in.WorkflowID), "detail": detail}})
+	return err
+}

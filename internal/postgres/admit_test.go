@@ -1,0 +1,212 @@
+package postgres_test
+
+import (
+	"reflect"
+	"sync"
+	"testing"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+func TestFirstAdmitOpensTheRecord(t *testing.T) {
+	b := open(t)
+	row := admitRow("call_1")
+	record := b.admitted(row)
+	want := activities.Record{Digest: "digest-1", Epoch: 1, Plan: row.Plan}
+	if !reflect.DeepEqual(record, want) {
+		t.Errorf("%+v\nwant %+v", record, want)
+	}
+	if stored := value[string](b, `SELECT i::text FROM invocations i`); contains(stored, "raw") {
+		t.Errorf("arguments are stored: %s", stored)
+	}
+}
+
+// TestConcurrentFirstAdmits: one of them inserts, and every other one raises the epoch of what it inserted.
+func TestConcurrentFirstAdmits(t *testing.T) {
+	b := open(t)
+	const n = 50
+	var mu sync.Mutex
+	epochs := map[int]int{}
+	together(n, func(int) {
+		record, err := b.Admit(t.Context(), admitRow("call_1"))
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			t.Error(err)
+		}
+		epochs[record.Epoch]++
+	})
+	for epoch := 1; epoch <= n; epoch++ {
+		if epochs[epoch] != 1 {
+			t.Errorf("epoch %d was given %d times", epoch, epochs[epoch])
+		}
+	}
+	if rows, epoch := value[int](b, `SELECT count(*) FROM invocations`), value[int](b, `SELECT max(epoch) FROM invocations`); rows != 1 || epoch != n {
+		t.Errorf("%d rows at epoch %d", rows, epoch)
+	}
+}
+
+func TestAdmitKeepsTheFirstPlanAndTheLastRun(t *testing.T) {
+	b := open(t)
+	first := admitRow("call_1")
+	b.admitted(first)
+	second := admitRow("call_1")
+	second.Plan.MaxAttempts, second.RunID = 9, "temporal-run-2"
+	if got := b.admitted(second); !reflect.DeepEqual(got.Plan, first.Plan) || got.Epoch != 2 {
+		t.Errorf("%+v", got)
+	}
+	if run := value[string](b, `SELECT temporal_run_id FROM invocations`); run != "temporal-run-2" {
+		t.Errorf("run %s", run)
+	}
+}
+
+func TestOtherInputIsAConflict(t *testing.T) {
+	b := open(t)
+	b.admit("call_1")
+	other := admitRow("call_1")
+	other.InputDigest = "digest-2"
+	if got := b.admitted(other); got.Digest != "digest-1" || got.Epoch != 1 {
+		t.Errorf("%+v", got)
+	}
+	if epoch := value[int](b, `SELECT epoch FROM invocations`); epoch != 1 {
+		t.Errorf("the other call raised the epoch to %d", epoch)
+	}
+}
+
+// TestSettledRecordAnswers: the row version that settle wrote is the one that stands after later admits, of either input.
+func TestSettledRecordAnswers(t *testing.T) {
+	b := open(t)
+	b.admit("call_1")
+	in := settleIn("call_1", 1)
+	b.settle(in)
+	version := value[string](b, `SELECT ctid::text || xmin::text || xmax::text FROM invocations`)
+	again := admitRow("call_1")
+	again.RunID = "temporal-run-2"
+	if got := b.admitted(again); got.Result == nil || !reflect.DeepEqual(*got.Result, in.Result) || got.Epoch != 1 {
+		t.Errorf("%+v", got)
+	}
+	again.InputDigest = "digest-2"
+	if got := b.admitted(again); got.Digest != "digest-1" {
+		t.Errorf("%+v", got)
+	}
+	if after := value[string](b, `SELECT ctid::text || xmin::text || xmax::text FROM invocations`); after != version {
+		t.Errorf("admit touched a settled row: %s, before %s", after, version)
+	}
+}
+
+// TestAdmitThatLosesARace: while it waits for the row, the row becomes final. Its own snapshot shows nothing of that.
+func TestAdmitThatLosesARace(t *testing.T) {
+	for name, finish := range map[string]struct {
+		sql  string
+		want func(activities.Record) bool
+	}{
+		"to another input":  {`UPDATE invocations SET input_digest = 'digest-2'`, func(r activities.Record) bool { return r.Digest == "digest-2" }},
+		"to a settled call": {`UPDATE invocations SET state = 'settled', ok = true, settled_at = now(), result = '{"ok":true}'`, func(r activities.Record) bool { return r.Result != nil && r.Result.OK }},
+	} {
+		for _, exists := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				b := open(t)
+				tx, err := b.pool.Begin(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer tx.Rollback(t.Context())
+				insert := `INSERT INTO invocations (invocation_id, tenant_id, run_id, tool_call_id, tool_id, actor_id, workflow_id, temporal_run_id, input_digest, plan, started_at)
+					VALUES ($1, $2, 'run_1', 'call_1', 'core__x', 'a', 'w', 'r', 'digest-1', '{}', now())`
+				if exists {
+					b.sql(insert, id("call_1"), tenant)
+				} else if _, err := tx.Exec(t.Context(), insert, id("call_1"), tenant); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := tx.Exec(t.Context(), finish.sql); err != nil {
+					t.Fatal(err)
+				}
+				got := make(chan activities.Record)
+				go func() {
+					record, err := b.Admit(t.Context(), admitRow("call_1"))
+					if err != nil {
+						t.Error(err)
+					}
+					got <- record
+				}()
+				b.waitForLock()
+				if err := tx.Commit(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if record := <-got; !finish.want(record) {
+					t.Errorf("exists before: %v: %+v", exists, record)
+				}
+			})
+		}
+	}
+}
+
+func TestAdmitReturnsTheLastRounds(t *testing.T) {
+	b := open(t)
+	b.admit("call_1")
+	b.claim(activities.ClaimRow{InvocationID: id("call_1"), Epoch: 1, Dispatch: 3})
+	epoch := b.check("call_1", 1, 4).Epoch
+	row := requestRow("call_1", epoch)
+	row.Last = 1
+	b.request(row)
+	look := reviewRow("call_1", epoch, 2, nil)
+	look.Gate = 7
+	b.review(look)
+	if got, want := b.admit("call_1").Rounds, (workflows.Rounds{Gate: 7, Dispatch: 4, Request: 2}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+func TestAdmitReturnsTheActivePolicy(t *testing.T) {
+	b := open(t)
+	p := development(t)
+	if _, err := b.ApplyPolicy(t.Context(), p, "ops"); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.admit("call_1").PolicyDigest; got != p.Digest() {
+		t.Errorf("%q", got)
+	}
+	if got := value[string](b, `SELECT policy_digest FROM invocations`); got != p.Digest() {
+		t.Errorf("%q was recorded", got)
+	}
+}
+
+// TestTheIdIsTheIdentity: no other id can take the place of a call.
+func TestTheIdIsTheIdentity(t *testing.T) {
+	b := open(t)
+	row := admitRow("call_1")
+	row.InvocationID = id("call_2")
+	if _, err := b.Admit(t.Context(), row); err == nil {
+		t.Error("a foreign id was accepted")
+	}
+	for _, call := range []string{"functions.f:0", "ä ö", "~"} {
+		b.admit(call)
+	}
+}
+
+func TestAdmitIsOneRoundTrip(t *testing.T) {
+	b := open(t)
+	b.admit("warm")
+	b.trips.Store(0)
+	b.admit("call_1")
+	if n := b.trips.Load(); n != 1 {
+		t.Errorf("%d round trips", n)
+	}
+}
+
+func TestRefusedInputIsNotedWithoutARecord(t *testing.T) {
+	b := open(t)
+	in := activities.RefusedInput{WorkflowID: "tool:acme:run\x00:1", RunID: "r", Code: toolspec.CodeValidation, Reason: "the workflow id is not the derived one", Bytes: 17}
+	if err := b.Refuse(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	got := value[string](b, `SELECT workflow_id || ' ' || (detail->>'code') || ' ' || (detail->>'bytes') FROM events WHERE kind = 'refused' AND invocation_id IS NULL`)
+	if got != "tool:acme:run\uFFFD:1 validation 17" {
+		t.Error(got)
+	}
+	if n := value[int](b, `SELECT count(*) FROM invocations`); n != 0 {
+		t.Errorf("%d records", n)
+	}
+}

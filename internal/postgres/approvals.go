@@ -1,0 +1,98 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// Approval is an approval request with the decisions that were brought to it.
+type Approval struct {
+	toolspec.ApprovalView
+	InvocationID string                 `json:"invocationId"`
+	WorkflowID   string                 `json:"workflowId"`
+	Number       int                    `json:"number"`
+	EditedBy     string                 `json:"editedBy,omitempty"`
+	PolicyRule   string                 `json:"policyRule,omitempty"`
+	PolicyDigest string                 `json:"policyDigest,omitempty"`
+	State        workflows.RequestState `json:"state"`
+	Approver     string                 `json:"approver,omitempty"`
+	DecidedAt    *time.Time             `json:"decidedAt,omitempty"`
+	// ConsumedDispatch is the first dispatch that used the approval, or nil.
+	ConsumedDispatch *int             `json:"consumedDispatch,omitempty"`
+	ExpiresAt        time.Time        `json:"expiresAt"`
+	CreatedAt        time.Time        `json:"createdAt"`
+	Decisions        []DecisionRecord `json:"decisions,omitempty"`
+}
+
+// DecisionRecord is a decision that was verified, counted or not.
+type DecisionRecord struct {
+	ApprovalID string        `json:"-"`
+	Decision   toolspec.Verb `json:"decision"`
+	Approver   string        `json:"approver"`
+	Reason     string        `json:"reason,omitempty"`
+	Remember   bool          `json:"remember,omitempty"`
+	// Signed says that the decision carried a proof.
+	Signed  bool      `json:"signed,omitempty"`
+	Counted bool      `json:"counted"`
+	WhyNot  string    `json:"whyNot,omitempty"`
+	At      time.Time `json:"at"`
+}
+
+// approvalRow is the row of ShowApprovals and ListApprovals.
+type approvalRow struct {
+	ApprovalID, InvocationID, WorkflowID, Digest, ToolID, Message, RequestedBy, EditedBy, ApproversText, PolicyRule, PolicyDigest, Approver string
+
+	Number           int
+	Effect           toolspec.Effect
+	Risk             toolspec.Risk
+	SafeArgs         json.RawMessage
+	State            workflows.RequestState
+	DecidedAt        *time.Time
+	ConsumedDispatch *int
+	ExpiresAt        time.Time
+	CreatedAt        time.Time
+}
+
+// Approvals returns the tenant's requests, the newest first and at most 500; onlyOpen leaves out those that nobody can decide any more.
+func (s *Store) Approvals(ctx context.Context, tenantID string, onlyOpen bool) ([]Approval, error) {
+	const op = "approvals"
+	rows, err := all[approvalRow](ctx, s, op, step{"ListApprovals", named{
+		"tenant_id": text(tenantID), "only_open": onlyOpen, "max": maxList,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	return s.withDecisions(ctx, op, rows)
+}
+
+func (s *Store) withDecisions(ctx context.Context, op string, rows []approvalRow) ([]Approval, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	approvals, ids, at := make([]Approval, len(rows)), make([]string, len(rows)), map[string]*Approval{}
+	for i, r := range rows {
+		approvals[i] = r.approval()
+		ids[i], at[r.ApprovalID] = r.ApprovalID, &approvals[i]
+	}
+	decisions, err := all[DecisionRecord](ctx, s, op, step{"ShowDecisions", named{"approval_ids": ids}})
+	for _, d := range decisions {
+		at[d.ApprovalID].Decisions = append(at[d.ApprovalID].Decisions, d)
+	}
+	return approvals, err
+}
+
+func (r approvalRow) approval() Approval {
+	return Approval{
+		ApprovalView: toolspec.ApprovalView{
+			ApprovalID: r.ApprovalID, ToolID: r.ToolID, Effect: r.Effect, Risk: r.Risk, Args: r.SafeArgs, Digest: r.Digest,
+			Message: r.Message, RequestedBy: r.RequestedBy, Approvers: r.ApproversText, ExpiresAtMs: r.ExpiresAt.UnixMilli(),
+		},
+		InvocationID: r.InvocationID, WorkflowID: r.WorkflowID, Number: r.Number, EditedBy: r.EditedBy, PolicyRule: r.PolicyRule,
+		PolicyDigest: r.PolicyDigest, State: r.State, Approver: r.Approver, DecidedAt: r.DecidedAt, ConsumedDispatch: r.ConsumedDispatch,
+		ExpiresAt: r.ExpiresAt, CreatedAt: r.CreatedAt,
+	}
+}

@@ -1,0 +1,233 @@
+package postgres_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+const tenant = "acme"
+
+// bench is a store on a migrated database of its own, beside a pool that looks at what the store wrote.
+type bench struct {
+	*postgres.Store
+	t    testing.TB
+	url  string
+	pool *pgxpool.Pool
+	// trips counts what the store has sent since the last reset.
+	trips *atomic.Int64
+}
+
+func open(t testing.TB) bench {
+	t.Helper()
+	b := empty(t)
+	if _, err := b.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// empty is open without a schema.
+func empty(t testing.TB) bench {
+	t.Helper()
+	b := bench{t: t, url: devstacktest.Postgres(t), trips: new(atomic.Int64)}
+	config, err := pgxpool.ParseConfig(b.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.MaxConns = 12
+	config.ConnConfig.Tracer = tripCounter{b.trips}
+	if b.pool, err = pgxpool.NewWithConfig(t.Context(), config); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.pool.Close)
+	b.Store = postgres.New(b.pool)
+	return b
+}
+
+// tripCounter counts statements and batches, each one round trip once its statements are prepared.
+type tripCounter struct{ n *atomic.Int64 }
+
+func (c tripCounter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	c.n.Add(1)
+	return ctx
+}
+func (c tripCounter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (c tripCounter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	c.n.Add(1)
+	return ctx
+}
+func (c tripCounter) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+func (c tripCounter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData)     {}
+
+// value reads one value as a test sees it, past the store.
+func value[T any](b bench, sql string, args ...any) T {
+	b.t.Helper()
+	rows, err := b.pool.Query(b.t.Context(), sql, args...)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	v, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[T])
+	if err != nil {
+		b.t.Fatalf("%s: %v", sql, err)
+	}
+	return v
+}
+
+func (b bench) sql(sql string, args ...any) {
+	b.t.Helper()
+	if _, err := b.pool.Exec(b.t.Context(), sql, args...); err != nil {
+		b.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func id(call string) string {
+	return toolspec.Identity{TenantID: tenant, RunID: "run_1", ToolCallID: call}.InvocationID()
+}
+
+func admitRow(call string) activities.AdmitRow {
+	identity := toolspec.Identity{TenantID: tenant, RunID: "run_1", ToolCallID: call}
+	return activities.AdmitRow{
+		InvocationID: identity.InvocationID(), InputDigest: "digest-1", WorkflowID: identity.WorkflowID(), RunID: "temporal-run-1",
+		Invocation: toolspec.Invocation{
+			ToolID: "core__write_file", ToolCallID: call, Args: []byte(`{"secret":"raw"}`),
+			Context: toolspec.Context{TenantID: tenant, RunID: "run_1", ActorID: "user:ann"},
+		},
+		Plan:      hook.Plan{V: 1, ToolID: "core__write_file", Lane: hook.RegularLane, MaxAttempts: 1, Pre: []hook.Step{}},
+		StartedAt: time.UnixMilli(1_700_000_000_123),
+	}
+}
+
+func (b bench) admit(call string) activities.Record {
+	b.t.Helper()
+	return b.admitted(admitRow(call))
+}
+
+func (b bench) admitted(row activities.AdmitRow) activities.Record {
+	b.t.Helper()
+	record, err := b.Admit(b.t.Context(), row)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return record
+}
+
+func (b bench) claim(row activities.ClaimRow) workflows.Outcome {
+	b.t.Helper()
+	out, err := b.Claim(b.t.Context(), row)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return out
+}
+
+func (b bench) check(call string, epoch, dispatch int) workflows.CheckOut {
+	b.t.Helper()
+	out, err := b.Check(b.t.Context(), workflows.CheckIn{InvocationID: id(call), Epoch: epoch, Dispatch: dispatch})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return out
+}
+
+func settleIn(call string, epoch int) workflows.SettleIn {
+	return workflows.SettleIn{
+		InvocationID: id(call), TenantID: tenant, Epoch: epoch, PolicyDigest: "policy-at-the-end",
+		Result: toolspec.Result{
+			ToolCallID: call, InvocationID: id(call), InputDigest: "digest-1", OK: true, Value: []byte(`{"z":1.10,"a":"x\u0000y"}`),
+			Source: toolspec.SourceExecuted, Attempts: 1, StartedAtMs: 1, EndedAtMs: 2,
+		},
+		SafeArgs: []byte(`{"path":"a.txt"}`),
+		Stages: []workflows.StageEvent{
+			{Stage: "pawl.admit", Outcome: "ok", AtMs: 1_700_000_000_001, DurationUs: 120},
+			{Stage: "willAudit", Round: 1, Outcome: "ok", By: "audit", AtMs: 1_700_000_000_002, DurationUs: 7, Notes: []hook.Note{{Hook: "h", Reason: "r"}}},
+		},
+		Attempts: []workflows.AttemptEvent{{Attempt: 1, Dispatch: 1, Lane: hook.RegularLane, Outcome: "ok", AtMs: 1_700_000_000_002, DurationUs: 99}},
+		Audit:    []hook.AuditEntry{{Kind: "note", Detail: []byte(`{"n":1}`)}, {Kind: "bare"}},
+	}
+}
+
+func (b bench) settle(in workflows.SettleIn) workflows.SettleOut {
+	b.t.Helper()
+	out, err := b.Settle(b.t.Context(), in)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return out
+}
+
+func requestRow(call string, epoch int) activities.RequestRow {
+	rule := policy.ApprovalRule{Enabled: true, ExpiresAfterMs: 60_000, AllowUnsigned: true}
+	return activities.RequestRow{
+		InvocationID: id(call), TenantID: tenant, Epoch: epoch, WorkflowID: admitRow(call).WorkflowID,
+		View: toolspec.ApprovalView{
+			ToolID: "core__write_file", Effect: toolspec.StateChange, Risk: toolspec.MediumRisk, Args: []byte(`{"path":"a.txt"}`),
+			Digest: "approval-digest", Message: "why", RequestedBy: "user:ann", Approvers: "anyone but user:ann",
+		},
+		Granted: hook.GrantedApproval{
+			Digest: "approval-digest", ToolDigest: "tool", Effect: toolspec.StateChange, Risk: toolspec.MediumRisk, RuleDigest: rule.Digest(),
+		},
+		Rule: rule, PolicyRule: "rules[0]", ExpireAfter: time.Minute,
+	}
+}
+
+func (b bench) request(row activities.RequestRow) activities.RequestRecord {
+	b.t.Helper()
+	record, err := b.Request(b.t.Context(), row)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return record
+}
+
+// decision is bob's on the n-th request of a call; byRule judges it.
+func decision(call string, n int, verb toolspec.Verb) *toolspec.Decision {
+	return &toolspec.Decision{ApprovalID: toolspec.ApprovalID(id(call), n), Decision: verb, Approver: "user:bob", Reason: "because"}
+}
+
+func reviewRow(call string, epoch, n int, d *toolspec.Decision) activities.ReviewRow {
+	return activities.ReviewRow{
+		InvocationID: id(call), TenantID: tenant, ApprovalID: toolspec.ApprovalID(id(call), n), Epoch: epoch, Decision: d,
+		Judge: func(r activities.OpenRequest) toolspec.Answer {
+			ok, reason := r.Rule.MayDecide(d.Approver, r.RequestedBy, false)
+			return toolspec.Answer{Counted: ok, Reason: reason}
+		},
+	}
+}
+
+func (b bench) review(row activities.ReviewRow) activities.ReviewRecord {
+	b.t.Helper()
+	record, err := b.Review(b.t.Context(), row)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return record
+}
+
+// together runs f n times at once.
+func together(n int, f func(i int)) {
+	start, done := make(chan struct{}), make(chan struct{})
+	for i := range n {
+		go func() {
+			<-start
+			f(i)
+			done <- struct{}{}
+		}()
+	}
+	close(start)
+	for range n {
+		<-done
+	}
+}

@@ -1,0 +1,66 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Bounds of a list, in rows.
+const (
+	defaultList = 50
+	maxList     = 500
+)
+
+// Call is a call as lists show it.
+type Call struct {
+	InvocationID string `json:"invocationId"`
+	RunID        string `json:"runId"`
+	ToolCallID   string `json:"toolCallId"`
+	ToolID       string `json:"toolId"`
+	ActorID      string `json:"actorId"`
+	WorkflowID   string `json:"workflowId"`
+	// Status is running, waiting_approval or settled: what the record knows. A running workflow knows more.
+	Status toolspec.Status `json:"status"`
+	// Outcome is ok or the error code of a settled call, else empty.
+	Outcome   string     `json:"outcome,omitempty"`
+	Attempts  int        `json:"attempts"`
+	StartedAt time.Time  `json:"startedAt"`
+	SettledAt *time.Time `json:"settledAt,omitempty"`
+	CreatedAt time.Time  `json:"createdAt"`
+}
+
+// Filter narrows a list. The zero fields do not.
+type Filter struct {
+	// TenantID is required.
+	TenantID string
+	Status   toolspec.Status
+	// Outcome is ok or an error code.
+	Outcome string
+	ToolID  string
+	// After is the last call of the page before: the list goes on with what is older.
+	After *Call
+	// Limit is 1–500; 0 means 50.
+	Limit int
+}
+
+// List returns the tenant's calls, the newest first.
+func (s *Store) List(ctx context.Context, f Filter) ([]Call, error) {
+	var before *time.Time
+	var beforeID *string
+	if f.After != nil {
+		before, beforeID = &f.After.CreatedAt, &f.After.InvocationID
+	}
+	return all[Call](ctx, s, "list", step{"ListCalls", named{
+		"tenant_id": text(f.TenantID), "status": text(f.Status), "outcome": text(f.Outcome), "tool_id": text(f.ToolID),
+		"before": before, "before_id": beforeID, "max": limit(f.Limit),
+	}})
+}
+
+func limit(n int) int {
+	if n <= 0 {
+		return defaultList
+	}
+	return min(n, maxList)
+}

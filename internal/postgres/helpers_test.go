@@ -1,0 +1,45 @@
+package postgres_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/policy"
+)
+
+func contains(s, part string) bool { return strings.Contains(s, part) }
+
+func development(t testing.TB) *policy.Policy {
+	t.Helper()
+	return policy.Development()
+}
+
+// otherPolicy is a version that differs by its tenant's name.
+func otherPolicy(t testing.TB, name string) *policy.Policy {
+	t.Helper()
+	p, err := policy.Parse("test", []byte("version: 1\ntenants: {"+name+": {allowedTools: [core__*], mode: ask}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// until polls for a condition.
+func until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for tick := time.NewTicker(2 * time.Millisecond); !holds(); <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// waitForLock holds until some statement of this database waits for another's lock.
+func (b bench) waitForLock() {
+	b.t.Helper()
+	until(b.t, "a statement waits for a lock", func() bool {
+		return value[int](b, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
+	})
+}

@@ -1,0 +1,33 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// maxPartitionMonths bounds EnsurePartitions.
+const maxPartitionMonths = 24
+
+// EnsurePartitions makes the partitions of this month and of the months ahead, 0–24, that do not exist. A month whose rows stand in
+// the DEFAULT partition already is left there. It may be called at any time and by several processes; the error of one that waited two
+// seconds for a lock is transient.
+func (s *Store) EnsurePartitions(ctx context.Context, months int) error {
+	const op = "ensure partitions"
+	if months < 0 || months > maxPartitionMonths {
+		return failure(op, fmt.Errorf("%d months; it must be between 0 and %d", months, maxPartitionMonths))
+	}
+	return failure(op, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		for _, st := range []step{{"SetPartitionMonths", named{"months": months}}, {"EnsurePartitions", named{}}} {
+			sql, args, err := s.bound(st)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, sql, args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}

@@ -1,0 +1,138 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+const (
+	// relayPoll is how late a message is when its notification was lost.
+	relayPoll = time.Second
+	// relayLease is after what time a message that was taken is taken again. It is longer than a whole batch may take.
+	relayLease = time.Minute
+	relayBatch = 32
+	// relaySenders bounds the messages that are on their way at once.
+	relaySenders = 8
+	// sendTimeout bounds one of them: relayBatch / relaySenders rounds of it fit into the lease.
+	sendTimeout = 10 * time.Second
+	// The delay before a message is tried again, doubled by each try.
+	retryFirst = time.Second
+	retryMost  = time.Minute
+	// Sent messages are evidence for a while.
+	pruneEvery = time.Hour
+	pruneKeep  = 7 * 24 * time.Hour
+)
+
+// ErrGone says that the receiver does not exist any more: the message is done.
+var ErrGone = errors.New("the receiver is gone")
+
+// Message is one to send.
+type Message struct {
+	// ID is the same each time the message is sent.
+	ID         int64
+	Kind       string
+	WorkflowID string
+	Signal     string
+	Payload    json.RawMessage
+	// Attempts counts from 1.
+	Attempts int
+}
+
+// Sender delivers a message. A message may come more than once. ErrGone ends it; after any other error it comes again later.
+type Sender interface {
+	Send(ctx context.Context, m Message) error
+}
+
+// Relay sends what the outbox holds, at least once each. Any number of relays may run on one database.
+type Relay struct {
+	store  *Store
+	sender Sender
+	log    *slog.Logger
+}
+
+// NewRelay makes a relay; Run starts it.
+func NewRelay(store *Store, sender Sender, log *slog.Logger) *Relay {
+	return &Relay{store: store, sender: sender, log: log}
+}
+
+// Run sends until ctx ends, which is its only way to return, with ctx's error. A database that is away is waited for.
+func (r *Relay) Run(ctx context.Context) error {
+	wake := make(chan struct{}, 1)
+	var listening sync.WaitGroup
+	listening.Go(func() { r.listen(ctx, wake) })
+	defer listening.Wait()
+	poll, prune := time.NewTicker(relayPoll), time.NewTicker(pruneEvery)
+	defer poll.Stop()
+	defer prune.Stop()
+	for {
+		r.drain(ctx)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-wake:
+		case <-poll.C:
+		case <-prune.C:
+			if _, err := r.store.exec(ctx, "prune outbox", step{"PruneOutbox", named{"keep": pruneKeep}}); err != nil {
+				r.complain(ctx, "outbox: sent messages were not pruned", err)
+			}
+		}
+	}
+}
+
+// drain sends until nothing is due.
+func (r *Relay) drain(ctx context.Context) {
+	for ctx.Err() == nil {
+		messages, err := all[Message](ctx, r.store, "take messages", step{"TakeMessages", named{"lease": relayLease, "batch": relayBatch}})
+		if err != nil {
+			r.complain(ctx, "outbox: cannot be read", err)
+			return
+		}
+		slots := make(chan struct{}, relaySenders)
+		var sending sync.WaitGroup
+		for _, m := range messages {
+			slots <- struct{}{}
+			sending.Go(func() {
+				r.send(ctx, m)
+				<-slots
+			})
+		}
+		sending.Wait()
+		if len(messages) < relayBatch {
+			return
+		}
+	}
+}
+
+func (r *Relay) send(ctx context.Context, m Message) {
+	sendCtx, cancel := context.WithTimeout(ctx, sendTimeout)
+	err := r.sender.Send(sendCtx, m)
+	cancel()
+	// The message has left: that must be written even while the relay stops, or it leaves again.
+	noteCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
+	defer cancel()
+	note := step{"MarkSent", named{"id": m.ID, "last_error": ""}}
+	switch {
+	case errors.Is(err, ErrGone):
+		note.values["last_error"] = "gone"
+	case err != nil:
+		delay := min(retryFirst<<min(m.Attempts-1, 10), retryMost)
+		note = step{"MarkFailed", named{"id": m.ID, "last_error": text(hook.Reason(err)), "delay": delay}}
+		r.complain(ctx, "outbox: a message was not delivered", err)
+	}
+	if _, err := r.store.exec(noteCtx, "note delivery", note); err != nil {
+		r.complain(ctx, "outbox: a delivery was not noted, so the message is sent again", err)
+	}
+}
+
+// complain logs an error, unless it comes of stopping.
+func (r *Relay) complain(ctx context.Context, what string, err error) {
+	if ctx.Err() == nil {
+		r.log.WarnContext(ctx, what, "reason", hook.Reason(err)) //nolint:sloglint // the callers' messages are constants
+	}
+}

@@ -1,0 +1,70 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// requestRow is the row of Request.
+type requestRow struct {
+	Number      int
+	State       workflows.RequestState
+	Approver    string
+	Granted     json.RawMessage
+	ExpiresAt   time.Time
+	RemainingMs int64
+	Notified    int64
+}
+
+// Request opens an approval request, or finds the one that stands for the same digest. A retry of the same call finds what the first
+// one opened.
+func (s *Store) Request(ctx context.Context, in activities.RequestRow) (activities.RequestRecord, error) {
+	const op = "request"
+	rule, err := encoded(in.Rule)
+	if err != nil {
+		return activities.RequestRecord{}, failure(op, err)
+	}
+	granted, err := encoded(in.Granted)
+	if err != nil {
+		return activities.RequestRecord{}, failure(op, err)
+	}
+	v := in.View
+	row, found, err := locked[requestRow](ctx, s, op, in.InvocationID,
+		step{"CloseOtherRequests", named{
+			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "digest": v.Digest, "edited_by": text(in.EditedBy),
+		}},
+		step{"Request", named{
+			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "last": in.Last,
+			"digest": v.Digest, "tool_id": v.ToolID, "effect": string(v.Effect), "risk": string(v.Risk), "safe_args": document(v.Args),
+			"message": text(v.Message), "requested_by": text(v.RequestedBy), "edited_by": text(in.EditedBy), "approvers_text": text(v.Approvers),
+			"rule": rule, "granted": granted, "policy_rule": text(in.PolicyRule), "policy_digest": text(in.PolicyID),
+			"workflow_id": in.WorkflowID, "expire_after": in.ExpireAfter,
+		}})
+	if err != nil {
+		return activities.RequestRecord{}, err
+	}
+	if !found {
+		return activities.RequestRecord{Superseded: true}, nil
+	}
+	return row.record(op, in.InvocationID)
+}
+
+func (r requestRow) record(op, invocationID string) (activities.RequestRecord, error) {
+	granted, err := decoded[hook.GrantedApproval](r.Granted)
+	if err != nil {
+		return activities.RequestRecord{}, failure(op, err)
+	}
+	granted.ApprovalID, granted.Approver = toolspec.ApprovalID(invocationID, r.Number), r.Approver
+	return activities.RequestRecord{
+		Number: r.Number, ExpiresAt: r.ExpiresAt, Remaining: remaining(r.RemainingMs),
+		Approved: r.State == workflows.RequestApproved, Approver: r.Approver, Granted: granted,
+	}, nil
+}
+
+func remaining(ms int64) time.Duration { return time.Duration(max(ms, 0)) * time.Millisecond }

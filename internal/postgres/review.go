@@ -1,0 +1,119 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// lookRow is the row of Look.
+type lookRow struct {
+	State        workflows.RequestState
+	Approver     string
+	RemainingMs  int64
+	PolicyDigest string
+	Rule         json.RawMessage
+	RequestedBy  string
+	EditedBy     string
+	Recorded     bool
+	Counted      bool
+	WhyNot       string
+}
+
+// decideRow is the row of Decide.
+type decideRow struct {
+	State        workflows.RequestState
+	Approver     string
+	RemainingMs  int64
+	PolicyDigest string
+	Counted      bool
+	WhyNot       string
+}
+
+// Review looks at a request, and brings a decision to it if there is one. A look is one round trip, a decision that is new is two: the
+// judge runs between them, while nothing is locked. That is sound because what it judges by never changes once a request is open, and
+// whether the request is still open is for the second statement to find.
+func (s *Store) Review(ctx context.Context, in activities.ReviewRow) (activities.ReviewRecord, error) {
+	const op = "review"
+	d, err := sealed(in.Decision)
+	if err != nil {
+		return activities.ReviewRecord{}, failure(op, err)
+	}
+	look, found, err := locked[lookRow](ctx, s, op, in.InvocationID, step{"Look", named{
+		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "gate": in.Gate,
+		"approval_id": text(in.ApprovalID), "decision_hash": d.hash,
+	}})
+	switch {
+	case err != nil:
+		return activities.ReviewRecord{}, err
+	case !found:
+		return activities.ReviewRecord{Superseded: true}, nil
+	case in.ApprovalID != "" && look.State == "":
+		return activities.ReviewRecord{}, &Error{Op: op, State: "the call has no such request"}
+	}
+	record := activities.ReviewRecord{
+		State: look.State, Approver: look.Approver, PolicyDigest: look.PolicyDigest, Remaining: remaining(look.RemainingMs),
+	}
+	switch {
+	case in.Decision == nil:
+		return record, nil
+	case in.ApprovalID == "":
+		record.Answer.Reason = "no request is open"
+		return record, nil
+	case look.Recorded:
+		record.Answer = toolspec.Answer{Counted: look.Counted, Reason: look.WhyNot}
+		return record, nil
+	}
+	rule, err := decoded[policy.ApprovalRule](look.Rule)
+	if err != nil {
+		return activities.ReviewRecord{}, failure(op, err)
+	}
+	becomes, whyNot := judged(in, activities.OpenRequest{Rule: rule, RequestedBy: look.RequestedBy, EditedBy: look.EditedBy})
+	return s.decide(ctx, op, in, d, becomes, whyNot)
+}
+
+// judged returns what the request becomes if the decision still finds it open, or why it does not count.
+func judged(in activities.ReviewRow, request activities.OpenRequest) (becomes workflows.RequestState, whyNot string) {
+	switch in.Decision.Decision {
+	case toolspec.Approve:
+		becomes = workflows.RequestApproved
+	case toolspec.Deny:
+		becomes = workflows.RequestDenied
+	case toolspec.Edit:
+		becomes = workflows.RequestEdited
+	case toolspec.Withdraw:
+		becomes = workflows.RequestWithdrawn
+	default:
+		return "", "the request waits for approve, deny, edit or withdraw"
+	}
+	if in.Decision.ApprovalID != in.ApprovalID {
+		return "", "the decision is for another request"
+	}
+	if answer := in.Judge(request); !answer.Counted {
+		return "", answer.Reason
+	}
+	return becomes, ""
+}
+
+func (s *Store) decide(ctx context.Context, op string, in activities.ReviewRow, d seal, becomes workflows.RequestState, whyNot string) (activities.ReviewRecord, error) {
+	row, found, err := locked[decideRow](ctx, s, op, in.InvocationID, step{"Decide", named{
+		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "approval_id": in.ApprovalID,
+		"decision_hash": d.hash, "decision": text(in.Decision.Decision), "approver": text(in.Decision.Approver),
+		"reason": text(in.Decision.Reason), "args_digest": d.args, "remember": in.Decision.Remember, "signed": in.Decision.Proof != "",
+		"becomes": string(becomes), "why_not": text(whyNot),
+	}})
+	switch {
+	case err != nil:
+		return activities.ReviewRecord{}, err
+	case !found:
+		return activities.ReviewRecord{Superseded: true}, nil
+	}
+	return activities.ReviewRecord{
+		Answer: toolspec.Answer{Counted: row.Counted, Reason: row.WhyNot},
+		State:  row.State, Approver: row.Approver, PolicyDigest: row.PolicyDigest, Remaining: remaining(row.RemainingMs),
+	}, nil
+}

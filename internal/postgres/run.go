@@ -1,0 +1,85 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// step is a query with its values.
+type step struct {
+	query  string
+	values named
+}
+
+func (s *Store) bound(st step) (sql string, args []any, err error) {
+	q, ok := s.queries[st.query]
+	if !ok {
+		return "", nil, fmt.Errorf("there is no query %s", st.query)
+	}
+	args, err = q.bind(st.values)
+	return q.sql, args, err
+}
+
+// exec runs one statement for its effect and returns how many rows it touched.
+func (s *Store) exec(ctx context.Context, op string, st step) (int64, error) {
+	sql, args, err := s.bound(st)
+	if err != nil {
+		return 0, failure(op, err)
+	}
+	tag, err := s.pool.Exec(ctx, sql, args...)
+	return tag.RowsAffected(), failure(op, err)
+}
+
+// all runs one statement and returns its rows. Columns and fields of T must match, both ways.
+func all[T any](ctx context.Context, s *Store, op string, st step) ([]T, error) {
+	sql, args, err := s.bound(st)
+	if err != nil {
+		return nil, failure(op, err)
+	}
+	rows, err := s.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, failure(op, err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
+	return found, failure(op, err)
+}
+
+// first is all for a statement of at most one row.
+func first[T any](ctx context.Context, s *Store, op string, st step) (row T, found bool, err error) {
+	rows, err := all[T](ctx, s, op, st)
+	if err != nil || len(rows) == 0 {
+		return row, false, err
+	}
+	return rows[0], true, nil
+}
+
+// batched runs the statements in one round trip and one transaction, and returns the row of the last one.
+func batched[T any](ctx context.Context, s *Store, op string, steps ...step) (row T, found bool, err error) {
+	var batch pgx.Batch
+	for i, st := range steps {
+		sql, args, err := s.bound(st)
+		if err != nil {
+			return row, false, failure(op, err)
+		}
+		queued := batch.Queue(sql, args...)
+		if i < len(steps)-1 {
+			continue
+		}
+		queued.Query(func(rows pgx.Rows) error {
+			all, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
+			if len(all) > 0 {
+				row, found = all[0], true
+			}
+			return err
+		})
+	}
+	return row, found, failure(op, s.pool.SendBatch(ctx, &batch).Close())
+}
+
+// locked is batched with the lock on the invocation ahead.
+func locked[T any](ctx context.Context, s *Store, op, invocationID string, steps ...step) (row T, found bool, err error) {
+	lock := step{"LockInvocation", named{"invocation_id": invocationID}}
+	return batched[T](ctx, s, op, append([]step{lock}, steps...)...)
+}

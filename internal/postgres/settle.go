@@ -1,0 +1,100 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// settleRow is the row of Settle.
+type settleRow struct {
+	Outcome workflows.Outcome
+	Result  json.RawMessage
+}
+
+// Settle closes the record with everything that came of the call, or writes nothing and says why.
+func (s *Store) Settle(ctx context.Context, in workflows.SettleIn) (workflows.SettleOut, error) {
+	const op = "settle"
+	result, err := encoded(in.Result)
+	if err != nil {
+		return workflows.SettleOut{}, failure(op, err)
+	}
+	values := named{
+		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "result": result, "ok": in.Result.OK,
+		"error_code": text(in.Result.ErrorCode), "safe_args": document(in.SafeArgs), "attempts": in.Result.Attempts,
+		"policy_digest": text(in.PolicyDigest),
+	}
+	if err := addStages(values, in.Stages); err != nil {
+		return workflows.SettleOut{}, failure(op, err)
+	}
+	addAttempts(values, in.Attempts)
+	addAudit(values, in)
+	row, _, err := locked[settleRow](ctx, s, op, in.InvocationID, step{"Settle", values})
+	if err != nil {
+		return workflows.SettleOut{}, err
+	}
+	out := workflows.SettleOut{Outcome: row.Outcome}
+	if row.Outcome == workflows.AlreadySettled {
+		recorded, err := decoded[toolspec.Result](row.Result)
+		if err != nil {
+			return workflows.SettleOut{}, failure(op, err)
+		}
+		out.Result = &recorded
+	}
+	return out, nil
+}
+
+// column collects one field of many rows, for unnest.
+func column[R, V any](rows []R, field func(R) V) []V {
+	values := make([]V, len(rows))
+	for i, r := range rows {
+		values[i] = field(r)
+	}
+	return values
+}
+
+func addStages(values named, stages []workflows.StageEvent) error {
+	notes := make([]*string, len(stages))
+	for i, e := range stages {
+		if len(e.Notes) == 0 {
+			continue
+		}
+		var err error
+		if notes[i], err = encoded(e.Notes); err != nil {
+			return err
+		}
+	}
+	type event = workflows.StageEvent
+	values["stages"] = column(stages, func(e event) string { return text(e.Stage) })
+	values["stage_rounds"] = column(stages, func(e event) int { return e.Round })
+	values["stage_attempts"] = column(stages, func(e event) int { return e.Attempt })
+	values["stage_outcomes"] = column(stages, func(e event) string { return text(e.Outcome) })
+	values["stage_bys"] = column(stages, func(e event) string { return text(e.By) })
+	values["stage_rules"] = column(stages, func(e event) string { return text(e.Rule) })
+	values["stage_ats"] = column(stages, func(e event) time.Time { return time.UnixMilli(e.AtMs) })
+	values["stage_durations"] = column(stages, func(e event) int64 { return e.DurationUs })
+	values["stage_notes"] = notes
+	return nil
+}
+
+func addAttempts(values named, attempts []workflows.AttemptEvent) {
+	type event = workflows.AttemptEvent
+	values["attempt_numbers"] = column(attempts, func(e event) int { return e.Attempt })
+	values["attempt_dispatches"] = column(attempts, func(e event) int { return e.Dispatch })
+	values["attempt_lanes"] = column(attempts, func(e event) string { return text(e.Lane) })
+	values["attempt_outcomes"] = column(attempts, func(e event) string { return text(e.Outcome) })
+	values["attempt_codes"] = column(attempts, func(e event) string { return text(e.Code) })
+	values["attempt_ats"] = column(attempts, func(e event) time.Time { return time.UnixMilli(e.AtMs) })
+	values["attempt_durations"] = column(attempts, func(e event) int64 { return e.DurationUs })
+}
+
+func addAudit(values named, in workflows.SettleIn) {
+	ids, kinds, details := make([]string, len(in.Audit)), make([]string, len(in.Audit)), make([]*string, len(in.Audit))
+	for i, a := range in.Audit {
+		ids[i], kinds[i], details[i] = toolspec.AuditID(in.InvocationID, i+1), text(a.Kind), document(a.Detail)
+	}
+	values["audit_ids"], values["audit_kinds"], values["audit_details"] = ids, kinds, details
+}

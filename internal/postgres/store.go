@@ -1,0 +1,84 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/pawl-run/pawl/activities"
+)
+
+// connectTimeout bounds one attempt to connect where the URL does not.
+const connectTimeout = 5 * time.Second
+
+// Store keeps the record. It may be used by several goroutines.
+type Store struct {
+	pool     *pgxpool.Pool
+	queries  map[string]query
+	compiled *policyCache
+}
+
+var (
+	_ activities.Records  = (*Store)(nil)
+	_ activities.Policies = (*Store)(nil)
+)
+
+// Options are how a Store connects.
+type Options struct {
+	// MaxConns bounds the connections, 0–1000; 0 takes what the URL or else the driver says: four, or one per processor if these are more.
+	MaxConns int
+	// Application is the name that the server shows for the connections; empty means pawl.
+	Application string
+}
+
+// New makes a Store of a pool. The pool stays the caller's.
+func New(pool *pgxpool.Pool) *Store {
+	queries, err := parseQueries(queryFiles)
+	if err != nil {
+		panic(fmt.Sprintf("postgres: the embedded queries are faulty: %v", err)) // a test parses them
+	}
+	return &Store{pool: pool, queries: queries, compiled: newPolicyCache(policyCacheSize)}
+}
+
+// Open connects to the database, once: to try again is the caller's business. The error of an unreachable server is transient; the one
+// of a URL that cannot be read is not, and does not repeat the URL, which may hold a password. Close the Store.
+func Open(ctx context.Context, url string, opts Options) (*Store, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("the database URL cannot be read; it has the form postgres://user:password@host:5432/database")
+	}
+	if opts.MaxConns < 0 || opts.MaxConns > 1000 {
+		return nil, fmt.Errorf("MaxConns is %d; it must be between 0 and 1000", opts.MaxConns)
+	}
+	if opts.MaxConns > 0 {
+		config.MaxConns = int32(opts.MaxConns)
+	}
+	if opts.Application == "" {
+		opts.Application = "pawl"
+	}
+	config.ConnConfig.RuntimeParams["application_name"] = opts.Application
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, failure("open", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, failure("open", err)
+	}
+	return New(pool), nil
+}
+
+// Ping asks whether the database answers.
+func (s *Store) Ping(ctx context.Context) error { return failure("ping", s.pool.Ping(ctx)) }
+
+// MaxConns is how many statements can run at once.
+func (s *Store) MaxConns() int { return int(s.pool.Config().MaxConns) }
+
+// Close ends the connections; it waits for statements that run.
+func (s *Store) Close() { s.pool.Close() }

@@ -1,0 +1,104 @@
+package worker
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/contrib/envconfig"
+)
+
+// Config is what an operator sets, from the environment or from flags.
+type Config struct {
+	// Temporal is how to reach the server: TEMPORAL_* variables and profiles.
+	Temporal client.Options
+	// DatabaseURL is PAWL_DATABASE_URL, then DATABASE_URL. It is a secret.
+	DatabaseURL string
+	// Workspace is the directory that file tools see: PAWL_WORKSPACE, else the
+	// working directory.
+	Workspace string
+	// PolicyFile is applied where no policy is active, or with ApplyPolicy:
+	// PAWL_POLICY.
+	PolicyFile  string
+	ApplyPolicy bool
+	// SearchAttributes is off with PAWL_SEARCH_ATTRIBUTES=off.
+	SearchAttributes bool
+	// ConnectionKey keys the hash of connections in search attributes:
+	// PAWL_CONNECTION_KEY. It is a secret.
+	ConnectionKey []byte
+	// Connections bounds the database pool: PAWL_DATABASE_CONNECTIONS, 4–1000.
+	Connections int
+	// Log is where the worker reports; nil means text on standard error at the
+	// level PAWL_LOG_LEVEL.
+	Log *slog.Logger
+}
+
+// Bounds of the pool. Local activities may not outnumber connections, or they
+// queue while their task's clock runs.
+const (
+	defaultConnections = 20
+	minConnections     = 4
+	maxConnections     = 1000
+	// spareConnections serve claims, the relay and policy reads.
+	spareConnections = 3
+)
+
+// LoadConfig reads the environment. An error names the variable and what to do.
+func LoadConfig() (Config, error) {
+	temporal, err := envconfig.LoadDefaultClientOptions()
+	if err != nil {
+		return Config{}, fmt.Errorf("config: TEMPORAL_*: %w", err)
+	}
+	c := Config{
+		Temporal:         temporal,
+		DatabaseURL:      cmp.Or(os.Getenv("PAWL_DATABASE_URL"), os.Getenv("DATABASE_URL")),
+		Workspace:        os.Getenv("PAWL_WORKSPACE"),
+		PolicyFile:       os.Getenv("PAWL_POLICY"),
+		SearchAttributes: os.Getenv("PAWL_SEARCH_ATTRIBUTES") != "off",
+		ConnectionKey:    []byte(os.Getenv("PAWL_CONNECTION_KEY")),
+		Connections:      defaultConnections,
+	}
+	if text := os.Getenv("PAWL_DATABASE_CONNECTIONS"); text != "" {
+		if c.Connections, err = strconv.Atoi(text); err != nil {
+			return Config{}, errors.New("config: PAWL_DATABASE_CONNECTIONS is not a number")
+		}
+	}
+	level := slog.LevelInfo
+	if text := os.Getenv("PAWL_LOG_LEVEL"); text != "" {
+		if err := level.UnmarshalText([]byte(text)); err != nil {
+			return Config{}, errors.New("config: PAWL_LOG_LEVEL must be debug, info, warn or error")
+		}
+	}
+	c.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	return c, nil
+}
+
+// complete checks the configuration and fills in what was left out.
+func (c Config) complete() (Config, error) {
+	if c.DatabaseURL == "" {
+		return c, errors.New("config: no database: set PAWL_DATABASE_URL=postgres://…, or run `pawl dev`, which brings its own")
+	}
+	c.Connections = cmp.Or(c.Connections, defaultConnections)
+	if c.Connections < minConnections || c.Connections > maxConnections {
+		return c, fmt.Errorf("config: PAWL_DATABASE_CONNECTIONS must be between %d and %d", minConnections, maxConnections)
+	}
+	if c.Workspace == "" {
+		var err error
+		if c.Workspace, err = os.Getwd(); err != nil {
+			return c, fmt.Errorf("config: workspace: %w", err)
+		}
+	}
+	var err error
+	if c.Workspace, err = filepath.Abs(c.Workspace); err != nil {
+		return c, fmt.Errorf("config: workspace: %w", err)
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	return c, nil
+}

@@ -1,0 +1,126 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.uber.org/fx"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/hooks"
+	"github.com/pawl-run/pawl/internal/clock"
+	"github.com/pawl-run/pawl/internal/files"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/tools"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// The adapters are what the activities ask for.
+var (
+	_ activities.Records  = (*postgres.Store)(nil)
+	_ activities.Policies = (*postgres.Store)(nil)
+	_ activities.Source   = (*catalog.Registry)(nil)
+)
+
+// storage opens the database and checks that its schema is this program's.
+func storage(ctx context.Context, lc fx.Lifecycle, c Config) (*postgres.Store, error) {
+	store, err := connect(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	lc.Append(fx.StopHook(store.Close))
+	if err := store.CheckSchema(ctx); err != nil {
+		return nil, err
+	}
+	return store, applyPolicy(ctx, c, store)
+}
+
+// server reaches Temporal and makes the namespace ready.
+func server(ctx context.Context, lc fx.Lifecycle, c Config) (client.Client, error) {
+	temporal, err := dial(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	lc.Append(fx.StopHook(temporal.Close))
+	if c.SearchAttributes {
+		if err := needSearchAttributes(ctx, temporal, namespaceOf(c)); err != nil {
+			return nil, err
+		}
+	}
+	return temporal, nil
+}
+
+func namespaceOf(c Config) string {
+	if c.Temporal.Namespace == "" {
+		return client.DefaultNamespace
+	}
+	return c.Temporal.Namespace
+}
+
+// source binds the built-in tools and those of the user to the capabilities.
+func source(lc fx.Lifecycle, c Config, a additions) (*catalog.Registry, error) {
+	workspace, err := files.Open(c.Workspace)
+	if err != nil {
+		return nil, fmt.Errorf("workspace %s: %w", c.Workspace, err)
+	}
+	lc.Append(fx.StopHook(workspace.Close))
+	provided, err := toolspec.NewCapabilities(append([]toolspec.Provided{
+		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace),
+	}, a.capabilities...)...)
+	if err != nil {
+		return nil, err
+	}
+	registry := catalog.NewRegistry(provided)
+	if err := registry.Add("builtin", tools.All()...); err != nil {
+		return nil, err
+	}
+	if err := registry.Add("worker", a.tools...); err != nil {
+		return nil, err
+	}
+	return registry, nil
+}
+
+// seats puts Pawl's own hooks and the user's on their stages.
+func seats(store *postgres.Store, source *catalog.Registry, a additions, log *slog.Logger) (*hook.Registry, error) {
+	own := append([]hook.Hook{hooks.Policy(store, log)}, hooks.Redaction(source)...)
+	return hook.NewRegistry(log, append(append(own, hooks.Audit()), a.hooks...), a.toolHooks)
+}
+
+func steps(c Config, source *catalog.Registry, store *postgres.Store, registry *hook.Registry, log *slog.Logger) *activities.Activities {
+	return activities.New(source, store, store, registry, log, activities.Config{
+		SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey,
+	})
+}
+
+// publish lets people and other programs know this worker's tools.
+func publish(ctx context.Context, store *postgres.Store, source *catalog.Registry) error {
+	return store.PublishSpecs(ctx, source.Specs())
+}
+
+// serve runs the worker and the outbox relay between start and stop.
+func serve(lc fx.Lifecycle, w worker.Worker, store *postgres.Store, temporal client.Client, log *slog.Logger) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var relay sync.WaitGroup
+	lc.Append(fx.Hook{
+		OnStart: func(context.Context) error {
+			if err := w.Start(); err != nil {
+				return fmt.Errorf("start the Temporal worker: %w", err)
+			}
+			relay.Go(func() { postgres.NewRelay(store, signals{temporal}, log).Run(ctx) })
+			return nil
+		},
+		OnStop: func(context.Context) error {
+			w.Stop()
+			cancel()
+			relay.Wait()
+			return nil
+		},
+	})
+}

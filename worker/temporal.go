@@ -1,0 +1,143 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+const (
+	// stickyTimeout is what a fail-over to another worker costs a call.
+	stickyTimeout = time.Second
+	// stopTimeout lets running steps end; every one is shorter.
+	stopTimeout = 10 * time.Second
+	// retryEvery is the pause between looks for a server that is not there.
+	retryEvery = 2 * time.Second
+	// IdentityPrefix begins the identity of a worker, before its process id.
+	IdentityPrefix = "pawl-worker:"
+)
+
+// dial reaches the Temporal server, and goes on trying while it is away.
+func dial(ctx context.Context, c Config) (client.Client, error) {
+	options := c.Temporal
+	options.Logger = sdklog.NewStructuredLogger(c.Log)
+	for {
+		temporal, err := client.DialContext(ctx, options)
+		if err == nil {
+			return temporal, nil
+		}
+		c.Log.WarnContext(ctx, "Temporal is not there; trying again", "address", options.HostPort, "in", retryEvery.String())
+		if err := pause(ctx); err != nil {
+			return nil, fmt.Errorf("temporal at %q did not answer: %w", options.HostPort, err)
+		}
+	}
+}
+
+// connect opens the database, and goes on trying while it is away.
+func connect(ctx context.Context, c Config) (*postgres.Store, error) {
+	for {
+		store, err := postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections})
+		if err == nil {
+			return store, nil
+		}
+		if !hook.IsTransient(err) {
+			return nil, err
+		}
+		c.Log.WarnContext(ctx, "the database is not there; trying again", "reason", hook.Reason(err), "in", retryEvery.String())
+		if pause(ctx) != nil {
+			return nil, err
+		}
+	}
+}
+
+func pause(ctx context.Context) error {
+	timer := time.NewTimer(retryEvery)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+// needSearchAttributes registers what calls upsert. Where that is not allowed
+// the worker does not start: one upsert of an unknown attribute fails a
+// workflow task forever.
+func needSearchAttributes(ctx context.Context, temporal client.Client, namespace string) error {
+	operator := temporal.OperatorService()
+	known, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	missing := make(map[string]enumspb.IndexedValueType)
+	for _, name := range workflows.SearchAttributeNames() {
+		if err != nil || known.GetCustomAttributes()[name] != enumspb.INDEXED_VALUE_TYPE_KEYWORD {
+			missing[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	_, err = operator.AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: namespace, SearchAttributes: missing})
+	var exists *serviceerror.AlreadyExists
+	if err == nil || errors.As(err, &exists) {
+		return nil
+	}
+	return fmt.Errorf("search attributes are missing and could not be registered: %w; have them created (%s), or run with PAWL_SEARCH_ATTRIBUTES=off",
+		err, "temporal operator search-attribute create --type Keyword --name "+strings.Join(workflows.SearchAttributeNames(), " --type Keyword --name "))
+}
+
+// newWorker makes the Temporal worker and registers everything on it.
+func newWorker(temporal client.Client, c Config, a *activities.Activities) worker.Worker {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	w := worker.New(temporal, toolspec.TaskQueue, worker.Options{
+		Identity:                                fmt.Sprintf("%s%d@%s", IdentityPrefix, os.Getpid(), host),
+		MaxConcurrentLocalActivityExecutionSize: c.Connections - spareConnections,
+		WorkflowTaskPollerBehavior:              worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
+		ActivityTaskPollerBehavior:              worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
+		StickyScheduleToStartTimeout:            stickyTimeout,
+		WorkerStopTimeout:                       stopTimeout,
+		DisableRegistrationAliasing:             true,
+		OnFatalError: func(error) {
+			c.Log.Error("the Temporal worker stopped; see the messages before this one")
+		},
+	})
+	w.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})
+	a.Register(w)
+	return w
+}
+
+// signals sends what the outbox holds to running calls.
+type signals struct{ temporal client.Client }
+
+// Send sends one message; postgres.ErrGone says that its call is over.
+func (s signals) Send(ctx context.Context, m postgres.Message) error {
+	var payload any
+	if len(m.Payload) > 0 {
+		payload = m.Payload
+	}
+	err := s.temporal.SignalWorkflow(ctx, m.WorkflowID, "", m.Signal, payload)
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		return postgres.ErrGone
+	}
+	return err
+}
