@@ -69,6 +69,9 @@ func (d Decision) Check() error {
 	if len(d.Reason) > maxReason {
 		return fmt.Errorf("reason is longer than %d bytes", maxReason)
 	}
+	if SecretValue(d.Reason) {
+		return fmt.Errorf("reason holds something of the shape of a credential; it would be recorded")
+	}
 	if (d.Decision == Edit) != (len(d.EditedArgs) > 0) {
 		return fmt.Errorf("editedArgs go with the decision edit, and only with it")
 	}

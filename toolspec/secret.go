@@ -5,20 +5,26 @@ import (
 	"strings"
 )
 
-// SecretName reports whether a field of this name would carry a credential.
-// Case and separators do not matter: apiKey, API_KEY and api-key are one.
-func SecretName(name string) bool {
-	folded := strings.Map(func(r rune) rune {
+// FoldName takes case and separators off a name: apiKey, API_KEY and api-key
+// are one.
+func FoldName(name string) string {
+	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == '.' || r == ' ' {
 			return -1
 		}
 		return r
 	}, strings.ToLower(name))
-	switch folded {
+}
+
+// SecretName reports whether a field of this name would carry a credential,
+// whatever its case and separators. Only whole names count: "secretary" and
+// "tokenCount" are none.
+func SecretName(name string) bool {
+	switch FoldName(name) {
 	case "accesstoken", "refreshtoken", "idtoken", "authtoken", "bearertoken", "sessiontoken", "token", "bearer",
 		"apikey", "xapikey", "apisecret", "secretkey", "privatekey", "signingkey", "accesskey", "secretaccesskey",
 		"password", "passwd", "passphrase", "secret", "secrets", "clientsecret", "credential", "credentials",
-		"authorization", "authorizationheader", "headers", "cookie", "cookies", "setcookie":
+		"authorization", "authorizationheader":
 		return true
 	}
 	return false

@@ -28,6 +28,9 @@ const (
 	stickyTimeout = time.Second
 	// stopTimeout lets running steps end; every one is shorter.
 	stopTimeout = 10 * time.Second
+	// cancelLatency is how long a cancel may take to reach a running tool: it
+	// travels on heartbeats, which the SDK would thin out.
+	cancelLatency = 2 * time.Second
 	// retryEvery is the pause between looks for a server that is not there.
 	retryEvery = 2 * time.Second
 	// IdentityPrefix begins the identity of a worker, before its process id.
@@ -115,6 +118,8 @@ func newWorker(temporal client.Client, c Config, a *activities.Activities) worke
 		ActivityTaskPollerBehavior:              worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 		StickyScheduleToStartTimeout:            stickyTimeout,
 		WorkerStopTimeout:                       stopTimeout,
+		MaxHeartbeatThrottleInterval:            cancelLatency,
+		DefaultHeartbeatThrottleInterval:        cancelLatency,
 		DisableRegistrationAliasing:             true,
 		OnFatalError: func(error) {
 			c.Log.Error("the Temporal worker stopped; see the messages before this one")

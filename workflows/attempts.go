@@ -154,10 +154,10 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 		}
 		return outcome{end: ending{outputRef: out.OutputRef}}, false
 	case NotHere:
-		if c.waitForWorker(ctx, delay) {
-			return o, true
+		if f := c.waitForWorker(ctx, delay, "no worker has what the call needs: "+out.By); f != nil {
+			return outcome{end: failed(f)}, false
 		}
-		return outcome{end: failedWith(toolspec.CodeUnavailable, "no worker has what the call needs: "+out.By)}, false
+		return o, true
 	case Superseded:
 		if end := c.supersede(ctx); end != nil {
 			return outcome{end: *end}, false
@@ -170,6 +170,11 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 		c.tryRecorded(lane, dispatch, "lost", "", at, out.DurationUs)
 		return c.interrupted(ctx, &hook.Failure{Code: lostCause}), false
 	case Changed:
+		// During a deploy old and new workers answer in turn; the wait keeps the
+		// call from running in a circle.
+		if f := c.waitForWorker(ctx, delay, "workers disagree about the tool"); f != nil {
+			return outcome{end: failed(f)}, false
+		}
 		if end := c.changed(ctx); end != nil {
 			return outcome{end: *end}, false
 		}

@@ -102,10 +102,9 @@ func (c *call) hydrate(ctx workflow.Context, fromInput bool) *ending {
 			return &end
 		}
 		if out.Outcome == NotHere {
-			if c.waitForWorker(ctx, &delay) {
+			if out.Failure = c.waitForWorker(ctx, &delay, "no worker has the tool"); out.Failure == nil {
 				continue
 			}
-			out.Failure = &hook.Failure{Code: toolspec.CodeUnavailable, SafeMessage: "no worker has the tool"}
 		}
 		if out.Failure != nil {
 			c.step(nameHydrate, string(out.Failure.Code), at, out.DurationUs)

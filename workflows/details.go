@@ -37,7 +37,7 @@ func approvalDetails(v *toolspec.ApprovalView) string {
 	}
 	fmt.Fprintf(&b, "- requested by: `%s`\n- who may decide: %s\n- approval id: `%s`\n- digest: `%s`\n\n",
 		plain(v.RequestedBy), plain(v.Approvers), v.ApprovalID, v.Digest)
-	fmt.Fprintf(&b, "`pawl approve %s` or `pawl deny %s`; `pawl approvals` shows the arguments.\n", v.ApprovalID, v.ApprovalID)
+	b.WriteString("`pawl approvals` shows the arguments, `pawl approve` and `pawl deny` decide.\n")
 	return b.String()
 }
 

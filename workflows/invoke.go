@@ -23,7 +23,9 @@ func InvokeTool(ctx workflow.Context, input converter.RawValue) (toolspec.Result
 		return toolspec.Result{}, err
 	}
 	c.inbox.close("the call is settled")
-	_ = workflow.Await(disconnected(ctx), func() bool { return workflow.AllHandlersFinished(ctx) })
+	if err := workflow.Await(disconnected(ctx), func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+		return toolspec.Result{}, err
+	}
 	return result, nil
 }
 

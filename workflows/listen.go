@@ -30,12 +30,15 @@ func (c *call) listen(ctx workflow.Context) error {
 	workflow.GoNamed(ctx, "signals", func(ctx workflow.Context) {
 		selector := workflow.NewNamedSelector(ctx, "signals")
 		selector.AddReceive(decisions, func(ch workflow.ReceiveChannel, _ bool) {
+			// What does not decode is dropped by the SDK; waiting for the next one
+			// here would hold up the rechecks.
 			var d toolspec.Decision
-			ch.Receive(ctx, &d)
-			c.inbox.put(d)
+			if ch.ReceiveAsync(&d) {
+				c.inbox.put(d)
+			}
 		})
 		selector.AddReceive(rechecks, func(ch workflow.ReceiveChannel, _ bool) {
-			ch.Receive(ctx, nil)
+			ch.ReceiveAsync(nil)
 			c.inbox.looks++
 		})
 		for {

@@ -26,10 +26,10 @@ func (c *call) runStage(ctx workflow.Context, step hook.Step, round int) hook.Ve
 			v = hook.Verdict{Outcome: hook.Failed, Failure: c.classify(ctx, err)}
 		}
 		if v.Outcome == hook.Missing {
-			if c.waitForWorker(ctx, &delay) {
+			if v.Failure = c.waitForWorker(ctx, &delay, "no worker has the hook "+v.By); v.Failure == nil {
 				continue
 			}
-			v.Outcome, v.Failure = hook.Failed, &hook.Failure{Code: toolspec.CodeUnavailable, SafeMessage: "no worker has the hook " + v.By}
+			v.Outcome = hook.Failed
 		}
 		c.apply(&v)
 		c.record(step.Stage, round, v, at)
@@ -95,16 +95,17 @@ func (c *call) step(name string, outcome string, at time.Time, durationUs int64)
 }
 
 // waitForWorker sleeps before the next look for a worker that has what the plan
-// names: 1 s doubling to 30 s. False says that the deadline is over.
-func (c *call) waitForWorker(ctx workflow.Context, delay *time.Duration) bool {
+// names: 1 s doubling to 30 s. It returns a failure where there is no next look:
+// lacking says what the deadline passed without.
+func (c *call) waitForWorker(ctx workflow.Context, delay *time.Duration, lacking string) *hook.Failure {
 	if c.remaining(ctx) <= *delay {
-		return false
+		return &hook.Failure{Code: toolspec.CodeUnavailable, SafeMessage: lacking}
 	}
-	if workflow.Sleep(ctx, *delay) != nil {
-		return false
+	if err := workflow.Sleep(ctx, *delay); err != nil {
+		return c.classify(ctx, err)
 	}
 	*delay = min(*delay*2, missingDelayMax)
-	return true
+	return nil
 }
 
 // classify turns the error of an activity, which never carries a domain

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -113,7 +114,7 @@ func (a *app) failed(err error) error {
 	fmt.Fprintf(a.Err, "%s: %s\n", r.ErrorCode, oneLine(r.SafeMessage, 600))
 	if d := r.Details; d != nil {
 		for _, p := range d.Problems {
-			fmt.Fprintf(a.Err, "  %s %s: %s\n", oneLine(p.Path, 200), p.Kind, oneLine(p.Message, 300))
+			fmt.Fprintf(a.Err, "  %s (%s): %s\n", cmp.Or(oneLine(p.Path, 200), "/"), p.Kind, oneLine(p.Message, 300))
 		}
 		if d.Rule != "" {
 			fmt.Fprintf(a.Err, "  rule: %s\n", oneLine(d.Rule, 300))

@@ -22,6 +22,9 @@ func Args(raw json.RawMessage) (json.RawMessage, *Fault) {
 			}}
 		}
 	}
+	if f := findSecret(raw, true); f != nil {
+		return nil, f
+	}
 	if p := schema.CheckNumbers(raw); p != nil {
 		code := toolspec.CodeValidation
 		if p.Kind == schema.KindInvalidJSON {

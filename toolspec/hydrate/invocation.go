@@ -56,7 +56,7 @@ func Decode(data []byte) (toolspec.Invocation, *Fault) {
 	if p := schema.CheckJSON(data); p != nil {
 		return inv, fault(p.Path, string(p.Kind), "%s", p.Message)
 	}
-	if f := findSecret(data); f != nil {
+	if f := findSecret(data, false); f != nil {
 		return inv, f
 	}
 	if err := json.Unmarshal(data, &inv, json.RejectUnknownMembers(true)); err != nil {
@@ -82,9 +82,10 @@ func decodeFault(err error) *Fault {
 	return fault(clip(path), string(schema.KindTypeMismatch), "the field has the wrong type")
 }
 
-// findSecret looks at every name outside of args and at every string anywhere:
-// what has the shape of a credential is refused before it is kept.
-func findSecret(data []byte) *Fault {
+// findSecret looks at every string, and at every name outside of arguments, whose
+// names are the schema's matter: what has the shape of a credential is refused
+// before it is kept.
+func findSecret(data []byte, args bool) *Fault {
 	dec := jsontext.NewDecoder(bytes.NewReader(data))
 	for {
 		token, err := dec.ReadToken()
@@ -95,10 +96,9 @@ func findSecret(data []byte) *Fault {
 			continue
 		}
 		path := clip(string(dec.StackPointer()))
-		_, length := dec.StackIndex(dec.StackDepth())
-		isName := length%2 == 1 && inObject(dec)
+		free := args || strings.HasPrefix(path, "/args/") || strings.HasPrefix(path, "/provider/toolCall")
 		switch {
-		case isName && !strings.HasPrefix(path, "/args/") && !strings.HasPrefix(path, "/provider/toolCall") && toolspec.SecretName(token.String()):
+		case !free && isName(dec) && toolspec.SecretName(token.String()):
 			return fault(path, KindSecretShaped, "secret-shaped field; credentials never travel here, send a connectionId")
 		case toolspec.SecretValue(token.String()):
 			return fault(path, KindSecretShaped, "the value has the shape of a credential; send a connectionId instead")
@@ -106,9 +106,10 @@ func findSecret(data []byte) *Fault {
 	}
 }
 
-func inObject(dec *jsontext.Decoder) bool {
-	kind, _ := dec.StackIndex(dec.StackDepth())
-	return kind == '{'
+// isName reports whether the token just read is the name of a member.
+func isName(dec *jsontext.Decoder) bool {
+	kind, length := dec.StackIndex(dec.StackDepth())
+	return kind == '{' && length%2 == 1
 }
 
 // clip bounds a path, which holds names that the caller chose.

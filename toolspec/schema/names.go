@@ -3,6 +3,8 @@ package schema
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // CheckInput refuses an input schema that names a field which must not come
@@ -70,14 +72,10 @@ func checkNameList(value any, at path) error {
 }
 
 func checkName(name string, at path) error {
-	folded := strings.ToLower(strings.NewReplacer("_", "", "-", "", ".", "", " ", "").Replace(name))
-	switch folded {
-	case "connectionid":
+	switch {
+	case toolspec.FoldName(name) == "connectionid":
 		return refuse(at, "connectionId comes in the invocation context, never in arguments")
-	case "token", "accesstoken", "refreshtoken", "idtoken", "authtoken", "bearertoken", "sessiontoken", "bearer",
-		"apikey", "xapikey", "apisecret", "secret", "secrets", "clientsecret", "secretkey",
-		"privatekey", "signingkey", "accesskey", "secretaccesskey",
-		"password", "passwd", "passphrase", "credential", "credentials", "authorization":
+	case toolspec.SecretName(name):
 		return refuse(at, "a field for a secret: the broker resolves credentials, arguments never carry them")
 	}
 	return nil
