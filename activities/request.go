@@ -66,10 +66,11 @@ func (a *Activities) Request(ctx context.Context, in workflows.RequestIn) (workf
 	}, nil
 }
 
-// PolicyFacts is what policy may know of a call.
+// PolicyFacts is what policy may know of a call. The subject is left out: it
+// counts only with a proof, and no proof is verified yet.
 func PolicyFacts(f hook.Facts, withArgs bool) policy.Facts {
 	facts := policy.Facts{
-		TenantID: f.Context.TenantID, ActorID: f.Context.ActorID, SubjectID: f.Context.SubjectID, RunID: f.Context.RunID,
+		TenantID: f.Context.TenantID, ActorID: f.Context.ActorID, RunID: f.Context.RunID,
 		ToolID: f.ToolID, Effect: f.Effect, Risk: f.Risk, ToolIDs: f.Context.ToolIDs,
 	}
 	if withArgs {

@@ -151,7 +151,8 @@ CREATE TABLE decisions (
     remember      boolean     NOT NULL,
     signed        boolean     NOT NULL,
     counted       boolean     NOT NULL,
-    why_not       text        NOT NULL DEFAULT '',
+    -- What the sender was told: why it did not count, or a remark.
+    answer        text        NOT NULL DEFAULT '',
     at            timestamptz NOT NULL DEFAULT now(),
     CONSTRAINT decisions_pkey PRIMARY KEY (approval_id, decision_hash),
     CONSTRAINT decisions_of_approval FOREIGN KEY (approval_id) REFERENCES approvals ON DELETE CASCADE

@@ -72,7 +72,9 @@ func (d Decision) Check() error {
 	if SecretValue(d.Reason) {
 		return fmt.Errorf("reason holds something of the shape of a credential; it would be recorded")
 	}
-	if (d.Decision == Edit) != (len(d.EditedArgs) > 0) {
+	// Many languages write null for what is absent.
+	edited := len(d.EditedArgs) > 0 && string(d.EditedArgs) != "null"
+	if (d.Decision == Edit) != edited {
 		return fmt.Errorf("editedArgs go with the decision edit, and only with it")
 	}
 	if len(d.EditedArgs)+len(d.Proof) > MaxDecision {

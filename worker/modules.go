@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -113,7 +114,11 @@ func serve(lc fx.Lifecycle, w worker.Worker, store *postgres.Store, temporal cli
 			if err := w.Start(); err != nil {
 				return fmt.Errorf("start the Temporal worker: %w", err)
 			}
-			relay.Go(func() { postgres.NewRelay(store, signals{temporal}, log).Run(ctx) })
+			relay.Go(func() {
+				if err := postgres.NewRelay(store, signals{temporal}, log).Run(ctx); !errors.Is(err, context.Canceled) {
+					log.Error("the outbox relay stopped", "reason", hook.Reason(err))
+				}
+			})
 			return nil
 		},
 		OnStop: func(context.Context) error {

@@ -55,7 +55,7 @@ func report(ctx context.Context, c Config, store *postgres.Store) error {
 		return err
 	}
 	for _, warning := range p.Warnings() {
-		c.Log.WarnContext(ctx, warning)
+		c.Log.WarnContext(ctx, "policy is lax", "warning", warning)
 	}
 	return nil
 }

@@ -312,6 +312,7 @@ func (c *call) executeIn(ctx workflow.Context, dispatch int, answered []int) Exe
 			in.WillExecute = step.Hooks
 		case hook.DidExecute.Stage():
 			in.DidExecute = step.Hooks
+		default: // OnRetry and OnGiveUp are stages of their own
 		}
 	}
 	c.stage = nameExecute

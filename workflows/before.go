@@ -60,6 +60,7 @@ func (c *call) over(ctx workflow.Context, v hook.Verdict, stage hook.Stage) *end
 			source = toolspec.SourceCache
 		}
 		return c.respond(v.Value, v.Challenge, source)
+	default: // Asked is the caller's matter, and Missing is never left
 	}
 	if ctx.Err() != nil {
 		end := failed(&hook.Failure{Code: toolspec.CodeCancelled})

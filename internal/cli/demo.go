@@ -94,7 +94,7 @@ func (a *app) demo(ctx context.Context, keep, assumeYes bool) error {
 }
 
 func (d *demo) tell(ctx context.Context) error {
-	if err := d.startWorker(ctx); err != nil {
+	if err := d.startWorker(); err != nil {
 		return err
 	}
 	d.warn()
@@ -233,7 +233,7 @@ func (d *demo) killed(ctx context.Context) error {
 		return err
 	}
 	d.say("worker %d is dead. A new one starts; Temporal notices the loss after a few seconds.", pid)
-	if err := d.startWorker(ctx); err != nil {
+	if err := d.startWorker(); err != nil {
 		return err
 	}
 	result, err := d.client.Result(ctx, call)

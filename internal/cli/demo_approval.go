@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -73,7 +74,7 @@ func (d *demo) waiting(ctx context.Context, workflowID string) (toolspec.Approva
 		return true
 	})
 	if err != nil {
-		return view, fmt.Errorf("the call did not ask for an approval: %w (%v)", err, last)
+		return view, fmt.Errorf("the call did not ask for an approval: %w", cmp.Or(last, err))
 	}
 	return view, nil
 }

@@ -61,14 +61,14 @@ type demoWorker struct {
 	done  chan struct{}
 }
 
-func (d *demo) startWorker(ctx context.Context) error {
+func (d *demo) startWorker() error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	// The worker dies with the demo's clean-up, not with its context: what ends
 	// first must still settle.
-	cmd := exec.Command(self, "demo-worker") //nolint:noctx // stopped by cleanUp
+	cmd := exec.Command(self, "demo-worker")
 	cmd.Env = append(without(os.Environ(), "TEMPORAL_", "PAWL_", "DATABASE_URL"),
 		"TEMPORAL_ADDRESS="+d.stack.TemporalAddress(), "TEMPORAL_NAMESPACE="+d.stack.Namespace(),
 		"PAWL_DATABASE_URL="+d.stack.DatabaseURL(), "PAWL_LOG_LEVEL=error")
@@ -128,6 +128,6 @@ func without(env []string, prefixes ...string) []string {
 
 // quiet keeps the SDK from writing into the story.
 func quiet(o temporal.Options) temporal.Options {
-	o.Logger = sdklog.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
+	o.Logger = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	return o
 }

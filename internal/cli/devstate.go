@@ -66,7 +66,7 @@ func findDev() (*devState, error) {
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return nil, fmt.Errorf("%s is damaged; remove it", path)
 	}
-	if s.PID <= 0 || syscall.Kill(s.PID, 0) != nil {
+	if alive := s.PID > 0 && syscall.Kill(s.PID, 0) == nil; !alive {
 		return nil, nil // left behind by a dev that was killed
 	}
 	return &s, nil

@@ -145,7 +145,7 @@ func (d *diagnosis) server(ctx context.Context, c worker.Config) {
 	d.add("temporal", nil, d.Temporal.Address+" answers")
 	queue, err := t.DescribeTaskQueue(ctx, toolspec.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
-		d.add("worker", errors.New("Temporal does not say who works on the task queue pawl"), "")
+		d.add("worker", errors.New("the server does not say who works on the task queue pawl"), "")
 		return
 	}
 	for _, poller := range queue.GetPollers() {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/url"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	temporal "go.temporal.io/sdk/client"
-	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres"
@@ -79,11 +77,9 @@ func (a *app) connect(ctx context.Context, needTemporal, needStore bool) (*sessi
 		}
 	}
 	if needTemporal {
-		options := c.Temporal
-		options.Logger = sdklog.NewStructuredLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))
-		if s.temporal, err = temporal.DialContext(ctx, options); err != nil {
+		if s.temporal, err = temporal.DialContext(ctx, quiet(c.Temporal)); err != nil {
 			s.close()
-			return nil, fmt.Errorf("temporal does not answer at %s: run `pawl dev` in this directory, or set TEMPORAL_ADDRESS", cmp.Or(options.HostPort, temporal.DefaultHostPort))
+			return nil, fmt.Errorf("temporal does not answer at %s: run `pawl dev` in this directory, or set TEMPORAL_ADDRESS", cmp.Or(c.Temporal.HostPort, temporal.DefaultHostPort))
 		}
 	}
 	return s, nil

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"fmt"
 	"reflect"
 	"sync"
 	"testing"
@@ -45,6 +46,20 @@ func TestConcurrentFirstAdmits(t *testing.T) {
 	}
 	if rows, epoch := value[int](b, `SELECT count(*) FROM invocations`), value[int](b, `SELECT max(epoch) FROM invocations`); rows != 1 || epoch != n {
 		t.Errorf("%d rows at epoch %d", rows, epoch)
+	}
+}
+
+// TestManyConcurrentFirstAdmits looks into the moment between two inserts of one call, which is short: with a second unique index beside
+// the primary key one in a hundred fails here.
+func TestManyConcurrentFirstAdmits(t *testing.T) {
+	b := open(t)
+	for i := range 200 {
+		call := fmt.Sprint("call_", i)
+		together(12, func(int) {
+			if _, err := b.Admit(t.Context(), admitRow(call)); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -135,7 +150,7 @@ func TestAdmitThatLosesARace(t *testing.T) {
 				if err := tx.Commit(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if record := <-got; !finish.want(record) {
+				if record := <-got; !finish.want(record) || record.Epoch != 1 || value[int](b, `SELECT epoch FROM invocations`) != 1 {
 					t.Errorf("exists before: %v: %+v", exists, record)
 				}
 			})

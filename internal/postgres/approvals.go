@@ -36,10 +36,11 @@ type DecisionRecord struct {
 	Reason     string        `json:"reason,omitempty"`
 	Remember   bool          `json:"remember,omitempty"`
 	// Signed says that the decision carried a proof.
-	Signed  bool      `json:"signed,omitempty"`
-	Counted bool      `json:"counted"`
-	WhyNot  string    `json:"whyNot,omitempty"`
-	At      time.Time `json:"at"`
+	Signed  bool `json:"signed,omitempty"`
+	Counted bool `json:"counted"`
+	// WhyNot is what the sender was told: why it did not count, or a remark where it did.
+	WhyNot string    `json:"whyNot,omitempty" db:"answer"`
+	At     time.Time `json:"at"`
 }
 
 // approvalRow is the row of ShowApprovals and ListApprovals.

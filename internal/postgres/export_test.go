@@ -1,6 +1,11 @@
 package postgres
 
-import "testing"
+import (
+	"context"
+	"reflect"
+	"testing"
+	"time"
+)
 
 // Queries returns every statement by name.
 func Queries(t testing.TB) map[string]string {
@@ -14,4 +19,27 @@ func Queries(t testing.TB) map[string]string {
 		queries[name] = q.sql
 	}
 	return queries
+}
+
+// Poll makes a relay poll at another pace.
+func (r *Relay) Poll(every time.Duration) *Relay {
+	r.poll = every
+	return r
+}
+
+// Prune is what a relay does every hour.
+func (r *Relay) Prune(ctx context.Context) { r.prune(ctx) }
+
+// RowTypes says what the rows of a query are read into. What is not here is run for its effect.
+func RowTypes() map[string]reflect.Type {
+	return map[string]reflect.Type{
+		"Admit": reflect.TypeFor[recordRow](), "Claim": reflect.TypeFor[outcomeRow](), "Check": reflect.TypeFor[checkRow](),
+		"Settle": reflect.TypeFor[settleRow](), "Request": reflect.TypeFor[requestRow](), "Look": reflect.TypeFor[lookRow](),
+		"Decide": reflect.TypeFor[decideRow](), "Output": reflect.TypeFor[outputRow](), "PolicySource": reflect.TypeFor[sourceRow](),
+		"ActivatePolicy": reflect.TypeFor[activateRow](), "ActivePolicy": reflect.TypeFor[activeRow](), "Specs": reflect.TypeFor[specRow](),
+		"TakeMessages": reflect.TypeFor[Message](), "SchemaIsThere": reflect.TypeFor[thereRow](), "SchemaVersion": reflect.TypeFor[versionRow](),
+		"ShowCall": reflect.TypeFor[showRow](), "ShowStages": reflect.TypeFor[StageRecord](), "ShowAttempts": reflect.TypeFor[AttemptRecord](),
+		"ShowClaims": reflect.TypeFor[ClaimRecord](), "ShowEvents": reflect.TypeFor[EventRecord](), "ShowApprovals": reflect.TypeFor[approvalRow](),
+		"ShowDecisions": reflect.TypeFor[DecisionRecord](), "ListApprovals": reflect.TypeFor[approvalRow](), "ListCalls": reflect.TypeFor[Call](),
+	}
 }

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"io/fs"
 	"time"
@@ -113,7 +112,7 @@ func (s *Store) goose(use func(*goose.Provider) error) (err error) {
 	if err != nil {
 		return err
 	}
-	var db *sql.DB = stdlib.OpenDBFromPool(s.pool)
+	db := stdlib.OpenDBFromPool(s.pool)
 	defer func() {
 		if closing := db.Close(); err == nil {
 			err = closing

@@ -1,13 +1,21 @@
 package postgres_test
 
 import (
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/internal/postgres"
 )
 
-// TestQueries prepares every statement on a migrated schema. Whether columns match the fields they are read into, both ways, is what
-// reading them by name says wherever a test runs them; queriesRun sees to it that every one is run.
+// effectOnly are the queries whose rows nobody reads.
+var effectOnly = []string{
+	"LockInvocation", "LockActivePolicy", "SaveOutput", "SetPartitionMonths", "Refuse", "CloseOtherRequests", "InsertPolicy", "PublishSpecs",
+	"MarkSent", "MarkFailed", "PruneOutbox", "ListenOutbox", "EnsurePartitions",
+}
+
+// TestQueries prepares every statement on a migrated schema and compares its columns with the fields they are read into.
 func TestQueries(t *testing.T) {
 	b := open(t)
 	conn, err := b.pool.Acquire(t.Context())
@@ -15,13 +23,46 @@ func TestQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Release()
-	queries := postgres.Queries(t)
-	if len(queries) < 20 {
-		t.Fatalf("found %d queries", len(queries))
+	queries, rows := postgres.Queries(t), postgres.RowTypes()
+	if len(queries) != len(rows)+len(effectOnly) {
+		t.Errorf("%d queries; %d are read and %d are not", len(queries), len(rows), len(effectOnly))
 	}
 	for name, sql := range queries {
-		if _, err := conn.Conn().Prepare(t.Context(), "test_"+name, sql); err != nil {
+		prepared, err := conn.Conn().Prepare(t.Context(), "test_"+name, sql)
+		if err != nil {
 			t.Errorf("%s: %v\n%s", name, err, sql)
+			continue
+		}
+		row, read := rows[name]
+		if !read {
+			if !slices.Contains(effectOnly, name) {
+				t.Errorf("%s is read into nothing", name)
+			}
+			continue
+		}
+		var columns []string
+		for _, f := range prepared.Fields {
+			columns = append(columns, strings.ReplaceAll(f.Name, "_", ""))
+		}
+		want := fields(row)
+		slices.Sort(columns)
+		slices.Sort(want)
+		if !slices.Equal(columns, want) {
+			t.Errorf("%s returns %v, its row has %v", name, columns, want)
 		}
 	}
+}
+
+// fields lists the names of a row's fields as its columns are called, without underscores.
+func fields(row reflect.Type) (names []string) {
+	for _, f := range reflect.VisibleFields(row) {
+		switch {
+		case f.Anonymous:
+		case f.Tag.Get("db") != "":
+			names = append(names, strings.ReplaceAll(f.Tag.Get("db"), "_", ""))
+		default:
+			names = append(names, strings.ToLower(f.Name))
+		}
+	}
+	return names
 }

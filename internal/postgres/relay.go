@@ -54,11 +54,12 @@ type Relay struct {
 	store  *Store
 	sender Sender
 	log    *slog.Logger
+	poll   time.Duration
 }
 
 // NewRelay makes a relay; Run starts it.
 func NewRelay(store *Store, sender Sender, log *slog.Logger) *Relay {
-	return &Relay{store: store, sender: sender, log: log}
+	return &Relay{store: store, sender: sender, log: log, poll: relayPoll}
 }
 
 // Run sends until ctx ends, which is its only way to return, with ctx's error. A database that is away is waited for.
@@ -67,7 +68,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	var listening sync.WaitGroup
 	listening.Go(func() { r.listen(ctx, wake) })
 	defer listening.Wait()
-	poll, prune := time.NewTicker(relayPoll), time.NewTicker(pruneEvery)
+	poll, prune := time.NewTicker(r.poll), time.NewTicker(pruneEvery)
 	defer poll.Stop()
 	defer prune.Stop()
 	for {
@@ -78,9 +79,7 @@ func (r *Relay) Run(ctx context.Context) error {
 		case <-wake:
 		case <-poll.C:
 		case <-prune.C:
-			if _, err := r.store.exec(ctx, "prune outbox", step{"PruneOutbox", named{"keep": pruneKeep}}); err != nil {
-				r.complain(ctx, "outbox: sent messages were not pruned", err)
-			}
+			r.prune(ctx)
 		}
 	}
 }
@@ -106,6 +105,13 @@ func (r *Relay) drain(ctx context.Context) {
 		if len(messages) < relayBatch {
 			return
 		}
+	}
+}
+
+// prune drops messages that were sent long ago.
+func (r *Relay) prune(ctx context.Context) {
+	if _, err := r.store.exec(ctx, "prune outbox", step{"PruneOutbox", named{"keep": pruneKeep}}); err != nil {
+		r.complain(ctx, "outbox: sent messages were not pruned", err)
 	}
 }
 

@@ -21,7 +21,7 @@ type lookRow struct {
 	EditedBy     string
 	Recorded     bool
 	Counted      bool
-	WhyNot       string
+	Answer       string
 }
 
 // decideRow is the row of Decide.
@@ -31,7 +31,7 @@ type decideRow struct {
 	RemainingMs  int64
 	PolicyDigest string
 	Counted      bool
-	WhyNot       string
+	Answer       string
 }
 
 // Review looks at a request, and brings a decision to it if there is one. A look is one round trip, a decision that is new is two: the
@@ -65,19 +65,20 @@ func (s *Store) Review(ctx context.Context, in activities.ReviewRow) (activities
 		record.Answer.Reason = "no request is open"
 		return record, nil
 	case look.Recorded:
-		record.Answer = toolspec.Answer{Counted: look.Counted, Reason: look.WhyNot}
+		record.Answer = toolspec.Answer{Counted: look.Counted, Reason: look.Answer}
 		return record, nil
 	}
 	rule, err := decoded[policy.ApprovalRule](look.Rule)
 	if err != nil {
 		return activities.ReviewRecord{}, failure(op, err)
 	}
-	becomes, whyNot := judged(in, activities.OpenRequest{Rule: rule, RequestedBy: look.RequestedBy, EditedBy: look.EditedBy})
-	return s.decide(ctx, op, in, d, becomes, whyNot)
+	becomes, answer := judged(in, activities.OpenRequest{Rule: rule, RequestedBy: look.RequestedBy, EditedBy: look.EditedBy})
+	return s.decide(ctx, op, in, d, becomes, answer)
 }
 
-// judged returns what the request becomes if the decision still finds it open, or why it does not count.
-func judged(in activities.ReviewRow, request activities.OpenRequest) (becomes workflows.RequestState, whyNot string) {
+// judged returns what the request becomes if the decision still finds it open, empty where the decision does not count, and what to tell
+// its sender.
+func judged(in activities.ReviewRow, request activities.OpenRequest) (becomes workflows.RequestState, answer string) {
 	switch in.Decision.Decision {
 	case toolspec.Approve:
 		becomes = workflows.RequestApproved
@@ -93,18 +94,19 @@ func judged(in activities.ReviewRow, request activities.OpenRequest) (becomes wo
 	if in.Decision.ApprovalID != in.ApprovalID {
 		return "", "the decision is for another request"
 	}
-	if answer := in.Judge(request); !answer.Counted {
-		return "", answer.Reason
+	judgement := in.Judge(request)
+	if !judgement.Counted {
+		becomes = ""
 	}
-	return becomes, ""
+	return becomes, judgement.Reason
 }
 
-func (s *Store) decide(ctx context.Context, op string, in activities.ReviewRow, d seal, becomes workflows.RequestState, whyNot string) (activities.ReviewRecord, error) {
+func (s *Store) decide(ctx context.Context, op string, in activities.ReviewRow, d seal, becomes workflows.RequestState, answer string) (activities.ReviewRecord, error) {
 	row, found, err := locked[decideRow](ctx, s, op, in.InvocationID, step{"Decide", named{
 		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "approval_id": in.ApprovalID,
 		"decision_hash": d.hash, "decision": text(in.Decision.Decision), "approver": text(in.Decision.Approver),
 		"reason": text(in.Decision.Reason), "args_digest": d.args, "remember": in.Decision.Remember, "signed": in.Decision.Proof != "",
-		"becomes": string(becomes), "why_not": text(whyNot),
+		"becomes": string(becomes), "answer": text(answer),
 	}})
 	switch {
 	case err != nil:
@@ -113,7 +115,7 @@ func (s *Store) decide(ctx context.Context, op string, in activities.ReviewRow, 
 		return activities.ReviewRecord{Superseded: true}, nil
 	}
 	return activities.ReviewRecord{
-		Answer: toolspec.Answer{Counted: row.Counted, Reason: row.WhyNot},
+		Answer: toolspec.Answer{Counted: row.Counted, Reason: row.Answer},
 		State:  row.State, Approver: row.Approver, PolicyDigest: row.PolicyDigest, Remaining: remaining(row.RemainingMs),
 	}, nil
 }

@@ -148,6 +148,21 @@ func TestTheJudgeDecidesWhatCounts(t *testing.T) {
 	}
 }
 
+// TestARemarkReachesTheSender, the first time and again, though the decision counts.
+func TestARemarkReachesTheSender(t *testing.T) {
+	b := open(t)
+	b.admit("call_1")
+	b.request(requestRow("call_1", 1))
+	row := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
+	want := toolspec.Answer{Counted: true, Reason: "for this call only"}
+	row.Judge = func(activities.OpenRequest) toolspec.Answer { return want }
+	for range 2 {
+		if got := b.review(row); got.Answer != want {
+			t.Errorf("%+v", got)
+		}
+	}
+}
+
 // TestTheSameDecisionAgain: after a reset it is delivered again, and must read as it did the first time.
 func TestTheSameDecisionAgain(t *testing.T) {
 	b := open(t)

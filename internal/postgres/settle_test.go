@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"sync"
@@ -196,5 +197,19 @@ func TestSettleIsOneRoundTrip(t *testing.T) {
 	}
 	if n := b.trips.Load(); n != 1 {
 		t.Errorf("%d round trips", n)
+	}
+}
+
+// BenchmarkCall is the database's share of a call in the local lane.
+func BenchmarkCall(bb *testing.B) {
+	b := open(bb)
+	b.admit("warm")
+	b.settle(settleIn("warm", 1))
+	i := 0
+	for bb.Loop() {
+		call := fmt.Sprint("call_", i)
+		b.admit(call)
+		b.settle(settleIn(call, 1))
+		i++
 	}
 }

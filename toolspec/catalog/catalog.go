@@ -24,13 +24,15 @@ type Catalog struct{ entries []Entry }
 // Entry is a visible tool.
 type Entry struct {
 	toolspec.Spec
+	// NeedsApproval says that policy asks a person, whatever the arguments.
 	NeedsApproval bool `json:"needsApproval,omitempty"`
 }
 
-// New derives the catalog (CATALOG_IS_EXPLICIT). There is no other way to one.
-func New(source Source, see func(toolspec.Spec) Visibility) Catalog {
+// New derives the catalog (CATALOG_IS_EXPLICIT) of a source's specs. There is no
+// other way to one.
+func New(specs []toolspec.Spec, see func(toolspec.Spec) Visibility) Catalog {
 	var c Catalog
-	for _, spec := range source.Specs() {
+	for _, spec := range specs {
 		switch see(spec) {
 		case Visible:
 			c.entries = append(c.entries, Entry{Spec: spec})

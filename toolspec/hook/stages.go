@@ -26,7 +26,7 @@ const (
 	PhaseFinal    Phase = "final"
 )
 
-// Failure policy of a stage: what a hook's error or panic does to the call.
+// FailurePolicy of a stage: what a hook's error or panic does to the call.
 type FailurePolicy string
 
 // The failure policies.

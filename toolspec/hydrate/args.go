@@ -22,15 +22,15 @@ func Args(raw json.RawMessage) (json.RawMessage, *Fault) {
 			}}
 		}
 	}
-	if f := findSecret(raw, true); f != nil {
-		return nil, f
-	}
 	if p := schema.CheckNumbers(raw); p != nil {
 		code := toolspec.CodeValidation
 		if p.Kind == schema.KindInvalidJSON {
 			code = toolspec.CodeInvalidJSON
 		}
 		return nil, &Fault{Code: code, Problem: toolspec.Problem{Path: clip(p.Path), Kind: string(p.Kind), Message: p.Message}}
+	}
+	if f := findSecret(raw, true); f != nil {
+		return nil, f
 	}
 	canonical, err := schema.Canonical(raw)
 	if err != nil {

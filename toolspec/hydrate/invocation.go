@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -89,10 +90,12 @@ func findSecret(data []byte, args bool) *Fault {
 	dec := jsontext.NewDecoder(bytes.NewReader(data))
 	for {
 		token, err := dec.ReadToken()
-		if err != nil {
-			return nil // the end: the syntax has been checked
-		}
-		if token.Kind() != '"' {
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fault("", string(schema.KindInvalidJSON), "Invalid JSON")
+		case token.Kind() != '"':
 			continue
 		}
 		path := clip(string(dec.StackPointer()))

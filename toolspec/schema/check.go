@@ -54,7 +54,7 @@ func scan(raw []byte, number func(string) bool) *Problem {
 
 // trailing allows white space only behind the value.
 func trailing(dec *jsontext.Decoder) *Problem {
-	if _, err := dec.ReadToken(); err != io.EOF {
+	if _, err := dec.ReadToken(); !errors.Is(err, io.EOF) {
 		return &Problem{Kind: KindInvalidJSON, Message: "Invalid JSON: text behind the value"}
 	}
 	return nil

@@ -105,6 +105,7 @@ func (d *deriver) mapType(t reflect.Type) *invopop.Schema {
 		return &invopop.Schema{Type: "number"}
 	case base64Text:
 		return &invopop.Schema{Type: "string", ContentEncoding: "base64"}
+	default: // the library is right about the others
 	}
 	if t.Kind() == reflect.Struct && t != timeType && !d.own[t] {
 		return d.object(t)

@@ -44,7 +44,7 @@ type Entry struct {
 	Addr    netip.Addr        `json:"addr"`
 	Wait    time.Duration     `json:"wait"`
 	Pair    [2]bool           `json:"pair"`
-	Dash    bool              `json:"-,"`
+	Dash    bool              `json:"-,"` //nolint:staticcheck // encoding/json names the field "-": the library must too
 	Skipped chan int          `json:"-"`
 	Plain   bool
 	Inline  struct {

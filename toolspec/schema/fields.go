@@ -84,7 +84,7 @@ func collect(t reflect.Type, index []int, absent bool, above []reflect.Type, byN
 		if !validName(name) {
 			name = ""
 		}
-		at := append(index[:len(index):len(index)], i)
+		at := slices.Concat(index, []int{i})
 		if embedded && name == "" {
 			collect(bare, at, absent || pointer, above, byName)
 			continue

@@ -8,6 +8,7 @@ import (
 // Kind is the class of a [Problem]. The set is closed (ER-12).
 type Kind string
 
+// The kinds.
 const (
 	KindInvalidJSON     Kind = "invalid_json"     // not one strict JSON value
 	KindTooComplex      Kind = "too_complex"      // deeper or more work than a bound allows

@@ -12,7 +12,7 @@ WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.
 WITH active AS MATERIALIZED (
     SELECT coalesce(digest, '') AS digest FROM policy_active FOR SHARE
 ), current AS (
-    SELECT request_round FROM invocations
+    SELECT request_round, workflow_id FROM invocations
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
 ), standing AS (
     SELECT approval_id, number, state, approver, granted, expires_at
@@ -41,7 +41,7 @@ WITH active AS MATERIALIZED (
     SELECT * FROM standing UNION ALL SELECT * FROM opened
 ), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', @workflow_id, 'recheck' FROM active
+    SELECT 'signal', workflow_id, 'recheck' FROM active, current
     WHERE digest <> @policy_digest AND EXISTS (SELECT FROM found WHERE state = 'open')
     RETURNING id
 )
@@ -68,7 +68,7 @@ SELECT
     coalesce(ceil(extract(epoch FROM a.expires_at - now()) * 1000)::bigint, 0) AS remaining_ms,
     coalesce((SELECT digest FROM policy_active), '') AS policy_digest,
     a.rule, coalesce(a.requested_by, '') AS requested_by, coalesce(a.edited_by, '') AS edited_by,
-    d.decision_hash IS NOT NULL AS recorded, coalesce(d.counted, false) AS counted, coalesce(d.why_not, '') AS why_not
+    d.decision_hash IS NOT NULL AS recorded, coalesce(d.counted, false) AS counted, coalesce(d.answer, '') AS answer
 FROM current c
 LEFT JOIN approvals a ON a.approval_id = @approval_id AND a.invocation_id = c.invocation_id
 LEFT JOIN decisions d ON d.approval_id = a.approval_id AND d.decision_hash = @decision_hash;
@@ -82,13 +82,12 @@ WITH request AS (
     WHERE a.approval_id = @approval_id AND i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id
         AND i.state = 'open' AND i.epoch = @epoch
 ), recorded AS (
-    SELECT counted, why_not FROM decisions WHERE approval_id = @approval_id AND decision_hash = @decision_hash
+    SELECT counted, answer FROM decisions WHERE approval_id = @approval_id AND decision_hash = @decision_hash
 ), verdict AS (
     SELECT r.*, @becomes <> '' AND standing = 'open' AS counts,
         CASE
             WHEN standing <> 'open' THEN 'the request is already ' || standing
-            WHEN @becomes <> '' THEN ''
-            ELSE @why_not
+            ELSE @answer
         END AS answer
     FROM request r WHERE NOT EXISTS (SELECT FROM recorded)
 ), decided AS (
@@ -96,19 +95,19 @@ WITH request AS (
     FROM verdict v WHERE a.approval_id = v.approval_id AND v.counts
     RETURNING a.state, a.approver
 ), noted AS (
-    INSERT INTO decisions (approval_id, decision_hash, decision, approver, reason, args_digest, remember, signed, counted, why_not)
+    INSERT INTO decisions (approval_id, decision_hash, decision, approver, reason, args_digest, remember, signed, counted, answer)
     SELECT approval_id, @decision_hash, @decision, @approver, @reason, nullif(@args_digest, ''), @remember::boolean, @signed::boolean, counts, answer
     FROM verdict
-    RETURNING counted, why_not
+    RETURNING counted, answer
 ), audited AS (
     INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, detail)
     SELECT month, 'decision', @tenant_id, invocation_id, workflow_id, json_build_object(
-        'approvalId', approval_id, 'decision', @decision, 'approver', @approver, 'counted', counts, 'whyNot', answer)
+        'approvalId', approval_id, 'decision', @decision, 'approver', @approver, 'counted', counts, 'answer', answer)
     FROM verdict
 )
 SELECT coalesce((SELECT state FROM decided), r.standing) AS state,
     coalesce((SELECT approver FROM decided), a.approver, '') AS approver,
     ceil(extract(epoch FROM r.expires_at - now()) * 1000)::bigint AS remaining_ms,
     coalesce((SELECT digest FROM policy_active), '') AS policy_digest,
-    n.counted, n.why_not
+    n.counted, n.answer
 FROM request r JOIN approvals a USING (approval_id), (SELECT * FROM noted UNION ALL SELECT * FROM recorded) n;

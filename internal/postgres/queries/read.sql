@@ -40,7 +40,7 @@ WHERE invocation_id = @invocation_id::uuid
 ORDER BY number;
 
 -- name: ShowDecisions
-SELECT approval_id, decision, approver, reason, remember, signed, counted, why_not, at
+SELECT approval_id, decision, approver, reason, remember, signed, counted, answer, at
 FROM decisions WHERE approval_id = ANY (@approval_ids::text[]) ORDER BY at, decision_hash;
 
 -- name: ListApprovals

@@ -1,0 +1,74 @@
+package docsgen
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// fieldTables lists the fields of every document, nested ones by their paths.
+func fieldTables(src *source) (map[string]string, error) {
+	blocks := map[string]string{}
+	all := append(documents[:len(documents):len(documents)], document{name: "answer", typ: reflect.TypeFor[toolspec.Answer]()})
+	for _, doc := range all {
+		rows := fieldRows(src, "", doc.typ)
+		for _, row := range rows {
+			if row[3] == "" {
+				return nil, fmt.Errorf("the field %s of %s has no words", row[0], doc.name)
+			}
+		}
+		blocks[doc.name+" fields"] = table([]string{"field", "type", "required", "meaning"}, rows)
+	}
+	return blocks, nil
+}
+
+func fieldRows(src *source, prefix string, t reflect.Type) (rows [][]string) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		required := "yes"
+		if strings.Contains(options, "omit") {
+			required = ""
+		}
+		kind, below, suffix := kindOf(src, f.Type)
+		rows = append(rows, []string{code(prefix + name), kind, required, strings.ReplaceAll(words[t.Name()+"."+f.Name], "|", `\|`)})
+		if below != nil {
+			rows = append(rows, fieldRows(src, prefix+name+suffix+".", below)...)
+		}
+	}
+	return rows
+}
+
+// kindOf names a type for readers, and returns the struct below it, if any.
+func kindOf(src *source, t reflect.Type) (kind string, below reflect.Type, suffix string) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == reflect.TypeFor[json.RawMessage]():
+		return "any JSON", nil, ""
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
+		return "array of objects", t.Elem(), "[]"
+	case t.Kind() == reflect.Slice:
+		return "array of strings", nil, ""
+	case t.Kind() == reflect.Struct:
+		return "object", t, ""
+	case t == reflect.TypeFor[toolspec.Code]():
+		return "a [code](errors.md)", nil, ""
+	case t.Kind() == reflect.Bool:
+		return "boolean", nil, ""
+	case t.Kind() != reflect.String:
+		return "integer", nil, ""
+	}
+	values := src.values(t.Name())
+	if len(values) == 0 {
+		return "string", nil, ""
+	}
+	for i, v := range values {
+		values[i] = code(v)
+	}
+	return strings.Join(values, ", "), nil, ""
+}

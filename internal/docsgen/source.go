@@ -1,0 +1,120 @@
+package docsgen
+
+import (
+	"fmt"
+	"go/ast"
+	"go/doc"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// source is what only the source text knows: the members of closed sets and the
+// comments on them.
+type source struct {
+	// sets are the values of the string constants of a type, in order.
+	sets map[string][]constant
+	// comments are the first sentences of types and of methods, by Type or
+	// Type.Method of package hook.
+	comments map[string]string
+}
+
+type constant struct{ name, value, comment string }
+
+func readSource(root string) (*source, error) {
+	s := &source{sets: map[string][]constant{}, comments: map[string]string{}}
+	if err := eachFile(filepath.Join(root, "toolspec"), s.addSets); err != nil {
+		return nil, err
+	}
+	return s, eachFile(filepath.Join(root, "toolspec", "hook"), s.addComments)
+}
+
+// eachFile parses the files of a package that ship.
+func eachFile(dir string, add func(*ast.File)) error {
+	found, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return err
+	}
+	if len(found) == 0 {
+		return fmt.Errorf("%s: %w", dir, fs.ErrNotExist)
+	}
+	for _, name := range found {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		add(f)
+	}
+	return nil
+}
+
+// addSets takes in the constants that name their type, as `A Verb = "a"` does.
+func (s *source) addSets(f *ast.File) {
+	for _, d := range f.Decls {
+		group, ok := d.(*ast.GenDecl)
+		if !ok || group.Tok != token.CONST {
+			continue
+		}
+		for _, spec := range group.Specs {
+			v, ok := spec.(*ast.ValueSpec)
+			if !ok || len(v.Values) != 1 {
+				continue
+			}
+			set, isNamed := v.Type.(*ast.Ident)
+			literal, isLiteral := v.Values[0].(*ast.BasicLit)
+			if !isNamed || !isLiteral || literal.Kind != token.STRING {
+				continue
+			}
+			value, err := strconv.Unquote(literal.Value)
+			if err != nil {
+				continue
+			}
+			comment := v.Doc.Text()
+			if comment == "" {
+				comment = v.Comment.Text()
+			}
+			s.sets[set.Name] = append(s.sets[set.Name], constant{v.Names[0].Name, value, strings.TrimSpace(comment)})
+		}
+	}
+}
+
+func (s *source) addComments(f *ast.File) {
+	for _, d := range f.Decls {
+		switch d := d.(type) {
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				if t, ok := spec.(*ast.TypeSpec); ok {
+					s.comments[t.Name.Name] = sentence(d.Doc.Text())
+				}
+			}
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				continue
+			}
+			on := d.Recv.List[0].Type
+			if star, ok := on.(*ast.StarExpr); ok {
+				on = star.X
+			}
+			if t, ok := on.(*ast.Ident); ok {
+				s.comments[t.Name+"."+d.Name.Name] = sentence(d.Doc.Text())
+			}
+		}
+	}
+}
+
+func sentence(comment string) string { return new(doc.Package).Synopsis(comment) }
+
+// values are the members of a set.
+func (s *source) values(set string) []string {
+	var values []string
+	for _, c := range s.sets[set] {
+		values = append(values, c.value)
+	}
+	return values
+}

@@ -1,0 +1,113 @@
+package docsgen
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// point is a stage with the type of its view.
+type point struct {
+	stage hook.Stage
+	view  reflect.Type
+}
+
+func at[V any](p hook.Point[V]) point { return point{p.Stage(), reflect.TypeFor[V]()} }
+
+// points pair the stages with their views; the types are the compiler's.
+var points = []point{
+	at(hook.WillCreateInvokeContext), at(hook.DidCreateInvokeContext), at(hook.WillBindProviders), at(hook.WillAuthorize),
+	at(hook.WillCheckConsent), at(hook.WillCheckFeatureFlags), at(hook.WillAcquireQuota), at(hook.WillAcquireSemaphore),
+	at(hook.WillParseInput), at(hook.WillValidateInput), at(hook.WillNormalizeInput), at(hook.WillRedactInput),
+	at(hook.WillInjectSecrets), at(hook.WillReadCache), at(hook.DidCacheHit), at(hook.DidCacheMiss),
+	at(hook.OnRetry), at(hook.AroundExecute), at(hook.WillExecute), at(hook.DidExecute), at(hook.OnGiveUp),
+	at(hook.WillWriteCache), at(hook.WillRedactOutput), at(hook.WillValidateOutput), at(hook.WillTransformOutput),
+	at(hook.OnError), at(hook.WillAudit), at(hook.DidAudit), at(hook.OnMetrics),
+	at(hook.DidReleaseSemaphore), at(hook.DidReleaseQuota), at(hook.WillFinalizeInvoke),
+}
+
+// stageTables writes the stages in order, the views by their rights, and the
+// rights by their methods.
+func stageTables(src *source) (map[string]string, error) {
+	var stages, views, rights [][]string
+	var seenViews []reflect.Type
+	var seenRights []reflect.Type
+	for i, info := range hook.All() {
+		at := slices.IndexFunc(points, func(p point) bool { return p.stage == info.Stage })
+		if at < 0 {
+			return nil, fmt.Errorf("the stage %s is missing among the points of stages.go", info.Stage)
+		}
+		view := points[at].view.Elem()
+		stages = append(stages, []string{strconv.Itoa(i + 1), code(string(info.Stage)), string(info.Phase), code("*hook." + view.Name()), string(info.Failure)})
+		if !slices.Contains(seenViews, view) {
+			seenViews = append(seenViews, view)
+		}
+	}
+	if len(stages) != len(points) {
+		return nil, fmt.Errorf("%d stages, but %d points in stages.go", len(stages), len(points))
+	}
+	for _, view := range seenViews {
+		var names []string
+		inherited := map[string]bool{}
+		for _, right := range rightsOf(view) {
+			names = append(names, code(right.Name()))
+			for i := range right.NumMethod() {
+				inherited[right.Method(i).Name] = true
+			}
+			if !slices.Contains(seenRights, right) {
+				seenRights = append(seenRights, right)
+			}
+		}
+		var own []string
+		for _, name := range methods(reflect.PointerTo(view)) {
+			if !inherited[name] {
+				own = append(own, described(src, view.Name(), name))
+			}
+		}
+		views = append(views, []string{code("*hook." + view.Name()), strings.Join(names, " "), strings.Join(own, "<br>")})
+	}
+	for _, right := range seenRights {
+		var lines []string
+		for _, name := range methods(right) {
+			lines = append(lines, described(src, right.Name(), name))
+		}
+		rights = append(rights, []string{code(right.Name()), src.comments[right.Name()], strings.Join(lines, "<br>")})
+	}
+	return map[string]string{
+		"stages": table([]string{"", "stage", "phase", "view", "on a hook's error"}, stages),
+		"views":  table([]string{"view", "rights", "and of its own"}, views),
+		"rights": table([]string{"right", "meaning", "methods"}, rights),
+	}, nil
+}
+
+// rightsOf lists the structs that a view is composed of, those of views in it
+// included.
+func rightsOf(view reflect.Type) (rights []reflect.Type) {
+	for i := range view.NumField() {
+		f := view.Field(i)
+		if f.PkgPath == "" { // an exported one is a view
+			rights = append(rights, rightsOf(f.Type)...)
+			continue
+		}
+		rights = append(rights, f.Type)
+	}
+	return rights
+}
+
+func methods(t reflect.Type) (names []string) {
+	for i := range t.NumMethod() {
+		names = append(names, t.Method(i).Name)
+	}
+	return names
+}
+
+func described(src *source, on, method string) string {
+	if comment := src.comments[on+"."+method]; comment != "" {
+		return code(method) + " — " + comment
+	}
+	return code(method)
+}

@@ -1,0 +1,3 @@
+package e2etest
+
+func serveAsChild() int { return 0 }

@@ -1,0 +1,199 @@
+package e2etest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/worker"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// patience is how long a test waits for what should take a moment.
+const patience = 60 * time.Second
+
+// plainPolicy lets tenants acme and globex use every tool and asks about what is not harmless.
+const plainPolicy = `
+version: 1
+tenants:
+  acme:
+    allowedTools: ["core__*", "test__*"]
+    mode: auto
+    approvals: {enabled: true, expiresAfter: 1h, allowUnsigned: true}
+  globex:
+    allowedTools: ["core__*", "test__*"]
+    mode: auto
+    approvals: {enabled: true, expiresAfter: 1h, allowUnsigned: true}
+`
+
+// world is a namespace, a database and a workspace, with ways to look at them.
+type world struct {
+	t         *testing.T
+	address   string
+	namespace string
+	database  string
+	workspace string
+	temporal  client.Client
+	pawl      *pawl.Client
+	store     *postgres.Store
+	log       *logbook
+}
+
+// newWorld makes a world on the shared servers, under a policy.
+func newWorld(t *testing.T, rules string) *world {
+	t.Helper()
+	w := newWorldOn(t, devstacktest.Postgres(t))
+	w.apply(rules)
+	return w
+}
+
+// newWorldOn is newWorld with a database of the test's own, and without a policy.
+func newWorldOn(t *testing.T, database string) *world {
+	t.Helper()
+	w := &world{
+		t: t, address: devstacktest.Temporal(t), namespace: "e2e-" + strings.ToLower(rand.Text()[:12]),
+		database: database, workspace: t.TempDir(), log: &logbook{},
+	}
+	var err error
+	if w.store, err = postgres.Open(t.Context(), database, postgres.Options{MaxConns: 4, Application: "e2etest"}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.store.Close)
+	if _, err := w.store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if w.temporal, err = client.DialContext(t.Context(), client.Options{
+		HostPort: w.address, Namespace: w.namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.temporal.Close)
+	w.makeNamespace()
+	w.pawl = pawl.New(w.temporal, pawl.Options{Outputs: w.store})
+	return w
+}
+
+// makeNamespace registers the namespace with its search attributes and waits until both can be used.
+func (w *world) makeNamespace() {
+	w.t.Helper()
+	ctx := w.t.Context()
+	if _, err := w.temporal.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
+		Namespace: w.namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+	attributes := map[string]enumspb.IndexedValueType{}
+	values := []temporal.SearchAttributeUpdate{}
+	for _, name := range workflows.SearchAttributeNames() {
+		attributes[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+		values = append(values, temporal.NewSearchAttributeKeyKeyword(name).ValueSet("probe"))
+	}
+	var last error
+	w.until(func() bool {
+		_, last = w.temporal.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
+			Namespace: w.namespace, SearchAttributes: attributes,
+		})
+		var exists *serviceerror.AlreadyExists
+		if last != nil && !errors.As(last, &exists) {
+			return false
+		}
+		var run client.WorkflowRun
+		run, last = w.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+			TaskQueue: "nobody", TypedSearchAttributes: temporal.NewSearchAttributes(values...),
+		}, "Probe")
+		if last != nil {
+			return false
+		}
+		last = w.temporal.TerminateWorkflow(ctx, run.GetID(), "", "the namespace works")
+		return last == nil
+	}, "the namespace works", &last)
+}
+
+// apply makes a policy the active one.
+func (w *world) apply(rules string) {
+	w.t.Helper()
+	p, err := policy.Parse("policy.yaml", []byte(rules))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := w.store.ApplyPolicy(w.t.Context(), p, "e2etest"); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// config is the configuration of a worker of this world.
+func (w *world) config() worker.Config {
+	return worker.Config{
+		Temporal:    client.Options{HostPort: w.address, Namespace: w.namespace},
+		DatabaseURL: w.database, Workspace: w.workspace, SearchAttributes: true, Connections: 10,
+		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+}
+
+// work runs a worker until stop is called or the test ends.
+func (w *world) work(options ...worker.Option) (stop func()) {
+	w.t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- worker.Run(ctx, w.config(), options...) }()
+	stopped := false
+	stop = func() {
+		cancel()
+		if stopped {
+			return
+		}
+		stopped = true
+		if err := <-done; err != nil {
+			w.t.Errorf("the worker ended with: %v", err)
+		}
+	}
+	w.t.Cleanup(stop)
+	return stop
+}
+
+// until polls for a condition. last, where given, says why it does not hold.
+func (w *world) until(holds func() bool, what string, last ...*error) {
+	w.t.Helper()
+	if !eventually(w.t.Context(), holds) {
+		for _, err := range last {
+			w.t.Logf("the last answer: %v", *err)
+		}
+		w.t.Fatalf("never: %s", what)
+	}
+}
+
+func eventually(ctx context.Context, holds func() bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
+	}
+	return true
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

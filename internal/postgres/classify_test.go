@@ -1,0 +1,41 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+func TestWhatPassesByItself(t *testing.T) {
+	for code, passes := range map[string]bool{
+		"08006": true, "40001": true, "40P01": true, "53300": true, "53100": true, "57P01": true, "57P03": true, "57014": true, "58030": true,
+		"25006": true, "55P03": true, "26000": true,
+		"23505": false, "23514": false, "22P02": false, "42P01": false, "42501": false, "XX000": false, "": false, "4": false,
+	} {
+		err := failure("op", fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: code, Message: "canary", Detail: "canary"}))
+		if hook.IsTransient(err) != passes || hook.Reason(err) != "postgres: op: "+code {
+			t.Errorf("%s: transient %v, %s", code, hook.IsTransient(err), hook.Reason(err))
+		}
+	}
+	for _, err := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, &net.OpError{Op: "read", Err: errors.New("reset")}, &pgconn.ConnectError{}} {
+		if got := failure("op", err); !hook.IsTransient(got) || hook.Reason(got) != "postgres: op: connection" {
+			t.Errorf("%T: %v", err, got)
+		}
+	}
+	if got := failure("op", errors.New("canary")); hook.IsTransient(got) || got.Error() != "postgres: op: *errors.errorString" {
+		t.Error(got)
+	}
+	if failure("op", nil) != nil {
+		t.Error("no error became one")
+	}
+	once := failure("inner", io.EOF)
+	if got := failure("outer", once); got != once {
+		t.Errorf("wrapped twice: %v", got)
+	}
+}

@@ -1,0 +1,130 @@
+package postgres_test
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/migrations"
+)
+
+// TestMigrateAtOnce: several workers start on an empty database.
+func TestMigrateAtOnce(t *testing.T) {
+	b := empty(t)
+	counts := make([]int, 4)
+	together(len(counts), func(i int) {
+		applied, err := b.Migrate(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		counts[i] = len(applied)
+	})
+	total := 0
+	for _, n := range counts {
+		total += n
+	}
+	steps, err := b.MigrationStatus(t.Context())
+	if err != nil || total != len(steps) || len(steps) == 0 {
+		t.Errorf("%d steps were applied of %d, %v", total, len(steps), err)
+	}
+	for _, step := range steps {
+		if step.AppliedAt.IsZero() || step.Name == "" {
+			t.Errorf("%+v", step)
+		}
+	}
+}
+
+func TestMigrateWithOneConnection(t *testing.T) {
+	b := empty(t)
+	s, err := postgres.Open(t.Context(), b.url, postgres.Options{MaxConns: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Migrate(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCheckSchema(t *testing.T) {
+	b := empty(t)
+	var behind *postgres.SchemaBehind
+	if err := b.CheckSchema(t.Context()); !errors.As(err, &behind) || behind.Have != 0 || !contains(err.Error(), "run `pawl migrate`") {
+		t.Errorf("%v", err)
+	}
+	if n := value[int](b, `SELECT count(*) FROM pg_tables WHERE schemaname = 'public'`); n != 0 {
+		t.Error("a check made tables")
+	}
+	if _, err := b.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.CheckSchema(t.Context()); err != nil {
+		t.Error(err)
+	}
+	b.sql(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`)
+	if err := b.CheckSchema(t.Context()); err != nil {
+		t.Errorf("a newer schema: %v", err)
+	}
+	if _, err := b.Migrate(t.Context()); err != nil {
+		t.Errorf("a newer schema: %v", err)
+	}
+	b.sql(`DELETE FROM goose_db_version WHERE version_id > 0`)
+	if err := b.CheckSchema(t.Context()); !errors.As(err, &behind) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestMigrationsGoForward: a step back would undo what another release needs, and functions and triggers would tie releases together.
+func TestMigrationsGoForward(t *testing.T) {
+	names, err := fs.Glob(migrations.FS(), "*.sql")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		text, err := fs.ReadFile(migrations.FS(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, no := range []string{"+goose down", "create function", "create or replace function", "create trigger", "create extension"} {
+			if contains(strings.ToLower(string(text)), no) {
+				t.Errorf("%s has %q", name, no)
+			}
+		}
+	}
+}
+
+func TestPartitions(t *testing.T) {
+	b := open(t)
+	b.admit("early")
+	b.settle(settleIn("early", 1))
+	together(4, func(int) {
+		if err := b.EnsurePartitions(t.Context(), 3); err != nil {
+			t.Error(err)
+		}
+	})
+	children := func(parent string) int {
+		return value[int](b, `SELECT count(*) FROM pg_inherits WHERE inhparent = $1::regclass`, parent)
+	}
+	// DEFAULT holds rows of this month in three of the four tables: it keeps them.
+	for parent, want := range map[string]int{"stage_events": 4, "attempts": 4, "events": 4, "payloads": 5} {
+		if n := children(parent); n != want {
+			t.Errorf("%s has %d partitions, want %d", parent, n, want)
+		}
+	}
+	b.admit("later")
+	b.sql(`UPDATE invocations SET month = (date_trunc('month', now() AT TIME ZONE 'UTC') + interval '1 month')::date WHERE tool_call_id = 'later'`)
+	b.settle(settleIn("later", 1))
+	if n := value[int](b, `SELECT count(*) FROM stage_events WHERE tableoid = ('stage_events' || to_char(now() AT TIME ZONE 'UTC' + interval '1 month' - interval '0', '_YYYY_MM'))::regclass`); n != 2 {
+		t.Errorf("%d rows in the month's own partition", n)
+	}
+	if err := b.EnsurePartitions(t.Context(), 3); err != nil {
+		t.Error(err)
+	}
+	for _, months := range []int{-1, 25} {
+		if err := b.EnsurePartitions(t.Context(), months); err == nil {
+			t.Errorf("%d months were accepted", months)
+		}
+	}
+}

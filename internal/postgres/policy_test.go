@@ -1,0 +1,194 @@
+package postgres_test
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+func TestPolicyByDigest(t *testing.T) {
+	b := open(t)
+	p := development(t)
+	if got, err := b.Policy(t.Context(), ""); got.Digest() != "" || err != nil {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := b.Policy(t.Context(), p.Digest()); err == nil || hook.IsTransient(err) {
+		t.Errorf("an unknown version: %v", err)
+	}
+	if _, err := b.ApplyPolicy(t.Context(), p, "ops"); err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.Policy(t.Context(), p.Digest())
+	if err != nil || got.Digest() != p.Digest() || string(got.Source()) != string(p.Source()) {
+		t.Errorf("%v, %v", got, err)
+	}
+	b.trips.Store(0)
+	again, err := b.Policy(t.Context(), p.Digest())
+	if err != nil || again != got || b.trips.Load() != 0 {
+		t.Errorf("compiled twice, with %d round trips: %v", b.trips.Load(), err)
+	}
+}
+
+func TestApplyPolicy(t *testing.T) {
+	b := open(t)
+	if _, ok, err := b.ActivePolicy(t.Context()); ok || err != nil {
+		t.Errorf("%v, %v", ok, err)
+	}
+	one, two := otherPolicy(t, "one"), otherPolicy(t, "two")
+	for _, c := range []struct {
+		p      *policy.Policy
+		change bool
+	}{{one, true}, {one, false}, {two, true}, {one, true}} {
+		changed, err := b.ApplyPolicy(t.Context(), c.p, "user:ops")
+		if err != nil || changed != c.change {
+			t.Errorf("changed %v, %v; want %v", changed, err, c.change)
+		}
+		active, ok, err := b.ActivePolicy(t.Context())
+		if err != nil || !ok || active.Digest != c.p.Digest() || active.By != "user:ops" || active.At.IsZero() {
+			t.Errorf("%+v, %v", active, err)
+		}
+	}
+	if n := value[int](b, `SELECT count(*) FROM events WHERE kind = 'policy_activated' AND detail->>'by' = 'user:ops'`); n != 3 {
+		t.Errorf("%d events", n)
+	}
+	if _, err := b.ApplyPolicy(t.Context(), nil, "ops"); err == nil {
+		t.Error("no policy was applied")
+	}
+}
+
+func TestApplyIfNone(t *testing.T) {
+	b := open(t)
+	var applied atomic.Int64
+	together(8, func(i int) {
+		changed, err := b.ApplyIfNone(t.Context(), otherPolicy(t, "t"+string(rune('0'+i))), "worker")
+		if err != nil {
+			t.Error(err)
+		}
+		if changed {
+			applied.Add(1)
+		}
+	})
+	if applied.Load() != 1 {
+		t.Errorf("%d applied", applied.Load())
+	}
+}
+
+// TestPolicyChangeRechecksWhoWaits, and nobody else.
+func TestPolicyChangeRechecksWhoWaits(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"waits", "decided", "runs", "settled"} {
+		b.admit(call)
+		if call != "runs" {
+			b.request(requestRow(call, 1))
+		}
+	}
+	b.review(reviewRow("decided", 1, 1, decision("decided", 1, toolspec.Deny)))
+	b.settle(settleIn("settled", 1))
+	for range 2 {
+		if _, err := b.ApplyPolicy(t.Context(), development(t), "ops"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := value[string](b, `SELECT string_agg(workflow_id || ' ' || signal, ',') FROM outbox`), admitRow("waits").WorkflowID+" recheck"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestRequestUnderAnOldPolicyRechecksItself: the pointer moved between its judgement and its opening.
+func TestRequestUnderAnOldPolicyRechecksItself(t *testing.T) {
+	b := open(t)
+	p := development(t)
+	if _, err := b.ApplyPolicy(t.Context(), p, "ops"); err != nil {
+		t.Fatal(err)
+	}
+	b.admit("call_1")
+	b.admit("call_2")
+	current := requestRow("call_1", 1)
+	current.PolicyID = p.Digest()
+	b.request(current)
+	if n := value[int](b, `SELECT count(*) FROM outbox`); n != 0 {
+		t.Errorf("%d rechecks of the current version", n)
+	}
+	old := requestRow("call_2", 1)
+	old.PolicyID = "older"
+	b.request(old)
+	if got := value[string](b, `SELECT workflow_id FROM outbox`); got != old.WorkflowID {
+		t.Error(got)
+	}
+}
+
+// TestPolicyChangeWaitsForRequests: one that is being opened under the old version is not missed.
+func TestPolicyChangeWaitsForRequests(t *testing.T) {
+	b := open(t)
+	b.admit("call_1")
+	tx, err := b.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(t.Context())
+	if _, err := tx.Exec(t.Context(), `SELECT FROM policy_active FOR SHARE`); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.ApplyPolicy(t.Context(), development(t), "ops")
+		done <- err
+	}()
+	b.waitForLock()
+	if got := b.request(requestRow("call_1", 1)); got.Number != 1 {
+		t.Errorf("%+v", got)
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if n := value[int](b, `SELECT count(*) FROM outbox WHERE signal = 'recheck'`); n != 1 {
+		t.Errorf("%d rechecks", n)
+	}
+}
+
+func TestSpecs(t *testing.T) {
+	b := open(t)
+	if err := b.PublishSpecs(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	spec := func(name, digest, description string) toolspec.Spec {
+		return toolspec.Spec{Name: name, Digest: digest, Description: description, InputSchema: []byte(`{}`), OutputSchema: []byte(`{}`)}
+	}
+	for _, published := range [][]toolspec.Spec{
+		{spec("core__b", "1", "old"), spec("core__a", "1", "same digest, other tool")},
+		{spec("core__b", "2", "new")},
+		{spec("core__b", "2", "new words")},
+	} {
+		if err := b.PublishSpecs(t.Context(), published); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := b.Specs(t.Context())
+	if err != nil || len(got) != 2 || got[0].Name != "core__a" || got[1].Digest != "2" || got[1].Description != "new words" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	together(8, func(int) {
+		if err := b.PublishSpecs(t.Context(), []toolspec.Spec{spec("core__b", "2", "x"), spec("core__a", "1", "y")}); err != nil {
+			t.Error(err)
+		}
+	})
+	if n := value[int](b, `SELECT count(*) FROM tool_specs`); n != 3 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+func TestWaitingCallIsSeenWaiting(t *testing.T) {
+	b := open(t)
+	b.admit("call_1")
+	b.request(requestRow("call_1", 1))
+	if d, err := b.Show(t.Context(), tenant, "call_1"); err != nil || d.Status != toolspec.StatusWaitingApproval || d.Approvals[0].State != workflows.RequestOpen {
+		t.Errorf("%+v, %v", d, err)
+	}
+}

@@ -1,0 +1,215 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/postgres"
+)
+
+// inboxes is a sender that keeps what it is given.
+type inboxes struct {
+	mu       sync.Mutex
+	messages []postgres.Message
+	// answer, if any, is asked what to answer.
+	answer func(m postgres.Message) error
+}
+
+func (s *inboxes) Send(_ context.Context, m postgres.Message) error {
+	s.mu.Lock()
+	s.messages = append(s.messages, m)
+	s.mu.Unlock()
+	if s.answer != nil {
+		return s.answer(m)
+	}
+	return nil
+}
+
+func (s *inboxes) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.messages)
+}
+
+// relay runs one until the test ends; it returns its log.
+func (b bench) relay(sender postgres.Sender, poll time.Duration) *lockedBuffer {
+	log := &lockedBuffer{}
+	ctx, stop := context.WithCancel(b.t.Context())
+	stopped := make(chan error, 1)
+	r := postgres.NewRelay(b.Store, sender, slog.New(slog.NewTextHandler(log, nil))).Poll(poll)
+	go func() { stopped <- r.Run(ctx) }()
+	b.t.Cleanup(func() {
+		stop()
+		if err := <-stopped; !errors.Is(err, context.Canceled) {
+			b.t.Error(err)
+		}
+	})
+	return log
+}
+
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+const listeners = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE 'listen pawl_outbox' AND pid <> pg_backend_pid()`
+
+func (b bench) post(n int, notify bool) {
+	b.t.Helper()
+	b.sql(`INSERT INTO outbox (kind, workflow_id, signal, payload) SELECT 'signal', 'w' || i, 'recheck', '{"i":1}' FROM generate_series(1, $1::int) i`, n)
+	if notify {
+		b.sql(`SELECT pg_notify('pawl_outbox', '')`)
+	}
+}
+
+// TestTwoRelaysSendOnce: what one has taken the other leaves alone.
+func TestTwoRelaysSendOnce(t *testing.T) {
+	b := open(t)
+	sender := &inboxes{}
+	b.relay(sender, 10*time.Millisecond)
+	b.relay(sender, 10*time.Millisecond)
+	for range 5 {
+		b.post(100, true)
+	}
+	until(t, "everything is sent", func() bool { return value[int](b, `SELECT count(*) FROM outbox WHERE sent_at IS NULL`) == 0 })
+	seen := map[int64]int{}
+	for _, m := range sender.messages {
+		seen[m.ID]++
+		if m.Signal != "recheck" || m.Kind != "signal" || string(m.Payload) != `{"i":1}` || m.Attempts != 1 {
+			t.Fatalf("%+v", m)
+		}
+	}
+	if len(seen) != 500 || sender.count() != 500 {
+		t.Errorf("%d messages sent %d times", len(seen), sender.count())
+	}
+}
+
+// TestNotificationWakesTheRelay: polling is an hour away.
+func TestNotificationWakesTheRelay(t *testing.T) {
+	b := open(t)
+	sender := &inboxes{}
+	b.relay(sender, time.Hour)
+	until(t, "the relay listens", func() bool { return value[int](b, listeners) == 1 })
+	b.post(1, true)
+	until(t, "the message is sent", func() bool { return sender.count() == 1 })
+}
+
+// TestRelayListensAgain: its connection is killed, and polling is an hour away.
+func TestRelayListensAgain(t *testing.T) {
+	b := open(t)
+	sender := &inboxes{}
+	log := b.relay(sender, time.Hour)
+	until(t, "the relay listens", func() bool { return value[int](b, listeners) == 1 })
+	pid := value[int](b, strings.Replace(listeners, "count(*)", "pid", 1))
+	b.sql(`SELECT pg_terminate_backend($1)`, pid)
+	b.post(1, true)
+	until(t, "the relay listens on another connection", func() bool { return value[int](b, listeners+fmt.Sprintf(" AND pid <> %d", pid)) == 1 })
+	until(t, "what came meanwhile is sent", func() bool { return sender.count() == 1 })
+	b.post(1, true)
+	until(t, "what comes now is sent", func() bool { return sender.count() == 2 })
+	if !contains(log.String(), "postgres: listen: 57P01") {
+		t.Error(log.String())
+	}
+}
+
+func TestPollingFindsWhatNobodyNotified(t *testing.T) {
+	b := open(t)
+	sender := &inboxes{}
+	b.relay(sender, 10*time.Millisecond)
+	b.post(3, false)
+	until(t, "the messages are sent", func() bool { return sender.count() == 3 })
+}
+
+func TestMessageForNobodyIsDone(t *testing.T) {
+	b := open(t)
+	b.relay(&inboxes{answer: func(postgres.Message) error { return fmt.Errorf("signal: %w", postgres.ErrGone) }}, 10*time.Millisecond)
+	b.post(1, true)
+	until(t, "the message is done", func() bool {
+		return value[int](b, `SELECT count(*) FROM outbox WHERE sent_at IS NOT NULL AND last_error = 'gone'`) == 1
+	})
+}
+
+// TestFailedMessageComesAgain, later each time, and its error is kept without its words.
+func TestFailedMessageComesAgain(t *testing.T) {
+	b := open(t)
+	sender := &inboxes{answer: func(m postgres.Message) error {
+		if m.Attempts < 3 {
+			return errors.New("canary")
+		}
+		return nil
+	}}
+	log := b.relay(sender, 10*time.Millisecond)
+	b.post(1, true)
+	for attempt := 1; attempt < 3; attempt++ {
+		until(t, "the failure is noted", func() bool {
+			return value[int](b, `SELECT count(*) FROM outbox WHERE attempts = $1 AND last_error IS NOT NULL AND next_at > now() + $2 * interval '0.5 s' AND next_at < now() + interval '5 s'`, attempt, attempt) == 1
+		})
+		if got := value[string](b, `SELECT last_error FROM outbox`); contains(got, "canary") || contains(log.String(), "canary") {
+			t.Errorf("%s; %s", got, log.String())
+		}
+		b.sql(`UPDATE outbox SET next_at = now()`)
+	}
+	until(t, "it is sent", func() bool { return value[int](b, `SELECT count(*) FROM outbox WHERE sent_at IS NOT NULL`) == 1 })
+	if sender.count() != 3 {
+		t.Errorf("sent %d times", sender.count())
+	}
+}
+
+// TestRelayThatDiedLosesNothing: it took a message and was never heard of again.
+func TestRelayThatDiedLosesNothing(t *testing.T) {
+	b := open(t)
+	b.post(1, false)
+	b.sql(`UPDATE outbox SET attempts = 1, next_at = now() + interval '1 minute'`)
+	sender := &inboxes{}
+	b.relay(sender, 10*time.Millisecond)
+	b.post(1, true)
+	until(t, "the fresh message is sent", func() bool { return value[int](b, `SELECT count(*) FROM outbox WHERE sent_at IS NOT NULL`) == 1 })
+	if n := sender.count(); n != 1 {
+		t.Errorf("sent %d times: the lease was not respected", n)
+	}
+	b.sql(`UPDATE outbox SET next_at = now() WHERE sent_at IS NULL`)
+	until(t, "the lease is over and the message sent", func() bool { return sender.count() == 2 })
+}
+
+// TestStoppedRelayNotesWhatItSent: the signal has left; stopping must not send it twice.
+func TestStoppedRelayNotesWhatItSent(t *testing.T) {
+	b := open(t)
+	ctx, stop := context.WithCancel(t.Context())
+	r := postgres.NewRelay(b.Store, &inboxes{answer: func(postgres.Message) error { stop(); return nil }}, slog.New(slog.DiscardHandler))
+	b.post(1, false)
+	if err := r.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if n := value[int](b, `SELECT count(*) FROM outbox WHERE sent_at IS NOT NULL`); n != 1 {
+		t.Error("the delivery was not noted")
+	}
+}
+
+func TestSentMessagesArePruned(t *testing.T) {
+	b := open(t)
+	b.post(3, false)
+	b.sql(`UPDATE outbox SET sent_at = now() - interval '6 days' WHERE workflow_id = 'w1'`)
+	b.sql(`UPDATE outbox SET sent_at = now() - interval '8 days' WHERE workflow_id = 'w2'`)
+	postgres.NewRelay(b.Store, &inboxes{}, slog.New(slog.DiscardHandler)).Prune(t.Context())
+	if got := value[string](b, `SELECT string_agg(workflow_id, ' ' ORDER BY id) FROM outbox`); got != "w1 w3" {
+		t.Errorf("left: %s", got)
+	}
+}

@@ -1,0 +1,207 @@
+TABLE approvals
+    approval_id text NOT NULL
+    invocation_id uuid NOT NULL
+    number integer NOT NULL
+    tenant_id text NOT NULL
+    digest text NOT NULL
+    tool_id text NOT NULL
+    effect text NOT NULL
+    risk text NOT NULL
+    safe_args json
+    message text NOT NULL
+    requested_by text NOT NULL
+    edited_by text NOT NULL DEFAULT ''::text
+    approvers_text text NOT NULL
+    rule json NOT NULL
+    granted json NOT NULL
+    policy_rule text NOT NULL
+    policy_digest text NOT NULL
+    state text NOT NULL DEFAULT 'open'::text
+    approver text
+    decided_at timestamp with time zone
+    consumed_dispatch integer
+    expires_at timestamp with time zone NOT NULL
+    created_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT approvals_consumed_was_approved CHECK (consumed_dispatch IS NULL OR state = 'approved'::text)
+    CONSTRAINT approvals_decided_has_approver CHECK ((state = ANY (ARRAY['approved'::text, 'denied'::text, 'edited'::text, 'withdrawn'::text])) = (approver IS NOT NULL) AND (approver IS NULL) = (decided_at IS NULL))
+    CONSTRAINT approvals_id_is_derived CHECK (approval_id = ((invocation_id::text || '.'::text) || number::text))
+    CONSTRAINT approvals_number_once UNIQUE (invocation_id, number)
+    CONSTRAINT approvals_of_invocation FOREIGN KEY (invocation_id) REFERENCES invocations(invocation_id) ON DELETE CASCADE
+    CONSTRAINT approvals_pkey PRIMARY KEY (approval_id)
+    CONSTRAINT approvals_state_known CHECK (state = ANY (ARRAY['open'::text, 'approved'::text, 'denied'::text, 'edited'::text, 'withdrawn'::text, 'expired'::text, 'closed'::text]))
+    CREATE INDEX approvals_by_tenant ON public.approvals USING btree (tenant_id, created_at DESC)
+    CREATE UNIQUE INDEX approvals_one_open ON public.approvals USING btree (invocation_id) WHERE (state = 'open'::text)
+
+TABLE attempts PARTITION BY RANGE (month)
+    month date NOT NULL
+    invocation_id uuid NOT NULL
+    seq integer NOT NULL
+    attempt integer NOT NULL
+    dispatch integer NOT NULL
+    lane text NOT NULL
+    outcome text NOT NULL
+    code text NOT NULL
+    at timestamp with time zone NOT NULL
+    duration_us bigint NOT NULL
+    CONSTRAINT attempts_pkey PRIMARY KEY (invocation_id, seq, month)
+
+TABLE attempts_default PARTITION OF attempts DEFAULT
+
+TABLE claims
+    invocation_id uuid NOT NULL
+    dispatch integer NOT NULL
+    kind text NOT NULL
+    epoch integer NOT NULL
+    approval_id text
+    at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT claims_dispatch_counts CHECK (dispatch >= 1)
+    CONSTRAINT claims_kind_known CHECK (kind = ANY (ARRAY['claim'::text, 'tombstone'::text]))
+    CONSTRAINT claims_of_invocation FOREIGN KEY (invocation_id) REFERENCES invocations(invocation_id) ON DELETE CASCADE
+    CONSTRAINT claims_pkey PRIMARY KEY (invocation_id, dispatch)
+
+TABLE decisions
+    approval_id text NOT NULL
+    decision_hash text NOT NULL
+    decision text NOT NULL
+    approver text NOT NULL
+    reason text NOT NULL DEFAULT ''::text
+    args_digest text
+    remember boolean NOT NULL
+    signed boolean NOT NULL
+    counted boolean NOT NULL
+    answer text NOT NULL DEFAULT ''::text
+    at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT decisions_of_approval FOREIGN KEY (approval_id) REFERENCES approvals(approval_id) ON DELETE CASCADE
+    CONSTRAINT decisions_pkey PRIMARY KEY (approval_id, decision_hash)
+    CREATE UNIQUE INDEX decisions_one_counts ON public.decisions USING btree (approval_id) WHERE counted
+
+TABLE events PARTITION BY RANGE (month)
+    month date NOT NULL DEFAULT (date_trunc('month'::text, (now() AT TIME ZONE 'UTC'::text)))::date
+    id uuid NOT NULL DEFAULT gen_random_uuid()
+    at timestamp with time zone NOT NULL DEFAULT now()
+    kind text NOT NULL
+    tenant_id text
+    invocation_id uuid
+    workflow_id text
+    audit_id text
+    seq integer NOT NULL DEFAULT 0
+    detail json
+    CONSTRAINT events_pkey PRIMARY KEY (id, month)
+    CREATE INDEX events_by_invocation ON ONLY public.events USING btree (invocation_id) WHERE (invocation_id IS NOT NULL)
+    CREATE INDEX events_by_time ON ONLY public.events USING btree (at)
+    CREATE INDEX events_by_workflow ON ONLY public.events USING btree (workflow_id) WHERE ((invocation_id IS NULL) AND (workflow_id IS NOT NULL))
+
+TABLE events_default PARTITION OF events DEFAULT
+
+TABLE invocations
+    invocation_id uuid NOT NULL
+    month date NOT NULL DEFAULT (date_trunc('month'::text, (now() AT TIME ZONE 'UTC'::text)))::date
+    tenant_id text NOT NULL
+    run_id text NOT NULL
+    tool_call_id text NOT NULL
+    tool_id text NOT NULL
+    actor_id text NOT NULL
+    subject_id text
+    session_id text
+    request_id text
+    graph_id text
+    connection_id text
+    workflow_id text NOT NULL
+    temporal_run_id text NOT NULL
+    state text NOT NULL DEFAULT 'open'::text
+    epoch integer NOT NULL DEFAULT 1
+    input_digest text NOT NULL
+    plan json NOT NULL
+    gate_round integer NOT NULL DEFAULT 0
+    dispatch_round integer NOT NULL DEFAULT 0
+    request_round integer NOT NULL DEFAULT 0
+    policy_digest text NOT NULL DEFAULT ''::text
+    result json
+    ok boolean
+    error_code text
+    safe_args json
+    attempts integer NOT NULL DEFAULT 0
+    started_at timestamp with time zone NOT NULL
+    settled_at timestamp with time zone
+    created_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT invocations_epoch_counts CHECK (epoch >= 1)
+    CONSTRAINT invocations_id_is_identity CHECK (invocation_id = encode(set_byte(set_byte(SUBSTRING(sha256((((convert_to(tenant_id, 'UTF8'::name) || '\x00'::bytea) || convert_to(run_id, 'UTF8'::name)) || '\x00'::bytea) || convert_to(tool_call_id, 'UTF8'::name)) FROM 1 FOR 16), 6, (get_byte(sha256((((convert_to(tenant_id, 'UTF8'::name) || '\x00'::bytea) || convert_to(run_id, 'UTF8'::name)) || '\x00'::bytea) || convert_to(tool_call_id, 'UTF8'::name)), 6) & 15) | 128), 8, (get_byte(sha256((((convert_to(tenant_id, 'UTF8'::name) || '\x00'::bytea) || convert_to(run_id, 'UTF8'::name)) || '\x00'::bytea) || convert_to(tool_call_id, 'UTF8'::name)), 8) & 63) | 128), 'hex'::text)::uuid)
+    CONSTRAINT invocations_month_is_first CHECK (EXTRACT(day FROM month) = 1::numeric)
+    CONSTRAINT invocations_pkey PRIMARY KEY (invocation_id)
+    CONSTRAINT invocations_rounds_count CHECK (gate_round >= 0 AND dispatch_round >= 0 AND request_round >= 0)
+    CONSTRAINT invocations_settled_has_result CHECK ((state = 'settled'::text) = (result IS NOT NULL) AND (state = 'settled'::text) = (settled_at IS NOT NULL) AND (state = 'settled'::text) = (ok IS NOT NULL))
+    CONSTRAINT invocations_state_known CHECK (state = ANY (ARRAY['open'::text, 'settled'::text]))
+    CREATE INDEX invocations_by_call ON public.invocations USING btree (tenant_id, tool_call_id)
+    CREATE INDEX invocations_by_tenant ON public.invocations USING btree (tenant_id, created_at DESC, invocation_id DESC)
+    CREATE INDEX invocations_by_workflow ON public.invocations USING btree (workflow_id)
+    CREATE INDEX invocations_open ON public.invocations USING btree (created_at) WHERE (state = 'open'::text)
+
+TABLE outbox
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    kind text NOT NULL
+    workflow_id text NOT NULL
+    signal text NOT NULL DEFAULT ''::text
+    payload json
+    created_at timestamp with time zone NOT NULL DEFAULT now()
+    attempts integer NOT NULL DEFAULT 0
+    next_at timestamp with time zone NOT NULL DEFAULT now()
+    sent_at timestamp with time zone
+    last_error text
+    CONSTRAINT outbox_kind_known CHECK (kind = 'signal'::text)
+    CONSTRAINT outbox_pkey PRIMARY KEY (id)
+    CREATE INDEX outbox_due ON public.outbox USING btree (next_at) WHERE (sent_at IS NULL)
+    CREATE INDEX outbox_sent ON public.outbox USING btree (sent_at) WHERE (sent_at IS NOT NULL)
+
+TABLE payloads PARTITION BY RANGE (month)
+    month date NOT NULL
+    ref text NOT NULL
+    invocation_id uuid NOT NULL
+    tenant_id text NOT NULL
+    dispatch integer NOT NULL
+    value json NOT NULL
+    created_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT payloads_pkey PRIMARY KEY (ref, month)
+
+TABLE payloads_default PARTITION OF payloads DEFAULT
+
+TABLE policies
+    digest text NOT NULL
+    source text NOT NULL
+    created_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT policies_digest_of_source CHECK (digest = encode(sha256(convert_to(source, 'UTF8'::name)), 'hex'::text))
+    CONSTRAINT policies_pkey PRIMARY KEY (digest)
+
+TABLE policy_active
+    id boolean NOT NULL DEFAULT true
+    digest text
+    activated_at timestamp with time zone
+    activated_by text
+    CONSTRAINT policy_active_pkey PRIMARY KEY (id)
+    CONSTRAINT policy_active_singleton CHECK (id)
+    CONSTRAINT policy_active_version FOREIGN KEY (digest) REFERENCES policies(digest)
+    CONSTRAINT policy_active_whole CHECK ((digest IS NULL) = (activated_at IS NULL) AND (digest IS NULL) = (activated_by IS NULL))
+
+TABLE stage_events PARTITION BY RANGE (month)
+    month date NOT NULL
+    invocation_id uuid NOT NULL
+    seq integer NOT NULL
+    stage text NOT NULL
+    round integer NOT NULL
+    attempt integer NOT NULL
+    outcome text NOT NULL
+    by_hook text NOT NULL
+    rule text NOT NULL
+    at timestamp with time zone NOT NULL
+    duration_us bigint NOT NULL
+    notes json
+    CONSTRAINT stage_events_pkey PRIMARY KEY (invocation_id, seq, month)
+
+TABLE stage_events_default PARTITION OF stage_events DEFAULT
+
+TABLE tool_specs
+    digest text NOT NULL
+    tool_id text NOT NULL
+    spec json NOT NULL
+    published_at timestamp with time zone NOT NULL DEFAULT now()
+    seen_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT tool_specs_pkey PRIMARY KEY (tool_id, digest)
