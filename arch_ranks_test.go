@@ -31,6 +31,7 @@ var ranks = [][]string{
 	{"internal/devstack/..."},
 	{"internal/bench/..."},
 	{"internal/cli/..."},
+	{"internal/docsgen/..."}, // asks the CLI for its help
 	{"cmd/..."},
 }
 

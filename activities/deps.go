@@ -107,7 +107,6 @@ type RequestRow struct {
 	EditedBy    string
 	PolicyRule  string
 	PolicyID    string
-	WorkflowID  string
 	ExpireAfter time.Duration
 }
 

@@ -22,6 +22,10 @@ const (
 	beat = 2 * time.Second
 	// patience is how long a tool may take to notice that it is to stop.
 	patience = time.Second
+	// saveTries and saveDelay, doubled each time, are how a large value is kept:
+	// about three seconds in all.
+	saveTries = 4
+	saveDelay = 200 * time.Millisecond
 )
 
 // Execute runs one attempt: claim, hooks, tool, contract check, redaction. It is
@@ -35,12 +39,19 @@ func (a *Activities) Execute(ctx context.Context, in workflows.ExecuteIn) (workf
 	case bound.Digest() != in.Facts.ToolDigest:
 		return workflows.ExecuteOut{Outcome: workflows.Changed}, nil
 	}
+	if name, lacks := a.hooks.Lacks(attemptInput(in)); lacks {
+		return workflows.ExecuteOut{Outcome: workflows.NotHere, By: "hook " + name}, nil
+	}
 	if stop, err := a.claim(ctx, in, bound); stop != nil || err != nil {
 		return orZero(stop), err
 	}
 	out, err := a.attempt(ctx, in, bound)
 	out.DurationUs = time.Since(started).Microseconds()
 	return out, err
+}
+
+func attemptInput(in workflows.ExecuteIn) hook.AttemptInput {
+	return hook.AttemptInput{Around: in.Around, WillExecute: in.WillExecute, DidExecute: in.DidExecute, Facts: in.Facts}
 }
 
 func orZero(out *workflows.ExecuteOut) workflows.ExecuteOut {
@@ -82,9 +93,7 @@ func (a *Activities) attempt(ctx context.Context, in workflows.ExecuteIn, bound 
 	defer stopBeating()
 	done := make(chan hook.AttemptVerdict, 1)
 	go func() {
-		done <- a.hooks.Attempt(budget, hook.AttemptInput{
-			Around: in.Around, WillExecute: in.WillExecute, DidExecute: in.DidExecute, Facts: in.Facts,
-		}, a.runner(in, bound))
+		done <- a.hooks.Attempt(budget, attemptInput(in), a.runner(in, bound))
 	}()
 	select {
 	case v := <-done:
@@ -176,13 +185,30 @@ func (a *Activities) deliver(ctx context.Context, in workflows.ExecuteIn, bound 
 		out.Value = value
 		return out, nil
 	}
-	out.OutputRef, err = a.records.SaveOutput(ctx, OutputRow{
+	if out.OutputRef, err = a.save(ctx, OutputRow{
 		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, Value: value,
-	})
-	if err != nil {
+	}); err != nil {
 		return workflows.ExecuteOut{}, err
 	}
 	return out, nil
+}
+
+// save keeps a large value. The tool has run, so a database that is away for a
+// moment is worth a few more tries: without the value the outcome is unknown.
+func (a *Activities) save(ctx context.Context, row OutputRow) (ref string, err error) {
+	for try := range saveTries {
+		if ref, err = a.records.SaveOutput(ctx, row); err == nil || !hook.IsTransient(err) {
+			return ref, err
+		}
+		timer := time.NewTimer(saveDelay << try)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return "", err
+		case <-timer.C:
+		}
+	}
+	return "", err
 }
 
 // interrupted says that the tool gave no answer, and why it was stopped.

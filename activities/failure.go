@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -11,6 +12,17 @@ import (
 // errorPrefix begins every safe message about a tool's own error
 // (contradiction C-15).
 const errorPrefix = "Error executing tool: "
+
+// maxSafeText bounds what a tool may say of its failure, in bytes: it travels in
+// payloads and stands in the record.
+const maxSafeText = 2000
+
+func clip(text string) string {
+	if len(text) <= maxSafeText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxSafeText], "") + "…"
+}
 
 // classify turns a tool's error into the failure it stands for. answered says
 // that the tool knows what happened: a coded error, or its word that nothing
@@ -22,9 +34,9 @@ func classify(err error) (f hook.Failure, retryable, answered bool) {
 	var output *toolspec.OutputError
 	switch {
 	case errors.As(err, &busy):
-		return hook.Failure{Code: toolspec.CodeRateLimited, SafeMessage: errorPrefix + busy.Reason, RetryAfterMs: max(busy.After.Milliseconds(), 0)}, true, true
+		return hook.Failure{Code: toolspec.CodeRateLimited, SafeMessage: errorPrefix + clip(busy.Reason), RetryAfterMs: max(busy.After.Milliseconds(), 0)}, true, true
 	case errors.As(err, &safe):
-		return hook.Failure{Code: toolspec.CodeExecution, SafeMessage: errorPrefix + safe.Error()}, false, true
+		return hook.Failure{Code: toolspec.CodeExecution, SafeMessage: errorPrefix + clip(safe.Error())}, false, true
 	case errors.As(err, &args):
 		return hook.Failure{Code: toolspec.CodeValidation, SafeMessage: args.Error()}, false, true
 	case errors.As(err, &output):

@@ -74,15 +74,17 @@ func checkConnection(bound *catalog.Bound, c toolspec.Context) *hook.Failure {
 
 // checkArgs parses and validates; the order of its checks decides the code.
 func checkArgs(bound *catalog.Bound, raw json.RawMessage) (args, safe json.RawMessage, f *hook.Failure) {
-	if most := bound.Definition().MaxArgsBytes; len(raw) > most {
-		return nil, nil, &hook.Failure{
-			Code: toolspec.CodeValidation, SafeMessage: fmt.Sprintf("the arguments are larger than %d bytes", most),
-			Details: &toolspec.Details{Kind: hydrate.KindTooLarge},
-		}
+	most := bound.Definition().MaxArgsBytes
+	if len(raw) > most {
+		return nil, nil, tooLarge(most)
 	}
 	args, fault := hydrate.Args(raw)
 	if fault != nil {
 		return nil, nil, failureOf(fault)
+	}
+	// The canonical form of 1e20 is five times as long.
+	if len(args) > most {
+		return nil, nil, tooLarge(most)
 	}
 	if problems := bound.ValidateInput(args); len(problems) > 0 {
 		return nil, nil, &hook.Failure{
@@ -95,4 +97,11 @@ func checkArgs(bound *catalog.Bound, raw json.RawMessage) (args, safe json.RawMe
 		return nil, nil, &hook.Failure{Code: toolspec.CodeRedactionFailed, SafeMessage: "the arguments could not be redacted"}
 	}
 	return args, safe, nil
+}
+
+func tooLarge(most int) *hook.Failure {
+	return &hook.Failure{
+		Code: toolspec.CodeValidation, SafeMessage: fmt.Sprintf("the arguments are larger than %d bytes", most),
+		Details: &toolspec.Details{Kind: hydrate.KindTooLarge},
+	}
 }

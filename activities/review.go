@@ -34,7 +34,7 @@ func (a *Activities) Review(ctx context.Context, in workflows.ReviewIn) (workflo
 	if record.Superseded {
 		return workflows.ReviewOut{Outcome: workflows.Superseded}, nil
 	}
-	if record.State == workflows.RequestEdited && edited == nil && in.Decision != nil {
+	if record.State == workflows.RequestEdited && record.Answer.Counted && edited == nil && in.Decision != nil {
 		// The decision had counted before; its arguments are the same.
 		edited, _ = a.edited(in.ToolID, in.Decision.EditedArgs)
 	}
@@ -47,24 +47,18 @@ func (a *Activities) Review(ctx context.Context, in workflows.ReviewIn) (workflo
 
 // judge says whether a decision counts, by the rule of the request.
 func judge(open OpenRequest, d toolspec.Decision) toolspec.Answer {
-	switch d.Decision {
-	case toolspec.Approve, toolspec.Deny, toolspec.Edit, toolspec.Withdraw:
-	case toolspec.Retry, toolspec.SettleOK, toolspec.SettleFailed:
-		return toolspec.Answer{Reason: "this call has no unknown outcome to decide on"}
-	}
 	if d.Proof != "" {
 		return toolspec.Answer{Reason: "signed decisions are not verified by this version; the proof does not count"}
 	}
 	if d.Decision == toolspec.Withdraw && d.Approver == open.RequestedBy && open.Rule.AllowUnsigned {
 		return toolspec.Answer{Counted: true}
 	}
-	for _, requester := range []string{open.RequestedBy, open.EditedBy} {
-		if requester == "" {
-			continue
-		}
-		if ok, reason := open.Rule.MayDecide(d.Approver, requester, false); !ok {
-			return toolspec.Answer{Reason: reason}
-		}
+	if ok, reason := open.Rule.MayDecide(d.Approver, open.RequestedBy, false); !ok {
+		return toolspec.Answer{Reason: reason}
+	}
+	// Who edited the arguments has asked for them.
+	if d.Approver == open.EditedBy && !open.Rule.AllowSelfApproval {
+		return toolspec.Answer{Reason: "policy does not let the editor of the arguments decide on them"}
 	}
 	answer := toolspec.Answer{Counted: true}
 	if d.Remember {

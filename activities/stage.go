@@ -2,47 +2,54 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// Stage runs the hooks of one stage. Whatever they answer with or turn the
-// output into goes through the allowlist again before it leaves: no hook can
-// bring a field back.
+// Stage runs the hooks of one stage. Whatever they answer with, find in a cache
+// or turn the output into goes through the allowlist again before it leaves: no
+// hook can bring a field back.
 func (a *Activities) Stage(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	v, err := a.hooks.Run(ctx, in)
 	if err != nil {
 		return v, err
 	}
-	switch {
-	case v.Outcome == hook.Responded && !v.Challenge:
-		v.Value, v = a.guarded(in, v, v.Value)
-	case v.Delta.Output != nil && !in.Facts.Challenge:
-		v.Delta.Output, v = a.guarded(in, v, v.Delta.Output)
+	guarded := []*json.RawMessage{&v.Delta.Cached}
+	if !v.Challenge {
+		guarded = append(guarded, &v.Value)
+	}
+	if !in.Facts.Challenge {
+		guarded = append(guarded, &v.Delta.Output)
+	}
+	for _, value := range guarded {
+		if *value == nil {
+			continue
+		}
+		bound, ok := a.source.Get(in.Facts.ToolID)
+		if !ok {
+			return hook.Verdict{Outcome: hook.Missing, By: in.Facts.ToolID}, nil
+		}
+		redacted, failure := guard(bound, in.Stage, *value)
+		if failure != nil {
+			return hook.Verdict{Outcome: hook.Failed, By: v.By, DurationUs: v.DurationUs, Failure: failure}, nil
+		}
+		*value = redacted
 	}
 	return v, nil
 }
 
-// guarded redacts and checks a value; a fault turns the verdict into a failure
-// that holds nothing of it.
-func (a *Activities) guarded(in hook.StageInput, v hook.Verdict, value []byte) ([]byte, hook.Verdict) {
-	refuse := func(code toolspec.Code, message string) ([]byte, hook.Verdict) {
-		return nil, hook.Verdict{
-			Outcome: hook.Failed, By: v.By, DurationUs: v.DurationUs,
-			Failure: &hook.Failure{Code: code, SafeMessage: message, Details: &toolspec.Details{Stage: string(in.Stage)}},
-		}
-	}
-	bound, ok := a.source.Get(in.Facts.ToolID)
-	if !ok {
-		return nil, hook.Verdict{Outcome: hook.Missing, By: in.Facts.ToolID}
-	}
+// guard redacts and checks a value; the failure holds nothing of it.
+func guard(bound *catalog.Bound, stage hook.Stage, value json.RawMessage) (json.RawMessage, *hook.Failure) {
+	details := &toolspec.Details{Stage: string(stage)}
 	redacted, err := bound.Redact(value)
 	if err != nil {
-		return refuse(toolspec.CodeRedactionFailed, "")
+		return nil, &hook.Failure{Code: toolspec.CodeRedactionFailed, Details: details}
 	}
 	if problems := bound.ValidateRedacted(redacted); len(problems) > 0 {
-		return refuse(toolspec.CodeOutputValidation, "a hook's value breaks the tool's output schema")
+		return nil, &hook.Failure{Code: toolspec.CodeOutputValidation, SafeMessage: "a hook's value breaks the tool's output schema", Details: details}
 	}
-	return redacted, v
+	return redacted, nil
 }

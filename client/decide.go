@@ -2,8 +2,6 @@ package client
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +10,7 @@ import (
 	temporal "go.temporal.io/sdk/client"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
 // Decide sends a decision as an update and returns whether it counted, and why
@@ -39,14 +38,18 @@ func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decis
 	return answer, nil
 }
 
-// updateID is the hash of the whole decision payload.
+// updateID is the hash of the whole decision payload, over its RFC 8785 JSON, so
+// that every SDK can give the same decision the same id.
 func updateID(d toolspec.Decision) (string, error) {
 	payload, err := json.Marshal(d)
 	if err != nil {
 		return "", fmt.Errorf("client: decide: the edited arguments are not JSON: %w", err)
 	}
-	sum := sha256.Sum256(payload)
-	return hex.EncodeToString(sum[:]), nil
+	digest, err := schema.Digest(payload)
+	if err != nil {
+		return "", fmt.Errorf("client: decide: %w", err)
+	}
+	return digest, nil
 }
 
 func decideError(ctx context.Context, err error) error {

@@ -106,7 +106,7 @@ type Tool struct {
 // checked; Define itself cannot fail.
 func Define[In, Out any](def Definition, run func(ctx context.Context, in In, call Call) (Out, error)) Tool {
 	return Tool{
-		def: def.withDefaults(),
+		def: def.clone().withDefaults(),
 		in:  reflect.TypeFor[In](),
 		out: reflect.TypeFor[Out](),
 		run: func(ctx context.Context, args json.RawMessage, call Call) (json.RawMessage, error) {
@@ -131,8 +131,9 @@ func Define[In, Out any](def Definition, run func(ctx context.Context, in In, ca
 }
 
 // Definition returns a copy.
-func (t Tool) Definition() Definition {
-	d := t.def
+func (t Tool) Definition() Definition { return t.def.clone() }
+
+func (d Definition) clone() Definition {
 	d.Redaction.Allow = slices.Clone(d.Redaction.Allow)
 	d.Redaction.MaskInput = slices.Clone(d.Redaction.MaskInput)
 	d.Capabilities = slices.Clone(d.Capabilities)

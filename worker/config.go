@@ -33,8 +33,8 @@ type Config struct {
 	ConnectionKey []byte
 	// Connections bounds the database pool: PAWL_DATABASE_CONNECTIONS, 4–1000.
 	Connections int
-	// Log is where the worker reports; nil means text on standard error at the
-	// level PAWL_LOG_LEVEL.
+	// Log is where the worker reports; nil means text on standard error.
+	// LoadConfig sets one of the level PAWL_LOG_LEVEL.
 	Log *slog.Logger
 }
 
@@ -67,6 +67,9 @@ func LoadConfig() (Config, error) {
 		if c.Connections, err = strconv.Atoi(text); err != nil {
 			return Config{}, errors.New("config: PAWL_DATABASE_CONNECTIONS is not a number")
 		}
+		if err := checkConnections(c.Connections); err != nil {
+			return Config{}, err
+		}
 	}
 	level := slog.LevelInfo
 	if text := os.Getenv("PAWL_LOG_LEVEL"); text != "" {
@@ -84,8 +87,8 @@ func (c Config) complete() (Config, error) {
 		return c, errors.New("config: no database: set PAWL_DATABASE_URL=postgres://…, or run `pawl dev`, which brings its own")
 	}
 	c.Connections = cmp.Or(c.Connections, defaultConnections)
-	if c.Connections < minConnections || c.Connections > maxConnections {
-		return c, fmt.Errorf("config: PAWL_DATABASE_CONNECTIONS must be between %d and %d", minConnections, maxConnections)
+	if err := checkConnections(c.Connections); err != nil {
+		return c, err
 	}
 	if c.Workspace == "" {
 		var err error
@@ -101,4 +104,11 @@ func (c Config) complete() (Config, error) {
 		c.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
 	return c, nil
+}
+
+func checkConnections(n int) error {
+	if n < minConnections || n > maxConnections {
+		return fmt.Errorf("config: PAWL_DATABASE_CONNECTIONS must be between %d and %d", minConnections, maxConnections)
+	}
+	return nil
 }

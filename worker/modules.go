@@ -30,26 +30,32 @@ var (
 	_ activities.Source   = (*catalog.Registry)(nil)
 )
 
+// partitionsAhead is how many months of the record's partitions are made ahead.
+const partitionsAhead = 3
+
 // storage opens the database and checks that its schema is this program's.
-func storage(ctx context.Context, lc fx.Lifecycle, c Config) (*postgres.Store, error) {
+func storage(ctx context.Context, o *opened, c Config) (*postgres.Store, error) {
 	store, err := connect(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	lc.Append(fx.StopHook(store.Close))
+	o.add(store.Close)
 	if err := store.CheckSchema(ctx); err != nil {
+		return nil, err
+	}
+	if err := store.EnsurePartitions(ctx, partitionsAhead); err != nil {
 		return nil, err
 	}
 	return store, applyPolicy(ctx, c, store)
 }
 
 // server reaches Temporal and makes the namespace ready.
-func server(ctx context.Context, lc fx.Lifecycle, c Config) (client.Client, error) {
+func server(ctx context.Context, o *opened, c Config) (client.Client, error) {
 	temporal, err := dial(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	lc.Append(fx.StopHook(temporal.Close))
+	o.add(temporal.Close)
 	if c.SearchAttributes {
 		if err := needSearchAttributes(ctx, temporal, namespaceOf(c)); err != nil {
 			return nil, err
@@ -66,12 +72,12 @@ func namespaceOf(c Config) string {
 }
 
 // source binds the built-in tools and those of the user to the capabilities.
-func source(lc fx.Lifecycle, c Config, a additions) (*catalog.Registry, error) {
+func source(o *opened, c Config, a additions) (*catalog.Registry, error) {
 	workspace, err := files.Open(c.Workspace)
 	if err != nil {
 		return nil, fmt.Errorf("workspace %s: %w", c.Workspace, err)
 	}
-	lc.Append(fx.StopHook(workspace.Close))
+	o.add(func() { _ = workspace.Close() })
 	provided, err := toolspec.NewCapabilities(append([]toolspec.Provided{
 		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace),
 	}, a.capabilities...)...)
@@ -112,6 +118,7 @@ func serve(lc fx.Lifecycle, w worker.Worker, store *postgres.Store, temporal cli
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error {
 			if err := w.Start(); err != nil {
+				cancel()
 				return fmt.Errorf("start the Temporal worker: %w", err)
 			}
 			relay.Go(func() {

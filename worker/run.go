@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -14,8 +15,12 @@ import (
 // shutdownTimeout bounds a clean stop, the longest step included.
 const shutdownTimeout = stopTimeout + 5*time.Second
 
+// errFatal is why a worker ended that nobody told to.
+var errFatal = errors.New("the Temporal worker stopped with an error that does not pass; see the messages before this one")
+
 // Run runs a worker until ctx ends, and then stops it cleanly. It waits for a
-// database or a Temporal server that is not there yet.
+// database or a Temporal server that is not there yet. A worker that cannot go
+// on, say because its namespace is gone, ends with an error.
 func Run(ctx context.Context, c Config, options ...Option) error {
 	c, err := c.complete()
 	if err != nil {
@@ -25,12 +30,17 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	for _, option := range options {
 		option(&a)
 	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	o := &opened{}
+	defer o.close()
 	app := fx.New(
 		fx.NopLogger,
 		fx.StartTimeout(time.Minute), fx.StopTimeout(shutdownTimeout),
-		fx.Supply(c, a),
+		fx.Supply(c, a, o),
 		fx.Provide(
 			func() context.Context { return ctx },
+			func() context.CancelCauseFunc { return fail },
 			func() *slog.Logger { return c.Log },
 			storage, server, source, seats, steps, newWorker,
 		),
@@ -39,12 +49,17 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	if err := app.Err(); err != nil {
 		return dig.RootCause(err)
 	}
-	if err := app.Start(ctx); err != nil {
+	// Not with ctx: a start that is broken off stops nothing of what it started.
+	if err := app.Start(context.WithoutCancel(ctx)); err != nil {
 		return dig.RootCause(err)
 	}
 	c.Log.Info("worker runs", "taskQueue", toolspec.TaskQueue, "workspace", c.Workspace)
 	<-ctx.Done()
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
-	return app.Stop(stopping)
+	err = app.Stop(stopping)
+	if errors.Is(context.Cause(ctx), errFatal) {
+		return errFatal
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,15 +41,17 @@ const (
 // dial reaches the Temporal server, and goes on trying while it is away.
 func dial(ctx context.Context, c Config) (client.Client, error) {
 	options := c.Temporal
+	options.HostPort = cmp.Or(options.HostPort, client.DefaultHostPort)
 	options.Logger = sdklog.NewStructuredLogger(c.Log)
 	for {
 		temporal, err := client.DialContext(ctx, options)
 		if err == nil {
 			return temporal, nil
 		}
-		c.Log.WarnContext(ctx, "Temporal is not there; trying again", "address", options.HostPort, "in", retryEvery.String())
+		c.Log.WarnContext(ctx, "Temporal is not there; trying again", "address", options.HostPort,
+			"reason", serviceerror.ToStatus(err).Code().String(), "in", retryEvery.String())
 		if err := pause(ctx); err != nil {
-			return nil, fmt.Errorf("temporal at %q did not answer: %w", options.HostPort, err)
+			return nil, fmt.Errorf("stopped while waiting for Temporal at %s: %w", options.HostPort, err)
 		}
 	}
 }
@@ -64,8 +67,8 @@ func connect(ctx context.Context, c Config) (*postgres.Store, error) {
 			return nil, err
 		}
 		c.Log.WarnContext(ctx, "the database is not there; trying again", "reason", hook.Reason(err), "in", retryEvery.String())
-		if pause(ctx) != nil {
-			return nil, err
+		if stopped := pause(ctx); stopped != nil {
+			return nil, fmt.Errorf("stopped while waiting for the database (%s): %w", hook.Reason(err), stopped)
 		}
 	}
 }
@@ -106,7 +109,7 @@ func needSearchAttributes(ctx context.Context, temporal client.Client, namespace
 }
 
 // newWorker makes the Temporal worker and registers everything on it.
-func newWorker(temporal client.Client, c Config, a *activities.Activities) worker.Worker {
+func newWorker(temporal client.Client, c Config, a *activities.Activities, fail context.CancelCauseFunc) worker.Worker {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
@@ -122,7 +125,7 @@ func newWorker(temporal client.Client, c Config, a *activities.Activities) worke
 		DefaultHeartbeatThrottleInterval:        cancelLatency,
 		DisableRegistrationAliasing:             true,
 		OnFatalError: func(error) {
-			c.Log.Error("the Temporal worker stopped; see the messages before this one")
+			fail(errFatal) // the SDK has logged what it was
 		},
 	})
 	w.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})

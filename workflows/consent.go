@@ -158,7 +158,7 @@ func (c *call) wait(ctx workflow.Context, open RequestOut) (ReviewOut, *ending) 
 func (c *call) decided(ctx workflow.Context, open RequestOut) (ReviewOut, *ending) {
 	remaining := time.Duration(open.RemainingMs) * time.Millisecond
 	for {
-		if err := c.inbox.await(ctx, remaining); err != nil {
+		if err := c.inbox.await(ctx, remaining); err != nil || ctx.Err() != nil {
 			end := failed(&hook.Failure{Code: toolspec.CodeCancelled, Details: &toolspec.Details{ApprovalID: open.View.ApprovalID}})
 			return ReviewOut{}, &end
 		}

@@ -29,7 +29,7 @@ func newDecide(a *app, use, short string, verb toolspec.Verb) *cobra.Command {
 		Use: use, Short: short,
 		Args: exactly(1, "an approval id; `pawl approvals` lists them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.connect(cmd.Context(), true, true)
+			s, err := connect(cmd.Context(), true, true)
 			if err != nil {
 				return err
 			}
@@ -75,11 +75,10 @@ func (a *app) answered(verb toolspec.Verb, answer toolspec.Answer) error {
 // workflowOf finds the call of an approval request. Of another tenant there is
 // none.
 func (s *session) workflowOf(ctx context.Context, tenantID, approvalID string) (string, error) {
-	invocationID, _, ok := toolspec.SplitApprovalID(approvalID)
-	if !ok {
+	if _, _, ok := toolspec.SplitApprovalID(approvalID); !ok {
 		return "", usageError{errors.New("an approval id looks like <invocationId>.<n>; `pawl approvals` lists them")}
 	}
-	record, err := s.store.Show(ctx, tenantID, invocationID)
+	record, err := s.find(ctx, tenantID, approvalID)
 	if err != nil {
 		return "", err
 	}

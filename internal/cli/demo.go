@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -49,10 +50,12 @@ type demo struct {
 	stack  *devstack.Stack
 	client *client.Client
 	worker *demoWorker
-	ui     string
-	run    string
-	file   string
-	told   []demoRow
+	// fail ends the story.
+	fail context.CancelCauseFunc
+	ui   string
+	run  string
+	file string
+	told []demoRow
 }
 
 // demoRow is a line of the closing table.
@@ -80,10 +83,13 @@ func (a *app) demo(ctx context.Context, keep, assumeYes bool) error {
 	defer t.Close()
 	d.client = client.New(t, client.Options{})
 	defer d.cleanUp()
-	story, cancel := context.WithTimeout(ctx, demoTime)
+	story, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	d.fail = fail
+	story, cancel := context.WithTimeoutCause(story, demoTime, fmt.Errorf("the demo took longer than %s", demoTime))
 	defer cancel()
 	if err := d.tell(story); err != nil {
-		return err
+		return cmp.Or(context.Cause(story), err)
 	}
 	d.closing()
 	if keep {

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -28,7 +30,7 @@ func (d *demo) decide(ctx context.Context, workflowID string) (approver string, 
 	if d.ask {
 		approver = defaultApprover()
 		fmt.Fprintf(d.Out, "   Approve as %s? [y/N] ", approver)
-		answer, err := bufio.NewReader(d.In).ReadString('\n')
+		answer, err := d.answer(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -37,6 +39,30 @@ func (d *demo) decide(ctx context.Context, workflowID string) (approver string, 
 		}
 	}
 	return approver, d.send(ctx, workflowID, view.ApprovalID, verb, approver)
+}
+
+// answer reads a line from the terminal. The end of the input is no answer, and
+// Ctrl-C does not wait for one.
+func (d *demo) answer(ctx context.Context) (string, error) {
+	type line struct {
+		text string
+		err  error
+	}
+	read := make(chan line, 1)
+	go func() {
+		text, err := bufio.NewReader(d.In).ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		read <- line{text, err}
+	}()
+	select {
+	case l := <-read:
+		return l.text, l.err
+	case <-ctx.Done():
+		fmt.Fprintln(d.Out)
+		return "", ctx.Err()
+	}
 }
 
 // approve decides without asking.

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,6 +61,8 @@ type demoWorker struct {
 	cmd   *exec.Cmd
 	leash io.WriteCloser
 	done  chan struct{}
+	// wanted says that it is to end.
+	wanted atomic.Bool
 }
 
 func (d *demo) startWorker() error {
@@ -70,6 +74,7 @@ func (d *demo) startWorker() error {
 	// first must still settle.
 	cmd := exec.Command(self, "demo-worker")
 	cmd.Env = append(without(os.Environ(), "TEMPORAL_", "PAWL_", "DATABASE_URL"),
+		"TEMPORAL_CONFIG_FILE="+os.DevNull, // a profile's certificates and keys are for another server
 		"TEMPORAL_ADDRESS="+d.stack.TemporalAddress(), "TEMPORAL_NAMESPACE="+d.stack.Namespace(),
 		"PAWL_DATABASE_URL="+d.stack.DatabaseURL(), "PAWL_LOG_LEVEL=error")
 	cmd.Stderr = d.Err
@@ -85,6 +90,9 @@ func (d *demo) startWorker() error {
 	go func() {
 		_ = cmd.Wait()
 		close(w.done)
+		if !w.wanted.Load() {
+			d.fail(errors.New("the worker ended by itself; its messages stand above"))
+		}
 	}()
 	d.worker = w
 	d.say("worker %d started", w.pid())
@@ -95,6 +103,7 @@ func (w *demoWorker) pid() int { return w.cmd.Process.Pid }
 
 // kill ends the worker without a chance to say goodbye.
 func (w *demoWorker) kill() error {
+	w.wanted.Store(true)
 	if err := w.cmd.Process.Kill(); err != nil {
 		return err
 	}
@@ -104,6 +113,7 @@ func (w *demoWorker) kill() error {
 
 // stop asks the worker to end, and insists after a while.
 func (w *demoWorker) stop() {
+	w.wanted.Store(true)
 	_ = w.leash.Close()
 	select {
 	case <-w.done:

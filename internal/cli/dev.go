@@ -36,12 +36,6 @@ func newDev(a *app) *cobra.Command {
 }
 
 func (a *app) dev(ctx context.Context, policyFile string, throwaway bool) error {
-	if running, err := findDev(); err != nil || running != nil {
-		if err == nil {
-			err = fmt.Errorf("`pawl dev` runs for this directory already (process %d)", running.PID)
-		}
-		return err
-	}
 	p, err := devPolicy(policyFile)
 	if err != nil {
 		return err
@@ -50,6 +44,11 @@ func (a *app) dev(ctx context.Context, policyFile string, throwaway bool) error 
 	if err != nil {
 		return err
 	}
+	claim, err := claimDev(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = claim.Release() }()
 	o := devstack.Options{Dir: filepath.Join(dir, "data"), Persist: true, UI: true}
 	if throwaway {
 		o = devstack.Options{UI: true}
@@ -89,8 +88,16 @@ func devPolicy(file string) (*policy.Policy, error) {
 	return policy.Parse(file, doc)
 }
 
-// startStack starts the development servers and says what takes long.
+// startStack starts the development servers and says what takes long. Servers
+// that TEMPORAL_ADDRESS or PAWL_DATABASE_URL name are used as they are.
 func (a *app) startStack(ctx context.Context, o devstack.Options) (*devstack.Stack, error) {
+	o.TemporalAddress, o.DatabaseURL = os.Getenv("TEMPORAL_ADDRESS"), os.Getenv("PAWL_DATABASE_URL")
+	if o.TemporalAddress != "" {
+		fmt.Fprintf(a.Err, "  using the Temporal of TEMPORAL_ADDRESS, %s\n", o.TemporalAddress)
+	}
+	if o.DatabaseURL != "" {
+		fmt.Fprintf(a.Err, "  using the database of PAWL_DATABASE_URL, %s\n", withoutPassword(o.DatabaseURL))
+	}
 	o.SearchAttributes = workflows.SearchAttributeNames()
 	o.Progress = func(line string) { fmt.Fprintln(a.Err, " ", line) }
 	return devstack.Start(ctx, o)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -9,7 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/devstack/filelock"
 )
 
 // devState tells other commands in the same directory of a running `pawl dev`.
@@ -49,6 +52,26 @@ func stateFile(dir string) (string, error) {
 	return filepath.Join(d, "state.json"), err
 }
 
+// claimWait is how long a command that looks may hold the claim.
+const claimWait = time.Second
+
+// claimDev makes this process the one `pawl dev` of the place, until it ends.
+func claimDev(ctx context.Context, place string) (*filelock.Lock, error) {
+	if err := os.MkdirAll(place, 0o700); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, claimWait)
+	defer cancel()
+	path := filepath.Join(place, claimName)
+	claim, err := filelock.Wait(ctx, path, nil)
+	if errors.Is(err, filelock.ErrHeld) {
+		return nil, fmt.Errorf("`pawl dev` runs for this directory already (process %d)", filelock.HeldBy(path))
+	}
+	return claim, err
+}
+
+const claimName = "claim"
+
 // findDev returns the state of a `pawl dev` that runs for this directory, or nil.
 func findDev() (*devState, error) {
 	path, err := stateFile(".")
@@ -62,12 +85,17 @@ func findDev() (*devState, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The claim ends with its process; a process id may by now be another's.
+	claim, err := filelock.Try(filepath.Join(filepath.Dir(path), claimName))
+	if err == nil {
+		return nil, claim.Release() // left behind by a dev that was killed
+	}
+	if !errors.Is(err, filelock.ErrHeld) {
+		return nil, err
+	}
 	var s devState
 	if err := json.Unmarshal(raw, &s); err != nil {
 		return nil, fmt.Errorf("%s is damaged; remove it", path)
-	}
-	if alive := s.PID > 0 && syscall.Kill(s.PID, 0) == nil; !alive {
-		return nil, nil // left behind by a dev that was killed
 	}
 	return &s, nil
 }
@@ -78,14 +106,16 @@ func (s devState) announce() (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
 	raw, err := json.Marshal(s)
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
+	// Renamed, so that nobody reads half of it.
+	fresh := path + ".new"
+	if err := os.WriteFile(fresh, raw, 0o600); err != nil {
+		return nil, err
+	}
+	if err := os.Rename(fresh, path); err != nil {
 		return nil, err
 	}
 	return func() { _ = os.Remove(path) }, nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,6 @@ import (
 
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
 )
 
@@ -83,7 +83,7 @@ func newDoctor(a *app) *cobra.Command {
 }
 
 func (a *app) diagnose(ctx context.Context) (*diagnosis, error) {
-	c, dev, err := a.config()
+	c, dev, err := config()
 	if err != nil {
 		return nil, err
 	}
@@ -117,10 +117,7 @@ func (d *diagnosis) database(ctx context.Context, c worker.Config) {
 	}
 	store, err := postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: 2, Application: "pawl-doctor"})
 	if err != nil {
-		if hook.IsTransient(err) {
-			err = fmt.Errorf("%s does not answer (%s): start Postgres there, or set PAWL_DATABASE_URL to one that runs", d.Database.URL, hook.Reason(err))
-		}
-		d.add("database", err, "")
+		d.add("database", absence(d.Database.URL, err), "")
 		return
 	}
 	defer store.Close()
@@ -148,26 +145,38 @@ func (d *diagnosis) server(ctx context.Context, c worker.Config) {
 		d.add("worker", errors.New("the server does not say who works on the task queue pawl"), "")
 		return
 	}
+	alive := 0
 	for _, poller := range queue.GetPollers() {
-		if pid, ok := pidOf(poller.GetIdentity()); ok {
+		pid, host, ok := pidOf(poller.GetIdentity())
+		if ok && gone(pid, host) {
+			continue // the server remembers pollers for minutes
+		}
+		alive++
+		if ok {
 			d.Worker.PIDs = append(d.Worker.PIDs, pid)
 		}
 	}
-	if len(queue.GetPollers()) == 0 {
+	if alive == 0 {
 		err = errors.New("none polls the task queue pawl: start one with `pawl worker`, or `pawl dev`")
 	}
-	d.add("worker", err, fmt.Sprintf("%d on the task queue pawl", len(queue.GetPollers())))
+	d.add("worker", err, fmt.Sprintf("%d on the task queue pawl", alive))
 }
 
-// pidOf reads the process id of a worker's identity.
-func pidOf(identity string) (int, bool) {
+// pidOf reads the process id and the host of a worker's identity.
+func pidOf(identity string) (pid int, host string, ok bool) {
 	rest, ok := strings.CutPrefix(identity, worker.IdentityPrefix)
 	if !ok {
-		return 0, false
+		return 0, "", false
 	}
-	number, _, _ := strings.Cut(rest, "@")
+	number, host, _ := strings.Cut(rest, "@")
 	pid, err := strconv.Atoi(number)
-	return pid, err == nil
+	return pid, host, err == nil && pid > 0
+}
+
+// gone reports whether a process of this host has ended.
+func gone(pid int, host string) bool {
+	here, err := os.Hostname()
+	return err == nil && host == here && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
 // withoutPassword shows where a database is and nothing that opens it.

@@ -29,7 +29,7 @@ func newInvoke(a *app) *cobra.Command {
 				ToolID: positional[0], ToolCallID: call, Args: argument(args),
 				Context: toolspec.Context{TenantID: a.tenant, RunID: run, ActorID: actor},
 			}
-			s, err := a.connect(cmd.Context(), true, false)
+			s, err := connect(cmd.Context(), true, false)
 			if err != nil {
 				return err
 			}
@@ -114,7 +114,7 @@ func (a *app) failed(err error) error {
 	fmt.Fprintf(a.Err, "%s: %s\n", r.ErrorCode, oneLine(r.SafeMessage, 600))
 	if d := r.Details; d != nil {
 		for _, p := range d.Problems {
-			fmt.Fprintf(a.Err, "  %s (%s): %s\n", cmp.Or(oneLine(p.Path, 200), "/"), p.Kind, oneLine(p.Message, 300))
+			fmt.Fprintf(a.Err, "  %s (%s): %s\n", cmp.Or(oneLine(p.Path, 200), "/"), oneLine(p.Kind, 100), oneLine(p.Message, 300))
 		}
 		if d.Rule != "" {
 			fmt.Fprintf(a.Err, "  rule: %s\n", oneLine(d.Rule, 300))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -15,18 +16,21 @@ func newList(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the tenant's calls, the newest first", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.connect(cmd.Context(), false, true)
+			f.TenantID, f.Status = a.tenant, toolspec.Status(status)
+			if err := checkFilter(f); err != nil {
+				return err
+			}
+			s, err := connect(cmd.Context(), false, true)
 			if err != nil {
 				return err
 			}
 			defer s.close()
-			f.TenantID, f.Status = a.tenant, toolspec.Status(status)
 			calls, err := s.store.List(cmd.Context(), f)
 			if err != nil {
 				return err
 			}
 			if a.json {
-				return printJSON(a.Out, calls)
+				return printJSON(a.Out, listed(calls))
 			}
 			if len(calls) == 0 {
 				fmt.Fprintf(a.Out, "tenant %s has no such calls\n", a.tenant)
@@ -51,12 +55,28 @@ func newList(a *app) *cobra.Command {
 	return cmd
 }
 
+// checkFilter refuses what no call can be, rather than find nothing.
+func checkFilter(f postgres.Filter) error {
+	switch f.Status {
+	case "", toolspec.StatusRunning, toolspec.StatusWaitingApproval, toolspec.StatusSettled:
+	default:
+		return usageError{errors.New("--status is running, waiting_approval or settled")}
+	}
+	if f.Outcome != "" && f.Outcome != "ok" && !toolspec.Code(f.Outcome).Known() {
+		return usageError{fmt.Errorf("--outcome is ok or an error code; %q is none", f.Outcome)}
+	}
+	if f.Limit < 1 || f.Limit > 500 {
+		return usageError{errors.New("--limit is between 1 and 500")}
+	}
+	return nil
+}
+
 func newApprovals(a *app) *cobra.Command {
 	var everything bool
 	cmd := &cobra.Command{
 		Use: "approvals", Short: "List calls that wait for a person", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.connect(cmd.Context(), false, true)
+			s, err := connect(cmd.Context(), false, true)
 			if err != nil {
 				return err
 			}
@@ -66,7 +86,7 @@ func newApprovals(a *app) *cobra.Command {
 				return err
 			}
 			if a.json {
-				return printJSON(a.Out, requests)
+				return printJSON(a.Out, listed(requests))
 			}
 			if len(requests) == 0 {
 				fmt.Fprintln(a.Out, "nothing waits")

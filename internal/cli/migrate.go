@@ -11,7 +11,7 @@ func newMigrate(a *app) *cobra.Command {
 	cmd.AddCommand(&cobra.Command{
 		Use: "up", Short: "Apply what is missing", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.connect(cmd.Context(), false, true)
+			s, err := connect(cmd.Context(), false, true)
 			if err != nil {
 				return err
 			}
@@ -21,7 +21,7 @@ func newMigrate(a *app) *cobra.Command {
 				return err
 			}
 			if a.json {
-				return printJSON(a.Out, applied)
+				return printJSON(a.Out, listed(applied))
 			}
 			for _, m := range applied {
 				fmt.Fprintf(a.Out, "applied %s\n", m.Name)
@@ -34,7 +34,7 @@ func newMigrate(a *app) *cobra.Command {
 	}, &cobra.Command{
 		Use: "status", Short: "Show which steps are applied", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.connect(cmd.Context(), false, true)
+			s, err := connect(cmd.Context(), false, true)
 			if err != nil {
 				return err
 			}
@@ -44,7 +44,7 @@ func newMigrate(a *app) *cobra.Command {
 				return err
 			}
 			if a.json {
-				return printJSON(a.Out, steps)
+				return printJSON(a.Out, listed(steps))
 			}
 			var rows [][]string
 			for _, m := range steps {
@@ -58,5 +58,5 @@ func newMigrate(a *app) *cobra.Command {
 			return nil
 		},
 	})
-	return cmd
+	return group(cmd)
 }

@@ -28,7 +28,7 @@ func newPolicy(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := a.connect(cmd.Context(), false, true)
+			s, err := connect(cmd.Context(), false, true)
 			if err != nil {
 				return err
 			}
@@ -46,7 +46,7 @@ func newPolicy(a *app) *cobra.Command {
 	}, &cobra.Command{
 		Use: "show", Short: "Show the active policy", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := a.connect(cmd.Context(), false, true)
+			s, err := connect(cmd.Context(), false, true)
 			if err != nil {
 				return err
 			}
@@ -69,7 +69,7 @@ func newPolicy(a *app) *cobra.Command {
 			return nil
 		},
 	})
-	return cmd
+	return group(cmd)
 }
 
 func readPolicy(file string) (*policy.Policy, error) {
@@ -82,11 +82,11 @@ func readPolicy(file string) (*policy.Policy, error) {
 
 func (a *app) policy(p *policy.Policy, said string) error {
 	if a.json {
-		return printJSON(a.Out, map[string]any{"digest": p.Digest(), "state": said, "warnings": p.Warnings()})
+		return printJSON(a.Out, map[string]any{"digest": p.Digest(), "state": said, "warnings": listed(p.Warnings())})
 	}
 	fmt.Fprintf(a.Out, "%s  %s\n", p.Digest(), said)
 	for _, w := range p.Warnings() {
-		fmt.Fprintln(a.Out, "  ! "+w)
+		fmt.Fprintln(a.Out, "  ! "+printable(w))
 	}
 	return nil
 }

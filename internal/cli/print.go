@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,18 +9,21 @@ import (
 	"text/tabwriter"
 	"time"
 	"unicode"
+	"unicode/utf16"
 )
 
 // printable keeps text of callers and tools from speaking to the terminal:
-// control and bidirectional characters are shown as what they are.
+// control, bidirectional and invisible characters are shown as what they are, by
+// the escapes of JSON, so that JSON stays the same JSON.
 func printable(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {
-		case r == '\n' || r == '\t':
+		case r == '\n' || r == '\t' || unicode.IsPrint(r) && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
 			b.WriteRune(r)
-		case unicode.IsPrint(r) && !unicode.Is(unicode.Cf, r):
-			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, "\\u%04x\\u%04x", high, low)
 		default:
 			fmt.Fprintf(&b, "\\u%04x", r)
 		}
@@ -37,22 +41,29 @@ func oneLine(s string, n int) string {
 }
 
 func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	out, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, printable(string(out)))
+	return err
 }
 
-// indented shows JSON for reading.
+// listed makes no entries an empty list in JSON.
+func listed[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// indented shows JSON for reading, and its numbers as they are written.
 func indented(raw json.RawMessage, prefix string) string {
-	var v any
-	if json.Unmarshal(raw, &v) != nil {
+	var out bytes.Buffer
+	if json.Indent(&out, raw, prefix, "  ") != nil {
 		return printable(string(raw))
 	}
-	out, err := json.MarshalIndent(v, prefix, "  ")
-	if err != nil {
-		return printable(string(raw))
-	}
-	return printable(string(out))
+	return printable(out.String())
 }
 
 // table aligns rows under headings.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -39,13 +40,17 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
 	root.SetErr(s.Err)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
 	var silent *silentError
 	if !errors.As(err, &silent) {
 		fmt.Fprintln(s.Err, "pawl:", printable(err.Error()))
+	}
+	var usage usageError
+	if errors.As(err, &usage) {
+		fmt.Fprintf(s.Err, "usage: %s\n`%s --help` tells more\n", cmd.UseLine(), cmd.CommandPath())
 	}
 	return exitOf(err)
 }
@@ -62,11 +67,37 @@ func newRoot(a *app) *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
 	root.PersistentFlags().StringVar(&a.tenant, "tenant", defaultTenant(), "tenant (PAWL_TENANT)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	group(root)
 	root.AddCommand(
 		newDemo(a), newDemoWorker(a), newDev(a), newWorker(a), newMigrate(a), newDoctor(a), newTools(a),
 		newInvoke(a), newShow(a), newList(a), newApprovals(a), newApprove(a), newDeny(a), newPolicy(a),
 	)
 	return root
+}
+
+// group makes a command that only holds others refuse what is none of them.
+func group(cmd *cobra.Command) *cobra.Command {
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 && !cmd.HasParent() {
+			return cmd.Help()
+		}
+		var names []string
+		for _, c := range cmd.Commands() {
+			if c.IsAvailableCommand() {
+				names = append(names, c.Name())
+			}
+		}
+		if len(args) == 0 {
+			return usageError{fmt.Errorf("expected one of: %s", strings.Join(names, ", "))}
+		}
+		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+			names = near
+		}
+		return usageError{fmt.Errorf("%q is no command; did you mean: %s?", args[0], strings.Join(names, ", "))}
+	}
+	return cmd
 }
 
 // usageError is a command line that does not parse.

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net/url"
 	"os"
 	"os/user"
+	"strings"
 	"time"
 
 	temporal "go.temporal.io/sdk/client"
@@ -34,12 +34,11 @@ type session struct {
 
 // config finds the servers: what the environment names for Pawl, then a running
 // `pawl dev` of this directory, then the general variables.
-func (a *app) config() (worker.Config, *devState, error) {
+func config() (worker.Config, *devState, error) {
 	c, err := worker.LoadConfig()
 	if err != nil {
 		return c, nil, err
 	}
-	c.Log = slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	state, err := findDev()
 	if err != nil {
 		return c, nil, err
@@ -51,14 +50,17 @@ func (a *app) config() (worker.Config, *devState, error) {
 		c.DatabaseURL = state.DatabaseURL
 	}
 	if os.Getenv("TEMPORAL_ADDRESS") == "" {
-		c.Temporal.HostPort, c.Temporal.Namespace = state.Temporal, state.Namespace
+		// All of it: a profile's certificates and keys are for another server.
+		c.Temporal = temporal.Options{HostPort: state.Temporal, Namespace: state.Namespace}
+	} else {
+		state.UI = ""
 	}
 	return c, state, nil
 }
 
 // connect opens what a command needs; close releases it.
-func (a *app) connect(ctx context.Context, needTemporal, needStore bool) (*session, error) {
-	c, dev, err := a.config()
+func connect(ctx context.Context, needTemporal, needStore bool) (*session, error) {
+	c, dev, err := config()
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +75,7 @@ func (a *app) connect(ctx context.Context, needTemporal, needStore bool) (*sessi
 			return nil, errors.New("no database: run `pawl dev` in this directory, or set PAWL_DATABASE_URL")
 		}
 		if s.store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-cli"}); err != nil {
-			return nil, fmt.Errorf("the database does not answer (%s): is it running? `pawl doctor` tells more", hook.Reason(err))
+			return nil, absence(withoutPassword(c.DatabaseURL), err)
 		}
 	}
 	if needTemporal {
@@ -83,6 +85,23 @@ func (a *app) connect(ctx context.Context, needTemporal, needStore bool) (*sessi
 		}
 	}
 	return s, nil
+}
+
+// absence says in words why there is no connection to a database.
+func absence(where string, err error) error {
+	if !hook.IsTransient(err) {
+		return err
+	}
+	var server *postgres.Error
+	if errors.As(err, &server) {
+		switch {
+		case strings.HasPrefix(server.State, "28"):
+			return fmt.Errorf("%s refuses the user or the password (%s): correct PAWL_DATABASE_URL", where, server.State)
+		case server.State == "3D000":
+			return fmt.Errorf("%s does not exist (%s): create the database, or correct PAWL_DATABASE_URL", where, server.State)
+		}
+	}
+	return fmt.Errorf("%s does not answer (%s): start Postgres there, or set PAWL_DATABASE_URL to one that runs", where, hook.Reason(err))
 }
 
 func (s *session) close() {

@@ -19,7 +19,7 @@ func newShow(a *app) *cobra.Command {
 		Long:  "Shows a call by its invocation id, workflow id, toolCallId or an approval id.",
 		Args:  exactly(1, "an id; `pawl list` shows them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.connect(cmd.Context(), false, true)
+			s, err := connect(cmd.Context(), false, true)
 			if err != nil {
 				return err
 			}
@@ -145,7 +145,7 @@ func (a *app) showResult(d postgres.Detail) {
 	case !r.OK:
 		fmt.Fprintf(a.Out, "\nresult: %s — %s\n", r.ErrorCode, oneLine(r.SafeMessage, 500))
 		if r.Details != nil && r.Details.Cause != "" {
-			fmt.Fprintf(a.Out, "  cause: %s\n", r.Details.Cause)
+			fmt.Fprintf(a.Out, "  cause: %s\n", oneLine(r.Details.Cause, 200))
 		}
 	case r.OutputRef != "":
 		fmt.Fprintf(a.Out, "\nresult: ok (%s), stored as %s; --output prints it\n", r.Source, r.OutputRef)

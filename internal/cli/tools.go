@@ -35,7 +35,7 @@ func newTools(a *app) *cobra.Command {
 			return fmt.Errorf("no worker has published %q; `pawl tools list --all` shows the tools", args[0])
 		},
 	})
-	return cmd
+	return group(cmd)
 }
 
 func (a *app) listTools(ctx context.Context, all bool) error {
@@ -87,7 +87,7 @@ func visibility(p *policy.Policy, tenantID string, s toolspec.Spec) catalog.Visi
 
 // specs are what workers have published, with the active policy.
 func (a *app) specs(ctx context.Context) ([]toolspec.Spec, *policy.Policy, error) {
-	s, err := a.connect(ctx, false, true)
+	s, err := connect(ctx, false, true)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -108,7 +108,7 @@ func (a *app) tool(s toolspec.Spec) error {
 	if a.json {
 		return printJSON(a.Out, s)
 	}
-	fmt.Fprintf(a.Out, "%s  (%s, %s risk, version %s)\n\n%s\n\n", s.Name, s.Effect, s.Risk, s.Version, printable(s.Description))
+	fmt.Fprintf(a.Out, "%s  (%s, %s risk, version %s)\n\n%s\n\n", s.Name, s.Effect, s.Risk, oneLine(s.Version, 100), printable(s.Description))
 	fmt.Fprintf(a.Out, "digest   %s\nshows    %s\n", s.Digest, strings.Join(s.Redaction.Allow, " "))
 	if len(s.Redaction.MaskInput) > 0 {
 		fmt.Fprintf(a.Out, "masks    %s\n", strings.Join(s.Redaction.MaskInput, " "))

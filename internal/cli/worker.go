@@ -13,10 +13,11 @@ func newWorker(*app) *cobra.Command {
 		Use:   "worker",
 		Short: "Run a worker until it is told to stop",
 		Long: "Runs a worker. It finds Temporal by the TEMPORAL_* variables and Postgres by PAWL_DATABASE_URL,\n" +
-			"and waits for either while it is away. `pawl migrate up` comes first.",
+			"or else a `pawl dev` of this directory, and waits for either while it is away. `pawl migrate up`\n" +
+			"comes first.",
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := worker.LoadConfig()
+			c, _, err := config()
 			if err != nil {
 				return err
 			}

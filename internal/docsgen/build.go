@@ -52,7 +52,8 @@ func allBlocks(root string, src *source) (map[string]string, error) {
 		func() (map[string]string, error) { return fieldTables(src) },
 		func() (map[string]string, error) { return codeTables(root, src) },
 		func() (map[string]string, error) { return stageTables(src) },
-		commandPages, vectorTables,
+		func() (map[string]string, error) { return vectorTables(root) },
+		commandPages,
 	} {
 		made, err := more()
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/internal/cli"
@@ -32,7 +33,7 @@ func commandPages() (map[string]string, error) {
 
 func command(path []string, short string, rows *[][]string, b *strings.Builder) error {
 	var out, errs bytes.Buffer
-	args := append(path[:len(path):len(path)], "--help")
+	args := slices.Concat(path, []string{"--help"})
 	if status := cli.Main(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); status != 0 {
 		return fmt.Errorf("pawl %s: status %d: %s", strings.Join(args, " "), status, errs.String())
 	}
@@ -58,7 +59,7 @@ func command(path []string, short string, rows *[][]string, b *strings.Builder) 
 		if m[1] == "help" || m[1] == "completion" {
 			continue
 		}
-		if err := command(append(path[:len(path):len(path)], m[1]), m[2], rows, b); err != nil {
+		if err := command(slices.Concat(path, m[1:2]), m[2], rows, b); err != nil {
 			return err
 		}
 	}

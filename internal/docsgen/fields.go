@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -12,7 +13,7 @@ import (
 // fieldTables lists the fields of every document, nested ones by their paths.
 func fieldTables(src *source) (map[string]string, error) {
 	blocks := map[string]string{}
-	all := append(documents[:len(documents):len(documents)], document{name: "answer", typ: reflect.TypeFor[toolspec.Answer]()})
+	all := slices.Concat(documents, []document{{name: "answer", typ: reflect.TypeFor[toolspec.Answer]()}})
 	for _, doc := range all {
 		rows := fieldRows(src, "", doc.typ)
 		for _, row := range rows {

@@ -65,7 +65,7 @@ func stageTables(src *source) (map[string]string, error) {
 		var own []string
 		for _, name := range methods(reflect.PointerTo(view)) {
 			if !inherited[name] {
-				own = append(own, described(src, view.Name(), name))
+				own = append(own, described(src, view, name))
 			}
 		}
 		views = append(views, []string{code("*hook." + view.Name()), strings.Join(names, " "), strings.Join(own, "<br>")})
@@ -73,9 +73,10 @@ func stageTables(src *source) (map[string]string, error) {
 	for _, right := range seenRights {
 		var lines []string
 		for _, name := range methods(right) {
-			lines = append(lines, described(src, right.Name(), name))
+			lines = append(lines, described(src, right, name))
 		}
-		rights = append(rights, []string{code(right.Name()), src.comments[right.Name()], strings.Join(lines, "<br>")})
+		meaning := strings.TrimPrefix(src.comments[right.Name()], right.Name()+" ")
+		rights = append(rights, []string{code(right.Name()), meaning, strings.Join(lines, "<br>")})
 	}
 	return map[string]string{
 		"stages": table([]string{"", "stage", "phase", "view", "on a hook's error"}, stages),
@@ -105,9 +106,14 @@ func methods(t reflect.Type) (names []string) {
 	return names
 }
 
-func described(src *source, on, method string) string {
-	if comment := src.comments[on+"."+method]; comment != "" {
-		return code(method) + " — " + comment
+// described names a method with its comment, which may stand at a view inside.
+func described(src *source, on reflect.Type, method string) string {
+	comment, ok := src.comments[on.Name()+"."+method]
+	for i := 0; !ok && i < on.NumField(); i++ {
+		comment, ok = src.comments[on.Field(i).Name+"."+method]
 	}
-	return code(method)
+	if !ok {
+		return code(method)
+	}
+	return code(method) + " " + strings.TrimPrefix(comment, method+" ")
 }

@@ -1,93 +1,149 @@
 package docsgen
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
-	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
-var identities = []toolspec.Identity{
-	{TenantID: "acme", RunID: "run-7", ToolCallID: "call_1"},
-	{TenantID: "acme", RunID: "run-7", ToolCallID: "functions.f:0"},
-	{TenantID: "acme", RunID: "run-7", ToolCallID: "größe prüfen"},
-	{TenantID: "acme", RunID: "run-7", ToolCallID: strings.Repeat("a", 120)},
-	{TenantID: "acme", RunID: "run-7", ToolCallID: strings.Repeat("a", 121)},
-	{TenantID: "a.b-c_D", RunID: "2026-11-20.1", ToolCallID: "0"},
+// vectors are the test vectors of the contract, as the tests of package hydrate
+// keep them.
+type vectors struct {
+	Identities []struct {
+		Note         string `json:"note"`
+		TenantID     string `json:"tenantId"`
+		RunID        string `json:"runId"`
+		ToolCallID   string `json:"toolCallId"`
+		WorkflowID   string `json:"workflowId"`
+		InvocationID string `json:"invocationId"`
+	} `json:"identities"`
+	InputDigests []struct {
+		Note        string          `json:"note"`
+		Invocation  json.RawMessage `json:"invocation"`
+		Canonical   string          `json:"canonical"`
+		InputDigest string          `json:"inputDigest"`
+	} `json:"inputDigests"`
+	ApprovalDigests []struct {
+		Note      string           `json:"note"`
+		Approved  hydrate.Approved `json:"approved"`
+		Canonical string           `json:"canonical"`
+		Digest    string           `json:"digest"`
+	} `json:"approvalDigests"`
 }
 
-// inputs are invocations as they are sent.
-var inputs = []string{
-	`{"toolId":"core__write_file","toolCallId":"call_1","args":{"path":"notes.md","content":"hello\n"},` +
-		`"context":{"tenantId":"acme","runId":"run-7","actorId":"agent:planner"}}`,
-	`{"toolId":"core__write_file","toolCallId":"call_1","args":"{\"content\": \"hello\\n\", \"path\": \"notes.md\"}",` +
-		`"context":{"tenantId":"acme","runId":"run-7","actorId":"agent:planner","requestId":"r-1","sessionId":"s-1"},"provider":{"name":"x"}}`,
-	`{"toolId":"core__ls","toolCallId":"c","context":{"tenantId":"acme","runId":"run-7","actorId":"agent:planner"}}`,
-	`{"toolId":"core__ls","toolCallId":"c","args":null,"context":{"tenantId":"acme","runId":"run-7","actorId":"agent:planner"}}`,
-	`{"toolId":"core__ls","toolCallId":"c","args":"{\"path\":","context":{"tenantId":"acme","runId":"run-7","actorId":"agent:planner"}}`,
-	`{"toolId":"demo__numbers","toolCallId":"c","args":{"b":1e3,"a":1.10,"ö":"€"},"context":{"tenantId":"acme","runId":"run-7","actorId":"agent:planner",` +
-		`"subjectId":"user:ann","graphId":"g","connectionId":"conn-1","virtualKeyId":"vk","toolIds":["core__ls","demo__numbers"]},"allowedConnectionIds":["conn-2","conn-1"]}`,
-}
-
-var approved = []hydrate.Approved{
-	{
-		ToolID: "core__write_file", ToolDigest: strings.Repeat("0", 64), Args: json.RawMessage(`{"content":"hello\n","path":"notes.md"}`),
-		TenantID: "acme", ActorID: "agent:planner",
-	},
-	{
-		ToolID: "core__write_file", ToolDigest: strings.Repeat("0", 64), Args: json.RawMessage(`{"content":"hello\n","path":"notes.md"}`),
-		TenantID: "acme", ActorID: "agent:planner", SubjectID: "user:ann", ConnectionID: "conn-1",
-	},
-}
-
-// vectorTables computes the test vectors of the contract.
-func vectorTables() (map[string]string, error) {
-	var ids [][]string
-	for _, id := range identities {
-		if err := id.Check(); err != nil {
-			return nil, err
-		}
-		shown := code(id.ToolCallID)
-		if len(id.ToolCallID) > 40 {
-			shown = code(id.ToolCallID[:1]) + " × " + strconv.Itoa(len(id.ToolCallID))
-		}
-		ids = append(ids, []string{code(id.TenantID), code(id.RunID), shown, code(id.WorkflowID()), code(id.InvocationID())})
+// vectorTables quotes the test vectors, and refuses one that the code does not
+// confirm.
+func vectorTables(root string) (map[string]string, error) {
+	file := filepath.Join(root, "toolspec", "hydrate", "testdata", "vectors.json")
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
 	}
+	var v vectors
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(v.Identities) == 0 || len(v.InputDigests) == 0 || len(v.ApprovalDigests) == 0 {
+		return nil, fmt.Errorf("%s: a list is empty", file)
+	}
+	ids, err := v.ids()
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := v.inputs()
+	if err != nil {
+		return nil, err
+	}
+	approvals, err := v.approvals()
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"id vectors": ids, "input digest vectors": inputs, "approval digest vectors": approvals}, nil
+}
+
+func (v vectors) ids() (string, error) {
+	var rows [][]string
+	for _, c := range v.Identities {
+		id := toolspec.Identity{TenantID: c.TenantID, RunID: c.RunID, ToolCallID: c.ToolCallID}
+		if id.WorkflowID() != c.WorkflowID || id.InvocationID() != c.InvocationID {
+			return "", fmt.Errorf("the identity %q is not what the code says", c.Note)
+		}
+		rows = append(rows, []string{short(c.TenantID), short(c.RunID), short(c.ToolCallID), short(c.WorkflowID), code(c.InvocationID)})
+	}
+	return "`a{120}` stands for 120 times a.\n\n" + table([]string{"tenantId", "runId", "toolCallId", "workflow id", "invocationId"}, rows), nil
+}
+
+// short writes long repetitions as a{120}.
+func short(s string) string {
 	var b strings.Builder
-	for _, input := range inputs {
-		inv, fault := hydrate.Decode([]byte(input))
+	for s != "" {
+		n := len(s) - len(strings.TrimLeft(s, s[:1]))
+		if n < 20 {
+			n = 1
+			b.WriteString(s[:1])
+		} else {
+			b.WriteString(s[:1] + "{" + strconv.Itoa(n) + "}")
+		}
+		s = s[n:]
+	}
+	return code(b.String())
+}
+
+func (v vectors) inputs() (string, error) {
+	var b strings.Builder
+	for _, c := range v.InputDigests {
+		inv, fault := hydrate.Decode(c.Invocation)
 		if fault != nil {
-			return nil, fault
+			return "", fault
 		}
 		digest, err := hydrate.InputDigest(inv)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		b.WriteString("```json invocation\n" + input + "\n```\n\n" + code(digest) + "\n\n")
+		if digest != c.InputDigest {
+			return "", fmt.Errorf("the input digest %q is not what the code says", c.Note)
+		}
+		if err := vector(&b, c.Note, "json invocation", c.Invocation, c.Canonical, c.InputDigest); err != nil {
+			return "", err
+		}
 	}
-	var c strings.Builder
-	for _, a := range approved {
-		a.InvocationID = identities[0].InvocationID()
-		raw, err := json.Marshal(a)
+	return b.String(), nil
+}
+
+func (v vectors) approvals() (string, error) {
+	var b strings.Builder
+	for _, c := range v.ApprovalDigests {
+		digest, err := c.Approved.Digest()
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		canonical, err := schema.Canonical(raw)
+		if digest != c.Digest {
+			return "", fmt.Errorf("the approval digest %q is not what the code says", c.Note)
+		}
+		raw, err := json.Marshal(c.Approved)
 		if err != nil {
-			return nil, err
+			return "", err
 		}
-		digest, err := a.Digest()
-		if err != nil {
-			return nil, err
+		if err := vector(&b, c.Note, "json", raw, c.Canonical, c.Digest); err != nil {
+			return "", err
 		}
-		c.WriteString("```json\n" + string(canonical) + "\n```\n\n" + code(digest) + "\n\n")
 	}
-	return map[string]string{
-		"id vectors":              table([]string{"tenantId", "runId", "toolCallId", "workflow id", "invocationId"}, ids),
-		"input digest vectors":    b.String(),
-		"approval digest vectors": c.String(),
-	}, nil
+	return b.String(), nil
+}
+
+// vector writes what goes in, its canonical form and its digest.
+func vector(b *strings.Builder, note, language string, in json.RawMessage, canonical, digest string) error {
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, in); err != nil {
+		return err
+	}
+	fmt.Fprintf(b, "%s:\n\n```%s\n%s\n```\n\n```json\n%s\n```\n\n%s\n\n", strings.ToUpper(note[:1])+note[1:], language, compact.String(), canonical, code(digest))
+	return nil
 }

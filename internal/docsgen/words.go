@@ -8,7 +8,7 @@ var words = map[string]string{
 	"Invocation.Args": "The arguments: a JSON object, or a string that holds the JSON of one. Absent and null mean {}. " +
 		"At most 65536 bytes, and less where the tool says so.",
 	"Invocation.Context":              "Who calls, for whom and in what run. Opaque references only, never credentials.",
-	"Invocation.AllowedConnectionIDs": "Narrows the connections that this call may use. Absence never means all. At most 256 entries.",
+	"Invocation.AllowedConnectionIDs": "Narrows the connections that this call may use; absence never means all. Part of the input digest. This version uses no connections. At most 256 entries.",
 	"Invocation.Provider":             "What the model's provider sent. Kept in the workflow's input for people who look; it influences nothing.",
 	"Invocation.SubmitterProof":       "Reserved. It is accepted and not verified.",
 
@@ -19,7 +19,7 @@ var words = map[string]string{
 	"Context.SessionID":    "The session, for correlation. Not part of the input digest.",
 	"Context.RequestID":    "The request, for correlation. Not part of the input digest.",
 	"Context.GraphID":      "The graph or agent that the run executes.",
-	"Context.ConnectionID": "The connection that the tool is to use, an opaque id.",
+	"Context.ConnectionID": "The connection that the tool is to use, an opaque id. This version has no grants: a call of a tool that requires a connection ends with policy_denied.",
 	"Context.VirtualKeyID": "The virtual key by which the caller came, an opaque id.",
 	"Context.ToolIDs":      "The tools that the run may use. Absent or empty: the run narrows nothing. At most 1024 entries.",
 
@@ -79,7 +79,7 @@ var words = map[string]string{
 	"PlanSummary.Lane":         "local: the tool runs inside the workflow task. regular: it runs as an activity.",
 	"PlanSummary.Stages":       "The stages that are active for this call, and hydrate, in order.",
 
-	"Decision.ApprovalID": "The request, from the state query: <invocationId>.<n>.",
+	"Decision.ApprovalID": "The request, as the state query names it: the invocationId, a dot and a number.",
 	"Decision.Decision": "approve lets the call run. deny and withdraw end it with approval_denied. edit replaces the arguments and opens a new request. " +
 		"retry, settle_ok and settle_failed are reserved and never count in this version.",
 	"Decision.Approver":   "Who decides: 1 to 200 printable characters.",

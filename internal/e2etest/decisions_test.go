@@ -135,7 +135,7 @@ func TestDecisions(t *testing.T) {
 		if _, err := w.pawl.Decide(w.t.Context(), call.WorkflowID, approval(toolspec.ApprovalID(other, 1), ann)); err == nil {
 			w.t.Error("the approval of another call was taken")
 		}
-		w.wantAnswer(call, toolspec.Decision{ApprovalID: view.ApprovalID, Decision: toolspec.SettleOK, Approver: ann}, "no unknown outcome")
+		w.wantAnswer(call, toolspec.Decision{ApprovalID: view.ApprovalID, Decision: toolspec.SettleOK, Approver: ann}, "waits for approve")
 		w.wantAnswer(call, toolspec.Decision{ApprovalID: view.ApprovalID, Decision: toolspec.Approve, Approver: ann, Proof: "a.b.c"}, "proof")
 		w.approve(call.WorkflowID)
 		wantText(w.t, w.result(call), "hello")

@@ -4,11 +4,13 @@ import (
 	"context"
 	"testing"
 
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -40,8 +42,9 @@ func TestSameCallTwice(t *testing.T) {
 	}
 	wantCode(t, w.result(third), toolspec.CodeConflict)
 	// And after it has ended.
-	if _, err := w.pawl.Start(t.Context(), other); err == nil {
-		t.Error("an ended call started again")
+	wantCode(t, w.invoke(other), toolspec.CodeConflict)
+	if got := w.invoke(inv); !same(got, want) {
+		t.Errorf("the result of the ended call is %+v, want %+v", got, want)
 	}
 	if n := effects.of("twice"); n != 1 {
 		t.Errorf("the tool ran %d times", n)
@@ -51,7 +54,20 @@ func TestSameCallTwice(t *testing.T) {
 // TestAnotherRun: whatever lets the same workflow id run again, the record answers and the tool does not run.
 func TestAnotherRun(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plainPolicy)
+	// Deleting waits for these queues to say how far they are: as it is set, for half a minute.
+	server, err := devstack.StartTemporal(t.Context(), devstack.TemporalOptions{DynamicConfig: []string{
+		`history.transferProcessorUpdateAckInterval="100ms"`, `history.visibilityProcessorUpdateAckInterval="100ms"`,
+		`history.timerProcessorUpdateAckInterval="100ms"`,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	w := newWorldOn(t, server.Address(), devstacktest.Postgres(t), plainPolicy)
 	var effects ledger
 	w.work(worker.Tools(
 		tool("test__send", effects.counted(echo), once),
@@ -61,7 +77,7 @@ func TestAnotherRun(t *testing.T) {
 		tool("test__read", effects.counted(echo), fast),
 	))
 	for name, again := range map[string]func(w *world, inv toolspec.Invocation){
-		"started": func(*world, toolspec.Invocation) {},
+		"kept":    func(*world, toolspec.Invocation) {},
 		"deleted": func(w *world, inv toolspec.Invocation) { w.forget(inv.Identity().WorkflowID()) },
 	} {
 		for _, toolID := range []string{"test__send", "test__fail", "test__read"} {

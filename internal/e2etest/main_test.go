@@ -8,12 +8,9 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 )
 
-// childEnv makes the test binary a worker: see children_test.go.
-const childEnv = "PAWL_E2E_WORKER"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(childEnv) != "" {
-		os.Exit(serveAsChild())
+	if what := os.Getenv(childEnv); what != "" {
+		os.Exit(beChild(what))
 	}
 	flag.Parse()
 	// The tests wait more than they work: for heartbeats, expiries and timers.

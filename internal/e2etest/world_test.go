@@ -18,6 +18,7 @@ import (
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
+	sdkworker "go.temporal.io/sdk/worker"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	pawl "github.com/pawl-run/pawl/client"
@@ -61,16 +62,14 @@ type world struct {
 // newWorld makes a world on the shared servers, under a policy.
 func newWorld(t *testing.T, rules string) *world {
 	t.Helper()
-	w := newWorldOn(t, devstacktest.Postgres(t))
-	w.apply(rules)
-	return w
+	return newWorldOn(t, devstacktest.Temporal(t), devstacktest.Postgres(t), rules)
 }
 
-// newWorldOn is newWorld with a database of the test's own, and without a policy.
-func newWorldOn(t *testing.T, database string) *world {
+// newWorldOn is newWorld on servers that the test may stop.
+func newWorldOn(t *testing.T, address, database, rules string) *world {
 	t.Helper()
 	w := &world{
-		t: t, address: devstacktest.Temporal(t), namespace: "e2e-" + strings.ToLower(rand.Text()[:12]),
+		t: t, address: address, namespace: "e2e-" + strings.ToLower(rand.Text()[:12]),
 		database: database, workspace: t.TempDir(), log: &logbook{},
 	}
 	var err error
@@ -88,6 +87,7 @@ func newWorldOn(t *testing.T, database string) *world {
 	}
 	t.Cleanup(w.temporal.Close)
 	w.makeNamespace()
+	w.apply(rules)
 	w.pawl = pawl.New(w.temporal, pawl.Options{Outputs: w.store})
 	return w
 }
@@ -165,6 +165,8 @@ func (w *world) work(options ...worker.Option) (stop func()) {
 		if err := <-done; err != nil {
 			w.t.Errorf("the worker ended with: %v", err)
 		}
+		// Workers of one process share a cache. A later one must not go on with what this one held.
+		sdkworker.PurgeStickyWorkflowCache()
 	}
 	w.t.Cleanup(stop)
 	return stop

@@ -27,7 +27,7 @@ func (s *Store) ApplyIfNone(ctx context.Context, p *policy.Policy, by string) (c
 
 func (s *Store) activate(ctx context.Context, p *policy.Policy, by string, onlyIfNone bool) (bool, error) {
 	if p.Digest() == "" {
-		return false, errors.New("no policy was given; to deny everything, apply a document without tenants")
+		return false, errors.New("no policy was given")
 	}
 	row, _, err := batched[activateRow](ctx, s, "apply policy",
 		step{"InsertPolicy", named{"digest": p.Digest(), "source": string(p.Source())}},

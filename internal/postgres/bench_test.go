@@ -171,7 +171,7 @@ func (b bench) settle(in workflows.SettleIn) workflows.SettleOut {
 func requestRow(call string, epoch int) activities.RequestRow {
 	rule := policy.ApprovalRule{Enabled: true, ExpiresAfterMs: 60_000, AllowUnsigned: true}
 	return activities.RequestRow{
-		InvocationID: id(call), TenantID: tenant, Epoch: epoch, WorkflowID: admitRow(call).WorkflowID,
+		InvocationID: id(call), TenantID: tenant, Epoch: epoch,
 		View: toolspec.ApprovalView{
 			ToolID: "core__write_file", Effect: toolspec.StateChange, Risk: toolspec.MediumRisk, Args: []byte(`{"path":"a.txt"}`),
 			Digest: "approval-digest", Message: "why", RequestedBy: "user:ann", Approvers: "anyone but user:ann",

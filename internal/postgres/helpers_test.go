@@ -39,7 +39,10 @@ func until(t testing.TB, what string, holds func() bool) {
 // waitForLock holds until some statement of this database waits for another's lock.
 func (b bench) waitForLock() {
 	b.t.Helper()
-	until(b.t, "a statement waits for a lock", func() bool {
-		return value[int](b, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
-	})
+	until(b.t, "a statement waits for a lock", b.waits)
+}
+
+func (b bench) waits() bool {
+	b.t.Helper()
+	return value[int](b, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
 }

@@ -63,7 +63,7 @@ type SchemaBehind struct {
 
 // Error says what to run.
 func (e *SchemaBehind) Error() string {
-	return fmt.Sprintf("the database schema is at version %d and this build needs %d: run `pawl migrate`", e.Have, e.Need)
+	return fmt.Sprintf("the database schema is at version %d and this build needs %d: run `pawl migrate up`", e.Have, e.Need)
 }
 
 type thereRow struct {

@@ -10,10 +10,19 @@ import (
 	"github.com/pawl-run/pawl/migrations"
 )
 
-// TestMigrateAtOnce: several workers start on an empty database.
+// TestMigrateAtOnce: several workers start on an empty database, all of them connected already. Its table of versions is there, for
+// making that is what would line them up.
 func TestMigrateAtOnce(t *testing.T) {
 	b := empty(t)
-	counts := make([]int, 4)
+	if _, err := b.MigrationStatus(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	counts := make([]int, 8)
+	together(len(counts), func(int) {
+		if _, err := b.pool.Exec(t.Context(), `SELECT pg_sleep(0.05)`); err != nil {
+			t.Error(err)
+		}
+	})
 	together(len(counts), func(i int) {
 		applied, err := b.Migrate(t.Context())
 		if err != nil {
@@ -51,7 +60,7 @@ func TestMigrateWithOneConnection(t *testing.T) {
 func TestCheckSchema(t *testing.T) {
 	b := empty(t)
 	var behind *postgres.SchemaBehind
-	if err := b.CheckSchema(t.Context()); !errors.As(err, &behind) || behind.Have != 0 || !contains(err.Error(), "run `pawl migrate`") {
+	if err := b.CheckSchema(t.Context()); !errors.As(err, &behind) || behind.Have != 0 || !contains(err.Error(), "run `pawl migrate up`") {
 		t.Errorf("%v", err)
 	}
 	if n := value[int](b, `SELECT count(*) FROM pg_tables WHERE schemaname = 'public'`); n != 0 {
@@ -99,7 +108,7 @@ func TestPartitions(t *testing.T) {
 	b := open(t)
 	b.admit("early")
 	b.settle(settleIn("early", 1))
-	together(4, func(int) {
+	together(8, func(int) {
 		if err := b.EnsurePartitions(t.Context(), 3); err != nil {
 			t.Error(err)
 		}

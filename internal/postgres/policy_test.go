@@ -116,8 +116,45 @@ func TestRequestUnderAnOldPolicyRechecksItself(t *testing.T) {
 	old := requestRow("call_2", 1)
 	old.PolicyID = "older"
 	b.request(old)
-	if got := value[string](b, `SELECT workflow_id FROM outbox`); got != old.WorkflowID {
+	if got := value[string](b, `SELECT workflow_id FROM outbox`); got != admitRow("call_2").WorkflowID {
 		t.Error(got)
+	}
+}
+
+// TestRequestWaitsForAPolicyChange: one that has looked for waiting calls already, and is not committed.
+func TestRequestWaitsForAPolicyChange(t *testing.T) {
+	b := open(t)
+	old, fresh := otherPolicy(t, "one"), otherPolicy(t, "two")
+	for _, p := range []*policy.Policy{fresh, old} {
+		if _, err := b.ApplyPolicy(t.Context(), p, "ops"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.admit("call_1")
+	tx, err := b.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(t.Context())
+	if _, err := tx.Exec(t.Context(), `UPDATE policy_active SET digest = $1`, fresh.Digest()); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		row := requestRow("call_1", 1)
+		row.PolicyID = old.Digest()
+		_, err := b.Request(t.Context(), row)
+		done <- err
+	}()
+	until(t, "the request waits, or is through", func() bool { return len(done) == 1 || b.waits() })
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if n := value[int](b, `SELECT count(*) FROM outbox WHERE signal = 'recheck'`); n != 1 {
+		t.Errorf("%d rechecks", n)
 	}
 }
 

@@ -49,7 +49,11 @@ func TestRequestIsNotFoundAgain(t *testing.T) {
 	}{
 		"other digest":                {func(_ bench, row *activities.RequestRow) { row.View.Digest = "another" }, "closed"},
 		"who edited must not approve": {func(_ bench, row *activities.RequestRow) { row.EditedBy = "user:bob" }, "closed"},
-		"overdue":                     {func(b bench, _ *activities.RequestRow) { b.sql(`UPDATE approvals SET expires_at = now()`) }, "expired"},
+		"approved, and then edited to the same": {func(b bench, row *activities.RequestRow) {
+			b.review(reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve)))
+			row.EditedBy = "user:bob"
+		}, "approved"},
+		"overdue": {func(b bench, _ *activities.RequestRow) { b.sql(`UPDATE approvals SET expires_at = now()`) }, "expired"},
 		"denied": {func(b bench, _ *activities.RequestRow) {
 			b.review(reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Deny)))
 		}, "denied"},

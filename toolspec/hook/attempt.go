@@ -38,6 +38,9 @@ type Traced struct {
 // them willExecute, the tool and didExecute. The raw value is only what tool
 // returned last, or what an around hook answered with.
 func (r *Registry) Attempt(ctx context.Context, in AttemptInput, tool func(context.Context) (json.RawMessage, error)) AttemptVerdict {
+	if name, lacks := r.Lacks(in); lacks {
+		return AttemptVerdict{Outcome: Missing, By: name}
+	}
 	a := &attempt{r: r, in: in, tool: tool}
 	value, err := a.around(ctx, 0)
 	v := AttemptVerdict{Value: value, Trace: a.trace}
@@ -53,6 +56,22 @@ func (r *Registry) Attempt(ctx context.Context, in AttemptInput, tool func(conte
 	}
 	v.Err = err
 	return v
+}
+
+// Lacks names a hook of the attempt that this worker does not have. Ask before
+// anything is claimed: once the tool has run it is too late to go elsewhere.
+func (r *Registry) Lacks(in AttemptInput) (name string, lacks bool) {
+	for _, at := range []struct {
+		stage Stage
+		names []string
+	}{{AroundExecute.stage, in.Around}, {WillExecute.stage, in.WillExecute}, {DidExecute.stage, in.DidExecute}} {
+		for _, name := range at.names {
+			if _, stands := r.byName[name].at(at.stage); !stands {
+				return name, true
+			}
+		}
+	}
+	return "", false
 }
 
 type attempt struct {
@@ -79,11 +98,8 @@ func (a *attempt) around(ctx context.Context, i int) (json.RawMessage, error) {
 		return a.body(ctx)
 	}
 	name := a.in.Around[i]
-	h, known := a.r.byName[name]
-	handler, stands := h.at(AroundExecute.stage)
-	if !known || !stands {
-		return nil, &ended{control{outcome: Missing}, name}
-	}
+	h := a.r.byName[name]
+	handler, _ := h.at(AroundExecute.stage)
 	var value json.RawMessage
 	calls := 0
 	c := &core{facts: a.in.Facts, delta: &Delta{}}
@@ -110,6 +126,8 @@ func (a *attempt) around(ctx context.Context, i int) (json.RawMessage, error) {
 	case c.skipped:
 		return a.around(ctx, i+1)
 	case calls == 0:
+		c.fail(errors.New("next was not called and nothing was answered"))
+		a.r.report(ctx, h, AroundExecute.stage, c, c.misuse)
 		return nil, &ended{control{outcome: Failed, failure: internal(AroundExecute.stage, name)}, name}
 	}
 	return value, nil
@@ -135,12 +153,8 @@ func (a *attempt) stage(ctx context.Context, s Stage, names []string, raw json.R
 	}
 	done := a.start(s)
 	for _, name := range names {
-		h, known := a.r.byName[name]
-		handler, stands := h.at(s)
-		if !known || !stands {
-			done(false)
-			return &ended{control{outcome: Missing}, name}
-		}
+		h := a.r.byName[name]
+		handler, _ := h.at(s)
 		end, err := a.r.one(ctx, h, handler, &core{facts: a.in.Facts, delta: &Delta{}, rawOutput: raw})
 		if err != nil {
 			end = &control{outcome: Failed, failure: internal(s, name)}

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -44,6 +45,23 @@ type Facts struct {
 	AuditIDs    []string `json:"auditIds,omitempty"`
 	StartedAtMs int64    `json:"startedAtMs"`
 	NowMs       int64    `json:"nowMs"`
+}
+
+// clone returns facts that may be written into: a filter is handed them bare.
+func (f Facts) clone() Facts {
+	f.Context.ToolIDs = slices.Clone(f.Context.ToolIDs)
+	f.Args, f.SafeArgs, f.Output, f.Cached = slices.Clone(f.Args), slices.Clone(f.SafeArgs), slices.Clone(f.Output), slices.Clone(f.Cached)
+	f.ArgsHistory, f.OutputHistory = cloneAll(f.ArgsHistory), cloneAll(f.OutputHistory)
+	f.AuditIDs, f.Failure = slices.Clone(f.AuditIDs), f.Failure.clone()
+	f.Data = slices.Clone(f.Data)
+	for i, e := range f.Data {
+		f.Data[i].Value = slices.Clone(e.Value)
+	}
+	if f.Approval != nil {
+		a := *f.Approval
+		f.Approval = &a
+	}
+	return f
 }
 
 // GrantedApproval is the request whose approval counted, as it was asked.

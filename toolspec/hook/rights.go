@@ -81,7 +81,7 @@ func (s scratches) Put(key string, v any) {
 	if raw == nil {
 		return
 	}
-	if toolspec.SecretName(key) || toolspec.SecretValue(string(raw)) {
+	if toolspec.SecretName(key) || secretShaped(raw) {
 		s.c.fail(fmt.Errorf("a scratchpad entry has the shape of a secret"))
 		return
 	}
@@ -218,13 +218,7 @@ func (s setsOutput) SetOutput(v any) {
 type readsEnd struct{ c *core }
 
 // Failure returns why the call failed, or nil.
-func (r readsEnd) Failure() *Failure {
-	if r.c.facts.Failure == nil {
-		return nil
-	}
-	f := *r.c.facts.Failure
-	return &f
-}
+func (r readsEnd) Failure() *Failure { return r.c.facts.Failure.clone() }
 
 // Attempts counts the attempts so far.
 func (r readsEnd) Attempts() int { return r.c.facts.Attempts }

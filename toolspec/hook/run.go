@@ -53,7 +53,7 @@ func (r *Registry) Run(ctx context.Context, in StageInput) (Verdict, error) {
 // one runs one hook and sorts its answer into going on (nil, nil), an outcome,
 // or an error whose text never leaves the process.
 func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (end *control, err error) {
-	before := *c.delta
+	before := c.delta.clone()
 	defer func() {
 		if err != nil {
 			*c.delta = before
@@ -64,7 +64,7 @@ func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (e
 	}()
 	if h.filter != nil {
 		var wanted bool
-		err := guard(func() (err error) { wanted, err = h.filter(ctx, c.facts); return err })
+		err := guard(func() (err error) { wanted, err = h.filter(ctx, c.facts.clone()); return err })
 		if err != nil || !wanted {
 			c.skipped = err == nil
 			return nil, err

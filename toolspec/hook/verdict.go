@@ -2,6 +2,7 @@ package hook
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -53,6 +54,16 @@ type Delta struct {
 	Audit []AuditEntry `json:"audit,omitempty"`
 }
 
+// clone shares nothing that a hook could write into through its view.
+func (d Delta) clone() Delta {
+	d.Data, d.Audit = slices.Clone(d.Data), slices.Clone(d.Audit)
+	if d.Budgets != nil {
+		b := *d.Budgets
+		d.Budgets = &b
+	}
+	return d
+}
+
 // Size is the number of bytes the delta adds to the history.
 func (d Delta) Size() int {
 	n := len(d.Args) + len(d.SafeArgs) + len(d.Output) + len(d.Cached)
@@ -72,6 +83,19 @@ type Failure struct {
 	Details      *toolspec.Details `json:"details,omitempty"`
 	HTTPStatus   int               `json:"httpStatus,omitempty"`
 	RetryAfterMs int64             `json:"retryAfterMs,omitempty"`
+}
+
+func (f *Failure) clone() *Failure {
+	if f == nil {
+		return nil
+	}
+	c := *f
+	if f.Details != nil {
+		d := *f.Details
+		d.Problems = slices.Clone(d.Problems)
+		c.Details = &d
+	}
+	return &c
 }
 
 // Ask wants an approval. Who may decide, and until when, is policy's matter.

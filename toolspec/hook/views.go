@@ -119,7 +119,10 @@ func newAround(c *core) *Around { return &Around{reads{c}, readsArgs{c}, aborts{
 
 // Next runs what is inside: the next hook, or willExecute, the tool and
 // didExecute. It may be called once. Its error must be returned.
-func (v *Around) Next() (json.RawMessage, error) { return v.reads.c.next() }
+func (v *Around) Next() (json.RawMessage, error) {
+	value, err := v.reads.c.next()
+	return slices.Clone(value), err
+}
 
 // Output is the view of the stages that shape the value.
 type Output struct {

@@ -23,11 +23,11 @@ func Args(raw json.RawMessage) (json.RawMessage, *Fault) {
 		}
 	}
 	if p := schema.CheckNumbers(raw); p != nil {
-		code := toolspec.CodeValidation
+		f := faultOf(p)
 		if p.Kind == schema.KindInvalidJSON {
-			code = toolspec.CodeInvalidJSON
+			f.Code = toolspec.CodeInvalidJSON
 		}
-		return nil, &Fault{Code: code, Problem: toolspec.Problem{Path: clip(p.Path), Kind: string(p.Kind), Message: p.Message}}
+		return nil, f
 	}
 	if f := findSecret(raw, true); f != nil {
 		return nil, f

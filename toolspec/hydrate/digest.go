@@ -16,7 +16,7 @@ import (
 // and proofs stand outside.
 func InputDigest(inv toolspec.Invocation) (string, error) {
 	args := inv.Args
-	if len(args) == 0 {
+	if len(args) == 0 || string(args) == "null" {
 		args = json.RawMessage(`{}`)
 	}
 	if text, isString := stringOf(args); isString && schema.CheckJSON([]byte(text)) == nil {

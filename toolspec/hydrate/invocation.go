@@ -55,7 +55,7 @@ func Decode(data []byte) (toolspec.Invocation, *Fault) {
 		return inv, fault("", KindTooLarge, "the invocation is larger than %d bytes", toolspec.MaxInvocation)
 	}
 	if p := schema.CheckJSON(data); p != nil {
-		return inv, fault(p.Path, string(p.Kind), "%s", p.Message)
+		return inv, faultOf(p)
 	}
 	if f := findSecret(data, false); f != nil {
 		return inv, f
@@ -115,9 +115,23 @@ func isName(dec *jsontext.Decoder) bool {
 	return kind == '{' && length%2 == 1
 }
 
-// clip bounds a path, which holds names that the caller chose.
+// faultOf is a problem of package schema as a fault. Its message may name fields.
+func faultOf(p *schema.Problem) *Fault {
+	message := p.Message
+	if toolspec.SecretValue(message) {
+		message, _, _ = strings.Cut(message, ":")
+		message, _, _ = strings.Cut(message, " at ")
+	}
+	return fault(clip(p.Path), string(p.Kind), "%s", message)
+}
+
+// clip bounds a path, which holds names that the caller chose: it ends before
+// the first that has the shape of a credential.
 func clip(path string) string {
 	const most = 200
+	for toolspec.SecretValue(path) {
+		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
+	}
 	if len(path) > most {
 		return strings.ToValidUTF8(path[:most], "") + "…"
 	}

@@ -7,7 +7,7 @@ WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.
     AND (a.digest <> @digest OR a.edited_by <> @edited_by OR a.expires_at <= now());
 
 -- name: Request
--- Finds again the request for the same digest that is open or approved, else opens the next one. The shared lock on the pointer orders
+-- Finds again the request for the same digest that is open or approved (CloseOtherRequests goes ahead of this), else opens the next one. The shared lock on the pointer orders
 -- this against a policy change: that one waits and then sees this request, or this one sees the new version and rechecks itself.
 WITH active AS MATERIALIZED (
     SELECT coalesce(digest, '') AS digest FROM policy_active FOR SHARE
@@ -19,7 +19,7 @@ WITH active AS MATERIALIZED (
     FROM approvals
     -- Edited arguments are another question, even where they are the same arguments: who edited may not approve.
     WHERE invocation_id = @invocation_id::uuid AND digest = @digest AND edited_by = @edited_by
-        AND (state = 'approved' OR state = 'open' AND expires_at > now()) AND EXISTS (SELECT FROM current)
+        AND state IN ('open', 'approved') AND EXISTS (SELECT FROM current)
     ORDER BY state = 'approved' DESC, number DESC
     LIMIT 1
 ), opened AS (

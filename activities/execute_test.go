@@ -1,0 +1,384 @@
+package activities_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+func (w *world) execute(t *testing.T, ctx context.Context, in workflows.ExecuteIn) workflows.ExecuteOut {
+	t.Helper()
+	got, err := w.Execute(ctx, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.safe(t, got)
+	got.DurationUs, got.Trace = 0, nil
+	return got
+}
+
+// TestExecuteClaims: without a claim the tool does not run.
+func TestExecuteClaims(t *testing.T) {
+	for _, tc := range []struct {
+		claim workflows.Outcome
+		want  workflows.ExecuteOut
+	}{
+		{workflows.Done, workflows.ExecuteOut{Outcome: workflows.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
+		{workflows.Superseded, workflows.ExecuteOut{Outcome: workflows.Superseded}},
+		{workflows.Claimed, workflows.ExecuteOut{Outcome: workflows.Claimed}},
+		{workflows.Tombstoned, workflows.ExecuteOut{Outcome: workflows.Tombstoned}},
+		{workflows.Refused, workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &hook.Failure{
+			Code: toolspec.CodeApprovalStale, Details: &toolspec.Details{ApprovalID: "inv.1"},
+		}}},
+	} {
+		t.Run(string(tc.claim), func(t *testing.T) {
+			w := newWorld(t, setup{})
+			w.records.claim = tc.claim
+			if got := w.execute(t, t.Context(), w.executeIn()); !reflect.DeepEqual(got, tc.want) {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+			if want := tc.claim == workflows.Done; (w.runs == 1) != want {
+				t.Errorf("the tool ran %d times", w.runs)
+			}
+			want := activities.ClaimRow{InvocationID: "inv", Epoch: 3, Dispatch: 2, Answered: []int{1}, ApprovalID: "inv.1"}
+			if len(w.records.claims) != 1 || !reflect.DeepEqual(w.records.claims[0], want) {
+				t.Errorf("claimed %+v", w.records.claims)
+			}
+		})
+	}
+}
+
+func TestExecuteDoesNotStart(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(*workflows.ExecuteIn)
+		want   workflows.ExecuteOut
+	}{
+		{"missing tool", func(in *workflows.ExecuteIn) { in.Facts.ToolID = "core__gone" }, workflows.ExecuteOut{Outcome: workflows.NotHere, By: "tool core__gone"}},
+		{"changed tool", func(in *workflows.ExecuteIn) { in.Facts.ToolDigest = "old" }, workflows.ExecuteOut{Outcome: workflows.Changed}},
+		// A claim for an attempt that cannot run would make its outcome unknown.
+		{"missing hook", func(in *workflows.ExecuteIn) { in.DidExecute = []string{"gone"} }, workflows.ExecuteOut{Outcome: workflows.NotHere, By: "hook gone"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, setup{})
+			in := w.executeIn()
+			tc.change(&in)
+			if got := w.execute(t, t.Context(), in); !reflect.DeepEqual(got, tc.want) {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+			if w.runs != 0 || len(w.records.claims) != 0 {
+				t.Errorf("it ran %d times with %d claims", w.runs, len(w.records.claims))
+			}
+		})
+	}
+}
+
+func TestExecuteRecordsAway(t *testing.T) {
+	w := newWorld(t, setup{})
+	w.records.err = hook.Transient(errors.New("away"))
+	if got, err := w.Execute(t.Context(), w.executeIn()); !hook.IsTransient(err) || !reflect.DeepEqual(got, workflows.ExecuteOut{}) || w.runs != 0 {
+		t.Errorf("got %+v, %v after %d runs", got, err, w.runs)
+	}
+}
+
+// TestLocalLaneClaimsNothing: dispatch 0 is the local lane.
+func TestLocalLaneClaimsNothing(t *testing.T) {
+	w := newWorld(t, setup{})
+	in := w.executeIn()
+	in.Dispatch = 0
+	if got := w.execute(t, t.Context(), in); got.Outcome != workflows.Done || w.runs != 1 || len(w.records.claims) != 0 {
+		t.Errorf("got %+v after %d runs with %d claims", got, w.runs, len(w.records.claims))
+	}
+}
+
+func TestClaimKnowsWhatMayBeRepeated(t *testing.T) {
+	for name, tc := range map[string]struct {
+		def  func(*toolspec.Definition)
+		want bool
+	}{
+		"read":             {func(d *toolspec.Definition) { d.Effect = toolspec.ReadOnly }, true},
+		"write":            {nil, false},
+		"idempotent write": {func(d *toolspec.Definition) { d.Idempotent = true }, true},
+	} {
+		w := newWorld(t, setup{def: tc.def})
+		w.execute(t, t.Context(), w.executeIn())
+		if got := w.records.claims[0].Repeatable; got != tc.want {
+			t.Errorf("%s: repeatable %v", name, got)
+		}
+	}
+}
+
+// TestExecuteErrors: what a tool's failure becomes, and that nothing of its text
+// leaves but what the tool vouches for (C-15, ER-06, ER-09).
+func TestExecuteErrors(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		run  func() (any, error)
+		want workflows.ExecuteOut
+	}{
+		{"plain error", func() (any, error) { return nil, errors.New(canary) },
+			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
+		{"value beside an error", func() (any, error) { return out{Text: canary}, errors.New(canary) },
+			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
+		{"panic", func() (any, error) { panic(canary) },
+			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
+		{"panic with an error", func() (any, error) { panic(errors.New(canary)) },
+			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
+		{"nil pointer", func() (any, error) { var p *out; return *p, nil },
+			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
+		{"safe error", func() (any, error) { return nil, toolspec.Safef("no file %s", "a.txt") },
+			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution", SafeMessage: "Error executing tool: no file a.txt"}}},
+		{"safe error, wrapped", func() (any, error) { return nil, fmt.Errorf("%s: %w", canary, toolspec.Safef("no file")) },
+			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution", SafeMessage: "Error executing tool: no file"}}},
+		{"retry after", func() (any, error) { return nil, toolspec.RetryAfter(1500*time.Millisecond, "busy") },
+			workflows.ExecuteOut{Failure: &hook.Failure{Code: "rate_limited", SafeMessage: "Error executing tool: busy", RetryAfterMs: 1500}, Retryable: true, NothingHappened: true}},
+		{"retry after less than nothing", func() (any, error) { return nil, toolspec.RetryAfter(-1, "busy") },
+			workflows.ExecuteOut{Failure: &hook.Failure{Code: "rate_limited", SafeMessage: "Error executing tool: busy"}, Retryable: true, NothingHappened: true}},
+		{"its own deadline", func() (any, error) { return nil, fmt.Errorf("%s: %w", canary, context.DeadlineExceeded) },
+			workflows.ExecuteOut{Failure: &hook.Failure{Code: "timeout"}, Retryable: true}},
+		{"its own cancel", func() (any, error) { return nil, context.Canceled },
+			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) { return tc.run() }})
+			tc.want.Outcome = workflows.Refused
+			if got := w.execute(t, t.Context(), w.executeIn()); !reflect.DeepEqual(got, tc.want) {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+			for _, id := range []string{`"toolId":"core__tool"`, `"toolCallId":"call-1"`, `"invocationId":"inv"`} {
+				if !strings.Contains(w.log.String(), id) {
+					t.Errorf("the log lacks %s: %s", id, w.log)
+				}
+			}
+		})
+	}
+}
+
+// TestLongSafeText: a tool that vouches for a novel does not fill the history.
+func TestLongSafeText(t *testing.T) {
+	for name, err := range map[string]error{
+		"safe error": toolspec.Safef("%s", strings.Repeat("é", 1<<20)), "retry after": toolspec.RetryAfter(0, strings.Repeat("é", 1<<20)),
+	} {
+		w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) { return nil, err }})
+		got := w.execute(t, t.Context(), w.executeIn())
+		if m := got.Failure.SafeMessage; len(m) > 2100 || len(m) < 1000 || strings.Contains(m, "\uFFFD") {
+			t.Errorf("%s: the message has %d bytes", name, len(m))
+		}
+	}
+}
+
+func TestExecuteOutputs(t *testing.T) {
+	large := strings.Repeat("x", toolspec.MaxInline)
+	for _, tc := range []struct {
+		name string
+		max  int
+		text string
+		want workflows.ExecuteOut
+	}{
+		{"redacted", 1 << 20, "hello", workflows.ExecuteOut{Outcome: workflows.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
+		{"as large as a payload may be", 1 << 20, large[:toolspec.MaxInline-11],
+			workflows.ExecuteOut{Outcome: workflows.Done, Value: json.RawMessage(`{"text":"` + large[:toolspec.MaxInline-11] + `"}`)}},
+		{"larger than that", 1 << 20, large, workflows.ExecuteOut{Outcome: workflows.Done, OutputRef: "output-1"}},
+		{"as large as it may be", 16, "hello", workflows.ExecuteOut{Outcome: workflows.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
+		{"too large", 15, "hello", workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &hook.Failure{
+			Code: toolspec.CodeResultTooLarge, SafeMessage: "The result is larger than 15 bytes",
+		}}},
+		{"too large to keep", toolspec.MaxInline + 5, large, workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &hook.Failure{
+			Code: toolspec.CodeResultTooLarge, SafeMessage: "The result is larger than 65541 bytes",
+		}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) { return out{Text: tc.text, Hidden: canary}, nil }})
+			in := w.executeIn()
+			in.MaxResultBytes = tc.max
+			if got := w.execute(t, t.Context(), in); !reflect.DeepEqual(got, tc.want) {
+				t.Errorf("got %.200v, want %.200v", got, tc.want)
+			}
+			saved := tc.want.OutputRef != ""
+			if (len(w.records.outputs) == 1) != saved {
+				t.Fatalf("%d outputs are kept", len(w.records.outputs))
+			}
+			if saved {
+				w.safe(t, w.records.outputs)
+				o := w.records.outputs[0]
+				if o.InvocationID != "inv" || o.TenantID != "acme" || o.Dispatch != 2 || string(o.Value) != `{"text":"`+tc.text+`"}` {
+					t.Errorf("kept %.100v", o)
+				}
+			}
+		})
+	}
+}
+
+func TestExecuteOutputCannotBeKept(t *testing.T) {
+	w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) {
+		return out{Text: strings.Repeat("x", toolspec.MaxInline)}, nil
+	}})
+	in := w.executeIn()
+	in.Dispatch = 0
+	w.records.err = hook.Transient(errors.New("away"))
+	if got, err := w.Execute(t.Context(), in); !hook.IsTransient(err) || got.Outcome != "" || got.Value != nil {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// TestOutputBreaksTheContract: the value is checked before anybody sees it (LC-27).
+func TestOutputBreaksTheContract(t *testing.T) {
+	for name, respond := range map[string]any{
+		"wrong type": map[string]any{"text": 7}, "missing field": map[string]any{"hidden": canary}, "unknown field": map[string]any{"text": "", "more": canary},
+		"another root": canary, "null": nil,
+	} {
+		w := newWorld(t, setup{hooks: []hook.Hook{around(func(v *hook.Around) error { return v.Respond(respond) })}})
+		in := w.executeIn()
+		in.Around = []string{"around"}
+		got := w.execute(t, t.Context(), in)
+		if got.Outcome != workflows.Refused || got.Failure.Code != toolspec.CodeOutputValidation || got.Value != nil || got.Failure.Details.Kind == "" {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+	w := newWorld(t, setup{})
+	raw := json.RawMessage(`{"text":1}`)
+	if len(w.bound.ValidateOutput(raw)) == 0 {
+		t.Error("the contract takes it")
+	}
+}
+
+func TestOutputThatIsNotJSON(t *testing.T) {
+	w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) {
+		tool := toolspec.Define(toolspec.Definition{}, func(context.Context, in, toolspec.Call) (float64, error) { return math.NaN(), nil })
+		_, err := tool.Run(t.Context(), json.RawMessage(`{}`), toolspec.Call{})
+		return nil, err
+	}})
+	if got := w.execute(t, t.Context(), w.executeIn()); got.Failure.Code != toolspec.CodeOutputValidation || got.Retryable {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestArgsThatDoNotFit(t *testing.T) {
+	w := newWorld(t, setup{})
+	in := w.executeIn()
+	in.Facts.Args = json.RawMessage(`{"n":9223372036854775808}`)
+	if got := w.execute(t, t.Context(), in); got.Failure.Code != toolspec.CodeValidation || got.Retryable || w.runs != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func around(f func(*hook.Around) error) hook.Hook {
+	return hook.New("around", hook.AroundExecute.Do(func(_ context.Context, v *hook.Around) error { return f(v) }))
+}
+
+// TestExecuteHooks: what hooks make of an attempt.
+func TestExecuteHooks(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		f    func(*hook.Around) error
+		runs int
+		want workflows.ExecuteOut
+	}{
+		{"respond", func(v *hook.Around) error { return v.Respond(out{Text: "mine", Hidden: canary}) }, 0,
+			workflows.ExecuteOut{Outcome: workflows.Done, Responded: true, Value: json.RawMessage(`{"text":"mine"}`), By: "around"}},
+		{"challenge", func(v *hook.Around) error { return v.RespondChallenge(map[string]string{"url": "x"}) }, 0,
+			workflows.ExecuteOut{Outcome: workflows.Done, Responded: true, Challenge: true, Value: json.RawMessage(`{"url":"x"}`), By: "around"}},
+		{"abort", func(v *hook.Around) error { return v.Abort("no", hook.Code("own")) }, 0,
+			workflows.ExecuteOut{Outcome: workflows.Refused, By: "around", Failure: &hook.Failure{
+				Code: "aborted", SafeMessage: "no", Details: &toolspec.Details{Code: "own"},
+			}}},
+		{"panic after the tool", func(v *hook.Around) error { _, _ = v.Next(); panic(canary) }, 1,
+			workflows.ExecuteOut{Outcome: workflows.Refused, By: "around", Failure: &hook.Failure{
+				Code: "internal", SafeMessage: "hook around failed at aroundExecute", Details: &toolspec.Details{Stage: "aroundExecute"},
+			}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, setup{hooks: []hook.Hook{around(tc.f)}})
+			in := w.executeIn()
+			in.Around = []string{"around"}
+			if got := w.execute(t, t.Context(), in); !reflect.DeepEqual(got, tc.want) || w.runs != tc.runs {
+				t.Errorf("got %+v after %d runs, want %+v", got, w.runs, tc.want)
+			}
+		})
+	}
+}
+
+// TestToolSeesItsCall: ids, an idempotency key without the attempt, the attempt.
+func TestToolSeesItsCall(t *testing.T) {
+	var seen toolspec.Call
+	w := newWorld(t, setup{run: func(_ context.Context, i in, call toolspec.Call) (any, error) {
+		seen = call
+		call.Logger.Info("working")
+		return out{Text: i.Text}, nil
+	}})
+	in := w.executeIn()
+	in.Facts.Attempt = 4
+	w.execute(t, t.Context(), in)
+	if seen.ToolID != "core__tool" || seen.ToolCallID != "call-1" || seen.InvocationID != "inv" || seen.IdempotencyKey != "inv" || seen.Attempt != 4 || seen.Context.ActorID != "user:ann" {
+		t.Errorf("got %+v", seen)
+	}
+	if !strings.Contains(w.log.String(), `"msg":"working","toolId":"core__tool","toolCallId":"call-1","invocationId":"inv","runId":"run-1"`) {
+		t.Errorf("the log lacks ids: %s", w.log)
+	}
+}
+
+// TestTimeouts: by a clock that costs no time.
+func TestTimeouts(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		cancel time.Duration // after which the activity is cancelled; 0 never
+		run    func(context.Context) (any, error)
+		took   time.Duration
+		want   workflows.ExecuteOut
+	}{
+		{"a tool that stops when told", 0, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }, 10 * time.Second,
+			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}},
+		{"a tool that ignores its context", 0, func(context.Context) (any, error) { time.Sleep(time.Hour); return out{Text: canary}, nil }, 11 * time.Second,
+			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}},
+		{"a tool that panics when told", 0, func(ctx context.Context) (any, error) { <-ctx.Done(); panic(canary) }, 10 * time.Second,
+			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}},
+		{"an answer in the last moment counts", 0, func(context.Context) (any, error) {
+			time.Sleep(10*time.Second + time.Millisecond)
+			return out{Text: "late"}, nil
+		},
+			10*time.Second + time.Millisecond, workflows.ExecuteOut{Outcome: workflows.Done, Value: json.RawMessage(`{"text":"late"}`)}},
+		{"its own word counts", 0, func(ctx context.Context) (any, error) {
+			<-ctx.Done()
+			return nil, toolspec.Safef("stopped before it wrote")
+		}, 10 * time.Second,
+			workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &hook.Failure{Code: toolspec.CodeExecution, SafeMessage: "Error executing tool: stopped before it wrote"}}},
+		{"nothing happened", 0, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, toolspec.RetryAfter(0, "x") }, 10 * time.Second,
+			workflows.ExecuteOut{Outcome: workflows.Refused, Retryable: true, NothingHappened: true,
+				Failure: &hook.Failure{Code: toolspec.CodeRateLimited, SafeMessage: "Error executing tool: x"}}},
+		{"cancelled", 3 * time.Second, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }, 3 * time.Second,
+			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeCancelled}}},
+		{"cancelled, and it ignores that", 3 * time.Second, func(context.Context) (any, error) { time.Sleep(time.Hour); return out{}, nil }, 4 * time.Second,
+			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeCancelled}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, setup{run: func(ctx context.Context, _ in, _ toolspec.Call) (any, error) { return tc.run(ctx) }})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if tc.cancel > 0 {
+					time.AfterFunc(tc.cancel, cancel)
+				}
+				started := time.Now()
+				got := w.execute(t, ctx, w.executeIn())
+				if !reflect.DeepEqual(got, tc.want) {
+					t.Errorf("got %+v, want %+v", got, tc.want)
+				}
+				if took := time.Since(started); took != tc.took {
+					t.Errorf("took %s, want %s", took, tc.took)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,128 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+func TestDecide(t *testing.T) {
+	w := newWorld(t)
+	w.work()
+	c, err := w.client.Start(t.Context(), call("test__write", "w", "hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := w.asked(c.WorkflowID)
+	if state.Status != toolspec.StatusWaitingApproval || state.Approval.Digest == "" || state.Approval.RequestedBy != "agent:reader" {
+		t.Fatalf("state %+v", state)
+	}
+	decide := func(approver, approvalID string) (toolspec.Answer, error) {
+		return w.client.Decide(t.Context(), c.WorkflowID, toolspec.Decision{
+			ApprovalID: approvalID, Decision: toolspec.Approve, Approver: approver,
+		})
+	}
+	answer, err := decide("agent:reader", state.Approval.ApprovalID)
+	if err != nil || answer.Counted || answer.Reason == "" {
+		t.Errorf("the requester's own decision: %+v, %v", answer, err)
+	}
+	again, err := decide("agent:reader", state.Approval.ApprovalID)
+	if err != nil || again != answer {
+		t.Errorf("sent twice: %+v, then %+v, %v", answer, again, err)
+	}
+	record, err := w.store.Show(t.Context(), "acme", c.InvocationID)
+	if err != nil || len(record.Approvals) != 1 || len(record.Approvals[0].Decisions) != 1 {
+		t.Errorf("one decision, sent twice, is recorded as %+v, %v", record.Approvals, err)
+	}
+	if answer, err = decide("user:anna", state.Approval.ApprovalID); err != nil || !answer.Counted {
+		t.Fatalf("another's decision: %+v, %v", answer, err)
+	}
+	result, err := w.client.Result(t.Context(), c)
+	if err != nil || string(result.Value) != `{"text":"wrote hello"}` {
+		t.Fatalf("result %+v, %v", result, err)
+	}
+	if _, err = decide("user:bert", state.Approval.ApprovalID); !errors.Is(err, client.ErrSettled) {
+		t.Errorf("too late: %v", err)
+	}
+	if _, err := w.client.Decide(t.Context(), "tool:acme:run:never", toolspec.Decision{
+		ApprovalID: state.Approval.ApprovalID, Decision: toolspec.Deny, Approver: "user:bert",
+	}); !errors.Is(err, client.ErrSettled) {
+		t.Errorf("on a call that never was: %v", err)
+	}
+}
+
+func TestDecideOfNobodyUp(t *testing.T) {
+	w := newWorld(t)
+	stop := w.work()
+	c, err := w.client.Start(t.Context(), call("test__write", "w", "hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	approval := w.asked(c.WorkflowID).Approval
+	stop()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	began := time.Now()
+	_, err = w.client.Decide(ctx, c.WorkflowID, toolspec.Decision{
+		ApprovalID: approval.ApprovalID, Decision: toolspec.Approve, Approver: "user:anna",
+	})
+	if !errors.Is(err, client.ErrNotConfirmed) {
+		t.Errorf("without a worker: %v", err)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+func TestRecheckAndCancelReachTheCall(t *testing.T) {
+	w := newWorld(t)
+	w.work()
+	c, err := w.client.Start(t.Context(), call("test__write", "w", "hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.asked(c.WorkflowID)
+	if err := w.client.Recheck(t.Context(), c.WorkflowID); err != nil {
+		t.Fatal(err)
+	}
+	var signals []string
+	events := w.temporal.GetWorkflowHistory(t.Context(), c.WorkflowID, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := event.GetWorkflowExecutionSignaledEventAttributes(); s != nil {
+			signals = append(signals, s.GetSignalName())
+		}
+	}
+	if strings.Join(signals, " ") != toolspec.RecheckName {
+		t.Errorf("signals %q", signals)
+	}
+	if err := w.client.Cancel(t.Context(), c.WorkflowID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.client.Result(t.Context(), c); !errors.Is(err, client.Coded(toolspec.CodeCancelled)) {
+		t.Errorf("cancelled, it ended with %v", err)
+	}
+	state, err := w.client.State(t.Context(), c.WorkflowID)
+	if err != nil || state.Status != toolspec.StatusSettled {
+		t.Errorf("state %+v, %v", state, err)
+	}
+	if err := w.client.Recheck(t.Context(), c.WorkflowID); !errors.Is(err, client.ErrSettled) {
+		t.Errorf("recheck of a settled call: %v", err)
+	}
+	if err := w.client.Cancel(t.Context(), "tool:acme:run:never"); !errors.Is(err, client.ErrSettled) {
+		t.Errorf("cancel of a call that never was: %v", err)
+	}
+	if _, err := w.client.State(t.Context(), "tool:acme:run:never"); err == nil {
+		t.Error("a call that never was has a state")
+	}
+}

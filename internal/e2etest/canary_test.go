@@ -1,0 +1,220 @@
+package e2etest
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// leak is a place for a canary in a tool or in a hook, and how the call is to end.
+type leak struct {
+	tool  func(c canary) run
+	hook  func(c canary) hook.Option
+	shape func(*toolspec.Definition)
+	code  toolspec.Code // "" = ok, with the text "shown"
+}
+
+func shown(context.Context, in, toolspec.Call) (out, error) { return out{Text: "shown"}, nil }
+
+// leaks are the ways in which a text could get out that must not.
+func leaks() map[string]leak {
+	hidden := func(c canary) out { return out{Text: "shown", Hidden: string(c)} }
+	return map[string]leak{
+		"output": {tool: func(c canary) run {
+			return func(context.Context, in, toolspec.Call) (out, error) { return hidden(c), nil }
+		}},
+		"tool-error": {code: toolspec.CodeExecution, shape: attempts(1), tool: func(c canary) run {
+			return func(context.Context, in, toolspec.Call) (out, error) {
+				return out{}, errors.New("broke at " + string(c))
+			}
+		}},
+		"tool-panic": {code: toolspec.CodeExecution, shape: attempts(1), tool: func(c canary) run {
+			return func(context.Context, in, toolspec.Call) (out, error) { panic("broke at " + string(c)) }
+		}},
+		"tool-panic-error": {code: toolspec.CodeExecution, shape: attempts(1), tool: func(c canary) run {
+			return func(context.Context, in, toolspec.Call) (out, error) { panic(fmt.Errorf("broke at %s", c)) }
+		}},
+		"hook-panic": {code: toolspec.CodeInternal, hook: func(c canary) hook.Option {
+			return hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { panic("broke at " + string(c)) })
+		}},
+		"hook-error": {code: toolspec.CodeInternal, hook: func(c canary) hook.Option {
+			return hook.WillCheckConsent.Do(func(context.Context, *hook.Consent) error { return errors.New("broke at " + string(c)) })
+		}},
+		"logged-hook-error": {hook: func(c canary) hook.Option {
+			return hook.OnMetrics.Do(func(context.Context, *hook.Report) error { return errors.New("broke at " + string(c)) })
+		}},
+		"logged-hook-panic": {hook: func(c canary) hook.Option {
+			return hook.WillFinalizeInvoke.Do(func(context.Context, *hook.Report) error { panic("broke at " + string(c)) })
+		}},
+		"transient-hook-error": {hook: func(c canary) hook.Option {
+			failed := false
+			return hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error {
+				if failed {
+					return nil
+				}
+				failed = true
+				return hook.Transient(errors.New("broke at " + string(c)))
+			})
+		}},
+		"execute-hook-error": {code: toolspec.CodeInternal, hook: func(c canary) hook.Option {
+			return hook.DidExecute.Do(func(context.Context, *hook.Executed) error { return errors.New("broke at " + string(c)) })
+		}},
+		"around-wraps-error": {
+			code: toolspec.CodeExecution, shape: attempts(1),
+			tool: func(c canary) run {
+				return func(context.Context, in, toolspec.Call) (out, error) { return out{}, errors.New("broke") }
+			},
+			hook: func(c canary) hook.Option {
+				return hook.AroundExecute.Do(func(_ context.Context, v *hook.Around) error {
+					_, err := v.Next()
+					return fmt.Errorf("around %s: %w", c, err)
+				})
+			},
+		},
+		"scratchpad": {code: toolspec.CodeInternal, hook: func(c canary) hook.Option {
+			return hook.WillCreateInvokeContext.Do(func(_ context.Context, v *hook.Begin) error {
+				v.Put("note", "sk-"+string(c))
+				return nil
+			})
+		}},
+		"scratchpad-name": {code: toolspec.CodeInternal, hook: func(c canary) hook.Option {
+			return hook.WillCheckFeatureFlags.Do(func(_ context.Context, v *hook.Check) error {
+				v.Put("apiKey", map[string]string{"of": string(c)})
+				return nil
+			})
+		}},
+		"responded": {hook: func(c canary) hook.Option {
+			return hook.WillCheckFeatureFlags.Do(func(_ context.Context, v *hook.Check) error { return v.Respond(hidden(c)) })
+		}},
+		"responded-around": {hook: func(c canary) hook.Option {
+			return hook.AroundExecute.Do(func(_ context.Context, v *hook.Around) error { return v.Respond(hidden(c)) })
+		}},
+		"transformed": {hook: func(c canary) hook.Option {
+			return hook.WillTransformOutput.Do(func(_ context.Context, v *hook.Output) error {
+				v.SetOutput(hidden(c))
+				return nil
+			})
+		}},
+		"cached": {hook: func(c canary) hook.Option {
+			return hook.WillReadCache.Do(func(_ context.Context, v *hook.Lookup) error {
+				v.Found(hidden(c))
+				return nil
+			})
+		}},
+		"misused-verb": {code: toolspec.CodeInternal, hook: func(c canary) hook.Option {
+			return hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error {
+				_ = v.Abort("not returned: " + string(c))
+				return nil
+			})
+		}},
+		"broken-output": {code: toolspec.CodeOutputValidation, hook: func(c canary) hook.Option {
+			return hook.WillTransformOutput.Do(func(_ context.Context, v *hook.Output) error {
+				v.SetOutput(map[string]any{"text": []string{string(c)}})
+				return nil
+			})
+		}},
+	}
+}
+
+// TestCanaries: what a tool or a hook lets slip stands nowhere afterwards, in no form.
+func TestCanaries(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	planted, masked := newCanary(), newCanary()
+	canaries := map[string]canary{}
+	var options []worker.Option
+	var calls []toolspec.Invocation
+	for name, l := range leaks() {
+		for lane, shape := range map[string]func(*toolspec.Definition){"local": fast, "regular": idempotent} {
+			c, id := newCanary(), "test__"+lane+"-"+name
+			f := shown
+			if l.tool != nil {
+				f = l.tool(c)
+			}
+			if l.shape == nil {
+				l.shape = func(*toolspec.Definition) {}
+			}
+			options = append(options, worker.Tools(tool(id, f, shape, l.shape)))
+			if l.hook != nil {
+				options = append(options, worker.ToolHooks(id, hook.New(lane+"-"+name, l.hook(c))))
+			}
+			canaries[id] = c
+			calls = append(calls, invocation(lane+"-"+name, id, `{}`))
+		}
+	}
+	options = append(options, worker.Tools(
+		tool("test__planted", func(ctx context.Context, _ in, call toolspec.Call) (out, error) {
+			call.Logger.InfoContext(ctx, "planted "+base64.StdEncoding.EncodeToString([]byte("x"+planted)))
+			return out{Text: hex.EncodeToString([]byte(planted))}, nil
+		}, fast),
+		tool("test__masked", shown, idempotent, risky, func(d *toolspec.Definition) { d.Redaction.MaskInput = []string{"/note"} }),
+		tool("test__invalid", shown, fast),
+	))
+	w.work(options...)
+
+	for _, inv := range calls {
+		l := leaks()[strings.TrimPrefix(strings.TrimPrefix(inv.ToolCallID, "local-"), "regular-")]
+		if r := w.invoke(inv); l.code != "" && r.ErrorCode != l.code || l.code == "" && string(r.Value) != `{"text":"shown"}` {
+			t.Errorf("%s ended with %+v, want %q", inv.ToolCallID, r, l.code)
+		}
+	}
+	plantedCall := invocation("planted", "test__planted", `{}`)
+	w.invoke(plantedCall)
+
+	// What is masked is in the input that the caller sent, and in what carries the arguments to the tool; an approver does not see it.
+	maskedCall := invocation("masked", "test__masked", fmt.Sprintf(`{"note":%q}`, masked))
+	waiting := w.start(maskedCall)
+	w.waiting(waiting.WorkflowID)
+	before := w.traces(maskedCall)
+	w.approve(waiting.WorkflowID)
+	wantText(t, w.result(waiting), "shown")
+
+	// The words of a refusal do not quote what was sent.
+	invalid := newCanary()
+	invalidCall := invocation("invalid", "test__invalid", fmt.Sprintf(`{"text":{"a":%q},"note":[%q]}`, invalid, invalid))
+	wantCode(t, w.invoke(invalidCall), toolspec.CodeValidation)
+
+	traces := append(w.traces(append(calls, plantedCall, maskedCall, invalidCall)...), before...)
+
+	// First of all the search must find what is there.
+	found := planted.find(traces)
+	for _, place := range []string{
+		"history tool:acme:run:planted MarkerRecorded execute", "history tool:acme:run:planted WorkflowExecutionCompleted",
+		"table invocations", "pawl show planted", "pawl show --json planted", "log",
+	} {
+		if !slices.Contains(found, place) {
+			t.Fatalf("the search does not find what was planted in %q, but in %q", place, found)
+		}
+	}
+	for id, c := range canaries {
+		if where := c.find(traces); len(where) > 0 {
+			t.Errorf("%s: what must not get out stands in %q", id, where)
+		}
+	}
+	carriers := func(id string) []string {
+		return []string{
+			"history tool:acme:run:" + id + " WorkflowExecutionStarted", "history tool:acme:run:" + id + " MarkerRecorded hydrate",
+			"history tool:acme:run:" + id + " ActivityTaskScheduled",
+		}
+	}
+	for id, c := range map[string]canary{"masked": masked, "invalid": invalid} {
+		where := slices.DeleteFunc(c.find(traces), func(place string) bool { return slices.Contains(carriers(id), place) })
+		if len(where) > 0 {
+			t.Errorf("%s: what was sent stands in %q", id, where)
+		}
+	}
+	if !slices.ContainsFunc(traces, func(tr trace) bool {
+		return tr.where == "table approvals" && strings.Contains(string(tr.text), `"note":"***"`)
+	}) {
+		t.Error("the request shows no mask")
+	}
+}

@@ -1,0 +1,218 @@
+package e2etest
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// scribble writes into all that it is given.
+func scribble(lists ...[]byte) {
+	for _, list := range lists {
+		for i := range list {
+			list[i] = 'X'
+		}
+	}
+}
+
+func scribbleAll(c toolspec.Context, history []json.RawMessage, more ...json.RawMessage) {
+	for i := range c.ToolIDs {
+		c.ToolIDs[i] = "scribbled"
+	}
+	for i, list := range append(history, more...) {
+		scribble(list)
+		if i < len(history) {
+			history[i] = json.RawMessage(`"scribbled"`)
+		}
+	}
+}
+
+func scribbleInto(f *toolspec.Details) {
+	if f != nil {
+		f.Code, f.Stage, f.Rule = "scribbled", "scribbled", "scribbled"
+		for i := range f.Problems {
+			f.Problems[i].Message = "scribbled"
+		}
+	}
+}
+
+type reader interface {
+	Context() toolspec.Context
+	Args() json.RawMessage
+	SafeArgs() json.RawMessage
+	ArgsHistory() []json.RawMessage
+}
+
+func scribbleArgs[V reader](_ context.Context, v V) error {
+	scribbleAll(v.Context(), v.ArgsHistory(), v.Args(), v.SafeArgs())
+	return nil
+}
+
+func scribbleReport(_ context.Context, v *hook.Report) error {
+	scribbleAll(v.Context(), v.OutputHistory(), v.Output(), v.SafeArgs())
+	if f := v.Failure(); f != nil {
+		f.Code, f.SafeMessage = toolspec.CodeInternal, "scribbled"
+		scribbleInto(f.Details)
+	}
+	if a := v.Approval(); a != nil {
+		a.Approver = "scribbled"
+	}
+	for i := range v.AuditIDs() {
+		v.AuditIDs()[i] = "scribbled"
+	}
+	return nil
+}
+
+// scribbler stands wherever a hook can, and in front of itself with a filter.
+func scribbler() []hook.Hook {
+	handlers := []hook.Option{
+		hook.WillCreateInvokeContext.Do(func(_ context.Context, v *hook.Begin) error { scribbleAll(v.Context(), nil); return nil }),
+		hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error { scribbleAll(v.Context(), nil); return nil }),
+		hook.WillCheckConsent.Do(scribbleArgs[*hook.Consent]), hook.WillCheckFeatureFlags.Do(scribbleArgs[*hook.Check]),
+		hook.WillAcquireQuota.Do(scribbleArgs[*hook.Check]), hook.WillParseInput.Do(scribbleArgs[*hook.Input]),
+		hook.WillNormalizeInput.Do(scribbleArgs[*hook.Input]), hook.WillInjectSecrets.Do(scribbleArgs[*hook.Check]),
+		hook.OnRetry.Do(scribbleArgs[*hook.Attempt]), hook.WillExecute.Do(scribbleArgs[*hook.Attempt]),
+		hook.AroundExecute.Do(func(ctx context.Context, v *hook.Around) error {
+			_ = scribbleArgs(ctx, v)
+			value, err := v.Next()
+			scribble(value)
+			return err
+		}),
+		hook.DidExecute.Do(func(ctx context.Context, v *hook.Executed) error {
+			_ = scribbleArgs(ctx, v)
+			scribble(v.RawOutput())
+			return nil
+		}),
+		hook.WillTransformOutput.Do(func(_ context.Context, v *hook.Output) error {
+			scribbleAll(v.Context(), append(v.ArgsHistory(), v.OutputHistory()...), v.Output(), v.Args(), v.SafeArgs())
+			return nil
+		}),
+		hook.OnError.Do(scribbleReport), hook.OnGiveUp.Do(scribbleReport), hook.DidAudit.Do(scribbleReport), hook.OnMetrics.Do(scribbleReport),
+		hook.WillAudit.Do(func(ctx context.Context, v *hook.Audit) error { return scribbleReport(ctx, &v.Report) }),
+	}
+	filter := hook.Filter(func(_ context.Context, f hook.Facts) (bool, error) {
+		scribbleAll(f.Context, append(f.ArgsHistory, f.OutputHistory...), f.Args, f.SafeArgs, f.Output)
+		if f.Failure != nil {
+			f.Failure.Code = toolspec.CodeInternal
+			scribbleInto(f.Failure.Details)
+		}
+		return true, nil
+	})
+	// At will* and around* a high priority runs first, at did* a low one: between them they stand before and behind everybody.
+	return []hook.Hook{
+		hook.New("scribble-first", append(handlers, filter, hook.Priority(1000))...),
+		hook.New("scribble-last", append(handlers, filter, hook.Priority(-1000))...),
+	}
+}
+
+// TestScribblingHooks: a hook that writes into everything it is given changes neither result nor record, and its calls replay.
+func TestScribblingHooks(t *testing.T) {
+	t.Parallel()
+	tools := []toolspec.Tool{
+		tool("test__read", echo, fast), tool("test__write", echo, idempotent, risky),
+		tool("test__fail", func(_ context.Context, _ in, call toolspec.Call) (out, error) {
+			if call.Attempt == 1 {
+				return out{}, toolspec.RetryAfter(0, "not now")
+			}
+			return out{}, toolspec.Safef("no such thing")
+		}, idempotent),
+	}
+	abort := hook.New("abort", hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error {
+		if v.ToolCallID() == "aborted" {
+			return v.Abort("closed", hook.Code("closed"))
+		}
+		return nil
+	}))
+	results := map[string][]string{}
+	for _, hooks := range [][]hook.Hook{{abort}, append(scribbler(), abort)} {
+		w := newWorld(t, plainPolicy)
+		w.work(worker.Tools(tools...), worker.Hooks(hooks...))
+		for name, toolID := range map[string]string{"read": "test__read", "write": "test__write", "fail": "test__fail", "aborted": "test__read"} {
+			inv := invocation(name, toolID, `{"text":"hello","note":"noted"}`)
+			inv.Context.ToolIDs = []string{"test__read", "test__write", "test__fail"}
+			call := w.start(inv)
+			if name == "write" {
+				w.approve(call.WorkflowID)
+			}
+			r := w.result(call)
+			r.StartedAtMs, r.EndedAtMs = 0, 0
+			record := w.record(inv)
+			audit := ""
+			for _, e := range record.Events {
+				if e.Kind == "invocation" {
+					audit = string(e.Detail)
+				}
+			}
+			results[name] = append(results[name], asJSON(r)+" "+string(record.SafeArgs)+" "+withoutDigests(t, audit))
+			w.replay(call.WorkflowID)
+		}
+	}
+	for name, both := range results {
+		if both[0] != both[1] {
+			t.Errorf("%s: with the hooks it is\n%s\nand without\n%s", name, both[1], both[0])
+		}
+	}
+}
+
+// withoutDigests drops what differs between two worlds.
+func withoutDigests(t *testing.T, detail string) string {
+	t.Helper()
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(detail), &fields); err != nil {
+		t.Fatalf("the audit line is %q: %v", detail, err)
+	}
+	delete(fields, "policyDigest")
+	return asJSON(fields)
+}
+
+// TestHooksOfALaterDeploy: a call in flight keeps the hooks of its plan. New ones do not join it, a lost reporter is noted, and one that
+// could refuse is waited for.
+func TestHooksOfALaterDeploy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	tools := worker.Tools(tool("test__write", echo, idempotent, risky))
+	seen := make(chan string, 10)
+	gate := hook.New("gate", hook.WillAcquireQuota.Do(func(_ context.Context, v *hook.Check) error { seen <- v.ToolCallID(); return nil }))
+	meter := hook.New("meter", hook.OnMetrics.Do(func(context.Context, *hook.Report) error { return nil }))
+	newcomer := hook.New("newcomer", hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error { return v.Abort("no more") }))
+	inv := invocation("old", "test__write", `{"text":"hello"}`)
+
+	stop := w.work(tools, worker.Hooks(gate, meter))
+	call := w.start(inv)
+	w.waiting(call.WorkflowID)
+	stop()
+	// This worker has no gate: the call waits for one that has.
+	stop = w.work(tools, worker.Hooks(newcomer))
+	w.approve(call.WorkflowID)
+	w.until(func() bool {
+		state, err := w.pawl.State(t.Context(), call.WorkflowID)
+		return err == nil && state.Stage == "willAcquireQuota"
+	}, "the call looks for its gate")
+	wantCode(t, w.invoke(invocation("new", "test__write", `{}`)), toolspec.CodeAborted)
+	select {
+	case id := <-seen:
+		t.Fatalf("the gate saw %s, and is not there", id)
+	default:
+	}
+	stop()
+	w.work(tools, worker.Hooks(gate, newcomer))
+	wantText(t, w.result(call), "hello")
+	if id := <-seen; id != "old" {
+		t.Errorf("the gate saw %s", id)
+	}
+	noted := false
+	for _, s := range w.record(inv).Stages {
+		if s.ByHook == "newcomer" {
+			t.Errorf("a hook joined a call in flight: %+v", s)
+		}
+		noted = noted || s.Stage == "onMetrics" && len(s.Notes) > 0
+	}
+	if !noted {
+		t.Error("nothing says that a reporting hook was missing")
+	}
+	w.replay(call.WorkflowID)
+}

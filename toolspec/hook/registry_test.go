@@ -1,0 +1,193 @@
+package hook_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// handlers stand on the stages that the order rules tell apart.
+func handlers() []hook.Option {
+	none := func(hook.Stage) {}
+	return []hook.Option{
+		on(hook.WillAuthorize, none), on(hook.AroundExecute, none), on(hook.OnError, none), on(hook.OnRetry, none), on(hook.OnMetrics, none),
+		on(hook.DidExecute, none), on(hook.DidCacheHit, none), on(hook.DidCreateInvokeContext, none), on(hook.DidReleaseQuota, none),
+		on(hook.WillRedactOutput, none),
+	}
+}
+
+func standing(name string, options ...hook.Option) hook.Hook {
+	return hook.New(name, append(handlers(), options...)...)
+}
+
+func TestOrder(t *testing.T) {
+	global := []hook.Hook{
+		standing("g-default-1"), standing("g-low", hook.Priority(-5)), standing("last-1", hook.BuiltinLast(), hook.Priority(-100)),
+		standing("builtin-1", hook.Builtin(), hook.Priority(-100)), standing("g-high", hook.Priority(100)),
+		standing("builtin-2", hook.Builtin(), hook.Priority(-99)), standing("g-default-2"), standing("last-2", hook.BuiltinLast(), hook.Priority(100)),
+	}
+	tool := []hook.Hook{standing("t-default"), standing("t-high", hook.Priority(100)), standing("t-highest", hook.Priority(101))}
+	r, err := hook.NewRegistry(slog.New(slog.DiscardHandler), global, map[string][]hook.Hook{"core__a": tool, "core__b": {standing("other")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		highFirst = "builtin-2 builtin-1 t-highest g-high t-high g-default-1 g-default-2 t-default g-low last-2 last-1"
+		highLast  = "builtin-1 builtin-2 g-low g-default-1 g-default-2 t-default g-high t-high t-highest last-1 last-2"
+	)
+	for stage, want := range map[hook.Stage]string{
+		hook.WillAuthorize.Stage():          highFirst,
+		hook.AroundExecute.Stage():          highFirst,
+		hook.OnError.Stage():                highFirst,
+		hook.OnRetry.Stage():                highFirst,
+		hook.OnMetrics.Stage():              highFirst,
+		hook.WillRedactOutput.Stage():       highFirst,
+		hook.DidExecute.Stage():             highLast,
+		hook.DidCacheHit.Stage():            highLast,
+		hook.DidCreateInvokeContext.Stage(): highLast,
+		hook.DidReleaseQuota.Stage():        highLast,
+		hook.WillExecute.Stage():            "",
+	} {
+		if got := strings.Join(r.Names(stage, "core__a"), " "); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", stage, got, want)
+		}
+	}
+	if got := strings.Join(r.Names(hook.OnError.Stage(), "core__b"), " "); strings.Contains(got, " t-") || !strings.Contains(got, "other") {
+		t.Errorf("the other tool has %s", got)
+	}
+	if got := strings.Join(r.Names(hook.OnError.Stage(), "core__c"), " "); strings.Contains(got, " t-") || strings.Contains(got, "other") {
+		t.Errorf("a tool without hooks of its own has %s", got)
+	}
+}
+
+// TestOrderProperty: whatever is registered, a higher priority never runs later
+// at will, nor earlier at did, and equal ones keep their order.
+func TestOrderProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		priorities := rapid.SliceOfN(rapid.IntRange(-2, 2), 1, 8).Draw(t, "priorities")
+		cut := rapid.IntRange(0, len(priorities)).Draw(t, "tool hooks from")
+		var global, tool []hook.Hook
+		rank := map[string]int{}
+		for i, p := range priorities {
+			h := standing(fmt.Sprintf("h%d", i), hook.Priority(p))
+			rank[h.Name()] = i
+			if i < cut {
+				global = append(global, h)
+			} else {
+				tool = append(tool, h)
+			}
+		}
+		r, err := hook.NewRegistry(slog.New(slog.DiscardHandler), global, map[string][]hook.Hook{"core__a": tool})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for stage, sign := range map[hook.Stage]int{hook.WillAuthorize.Stage(): -1, hook.DidExecute.Stage(): 1} {
+			names := r.Names(stage, "core__a")
+			if len(names) != len(priorities) {
+				t.Fatalf("%s has %v", stage, names)
+			}
+			for i := 1; i < len(names); i++ {
+				a, b := rank[names[i-1]], rank[names[i]]
+				pa, pb := priorities[a], priorities[b]
+				if sign*(pa-pb) > 0 || pa == pb && a > b {
+					t.Fatalf("%s: %s (%d) before %s (%d)", stage, names[i-1], pa, names[i], pb)
+				}
+			}
+		}
+	})
+}
+
+func TestRegistryRefuses(t *testing.T) {
+	ok := standing("fine")
+	for _, tc := range []struct {
+		name   string
+		global []hook.Hook
+		tool   []hook.Hook
+		want   string
+	}{
+		{"no name", []hook.Hook{standing("")}, nil, `hook "": the name must be`},
+		{"capitals", []hook.Hook{standing("Fine")}, nil, "the name must be"},
+		{"a digit first", []hook.Hook{standing("1st")}, nil, "the name must be"},
+		{"a dot", []hook.Hook{standing("a.b")}, nil, "the name must be"},
+		{"too long", []hook.Hook{standing("a" + strings.Repeat("b", 63))}, nil, "the name must be"},
+		{"the longest", []hook.Hook{standing("a" + strings.Repeat("b", 62))}, nil, ""},
+		{"no handler", []hook.Hook{hook.New("idle", hook.Priority(1))}, nil, `hook "idle" has no handler`},
+		{"two handlers", []hook.Hook{standing("twice", on(hook.OnError, func(hook.Stage) {}))}, nil, `hook "twice" has two handlers at onError`},
+		{"a name twice", []hook.Hook{ok, ok}, nil, `hook "fine" is registered twice`},
+		{"a name twice, once for a tool", []hook.Hook{ok}, []hook.Hook{ok}, `tool core__a: hook "fine" is registered twice`},
+		{"a bad hook of a tool", nil, []hook.Hook{standing("")}, `tool core__a: hook ""`},
+		{"nothing", nil, nil, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := hook.NewRegistry(slog.New(slog.DiscardHandler), tc.global, map[string][]hook.Hook{"core__a": tc.tool})
+			switch {
+			case tc.want == "" && err != nil:
+				t.Errorf("refused: %v", err)
+			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestOnlyWith: a built-in hook with nothing to do is not in the plan.
+func TestOnlyWith(t *testing.T) {
+	none := func(hook.Stage) {}
+	builtin := hook.New("redact", hook.BuiltinLast(), on(hook.WillRedactOutput, none), hook.OnlyWith(hook.WillTransformOutput.Stage()))
+	shaping := hook.New("shape", on(hook.WillTransformOutput, none))
+	also := hook.New("also", hook.Builtin(), on(hook.WillTransformOutput, none))
+	for _, tc := range []struct {
+		name   string
+		global []hook.Hook
+		tool   []hook.Hook
+		want   int
+	}{
+		{"alone", []hook.Hook{builtin}, nil, 0},
+		{"with another built-in", []hook.Hook{builtin, also}, nil, 0},
+		{"with a global hook", []hook.Hook{builtin, shaping}, nil, 1},
+		{"with a hook of the tool", []hook.Hook{builtin}, []hook.Hook{shaping}, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r, err := hook.NewRegistry(slog.New(slog.DiscardHandler), tc.global, map[string][]hook.Hook{"core__a": tc.tool})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.Names(hook.WillRedactOutput.Stage(), "core__a"); len(got) != tc.want {
+				t.Errorf("seated: %v", got)
+			}
+		})
+	}
+}
+
+// TestSteps: idle stages are not in the plan, and hydrate always is.
+func TestSteps(t *testing.T) {
+	r, _ := registry(t, hook.New("h", on(hook.WillAuthorize, func(hook.Stage) {}), on(hook.WillAudit, func(hook.Stage) {})))
+	p := hook.Plan{Pre: r.Steps(hook.Pre(), "core__a"), Post: r.Steps(hook.Post(), "core__a"), Error: r.Steps(hook.Error(), "core__a")}
+	if got := strings.Join(p.Stages(), " "); got != "willAuthorize hydrate willAudit" {
+		t.Errorf("stages: %s", got)
+	}
+	if step, ok := p.Step(hook.WillAudit.Stage()); !ok || step.Phase != hook.PhaseAudit || len(step.Hooks) != 1 || step.Hooks[0] != "h" {
+		t.Errorf("step: %+v, %v", step, ok)
+	}
+	if _, ok := p.Step(hook.OnError.Stage()); ok {
+		t.Error("an idle stage is in the plan")
+	}
+	if len(r.Steps(hook.Execute(), "core__a")) != 0 {
+		t.Error("execute has steps")
+	}
+}
+
+// TestNotOn: a hook runs only where it stands, whatever the plan says.
+func TestNotOn(t *testing.T) {
+	r, _ := registry(t, hook.New("h", hook.WillAudit.Do(func(context.Context, *hook.Audit) error { return nil })))
+	v, err := r.Run(t.Context(), hook.StageInput{Stage: hook.WillAuthorize.Stage(), Hooks: []string{"h"}})
+	if err != nil || v.Outcome != hook.Missing || v.By != "h" {
+		t.Errorf("got %+v, %v", v, err)
+	}
+}

@@ -1,0 +1,107 @@
+package worker
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.temporal.io/sdk/client"
+)
+
+// environment is empty but for what a test sets.
+func environment(t *testing.T, set map[string]string) {
+	t.Helper()
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		if strings.HasPrefix(name, "PAWL_") || strings.HasPrefix(name, "TEMPORAL_") || name == "DATABASE_URL" {
+			t.Setenv(name, "")
+		}
+	}
+	t.Setenv("TEMPORAL_CONFIG_FILE", filepath.Join(t.TempDir(), "none.toml"))
+	for name, value := range set {
+		t.Setenv(name, value)
+	}
+}
+
+func TestLoadConfig(t *testing.T) {
+	environment(t, map[string]string{
+		"TEMPORAL_ADDRESS": "temporal:7233", "TEMPORAL_NAMESPACE": "tools", "PAWL_DATABASE_URL": "postgres://pawl", "DATABASE_URL": "postgres://app",
+		"PAWL_WORKSPACE": "/srv", "PAWL_POLICY": "p.yaml", "PAWL_SEARCH_ATTRIBUTES": "off", "PAWL_CONNECTION_KEY": "key",
+		"PAWL_DATABASE_CONNECTIONS": "7", "PAWL_LOG_LEVEL": "warn",
+	})
+	c, err := LoadConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Temporal.HostPort != "temporal:7233" || c.Temporal.Namespace != "tools" || c.DatabaseURL != "postgres://pawl" || c.Workspace != "/srv" ||
+		c.PolicyFile != "p.yaml" || c.ApplyPolicy || c.SearchAttributes || string(c.ConnectionKey) != "key" || c.Connections != 7 {
+		t.Errorf("config %+v", c)
+	}
+	if c.Log.Enabled(t.Context(), slog.LevelInfo) || !c.Log.Enabled(t.Context(), slog.LevelWarn) {
+		t.Error("the log has another level")
+	}
+}
+
+func TestLoadConfigDefaults(t *testing.T) {
+	environment(t, map[string]string{"DATABASE_URL": "postgres://app"})
+	c, err := LoadConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.DatabaseURL != "postgres://app" || !c.SearchAttributes || c.Connections != defaultConnections || len(c.ConnectionKey) != 0 {
+		t.Errorf("config %+v", c)
+	}
+	if !c.Log.Enabled(t.Context(), slog.LevelInfo) || c.Log.Enabled(t.Context(), slog.LevelDebug) {
+		t.Error("the log has another level")
+	}
+	if namespaceOf(c) != client.DefaultNamespace {
+		t.Errorf("namespace %q", namespaceOf(c))
+	}
+}
+
+func TestLoadConfigRefuses(t *testing.T) {
+	for _, test := range []struct{ name, value, want string }{
+		{"PAWL_DATABASE_CONNECTIONS", "many", "is not a number"},
+		{"PAWL_DATABASE_CONNECTIONS", "4.5", "is not a number"},
+		{"PAWL_DATABASE_CONNECTIONS", "0", "between 4 and 1000"},
+		{"PAWL_DATABASE_CONNECTIONS", "3", "between 4 and 1000"},
+		{"PAWL_DATABASE_CONNECTIONS", "-1", "between 4 and 1000"},
+		{"PAWL_DATABASE_CONNECTIONS", "1001", "between 4 and 1000"},
+		{"PAWL_LOG_LEVEL", "loud", "debug, info, warn or error"},
+		{"TEMPORAL_PROFILE", "nobody", "TEMPORAL_*"},
+	} {
+		t.Run(test.name+"="+test.value, func(t *testing.T) {
+			environment(t, map[string]string{test.name: test.value})
+			_, err := LoadConfig()
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.HasPrefix(err.Error(), "config: ") {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+func TestComplete(t *testing.T) {
+	t.Parallel()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Config{DatabaseURL: "postgres://pawl"}.complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Workspace != here || c.Connections != defaultConnections || c.Log == nil {
+		t.Errorf("config %+v", c)
+	}
+	if c, err = (Config{DatabaseURL: "postgres://pawl", Workspace: "sub", Connections: 4}).complete(); err != nil || c.Workspace != filepath.Join(here, "sub") || c.Connections != 4 {
+		t.Errorf("config %+v, %v", c, err)
+	}
+	if _, err := (Config{}).complete(); err == nil || !strings.Contains(err.Error(), "set PAWL_DATABASE_URL") {
+		t.Errorf("without a database: %v", err)
+	}
+	if _, err := (Config{DatabaseURL: "postgres://pawl", Connections: 3}).complete(); err == nil || !strings.Contains(err.Error(), "between 4 and 1000") {
+		t.Errorf("with three connections: %v", err)
+	}
+}

@@ -1,0 +1,288 @@
+package worker
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+const runs = "worker runs"
+
+func TestRunServesUntilItIsToldToStop(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.config.PolicyFile = w.file("policy.yaml", rules)
+	r := w.start(Tools(tool("test__own")))
+	r.logged(runs)
+	// The namespace had no search attributes; calls upsert them.
+	known, err := w.temporal.OperatorService().ListSearchAttributes(t.Context(), &operatorservice.ListSearchAttributesRequest{
+		Namespace: w.config.Temporal.Namespace,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range workflows.SearchAttributeNames() {
+		if known.GetCustomAttributes()[name] != enumspb.INDEXED_VALUE_TYPE_KEYWORD {
+			t.Errorf("%s is not registered as a keyword", name)
+		}
+	}
+	result, err := w.invoke("test__own", "own", `{"text":"hello"}`)
+	if err != nil || string(result.Value) != `{"text":"own hello"}` {
+		t.Errorf("result %+v, %v", result, err)
+	}
+	if attributes := w.upserted("own"); len(attributes) == 0 {
+		t.Error("the call upserted no search attribute")
+	}
+	specs, err := w.store.Specs(t.Context())
+	if err != nil || !slices.ContainsFunc(specs, func(s toolspec.Spec) bool { return s.Name == "test__own" && s.Origin == "worker" }) ||
+		!slices.ContainsFunc(specs, func(s toolspec.Spec) bool { return s.Name == "core__ls" && s.Origin == "builtin" }) {
+		t.Errorf("published %+v, %v", specs, err)
+	}
+	if err := r.stop(); err != nil {
+		t.Errorf("told to stop, it ended with %v", err)
+	}
+	// A second worker finds them registered.
+	again := w.start()
+	w.until("it runs again", func() error {
+		if strings.Count(w.log.String(), runs) < 2 {
+			return errors.New(w.log.String())
+		}
+		return nil
+	})
+	if err := again.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestWithoutSearchAttributes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.config.PolicyFile, w.config.SearchAttributes = w.file("policy.yaml", rules), false
+	w.start(Tools(tool("test__own"))).logged(runs)
+	if _, err := w.invoke("test__own", "own", `{}`); err != nil {
+		t.Fatal(err)
+	}
+	if attributes := w.upserted("own"); len(attributes) > 0 {
+		t.Errorf("the call upserted %v", attributes)
+	}
+	known, err := w.temporal.OperatorService().ListSearchAttributes(t.Context(), &operatorservice.ListSearchAttributesRequest{
+		Namespace: w.config.Temporal.Namespace,
+	})
+	if err != nil || known.GetCustomAttributes()[workflows.SearchAttributeNames()[0]] != enumspb.INDEXED_VALUE_TYPE_UNSPECIFIED {
+		t.Errorf("registered %v, %v", known.GetCustomAttributes(), err)
+	}
+}
+
+// upserted are the names of the search attributes in the history of a call.
+func (w *world) upserted(id string) (names []string) {
+	w.t.Helper()
+	events := w.temporal.GetWorkflowHistory(w.t.Context(), "tool:acme:run:"+id, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for name := range event.GetUpsertWorkflowSearchAttributesEventAttributes().GetSearchAttributes().GetIndexedFields() {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func TestANamespaceThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.config.Temporal.Namespace = "nowhere"
+	w.start().refused("nowhere", "PAWL_SEARCH_ATTRIBUTES=off")
+	w.config.SearchAttributes = false
+	w.start().refused("nowhere")
+}
+
+// TestSchemaBehind also shows that a start that fails closes what it opened:
+// TestMain looks for goroutines of pools and connections.
+func TestSchemaBehind(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.config.DatabaseURL = devstacktest.Postgres(t) // empty
+	w.start().refused("schema", "pawl migrate")
+}
+
+func TestPolicyFileWithAnError(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.config.PolicyFile = w.file("policy.yaml", "version: 1\ntenants:\n  acme:\n    mode: sometimes\n")
+	w.start().refused("policy.yaml:4:11: tenants.acme.mode: ")
+	if _, active, err := w.store.ActivePolicy(t.Context()); err != nil || active {
+		t.Errorf("active: %v, %v", active, err)
+	}
+	w.config.PolicyFile = w.config.Workspace + "/missing.yaml"
+	w.start().refused("policy:", "missing.yaml")
+}
+
+func TestPolicyFileIsAppliedWhereNoneIsActive(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	active := func() string {
+		version, _, err := w.store.ActivePolicy(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return version.Digest
+	}
+	serve := func() {
+		before := strings.Count(w.log.String(), runs)
+		r := w.start()
+		w.until("the worker runs", func() error {
+			if strings.Count(w.log.String(), runs) == before {
+				return errors.New(w.log.String())
+			}
+			return nil
+		})
+		if err := r.stop(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	serve()
+	if active() != "" || !strings.Contains(w.log.String(), "no policy is active: every call is denied") {
+		t.Errorf("without a file %q is active; the log:\n%s", active(), w.log)
+	}
+	w.config.PolicyFile = w.file("first.yaml", rules)
+	serve()
+	first := active()
+	if first == "" || !strings.Contains(w.log.String(), "unsigned approval decisions count") {
+		t.Errorf("with a file %q is active; the log:\n%s", first, w.log)
+	}
+	w.config.PolicyFile = w.file("second.yaml", strings.Replace(rules, "auto", "ask", 1))
+	serve()
+	if active() != first {
+		t.Error("a file replaced the active policy")
+	}
+	w.config.ApplyPolicy = true
+	serve()
+	if active() == first {
+		t.Error("the operator's word did not replace the active policy")
+	}
+}
+
+func TestTwoToolsWithOneID(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.start(Tools(tool("core__ls"))).refused("core__ls", "builtin", "worker")
+	w.start(Tools(tool("test__own"), tool("test__own"))).refused("test__own", "worker")
+}
+
+func TestACapabilityThatNobodyProvides(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.config.PolicyFile = w.file("policy.yaml", rules)
+	moon := toolspec.NewCapability[string]("moon")
+	w.start(Tools(tool("test__own", moon.Name()))).refused("test__own", "moon", "clock")
+	w.start(Capabilities(moon.Provide("a"), moon.Provide("b"))).refused("moon", "twice")
+	r := w.start(Tools(tool("test__own", moon.Name())), Capabilities(moon.Provide("a")))
+	r.logged(runs)
+	if _, err := w.invoke("test__own", "own", `{}`); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAWorkspaceThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.config.Workspace += "/missing"
+	w.start().refused("workspace", "missing")
+}
+
+// TestWaitsForTheDatabase starts a worker while its database is down.
+func TestWaitsForTheDatabase(t *testing.T) {
+	t.Parallel()
+	own, err := devstack.StartPostgres(t.Context(), devstack.PostgresOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stopServer(t, own) })
+	w := newWorldOn(t, own.URL())
+	store := w.open()
+	if _, err := store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := own.StopImmediate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.config.PolicyFile = w.file("policy.yaml", rules)
+	const waits = "the database is not there; trying again"
+
+	impatient := w.start()
+	impatient.logged(waits)
+	began := time.Now()
+	if err := impatient.stop(); err == nil || !strings.Contains(err.Error(), "waiting for the database") {
+		t.Errorf("told to stop while it waits, it ended with %v", err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+
+	r := w.start(Tools(tool("test__own")))
+	w.until("it tries twice", func() error {
+		if strings.Count(w.log.String(), waits) < 3 {
+			return errors.New(w.log.String())
+		}
+		return nil
+	})
+	if err := own.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.logged(runs)
+	if _, err := w.invoke("test__own", "own", `{}`); err != nil {
+		t.Error(err)
+	}
+	if err := r.stop(); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(w.log.String(), passwordOf(t, own.URL())) {
+		t.Errorf("the password is in the log:\n%s", w.log)
+	}
+}
+
+func TestWaitsForTemporal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.config.Temporal.HostPort = "127.0.0.1:1"
+	r := w.start()
+	r.logged(`"Temporal is not there; trying again" address=127.0.0.1:1 reason=`)
+	began := time.Now()
+	if err := r.stop(); err == nil || !strings.Contains(err.Error(), "waiting for Temporal at 127.0.0.1:1") {
+		t.Errorf("told to stop while it waits, it ended with %v", err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// TestAFailedStartClosesWhatItOpened looks from the server's side.
+func TestAFailedStartClosesWhatItOpened(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.config.Temporal.Namespace = "nowhere" // found out last of all
+	w.start().refused("nowhere")
+	w.until("the connections are gone", func() error { return noConnections(t, w.config.DatabaseURL, "pawl") })
+}
+
+func TestACallOfATool(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.start().logged(runs)
+	if _, err := w.invoke("core__ls", "ls", `{}`); !errors.Is(err, pawl.Coded(toolspec.CodePolicyDenied)) {
+		t.Errorf("without a policy: %v", err)
+	}
+}

@@ -1,0 +1,243 @@
+package worker
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// patience is how long a test waits for what should take a moment.
+const patience = 60 * time.Second
+
+const rules = `
+version: 1
+tenants:
+  acme:
+    allowedTools: ["core__*", "test__*"]
+    mode: auto
+    approvals: {enabled: true, expiresAfter: 1h, allowUnsigned: true}
+`
+
+// world is a namespace and a database of a test's own.
+type world struct {
+	t        *testing.T
+	config   Config
+	temporal client.Client
+	store    *postgres.Store
+	log      *logbook
+}
+
+// newWorld has a migrated database, no policy and a namespace without search attributes.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := newWorldOn(t, devstacktest.Postgres(t))
+	w.store = w.open()
+	if _, err := w.store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// newWorldOn is newWorld on a database that is left as it is.
+func newWorldOn(t *testing.T, database string) *world {
+	t.Helper()
+	w := &world{t: t, log: &logbook{}}
+	options := client.Options{
+		HostPort: devstacktest.Temporal(t), Namespace: "worker-" + strings.ToLower(rand.Text()[:12]),
+		Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+	}
+	w.config = Config{
+		Temporal: options, DatabaseURL: database, Workspace: t.TempDir(), SearchAttributes: true, Connections: 8,
+		Log: slog.New(slog.NewTextHandler(w.log, nil)),
+	}
+	var err error
+	if w.temporal, err = client.DialContext(t.Context(), options); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.temporal.Close)
+	if _, err := w.temporal.WorkflowService().RegisterNamespace(t.Context(), &workflowservice.RegisterNamespaceRequest{
+		Namespace: options.Namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	// The server learns of a new namespace a moment later.
+	w.until("the namespace works", func() error {
+		run, err := w.temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{TaskQueue: "nobody"}, "Probe")
+		if err != nil {
+			return err
+		}
+		return w.temporal.TerminateWorkflow(t.Context(), run.GetID(), "", "the namespace works")
+	})
+	return w
+}
+
+func (w *world) open() *postgres.Store {
+	w.t.Helper()
+	store, err := postgres.Open(w.t.Context(), w.config.DatabaseURL, postgres.Options{MaxConns: 4, Application: "test"})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(store.Close)
+	return store
+}
+
+// file writes a file and returns its path.
+func (w *world) file(name, text string) string {
+	w.t.Helper()
+	path := filepath.Join(w.t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	return path
+}
+
+// running is a worker that was started.
+type running struct {
+	w      *world
+	cancel context.CancelFunc
+	done   chan struct{}
+	err    error
+}
+
+func (w *world) start(options ...Option) *running {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context()))
+	r := &running{w: w, cancel: cancel, done: make(chan struct{})}
+	config := w.config
+	go func() {
+		defer close(r.done)
+		r.err = Run(ctx, config, options...)
+	}()
+	w.t.Cleanup(func() { _ = r.stop() })
+	return r
+}
+
+// stop ends the worker as Ctrl-C does.
+func (r *running) stop() error {
+	r.w.t.Helper()
+	r.cancel()
+	return r.ended()
+}
+
+// ended waits until Run returns.
+func (r *running) ended() error {
+	r.w.t.Helper()
+	select {
+	case <-r.done:
+	case <-time.After(patience):
+		r.w.t.Fatalf("Run does not return; its log:\n%s", r.w.log)
+	}
+	return r.err
+}
+
+// refused expects that Run returns by itself, with an error that says all of this.
+func (r *running) refused(words ...string) {
+	r.w.t.Helper()
+	err := r.ended()
+	if err == nil {
+		r.w.t.Fatal("it started")
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			r.w.t.Errorf("%q does not say %q", err, word)
+		}
+	}
+}
+
+// logged waits for a line of the log, or the end of the worker.
+func (r *running) logged(words string) {
+	r.w.t.Helper()
+	r.w.until("the log says "+words, func() error {
+		if strings.Contains(r.w.log.String(), words) {
+			return nil
+		}
+		select {
+		case <-r.done:
+			r.w.t.Fatalf("it ended with %v; its log:\n%s", r.err, r.w.log)
+		default:
+		}
+		return errors.New(r.w.log.String())
+	})
+}
+
+// invoke runs a call to its end.
+func (w *world) invoke(tool, id, args string) (toolspec.Result, error) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	return pawl.New(w.temporal, pawl.Options{}).Invoke(ctx, toolspec.Invocation{
+		ToolID: tool, ToolCallID: id, Args: []byte(args),
+		Context: toolspec.Context{TenantID: "acme", RunID: "run", ActorID: "agent:reader"},
+	})
+}
+
+func (w *world) until(what string, holds func() error) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := holds()
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			w.t.Fatalf("never: %s: %v", what, err)
+		case <-tick.C:
+		}
+	}
+}
+
+// tool is one of a worker's own.
+func tool(id string, needs ...toolspec.CapabilityName) toolspec.Tool {
+	type in struct {
+		Text string `json:"text,omitempty"`
+	}
+	type out struct {
+		Text string `json:"text"`
+	}
+	return toolspec.Define(toolspec.Definition{
+		ID: id, Description: "a tool of a test", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk,
+		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, Capabilities: needs,
+	}, func(_ context.Context, in in, _ toolspec.Call) (out, error) {
+		return out{Text: fmt.Sprint("own ", in.Text)}, nil
+	})
+}
+
+// logbook keeps what a worker logs.
+type logbook struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logbook) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logbook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
