@@ -221,16 +221,26 @@ func TestExecuteOutputs(t *testing.T) {
 	}
 }
 
+// TestExecuteOutputCannotBeKept: a few more tries, for without the value the
+// outcome of a tool that has run is unknown.
 func TestExecuteOutputCannotBeKept(t *testing.T) {
-	w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) {
-		return out{Text: strings.Repeat("x", toolspec.MaxInline)}, nil
-	}})
-	in := w.executeIn()
-	in.Dispatch = 0
-	w.records.err = hook.Transient(errors.New("away"))
-	if got, err := w.Execute(t.Context(), in); !hook.IsTransient(err) || got.Outcome != "" || got.Value != nil {
-		t.Errorf("got %+v, %v", got, err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) {
+			return out{Text: strings.Repeat("x", toolspec.MaxInline)}, nil
+		}})
+		in := w.executeIn()
+		in.Dispatch = 0
+		w.records.err = hook.Transient(errors.New("away"))
+		started := time.Now()
+		got, err := w.Execute(t.Context(), in)
+		if !hook.IsTransient(err) || got.Outcome != "" || got.Value != nil || len(w.records.outputs) != 4 || time.Since(started) != 3*time.Second {
+			t.Errorf("got %+v, %v after %d tries in %s", got, err, len(w.records.outputs), time.Since(started))
+		}
+		w.records.err, w.records.outputs = errors.New("broken"), nil
+		if _, err := w.Execute(t.Context(), in); err == nil || len(w.records.outputs) != 1 {
+			t.Errorf("got %v after %d tries", err, len(w.records.outputs))
+		}
+	})
 }
 
 // TestOutputBreaksTheContract: the value is checked before anybody sees it (LC-27).
@@ -378,6 +388,7 @@ func TestTimeouts(t *testing.T) {
 				if took := time.Since(started); took != tc.took {
 					t.Errorf("took %s, want %s", took, tc.took)
 				}
+				time.Sleep(2 * time.Hour) // what was left behind ends too
 			})
 		})
 	}

@@ -101,9 +101,17 @@ func TestStartedTwiceIsOneCall(t *testing.T) {
 			t.Errorf("two runs: %+v and %+v", values[0], v)
 		}
 	}
+	before, err := w.temporal.DescribeWorkflowExecution(t.Context(), first.WorkflowID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	after, err := w.client.Invoke(t.Context(), inv)
 	if err != nil || after.EndedAtMs != values[0].EndedAtMs {
 		t.Errorf("after its end: %+v, %v", after, err)
+	}
+	now, err := w.temporal.DescribeWorkflowExecution(t.Context(), first.WorkflowID, "")
+	if err != nil || now.GetWorkflowExecutionInfo().GetExecution().GetRunId() != before.GetWorkflowExecutionInfo().GetExecution().GetRunId() {
+		t.Errorf("after its end it ran again: %v", err)
 	}
 }
 

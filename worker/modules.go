@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/internal/clock"
 	"github.com/pawl-run/pawl/internal/files"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/tools"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
@@ -34,7 +35,7 @@ var (
 const partitionsAhead = 3
 
 // storage opens the database and checks that its schema is this program's.
-func storage(ctx context.Context, o *opened, c Config) (*postgres.Store, error) {
+func storage(ctx context.Context, o *opened, c Config, p *policy.Policy) (*postgres.Store, error) {
 	store, err := connect(ctx, c)
 	if err != nil {
 		return nil, err
@@ -46,7 +47,7 @@ func storage(ctx context.Context, o *opened, c Config) (*postgres.Store, error) 
 	if err := store.EnsurePartitions(ctx, partitionsAhead); err != nil {
 		return nil, err
 	}
-	return store, applyPolicy(ctx, c, store)
+	return store, applyPolicy(ctx, c, store, p)
 }
 
 // server reaches Temporal and makes the namespace ready.

@@ -9,19 +9,28 @@ import (
 	"github.com/pawl-run/pawl/policy"
 )
 
-// applyPolicy brings the policy file into the database: where none is active, or
-// where the operator says so. A file with an error stops the worker before it
-// takes a call, and names file, line and reason.
-func applyPolicy(ctx context.Context, c Config, store *postgres.Store) error {
-	if c.PolicyFile != "" {
-		doc, err := os.ReadFile(c.PolicyFile)
-		if err != nil {
-			return fmt.Errorf("policy: %w", err)
-		}
-		p, err := policy.Parse(c.PolicyFile, doc)
-		if err != nil {
-			return fmt.Errorf("policy: %w", err)
-		}
+// readPolicy reads the policy file; without one it returns nil. A file with an
+// error stops the worker before it waits for anything, and the error names file,
+// line and reason.
+func readPolicy(c Config) (*policy.Policy, error) {
+	if c.PolicyFile == "" {
+		return nil, nil //nolint:nilnil // no file, and nothing wrong with that
+	}
+	doc, err := os.ReadFile(c.PolicyFile)
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	p, err := policy.Parse(c.PolicyFile, doc)
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	return p, nil
+}
+
+// applyPolicy brings the policy of the file into the database: where none is
+// active, or where the operator says so.
+func applyPolicy(ctx context.Context, c Config, store *postgres.Store, p *policy.Policy) error {
+	if p != nil {
 		if err := put(ctx, c, store, p); err != nil {
 			return err
 		}

@@ -23,7 +23,11 @@ func (c *call) shape(ctx workflow.Context, end ending) ending {
 		if step.Phase != hook.PhaseOutput {
 			continue
 		}
-		if v := c.runStage(ctx, step, 1); v.Outcome == hook.Failed && v.Failure != nil {
+		v := c.runStage(ctx, step, 1)
+		if info, _ := hook.InfoOf(step.Stage); info.Failure == hook.Logged {
+			continue
+		}
+		if v.Outcome == hook.Failed && v.Failure != nil {
 			return failed(v.Failure)
 		}
 	}

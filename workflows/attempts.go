@@ -72,11 +72,12 @@ func (c *call) pause(ctx workflow.Context, delay time.Duration, last ending) *en
 		return &last
 	}
 	c.setStatus(ctx, toolspec.StatusRetrying)
-	if workflow.Sleep(ctx, delay) != nil {
+	stopped := workflow.Sleep(ctx, delay) != nil
+	c.setStatus(ctx, toolspec.StatusRunning)
+	if stopped {
 		end := failed(&hook.Failure{Code: toolspec.CodeCancelled})
 		return &end
 	}
-	c.setStatus(ctx, toolspec.StatusRunning)
 	if delay <= regateAfter {
 		return nil
 	}
@@ -104,11 +105,11 @@ func (c *call) giveUp(ctx workflow.Context, why *hook.Failure) {
 
 // attemptLocal runs the tool inside the workflow task.
 func (c *call) attemptLocal(ctx workflow.Context) outcome {
-	ctx = disconnected(ctx)
+	steady := disconnected(ctx)
 	delay := missingDelay
 	for {
 		at := workflow.Now(ctx)
-		out, err := local(ctx, Execute, c.executeIn(ctx, 0, nil), localExecuteOptions(c.admitted.ToolID, c.runtime()))
+		out, err := local(steady, Execute, c.executeIn(ctx, 0, nil), localExecuteOptions(c.admitted.ToolID, c.runtime()))
 		if err != nil {
 			out = ExecuteOut{Outcome: Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}
 		}

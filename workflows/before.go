@@ -14,6 +14,7 @@ func (c *call) before(ctx workflow.Context) *ending {
 	hit := false
 	for _, step := range c.plan.Pre {
 		if step.Phase != hook.PhaseInput && c.argsChanged {
+			c.inputDone = true
 			if end := c.judgeAgain(ctx); end != nil {
 				return end
 			}

@@ -36,6 +36,11 @@ func (c *call) consent(ctx workflow.Context, ask hook.Ask) *ending {
 			return c.gateAgain(ctx, nil)
 		case RequestEdited:
 			editedBy = answer.Approver
+			// Every edit stays in the history of the arguments.
+			if c.deltaBytes += len(answer.EditedArgs); c.deltaBytes > hook.MaxDelta {
+				end := failedWith(toolspec.CodeApprovalDenied, "the arguments were edited too often")
+				return &end
+			}
 			c.setArgs(answer.EditedArgs, nil)
 			if end := c.hydrate(ctx, false); end != nil {
 				return end

@@ -79,6 +79,11 @@ type Rounds struct {
 	Request int `json:"request,omitempty"`
 }
 
+// after returns the higher of each pair.
+func (r Rounds) after(own Rounds) Rounds {
+	return Rounds{Gate: max(r.Gate, own.Gate), Dispatch: max(r.Dispatch, own.Dispatch), Request: max(r.Request, own.Request)}
+}
+
 // HydrateIn wants arguments parsed, validated and digested: the workflow's
 // input, or Args where a stage or an approver changed them.
 type HydrateIn struct {

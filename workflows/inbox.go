@@ -12,6 +12,8 @@ import (
 // maxLetters bounds what waits in the inbox of a call.
 const maxLetters = 64
 
+const foreignLetter = "the approvalId belongs to another call"
+
 // letter is a decision on its way, with the place for its answer.
 type letter struct {
 	decision toolspec.Decision
@@ -45,15 +47,39 @@ func (b *inbox) put(d toolspec.Decision) *letter {
 	case b.closed != "":
 		l.answer(toolspec.Answer{Reason: b.closed})
 	case b.invocationID != "" && invocationID != b.invocationID:
-		l.answer(toolspec.Answer{Reason: "the approvalId belongs to another call"})
+		l.answer(toolspec.Answer{Reason: foreignLetter})
 	case number <= b.highest && number != b.expected:
 		l.answer(toolspec.Answer{Reason: "the request is no longer open"})
-	case len(b.letters) >= maxLetters:
+	case b.waits(number == b.expected) >= maxLetters:
 		l.answer(toolspec.Answer{Reason: fmt.Sprintf("more than %d decisions wait; decide on the open request", maxLetters)})
 	default:
 		b.letters = append(b.letters, l)
 	}
 	return l
+}
+
+// waits counts the letters for the open request, or all others: those that come
+// too early must not keep anybody from deciding.
+func (b *inbox) waits(open bool) int {
+	n := 0
+	for _, l := range b.letters {
+		if (l.number == b.expected) == open {
+			n++
+		}
+	}
+	return n
+}
+
+// own says whose inbox this is. What came before admit knew it may be for
+// another call.
+func (b *inbox) own(invocationID string) {
+	if b.invocationID = invocationID; invocationID == "" {
+		return
+	}
+	b.drop(func(l *letter) bool {
+		id, _, _ := toolspec.SplitApprovalID(l.decision.ApprovalID)
+		return id != invocationID
+	}, foreignLetter)
 }
 
 // expect opens the inbox for a request.

@@ -83,7 +83,7 @@ func (c *call) admit(ctx workflow.Context) (AdmitOut, error) {
 // adopt takes over what the record says.
 func (c *call) adopt(out AdmitOut) {
 	c.admitted = out
-	c.inbox.invocationID = out.InvocationID
+	c.inbox.own(out.InvocationID)
 	c.epoch, c.rounds = out.Epoch, out.Rounds
 	c.policyDigest = out.PolicyDigest
 	if out.Plan != nil {
@@ -107,7 +107,8 @@ func (c *call) readmit(ctx workflow.Context) (*ending, error) {
 		end := failed(out.Failure)
 		return &end, nil
 	}
-	c.epoch, c.rounds = out.Epoch, out.Rounds
+	// Numbers that this run used up without a trace stay used.
+	c.epoch, c.rounds = out.Epoch, out.Rounds.after(c.rounds)
 	c.policyDigest = out.PolicyDigest
 	return nil, nil
 }

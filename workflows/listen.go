@@ -1,7 +1,7 @@
 package workflows
 
 import (
-	"fmt"
+	"errors"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -56,7 +56,7 @@ func (c *call) validate(_ workflow.Context, d toolspec.Decision) error {
 	}
 	invocationID, _, _ := toolspec.SplitApprovalID(d.ApprovalID)
 	if own := c.admitted.InvocationID; own != "" && invocationID != own {
-		return fmt.Errorf("the approvalId belongs to another call")
+		return errors.New(foreignLetter)
 	}
 	return nil
 }

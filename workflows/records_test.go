@@ -3,12 +3,14 @@ package workflows_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows"
 )
 
@@ -22,10 +24,23 @@ type records struct {
 	row      *activities.Record
 	requests []*request
 	claims   map[int]bool
+	tombs    map[int]bool
 	settled  []workflows.SettleIn
 	refused  []activities.RefusedInput
 	outputs  int
 	active   string
+	rows     []activities.ClaimRow
+	events   []string // what must not happen
+
+	// A test sets these to have other runs or a failing store in the way. What
+	// they return goes before the store's own answer.
+	plan                                   func(*hook.Plan)
+	onAdmit                                func(n int, row *activities.Record)
+	onClaim                                func(n int) (workflows.Outcome, error)
+	onSettle                               func(n int) workflows.Outcome
+	onRequest                              func(n int) bool
+	onCheck                                func(n int) workflows.Outcome
+	admits, claimed, settles, asks, checks int
 }
 
 type request struct {
@@ -36,7 +51,7 @@ type request struct {
 }
 
 func newRecords(active string, now func() time.Time) *records {
-	return &records{active: active, claims: make(map[int]bool), now: now}
+	return &records{active: active, claims: make(map[int]bool), tombs: make(map[int]bool), now: now}
 }
 
 func (r *records) Admit(_ context.Context, in activities.AdmitRow) (activities.Record, error) {
@@ -45,8 +60,14 @@ func (r *records) Admit(_ context.Context, in activities.AdmitRow) (activities.R
 	switch {
 	case r.row == nil:
 		r.row = &activities.Record{Digest: in.InputDigest, Epoch: 1, Plan: in.Plan}
+		if r.plan != nil {
+			r.plan(&r.row.Plan)
+		}
 	case r.row.Result == nil && r.row.Digest == in.InputDigest:
 		r.row.Epoch++
+	}
+	if r.admits++; r.onAdmit != nil {
+		r.onAdmit(r.admits, r.row)
 	}
 	out := *r.row
 	out.PolicyDigest = r.active
@@ -61,19 +82,46 @@ func (r *records) Refuse(_ context.Context, in activities.RefusedInput) error {
 func (r *records) Claim(_ context.Context, in activities.ClaimRow) (workflows.Outcome, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if in.Epoch != r.row.Epoch {
+	r.rows = append(r.rows, in)
+	if r.claimed++; r.onClaim != nil {
+		if outcome, err := r.onClaim(r.claimed); outcome != "" || err != nil {
+			return outcome, err
+		}
+	}
+	switch {
+	case in.Epoch != r.row.Epoch || r.row.Result != nil:
 		return workflows.Superseded, nil
+	case r.tombs[in.Dispatch]:
+		return workflows.Tombstoned, nil
+	case r.claims[in.Dispatch]:
+		return workflows.Claimed, nil
+	}
+	for dispatch := range r.claims {
+		if !in.Repeatable && !slices.Contains(in.Answered, dispatch) {
+			return workflows.Claimed, nil
+		}
 	}
 	r.claims[in.Dispatch] = true
+	r.row.Rounds.Dispatch = max(r.row.Rounds.Dispatch, in.Dispatch)
 	return workflows.Done, nil
 }
 
 func (r *records) Check(_ context.Context, in workflows.CheckIn) (workflows.CheckOut, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.claims[in.Dispatch] {
+	if r.checks++; r.onCheck != nil {
+		if outcome := r.onCheck(r.checks); outcome != "" {
+			return workflows.CheckOut{Outcome: outcome}, nil
+		}
+	}
+	switch {
+	case in.Epoch != r.row.Epoch || r.row.Result != nil:
+		return workflows.CheckOut{Outcome: workflows.Superseded}, nil
+	case r.claims[in.Dispatch]:
 		return workflows.CheckOut{Outcome: workflows.Lost}, nil
 	}
+	r.tombs[in.Dispatch] = true
+	r.row.Rounds.Dispatch = max(r.row.Rounds.Dispatch, in.Dispatch)
 	r.row.Epoch++
 	return workflows.CheckOut{Outcome: workflows.Free, Epoch: r.row.Epoch}, nil
 }
@@ -81,6 +129,11 @@ func (r *records) Check(_ context.Context, in workflows.CheckIn) (workflows.Chec
 func (r *records) Settle(_ context.Context, in workflows.SettleIn) (workflows.SettleOut, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.settles++; r.onSettle != nil {
+		if outcome := r.onSettle(r.settles); outcome != "" {
+			return workflows.SettleOut{Outcome: outcome}, nil
+		}
+	}
 	if in.Epoch != r.row.Epoch {
 		return workflows.SettleOut{Outcome: workflows.Superseded}, nil
 	}
@@ -95,7 +148,11 @@ func (r *records) Settle(_ context.Context, in workflows.SettleIn) (workflows.Se
 func (r *records) Request(_ context.Context, in activities.RequestRow) (activities.RequestRecord, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.asks++; r.onRequest != nil && r.onRequest(r.asks) {
+		return activities.RequestRecord{Superseded: true}, nil
+	}
 	number := len(r.requests) + 1
+	r.row.Rounds.Request = number
 	req := &request{row: in, state: workflows.RequestOpen, expires: r.now().Add(in.ExpireAfter)}
 	r.requests = append(r.requests, req)
 	return activities.RequestRecord{Number: number, ExpiresAt: req.expires, Remaining: in.ExpireAfter, Granted: in.Granted}, nil
@@ -113,7 +170,18 @@ func (r *records) Review(_ context.Context, in activities.ReviewRow) (activities
 	if req.state == workflows.RequestOpen && !r.now().Before(req.expires) {
 		req.state = workflows.RequestExpired
 	}
+	r.row.Rounds.Gate = max(r.row.Rounds.Gate, in.Gate)
+	if in.Decision != nil && in.Decision.ApprovalID != in.ApprovalID {
+		r.events = append(r.events, "a decision on another request")
+	}
 	if in.Decision != nil && req.state == workflows.RequestOpen {
+		switch in.Decision.Decision {
+		case toolspec.Retry, toolspec.SettleOK, toolspec.SettleFailed:
+			out.Answer.Reason = "the request waits for approve, deny, edit or withdraw"
+			out.State, out.Remaining = req.state, req.expires.Sub(r.now())
+			return out, nil
+		default:
+		}
 		out.Answer = in.Judge(activities.OpenRequest{Rule: req.row.Rule, RequestedBy: req.row.View.RequestedBy, EditedBy: req.row.EditedBy})
 		if out.Answer.Counted {
 			req.approver = in.Decision.Approver

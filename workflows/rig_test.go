@@ -45,6 +45,7 @@ type rig struct {
 	t       *testing.T
 	env     *testsuite.TestWorkflowEnvironment
 	records *records
+	store   policies
 	runs    int
 	fail    func(run int) error
 }
@@ -54,6 +55,8 @@ type rigOptions struct {
 	hooks  []hook.Hook
 	fail   func(run int) error
 	tools  []toolspec.Tool
+	// source stands before the registry, as a worker that lacks tools would.
+	source func(activities.Source) activities.Source
 }
 
 func newRig(t *testing.T, o rigOptions) *rig {
@@ -74,13 +77,18 @@ func newRig(t *testing.T, o rigOptions) *rig {
 		t.Fatal(err)
 	}
 	store := policies{p.Digest(): p}
+	r.store = store
 	all := append([]hook.Hook{hooks.Policy(store, log)}, hooks.Redaction(source)...)
 	registry, err := hook.NewRegistry(log, append(append(all, hooks.Audit()), o.hooks...), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.records = newRecords(p.Digest(), r.env.Now)
-	activities.New(source, r.records, store, registry, log, activities.Config{SearchAttributes: true}).Register(r.env)
+	var found activities.Source = source
+	if o.source != nil {
+		found = o.source(source)
+	}
+	activities.New(found, r.records, store, registry, log, activities.Config{SearchAttributes: true}).Register(r.env)
 	r.env.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})
 	return r
 }
@@ -108,6 +116,18 @@ func (r *rig) tools() []toolspec.Tool {
 	return []toolspec.Tool{
 		toolspec.Define(read, run), toolspec.Define(remote, run), toolspec.Define(write, run), toolspec.Define(mail, run),
 	}
+}
+
+// activate makes another policy the current one.
+func (r *rig) activate(text string) {
+	p, err := policy.Parse("next.yaml", []byte(text))
+	if err != nil {
+		r.t.Error(err)
+		return
+	}
+	r.records.mu.Lock()
+	defer r.records.mu.Unlock()
+	r.store[p.Digest()], r.records.active = p, p.Digest()
 }
 
 func call(toolID, args string) toolspec.Invocation {

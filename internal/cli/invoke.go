@@ -45,7 +45,7 @@ func newInvoke(a *app) *cobra.Command {
 			if !a.json {
 				fmt.Fprintf(a.Err, "%s  %s\n", started.WorkflowID, s.link(started.WorkflowID))
 			}
-			result, err := c.Result(cmd.Context(), started)
+			result, err := a.wait(cmd.Context(), c, started)
 			if err != nil {
 				return a.failed(err)
 			}

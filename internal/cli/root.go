@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -47,6 +48,10 @@ func Main(ctx context.Context, args []string, s Streams) int {
 	var silent *silentError
 	if !errors.As(err, &silent) {
 		fmt.Fprintln(s.Err, "pawl:", printable(err.Error()))
+	}
+	var database *postgres.Error
+	if errors.As(err, &database) && (database.State == "42P01" || database.State == "42703") { // no such table, no such column
+		fmt.Fprintln(s.Err, "the database schema is older than this program: run `pawl migrate up`")
 	}
 	var usage usageError
 	if errors.As(err, &usage) {

@@ -132,7 +132,7 @@ func (a *app) showApprovals(d postgres.Detail) {
 				counted = "did not count: " + dec.WhyNot
 			}
 			fmt.Fprintf(a.Out, "  %s by %s at %s, %s%s\n", dec.Decision, oneLine(dec.Approver, 100), clockTime(dec.At), oneLine(counted, 200),
-				oneLine(prefixed(" — ", dec.Reason), 200))
+				prefixed(" — ", oneLine(dec.Reason, 200)))
 		}
 	}
 }

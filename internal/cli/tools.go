@@ -46,9 +46,9 @@ func (a *app) listTools(ctx context.Context, all bool) error {
 	visible := catalog.New(specs, func(s toolspec.Spec) catalog.Visibility { return visibility(p, a.tenant, s) })
 	if a.json {
 		if all {
-			return printJSON(a.Out, specs)
+			return printJSON(a.Out, listed(specs))
 		}
-		return printJSON(a.Out, visible.List())
+		return printJSON(a.Out, listed(visible.List()))
 	}
 	var rows [][]string
 	for _, s := range specs {

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"testing"
 
+	"go.temporal.io/sdk/client"
+
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
@@ -48,6 +50,18 @@ func (w *world) result(call *pawl.Call) toolspec.Result {
 	}
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	return result
+}
+
+// ended waits for a run to complete, whoever started it.
+func (w *world) ended(run client.WorkflowRun) toolspec.Result {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	var result toolspec.Result
+	if err := run.Get(ctx, &result); err != nil {
+		w.t.Fatalf("%s did not complete: %v", run.GetID(), err)
 	}
 	return result
 }
@@ -121,8 +135,8 @@ func wantCode(t *testing.T, r toolspec.Result, code toolspec.Code) {
 // wantText fails unless the call has the text as its whole value.
 func wantText(t *testing.T, r toolspec.Result, text string) {
 	t.Helper()
-	want, _ := json.Marshal(out{Text: text})
-	if !r.OK || string(r.Value) != string(want) {
+	want := asJSON(out{Text: text})
+	if !r.OK || string(r.Value) != want {
 		t.Fatalf("the call ended with ok=%t %q (%s) %+v and %s, want %s", r.OK, r.ErrorCode, r.SafeMessage, r.Details, r.Value, want)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
@@ -153,7 +154,7 @@ func TestCanaries(t *testing.T) {
 	}
 	options = append(options, worker.Tools(
 		tool("test__planted", func(ctx context.Context, _ in, call toolspec.Call) (out, error) {
-			call.Logger.InfoContext(ctx, "planted "+base64.StdEncoding.EncodeToString([]byte("x"+planted)))
+			call.Logger.InfoContext(ctx, "planted", "text", base64.StdEncoding.EncodeToString([]byte("x"+planted)))
 			return out{Text: hex.EncodeToString([]byte(planted))}, nil
 		}, fast),
 		tool("test__masked", shown, idempotent, risky, func(d *toolspec.Definition) { d.Redaction.MaskInput = []string{"/note"} }),
@@ -161,10 +162,14 @@ func TestCanaries(t *testing.T) {
 	))
 	w.work(options...)
 
+	started := map[string]*pawl.Call{}
 	for _, inv := range calls {
-		l := leaks()[strings.TrimPrefix(strings.TrimPrefix(inv.ToolCallID, "local-"), "regular-")]
-		if r := w.invoke(inv); l.code != "" && r.ErrorCode != l.code || l.code == "" && string(r.Value) != `{"text":"shown"}` {
-			t.Errorf("%s ended with %+v, want %q", inv.ToolCallID, r, l.code)
+		started[inv.ToolCallID] = w.start(inv)
+	}
+	for id, call := range started {
+		l := leaks()[strings.TrimPrefix(strings.TrimPrefix(id, "local-"), "regular-")]
+		if r := w.result(call); l.code != "" && r.ErrorCode != l.code || l.code == "" && string(r.Value) != `{"text":"shown"}` {
+			t.Errorf("%s ended with %+v, want %q", id, r, l.code)
 		}
 	}
 	plantedCall := invocation("planted", "test__planted", `{}`)

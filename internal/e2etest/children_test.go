@@ -5,43 +5,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"strings"
-	"syscall"
 
-	"github.com/pawl-run/pawl/internal/cli"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/worker"
 )
-
-// childEnv makes this test binary something else: a worker with the tools of childTools, or the pawl program.
-const (
-	childEnv   = "PAWL_E2E_CHILD"
-	childPawl  = "pawl"
-	childServe = "worker"
-)
-
-// beChild is the main function of a child; it returns the exit status.
-func beChild(what string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	if what == childPawl {
-		for _, command := range os.Args[1:] {
-			cli.Main(ctx, strings.Fields(command), cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stdout})
-			fmt.Print(endOfOutput)
-		}
-		return 0
-	}
-	c, err := worker.LoadConfig()
-	if err == nil {
-		err = worker.Run(ctx, c, worker.Tools(childTools()...))
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return 0
-}
 
 // child prepares a process of this binary that knows this world and nothing of our own environment.
 func (w *world) child(ctx context.Context, what string, args ...string) *exec.Cmd {
@@ -59,9 +26,6 @@ func (w *world) child(ctx context.Context, what string, args ...string) *exec.Cm
 	return cmd
 }
 
-// endOfOutput follows what each command printed.
-const endOfOutput = "\n== end ==\n"
-
 // pawlCLI runs commands of the pawl program, all in one process, and returns what each of them printed.
 func (w *world) pawlCLI(commands ...string) []string {
 	w.t.Helper()
@@ -78,4 +42,49 @@ func (w *world) pawlCLI(commands ...string) []string {
 	return outputs
 }
 
-func childTools() []toolspec.Tool { return nil }
+// childTools are the tools of a worker that is to die. Each enters its run into the file that its text names, and then, where its note
+// says so and the file is new, waits to be killed.
+func childTools() []toolspec.Tool {
+	f := func(ctx context.Context, in in, _ toolspec.Call) (out, error) {
+		_, unknown := os.Stat(in.Text)
+		file, err := os.OpenFile(in.Text, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return out{}, err
+		}
+		defer file.Close()
+		if _, err := fmt.Fprintf(file, "%d\n", os.Getpid()); err != nil {
+			return out{}, err
+		}
+		if in.Note == "hang" && unknown != nil {
+			<-ctx.Done()
+			return out{}, ctx.Err()
+		}
+		return out{Text: "done"}, nil
+	}
+	return []toolspec.Tool{
+		tool("test__write", f, idempotent), tool("test__send", f, once), tool("test__asked", f, once, risky), tool("test__read", f), tool("test__fast", f, fast),
+	}
+}
+
+// serveInChild starts a worker in a process of its own.
+func (w *world) serveInChild() *exec.Cmd {
+	w.t.Helper()
+	cmd := w.child(context.WithoutCancel(w.t.Context()), childServe)
+	cmd.Stdout, cmd.Stderr = w.log, w.log
+	if _, err := cmd.StdinPipe(); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { kill(cmd) })
+	return cmd
+}
+
+// kill ends a child without a chance to say goodbye.
+func kill(cmd *exec.Cmd) {
+	if cmd.ProcessState == nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+}

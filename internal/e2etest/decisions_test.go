@@ -60,11 +60,7 @@ func TestEarlyDecision(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var result toolspec.Result
-	if err := run.Get(t.Context(), &result); err != nil {
-		t.Fatal(err)
-	}
-	wantText(t, result, "hello")
+	wantText(t, w.ended(run), "hello")
 	if a := w.record(inv).Approvals; len(a) != 1 || a[0].Approver != ann {
 		t.Errorf("approvals %+v, want one by %s", a, ann)
 	}
@@ -155,7 +151,7 @@ func TestDecisions(t *testing.T) {
 			w.t.Errorf("the second request shows %s", second.Args)
 		}
 		w.wantAnswer(call, approval(view.ApprovalID, ben), "no longer open")
-		w.wantAnswer(call, approval(second.ApprovalID, ann), "requester")
+		w.wantAnswer(call, approval(second.ApprovalID, ann), "editor")
 		w.wantAnswer(call, approval(second.ApprovalID, actor), "requester")
 		w.wantAnswer(call, approval(second.ApprovalID, ben), "")
 		wantText(w.t, w.result(call), "edited")

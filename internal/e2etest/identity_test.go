@@ -28,7 +28,7 @@ func TestSameCallTwice(t *testing.T) {
 	}), once)))
 	inv := invocation("twice", "test__send", `{"text":"hello"}`)
 	first := w.start(inv)
-	<-entered
+	receive(t, entered)
 	// The requestId is not part of what is asked, nor is the form of the arguments.
 	inv.Context.RequestID, inv.Args = "another", []byte(`"{ \"text\" : \"hello\" }"`)
 	second := w.start(inv)
@@ -114,11 +114,7 @@ func (w *world) runAgain(inv toolspec.Invocation) toolspec.Result {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	var result toolspec.Result
-	if err := run.Get(w.t.Context(), &result); err != nil {
-		w.t.Fatal(err)
-	}
-	return result
+	return w.ended(run)
 }
 
 // forget deletes a workflow with its history.

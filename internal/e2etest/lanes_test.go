@@ -80,7 +80,7 @@ func TestWriteLane(t *testing.T) {
 		}
 	}
 	w.approve(id)
-	<-running
+	receive(t, running)
 	attributes["PawlStatus"] = "running"
 	wantAttributes(w, id, attributes)
 	if text := w.details(id); text != "" {

@@ -35,11 +35,6 @@ func (c canary) forms() [][]byte {
 	return found
 }
 
-// in reports whether a text holds the canary in any form.
-func (c canary) in(text []byte) bool {
-	return slices.ContainsFunc(c.forms(), func(form []byte) bool { return bytes.Contains(text, form) })
-}
-
 // trace is what a call has left somewhere.
 type trace struct {
 	where string
@@ -63,9 +58,11 @@ func (w *world) traces(calls ...toolspec.Invocation) []trace {
 		}
 		found = append(found,
 			trace{"state " + id.WorkflowID(), []byte(asJSON(state))},
-			trace{"details " + id.WorkflowID(), []byte(w.details(id.WorkflowID()))},
-			trace{"temporal describe " + id.WorkflowID(), []byte(protojson.Format(w.describe(id.WorkflowID())))},
+			trace{"description of " + id.WorkflowID(), []byte(protojson.Format(w.describe(id.WorkflowID())))},
 		)
+		if state.Status != toolspec.StatusSettled {
+			found = append(found, trace{"details " + id.WorkflowID(), []byte(w.details(id.WorkflowID()))})
+		}
 	}
 	for i, printed := range w.pawlCLI(commands...) {
 		found = append(found, trace{"pawl " + commands[i], []byte(printed)})
@@ -104,8 +101,10 @@ func (w *world) rows() []trace {
 
 // find lists where the canary stands, each place once.
 func (c canary) find(traces []trace) (where []string) {
+	forms := c.forms()
 	for _, t := range traces {
-		if c.in(t.text) && !slices.Contains(where, t.where) {
+		stands := func(form []byte) bool { return bytes.Contains(t.text, form) }
+		if !slices.Contains(where, t.where) && slices.ContainsFunc(forms, stands) {
 			where = append(where, t.where)
 		}
 	}

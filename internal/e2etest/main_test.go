@@ -1,21 +1,67 @@
 package e2etest
 
 import (
+	"context"
 	"flag"
+	"fmt"
+	"io"
 	"os"
+	"os/signal"
+	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/pawl-run/pawl/internal/cli"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/worker"
 )
+
+// childEnv makes this test binary something else: a worker with the tools of childTools, or the pawl program.
+const (
+	childEnv   = "PAWL_E2E_CHILD"
+	childPawl  = "pawl"
+	childServe = "worker"
+)
+
+// endOfOutput follows what each command printed.
+const endOfOutput = "\n== end ==\n"
 
 func TestMain(m *testing.M) {
 	if what := os.Getenv(childEnv); what != "" {
 		os.Exit(beChild(what))
 	}
-	flag.Parse()
-	// The tests wait more than they work: for heartbeats, expiries and timers.
+	// The tests wait more than they work: for heartbeats, expiries and timers. The command line may say otherwise.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
 	devstacktest.Main(m)
+}
+
+// beChild is the main function of a child; it returns the exit status.
+func beChild(what string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if what == childPawl {
+		for _, command := range os.Args[1:] {
+			cli.Main(ctx, strings.Fields(command), cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stdout})
+			fmt.Fprint(os.Stdout, endOfOutput)
+		}
+		return 0
+	}
+	// The test holds the other end: however it ends, this ends too.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		cancel()
+	}()
+	c, err := worker.LoadConfig()
+	if err == nil {
+		err = worker.Run(ctx, c, worker.Tools(childTools()...))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }

@@ -91,10 +91,7 @@ func TestRefusedByCLI(t *testing.T) {
 // wantRefused waits for a completed workflow with `validation`, one event and no record. kind "" is any.
 func (w *world) wantRefused(run client.WorkflowRun, kind string) {
 	w.t.Helper()
-	var result toolspec.Result
-	if err := run.Get(w.t.Context(), &result); err != nil {
-		w.t.Fatalf("the workflow did not complete: %v", err)
-	}
+	result := w.ended(run)
 	if result.OK || result.ErrorCode != toolspec.CodeValidation || result.Attempts != 0 {
 		w.t.Errorf("result %+v, want validation", result)
 	}

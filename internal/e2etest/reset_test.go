@@ -25,13 +25,7 @@ func (w *world) reset(workflowID string) (runID string) {
 // resultOf waits for a run to complete.
 func (w *world) resultOf(workflowID, runID string) toolspec.Result {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
-	defer cancel()
-	var result toolspec.Result
-	if err := w.temporal.GetWorkflow(ctx, workflowID, runID).Get(ctx, &result); err != nil {
-		w.t.Fatal(err)
-	}
-	return result
+	return w.ended(w.temporal.GetWorkflow(w.t.Context(), workflowID, runID))
 }
 
 // TestResetAfterTheEnd: a settled call answers from its record, with a value, a failure, or an approval in its history.
@@ -141,7 +135,7 @@ func TestResetWhileRunning(t *testing.T) {
 	inv := invocation("send", "test__send", `{"text":"hello"}`)
 	call := w.start(inv)
 	w.approve(call.WorkflowID)
-	<-entered
+	receive(t, entered)
 	r := w.resultOf(call.WorkflowID, w.reset(call.WorkflowID))
 	wantCode(t, r, toolspec.CodeOutcomeUnknown)
 	if r.Details.Cause == "" {

@@ -198,4 +198,17 @@ func eventually(ctx context.Context, holds func() bool) bool {
 	return true
 }
 
+// receive waits for what a tool or a hook sends.
+func receive[T any](t *testing.T, from <-chan T) (v T) {
+	t.Helper()
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case v = <-from:
+	case <-timer.C:
+		t.Fatal("never: a tool or hook is reached")
+	}
+	return v
+}
+
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

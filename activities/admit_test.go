@@ -1,0 +1,201 @@
+package activities_test
+
+import (
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+const sent = `{"toolId":"core__tool","toolCallId":"call-1","args":{"text":"canary-4711"},"context":{"tenantId":"acme","runId":"run-1","actorId":"user:ann","connectionId":"conn"}}`
+
+func admitIn() workflows.AdmitIn {
+	return workflows.AdmitIn{Input: []byte(sent), Encoding: "json/plain", WorkflowID: "tool:acme:run-1:call-1", RunID: "temporal-run", NowMs: 1000}
+}
+
+func TestAdmit(t *testing.T) {
+	w := newWorld(t, setup{config: activities.Config{SearchAttributes: true, ConnectionKey: []byte("key")}})
+	w.records.record = activities.Record{Epoch: 4, Rounds: workflows.Rounds{Gate: 1, Dispatch: 2, Request: 3}, PolicyDigest: "policy"}
+	got, err := w.Admit(t.Context(), admitIn())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.safe(t, got)
+	id := toolspec.Identity{TenantID: "acme", RunID: "run-1", ToolCallID: "call-1"}
+	if got.Outcome != workflows.Done || !got.Recorded || got.InvocationID != id.InvocationID() || got.Epoch != 4 || got.Rounds.Request != 3 ||
+		got.PolicyDigest != "policy" || got.ToolID != "core__tool" || got.ToolCallID != "call-1" || got.Context.ActorID != "user:ann" || got.Failure != nil {
+		t.Errorf("got %+v", got)
+	}
+	if len(got.ConnectionHash) != 32 || strings.Contains(got.ConnectionHash, "conn") {
+		t.Errorf("the connection is called %s", got.ConnectionHash)
+	}
+	row := w.records.admitted[0]
+	if row.InvocationID != got.InvocationID || row.InputDigest != got.InputDigest || row.WorkflowID != "tool:acme:run-1:call-1" || row.RunID != "temporal-run" ||
+		!row.StartedAt.Equal(time.UnixMilli(1000)) || row.Invocation.ToolID != "core__tool" {
+		t.Errorf("wrote %+v", row)
+	}
+	p := got.Plan
+	if p.V != hook.PlanVersion || p.ToolDigest != w.bound.Digest() || p.Lane != hook.RegularLane || p.Repeatable || p.MaxAttempts != 1 || !p.SearchAttributes ||
+		p.Budgets != (hook.Budgets{MaxRuntimeMs: 30_000, MaxResultBytes: 1 << 20, DeadlineMs: (15*time.Minute + 30*time.Second).Milliseconds()}) {
+		t.Errorf("plan %+v", p)
+	}
+}
+
+func TestConnectionHash(t *testing.T) {
+	hash := func(key, input string) string {
+		w := newWorld(t, setup{config: activities.Config{ConnectionKey: []byte(key)}})
+		in := admitIn()
+		in.Input = []byte(input)
+		in.WorkflowID = strings.Replace(in.WorkflowID, "acme", map[bool]string{true: "acme2", false: "acme"}[strings.Contains(input, "acme2")], 1)
+		got, err := w.Admit(t.Context(), in)
+		if err != nil || got.Outcome != workflows.Done {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		return got.ConnectionHash
+	}
+	whole := hash("key", sent)
+	if hash("", sent) != "" || hash("key", strings.Replace(sent, `,"connectionId":"conn"`, "", 1)) != "" {
+		t.Error("a hash of nothing, or without a key")
+	}
+	if hash("key", sent) != whole || hash("other", sent) == whole || hash("key", strings.Replace(sent, `"conn"`, `"conn2"`, 1)) == whole {
+		t.Error("it does not hang on the key and the connection alone")
+	}
+	if hash("key", strings.Replace(sent, "acme", "acme2", 1)) == whole {
+		t.Error("two tenants' connections have the same name")
+	}
+}
+
+// TestAdmitLanes: what the plan makes of a definition.
+func TestAdmitLanes(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		def  func(*toolspec.Definition)
+		lane hook.Lane
+		rep  bool
+	}{
+		{"write", nil, hook.RegularLane, false},
+		{"read", func(d *toolspec.Definition) { d.Effect = toolspec.ReadOnly }, hook.RegularLane, true},
+		{"fast read", func(d *toolspec.Definition) { d.Effect, d.Fast = toolspec.ReadOnly, true }, hook.LocalLane, true},
+		{"idempotent write", func(d *toolspec.Definition) { d.Idempotent = true }, hook.RegularLane, true},
+	} {
+		w := newWorld(t, setup{def: tc.def})
+		got, err := w.Admit(t.Context(), admitIn())
+		if err != nil || got.Plan.Lane != tc.lane || got.Plan.Repeatable != tc.rep {
+			t.Errorf("%s: %+v, %v", tc.name, got.Plan, err)
+		}
+	}
+}
+
+// TestAdmitRefuses: what has no trustworthy identity gets no record, only a note
+// that holds nothing of it.
+func TestAdmitRefuses(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(*workflows.AdmitIn)
+		kind   string
+		path   string
+	}{
+		{"nothing", func(in *workflows.AdmitIn) { in.Input, in.Encoding = nil, "binary/null" }, "undecodable", ""},
+		{"another encoding", func(in *workflows.AdmitIn) { in.Encoding = "binary/encrypted" }, "undecodable", ""},
+		{"no encoding", func(in *workflows.AdmitIn) { in.Encoding = "" }, "undecodable", ""},
+		{"not an object", func(in *workflows.AdmitIn) { in.Input = []byte(`"canary-4711"`) }, "type_mismatch", ""},
+		{"unknown field", func(in *workflows.AdmitIn) { in.Input = []byte(strings.Replace(sent, `"args"`, `"arguments"`, 1)) }, "unknown_field", "/arguments"},
+		{"no tenant", func(in *workflows.AdmitIn) { in.Input = []byte(strings.Replace(sent, `"acme"`, `""`, 1)) }, "invalid_field", "/context/tenantId"},
+		{"no actor", func(in *workflows.AdmitIn) { in.Input = []byte(strings.Replace(sent, `"user:ann"`, `""`, 1)) }, "invalid_field", "/context/actorId"},
+		{"secret-shaped", func(in *workflows.AdmitIn) {
+			in.Input = []byte(strings.Replace(sent, `"args"`, `"apiKey":"canary-4711","args"`, 1))
+		}, "secret_shaped", "/apiKey"},
+		{"another call's workflow id", func(in *workflows.AdmitIn) { in.WorkflowID = "tool:acme:run-1:call-2" }, "foreign_workflow_id", ""},
+		{"another tenant's workflow id", func(in *workflows.AdmitIn) { in.WorkflowID = "tool:other:run-1:call-1" }, "foreign_workflow_id", ""},
+		{"any workflow id", func(in *workflows.AdmitIn) { in.WorkflowID = "w" }, "foreign_workflow_id", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, setup{})
+			in := admitIn()
+			tc.change(&in)
+			got, err := w.Admit(t.Context(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.safe(t, got)
+			w.safe(t, w.records.refused)
+			if got.Outcome != workflows.Refused || got.Recorded || got.InvocationID != "" || got.Failure.Code != toolspec.CodeValidation ||
+				got.Failure.SafeMessage == "" || got.Failure.Details.Kind != tc.kind || got.Failure.Details.Path != tc.path || len(got.Failure.Details.Problems) != 1 {
+				t.Errorf("got %+v, %+v", got, got.Failure)
+			}
+			want := []activities.RefusedInput{{WorkflowID: in.WorkflowID, RunID: "temporal-run", Code: toolspec.CodeValidation, Reason: tc.kind, Bytes: len(in.Input)}}
+			if !reflect.DeepEqual(w.records.refused, want) || len(w.records.admitted) != 0 {
+				t.Errorf("noted %+v and %d records", w.records.refused, len(w.records.admitted))
+			}
+		})
+	}
+}
+
+// TestAdmitKnows: what the record says goes before what the call wants.
+func TestAdmitKnows(t *testing.T) {
+	result := &toolspec.Result{OK: true, ToolCallID: "call-1"}
+	for _, tc := range []struct {
+		name   string
+		record activities.Record
+		tool   string
+		want   workflows.Outcome
+		code   toolspec.Code
+	}{
+		{"conflict", activities.Record{Digest: "other"}, "core__tool", workflows.Refused, toolspec.CodeConflict},
+		{"conflict with a settled call", activities.Record{Digest: "other", Result: result}, "core__tool", workflows.Refused, toolspec.CodeConflict},
+		{"settled", activities.Record{Result: result}, "core__tool", workflows.AlreadySettled, ""},
+		{"unknown tool", activities.Record{}, "core__gone", workflows.Done, toolspec.CodeUnavailable},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, setup{})
+			w.records.record = tc.record
+			in := admitIn()
+			in.Input = []byte(strings.Replace(sent, "core__tool", tc.tool, 1))
+			got, err := w.Admit(t.Context(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			code := toolspec.Code("")
+			if got.Failure != nil {
+				code = got.Failure.Code
+			}
+			if got.Outcome != tc.want || code != tc.code || got.Recorded != (tc.code != toolspec.CodeConflict) {
+				t.Errorf("got %+v", got)
+			}
+			// Whoever sends another call under this id learns nothing of its result.
+			if (got.Result != nil) != (tc.want == workflows.AlreadySettled) {
+				t.Errorf("result %+v", got.Result)
+			}
+		})
+	}
+}
+
+// TestUnknownToolHasNoGate: nothing asks policy about a tool nobody has (ER-03);
+// its error path stands in the plan.
+func TestUnknownToolHasNoGate(t *testing.T) {
+	w := newWorld(t, setup{hooks: []hook.Hook{everywhere()}})
+	in := admitIn()
+	in.Input = []byte(strings.Replace(sent, "core__tool", "core__gone", 1))
+	got, err := w.Admit(t.Context(), in)
+	if err != nil || len(got.Plan.Pre)+len(got.Plan.Execute)+len(got.Plan.Post) != 0 || len(got.Plan.Error) == 0 || got.Plan.ToolDigest != "" {
+		t.Errorf("plan %+v, %v", got.Plan, err)
+	}
+}
+
+func TestAdmitRecordsAway(t *testing.T) {
+	for _, input := range []string{sent, "x"} {
+		w := newWorld(t, setup{})
+		w.records.err = hook.Transient(errors.New("away"))
+		in := admitIn()
+		in.Input = []byte(input)
+		if _, err := w.Admit(t.Context(), in); !hook.IsTransient(err) {
+			t.Errorf("got %v", err)
+		}
+	}
+}

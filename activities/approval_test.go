@@ -1,0 +1,185 @@
+package activities_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// everywhere is a hook on both ends of a call.
+func everywhere() hook.Hook {
+	return hook.New("everywhere",
+		hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return nil }),
+		hook.OnError.Do(func(context.Context, *hook.Report) error { return nil }))
+}
+
+func TestRequest(t *testing.T) {
+	w := newWorld(t, setup{})
+	expires := time.UnixMilli(5_000_000).UTC()
+	w.records.request = activities.RequestRecord{Number: 2, ExpiresAt: expires, Remaining: 90 * time.Second, Approved: true, Approver: "user:bob",
+		Granted: hook.GrantedApproval{Digest: "as recorded"}}
+	f := w.facts()
+	f.SafeArgs = json.RawMessage(`{"text":"***"}`)
+	got, err := w.Request(t.Context(), workflows.RequestIn{Facts: f, Epoch: 3, Last: 1, Ask: hook.Ask{Message: "why", Rule: "rule"}, EditedBy: "user:cid"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	digest, err := hydrate.Approved{InvocationID: "inv", ToolID: "core__tool", ToolDigest: f.ToolDigest, Args: f.Args, TenantID: "acme", ActorID: "user:ann"}.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	view := toolspec.ApprovalView{
+		ToolID: "core__tool", Effect: toolspec.StateChange, Risk: toolspec.MediumRisk, Args: f.SafeArgs, Digest: digest, Message: "why",
+		RequestedBy: "user:ann", Approvers: "anyone but user:ann; unsigned decisions count",
+	}
+	row := w.records.requests[0]
+	if row.InvocationID != "inv" || row.TenantID != "acme" || row.Epoch != 3 || row.Last != 1 || !reflect.DeepEqual(row.View, view) || row.EditedBy != "user:cid" ||
+		row.PolicyRule != "rule" || row.PolicyID != w.policy.Digest() || row.ExpireAfter != time.Hour || row.Granted.Digest != digest ||
+		row.Granted.ToolDigest != f.ToolDigest || row.Granted.RuleDigest != row.Rule.Digest() || !row.Rule.AllowUnsigned {
+		t.Errorf("wrote %+v", row)
+	}
+	view.ApprovalID, view.ExpiresAtMs = "inv.2", 5_000_000
+	if got.Outcome != workflows.Done || got.Number != 2 || !reflect.DeepEqual(*got.View, view) || got.RemainingMs != 90_000 || !got.Approved ||
+		*got.Granted != (hook.GrantedApproval{ApprovalID: "inv.2", Approver: "user:bob", Digest: "as recorded"}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestRequestRefused(t *testing.T) {
+	tenant := func(rest string) string {
+		return "version: 1\ntenants:\n  acme:\n    allowedTools: [\"core__*\"]\n    mode: auto\n" + rest
+	}
+	for name, tc := range map[string]struct{ policy, message string }{
+		"deny":          {tenant("    approvals: {enabled: true}\n    rules: [{tool: core__tool, decision: deny, message: not today}]\n"), "not today"},
+		"approvals off": {tenant("    approvals: {enabled: false}\n"), "approvals are off"},
+		// A hook asks where policy does not.
+		"approvals off, and allowed": {tenant("    approvals: {enabled: false}\n    rules: [{tool: core__tool, decision: allow}]\n"), "the call needs an approval, and approvals are off for this tenant"},
+		"not allowed":                {"version: 1\ntenants: {acme: {allowedTools: [core__other]}}\n", "not allowed"},
+		"another tenant":             {"version: 1\ntenants: {other: {allowedTools: [core__tool]}}\n", "no policy"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, setup{policy: tc.policy})
+			got, err := w.Request(t.Context(), workflows.RequestIn{Facts: w.facts()})
+			if err != nil || got.Outcome != workflows.Refused || got.Failure.Code != toolspec.CodePolicyDenied || !strings.Contains(got.Failure.SafeMessage, tc.message) || got.View != nil {
+				t.Errorf("got %+v, %+v, %v", got, got.Failure, err)
+			}
+			if len(w.records.requests) != 0 {
+				t.Error("a request was opened")
+			}
+		})
+	}
+}
+
+func TestRequestElsewhere(t *testing.T) {
+	w := newWorld(t, setup{})
+	w.records.request = activities.RequestRecord{Superseded: true}
+	if got, err := w.Request(t.Context(), workflows.RequestIn{Facts: w.facts()}); err != nil || !reflect.DeepEqual(got, workflows.RequestOut{Outcome: workflows.Superseded}) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	f := w.facts()
+	f.PolicyDigest = "gone"
+	if _, err := w.Request(t.Context(), workflows.RequestIn{Facts: f}); !hook.IsTransient(err) {
+		t.Errorf("got %v", err)
+	}
+	w.records.err = errors.New("away")
+	if _, err := w.Request(t.Context(), workflows.RequestIn{Facts: w.facts()}); err == nil {
+		t.Error("an error is lost")
+	}
+}
+
+// TestReview: who counts, by the rule of the request (AP-05, AP-06).
+func TestReview(t *testing.T) {
+	open := activities.OpenRequest{Rule: policy.ApprovalRule{Enabled: true, AllowUnsigned: true}, RequestedBy: "user:ann"}
+	approve := toolspec.Decision{ApprovalID: "inv.1", Decision: toolspec.Approve, Approver: "user:bob"}
+	with := func(change func(*activities.OpenRequest)) activities.OpenRequest { o := open; change(&o); return o }
+	say := func(change func(*toolspec.Decision)) toolspec.Decision { d := approve; change(&d); return d }
+	by := func(who string) toolspec.Decision { return say(func(d *toolspec.Decision) { d.Approver = who }) }
+	edit := func(args string) toolspec.Decision {
+		return say(func(d *toolspec.Decision) { d.Decision, d.EditedArgs = toolspec.Edit, json.RawMessage(args) })
+	}
+	for _, tc := range []struct {
+		name string
+		open activities.OpenRequest
+		d    toolspec.Decision
+		want bool
+		why  string
+	}{
+		{"approve", open, approve, true, ""},
+		{"deny", open, say(func(d *toolspec.Decision) { d.Decision = toolspec.Deny }), true, ""},
+		{"remember", open, say(func(d *toolspec.Decision) { d.Remember = true }), true, "remembers no approvals"},
+		{"the requester", open, by("user:ann"), false, "does not let the requester decide"},
+		{"the requester, where allowed", with(func(o *activities.OpenRequest) { o.Rule.AllowSelfApproval = true }), by("user:ann"), true, ""},
+		{"the editor", with(func(o *activities.OpenRequest) { o.EditedBy = "user:bob" }), approve, false, "editor"},
+		{"another than the editor", with(func(o *activities.OpenRequest) { o.EditedBy = "user:cid" }), approve, true, ""},
+		{"somebody policy does not name", with(func(o *activities.OpenRequest) { o.Rule.Approvers = []policy.Pattern{"lead:*"} }), approve, false, "does not name"},
+		{"somebody policy names", with(func(o *activities.OpenRequest) { o.Rule.Approvers = []policy.Pattern{"lead:*"} }), by("lead:eve"), true, ""},
+		{"unsigned", with(func(o *activities.OpenRequest) { o.Rule.AllowUnsigned = false }), approve, false, "only signed"},
+		{"a proof that nobody verifies", open, say(func(d *toolspec.Decision) { d.Proof = "x" }), false, "not verified"},
+		{"approvals off", with(func(o *activities.OpenRequest) { o.Rule.Enabled = false }), approve, false, "approvals are off"},
+		{"withdraw by the requester", open, say(func(d *toolspec.Decision) { d.Decision, d.Approver = toolspec.Withdraw, "user:ann" }), true, ""},
+		{"withdraw by an approver", open, say(func(d *toolspec.Decision) { d.Decision = toolspec.Withdraw }), true, ""},
+		{"withdraw by nobody", with(func(o *activities.OpenRequest) { o.Rule.Approvers = []policy.Pattern{"lead:*"} }),
+			say(func(d *toolspec.Decision) { d.Decision = toolspec.Withdraw }), false, "does not name"},
+		{"withdraw unsigned", with(func(o *activities.OpenRequest) { o.Rule.AllowUnsigned = false }),
+			say(func(d *toolspec.Decision) { d.Decision, d.Approver = toolspec.Withdraw, "user:ann" }), false, "only signed"},
+		{"edit", open, edit(`{"text":"b"}`), true, ""},
+		{"edit by the requester", open, say(func(d *toolspec.Decision) {
+			d.Decision, d.Approver, d.EditedArgs = toolspec.Edit, "user:ann", json.RawMessage(`{}`)
+		}), false, "does not let"},
+		{"edit that does not fit", open, edit(`{"n":"canary-4711"}`), false, "the edited arguments are not valid"},
+		{"edit that is broken", open, edit(`"{canary-4711"`), false, "the edited arguments are not valid"},
+		{"edit with a credential", open, edit(`{"text":"sk-canary-4711aaaaaaaaaaaaaaaaaa"}`), false, "the edited arguments are not valid"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, setup{})
+			w.records.open, w.records.state = tc.open, workflows.RequestOpen
+			got, err := w.Review(t.Context(), workflows.ReviewIn{InvocationID: "inv", ToolID: "core__tool", TenantID: "acme", ApprovalID: "inv.1", Decision: &tc.d})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.safe(t, got)
+			if got.Answer.Counted != tc.want || tc.why == "" && got.Answer.Reason != "" || !strings.Contains(got.Answer.Reason, tc.why) {
+				t.Errorf("got %+v, want %v, %q", got.Answer, tc.want, tc.why)
+			}
+			if edited := tc.want && tc.d.Decision == toolspec.Edit; (got.EditedArgs != nil) != edited || edited && string(got.EditedArgs) != `{"text":"b"}` {
+				t.Errorf("edited to %s", got.EditedArgs)
+			}
+		})
+	}
+}
+
+func TestReviewLooks(t *testing.T) {
+	w := newWorld(t, setup{})
+	w.records.state = workflows.RequestExpired
+	got, err := w.Review(t.Context(), workflows.ReviewIn{ApprovalID: "inv.1"})
+	got.DurationUs = 0
+	want := workflows.ReviewOut{Outcome: workflows.Done, State: workflows.RequestExpired, PolicyDigest: "now", RemainingMs: 60_000, Approver: "user:bob"}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	w.records.err = hook.Transient(errors.New("away"))
+	if _, err := w.Review(t.Context(), workflows.ReviewIn{}); !hook.IsTransient(err) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCheckAndSettlePassOn(t *testing.T) {
+	w := newWorld(t, setup{})
+	if got, err := w.Check(t.Context(), workflows.CheckIn{}); err != nil || got.Epoch != 7 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if got, err := w.Settle(t.Context(), workflows.SettleIn{}); err != nil || got.Outcome != workflows.Done {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}

@@ -1,0 +1,181 @@
+package activities_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+func (w *world) stage(t *testing.T, s hook.Stage, change func(*hook.Facts)) hook.Verdict {
+	t.Helper()
+	f := w.facts()
+	if change != nil {
+		change(&f)
+	}
+	v, err := w.Stage(t.Context(), hook.StageInput{Stage: s, Hooks: []string{"h"}, Facts: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.safe(t, v)
+	return v
+}
+
+// TestRespondIsRedacted: a hook's answer goes through the tool's allowlist and
+// schema; a challenge is no result and does not.
+func TestRespondIsRedacted(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		value any
+		want  string
+		code  toolspec.Code
+	}{
+		{"a field that is not allowed", out{Text: "a", Hidden: canary}, `{"text":"a"}`, ""},
+		{"a field that does not exist", map[string]any{"text": "a", "more": canary}, `{"text":"a"}`, ""},
+		{"another type", map[string]any{"text": 1}, "", toolspec.CodeOutputValidation},
+		{"a field missing", map[string]any{"hidden": canary}, "", toolspec.CodeOutputValidation},
+		{"another root", canary, "", toolspec.CodeOutputValidation},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, setup{hooks: []hook.Hook{hook.New("h", hook.WillCheckConsent.Do(func(_ context.Context, v *hook.Consent) error { return v.Respond(tc.value) }))}})
+			got := w.stage(t, hook.WillCheckConsent.Stage(), nil)
+			if tc.code != "" {
+				if got.Outcome != hook.Failed || got.Failure.Code != tc.code || got.Value != nil || got.Failure.Details.Stage != "willCheckConsent" || got.By != "h" {
+					t.Errorf("got %+v", got)
+				}
+				return
+			}
+			if got.Outcome != hook.Responded || string(got.Value) != tc.want {
+				t.Errorf("got %+v, want %s", got, tc.want)
+			}
+		})
+	}
+	w := newWorld(t, setup{hooks: []hook.Hook{hook.New("h", hook.WillCheckConsent.Do(func(_ context.Context, v *hook.Consent) error {
+		return v.RespondChallenge(map[string]string{"consent": "https://x"})
+	}))}})
+	if got := w.stage(t, hook.WillCheckConsent.Stage(), nil); got.Outcome != hook.Responded || !got.Challenge || string(got.Value) != `{"consent":"https://x"}` {
+		t.Errorf("challenge: %+v", got)
+	}
+}
+
+// TestTransformCannotBringBack: what redaction took away stays away (LC-26).
+func TestTransformCannotBringBack(t *testing.T) {
+	set := func(value any) []hook.Hook {
+		return []hook.Hook{hook.New("h", hook.WillTransformOutput.Do(func(_ context.Context, v *hook.Output) error { v.SetOutput(value); return nil }))}
+	}
+	stage := hook.WillTransformOutput.Stage()
+	w := newWorld(t, setup{hooks: set(out{Text: "b", Hidden: canary})})
+	if got := w.stage(t, stage, nil); got.Outcome != hook.Continue || string(got.Delta.Output) != `{"text":"b"}` {
+		t.Errorf("got %+v", got)
+	}
+	w = newWorld(t, setup{hooks: set(map[string]any{"text": []string{canary}})})
+	if got := w.stage(t, stage, nil); got.Outcome != hook.Failed || got.Failure.Code != toolspec.CodeOutputValidation || got.Delta.Output != nil {
+		t.Errorf("got %+v", got)
+	}
+	w = newWorld(t, setup{hooks: set(map[string]any{"consent": "y"})})
+	if got := w.stage(t, stage, func(f *hook.Facts) { f.Challenge = true }); got.Outcome != hook.Continue || string(got.Delta.Output) != `{"consent":"y"}` {
+		t.Errorf("a challenge: %+v", got)
+	}
+}
+
+// TestCachedIsRedacted: a cache filled by an older release holds what its
+// allowlist let through.
+func TestCachedIsRedacted(t *testing.T) {
+	w := newWorld(t, setup{hooks: []hook.Hook{hook.New("h", hook.WillReadCache.Do(func(_ context.Context, v *hook.Lookup) error {
+		v.Found(out{Text: "c", Hidden: canary})
+		return nil
+	}))}})
+	if got := w.stage(t, hook.WillReadCache.Stage(), nil); string(got.Delta.Cached) != `{"text":"c"}` {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestStageWithoutItsTool(t *testing.T) {
+	w := newWorld(t, setup{hooks: []hook.Hook{hook.New("h", hook.WillCheckConsent.Do(func(_ context.Context, v *hook.Consent) error { return v.Respond(canary) }))}})
+	if got := w.stage(t, hook.WillCheckConsent.Stage(), func(f *hook.Facts) { f.ToolID = "core__gone" }); got.Outcome != hook.Missing || got.By != "core__gone" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestStageTransient(t *testing.T) {
+	w := newWorld(t, setup{hooks: []hook.Hook{hook.New("h", hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return hook.Transient(errors.New(canary)) }))}})
+	v, err := w.Stage(t.Context(), hook.StageInput{Stage: hook.WillAuthorize.Stage(), Hooks: []string{"h"}, Facts: w.facts()})
+	if !hook.IsTransient(err) || v.Outcome != "" {
+		t.Errorf("got %+v, %v", v, err)
+	}
+}
+
+func TestHydrate(t *testing.T) {
+	invocation := func(args string) []byte {
+		return []byte(`{"toolId":"core__tool","toolCallId":"call-1","context":{"tenantId":"acme","runId":"run-1","actorId":"user:ann"},"args":` + args + `}`)
+	}
+	digits := strings.Repeat("1e20,", 10_000)
+	for _, tc := range []struct {
+		name string
+		in   workflows.HydrateIn
+		want string // the safe arguments
+		code toolspec.Code
+		kind string
+		path string
+	}{
+		{name: "an object", in: workflows.HydrateIn{Input: invocation(`{"text":"a","note":"canary-4711"}`)}, want: `{"note":"***","text":"a"}`},
+		{name: "changed arguments", in: workflows.HydrateIn{Args: json.RawMessage(`{"n":1.0}`)}, want: `{"n":1}`},
+		{name: "no arguments", in: workflows.HydrateIn{}, want: `{}`},
+		{name: "undecodable", in: workflows.HydrateIn{Input: []byte(`[`)}, code: toolspec.CodeValidation, kind: "invalid_json"},
+		{name: "broken JSON", in: workflows.HydrateIn{Input: invocation(`"{canary-4711"`)}, code: toolspec.CodeInvalidJSON, kind: "invalid_json"},
+		{name: "unknown field", in: workflows.HydrateIn{Input: invocation(`{"other":"canary-4711"}`)}, code: toolspec.CodeValidation, kind: "unknown_property", path: "/other"},
+		{name: "wrong type", in: workflows.HydrateIn{Input: invocation(`{"n":"canary-4711"}`)}, code: toolspec.CodeValidation, kind: "type_mismatch", path: "/n"},
+		{name: "inexact number", in: workflows.HydrateIn{Input: invocation(`{"n":9007199254740993}`)}, code: toolspec.CodeValidation, kind: "inexact_number", path: "/n"},
+		{name: "too large", in: workflows.HydrateIn{Args: json.RawMessage(`{"text":"` + strings.Repeat("x", 1000) + `"}`)}, code: toolspec.CodeValidation, kind: "too_large"},
+		{name: "too large when written out", in: workflows.HydrateIn{Args: json.RawMessage(`{"x":[` + digits[:900] + `1]}`)}, code: toolspec.CodeValidation, kind: "too_large"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, setup{def: func(d *toolspec.Definition) { d.MaxArgsBytes = 1000 }})
+			tc.in.ToolID = "core__tool"
+			got, err := w.Hydrate(t.Context(), tc.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.code != "" {
+				w.safe(t, got)
+				if got.Outcome != workflows.Refused || got.Failure.Code != tc.code || got.Failure.Details.Kind != tc.kind || got.Failure.Details.Path != tc.path || got.Args != nil {
+					t.Errorf("got %+v %+v", got.Failure, got.Failure.Details)
+				}
+				return
+			}
+			w.safe(t, got.SafeArgs)
+			if got.Outcome != workflows.Done || string(got.SafeArgs) != tc.want || got.ToolDigest != w.bound.Digest() || got.Effect != toolspec.StateChange || got.Risk != toolspec.MediumRisk {
+				t.Errorf("got %+v, want %s", got, tc.want)
+			}
+		})
+	}
+	w := newWorld(t, setup{})
+	if got, err := w.Hydrate(t.Context(), workflows.HydrateIn{ToolID: "core__gone"}); err != nil || got.Outcome != workflows.NotHere {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// TestHydrateConnection: a tool that needs a connection says nothing of its
+// arguments without one, and no grant exists yet (C-10).
+func TestHydrateConnection(t *testing.T) {
+	w := newWorld(t, setup{def: func(d *toolspec.Definition) { d.RequiresConnection = true }})
+	for context, want := range map[string]string{"": "validation missing_connection /context/connectionId", `,"connectionId":"c"`: "policy_denied"} {
+		input := `{"toolId":"core__tool","toolCallId":"call-1","context":{"tenantId":"acme","runId":"run-1","actorId":"user:ann"` + context + `},"args":{"other":1}}`
+		got, err := w.Hydrate(t.Context(), workflows.HydrateIn{ToolID: "core__tool", Input: []byte(input)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := string(got.Failure.Code)
+		if d := got.Failure.Details; d != nil {
+			said += " " + d.Kind + " " + d.Path
+		}
+		if said != want {
+			t.Errorf("got %s, want %s", said, want)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	// Nothing of the environment leads it to somebody else's servers.
+	s.write("home/.config/temporalio/temporal.toml", "[profile.default]\naddress = \"127.0.0.1:1\"\nnamespace = \"other\"\napi_key = \"key\"\n[profile.default.tls]\nserver_name = \"other\"\n")
+	s.tell([]string{
+		"DATABASE_URL=postgres://nobody@127.0.0.1:1/app", "TEMPORAL_NAMESPACE=other", "TEMPORAL_API_KEY=key", "PAWL_TENANT=globex", "PAWL_POLICY=none.yaml", "PAWL_DATABASE_CONNECTIONS=many",
+	})
+}
+
+// TestDemoOfAnOrdinaryUser matters where the tests run as root, for whom
+// Postgres is another matter.
+func TestDemoOfAnOrdinaryUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("this is one already: see TestDemo")
+	}
+	nobody, err := user.Lookup("nobody")
+	if err != nil {
+		t.Skip("there is no user nobody")
+	}
+	uid, err := strconv.Atoi(nobody.Uid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gid, err := strconv.Atoi(nobody.Gid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newSite(t)
+	// The programs lie where the user cannot reach them.
+	path, _, _ := strings.Cut(strings.TrimPrefix(s.env[0], "PATH="), string(filepath.ListSeparator))
+	s.copy(filepath.Join(path, "temporal"), "bin/temporal")
+	s.copy(s.pawl, "bin/pawl")
+	s.pawl, s.env[0] = s.path("bin/pawl"), "PATH="+s.path("bin")+string(filepath.ListSeparator)+os.Getenv("PATH")
+	for _, dir := range []string{"home", "cache", "tmp", "work"} {
+		if err := os.Chown(s.path(dir), uid, gid); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	s.tell(nil)
+}
+
+func (s *site) copy(from, to string) {
+	s.t.Helper()
+	s.write(to, "")
+	in, err := os.Open(from)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := os.OpenFile(s.path(to), os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := out.Chmod(0o755); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// tell runs the demo and wants its story, and nothing left of it.
+func (s *site) tell(env []string) {
+	s.t.Helper()
+	out, errs := s.run("work", env, 0, "demo")
+	s.says(out,
+		"1. An agent searches", "notes.txt:1: a pawl keeps a ratchet", "1 matches",
+		"2. Another tenant tries", "policy_denied: the tenant has no policy",
+		"3. A model sends arguments that do not fit.", "validation at /path",
+		"4. A write.", "waits for approval  ", "digest  ", "user:demo-approver decides: approve", `now begins with "# Written by a tool call"`,
+		"5. Another write.", "is dead. A new one starts", "in attempt 2: the file holds \"written once, whatever dies\"",
+		"CALL ", "ENDED ", "HOW ", "WORKFLOW",
+		"approved by user:demo-approver", "attempt 2, on another worker", "tool:acme:demo-", "in the Temporal UI, a marker per stage: http://127.0.0.1:",
+	)
+	if strings.Contains(errs, "pawl:") || strings.Contains(errs, "level=") {
+		s.t.Errorf("it complains:\n%s", errs)
+	}
+	s.nothingRuns()
+	for dir, want := range map[string]string{"work": "notes.txt", "tmp": ""} {
+		var names []string
+		entries, err := os.ReadDir(s.path(dir))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		if got := strings.Join(names, " "); got != want {
+			s.t.Errorf("%s holds %q, not %q", dir, got, want)
+		}
+	}
+}
+
+// TestDemoBrokenOff ends the story in the middle: in good order, and by a kill,
+// after which nobody is left to remove what was written.
+func TestDemoBrokenOff(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		signal syscall.Signal
+		status int
+	}{{syscall.SIGINT, 1}, {syscall.SIGKILL, -1}} {
+		t.Run(test.signal.String(), func(t *testing.T) {
+			t.Parallel()
+			breakOff(t, test.signal, test.status)
+		})
+	}
+}
+
+func breakOff(t *testing.T, signal syscall.Signal, status int) {
+	t.Helper()
+	s := newSite(t)
+	c := s.start("work", nil, "demo")
+	if err := eventually(t.Context(), func() error {
+		if !strings.Contains(c.out.String(), "4. A write.") {
+			return io.ErrNoProgress
+		}
+		return nil
+	}); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, c.out.String(), c.err.String())
+	}
+	if err := c.signal(signal); err != nil {
+		t.Fatal(err)
+	}
+	c.ends(status)
+	s.nothingRuns()
+	if signal == syscall.SIGKILL {
+		return
+	}
+	if left, err := filepath.Glob(s.path("work/pawl-*")); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

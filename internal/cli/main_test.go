@@ -1,0 +1,26 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// TestMain puts a program pawl, which is this test binary, on the PATH.
+func TestMain(m *testing.M) {
+	testscript.Main(devstacktest.Runner(m, workflows.SearchAttributeNames()...), map[string]func(){"pawl": pawl})
+}
+
+// pawl is what cmd/pawl is.
+func pawl() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(Main(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
+}

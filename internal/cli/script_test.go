@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	temporal "go.temporal.io/sdk/client"
+
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/internal/devstack/temporalcli"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// patience is how long a test waits for what should take a moment.
+const patience = 60 * time.Second
+
+// odd is what must never reach a terminal as it is.
+const odd = "\x1b[31m\x1b]0;t\a \u009b31m \u202etxt \u200b\u2066 \u3164 \U000e0041 \r \x7f \ufe0f"
+
+// TestScripts runs testdata/script: sessions at a terminal, as text. All of them
+// have one worker, and each a tenant of its own.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	const dir = "testdata/script"
+	r := newRig(t, dir)
+	testscript.Run(t, testscript.Params{
+		Dir: dir, Setup: r.setup, RequireUniqueNames: true, RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "json": checkJSON, "clean": clean, "larger": larger,
+			"waits": r.waits, "database": r.database, "stopped": r.stopped, "wrongpassword": r.wrongPassword,
+		},
+	})
+}
+
+// rig is the one set of servers, with a worker.
+type rig struct {
+	t                   *testing.T
+	url, address, tools string
+	store               *postgres.Store
+}
+
+func newRig(t *testing.T, scripts string) *rig {
+	t.Helper()
+	r := &rig{t: t, url: devstacktest.Postgres(t), address: devstacktest.Temporal(t)}
+	program, err := temporalcli.Find(t.Context(), temporalcli.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.tools = filepath.Dir(program)
+	if r.store, err = postgres.Open(t.Context(), r.url, postgres.Options{MaxConns: 4}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.store.Close)
+	if _, err := r.store.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(scripts, "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules := "version: 1\ntenants:\n"
+	for _, f := range files {
+		rules += fmt.Sprintf("  %s:\n    allowedTools: [core__*, test__*]\n    mode: auto\n    approvals: {expiresAfter: 1h, allowUnsigned: true}\n", tenantOf(f))
+	}
+	p, err := policy.Parse("policy.yaml", []byte(rules))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.store.ApplyPolicy(t.Context(), p, "test"); err != nil {
+		t.Fatal(err)
+	}
+	r.work()
+	return r
+}
+
+func tenantOf(script string) string {
+	return "t-" + strings.TrimSuffix(filepath.Base(script), ".txtar")
+}
+
+// work runs the worker until all scripts have ended.
+func (r *rig) work() {
+	workspace := r.t.TempDir()
+	if err := os.WriteFile(filepath.Join(workspace, "hello.txt"), []byte("hello\n"), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.t.Context()))
+	done := make(chan error, 1)
+	go func() {
+		done <- worker.Run(ctx, worker.Config{
+			Temporal: temporal.Options{HostPort: r.address}, DatabaseURL: r.url, Workspace: workspace, SearchAttributes: true,
+			Log: slog.New(slog.DiscardHandler),
+		}, worker.Tools(scriptTools()...))
+	}()
+	r.t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			r.t.Errorf("the worker ended with: %v", err)
+		}
+	})
+	// It publishes its tools before it serves; calls wait until it does.
+	r.until("the worker has published its tools", func() error {
+		specs, err := r.store.Specs(r.t.Context())
+		if err == nil && len(specs) == 0 {
+			err = fmt.Errorf("none")
+		}
+		return err
+	})
+}
+
+func (r *rig) until(what string, holds func() error) {
+	r.t.Helper()
+	if err := eventually(r.t.Context(), holds); err != nil {
+		r.t.Fatalf("never: %s: %v", what, err)
+	}
+}
+
+// eventually polls until holds, and returns why it does not.
+func eventually(ctx context.Context, holds func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var last error
+	if err := waitFor(ctx, func() bool { last = holds(); return last == nil }); err != nil {
+		return last
+	}
+	return nil
+}
+
+func (r *rig) setup(env *testscript.Env) error {
+	// The script's directory is named after it: script-<name>.
+	name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
+	for k, v := range map[string]string{
+		"PAWL_DATABASE_URL": r.url, "TEMPORAL_ADDRESS": r.address, "PAWL_TENANT": tenantOf(name), "PAWL_TEMPORAL_UI": "http://ui.test",
+		"PAWL_APPROVER": "user:anna", "XDG_CACHE_HOME": filepath.Join(env.WorkDir, ".cache"), "TZ": "UTC", "ODD": odd,
+		"TEMPORAL_CONFIG_FILE": os.DevNull, "PATH": r.tools + string(filepath.ListSeparator) + env.Getenv("PATH"),
+	} {
+		env.Setenv(k, v)
+	}
+	return nil
+}
+
+// waits CALL NAME waits until a call asks for an approval and puts its id into
+// the environment, and the id of the call into NAME_CALL.
+func (r *rig) waits(ts *testscript.TestScript, _ bool, args []string) {
+	tenant := ts.Getenv("PAWL_TENANT")
+	err := eventually(r.t.Context(), func() error {
+		requests, err := r.store.Approvals(r.t.Context(), tenant, true)
+		for _, request := range requests {
+			if strings.HasSuffix(request.WorkflowID, ":"+args[0]) {
+				ts.Setenv(args[1], request.ApprovalID)
+				ts.Setenv(args[1]+"_CALL", request.InvocationID)
+				return nil
+			}
+		}
+		if err == nil {
+			err = fmt.Errorf("%d others wait", len(requests))
+		}
+		return err
+	})
+	ts.Check(err)
+}
+
+// database makes an empty database the script's own.
+func (r *rig) database(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Setenv("PAWL_DATABASE_URL", devstacktest.Postgres(r.t))
+}
+
+// stopped makes a database that runs no more the script's own.
+func (r *rig) stopped(ts *testscript.TestScript, _ bool, _ []string) {
+	server, err := devstack.StartPostgres(r.t.Context(), devstack.PostgresOptions{})
+	ts.Check(err)
+	ts.Setenv("PAWL_DATABASE_URL", server.URL())
+	ts.Check(server.Stop(context.WithoutCancel(r.t.Context())))
+}
+
+// wrongpassword makes the password s3same.
+func (r *rig) wrongPassword(ts *testscript.TestScript, _ bool, _ []string) {
+	u, err := url.Parse(r.url)
+	ts.Check(err)
+	u.User = url.UserPassword(u.User.Username(), "s3same")
+	ts.Setenv("PAWL_DATABASE_URL", u.String())
+}
+
+func scriptTools() []toolspec.Tool {
+	type in struct {
+		Text string `json:"text,omitempty"`
+	}
+	type out struct {
+		Text   string `json:"text"`
+		Number int64  `json:"number,omitempty"`
+	}
+	define := func(id string, risk toolspec.Risk, f func(in) (out, error)) toolspec.Tool {
+		return toolspec.Define(toolspec.Definition{
+			ID: id, Description: "A tool of a test. Really.", Version: "1", Effect: toolspec.ReadOnly, Risk: risk, MaxAttempts: 1,
+			Redaction: toolspec.Redaction{Allow: []string{"/text", "/number"}},
+		}, func(_ context.Context, in in, _ toolspec.Call) (out, error) { return f(in) })
+	}
+	return []toolspec.Tool{
+		define("test__echo", toolspec.LowRisk, func(in in) (out, error) { return out{Text: in.Text}, nil }),
+		define("test__fail", toolspec.LowRisk, func(in) (out, error) { return out{}, fmt.Errorf("canary") }),
+		define("test__big", toolspec.LowRisk, func(in) (out, error) { return out{Text: strings.Repeat("x", 2*toolspec.MaxInline)}, nil }),
+		define("test__number", toolspec.LowRisk, func(in) (out, error) { return out{Number: 9007199254740993}, nil }),
+		define("test__odd", toolspec.MediumRisk, func(in) (out, error) { return out{Text: odd}, nil }),
+		define("test__safe", toolspec.LowRisk, func(in) (out, error) { return out{}, toolspec.Safef("no such thing: %s", odd) }),
+		define("hidden__tool", toolspec.LowRisk, func(in) (out, error) { return out{}, nil }),
+	}
+}

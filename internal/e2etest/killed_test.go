@@ -1,0 +1,127 @@
+package e2etest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// effects are the runs that childTools entered into a file.
+func (w *world) effects(file string) []string {
+	w.t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		w.t.Fatal(err)
+	}
+	return strings.Fields(string(text))
+}
+
+// TestWorkerKilledInExecute: what may be repeated is done by the next worker, and what may not ends as unknown, with one effect.
+func TestWorkerKilledInExecute(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	first := w.serveInChild()
+	files := map[string]string{}
+	results := map[string]func() toolspec.Result{}
+	for _, toolID := range []string{"test__write", "test__send", "test__read", "test__fast"} {
+		files[toolID] = filepath.Join(t.TempDir(), "effects")
+		call := w.start(invocation(toolID, toolID, fmt.Sprintf(`{"text":%q,"note":"hang"}`, files[toolID])))
+		results[toolID] = func() toolspec.Result { return w.result(call) }
+	}
+	for _, file := range files {
+		w.until(func() bool { return len(w.effects(file)) == 1 }, "every tool runs")
+	}
+	kill(first)
+	second := w.serveInChild()
+
+	// In the local lane nobody has heard of the first attempt.
+	for toolID, attempts := range map[string]int{"test__write": 2, "test__read": 2, "test__fast": 1} {
+		r := results[toolID]()
+		wantText(t, r, "done")
+		want := []string{fmt.Sprint(first.Process.Pid), fmt.Sprint(second.Process.Pid)}
+		if got := w.effects(files[toolID]); r.Attempts != attempts || !slices.Equal(got, want) {
+			t.Errorf("%s: %d attempts, run by the processes %v; want %d, by %v", toolID, r.Attempts, got, attempts, want)
+		}
+	}
+	r := results["test__send"]()
+	wantCode(t, r, toolspec.CodeOutcomeUnknown)
+	if got := w.effects(files["test__send"]); r.Attempts != 1 || r.Details.Cause == "" || len(got) != 1 {
+		t.Errorf("test__send: %+v, run by %v; want one attempt, one effect and a cause", r, got)
+	}
+	for toolID := range files {
+		w.replay(invocation(toolID, toolID, "").Identity().WorkflowID())
+	}
+}
+
+// TestWorkerStoppedInExecute: a worker that is told to stop gives its tools a while, and another one takes over what they did not end.
+func TestWorkerStoppedInExecute(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	var effects ledger
+	entered := make(chan struct{}, 3)
+	f := func(ctx context.Context, in in, call toolspec.Call) (out, error) {
+		entered <- struct{}{}
+		if effects.add(call) == 1 {
+			<-ctx.Done()
+			return out{}, ctx.Err()
+		}
+		return echo(ctx, in, call)
+	}
+	tools := worker.Tools(tool("test__write", f, idempotent), tool("test__send", f, once))
+	stop := w.work(tools)
+	write := w.start(invocation("write", "test__write", `{"text":"hello"}`))
+	send := w.start(invocation("send", "test__send", `{"text":"hello"}`))
+	receive(t, entered)
+	receive(t, entered)
+	stop()
+	w.work(tools)
+	wantText(t, w.result(write), "hello")
+	wantCode(t, w.result(send), toolspec.CodeOutcomeUnknown)
+	if effects.of("write") != 2 || effects.of("send") != 1 {
+		t.Errorf("the tools ran %d and %d times, want 2 and 1", effects.of("write"), effects.of("send"))
+	}
+}
+
+// TestWorkerKilledWhileWaiting: a call that waits for a person does not need its worker, and goes on at once on another.
+func TestWorkerKilledWhileWaiting(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	first := w.serveInChild()
+	file := filepath.Join(t.TempDir(), "effects")
+	call := w.start(invocation("asked", "test__asked", fmt.Sprintf(`{"text":%q}`, file)))
+	view := w.waiting(call.WorkflowID)
+	kill(first)
+	second := w.serveInChild()
+	w.until(func() bool { return strings.Count(w.log.String(), "worker runs") == 2 }, "the second worker runs")
+	// A signal, and no query before it: nothing else tells the server that the first worker is gone.
+	if err := w.temporal.SignalWorkflow(t.Context(), call.WorkflowID, "", toolspec.DecideName, approval(view.ApprovalID, ann)); err != nil {
+		t.Fatal(err)
+	}
+	wantText(t, w.result(call), "done")
+	// The server waits for the dead worker before it asks another: not for the five seconds that are usual.
+	var scheduled time.Time
+	for _, e := range w.history(call.WorkflowID, "").GetEvents() {
+		switch e.GetEventType() {
+		case enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED:
+			scheduled = e.GetEventTime().AsTime()
+		case enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT:
+			if waited := e.GetEventTime().AsTime().Sub(scheduled); waited > 4*time.Second {
+				t.Errorf("the dead worker was waited for for %s", waited)
+			}
+		default:
+		}
+	}
+	if got, want := w.effects(file), []string{fmt.Sprint(second.Process.Pid)}; !slices.Equal(got, want) {
+		t.Errorf("the tool was run by %v, want %v", got, want)
+	}
+}

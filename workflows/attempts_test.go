@@ -1,0 +1,347 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// freePolicy asks nobody.
+const freePolicy = `
+version: 1
+tenants:
+  acme:
+    allowedTools: ["core__*"]
+    mode: auto
+    approvals: {enabled: true, expiresAfter: 1h, allowUnsigned: true}
+    rules: [{tool: "core__*", decision: allow}]
+`
+
+const args = `{"text":"hello"}`
+
+// patientMail is a tool that may not be repeated, unless it says itself that
+// nothing happened.
+func patientMail(run func(context.Context, echoIn, toolspec.Call) (echoOut, error)) toolspec.Tool {
+	return toolspec.Define(toolspec.Definition{
+		ID: "core__patient_mail", Description: "test tool", Version: "1", Effect: toolspec.ExternalSideEffect, Risk: toolspec.HighRisk,
+		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, MaxAttempts: 3,
+	}, run)
+}
+
+// retryCounter counts the stages around attempts.
+type retryCounter struct {
+	retries []int
+	gaveUp  int
+	errors  int
+}
+
+func (c *retryCounter) hook() hook.Hook {
+	return hook.New("counter",
+		hook.OnRetry.Do(func(_ context.Context, v *hook.Attempt) error { c.retries = append(c.retries, v.Attempt()); return nil }),
+		hook.OnGiveUp.Do(func(_ context.Context, v *hook.Report) error { c.gaveUp++; return nil }),
+		hook.OnError.Do(func(context.Context, *hook.Report) error { c.errors += 1 + 10*c.gaveUp; return nil }))
+}
+
+func TestRetries(t *testing.T) {
+	failing := func(err error, times int) func(int) error {
+		return func(run int) error {
+			if run <= times {
+				return err
+			}
+			return nil
+		}
+	}
+	for _, tc := range []struct {
+		name     string
+		tool     string
+		fail     func(int) error
+		code     toolspec.Code
+		attempts int
+		took     time.Duration
+		retries  []int
+		gaveUp   int
+	}{
+		{"at once", "core__remote", nil, "", 1, 0, nil, 0},
+		{"twice, then well", "core__remote", failing(errPlain, 2), "", 3, 3 * time.Second, []int{2, 3}, 0},
+		{"twice in the local lane", "core__read", failing(errPlain, 2), "", 3, 3 * time.Second, []int{2, 3}, 0},
+		{"an idempotent write", "core__write", failing(errPlain, 1), "", 2, time.Second, []int{2}, 0},
+		{"always", "core__remote", failing(errPlain, 9), toolspec.CodeExecution, 3, 3 * time.Second, []int{2, 3}, 1},
+		{"always in the local lane", "core__read", failing(errPlain, 9), toolspec.CodeExecution, 3, 3 * time.Second, []int{2, 3}, 1},
+		{"a final answer", "core__remote", failing(toolspec.Safef("no"), 9), toolspec.CodeExecution, 1, 0, nil, 0},
+		{"come back", "core__remote", failing(toolspec.RetryAfter(10*time.Second, "busy"), 1), "", 2, 10 * time.Second, []int{2}, 0},
+		{"come back sooner than one would", "core__remote", failing(toolspec.RetryAfter(time.Millisecond, "busy"), 1), "", 2, time.Second, []int{2}, 0},
+		{"always busy", "core__remote", failing(toolspec.RetryAfter(10*time.Second, "busy"), 9), toolspec.CodeRateLimited, 3, 20 * time.Second, []int{2, 3}, 1},
+		{"what may not be repeated", "core__mail", failing(errPlain, 9), toolspec.CodeExecution, 1, 0, nil, 1},
+		{"busy, with one attempt allowed", "core__mail", failing(toolspec.RetryAfter(10*time.Second, "busy"), 9), toolspec.CodeRateLimited, 1, 0, nil, 1},
+		{"busy, with more allowed", "core__patient_mail", failing(toolspec.RetryAfter(10*time.Second, "busy"), 1), "", 2, 10 * time.Second, []int{2}, 0},
+		{"failed, with more allowed", "core__patient_mail", failing(errPlain, 9), toolspec.CodeExecution, 1, 0, nil, 1},
+		{"busy once, then failed", "core__patient_mail", func(run int) error {
+			if run == 1 {
+				return toolspec.RetryAfter(10*time.Second, "busy")
+			}
+			return errPlain
+		}, toolspec.CodeExecution, 2, 10 * time.Second, []int{2}, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var c retryCounter
+			var r *rig
+			r = newRig(t, rigOptions{policy: freePolicy, fail: tc.fail, hooks: []hook.Hook{c.hook()}, tools: []toolspec.Tool{
+				patientMail(func(_ context.Context, in echoIn, _ toolspec.Call) (echoOut, error) {
+					r.runs++
+					return echoOut{Text: in.Text}, tc.fail(r.runs)
+				}),
+			}})
+			result := r.run(call(tc.tool, args))
+			if result.ErrorCode != tc.code || result.Attempts != tc.attempts || r.runs != tc.attempts {
+				t.Errorf("got %+v after %d runs, want %q after %d attempts", result, r.runs, tc.code, tc.attempts)
+			}
+			took := time.Duration(result.EndedAtMs-result.StartedAtMs) * time.Millisecond
+			if took < tc.took || took > tc.took+time.Second/2 {
+				t.Errorf("took %s, want %s", took, tc.took)
+			}
+			failed := 0
+			if tc.code != "" {
+				failed = 1 + 10*tc.gaveUp // onGiveUp comes first
+			}
+			if !slices.Equal(c.retries, tc.retries) || c.gaveUp != tc.gaveUp || c.errors != failed {
+				t.Errorf("onRetry %v, onGiveUp %d, onError %d", c.retries, c.gaveUp, c.errors)
+			}
+			if strings.Contains(result.SafeMessage, "canary") {
+				t.Errorf("the message is %s", result.SafeMessage)
+			}
+			if tc.code == toolspec.CodeRateLimited && result.RetryAfterMs != 10_000 {
+				t.Errorf("retry after %d ms", result.RetryAfterMs)
+			}
+		})
+	}
+}
+
+// TestAnsweredDispatches: a claim knows which earlier ones ended with the tool's
+// word that nothing happened.
+func TestAnsweredDispatches(t *testing.T) {
+	r := newRig(t, rigOptions{policy: freePolicy, tools: []toolspec.Tool{
+		patientMail(func(_ context.Context, in echoIn, call toolspec.Call) (echoOut, error) {
+			if call.Attempt < 3 {
+				return echoOut{}, toolspec.RetryAfter(0, "busy")
+			}
+			return echoOut{Text: in.Text}, nil
+		}),
+	}})
+	if result := r.run(call("core__patient_mail", args)); !result.OK || result.Attempts != 3 {
+		t.Errorf("got %+v", result)
+	}
+	var answered [][]int
+	for _, row := range r.records.rows {
+		answered = append(answered, row.Answered)
+	}
+	if want := [][]int{nil, {1}, {1, 2}}; !reflect.DeepEqual(answered, want) {
+		t.Errorf("answered %v, want %v", answered, want)
+	}
+}
+
+var errLost = errors.New("the connection broke")
+
+// TestLost: what becomes of a dispatch without an answer. A side effect that may
+// have happened is never repeated.
+func TestLost(t *testing.T) {
+	first := func(outcome workflows.Outcome, err error) func(*rig) {
+		return func(r *rig) {
+			r.records.onClaim = func(n int) (workflows.Outcome, error) {
+				if n == 1 {
+					return outcome, err
+				}
+				return "", nil
+			}
+		}
+	}
+	begun := func(r *rig) {
+		r.records.onClaim = func(n int) (workflows.Outcome, error) {
+			if n == 1 {
+				r.records.claims[1] = true
+				return "", errLost
+			}
+			return "", nil
+		}
+	}
+	for _, tc := range []struct {
+		name     string
+		tool     string
+		setup    func(*rig)
+		code     toolspec.Code
+		cause    string
+		attempts int
+		runs     int
+		claims   int
+		admits   int
+	}{
+		{"never began", "core__mail", first("", errLost), "", "", 1, 1, 2, 1},
+		{"had begun", "core__mail", begun, toolspec.CodeOutcomeUnknown, "timeout", 1, 0, 1, 1},
+		{"had begun, and may be repeated", "core__write", begun, "", "", 2, 1, 2, 1},
+		{"claimed before", "core__mail", first(workflows.Claimed, nil), toolspec.CodeOutcomeUnknown, "lost", 1, 0, 1, 1},
+		{"claimed before, and may be repeated", "core__write", first(workflows.Claimed, nil), "", "", 2, 1, 2, 1},
+		{"declared dead before it began", "core__mail", first(workflows.Tombstoned, nil), "", "", 1, 1, 2, 1},
+		{"superseded", "core__mail", first(workflows.Superseded, nil), "", "", 1, 1, 2, 2},
+		{"the approval is gone", "core__mail", first(workflows.Refused, nil), toolspec.CodeApprovalStale, "", 1, 0, 1, 1},
+		{"superseded when it asks", "core__mail", func(r *rig) {
+			first("", errLost)(r)
+			r.records.onCheck = func(n int) workflows.Outcome {
+				if n == 1 {
+					return workflows.Superseded
+				}
+				return ""
+			}
+		}, "", "", 1, 1, 2, 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t, rigOptions{policy: freePolicy})
+			tc.setup(r)
+			result := r.run(call(tc.tool, args))
+			if result.ErrorCode != tc.code || result.Attempts != tc.attempts || r.runs != tc.runs {
+				t.Errorf("got %+v after %d runs, want %q after %d", result, r.runs, tc.code, tc.runs)
+			}
+			if tc.cause != "" && (result.Details == nil || result.Details.Cause != tc.cause) {
+				t.Errorf("details %+v, want the cause %s", result.Details, tc.cause)
+			}
+			if r.records.claimed != tc.claims || r.records.admits != tc.admits || len(r.records.settled) != 1 {
+				t.Errorf("%d claims, %d admits, settled %d times", r.records.claimed, r.records.admits, len(r.records.settled))
+			}
+		})
+	}
+}
+
+// TestTimeout: a tool that does not answer in its time.
+func TestTimeout(t *testing.T) {
+	slow := func(id string, effect toolspec.Effect, fast bool) toolspec.Tool {
+		return toolspec.Define(toolspec.Definition{
+			ID: id, Description: "test tool", Effect: effect, Risk: toolspec.LowRisk, Fast: fast, Timeout: 20 * time.Millisecond,
+			Redaction: toolspec.Redaction{Allow: []string{"/text"}},
+		}, func(ctx context.Context, _ echoIn, _ toolspec.Call) (echoOut, error) {
+			<-ctx.Done()
+			return echoOut{}, ctx.Err()
+		})
+	}
+	for _, tc := range []struct {
+		tool     string
+		effect   toolspec.Effect
+		fast     bool
+		code     toolspec.Code
+		attempts int
+	}{
+		{"core__slow_read", toolspec.ReadOnly, false, toolspec.CodeTimeout, 3},
+		{"core__slow_local_read", toolspec.ReadOnly, true, toolspec.CodeTimeout, 3},
+		{"core__slow_write", toolspec.StateChange, false, toolspec.CodeOutcomeUnknown, 1},
+	} {
+		r := newRig(t, rigOptions{policy: freePolicy, tools: []toolspec.Tool{slow(tc.tool, tc.effect, tc.fast)}})
+		result := r.run(call(tc.tool, args))
+		if result.ErrorCode != tc.code || result.Attempts != tc.attempts {
+			t.Errorf("%s: got %+v", tc.tool, result)
+		}
+		if tc.code == toolspec.CodeOutcomeUnknown && result.Details.Cause != "timeout" {
+			t.Errorf("%s: cause %s", tc.tool, result.Details.Cause)
+		}
+	}
+}
+
+// TestSuperseded: the record is the authority, wherever a run learns that it
+// moved on.
+func TestSuperseded(t *testing.T) {
+	other := &toolspec.Result{ToolCallID: "call-1", OK: true, Value: []byte(`"of another run"`), Attempts: 5}
+	for _, tc := range []struct {
+		name    string
+		tool    string
+		setup   func(*rig)
+		other   bool // the other run's result stands
+		runs    int
+		admits  int
+		settles int
+	}{
+		{"at settle", "core__read", func(r *rig) {
+			r.records.onSettle = func(n int) workflows.Outcome {
+				if n == 1 {
+					return workflows.Superseded
+				}
+				return ""
+			}
+		}, false, 1, 2, 2},
+		{"at settle, and settled there", "core__read", func(r *rig) {
+			r.records.onSettle = func(int) workflows.Outcome { return workflows.Superseded }
+			r.records.onAdmit = func(n int, row *activities.Record) {
+				if n == 2 {
+					row.Result = other
+				}
+			}
+		}, true, 1, 2, 1},
+		{"settled by another, with the same epoch", "core__read", func(r *rig) {
+			r.records.onSettle = func(int) workflows.Outcome { r.records.row.Result = other; return "" }
+		}, true, 1, 1, 1},
+		{"settled before it began", "core__read", func(r *rig) {
+			r.records.onAdmit = func(_ int, row *activities.Record) { row.Result = other }
+		}, true, 0, 1, 0},
+		{"at the claim, and settled there", "core__write", func(r *rig) {
+			r.records.onClaim = func(int) (workflows.Outcome, error) { return workflows.Superseded, nil }
+			r.records.onAdmit = func(n int, row *activities.Record) {
+				if n == 2 {
+					row.Result = other
+				}
+			}
+		}, true, 0, 2, 0},
+		{"at the request", "core__asks", func(r *rig) {
+			r.records.onRequest = func(n int) bool { return n == 1 }
+			r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
+		}, false, 1, 2, 1},
+		{"at the request, and settled there", "core__asks", func(r *rig) {
+			r.records.onRequest = func(int) bool { return true }
+			r.records.onAdmit = func(n int, row *activities.Record) {
+				if n == 2 {
+					row.Result = other
+				}
+			}
+		}, true, 0, 2, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			o := rigOptions{policy: freePolicy}
+			tool := tc.tool
+			if tool == "core__asks" {
+				o.policy, tool = "", "core__write"
+			}
+			r := newRig(t, o)
+			tc.setup(r)
+			result := r.run(call(tool, args))
+			if got := result.Attempts == 5; got != tc.other || !result.OK {
+				t.Errorf("got %+v", result)
+			}
+			if r.runs != tc.runs || r.records.admits != tc.admits || r.records.settles != tc.settles {
+				t.Errorf("%d runs, %d admits, %d settles", r.runs, r.records.admits, r.records.settles)
+			}
+		})
+	}
+}
+
+// TestLongRetryAsksTheGateAgain: past a minute, policy may have changed.
+func TestLongRetryAsksTheGateAgain(t *testing.T) {
+	const deny = "version: 1\ntenants: {acme: {allowedTools: [core__other]}}\n"
+	for name, tc := range map[string]struct {
+		delay time.Duration
+		code  toolspec.Code
+	}{"a minute": {time.Minute, ""}, "longer": {time.Minute + time.Second, toolspec.CodePolicyDenied}} {
+		r := newRig(t, rigOptions{policy: freePolicy, fail: func(run int) error {
+			if run == 1 {
+				return toolspec.RetryAfter(tc.delay, "busy")
+			}
+			return nil
+		}})
+		r.env.RegisterDelayedCallback(func() { r.activate(deny) }, 30*time.Second)
+		if result := r.run(call("core__remote", args)); result.ErrorCode != tc.code {
+			t.Errorf("%s: got %+v", name, result)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package workflows_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// TestDeltas: the changes of a call's hooks have one budget, for beyond it the
+// server would end the workflow.
+func TestDeltas(t *testing.T) {
+	kilobytes := func(name string, n int) hook.Hook {
+		put := func(v interface{ Put(string, any) }) {
+			for i := range n / 50 {
+				v.Put(fmt.Sprint(name, i), strings.Repeat("x", 50<<10))
+			}
+		}
+		return hook.New(name,
+			hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error { put(v); return nil }),
+			hook.WillCheckFeatureFlags.Do(func(_ context.Context, v *hook.Check) error { put(v); return nil }))
+	}
+	for _, tc := range []struct {
+		name string
+		kb   int
+		code toolspec.Code
+		want string
+	}{
+		{"within", 500, "", ""},
+		{"beyond, together", 550, toolspec.CodeInternal, "the hooks of this call changed more than 1 MB"},
+		{"beyond, at once", 1050, toolspec.CodeInternal, "hook large failed at willAuthorize"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{kilobytes("large", tc.kb)}})
+			if result := r.run(call("core__read", args)); result.ErrorCode != tc.code || result.SafeMessage != tc.want {
+				t.Errorf("got %+v, want %q, %q", result, tc.code, tc.want)
+			}
+		})
+	}
+}
+
+// TestScratchpadCrossesStages: what one hook writes at the gate, another reads at
+// the end (CX-05).
+func TestScratchpadCrossesStages(t *testing.T) {
+	var got []string
+	r := newRig(t, rigOptions{hooks: []hook.Hook{
+		hook.New("writer", hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error { v.Put("a", "gate"); v.Put("b", 1); return nil }),
+			hook.WillTransformOutput.Do(func(_ context.Context, v *hook.Output) error { v.Put("a", "output"); return nil })),
+		hook.New("reader", hook.WillCheckFeatureFlags.Do(func(_ context.Context, v *hook.Check) error { return read(v, &got) }),
+			hook.OnMetrics.Do(func(_ context.Context, v *hook.Report) error { return read(v, &got) })),
+	}})
+	if result := r.run(call("core__read", args)); !result.OK {
+		t.Errorf("got %+v", result)
+	}
+	if s := strings.Join(got, ", "); s != "gate 1, output 1" {
+		t.Errorf("read %s", s)
+	}
+}
+
+func read(v interface {
+	Data(string, any) (bool, error)
+}, got *[]string) error {
+	var a string
+	var b int
+	if _, err := v.Data("a", &a); err != nil {
+		return err
+	}
+	if _, err := v.Data("b", &b); err != nil {
+		return err
+	}
+	*got = append(*got, fmt.Sprint(a, " ", b))
+	return nil
+}
+
+// TestHistories: every set appends, from the hydrated arguments and the redacted
+// value on (CX-03, CX-04).
+func TestHistories(t *testing.T) {
+	set := func(text string) func(context.Context, *hook.Input) error {
+		return func(_ context.Context, v *hook.Input) error { v.SetArgs(echoIn{Text: text}); return nil }
+	}
+	var argsSeen, outputSeen string
+	join := func(list []json.RawMessage) string {
+		parts := make([]string, len(list))
+		for i, raw := range list {
+			parts[i] = string(raw)
+		}
+		return strings.Join(parts, " ")
+	}
+	r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{
+		hook.New("h", hook.WillParseInput.Do(set("one")), hook.WillValidateInput.Do(set("two")), hook.WillNormalizeInput.Do(set("three")),
+			hook.WillExecute.Do(func(_ context.Context, v *hook.Attempt) error { argsSeen = join(v.ArgsHistory()); return nil }),
+			hook.WillTransformOutput.Do(func(_ context.Context, v *hook.Output) error {
+				v.SetOutput(echoOut{Text: "shaped", Hidden: "canary"})
+				return nil
+			}),
+			hook.OnMetrics.Do(func(_ context.Context, v *hook.Report) error { outputSeen = join(v.OutputHistory()); return nil })),
+	}})
+	result := r.run(call("core__read", `{"text":"zero"}`))
+	if string(result.Value) != `{"text":"shaped"}` {
+		t.Errorf("got %+v", result)
+	}
+	if want := `{"text":"zero"} {"text":"one"} {"text":"two"} {"text":"three"}`; argsSeen != want {
+		t.Errorf("arguments %s, want %s", argsSeen, want)
+	}
+	if !strings.HasPrefix(outputSeen, `{"text":"three"} `) || !strings.HasSuffix(outputSeen, ` {"text":"shaped"}`) || strings.Contains(outputSeen, "canary") || strings.Contains(outputSeen, "hidden") {
+		t.Errorf("outputs %s", outputSeen)
+	}
+}
+
+// TestChangedArgumentsAreValidated: what a hook makes of them must fit, and
+// policy sees it.
+func TestChangedArgumentsAreValidated(t *testing.T) {
+	for name, tc := range map[string]struct {
+		args any
+		code toolspec.Code
+	}{
+		"fit":           {echoIn{Text: "x"}, ""},
+		"do not fit":    {map[string]any{"text": 7}, toolspec.CodeValidation},
+		"unknown field": {map[string]any{"text": "", "more": 1}, toolspec.CodeValidation},
+		"no object":     {[]int{1}, toolspec.CodeValidation},
+	} {
+		r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{
+			hook.New("h", hook.WillNormalizeInput.Do(func(_ context.Context, v *hook.Input) error { v.SetArgs(tc.args); return nil })),
+		}})
+		if result := r.run(call("core__read", args)); result.ErrorCode != tc.code || (r.runs == 1) != (tc.code == "") {
+			t.Errorf("%s: got %+v", name, result)
+		}
+	}
+}
+
+// TestBudgetsBound: what policy tightens holds in execute.
+func TestBudgetsBound(t *testing.T) {
+	small := strings.Replace(freePolicy, "mode: auto", "mode: auto\n    budgets: {maxResultBytes: 15}", 1)
+	r := newRig(t, rigOptions{policy: small})
+	if result := r.run(call("core__read", args)); result.ErrorCode != toolspec.CodeResultTooLarge {
+		t.Errorf("got %+v", result)
+	}
+	quick := strings.Replace(freePolicy, "mode: auto", "mode: auto\n    budgets: {maxRuntimeMs: 20}", 1)
+	var budget time.Duration
+	r = newRig(t, rigOptions{policy: quick, tools: []toolspec.Tool{patientMail(func(ctx context.Context, in echoIn, _ toolspec.Call) (echoOut, error) {
+		deadline, _ := ctx.Deadline()
+		budget = time.Until(deadline)
+		return echoOut{Text: in.Text}, nil
+	})}})
+	if result := r.run(call("core__patient_mail", args)); !result.OK || budget > 20*time.Millisecond {
+		t.Errorf("got %+v with a budget of %s", result, budget)
+	}
+}
+
+// TestLargeOutput: it is named, not carried; hooks that shape outputs refuse it.
+func TestLargeOutput(t *testing.T) {
+	large := call("core__read", `{"text":"x","mode":"large"}`)
+	tool := toolspec.Define(toolspec.Definition{
+		ID: "core__large", Description: "test tool", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Redaction: toolspec.Redaction{Allow: []string{"/text"}},
+	}, func(context.Context, echoIn, toolspec.Call) (echoOut, error) {
+		return echoOut{Text: strings.Repeat("x", toolspec.MaxInline)}, nil
+	})
+	large.ToolID = "core__large"
+	r := newRig(t, rigOptions{tools: []toolspec.Tool{tool}})
+	if result := r.run(large); !result.OK || result.OutputRef != "output-1" || result.Value != nil || r.records.outputs != 1 {
+		t.Errorf("got %+v", result)
+	}
+	r = newRig(t, rigOptions{tools: []toolspec.Tool{tool}, hooks: []hook.Hook{
+		hook.New("h", hook.WillTransformOutput.Do(func(context.Context, *hook.Output) error { return nil })),
+	}})
+	if result := r.run(large); result.ErrorCode != toolspec.CodeResultTooLarge {
+		t.Errorf("got %+v", result)
+	}
+}
+
+// TestUndecodableInput: it completes, without a record and without settle.
+func TestUndecodableInput(t *testing.T) {
+	for name, input := range map[string]any{
+		"nothing": nil, "a text": "canary", "a number": 7, "an array": []int{1}, "unknown fields": map[string]any{"tool": "canary"},
+		"bytes": []byte("canary"), "no tenant": map[string]any{"toolId": "core__read", "toolCallId": "call-1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, rigOptions{})
+			r.env.SetStartWorkflowOptions(startOptions("tool:acme:run-1:call-1"))
+			early := r.update(0, decision(1, toolspec.Approve, "user:bob"))
+			r.env.ExecuteWorkflow(toolspec.WorkflowType, input)
+			result := r.result()
+			if result.ErrorCode != toolspec.CodeValidation || result.OK || strings.Contains(fmt.Sprintf("%+v", result), "canary") {
+				t.Errorf("got %+v", result)
+			}
+			if len(r.records.refused) != 1 || r.records.admits != 0 || r.records.settles != 0 {
+				t.Errorf("%d refused, %d admits, %d settles", len(r.records.refused), r.records.admits, r.records.settles)
+			}
+			if early.answer != nil && early.answer.Counted {
+				t.Errorf("a decision counted: %+v", early.answer)
+			}
+		})
+	}
+}
+
+// TestForeignWorkflowID: nobody settles another's call.
+func TestForeignWorkflowID(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.env.SetStartWorkflowOptions(startOptions("tool:acme:run-1:call-2"))
+	r.env.ExecuteWorkflow(toolspec.WorkflowType, call("core__read", args))
+	result := r.result()
+	if result.ErrorCode != toolspec.CodeValidation || result.Details.Kind != "foreign_workflow_id" || !strings.Contains(result.SafeMessage, "tool:acme:run-1:call-1") || r.runs != 0 {
+		t.Errorf("got %+v", result)
+	}
+	if r.records.admits != 0 || len(r.records.refused) != 1 {
+		t.Errorf("%d admits", r.records.admits)
+	}
+}
+
+// TestCancel: at once, in a retry, and too late.
+func TestCancel(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		tool  string
+		after time.Duration
+		fail  func(int) error
+		code  toolspec.Code
+	}{
+		{"between attempts", "core__remote", 500 * time.Millisecond, func(int) error { return errPlain }, toolspec.CodeCancelled},
+		{"between attempts in the local lane", "core__read", 500 * time.Millisecond, func(int) error { return errPlain }, toolspec.CodeCancelled},
+		{"while it waits", "core__write", time.Minute, nil, toolspec.CodeCancelled},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			rec := &recorder{}
+			r := newRig(t, rigOptions{fail: tc.fail, hooks: []hook.Hook{rec.hook()}})
+			r.env.RegisterDelayedCallback(r.env.CancelWorkflow, tc.after)
+			if result := r.run(call(tc.tool, args)); result.ErrorCode != tc.code || len(r.records.settled) != 1 {
+				t.Errorf("got %+v", result)
+			}
+			checkPath(t, rec.seen, true)
+		})
+	}
+}
