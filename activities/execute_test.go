@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/workflows"
 )
 
-func (w *world) execute(t *testing.T, ctx context.Context, in workflows.ExecuteIn) workflows.ExecuteOut {
+func (w *world) execute(ctx context.Context, t *testing.T, in workflows.ExecuteIn) workflows.ExecuteOut {
 	t.Helper()
 	got, err := w.Execute(ctx, in)
 	if err != nil {
@@ -28,6 +28,12 @@ func (w *world) execute(t *testing.T, ctx context.Context, in workflows.ExecuteI
 	got.DurationUs, got.Trace = 0, nil
 	return got
 }
+
+// pass lets time go by, in a bubble where it costs none.
+func pass(d time.Duration) { <-time.NewTimer(d).C }
+
+// nowhere is a pointer that nobody can follow.
+func nowhere() *out { return nil }
 
 // TestExecuteClaims: without a claim the tool does not run.
 func TestExecuteClaims(t *testing.T) {
@@ -46,7 +52,7 @@ func TestExecuteClaims(t *testing.T) {
 		t.Run(string(tc.claim), func(t *testing.T) {
 			w := newWorld(t, setup{})
 			w.records.claim = tc.claim
-			if got := w.execute(t, t.Context(), w.executeIn()); !reflect.DeepEqual(got, tc.want) {
+			if got := w.execute(t.Context(), t, w.executeIn()); !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
 			if want := tc.claim == workflows.Done; (w.runs == 1) != want {
@@ -75,7 +81,7 @@ func TestExecuteDoesNotStart(t *testing.T) {
 			w := newWorld(t, setup{})
 			in := w.executeIn()
 			tc.change(&in)
-			if got := w.execute(t, t.Context(), in); !reflect.DeepEqual(got, tc.want) {
+			if got := w.execute(t.Context(), t, in); !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
 			if w.runs != 0 || len(w.records.claims) != 0 {
@@ -98,7 +104,7 @@ func TestLocalLaneClaimsNothing(t *testing.T) {
 	w := newWorld(t, setup{})
 	in := w.executeIn()
 	in.Dispatch = 0
-	if got := w.execute(t, t.Context(), in); got.Outcome != workflows.Done || w.runs != 1 || len(w.records.claims) != 0 {
+	if got := w.execute(t.Context(), t, in); got.Outcome != workflows.Done || w.runs != 1 || len(w.records.claims) != 0 {
 		t.Errorf("got %+v after %d runs with %d claims", got, w.runs, len(w.records.claims))
 	}
 }
@@ -113,7 +119,7 @@ func TestClaimKnowsWhatMayBeRepeated(t *testing.T) {
 		"idempotent write": {func(d *toolspec.Definition) { d.Idempotent = true }, true},
 	} {
 		w := newWorld(t, setup{def: tc.def})
-		w.execute(t, t.Context(), w.executeIn())
+		w.execute(t.Context(), t, w.executeIn())
 		if got := w.records.claims[0].Repeatable; got != tc.want {
 			t.Errorf("%s: repeatable %v", name, got)
 		}
@@ -136,7 +142,7 @@ func TestExecuteErrors(t *testing.T) {
 			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
 		{"panic with an error", func() (any, error) { panic(errors.New(canary)) },
 			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
-		{"nil pointer", func() (any, error) { var p *out; return *p, nil },
+		{"nil pointer", func() (any, error) { return *nowhere(), nil },
 			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
 		{"safe error", func() (any, error) { return nil, toolspec.Safef("no file %s", "a.txt") },
 			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution", SafeMessage: "Error executing tool: no file a.txt"}}},
@@ -154,7 +160,7 @@ func TestExecuteErrors(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) { return tc.run() }})
 			tc.want.Outcome = workflows.Refused
-			if got := w.execute(t, t.Context(), w.executeIn()); !reflect.DeepEqual(got, tc.want) {
+			if got := w.execute(t.Context(), t, w.executeIn()); !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
 			for _, id := range []string{`"toolId":"core__tool"`, `"toolCallId":"call-1"`, `"invocationId":"inv"`} {
@@ -172,7 +178,7 @@ func TestLongSafeText(t *testing.T) {
 		"safe error": toolspec.Safef("%s", strings.Repeat("é", 1<<20)), "retry after": toolspec.RetryAfter(0, strings.Repeat("é", 1<<20)),
 	} {
 		w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) { return nil, err }})
-		got := w.execute(t, t.Context(), w.executeIn())
+		got := w.execute(t.Context(), t, w.executeIn())
 		if m := got.Failure.SafeMessage; len(m) > 2100 || len(m) < 1000 || strings.Contains(m, "\uFFFD") {
 			t.Errorf("%s: the message has %d bytes", name, len(m))
 		}
@@ -203,7 +209,7 @@ func TestExecuteOutputs(t *testing.T) {
 			w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) { return out{Text: tc.text, Hidden: canary}, nil }})
 			in := w.executeIn()
 			in.MaxResultBytes = tc.max
-			if got := w.execute(t, t.Context(), in); !reflect.DeepEqual(got, tc.want) {
+			if got := w.execute(t.Context(), t, in); !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %.200v, want %.200v", got, tc.want)
 			}
 			saved := tc.want.OutputRef != ""
@@ -252,7 +258,7 @@ func TestOutputBreaksTheContract(t *testing.T) {
 		w := newWorld(t, setup{hooks: []hook.Hook{around(func(v *hook.Around) error { return v.Respond(respond) })}})
 		in := w.executeIn()
 		in.Around = []string{"around"}
-		got := w.execute(t, t.Context(), in)
+		got := w.execute(t.Context(), t, in)
 		if got.Outcome != workflows.Refused || got.Failure.Code != toolspec.CodeOutputValidation || got.Value != nil || got.Failure.Details.Kind == "" {
 			t.Errorf("%s: got %+v", name, got)
 		}
@@ -270,7 +276,7 @@ func TestOutputThatIsNotJSON(t *testing.T) {
 		_, err := tool.Run(t.Context(), json.RawMessage(`{}`), toolspec.Call{})
 		return nil, err
 	}})
-	if got := w.execute(t, t.Context(), w.executeIn()); got.Failure.Code != toolspec.CodeOutputValidation || got.Retryable {
+	if got := w.execute(t.Context(), t, w.executeIn()); got.Failure.Code != toolspec.CodeOutputValidation || got.Retryable {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -279,7 +285,7 @@ func TestArgsThatDoNotFit(t *testing.T) {
 	w := newWorld(t, setup{})
 	in := w.executeIn()
 	in.Facts.Args = json.RawMessage(`{"n":9223372036854775808}`)
-	if got := w.execute(t, t.Context(), in); got.Failure.Code != toolspec.CodeValidation || got.Retryable || w.runs != 0 {
+	if got := w.execute(t.Context(), t, in); got.Failure.Code != toolspec.CodeValidation || got.Retryable || w.runs != 0 {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -313,7 +319,7 @@ func TestExecuteHooks(t *testing.T) {
 			w := newWorld(t, setup{hooks: []hook.Hook{around(tc.f)}})
 			in := w.executeIn()
 			in.Around = []string{"around"}
-			if got := w.execute(t, t.Context(), in); !reflect.DeepEqual(got, tc.want) || w.runs != tc.runs {
+			if got := w.execute(t.Context(), t, in); !reflect.DeepEqual(got, tc.want) || w.runs != tc.runs {
 				t.Errorf("got %+v after %d runs, want %+v", got, w.runs, tc.want)
 			}
 		})
@@ -330,7 +336,7 @@ func TestToolSeesItsCall(t *testing.T) {
 	}})
 	in := w.executeIn()
 	in.Facts.Attempt = 4
-	w.execute(t, t.Context(), in)
+	w.execute(t.Context(), t, in)
 	if seen.ToolID != "core__tool" || seen.ToolCallID != "call-1" || seen.InvocationID != "inv" || seen.IdempotencyKey != "inv" || seen.Attempt != 4 || seen.Context.ActorID != "user:ann" {
 		t.Errorf("got %+v", seen)
 	}
@@ -350,12 +356,12 @@ func TestTimeouts(t *testing.T) {
 	}{
 		{"a tool that stops when told", 0, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }, 10 * time.Second,
 			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}},
-		{"a tool that ignores its context", 0, func(context.Context) (any, error) { time.Sleep(time.Hour); return out{Text: canary}, nil }, 11 * time.Second,
+		{"a tool that ignores its context", 0, func(context.Context) (any, error) { pass(time.Hour); return out{Text: canary}, nil }, 11 * time.Second,
 			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}},
 		{"a tool that panics when told", 0, func(ctx context.Context) (any, error) { <-ctx.Done(); panic(canary) }, 10 * time.Second,
 			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}},
 		{"an answer in the last moment counts", 0, func(context.Context) (any, error) {
-			time.Sleep(10*time.Second + time.Millisecond)
+			pass(10*time.Second + time.Millisecond)
 			return out{Text: "late"}, nil
 		},
 			10*time.Second + time.Millisecond, workflows.ExecuteOut{Outcome: workflows.Done, Value: json.RawMessage(`{"text":"late"}`)}},
@@ -369,7 +375,7 @@ func TestTimeouts(t *testing.T) {
 				Failure: &hook.Failure{Code: toolspec.CodeRateLimited, SafeMessage: "Error executing tool: x"}}},
 		{"cancelled", 3 * time.Second, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }, 3 * time.Second,
 			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeCancelled}}},
-		{"cancelled, and it ignores that", 3 * time.Second, func(context.Context) (any, error) { time.Sleep(time.Hour); return out{}, nil }, 4 * time.Second,
+		{"cancelled, and it ignores that", 3 * time.Second, func(context.Context) (any, error) { pass(time.Hour); return out{}, nil }, 4 * time.Second,
 			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeCancelled}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -381,14 +387,14 @@ func TestTimeouts(t *testing.T) {
 					time.AfterFunc(tc.cancel, cancel)
 				}
 				started := time.Now()
-				got := w.execute(t, ctx, w.executeIn())
+				got := w.execute(ctx, t, w.executeIn())
 				if !reflect.DeepEqual(got, tc.want) {
 					t.Errorf("got %+v, want %+v", got, tc.want)
 				}
 				if took := time.Since(started); took != tc.took {
 					t.Errorf("took %s, want %s", took, tc.took)
 				}
-				time.Sleep(2 * time.Hour) // what was left behind ends too
+				pass(2 * time.Hour) // what was left behind ends too
 			})
 		})
 	}

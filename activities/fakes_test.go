@@ -27,15 +27,14 @@ type records struct {
 	claim   workflows.Outcome
 	err     error
 
-	admitted  []activities.AdmitRow
-	refused   []activities.RefusedInput
-	claims    []activities.ClaimRow
-	outputs   []activities.OutputRow
-	requests  []activities.RequestRow
-	open      activities.OpenRequest
-	state     workflows.RequestState
-	judged    toolspec.Answer
-	beforeRun func()
+	admitted []activities.AdmitRow
+	refused  []activities.RefusedInput
+	claims   []activities.ClaimRow
+	outputs  []activities.OutputRow
+	requests []activities.RequestRow
+	open     activities.OpenRequest
+	state    workflows.RequestState
+	judged   toolspec.Answer
 }
 
 func (r *records) Admit(_ context.Context, in activities.AdmitRow) (activities.Record, error) {

@@ -37,6 +37,9 @@ func TestDecide(t *testing.T) {
 	if err != nil || again != answer {
 		t.Errorf("sent twice: %+v, then %+v, %v", answer, again, err)
 	}
+	if n := w.updates(c.WorkflowID); n != 1 {
+		t.Errorf("one decision, sent twice, is %d updates", n)
+	}
 	record, err := w.store.Show(t.Context(), "acme", c.InvocationID)
 	if err != nil || len(record.Approvals) != 1 || len(record.Approvals[0].Decisions) != 1 {
 		t.Errorf("one decision, sent twice, is recorded as %+v, %v", record.Approvals, err)
@@ -56,6 +59,22 @@ func TestDecide(t *testing.T) {
 	}); !errors.Is(err, client.ErrSettled) {
 		t.Errorf("on a call that never was: %v", err)
 	}
+}
+
+// updates counts what the history of a call has accepted.
+func (w *world) updates(workflowID string) (n int) {
+	w.t.Helper()
+	events := w.temporal.GetWorkflowHistory(w.t.Context(), workflowID, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if event.GetWorkflowExecutionUpdateAcceptedEventAttributes() != nil {
+			n++
+		}
+	}
+	return n
 }
 
 func TestDecideOfNobodyUp(t *testing.T) {

@@ -121,8 +121,8 @@ func TestDefinitionIsFrozen(t *testing.T) {
 // TestToolHasNothingToSerialise: metadata leaves a tool through Definition only
 // (SP-21, SP-22).
 func TestToolHasNothingToSerialise(t *testing.T) {
-	raw, err := json.Marshal(toolspec.Define(definition(), add))
-	if err != nil || string(raw) != "{}" {
+	raw, err := json.Marshal([]any{toolspec.Define(definition(), add)})
+	if err != nil || string(raw) != "[{}]" {
 		t.Errorf("a tool is written as %s (%v)", raw, err)
 	}
 	for f := range reflect.TypeFor[toolspec.Tool]().Fields() {

@@ -12,14 +12,21 @@ import (
 // attempts runs the tool until an attempt ends the call. One attempt is one that
 // was dispatched; a dispatch that never began is not counted.
 func (c *call) attempts(ctx workflow.Context) ending {
-	if c.plan.Lane == hook.RegularLane || c.approval != nil {
-		return c.attemptLoop(ctx, c.attemptRegular)
-	}
-	// A cancel counts until execute starts; then the answer stands.
+	// A cancel counts until execute starts; in the local lane the answer then
+	// stands.
 	if ctx.Err() != nil {
 		return failed(&hook.Failure{Code: toolspec.CodeCancelled})
 	}
-	return c.attemptLoop(ctx, c.attemptLocal)
+	return c.attemptLoop(ctx)
+}
+
+// try runs one attempt in the call's lane. One that asked a person takes the
+// regular lane, whatever its tool: its approval is consumed by a claim.
+func (c *call) try(ctx workflow.Context) outcome {
+	if c.plan.Lane == hook.RegularLane || c.rounds.Request > 0 {
+		return c.attemptRegular(ctx)
+	}
+	return c.attemptLocal(ctx)
 }
 
 // outcome is what one attempt means for the call.
@@ -34,7 +41,7 @@ type outcome struct {
 	uncounted bool
 }
 
-func (c *call) attemptLoop(ctx workflow.Context, try func(workflow.Context) outcome) ending {
+func (c *call) attemptLoop(ctx workflow.Context) ending {
 	c.attempt = 1
 	backoff := retryDelay
 	for {
@@ -43,7 +50,7 @@ func (c *call) attemptLoop(ctx workflow.Context, try func(workflow.Context) outc
 				return *end
 			}
 		}
-		o := try(ctx)
+		o := c.try(ctx)
 		switch {
 		case o.uncounted:
 			if ctx.Err() != nil {
@@ -58,7 +65,11 @@ func (c *call) attemptLoop(ctx workflow.Context, try func(workflow.Context) outc
 		}
 		delay := max(o.delay, backoff)
 		backoff = min(backoff*2, retryDelayMax)
-		if end := c.pause(ctx, delay, o.end); end != nil {
+		if c.remaining(ctx) <= delay {
+			c.giveUp(ctx, o.end.failure)
+			return o.end
+		}
+		if end := c.pause(ctx, delay); end != nil {
 			return *end
 		}
 		c.attempt++
@@ -67,10 +78,7 @@ func (c *call) attemptLoop(ctx workflow.Context, try func(workflow.Context) outc
 
 // pause waits before the next attempt on a durable timer, and asks the gate
 // again after a long one.
-func (c *call) pause(ctx workflow.Context, delay time.Duration, last ending) *ending {
-	if c.remaining(ctx) <= delay {
-		return &last
-	}
+func (c *call) pause(ctx workflow.Context, delay time.Duration) *ending {
 	c.setStatus(ctx, toolspec.StatusRetrying)
 	stopped := workflow.Sleep(ctx, delay) != nil
 	c.setStatus(ctx, toolspec.StatusRunning)
@@ -179,7 +187,7 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 		if end := c.changed(ctx); end != nil {
 			return outcome{end: *end}, false
 		}
-		return o, true
+		return outcome{uncounted: true}, false
 	case Interrupted:
 		c.tryRecorded(lane, dispatch, "interrupted", out.Failure.Code, at, out.DurationUs)
 		return c.interrupted(ctx, out.Failure), false
@@ -209,82 +217,6 @@ func (c *call) answered() []int {
 		}
 	}
 	return dispatches
-}
-
-// lost follows an attempt that gave no answer: its worker died, or its time ran
-// out. The record knows whether it had begun.
-func (c *call) lost(ctx workflow.Context, why *hook.Failure, dispatch int, at time.Time) outcome {
-	steady := disconnected(ctx)
-	for {
-		checkedAt := workflow.Now(ctx)
-		in := CheckIn{InvocationID: c.admitted.InvocationID, Epoch: c.epoch, Dispatch: dispatch}
-		out, err := local(steady, Check, in, stepOptions("had the attempt begun?", forever))
-		if err != nil {
-			return outcome{end: failed(c.classify(steady, err))}
-		}
-		c.step(nameCheck, string(out.Outcome), checkedAt, out.DurationUs)
-		switch out.Outcome {
-		case Superseded:
-			if end := c.supersede(steady); end != nil {
-				return outcome{end: *end}
-			}
-			continue
-		case Free:
-			c.epoch = out.Epoch
-			if ctx.Err() == nil && c.remaining(ctx) <= time.Millisecond {
-				return outcome{end: failedWith(toolspec.CodeTimeout, "no worker took the call before its deadline")}
-			}
-			return outcome{uncounted: true}
-		default:
-		}
-		c.tryRecorded(hook.RegularLane, dispatch, "lost", why.Code, at, workflow.Now(ctx).Sub(at).Microseconds())
-		if why.Code == toolspec.CodeInternal {
-			why.Code = toolspec.CodeTimeout
-		}
-		return c.interrupted(ctx, why)
-	}
-}
-
-// interrupted judges an attempt that was claimed and ended without the tool's
-// answer. Repeating it is safe, or the outcome is unknown.
-func (c *call) interrupted(ctx workflow.Context, why *hook.Failure) outcome {
-	cancelled := ctx.Err() != nil
-	if !c.plan.Repeatable {
-		cause := string(why.Code)
-		if cancelled {
-			cause = string(toolspec.CodeCancelled)
-		}
-		return c.unknown(why, cause)
-	}
-	if cancelled {
-		return outcome{end: failed(&hook.Failure{Code: toolspec.CodeCancelled})}
-	}
-	if n := len(c.tried); n > 0 {
-		c.tried[n-1].Outcome = answeredOutcome
-	}
-	return outcome{end: failedWith(toolspec.CodeTimeout, why.SafeMessage), again: true}
-}
-
-func (c *call) unknown(why *hook.Failure, cause string) outcome {
-	return outcome{end: failed(&hook.Failure{
-		Code: toolspec.CodeOutcomeUnknown, SafeMessage: why.SafeMessage, Details: &toolspec.Details{Cause: cause},
-	})}
-}
-
-// changed follows a deploy that replaced the tool under a running call: the
-// arguments are validated against the new one, and the gate judges it.
-func (c *call) changed(ctx workflow.Context) *ending {
-	if c.approval != nil {
-		end := failed(&hook.Failure{Code: toolspec.CodeApprovalStale, Details: c.approvalDetails()})
-		return &end
-	}
-	c.rounds.Gate++
-	if step, ok := c.plan.Step(hook.WillAuthorize.Stage()); ok {
-		if end := c.over(ctx, c.runStage(ctx, step, c.rounds.Gate), step.Stage); end != nil {
-			return end
-		}
-	}
-	return c.judgeAgain(ctx)
 }
 
 // shapesOutput reports whether a stage of the plan must see the value.

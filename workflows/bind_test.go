@@ -18,7 +18,7 @@ import (
 )
 
 // bound runs f as the activity of a stage.
-func bound(t *testing.T, f func(context.Context, hook.StageInput) (hook.Verdict, error), in any) (hook.Verdict, error, string) {
+func bound(t *testing.T, f func(context.Context, hook.StageInput) (hook.Verdict, error), in any) (out hook.Verdict, logged string, err error) {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(slogDiscard{})
@@ -33,11 +33,10 @@ func bound(t *testing.T, f func(context.Context, hook.StageInput) (hook.Verdict,
 		t.Errorf("registered as %s", name)
 	}
 	value, err := env.ExecuteActivity(name, in)
-	var out hook.Verdict
 	if err == nil {
 		err = value.Get(&out)
 	}
-	return out, err, log.String()
+	return out, log.String(), err
 }
 
 type register func(any, activity.RegisterOptions)
@@ -71,7 +70,7 @@ func TestBind(t *testing.T) {
 		{"what does not decode", nil, []string{canary}, "internal", false, "input does not decode"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			out, err, log := bound(t, tc.f, tc.in)
+			out, log, err := bound(t, tc.f, tc.in)
 			if tc.kind == "" {
 				if err != nil || out.By != "willAuthorize" {
 					t.Errorf("got %+v, %v", out, err)
@@ -91,7 +90,7 @@ func TestBind(t *testing.T) {
 
 // TestBindCancelled: a cancelled activity says so, in no words of its own.
 func TestBindCancelled(t *testing.T) {
-	_, err, _ := bound(t, func(ctx context.Context, _ hook.StageInput) (hook.Verdict, error) {
+	_, _, err := bound(t, func(ctx context.Context, _ hook.StageInput) (hook.Verdict, error) {
 		return hook.Verdict{}, context.Canceled
 	}, hook.StageInput{})
 	if temporal.IsCanceledError(err) {
@@ -102,7 +101,7 @@ func TestBindCancelled(t *testing.T) {
 // TestBindCopies: what an activity does to its input stays there.
 func TestBindCopies(t *testing.T) {
 	in := hook.StageInput{Facts: hook.Facts{Args: json.RawMessage(`{"a":1}`)}}
-	if _, err, _ := bound(t, func(_ context.Context, in hook.StageInput) (hook.Verdict, error) {
+	if _, _, err := bound(t, func(_ context.Context, in hook.StageInput) (hook.Verdict, error) {
 		in.Facts.Args[1] = 'X'
 		return hook.Verdict{}, nil
 	}, in); err != nil || string(in.Facts.Args) != `{"a":1}` {

@@ -20,7 +20,7 @@ func (c *call) runStage(ctx workflow.Context, step hook.Step, round int) hook.Ve
 	delay := missingDelay
 	for {
 		at := workflow.Now(ctx)
-		in := hook.StageInput{Stage: step.Stage, Hooks: step.Hooks, Facts: c.facts(ctx, round)}
+		in := hook.StageInput{Stage: step.Stage, Hooks: step.Hooks, Facts: seen(step.Phase, c.facts(ctx, round))}
 		v, err := local(ctx, Stage(step.Stage), in, stepOptions(stageSummary(step), c.remaining(ctx)))
 		if err != nil {
 			v = hook.Verdict{Outcome: hook.Failed, Failure: c.classify(ctx, err)}
@@ -37,11 +37,24 @@ func (c *call) runStage(ctx workflow.Context, step hook.Step, round int) hook.Ve
 	}
 }
 
+// seen leaves out of the facts what a phase may not see: the gate judges without
+// arguments, and reports see the safe ones.
+func seen(p hook.Phase, f hook.Facts) hook.Facts {
+	switch p {
+	case hook.PhaseContext, hook.PhaseGate:
+		f.Args, f.SafeArgs, f.ArgsHistory = nil, nil, nil
+	case hook.PhaseError, hook.PhaseAudit, hook.PhaseRelease, hook.PhaseFinal:
+		f.Args, f.ArgsHistory = nil, nil
+	default:
+	}
+	return f
+}
+
 // apply takes over what a stage changed. Deltas beyond the budget of a call
 // would get the whole workflow terminated, so they end it here.
 func (c *call) apply(v *hook.Verdict) {
 	d := v.Delta
-	if c.deltaBytes += d.Size() + len(v.Value); c.deltaBytes > hook.MaxDelta {
+	if c.deltaBytes += v.Size(); c.deltaBytes > hook.MaxDelta {
 		v.Outcome = hook.Failed
 		v.Failure = &hook.Failure{Code: toolspec.CodeInternal, SafeMessage: "the hooks of this call changed more than 1 MB"}
 		return

@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -82,7 +83,7 @@ func TestMissingHook(t *testing.T) {
 	gone := func(list *[]hook.Step, s hook.Stage, p hook.Phase) {
 		for i, step := range *list {
 			if step.Stage == s {
-				(*list)[i].Hooks = append(step.Hooks, "gone")
+				(*list)[i].Hooks = slices.Concat(step.Hooks, []string{"gone"})
 				return
 			}
 		}
@@ -146,5 +147,48 @@ func TestLoggedOutputStageFailsNothing(t *testing.T) {
 		if result := r.run(call("core__read", args)); !result.OK || string(result.Value) != `{"text":"hello"}` {
 			t.Errorf("%s: got %+v", name, result)
 		}
+	}
+}
+
+// deployed answers with the tool of a later deploy from the numbered look on.
+type deployed struct {
+	activities.Source
+	later       *catalog.Bound
+	looks, from atomic.Int64
+}
+
+func (d *deployed) Get(toolID string) (*catalog.Bound, bool) {
+	if d.looks.Add(1) >= d.from.Load() {
+		return d.later, true
+	}
+	return d.Source.Get(toolID)
+}
+
+// TestToolThatBecomesAWrite: a deploy turns a fast read into a tool with outside
+// effects while a call is about to run it. The call is validated and judged
+// again, and the recorded lane, which writes no claim, is not taken any more.
+func TestToolThatBecomesAWrite(t *testing.T) {
+	runs := 0
+	later, err := catalog.Bind(toolspec.Define(toolspec.Definition{
+		ID: "core__read", Description: "test tool", Version: "2", Effect: toolspec.ExternalSideEffect, Risk: toolspec.LowRisk,
+		Redaction: toolspec.Redaction{Allow: []string{"/text"}},
+	}, func(_ context.Context, in echoIn, _ toolspec.Call) (echoOut, error) {
+		runs++
+		return echoOut{Text: in.Text}, errPlain
+	}), toolspec.Capabilities{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, rigOptions{source: func(s activities.Source) activities.Source {
+		d := &deployed{Source: s, later: later}
+		d.from.Store(3) // admit and hydrate still know the old one
+		return d
+	}})
+	result := r.run(call("core__read", args))
+	if result.ErrorCode != toolspec.CodeExecution || runs != 1 || r.records.claimed != 1 {
+		t.Errorf("got %+v after %d runs with %d claims, want one claimed attempt", result, runs, r.records.claimed)
+	}
+	if got := r.records.settled[0].Attempts; len(got) != 1 || got[0].Lane != hook.RegularLane {
+		t.Errorf("attempts %+v", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -71,6 +72,9 @@ func (s *site) write(name, text string) {
 
 // remove takes the site away, and the data that a dev of root keeps outside of it.
 func (s *site) remove() {
+	for pid := range s.processes() { // of a test that failed
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
 	notes, err := filepath.Glob(s.path("cache/pawl/dev/*/data/postgres/data-location"))
 	if err != nil {
 		s.t.Error(err)
@@ -91,15 +95,12 @@ func (s *site) remove() {
 
 // processes lists what runs here: by command line, working directory or
 // environment.
-func (s *site) processes() error {
-	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
-		s.t.Skip("looking for left-over processes needs /proc")
-	}
+func (s *site) processes() map[int]string {
 	entries, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
-		return err
+		s.t.Fatal(err)
 	}
-	var found []string
+	found := map[int]string{}
 	for _, entry := range entries {
 		cmdline, err := os.ReadFile(filepath.Join(entry, "cmdline"))
 		if err != nil || len(cmdline) == 0 { // ended, or a zombie
@@ -108,13 +109,30 @@ func (s *site) processes() error {
 		environ, _ := os.ReadFile(filepath.Join(entry, "environ"))
 		cwd, _ := os.Readlink(filepath.Join(entry, "cwd"))
 		if strings.Contains(string(cmdline)+string(environ)+cwd, s.root) {
-			found = append(found, filepath.Base(entry)+" "+string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '})))
+			pid, err := strconv.Atoi(filepath.Base(entry))
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			found[pid] = string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '}))
 		}
 	}
-	if len(found) > 0 {
-		return fmt.Errorf("these run:\n%s", strings.Join(found, "\n"))
+	return found
+}
+
+// nothingRuns waits until nothing does.
+func (s *site) nothingRuns() {
+	s.t.Helper()
+	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
+		s.t.Skip("looking for left-over processes needs /proc")
 	}
-	return nil
+	if err := eventually(s.t.Context(), func() error {
+		if found := s.processes(); len(found) > 0 {
+			return fmt.Errorf("these run: %v", found)
+		}
+		return nil
+	}); err != nil {
+		s.t.Error(err)
+	}
 }
 
 // child is a pawl that runs.
@@ -131,6 +149,7 @@ func (s *site) start(dir string, env []string, args ...string) *child {
 	c := &child{s: s, cmd: exec.Command(s.pawl, args...), done: make(chan struct{})}
 	c.cmd.Dir, c.cmd.Env = s.path(dir), slices.Concat(s.env, env)
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.err
+	c.cmd.WaitDelay = patience / 4 // a grandchild that stays holds the pipes
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.as}
 	if err := c.cmd.Start(); err != nil {
 		s.t.Fatal(err)

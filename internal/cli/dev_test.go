@@ -47,13 +47,6 @@ func (s *site) stateFiles() []string {
 	return found
 }
 
-func (s *site) nothingRuns() {
-	s.t.Helper()
-	if err := eventually(s.t.Context(), s.processes); err != nil {
-		s.t.Error(err)
-	}
-}
-
 func TestDev(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -56,6 +56,11 @@ func TestStateCountsOnlyWhileItIsClaimed(t *testing.T) {
 	if found, err := findDev(); err != nil || found != nil {
 		t.Errorf("left behind, it is found: %+v, %v", found, err)
 	}
+	if again, err := claimDev(t.Context(), place); err != nil {
+		t.Errorf("looking kept the claim: %v", err)
+	} else if err := again.Release(); err != nil {
+		t.Error(err)
+	}
 	forget()
 	if _, err := os.Stat(filepath.Join(place, "state.json")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("forgotten, it is there: %v", err)

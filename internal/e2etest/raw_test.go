@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	enumspb "go.temporal.io/api/enums/v1"
-
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -144,9 +142,13 @@ func TestRawUpdate(t *testing.T) {
 			t.Errorf("the update %s was taken, with the answer %s", malformed, answer)
 		}
 	}
-	h := w.history(id, "")
-	if n := len(h.GetEvents()); n != before || count(h, enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED) != 0 {
-		t.Errorf("refused updates left %d events in the history", n-before)
+	for _, e := range w.history(id, "").GetEvents()[before:] {
+		// A task that somebody else's load drew out is the server's business: it says nothing of the update.
+		if e.GetWorkflowTaskScheduledEventAttributes() == nil && e.GetWorkflowTaskStartedEventAttributes() == nil &&
+			e.GetWorkflowTaskCompletedEventAttributes() == nil && e.GetWorkflowTaskTimedOutEventAttributes() == nil &&
+			e.GetWorkflowTaskFailedEventAttributes() == nil {
+			t.Errorf("a refused update left %s in the history", e.GetEventType())
+		}
 	}
 
 	for _, step := range []struct {

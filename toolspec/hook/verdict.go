@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -66,14 +67,30 @@ func (d Delta) clone() Delta {
 
 // Size is the number of bytes the delta adds to the history.
 func (d Delta) Size() int {
-	n := len(d.Args) + len(d.SafeArgs) + len(d.Output) + len(d.Cached)
+	n := EncodedSize(d.Args) + EncodedSize(d.SafeArgs) + EncodedSize(d.Output) + EncodedSize(d.Cached)
 	for _, e := range d.Data {
-		n += len(e.Key) + len(e.Value)
+		n += EncodedSize([]byte(e.Key)) + EncodedSize(e.Value)
 	}
 	for _, a := range d.Audit {
-		n += len(a.Kind) + len(a.Detail)
+		n += EncodedSize([]byte(a.Kind)) + EncodedSize(a.Detail)
 	}
 	return n
+}
+
+// Size is the number of bytes the verdict adds to the history.
+func (v Verdict) Size() int { return v.Delta.Size() + EncodedSize(v.Value) }
+
+// EncodedSize is the length of JSON in a payload: the encoder of payloads writes
+// five characters as six bytes each. Beyond 2 MB in one event the server ends
+// the workflow, so it is this size that is bounded.
+func EncodedSize(raw []byte) int {
+	n := len(raw)
+	for _, c := range raw {
+		if c == '<' || c == '>' || c == '&' {
+			n += 5
+		}
+	}
+	return n + 3*(bytes.Count(raw, []byte("\u2028"))+bytes.Count(raw, []byte("\u2029")))
 }
 
 // Failure ends a call: a code of the closed table with safe text.

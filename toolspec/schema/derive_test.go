@@ -50,7 +50,7 @@ type Entry struct {
 	Inline  struct {
 		X *int `json:"x,omitempty"`
 	} `json:"inline"`
-	private int
+	private int //nolint:unused // the library must leave it out
 }
 
 type Extra struct {

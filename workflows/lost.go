@@ -1,0 +1,95 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// lost follows an attempt that gave no answer: its worker died, or its time ran
+// out. The record knows whether it had begun.
+func (c *call) lost(ctx workflow.Context, why *hook.Failure, dispatch int, at time.Time) outcome {
+	steady := disconnected(ctx)
+	for {
+		checkedAt := workflow.Now(ctx)
+		in := CheckIn{InvocationID: c.admitted.InvocationID, Epoch: c.epoch, Dispatch: dispatch}
+		out, err := local(steady, Check, in, stepOptions("had the attempt begun?", forever))
+		if err != nil {
+			return outcome{end: failed(c.classify(steady, err))}
+		}
+		c.step(nameCheck, string(out.Outcome), checkedAt, out.DurationUs)
+		switch out.Outcome {
+		case Superseded:
+			if end := c.supersede(steady); end != nil {
+				return outcome{end: *end}
+			}
+			continue
+		case Free:
+			c.epoch = out.Epoch
+			if ctx.Err() == nil && c.remaining(ctx) <= time.Millisecond {
+				return outcome{end: failedWith(toolspec.CodeTimeout, "no worker took the call before its deadline")}
+			}
+			return outcome{uncounted: true}
+		default:
+		}
+		c.tryRecorded(hook.RegularLane, dispatch, "lost", why.Code, at, workflow.Now(ctx).Sub(at).Microseconds())
+		if why.Code == toolspec.CodeInternal {
+			why.Code = toolspec.CodeTimeout
+		}
+		return c.interrupted(ctx, why)
+	}
+}
+
+// interrupted judges an attempt that was claimed and ended without the tool's
+// answer. Repeating it is safe, or the outcome is unknown.
+func (c *call) interrupted(ctx workflow.Context, why *hook.Failure) outcome {
+	cancelled := ctx.Err() != nil
+	if !c.plan.Repeatable {
+		cause := string(why.Code)
+		if cancelled {
+			cause = string(toolspec.CodeCancelled)
+		}
+		return c.unknown(why, cause)
+	}
+	if cancelled {
+		return outcome{end: failed(&hook.Failure{Code: toolspec.CodeCancelled})}
+	}
+	if n := len(c.tried); n > 0 {
+		c.tried[n-1].Outcome = answeredOutcome
+	}
+	return outcome{end: failedWith(toolspec.CodeTimeout, why.SafeMessage), again: true}
+}
+
+func (c *call) unknown(why *hook.Failure, cause string) outcome {
+	return outcome{end: failed(&hook.Failure{
+		Code: toolspec.CodeOutcomeUnknown, SafeMessage: why.SafeMessage, Details: &toolspec.Details{Cause: cause},
+	})}
+}
+
+// changed follows a deploy that replaced the tool under a running call: the
+// arguments are validated against the new one, and the gate judges it.
+func (c *call) changed(ctx workflow.Context) *ending {
+	if c.approval != nil {
+		end := failed(&hook.Failure{Code: toolspec.CodeApprovalStale, Details: c.approvalDetails()})
+		return &end
+	}
+	before := c.effect
+	c.rounds.Gate++
+	if step, ok := c.plan.Step(hook.WillAuthorize.Stage()); ok {
+		if end := c.over(ctx, c.runStage(ctx, step, c.rounds.Gate), step.Stage); end != nil {
+			return end
+		}
+	}
+	if end := c.judgeAgain(ctx); end != nil {
+		return end
+	}
+	if c.effect != before {
+		// The recorded lane was chosen for the old effect. The careful one is right
+		// for every tool, and one attempt for every effect.
+		c.plan.Lane, c.plan.Repeatable, c.plan.MaxAttempts = hook.RegularLane, false, 1
+	}
+	return nil
+}
