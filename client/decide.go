@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.temporal.io/api/serviceerror"
 	temporal "go.temporal.io/sdk/client"
@@ -12,6 +13,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
+
+// sendAgainAfter is the pause before a decision that the server dropped is sent
+// again.
+const sendAgainAfter = 200 * time.Millisecond
 
 // Decide sends a decision as an update and returns whether it counted, and why
 // not. The same decision sent twice counts once. ErrSettled says that it came
@@ -25,6 +30,23 @@ func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decis
 	if err != nil {
 		return answer, err
 	}
+	for {
+		answer, err = c.update(ctx, workflowID, id, d)
+		// A worker that stops or loses its cache fails its task, and the server
+		// drops the updates in it. They were not taken: the same one may be sent
+		// again.
+		var dropped *serviceerror.WorkflowNotReady
+		if errors.As(err, &dropped) && pause(ctx) == nil {
+			continue
+		}
+		if err != nil {
+			return answer, fmt.Errorf("client: decide on %s: %w", d.ApprovalID, decideError(ctx, err))
+		}
+		return answer, nil
+	}
+}
+
+func (c *Client) update(ctx context.Context, workflowID, id string, d toolspec.Decision) (answer toolspec.Answer, err error) {
 	handle, err := c.temporal.UpdateWorkflow(ctx, temporal.UpdateWorkflowOptions{
 		UpdateID: id, WorkflowID: workflowID, UpdateName: toolspec.DecideName, Args: []any{d},
 		WaitForStage: temporal.WorkflowUpdateStageCompleted,
@@ -32,10 +54,19 @@ func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decis
 	if err == nil {
 		err = handle.Get(ctx, &answer)
 	}
-	if err != nil {
-		return answer, fmt.Errorf("client: decide on %s: %w", d.ApprovalID, decideError(ctx, err))
+	return answer, err
+}
+
+// pause is between two tries to send a decision.
+func pause(ctx context.Context) error {
+	timer := time.NewTimer(sendAgainAfter)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
 	}
-	return answer, nil
 }
 
 // updateID is the hash of the whole decision payload, over its RFC 8785 JSON, so

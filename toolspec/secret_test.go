@@ -34,7 +34,7 @@ func TestSecretValue(t *testing.T) {
 	a := func(n int) string { return strings.Repeat("a1", n/2) }
 	up := strings.Repeat("A1", 8)
 	for _, value := range []string{
-		"sk-" + a(20), "sk-ant-" + a(20), "sk_live_" + a(16), "rk_live_" + a(16), "pk_live_" + a(16), "ghp_" + a(36), "gho_" + a(36), "ghs_" + a(36),
+		"sk-" + a(20), "sk-ant-" + a(20), "sk_live_" + a(16), "rk_live_" + a(16), "pk_live_" + a(16), "ghp_" + a(36), "gho_" + a(36), "ghs_" + a(36), "ghu_" + a(36), "ghr_" + a(36),
 		"github_pat_" + a(22), "glpat-" + a(20), "xoxb-" + a(10), "xoxp-" + a(10), "AKIA" + up, "ASIA" + up, "AIza" + a(36), "ya29." + a(20),
 		"eyJ" + a(10) + ".eyJ" + a(10) + "." + a(10),
 		"-----BEGIN " + "PRIVATE KEY-----", "-----BEGIN RSA " + "PRIVATE KEY-----", "-----BEGIN OPENSSH " + "PRIVATE KEY-----",
