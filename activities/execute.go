@@ -9,8 +9,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"go.temporal.io/sdk/activity"
-
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -18,8 +16,6 @@ import (
 )
 
 const (
-	// beat is how often a running attempt says that it lives.
-	beat = 2 * time.Second
 	// patience is how long a tool may take to notice that it is to stop.
 	patience = time.Second
 	// saveTries and saveDelay, doubled each time, are how a large value is kept:
@@ -89,6 +85,7 @@ func (a *Activities) claim(ctx context.Context, in workflows.ExecuteIn, bound *c
 func (a *Activities) attempt(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound) (workflows.ExecuteOut, error) {
 	budget, cancel := context.WithTimeout(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond)
 	defer cancel()
+	go leaveInTime(ctx, budget, cancel)
 	stopBeating := beating(ctx)
 	defer stopBeating()
 	done := make(chan hook.AttemptVerdict, 1)
@@ -107,7 +104,7 @@ func (a *Activities) attempt(ctx context.Context, in workflows.ExecuteIn, bound 
 		return a.judge(ctx, budget, in, bound, v)
 	case <-timer.C:
 		a.log.WarnContext(ctx, "tool left behind: it did not stop in time", "toolId", bound.ID(), "invocationId", in.Facts.InvocationID)
-		return interrupted(ctx), nil
+		return interrupted(ctx, budget), nil
 	}
 }
 
@@ -140,7 +137,7 @@ func (a *Activities) judge(ctx, budget context.Context, in workflows.ExecuteIn, 
 	case v.Err != nil:
 		f, retryable, answered := classify(v.Err)
 		if budget.Err() != nil && !answered {
-			out := interrupted(ctx)
+			out := interrupted(ctx, budget)
 			out.Trace = v.Trace
 			return out, nil
 		}
@@ -212,37 +209,14 @@ func (a *Activities) save(ctx context.Context, row OutputRow) (ref string, err e
 }
 
 // interrupted says that the tool gave no answer, and why it was stopped.
-func interrupted(ctx context.Context) workflows.ExecuteOut {
+func interrupted(ctx, budget context.Context) workflows.ExecuteOut {
 	f := &hook.Failure{Code: toolspec.CodeTimeout}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() == nil && errors.Is(budget.Err(), context.DeadlineExceeded):
+	case stopping(ctx):
+		f.Code = workflows.CauseStopped
+	case ctx.Err() != nil:
 		f.Code = toolspec.CodeCancelled
 	}
 	return workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: f}
-}
-
-// beating sends heartbeats until the returned function is called. Without them
-// a cancel would not reach the tool, and a lost worker would go unnoticed.
-func beating(ctx context.Context) (stop func()) {
-	if !activity.IsActivity(ctx) || activity.GetInfo(ctx).IsLocalActivity {
-		return func() {}
-	}
-	activity.RecordHeartbeat(ctx)
-	ticker := time.NewTicker(beat)
-	stopped, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			select {
-			case <-ticker.C:
-				activity.RecordHeartbeat(ctx)
-			case <-stopped:
-				return
-			}
-		}
-	}()
-	return func() {
-		ticker.Stop()
-		close(stopped)
-		<-ended
-	}
 }

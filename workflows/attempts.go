@@ -177,7 +177,7 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 	case Claimed:
 		// Somebody claimed before and never answered.
 		c.tryRecorded(lane, dispatch, "lost", "", at, out.DurationUs)
-		return c.interrupted(ctx, &hook.Failure{Code: lostCause}), false
+		return c.interrupted(ctx, &hook.Failure{Code: CauseLost}), false
 	case Changed:
 		// During a deploy old and new workers answer in turn; the wait keeps the
 		// call from running in a circle.
@@ -202,9 +202,6 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 		delay: time.Duration(out.Failure.RetryAfterMs) * time.Millisecond,
 	}, false
 }
-
-// lostCause is the cause of an unknown outcome where nobody knows more.
-const lostCause = "lost"
 
 // answeredOutcome marks a dispatch after which another one is safe.
 const answeredOutcome = "failed_safely"

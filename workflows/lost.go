@@ -9,6 +9,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
+// Causes of an unknown outcome besides the codes `timeout` and `cancelled`.
+const (
+	// CauseLost: an attempt was claimed, and nobody knows more.
+	CauseLost toolspec.Code = "lost"
+	// CauseStopped: the worker that ran the attempt was told to end.
+	CauseStopped toolspec.Code = "worker_stopped"
+)
+
 // lost follows an attempt that gave no answer: its worker died, or its time ran
 // out. The record knows whether it had begun.
 func (c *call) lost(ctx workflow.Context, why *hook.Failure, dispatch int, at time.Time) outcome {

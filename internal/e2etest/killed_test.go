@@ -14,6 +14,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
+	"github.com/pawl-run/pawl/workflows"
 )
 
 // effects are the runs that childTools entered into a file.
@@ -86,7 +87,11 @@ func TestWorkerStoppedInExecute(t *testing.T) {
 	stop()
 	w.work(tools)
 	wantText(t, w.result(write), "hello")
-	wantCode(t, w.result(send), toolspec.CodeOutcomeUnknown)
+	lost := w.result(send)
+	wantCode(t, lost, toolspec.CodeOutcomeUnknown)
+	if lost.Details.Cause != string(workflows.CauseStopped) {
+		t.Errorf("cause %q: nobody cancelled the call", lost.Details.Cause)
+	}
 	if effects.of("write") != 2 || effects.of("send") != 1 {
 		t.Errorf("the tools ran %d and %d times, want 2 and 1", effects.of("write"), effects.of("send"))
 	}

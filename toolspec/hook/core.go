@@ -85,6 +85,15 @@ func (c *core) encode(what string, v any) json.RawMessage {
 	return raw
 }
 
+// reason bounds a text that reaches callers, approvers and records.
+func (c *core) reason(text string) string {
+	if toolspec.SecretValue(text) {
+		c.fail(errors.New("a reason has the shape of a secret"))
+		return ""
+	}
+	return clip(text, maxReason)
+}
+
 // secretShaped reports whether a name or a text anywhere in a JSON value has the
 // shape of a credential.
 func secretShaped(raw json.RawMessage) bool {

@@ -134,7 +134,7 @@ type aborts struct{ c *core }
 // Abort ends the call with the code `aborted`. The reason reaches the caller:
 // at most 500 bytes, safe to show. Return what Abort returns.
 func (a aborts) Abort(reason string, options ...AbortOption) error {
-	f := Failure{Code: toolspec.CodeAborted, SafeMessage: clip(reason, maxReason), Details: &toolspec.Details{}}
+	f := Failure{Code: toolspec.CodeAborted, SafeMessage: a.c.reason(reason), Details: &toolspec.Details{}}
 	for _, o := range options {
 		o(&f)
 	}
@@ -148,7 +148,7 @@ type retries struct{ c *core }
 // new one after d. Return what RetryAfter returns.
 func (r retries) RetryAfter(d time.Duration, reason string) error {
 	return r.c.make(control{outcome: Failed, failure: &Failure{
-		Code: toolspec.CodeRateLimited, SafeMessage: clip(reason, maxReason), RetryAfterMs: milliseconds(d),
+		Code: toolspec.CodeRateLimited, SafeMessage: r.c.reason(reason), RetryAfterMs: milliseconds(d),
 	}})
 }
 
@@ -174,7 +174,7 @@ type asks struct{ c *core }
 // RequireApproval waits for a decision before the call goes on. Ask Approved
 // first: the stage runs again after the approval. Return what it returns.
 func (a asks) RequireApproval(ask Ask) error {
-	ask.Message = clip(ask.Message, maxReason)
+	ask.Message = a.c.reason(ask.Message)
 	return a.c.make(control{outcome: Asked, ask: &ask})
 }
 
@@ -240,7 +240,12 @@ type records struct{ c *core }
 
 // Record adds an entry, which settle writes. It must hold nothing secret.
 func (r records) Record(kind string, detail any) {
-	if raw := r.c.encode("the audit detail", detail); raw != nil {
+	raw := r.c.encode("the audit detail", detail)
+	switch {
+	case raw == nil:
+	case secretShaped(raw):
+		r.c.fail(fmt.Errorf("an audit detail has the shape of a secret"))
+	default:
 		r.c.delta.Audit = append(r.c.delta.Audit, AuditEntry{Kind: clip(kind, maxCode), Detail: raw})
 	}
 }

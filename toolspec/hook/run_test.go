@@ -328,3 +328,27 @@ func TestFrames(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// TestTextsHoldNoSecrets: what a hook says reaches callers and records, so a text
+// of the shape of a credential is the hook's mistake and goes nowhere.
+func TestTextsHoldNoSecrets(t *testing.T) {
+	secret := "key AKIA" + strings.Repeat("A1", 8)
+	for name, v := range map[string]hook.Verdict{
+		"abort": run(t, hook.WillAuthorize.Stage(), facts(), at("h", hook.WillAuthorize, func(v *hook.Gate) error { return v.Abort(secret) })),
+		"retry": run(t, hook.WillAuthorize.Stage(), facts(), at("h", hook.WillAuthorize, func(v *hook.Gate) error { return v.RetryAfter(1, secret) })),
+		"ask": run(t, hook.WillCheckConsent.Stage(), facts(), at("h", hook.WillCheckConsent, func(v *hook.Consent) error {
+			return v.RequireApproval(hook.Ask{Message: secret})
+		})),
+	} {
+		if v.Failure == nil || v.Failure.Code != toolspec.CodeInternal || v.Ask != nil {
+			t.Errorf("%s: %+v, want internal", name, v)
+		}
+	}
+	v := run(t, hook.WillAudit.Stage(), facts(), at("h", hook.WillAudit, func(v *hook.Audit) error {
+		v.Record("note", map[string]string{"text": secret})
+		return nil
+	}))
+	if len(v.Delta.Audit) != 0 || len(v.Notes) != 1 {
+		t.Errorf("audit: %+v, want a note and no entry", v)
+	}
+}
