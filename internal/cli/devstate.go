@@ -26,13 +26,16 @@ type devState struct {
 	DatabaseURL string `json:"databaseUrl"`
 }
 
+// errNoHome says that there is no place for a cache.
+var errNoHome = errors.New("no home directory: set XDG_CACHE_HOME")
+
 // devDir is the place of the development servers of a directory, in the cache.
 func devDir(dir string) (string, error) {
 	cache := os.Getenv("XDG_CACHE_HOME")
 	if cache == "" {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return "", fmt.Errorf("no home directory: set XDG_CACHE_HOME: %w", err)
+			return "", errNoHome
 		}
 		cache = filepath.Join(home, ".cache")
 	}
@@ -75,6 +78,9 @@ const claimName = "claim"
 // findDev returns the state of a `pawl dev` that runs for this directory, or nil.
 func findDev() (*devState, error) {
 	path, err := stateFile(".")
+	if errors.Is(err, errNoHome) {
+		return nil, nil // a container: nobody runs `pawl dev` there
+	}
 	if err != nil {
 		return nil, err
 	}

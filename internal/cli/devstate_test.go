@@ -204,3 +204,15 @@ func TestListed(t *testing.T) {
 		}
 	}
 }
+
+// TestNoHome: in a container there is no home directory, and no `pawl dev`.
+func TestNoHome(t *testing.T) {
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_CACHE_HOME", "")
+	if s, err := findDev(); s != nil || err != nil {
+		t.Errorf("found %v, %v; want none", s, err)
+	}
+	if _, err := devDir("."); err == nil {
+		t.Error("a place without a home directory")
+	}
+}
