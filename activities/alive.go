@@ -55,8 +55,7 @@ func beating(ctx context.Context) (stop func()) {
 	if !activity.IsActivity(ctx) || activity.GetInfo(ctx).IsLocalActivity {
 		return func() {}
 	}
-	activity.RecordHeartbeat(ctx)
-	ticker := time.NewTicker(beat)
+	ticker := time.NewTicker(beat) // none at once: a short attempt needs no state transition for it
 	stopped, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
