@@ -10,10 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"go.temporal.io/api/workflowservice/v1"
 	temporal "go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
@@ -68,19 +66,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.temporal.Close)
-	if _, err := w.temporal.WorkflowService().RegisterNamespace(t.Context(), &workflowservice.RegisterNamespaceRequest{
-		Namespace: w.namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
-	}); err != nil {
-		t.Fatal(err)
-	}
-	// The server learns of a new namespace a moment later.
-	w.until("the namespace works", func() error {
-		run, err := w.temporal.ExecuteWorkflow(t.Context(), temporal.StartWorkflowOptions{TaskQueue: "nobody"}, "Probe")
-		if err != nil {
-			return err
-		}
-		return w.temporal.TerminateWorkflow(t.Context(), run.GetID(), "", "the namespace works")
-	})
+	devstacktest.Namespace(t, w.temporal, w.namespace)
 	w.client = client.New(w.temporal, client.Options{Outputs: w.store})
 	return w
 }

@@ -14,10 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
@@ -74,19 +72,7 @@ func newWorldOn(t *testing.T, database string) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.temporal.Close)
-	if _, err := w.temporal.WorkflowService().RegisterNamespace(t.Context(), &workflowservice.RegisterNamespaceRequest{
-		Namespace: options.Namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
-	}); err != nil {
-		t.Fatal(err)
-	}
-	// The server learns of a new namespace a moment later.
-	w.until("the namespace works", func() error {
-		run, err := w.temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{TaskQueue: "nobody"}, "Probe")
-		if err != nil {
-			return err
-		}
-		return w.temporal.TerminateWorkflow(t.Context(), run.GetID(), "", "the namespace works")
-	})
+	devstacktest.Namespace(t, w.temporal, options.Namespace)
 	return w
 }
 

@@ -9,17 +9,6 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// attempts runs the tool until an attempt ends the call. One attempt is one that
-// was dispatched; a dispatch that never began is not counted.
-func (c *call) attempts(ctx workflow.Context) ending {
-	// A cancel counts until execute starts; in the local lane the answer then
-	// stands.
-	if ctx.Err() != nil {
-		return failed(&hook.Failure{Code: toolspec.CodeCancelled})
-	}
-	return c.attemptLoop(ctx)
-}
-
 // try runs one attempt in the call's lane. One that asked a person takes the
 // regular lane, whatever its tool: its approval is consumed by a claim.
 func (c *call) try(ctx workflow.Context) outcome {
@@ -41,7 +30,14 @@ type outcome struct {
 	uncounted bool
 }
 
-func (c *call) attemptLoop(ctx workflow.Context) ending {
+// attempts runs the tool until an attempt ends the call. One attempt is one that
+// was dispatched; a dispatch that never began is not counted.
+func (c *call) attempts(ctx workflow.Context) ending {
+	// A cancel counts until execute starts; in the local lane the answer then
+	// stands.
+	if ctx.Err() != nil {
+		return failed(&hook.Failure{Code: toolspec.CodeCancelled})
+	}
 	c.attempt = 1
 	backoff := retryDelay
 	for {

@@ -11,15 +11,11 @@ import (
 // Absent arguments are {}. Numbers that float64 cannot hold exactly are
 // refused, so that no two arguments share a digest.
 func Args(raw json.RawMessage) (json.RawMessage, *Fault) {
-	if len(raw) == 0 || string(raw) == "null" {
-		return json.RawMessage(`{}`), nil
-	}
+	raw = given(raw)
 	if text, isString := stringOf(raw); isString {
 		raw = json.RawMessage(text)
 		if schema.CheckJSON(raw) != nil && !json.Valid(raw) {
-			return nil, &Fault{Code: toolspec.CodeInvalidJSON, Problem: toolspec.Problem{
-				Kind: string(schema.KindInvalidJSON), Message: toolspec.InfoOf(toolspec.CodeInvalidJSON).Message,
-			}}
+			return nil, unparsed()
 		}
 	}
 	if p := schema.CheckNumbers(raw); p != nil {
@@ -34,12 +30,26 @@ func Args(raw json.RawMessage) (json.RawMessage, *Fault) {
 	}
 	canonical, err := schema.Canonical(raw)
 	if err != nil {
-		return nil, &Fault{Code: toolspec.CodeInvalidJSON, Problem: toolspec.Problem{Kind: string(schema.KindInvalidJSON), Message: toolspec.InfoOf(toolspec.CodeInvalidJSON).Message}}
+		return nil, unparsed()
 	}
 	if canonical[0] != '{' {
 		return nil, fault("", string(schema.KindTypeMismatch), "the arguments must be a JSON object")
 	}
 	return canonical, nil
+}
+
+// given are the arguments as they count: absent and null mean {}.
+func given(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return json.RawMessage(`{}`)
+	}
+	return raw
+}
+
+func unparsed() *Fault {
+	return &Fault{Code: toolspec.CodeInvalidJSON, Problem: toolspec.Problem{
+		Kind: string(schema.KindInvalidJSON), Message: toolspec.InfoOf(toolspec.CodeInvalidJSON).Message,
+	}}
 }
 
 func stringOf(raw json.RawMessage) (string, bool) {

@@ -15,10 +15,7 @@ import (
 // goes without requestId and sessionId; the connections are sorted. Provider
 // and proofs stand outside.
 func InputDigest(inv toolspec.Invocation) (string, error) {
-	args := inv.Args
-	if len(args) == 0 || string(args) == "null" {
-		args = json.RawMessage(`{}`)
-	}
+	args := given(inv.Args)
 	if text, isString := stringOf(args); isString && schema.CheckJSON([]byte(text)) == nil {
 		args = json.RawMessage(text)
 	}

@@ -98,15 +98,18 @@ func findSecret(data []byte, args bool) *Fault {
 		case token.Kind() != '"':
 			continue
 		}
-		path := clip(string(dec.StackPointer()))
-		free := args || strings.HasPrefix(path, "/args/") || strings.HasPrefix(path, "/provider/toolCall")
-		switch {
-		case !free && isName(dec) && toolspec.SecretName(token.String()):
-			return fault(path, KindSecretShaped, "secret-shaped field; credentials never travel here, send a connectionId")
-		case toolspec.SecretValue(token.String()):
-			return fault(path, KindSecretShaped, "the value has the shape of a credential; send a connectionId instead")
+		switch text := token.String(); {
+		case !args && toolspec.SecretName(text) && isName(dec) && !isFree(string(dec.StackPointer())):
+			return fault(clip(string(dec.StackPointer())), KindSecretShaped, "secret-shaped field; credentials never travel here, send a connectionId")
+		case toolspec.SecretValue(text):
+			return fault(clip(string(dec.StackPointer())), KindSecretShaped, "the value has the shape of a credential; send a connectionId instead")
 		}
 	}
+}
+
+// isFree reports whether a place may hold names of the caller's own choice.
+func isFree(pointer string) bool {
+	return strings.HasPrefix(pointer, "/args/") || strings.HasPrefix(pointer, "/provider/toolCall")
 }
 
 // isName reports whether the token just read is the name of a member.
