@@ -30,7 +30,7 @@ func (a *Activities) Admit(ctx context.Context, in workflows.AdmitIn) (workflows
 	identity := inv.Identity()
 	record, err := a.records.Admit(ctx, AdmitRow{
 		InvocationID: identity.InvocationID(), InputDigest: digest,
-		WorkflowID: in.WorkflowID, RunID: in.RunID, Invocation: inv,
+		WorkflowID: in.WorkflowID, RunID: in.RunID, Namespace: in.Namespace, Invocation: inv,
 		Plan: a.plan(inv.ToolID), StartedAt: time.UnixMilli(in.NowMs).UTC(),
 	})
 	if err != nil {

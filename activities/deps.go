@@ -47,7 +47,9 @@ type AdmitRow struct {
 	InputDigest  string
 	WorkflowID   string
 	// RunID is Temporal's: evidence only.
-	RunID      string
+	RunID string
+	// Namespace is that of the workflow: where its owner is to be looked for.
+	Namespace  string
 	Invocation toolspec.Invocation
 	Plan       hook.Plan
 	StartedAt  time.Time

@@ -101,8 +101,8 @@ func seats(store *postgres.Store, source *catalog.Registry, a additions, log *sl
 	return hook.NewRegistry(log, append(append(own, hooks.Audit()), a.hooks...), a.toolHooks)
 }
 
-func steps(c Config, source *catalog.Registry, store *postgres.Store, registry *hook.Registry, log *slog.Logger) *activities.Activities {
-	return activities.New(source, store, store, registry, log, activities.Config{
+func steps(c Config, source *catalog.Registry, store *postgres.Store, registry *hook.Registry, a additions, log *slog.Logger) *activities.Activities {
+	return activities.New(source, a.records(store), store, registry, log, activities.Config{
 		SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey,
 	})
 }

@@ -13,6 +13,7 @@ type additions struct {
 	hooks        []hook.Hook
 	toolHooks    map[string][]hook.Hook
 	capabilities []toolspec.Provided
+	faults
 }
 
 // Tools adds tools to the built-in ones. Being known does not make a tool

@@ -44,6 +44,7 @@ type AdmitIn struct {
 	// WorkflowID must be the one that the identity derives.
 	WorkflowID       string `json:"workflowId"`
 	RunID            string `json:"runId"`
+	Namespace        string `json:"namespace,omitempty"`
 	NowMs            int64  `json:"nowMs"`
 	SearchAttributes bool   `json:"searchAttributes,omitempty"`
 }

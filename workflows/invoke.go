@@ -73,6 +73,7 @@ func (c *call) admit(ctx workflow.Context) (AdmitOut, error) {
 	in := AdmitIn{
 		WorkflowID:       info.WorkflowExecution.ID,
 		RunID:            info.WorkflowExecution.RunID,
+		Namespace:        info.Namespace,
 		NowMs:            c.startedAt.UnixMilli(),
 		SearchAttributes: true,
 	}

@@ -38,7 +38,7 @@ func (s *Store) Admit(ctx context.Context, in activities.AdmitRow) (activities.R
 		"invocation_id": in.InvocationID, "input_digest": in.InputDigest, "tenant_id": c.TenantID, "run_id": c.RunID,
 		"tool_call_id": in.Invocation.ToolCallID, "tool_id": in.Invocation.ToolID, "actor_id": c.ActorID, "subject_id": c.SubjectID,
 		"session_id": c.SessionID, "request_id": c.RequestID, "graph_id": c.GraphID, "connection_id": c.ConnectionID,
-		"workflow_id": in.WorkflowID, "temporal_run_id": in.RunID, "plan": plan, "started_at": in.StartedAt,
+		"workflow_id": in.WorkflowID, "temporal_run_id": in.RunID, "namespace": in.Namespace, "plan": plan, "started_at": in.StartedAt,
 	}}
 	for range admitTries {
 		row, found, err := first[recordRow](ctx, s, op, st)

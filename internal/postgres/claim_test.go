@@ -38,13 +38,16 @@ func TestClaims(t *testing.T) {
 		{"the first was answered", answered(claimRow("call_1", 1, 2), 1), workflows.Done},
 		{"only the first was answered", answered(claimRow("call_1", 1, 3), 1), workflows.Claimed},
 		{"both were answered", answered(claimRow("call_1", 1, 3), 1, 2), workflows.Done},
-		{"the tool may be repeated", repeatable(claimRow("call_1", 1, 4)), workflows.Done},
+		{"the tool may be repeated now, and might not then", repeatable(claimRow("call_1", 1, 4)), workflows.Claimed},
+		{"the tool may be repeated now, and all before it were answered", repeatable(answered(claimRow("call_1", 1, 4), 1, 2, 3)), workflows.Done},
+		{"the tool may be repeated, now and then", repeatable(answered(claimRow("call_1", 1, 5), 1, 2, 3)), workflows.Done},
+		{"the tool might be repeated, and may not now", answered(claimRow("call_1", 1, 6), 1, 2, 3), workflows.Claimed},
 	} {
 		if got := b.claim(c.row); got != c.want {
 			t.Errorf("%s: %s, want %s", c.why, got, c.want)
 		}
 	}
-	if n := value[int](b, `SELECT count(*) FROM claims`); n != 4 {
+	if n := value[int](b, `SELECT count(*) FROM claims`); n != 5 {
 		t.Errorf("%d claims", n)
 	}
 }

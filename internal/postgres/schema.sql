@@ -54,6 +54,7 @@ TABLE claims
     epoch integer NOT NULL
     approval_id text
     at timestamp with time zone NOT NULL DEFAULT now()
+    repeatable boolean NOT NULL DEFAULT false
     CONSTRAINT claims_dispatch_counts CHECK (dispatch >= 1)
     CONSTRAINT claims_kind_known CHECK (kind = ANY (ARRAY['claim'::text, 'tombstone'::text]))
     CONSTRAINT claims_of_invocation FOREIGN KEY (invocation_id) REFERENCES invocations(invocation_id) ON DELETE CASCADE
@@ -124,6 +125,9 @@ TABLE invocations
     started_at timestamp with time zone NOT NULL
     settled_at timestamp with time zone
     created_at timestamp with time zone NOT NULL DEFAULT now()
+    namespace text NOT NULL DEFAULT ''::text
+    input_history json
+    output_history json
     CONSTRAINT invocations_epoch_counts CHECK (epoch >= 1)
     CONSTRAINT invocations_id_is_identity CHECK (invocation_id = encode(set_byte(set_byte(SUBSTRING(sha256((((convert_to(tenant_id, 'UTF8'::name) || '\x00'::bytea) || convert_to(run_id, 'UTF8'::name)) || '\x00'::bytea) || convert_to(tool_call_id, 'UTF8'::name)) FROM 1 FOR 16), 6, (get_byte(sha256((((convert_to(tenant_id, 'UTF8'::name) || '\x00'::bytea) || convert_to(run_id, 'UTF8'::name)) || '\x00'::bytea) || convert_to(tool_call_id, 'UTF8'::name)), 6) & 15) | 128), 8, (get_byte(sha256((((convert_to(tenant_id, 'UTF8'::name) || '\x00'::bytea) || convert_to(run_id, 'UTF8'::name)) || '\x00'::bytea) || convert_to(tool_call_id, 'UTF8'::name)), 8) & 63) | 128), 'hex'::text)::uuid)
     CONSTRAINT invocations_month_is_first CHECK (EXTRACT(day FROM month) = 1::numeric)

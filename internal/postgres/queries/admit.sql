@@ -10,15 +10,15 @@ WITH final AS MATERIALIZED (
 ), admitted AS (
     INSERT INTO invocations (
         invocation_id, tenant_id, run_id, tool_call_id, tool_id, actor_id, subject_id, session_id, request_id, graph_id, connection_id,
-        workflow_id, temporal_run_id, input_digest, plan, policy_digest, started_at
+        workflow_id, temporal_run_id, namespace, input_digest, plan, policy_digest, started_at
     )
     SELECT
         @invocation_id::uuid, @tenant_id, @run_id, @tool_call_id, @tool_id, @actor_id, nullif(@subject_id, ''), nullif(@session_id, ''),
-        nullif(@request_id, ''), nullif(@graph_id, ''), nullif(@connection_id, ''), @workflow_id, @temporal_run_id, @input_digest,
+        nullif(@request_id, ''), nullif(@graph_id, ''), nullif(@connection_id, ''), @workflow_id, @temporal_run_id, @namespace, @input_digest,
         @plan::json, coalesce((SELECT digest FROM policy_active), ''), @started_at::timestamptz
     WHERE NOT EXISTS (SELECT FROM final)
     ON CONFLICT (invocation_id) DO UPDATE
-        SET epoch = invocations.epoch + 1, temporal_run_id = excluded.temporal_run_id
+        SET epoch = invocations.epoch + 1, temporal_run_id = excluded.temporal_run_id, namespace = excluded.namespace
         WHERE invocations.state = 'open' AND invocations.input_digest = excluded.input_digest
     RETURNING input_digest, result, epoch, gate_round, dispatch_round, request_round, plan
 )

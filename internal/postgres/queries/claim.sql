@@ -14,11 +14,12 @@ WITH verdict AS (
             SELECT FROM claims
             WHERE invocation_id = @invocation_id::uuid AND dispatch = @dispatch AND kind = 'tombstone'
         ) THEN 'tombstoned'
-        -- The same dispatch a second time may be running already, even where the tool may be repeated.
+        -- The same dispatch a second time may be running already, even where the tool may be repeated. An earlier one must have been
+        -- repeatable then, and be so now.
         WHEN EXISTS (
             SELECT FROM claims
             WHERE invocation_id = @invocation_id::uuid AND kind = 'claim'
-                AND (dispatch = @dispatch OR NOT @repeatable::boolean AND dispatch <> ALL (@answered::integer[]))
+                AND (dispatch = @dispatch OR NOT (@repeatable::boolean AND repeatable) AND dispatch <> ALL (@answered::integer[]))
         ) THEN 'claimed'
         WHEN @approval_id <> '' AND NOT EXISTS (
             SELECT FROM approvals
@@ -27,8 +28,8 @@ WITH verdict AS (
         ELSE 'done'
     END AS outcome
 ), claimed AS (
-    INSERT INTO claims (invocation_id, dispatch, kind, epoch, approval_id)
-    SELECT @invocation_id::uuid, @dispatch, 'claim', @epoch, nullif(@approval_id, '') FROM verdict WHERE outcome = 'done'
+    INSERT INTO claims (invocation_id, dispatch, kind, epoch, approval_id, repeatable)
+    SELECT @invocation_id::uuid, @dispatch, 'claim', @epoch, nullif(@approval_id, ''), @repeatable::boolean FROM verdict WHERE outcome = 'done'
 ), counted AS (
     UPDATE invocations SET dispatch_round = greatest(dispatch_round, @dispatch)
     WHERE invocation_id = @invocation_id::uuid AND (SELECT outcome FROM verdict) = 'done'
