@@ -29,7 +29,7 @@ var ranks = [][]string{
 	{"worker/..."},
 	// Doors: the CLI opens the other two.
 	{"internal/devstack/..."},
-	{"internal/bench/..."},
+	{"internal/bench/...", "internal/faultkit/..."},
 	{"internal/cli/..."},
 	{"internal/docsgen/..."}, // asks the CLI for its help
 	{"cmd/..."},

@@ -1,0 +1,76 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// TestLedger: it writes down everything, the same key as often as it comes, and nothing that is no effect.
+func TestLedger(t *testing.T) {
+	l, err := ledger.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	w := ledger.Writer{URL: l.URL()}
+	var writing sync.WaitGroup
+	for range 20 {
+		writing.Go(func() {
+			if err := w.Write(t.Context(), ledger.Effect{Key: "k", InvocationID: "a", Attempt: 1}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	writing.Wait()
+	if err := w.Write(t.Context(), ledger.Effect{InvocationID: "a"}); err == nil {
+		t.Error("an effect without a key was taken")
+	}
+	if err := w.Write(t.Context(), ledger.Effect{Key: "k2", InvocationID: "b"}); err != nil {
+		t.Error(err)
+	}
+	if a, b := len(l.Of("a")), len(l.Of("b")); a != 20 || b != 1 || len(l.Effects()) != 21 {
+		t.Errorf("%d and %d effects, want 20 and 1", a, b)
+	}
+}
+
+// TestTools: every tool has its effect once, with what identifies it; equal arguments have one digest.
+func TestTools(t *testing.T) {
+	l, err := ledger.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	refused := errors.New("refused")
+	stopped := ""
+	tools := ledger.Tools(ledger.Writer{URL: l.URL()}, func(toolID string, effect func() error) error {
+		if toolID == stopped {
+			return refused
+		}
+		return effect()
+	})
+	for _, tool := range tools {
+		id := tool.Definition().ID
+		call := toolspec.Call{ToolID: id, InvocationID: id, IdempotencyKey: id, Attempt: 1}
+		if _, err := tool.Run(t.Context(), []byte(`{"text":"hello"}`), call); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+		stopped = id
+		if _, err := tool.Run(t.Context(), []byte(`{"text":"hello"}`), call); !errors.Is(err, refused) {
+			t.Errorf("%s: %v, want the error of what stands around", id, err)
+		}
+		stopped = ""
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := tool.Run(ctx, []byte(`{"text":"hello","beforeMs":60000}`), call); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v, want that it stops", id, err)
+		}
+		if got := l.Of(id); len(got) != 1 || got[0].Key != id || got[0].Digest != l.Effects()[0].Digest || got[0].PID == 0 {
+			t.Errorf("%s: %+v", id, got)
+		}
+	}
+}

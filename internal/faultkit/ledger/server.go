@@ -1,0 +1,70 @@
+package ledger
+
+import (
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// maxEffect bounds the body of one effect, in bytes.
+const maxEffect = 16 << 10
+
+// Ledger holds effects in the order in which they came. It is safe for
+// concurrent use.
+type Ledger struct {
+	mu      sync.Mutex
+	effects []Effect
+	server  *http.Server
+	url     string
+}
+
+// Start serves an empty ledger on a loopback port. Close it.
+func Start() (*Ledger, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	l := &Ledger{url: "http://" + listener.Addr().String()}
+	l.server = &http.Server{Handler: http.HandlerFunc(l.write), ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		if err := l.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			panic(err) // effects that nobody writes down would make every verdict worthless
+		}
+	}()
+	return l, nil
+}
+
+// URL is where Writer sends effects.
+func (l *Ledger) URL() string { return l.url }
+
+// Close stops the server; what was written stays readable.
+func (l *Ledger) Close() error { return l.server.Close() }
+
+// Effects returns a copy of all.
+func (l *Ledger) Effects() []Effect {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.effects)
+}
+
+// Of returns the effects of one call.
+func (l *Ledger) Of(invocationID string) []Effect {
+	return slices.DeleteFunc(l.Effects(), func(e Effect) bool { return e.InvocationID != invocationID })
+}
+
+func (l *Ledger) write(w http.ResponseWriter, r *http.Request) {
+	var e Effect
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxEffect)).Decode(&e); err != nil || e.Key == "" {
+		http.Error(w, "not an effect", http.StatusBadRequest)
+		return
+	}
+	e.At = time.Now()
+	l.mu.Lock()
+	l.effects = append(l.effects, e)
+	l.mu.Unlock()
+	w.WriteHeader(http.StatusNoContent)
+}

@@ -1,0 +1,111 @@
+package ledger
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// The tools, one of each kind that ends in its own way.
+const (
+	// LocalRead runs inside the workflow task.
+	LocalRead = "chaos__local_read"
+	// Read is a read of the regular lane.
+	Read = "chaos__read"
+	// Put is a write that may be repeated.
+	Put = "chaos__put"
+	// Send must not be repeated.
+	Send = "chaos__send"
+	// Ask is Send, and a person is asked first.
+	Ask = "chaos__ask"
+)
+
+// In is what every tool takes.
+type In struct {
+	Text string `json:"text"`
+	// BeforeMs and AfterMs are how long the tool works on either side of its
+	// effect.
+	BeforeMs int `json:"beforeMs,omitempty"`
+	AfterMs  int `json:"afterMs,omitempty"`
+}
+
+// Out is what every tool answers: the text it got.
+type Out struct {
+	Text string `json:"text"`
+}
+
+// Around stands around the effect of a tool: it calls effect, or does not
+// return.
+type Around func(toolID string, effect func() error) error
+
+// Tools returns the tools, which write their effects with w. around may be nil.
+func Tools(w Writer, around Around) []toolspec.Tool {
+	if around == nil {
+		around = func(_ string, effect func() error) error { return effect() }
+	}
+	run := func(ctx context.Context, in In, call toolspec.Call) (Out, error) {
+		if err := work(ctx, in.BeforeMs); err != nil {
+			return Out{}, err
+		}
+		e, err := effectOf(in, call)
+		if err != nil {
+			return Out{}, err
+		}
+		if err := around(call.ToolID, func() error { return w.Write(ctx, e) }); err != nil {
+			return Out{}, err
+		}
+		return Out{Text: in.Text}, work(ctx, in.AfterMs)
+	}
+	define := func(id string, effect toolspec.Effect, change func(*toolspec.Definition)) toolspec.Tool {
+		def := toolspec.Definition{
+			ID: id, Description: "writes its effect into the ledger of a fault test", Version: "1",
+			Effect: effect, Risk: toolspec.LowRisk, Timeout: 20 * time.Second,
+			Redaction: toolspec.Redaction{Allow: []string{"/text"}},
+		}
+		change(&def)
+		return toolspec.Define(def, run)
+	}
+	return []toolspec.Tool{
+		define(LocalRead, toolspec.ReadOnly, func(d *toolspec.Definition) { d.Fast, d.Timeout = true, 2*time.Second }),
+		define(Read, toolspec.ReadOnly, func(*toolspec.Definition) {}),
+		define(Put, toolspec.StateChange, func(d *toolspec.Definition) { d.Idempotent = true }),
+		define(Send, toolspec.ExternalSideEffect, func(*toolspec.Definition) {}),
+		define(Ask, toolspec.ExternalSideEffect, func(d *toolspec.Definition) { d.Risk = toolspec.MediumRisk }),
+	}
+}
+
+// Repeatable reports whether a tool may have its effect more than once.
+func Repeatable(toolID string) bool { return toolID != Send && toolID != Ask }
+
+// effectOf describes the run. In has a fixed order of fields, so equal arguments
+// have one digest.
+func effectOf(in In, call toolspec.Call) (Effect, error) {
+	args, err := json.Marshal(in)
+	if err != nil {
+		return Effect{}, err
+	}
+	sum := sha256.Sum256(args)
+	return Effect{
+		Key: call.IdempotencyKey, InvocationID: call.InvocationID, ToolCallID: call.ToolCallID, ToolID: call.ToolID,
+		Attempt: call.Attempt, Digest: hex.EncodeToString(sum[:]), PID: os.Getpid(),
+	}, nil
+}
+
+func work(ctx context.Context, ms int) error {
+	if ms <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(time.Duration(ms) * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
