@@ -8,11 +8,13 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows"
 )
@@ -106,5 +108,22 @@ func TestBindCopies(t *testing.T) {
 		return hook.Verdict{}, nil
 	}, in); err != nil || string(in.Facts.Args) != `{"a":1}` {
 		t.Errorf("the arguments are %s, %v", in.Facts.Args, err)
+	}
+}
+
+// TestStepsGetBytes: local activities pass arguments by reference, and one that timed out goes on beside the workflow. What it does to
+// its input does not reach the call.
+func TestStepsGetBytes(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.env.RegisterDelayedCallback(func() {
+		seen := r.records.requests[0].row.View.Args
+		for i := range seen {
+			seen[i] = 'X'
+		}
+	}, time.Second)
+	r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
+	r.run(call("core__write", args))
+	if got := string(r.records.settled[0].SafeArgs); got != args {
+		t.Errorf("the call's arguments are %s, want %s", got, args)
 	}
 }

@@ -1,0 +1,125 @@
+package main
+
+// What each package is tested by.
+var (
+	onRecord   = []string{"./internal/postgres"}
+	onWorkflow = []string{"./workflows"}
+	onSteps    = []string{"./activities"}
+)
+
+// mutants are the guards without which something would be lost, or happen twice.
+var mutants = []mutant{
+	{
+		guard: "dedupe: the record answers", file: "internal/postgres/queries/admit.sql",
+		edits: []edit{{"@invocation_id::uuid AND (state = 'settled' OR ", "@invocation_id::uuid AND ("}},
+		run:   "TestSettledRecordAnswers", packages: onRecord,
+	},
+	{
+		guard: "dedupe: other arguments", file: "internal/postgres/queries/admit.sql",
+		edits: []edit{
+			{"(state = 'settled' OR input_digest <> @input_digest)", "state = 'settled'"},
+			{" AND invocations.input_digest = excluded.input_digest", ""},
+		},
+		run: "Conflict|OtherInput|TestAdmit", packages: onRecord,
+	},
+	{
+		guard: "dedupe: only the derived id", file: "activities/admit.go",
+		edits: []edit{{"want != in.WorkflowID", "false && want != in.WorkflowID"}},
+		run:   "TestAdmit|Foreign", packages: onSteps,
+	},
+	{
+		guard: "epoch: admit raises it", file: "internal/postgres/queries/admit.sql",
+		edits: []edit{{"SET epoch = invocations.epoch + 1, ", "SET "}},
+		run:   "TestAdmit", packages: onRecord,
+	},
+	{
+		guard: "epoch: settle", file: "internal/postgres/queries/settle.sql",
+		edits: []edit{{"state = 'open' AND epoch = @epoch", "state = 'open' AND (epoch = @epoch OR true)"}},
+		run:   "TestStaleEpoch", packages: onRecord,
+	},
+	{
+		guard: "epoch: claim", file: "internal/postgres/queries/claim.sql",
+		edits: []edit{{"AND state = 'open' AND epoch = @epoch\n        ) THEN", "AND state = 'open' AND (epoch = @epoch OR true)\n        ) THEN"}},
+		run:   "TestClaim|TestTombstone", packages: onRecord,
+	},
+	{
+		guard: "epoch: check", file: "internal/postgres/queries/claim.sql",
+		edits: []edit{{"SELECT epoch FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND epoch = @epoch\n), seen", "SELECT epoch FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND (epoch = @epoch OR true)\n), seen"}},
+		run:   "TestClaim|TestCheck|TestTombstone", packages: onRecord,
+	},
+	{
+		guard: "settle once", file: "internal/postgres/queries/settle.sql",
+		edits: []edit{{"AND state = 'open' AND epoch = @epoch\n    RETURNING month", "AND epoch = @epoch\n    RETURNING month"}},
+		run:   "TestSettle", packages: onRecord,
+	},
+	{
+		guard: "claim: before the tool", file: "activities/execute.go",
+		edits: []edit{{"if in.Dispatch == 0 {", "if in.Dispatch >= 0 {"}},
+		run:   "TestExecute|TestClaim", packages: onSteps,
+	},
+	{
+		guard: "claim: one unanswered at a time", file: "internal/postgres/queries/claim.sql",
+		edits: []edit{{"(dispatch = @dispatch OR NOT (@repeatable::boolean AND repeatable) AND dispatch <> ALL (@answered::integer[]))", "dispatch = @dispatch AND (@repeatable::boolean OR true) AND (0 <> ALL (@answered::integer[]) OR true)"}},
+		run:   "TestClaims", packages: onRecord,
+	},
+	{
+		guard: "claim: needs the approval", file: "internal/postgres/queries/claim.sql",
+		edits: []edit{{"AND invocation_id = @invocation_id::uuid AND state = 'approved'\n", "AND invocation_id = @invocation_id::uuid\n"}},
+		run:   "TestClaim|TestApproval|Consume", packages: onRecord,
+	},
+	{
+		guard: "tombstone", file: "internal/postgres/queries/claim.sql",
+		edits: []edit{{"AND dispatch = @dispatch AND kind = 'tombstone'", "AND dispatch = @dispatch AND kind = 'tombstone' AND false"}},
+		run:   "TestTombstone|TestClaim", packages: onRecord,
+	},
+	{
+		guard: "settle before close", file: "workflows/after.go",
+		edits: []edit{{"	result := c.result(ctx, end)\n	for {", "	result := c.result(ctx, end)\n	for range 0 {"}, {"		c.upsertOutcome(ctx, result)\n		return result, nil\n	}\n", "		c.upsertOutcome(ctx, result)\n		return result, nil\n	}\n	return result, nil\n"}},
+		run:   "Test", packages: onWorkflow,
+	},
+	{
+		guard: "registered names", file: "activities/activities.go",
+		edits: []edit{{"for _, info := range hook.All() {", "for _, info := range hook.All()[1:] {"}},
+		run:   "Test", packages: []string{"./activities", "./workflows", "./worker"},
+	},
+	{
+		guard: "bytes in: hooks see copies", file: "workflows/activity.go",
+		edits: []edit{
+			{"func(ctx context.Context, raw converter.RawValue) (out Out, err error) {", "func(ctx context.Context, in In) (out Out, err error) {"},
+			{"		var in In\n		if err := converter.GetDefaultDataConverter().FromPayload(raw.Payload(), &in); err != nil {\n			log.ErrorContext(ctx, \"activity input does not decode\", \"activity\", a.name)\n			return out, failure(toolspec.CodeInternal, false)\n		}\n", ""},
+			{"options), a.name, raw).Get(ctx, &out)\n	return out, err\n}\n\n// regular", "options), a.name, in).Get(ctx, &out)\n	_ = raw\n	return out, err\n}\n\n// regular"},
+			{"	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), a.name, raw)", "	_ = raw\n	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), a.name, in)"},
+		},
+		run: "TestStepsGetBytes", packages: onWorkflow,
+	},
+	{
+		guard: "panics: of a step", file: "workflows/activity.go",
+		edits: []edit{{"if recovered := recover(); recovered != nil {", "if recovered := any(nil); recovered != nil {"}},
+		run:   "TestBind|Panic", packages: onWorkflow,
+	},
+	{
+		guard: "panics: of a tool", file: "activities/execute.go",
+		edits: []edit{{"if recovered := recover(); recovered != nil {", "if recovered := any(nil); recovered != nil {"}},
+		run:   "Panic|TestExecute", packages: onSteps,
+	},
+	{
+		guard: "budgets: deltas", file: "workflows/stage.go",
+		edits: []edit{{"c.deltaBytes > hook.MaxDelta", "false"}},
+		run:   "Test", packages: onWorkflow,
+	},
+	{
+		guard: "budgets: result", file: "activities/execute.go",
+		edits: []edit{{"case len(value) > in.MaxResultBytes:", "case false:"}},
+		run:   "Test", packages: onSteps,
+	},
+	{
+		guard: "budgets: inline", file: "activities/execute.go",
+		edits: []edit{{"case len(value) <= toolspec.MaxInline:", "case true:"}},
+		run:   "Test", packages: onSteps,
+	},
+	{
+		guard: "unknown: not repeated", file: "workflows/lost.go",
+		edits: []edit{{"	if !c.plan.Repeatable {", "	if false {"}},
+		run:   "Test", packages: onWorkflow,
+	},
+}
