@@ -22,6 +22,9 @@ const (
 // core is the state behind a view during one run of one hook.
 type core struct {
 	facts Facts
+	// stage and hook are what runs.
+	stage Stage
+	hook  string
 	delta *Delta
 	// verb is the control a view has made; it must be what the hook returns.
 	verb *control

@@ -44,9 +44,15 @@ func (r reads) ToolDigest() string { return r.c.facts.ToolDigest }
 // PolicyDigest returns the version of the policy that judges this round.
 func (r reads) PolicyDigest() string { return r.c.facts.PolicyDigest }
 
-// Round counts the deliberate runs of this stage, from 1. Key effects by
-// (InvocationID, stage, Round): hooks run at least once.
+// Round counts the deliberate runs of this stage, from 1.
 func (r reads) Round() int { return r.c.facts.Round }
+
+// IdempotencyKey names this round of this hook at this stage of the call: a hook
+// runs at least once, and a run that follows a crash has the same key. A service
+// that drops what it has seen needs nothing else.
+func (r reads) IdempotencyKey() string {
+	return fmt.Sprintf("%s/%s/%s/%d", r.c.facts.InvocationID, r.c.stage, r.c.hook, r.c.facts.Round)
+}
 
 // StartedAt is when the call started, by the workflow's clock.
 func (r reads) StartedAt() time.Time { return time.UnixMilli(r.c.facts.StartedAtMs).UTC() }

@@ -53,6 +53,7 @@ func (r *Registry) Run(ctx context.Context, in StageInput) (Verdict, error) {
 // one runs one hook and sorts its answer into going on (nil, nil), an outcome,
 // or an error whose text never leaves the process.
 func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (end *control, err error) {
+	c.stage, c.hook = handler.stage, h.name
 	before := c.delta.clone()
 	defer func() {
 		if err != nil {

@@ -1,0 +1,67 @@
+package e2etest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// hookedTool is the one that dyingHook stands around.
+const hookedTool = "test__hooked"
+
+// dyingHook has an effect, which it enters into a file beside that of the tool, and dies of it the first time.
+func dyingHook() hook.Hook {
+	return hook.New("dying", hook.WillNormalizeInput.Do(func(_ context.Context, v *hook.Input) error {
+		var args in
+		if err := json.Unmarshal(v.Args(), &args); err != nil {
+			return err
+		}
+		_, unknown := os.Stat(args.Text + ".hook")
+		file, err := os.OpenFile(args.Text+".hook", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if _, err := fmt.Fprintln(file, v.IdempotencyKey()); err != nil {
+			return err
+		}
+		if unknown == nil {
+			return nil
+		}
+		self, err := os.FindProcess(os.Getpid())
+		if err != nil {
+			return err
+		}
+		if err := self.Kill(); err != nil {
+			return err
+		}
+		select {}
+	}))
+}
+
+// TestHookKeyAfterACrash: the worker dies of the effect of a hook before it can say so. The next one has the effect again, under the same
+// key, and the tool runs once.
+func TestHookKeyAfterACrash(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	first := w.serveInChild()
+	file := filepath.Join(t.TempDir(), "effects")
+	call := w.start(invocation("hooked", hookedTool, fmt.Sprintf(`{"text":%q}`, file)))
+	if err := first.Wait(); err == nil {
+		t.Fatal("the first worker did not die")
+	}
+	w.serveInChild()
+	wantText(t, w.result(call), "done")
+	keys := w.effects(file + ".hook")
+	if len(keys) != 2 || keys[0] != keys[1] || keys[0] != call.InvocationID+"/willNormalizeInput/dying/1" {
+		t.Errorf("the hook's effects are keyed %q, want one key twice", keys)
+	}
+	if runs := w.effects(file); len(runs) != 1 {
+		t.Errorf("the tool was run by %v, want once", runs)
+	}
+}
