@@ -63,7 +63,7 @@ func (r *recorder) approvals(t *testing.T) {
     mode: auto
     approvals: {enabled: true, expiresAfter: 1s, allowUnsigned: true}
   globex:`, 1))
-	w.work(worker.Tools(tool("test__write", echo, idempotent, risky), tool("test__never", echo, idempotent, risky)))
+	w.work(worker.Tools(waitingTool("test__write", echo), tool("test__never", echo, idempotent, risky)))
 	start := func(shape string) (toolspec.Invocation, *asked) {
 		inv := invocation(shape, "test__write", `{"text":"hello"}`)
 		call := w.start(inv)

@@ -70,16 +70,16 @@ func (r *recorder) allStages(t *testing.T) {
 	var runs ledger
 	w.work(
 		worker.Tools(
-			tool("test__all", func(ctx context.Context, in in, call toolspec.Call) (out, error) {
+			waitingTool(allTool, func(ctx context.Context, in in, call toolspec.Call) (out, error) {
 				if runs.add(call) == 1 {
 					return out{}, toolspec.RetryAfter(time.Second, "not now")
 				}
 				return echo(ctx, in, call)
-			}, idempotent, risky, attempts(2)),
+			}),
 			tool("test__fail", func(context.Context, in, toolspec.Call) (out, error) { return out{}, errors.New("never") }, idempotent, attempts(2)),
 			tool("test__cached", echo, fast), tool("test__responded", echo, fast),
 		),
-		worker.ToolHooks("test__all", onAll("all", normalise)), worker.ToolHooks("test__fail", onAll("fail", nil)),
+		worker.ToolHooks(allTool, onAll("all", normalise)), worker.ToolHooks("test__fail", onAll("fail", nil)),
 		worker.ToolHooks("test__cached", onAll("cached", cached)), worker.ToolHooks("test__responded", onAll("responded", respond)),
 	)
 	for shape, c := range map[string]struct{ toolID, text string }{
@@ -93,13 +93,13 @@ func (r *recorder) allStages(t *testing.T) {
 	w.invoke(failing)
 	r.ended(w, "all_stages_failing", failing)
 
-	all := invocation("all_stages", "test__all", `{"text":"hello"}`)
+	all := invocation("all_stages", allTool, `{"text":"hello"}`)
 	call := w.start(all)
 	w.approve(call.WorkflowID)
 	wantText(t, w.result(call), "normal")
 	r.ended(w, "all_stages", all)
 
-	waiting := invocation("waiting_all_stages", "test__all", `{"text":"hello"}`)
+	waiting := invocation("waiting_all_stages", allTool, `{"text":"hello"}`)
 	w.start(waiting)
 	r.waits(w, "waiting_all_stages", "timer", waiting)
 }

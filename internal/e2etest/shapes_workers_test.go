@@ -39,15 +39,15 @@ func (r *recorder) waiting(t *testing.T) {
 	w := newWorld(t, plainPolicy)
 	entered := make(chan struct{}, 1)
 	w.work(worker.Tools(
-		tool("test__busy", func(context.Context, in, toolspec.Call) (out, error) {
-			return out{}, toolspec.RetryAfter(5*time.Minute, "not now")
-		}, once, attempts(3)),
-		tool("test__read", hang(entered), within(time.Minute)),
+		waitingTool("test__busy", func(context.Context, in, toolspec.Call) (out, error) {
+			return out{}, toolspec.RetryAfter(longRetry, "not now")
+		}),
+		waitingTool("test__slow", hang(entered)),
 	))
 	inv := invocation("waiting_retry", "test__busy", `{"text":"hello"}`)
 	w.start(inv)
 	r.waits(w, "waiting_retry", "timer", inv)
-	inv = invocation("waiting_execute", "test__read", `{"text":"hello"}`)
+	inv = invocation("waiting_execute", "test__slow", `{"text":"hello"}`)
 	w.start(inv)
 	receive(t, entered)
 	// That it runs is written down with its answer only.
@@ -94,7 +94,7 @@ func (r *recorder) deploys(t *testing.T) {
 		return echo(ctx, in, call)
 	}, idempotent, attempts(2))
 	changed := tool("test__change", echo, idempotent, attempts(2), func(d *toolspec.Definition) { d.Version = "2" })
-	gone, hooked := tool("test__gone", echo, idempotent, risky), tool("test__hooked", echo, idempotent, risky)
+	gone, hooked := waitingTool("test__gone", echo), tool("test__hooked", echo, idempotent, risky)
 	gate := worker.ToolHooks("test__hooked", hook.New("gate", hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return nil })))
 
 	stop := w.work(worker.Tools(changing, gone, hooked), gate)
