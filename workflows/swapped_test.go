@@ -21,12 +21,14 @@ func TestReplayCorpusCanFail(t *testing.T) {
 				if !swappable(r.History.GetEvents(), i) {
 					continue
 				}
-				planted++
 				other := swapped(r.History, i)
-				// Swapped back it replays: it is the order that was noticed, and not the hand that swapped.
-				if err := historytest.Replay(swapped(other, i)); err != nil {
-					t.Fatal(err)
+				// Swapped back it replays: it is the order that is noticed, and not the hand that swapped.
+				if planted == 0 {
+					if err := historytest.Replay(swapped(other, i)); err != nil {
+						t.Fatal(err)
+					}
 				}
+				planted++
 				if err := historytest.Replay(other); err == nil {
 					t.Errorf("replays with the events %d and %d swapped: %q", i+1, i+2, historytest.Outline(&historypb.History{Events: r.History.GetEvents()[i : i+2]}))
 				}

@@ -89,7 +89,7 @@ func (r *recorder) deploys(t *testing.T) {
 	var runs ledger
 	changing := tool("test__change", func(ctx context.Context, in in, call toolspec.Call) (out, error) {
 		if runs.add(call) == 1 {
-			return out{}, toolspec.RetryAfter(5*time.Second, "not now")
+			return out{}, toolspec.RetryAfter(10*time.Second, "not now") // time for its worker to stop
 		}
 		return echo(ctx, in, call)
 	}, idempotent, attempts(2))
@@ -115,7 +115,9 @@ func (r *recorder) deploys(t *testing.T) {
 	for _, inv := range []toolspec.Invocation{lacking, calls["tool_missing"], calls["hook_missing"]} {
 		w.approve(inv.Identity().WorkflowID())
 	}
-	r.waitsFor(w, "waiting_worker", lacking)
+	// The first timer of each is that of its approval.
+	w.shows(lacking, "timer", 2)
+	r.waits(w, "waiting_worker", "timer", lacking)
 	for _, shape := range []string{"tool_missing", "hook_missing"} {
 		w.shows(calls[shape], "timer", 2)
 	}
@@ -125,13 +127,6 @@ func (r *recorder) deploys(t *testing.T) {
 		wantText(t, w.invoke(inv), "hello")
 		r.ended(w, shape, inv)
 	}
-}
-
-// waitsFor takes the history of an approved call while it waits for a worker: the timer comes after an activity that was sent back.
-func (r *recorder) waitsFor(w *world, shape string, inv toolspec.Invocation) {
-	w.t.Helper()
-	w.shows(inv, "timer", 2) // the first is that of the approval
-	r.waits(w, shape, "activity completed", inv)
 }
 
 // databaseAway records a call that is admitted while there is no database: its retries come to wait on a durable timer.
