@@ -1,0 +1,75 @@
+package historytest
+
+// Version is the version of Pawl that records now. After a release the first
+// change of what the workflow schedules raises it, so that the histories of the
+// released version stay as they are.
+const Version = "v0.1"
+
+// Case is a shape of call, with what tells it from the others.
+type Case struct {
+	Name string
+	// Shows are lines of the Outline that stand in it, in this order.
+	Shows []string
+	// Waits says that the call is open: it was recorded while it waited.
+	Waits bool
+}
+
+// Cases lists what every version records.
+func Cases() []Case {
+	ended := func(name string, shows ...string) Case { return Case{Name: name, Shows: shows} }
+	waits := func(name string, shows ...string) Case { return Case{Name: name, Shows: shows, Waits: true} }
+	return []Case{
+		ended("read_local", "local admit", "local execute", "ended ok"),
+		ended("read_regular", "activity execute", "ended ok"),
+		ended("write_idempotent", "activity execute", "ended ok"),
+		ended("large_output", "local execute", "ended ok"),
+		ended("approved_by_signal", "local requestApproval", "timer", "signal decide", "local reviewDecision", "activity execute", "ended ok"),
+		ended("approved_by_update", "local requestApproval", "update decide", "local reviewDecision", "update decide", "local reviewDecision", "activity execute", "ended ok"),
+		ended("approved_too_early", "signal decide", "local requestApproval", "local reviewDecision", "activity execute", "ended ok"),
+		ended("edited_then_approved", "update decide", "local hydrate", "local requestApproval", "update decide", "activity execute", "ended ok"),
+		ended("denied_by_policy", "local willAuthorize", "ended policy_denied"),
+		ended("denied_by_person", "signal decide", "local reviewDecision", "ended approval_denied"),
+		ended("policy_changed", "signal recheck", "local reviewDecision", "local willAuthorize", "ended policy_denied"),
+		ended("approval_expired", "timer", "timer fired", "local reviewDecision", "ended approval_expired"),
+		ended("cancelled_waiting", "local requestApproval", "timer", "cancel", "timer cancelled", "ended cancelled"),
+		ended("cancelled_retrying", "timer", "cancel", "timer cancelled", "ended cancelled"),
+		ended("cancelled_in_execute", "activity execute", "cancel", "activity cancel", "ended outcome_unknown"),
+		ended("retried", "activity execute", "timer", "timer fired", "activity execute", "ended ok"),
+		ended("timed_out", "local execute", "timer", "local execute", "ended timeout"),
+		ended("lost_unknown", "activity execute", "activity timed out", "local checkAttempt", "ended outcome_unknown"),
+		ended("lost_retried", "activity execute", "activity timed out", "local checkAttempt", "timer", "activity execute", "ended ok"),
+		ended("stopped_unknown", "activity execute", "ended outcome_unknown"),
+		ended("tool_missing", "local reviewDecision", "activity execute", "timer", "activity execute", "ended ok"),
+		ended("hook_missing", "local reviewDecision", "local willAuthorize", "timer", "local willAuthorize", "activity execute", "ended ok"),
+		ended("tool_changed", "activity execute", "timer", "activity execute", "timer", "local hydrate", "activity execute", "ended ok"),
+		ended("conflict", "local admit", "ended conflict"),
+		ended("settled_before", "local admit", "ended ok"),
+		ended("undecodable", "local admit", "ended validation"),
+		ended("invalid_arguments", "local hydrate", "ended validation"),
+		ended("all_stages", stages(
+			"local willCreateInvokeContext", "local didCreateInvokeContext", "local willBindProviders", "local willAuthorize", "local hydrate",
+			"local willCheckConsent", "local willParseInput", "local willValidateInput", "local willNormalizeInput", "local willRedactInput",
+			"local requestApproval", "local willCheckFeatureFlags", "local willAcquireQuota", "local willAcquireSemaphore",
+			"local willInjectSecrets", "local willReadCache", "local didCacheMiss", "activity execute", "local onRetry", "activity execute",
+			"local willWriteCache", "local willRedactOutput", "local willValidateOutput", "local willTransformOutput",
+		)...),
+		ended("all_stages_failing", "local didCacheMiss", "activity execute", "local onRetry", "activity execute", "local onGiveUp", "local onError",
+			"local willAudit", "local didAudit", "local onMetrics", "local didReleaseSemaphore", "local didReleaseQuota", "local willFinalizeInvoke",
+			"local settle", "ended execution"),
+		ended("cache_hit", "local willReadCache", "local didCacheHit", "local willRedactOutput", "ended ok"),
+		ended("responded", "local willCheckFeatureFlags", "local willRedactOutput", "ended ok"),
+		ended("database_away", "local admit failed", "timer", "timer fired", "local admit", "ended ok"),
+		waits("waiting_approval", "local requestApproval", "timer"),
+		waits("waiting_edited", "update decide", "local hydrate", "local requestApproval", "timer"),
+		waits("waiting_all_stages", "local willCreateInvokeContext", "local willRedactInput", "local requestApproval", "timer"),
+		waits("waiting_retry", "activity execute", "timer"),
+		waits("waiting_worker", "local reviewDecision", "activity execute", "timer"),
+		waits("waiting_execute", "activity execute"),
+	}
+}
+
+// stages is what every call with a hook on all stages ends with.
+func stages(before ...string) []string {
+	return append(before, "local willAudit", "local didAudit", "local onMetrics", "local didReleaseSemaphore", "local didReleaseQuota",
+		"local willFinalizeInvoke", "local settle", "ended ok")
+}

@@ -1,0 +1,130 @@
+package historytest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protopath"
+	"google.golang.org/protobuf/reflect/protorange"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// suffix ends the name of every file.
+const suffix = ".json.gz"
+
+// Recorded is a file of the corpus.
+type Recorded struct {
+	Version, Case string
+	History       *historypb.History
+}
+
+// Name is the name of the file without its suffix.
+func (r Recorded) Name() string { return r.Version + "_" + r.Case }
+
+// Load reads every file of a directory, in the order of their names. A file
+// that is not <version>_<case>.json.gz, or no history, is an error.
+func Load(dir string) ([]Recorded, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var all []Recorded
+	for _, entry := range entries {
+		name, isHistory := strings.CutSuffix(entry.Name(), suffix)
+		version, shape, hasVersion := strings.Cut(name, "_")
+		if !isHistory || !hasVersion {
+			return nil, fmt.Errorf("%s: name it <version>_<case>%s", entry.Name(), suffix)
+		}
+		h, err := read(filepath.Join(dir, entry.Name()))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", entry.Name(), err)
+		}
+		all = append(all, Recorded{Version: version, Case: shape, History: h})
+	}
+	return all, nil
+}
+
+func read(file string) (*historypb.History, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	return client.HistoryFromJSON(text, client.HistoryJSONOptions{})
+}
+
+// Write records a history as one of this Version; files of other versions are
+// out of its reach. Who polled, and from which sticky queue, is not kept: those
+// names hold host names and process ids.
+func Write(dir, shape string, h *historypb.History) error {
+	if !slices.ContainsFunc(Cases(), func(c Case) bool { return c.Name == shape }) {
+		return fmt.Errorf("%s is no case: add it to Cases", shape)
+	}
+	kept, ok := proto.Clone(h).(*historypb.History)
+	if !ok {
+		return errors.New("a clone is of the same type")
+	}
+	if err := hideHosts(kept); err != nil {
+		return err
+	}
+	loose, err := protojson.Marshal(kept)
+	if err != nil {
+		return err
+	}
+	var text, packed bytes.Buffer
+	// Protojson varies its spaces on purpose.
+	if err := json.Compact(&text, loose); err != nil {
+		return err
+	}
+	zip, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return err
+	}
+	if _, err := zip.Write(text.Bytes()); err != nil {
+		return err
+	}
+	if err := zip.Close(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, Recorded{Version: Version, Case: shape}.Name()+suffix), packed.Bytes(), 0o644)
+}
+
+// hideHosts replaces the names that hold a host's.
+func hideHosts(h *historypb.History) error {
+	const hidden = "recorded"
+	for _, e := range h.GetEvents() {
+		if q := e.GetWorkflowTaskScheduledEventAttributes().GetTaskQueue(); q.GetKind() == enumspb.TASK_QUEUE_KIND_STICKY {
+			q.Name = hidden
+		}
+	}
+	return protorange.Range(h.ProtoReflect(), func(values protopath.Values) error {
+		last := values.Index(-1)
+		if last.Step.Kind() != protopath.FieldAccessStep {
+			return nil
+		}
+		field := last.Step.FieldDescriptor()
+		if field.Name() == "identity" && field.Kind() == protoreflect.StringKind {
+			values.Index(-2).Value.Message().Set(field, protoreflect.ValueOfString(hidden))
+		}
+		return nil
+	})
+}

@@ -1,0 +1,125 @@
+package historytest
+
+import (
+	"fmt"
+	"strings"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/converter"
+)
+
+// LocalMarker is the name that the Temporal SDK gives the markers of local activities.
+const LocalMarker = "LocalActivity"
+
+// Outline says line by line what happened in a history, without ids and times.
+// Workflow tasks are left out: how many there are is a matter of load.
+func Outline(h *historypb.History) []string {
+	var lines []string
+	for _, e := range h.GetEvents() {
+		if line := outline(e); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+func outline(e *historypb.HistoryEvent) string {
+	switch e.GetEventType() {
+	case enumspb.EVENT_TYPE_MARKER_RECORDED:
+		a := e.GetMarkerRecordedEventAttributes()
+		if a.GetMarkerName() != LocalMarker {
+			return "marker " + a.GetMarkerName()
+		}
+		if a.GetFailure() != nil {
+			return "local " + ActivityOf(e) + " failed"
+		}
+		return "local " + ActivityOf(e)
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
+		return "activity " + ActivityOf(e)
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED:
+		return "activity started"
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
+		return "activity completed"
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED:
+		return "activity failed"
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT:
+		return "activity timed out"
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED:
+		return "activity cancel"
+	case enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCELED:
+		return "activity cancelled"
+	case enumspb.EVENT_TYPE_TIMER_STARTED:
+		return "timer"
+	case enumspb.EVENT_TYPE_TIMER_FIRED:
+		return "timer fired"
+	case enumspb.EVENT_TYPE_TIMER_CANCELED:
+		return "timer cancelled"
+	case enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
+		return "upsert"
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
+		return "signal " + e.GetWorkflowExecutionSignaledEventAttributes().GetSignalName()
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
+		return "update " + e.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetName()
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_CANCEL_REQUESTED:
+		return "cancel"
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED:
+		return "ended " + ending(e)
+	case enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED, enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED,
+		enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED, enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT, enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED,
+		enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED:
+		return ""
+	default:
+		return e.GetEventType().String()
+	}
+}
+
+// ActivityOf names the activity of a marker or of a scheduled activity, "" for
+// other events.
+func ActivityOf(e *historypb.HistoryEvent) string {
+	if a := e.GetActivityTaskScheduledEventAttributes(); a != nil {
+		return a.GetActivityType().GetName()
+	}
+	var data struct{ ActivityType string }
+	payloads := e.GetMarkerRecordedEventAttributes().GetDetails()["data"].GetPayloads()
+	if len(payloads) == 0 || converter.GetDefaultDataConverter().FromPayload(payloads[0], &data) != nil {
+		return ""
+	}
+	return data.ActivityType
+}
+
+// ending is "ok" or the code that a call ended with.
+func ending(e *historypb.HistoryEvent) string {
+	var result struct {
+		OK        bool   `json:"ok"`
+		ErrorCode string `json:"errorCode"`
+	}
+	payloads := e.GetWorkflowExecutionCompletedEventAttributes().GetResult().GetPayloads()
+	if len(payloads) != 1 || converter.GetDefaultDataConverter().FromPayload(payloads[0], &result) != nil {
+		return "unreadable"
+	}
+	if result.OK {
+		return "ok"
+	}
+	return result.ErrorCode
+}
+
+// Check returns an error unless the history is one of the case.
+func (c Case) Check(h *historypb.History) error {
+	lines := Outline(h)
+	rest := lines
+	for _, want := range c.Shows {
+		for len(rest) > 0 && rest[0] != want {
+			rest = rest[1:]
+		}
+		if len(rest) == 0 {
+			return fmt.Errorf("%q is not there, or not where it belongs, in:\n%s", want, strings.Join(lines, "\n"))
+		}
+		rest = rest[1:]
+	}
+	open := len(lines) > 0 && !strings.HasPrefix(lines[len(lines)-1], "ended ")
+	if open != c.Waits {
+		return fmt.Errorf("open: %t, want %t, after:\n%s", open, c.Waits, strings.Join(lines, "\n"))
+	}
+	return nil
+}

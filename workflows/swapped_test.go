@@ -1,0 +1,138 @@
+package workflows_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/pawl-run/pawl/workflows/historytest"
+)
+
+// TestReplayCorpusCanFail: in every history, two commands in the other order are noticed, wherever they stand; and a step of another name is.
+func TestReplayCorpusCanFail(t *testing.T) {
+	for _, r := range corpus(t) {
+		t.Run(r.Name(), func(t *testing.T) {
+			t.Parallel()
+			planted := 0
+			for i := range r.History.GetEvents() {
+				if !swappable(r.History.GetEvents(), i) {
+					continue
+				}
+				other := swapped(r.History, i)
+				// Swapped back it replays: it is the order that is noticed, and not the hand that swapped.
+				if planted == 0 {
+					if err := historytest.Replay(swapped(other, i)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				planted++
+				if err := historytest.Replay(other); err == nil {
+					t.Errorf("replays with the events %d and %d swapped: %q", i+1, i+2, historytest.Outline(&historypb.History{Events: r.History.GetEvents()[i : i+2]}))
+				}
+			}
+			if planted == 0 && len(historytest.Outline(r.History)) > 2 {
+				t.Error("nothing was swapped")
+			}
+			if err := historytest.Replay(renamed(t, r.History)); err == nil {
+				t.Error("replays with its first step renamed")
+			}
+		})
+	}
+}
+
+// command reports whether an event is what a command of the workflow became.
+func command(e *historypb.HistoryEvent) bool {
+	switch e.GetEventType() {
+	case enumspb.EVENT_TYPE_MARKER_RECORDED, enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED, enumspb.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED,
+		enumspb.EVENT_TYPE_TIMER_STARTED, enumspb.EVENT_TYPE_TIMER_CANCELED, enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES:
+		return true
+	default:
+		return false
+	}
+}
+
+// swappable reports whether two different commands stand at i and i+1.
+func swappable(events []*historypb.HistoryEvent, i int) bool {
+	if i+1 >= len(events) || !command(events[i]) || !command(events[i+1]) {
+		return false
+	}
+	return events[i].GetEventType() != events[i+1].GetEventType() || historytest.ActivityOf(events[i]) != historytest.ActivityOf(events[i+1])
+}
+
+// swapped returns the history with the commands at i and i+1 in the other order, and what refers to them referring to where they are now.
+func swapped(h *historypb.History, i int) *historypb.History {
+	h = proto.CloneOf(h)
+	a, b := h.Events[i], h.Events[i+1]
+	first, second := a.GetEventId(), b.GetEventId()
+	for _, e := range h.Events {
+		refer(e, func(id *int64) {
+			switch *id {
+			case first:
+				*id = second
+			case second:
+				*id = first
+			}
+		})
+	}
+	a.EventId, b.EventId = second, first
+	a.EventTime, b.EventTime = b.EventTime, a.EventTime
+	h.Events[i], h.Events[i+1] = b, a
+	return h
+}
+
+// refer hands over what an event says of the command it belongs to.
+func refer(e *historypb.HistoryEvent, to func(*int64)) {
+	if a := e.GetTimerFiredEventAttributes(); a != nil {
+		to(&a.StartedEventId)
+	}
+	if a := e.GetTimerCanceledEventAttributes(); a != nil {
+		to(&a.StartedEventId)
+	}
+	if a := e.GetActivityTaskStartedEventAttributes(); a != nil {
+		to(&a.ScheduledEventId)
+	}
+	if a := e.GetActivityTaskCompletedEventAttributes(); a != nil {
+		to(&a.ScheduledEventId)
+	}
+	if a := e.GetActivityTaskFailedEventAttributes(); a != nil {
+		to(&a.ScheduledEventId)
+	}
+	if a := e.GetActivityTaskTimedOutEventAttributes(); a != nil {
+		to(&a.ScheduledEventId)
+	}
+	if a := e.GetActivityTaskCancelRequestedEventAttributes(); a != nil {
+		to(&a.ScheduledEventId)
+	}
+	if a := e.GetActivityTaskCanceledEventAttributes(); a != nil {
+		to(&a.ScheduledEventId)
+	}
+}
+
+// renamed returns the history with another activity in its first marker.
+func renamed(t *testing.T, h *historypb.History) *historypb.History {
+	t.Helper()
+	h = proto.CloneOf(h)
+	for _, e := range h.Events {
+		marker := e.GetMarkerRecordedEventAttributes()
+		if marker == nil {
+			continue
+		}
+		payload := marker.GetDetails()["data"].GetPayloads()[0]
+		var data map[string]any
+		if err := json.Unmarshal(payload.GetData(), &data); err != nil {
+			t.Fatal(err)
+		}
+		data["ActivityType"] = "anotherStep"
+		text, err := json.Marshal(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		payload.Data = text
+		return h
+	}
+	t.Fatal("the history has no local activity")
+	return nil
+}
