@@ -19,6 +19,7 @@ func (w *world) replay(workflowID string) {
 	w.t.Helper()
 	replayer := sdkworker.NewWorkflowReplayer()
 	replayer.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})
+	replayer.RegisterWorkflowWithOptions(workflows.Sweep, workflow.RegisterOptions{Name: workflows.SweepType})
 	h := w.history(workflowID, "")
 	if err := replayer.ReplayWorkflowHistory(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h); err != nil {
 		w.t.Errorf("%s does not replay: %v", workflowID, err)
