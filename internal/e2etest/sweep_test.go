@@ -345,4 +345,9 @@ func TestSweepSchedule(t *testing.T) {
 		t.Errorf("it ended with %+v, %v", out, err)
 	}
 	w.replay(last.WorkflowID)
+	// It goes on firing, and finds nothing.
+	w.until(func() bool {
+		said := w.pawlCLI("doctor")[0]
+		return strings.Contains(said, "ok    sweeper     every 1s, last at ") && strings.Contains(said, ": 0 open, 0 swept\n")
+	}, "doctor says how the last sweep ended")
 }
