@@ -77,8 +77,6 @@ func LoadConfig() (Config, error) {
 		SearchAttributes: os.Getenv("PAWL_SEARCH_ATTRIBUTES") != "off",
 		ConnectionKey:    []byte(os.Getenv("PAWL_CONNECTION_KEY")),
 		Connections:      defaultConnections,
-		SweepEvery:       defaultSweepEvery,
-		RetentionDays:    defaultRetentionDays,
 	}
 	if text := os.Getenv("PAWL_DATABASE_CONNECTIONS"); text != "" {
 		if c.Connections, err = strconv.Atoi(text); err != nil {
@@ -88,7 +86,7 @@ func LoadConfig() (Config, error) {
 			return Config{}, err
 		}
 	}
-	if err := c.loadSweeper(); err != nil {
+	if c.SweepEvery, c.RetentionDays, err = loadSweeper(); err != nil {
 		return Config{}, err
 	}
 	level := slog.LevelInfo
@@ -102,29 +100,30 @@ func LoadConfig() (Config, error) {
 }
 
 // loadSweeper reads what says how the record is looked after.
-func (c *Config) loadSweeper() (err error) {
+func loadSweeper() (every time.Duration, days int, err error) {
+	every, days = defaultSweepEvery, defaultRetentionDays
 	switch text := os.Getenv("PAWL_SWEEP_EVERY"); text {
 	case "":
 	case "off":
-		c.SweepEvery = 0
+		every = 0
 	default:
-		if c.SweepEvery, err = time.ParseDuration(text); err != nil || c.SweepEvery == 0 {
-			return errors.New("config: PAWL_SWEEP_EVERY must be a duration such as 1m, or off")
+		if every, err = time.ParseDuration(text); err != nil || every == 0 {
+			return 0, 0, errors.New("config: PAWL_SWEEP_EVERY must be a duration such as 1m, or off")
 		}
 	}
 	if text := os.Getenv("PAWL_RETENTION"); text != "" {
-		if c.RetentionDays, err = strconv.Atoi(text); err != nil {
-			return errors.New("config: PAWL_RETENTION is not a number of days")
+		if days, err = strconv.Atoi(text); err != nil {
+			return 0, 0, errors.New("config: PAWL_RETENTION is not a number of days")
 		}
 	}
-	return c.checkSweeper()
+	return every, days, checkSweeper(every, days)
 }
 
-func (c *Config) checkSweeper() error {
-	if c.SweepEvery != 0 && c.SweepEvery < minSweepEvery {
+func checkSweeper(every time.Duration, days int) error {
+	if every != 0 && every < minSweepEvery {
 		return fmt.Errorf("config: PAWL_SWEEP_EVERY must be at least %s, or off", minSweepEvery)
 	}
-	if c.RetentionDays < 1 || c.RetentionDays > maxRetentionDays {
+	if days < 1 || days > maxRetentionDays {
 		return fmt.Errorf("config: PAWL_RETENTION must be between 1 and %d days", maxRetentionDays)
 	}
 	return nil
@@ -140,7 +139,7 @@ func (c Config) complete() (Config, error) {
 		return c, err
 	}
 	c.RetentionDays = cmp.Or(c.RetentionDays, defaultRetentionDays)
-	if err := c.checkSweeper(); err != nil {
+	if err := checkSweeper(c.SweepEvery, c.RetentionDays); err != nil {
 		return c, err
 	}
 	if c.Workspace == "" {

@@ -23,6 +23,9 @@ const (
 	// sweepCatchup is how late a sweep still starts, the shortest there is: one
 	// that was missed is made good by the next.
 	sweepCatchup = 10 * time.Second
+	// unswept is what a worker says that may not make the schedule.
+	unswept = "the schedule " + workflows.SweepID + " could not be made, so calls whose workflow was terminated or timed out stay open " +
+		"and nothing is deleted; have it created (docs/operations.md), or set PAWL_SWEEP_EVERY=off where another worker sweeps"
 )
 
 // needSchedule makes the schedule of the sweeper, or brings its interval up to
@@ -35,9 +38,7 @@ func needSchedule(ctx context.Context, c Config, t client.Client) {
 	ctx, cancel := context.WithTimeout(ctx, scheduleTimeout)
 	defer cancel()
 	if err := schedule(ctx, t.ScheduleClient(), c.SweepEvery); err != nil {
-		c.Log.WarnContext(ctx, "the schedule "+workflows.SweepID+" could not be made, so calls whose workflow was terminated or timed out stay open, "+
-			"and nothing is deleted; have it created (docs/operations.md), or set PAWL_SWEEP_EVERY=off where another worker sweeps",
-			"reason", serviceerror.ToStatus(err).Code().String())
+		c.Log.WarnContext(ctx, unswept, "reason", serviceerror.ToStatus(err).Code().String())
 	}
 }
 

@@ -33,8 +33,7 @@ func (b bench) monthsOf(ago ...int) {
 	b.t.Helper()
 	for _, n := range ago {
 		for _, parent := range partitioned {
-			var sql string
-			sql = value[string](b, `SELECT format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L)',
+			sql := value[string](b, `SELECT format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L)',
 					$1 || to_char(first, '_YYYY_MM'), $1::text, first, (first + interval '1 month')::date)
 				FROM (SELECT (date_trunc('month', now() AT TIME ZONE 'UTC') - make_interval(months => $2))::date AS first) m`, parent, n)
 			b.sql(sql)
@@ -221,9 +220,20 @@ func TestAPartitionInUseIsLeft(t *testing.T) {
 	// Calls settle while it tries.
 	b.opened("call_1")
 	began := time.Now()
-	b.settle(settleIn("call_1", 1))
-	out := <-done
+	settling, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := b.Settle(settling, settleIn("call_1", 1)); err != nil {
+		t.Errorf("a call that settles meanwhile: %v", err)
+	}
 	t.Logf("the settle took %s", time.Since(began))
+	var out workflows.DropExpiredOut
+	select {
+	case out = <-done:
+	case <-time.After(20 * time.Second):
+		_ = tx.Rollback(t.Context())
+		<-done
+		t.Fatal("it waited for the reader")
+	}
 	if out.Busy != 1 || out.Partitions != 3 || !out.Unfinished {
 		t.Errorf("counted %+v", out)
 	}
