@@ -191,7 +191,9 @@ func TestSweepEndsThoughCallsCome(t *testing.T) {
 	out, err := b.sweepCalls(ownersFunc(func(string, string) (activities.Owner, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		n++
+		if n++; n > 300 {
+			return activities.Owner{}, hook.Transient(errors.New("this has no end"))
+		}
 		b.opened(fmt.Sprint("more_", n))
 		return activities.Owner{Status: activities.OwnerRunning, RunID: recordedRun}, nil
 	}))
