@@ -151,3 +151,20 @@ func TestScheduleRefused(t *testing.T) {
 		t.Errorf("result %+v, %v", result, err)
 	}
 }
+
+// TestScheduleIsMadeOnce: of workers that start at one moment, all but one find that another was faster.
+func TestScheduleIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const workers = 10
+	errs := make(chan error, workers)
+	for range workers {
+		go func() { errs <- schedule(t.Context(), w.temporal.ScheduleClient(), time.Hour) }()
+	}
+	for range workers {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	w.every(time.Hour)
+}
