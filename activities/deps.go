@@ -163,3 +163,69 @@ type OutputRow struct {
 	Dispatch     int
 	Value        json.RawMessage
 }
+
+// Owners asks Temporal for the workflow runs that calls belong to.
+type Owners interface {
+	// Owner describes a run of the workflow, the latest one without a run id. An
+	// error means that nobody knows; hook.Transient marks one that is the server's
+	// and not this workflow's.
+	Owner(ctx context.Context, workflowID, runID string) (Owner, error)
+}
+
+// Upkeep is what the sweeper does to the record. Each is one bounded step that
+// may run at any time and twice at once.
+type Upkeep interface {
+	// OpenCalls returns a page of the open calls of a namespace, oldest first.
+	OpenCalls(ctx context.Context, page OpenPage) ([]OpenCall, error)
+	// Sweep settles a call whose workflow is over and returns the code that it
+	// ended with, or "" where the record has moved on.
+	Sweep(ctx context.Context, in SweepRow) (toolspec.Code, error)
+	// EnsurePartitions makes those of this month and of the months ahead.
+	EnsurePartitions(ctx context.Context, months int) error
+	// DeleteExpiredCalls deletes settled calls that are older than days, a batch
+	// of at most most, and returns how many.
+	DeleteExpiredCalls(ctx context.Context, days, most int) (int, error)
+	// DeleteExpiredRows is the same for rows in DEFAULT partitions; a batch of
+	// each table.
+	DeleteExpiredRows(ctx context.Context, days, most int) (int, error)
+	// DropExpiredPartitions drops those that nobody needs. One that is in use is
+	// counted as busy and left.
+	DropExpiredPartitions(ctx context.Context, days int) (DroppedPartitions, error)
+}
+
+// OpenPage asks for open calls.
+type OpenPage struct {
+	Namespace string
+	// After is the last call of the page before, or nil.
+	After *OpenCall
+	// Until leaves out calls that were made later; the zero time does not.
+	Until time.Time
+	Limit int
+}
+
+// OpenCall is a call that nobody has settled.
+type OpenCall struct {
+	InvocationID string
+	WorkflowID   string
+	// RunID is of the run that admitted it last.
+	RunID     string
+	Epoch     int
+	CreatedAt time.Time
+	// SeenAt is when it was read, by the database's clock.
+	SeenAt time.Time
+}
+
+// SweepRow settles a call in place of its owner.
+type SweepRow struct {
+	InvocationID string
+	Namespace    string
+	// Epoch was read before Temporal was asked.
+	Epoch int
+	// Cause is how the owner ended.
+	Cause OwnerStatus
+	// Code is how the call ends, unless its effect may have happened.
+	Code toolspec.Code
+}
+
+// DroppedPartitions counts.
+type DroppedPartitions struct{ Dropped, Busy int }

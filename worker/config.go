@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/contrib/envconfig"
@@ -33,6 +34,12 @@ type Config struct {
 	ConnectionKey []byte
 	// Connections bounds the database pool: PAWL_DATABASE_CONNECTIONS, 4–1000.
 	Connections int
+	// SweepEvery is the interval of the sweeper's schedule: PAWL_SWEEP_EVERY, at
+	// least a second. 0 makes none: PAWL_SWEEP_EVERY=off.
+	SweepEvery time.Duration
+	// RetentionDays is how long a settled call is kept: PAWL_RETENTION, 1–3650
+	// days; 0 means 400.
+	RetentionDays int
 	// Log is where the worker reports; nil means text on standard error.
 	// LoadConfig sets one of the level PAWL_LOG_LEVEL.
 	Log *slog.Logger
@@ -46,6 +53,14 @@ const (
 	maxConnections     = 1000
 	// spareConnections serve claims, the relay and policy reads.
 	spareConnections = 3
+)
+
+// Bounds of the sweeper.
+const (
+	defaultSweepEvery    = time.Minute
+	minSweepEvery        = time.Second
+	defaultRetentionDays = 400
+	maxRetentionDays     = 3650
 )
 
 // LoadConfig reads the environment. An error names the variable and what to do.
@@ -71,6 +86,9 @@ func LoadConfig() (Config, error) {
 			return Config{}, err
 		}
 	}
+	if c.SweepEvery, c.RetentionDays, err = loadSweeper(); err != nil {
+		return Config{}, err
+	}
 	level := slog.LevelInfo
 	if text := os.Getenv("PAWL_LOG_LEVEL"); text != "" {
 		if err := level.UnmarshalText([]byte(text)); err != nil {
@@ -81,6 +99,36 @@ func LoadConfig() (Config, error) {
 	return c, nil
 }
 
+// loadSweeper reads what says how the record is looked after.
+func loadSweeper() (every time.Duration, days int, err error) {
+	every, days = defaultSweepEvery, defaultRetentionDays
+	switch text := os.Getenv("PAWL_SWEEP_EVERY"); text {
+	case "":
+	case "off":
+		every = 0
+	default:
+		if every, err = time.ParseDuration(text); err != nil || every == 0 {
+			return 0, 0, errors.New("config: PAWL_SWEEP_EVERY must be a duration such as 1m, or off")
+		}
+	}
+	if text := os.Getenv("PAWL_RETENTION"); text != "" {
+		if days, err = strconv.Atoi(text); err != nil {
+			return 0, 0, errors.New("config: PAWL_RETENTION is not a number of days")
+		}
+	}
+	return every, days, checkSweeper(every, days)
+}
+
+func checkSweeper(every time.Duration, days int) error {
+	if every != 0 && every < minSweepEvery {
+		return fmt.Errorf("config: PAWL_SWEEP_EVERY must be at least %s, or off", minSweepEvery)
+	}
+	if days < 1 || days > maxRetentionDays {
+		return fmt.Errorf("config: PAWL_RETENTION must be between 1 and %d days", maxRetentionDays)
+	}
+	return nil
+}
+
 // complete checks the configuration and fills in what was left out.
 func (c Config) complete() (Config, error) {
 	if c.DatabaseURL == "" {
@@ -88,6 +136,10 @@ func (c Config) complete() (Config, error) {
 	}
 	c.Connections = cmp.Or(c.Connections, defaultConnections)
 	if err := checkConnections(c.Connections); err != nil {
+		return c, err
+	}
+	c.RetentionDays = cmp.Or(c.RetentionDays, defaultRetentionDays)
+	if err := checkSweeper(c.SweepEvery, c.RetentionDays); err != nil {
 		return c, err
 	}
 	if c.Workspace == "" {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.temporal.io/sdk/client"
 )
@@ -29,14 +30,15 @@ func TestLoadConfig(t *testing.T) {
 	environment(t, map[string]string{
 		"TEMPORAL_ADDRESS": "temporal:7233", "TEMPORAL_NAMESPACE": "tools", "PAWL_DATABASE_URL": "postgres://pawl", "DATABASE_URL": "postgres://app",
 		"PAWL_WORKSPACE": "/srv", "PAWL_POLICY": "p.yaml", "PAWL_SEARCH_ATTRIBUTES": "off", "PAWL_CONNECTION_KEY": "key",
-		"PAWL_DATABASE_CONNECTIONS": "7", "PAWL_LOG_LEVEL": "warn",
+		"PAWL_DATABASE_CONNECTIONS": "7", "PAWL_LOG_LEVEL": "warn", "PAWL_SWEEP_EVERY": "90s", "PAWL_RETENTION": "30",
 	})
 	c, err := LoadConfig()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Temporal.HostPort != "temporal:7233" || c.Temporal.Namespace != "tools" || c.DatabaseURL != "postgres://pawl" || c.Workspace != "/srv" ||
-		c.PolicyFile != "p.yaml" || c.ApplyPolicy || c.SearchAttributes || string(c.ConnectionKey) != "key" || c.Connections != 7 {
+		c.PolicyFile != "p.yaml" || c.ApplyPolicy || c.SearchAttributes || string(c.ConnectionKey) != "key" || c.Connections != 7 ||
+		c.SweepEvery != 90*time.Second || c.RetentionDays != 30 {
 		t.Errorf("config %+v", c)
 	}
 	if c.Log.Enabled(t.Context(), slog.LevelInfo) || !c.Log.Enabled(t.Context(), slog.LevelWarn) {
@@ -50,7 +52,8 @@ func TestLoadConfigDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.DatabaseURL != "postgres://app" || !c.SearchAttributes || c.Connections != defaultConnections || len(c.ConnectionKey) != 0 {
+	if c.DatabaseURL != "postgres://app" || !c.SearchAttributes || c.Connections != defaultConnections || len(c.ConnectionKey) != 0 ||
+		c.SweepEvery != time.Minute || c.RetentionDays != 400 {
 		t.Errorf("config %+v", c)
 	}
 	if !c.Log.Enabled(t.Context(), slog.LevelInfo) || c.Log.Enabled(t.Context(), slog.LevelDebug) {
@@ -69,6 +72,13 @@ func TestLoadConfigRefuses(t *testing.T) {
 		{"PAWL_DATABASE_CONNECTIONS", "3", "between 4 and 1000"},
 		{"PAWL_DATABASE_CONNECTIONS", "-1", "between 4 and 1000"},
 		{"PAWL_DATABASE_CONNECTIONS", "1001", "between 4 and 1000"},
+		{"PAWL_SWEEP_EVERY", "often", "a duration such as 1m, or off"},
+		{"PAWL_SWEEP_EVERY", "0", "a duration such as 1m, or off"},
+		{"PAWL_SWEEP_EVERY", "999ms", "at least 1s, or off"},
+		{"PAWL_SWEEP_EVERY", "-1m", "at least 1s, or off"},
+		{"PAWL_RETENTION", "long", "not a number of days"},
+		{"PAWL_RETENTION", "0", "between 1 and 3650"},
+		{"PAWL_RETENTION", "3651", "between 1 and 3650"},
 		{"PAWL_LOG_LEVEL", "loud", "debug, info, warn or error"},
 		{"TEMPORAL_PROFILE", "nobody", "TEMPORAL_*"},
 	} {
@@ -92,16 +102,26 @@ func TestComplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Workspace != here || c.Connections != defaultConnections || c.Log == nil {
+	if c.Workspace != here || c.Connections != defaultConnections || c.Log == nil || c.SweepEvery != 0 || c.RetentionDays != 400 {
 		t.Errorf("config %+v", c)
 	}
 	if c, err = (Config{DatabaseURL: "postgres://pawl", Workspace: "sub", Connections: 4}).complete(); err != nil || c.Workspace != filepath.Join(here, "sub") || c.Connections != 4 {
 		t.Errorf("config %+v, %v", c, err)
+	}
+	if _, err := (Config{DatabaseURL: "postgres://pawl", SweepEvery: time.Millisecond}).complete(); err == nil || !strings.Contains(err.Error(), "at least 1s") {
+		t.Errorf("with a sweep every millisecond: %v", err)
 	}
 	if _, err := (Config{}).complete(); err == nil || !strings.Contains(err.Error(), "set PAWL_DATABASE_URL") {
 		t.Errorf("without a database: %v", err)
 	}
 	if _, err := (Config{DatabaseURL: "postgres://pawl", Connections: 3}).complete(); err == nil || !strings.Contains(err.Error(), "between 4 and 1000") {
 		t.Errorf("with three connections: %v", err)
+	}
+}
+
+func TestNoSweeps(t *testing.T) {
+	environment(t, map[string]string{"DATABASE_URL": "postgres://app", "PAWL_SWEEP_EVERY": "off"})
+	if c, err := LoadConfig(); err != nil || c.SweepEvery != 0 {
+		t.Errorf("every %s, %v", c.SweepEvery, err)
 	}
 }

@@ -107,6 +107,10 @@ func steps(c Config, source *catalog.Registry, store *postgres.Store, registry *
 	})
 }
 
+func sweeper(c Config, store *postgres.Store, temporal client.Client, log *slog.Logger) *activities.Sweeper {
+	return activities.NewSweeper(store, owners{temporal}, log, c.RetentionDays)
+}
+
 // publish lets people and other programs know this worker's tools.
 func publish(ctx context.Context, store *postgres.Store, source *catalog.Registry) error {
 	return store.PublishSpecs(ctx, source.Specs())

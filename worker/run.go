@@ -42,9 +42,9 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 			func() context.Context { return ctx },
 			func() context.CancelCauseFunc { return fail },
 			func() *slog.Logger { return c.Log },
-			readPolicy, storage, server, source, seats, steps, newWorker,
+			readPolicy, storage, server, source, seats, steps, sweeper, newWorker,
 		),
-		fx.Invoke(publish, serve),
+		fx.Invoke(publish, needSchedule, serve),
 	)
 	if err := app.Err(); err != nil {
 		return dig.RootCause(err)

@@ -109,7 +109,7 @@ func needSearchAttributes(ctx context.Context, temporal client.Client, namespace
 }
 
 // newWorker makes the Temporal worker and registers everything on it.
-func newWorker(temporal client.Client, c Config, a *activities.Activities, fail context.CancelCauseFunc) worker.Worker {
+func newWorker(temporal client.Client, c Config, a *activities.Activities, s *activities.Sweeper, fail context.CancelCauseFunc) worker.Worker {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
@@ -130,6 +130,9 @@ func newWorker(temporal client.Client, c Config, a *activities.Activities, fail 
 	})
 	w.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})
 	a.Register(w)
+	// Whether this worker wants sweeps or not: another may have made the schedule.
+	w.RegisterWorkflowWithOptions(workflows.Sweep, workflow.RegisterOptions{Name: workflows.SweepType})
+	s.Register(w)
 	return w
 }
 

@@ -47,7 +47,13 @@ type world struct {
 // newWorld has a migrated database, no policy and a namespace without search attributes.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := newWorldOn(t, devstacktest.Postgres(t))
+	return newWorldAt(t, devstacktest.Temporal(t))
+}
+
+// newWorldAt is newWorld on a Temporal of the test's own.
+func newWorldAt(t *testing.T, temporal string) *world {
+	t.Helper()
+	w := newWorldOf(t, temporal, devstacktest.Postgres(t))
 	w.store = w.open()
 	if _, err := w.store.Migrate(t.Context()); err != nil {
 		t.Fatal(err)
@@ -58,9 +64,14 @@ func newWorld(t *testing.T) *world {
 // newWorldOn is newWorld on a database that is left as it is.
 func newWorldOn(t *testing.T, database string) *world {
 	t.Helper()
+	return newWorldOf(t, devstacktest.Temporal(t), database)
+}
+
+func newWorldOf(t *testing.T, temporal, database string) *world {
+	t.Helper()
 	w := &world{t: t, log: &logbook{}}
 	options := client.Options{
-		HostPort: devstacktest.Temporal(t), Namespace: "worker-" + strings.ToLower(rand.Text()[:12]),
+		HostPort: temporal, Namespace: "worker-" + strings.ToLower(rand.Text()[:12]),
 		Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
 	}
 	w.config = Config{

@@ -11,16 +11,27 @@ const (
 	nameExecute = "execute"
 	nameCheck   = "checkAttempt"
 	nameSettle  = "settle"
+
+	nameSweepCalls     = "sweepCalls"
+	nameKeepPartitions = "keepPartitions"
+	nameDropExpired    = "dropExpired"
+)
+
+// SweepType is the workflow that a Temporal Schedule starts again and again, and
+// SweepID names the schedule. The workflows have the id with a time behind it.
+const (
+	SweepType = "Sweep"
+	SweepID   = "pawl-sweep"
 )
 
 // ActivityNames lists every activity that a worker registers, in the order of a
-// call: Pawl's own steps and the 32 stages.
+// call: Pawl's own steps and the 32 stages; then those of the sweeper.
 func ActivityNames() []string {
 	names := []string{nameAdmit, nameHydrate, nameRequest, nameReview, nameExecute, nameCheck, nameSettle}
 	for _, info := range hook.All() {
 		names = append(names, string(info.Stage))
 	}
-	return names
+	return append(names, nameSweepCalls, nameKeepPartitions, nameDropExpired)
 }
 
 // Search attribute names; all are keywords. No personal data goes into them.

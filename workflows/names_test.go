@@ -20,6 +20,7 @@ func TestNames(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "workflow %s\ntask queue %s\n", toolspec.WorkflowType, toolspec.TaskQueue)
 	fmt.Fprintf(&b, "signal and update %s\nsignal %s\nquery %s\n", toolspec.DecideName, toolspec.RecheckName, toolspec.StateName)
+	fmt.Fprintf(&b, "workflow %s\nschedule %s\n", workflows.SweepType, workflows.SweepID)
 	for _, name := range workflows.ActivityNames() {
 		fmt.Fprintf(&b, "activity %s\n", name)
 	}
@@ -55,6 +56,7 @@ func (n *names) RegisterActivityWithOptions(_ any, o activity.RegisterOptions) {
 func TestEveryNameIsRegistered(t *testing.T) {
 	var got names
 	new(activities.Activities).Register(&got)
+	new(activities.Sweeper).Register(&got)
 	want := workflows.ActivityNames()
 	slices.Sort(got)
 	slices.Sort(want)

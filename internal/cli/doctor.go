@@ -140,6 +140,11 @@ func (d *diagnosis) server(ctx context.Context, c worker.Config) {
 	}
 	defer t.Close()
 	d.add("temporal", nil, d.Temporal.Address+" answers")
+	d.workers(ctx, t)
+	d.sweeper(ctx, t, c.SweepEvery > 0)
+}
+
+func (d *diagnosis) workers(ctx context.Context, t temporal.Client) {
 	queue, err := t.DescribeTaskQueue(ctx, toolspec.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
 		d.add("worker", errors.New("the server does not say who works on the task queue pawl"), "")

@@ -100,7 +100,7 @@ func (r *rig) work() {
 	go func() {
 		done <- worker.Run(ctx, worker.Config{
 			Temporal: temporal.Options{HostPort: r.address}, DatabaseURL: r.url, Workspace: workspace, SearchAttributes: true,
-			Log: slog.New(slog.DiscardHandler),
+			SweepEvery: time.Hour, Log: slog.New(slog.DiscardHandler),
 		}, worker.Tools(scriptTools()...))
 	}()
 	r.t.Cleanup(func() {

@@ -57,6 +57,8 @@ type world struct {
 	pawl      *pawl.Client
 	store     *postgres.Store
 	log       *logbook
+	// sweepEvery is the interval of the sweeper's schedule; 0 makes none.
+	sweepEvery time.Duration
 }
 
 // newWorld makes a world on the shared servers, under a policy.
@@ -144,7 +146,7 @@ func (w *world) apply(rules string) {
 func (w *world) config() worker.Config {
 	return worker.Config{
 		Temporal:    client.Options{HostPort: w.address, Namespace: w.namespace},
-		DatabaseURL: w.database, Workspace: w.workspace, SearchAttributes: true, Connections: 10,
+		DatabaseURL: w.database, Workspace: w.workspace, SearchAttributes: true, Connections: 10, SweepEvery: w.sweepEvery,
 		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }

@@ -13,6 +13,7 @@ import (
 var effectOnly = []string{
 	"LockInvocation", "LockActivePolicy", "SaveOutput", "SetPartitionMonths", "Refuse", "CloseOtherRequests", "InsertPolicy", "PublishSpecs",
 	"MarkSent", "MarkFailed", "PruneOutbox", "ListenOutbox", "EnsurePartitions",
+	"DeleteExpiredCalls", "SetExpiredPartition", "DropPartition",
 }
 
 // TestQueries prepares every statement on a migrated schema and compares its columns with the fields they are read into.

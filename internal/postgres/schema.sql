@@ -136,9 +136,10 @@ TABLE invocations
     CONSTRAINT invocations_settled_has_result CHECK ((state = 'settled'::text) = (result IS NOT NULL) AND (state = 'settled'::text) = (settled_at IS NOT NULL) AND (state = 'settled'::text) = (ok IS NOT NULL))
     CONSTRAINT invocations_state_known CHECK (state = ANY (ARRAY['open'::text, 'settled'::text]))
     CREATE INDEX invocations_by_call ON public.invocations USING btree (tenant_id, tool_call_id)
+    CREATE INDEX invocations_by_month ON public.invocations USING btree (month, settled_at)
     CREATE INDEX invocations_by_tenant ON public.invocations USING btree (tenant_id, created_at DESC, invocation_id DESC)
     CREATE INDEX invocations_by_workflow ON public.invocations USING btree (workflow_id)
-    CREATE INDEX invocations_open ON public.invocations USING btree (created_at) WHERE (state = 'open'::text)
+    CREATE INDEX invocations_open ON public.invocations USING btree (namespace, created_at, invocation_id) WHERE (state = 'open'::text)
 
 TABLE outbox
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY

@@ -24,6 +24,7 @@ type Store struct {
 var (
 	_ activities.Records  = (*Store)(nil)
 	_ activities.Policies = (*Store)(nil)
+	_ activities.Upkeep   = (*Store)(nil)
 )
 
 // Options are how a Store connects.

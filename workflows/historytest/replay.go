@@ -17,7 +17,7 @@ import (
 )
 
 // Replay runs today's workflow over a history, and returns an error where the
-// two do not agree on what is scheduled or on the result. It knows no hook, no
+// two do not agree on what is scheduled or on the result of a call. It knows no hook, no
 // tool and no policy: the plan in the history drives. It does not notice an
 // activity that nobody registers.
 func Replay(h *historypb.History) error {
@@ -28,6 +28,7 @@ func Replay(h *historypb.History) error {
 		got = result
 		return result, err
 	}, workflow.RegisterOptions{Name: toolspec.WorkflowType})
+	replayer.RegisterWorkflowWithOptions(workflows.Sweep, workflow.RegisterOptions{Name: workflows.SweepType})
 	err := replayer.ReplayWorkflowHistoryWithOptions(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h,
 		worker.ReplayWorkflowHistoryOptions{OriginalExecution: workflow.Execution{ID: WorkflowID(h)}})
 	if err != nil {
@@ -35,7 +36,8 @@ func Replay(h *historypb.History) error {
 	}
 	events := h.GetEvents()
 	ended := events[len(events)-1].GetWorkflowExecutionCompletedEventAttributes()
-	if ended == nil {
+	isCall := events[0].GetWorkflowExecutionStartedEventAttributes().GetWorkflowType().GetName() == toolspec.WorkflowType
+	if ended == nil || !isCall {
 		return nil
 	}
 	if len(ended.GetResult().GetPayloads()) != 1 {

@@ -1,0 +1,75 @@
+-- name: DeleteExpiredCalls
+-- Settled calls past their time, with their claims, approvals and decisions. Month by month, so that the index finds a batch without
+-- reading what is kept; a call settles in its month or later.
+WITH expired AS MATERIALIZED (
+    SELECT now() - make_interval(days => @days::integer) AS until
+), batch AS MATERIALIZED (
+    SELECT c.invocation_id
+    FROM expired, generate_series((SELECT min(month) FROM invocations)::timestamp, until AT TIME ZONE 'UTC', interval '1 month') AS m (month),
+        LATERAL (
+            SELECT i.invocation_id FROM invocations i
+            WHERE i.month = m.month::date AND i.settled_at < until AND i.state = 'settled'
+            ORDER BY i.settled_at
+            LIMIT @batch
+            FOR UPDATE SKIP LOCKED
+        ) c
+    LIMIT @batch
+)
+DELETE FROM invocations WHERE invocation_id IN (SELECT invocation_id FROM batch);
+
+-- name: DeleteExpiredRows
+-- Rows of DEFAULT of months that are past their time as a whole and of which no call is left: a batch of each table.
+WITH months AS MATERIALIZED (
+    SELECT m.month::date AS month
+    FROM generate_series(
+        least(
+            (SELECT min(month) FROM stage_events_default), (SELECT min(month) FROM attempts_default),
+            (SELECT min(month) FROM payloads_default), (SELECT min(month) FROM events_default)
+        )::timestamp,
+        date_trunc('month', (now() - make_interval(days => @days::integer)) AT TIME ZONE 'UTC') - interval '1 month', interval '1 month'
+    ) AS m (month)
+    WHERE NOT EXISTS (SELECT FROM invocations i WHERE i.month = m.month::date)
+), stages AS (
+    DELETE FROM stage_events_default WHERE ctid = ANY (ARRAY (
+        SELECT r.ctid FROM months m, LATERAL (SELECT d.ctid FROM stage_events_default d WHERE d.month = m.month LIMIT @batch) r LIMIT @batch
+    )) RETURNING 1
+), tries AS (
+    DELETE FROM attempts_default WHERE ctid = ANY (ARRAY (
+        SELECT r.ctid FROM months m, LATERAL (SELECT d.ctid FROM attempts_default d WHERE d.month = m.month LIMIT @batch) r LIMIT @batch
+    )) RETURNING 1
+), outputs AS (
+    DELETE FROM payloads_default WHERE ctid = ANY (ARRAY (
+        SELECT r.ctid FROM months m, LATERAL (SELECT d.ctid FROM payloads_default d WHERE d.month = m.month LIMIT @batch) r LIMIT @batch
+    )) RETURNING 1
+), trail AS (
+    DELETE FROM events_default WHERE ctid = ANY (ARRAY (
+        SELECT r.ctid FROM months m, LATERAL (SELECT d.ctid FROM events_default d WHERE d.month = m.month LIMIT @batch) r LIMIT @batch
+    )) RETURNING 1
+)
+SELECT (SELECT count(*) FROM stages) + (SELECT count(*) FROM tries) + (SELECT count(*) FROM outputs) + (SELECT count(*) FROM trail) AS deleted;
+
+-- name: ExpiredPartitions
+-- Partitions of a month that is past its time as a whole and of which no call is left: an open one would lose where it has yet to write,
+-- a kept one its stages.
+SELECT c.relname::text AS name
+FROM pg_inherits h
+JOIN pg_class c ON c.oid = h.inhrelid
+JOIN pg_class p ON p.oid = h.inhparent AND p.relnamespace = current_schema()::regnamespace
+    AND p.relname IN ('stage_events', 'attempts', 'payloads', 'events'),
+    LATERAL (SELECT to_date(substring(c.relname FROM '_(\d{4}_\d{2})$'), 'YYYY_MM') AS month) m
+WHERE m.month < date_trunc('month', (now() - make_interval(days => @days::integer)) AT TIME ZONE 'UTC')
+    AND NOT EXISTS (SELECT FROM invocations i WHERE i.month = m.month)
+ORDER BY m.month, name;
+
+-- name: SetExpiredPartition
+-- DO takes no parameters; a setting of the transaction does.
+SELECT set_config('pawl.expired_partition', @name, true);
+
+-- name: DropPartition
+-- Every insert into the table waits behind this one's wait for its lock, so that one is short.
+DO $$
+BEGIN
+    PERFORM set_config('lock_timeout', '200ms', true);
+    EXECUTE format('DROP TABLE IF EXISTS %I', current_setting('pawl.expired_partition'));
+END
+$$;

@@ -1,0 +1,46 @@
+-- name: OpenCalls
+-- A page of what the sweeper looks at, the oldest first. Only calls of its own namespace: in any other Temporal would not know their
+-- workflows, and they would pass for deleted. A row without a namespace is of a worker that did not record it, so nobody can judge it.
+SELECT invocation_id::text, workflow_id, temporal_run_id AS run_id, epoch, created_at, now() AS seen_at
+FROM invocations
+WHERE state = 'open' AND namespace = @namespace AND namespace <> ''
+    AND (@after::timestamptz IS NULL OR (created_at, invocation_id) > (@after::timestamptz, @after_id::uuid))
+    AND (@until::timestamptz IS NULL OR created_at <= @until::timestamptz)
+ORDER BY created_at, invocation_id
+LIMIT @max;
+
+-- name: Sweep
+-- Settles a call whose workflow is over, in the epoch that was read before Temporal was asked: a run that was admitted meanwhile has
+-- raised it, and goes on. Whether the effect may have happened is judged by the claims as they are now. Which of them the tool has
+-- answered, only the workflow knew, so each counts as unanswered.
+WITH dispatched AS (
+    SELECT count(*) AS attempts, coalesce(bool_or(NOT repeatable), false) AS risky
+    FROM claims WHERE invocation_id = @invocation_id::uuid AND kind = 'claim'
+), ending AS (
+    SELECT attempts, CASE WHEN risky THEN @unknown_code ELSE @code END AS code,
+        CASE WHEN risky THEN @unknown_message ELSE @message END AS message,
+        CASE WHEN risky THEN @unknown_status::integer ELSE @status::integer END AS status,
+        CASE WHEN risky THEN json_build_object('cause', @cause::text) END AS details
+    FROM dispatched
+), swept AS (
+    UPDATE invocations i SET
+        state = 'settled', settled_at = now(), epoch = i.epoch + 1, ok = false, error_code = e.code, attempts = e.attempts,
+        result = json_strip_nulls(json_build_object(
+            'toolCallId', i.tool_call_id, 'invocationId', i.invocation_id, 'inputDigest', i.input_digest, 'ok', false,
+            'errorCode', e.code, 'safeMessage', e.message, 'details', e.details, 'httpStatus', e.status, 'attempts', e.attempts,
+            'startedAtMs', floor(extract(epoch FROM i.started_at) * 1000)::bigint,
+            -- Started by Temporal's clock, ended by this one.
+            'endedAtMs', floor(extract(epoch FROM greatest(now(), i.started_at)) * 1000)::bigint))
+    FROM ending e
+    WHERE i.invocation_id = @invocation_id::uuid AND i.namespace = @namespace AND i.namespace <> '' AND i.state = 'open' AND i.epoch = @epoch
+    RETURNING i.month, i.tenant_id, i.workflow_id, i.error_code, i.attempts
+), closed AS (
+    UPDATE approvals SET state = CASE WHEN expires_at <= now() THEN 'expired' ELSE 'closed' END
+    WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND EXISTS (SELECT FROM swept)
+), audited AS (
+    INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, detail)
+    SELECT month, 'swept', tenant_id, @invocation_id::uuid, workflow_id, json_build_object(
+        'workflowStatus', @cause::text, 'errorCode', error_code, 'attempts', attempts, 'epoch', @epoch::integer)
+    FROM swept
+)
+SELECT coalesce((SELECT error_code FROM swept), '') AS code;

@@ -1,0 +1,65 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// DeleteExpiredCalls deletes up to most settled calls that settled more than days ago, with their claims, approvals and decisions, and
+// returns how many. Open calls have no age.
+func (s *Store) DeleteExpiredCalls(ctx context.Context, days, most int) (int, error) {
+	n, err := s.exec(ctx, "delete expired calls", step{"DeleteExpiredCalls", named{"days": days, "batch": most}})
+	return int(n), err
+}
+
+// deletedRow is the row of DeleteExpiredRows.
+type deletedRow struct{ Deleted int }
+
+// DeleteExpiredRows deletes rows in the DEFAULT partitions whose whole month is more than days ago and has no call left, up to most of
+// each table, and returns how many.
+func (s *Store) DeleteExpiredRows(ctx context.Context, days, most int) (int, error) {
+	row, _, err := first[deletedRow](ctx, s, "delete expired rows", step{"DeleteExpiredRows", named{"days": days, "batch": most}})
+	return row.Deleted, err
+}
+
+// partitionRow is the row of ExpiredPartitions.
+type partitionRow struct{ Name string }
+
+// DropExpiredPartitions drops the partitions whose whole month is more than days ago and has no call left. One that is in use for longer
+// than a fifth of a second is left for another time.
+func (s *Store) DropExpiredPartitions(ctx context.Context, days int) (out activities.DroppedPartitions, err error) {
+	expired, err := all[partitionRow](ctx, s, "expired partitions", step{"ExpiredPartitions", named{"days": days}})
+	for _, p := range expired {
+		err := s.dropPartition(ctx, p.Name)
+		var refused *Error
+		switch {
+		case err == nil:
+			out.Dropped++
+		case errors.As(err, &refused) && refused.State == "55P03" && hook.IsTransient(err):
+			out.Busy++
+		default:
+			return out, err
+		}
+	}
+	return out, err
+}
+
+func (s *Store) dropPartition(ctx context.Context, name string) error {
+	return failure("drop a partition", pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		for _, st := range []step{{"SetExpiredPartition", named{"name": name}}, {"DropPartition", named{}}} {
+			sql, args, err := s.bound(st)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, sql, args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}

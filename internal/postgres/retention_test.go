@@ -1,0 +1,295 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+const retentionDays = 400
+
+// aged makes a call look as if it had happened so many months ago, with its rows.
+func (b bench) aged(call string, months int) {
+	b.t.Helper()
+	b.sql(`UPDATE invocations SET
+			month = (date_trunc('month', now() AT TIME ZONE 'UTC') - make_interval(months => $2))::date,
+			created_at = created_at - make_interval(months => $2), settled_at = settled_at - make_interval(months => $2)
+		WHERE tool_call_id = $1`, call, months)
+	for _, parent := range partitioned {
+		b.sql(`UPDATE `+parent+` SET month = (SELECT month FROM invocations WHERE tool_call_id = $1) WHERE invocation_id = $2::uuid`, call, id(call))
+	}
+}
+
+var partitioned = []string{"stage_events", "attempts", "payloads", "events"}
+
+// monthsOf makes the partitions of so many months ago, as a worker of that time did.
+func (b bench) monthsOf(ago ...int) {
+	b.t.Helper()
+	for _, n := range ago {
+		for _, parent := range partitioned {
+			sql := value[string](b, `SELECT format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L)',
+					$1 || to_char(first, '_YYYY_MM'), $1::text, first, (first + interval '1 month')::date)
+				FROM (SELECT (date_trunc('month', now() AT TIME ZONE 'UTC') - make_interval(months => $2))::date AS first) m`, parent, n)
+			b.sql(sql)
+		}
+	}
+}
+
+// whole is a settled call with a row in every table.
+func (b bench) whole(call string) {
+	b.t.Helper()
+	b.opened(call)
+	b.request(requestRow(call, 1))
+	b.review(reviewRow(call, 1, 1, decision(call, 1, toolspec.Approve)))
+	row := claimRow(call, 1, 1)
+	row.ApprovalID = toolspec.ApprovalID(id(call), 1)
+	b.claim(row)
+	if _, err := b.SaveOutput(b.t.Context(), activities.OutputRow{InvocationID: id(call), TenantID: tenant, Dispatch: 1, Value: []byte(`"large"`)}); err != nil {
+		b.t.Fatal(err)
+	}
+	b.settle(settleIn(call, 1))
+}
+
+// rows counts what hangs on a call, table by table.
+func (b bench) rows(call string) string {
+	b.t.Helper()
+	text := ""
+	for _, table := range append([]string{"invocations", "claims", "approvals"}, partitioned...) {
+		text += fmt.Sprintf("%s %d, ", table, value[int](b, `SELECT count(*) FROM `+table+` WHERE invocation_id = $1::uuid`, id(call)))
+	}
+	return text + fmt.Sprintf("decisions %d", value[int](b, `SELECT count(*) FROM decisions WHERE approval_id LIKE $1 || '.%'`, id(call)))
+}
+
+const (
+	all  = "invocations 1, claims 1, approvals 1, stage_events 2, attempts 1, payloads 1, events 3, decisions 1"
+	none = "invocations 0, claims 0, approvals 0, stage_events 0, attempts 0, payloads 0, events 0, decisions 0"
+)
+
+func (b bench) expire() workflows.DropExpiredOut {
+	b.t.Helper()
+	out, err := activities.NewSweeper(b.Store, nil, slog.New(slog.DiscardHandler), retentionDays).Expired(b.t.Context(), workflows.DropExpiredIn{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return out
+}
+
+func (b bench) partitionsOf(parent string) string {
+	b.t.Helper()
+	return value[string](b, `SELECT coalesce(string_agg(inhrelid::regclass::text, ' ' ORDER BY inhrelid::regclass::text COLLATE "C"), '') FROM pg_inherits WHERE inhparent = $1::regclass`, parent)
+}
+
+// TestRetention: what is past its time goes with all that hangs on it, and nothing else.
+func TestRetention(t *testing.T) {
+	for _, partitions := range []bool{true, false} {
+		t.Run(fmt.Sprint("partitions=", partitions), func(t *testing.T) {
+			b := open(t)
+			if partitions {
+				b.monthsOf(0, 13, 15, 16, 17)
+			}
+			for call, months := range map[string]int{"now": 0, "young": 13, "old": 15, "older": 17} {
+				b.whole(call)
+				b.aged(call, months)
+			}
+			// Sixteen months ago: one that ended, and one that still waits.
+			b.whole("beside")
+			b.aged("beside", 16)
+			b.opened("waiting")
+			b.aged("waiting", 16)
+			// An event of no call, and one of a month that a call is kept of.
+			b.sql(`INSERT INTO events (month, kind) SELECT month, 'refused' FROM invocations WHERE tool_call_id IN ('old', 'young')`)
+			before := b.partitionsOf("events")
+			out := b.expire()
+			for call, want := range map[string]string{"now": all, "young": all, "old": none, "older": none} {
+				if got := b.rows(call); got != want {
+					t.Errorf("%s has %s, want %s", call, got, want)
+				}
+			}
+			if got := b.rows("beside"); got != "invocations 0, claims 0, approvals 0, stage_events 2, attempts 1, payloads 1, events 3, decisions 0" {
+				t.Errorf("beside a call that waits: %s", got)
+			}
+			if n := value[int](b, `SELECT count(*) FROM invocations WHERE tool_call_id = 'waiting'`); n != 1 {
+				t.Error("the call that waits is gone")
+			}
+			if n := value[int](b, `SELECT count(*) FROM events WHERE kind = 'refused'`); n != 1 {
+				t.Errorf("%d events of no call", n)
+			}
+			if out.Calls != 3 || out.Unfinished || out.Busy != 0 || out.RetentionDays != retentionDays {
+				t.Errorf("counted %+v", out)
+			}
+			wantRows, wantPartitions := 15, 0
+			if partitions {
+				wantRows, wantPartitions = 0, 8
+			}
+			if out.Rows != wantRows || out.Partitions != wantPartitions {
+				t.Errorf("counted %+v; before: %s; after: %s", out, before, b.partitionsOf("events"))
+			}
+			if again := b.expire(); again != (workflows.DropExpiredOut{RetentionDays: retentionDays}) {
+				t.Errorf("a second time it counted %+v", again)
+			}
+			// The call that waited can still end, in its month, and goes with it.
+			b.settle(settleIn("waiting", 1))
+			if n := value[int](b, `SELECT count(*) FROM stage_events WHERE invocation_id = $1::uuid`, id("waiting")); n != 2 {
+				t.Errorf("it has %d stages", n)
+			}
+			b.expire()
+			if got := b.rows("beside"); got == none {
+				t.Error("the month went though a call of it has only just settled")
+			}
+			b.sql(`UPDATE invocations SET settled_at = settled_at - interval '401 days' WHERE tool_call_id = 'waiting'`)
+			b.expire()
+			if got := b.rows("beside") + b.rows("waiting"); got != none+none {
+				t.Errorf("what is left: %s", got)
+			}
+		})
+	}
+}
+
+// TestRetentionIsExact: a settled call goes when its days are over, and not before.
+func TestRetentionIsExact(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"before", "after", "open"} {
+		b.opened(call)
+		if call != "open" {
+			b.settle(settleIn(call, 1))
+		}
+	}
+	b.sql(`UPDATE invocations SET created_at = now() - interval '500 days', month = date_trunc('month', (now() - interval '500 days') AT TIME ZONE 'UTC')::date`)
+	b.sql(`UPDATE invocations SET settled_at = now() - interval '400 days' + interval '1 minute' WHERE tool_call_id = 'before'`)
+	b.sql(`UPDATE invocations SET settled_at = now() - interval '400 days' - interval '1 second' WHERE tool_call_id = 'after'`)
+	b.expire()
+	if left := value[string](b, `SELECT string_agg(tool_call_id, ' ' ORDER BY tool_call_id) FROM invocations`); left != "before open" {
+		t.Errorf("left are %s", left)
+	}
+}
+
+// TestRetentionGoesByBatches: a statement deletes no more than it is told, and skips what somebody holds.
+func TestRetentionGoesByBatches(t *testing.T) {
+	b := open(t)
+	for i := range 7 {
+		call := fmt.Sprint("call_", i)
+		b.whole(call)
+		b.aged(call, 15+i%2)
+	}
+	tx, err := b.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), `SELECT 1 FROM invocations WHERE tool_call_id = 'call_3' FOR NO KEY UPDATE`); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{4, 2, 0} {
+		if n, err := b.DeleteExpiredCalls(t.Context(), retentionDays, 4); err != nil || n != want {
+			t.Errorf("deleted %d calls, want %d: %v", n, want, err)
+		}
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.DeleteExpiredCalls(t.Context(), retentionDays, 4); err != nil || n != 1 {
+		t.Errorf("deleted %d calls, want the last: %v", n, err)
+	}
+	// 14 stages, 7 attempts, 7 outputs and 21 events.
+	for _, want := range []int{20, 14, 9, 5, 1, 0} {
+		if n, err := b.DeleteExpiredRows(t.Context(), retentionDays, 5); err != nil || n != want {
+			t.Errorf("deleted %d rows, want %d: %v", n, want, err)
+		}
+	}
+}
+
+// TestAPartitionInUseIsLeft: the sweeper does not wait for a reader, nor let writers wait behind it, and comes back.
+func TestAPartitionInUseIsLeft(t *testing.T) {
+	b := open(t)
+	b.monthsOf(15)
+	tx, err := b.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := tx.Exec(t.Context(), `SELECT count(*) FROM stage_events`); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan workflows.DropExpiredOut, 1)
+	go func() { done <- b.expire() }()
+	// Calls settle while it tries.
+	b.opened("call_1")
+	began := time.Now()
+	settling, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if _, err := b.Settle(settling, settleIn("call_1", 1)); err != nil {
+		t.Errorf("a call that settles meanwhile: %v", err)
+	}
+	t.Logf("the settle took %s", time.Since(began))
+	var out workflows.DropExpiredOut
+	select {
+	case out = <-done:
+	case <-time.After(20 * time.Second):
+		_ = tx.Rollback(t.Context())
+		<-done
+		t.Fatal("it waited for the reader")
+	}
+	if out.Busy != 1 || out.Partitions != 3 || !out.Unfinished {
+		t.Errorf("counted %+v", out)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if out := b.expire(); out.Busy != 0 || out.Partitions != 1 || out.Unfinished {
+		t.Errorf("then %+v", out)
+	}
+}
+
+// TestRetentionsAtOnce: several workers of one database.
+func TestRetentionsAtOnce(t *testing.T) {
+	b := open(t)
+	b.monthsOf(15, 16)
+	for i := range 40 {
+		call := fmt.Sprint("call_", i)
+		b.opened(call)
+		b.settle(settleIn(call, 1))
+		b.aged(call, 15+i%2)
+	}
+	outs := make([]workflows.DropExpiredOut, 4)
+	together(len(outs), func(i int) { outs[i] = b.expire() })
+	b.expire()
+	if n := value[int](b, `SELECT count(*) FROM invocations`) + value[int](b, `SELECT count(*) FROM stage_events`); n != 0 {
+		t.Errorf("%d rows are left of %+v", n, outs)
+	}
+	if left := b.partitionsOf("stage_events"); left != "stage_events_default" {
+		t.Errorf("left are %s", left)
+	}
+}
+
+// TestKeepPartitions: a month that stands in DEFAULT is not asked for again, for that would hold up every insert.
+func TestKeepPartitions(t *testing.T) {
+	b := open(t)
+	b.opened("call_1")
+	b.settle(settleIn("call_1", 1))
+	sweeper := activities.NewSweeper(b.Store, nil, slog.New(slog.DiscardHandler), retentionDays)
+	if _, err := sweeper.Partitions(t.Context(), workflows.KeepPartitionsIn{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := value[int](b, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'payloads'::regclass`); n != 5 {
+		t.Errorf("%d partitions, want DEFAULT, this month and three to come", n)
+	}
+	// Somebody reads for long. Nothing is missing that could be made, so nobody waits.
+	tx, err := b.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	for _, parent := range partitioned {
+		if _, err := tx.Exec(t.Context(), `SELECT count(*) FROM `+parent); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := sweeper.Partitions(t.Context(), workflows.KeepPartitionsIn{}); err != nil {
+		t.Errorf("it waited for a reader: %v", err)
+	}
+}

@@ -1,0 +1,41 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// OpenCalls returns a page of the open calls of a namespace, the oldest first. It returns none without a namespace.
+func (s *Store) OpenCalls(ctx context.Context, page activities.OpenPage) ([]activities.OpenCall, error) {
+	var after, until *time.Time
+	var afterID *string
+	if page.After != nil {
+		after, afterID = &page.After.CreatedAt, &page.After.InvocationID
+	}
+	if !page.Until.IsZero() {
+		until = &page.Until
+	}
+	return all[activities.OpenCall](ctx, s, "open calls", step{"OpenCalls", named{
+		"namespace": text(page.Namespace), "after": after, "after_id": afterID, "until": until, "max": page.Limit,
+	}})
+}
+
+// sweptRow is the row of Sweep.
+type sweptRow struct {
+	Code toolspec.Code
+}
+
+// Sweep settles a call whose workflow is over and returns how it ended, or "" and writes nothing where the record is not open any more
+// or has another epoch.
+func (s *Store) Sweep(ctx context.Context, in activities.SweepRow) (toolspec.Code, error) {
+	ends, unknown := toolspec.InfoOf(in.Code), toolspec.InfoOf(toolspec.CodeOutcomeUnknown)
+	row, _, err := locked[sweptRow](ctx, s, "sweep", in.InvocationID, step{"Sweep", named{
+		"invocation_id": in.InvocationID, "namespace": text(in.Namespace), "epoch": in.Epoch, "cause": text(in.Cause),
+		"code": text(ends.Code), "message": ends.Message, "status": ends.HTTP,
+		"unknown_code": text(unknown.Code), "unknown_message": unknown.Message, "unknown_status": unknown.HTTP,
+	}})
+	return row.Code, err
+}

@@ -1,0 +1,228 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// ownersFunc answers for Temporal.
+type ownersFunc func(workflowID, runID string) (activities.Owner, error)
+
+func (f ownersFunc) Owner(_ context.Context, workflowID, runID string) (activities.Owner, error) {
+	return f(workflowID, runID)
+}
+
+// sweepCalls runs the sweeper's activity on a store.
+func (b bench) sweepCalls(owners activities.Owners) (workflows.SweepCallsOut, error) {
+	b.t.Helper()
+	return activities.NewSweeper(b.Store, owners, slog.New(slog.DiscardHandler), 400).
+		Calls(b.t.Context(), workflows.SweepCallsIn{Namespace: namespace})
+}
+
+// recordedRun is the run of admitRow.
+const recordedRun = "temporal-run-1"
+
+// TestOwners: the latest run says whether anybody will go on with the call, and the recorded one how it ended.
+func TestOwners(t *testing.T) {
+	b := open(t)
+	const newer = "temporal-run-2"
+	for _, c := range []struct {
+		name             string
+		latest, recorded activities.Owner
+		want             string
+	}{
+		{"running", activities.Owner{Status: activities.OwnerRunning, RunID: recordedRun}, activities.Owner{}, ""},
+		{"a newer run goes on", activities.Owner{Status: activities.OwnerRunning, RunID: newer}, activities.Owner{Status: activities.OwnerTerminated}, ""},
+		{"terminated", activities.Owner{Status: activities.OwnerTerminated, RunID: recordedRun}, activities.Owner{}, "cancelled terminated"},
+		{"timed out", activities.Owner{Status: activities.OwnerTimedOut, RunID: recordedRun}, activities.Owner{}, "timeout timed_out"},
+		{"failed", activities.Owner{Status: activities.OwnerFailed, RunID: recordedRun}, activities.Owner{}, "internal failed"},
+		{"cancelled", activities.Owner{Status: activities.OwnerCancelled, RunID: recordedRun}, activities.Owner{}, "cancelled cancelled"},
+		{"deleted", activities.Owner{Status: activities.OwnerDeleted}, activities.Owner{}, "cancelled deleted"},
+		{"completed and did not settle", activities.Owner{Status: activities.OwnerCompleted, RunID: recordedRun}, activities.Owner{}, "internal completed"},
+		{"a newer run completed with a conflict", activities.Owner{Status: activities.OwnerCompleted, RunID: newer}, activities.Owner{Status: activities.OwnerTimedOut, RunID: recordedRun}, "timeout timed_out"},
+		{"and nobody remembers the recorded one", activities.Owner{Status: activities.OwnerCompleted, RunID: newer}, activities.Owner{Status: activities.OwnerDeleted}, "cancelled deleted"},
+		{"a newer run timed out", activities.Owner{Status: activities.OwnerTimedOut, RunID: newer}, activities.Owner{Status: activities.OwnerTerminated, RunID: recordedRun}, "cancelled terminated"},
+		{"and nobody remembers this one", activities.Owner{Status: activities.OwnerTimedOut, RunID: newer}, activities.Owner{Status: activities.OwnerDeleted}, "timeout timed_out"},
+		{"the recorded one goes on", activities.Owner{Status: activities.OwnerTerminated, RunID: newer}, activities.Owner{Status: activities.OwnerRunning, RunID: recordedRun}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b.t = t
+			b.sql(`TRUNCATE invocations, events CASCADE`)
+			b.opened("call_1")
+			out, err := b.sweepCalls(ownersFunc(func(_, runID string) (activities.Owner, error) {
+				switch runID {
+				case "":
+					return c.latest, nil
+				case recordedRun:
+					return c.recorded, nil
+				}
+				return activities.Owner{}, fmt.Errorf("no run %s", runID)
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := value[string](b, `SELECT coalesce(error_code || ' ' || (SELECT detail->>'workflowStatus' FROM events), '') FROM invocations`)
+			if got != c.want {
+				t.Errorf("the call ended %q, want %q", got, c.want)
+			}
+			if swept := c.want != ""; out.Open != 1 || (out.Swept() == 1) != swept || (out.Running == 1) == swept {
+				t.Errorf("counted %+v", out)
+			}
+		})
+	}
+}
+
+// TestARunThatIsAdmittedMeanwhileWins: the answer about the old run comes while a new one takes the call up.
+func TestARunThatIsAdmittedMeanwhileWins(t *testing.T) {
+	b := open(t)
+	b.opened("call_1")
+	out, err := b.sweepCalls(ownersFunc(func(string, string) (activities.Owner, error) {
+		b.opened("call_1")
+		return activities.Owner{Status: activities.OwnerTerminated, RunID: recordedRun}, nil
+	}))
+	if err != nil || out.MovedOn != 1 || out.Swept() != 0 {
+		t.Errorf("counted %+v, %v", out, err)
+	}
+	if d := b.show("call_1"); d.Result != nil || d.Epoch != 2 {
+		t.Errorf("the record is %+v", d)
+	}
+	if got := b.claim(claimRow("call_1", 2, 1)); got != workflows.Done {
+		t.Errorf("the new run's claim: %s", got)
+	}
+}
+
+// TestTemporalAway: where Temporal does not answer nobody is swept, and one call that it cannot speak of keeps nobody else open.
+func TestTemporalAway(t *testing.T) {
+	b := open(t)
+	for i := range 20 {
+		b.opened(fmt.Sprint("call_", i))
+	}
+	terminated := activities.Owner{Status: activities.OwnerTerminated, RunID: recordedRun}
+	open := func() int { return value[int](b, `SELECT count(*) FROM invocations WHERE state = 'open'`) }
+	var mu sync.Mutex
+	asked := 0
+	if _, err := b.sweepCalls(ownersFunc(func(string, string) (activities.Owner, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if asked++; asked < 10 {
+			return terminated, nil
+		}
+		return activities.Owner{}, hook.Transient(errors.New("unreachable"))
+	})); !hook.IsTransient(err) {
+		t.Errorf("the sweep ended with %v", err)
+	}
+	if n := open(); n != 20 {
+		t.Errorf("%d calls are open", n)
+	}
+	odd := toolspec.Identity{TenantID: tenant, RunID: "run_1", ToolCallID: "call_3"}.WorkflowID()
+	out, err := b.sweepCalls(ownersFunc(func(workflowID, _ string) (activities.Owner, error) {
+		if workflowID == odd {
+			return activities.Owner{}, errors.New("odd")
+		}
+		return terminated, nil
+	}))
+	if err != nil || out.Open != 20 || out.Unclear != 1 || out.Cancelled != 19 || open() != 1 {
+		t.Errorf("counted %+v, %v; %d calls are open", out, err, open())
+	}
+}
+
+// TestManyOpenCalls: each running call costs one question and no write, a page of them one read, and those of others nothing.
+func TestManyOpenCalls(t *testing.T) {
+	b := open(t)
+	b.opened("first")
+	// As many more, two hundred of them made at one moment.
+	b.sql(`
+		INSERT INTO invocations (invocation_id, tenant_id, run_id, tool_call_id, tool_id, actor_id, workflow_id, temporal_run_id, namespace, input_digest, plan, started_at, created_at)
+		SELECT encode(set_byte(set_byte(h, 6, (get_byte(h, 6) & 15) | 128), 8, (get_byte(h, 8) & 63) | 128), 'hex')::uuid,
+			'acme', 'run_1', 'call_' || n, 'core__read', 'user:ann', 'tool:acme:run_1:call_' || n, 'temporal-run-1',
+			CASE WHEN n <= 999 THEN 'tools' WHEN n <= 1049 THEN 'others' ELSE '' END, 'digest-1', '{}', now(), now() - make_interval(secs => least(n, 800))
+		FROM generate_series(1, 1099) n,
+			LATERAL (SELECT substring(sha256(convert_to('acme', 'UTF8') || '\x00'::bytea || convert_to('run_1', 'UTF8') || '\x00'::bytea || convert_to('call_' || n, 'UTF8')) FROM 1 FOR 16) AS h) s`)
+	var mu sync.Mutex
+	asked := map[string]int{}
+	most, now := 0, 0
+	b.trips.Store(0)
+	out, err := b.sweepCalls(ownersFunc(func(workflowID, runID string) (activities.Owner, error) {
+		mu.Lock()
+		asked[workflowID+runID]++
+		now++
+		most = max(most, now)
+		mu.Unlock()
+		runtime.Gosched()
+		mu.Lock()
+		now--
+		mu.Unlock()
+		return activities.Owner{Status: activities.OwnerRunning, RunID: recordedRun}, nil
+	}))
+	if err != nil || out.Open != 1000 || out.Running != 1000 {
+		t.Errorf("counted %+v, %v", out, err)
+	}
+	for name, n := range asked {
+		if n != 1 {
+			t.Errorf("%s was asked for %d times", name, n)
+		}
+	}
+	if len(asked) != 1000 || most > 8 {
+		t.Errorf("asked for %d, %d at once", len(asked), most)
+	}
+	if n := b.trips.Load(); n > 6 {
+		t.Errorf("%d round trips for 1000 calls", n)
+	}
+}
+
+// TestSweepEndsThoughCallsCome: it looks at what was there when it began.
+func TestSweepEndsThoughCallsCome(t *testing.T) {
+	b := open(t)
+	for i := range 200 {
+		b.opened(fmt.Sprint("call_", i))
+	}
+	var mu sync.Mutex
+	n := 0
+	out, err := b.sweepCalls(ownersFunc(func(string, string) (activities.Owner, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if n++; n > 300 {
+			return activities.Owner{}, hook.Transient(errors.New("this has no end"))
+		}
+		b.opened(fmt.Sprint("more_", n))
+		return activities.Owner{Status: activities.OwnerRunning, RunID: recordedRun}, nil
+	}))
+	if err != nil || out.Open != 200 || n != 200 {
+		t.Errorf("counted %+v, %v, %d questions", out, err, n)
+	}
+}
+
+// TestSweepersAtOnce: two sweepers on the same calls end each of them once.
+func TestSweepersAtOnce(t *testing.T) {
+	b := open(t)
+	const calls = 60
+	for i := range calls {
+		b.opened(fmt.Sprint("call_", i))
+	}
+	outs := make([]workflows.SweepCallsOut, 2)
+	together(2, func(i int) {
+		out, err := b.sweepCalls(ownersFunc(func(string, string) (activities.Owner, error) {
+			return activities.Owner{Status: activities.OwnerTerminated, RunID: recordedRun}, nil
+		}))
+		if err != nil {
+			t.Error(err)
+		}
+		outs[i] = out
+	})
+	if outs[0].Swept()+outs[1].Swept() != calls {
+		t.Errorf("counted %+v", outs)
+	}
+	if n := value[int](b, `SELECT count(*) FROM events WHERE kind = 'swept'`); n != calls {
+		t.Errorf("%d audit rows", n)
+	}
+}

@@ -1,0 +1,81 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// TestOwners: only a server that knows the namespace and not the workflow says that a call's workflow is gone.
+func TestOwners(t *testing.T) {
+	t.Parallel()
+	server, err := devstack.StartTemporal(t.Context(), devstack.TemporalOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dial := func(namespace string) client.Client {
+		c, err := client.DialContext(t.Context(), client.Options{
+			HostPort: server.Address(), Namespace: namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+	c := dial("owners")
+	devstacktest.Namespace(t, c, "owners")
+	run := func(id string) string {
+		r, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: id, TaskQueue: "nobody"}, "Any")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.GetRunID()
+	}
+	first := run("call")
+	if err := c.TerminateWorkflow(t.Context(), "call", "", ""); err != nil {
+		t.Fatal(err)
+	}
+	second := run("call")
+	const absent = "11111111-1111-4111-8111-111111111111"
+	for _, tc := range []struct {
+		name, workflowID, runID string
+		want                    activities.Owner
+	}{
+		{"latest", "call", "", activities.Owner{Status: activities.OwnerRunning, RunID: second}},
+		{"older", "call", first, activities.Owner{Status: activities.OwnerTerminated, RunID: first}},
+		{"no such run", "call", absent, activities.Owner{Status: activities.OwnerDeleted, RunID: absent}},
+		{"no such workflow", "nothing", "", activities.Owner{Status: activities.OwnerDeleted}},
+	} {
+		if got, err := (owners{c}).Owner(t.Context(), tc.workflowID, tc.runID); err != nil || got != tc.want {
+			t.Errorf("%s: %+v, %v; want %+v", tc.name, got, err, tc.want)
+		}
+	}
+	if got, err := (owners{c}).Owner(t.Context(), "call", "no run id"); err == nil || hook.IsTransient(err) {
+		t.Errorf("a run id that is none: %+v, %v", got, err)
+	}
+	if got, err := (owners{dial("nowhere")}).Owner(t.Context(), "call", ""); !hook.IsTransient(err) {
+		t.Errorf("no such namespace: %+v, %v", got, err)
+	}
+	stopServer(t, server)
+	if got, err := askShortly(t, owners{c}); !hook.IsTransient(err) {
+		t.Errorf("no server: %+v, %v", got, err)
+	}
+}
+
+// askShortly does not wait for a server that is gone as long as a sweep does.
+func askShortly(t *testing.T, o owners) (activities.Owner, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	return o.Owner(ctx, "call", "")
+}

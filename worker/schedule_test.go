@@ -1,0 +1,170 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+const noSchedule = "the schedule pawl-sweep could not be made"
+
+func (w *world) schedule() (*client.ScheduleDescription, error) {
+	return w.temporal.ScheduleClient().GetHandle(w.t.Context(), workflows.SweepID).Describe(w.t.Context())
+}
+
+// every expects the schedule with an interval.
+func (w *world) every(want time.Duration) *client.ScheduleDescription {
+	w.t.Helper()
+	d, err := w.schedule()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if i := d.Schedule.Spec.Intervals; len(i) != 1 || i[0].Every != want || i[0].Offset != 0 {
+		w.t.Fatalf("the intervals are %+v, want %s", i, want)
+	}
+	return d
+}
+
+// TestSchedule: workers make the schedule once, whoever is first, and the last one says how often it fires. What people did to it stays.
+func TestSchedule(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.config.SweepEvery = time.Hour
+	first, second := w.start(), w.start()
+	first.logged(runs)
+	w.until("both run", func() error {
+		if strings.Count(w.log.String(), runs) < 2 {
+			return errors.New(w.log.String())
+		}
+		return nil
+	})
+	d := w.every(time.Hour)
+	action, ok := d.Schedule.Action.(*client.ScheduleWorkflowAction)
+	if !ok || action.ID != workflows.SweepID || action.Workflow != workflows.SweepType || action.TaskQueue != toolspec.TaskQueue || len(action.Args) != 0 {
+		t.Errorf("the action is %+v", d.Schedule.Action)
+	}
+	if got := d.Schedule.Policy.Overlap.String(); got != "Skip" {
+		t.Errorf("the overlap policy is %s", got)
+	}
+	if strings.Contains(w.log.String(), noSchedule) {
+		t.Errorf("a worker complains:\n%s", w.log)
+	}
+	if err := errors.Join(first.stop(), second.stop()); err != nil {
+		t.Fatal(err)
+	}
+	handle := w.temporal.ScheduleClient().GetHandle(t.Context(), workflows.SweepID)
+	if err := handle.Pause(t.Context(), client.SchedulePauseOptions{Note: "by hand"}); err != nil {
+		t.Fatal(err)
+	}
+	before := w.every(time.Hour).Info.LastUpdateAt
+	// The same interval again changes nothing.
+	w.again()
+	if d := w.every(time.Hour); !d.Info.LastUpdateAt.Equal(before) {
+		t.Errorf("it was updated at %s and then at %s", before, d.Info.LastUpdateAt)
+	}
+	w.config.SweepEvery = time.Second
+	w.again()
+	d = w.every(time.Second)
+	if !d.Schedule.State.Paused || d.Schedule.State.Note != "by hand" {
+		t.Errorf("the state is %+v", d.Schedule.State)
+	}
+	if d.Info.NumActions != 0 {
+		t.Fatalf("it fired %d times before it should", d.Info.NumActions)
+	}
+	// Off: the schedule of others is left as it is.
+	w.config.SweepEvery = 0
+	w.again()
+	w.every(time.Second)
+	// And it fires, for a worker that wants none too.
+	r := w.start()
+	if err := handle.Unpause(t.Context(), client.ScheduleUnpauseOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	w.until("a sweep has ended well", func() error {
+		d, err := w.schedule()
+		if err != nil || len(d.Info.RecentActions) == 0 {
+			return fmt.Errorf("no actions: %w", err)
+		}
+		var out workflows.SweepOut
+		return w.temporal.GetWorkflow(t.Context(), d.Info.RecentActions[0].StartWorkflowResult.WorkflowID, "").Get(t.Context(), &out)
+	})
+	if err := r.stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+// again starts a worker and stops it.
+func (w *world) again() {
+	w.t.Helper()
+	before := strings.Count(w.log.String(), runs)
+	r := w.start()
+	w.until("it runs", func() error {
+		if strings.Count(w.log.String(), runs) == before {
+			return errors.New(w.log.String())
+		}
+		return nil
+	})
+	if err := r.stop(); err != nil {
+		w.t.Error(err)
+	}
+}
+
+// TestNoSchedule: a worker that is not to make one does not.
+func TestNoSchedule(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.start()
+	r.logged(runs)
+	_, err := w.schedule()
+	var missing *serviceerror.NotFound
+	if !errors.As(err, &missing) {
+		t.Errorf("there is a schedule: %v", err)
+	}
+}
+
+// TestScheduleRefused: where schedules are not allowed the worker says so once, and serves.
+func TestScheduleRefused(t *testing.T) {
+	t.Parallel()
+	server, err := devstack.StartTemporal(t.Context(), devstack.TemporalOptions{DynamicConfig: []string{"frontend.enableSchedules=false"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stopServer(t, server) })
+	w := newWorldAt(t, server.Address())
+	w.config.SweepEvery = time.Minute
+	w.config.PolicyFile = w.file("policy.yaml", rules)
+	r := w.start(Tools(tool("test__own")))
+	r.logged(runs)
+	if n := strings.Count(w.log.String(), noSchedule); n != 1 {
+		t.Errorf("it says so %d times:\n%s", n, w.log)
+	}
+	if result, err := w.invoke("test__own", "own", `{"text":"hello"}`); err != nil || !result.OK {
+		t.Errorf("result %+v, %v", result, err)
+	}
+}
+
+// TestScheduleIsMadeOnce: of workers that start at one moment, all but one find that another was faster.
+func TestScheduleIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const workers = 10
+	errs := make(chan error, workers)
+	for range workers {
+		go func() { errs <- schedule(t.Context(), w.temporal.ScheduleClient(), time.Hour) }()
+	}
+	for range workers {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+	w.every(time.Hour)
+}
