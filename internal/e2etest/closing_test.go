@@ -200,10 +200,7 @@ func TestClosingTask(t *testing.T) {
 func (w *world) decideMeanwhile(call *pawl.Call) (late func() (toolspec.Answer, error)) {
 	w.t.Helper()
 	d := approval(toolspec.ApprovalID(call.InvocationID, 1), ann)
-	id, err := schema.Digest([]byte(asJSON(d)))
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	id := w.updateID(d)
 	if w.hasUpdate(call.WorkflowID, id) {
 		w.t.Fatalf("the server has the update %s before it is sent", id)
 	}
@@ -223,6 +220,16 @@ func (w *world) decideMeanwhile(call *pawl.Call) (late func() (toolspec.Answer, 
 		r := receive(w.t, replies)
 		return r.answer, r.err
 	}
+}
+
+// updateID is the id that Pawl's client gives the update of a decision.
+func (w *world) updateID(d toolspec.Decision) string {
+	w.t.Helper()
+	id, err := schema.Digest([]byte(asJSON(d)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return id
 }
 
 // hasUpdate reports whether the server has an update, though no worker may have seen it.
