@@ -45,7 +45,7 @@ func beCallers(ctx context.Context, args []string) int {
 		})
 	}
 	callers.Wait()
-	fmt.Println(strings.Join(lines, "\n"))
+	fmt.Fprintln(os.Stdout, strings.Join(lines, "\n"))
 	return 0
 }
 

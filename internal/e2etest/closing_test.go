@@ -45,19 +45,16 @@ func (c *closings) hold(toolCallID string) *closing {
 
 // take returns what holds up a task, once.
 func (c *closings) take(task *workflowservice.RespondWorkflowTaskCompletedRequest) *closing {
+	var result toolspec.Result
 	for _, command := range task.GetCommands() {
-		a := command.GetCompleteWorkflowExecutionCommandAttributes()
-		var result toolspec.Result
-		if a == nil || converter.GetDefaultDataConverter().FromPayloads(a.GetResult(), &result) != nil {
-			continue
-		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		held := c.held[result.ToolCallID]
-		delete(c.held, result.ToolCallID)
-		return held
+		// No other command has a result, and none of nothing is held up.
+		_ = converter.GetDefaultDataConverter().FromPayloads(command.GetCompleteWorkflowExecutionCommandAttributes().GetResult(), &result)
 	}
-	return nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	held := c.held[result.ToolCallID]
+	delete(c.held, result.ToolCallID)
+	return held
 }
 
 // intercept stands in the worker's connection.

@@ -86,9 +86,9 @@ func TestSameCallAtOnce(t *testing.T) {
 			var all sync.WaitGroup
 			printed := make([]string, 2)
 			failed := make([]error, 2)
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
 			for i := range printed {
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
-				defer cancel()
 				child := w.child(ctx, childCallers, "10", asJSON(inv))
 				all.Go(func() {
 					text, err := child.Output()
