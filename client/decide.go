@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	temporal "go.temporal.io/sdk/client"
 
@@ -39,6 +40,12 @@ func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decis
 		if errors.As(err, &dropped) && pause(ctx) == nil {
 			continue
 		}
+		// A run that is reset or replaced takes the updates with it that it had not
+		// taken in. The call is not over: its new run may still wait for them.
+		var gone *serviceerror.NotFound
+		if errors.As(err, &gone) && c.runs(ctx, workflowID) && pause(ctx) == nil {
+			continue
+		}
 		if err != nil {
 			return answer, fmt.Errorf("client: decide on %s: %w", d.ApprovalID, decideError(ctx, err))
 		}
@@ -55,6 +62,12 @@ func (c *Client) update(ctx context.Context, workflowID, id string, d toolspec.D
 		err = handle.Get(ctx, &answer)
 	}
 	return answer, err
+}
+
+// runs reports whether the call has a run that is open.
+func (c *Client) runs(ctx context.Context, workflowID string) bool {
+	d, err := c.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
+	return err == nil && d.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 }
 
 // pause is between two tries to send a decision.

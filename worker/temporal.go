@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+	"google.golang.org/grpc"
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/internal/postgres"
@@ -43,6 +45,7 @@ func dial(ctx context.Context, c Config) (client.Client, error) {
 	options := c.Temporal
 	options.HostPort = cmp.Or(options.HostPort, client.DefaultHostPort)
 	options.Logger = sdklog.NewStructuredLogger(c.Log)
+	options.ConnectionOptions.DialOptions = append(slices.Clone(options.ConnectionOptions.DialOptions), grpc.WithChainUnaryInterceptor(shortenRefusals))
 	for {
 		temporal, err := client.DialContext(ctx, options)
 		if err == nil {

@@ -79,6 +79,17 @@ func TestAnotherRun(t *testing.T) {
 	for name, again := range map[string]func(w *world, inv toolspec.Invocation){
 		"kept":    func(*world, toolspec.Invocation) {},
 		"deleted": func(w *world, inv toolspec.Invocation) { w.forget(inv.Identity().WorkflowID()) },
+		// By the programs, which then make the call anew: with the policies of the contract, for there is nothing left to attach to.
+		"deleted-by-cli": func(w *world, inv toolspec.Invocation) {
+			want := w.record(inv).Result
+			for by, again := range doors() {
+				w.mustCLI("workflow", "delete", "--workflow-id", inv.Identity().WorkflowID())
+				w.gone(inv.Identity().WorkflowID())
+				if got := again.result(w, inv); !same(got, *want) {
+					w.t.Errorf("by %s the run after the delete answered %+v, want %+v", by, got, want)
+				}
+			}
+		},
 	} {
 		for _, toolID := range []string{"test__send", "test__fail", "test__read"} {
 			t.Run(name+"/"+toolID, func(t *testing.T) {
@@ -125,6 +136,12 @@ func (w *world) forget(workflowID string) {
 	}); err != nil {
 		w.t.Fatal(err)
 	}
+	w.gone(workflowID)
+}
+
+// gone waits until the server knows nothing of a workflow any more.
+func (w *world) gone(workflowID string) {
+	w.t.Helper()
 	w.until(func() bool {
 		_, err := w.temporal.DescribeWorkflowExecution(w.t.Context(), workflowID, "")
 		return err != nil

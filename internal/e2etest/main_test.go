@@ -16,11 +16,12 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// childEnv makes this test binary something else: a worker with the tools of childTools, or the pawl program.
+// childEnv makes this test binary something else: a worker with the tools of childTools, the pawl program, or many callers.
 const (
-	childEnv   = "PAWL_E2E_CHILD"
-	childPawl  = "pawl"
-	childServe = "worker"
+	childEnv     = "PAWL_E2E_CHILD"
+	childPawl    = "pawl"
+	childServe   = "worker"
+	childCallers = "callers"
 )
 
 // endOfOutput follows what each command printed.
@@ -47,6 +48,9 @@ func beChild(what string) int {
 			fmt.Fprint(os.Stdout, endOfOutput)
 		}
 		return 0
+	}
+	if what == childCallers {
+		return beCallers(ctx, os.Args[1:])
 	}
 	// The test holds the other end: however it ends, this ends too.
 	ctx, cancel := context.WithCancel(ctx)

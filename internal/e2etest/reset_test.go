@@ -6,6 +6,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 
+	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -146,5 +147,81 @@ func TestResetWhileRunning(t *testing.T) {
 	}
 	if record := w.record(inv); record.Outcome != "outcome_unknown" {
 		t.Errorf("the record ended %q", record.Outcome)
+	}
+}
+
+// TestResetWithUpdate: a decision that came as an update is given to the new run again. It counts once, whether the call is over by then,
+// or the tool runs.
+func TestResetWithUpdate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	var effects ledger
+	entered := make(chan struct{}, 1)
+	w.work(worker.Tools(
+		tool("test__send", effects.counted(echo), once, risky),
+		tool("test__write", func(ctx context.Context, in in, call toolspec.Call) (out, error) {
+			if effects.add(call) > 1 {
+				return echo(ctx, in, call)
+			}
+			entered <- struct{}{}
+			<-ctx.Done()
+			return out{}, ctx.Err()
+		}, idempotent, risky),
+	))
+	for name, c := range map[string]struct {
+		toolID string
+		runs   int
+		before func(w *world, call *pawl.Call)
+	}{
+		"after the end":  {"test__send", 1, func(w *world, call *pawl.Call) { wantText(w.t, w.result(call), "hello") }},
+		"during execute": {"test__write", 2, func(w *world, _ *pawl.Call) { receive(w.t, entered) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := *w
+			w.t = t
+			inv := invocation(c.toolID, c.toolID, `{"text":"hello"}`)
+			call := w.start(inv)
+			w.approve(call.WorkflowID)
+			c.before(&w, call)
+			runID := w.reset(call.WorkflowID)
+			if n := count(w.history(call.WorkflowID, runID), enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ADMITTED); n != 1 {
+				t.Errorf("the reset run has %d updates, want the one", n)
+			}
+			r := w.resultOf(call.WorkflowID, runID)
+			wantText(t, r, "hello")
+			record := w.record(inv)
+			if !same(r, *record.Result) || effects.of(c.toolID) != c.runs {
+				t.Errorf("%d runs and the result %+v, want %d and %+v", effects.of(c.toolID), r, c.runs, record.Result)
+			}
+			if a := record.Approvals; len(a) != 1 || len(a[0].Decisions) != 1 || !a[0].Decisions[0].Counted {
+				t.Errorf("requests %+v, want one with one decision", a)
+			}
+			w.replay(call.WorkflowID)
+		})
+	}
+}
+
+// TestResetUnderUpdate: an update that no worker has taken in goes down with the run that is reset. The client finds that the call is not
+// over, and sends it again.
+func TestResetUnderUpdate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	var effects ledger
+	tools := worker.Tools(tool("test__send", effects.counted(echo), once, risky))
+	stop := w.work(tools)
+	inv := invocation("send", "test__send", `{"text":"hello"}`)
+	call := w.start(inv)
+	w.waiting(call.WorkflowID)
+	stop()
+	reply := w.decideMeanwhile(call)
+	runID := w.reset(call.WorkflowID)
+	w.work(tools)
+	if answer, err := reply(); err != nil || !answer.Counted {
+		t.Fatalf("the decision: %+v and %v, want that it counts", answer, err)
+	}
+	wantText(t, w.resultOf(call.WorkflowID, runID), "hello")
+	if a := w.record(inv).Approvals; effects.of("send") != 1 || len(a) != 1 || a[0].State != "approved" {
+		t.Errorf("%d effects and the requests %+v, want one of each", effects.of("send"), a)
 	}
 }

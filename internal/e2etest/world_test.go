@@ -154,9 +154,15 @@ func (w *world) config() worker.Config {
 // work runs a worker until stop is called or the test ends.
 func (w *world) work(options ...worker.Option) (stop func()) {
 	w.t.Helper()
+	return w.workWith(w.config(), options...)
+}
+
+// workWith is work with another configuration.
+func (w *world) workWith(c worker.Config, options ...worker.Option) (stop func()) {
+	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context()))
 	done := make(chan error, 1)
-	go func() { done <- worker.Run(ctx, w.config(), options...) }()
+	go func() { done <- worker.Run(ctx, c, options...) }()
 	stopped := false
 	stop = func() {
 		cancel()
