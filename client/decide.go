@@ -20,7 +20,8 @@ const sendAgainAfter = 200 * time.Millisecond
 
 // Decide sends a decision as an update and returns whether it counted, and why
 // not. The same decision sent twice counts once. ErrSettled says that it came
-// too late, ErrNotConfirmed that no worker answered before ctx ended.
+// too late, ErrNotConfirmed that nobody answered: before ctx ended, or, for a
+// decision that Temporal or a worker may have taken, within a minute.
 func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decision) (toolspec.Answer, error) {
 	var answer toolspec.Answer
 	if err := d.Check(); err != nil {
@@ -36,7 +37,7 @@ func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decis
 		// drops the updates in it. They were not taken: the same one may be sent
 		// again.
 		var dropped *serviceerror.WorkflowNotReady
-		if errors.As(err, &dropped) && pause(ctx) == nil {
+		if errors.As(err, &dropped) && pause(ctx, sendAgainAfter) == nil {
 			continue
 		}
 		if err != nil {
@@ -46,27 +47,23 @@ func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decis
 	}
 }
 
+// update sends the decision and waits for its answer. The SDK may have sent it
+// more than once, with one answer lost and the call settled since: who is told
+// that the call is over asks whether the decision was taken before.
 func (c *Client) update(ctx context.Context, workflowID, id string, d toolspec.Decision) (answer toolspec.Answer, err error) {
 	handle, err := c.temporal.UpdateWorkflow(ctx, temporal.UpdateWorkflowOptions{
 		UpdateID: id, WorkflowID: workflowID, UpdateName: toolspec.DecideName, Args: []any{d},
 		WaitForStage: temporal.WorkflowUpdateStageCompleted,
 	})
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		handle = c.temporal.GetWorkflowUpdateHandle(temporal.GetWorkflowUpdateHandleOptions{WorkflowID: workflowID, UpdateID: id})
+		err = nil
+	}
 	if err == nil {
 		err = handle.Get(ctx, &answer)
 	}
 	return answer, err
-}
-
-// pause is between two tries to send a decision.
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(sendAgainAfter)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }
 
 // updateID is the hash of the whole decision payload, over its RFC 8785 JSON, so
@@ -83,11 +80,17 @@ func updateID(d toolspec.Decision) (string, error) {
 	return digest, nil
 }
 
+// decideError says no more than is known: a decision without an answer may have
+// been taken, also where Temporal was away.
 func decideError(ctx context.Context, err error) error {
-	var deadline *serviceerror.DeadlineExceeded
+	// The SDK wraps every error of a poll, an answer too, as a timeout.
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		return ErrSettled
+	}
 	var timeout *temporal.WorkflowUpdateServiceTimeoutOrCanceledError
-	if ctx.Err() != nil || errors.As(err, &deadline) || errors.As(err, &timeout) || errors.Is(err, context.DeadlineExceeded) {
+	if ctx.Err() != nil || away(err) || errors.As(err, &timeout) {
 		return ErrNotConfirmed
 	}
-	return settledOr(err)
+	return err
 }

@@ -29,7 +29,7 @@ func (l *link) run() {
 		return
 	}
 	dialer := net.Dialer{Timeout: dialTimeout}
-	target, err := dialer.Dial("tcp", l.proxy.target) //nolint:noctx // bounded by its timeout
+	target, err := dialer.Dial("tcp", l.proxy.target)
 	if err != nil || !l.reached(target) {
 		return
 	}
