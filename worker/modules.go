@@ -37,7 +37,7 @@ const partitionsAhead = 3
 // storage opens the database and checks that its schema is this program's. The
 // database may be away before, between and during these steps.
 func storage(ctx context.Context, o *opened, c Config, p *policy.Policy) (store *postgres.Store, err error) {
-	err = withDatabase(ctx, c, func() (err error) {
+	err = withDatabase(ctx, c, func(ctx context.Context) (err error) {
 		store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections})
 		return err
 	})
@@ -45,7 +45,7 @@ func storage(ctx context.Context, o *opened, c Config, p *policy.Policy) (store 
 		return nil, err
 	}
 	o.add(store.Close)
-	return store, withDatabase(ctx, c, func() error {
+	return store, withDatabase(ctx, c, func(ctx context.Context) error {
 		if err := store.CheckSchema(ctx); err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func storage(ctx context.Context, o *opened, c Config, p *policy.Policy) (store 
 // server reaches Temporal and makes the namespace ready, whenever it goes away
 // meanwhile.
 func server(ctx context.Context, o *opened, c Config) (temporal client.Client, err error) {
-	err = withTemporal(ctx, c, func() (err error) {
+	err = withTemporal(ctx, c, func(ctx context.Context) (err error) {
 		temporal, err = dial(ctx, c)
 		return err
 	})
@@ -70,7 +70,7 @@ func server(ctx context.Context, o *opened, c Config) (temporal client.Client, e
 	if !c.SearchAttributes {
 		return temporal, nil
 	}
-	return temporal, withTemporal(ctx, c, func() error { return needSearchAttributes(ctx, temporal, namespaceOf(c)) })
+	return temporal, withTemporal(ctx, c, func(ctx context.Context) error { return needSearchAttributes(ctx, temporal, namespaceOf(c)) })
 }
 
 func namespaceOf(c Config) string {
@@ -117,7 +117,7 @@ func steps(c Config, source *catalog.Registry, store *postgres.Store, registry *
 
 // publish lets people and other programs know this worker's tools.
 func publish(ctx context.Context, c Config, store *postgres.Store, source *catalog.Registry) error {
-	return withDatabase(ctx, c, func() error { return store.PublishSpecs(ctx, source.Specs()) })
+	return withDatabase(ctx, c, func(ctx context.Context) error { return store.PublishSpecs(ctx, source.Specs()) })
 }
 
 // serve runs the worker and the outbox relay between start and stop. told is the
@@ -128,7 +128,7 @@ func serve(told context.Context, lc fx.Lifecycle, c Config, newWorker maker, sto
 	var relay sync.WaitGroup
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error {
-			if err := withTemporal(told, c, func() error {
+			if err := withTemporal(told, c, func(context.Context) error {
 				w = newWorker()
 				return w.Start()
 			}); err != nil {

@@ -13,14 +13,18 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// retryEvery is the pause between looks for a server that is not there.
-const retryEvery = 2 * time.Second
+const (
+	// retryEvery is the pause between looks for a server that is not there.
+	retryEvery = 2 * time.Second
+	// stepTimeout bounds one look: a connection may die without a word.
+	stepTimeout = 30 * time.Second
+)
 
 // withDatabase repeats a step of the start for as long as the database is away;
 // the step must be safe to repeat.
-func withDatabase(ctx context.Context, c Config, step func() error) error {
+func withDatabase(ctx context.Context, c Config, step func(context.Context) error) error {
 	for {
-		err := step()
+		err := within(ctx, step)
 		if err == nil || !hook.IsTransient(err) {
 			return err
 		}
@@ -32,10 +36,10 @@ func withDatabase(ctx context.Context, c Config, step func() error) error {
 }
 
 // withTemporal is withDatabase for a step that needs Temporal.
-func withTemporal(ctx context.Context, c Config, step func() error) error {
+func withTemporal(ctx context.Context, c Config, step func(context.Context) error) error {
 	address := cmp.Or(c.Temporal.HostPort, client.DefaultHostPort)
 	for {
-		err := step()
+		err := within(ctx, step)
 		if err == nil || ctx.Err() == nil && !away(err) {
 			return err
 		}
@@ -45,6 +49,12 @@ func withTemporal(ctx context.Context, c Config, step func() error) error {
 			return fmt.Errorf("stopped while waiting for Temporal at %s: %w", address, stopped)
 		}
 	}
+}
+
+func within(ctx context.Context, step func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	return step(ctx)
 }
 
 // away reports whether an error says that Temporal is away or busy, not that it

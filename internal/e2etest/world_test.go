@@ -1,6 +1,7 @@
 package e2etest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -53,10 +54,12 @@ type world struct {
 	namespace string
 	database  string
 	workspace string
-	temporal  client.Client
-	pawl      *pawl.Client
-	store     *postgres.Store
-	log       *logbook
+	// through is the database as workers reach it, where a proxy stands before it.
+	through  string
+	temporal client.Client
+	pawl     *pawl.Client
+	store    *postgres.Store
+	log      *logbook
 }
 
 // newWorld makes a world on the shared servers, under a policy.
@@ -144,7 +147,7 @@ func (w *world) apply(rules string) {
 func (w *world) config() worker.Config {
 	return worker.Config{
 		Temporal:    client.Options{HostPort: w.address, Namespace: w.namespace},
-		DatabaseURL: w.database, Workspace: w.workspace, SearchAttributes: true, Connections: 10,
+		DatabaseURL: cmp.Or(w.through, w.database), Workspace: w.workspace, SearchAttributes: true, Connections: 10,
 		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,6 +16,8 @@ type link struct {
 	proxy  *Proxy
 	client net.Conn
 	watch  Watch // nil = nobody looks
+
+	stranded atomic.Bool
 
 	mu     sync.Mutex
 	target net.Conn // nil until it is dialled
@@ -116,6 +119,10 @@ func (l *link) gate() bool {
 	}
 	for {
 		mode, _, changed := l.proxy.now()
+		if l.stranded.Load() {
+			<-l.over
+			return false
+		}
 		if mode != BlackHole {
 			select {
 			case <-l.over:

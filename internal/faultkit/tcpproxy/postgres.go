@@ -9,18 +9,20 @@ import (
 
 // Loss loses the answer of a statement after Postgres has committed it: the server is done, and the client never hears of it.
 type Loss struct {
-	mu       sync.Mutex
-	fragment string
-	left     int
-	lost     int
-	seen     int
+	mu   sync.Mutex
+	left map[string]int // by fragment
+	lost int
+	seen int
 }
 
-// LoseAnswers loses the next n answers of statements whose SQL contains the fragment, over all connections made from now on. A connection
-// must not be encrypted.
-func (p *Proxy) LoseAnswers(fragment string, n int) *Loss {
-	loss := &Loss{fragment: fragment, left: n}
-	p.Watch(func() Watch { return &session{loss: loss, statements: map[string]bool{}} })
+// LoseAnswers loses, for each of the fragments, the next n answers of statements whose SQL contains it, over all connections made from now
+// on. A connection must not be encrypted.
+func (p *Proxy) LoseAnswers(n int, fragments ...string) *Loss {
+	loss := &Loss{left: map[string]int{}}
+	for _, f := range fragments {
+		loss.left[f] = n
+	}
+	p.Watch(func() Watch { return &session{loss: loss, statements: map[string]string{}} })
 	return loss
 }
 
@@ -31,21 +33,33 @@ func (l *Loss) Lost() int {
 	return l.lost
 }
 
-// Seen is how often the statement was sent.
+// Seen is how often such a statement was sent.
 func (l *Loss) Seen() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.seen
 }
 
-func (l *Loss) take() bool {
+// of finds the fragment that a statement contains, or "".
+func (l *Loss) of(sql string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for fragment := range l.left {
+		if strings.Contains(sql, fragment) {
+			return fragment
+		}
+	}
+	return ""
+}
+
+func (l *Loss) take(fragment string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seen++
-	if l.left == 0 {
+	if l.left[fragment] == 0 {
 		return false
 	}
-	l.left--
+	l.left[fragment]--
 	return true
 }
 
@@ -62,8 +76,8 @@ type session struct {
 	mu         sync.Mutex
 	requests   messages
 	answers    messages
-	started    bool            // the first message of a client has no type
-	statements map[string]bool // prepared ones by name: do they contain the fragment?
+	started    bool              // the first message of a client has no type
+	statements map[string]string // prepared ones by name, with the fragment that they contain
 	armed      bool
 	completed  bool // the armed statement said CommandComplete, and nothing failed
 }
@@ -88,20 +102,20 @@ func (s *session) Request(piece []byte) Verdict {
 		case 'P': // Parse: name, SQL
 			name, rest := text(body)
 			sql, _ := text(rest)
-			s.statements[name] = strings.Contains(sql, s.loss.fragment)
+			s.statements[name] = s.loss.of(sql)
 		case 'B': // Bind: portal, name
 			_, rest := text(body)
 			name, _ := text(rest)
 			s.runs(s.statements[name])
 		case 'Q': // Query: SQL
 			sql, _ := text(body)
-			s.runs(strings.Contains(sql, s.loss.fragment))
+			s.runs(s.loss.of(sql))
 		}
 	}
 }
 
-func (s *session) runs(matches bool) {
-	if matches && s.loss.take() {
+func (s *session) runs(fragment string) {
+	if fragment != "" && s.loss.take(fragment) {
 		s.armed, s.completed = true, false
 	}
 }

@@ -72,7 +72,7 @@ func TestLoseAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p, through, direct := database(t)
-			loss := p.LoseAnswers("INSERT INTO notes", 1)
+			loss := p.LoseAnswers(1, "INSERT INTO notes")
 			conn := connect(t, through)
 			var one int
 			if err := conn.QueryRow(t.Context(), `SELECT 1`).Scan(&one); err != nil {
@@ -99,7 +99,7 @@ func TestLoseAnswers(t *testing.T) {
 func TestALostRefusalIsNoLostAnswer(t *testing.T) {
 	t.Parallel()
 	p, through, direct := database(t)
-	loss := p.LoseAnswers("INSERT INTO notes", 1)
+	loss := p.LoseAnswers(1, "INSERT INTO notes")
 	if _, err := connect(t, through).Exec(t.Context(), `INSERT INTO notes VALUES (1), (1)`); err == nil {
 		t.Fatal("the client heard that it had succeeded")
 	}

@@ -125,6 +125,17 @@ func (p *Proxy) Cut() int {
 	return len(p.links)
 }
 
+// Strand makes all open connections dead without a word: nothing is forwarded on them any more, whatever the mode, and nobody is told. New
+// ones are as the mode says. It returns how many there were.
+func (p *Proxy) Strand() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for l := range p.links {
+		l.stranded.Store(true)
+	}
+	return len(p.links)
+}
+
 // SwallowAnswers lets the next n requests through and loses what the target answers: the connection is reset in its place. It counts pieces
 // of data, so it suits protocols in which a client waits for each answer. Only connections made afterwards are concerned.
 func (p *Proxy) SwallowAnswers(n int) {

@@ -253,6 +253,27 @@ func TestBlackHole(t *testing.T) {
 	}
 }
 
+func TestStrand(t *testing.T) {
+	t.Parallel()
+	p, e := start(t)
+	old := dial(t, p)
+	old.say("before")
+	old.wants("before")
+	if n := p.Strand(); n != 1 {
+		t.Errorf("%d connections were stranded, want 1", n)
+	}
+	old.say("after")
+	old.wantsSilence()
+	fresh := dial(t, p)
+	fresh.say("fresh")
+	fresh.wants("fresh")
+	if e.heard("after") {
+		t.Error("the target heard what came after")
+	}
+	p.Cut()
+	old.wantsReset()
+}
+
 func TestSwallowAnswers(t *testing.T) {
 	t.Parallel()
 	p, e := start(t)
