@@ -55,11 +55,13 @@ type world struct {
 	database  string
 	workspace string
 	// through is the database as workers reach it, where a proxy stands before it.
-	through  string
-	temporal client.Client
-	pawl     *pawl.Client
-	store    *postgres.Store
-	log      *logbook
+	through string
+	// connections is the size of the pool of workers; 0 = 10.
+	connections int
+	temporal    client.Client
+	pawl        *pawl.Client
+	store       *postgres.Store
+	log         *logbook
 }
 
 // newWorld makes a world on the shared servers, under a policy.
@@ -147,7 +149,7 @@ func (w *world) apply(rules string) {
 func (w *world) config() worker.Config {
 	return worker.Config{
 		Temporal:    client.Options{HostPort: w.address, Namespace: w.namespace},
-		DatabaseURL: cmp.Or(w.through, w.database), Workspace: w.workspace, SearchAttributes: true, Connections: 10,
+		DatabaseURL: cmp.Or(w.through, w.database), Workspace: w.workspace, SearchAttributes: true, Connections: cmp.Or(w.connections, 10),
 		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }
