@@ -21,38 +21,44 @@ const (
 )
 
 // start starts a call. A person is told after a while that Temporal is away.
-func (a *app) start(ctx context.Context, s *session, inv toolspec.Invocation) (call *client.Call, err error) {
-	defer a.hinting(ctx, func(ctx context.Context) {
-		a.hintAway(ctx, s, "the call starts when it does")
-	})()
+func (a *app) start(ctx context.Context, s *session, inv toolspec.Invocation) (*client.Call, error) {
+	stop := a.hinting(ctx, s, "the call starts when it does", func(context.Context) {})
+	defer stop()
 	return s.client().Start(ctx, inv)
 }
 
 // wait waits for the result. A person is told after a while what it waits for.
 func (a *app) wait(ctx context.Context, s *session, call *client.Call) (toolspec.Result, error) {
-	defer a.hinting(ctx, func(ctx context.Context) {
-		if !a.hintAway(ctx, s, "the call has started, and goes on when it is back") {
-			a.hintState(ctx, s.client(), call.WorkflowID)
-		}
-	})()
+	stop := a.hinting(ctx, s, "the call has started, and goes on when it does", func(ctx context.Context) {
+		a.hintState(ctx, s.client(), call.WorkflowID)
+	})
+	defer stop()
 	return s.client().Result(ctx, call)
 }
 
-// hinting gives a hint after a while, unless stop is called before. It waits for
-// a hint that is being given.
-func (a *app) hinting(ctx context.Context, hint func(context.Context)) (stop func()) {
+// hinting says, until stop is called, once that Temporal is away, and what else
+// there is to say after a while. It looks again every hintAfter.
+func (a *app) hinting(ctx context.Context, s *session, then string, hint func(context.Context)) (stop func()) {
 	if a.json {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var hints sync.WaitGroup
 	hints.Go(func() {
-		timer := time.NewTimer(hintAfter)
-		defer timer.Stop()
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-			hint(ctx)
+		ticker := time.NewTicker(hintAfter)
+		defer ticker.Stop()
+		for first := true; ; first = false {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			if a.hintAway(ctx, s, then) {
+				return
+			}
+			if first {
+				hint(ctx)
+			}
 		}
 	})
 	return func() {

@@ -60,7 +60,7 @@ func TestLostCommitAnswers(t *testing.T) {
 		if loss.Lost() < 1 || c.name != "claim and check" && loss.Lost() != len(c.lost) {
 			t.Errorf("%s: %d answers were lost, want %d", c.name, loss.Lost(), len(c.lost))
 		}
-		if len(record.Stages) == 0 || string(record.Outcome) != outcomeOf(r) || len(record.Approvals) > 1 {
+		if len(record.Stages) == 0 || record.Outcome != outcomeOf(r) || len(record.Approvals) > 1 {
 			t.Errorf("%s: the record is %+v, and the answer %+v", c.name, record, r)
 		}
 		if !r.OK || effect != 1 {

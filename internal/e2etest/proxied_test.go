@@ -2,6 +2,7 @@ package e2etest
 
 import (
 	"net/url"
+	"sync/atomic"
 	"testing"
 
 	"github.com/pawl-run/pawl/internal/faultkit/tcpproxy"
@@ -41,4 +42,35 @@ func set(t *testing.T, p *tcpproxy.Proxy, m tcpproxy.Mode) {
 func (w *world) retried(step string) {
 	w.t.Helper()
 	w.until(func() bool { return w.log.has(`will be tried again" activity=` + step + " ") }, step+" is tried again")
+}
+
+// deaf lets one request through and none of its connection's answers from then on, until somebody cuts it.
+type deaf struct {
+	which func(request []byte) bool
+	over  *atomic.Bool // some connection has turned deaf
+	on    atomic.Bool  // this one has
+}
+
+// loseAnswer makes the next request that is meant go unanswered, on connections made from now on. heard says whether it was sent.
+// Temporal's requests are compressed: go by their size or their time.
+func loseAnswer(p *tcpproxy.Proxy, which func(request []byte) bool) (heard func() bool) {
+	over := &atomic.Bool{}
+	p.Watch(func() tcpproxy.Watch { return &deaf{which: which, over: over} })
+	return over.Load
+}
+
+// Request looks for the one that is meant.
+func (d *deaf) Request(piece []byte) tcpproxy.Verdict {
+	if d.which(piece) && d.over.CompareAndSwap(false, true) {
+		d.on.Store(true)
+	}
+	return tcpproxy.Forward
+}
+
+// Answer loses what follows it.
+func (d *deaf) Answer([]byte) tcpproxy.Verdict {
+	if d.on.Load() {
+		return tcpproxy.Drop
+	}
+	return tcpproxy.Forward
 }
