@@ -108,7 +108,8 @@ func (p *Proxy) Delay(d time.Duration) {
 	p.delay = d
 }
 
-// Watch has every new connection looked at by a Watch of its own; nil ends it for connections to come.
+// Watch has every new connection looked at by a Watch of its own; nil ends it for connections to come. start must not
+// call the Proxy.
 func (p *Proxy) Watch(start func() Watch) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
