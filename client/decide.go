@@ -47,19 +47,14 @@ func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decis
 	}
 }
 
-// update sends the decision and waits for its answer. The SDK may have sent it
-// more than once, with one answer lost and the call settled since: who is told
-// that the call is over asks whether the decision was taken before.
+// update sends the decision and waits for its answer. The SDK may send it more
+// than once, with one answer lost and the call settled since: by the id the
+// server finds the answer of an update that a closed call has taken.
 func (c *Client) update(ctx context.Context, workflowID, id string, d toolspec.Decision) (answer toolspec.Answer, err error) {
 	handle, err := c.temporal.UpdateWorkflow(ctx, temporal.UpdateWorkflowOptions{
 		UpdateID: id, WorkflowID: workflowID, UpdateName: toolspec.DecideName, Args: []any{d},
 		WaitForStage: temporal.WorkflowUpdateStageCompleted,
 	})
-	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) {
-		handle = c.temporal.GetWorkflowUpdateHandle(temporal.GetWorkflowUpdateHandleOptions{WorkflowID: workflowID, UpdateID: id})
-		err = nil
-	}
 	if err == nil {
 		err = handle.Get(ctx, &answer)
 	}
