@@ -55,7 +55,8 @@ type Call struct {
 }
 
 // Start starts a call, or attaches to it if it was started before. What is
-// refused here never reaches Temporal.
+// refused here never reaches Temporal. While Temporal is away it tries again
+// until ctx ends, which is ErrNoAnswer; without a deadline it waits.
 func (c *Client) Start(ctx context.Context, inv toolspec.Invocation) (*Call, error) {
 	if err := check(inv); err != nil {
 		return nil, err
@@ -65,16 +66,19 @@ func (c *Client) Start(ctx context.Context, inv toolspec.Invocation) (*Call, err
 		return nil, fmt.Errorf("client: %w", err)
 	}
 	id := inv.Identity()
-	run, err := c.temporal.ExecuteWorkflow(ctx, temporal.StartWorkflowOptions{
-		ID:                       id.WorkflowID(),
-		TaskQueue:                toolspec.TaskQueue,
-		WorkflowTaskTimeout:      taskTimeout,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		EnableEagerStart:         c.eager,
-		StaticSummary:            inv.ToolID + " for " + inv.Context.TenantID,
-	}, toolspec.WorkflowType, inv)
-	if err != nil {
+	var run temporal.WorkflowRun
+	if err := persist(ctx, func() (err error) {
+		run, err = c.temporal.ExecuteWorkflow(ctx, temporal.StartWorkflowOptions{
+			ID:                       id.WorkflowID(),
+			TaskQueue:                toolspec.TaskQueue,
+			WorkflowTaskTimeout:      taskTimeout,
+			WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+			WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
+			EnableEagerStart:         c.eager,
+			StaticSummary:            inv.ToolID + " for " + inv.Context.TenantID,
+		}, toolspec.WorkflowType, inv)
+		return err
+	}); err != nil {
 		return nil, fmt.Errorf("client: start %s: %w", id.WorkflowID(), err)
 	}
 	return &Call{WorkflowID: id.WorkflowID(), InvocationID: id.InvocationID(), inputDigest: digest, run: run}, nil
@@ -102,10 +106,11 @@ func refused(f *hydrate.Fault) error {
 
 // Result waits for the result. A call that ends without a value is a
 // *CallError; a call under the same id with another input is one with the code
-// conflict.
+// conflict. It waits until ctx ends, which is ErrNoAnswer, also while Temporal is
+// away.
 func (c *Client) Result(ctx context.Context, call *Call) (toolspec.Result, error) {
 	var result toolspec.Result
-	if err := call.run.Get(ctx, &result); err != nil {
+	if err := persist(ctx, func() error { return call.run.Get(ctx, &result) }); err != nil {
 		return toolspec.Result{}, fmt.Errorf("client: result of %s: %w", call.WorkflowID, err)
 	}
 	if result.InputDigest != "" && result.InputDigest != call.inputDigest {
@@ -146,7 +151,8 @@ func (c *Client) Attach(ctx context.Context, inv toolspec.Invocation) (*Call, er
 	}, nil
 }
 
-// State asks a call where it stands. It needs a worker to answer.
+// State asks a call where it stands, once: it needs Temporal and a worker to
+// answer, and fails where they do not within ten seconds.
 func (c *Client) State(ctx context.Context, workflowID string) (toolspec.State, error) {
 	var state toolspec.State
 	value, err := c.temporal.QueryWorkflow(ctx, workflowID, "", toolspec.StateName)

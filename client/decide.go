@@ -21,7 +21,8 @@ const sendAgainAfter = 200 * time.Millisecond
 
 // Decide sends a decision as an update and returns whether it counted, and why
 // not. The same decision sent twice counts once. ErrSettled says that it came
-// too late, ErrNotConfirmed that no worker answered before ctx ended.
+// too late, ErrNotConfirmed that nobody answered: before ctx ended, or, for a
+// decision that Temporal or a worker may have taken, within a minute.
 func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decision) (toolspec.Answer, error) {
 	var answer toolspec.Answer
 	if err := d.Check(); err != nil {
@@ -37,13 +38,13 @@ func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decis
 		// drops the updates in it. They were not taken: the same one may be sent
 		// again.
 		var dropped *serviceerror.WorkflowNotReady
-		if errors.As(err, &dropped) && pause(ctx) == nil {
+		if errors.As(err, &dropped) && pause(ctx, sendAgainAfter) == nil {
 			continue
 		}
 		// A run that is reset or replaced takes the updates with it that it had not
 		// taken in. The call is not over: its new run may still wait for them.
 		var gone *serviceerror.NotFound
-		if errors.As(err, &gone) && c.runs(ctx, workflowID) && pause(ctx) == nil {
+		if errors.As(err, &gone) && c.runs(ctx, workflowID) && pause(ctx, sendAgainAfter) == nil {
 			continue
 		}
 		if err != nil {
@@ -53,6 +54,9 @@ func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decis
 	}
 }
 
+// update sends the decision and waits for its answer. The SDK may send it more
+// than once, with one answer lost and the call settled since: by the id the
+// server finds the answer of an update that a closed call has taken.
 func (c *Client) update(ctx context.Context, workflowID, id string, d toolspec.Decision) (answer toolspec.Answer, err error) {
 	handle, err := c.temporal.UpdateWorkflow(ctx, temporal.UpdateWorkflowOptions{
 		UpdateID: id, WorkflowID: workflowID, UpdateName: toolspec.DecideName, Args: []any{d},
@@ -70,18 +74,6 @@ func (c *Client) runs(ctx context.Context, workflowID string) bool {
 	return err == nil && d.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
 }
 
-// pause is between two tries to send a decision.
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(sendAgainAfter)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
-}
-
 // updateID is the hash of the whole decision payload, over its RFC 8785 JSON, so
 // that every SDK can give the same decision the same id.
 func updateID(d toolspec.Decision) (string, error) {
@@ -96,11 +88,17 @@ func updateID(d toolspec.Decision) (string, error) {
 	return digest, nil
 }
 
+// decideError says no more than is known: a decision without an answer may have
+// been taken, also where Temporal was away.
 func decideError(ctx context.Context, err error) error {
-	var deadline *serviceerror.DeadlineExceeded
+	// The SDK wraps every error of a poll, an answer too, as a timeout.
+	var gone *serviceerror.NotFound
+	if errors.As(err, &gone) {
+		return ErrSettled
+	}
 	var timeout *temporal.WorkflowUpdateServiceTimeoutOrCanceledError
-	if ctx.Err() != nil || errors.As(err, &deadline) || errors.As(err, &timeout) || errors.Is(err, context.DeadlineExceeded) {
+	if ctx.Err() != nil || away(err) || errors.As(err, &timeout) {
 		return ErrNotConfirmed
 	}
-	return settledOr(err)
+	return err
 }

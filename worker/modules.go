@@ -34,35 +34,43 @@ var (
 // partitionsAhead is how many months of the record's partitions are made ahead.
 const partitionsAhead = 3
 
-// storage opens the database and checks that its schema is this program's.
-func storage(ctx context.Context, o *opened, c Config, p *policy.Policy) (*postgres.Store, error) {
-	store, err := connect(ctx, c)
+// storage opens the database and checks that its schema is this program's. The
+// database may be away before, between and during these steps.
+func storage(ctx context.Context, o *opened, c Config, p *policy.Policy) (store *postgres.Store, err error) {
+	err = withDatabase(ctx, c, func(ctx context.Context) (err error) {
+		store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections})
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	o.add(store.Close)
-	if err := store.CheckSchema(ctx); err != nil {
-		return nil, err
-	}
-	if err := store.EnsurePartitions(ctx, partitionsAhead); err != nil {
-		return nil, err
-	}
-	return store, applyPolicy(ctx, c, store, p)
+	return store, withDatabase(ctx, c, func(ctx context.Context) error {
+		if err := store.CheckSchema(ctx); err != nil {
+			return err
+		}
+		if err := store.EnsurePartitions(ctx, partitionsAhead); err != nil {
+			return err
+		}
+		return applyPolicy(ctx, c, store, p)
+	})
 }
 
-// server reaches Temporal and makes the namespace ready.
-func server(ctx context.Context, o *opened, c Config) (client.Client, error) {
-	temporal, err := dial(ctx, c)
+// server reaches Temporal and makes the namespace ready, whenever it goes away
+// meanwhile.
+func server(ctx context.Context, o *opened, c Config) (temporal client.Client, err error) {
+	err = withTemporal(ctx, c, func(ctx context.Context) (err error) {
+		temporal, err = dial(ctx, c)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
 	o.add(temporal.Close)
-	if c.SearchAttributes {
-		if err := needSearchAttributes(ctx, temporal, namespaceOf(c)); err != nil {
-			return nil, err
-		}
+	if !c.SearchAttributes {
+		return temporal, nil
 	}
-	return temporal, nil
+	return temporal, withTemporal(ctx, c, func(ctx context.Context) error { return needSearchAttributes(ctx, temporal, namespaceOf(c)) })
 }
 
 func namespaceOf(c Config) string {
@@ -112,17 +120,22 @@ func sweeper(c Config, store *postgres.Store, temporal client.Client, log *slog.
 }
 
 // publish lets people and other programs know this worker's tools.
-func publish(ctx context.Context, store *postgres.Store, source *catalog.Registry) error {
-	return store.PublishSpecs(ctx, source.Specs())
+func publish(ctx context.Context, c Config, store *postgres.Store, source *catalog.Registry) error {
+	return withDatabase(ctx, c, func(ctx context.Context) error { return store.PublishSpecs(ctx, source.Specs()) })
 }
 
-// serve runs the worker and the outbox relay between start and stop.
-func serve(lc fx.Lifecycle, w worker.Worker, store *postgres.Store, temporal client.Client, log *slog.Logger) {
+// serve runs the worker and the outbox relay between start and stop. told is the
+// context of Run: it ends a start that waits.
+func serve(told context.Context, lc fx.Lifecycle, c Config, newWorker maker, store *postgres.Store, temporal client.Client, log *slog.Logger) {
 	ctx, cancel := context.WithCancel(context.Background())
+	var w worker.Worker
 	var relay sync.WaitGroup
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error {
-			if err := w.Start(); err != nil {
+			if err := withTemporal(told, c, func(context.Context) error {
+				w = newWorker()
+				return w.Start()
+			}); err != nil {
 				cancel()
 				return fmt.Errorf("start the Temporal worker: %w", err)
 			}

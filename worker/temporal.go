@@ -22,7 +22,6 @@ import (
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows"
 )
 
@@ -34,57 +33,17 @@ const (
 	// cancelLatency is how long a cancel may take to reach a running tool: it
 	// travels on heartbeats, which the SDK would thin out.
 	cancelLatency = 2 * time.Second
-	// retryEvery is the pause between looks for a server that is not there.
-	retryEvery = 2 * time.Second
 	// IdentityPrefix begins the identity of a worker, before its process id.
 	IdentityPrefix = "pawl-worker:"
 )
 
-// dial reaches the Temporal server, and goes on trying while it is away.
+// dial reaches the Temporal server.
 func dial(ctx context.Context, c Config) (client.Client, error) {
 	options := c.Temporal
 	options.HostPort = cmp.Or(options.HostPort, client.DefaultHostPort)
 	options.Logger = sdklog.NewStructuredLogger(c.Log)
 	options.ConnectionOptions.DialOptions = append(slices.Clone(options.ConnectionOptions.DialOptions), grpc.WithChainUnaryInterceptor(shortenRefusals))
-	for {
-		temporal, err := client.DialContext(ctx, options)
-		if err == nil {
-			return temporal, nil
-		}
-		c.Log.WarnContext(ctx, "Temporal is not there; trying again", "address", options.HostPort,
-			"reason", serviceerror.ToStatus(err).Code().String(), "in", retryEvery.String())
-		if err := pause(ctx); err != nil {
-			return nil, fmt.Errorf("stopped while waiting for Temporal at %s: %w", options.HostPort, err)
-		}
-	}
-}
-
-// connect opens the database, and goes on trying while it is away.
-func connect(ctx context.Context, c Config) (*postgres.Store, error) {
-	for {
-		store, err := postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections})
-		if err == nil {
-			return store, nil
-		}
-		if !hook.IsTransient(err) {
-			return nil, err
-		}
-		c.Log.WarnContext(ctx, "the database is not there; trying again", "reason", hook.Reason(err), "in", retryEvery.String())
-		if stopped := pause(ctx); stopped != nil {
-			return nil, fmt.Errorf("stopped while waiting for the database (%s): %w", hook.Reason(err), stopped)
-		}
-	}
-}
-
-func pause(ctx context.Context) error {
-	timer := time.NewTimer(retryEvery)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
+	return client.DialContext(ctx, options)
 }
 
 // needSearchAttributes registers what calls upsert. Where that is not allowed
@@ -107,8 +66,19 @@ func needSearchAttributes(ctx context.Context, temporal client.Client, namespace
 	if err == nil || errors.As(err, &exists) {
 		return nil
 	}
+	if away(err) {
+		return err
+	}
 	return fmt.Errorf("search attributes are missing and could not be registered: %w; have them created (%s), or run with PAWL_SEARCH_ATTRIBUTES=off",
 		err, "temporal operator search-attribute create --type Keyword --name "+strings.Join(workflows.SearchAttributeNames(), " --type Keyword --name "))
+}
+
+// maker makes the Temporal worker. One whose start failed remembers that, so the
+// next try needs a new one.
+type maker func() worker.Worker
+
+func newMaker(temporal client.Client, c Config, a *activities.Activities, s *activities.Sweeper, fail context.CancelCauseFunc) maker {
+	return func() worker.Worker { return newWorker(temporal, c, a, s, fail) }
 }
 
 // newWorker makes the Temporal worker and registers everything on it.

@@ -34,10 +34,9 @@ func newInvoke(a *app) *cobra.Command {
 				return err
 			}
 			defer s.close()
-			c := s.client()
-			started, err := c.Start(cmd.Context(), inv)
+			started, err := a.start(cmd.Context(), s, inv)
 			if err != nil {
-				return a.failed(err)
+				return a.failed(a.unanswered(inv, err))
 			}
 			if detach {
 				return a.detached(s, started)
@@ -45,9 +44,9 @@ func newInvoke(a *app) *cobra.Command {
 			if !a.json {
 				fmt.Fprintf(a.Err, "%s  %s\n", started.WorkflowID, s.link(started.WorkflowID))
 			}
-			result, err := a.wait(cmd.Context(), c, started)
+			result, err := a.wait(cmd.Context(), s, started)
 			if err != nil {
-				return a.failed(err)
+				return a.failed(a.unanswered(inv, err))
 			}
 			return a.result(result)
 		},
@@ -97,6 +96,14 @@ func (a *app) result(r toolspec.Result) error {
 	}
 	fmt.Fprintln(a.Out, indented(r.Value, ""))
 	return nil
+}
+
+// unanswered says how to find a call again whose answer nobody waited for.
+func (a *app) unanswered(inv toolspec.Invocation, err error) error {
+	if errors.Is(err, client.ErrNoAnswer) {
+		return fmt.Errorf("%w; that is this command with --run %s --call %s", err, inv.Context.RunID, inv.ToolCallID)
+	}
+	return err
 }
 
 func (a *app) failed(err error) error {

@@ -81,7 +81,7 @@ func connect(ctx context.Context, needTemporal, needStore bool) (*session, error
 	if needTemporal {
 		if s.temporal, err = temporal.DialContext(ctx, quiet(c.Temporal)); err != nil {
 			s.close()
-			return nil, fmt.Errorf("temporal does not answer at %s: run `pawl dev` in this directory, or set TEMPORAL_ADDRESS", cmp.Or(c.Temporal.HostPort, temporal.DefaultHostPort))
+			return nil, fmt.Errorf("temporal does not answer at %s: run `pawl dev` in this directory, or set TEMPORAL_ADDRESS", s.address())
 		}
 	}
 	return s, nil
@@ -119,6 +119,11 @@ func (s *session) client() *client.Client {
 		o.Outputs = s.store
 	}
 	return client.New(s.temporal, o)
+}
+
+// address is where Temporal is looked for.
+func (s *session) address() string {
+	return cmp.Or(s.config.Temporal.HostPort, temporal.DefaultHostPort)
 }
 
 // link is where the Temporal UI shows a call, or "".

@@ -20,6 +20,7 @@ import (
 const (
 	childEnv     = "PAWL_E2E_CHILD"
 	childPawl    = "pawl"
+	childCommand = "command" // one command of it, with its exit status
 	childServe   = "worker"
 	childCallers = "callers"
 )
@@ -40,8 +41,11 @@ func TestMain(m *testing.M) {
 
 // beChild is the main function of a child; it returns the exit status.
 func beChild(what string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
+	if what == childCommand {
+		return cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	}
 	if what == childPawl {
 		for _, command := range os.Args[1:] {
 			cli.Main(ctx, strings.Fields(command), cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stdout})

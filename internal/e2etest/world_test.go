@@ -1,6 +1,7 @@
 package e2etest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -53,10 +54,14 @@ type world struct {
 	namespace string
 	database  string
 	workspace string
-	temporal  client.Client
-	pawl      *pawl.Client
-	store     *postgres.Store
-	log       *logbook
+	// through is the database as workers reach it, where a proxy stands before it.
+	through string
+	// connections is the size of the pool of workers; 0 = 10.
+	connections int
+	temporal    client.Client
+	pawl        *pawl.Client
+	store       *postgres.Store
+	log         *logbook
 	// sweepEvery is the interval of the sweeper's schedule; 0 makes none.
 	sweepEvery time.Duration
 }
@@ -146,8 +151,9 @@ func (w *world) apply(rules string) {
 func (w *world) config() worker.Config {
 	return worker.Config{
 		Temporal:    client.Options{HostPort: w.address, Namespace: w.namespace},
-		DatabaseURL: w.database, Workspace: w.workspace, SearchAttributes: true, Connections: 10, SweepEvery: w.sweepEvery,
-		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		DatabaseURL: cmp.Or(w.through, w.database), Workspace: w.workspace, SearchAttributes: true, Connections: cmp.Or(w.connections, 10),
+		SweepEvery: w.sweepEvery,
+		Log:        slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }
 

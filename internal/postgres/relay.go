@@ -19,6 +19,9 @@ const (
 	relayBatch = 32
 	// relaySenders bounds the messages that are on their way at once.
 	relaySenders = 8
+	// takeTimeout bounds one look into the outbox: a connection that died without a word would hold the relay for as long as the kernel
+	// believes in it.
+	takeTimeout = 10 * time.Second
 	// sendTimeout bounds one of them: relayBatch / relaySenders rounds of it fit into the lease.
 	sendTimeout = 10 * time.Second
 	// The delay before a message is tried again, doubled by each try.
@@ -87,7 +90,9 @@ func (r *Relay) Run(ctx context.Context) error {
 // drain sends until nothing is due.
 func (r *Relay) drain(ctx context.Context) {
 	for ctx.Err() == nil {
-		messages, err := all[Message](ctx, r.store, "take messages", step{"TakeMessages", named{"lease": relayLease, "batch": relayBatch}})
+		takeCtx, cancel := context.WithTimeout(ctx, takeTimeout)
+		messages, err := all[Message](takeCtx, r.store, "take messages", step{"TakeMessages", named{"lease": relayLease, "batch": relayBatch}})
+		cancel()
 		if err != nil {
 			r.complain(ctx, "outbox: cannot be read", err)
 			return
@@ -110,6 +115,8 @@ func (r *Relay) drain(ctx context.Context) {
 
 // prune drops messages that were sent long ago.
 func (r *Relay) prune(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, relayLease)
+	defer cancel()
 	if _, err := r.store.exec(ctx, "prune outbox", step{"PruneOutbox", named{"keep": pruneKeep}}); err != nil {
 		r.complain(ctx, "outbox: sent messages were not pruned", err)
 	}

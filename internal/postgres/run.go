@@ -29,7 +29,7 @@ func (s *Store) exec(ctx context.Context, op string, st step) (int64, error) {
 		return 0, failure(op, err)
 	}
 	tag, err := s.pool.Exec(ctx, sql, args...)
-	return tag.RowsAffected(), failure(op, err)
+	return tag.RowsAffected(), s.failed(op, err)
 }
 
 // all runs one statement and returns its rows. Columns and fields of T must match, both ways.
@@ -40,10 +40,10 @@ func all[T any](ctx context.Context, s *Store, op string, st step) ([]T, error) 
 	}
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
-		return nil, failure(op, err)
+		return nil, s.failed(op, err)
 	}
 	found, err := pgx.CollectRows(rows, pgx.RowToStructByName[T])
-	return found, failure(op, err)
+	return found, s.failed(op, err)
 }
 
 // first is all for a statement of at most one row.
@@ -75,7 +75,7 @@ func batched[T any](ctx context.Context, s *Store, op string, steps ...step) (ro
 			return err
 		})
 	}
-	return row, found, failure(op, s.pool.SendBatch(ctx, &batch).Close())
+	return row, found, s.failed(op, s.pool.SendBatch(ctx, &batch).Close())
 }
 
 // locked is batched with the lock on the invocation ahead.

@@ -11,14 +11,20 @@ import (
 	"github.com/pawl-run/pawl/activities"
 )
 
-// connectTimeout bounds one attempt to connect where the URL does not.
-const connectTimeout = 5 * time.Second
+const (
+	// connectTimeout bounds one attempt to connect where the URL does not.
+	connectTimeout = 5 * time.Second
+	// poolPingTimeout bounds the question whether a connection that has idled still lives. A try of a step has two seconds: enough to find
+	// some that do not.
+	poolPingTimeout = 500 * time.Millisecond
+)
 
 // Store keeps the record. It may be used by several goroutines.
 type Store struct {
 	pool     *pgxpool.Pool
 	queries  map[string]query
 	compiled *policyCache
+	reset    rate
 }
 
 var (
@@ -61,6 +67,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 		opts.Application = "pawl"
 	}
 	config.ConnConfig.RuntimeParams["application_name"] = opts.Application
+	config.PingTimeout = poolPingTimeout
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}

@@ -1,0 +1,102 @@
+package e2etest
+
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// Parts of the statements that write something about a call.
+const (
+	sqlAdmit   = "INSERT INTO invocations"
+	sqlClaim   = "), claimed AS ("
+	sqlCheck   = "), buried AS ("
+	sqlSettle  = "), staged AS ("
+	sqlRequest = "), opened AS ("
+	sqlDecide  = "), decided AS ("
+)
+
+// TestLostCommitAnswers: what is committed and never answered is found again by the next try, at every write that a call makes. Nothing
+// is written twice, and the epoch that a lost admit has raised keeps nobody out.
+func TestLostCommitAnswers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	proxy := w.proxied()
+	var effects ledger
+	w.work(worker.Tools(
+		tool("test__read", effects.counted(echo), fast),
+		tool("test__write", effects.counted(echo), idempotent),
+		tool("test__send", effects.counted(echo), once),
+		tool("test__asked", effects.counted(echo), once, risky),
+	))
+	wantText(t, w.invoke(invocation("before", "test__send", `{"text":"hello"}`)), "hello")
+	for _, c := range []struct {
+		name, tool string
+		lost       []string
+	}{
+		{"admit of a read", "test__read", []string{sqlAdmit}},
+		{"admit", "test__send", []string{sqlAdmit}},
+		{"settle of a read", "test__read", []string{sqlSettle}},
+		{"settle", "test__send", []string{sqlSettle}},
+		{"request", "test__asked", []string{sqlRequest}},
+		{"decision", "test__asked", []string{sqlDecide}},
+		{"claim of what may be repeated", "test__write", []string{sqlClaim}},
+		{"claim", "test__send", []string{sqlClaim}},
+		{"claim and check", "test__send", []string{sqlClaim, sqlCheck}},
+		{"claim of what was approved", "test__asked", []string{sqlClaim}},
+		{"all", "test__asked", []string{sqlAdmit, sqlRequest, sqlDecide, sqlClaim, sqlSettle}},
+	} {
+		// One after the other: what is lost is set for the whole proxy.
+		loss := proxy.LoseAnswers(1, c.lost...)
+		proxy.Cut()
+		inv := invocation(toolCallID(c.name), c.tool, `{"text":"hello"}`)
+		call := w.start(inv)
+		if c.tool == "test__asked" {
+			w.approve(call.WorkflowID)
+		}
+		r := w.result(call)
+		effect, record := effects.of(inv.ToolCallID), w.record(inv)
+		if loss.Lost() < 1 || c.name != "claim and check" && loss.Lost() != len(c.lost) {
+			t.Errorf("%s: %d answers were lost, want %d", c.name, loss.Lost(), len(c.lost))
+		}
+		if len(record.Stages) == 0 || record.Outcome != outcomeOf(r) || len(record.Approvals) > 1 {
+			t.Errorf("%s: the record is %+v, and the answer %+v", c.name, record, r)
+		}
+		if !r.OK || effect != 1 {
+			// A claim that nobody has heard of may still be an effect for all that the worker knows.
+			if hasClaim(c.lost) && c.tool != "test__write" && r.ErrorCode == toolspec.CodeOutcomeUnknown && effect == 0 {
+				t.Logf("%s: the outcome is unknown, and there was no effect", c.name)
+				continue
+			}
+			t.Errorf("%s: %d effects, and the call ended with %+v", c.name, effect, r)
+		}
+		w.replay(call.WorkflowID)
+	}
+}
+
+func hasClaim(lost []string) bool {
+	for _, l := range lost {
+		if l == sqlClaim {
+			return true
+		}
+	}
+	return false
+}
+
+func outcomeOf(r toolspec.Result) string {
+	if r.OK {
+		return "ok"
+	}
+	return string(r.ErrorCode)
+}
+
+func toolCallID(name string) string {
+	id := []byte(name)
+	for i, b := range id {
+		if b == ' ' {
+			id[i] = '-'
+		}
+	}
+	return string(id)
+}

@@ -1,0 +1,109 @@
+package tcpproxy_test
+
+import (
+	"context"
+	"net/url"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/internal/faultkit/tcpproxy"
+)
+
+// database is a proxy before a database with a table, and the URL that leads through it.
+func database(t *testing.T) (p *tcpproxy.Proxy, through, direct string) {
+	t.Helper()
+	direct = devstacktest.Postgres(t)
+	u, err := url.Parse(direct)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = tcpproxy.Start(u.Host); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	u.Host = p.Address()
+	conn := connect(t, direct)
+	if _, err := conn.Exec(t.Context(), `CREATE TABLE notes (id int PRIMARY KEY)`); err != nil {
+		t.Fatal(err)
+	}
+	return p, u.String(), direct
+}
+
+func connect(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	return conn
+}
+
+func rows(t *testing.T, url string) (n int) {
+	t.Helper()
+	if err := connect(t, url).QueryRow(t.Context(), `SELECT count(*) FROM notes`).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestLoseAnswers: the statement is committed and its client never hears of it, however it was sent; other statements are left alone.
+func TestLoseAnswers(t *testing.T) {
+	t.Parallel()
+	const insert = `INSERT INTO notes VALUES ($1)`
+	for name, send := range map[string]func(ctx context.Context, c *pgx.Conn) error{
+		"extended": func(ctx context.Context, c *pgx.Conn) error {
+			_, err := c.Exec(ctx, insert, 1)
+			return err
+		},
+		"simple": func(ctx context.Context, c *pgx.Conn) error {
+			_, err := c.Exec(ctx, insert, pgx.QueryExecModeSimpleProtocol, 1)
+			return err
+		},
+		"in a batch": func(ctx context.Context, c *pgx.Conn) error {
+			var batch pgx.Batch
+			batch.Queue(`SELECT 1`)
+			batch.Queue(insert, 1)
+			return c.SendBatch(ctx, &batch).Close()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, through, direct := database(t)
+			loss := p.LoseAnswers(1, "INSERT INTO notes")
+			conn := connect(t, through)
+			var one int
+			if err := conn.QueryRow(t.Context(), `SELECT 1`).Scan(&one); err != nil {
+				t.Fatalf("another statement: %v", err)
+			}
+			if err := send(t.Context(), conn); err == nil {
+				t.Fatal("the client heard that it had succeeded")
+			}
+			if n := rows(t, direct); n != 1 || loss.Lost() != 1 {
+				t.Errorf("%d rows and %d lost answers, want one of each", n, loss.Lost())
+			}
+			again := connect(t, through)
+			if _, err := again.Exec(t.Context(), insert, 2); err != nil {
+				t.Errorf("after the one that was to be lost: %v", err)
+			}
+			if loss.Lost() != 1 || loss.Seen() != 2 {
+				t.Errorf("lost %d of %d, want 1 of 2", loss.Lost(), loss.Seen())
+			}
+		})
+	}
+}
+
+// TestALostRefusalIsNoLostAnswer: what failed has committed nothing.
+func TestALostRefusalIsNoLostAnswer(t *testing.T) {
+	t.Parallel()
+	p, through, direct := database(t)
+	loss := p.LoseAnswers(1, "INSERT INTO notes")
+	if _, err := connect(t, through).Exec(t.Context(), `INSERT INTO notes VALUES (1), (1)`); err == nil {
+		t.Fatal("the client heard that it had succeeded")
+	}
+	if n := rows(t, direct); n != 0 || loss.Lost() != 0 || loss.Seen() != 1 {
+		t.Errorf("%d rows, lost %d of %d; want none, none of one", n, loss.Lost(), loss.Seen())
+	}
+}

@@ -1,0 +1,67 @@
+package postgres
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+)
+
+// TestABrokenConnectionIsSeldomTheOnlyOne: after a server has dropped all connections, one statement fails and the next ones do not.
+func TestABrokenConnectionIsSeldomTheOnlyOne(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), devstacktest.Postgres(t), Options{MaxConns: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	if _, err := s.Migrate(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// As many connections as the pool has, each in use at once.
+	var busy sync.WaitGroup
+	for range s.MaxConns() {
+		busy.Go(func() {
+			if _, err := s.pool.Exec(t.Context(), `SELECT pg_sleep(0.3)`); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	busy.Wait()
+	if n := s.pool.Stat().IdleConns(); int(n) != s.MaxConns() {
+		t.Fatalf("%d connections idle, want %d", n, s.MaxConns())
+	}
+	ctx := context.WithoutCancel(t.Context())
+	other, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close(ctx)
+	if _, err := other.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`); err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for range 2 * s.MaxConns() {
+		if _, _, err := first[struct{ Version int64 }](t.Context(), s, "look", step{"SchemaVersion", named{}}); err != nil {
+			failed++
+		}
+	}
+	if failed > 1 {
+		t.Errorf("%d statements failed, want at most the first", failed)
+	}
+}
+
+func TestRate(t *testing.T) {
+	t.Parallel()
+	var r rate
+	now := time.Now()
+	for i, want := range []bool{true, false, true} {
+		if got := r.allow(now.Add(time.Duration(i) * 600 * time.Millisecond)); got != want {
+			t.Errorf("%d: %t, want %t", i, got, want)
+		}
+	}
+}

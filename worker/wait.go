@@ -1,0 +1,80 @@
+package worker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc/codes"
+
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+const (
+	// retryEvery is the pause between looks for a server that is not there.
+	retryEvery = 2 * time.Second
+	// stepTimeout bounds one look: a connection may die without a word.
+	stepTimeout = 30 * time.Second
+)
+
+// withDatabase repeats a step of the start for as long as the database is away;
+// the step must be safe to repeat.
+func withDatabase(ctx context.Context, c Config, step func(context.Context) error) error {
+	for {
+		err := within(ctx, step)
+		if err == nil || !hook.IsTransient(err) {
+			return err
+		}
+		c.Log.WarnContext(ctx, "the database is not there; trying again", "reason", hook.Reason(err), "in", retryEvery.String())
+		if stopped := pause(ctx); stopped != nil {
+			return fmt.Errorf("stopped while waiting for the database (%s): %w", hook.Reason(err), stopped)
+		}
+	}
+}
+
+// withTemporal is withDatabase for a step that needs Temporal.
+func withTemporal(ctx context.Context, c Config, step func(context.Context) error) error {
+	address := cmp.Or(c.Temporal.HostPort, client.DefaultHostPort)
+	for {
+		err := within(ctx, step)
+		if err == nil || ctx.Err() == nil && !away(err) {
+			return err
+		}
+		c.Log.WarnContext(ctx, "Temporal is not there; trying again", "address", address,
+			"reason", serviceerror.ToStatus(err).Code().String(), "in", retryEvery.String())
+		if stopped := pause(ctx); stopped != nil {
+			return fmt.Errorf("stopped while waiting for Temporal at %s: %w", address, stopped)
+		}
+	}
+}
+
+func within(ctx context.Context, step func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	return step(ctx)
+}
+
+// away reports whether an error says that Temporal is away or busy, not that it
+// refused.
+func away(err error) bool {
+	switch serviceerror.ToStatus(err).Code() {
+	case codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.DeadlineExceeded:
+		return true
+	default:
+		return false
+	}
+}
+
+func pause(ctx context.Context) error {
+	timer := time.NewTimer(retryEvery)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
