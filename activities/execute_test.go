@@ -93,9 +93,15 @@ func TestExecuteDoesNotStart(t *testing.T) {
 
 func TestExecuteRecordsAway(t *testing.T) {
 	w := newWorld(t, setup{})
-	w.records.err = hook.Transient(errors.New("away"))
-	if got, err := w.Execute(t.Context(), w.executeIn()); !hook.IsTransient(err) || !reflect.DeepEqual(got, workflows.ExecuteOut{}) || w.runs != 0 {
-		t.Errorf("got %+v, %v after %d runs", got, err, w.runs)
+	w.records.err = hook.Transient(errors.New(canary))
+	want := workflows.ExecuteOut{Outcome: workflows.Undispatched}
+	if got := w.execute(t.Context(), t, w.executeIn()); !reflect.DeepEqual(got, want) || w.runs != 0 || len(w.records.claims) != 1 {
+		t.Errorf("got %+v after %d runs and %d claims", got, w.runs, len(w.records.claims))
+	}
+	w.records.err = errors.New(canary)
+	want.Failure = &hook.Failure{Code: toolspec.CodeInternal}
+	if got := w.execute(t.Context(), t, w.executeIn()); !reflect.DeepEqual(got, want) || w.runs != 0 {
+		t.Errorf("for good: got %+v after %d runs", got, w.runs)
 	}
 }
 
@@ -112,14 +118,18 @@ func TestLocalLaneClaimsNothing(t *testing.T) {
 func TestClaimKnowsWhatMayBeRepeated(t *testing.T) {
 	for name, tc := range map[string]struct {
 		def  func(*toolspec.Definition)
+		once bool
 		want bool
 	}{
-		"read":             {func(d *toolspec.Definition) { d.Effect = toolspec.ReadOnly }, true},
-		"write":            {nil, false},
-		"idempotent write": {func(d *toolspec.Definition) { d.Idempotent = true }, true},
+		"read":                                 {func(d *toolspec.Definition) { d.Effect = toolspec.ReadOnly }, false, true},
+		"write":                                {nil, false, false},
+		"idempotent write":                     {func(d *toolspec.Definition) { d.Idempotent = true }, false, true},
+		"idempotent only since the call began": {func(d *toolspec.Definition) { d.Idempotent = true }, true, false},
 	} {
 		w := newWorld(t, setup{def: tc.def})
-		w.execute(t.Context(), t, w.executeIn())
+		in := w.executeIn()
+		in.Once = tc.once
+		w.execute(t.Context(), t, in)
 		if got := w.records.claims[0].Repeatable; got != tc.want {
 			t.Errorf("%s: repeatable %v", name, got)
 		}
@@ -238,13 +248,15 @@ func TestExecuteOutputCannotBeKept(t *testing.T) {
 		in.Dispatch = 0
 		w.records.err = hook.Transient(errors.New("away"))
 		started := time.Now()
-		got, err := w.Execute(t.Context(), in)
-		if !hook.IsTransient(err) || got.Outcome != "" || got.Value != nil || len(w.records.outputs) != 4 || time.Since(started) != 3*time.Second {
-			t.Errorf("got %+v, %v after %d tries in %s", got, err, len(w.records.outputs), time.Since(started))
+		unsaved := func(got workflows.ExecuteOut) bool {
+			return got.Outcome == workflows.Interrupted && got.Value == nil && got.Failure.Code == workflows.CauseUnsaved && got.Failure.SafeMessage != ""
+		}
+		if got := w.execute(t.Context(), t, in); !unsaved(got) || len(w.records.outputs) != 4 || time.Since(started) != 3*time.Second {
+			t.Errorf("got %+v after %d tries in %s", got, len(w.records.outputs), time.Since(started))
 		}
 		w.records.err, w.records.outputs = errors.New("broken"), nil
-		if _, err := w.Execute(t.Context(), in); err == nil || len(w.records.outputs) != 1 {
-			t.Errorf("got %v after %d tries", err, len(w.records.outputs))
+		if got := w.execute(t.Context(), t, in); !unsaved(got) || len(w.records.outputs) != 1 {
+			t.Errorf("got %+v after %d tries", got, len(w.records.outputs))
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -170,10 +171,13 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 		return outcome{uncounted: true}, false
 	case Tombstoned:
 		return outcome{uncounted: true}, false
+	case Undispatched:
+		return c.undone(ctx, out, delay, dispatch)
 	case Claimed:
-		// Somebody claimed before and never answered.
+		// Somebody claimed before and never answered, and the tool may not be
+		// repeated now, or might not then: the record knows.
 		c.tryRecorded(lane, dispatch, "lost", "", at, out.DurationUs)
-		return c.interrupted(ctx, &hook.Failure{Code: CauseLost}), false
+		return c.unknown(ctx, &hook.Failure{Code: CauseLost}), false
 	case Changed:
 		// During a deploy old and new workers answer in turn; the wait keeps the
 		// call from running in a circle.
@@ -203,12 +207,13 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 const answeredOutcome = "failed_safely"
 
 func (c *call) answered() []int {
-	var dispatches []int
+	dispatches := slices.Clone(c.undispatched)
 	for _, t := range c.tried {
 		if t.Outcome == answeredOutcome {
 			dispatches = append(dispatches, t.Dispatch)
 		}
 	}
+	slices.Sort(dispatches)
 	return dispatches
 }
 
@@ -224,7 +229,7 @@ func (c *call) shapesOutput() bool {
 
 func (c *call) executeIn(ctx workflow.Context, dispatch int, answered []int) ExecuteIn {
 	in := ExecuteIn{
-		Facts: c.facts(ctx, c.attempt), Epoch: c.epoch, Dispatch: dispatch, Answered: answered,
+		Facts: c.facts(ctx, c.attempt), Epoch: c.epoch, Dispatch: dispatch, Answered: answered, Once: !c.plan.Repeatable,
 		MaxRuntimeMs: c.runtime().Milliseconds(), MaxResultBytes: c.budgets.MaxResultBytes,
 	}
 	if c.approval != nil {

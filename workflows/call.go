@@ -46,13 +46,16 @@ type call struct {
 	argsChanged bool
 	attempt     int
 
-	events   []StageEvent
-	tried    []AttemptEvent
-	audit    []hook.AuditEntry
-	stage    string
-	status   toolspec.Status
-	pending  *toolspec.ApprovalView
-	upserted toolspec.Status
+	events []StageEvent
+	tried  []AttemptEvent
+	// undispatched are dispatches whose claim may stand although the tool did not
+	// run.
+	undispatched []int
+	audit        []hook.AuditEntry
+	stage        string
+	status       toolspec.Status
+	pending      *toolspec.ApprovalView
+	upserted     toolspec.Status
 
 	inbox inbox
 }

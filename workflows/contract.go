@@ -28,6 +28,9 @@ const (
 	Claimed Outcome = "claimed"
 	// Tombstoned: this dispatch was declared dead before it began.
 	Tombstoned Outcome = "tombstoned"
+	// Undispatched: the claim's answer was lost; the tool did not run, and this
+	// dispatch never will.
+	Undispatched Outcome = "undispatched"
 	// Interrupted: the attempt was stopped before the tool answered.
 	Interrupted Outcome = "interrupted"
 	// Lost: the dispatch was claimed, so its effect may have happened.
@@ -179,9 +182,13 @@ type ExecuteIn struct {
 	// Dispatch numbers the claim of the regular lane; 0 in the local lane, which
 	// writes none.
 	Dispatch int `json:"dispatch,omitempty"`
-	// Answered lists earlier dispatches that ended with the tool's word that
-	// nothing happened, or that may be repeated.
+	// Answered lists earlier dispatches whose claims stand in nobody's way: the
+	// tool said that nothing happened, or answered and may be repeated, or it did
+	// not run.
 	Answered []int `json:"answered,omitempty"`
+	// Once says that this call is not repeated, even should the tool allow it: one
+	// that became more permissive gains nothing for calls in flight.
+	Once bool `json:"once,omitempty"`
 	// ApprovalID is consumed by the claim.
 	ApprovalID     string   `json:"approvalId,omitempty"`
 	Around         []string `json:"around,omitempty"`
@@ -192,7 +199,7 @@ type ExecuteIn struct {
 }
 
 // ExecuteOut is how the attempt ended: Done, Refused, Interrupted, Superseded,
-// Claimed, Tombstoned, Changed or NotHere.
+// Claimed, Tombstoned, Undispatched, Changed or NotHere.
 type ExecuteOut struct {
 	Outcome Outcome `json:"outcome"`
 	// Value is redacted; where it is too large for a payload, OutputRef names it.
