@@ -33,6 +33,8 @@ func (a *Activities) Execute(ctx context.Context, in workflows.ExecuteIn) (workf
 	started := time.Now()
 	bound, ok := a.source.Get(in.Facts.ToolID)
 	switch {
+	case newer(in.PlanVersion):
+		return workflows.ExecuteOut{Outcome: workflows.NotHere, By: planName(in.PlanVersion)}, nil
 	case !ok:
 		return workflows.ExecuteOut{Outcome: workflows.NotHere, By: "tool " + in.Facts.ToolID}, nil
 	case bound.Digest() != in.Facts.ToolDigest:
@@ -121,7 +123,7 @@ func (a *Activities) runner(in workflows.ExecuteIn, bound *catalog.Bound) func(c
 	f := in.Facts
 	call := toolspec.Call{
 		ToolID: f.ToolID, ToolCallID: f.ToolCallID, InvocationID: f.InvocationID, IdempotencyKey: f.InvocationID,
-		Attempt: f.Attempt, Context: f.Context,
+		Attempt: f.Attempt, Epoch: in.Epoch, Context: f.Context,
 		Logger: a.log.With("toolId", f.ToolID, "toolCallId", f.ToolCallID, "invocationId", f.InvocationID, "runId", f.Context.RunID),
 	}.WithCapabilities(bound.Capabilities())
 	return func(ctx context.Context) (out json.RawMessage, err error) {

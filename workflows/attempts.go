@@ -160,7 +160,7 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 		}
 		return outcome{end: ending{outputRef: out.OutputRef}}, false
 	case NotHere:
-		if f := c.waitForWorker(ctx, delay, "no worker has what the call needs: "+out.By); f != nil {
+		if f := c.waitForWorker(ctx, delay, lacking(out.By)); f != nil {
 			return outcome{end: failed(f)}, false
 		}
 		return o, true
@@ -187,6 +187,10 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 		if end := c.changed(ctx); end != nil {
 			return outcome{end: *end}, false
 		}
+		if !c.plan.Repeatable && c.last != nil {
+			// That attempt was all that the tool, as it is now, would have had.
+			return *c.last, false
+		}
 		return outcome{uncounted: true}, false
 	case Interrupted:
 		c.tryRecorded(lane, dispatch, "interrupted", out.Failure.Code, at, out.DurationUs)
@@ -197,10 +201,14 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 	if out.NothingHappened || c.plan.Repeatable {
 		c.tried[len(c.tried)-1].Outcome = answeredOutcome
 	}
-	return outcome{
+	o = outcome{
 		end: failed(out.Failure), again: out.Retryable, any: out.NothingHappened,
 		delay: time.Duration(out.Failure.RetryAfterMs) * time.Millisecond,
-	}, false
+	}
+	if c.plan.Repeatable && !out.NothingHappened && c.effect != toolspec.ReadOnly {
+		c.last = &o
+	}
+	return o, false
 }
 
 // answeredOutcome marks a dispatch after which another one is safe.
@@ -230,6 +238,7 @@ func (c *call) shapesOutput() bool {
 func (c *call) executeIn(ctx workflow.Context, dispatch int, answered []int) ExecuteIn {
 	in := ExecuteIn{
 		Facts: c.facts(ctx, c.attempt), Epoch: c.epoch, Dispatch: dispatch, Answered: answered, Once: !c.plan.Repeatable,
+		PlanVersion:  c.plan.V,
 		MaxRuntimeMs: c.runtime().Milliseconds(), MaxResultBytes: c.budgets.MaxResultBytes,
 	}
 	if c.approval != nil {

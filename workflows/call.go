@@ -31,15 +31,17 @@ type call struct {
 
 	args, safeArgs json.RawMessage
 	argsHistory    []json.RawMessage
-	output         json.RawMessage
-	outputHistory  []json.RawMessage
-	challenge      bool
-	source         toolspec.Source
-	cached         json.RawMessage
-	data           []hook.Entry
-	deltaBytes     int
-	failure        *hook.Failure
-	approval       *hook.GrantedApproval
+	// safeHistory is what may be shown of argsHistory: nil of what is not known.
+	safeHistory   []json.RawMessage
+	output        json.RawMessage
+	outputHistory []json.RawMessage
+	challenge     bool
+	source        toolspec.Source
+	cached        json.RawMessage
+	data          []hook.Entry
+	deltaBytes    int
+	failure       *hook.Failure
+	approval      *hook.GrantedApproval
 	// inputDone says that the input stages have run; they run once.
 	inputDone bool
 	// argsChanged says that the arguments were changed since they were judged.
@@ -51,11 +53,13 @@ type call struct {
 	// undispatched are dispatches whose claim may stand although the tool did not
 	// run.
 	undispatched []int
-	audit        []hook.AuditEntry
-	stage        string
-	status       toolspec.Status
-	pending      *toolspec.ApprovalView
-	upserted     toolspec.Status
+	// last is how the last attempt failed, where it may have had an effect.
+	last     *outcome
+	audit    []hook.AuditEntry
+	stage    string
+	status   toolspec.Status
+	pending  *toolspec.ApprovalView
+	upserted toolspec.Status
 
 	inbox inbox
 }
@@ -107,10 +111,20 @@ func (c *call) auditIDs() []string {
 	return ids
 }
 
-// setArgs replaces the arguments and keeps the old ones in the history.
+// setArgs replaces the arguments and keeps the old ones in the history. safe is
+// what may be shown of them; nil where that is not known yet.
 func (c *call) setArgs(args, safe json.RawMessage) {
 	c.args, c.safeArgs = args, safe
 	c.argsHistory = append(c.argsHistory[:len(c.argsHistory):len(c.argsHistory)], args)
+	c.safeHistory = append(c.safeHistory[:len(c.safeHistory):len(c.safeHistory)], safe)
+}
+
+// show says what may be shown of the arguments as they are.
+func (c *call) show(safe json.RawMessage) {
+	c.safeArgs = safe
+	if n := len(c.safeHistory); n > 0 {
+		c.safeHistory = append(c.safeHistory[:n-1:n-1], safe)
+	}
 }
 
 func (c *call) setOutput(output json.RawMessage) {

@@ -90,28 +90,3 @@ func (c *call) undone(ctx workflow.Context, out ExecuteOut, delay *time.Duration
 	}
 	return o, true
 }
-
-// changed follows a deploy that replaced the tool under a running call: the
-// arguments are validated against the new one, and the gate judges it.
-func (c *call) changed(ctx workflow.Context) *ending {
-	if c.approval != nil {
-		end := failed(&hook.Failure{Code: toolspec.CodeApprovalStale, Details: c.approvalDetails()})
-		return &end
-	}
-	before := c.effect
-	c.rounds.Gate++
-	if step, ok := c.plan.Step(hook.WillAuthorize.Stage()); ok {
-		if end := c.over(ctx, c.runStage(ctx, step, c.rounds.Gate), step.Stage); end != nil {
-			return end
-		}
-	}
-	if end := c.judgeAgain(ctx); end != nil {
-		return end
-	}
-	if c.effect != before {
-		// The recorded lane was chosen for the old effect. The careful one is right
-		// for every tool, and one attempt for every effect.
-		c.plan.Lane, c.plan.Repeatable, c.plan.MaxAttempts = hook.RegularLane, false, 1
-	}
-	return nil
-}
