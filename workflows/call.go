@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 
@@ -35,13 +36,16 @@ type call struct {
 	safeHistory   []json.RawMessage
 	output        json.RawMessage
 	outputHistory []json.RawMessage
-	challenge     bool
-	source        toolspec.Source
-	cached        json.RawMessage
-	data          []hook.Entry
-	deltaBytes    int
-	failure       *hook.Failure
-	approval      *hook.GrantedApproval
+	// shown is what records may show of outputHistory: not what a hook at
+	// willRedactOutput took out, nor what a later stage hid.
+	shown      []json.RawMessage
+	challenge  bool
+	source     toolspec.Source
+	cached     json.RawMessage
+	data       []hook.Entry
+	deltaBytes int
+	failure    *hook.Failure
+	approval   *hook.GrantedApproval
 	// inputDone says that the input stages have run; they run once.
 	inputDone bool
 	// argsChanged says that the arguments were changed since they were judged.
@@ -130,6 +134,9 @@ func (c *call) show(safe json.RawMessage) {
 func (c *call) setOutput(output json.RawMessage) {
 	c.output = output
 	c.outputHistory = append(c.outputHistory[:len(c.outputHistory):len(c.outputHistory)], output)
+	if n := len(c.shown); n == 0 || !bytes.Equal(c.shown[n-1], output) {
+		c.shown = append(c.shown[:n:n], output)
+	}
 }
 
 // remaining is what is left of the deadline, at least a moment so that a step

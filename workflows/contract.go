@@ -133,6 +133,9 @@ type RequestIn struct {
 	// Last is the number of the last request of this call.
 	Last int      `json:"last"`
 	Ask  hook.Ask `json:"ask"`
+	// Edits are numbers of requests for which the inbox holds an edit: after a
+	// reset Temporal delivers again what was decided before it.
+	Edits []int `json:"edits,omitempty"`
 	// EditedBy is the approver whose edit made these arguments.
 	EditedBy string `json:"editedBy,omitempty"`
 }
@@ -147,7 +150,10 @@ type RequestOut struct {
 	Granted     *hook.GrantedApproval `json:"granted,omitempty"`
 	RemainingMs int64                 `json:"remainingMs,omitempty"`
 	// Approved says that a run before this got the approval and did not use it.
-	Approved   bool  `json:"approved,omitempty"`
+	Approved bool `json:"approved,omitempty"`
+	// Edited says that the question was answered by an edit before, of which the
+	// inbox may hold the arguments.
+	Edited     bool  `json:"edited,omitempty"`
 	DurationUs int64 `json:"durationUs,omitempty"`
 }
 
@@ -161,6 +167,8 @@ type ReviewIn struct {
 	Epoch        int                `json:"epoch"`
 	Gate         int                `json:"gate"`
 	Decision     *toolspec.Decision `json:"decision,omitempty"`
+	// Close, without a decision, closes the request: nobody needs to decide.
+	Close bool `json:"close,omitempty"`
 }
 
 // RequestState is where an approval request stands.

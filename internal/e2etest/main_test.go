@@ -57,7 +57,7 @@ func beChild(what string) int {
 	}()
 	c, err := worker.LoadConfig()
 	if err == nil {
-		err = worker.Run(ctx, c, worker.Tools(childTools()...))
+		err = worker.Run(ctx, c, append(historyOptions(), worker.Tools(childTools()...))...)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
