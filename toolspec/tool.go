@@ -76,7 +76,8 @@ type Call struct {
 	ToolID       string
 	ToolCallID   string
 	InvocationID string
-	// IdempotencyKey is the same for every attempt of an invocation.
+	// IdempotencyKey is the same for every attempt of an invocation: hand it to a
+	// service that takes such keys.
 	IdempotencyKey string
 	// Attempt counts from 1.
 	Attempt int

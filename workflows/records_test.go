@@ -184,6 +184,9 @@ func (r *records) Review(_ context.Context, in activities.ReviewRow) (activities
 	if in.Decision != nil && in.Decision.ApprovalID != in.ApprovalID {
 		r.events = append(r.events, "a decision on another request")
 	}
+	if in.Close && req.state == workflows.RequestOpen {
+		req.state = workflows.RequestClosed
+	}
 	if in.Decision != nil && req.state == workflows.RequestOpen {
 		switch in.Decision.Decision {
 		case toolspec.Retry, toolspec.SettleOK, toolspec.SettleFailed:

@@ -27,7 +27,10 @@ func changing() hook.Hook {
 	}
 	return hook.New("changing",
 		hook.WillParseInput.Do(set(" parsed")), hook.WillNormalizeInput.Do(set(" normal")),
-		hook.WillTransformOutput.Do(func(_ context.Context, v *hook.Output) error { v.SetOutput(out{Text: "shaped", Hidden: "hidden"}); return nil }))
+		hook.WillTransformOutput.Do(func(_ context.Context, v *hook.Output) error {
+			v.SetOutput(out{Text: "shaped", Hidden: "hidden"})
+			return nil
+		}))
 }
 
 // historyOptions make a worker that changes what the tool test__changed takes and gives.
