@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -187,6 +188,27 @@ func TestToolThatMasksMore(t *testing.T) {
 				t.Errorf("got %+v with %s, want %s", result, got.SafeArgs, tc.want)
 			}
 		})
+	}
+}
+
+// TestToolThatMasksMoreOfTheHistory: what the arguments were before is masked too.
+func TestToolThatMasksMoreOfTheHistory(t *testing.T) {
+	define := func(version string, mask ...string) toolspec.Tool {
+		return toolspec.Define(toolspec.Definition{
+			ID: "core__masked", Description: "test tool", Version: version, Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk,
+			Redaction: toolspec.Redaction{Allow: []string{"/text"}, MaskInput: mask},
+		}, func(_ context.Context, in echoIn, _ toolspec.Call) (echoOut, error) { return echoOut{Text: in.Text}, nil })
+	}
+	change := hook.New("h", hook.WillParseInput.Do(func(_ context.Context, v *hook.Input) error {
+		v.SetArgs(echoIn{Text: "changed", Mode: "canary"})
+		return nil
+	}))
+	// The stage looks third, and the arguments are hydrated again after it.
+	r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{change}, tools: []toolspec.Tool{define("1")}, source: deploy(t, 4, define("2", "/mode"))})
+	result := r.run(call("core__masked", `{"text":"hello","mode":"canary"}`))
+	const want = `[{"mode":"***","text":"hello"} {"mode":"***","text":"changed"}]`
+	if got := fmt.Sprintf("%s", r.records.settled[0].InputHistory); !result.OK || got != want {
+		t.Errorf("got %+v with %s, want %s", result, got, want)
 	}
 }
 
