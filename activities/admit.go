@@ -49,6 +49,8 @@ func (a *Activities) Admit(ctx context.Context, in workflows.AdmitIn) (workflows
 		out.Failure = &hook.Failure{Code: toolspec.CodeConflict}
 	case record.Result != nil:
 		out.Outcome, out.Result = workflows.AlreadySettled, record.Result
+	case newer(record.Plan.V):
+		out.Outcome, out.By = workflows.NotHere, planName(record.Plan.V)
 	case record.Plan.ToolDigest == "":
 		out.Failure = &hook.Failure{Code: toolspec.CodeUnavailable}
 	}

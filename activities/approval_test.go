@@ -27,7 +27,7 @@ func everywhere() hook.Hook {
 func TestRequest(t *testing.T) {
 	w := newWorld(t, setup{})
 	expires := time.UnixMilli(5_000_000).UTC()
-	w.records.request = activities.RequestRecord{Number: 2, ExpiresAt: expires, Remaining: 90 * time.Second, Approved: true, Approver: "user:bob",
+	w.records.request = activities.RequestRecord{Number: 2, ExpiresAt: expires, Remaining: 90 * time.Second, State: workflows.RequestApproved, Approver: "user:bob",
 		Granted: hook.GrantedApproval{Digest: "as recorded"}}
 	f := w.facts()
 	f.SafeArgs = json.RawMessage(`{"text":"***"}`)

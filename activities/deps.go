@@ -102,7 +102,10 @@ type RequestRow struct {
 	// Last is the last number this run knows; a request that an earlier run
 	// opened for the same digest and that is still open or approved is found
 	// again, whatever its number.
-	Last        int
+	Last int
+	// Edits are numbers of requests for which the run has an edit once more. One
+	// for the same digest that was edited is found again too.
+	Edits       []int
 	View        toolspec.ApprovalView // ApprovalID and ExpiresAtMs are filled in
 	Granted     hook.GrantedApproval  // ApprovalID is filled in
 	Rule        policy.ApprovalRule
@@ -118,8 +121,9 @@ type RequestRecord struct {
 	Number     int
 	ExpiresAt  time.Time
 	Remaining  time.Duration
-	Approved   bool
-	Approver   string
+	// State is open, approved or edited.
+	State    workflows.RequestState
+	Approver string
 	// Granted is as recorded when the request was opened.
 	Granted hook.GrantedApproval
 }
@@ -133,6 +137,8 @@ type ReviewRow struct {
 	Epoch        int
 	Gate         int
 	Decision     *toolspec.Decision
+	// Close, without a decision, closes the request: nobody needs to decide.
+	Close bool
 	// Judge says whether the decision counts, given the request's own rule. It
 	// is pure.
 	Judge func(OpenRequest) toolspec.Answer

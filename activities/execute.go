@@ -22,6 +22,9 @@ const (
 	// about three seconds in all.
 	saveTries = 4
 	saveDelay = 200 * time.Millisecond
+	// claimTime bounds the claim. No heartbeat is sent before the tool runs, so it
+	// stays well below the time after which the worker would count as lost.
+	claimTime = 3 * time.Second
 )
 
 // Execute runs one attempt: claim, hooks, tool, contract check, redaction. It is
@@ -30,6 +33,8 @@ func (a *Activities) Execute(ctx context.Context, in workflows.ExecuteIn) (workf
 	started := time.Now()
 	bound, ok := a.source.Get(in.Facts.ToolID)
 	switch {
+	case newer(in.PlanVersion):
+		return workflows.ExecuteOut{Outcome: workflows.NotHere, By: planName(in.PlanVersion)}, nil
 	case !ok:
 		return workflows.ExecuteOut{Outcome: workflows.NotHere, By: "tool " + in.Facts.ToolID}, nil
 	case bound.Digest() != in.Facts.ToolDigest:
@@ -38,51 +43,55 @@ func (a *Activities) Execute(ctx context.Context, in workflows.ExecuteIn) (workf
 	if name, lacks := a.hooks.Lacks(attemptInput(in)); lacks {
 		return workflows.ExecuteOut{Outcome: workflows.NotHere, By: "hook " + name}, nil
 	}
-	if stop, err := a.claim(ctx, in, bound); stop != nil || err != nil {
-		return orZero(stop), err
+	out := a.claim(ctx, in, bound)
+	if out == nil {
+		attempted := a.attempt(ctx, in, bound)
+		out = &attempted
 	}
-	out, err := a.attempt(ctx, in, bound)
 	out.DurationUs = time.Since(started).Microseconds()
-	return out, err
+	return *out, nil
 }
 
 func attemptInput(in workflows.ExecuteIn) hook.AttemptInput {
 	return hook.AttemptInput{Around: in.Around, WillExecute: in.WillExecute, DidExecute: in.DidExecute, Facts: in.Facts}
 }
 
-func orZero(out *workflows.ExecuteOut) workflows.ExecuteOut {
-	if out == nil {
-		return workflows.ExecuteOut{}
-	}
-	return *out
-}
-
 // claim writes down that the tool is about to run. Without the claim it does
-// not.
-func (a *Activities) claim(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound) (*workflows.ExecuteOut, error) {
+// not; then claim says how the attempt ended.
+//
+// A claim whose answer is lost may have been written, so it is not asked for
+// again here: only this process knows that the tool did not run, and it says so.
+func (a *Activities) claim(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound) *workflows.ExecuteOut {
 	if in.Dispatch == 0 {
-		return nil, nil
+		return nil
 	}
-	outcome, err := a.records.Claim(ctx, ClaimRow{
+	soon, cancel := context.WithTimeout(ctx, claimTime)
+	defer cancel()
+	outcome, err := a.records.Claim(soon, ClaimRow{
 		InvocationID: in.Facts.InvocationID, Epoch: in.Epoch, Dispatch: in.Dispatch,
-		Repeatable: bound.Definition().Repeatable(), Answered: in.Answered, ApprovalID: in.ApprovalID,
+		Repeatable: bound.Definition().Repeatable() && !in.Once, Answered: in.Answered, ApprovalID: in.ApprovalID,
 	})
 	if err != nil {
-		return nil, err
+		a.log.WarnContext(ctx, "the claim has no answer; the tool is not run", "invocationId", in.Facts.InvocationID, "dispatch", in.Dispatch, "reason", hook.Reason(err))
+		out := workflows.ExecuteOut{Outcome: workflows.Undispatched}
+		if !hook.IsTransient(err) {
+			out.Failure = &hook.Failure{Code: toolspec.CodeInternal}
+		}
+		return &out
 	}
 	if outcome == workflows.Done {
-		return nil, nil
+		return nil
 	}
 	out := workflows.ExecuteOut{Outcome: outcome}
 	if outcome == workflows.Refused {
 		out.Failure = &hook.Failure{Code: toolspec.CodeApprovalStale, Details: &toolspec.Details{ApprovalID: in.ApprovalID}}
 	}
-	return &out, nil
+	return &out
 }
 
 // attempt runs hooks and tool within the budget. A tool that does not stop in
 // time is left behind: its late answer is discarded.
-func (a *Activities) attempt(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound) (workflows.ExecuteOut, error) {
+func (a *Activities) attempt(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound) workflows.ExecuteOut {
 	budget, cancel := context.WithTimeout(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond)
 	defer cancel()
 	go leaveInTime(ctx, budget, cancel)
@@ -104,7 +113,7 @@ func (a *Activities) attempt(ctx context.Context, in workflows.ExecuteIn, bound 
 		return a.judge(ctx, budget, in, bound, v)
 	case <-timer.C:
 		a.log.WarnContext(ctx, "tool left behind: it did not stop in time", "toolId", bound.ID(), "invocationId", in.Facts.InvocationID)
-		return interrupted(ctx, budget), nil
+		return interrupted(ctx, budget)
 	}
 }
 
@@ -114,7 +123,7 @@ func (a *Activities) runner(in workflows.ExecuteIn, bound *catalog.Bound) func(c
 	f := in.Facts
 	call := toolspec.Call{
 		ToolID: f.ToolID, ToolCallID: f.ToolCallID, InvocationID: f.InvocationID, IdempotencyKey: f.InvocationID,
-		Attempt: f.Attempt, Context: f.Context,
+		Attempt: f.Attempt, Epoch: in.Epoch, Context: f.Context,
 		Logger: a.log.With("toolId", f.ToolID, "toolCallId", f.ToolCallID, "invocationId", f.InvocationID, "runId", f.Context.RunID),
 	}.WithCapabilities(bound.Capabilities())
 	return func(ctx context.Context) (out json.RawMessage, err error) {
@@ -131,42 +140,42 @@ func (a *Activities) runner(in workflows.ExecuteIn, bound *catalog.Bound) func(c
 var errPanicked = errors.New("the tool panicked")
 
 // judge turns what the attempt left into its answer. Raw output ends here.
-func (a *Activities) judge(ctx, budget context.Context, in workflows.ExecuteIn, bound *catalog.Bound, v hook.AttemptVerdict) (workflows.ExecuteOut, error) {
+func (a *Activities) judge(ctx, budget context.Context, in workflows.ExecuteIn, bound *catalog.Bound, v hook.AttemptVerdict) workflows.ExecuteOut {
 	out := workflows.ExecuteOut{Outcome: workflows.Done, Trace: v.Trace, By: v.By}
 	switch {
 	case v.Err != nil:
 		f, retryable, answered := classify(v.Err)
 		if budget.Err() != nil && !answered {
-			out := interrupted(ctx, budget)
-			out.Trace = v.Trace
-			return out, nil
+			stopped := interrupted(ctx, budget)
+			stopped.Trace = v.Trace
+			return stopped
 		}
 		a.log.LogAttrs(ctx, slog.LevelWarn, "tool failed", slog.String("toolId", bound.ID()), slog.String("toolCallId", in.Facts.ToolCallID),
 			slog.String("invocationId", in.Facts.InvocationID), slog.String("code", string(f.Code)), slog.String("errorType", fmt.Sprintf("%T", v.Err)))
 		out.Outcome, out.Failure, out.Retryable = workflows.Refused, &f, retryable
 		out.NothingHappened = f.Code == toolspec.CodeRateLimited
-		return out, nil
+		return out
 	case v.Outcome == hook.Failed:
 		out.Outcome, out.Failure = workflows.Refused, v.Failure
-		return out, nil
+		return out
 	case v.Outcome == hook.Missing:
 		out.Outcome, out.By = workflows.NotHere, "hook "+v.By
-		return out, nil
+		return out
 	}
 	out.Responded, out.Challenge = v.Outcome == hook.Responded, v.Challenge
 	if out.Challenge {
 		out.Value = v.Value
-		return out, nil
+		return out
 	}
 	return a.deliver(ctx, in, bound, out, v.Value)
 }
 
 // deliver checks the value against the contract, redacts it and finds it a
 // place.
-func (a *Activities) deliver(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound, out workflows.ExecuteOut, raw json.RawMessage) (workflows.ExecuteOut, error) {
-	refuse := func(code toolspec.Code, message string, details *toolspec.Details) (workflows.ExecuteOut, error) {
+func (a *Activities) deliver(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound, out workflows.ExecuteOut, raw json.RawMessage) workflows.ExecuteOut {
+	refuse := func(code toolspec.Code, message string, details *toolspec.Details) workflows.ExecuteOut {
 		out.Outcome, out.Failure = workflows.Refused, &hook.Failure{Code: code, SafeMessage: message, Details: details}
-		return out, nil
+		return out
 	}
 	if problems := bound.ValidateOutput(raw); len(problems) > 0 {
 		return refuse(toolspec.CodeOutputValidation, "", &toolspec.Details{Kind: problems[0].Kind})
@@ -180,14 +189,17 @@ func (a *Activities) deliver(ctx context.Context, in workflows.ExecuteIn, bound 
 		return refuse(toolspec.CodeResultTooLarge, fmt.Sprintf("The result is larger than %d bytes", in.MaxResultBytes), nil)
 	case len(value) <= toolspec.MaxInline:
 		out.Value = value
-		return out, nil
+		return out
 	}
 	if out.OutputRef, err = a.save(ctx, OutputRow{
 		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, Value: value,
 	}); err != nil {
-		return workflows.ExecuteOut{}, err
+		a.log.WarnContext(ctx, "a large result could not be kept", "invocationId", in.Facts.InvocationID, "dispatch", in.Dispatch, "reason", hook.Reason(err))
+		return workflows.ExecuteOut{Outcome: workflows.Interrupted, Trace: out.Trace, Failure: &hook.Failure{
+			Code: workflows.CauseUnsaved, SafeMessage: "The tool ran, but its result could not be kept",
+		}}
 	}
-	return out, nil
+	return out
 }
 
 // save keeps a large value. The tool has run, so a database that is away for a

@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows"
@@ -34,37 +33,6 @@ func pass(d time.Duration) { <-time.NewTimer(d).C }
 
 // nowhere is a pointer that nobody can follow.
 func nowhere() *out { return nil }
-
-// TestExecuteClaims: without a claim the tool does not run.
-func TestExecuteClaims(t *testing.T) {
-	for _, tc := range []struct {
-		claim workflows.Outcome
-		want  workflows.ExecuteOut
-	}{
-		{workflows.Done, workflows.ExecuteOut{Outcome: workflows.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
-		{workflows.Superseded, workflows.ExecuteOut{Outcome: workflows.Superseded}},
-		{workflows.Claimed, workflows.ExecuteOut{Outcome: workflows.Claimed}},
-		{workflows.Tombstoned, workflows.ExecuteOut{Outcome: workflows.Tombstoned}},
-		{workflows.Refused, workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &hook.Failure{
-			Code: toolspec.CodeApprovalStale, Details: &toolspec.Details{ApprovalID: "inv.1"},
-		}}},
-	} {
-		t.Run(string(tc.claim), func(t *testing.T) {
-			w := newWorld(t, setup{})
-			w.records.claim = tc.claim
-			if got := w.execute(t.Context(), t, w.executeIn()); !reflect.DeepEqual(got, tc.want) {
-				t.Errorf("got %+v, want %+v", got, tc.want)
-			}
-			if want := tc.claim == workflows.Done; (w.runs == 1) != want {
-				t.Errorf("the tool ran %d times", w.runs)
-			}
-			want := activities.ClaimRow{InvocationID: "inv", Epoch: 3, Dispatch: 2, Answered: []int{1}, ApprovalID: "inv.1"}
-			if len(w.records.claims) != 1 || !reflect.DeepEqual(w.records.claims[0], want) {
-				t.Errorf("claimed %+v", w.records.claims)
-			}
-		})
-	}
-}
 
 func TestExecuteDoesNotStart(t *testing.T) {
 	for _, tc := range []struct {
@@ -88,41 +56,6 @@ func TestExecuteDoesNotStart(t *testing.T) {
 				t.Errorf("it ran %d times with %d claims", w.runs, len(w.records.claims))
 			}
 		})
-	}
-}
-
-func TestExecuteRecordsAway(t *testing.T) {
-	w := newWorld(t, setup{})
-	w.records.err = hook.Transient(errors.New("away"))
-	if got, err := w.Execute(t.Context(), w.executeIn()); !hook.IsTransient(err) || !reflect.DeepEqual(got, workflows.ExecuteOut{}) || w.runs != 0 {
-		t.Errorf("got %+v, %v after %d runs", got, err, w.runs)
-	}
-}
-
-// TestLocalLaneClaimsNothing: dispatch 0 is the local lane.
-func TestLocalLaneClaimsNothing(t *testing.T) {
-	w := newWorld(t, setup{})
-	in := w.executeIn()
-	in.Dispatch = 0
-	if got := w.execute(t.Context(), t, in); got.Outcome != workflows.Done || w.runs != 1 || len(w.records.claims) != 0 {
-		t.Errorf("got %+v after %d runs with %d claims", got, w.runs, len(w.records.claims))
-	}
-}
-
-func TestClaimKnowsWhatMayBeRepeated(t *testing.T) {
-	for name, tc := range map[string]struct {
-		def  func(*toolspec.Definition)
-		want bool
-	}{
-		"read":             {func(d *toolspec.Definition) { d.Effect = toolspec.ReadOnly }, true},
-		"write":            {nil, false},
-		"idempotent write": {func(d *toolspec.Definition) { d.Idempotent = true }, true},
-	} {
-		w := newWorld(t, setup{def: tc.def})
-		w.execute(t.Context(), t, w.executeIn())
-		if got := w.records.claims[0].Repeatable; got != tc.want {
-			t.Errorf("%s: repeatable %v", name, got)
-		}
 	}
 }
 
@@ -238,13 +171,15 @@ func TestExecuteOutputCannotBeKept(t *testing.T) {
 		in.Dispatch = 0
 		w.records.err = hook.Transient(errors.New("away"))
 		started := time.Now()
-		got, err := w.Execute(t.Context(), in)
-		if !hook.IsTransient(err) || got.Outcome != "" || got.Value != nil || len(w.records.outputs) != 4 || time.Since(started) != 3*time.Second {
-			t.Errorf("got %+v, %v after %d tries in %s", got, err, len(w.records.outputs), time.Since(started))
+		unsaved := func(got workflows.ExecuteOut) bool {
+			return got.Outcome == workflows.Interrupted && got.Value == nil && got.Failure.Code == workflows.CauseUnsaved && got.Failure.SafeMessage != ""
+		}
+		if got := w.execute(t.Context(), t, in); !unsaved(got) || len(w.records.outputs) != 4 || time.Since(started) != 3*time.Second {
+			t.Errorf("got %+v after %d tries in %s", got, len(w.records.outputs), time.Since(started))
 		}
 		w.records.err, w.records.outputs = errors.New("broken"), nil
-		if _, err := w.Execute(t.Context(), in); err == nil || len(w.records.outputs) != 1 {
-			t.Errorf("got %v after %d tries", err, len(w.records.outputs))
+		if got := w.execute(t.Context(), t, in); !unsaved(got) || len(w.records.outputs) != 1 {
+			t.Errorf("got %+v after %d tries", got, len(w.records.outputs))
 		}
 	})
 }

@@ -26,6 +26,7 @@ type records struct {
 	request activities.RequestRecord
 	claim   workflows.Outcome
 	err     error
+	stuck   bool // claims have no answer
 
 	admitted []activities.AdmitRow
 	refused  []activities.RefusedInput
@@ -54,8 +55,12 @@ func (r *records) Refuse(_ context.Context, in activities.RefusedInput) error {
 	return r.err
 }
 
-func (r *records) Claim(_ context.Context, in activities.ClaimRow) (workflows.Outcome, error) {
+func (r *records) Claim(ctx context.Context, in activities.ClaimRow) (workflows.Outcome, error) {
 	r.claims = append(r.claims, in)
+	if r.stuck {
+		<-ctx.Done()
+		return "", hook.Transient(ctx.Err())
+	}
 	if r.claim == "" {
 		return workflows.Done, r.err
 	}

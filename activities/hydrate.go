@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,8 +22,11 @@ const kindMissingConnection = "missing_connection"
 func (a *Activities) Hydrate(_ context.Context, in workflows.HydrateIn) (workflows.HydrateOut, error) {
 	started := time.Now()
 	bound, ok := a.source.Get(in.ToolID)
-	if !ok {
-		return workflows.HydrateOut{Outcome: workflows.NotHere}, nil
+	switch {
+	case newer(in.PlanVersion):
+		return workflows.HydrateOut{Outcome: workflows.NotHere, By: planName(in.PlanVersion)}, nil
+	case !ok:
+		return workflows.HydrateOut{Outcome: workflows.NotHere, By: "tool " + in.ToolID}, nil
 	}
 	out := a.hydrate(bound, in)
 	out.DurationUs = time.Since(started).Microseconds()
@@ -45,11 +49,44 @@ func (a *Activities) hydrate(bound *catalog.Bound, in workflows.HydrateIn) workf
 	if failure != nil {
 		return refused(failure)
 	}
-	def := bound.Definition()
-	return workflows.HydrateOut{
-		Outcome: workflows.Done, Args: args, SafeArgs: safe,
-		ToolDigest: bound.Digest(), Effect: def.Effect, Risk: def.Risk,
+	history, err := []json.RawMessage(nil), error(nil)
+	if in.SafeArgs != nil {
+		// What was masked stays so, whatever the tool says now.
+		safe, err = bound.SafeArgs(in.SafeArgs)
 	}
+	if err == nil {
+		history, err = masked(bound, in.SafeHistory)
+	}
+	if err != nil {
+		return refused(&hook.Failure{Code: toolspec.CodeRedactionFailed, SafeMessage: "the arguments could not be redacted"})
+	}
+	def := bound.Definition()
+	repeatable := def.Repeatable()
+	return workflows.HydrateOut{
+		Outcome: workflows.Done, Args: args, SafeArgs: safe, SafeHistory: history,
+		ToolDigest: bound.Digest(), Effect: def.Effect, Risk: def.Risk, Repeatable: &repeatable,
+	}
+}
+
+// masked masks views of arguments once more. It returns nil where that changes
+// none of them.
+func masked(bound *catalog.Bound, views []json.RawMessage) ([]json.RawMessage, error) {
+	again, differ := make([]json.RawMessage, len(views)), false
+	for i, view := range views {
+		again[i] = view
+		if len(view) == 0 || string(view) == "null" {
+			continue
+		}
+		safe, err := bound.SafeArgs(view)
+		if err != nil {
+			return nil, err
+		}
+		again[i], differ = safe, differ || !bytes.Equal(safe, view)
+	}
+	if !differ {
+		return nil, nil
+	}
+	return again, nil
 }
 
 func refused(f *hook.Failure) workflows.HydrateOut {

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -10,6 +11,12 @@ import (
 // defaultDeadline is what a call has besides its attempts, without the time
 // people take.
 const defaultDeadline = 15 * time.Minute
+
+// newer reports whether a recorded plan is of a version that this worker cannot
+// follow.
+func newer(version int) bool { return version > hook.PlanVersion }
+
+func planName(version int) string { return fmt.Sprintf("plan version %d", version) }
 
 // plan is what this worker would do for a call of the tool now. The first admit
 // records it; every run after that follows the recorded one.

@@ -42,7 +42,7 @@ func (a *Activities) Request(ctx context.Context, in workflows.RequestIn) (workf
 		Message: in.Ask.Message, RequestedBy: f.Context.ActorID, Approvers: decision.Approval.Describe(f.Context.ActorID),
 	}
 	record, err := a.records.Request(ctx, RequestRow{
-		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: in.Epoch, Last: in.Last, View: view,
+		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: in.Epoch, Last: in.Last, Edits: in.Edits, View: view,
 		Granted: hook.GrantedApproval{
 			Digest: digest, ToolDigest: f.ToolDigest, Effect: f.Effect, Risk: decision.Risk, RuleDigest: decision.Approval.Digest(),
 		},
@@ -61,7 +61,7 @@ func (a *Activities) Request(ctx context.Context, in workflows.RequestIn) (workf
 	granted.ApprovalID, granted.Approver = view.ApprovalID, record.Approver
 	return workflows.RequestOut{
 		Outcome: workflows.Done, Number: record.Number, View: &view, Granted: &granted,
-		RemainingMs: record.Remaining.Milliseconds(), Approved: record.Approved,
+		RemainingMs: record.Remaining.Milliseconds(), Approved: record.State == workflows.RequestApproved, Edited: record.State == workflows.RequestEdited,
 		DurationUs: time.Since(started).Microseconds(),
 	}, nil
 }

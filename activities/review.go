@@ -15,14 +15,14 @@ func (a *Activities) Review(ctx context.Context, in workflows.ReviewIn) (workflo
 	started := time.Now()
 	row := ReviewRow{
 		InvocationID: in.InvocationID, TenantID: in.TenantID, ApprovalID: in.ApprovalID,
-		Epoch: in.Epoch, Gate: in.Gate, Decision: in.Decision,
+		Epoch: in.Epoch, Gate: in.Gate, Decision: in.Decision, Close: in.Close,
 	}
-	var edited json.RawMessage
+	var edited, safe json.RawMessage
 	if d := in.Decision; d != nil {
 		row.Judge = func(open OpenRequest) toolspec.Answer {
 			answer := judge(open, *d)
 			if answer.Counted && d.Decision == toolspec.Edit {
-				edited, answer = a.edited(in.ToolID, d.EditedArgs)
+				edited, safe, answer = a.edited(in.ToolID, d.EditedArgs)
 			}
 			return answer
 		}
@@ -35,12 +35,15 @@ func (a *Activities) Review(ctx context.Context, in workflows.ReviewIn) (workflo
 		return workflows.ReviewOut{Outcome: workflows.Superseded}, nil
 	}
 	if record.State == workflows.RequestEdited && record.Answer.Counted && edited == nil && in.Decision != nil {
-		// The decision had counted before; its arguments are the same.
-		edited, _ = a.edited(in.ToolID, in.Decision.EditedArgs)
+		// The decision had counted before; its arguments are the same. Where this
+		// worker cannot judge them, hydrate is to.
+		if edited, safe, _ = a.edited(in.ToolID, in.Decision.EditedArgs); edited == nil {
+			edited = in.Decision.EditedArgs
+		}
 	}
 	return workflows.ReviewOut{
 		Outcome: workflows.Done, Answer: record.Answer, State: record.State, PolicyDigest: record.PolicyDigest,
-		RemainingMs: record.Remaining.Milliseconds(), Approver: record.Approver, EditedArgs: edited,
+		RemainingMs: record.Remaining.Milliseconds(), Approver: record.Approver, EditedArgs: edited, SafeArgs: safe,
 		DurationUs: time.Since(started).Microseconds(),
 	}, nil
 }
@@ -69,14 +72,14 @@ func judge(open OpenRequest, d toolspec.Decision) toolspec.Answer {
 
 // edited validates an approver's arguments; a fault makes the decision not
 // count, and the request stays open.
-func (a *Activities) edited(toolID string, raw json.RawMessage) (json.RawMessage, toolspec.Answer) {
+func (a *Activities) edited(toolID string, raw json.RawMessage) (args, safe json.RawMessage, answer toolspec.Answer) {
 	bound, ok := a.source.Get(toolID)
 	if !ok {
-		return nil, toolspec.Answer{Reason: "this worker does not have the tool; try again"}
+		return nil, nil, toolspec.Answer{Reason: "this worker does not have the tool; try again"}
 	}
-	args, _, failure := checkArgs(bound, raw)
+	args, safe, failure := checkArgs(bound, raw)
 	if failure != nil {
-		return nil, toolspec.Answer{Reason: "the edited arguments are not valid: " + failure.SafeMessage}
+		return nil, nil, toolspec.Answer{Reason: "the edited arguments are not valid: " + failure.SafeMessage}
 	}
-	return args, toolspec.Answer{Counted: true}
+	return args, safe, toolspec.Answer{Counted: true}
 }

@@ -13,9 +13,26 @@ import (
 // or turn the output into goes through the allowlist again before it leaves: no
 // hook can bring a field back.
 func (a *Activities) Stage(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
+	if newer(in.PlanVersion) {
+		return hook.Verdict{Outcome: hook.Missing, By: planName(in.PlanVersion)}, nil
+	}
 	v, err := a.hooks.Run(ctx, in)
 	if err != nil {
 		return v, err
+	}
+	if v.Outcome == hook.Missing {
+		v.By = "hook " + v.By
+		return v, nil
+	}
+	if v.Delta.Args != nil && v.Delta.SafeArgs == nil {
+		bound, ok := a.source.Get(in.Facts.ToolID)
+		if !ok {
+			return hook.Verdict{Outcome: hook.Missing, By: "tool " + in.Facts.ToolID}, nil
+		}
+		// Of arguments that the tool does not accept nothing may be shown.
+		if _, safe, failure := checkArgs(bound, v.Delta.Args); failure == nil {
+			v.Delta.SafeArgs = safe
+		}
 	}
 	guarded := []*json.RawMessage{&v.Delta.Cached}
 	if !v.Challenge {
@@ -30,7 +47,7 @@ func (a *Activities) Stage(ctx context.Context, in hook.StageInput) (hook.Verdic
 		}
 		bound, ok := a.source.Get(in.Facts.ToolID)
 		if !ok {
-			return hook.Verdict{Outcome: hook.Missing, By: in.Facts.ToolID}, nil
+			return hook.Verdict{Outcome: hook.Missing, By: "tool " + in.Facts.ToolID}, nil
 		}
 		redacted, failure := guard(bound, in.Stage, *value)
 		if failure != nil {

@@ -97,7 +97,7 @@ func TestCachedIsRedacted(t *testing.T) {
 
 func TestStageWithoutItsTool(t *testing.T) {
 	w := newWorld(t, setup{hooks: []hook.Hook{hook.New("h", hook.WillCheckConsent.Do(func(_ context.Context, v *hook.Consent) error { return v.Respond(canary) }))}})
-	if got := w.stage(t, hook.WillCheckConsent.Stage(), func(f *hook.Facts) { f.ToolID = "core__gone" }); got.Outcome != hook.Missing || got.By != "core__gone" {
+	if got := w.stage(t, hook.WillCheckConsent.Stage(), func(f *hook.Facts) { f.ToolID = "core__gone" }); got.Outcome != hook.Missing || got.By != "tool core__gone" {
 		t.Errorf("got %+v", got)
 	}
 }

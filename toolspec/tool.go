@@ -76,10 +76,14 @@ type Call struct {
 	ToolID       string
 	ToolCallID   string
 	InvocationID string
-	// IdempotencyKey is the same for every attempt of an invocation.
+	// IdempotencyKey is the same for every attempt of an invocation: hand it to a
+	// service that takes such keys.
 	IdempotencyKey string
 	// Attempt counts from 1.
 	Attempt int
+	// Epoch is raised whenever another run takes the call over. A service that can
+	// fence refuses an epoch older than the newest it has seen of the key.
+	Epoch   int
 	Context Context
 	// Logger carries the ids of the call. What is logged must be safe to show.
 	Logger *slog.Logger

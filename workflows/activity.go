@@ -1,12 +1,15 @@
 package workflows
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
 
+	"go.temporal.io/api/common/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
@@ -52,7 +55,7 @@ type Registry interface {
 // failure without its text, for the history shows failures of local activities
 // in clear. Only errors that hook.IsTransient are retried.
 func Bind[In, Out any](r Registry, a Activity[In, Out], log *slog.Logger, f func(context.Context, In) (Out, error)) {
-	r.RegisterActivityWithOptions(func(ctx context.Context, raw converter.RawValue) (out Out, err error) {
+	r.RegisterActivityWithOptions(func(ctx context.Context, raw converter.RawValue) (result converter.RawValue, err error) {
 		defer func() {
 			if recovered := recover(); recovered != nil {
 				log.ErrorContext(ctx, "activity panicked", "activity", a.name, "panicType", fmt.Sprintf("%T", recovered), "stack", hook.Frames(debug.Stack()))
@@ -62,20 +65,23 @@ func Bind[In, Out any](r Registry, a Activity[In, Out], log *slog.Logger, f func
 		var in In
 		if err := converter.GetDefaultDataConverter().FromPayload(raw.Payload(), &in); err != nil {
 			log.ErrorContext(ctx, "activity input does not decode", "activity", a.name)
-			return out, failure(toolspec.CodeInternal, false)
+			return result, failure(toolspec.CodeInternal, false)
 		}
-		out, err = f(ctx, in)
+		out, err := f(ctx, in)
+		if err == nil {
+			result, err = encode(out)
+		}
 		switch {
 		case err == nil:
-			return out, nil
+			return result, nil
 		case errors.Is(err, context.Canceled) && ctx.Err() != nil:
-			return out, temporal.NewCanceledError()
+			return result, temporal.NewCanceledError()
 		case hook.IsTransient(err):
 			log.WarnContext(ctx, "activity will be tried again", "activity", a.name, "reason", hook.Reason(err))
-			return out, failure(toolspec.CodeUnavailable, true)
+			return result, failure(toolspec.CodeUnavailable, true)
 		default:
 			log.ErrorContext(ctx, "activity failed", "activity", a.name, "errorType", fmt.Sprintf("%T", err), "reason", hook.Reason(err))
-			return out, failure(toolspec.CodeInternal, false)
+			return result, failure(toolspec.CodeInternal, false)
 		}
 	}, activity.RegisterOptions{Name: a.name})
 }
@@ -92,14 +98,22 @@ func failure(code toolspec.Code, retry bool) error {
 	return temporal.NewNonRetryableApplicationError(message, string(code), nil)
 }
 
-// encode freezes the input of an activity before anything else sees it. In has
-// no maps, so its JSON is the same on every replay.
-func encode(in any) (converter.RawValue, error) {
-	payload, err := converter.GetDefaultDataConverter().ToPayload(in) //workflowcheck:ignore
-	if err != nil {
-		return converter.RawValue{}, fmt.Errorf("encode activity input: %w", err)
+// encode freezes what goes into an activity and what comes out of one. Inputs
+// have no maps, so their JSON is the same on every replay. Unlike the default
+// converter it leaves <, > and & as they are: escaped they take six bytes each,
+// and a call that carries much of them would grow beyond what the server lets
+// pass.
+func encode(v any) (converter.RawValue, error) {
+	var data bytes.Buffer
+	encoder := json.NewEncoder(&data)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil { //workflowcheck:ignore
+		return converter.RawValue{}, fmt.Errorf("encode for an activity: %w", err)
 	}
-	return converter.NewRawValue(payload), nil
+	return converter.NewRawValue(&common.Payload{
+		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON)},
+		Data:     bytes.TrimSuffix(data.Bytes(), []byte("\n")),
+	}), nil
 }
 
 // local runs a as a local activity.

@@ -23,11 +23,16 @@ func (c *call) shape(ctx workflow.Context, end ending) ending {
 		if step.Phase != hook.PhaseOutput {
 			continue
 		}
+		shown := len(c.shown)
 		v := c.runStage(ctx, step, 1)
+		if step.Stage == hook.WillRedactOutput.Stage() && len(c.shown) > shown {
+			c.shown = c.shown[shown:]
+		}
 		if info, _ := hook.InfoOf(step.Stage); info.Failure == hook.Logged {
 			continue
 		}
 		if v.Outcome == hook.Failed && v.Failure != nil {
+			c.shown = nil
 			return failed(v.Failure)
 		}
 	}
@@ -94,6 +99,7 @@ func (c *call) settle(ctx workflow.Context, end ending) (toolspec.Result, error)
 		out, err := local(ctx, Settle, SettleIn{
 			InvocationID: c.admitted.InvocationID, TenantID: c.admitted.Context.TenantID, Epoch: c.epoch,
 			Result: result, SafeArgs: c.safeArgs, PolicyDigest: c.policyDigest,
+			InputHistory: c.safeHistory, OutputHistory: c.shown,
 			Stages: c.events, Attempts: c.tried, Audit: c.audit,
 		}, stepOptions("write the result", forever))
 		if err != nil {

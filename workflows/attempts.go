@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -159,7 +160,7 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 		}
 		return outcome{end: ending{outputRef: out.OutputRef}}, false
 	case NotHere:
-		if f := c.waitForWorker(ctx, delay, "no worker has what the call needs: "+out.By); f != nil {
+		if f := c.waitForWorker(ctx, delay, lacking(out.By)); f != nil {
 			return outcome{end: failed(f)}, false
 		}
 		return o, true
@@ -170,10 +171,13 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 		return outcome{uncounted: true}, false
 	case Tombstoned:
 		return outcome{uncounted: true}, false
+	case Undispatched:
+		return c.undone(ctx, out, delay, dispatch)
 	case Claimed:
-		// Somebody claimed before and never answered.
+		// Somebody claimed before and never answered, and the tool may not be
+		// repeated now, or might not then: the record knows.
 		c.tryRecorded(lane, dispatch, "lost", "", at, out.DurationUs)
-		return c.interrupted(ctx, &hook.Failure{Code: CauseLost}), false
+		return c.unknown(ctx, &hook.Failure{Code: CauseLost}), false
 	case Changed:
 		// During a deploy old and new workers answer in turn; the wait keeps the
 		// call from running in a circle.
@@ -182,6 +186,10 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 		}
 		if end := c.changed(ctx); end != nil {
 			return outcome{end: *end}, false
+		}
+		if !c.plan.Repeatable && c.last != nil {
+			// That attempt was all that the tool, as it is now, would have had.
+			return *c.last, false
 		}
 		return outcome{uncounted: true}, false
 	case Interrupted:
@@ -193,22 +201,27 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 	if out.NothingHappened || c.plan.Repeatable {
 		c.tried[len(c.tried)-1].Outcome = answeredOutcome
 	}
-	return outcome{
+	o = outcome{
 		end: failed(out.Failure), again: out.Retryable, any: out.NothingHappened,
 		delay: time.Duration(out.Failure.RetryAfterMs) * time.Millisecond,
-	}, false
+	}
+	if c.plan.Repeatable && !out.NothingHappened && c.effect != toolspec.ReadOnly {
+		c.last = &o
+	}
+	return o, false
 }
 
 // answeredOutcome marks a dispatch after which another one is safe.
 const answeredOutcome = "failed_safely"
 
 func (c *call) answered() []int {
-	var dispatches []int
+	dispatches := slices.Clone(c.undispatched)
 	for _, t := range c.tried {
 		if t.Outcome == answeredOutcome {
 			dispatches = append(dispatches, t.Dispatch)
 		}
 	}
+	slices.Sort(dispatches)
 	return dispatches
 }
 
@@ -224,7 +237,8 @@ func (c *call) shapesOutput() bool {
 
 func (c *call) executeIn(ctx workflow.Context, dispatch int, answered []int) ExecuteIn {
 	in := ExecuteIn{
-		Facts: c.facts(ctx, c.attempt), Epoch: c.epoch, Dispatch: dispatch, Answered: answered,
+		Facts: c.facts(ctx, c.attempt), Epoch: c.epoch, Dispatch: dispatch, Answered: answered, Once: !c.plan.Repeatable,
+		PlanVersion:  c.plan.V,
 		MaxRuntimeMs: c.runtime().Milliseconds(), MaxResultBytes: c.budgets.MaxResultBytes,
 	}
 	if c.approval != nil {

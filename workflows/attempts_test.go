@@ -2,7 +2,6 @@ package workflows_test
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"slices"
 	"strings"
@@ -145,76 +144,6 @@ func TestAnsweredDispatches(t *testing.T) {
 	}
 	if want := [][]int{nil, {1}, {1, 2}}; !reflect.DeepEqual(answered, want) {
 		t.Errorf("answered %v, want %v", answered, want)
-	}
-}
-
-var errLost = errors.New("the connection broke")
-
-// TestLost: what becomes of a dispatch without an answer. A side effect that may
-// have happened is never repeated.
-func TestLost(t *testing.T) {
-	first := func(outcome workflows.Outcome, err error) func(*rig) {
-		return func(r *rig) {
-			r.records.onClaim = func(n int) (workflows.Outcome, error) {
-				if n == 1 {
-					return outcome, err
-				}
-				return "", nil
-			}
-		}
-	}
-	begun := func(r *rig) {
-		r.records.onClaim = func(n int) (workflows.Outcome, error) {
-			if n == 1 {
-				r.records.claims[1] = true
-				return "", errLost
-			}
-			return "", nil
-		}
-	}
-	for _, tc := range []struct {
-		name     string
-		tool     string
-		setup    func(*rig)
-		code     toolspec.Code
-		cause    string
-		attempts int
-		runs     int
-		claims   int
-		admits   int
-	}{
-		{"never began", "core__mail", first("", errLost), "", "", 1, 1, 2, 1},
-		{"had begun", "core__mail", begun, toolspec.CodeOutcomeUnknown, "timeout", 1, 0, 1, 1},
-		{"had begun, and may be repeated", "core__write", begun, "", "", 2, 1, 2, 1},
-		{"claimed before", "core__mail", first(workflows.Claimed, nil), toolspec.CodeOutcomeUnknown, "lost", 1, 0, 1, 1},
-		{"claimed before, and may be repeated", "core__write", first(workflows.Claimed, nil), "", "", 2, 1, 2, 1},
-		{"declared dead before it began", "core__mail", first(workflows.Tombstoned, nil), "", "", 1, 1, 2, 1},
-		{"superseded", "core__mail", first(workflows.Superseded, nil), "", "", 1, 1, 2, 2},
-		{"the approval is gone", "core__mail", first(workflows.Refused, nil), toolspec.CodeApprovalStale, "", 1, 0, 1, 1},
-		{"superseded when it asks", "core__mail", func(r *rig) {
-			first("", errLost)(r)
-			r.records.onCheck = func(n int) workflows.Outcome {
-				if n == 1 {
-					return workflows.Superseded
-				}
-				return ""
-			}
-		}, "", "", 1, 1, 2, 2},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			r := newRig(t, rigOptions{policy: freePolicy})
-			tc.setup(r)
-			result := r.run(call(tc.tool, args))
-			if result.ErrorCode != tc.code || result.Attempts != tc.attempts || r.runs != tc.runs {
-				t.Errorf("got %+v after %d runs, want %q after %d", result, r.runs, tc.code, tc.runs)
-			}
-			if tc.cause != "" && (result.Details == nil || result.Details.Cause != tc.cause) {
-				t.Errorf("details %+v, want the cause %s", result.Details, tc.cause)
-			}
-			if r.records.claimed != tc.claims || r.records.admits != tc.admits || len(r.records.settled) != 1 {
-				t.Errorf("%d claims, %d admits, settled %d times", r.records.claimed, r.records.admits, len(r.records.settled))
-			}
-		})
 	}
 }
 

@@ -24,6 +24,13 @@ func (c *call) before(ctx workflow.Context) *ending {
 			if end := c.hydrate(ctx, true); end != nil {
 				return end
 			}
+			if c.toolDigest != c.plan.ToolDigest {
+				// A deploy came between; the consent stage is ahead.
+				c.rounds.Gate++
+				if end := c.authorize(ctx); end != nil {
+					return end
+				}
+			}
 			continue
 		case step.Phase == hook.PhaseInput && c.inputDone,
 			step.Stage == hook.DidCacheHit.Stage() && !hit,
@@ -91,11 +98,11 @@ func (c *call) hydrate(ctx workflow.Context, fromInput bool) *ending {
 	delay := missingDelay
 	for {
 		at := workflow.Now(ctx)
-		in := HydrateIn{InvocationID: c.admitted.InvocationID, ToolID: c.admitted.ToolID}
+		in := HydrateIn{InvocationID: c.admitted.InvocationID, ToolID: c.admitted.ToolID, PlanVersion: c.plan.V}
 		if fromInput {
 			in.Input, _ = c.input()
 		} else {
-			in.Args = c.args
+			in.Args, in.SafeArgs, in.SafeHistory = c.args, c.safeArgs, c.safeHistory
 		}
 		out, err := local(ctx, Hydrate, in, stepOptions("parse and validate the arguments", c.remaining(ctx)))
 		if err != nil {
@@ -104,7 +111,7 @@ func (c *call) hydrate(ctx workflow.Context, fromInput bool) *ending {
 			return &end
 		}
 		if out.Outcome == NotHere {
-			if out.Failure = c.waitForWorker(ctx, &delay, "no worker has the tool"); out.Failure == nil {
+			if out.Failure = c.waitForWorker(ctx, &delay, lacking(out.By)); out.Failure == nil {
 				continue
 			}
 		}
@@ -114,15 +121,15 @@ func (c *call) hydrate(ctx workflow.Context, fromInput bool) *ending {
 			return &end
 		}
 		c.step(nameHydrate, "ok", at, out.DurationUs)
-		safe := out.SafeArgs
-		if !fromInput && c.safeArgs != nil {
-			safe = c.safeArgs
-		}
 		if fromInput {
-			c.setArgs(out.Args, safe)
+			c.setArgs(out.Args, nil)
 		}
-		c.args, c.safeArgs = out.Args, safe
+		if c.args = out.Args; out.SafeHistory != nil {
+			c.safeHistory = out.SafeHistory
+		}
+		c.show(out.SafeArgs)
 		c.toolDigest, c.effect, c.risk = out.ToolDigest, out.Effect, out.Risk
+		c.takeCare(out)
 		return nil
 	}
 }
@@ -131,17 +138,32 @@ func (c *call) hydrate(ctx workflow.Context, fromInput bool) *ending {
 // sees them, before anybody is asked or the tool runs.
 func (c *call) judgeAgain(ctx workflow.Context) *ending {
 	c.argsChanged = false
+	before := c.toolDigest
 	if end := c.hydrate(ctx, false); end != nil {
 		return end
+	}
+	c.rounds.Gate++
+	if c.toolDigest != before {
+		if end := c.authorize(ctx); end != nil {
+			return end
+		}
 	}
 	step, ok := c.plan.Step(hook.WillCheckConsent.Stage())
 	if !ok {
 		return nil
 	}
-	c.rounds.Gate++
 	v := c.runStage(ctx, step, c.rounds.Gate)
 	if v.Outcome == hook.Asked {
 		return c.consent(ctx, *v.Ask)
 	}
 	return c.over(ctx, v, step.Stage)
+}
+
+// authorize asks the gate about the tool as it is now.
+func (c *call) authorize(ctx workflow.Context) *ending {
+	step, ok := c.plan.Step(hook.WillAuthorize.Stage())
+	if !ok {
+		return nil
+	}
+	return c.over(ctx, c.runStage(ctx, step, c.rounds.Gate), step.Stage)
 }

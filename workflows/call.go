@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 
@@ -31,23 +32,33 @@ type call struct {
 
 	args, safeArgs json.RawMessage
 	argsHistory    []json.RawMessage
-	output         json.RawMessage
-	outputHistory  []json.RawMessage
-	challenge      bool
-	source         toolspec.Source
-	cached         json.RawMessage
-	data           []hook.Entry
-	deltaBytes     int
-	failure        *hook.Failure
-	approval       *hook.GrantedApproval
+	// safeHistory is what may be shown of argsHistory: nil of what is not known.
+	safeHistory   []json.RawMessage
+	output        json.RawMessage
+	outputHistory []json.RawMessage
+	// shown is what records may show of outputHistory: not what a hook at
+	// willRedactOutput took out, nor what a later stage hid.
+	shown      []json.RawMessage
+	challenge  bool
+	source     toolspec.Source
+	cached     json.RawMessage
+	data       []hook.Entry
+	deltaBytes int
+	failure    *hook.Failure
+	approval   *hook.GrantedApproval
 	// inputDone says that the input stages have run; they run once.
 	inputDone bool
 	// argsChanged says that the arguments were changed since they were judged.
 	argsChanged bool
 	attempt     int
 
-	events   []StageEvent
-	tried    []AttemptEvent
+	events []StageEvent
+	tried  []AttemptEvent
+	// undispatched are dispatches whose claim may stand although the tool did not
+	// run.
+	undispatched []int
+	// last is how the last attempt failed, where it may have had an effect.
+	last     *outcome
 	audit    []hook.AuditEntry
 	stage    string
 	status   toolspec.Status
@@ -104,15 +115,28 @@ func (c *call) auditIDs() []string {
 	return ids
 }
 
-// setArgs replaces the arguments and keeps the old ones in the history.
+// setArgs replaces the arguments and keeps the old ones in the history. safe is
+// what may be shown of them; nil where that is not known yet.
 func (c *call) setArgs(args, safe json.RawMessage) {
 	c.args, c.safeArgs = args, safe
 	c.argsHistory = append(c.argsHistory[:len(c.argsHistory):len(c.argsHistory)], args)
+	c.safeHistory = append(c.safeHistory[:len(c.safeHistory):len(c.safeHistory)], safe)
+}
+
+// show says what may be shown of the arguments as they are.
+func (c *call) show(safe json.RawMessage) {
+	c.safeArgs = safe
+	if n := len(c.safeHistory); n > 0 {
+		c.safeHistory = append(c.safeHistory[:n-1:n-1], safe)
+	}
 }
 
 func (c *call) setOutput(output json.RawMessage) {
 	c.output = output
 	c.outputHistory = append(c.outputHistory[:len(c.outputHistory):len(c.outputHistory)], output)
+	if n := len(c.shown); n == 0 || !bytes.Equal(c.shown[n-1], output) {
+		c.shown = append(c.shown[:n:n], output)
+	}
 }
 
 // remaining is what is left of the deadline, at least a moment so that a step

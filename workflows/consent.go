@@ -25,8 +25,12 @@ func (c *call) consent(ctx workflow.Context, ask hook.Ask) *ending {
 			return end
 		}
 		answer, end := c.wait(ctx, open)
-		if end != nil {
+		switch {
+		case end != nil:
 			return end
+		case open.Edited && answer.State != RequestEdited:
+			// The edit did not come again, so the question is asked again.
+			continue
 		}
 		switch answer.State {
 		case RequestApproved:
@@ -41,12 +45,13 @@ func (c *call) consent(ctx workflow.Context, ask hook.Ask) *ending {
 				end := failedWith(toolspec.CodeApprovalDenied, "the arguments were edited too often")
 				return &end
 			}
-			c.setArgs(answer.EditedArgs, nil)
+			c.setArgs(answer.EditedArgs, answer.SafeArgs)
 			if end := c.hydrate(ctx, false); end != nil {
 				return end
 			}
 		case RequestOpen:
 			// A recheck, and policy no longer asks.
+			c.closeRequest(ctx, open)
 			return nil
 		default:
 			end := notApproved(answer.State, open.View.ApprovalID)
@@ -118,7 +123,7 @@ func (c *call) request(ctx workflow.Context, ask hook.Ask, editedBy string) (Req
 	c.stage = nameRequest
 	for {
 		at := workflow.Now(ctx)
-		in := RequestIn{Facts: c.facts(ctx, c.rounds.Gate), Epoch: c.epoch, Last: c.rounds.Request, Ask: ask, EditedBy: editedBy}
+		in := RequestIn{Facts: c.facts(ctx, c.rounds.Gate), Epoch: c.epoch, Last: c.rounds.Request, Ask: ask, Edits: c.inbox.edits(), EditedBy: editedBy}
 		out, err := local(ctx, Request, in, stepOptions("open the approval request", c.remaining(ctx)))
 		if err != nil {
 			out.Failure = c.classify(ctx, err)
@@ -135,7 +140,7 @@ func (c *call) request(ctx workflow.Context, ask hook.Ask, editedBy string) (Req
 			return out, &end
 		}
 		c.step(nameRequest, "ok", at, out.DurationUs)
-		c.rounds.Request = out.Number
+		c.rounds.Request = max(c.rounds.Request, out.Number)
 		return out, nil
 	}
 }
@@ -144,6 +149,9 @@ func (c *call) request(ctx workflow.Context, ask hook.Ask, editedBy string) (Req
 func (c *call) wait(ctx workflow.Context, open RequestOut) (ReviewOut, *ending) {
 	if open.Approved {
 		return ReviewOut{State: RequestApproved, Approver: open.Granted.Approver}, nil
+	}
+	if open.Edited {
+		return c.editedBefore(ctx, open)
 	}
 	began := workflow.Now(ctx)
 	c.pending = open.View
@@ -155,6 +163,41 @@ func (c *call) wait(ctx workflow.Context, open RequestOut) (ReviewOut, *ending) 
 	c.inbox.done(open.Number)
 	c.setStatus(ctx, toolspec.StatusRunning)
 	return answer, end
+}
+
+// editedBefore finds the edit that answered the request before this run asked.
+// What the record knows of it proves that it is the one; any other is told that
+// it comes too late.
+func (c *call) editedBefore(ctx workflow.Context, open RequestOut) (ReviewOut, *ending) {
+	for {
+		letter := c.inbox.edit(open.Number)
+		if letter == nil {
+			return ReviewOut{}, nil
+		}
+		out, end := c.review(ctx, open, letter)
+		letter.answer(out.Answer)
+		if end != nil {
+			return out, end
+		}
+		if out.State == RequestEdited && out.Answer.Counted {
+			c.inbox.expect(open.Number)
+			c.inbox.done(open.Number)
+			return out, nil
+		}
+	}
+}
+
+// closeRequest takes a request off the list that nobody needs to decide on. Where
+// it cannot, settle does.
+func (c *call) closeRequest(ctx workflow.Context, open RequestOut) {
+	at := workflow.Now(ctx)
+	out, err := local(ctx, Review, ReviewIn{
+		InvocationID: c.admitted.InvocationID, ToolID: c.admitted.ToolID, TenantID: c.admitted.Context.TenantID,
+		ApprovalID: open.View.ApprovalID, Epoch: c.epoch, Gate: c.rounds.Gate, Close: true,
+	}, stepOptions("close the request", c.remaining(ctx)))
+	if err == nil && out.Outcome == Done {
+		c.step(nameReview, string(RequestClosed), at, out.DurationUs)
+	}
 }
 
 // decided takes decisions in the order they came; the first one that counts and

@@ -28,6 +28,9 @@ const (
 	Claimed Outcome = "claimed"
 	// Tombstoned: this dispatch was declared dead before it began.
 	Tombstoned Outcome = "tombstoned"
+	// Undispatched: the claim's answer was lost; the tool did not run, and this
+	// dispatch never will.
+	Undispatched Outcome = "undispatched"
 	// Interrupted: the attempt was stopped before the tool answered.
 	Interrupted Outcome = "interrupted"
 	// Lost: the dispatch was claimed, so its effect may have happened.
@@ -49,8 +52,9 @@ type AdmitIn struct {
 	SearchAttributes bool   `json:"searchAttributes,omitempty"`
 }
 
-// AdmitOut is the record of a call: Done, AlreadySettled or Refused. Refused
-// without Recorded completes the workflow with no record and no settle.
+// AdmitOut is the record of a call: Done, AlreadySettled, Refused or NotHere,
+// where the recorded plan is of a newer version than this worker follows.
+// Refused without Recorded completes the workflow with no record and no settle.
 type AdmitOut struct {
 	Outcome      Outcome          `json:"outcome"`
 	Recorded     bool             `json:"recorded,omitempty"`
@@ -67,7 +71,9 @@ type AdmitOut struct {
 	PolicyDigest string           `json:"policyDigest,omitempty"`
 	// ConnectionHash stands in search attributes for the connection.
 	ConnectionHash string `json:"connectionHash,omitempty"`
-	DurationUs     int64  `json:"durationUs,omitempty"`
+	// By says what is missing.
+	By         string `json:"by,omitempty"`
+	DurationUs int64  `json:"durationUs,omitempty"`
 }
 
 // Rounds are the last numbers used; a run that takes over counts on from them.
@@ -88,10 +94,17 @@ func (r Rounds) after(own Rounds) Rounds {
 // HydrateIn wants arguments parsed, validated and digested: the workflow's
 // input, or Args where a stage or an approver changed them.
 type HydrateIn struct {
-	InvocationID string          `json:"invocationId"`
-	ToolID       string          `json:"toolId"`
-	Input        []byte          `json:"input,omitempty"`
-	Args         json.RawMessage `json:"args,omitempty"`
+	InvocationID string `json:"invocationId"`
+	ToolID       string `json:"toolId"`
+	// PlanVersion is that of the recorded plan, which the worker has to know.
+	PlanVersion int             `json:"planVersion,omitempty"`
+	Input       []byte          `json:"input,omitempty"`
+	Args        json.RawMessage `json:"args,omitempty"`
+	// SafeArgs is what may be shown of Args so far, and SafeHistory of all the
+	// arguments that there were. A tool that masks more than the one before it
+	// masks it in them too.
+	SafeArgs    json.RawMessage   `json:"safeArgs,omitempty"`
+	SafeHistory []json.RawMessage `json:"safeHistory,omitempty"`
 }
 
 // HydrateOut has arguments that the tool accepts: Done, Refused or NotHere.
@@ -103,7 +116,13 @@ type HydrateOut struct {
 	ToolDigest string          `json:"toolDigest,omitempty"`
 	Effect     toolspec.Effect `json:"effect,omitempty"`
 	Risk       toolspec.Risk   `json:"risk,omitempty"`
-	DurationUs int64           `json:"durationUs,omitempty"`
+	// Repeatable says whether the tool may be repeated now; nil means as planned.
+	Repeatable *bool `json:"repeatable,omitempty"`
+	// SafeHistory replaces the history; nil where nothing changed in it.
+	SafeHistory []json.RawMessage `json:"safeHistory,omitempty"`
+	// By says what is missing.
+	By         string `json:"by,omitempty"`
+	DurationUs int64  `json:"durationUs,omitempty"`
 }
 
 // RequestIn opens an approval request, or finds the one that a run before this
@@ -114,6 +133,9 @@ type RequestIn struct {
 	// Last is the number of the last request of this call.
 	Last int      `json:"last"`
 	Ask  hook.Ask `json:"ask"`
+	// Edits are numbers of requests for which the inbox holds an edit: after a
+	// reset Temporal delivers again what was decided before it.
+	Edits []int `json:"edits,omitempty"`
 	// EditedBy is the approver whose edit made these arguments.
 	EditedBy string `json:"editedBy,omitempty"`
 }
@@ -128,7 +150,10 @@ type RequestOut struct {
 	Granted     *hook.GrantedApproval `json:"granted,omitempty"`
 	RemainingMs int64                 `json:"remainingMs,omitempty"`
 	// Approved says that a run before this got the approval and did not use it.
-	Approved   bool  `json:"approved,omitempty"`
+	Approved bool `json:"approved,omitempty"`
+	// Edited says that the question was answered by an edit before, of which the
+	// inbox may hold the arguments.
+	Edited     bool  `json:"edited,omitempty"`
 	DurationUs int64 `json:"durationUs,omitempty"`
 }
 
@@ -142,6 +167,8 @@ type ReviewIn struct {
 	Epoch        int                `json:"epoch"`
 	Gate         int                `json:"gate"`
 	Decision     *toolspec.Decision `json:"decision,omitempty"`
+	// Close, without a decision, closes the request: nobody needs to decide.
+	Close bool `json:"close,omitempty"`
 }
 
 // RequestState is where an approval request stands.
@@ -169,6 +196,8 @@ type ReviewOut struct {
 	// Approver and EditedArgs come from the decision that counted.
 	Approver   string          `json:"approver,omitempty"`
 	EditedArgs json.RawMessage `json:"editedArgs,omitempty"`
+	// SafeArgs is what may be shown of EditedArgs.
+	SafeArgs   json.RawMessage `json:"safeArgs,omitempty"`
 	DurationUs int64           `json:"durationUs,omitempty"`
 }
 
@@ -176,12 +205,18 @@ type ReviewOut struct {
 type ExecuteIn struct {
 	Facts hook.Facts `json:"facts"`
 	Epoch int        `json:"epoch"`
+	// PlanVersion is that of the recorded plan, which the worker has to know.
+	PlanVersion int `json:"planVersion,omitempty"`
 	// Dispatch numbers the claim of the regular lane; 0 in the local lane, which
 	// writes none.
 	Dispatch int `json:"dispatch,omitempty"`
-	// Answered lists earlier dispatches that ended with the tool's word that
-	// nothing happened, or that may be repeated.
+	// Answered lists earlier dispatches whose claims stand in nobody's way: the
+	// tool said that nothing happened, or answered and may be repeated, or it did
+	// not run.
 	Answered []int `json:"answered,omitempty"`
+	// Once says that this call is not repeated, even should the tool allow it: one
+	// that became more permissive gains nothing for calls in flight.
+	Once bool `json:"once,omitempty"`
 	// ApprovalID is consumed by the claim.
 	ApprovalID     string   `json:"approvalId,omitempty"`
 	Around         []string `json:"around,omitempty"`
@@ -192,7 +227,7 @@ type ExecuteIn struct {
 }
 
 // ExecuteOut is how the attempt ended: Done, Refused, Interrupted, Superseded,
-// Claimed, Tombstoned, Changed or NotHere.
+// Claimed, Tombstoned, Undispatched, Changed or NotHere.
 type ExecuteOut struct {
 	Outcome Outcome `json:"outcome"`
 	// Value is redacted; where it is too large for a payload, OutputRef names it.
@@ -227,15 +262,20 @@ type CheckOut struct {
 
 // SettleIn closes the record, in one round trip.
 type SettleIn struct {
-	InvocationID string            `json:"invocationId"`
-	TenantID     string            `json:"tenantId"`
-	Epoch        int               `json:"epoch"`
-	Result       toolspec.Result   `json:"result"`
-	SafeArgs     json.RawMessage   `json:"safeArgs,omitempty"`
-	PolicyDigest string            `json:"policyDigest,omitempty"`
-	Stages       []StageEvent      `json:"stages,omitempty"`
-	Attempts     []AttemptEvent    `json:"attempts,omitempty"`
-	Audit        []hook.AuditEntry `json:"audit,omitempty"`
+	InvocationID string          `json:"invocationId"`
+	TenantID     string          `json:"tenantId"`
+	Epoch        int             `json:"epoch"`
+	Result       toolspec.Result `json:"result"`
+	SafeArgs     json.RawMessage `json:"safeArgs,omitempty"`
+	// InputHistory and OutputHistory are what may be shown of every value that the
+	// arguments and the output had, in order; null stands for one of which nothing
+	// may be shown.
+	InputHistory  []json.RawMessage `json:"inputHistory,omitempty"`
+	OutputHistory []json.RawMessage `json:"outputHistory,omitempty"`
+	PolicyDigest  string            `json:"policyDigest,omitempty"`
+	Stages        []StageEvent      `json:"stages,omitempty"`
+	Attempts      []AttemptEvent    `json:"attempts,omitempty"`
+	Audit         []hook.AuditEntry `json:"audit,omitempty"`
 }
 
 // SettleOut is Done, AlreadySettled (with the result that stands) or Superseded.

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows"
 )
 
 // own is the invocation id of the rig's call.
@@ -232,7 +233,9 @@ func TestRecheck(t *testing.T) {
 		}, "", 5 * time.Minute},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := newRig(t, rigOptions{})
+			var r *rig
+			var listed workflows.RequestState // while the tool runs
+			r = newRig(t, rigOptions{fail: func(int) error { listed = r.records.requests[0].state; return nil }})
 			r.env.RegisterDelayedCallback(func() { r.activate(tc.policy) }, 2*time.Minute)
 			recheck(r, 5*time.Minute)
 			tc.setup(r)
@@ -240,6 +243,9 @@ func TestRecheck(t *testing.T) {
 			took := time.Duration(result.EndedAtMs-result.StartedAtMs) * time.Millisecond
 			if result.ErrorCode != tc.code || took < tc.took || took > tc.took+time.Second {
 				t.Errorf("got %+v after %s, want %q after %s", result, took, tc.code, tc.took)
+			}
+			if tc.policy == freePolicy && listed != workflows.RequestClosed {
+				t.Errorf("while the tool runs its request is %s", listed)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package workflows
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -136,6 +137,29 @@ func (b *inbox) next() *letter {
 		}
 	}
 	b.looked, b.looks = b.looks > 0, 0
+	return nil
+}
+
+// edits are the numbers of the requests that somebody wants to edit, in order.
+func (b *inbox) edits() []int {
+	var numbers []int
+	for _, l := range b.letters {
+		if l.decision.Decision == toolspec.Edit {
+			numbers = append(numbers, l.number)
+		}
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}
+
+// edit takes the oldest edit of a request, or nil.
+func (b *inbox) edit(number int) *letter {
+	for i, l := range b.letters {
+		if l.number == number && l.decision.Decision == toolspec.Edit {
+			b.letters = append(b.letters[:i:i], b.letters[i+1:]...)
+			return l
+		}
+	}
 	return nil
 }
 

@@ -45,8 +45,33 @@ func (c *call) run(ctx workflow.Context) (toolspec.Result, error) {
 		c.settled(result)
 		return result, nil
 	}
+	if end := c.understood(ctx); end != nil {
+		return c.finish(ctx, *end)
+	}
 	c.upsert(ctx, c.plan.Lane == hook.RegularLane)
 	return c.finish(ctx, c.proceed(ctx))
+}
+
+// understood waits for a worker that can follow the recorded plan. Which one can
+// is for admit to say: a newer worker must be able to replay what an older one
+// wrote, so no plan is judged here.
+func (c *call) understood(ctx workflow.Context) *ending {
+	delay := missingDelay
+	for c.admitted.Outcome == NotHere {
+		if f := c.waitForWorker(ctx, &delay, lacking(c.admitted.By)); f != nil {
+			end := failed(f)
+			return &end
+		}
+		out, err := c.admit(ctx)
+		if err != nil {
+			end := failed(c.classify(ctx, err))
+			return &end
+		}
+		if c.adopt(out); out.Result != nil {
+			return &ending{recorded: out.Result}
+		}
+	}
+	return nil
 }
 
 // proceed runs everything between admit and the stages that every call ends

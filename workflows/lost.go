@@ -15,6 +15,9 @@ const (
 	CauseLost toolspec.Code = "lost"
 	// CauseStopped: the worker that ran the attempt was told to end.
 	CauseStopped toolspec.Code = "worker_stopped"
+	// CauseUnsaved: the tool ran and answered, and its answer, too large for a
+	// payload, could not be kept.
+	CauseUnsaved toolspec.Code = "result_not_saved"
 )
 
 // lost follows an attempt that gave no answer: its worker died, or its time ran
@@ -54,50 +57,36 @@ func (c *call) lost(ctx workflow.Context, why *hook.Failure, dispatch int, at ti
 // interrupted judges an attempt that was claimed and ended without the tool's
 // answer. Repeating it is safe, or the outcome is unknown.
 func (c *call) interrupted(ctx workflow.Context, why *hook.Failure) outcome {
-	cancelled := ctx.Err() != nil
 	if !c.plan.Repeatable {
-		cause := string(why.Code)
-		if cancelled {
-			cause = string(toolspec.CodeCancelled)
-		}
-		return c.unknown(why, cause)
+		return c.unknown(ctx, why)
 	}
-	if cancelled {
+	if ctx.Err() != nil {
 		return outcome{end: failed(&hook.Failure{Code: toolspec.CodeCancelled})}
-	}
-	if n := len(c.tried); n > 0 {
-		c.tried[n-1].Outcome = answeredOutcome
 	}
 	return outcome{end: failedWith(toolspec.CodeTimeout, why.SafeMessage), again: true}
 }
 
-func (c *call) unknown(why *hook.Failure, cause string) outcome {
+func (c *call) unknown(ctx workflow.Context, why *hook.Failure) outcome {
+	cause := string(why.Code)
+	if ctx.Err() != nil {
+		cause = string(toolspec.CodeCancelled)
+	}
 	return outcome{end: failed(&hook.Failure{
 		Code: toolspec.CodeOutcomeUnknown, SafeMessage: why.SafeMessage, Details: &toolspec.Details{Cause: cause},
 	})}
 }
 
-// changed follows a deploy that replaced the tool under a running call: the
-// arguments are validated against the new one, and the gate judges it.
-func (c *call) changed(ctx workflow.Context) *ending {
-	if c.approval != nil {
-		end := failed(&hook.Failure{Code: toolspec.CodeApprovalStale, Details: c.approvalDetails()})
-		return &end
+// undone follows a dispatch that did not get as far as the tool: the database
+// did not say whether it was claimed. The next one waits until the database may
+// be back; again says that there is to be one.
+func (c *call) undone(ctx workflow.Context, out ExecuteOut, delay *time.Duration, dispatch int) (o outcome, again bool) {
+	c.undispatched = append(c.undispatched, dispatch)
+	f := out.Failure
+	if f == nil {
+		f = c.waitForWorker(ctx, delay, "the database did not answer before the call's deadline; the tool was not run")
 	}
-	before := c.effect
-	c.rounds.Gate++
-	if step, ok := c.plan.Step(hook.WillAuthorize.Stage()); ok {
-		if end := c.over(ctx, c.runStage(ctx, step, c.rounds.Gate), step.Stage); end != nil {
-			return end
-		}
+	if f != nil {
+		return outcome{end: failed(f)}, false
 	}
-	if end := c.judgeAgain(ctx); end != nil {
-		return end
-	}
-	if c.effect != before {
-		// The recorded lane was chosen for the old effect. The careful one is right
-		// for every tool, and one attempt for every effect.
-		c.plan.Lane, c.plan.Repeatable, c.plan.MaxAttempts = hook.RegularLane, false, 1
-	}
-	return nil
+	return o, true
 }

@@ -24,13 +24,16 @@ type records struct {
 	row      *activities.Record
 	requests []*request
 	claims   map[int]bool
-	tombs    map[int]bool
-	settled  []workflows.SettleIn
-	refused  []activities.RefusedInput
-	outputs  int
-	active   string
-	rows     []activities.ClaimRow
-	events   []string // what must not happen
+	// repeatable are the claims of tools that may be repeated.
+	repeatable map[int]bool
+	tombs      map[int]bool
+	settled    []workflows.SettleIn
+	refused    []activities.RefusedInput
+	outputs    int
+	active     string
+	unsaved    error
+	rows       []activities.ClaimRow
+	events     []string // what must not happen
 
 	// A test sets these to have other runs or a failing store in the way. What
 	// they return goes before the store's own answer.
@@ -43,6 +46,9 @@ type records struct {
 	admits, claimed, settles, asks, checks int
 }
 
+// dies is the answer of a claim after which nobody hears of the attempt again.
+const dies workflows.Outcome = "dies"
+
 type request struct {
 	row      activities.RequestRow
 	state    workflows.RequestState
@@ -51,7 +57,7 @@ type request struct {
 }
 
 func newRecords(active string, now func() time.Time) *records {
-	return &records{active: active, claims: make(map[int]bool), tombs: make(map[int]bool), now: now}
+	return &records{active: active, claims: make(map[int]bool), repeatable: make(map[int]bool), tombs: make(map[int]bool), now: now}
 }
 
 func (r *records) Admit(_ context.Context, in activities.AdmitRow) (activities.Record, error) {
@@ -84,7 +90,11 @@ func (r *records) Claim(_ context.Context, in activities.ClaimRow) (workflows.Ou
 	defer r.mu.Unlock()
 	r.rows = append(r.rows, in)
 	if r.claimed++; r.onClaim != nil {
-		if outcome, err := r.onClaim(r.claimed); outcome != "" || err != nil {
+		outcome, err := r.onClaim(r.claimed)
+		if outcome == dies {
+			panic("the worker is gone")
+		}
+		if outcome != "" || err != nil {
 			return outcome, err
 		}
 	}
@@ -97,11 +107,11 @@ func (r *records) Claim(_ context.Context, in activities.ClaimRow) (workflows.Ou
 		return workflows.Claimed, nil
 	}
 	for dispatch := range r.claims {
-		if !in.Repeatable && !slices.Contains(in.Answered, dispatch) {
+		if !(in.Repeatable && r.repeatable[dispatch]) && !slices.Contains(in.Answered, dispatch) {
 			return workflows.Claimed, nil
 		}
 	}
-	r.claims[in.Dispatch] = true
+	r.claims[in.Dispatch], r.repeatable[in.Dispatch] = true, in.Repeatable
 	r.row.Rounds.Dispatch = max(r.row.Rounds.Dispatch, in.Dispatch)
 	return workflows.Done, nil
 }
@@ -174,6 +184,9 @@ func (r *records) Review(_ context.Context, in activities.ReviewRow) (activities
 	if in.Decision != nil && in.Decision.ApprovalID != in.ApprovalID {
 		r.events = append(r.events, "a decision on another request")
 	}
+	if in.Close && req.state == workflows.RequestOpen {
+		req.state = workflows.RequestClosed
+	}
 	if in.Decision != nil && req.state == workflows.RequestOpen {
 		switch in.Decision.Decision {
 		case toolspec.Retry, toolspec.SettleOK, toolspec.SettleFailed:
@@ -204,7 +217,7 @@ func (r *records) Review(_ context.Context, in activities.ReviewRow) (activities
 
 func (r *records) SaveOutput(context.Context, activities.OutputRow) (string, error) {
 	r.outputs++
-	return "output-1", nil
+	return "output-1", r.unsaved
 }
 
 // policies holds policies by digest.

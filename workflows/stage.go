@@ -20,13 +20,13 @@ func (c *call) runStage(ctx workflow.Context, step hook.Step, round int) hook.Ve
 	delay := missingDelay
 	for {
 		at := workflow.Now(ctx)
-		in := hook.StageInput{Stage: step.Stage, Hooks: step.Hooks, Facts: seen(step.Phase, c.facts(ctx, round))}
+		in := hook.StageInput{Stage: step.Stage, Hooks: step.Hooks, PlanVersion: c.plan.V, Facts: seen(step.Phase, c.facts(ctx, round))}
 		v, err := local(ctx, Stage(step.Stage), in, stepOptions(stageSummary(step), c.remaining(ctx)))
 		if err != nil {
 			v = hook.Verdict{Outcome: hook.Failed, Failure: c.classify(ctx, err)}
 		}
 		if v.Outcome == hook.Missing {
-			if v.Failure = c.waitForWorker(ctx, &delay, "no worker has the hook "+v.By); v.Failure == nil {
+			if v.Failure = c.waitForWorker(ctx, &delay, lacking(v.By)); v.Failure == nil {
 				continue
 			}
 			v.Outcome = hook.Failed
@@ -60,12 +60,11 @@ func (c *call) apply(v *hook.Verdict) {
 		return
 	}
 	if d.Args != nil {
-		// What records may show of the new arguments is not known yet.
 		c.setArgs(d.Args, nil)
 		c.argsChanged = true
 	}
 	if d.SafeArgs != nil {
-		c.safeArgs = d.SafeArgs
+		c.show(d.SafeArgs)
 	}
 	if d.Output != nil {
 		c.setOutput(d.Output)
@@ -106,6 +105,9 @@ func (c *call) record(stage hook.Stage, round int, v hook.Verdict, at time.Time)
 func (c *call) step(name string, outcome string, at time.Time, durationUs int64) {
 	c.events = append(c.events, StageEvent{Stage: name, Outcome: outcome, AtMs: at.UnixMilli(), DurationUs: durationUs})
 }
+
+// lacking says what no worker had.
+func lacking(what string) string { return "no worker has what the call needs: " + what }
 
 // waitForWorker sleeps before the next look for a worker that has what the plan
 // names: 1 s doubling to 30 s. It returns a failure where there is no next look:

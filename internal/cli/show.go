@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -90,9 +91,23 @@ func (a *app) show(s *session, d postgres.Detail) {
 	if len(d.SafeArgs) > 0 {
 		fmt.Fprintf(w, "\narguments (redacted)\n  %s\n", indented(d.SafeArgs, "  "))
 	}
+	a.showHistory("arguments over time (redacted)", d.InputHistory)
+	a.showHistory("output over time (redacted)", d.OutputHistory)
 	a.showStages(d)
 	a.showApprovals(d)
 	a.showResult(d)
+}
+
+// showHistory prints values in the order they had; null is one of which nothing
+// may be shown.
+func (a *app) showHistory(title string, values []json.RawMessage) {
+	if len(values) == 0 {
+		return
+	}
+	fmt.Fprintf(a.Out, "\n%s\n", title)
+	for i, v := range values {
+		fmt.Fprintf(a.Out, "  %d. %s\n", i+1, indented(v, "     "))
+	}
 }
 
 func (a *app) showStages(d postgres.Detail) {

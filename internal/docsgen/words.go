@@ -47,7 +47,7 @@ var words = map[string]string{
 	"Details.Kind":       "Refines the code: missing_required, type_mismatch, unknown_field …",
 	"Details.Problems":   "Every fault that was found, the first one first.",
 	"Details.Code":       "A hook's own code where errorCode is aborted.",
-	"Details.Cause":      "What ended an attempt whose outcome is unknown: timeout, cancelled, worker_stopped, lost …",
+	"Details.Cause":      "What ended an attempt whose outcome is unknown: timeout, cancelled, worker_stopped, result_not_saved, lost …",
 	"Details.Rule":       "The policy rule that decided.",
 	"Details.ApprovalID": "The approval request that was denied, expired or went stale.",
 	"Details.Stage":      "The stage where the call ended.",

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -44,7 +45,7 @@ func (w *world) pawlCLI(commands ...string) []string {
 }
 
 // childTools are the tools of a worker that is to die. Each enters its run into the file that its text names, and then, where its note
-// says so and the file is new, waits to be told to stop, or for the end of its process.
+// says so and the file is new, waits to be told to stop, or for the end of its process, or wants to be asked again later.
 func childTools() []toolspec.Tool {
 	f := func(ctx context.Context, in in, _ toolspec.Call) (out, error) {
 		_, unknown := os.Stat(in.Text)
@@ -62,6 +63,9 @@ func childTools() []toolspec.Tool {
 		}
 		if in.Note == "deaf" && unknown != nil {
 			<-make(chan struct{})
+		}
+		if in.Note == "busy" && unknown != nil {
+			return out{}, toolspec.RetryAfter(3*time.Second, "busy")
 		}
 		return out{Text: "done"}, nil
 	}

@@ -65,7 +65,7 @@ func beChild(what string) int {
 	}()
 	c, err := worker.LoadConfig()
 	if err == nil {
-		err = worker.Run(ctx, c, worker.Tools(childTools()...), worker.ToolHooks(hookedTool, dyingHook()))
+		err = worker.Run(ctx, c, append(historyOptions(), worker.Tools(childTools()...), worker.ToolHooks(hookedTool, dyingHook()))...)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -98,9 +98,16 @@ func oversizes() map[string]oversize {
 		"most-data":      {hooks: []hook.Option{hook.WillCheckFeatureFlags.Do(putting(16, 60<<10))}},
 		"unknown-angles": {args: json.RawMessage(`{"` + strings.Repeat("<", 60<<10) + `":1}`), code: toolspec.CodeValidation},
 		"args-angles":    {args: angles(64 << 10)},
-		"hook-panic":     {hooks: []hook.Option{hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { panic(long(huge)) })}, code: toolspec.CodeInternal},
-		"hook-error":     {hooks: []hook.Option{hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return errors.New(long(huge)) })}, code: toolspec.CodeInternal},
-		"logged-panic":   {hooks: []hook.Option{hook.OnMetrics.Do(func(context.Context, *hook.Report) error { panic(long(huge)) })}},
+		// The most that is let pass: 64 KB of args, all of them escaped in a payload, and the whole budget of the scratchpad.
+		"most-of-both": {args: angles(64 << 10), hooks: []hook.Option{hook.WillCheckFeatureFlags.Do(putting(17, 60<<10))}},
+		// Args of the full size that a hook changes to others of the full size: they are validated, redacted and recorded again.
+		"changed-angles": {args: angles(64 << 10), hooks: []hook.Option{hook.WillParseInput.Do(func(_ context.Context, v *hook.Input) error {
+			v.SetArgs(angles(64 << 10))
+			return nil
+		})}},
+		"hook-panic":   {hooks: []hook.Option{hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { panic(long(huge)) })}, code: toolspec.CodeInternal},
+		"hook-error":   {hooks: []hook.Option{hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return errors.New(long(huge)) })}, code: toolspec.CodeInternal},
+		"logged-panic": {hooks: []hook.Option{hook.OnMetrics.Do(func(context.Context, *hook.Report) error { panic(long(huge)) })}},
 		"abort": {hooks: []hook.Option{hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error {
 			return v.Abort(long(huge), hook.Code(long(huge)))
 		})}, code: toolspec.CodeAborted},

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"context"
+	"encoding/json"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -149,7 +150,9 @@ func settleIn(call string, epoch int) workflows.SettleIn {
 			ToolCallID: call, InvocationID: id(call), InputDigest: "digest-1", OK: true, Value: []byte(`{"z":1.10,"a":"x\u0000y"}`),
 			Source: toolspec.SourceExecuted, Attempts: 1, StartedAtMs: 1, EndedAtMs: 2,
 		},
-		SafeArgs: []byte(`{"path":"a.txt"}`),
+		SafeArgs:      []byte(`{"path":"a.txt"}`),
+		InputHistory:  []json.RawMessage{[]byte(`{"path":"***"}`), nil, []byte(`{"path":"a.txt"}`)},
+		OutputHistory: []json.RawMessage{[]byte(`{"z":1.10,"a":"x\u0000y"}`)},
 		Stages: []workflows.StageEvent{
 			{Stage: "pawl.admit", Outcome: "ok", AtMs: 1_700_000_000_001, DurationUs: 120},
 			{Stage: "willAudit", Round: 1, Outcome: "ok", By: "audit", AtMs: 1_700_000_000_002, DurationUs: 7, Notes: []hook.Note{{Hook: "h", Reason: "r"}}},

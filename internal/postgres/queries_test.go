@@ -11,7 +11,7 @@ import (
 
 // effectOnly are the queries whose rows nobody reads.
 var effectOnly = []string{
-	"LockInvocation", "LockActivePolicy", "SaveOutput", "SetPartitionMonths", "Refuse", "CloseOtherRequests", "InsertPolicy", "PublishSpecs",
+	"LockInvocation", "LockActivePolicy", "SaveOutput", "SetPartitionMonths", "Refuse", "CloseOtherRequests", "CloseRequest", "InsertPolicy", "PublishSpecs",
 	"MarkSent", "MarkFailed", "PruneOutbox", "ListenOutbox", "EnsurePartitions",
 	"DeleteExpiredCalls", "SetExpiredPartition", "DropPartition",
 }

@@ -34,17 +34,21 @@ func (s *Store) Request(ctx context.Context, in activities.RequestRow) (activiti
 	if err != nil {
 		return activities.RequestRecord{}, failure(op, err)
 	}
-	v := in.View
+	v, edits := in.View, in.Edits
+	if edits == nil {
+		edits = []int{}
+	}
 	row, found, err := locked[requestRow](ctx, s, op, in.InvocationID,
 		step{"CloseOtherRequests", named{
 			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "digest": v.Digest, "edited_by": text(in.EditedBy),
+			"edits": edits,
 		}},
 		step{"Request", named{
 			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "last": in.Last,
 			"digest": v.Digest, "tool_id": v.ToolID, "effect": string(v.Effect), "risk": string(v.Risk), "safe_args": document(v.Args),
 			"message": text(v.Message), "requested_by": text(v.RequestedBy), "edited_by": text(in.EditedBy), "approvers_text": text(v.Approvers),
 			"rule": rule, "granted": granted, "policy_rule": text(in.PolicyRule), "policy_digest": text(in.PolicyID),
-			"expire_after": in.ExpireAfter,
+			"expire_after": in.ExpireAfter, "edits": edits,
 		}})
 	if err != nil {
 		return activities.RequestRecord{}, err
@@ -63,7 +67,7 @@ func (r requestRow) record(op, invocationID string) (activities.RequestRecord, e
 	granted.ApprovalID, granted.Approver = toolspec.ApprovalID(invocationID, r.Number), r.Approver
 	return activities.RequestRecord{
 		Number: r.Number, ExpiresAt: r.ExpiresAt, Remaining: remaining(r.RemainingMs),
-		Approved: r.State == workflows.RequestApproved, Approver: r.Approver, Granted: granted,
+		State: r.State, Approver: r.Approver, Granted: granted,
 	}, nil
 }
 

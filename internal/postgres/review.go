@@ -59,6 +59,11 @@ func (s *Store) Review(ctx context.Context, in activities.ReviewRow) (activities
 		State: look.State, Approver: look.Approver, PolicyDigest: look.PolicyDigest, Remaining: remaining(look.RemainingMs),
 	}
 	switch {
+	case in.Decision == nil && in.Close:
+		_, err := s.exec(ctx, op, step{"CloseRequest", named{
+			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "approval_id": in.ApprovalID,
+		}})
+		return record, err
 	case in.Decision == nil:
 		return record, nil
 	case in.ApprovalID == "":

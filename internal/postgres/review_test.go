@@ -16,7 +16,7 @@ func TestRequestOpens(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	got := b.request(requestRow("call_1", 1))
-	if got.Number != 1 || got.Approved || got.Superseded || got.Remaining <= 59*time.Second || got.Remaining > time.Minute ||
+	if got.Number != 1 || got.State != workflows.RequestOpen || got.Superseded || got.Remaining <= 59*time.Second || got.Remaining > time.Minute ||
 		got.Granted.ApprovalID != toolspec.ApprovalID(id("call_1"), 1) || got.Granted.Digest != "approval-digest" || got.Granted.Approver != "" {
 		t.Errorf("%+v", got)
 	}
@@ -37,7 +37,7 @@ func TestRequestIsFoundAgain(t *testing.T) {
 		t.Errorf("a later run: %+v", again)
 	}
 	b.review(reviewRow("call_1", 2, 1, decision("call_1", 1, toolspec.Approve)))
-	if again := b.request(requestRow("call_1", 2)); again.Number != 1 || !again.Approved || again.Approver != "user:bob" || again.Granted.Approver != "user:bob" {
+	if again := b.request(requestRow("call_1", 2)); again.Number != 1 || again.State != workflows.RequestApproved || again.Approver != "user:bob" || again.Granted.Approver != "user:bob" {
 		t.Errorf("approved: %+v", again)
 	}
 }

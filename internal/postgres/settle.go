@@ -27,6 +27,9 @@ func (s *Store) Settle(ctx context.Context, in workflows.SettleIn) (workflows.Se
 		"error_code": text(in.Result.ErrorCode), "safe_args": document(in.SafeArgs), "attempts": in.Result.Attempts,
 		"policy_digest": text(in.PolicyDigest),
 	}
+	if err := addHistories(values, in); err != nil {
+		return workflows.SettleOut{}, failure(op, err)
+	}
 	if err := addStages(values, in.Stages); err != nil {
 		return workflows.SettleOut{}, failure(op, err)
 	}
@@ -54,6 +57,20 @@ func column[R, V any](rows []R, field func(R) V) []V {
 		values[i] = field(r)
 	}
 	return values
+}
+
+func addHistories(values named, in workflows.SettleIn) error {
+	for name, history := range map[string][]json.RawMessage{"input_history": in.InputHistory, "output_history": in.OutputHistory} {
+		values[name] = (*string)(nil)
+		if len(history) == 0 {
+			continue
+		}
+		var err error
+		if values[name], err = encoded(history); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func addStages(values named, stages []workflows.StageEvent) error {

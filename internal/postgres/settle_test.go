@@ -27,6 +27,10 @@ func TestSettleWritesEverything(t *testing.T) {
 		d.Outcome != "ok" || d.Status != toolspec.StatusSettled || d.Attempts != 1 || d.PolicyDigest != in.PolicyDigest || d.SettledAt == nil {
 		t.Errorf("%+v", d)
 	}
+	// One value alone is the result's.
+	if got := fmt.Sprintf("%s %s", d.InputHistory, d.OutputHistory); got != `[{"path":"***"} null {"path":"a.txt"}] []` {
+		t.Errorf("histories %s", got)
+	}
 	if len(d.Stages) != 2 || d.Stages[0].Stage != "pawl.admit" || d.Stages[1].ByHook != "audit" || d.Stages[1].At.UnixMilli() != in.Stages[1].AtMs ||
 		string(d.Stages[1].Notes) != `[{"hook":"h","reason":"r"}]` || d.Stages[0].Notes != nil {
 		t.Errorf("stages %+v", d.Stages)

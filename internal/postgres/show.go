@@ -29,11 +29,15 @@ type Detail struct {
 	PolicyDigest  string           `json:"policyDigest,omitempty"`
 	Result        *toolspec.Result `json:"result,omitempty"`
 	SafeArgs      json.RawMessage  `json:"safeArgs,omitempty"`
-	Stages        []StageRecord    `json:"stages,omitempty"`
-	AttemptList   []AttemptRecord  `json:"attemptList,omitempty"`
-	Claims        []ClaimRecord    `json:"claims,omitempty"`
-	Approvals     []Approval       `json:"approvals,omitempty"`
-	Events        []EventRecord    `json:"events,omitempty"`
+	// InputHistory and OutputHistory are the redacted values that the arguments and
+	// the output had, in order, where there was more than one.
+	InputHistory  []json.RawMessage `json:"inputHistory,omitempty"`
+	OutputHistory []json.RawMessage `json:"outputHistory,omitempty"`
+	Stages        []StageRecord     `json:"stages,omitempty"`
+	AttemptList   []AttemptRecord   `json:"attemptList,omitempty"`
+	Claims        []ClaimRecord     `json:"claims,omitempty"`
+	Approvals     []Approval        `json:"approvals,omitempty"`
+	Events        []EventRecord     `json:"events,omitempty"`
 }
 
 // StageRecord is a stage that ran.
@@ -84,7 +88,7 @@ type showRow struct {
 
 	Epoch, GateRound, DispatchRound, RequestRound int
 
-	Plan, Result, SafeArgs json.RawMessage
+	Plan, Result, SafeArgs, InputHistory, OutputHistory json.RawMessage
 }
 
 // Show returns a call of the tenant by its invocation id, its workflow id or its toolCallId (of several by that name the newest), or
@@ -122,6 +126,12 @@ func (r showRow) detail() (Detail, error) {
 	if d.Plan, err = decoded[hook.Plan](r.Plan); err != nil {
 		return d, err
 	}
+	if d.InputHistory, err = history(r.InputHistory); err != nil {
+		return d, err
+	}
+	if d.OutputHistory, err = history(r.OutputHistory); err != nil {
+		return d, err
+	}
 	if r.Result != nil {
 		result, err := decoded[toolspec.Result](r.Result)
 		if err != nil {
@@ -130,6 +140,18 @@ func (r showRow) detail() (Detail, error) {
 		d.Result = &result
 	}
 	return d, nil
+}
+
+// history is a list of more than one value; one alone stands elsewhere.
+func history(raw json.RawMessage) ([]json.RawMessage, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	values, err := decoded[[]json.RawMessage](raw)
+	if len(values) < 2 {
+		return nil, err
+	}
+	return values, err
 }
 
 // addLists reads what hangs on the call in one round trip.

@@ -86,5 +86,7 @@ type StageInput struct {
 	Stage Stage `json:"stage"`
 	// Hooks are the names recorded in the plan, in the order to run.
 	Hooks []string `json:"hooks"`
-	Facts Facts    `json:"facts"`
+	// PlanVersion is that of the recorded plan, which the worker has to know.
+	PlanVersion int   `json:"planVersion,omitempty"`
+	Facts       Facts `json:"facts"`
 }

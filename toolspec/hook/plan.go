@@ -7,7 +7,8 @@ import (
 )
 
 // PlanVersion is the version of plans that this code makes. A worker runs plans
-// of this version and older ones.
+// of this version and older ones; a call with a newer one waits for another
+// worker. What a newer version may change stands in ADR 5.
 const PlanVersion = 1
 
 // Lane says where execute runs.

@@ -4,11 +4,17 @@ UPDATE approvals a SET state = CASE WHEN a.expires_at <= now() THEN 'expired' EL
 FROM invocations i
 WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.state = 'open' AND i.epoch = @epoch
     AND a.invocation_id = i.invocation_id AND a.state = 'open'
-    AND (a.digest <> @digest OR a.edited_by <> @edited_by OR a.expires_at <= now());
+    AND (a.expires_at <= now() OR (a.digest <> @digest OR a.edited_by <> @edited_by) AND NOT EXISTS (
+        -- This question was answered by an edit already, and the call is on its way to the request that followed it.
+        SELECT FROM approvals e
+        WHERE e.invocation_id = i.invocation_id AND e.digest = @digest AND e.edited_by = @edited_by
+            AND e.state = 'edited' AND e.number = ANY (@edits::integer[])
+    ));
 
 -- name: Request
--- Finds again the request for the same digest that is open or approved (CloseOtherRequests goes ahead of this), else opens the next one. The shared lock on the pointer orders
--- this against a policy change: that one waits and then sees this request, or this one sees the new version and rechecks itself.
+-- Finds again the request for the same digest that is open or approved (CloseOtherRequests goes ahead of this), or that was edited by a
+-- decision which the call has again, else opens the next one. The shared lock on the pointer orders this against a policy change: that
+-- one waits and then sees this request, or this one sees the new version and rechecks itself.
 WITH active AS MATERIALIZED (
     SELECT coalesce(digest, '') AS digest FROM policy_active FOR SHARE
 ), current AS (
@@ -19,8 +25,8 @@ WITH active AS MATERIALIZED (
     FROM approvals
     -- Edited arguments are another question, even where they are the same arguments: who edited may not approve.
     WHERE invocation_id = @invocation_id::uuid AND digest = @digest AND edited_by = @edited_by
-        AND state IN ('open', 'approved') AND EXISTS (SELECT FROM current)
-    ORDER BY state = 'approved' DESC, number DESC
+        AND (state IN ('open', 'approved') OR state = 'edited' AND number = ANY (@edits::integer[])) AND EXISTS (SELECT FROM current)
+    ORDER BY state = 'approved' DESC, state = 'open' DESC, number DESC
     LIMIT 1
 ), opened AS (
     INSERT INTO approvals (
@@ -72,6 +78,13 @@ SELECT
 FROM current c
 LEFT JOIN approvals a ON a.approval_id = @approval_id AND a.invocation_id = c.invocation_id
 LEFT JOIN decisions d ON d.approval_id = a.approval_id AND d.decision_hash = @decision_hash;
+
+-- name: CloseRequest
+-- Nobody needs to decide any more.
+UPDATE approvals a SET state = CASE WHEN a.expires_at <= now() THEN 'expired' ELSE 'closed' END
+FROM invocations i
+WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.state = 'open' AND i.epoch = @epoch
+    AND a.approval_id = @approval_id AND a.invocation_id = i.invocation_id AND a.state = 'open';
 
 -- name: Decide
 -- Writes a decision that was judged. It counts only if the request is still open by the database's clock: the first one wins.

@@ -3,7 +3,8 @@
 SELECT invocation_id::text, tenant_id, run_id, tool_call_id, tool_id, actor_id, coalesce(subject_id, '') AS subject_id,
     coalesce(session_id, '') AS session_id, coalesce(request_id, '') AS request_id, coalesce(graph_id, '') AS graph_id,
     coalesce(connection_id, '') AS connection_id, workflow_id, temporal_run_id, epoch, input_digest, plan,
-    gate_round, dispatch_round, request_round, policy_digest, result, safe_args, attempts, started_at, settled_at, created_at,
+    gate_round, dispatch_round, request_round, policy_digest, result, safe_args, input_history, output_history, attempts, started_at, settled_at,
+    created_at,
     coalesce(error_code, CASE WHEN ok THEN 'ok' END, '') AS outcome,
     CASE
         WHEN state = 'settled' THEN 'settled'

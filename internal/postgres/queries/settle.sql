@@ -2,7 +2,7 @@
 WITH settled AS (
     UPDATE invocations SET
         state = 'settled', settled_at = now(), result = @result::json, ok = @ok::boolean, error_code = nullif(@error_code, ''),
-        safe_args = @safe_args::json, attempts = @attempts, policy_digest = @policy_digest
+        safe_args = @safe_args::json, input_history = @input_history::json, output_history = @output_history::json, attempts = @attempts, policy_digest = @policy_digest
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
     RETURNING month, workflow_id
 ), staged AS (

@@ -1,0 +1,164 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+var (
+	errLost = errors.New("the statement is wrong")
+	errAway = hook.Transient(errors.New("the connection broke"))
+)
+
+// TestLost: what becomes of a dispatch without an answer. A side effect that may
+// have happened is never repeated.
+func TestLost(t *testing.T) {
+	first := func(outcome workflows.Outcome, err error) func(*rig) {
+		return func(r *rig) {
+			r.records.onClaim = func(n int) (workflows.Outcome, error) {
+				if n == 1 {
+					return outcome, err
+				}
+				return "", nil
+			}
+		}
+	}
+	// begun has a claim although the tool never ran: of a tool that may be
+	// repeated, or may not.
+	begun := func(outcome workflows.Outcome, err error, repeatable bool) func(*rig) {
+		return func(r *rig) {
+			r.records.onClaim = func(n int) (workflows.Outcome, error) {
+				if n == 1 {
+					r.records.claims[1], r.records.repeatable[1] = true, repeatable
+					return outcome, err
+				}
+				return "", nil
+			}
+		}
+	}
+	for _, tc := range []struct {
+		name     string
+		tool     string
+		setup    func(*rig)
+		code     toolspec.Code
+		cause    string
+		attempts int
+		runs     int
+		claims   int
+		admits   int
+	}{
+		{"never began", "core__mail", first(dies, nil), "", "", 1, 1, 2, 1},
+		{"had begun", "core__mail", begun(dies, nil, false), toolspec.CodeOutcomeUnknown, "timeout", 1, 0, 1, 1},
+		{"had begun, and may be repeated", "core__write", begun(dies, nil, true), "", "", 2, 1, 2, 1},
+		{"had begun, and might not be repeated then", "core__write", begun(dies, nil, false), toolspec.CodeOutcomeUnknown, "lost", 2, 0, 2, 1},
+		{"no answer of the claim, which was not written", "core__mail", first("", errAway), "", "", 1, 1, 2, 1},
+		{"no answer of the claim, which was written", "core__mail", begun("", errAway, false), "", "", 1, 1, 2, 1},
+		{"no answer of the claim of a read", "core__remote", begun("", errAway, true), "", "", 1, 1, 2, 1},
+		{"a claim that fails for good", "core__mail", first("", errLost), toolspec.CodeInternal, "", 0, 0, 1, 1},
+		{"claimed before", "core__mail", first(workflows.Claimed, nil), toolspec.CodeOutcomeUnknown, "lost", 1, 0, 1, 1},
+		{"claimed before, and may be repeated", "core__write", first(workflows.Claimed, nil), toolspec.CodeOutcomeUnknown, "lost", 1, 0, 1, 1},
+		{"declared dead before it began", "core__mail", first(workflows.Tombstoned, nil), "", "", 1, 1, 2, 1},
+		{"superseded", "core__mail", first(workflows.Superseded, nil), "", "", 1, 1, 2, 2},
+		{"the approval is gone", "core__mail", first(workflows.Refused, nil), toolspec.CodeApprovalStale, "", 1, 0, 1, 1},
+		{"superseded when it asks", "core__mail", func(r *rig) {
+			first(dies, nil)(r)
+			r.records.onCheck = func(n int) workflows.Outcome {
+				if n == 1 {
+					return workflows.Superseded
+				}
+				return ""
+			}
+		}, "", "", 1, 1, 2, 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t, rigOptions{policy: freePolicy})
+			tc.setup(r)
+			result := r.run(call(tc.tool, args))
+			if result.ErrorCode != tc.code || result.Attempts != tc.attempts || r.runs != tc.runs {
+				t.Errorf("got %+v after %d runs, want %q after %d", result, r.runs, tc.code, tc.runs)
+			}
+			if tc.cause != "" && (result.Details == nil || result.Details.Cause != tc.cause) {
+				t.Errorf("details %+v, want the cause %s", result.Details, tc.cause)
+			}
+			if r.records.claimed != tc.claims || r.records.admits != tc.admits || len(r.records.settled) != 1 {
+				t.Errorf("%d claims, %d admits, settled %d times", r.records.claimed, r.records.admits, len(r.records.settled))
+			}
+		})
+	}
+}
+
+// TestClaimWithoutAnswer: the tool did not run, so the call waits and dispatches
+// again, for as long as its deadline lets it, and nobody counts that as an attempt.
+func TestClaimWithoutAnswer(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		away  int
+		code  toolspec.Code
+		claim int
+		took  time.Duration
+	}{
+		{"three times", 3, "", 4, 7 * time.Second},
+		{"until the deadline", 1 << 20, toolspec.CodeUnavailable, 0, 14*time.Minute + 45*time.Second},
+	} {
+		r := newRig(t, rigOptions{policy: freePolicy})
+		r.records.onClaim = func(n int) (workflows.Outcome, error) {
+			if n <= tc.away {
+				r.records.claims[n] = true
+				return "", errAway
+			}
+			return "", nil
+		}
+		result := r.run(call("core__mail", args))
+		runs := 1
+		if tc.code != "" {
+			runs = 0
+		}
+		if result.ErrorCode != tc.code || r.runs != runs || result.Attempts != runs {
+			t.Errorf("%s: got %+v after %d runs", tc.name, result, r.runs)
+		}
+		if tc.claim > 0 && r.records.claimed != tc.claim {
+			t.Errorf("%s: %d claims", tc.name, r.records.claimed)
+		}
+		if took := time.Duration(result.EndedAtMs-result.StartedAtMs) * time.Millisecond; took < tc.took || took > tc.took+time.Minute {
+			t.Errorf("%s: took %s, want %s", tc.name, took, tc.took)
+		}
+		for i, row := range r.records.rows {
+			if row.Dispatch != i+1 || len(row.Answered) != i {
+				t.Errorf("%s: claim %d is %+v", tc.name, i, row)
+			}
+		}
+	}
+}
+
+// TestUnsavedResult: the tool ran, and only the store that keeps large values is
+// away. That is no timeout of the tool, and says so.
+func TestUnsavedResult(t *testing.T) {
+	large := echoIn{Text: strings.Repeat("x", toolspec.MaxInline)}
+	for tool, want := range map[string]struct {
+		code     toolspec.Code
+		attempts int
+	}{"core__big_mail": {toolspec.CodeOutcomeUnknown, 1}, "core__big_read": {toolspec.CodeTimeout, 3}} {
+		effect := toolspec.ReadOnly
+		if want.attempts == 1 {
+			effect = toolspec.ExternalSideEffect
+		}
+		r := newRig(t, rigOptions{policy: freePolicy, tools: []toolspec.Tool{toolspec.Define(toolspec.Definition{
+			ID: tool, Description: "test tool", Effect: effect, Risk: toolspec.LowRisk, Redaction: toolspec.Redaction{Allow: []string{"/text"}},
+		}, func(context.Context, echoIn, toolspec.Call) (echoOut, error) { return echoOut{Text: large.Text}, nil })}})
+		r.records.unsaved = errLost
+		result := r.run(call(tool, args))
+		if result.ErrorCode != want.code || result.Attempts != want.attempts || result.SafeMessage != "The tool ran, but its result could not be kept" {
+			t.Errorf("%s: got %+v", tool, result)
+		}
+		if want.attempts == 1 && result.Details.Cause != string(workflows.CauseUnsaved) {
+			t.Errorf("%s: cause %q", tool, result.Details.Cause)
+		}
+	}
+}
