@@ -20,12 +20,16 @@ func (t *Trap) Dial() grpc.DialOption {
 	return grpc.WithChainUnaryInterceptor(func(
 		ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 	) error {
+		if isPoll(request) {
+			err := t.polls.run(ctx, conn, func(ctx context.Context) error { return invoke(ctx, method, request, reply, conn, options...) })
+			tasks.learn(reply)
+			return err
+		}
 		before, after := tasks.pointsOf(request)
 		for _, p := range before {
 			t.Hit(p)
 		}
 		err := invoke(ctx, method, request, reply, conn, options...)
-		tasks.learn(reply)
 		if err != nil {
 			if _, ok := request.(*workflowservice.RespondActivityTaskCompletedRequest); ok {
 				fmt.Fprintf(t.log, "failpoint: the answer of an attempt was refused: %s\n", status.Code(err))

@@ -9,8 +9,9 @@ import (
 
 // Trap carries out a Plan in this process, once.
 type Trap struct {
-	plan Plan
-	log  io.Writer
+	plan  Plan
+	log   io.Writer
+	polls *polls
 
 	mu   sync.Mutex
 	hits int
@@ -18,7 +19,7 @@ type Trap struct {
 
 // New makes a Trap that tells on log what it does and, of a process that was
 // stopped, what became of the step that it stood at.
-func New(plan Plan, log io.Writer) *Trap { return &Trap{plan: plan, log: log} }
+func New(plan Plan, log io.Writer) *Trap { return &Trap{plan: plan, log: log, polls: newPolls()} }
 
 // Hit says that the process has come to a point. Where that is what the plan
 // waits for, the signal takes effect before Hit returns: after Kill it does not
@@ -34,7 +35,9 @@ func (t *Trap) Hit(p Point) (stopped bool) {
 	if !due {
 		return false
 	}
-	// One write, so that it is out before the process is.
+	if t.plan.By == Stop {
+		defer t.polls.hangUp()()
+	}
 	fmt.Fprintf(t.log, "failpoint: %s at %s\n", t.plan.By, p)
 	signalSelf(t.plan.By)
 	return t.plan.By == Stop
