@@ -36,7 +36,8 @@ func (t *Trap) Hit(p Point) (stopped bool) {
 		return false
 	}
 	if t.plan.By == Stop {
-		defer t.polls.hangUp()()
+		resume := t.polls.hangUp()
+		defer resume()
 	}
 	fmt.Fprintf(t.log, "failpoint: %s at %s\n", t.plan.By, p)
 	signalSelf(t.plan.By)
