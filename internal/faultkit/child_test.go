@@ -15,6 +15,9 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
+	// The children are made of it: a change of it makes a cached result of these
+	// tests void.
+	_ "github.com/pawl-run/pawl/worker"
 )
 
 // built is the program of the children, made once per test binary.

@@ -22,8 +22,8 @@ const (
 	// of them.
 	parkedCalls  = 200
 	parkedRounds = 8
-	// resumeBound is far above what it takes, for a machine that does other things too.
-	resumeBound = 30 * time.Second
+	// resumeBound is far above the second or two that it takes, for a machine on which every step of the server takes as long.
+	resumeBound = 60 * time.Second
 )
 
 // parked is a call that waits for a person.
