@@ -56,7 +56,9 @@ func Tools(w Writer, around Around) []toolspec.Tool {
 		if err != nil {
 			return Out{}, err
 		}
-		if err := around(call.ToolID, func() error { return w.Write(ctx, e) }); err != nil {
+		// What has left is not called back, even where the attempt is cancelled now.
+		write := func() error { return w.Write(context.WithoutCancel(ctx), e) }
+		if err := around(call.ToolID, write); err != nil {
 			return Out{}, err
 		}
 		return Out{Text: in.Text}, work(ctx, in.AfterMs)

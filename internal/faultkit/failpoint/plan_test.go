@@ -1,0 +1,59 @@
+package failpoint_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
+)
+
+func TestParse(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		at, by string
+		want   failpoint.Plan
+		fault  string
+	}{
+		{want: failpoint.Plan{}},
+		{at: "claim.after", want: failpoint.Plan{At: failpoint.ClaimAfter, Nth: 1, By: failpoint.Kill}},
+		{at: "claim.after:3", by: "STOP", want: failpoint.Plan{At: failpoint.ClaimAfter, Nth: 3, By: failpoint.Stop}},
+		{at: "close.before", by: "TERM", want: failpoint.Plan{At: failpoint.CloseBefore, Nth: 1, By: failpoint.Term}},
+		{at: "claim", fault: "no point"},
+		{at: "claim.after:", fault: "number"},
+		{at: "claim.after:0", fault: "number"},
+		{at: "claim.after:x", fault: "number"},
+		{at: "claim.after", by: "HUP", fault: "none of"},
+	} {
+		env := map[string]string{failpoint.CrashAt: tc.at, failpoint.CrashBy: tc.by}
+		got, err := failpoint.Parse(func(name string) string { return env[name] })
+		if got != tc.want || (err == nil) != (tc.fault == "") || err != nil && !strings.Contains(err.Error(), tc.fault) {
+			t.Errorf("%q by %q: %+v, %v; want %+v and the error %q", tc.at, tc.by, got, err, tc.want, tc.fault)
+		}
+		if err != nil {
+			continue
+		}
+		// What a test hands to its children is read the same way.
+		env = map[string]string{}
+		for _, line := range tc.want.Environ() {
+			name, value, _ := strings.Cut(line, "=")
+			env[name] = value
+		}
+		if again, err := failpoint.Parse(func(name string) string { return env[name] }); err != nil || again != tc.want {
+			t.Errorf("%+v came back as %+v, %v", tc.want, again, err)
+		}
+	}
+}
+
+// TestPoints: every place has two sides, and no place is there twice.
+func TestPoints(t *testing.T) {
+	t.Parallel()
+	seen := map[failpoint.Point]bool{}
+	for i, p := range failpoint.All() {
+		place, side, ok := strings.Cut(string(p), ".")
+		want := []string{"before", "after"}[i%2]
+		if !ok || side != want || seen[p] || want == "after" && !seen[failpoint.Point(place+".before")] {
+			t.Errorf("%s stands at place %d", p, i)
+		}
+		seen[p] = true
+	}
+}

@@ -1,0 +1,94 @@
+//go:build unix
+
+package failpoint_test
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
+)
+
+// childEnv makes this test binary a process that comes to one point three times.
+const childEnv = "PAWL_FAILPOINT_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) == "" {
+		os.Exit(m.Run())
+	}
+	told := make(chan os.Signal, 1)
+	signal.Notify(told, syscall.SIGTERM)
+	plan, err := failpoint.Parse(os.Getenv)
+	if err != nil {
+		panic(err)
+	}
+	trap := failpoint.New(plan, os.Stdout)
+	for range 3 {
+		_, _ = os.Stdout.WriteString("comes\n")
+		trap.Hit(failpoint.ClaimAfter)
+		trap.Hit(failpoint.ClaimBefore)
+		_, _ = os.Stdout.WriteString("goes\n")
+	}
+	if plan.By == failpoint.Term {
+		<-told
+	}
+}
+
+// TestHit: the signal takes effect at the point, at its number, and before anything else happens.
+func TestHit(t *testing.T) {
+	t.Parallel()
+	for by, want := range map[failpoint.By]string{
+		failpoint.Kill: "comes goes comes failpoint: KILL at claim.after",
+		failpoint.Stop: "comes goes comes failpoint: STOP at claim.after | goes comes goes",
+		failpoint.Term: "comes goes comes failpoint: TERM at claim.after goes comes goes",
+	} {
+		t.Run(string(by), func(t *testing.T) {
+			t.Parallel()
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.CommandContext(t.Context(), self)
+			cmd.Env = append(failpoint.Plan{At: failpoint.ClaimAfter, Nth: 2, By: by}.Environ(), childEnv+"=1")
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = cmd.Process.Kill() })
+			var words []string
+			for lines := bufio.NewScanner(out); lines.Scan(); {
+				words = append(words, lines.Text())
+				if !bytes.HasPrefix(lines.Bytes(), []byte("failpoint: STOP")) {
+					continue
+				}
+				// Nobody but this test continues it, so it stands still, whenever one looks.
+				var status syscall.WaitStatus
+				if _, err := syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+					t.Fatalf("the process is not stopped: %v, %v", status, err)
+				}
+				words = append(words, "|")
+				if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err = cmd.Wait()
+			var ended *exec.ExitError
+			if killed := errors.As(err, &ended); killed != (by == failpoint.Kill) {
+				t.Errorf("the process ended with %v", err)
+			}
+			if got := strings.Join(words, " "); got != want {
+				t.Errorf("it wrote %q, want %q", got, want)
+			}
+		})
+	}
+}

@@ -1,0 +1,60 @@
+//go:build faults
+
+// Command faultworker is a worker of the fault tests: it has the ledger's tools
+// and dies where its environment says. Beside the variables of any worker it reads
+// PAWL_CRASH_AT and PAWL_CRASH_BY (see package failpoint), PAWL_LEDGER, the
+// address of the ledger, and PAWL_STICKY_CACHE, how many workflows it caches. It
+// ends when its standard input does: with whoever started it.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"syscall"
+
+	sdkworker "go.temporal.io/sdk/worker"
+
+	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
+	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/worker"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		stop()
+	}()
+	plan, err := failpoint.Parse(os.Getenv)
+	if err != nil {
+		return err
+	}
+	if text := os.Getenv("PAWL_STICKY_CACHE"); text != "" {
+		size, err := strconv.Atoi(text)
+		if err != nil {
+			return fmt.Errorf("PAWL_STICKY_CACHE: %q is not a number", text)
+		}
+		sdkworker.SetStickyWorkflowCacheSize(size)
+	}
+	config, err := worker.LoadConfig()
+	if err != nil {
+		return err
+	}
+	trap := failpoint.New(plan, os.Stderr)
+	connection := &config.Temporal.ConnectionOptions
+	connection.DialOptions = append(connection.DialOptions, trap.Dial())
+	tools := ledger.Tools(ledger.Writer{URL: os.Getenv("PAWL_LEDGER")}, trap.Effect)
+	return worker.Run(ctx, config, worker.Tools(tools...), worker.Faults(trap.Records))
+}

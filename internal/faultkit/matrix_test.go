@@ -1,0 +1,206 @@
+//go:build unix
+
+package faultkit_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
+	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// tries is how often a case is made at most where the machine was so slow that a
+// worker that lives lost a step, too.
+const tries = 3
+
+// TestKillMatrix: a worker is killed at every place, under every kind of tool, and
+// the call ends as docs/outcomes.md says.
+func TestKillMatrix(t *testing.T) {
+	t.Parallel()
+	for _, c := range readOutcomes(t) {
+		if c.why != "" {
+			continue
+		}
+		t.Run(fmt.Sprintf("%s/%s", c.point, strings.ReplaceAll(c.column, " ", "-")), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			for try := 1; ; try++ {
+				e := w.killAt(c, fmt.Sprintf("call-%d", try))
+				if e.disturbed(c) && try < tries {
+					t.Logf("try %d does not count: %s", try, e.tasks)
+					continue
+				}
+				w.agrees(e)
+				w.compare(c, e)
+				return
+			}
+		})
+	}
+}
+
+// evidence is what is left of a call.
+type evidence struct {
+	call    *pawl.Call
+	result  toolspec.Result
+	record  postgres.Detail
+	effects []ledger.Effect
+	tasks   tasks
+}
+
+// killAt makes one call, kills its worker at the point, and gives the call to
+// another worker.
+func (w *world) killAt(c cell, id string) evidence {
+	w.t.Helper()
+	first := w.work(failpoint.Plan{At: c.point, Nth: 1, By: failpoint.Kill}).runs()
+	call := w.start(invocation(id, c.toolID, ledger.In{Text: id}))
+	var second *child
+	takeOver := func() {
+		if second == nil {
+			first.crashed()
+			second = w.work(healthy)
+		}
+	}
+	if c.toolID == ledger.Ask {
+		if before(c.point, failpoint.TaskAfter) || c.point == failpoint.WaitBefore || c.point == failpoint.WaitAfter {
+			takeOver()
+		}
+		w.asked(call)
+		w.approve(call)
+	}
+	takeOver()
+	result := w.result(call)
+	second.kill() // the next try begins with the worker that is to die
+	return w.evidence(call, result)
+}
+
+// before reports whether a point comes no later than another.
+func before(p, other failpoint.Point) bool {
+	for _, q := range failpoint.All() {
+		if q == p {
+			return true
+		}
+		if q == other {
+			return false
+		}
+	}
+	return false
+}
+
+func (w *world) evidence(call *pawl.Call, result toolspec.Result) evidence {
+	w.t.Helper()
+	return evidence{
+		call: call, result: result, record: w.record(call.InvocationID), effects: w.ledger.Of(call.InvocationID),
+		tasks: tasksOf(w.history(call.WorkflowID)),
+	}
+}
+
+// disturbed reports whether more was lost than one kill can lose, or whether a
+// local read took more than its one task.
+func (e evidence) disturbed(c cell) bool {
+	return e.tasks.lostTasks+e.tasks.lostAttempts > 1 || c.toolID == ledger.LocalRead && e.tasks.completed > 1
+}
+
+// agrees holds of every call, whatever happened to it: workflow, record and ledger
+// say the same.
+func (w *world) agrees(e evidence) {
+	w.t.Helper()
+	wrong := func(format string, args ...any) {
+		w.t.Helper()
+		w.t.Errorf("%s (%s): %s", e.record.ToolID, e.call.WorkflowID, fmt.Sprintf(format, args...))
+	}
+	if e.tasks.closed != enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED {
+		wrong("the workflow ended with %s", e.tasks.closed)
+	}
+	if e.record.Result == nil || asJSON(*e.record.Result) != asJSON(e.result) {
+		wrong("the workflow says %s and the record %s", asJSON(e.result), asJSON(e.record.Result))
+	}
+	if e.record.Outcome != codeOf(e.result) || e.record.Attempts != e.result.Attempts {
+		wrong("the record ended %s after %d attempts, the workflow %s after %d", e.record.Outcome, e.record.Attempts, codeOf(e.result), e.result.Attempts)
+	}
+	claims, _ := claimsOf(e.record)
+	repeatable := ledger.Repeatable(e.record.ToolID)
+	for _, effect := range e.effects {
+		if effect.Key != e.record.InvocationID || effect.Digest != e.effects[0].Digest || effect.Attempt < 1 || effect.Attempt > max(e.result.Attempts, 1) {
+			wrong("an effect that does not belong: %+v", effect)
+		}
+	}
+	if !repeatable && len(e.effects) > 1 {
+		wrong("%d effects of what must not be repeated", len(e.effects))
+	}
+	if e.result.OK && len(e.effects) < 1 {
+		wrong("ok without an effect")
+	}
+	if e.record.Plan.Lane != hook.LocalLane && len(e.effects) > claims {
+		wrong("%d effects and %d claims", len(e.effects), claims)
+	}
+	if e.result.ErrorCode == toolspec.CodeOutcomeUnknown && (claims == 0 || repeatable) {
+		wrong("the outcome is unknown with %d claims, of a tool that may be repeated: %t", claims, repeatable)
+	}
+	if e.record.ToolID != ledger.Ask {
+		return
+	}
+	if len(e.record.Approvals) != 1 {
+		wrong("%d requests, want one", len(e.record.Approvals))
+		return
+	}
+	counted := 0
+	for _, d := range e.record.Approvals[0].Decisions {
+		if d.Counted {
+			counted++
+		}
+	}
+	if a := e.record.Approvals[0]; a.State != "approved" || counted != 1 || (a.ConsumedDispatch != nil) != (claims > 0) {
+		wrong("the request is %s by %d decisions, used by dispatch %v", a.State, counted, a.ConsumedDispatch)
+	}
+}
+
+// compare holds the evidence against a cell of the table.
+func (w *world) compare(c cell, e evidence) {
+	w.t.Helper()
+	claims, tombstones := claimsOf(e.record)
+	got := cell{
+		point: c.point, column: c.column, toolID: c.toolID, code: codeOf(e.result), attempts: e.result.Attempts,
+		leastEffects: c.leastEffects, mostEffects: c.mostEffects, claims: claims, tombstones: tombstones, epoch: e.record.Epoch,
+	}
+	if e.result.Details != nil {
+		got.cause = e.result.Details.Cause
+	}
+	if n := len(e.effects); got != c || n < c.leastEffects || n > c.mostEffects {
+		w.t.Errorf("got %+v with %d effects (%s),\nwant %+v", got, n, e.tasks, c)
+	}
+}
+
+func codeOf(r toolspec.Result) string {
+	if r.OK {
+		return "ok"
+	}
+	return string(r.ErrorCode)
+}
+
+func claimsOf(d postgres.Detail) (claims, tombstones int) {
+	for _, c := range d.Claims {
+		if c.Kind == "claim" {
+			claims++
+		} else {
+			tombstones++
+		}
+	}
+	return claims, tombstones
+}
+
+func asJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}

@@ -1,0 +1,167 @@
+package faultkit_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
+	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// columns are those of the table in docs/outcomes.md, with the tool of each.
+var columns = []struct{ name, toolID string }{
+	{"local read", ledger.LocalRead},
+	{"regular read", ledger.Read},
+	{"idempotent write", ledger.Put},
+	{"non-idempotent write", ledger.Send},
+	{"asked write", ledger.Ask},
+}
+
+// cell is what must become of a call.
+type cell struct {
+	point  failpoint.Point
+	column string
+	toolID string
+	// why says why the call does not come to the point; the rest is empty then.
+	why string
+
+	code, cause                         string
+	leastEffects, mostEffects, attempts int
+	claims, tombstones, epoch           int
+}
+
+var cellPattern = regexp.MustCompile(
+	"^`([a-z_]+)`(?: \\(([a-z_]+)\\))?, (\\d+)(?:–(\\d+))? effects?, (\\d+) attempts?, (\\d+) claims?(?:, (\\d+) tombstones?)?, epoch (\\d+)$")
+
+// outcomes reads the table of the document. Every point must have its row, every
+// column its cell.
+func outcomes(page string) ([]cell, error) {
+	heading := "| killed at |"
+	for _, c := range columns {
+		heading += " " + c.name + " |"
+	}
+	_, table, ok := strings.Cut(page, heading+"\n")
+	if !ok {
+		return nil, fmt.Errorf("there is no table with the heading %s", heading)
+	}
+	lines := strings.Split(table, "\n")
+	points := failpoint.All()
+	if len(lines) < len(points)+2 || strings.HasPrefix(lines[len(points)+1], "|") {
+		return nil, fmt.Errorf("the table has not one row for each of the points %v", points)
+	}
+	var cells []cell
+	for i, p := range points {
+		row := strings.Split(strings.TrimSuffix(strings.TrimPrefix(lines[i+1], "| "), " |"), " | ")
+		if row[0] != "`"+string(p)+"`" || len(row) != len(columns)+1 {
+			return nil, fmt.Errorf("row %d has %d cells and begins with %s; want %d and `%s`", i+1, len(row), row[0], len(columns)+1, p)
+		}
+		for j, column := range columns {
+			c, err := readCell(row[j+1])
+			if err != nil {
+				return nil, fmt.Errorf("%s, %s: %w", p, column.name, err)
+			}
+			c.point, c.column, c.toolID = p, column.name, column.toolID
+			cells = append(cells, c)
+		}
+	}
+	return cells, nil
+}
+
+func readCell(text string) (c cell, err error) {
+	if why, ok := strings.CutPrefix(text, "– "); ok && strings.TrimSpace(why) != "" {
+		return cell{why: why}, nil
+	}
+	m := cellPattern.FindStringSubmatch(text)
+	if m == nil {
+		return c, fmt.Errorf("%q is neither an outcome nor a dash with a reason", text)
+	}
+	if c.code, c.cause = m[1], m[2]; c.code != "ok" && !slices.ContainsFunc(toolspec.Codes(), func(i toolspec.Info) bool { return string(i.Code) == c.code }) {
+		return c, fmt.Errorf("there is no code %s", c.code)
+	}
+	numbers := make([]int, 6)
+	for i, text := range m[3:] {
+		if text == "" {
+			continue
+		}
+		if numbers[i], err = strconv.Atoi(text); err != nil {
+			return c, err
+		}
+	}
+	c.leastEffects, c.mostEffects, c.attempts = numbers[0], max(numbers[0], numbers[1]), numbers[2]
+	c.claims, c.tombstones, c.epoch = numbers[3], numbers[4], numbers[5]
+	return c, nil
+}
+
+func readOutcomes(t *testing.T) []cell {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "outcomes.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := outcomes(string(page))
+	if err != nil {
+		t.Fatalf("docs/outcomes.md: %v", err)
+	}
+	return cells
+}
+
+// TestOutcomesTable: the document says of each place and kind of tool what happens,
+// and never that what must not be repeated happens twice.
+func TestOutcomesTable(t *testing.T) {
+	t.Parallel()
+	cells := readOutcomes(t)
+	if want := len(failpoint.All()) * len(columns); len(cells) != want {
+		t.Fatalf("%d cells, want %d", len(cells), want)
+	}
+	for _, c := range cells {
+		if c.why != "" {
+			continue
+		}
+		if !ledger.Repeatable(c.toolID) && c.mostEffects > 1 {
+			t.Errorf("%s: %s may happen %d times", c.point, c.column, c.mostEffects)
+		}
+		if ledger.Repeatable(c.toolID) && c.code != "ok" {
+			t.Errorf("%s: %s ends with %s, and could be made again", c.point, c.column, c.code)
+		}
+		if c.code == "ok" && c.leastEffects < 1 {
+			t.Errorf("%s: %s ends ok without an effect", c.point, c.column)
+		}
+		if (c.code == string(toolspec.CodeOutcomeUnknown)) != (c.cause != "") || c.cause != "" && c.claims == 0 {
+			t.Errorf("%s: %s: an unknown outcome has a cause and a claim, and nothing else has a cause", c.point, c.column)
+		}
+	}
+}
+
+// TestOutcomesTableCatchesMistakes: a page that says too little or too much is refused.
+func TestOutcomesTableCatchesMistakes(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "outcomes.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := regexp.MustCompile("(?m)^\\| `close\\.after` .*\n").FindString(string(page))
+	for name, changed := range map[string]string{
+		"a row is missing":    "",
+		"a row stands twice":  row + row,
+		"an unknown point":    strings.Replace(row, "close.after", "close.later", 1),
+		"a cell is missing":   strings.Replace(row, " | `ok`", " `ok`", 1),
+		"a cell is empty":     regexp.MustCompile("`ok`[^|]*\\|$").ReplaceAllString(strings.TrimSpace(row), " |") + "\n",
+		"no reason":           regexp.MustCompile("`ok`[^|]*\\|$").ReplaceAllString(strings.TrimSpace(row), "– |") + "\n",
+		"an unknown code":     strings.Replace(row, "`ok`", "`fine`", 1),
+		"a number is missing": strings.Replace(row, "1 effect, ", "", 1),
+	} {
+		if changed == row {
+			t.Errorf("%s: nothing was changed", name)
+		}
+		if _, err := outcomes(strings.Replace(string(page), row, changed, 1)); err == nil {
+			t.Errorf("%s, and nobody noticed", name)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+//go:build unix
+
+package faultkit_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+const (
+	// parkedCalls wait at once; each round restarts a worker and decides on its part
+	// of them.
+	parkedCalls  = 200
+	parkedRounds = 8
+	// resumeBound is far above the second or two that it takes, for a machine on which every step of the server takes as long.
+	resumeBound = 60 * time.Second
+)
+
+// parked is a call that waits for a person.
+type parked struct {
+	call *pawl.Call
+	// bySignal or by update.
+	bySignal bool
+	// sent is when the decision left, ended when the call had its result.
+	sent, ended time.Time
+	result      toolspec.Result
+	err         error
+}
+
+// TestParkedApprovals: two workers that can cache one call each are restarted in turn while decisions arrive for 200 calls. Each is decided
+// once, has one effect, and goes on in a moment.
+func TestParkedApprovals(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	small := "PAWL_STICKY_CACHE=1"
+	workers := []*child{w.work(healthy, small).runs(), w.work(healthy, small).runs()}
+	calls := w.park(parkedCalls)
+	var slowest, slowestBack time.Duration
+	for round := range parkedRounds {
+		some := calls[round*parkedCalls/parkedRounds : (round+1)*parkedCalls/parkedRounds]
+		victim := round % len(workers)
+		var deciding sync.WaitGroup
+		if round/2%2 == 0 {
+			// It ends what it has begun while more comes in.
+			workers[victim].signal(syscall.SIGTERM)
+			w.decideAll(&deciding, some)
+			w.until(workers[victim].dead, "a worker that is told to stop ends")
+		} else {
+			workers[victim].kill()
+			w.decideAll(&deciding, some)
+		}
+		workers[victim] = w.work(healthy, small).runs()
+		back := time.Now()
+		deciding.Wait()
+		for _, p := range some {
+			if p.err != nil {
+				t.Fatalf("%s: %v", p.call.WorkflowID, p.err)
+			}
+			slowest = max(slowest, p.ended.Sub(p.sent))
+			slowestBack = max(slowestBack, p.ended.Sub(later(back, p.sent)))
+		}
+	}
+	t.Logf("from decision to result at most %s, from the return of a worker at most %s", slowest.Round(time.Millisecond), slowestBack.Round(time.Millisecond))
+	if slowestBack > resumeBound {
+		t.Errorf("a decided call went on %s after its worker was back", slowestBack)
+	}
+	for _, p := range calls {
+		w.decidedOnce(p)
+	}
+}
+
+// park starts calls and waits until all wait for a person.
+func (w *world) park(n int) []*parked {
+	w.t.Helper()
+	calls := make([]*parked, n)
+	slots := make(chan struct{}, 16)
+	var starting sync.WaitGroup
+	for i := range calls {
+		slots <- struct{}{}
+		starting.Go(func() {
+			defer func() { <-slots }()
+			p := &parked{bySignal: i%2 == 0}
+			p.call, p.err = w.pawl.Start(w.t.Context(), invocation(fmt.Sprintf("call-%d", i), ledger.Ask, ledger.In{Text: "hello"}))
+			calls[i] = p
+		})
+	}
+	starting.Wait()
+	for _, p := range calls {
+		if p.err != nil {
+			w.t.Fatal(p.err)
+		}
+	}
+	w.until(func() bool {
+		open, err := w.store.Approvals(w.t.Context(), "acme", true)
+		return err == nil && len(open) == n
+	}, fmt.Sprintf("%d calls wait", n))
+	return calls
+}
+
+// decideAll decides on all calls at once and waits for their results in the background.
+func (w *world) decideAll(deciding *sync.WaitGroup, calls []*parked) {
+	for _, p := range calls {
+		deciding.Go(func() {
+			p.sent = time.Now()
+			if p.err = w.decide(p); p.err == nil {
+				p.result, p.err = w.ended(p.call)
+			}
+			p.ended = time.Now()
+		})
+	}
+}
+
+func (w *world) decide(p *parked) error {
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	if p.bySignal {
+		return w.temporal.SignalWorkflow(ctx, p.call.WorkflowID, "", toolspec.DecideName, approval(p.call))
+	}
+	answer, err := w.pawl.Decide(ctx, p.call.WorkflowID, approval(p.call))
+	if err == nil && !answer.Counted {
+		err = fmt.Errorf("the approval does not count: %s", answer.Reason)
+	}
+	return err
+}
+
+// decidedOnce holds a call that was approved against what must be true of it.
+func (w *world) decidedOnce(p *parked) {
+	w.t.Helper()
+	e := w.evidence(p.call, p.result)
+	w.agrees(e)
+	if !e.result.OK || len(e.effects) != 1 {
+		w.t.Errorf("%s ended with %s and %d effects (%s), want ok with one", p.call.WorkflowID, codeOf(e.result), len(e.effects), e.tasks)
+	}
+	if n := len(e.record.Approvals[0].Decisions); n != 1 {
+		w.t.Errorf("%s has %d decisions, want one", p.call.WorkflowID, n)
+	}
+	for _, event := range w.history(p.call.WorkflowID).GetEvents() {
+		if f := event.GetWorkflowTaskFailedEventAttributes(); f.GetCause() == enumspb.WORKFLOW_TASK_FAILED_CAUSE_NON_DETERMINISTIC_ERROR {
+			w.t.Errorf("%s: a replay did something else: %s", p.call.WorkflowID, f.GetFailure().GetMessage())
+		}
+	}
+}
+
+// TestStickyWorkerKilledWhileWaiting: the only worker that knows a waiting call dies; the decision finds another one.
+func TestStickyWorkerKilledWhileWaiting(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	first := w.work(healthy).runs()
+	calls := w.park(2)
+	for _, p := range calls {
+		w.asked(p.call)
+	}
+	second := w.work(healthy).runs()
+	first.kill()
+	var deciding sync.WaitGroup
+	w.decideAll(&deciding, calls)
+	deciding.Wait()
+	for _, p := range calls {
+		if p.err != nil {
+			t.Fatalf("%s: %v", p.call.WorkflowID, p.err)
+		}
+		w.decidedOnce(p)
+		took := p.ended.Sub(p.sent)
+		t.Logf("by signal %t: from the decision to the result %s; %s", p.bySignal, took.Round(time.Millisecond), tasksOf(w.history(p.call.WorkflowID)))
+		if took > resumeBound {
+			t.Errorf("the call went on %s after the decision", took)
+		}
+		if got := w.ledger.Of(p.call.InvocationID); len(got) != 1 || got[0].PID != second.pid() {
+			t.Errorf("the tool was run by %+v, want process %d", got, second.pid())
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,206 @@
+//go:build unix
+
+package faultkit_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
+	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// The size of TestRandomKills.
+const (
+	randomWorlds  = 5
+	killsPerWorld = 10
+)
+
+// seedEnv replays a run of TestRandomKills: the same calls, points and numbers. What the machine makes of them is its own.
+const seedEnv = "PAWL_SEED"
+
+// TestRandomKills: two workers are killed again and again, at random points, under streams of calls of every kind.
+func TestRandomKills(t *testing.T) {
+	t.Parallel()
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv(seedEnv); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("%s: %v", seedEnv, err)
+		}
+	}
+	t.Logf("%s=%d", seedEnv, seed)
+	for i := range randomWorlds {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			m := &mix{world: newWorld(t), random: rand.New(rand.NewPCG(seed, uint64(i)))}
+			m.run()
+			m.judge()
+			if t.Failed() {
+				t.Logf("again with %s=%d", seedEnv, seed)
+			}
+		})
+	}
+}
+
+// mix is a world with streams of calls.
+type mix struct {
+	*world
+	random *rand.Rand // of the kills; each stream has one of its own
+	kills  int
+
+	mu    sync.Mutex
+	calls []*pawl.Call
+	ended []toolspec.Result // in the order of calls
+}
+
+// streams are the kinds of calls that run beside each other. What must not be repeated has one stream, so that one kill finds at most one
+// such call at work.
+func streams() [][]string {
+	return [][]string{
+		{ledger.LocalRead}, {ledger.Read}, {ledger.Put}, {ledger.LocalRead, ledger.Read, ledger.Put}, {ledger.Send, ledger.Ask},
+	}
+}
+
+// run kills as often as it should, and then lets all calls end.
+func (m *mix) run() {
+	m.t.Helper()
+	doomed := []*child{m.work(m.plan()), m.work(m.plan())}
+	stop := make(chan struct{})
+	var running, approving sync.WaitGroup
+	for n, kinds := range streams() {
+		random := rand.New(rand.NewPCG(m.random.Uint64(), uint64(n)))
+		running.Go(func() { m.stream(n, kinds, random, stop) })
+	}
+	ctx, cancel := context.WithCancel(m.t.Context())
+	approving.Go(func() { m.approveAll(ctx) })
+	defer approving.Wait()
+	defer cancel()
+	defer running.Wait()
+	defer close(stop)
+	for m.kills < killsPerWorld {
+		m.until(func() bool { return doomed[0].dead() || doomed[1].dead() },
+			fmt.Sprintf("a worker dies at %s or %s: the points were not reached", doomed[0].plan.At, doomed[1].plan.At))
+		for i, c := range doomed {
+			if c.dead() {
+				c.crashed()
+				m.kills++
+				doomed[i] = m.work(m.plan())
+			}
+		}
+	}
+	// The last two may not have come to their points. They go as well, and others end what is left.
+	m.work(healthy)
+	for _, c := range doomed {
+		c.kill()
+		m.kills++
+	}
+}
+
+func (m *mix) plan() failpoint.Plan {
+	points := failpoint.All()
+	return failpoint.Plan{At: points[m.random.IntN(len(points))], Nth: 1 + m.random.IntN(3), By: failpoint.Kill}
+}
+
+// stream makes one call after another until it is told to stop.
+func (m *mix) stream(n int, kinds []string, random *rand.Rand, stop <-chan struct{}) {
+	for i := 0; ; i++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		in := ledger.In{Text: fmt.Sprint(random.Uint32()), BeforeMs: random.IntN(50), AfterMs: random.IntN(50)}
+		call, err := m.pawl.Start(m.t.Context(), invocation(fmt.Sprintf("call-%d-%d", n, i), kinds[random.IntN(len(kinds))], in))
+		var result toolspec.Result
+		if err == nil {
+			result, err = m.world.ended(call)
+		}
+		if err != nil {
+			m.t.Errorf("call %d of stream %d: %v", i, n, err)
+			return
+		}
+		m.mu.Lock()
+		m.calls, m.ended = append(m.calls, call), append(m.ended, result)
+		m.mu.Unlock()
+	}
+}
+
+// approveAll approves what waits, by signal and by update in turn.
+func (m *mix) approveAll(ctx context.Context) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	decided := map[string]bool{}
+	var updates sync.WaitGroup
+	defer updates.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		open, err := m.store.Approvals(ctx, "acme", true)
+		if err != nil {
+			continue
+		}
+		for _, a := range open {
+			if decided[a.ApprovalID] {
+				continue
+			}
+			d := toolspec.Decision{ApprovalID: a.ApprovalID, Decision: toolspec.Approve, Approver: "user:ann"}
+			if len(decided)%2 == 0 {
+				decided[a.ApprovalID] = m.temporal.SignalWorkflow(ctx, a.WorkflowID, "", toolspec.DecideName, d) == nil
+				continue
+			}
+			decided[a.ApprovalID] = true
+			updates.Go(func() {
+				ctx, cancel := context.WithTimeout(ctx, patience)
+				defer cancel()
+				if answer, err := m.pawl.Decide(ctx, a.WorkflowID, d); ctx.Err() == nil && (err != nil || !answer.Counted) {
+					m.t.Errorf("the approval of %s: %+v, %v", a.WorkflowID, answer, err)
+				}
+			})
+		}
+	}
+}
+
+// judge holds all calls against what must be true of every one.
+func (m *mix) judge() {
+	m.t.Helper()
+	ok, unknown, effects := 0, 0, 0
+	for i, call := range m.calls {
+		e := m.evidence(call, m.ended[i])
+		m.agrees(e)
+		effects += len(e.effects)
+		switch {
+		case e.result.OK:
+			ok++
+		case e.result.ErrorCode == toolspec.CodeOutcomeUnknown:
+			unknown++
+		default:
+			m.t.Errorf("%s ended with %+v", call.WorkflowID, e.result)
+		}
+		// A lost task is the most that a local read leaves behind.
+		if e.record.ToolID == ledger.LocalRead && len(e.effects) > 1+e.tasks.lostTasks {
+			m.t.Errorf("%s: %d effects with %s", call.WorkflowID, len(e.effects), e.tasks)
+		}
+	}
+	if all := len(m.ledger.Effects()); all != effects {
+		m.t.Errorf("the ledger has %d effects, %d of them of calls that ended", all, effects)
+	}
+	m.t.Logf("%d kills, %d calls: %d ok, %d unknown; %d effects", m.kills, len(m.calls), ok, unknown, effects)
+	if unknown > m.kills {
+		m.t.Errorf("%d outcomes are unknown after %d kills", unknown, m.kills)
+	}
+	if m.kills < killsPerWorld || 10*ok < 6*len(m.calls) || len(m.calls) < killsPerWorld {
+		m.t.Errorf("the run is void: %d kills, %d of %d calls ok", m.kills, ok, len(m.calls))
+	}
+}
