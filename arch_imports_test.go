@@ -99,7 +99,7 @@ var owners = []struct {
 	{"github.com/spf13/", []string{"internal/cli", "cmd"}},
 	{"go.temporal.io/", []string{
 		"workflows", "activities", "client", "internal/codec", "internal/telemetry", "worker",
-		"internal/devstack", "internal/bench", "internal/cli",
+		"internal/devstack", "internal/bench", "internal/faultkit", "internal/cli",
 	}},
 }
 
