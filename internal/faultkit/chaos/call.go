@@ -167,8 +167,8 @@ func (c *call) decide(ctx context.Context, s *servers) {
 			c.decisions = append(c.decisions, oracle.Decision{Verb: d.Verb, Approver: d.Approver})
 			c.mu.Unlock()
 			if d.Signal {
-				signal(ctx, s, c.invocation.Identity().WorkflowID(), decision)
-			} else if answer, ok := update(ctx, s, c.invocation.Identity().WorkflowID(), decision); ok {
+				sendSignal(ctx, s, c.invocation.Identity().WorkflowID(), decision)
+			} else if answer, ok := sendUpdate(ctx, s, c.invocation.Identity().WorkflowID(), decision); ok {
 				c.mu.Lock()
 				c.decisions[at].Answer = &answer
 				c.mu.Unlock()
@@ -177,7 +177,7 @@ func (c *call) decide(ctx context.Context, s *servers) {
 	}
 }
 
-func signal(ctx context.Context, s *servers, workflowID string, d toolspec.Decision) {
+func sendSignal(ctx context.Context, s *servers, workflowID string, d toolspec.Decision) {
 	for {
 		trying, cancel := context.WithTimeout(ctx, decideTimeout)
 		err := s.temporal.SignalWorkflow(trying, workflowID, "", toolspec.DecideName, d)
@@ -189,8 +189,8 @@ func signal(ctx context.Context, s *servers, workflowID string, d toolspec.Decis
 	}
 }
 
-// update returns false where nobody told whether the decision counted.
-func update(ctx context.Context, s *servers, workflowID string, d toolspec.Decision) (toolspec.Answer, bool) {
+// sendUpdate returns false where nobody told whether the decision counted.
+func sendUpdate(ctx context.Context, s *servers, workflowID string, d toolspec.Decision) (toolspec.Answer, bool) {
 	for {
 		trying, cancel := context.WithTimeout(ctx, decideTimeout)
 		answer, err := s.pawl.Decide(trying, workflowID, d)

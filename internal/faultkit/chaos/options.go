@@ -66,6 +66,9 @@ type Options struct {
 	// Evidence is a directory for the records and histories of calls that violate
 	// an oracle; empty means none.
 	Evidence string
+
+	// only is the one tool that is called; empty means the mix.
+	only string
 }
 
 const (

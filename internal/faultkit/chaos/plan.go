@@ -114,7 +114,7 @@ func drawCalls(o Options) []PlannedCall {
 	random := rand.New(rand.NewPCG(o.Seed, callStream))
 	calls := make([]PlannedCall, o.Calls)
 	for i := range calls {
-		calls[i] = drawCall(random, o.For)
+		calls[i] = drawCall(random, o)
 	}
 	slices.SortStableFunc(calls, func(a, b PlannedCall) int { return cmp.Compare(a.At, b.At) })
 	for i := range calls {
@@ -124,8 +124,8 @@ func drawCalls(o Options) []PlannedCall {
 	return calls
 }
 
-func drawCall(random *rand.Rand, all time.Duration) PlannedCall {
-	c := PlannedCall{At: upTo(random, all), ToolID: drawTool(random)}
+func drawCall(random *rand.Rand, o Options) PlannedCall {
+	c := PlannedCall{At: upTo(random, o.For), ToolID: cmp.Or(o.only, drawTool(random))}
 	longest := 1500
 	if c.ToolID == ledger.LocalRead {
 		longest = 400 // it runs inside a workflow task
@@ -136,7 +136,7 @@ func drawCall(random *rand.Rand, all time.Duration) PlannedCall {
 		c.RivalAfter = upTo(random, 5*time.Second)
 	}
 	if c.asked() {
-		c.Decisions = drawDecisions(random, all)
+		c.Decisions = drawDecisions(random, o.For)
 	}
 	return c
 }
