@@ -70,7 +70,7 @@ func (a *app) chaos(ctx context.Context, o chaos.Options) error {
 		return err
 	}
 	o.Worker = func() *exec.Cmd {
-		cmd := exec.Command(self, "chaos-worker")
+		cmd := exec.Command(self, "chaos-serve")
 		cmd.Env = append(without(os.Environ(), "TEMPORAL_", "PAWL_", "DATABASE_URL"),
 			"TEMPORAL_CONFIG_FILE="+os.DevNull, // a profile's certificates and keys are for another server
 			"PAWL_LOG_LEVEL=warn")
@@ -103,7 +103,7 @@ func (a *app) chaos(ctx context.Context, o chaos.Options) error {
 // newChaosWorker is a worker process of `pawl chaos`.
 func newChaosWorker(*app) *cobra.Command {
 	return &cobra.Command{
-		Use: "chaos-worker", Hidden: true, Args: exactly(0, "no arguments"),
+		Use: "chaos-serve", Hidden: true, Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := worker.LoadConfig()
 			if err != nil {

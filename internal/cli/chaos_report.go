@@ -52,7 +52,10 @@ func chaosViolations(a *app, v oracle.Verdict) {
 			fmt.Fprintf(a.Out, "  … and %d more; --json shows all\n", len(v.Violations)-maxShown)
 			return
 		}
-		fmt.Fprintf(a.Out, "  %s\n", oneLine(strings.TrimSpace(violation.ToolCallID+"  "+violation.Why), 200))
+		if violation.ToolCallID != "" {
+			fmt.Fprintf(a.Out, "  %s", oneLine(violation.ToolCallID, 40))
+		}
+		fmt.Fprintf(a.Out, "  %s\n", oneLine(violation.Why, 200))
 	}
 }
 

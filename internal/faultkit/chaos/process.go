@@ -31,7 +31,7 @@ func spawn(o Options, environment []string) (*process, error) {
 	p := &process{cmd: cmd, done: make(chan struct{}), tail: &tail{copyTo: o.Log}}
 	cmd.Stdout, cmd.Stderr = p.tail, p.tail
 	// A terminal's Ctrl-C is not for it: the run ends it.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = ownGroup()
 	var err error
 	if p.leash, err = cmd.StdinPipe(); err != nil {
 		return nil, err

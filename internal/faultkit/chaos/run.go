@@ -64,7 +64,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	defer r.crew.close()
 	snapshot, err := r.live(ctx)
 	if err != nil {
-		return nil, cmp.Or(context.Cause(ctx), err)
+		return nil, fmt.Errorf("the run ended before it could be judged: %w", cmp.Or(context.Cause(ctx), err))
 	}
 	report := r.report(snapshot)
 	if err := r.keepEvidence(ctx, snapshot, report); err != nil {

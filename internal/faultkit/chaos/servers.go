@@ -105,31 +105,29 @@ func (s *servers) environment() []string {
 }
 
 // crashPostgres takes the database away for a while.
-func (s *servers) crashPostgres(ctx context.Context, away time.Duration) (f oracle.Fault, err error) {
+func (s *servers) crashPostgres(ctx context.Context, away time.Duration) (oracle.Fault, error) {
 	s.postgresFault.Lock()
 	defer s.postgresFault.Unlock()
-	f = oracle.Fault{Kind: oracle.Postgres, From: time.Now()}
 	server := s.stack.Postgres()
-	if err = server.StopImmediate(ctx); err != nil {
-		return f, err
-	}
-	pause(ctx, away)
-	err = server.Restart(context.WithoutCancel(ctx))
-	f.To = time.Now()
-	return f, err
+	return outage(ctx, oracle.Postgres, away, func() error { return server.StopImmediate(ctx) }, server.Restart)
 }
 
 // killTemporal takes Temporal away for a while.
-func (s *servers) killTemporal(ctx context.Context, away time.Duration) (f oracle.Fault, err error) {
+func (s *servers) killTemporal(ctx context.Context, away time.Duration) (oracle.Fault, error) {
 	s.temporalFault.Lock()
 	defer s.temporalFault.Unlock()
-	f = oracle.Fault{Kind: oracle.Temporal, From: time.Now()}
 	server := s.stack.Temporal()
-	if err = server.Kill(); err != nil {
+	return outage(ctx, oracle.Temporal, away, server.Kill, server.Restart)
+}
+
+// outage stops a server and starts it again, also where ctx ends meanwhile.
+func outage(ctx context.Context, kind oracle.FaultKind, away time.Duration, stop func() error, restart func(context.Context) error) (oracle.Fault, error) {
+	f := oracle.Fault{Kind: kind, From: time.Now()}
+	if err := stop(); err != nil {
 		return f, err
 	}
 	pause(ctx, away)
-	err = server.Restart(context.WithoutCancel(ctx))
+	err := restart(context.WithoutCancel(ctx))
 	f.To = time.Now()
 	return f, err
 }

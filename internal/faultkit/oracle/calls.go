@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 
@@ -70,6 +71,19 @@ func survived(v *view, out *Verdict) {
 		}
 		out.blame(c.ToolCallID, fmt.Sprintf("ended with %s after %d attempts and %d ms", result.ErrorCode, result.Attempts, result.EndedAtMs-result.StartedAtMs))
 	})
+}
+
+func manned(v *view, out *Verdict) {
+	for _, f := range v.Faults {
+		switch f.Kind {
+		case Kill, Term:
+			out.Checked++
+		case Crash:
+			out.Checked++
+			out.blame("", fmt.Sprintf("worker %d ended by itself at %s", f.PID, f.From.Format(time.TimeOnly)))
+		case Stop, Postgres, Temporal:
+		}
+	}
 }
 
 // Bounds of a history: what a call needs without trouble, and what each attempt

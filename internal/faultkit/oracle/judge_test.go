@@ -141,6 +141,9 @@ func TestViolations(t *testing.T) {
 		{"refused", "a rival is shown a value", "rivalled", func(w *world) {
 			find(w, "rivalled").Rivals[0].Result.Value = []byte(`{"text":"secret"}`)
 		}},
+		{"manned", "a worker that ended by itself", "", func(w *world) {
+			w.Faults = append(w.Faults, oracle.Fault{Kind: oracle.Crash, PID: 7, From: at(30), To: at(30)})
+		}},
 		{"bounded", "a history without end", "read", func(w *world) { find(w, "read").Workflow.Events = 5000 }},
 		{"progress", "most calls end otherwise", "", func(w *world) {
 			for range 20 {
