@@ -59,7 +59,7 @@ func newChaos(a *app) *cobra.Command {
 	flags.DurationVar(&o.Every, "every", 2*time.Second, "mean time between two kills; other faults come less often, in proportion")
 	flags.StringVar(&faults, "faults", "kill", "what breaks: some of kill,term,stop,postgres,temporal, or all, or none")
 	flags.DurationVar(&o.Settle, "settle", 3*time.Minute, "how long calls have to end afterwards")
-	flags.StringVar(&o.Evidence, "evidence", "", "directory for records and histories of calls that violate an oracle")
+	flags.StringVar(&o.Evidence, "evidence", "", "directory for records and histories of calls that violate an oracle, and of the slowest ones")
 	flags.StringVar(&workerLog, "worker-log", "", "file for what the workers write")
 	return cmd
 }

@@ -1,11 +1,13 @@
 package chaos
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/history/v1"
@@ -15,8 +17,12 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 )
 
-// keepEvidence writes, for each call that violates an oracle, everything that is
-// known of it, and its history. The arguments in it are the run's own.
+// slowest is how many calls are kept that took longest, whatever the oracles say.
+const slowest = 3
+
+// keepEvidence writes, for each call that violates an oracle and for the slowest
+// ones, everything that is known of it, and its history. The arguments in it are
+// the run's own.
 func (r *run) keepEvidence(ctx context.Context, s oracle.Snapshot, report *Report) error {
 	if r.Evidence == "" {
 		return nil
@@ -27,15 +33,18 @@ func (r *run) keepEvidence(ctx context.Context, s oracle.Snapshot, report *Repor
 	if err := r.write("faults.json", s.Faults); err != nil {
 		return err
 	}
-	blamed := map[string]bool{}
+	chosen := map[string]bool{}
 	for _, v := range report.Verdicts {
 		for _, violation := range v.Violations {
-			blamed[violation.ToolCallID] = true
+			chosen[violation.ToolCallID] = true
 		}
+	}
+	for _, c := range slow(s) {
+		chosen[c.ToolCallID] = true
 	}
 	for i := range s.Calls {
 		c := &s.Calls[i]
-		if !blamed[c.ToolCallID] {
+		if !chosen[c.ToolCallID] {
 			continue
 		}
 		var effects []ledger.Effect
@@ -55,6 +64,15 @@ func (r *run) keepEvidence(ctx context.Context, s oracle.Snapshot, report *Repor
 		}
 	}
 	return nil
+}
+
+// slow returns the calls that took longest to their end.
+func slow(s oracle.Snapshot) []oracle.Call {
+	ended := slices.DeleteFunc(slices.Clone(s.Calls), func(c oracle.Call) bool { return c.Workflow.Ended.IsZero() })
+	slices.SortStableFunc(ended, func(a, b oracle.Call) int {
+		return cmp.Compare(b.Workflow.Ended.Sub(b.Workflow.Started), a.Workflow.Ended.Sub(a.Workflow.Started))
+	})
+	return ended[:min(len(ended), slowest)]
 }
 
 func (r *run) write(name string, v any) error {

@@ -64,7 +64,7 @@ type Options struct {
 	// error of a worker that does not start.
 	Log io.Writer
 	// Evidence is a directory for the records and histories of calls that violate
-	// an oracle; empty means none.
+	// an oracle, and of the slowest ones; empty means none.
 	Evidence string
 
 	// only is the one tool that is called; empty means the mix.

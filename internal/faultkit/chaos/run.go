@@ -34,6 +34,8 @@ type run struct {
 
 	mu     sync.Mutex
 	faults []oracle.Fault
+	// temporalAway counts planned outages under way.
+	temporalAway int
 }
 
 // Run runs the plan of the options and judges it. An error means that there was
@@ -83,6 +85,7 @@ func (r *run) live(ctx context.Context) (oracle.Snapshot, error) {
 	defer quiet()
 	r.began = time.Now()
 	talk.Go(func() { r.say(saying) })
+	talk.Go(func() { r.watch(saying) })
 
 	var people sync.WaitGroup
 	for _, c := range r.calls {
@@ -153,8 +156,10 @@ func (r *run) breakThing(ctx context.Context, f PlannedFault) {
 	case oracle.Postgres:
 		fault, err = r.servers.crashPostgres(ctx, f.For)
 	case oracle.Temporal:
+		r.away(1)
+		defer r.away(-1)
 		fault, err = r.servers.killTemporal(ctx, f.For)
-	case oracle.Crash: // not planned
+	case oracle.Stall, oracle.Crash: // not planned
 	}
 	if err != nil {
 		r.fail(fmt.Errorf("%s did not come back after it was stopped: %w", f.Kind, err))

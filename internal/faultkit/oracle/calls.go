@@ -81,7 +81,7 @@ func manned(v *view, out *Verdict) {
 		case Crash:
 			out.Checked++
 			out.blame("", fmt.Sprintf("worker %d ended by itself at %s", f.PID, f.From.Format(time.TimeOnly)))
-		case Stop, Postgres, Temporal:
+		case Stop, Postgres, Temporal, Stall:
 		}
 	}
 }

@@ -186,6 +186,9 @@ func TestExcused(t *testing.T) {
 		"an unknown outcome while a server was away": func(w *oracle.Snapshot) {
 			w.Faults = []oracle.Fault{{Kind: oracle.Postgres, From: at(5), To: at(20)}}
 		},
+		"an unknown outcome while Temporal stalled": func(w *oracle.Snapshot) {
+			w.Faults = []oracle.Fault{{Kind: oracle.Stall, From: at(15), To: at(35)}, {Kind: oracle.Kill, From: at(500), To: at(500)}}
+		},
 		"an unknown outcome of a call that never had its effect": func(w *oracle.Snapshot) {
 			w.Effects = slices.DeleteFunc(w.Effects, func(e ledger.Effect) bool { return e.ToolCallID == "hit" })
 		},

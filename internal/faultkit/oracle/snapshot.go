@@ -84,6 +84,9 @@ const (
 	Postgres FaultKind = "postgres"
 	// Temporal is SIGKILL of the Temporal server, until it answers again.
 	Temporal FaultKind = "temporal"
+	// Stall is a Temporal server that takes seconds to write, which nobody planned:
+	// the machine is too busy.
+	Stall FaultKind = "stall"
 	// Crash is a worker that ended by itself, which nobody planned.
 	Crash FaultKind = "crash"
 )
