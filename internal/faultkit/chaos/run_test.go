@@ -73,19 +73,18 @@ func TestForgetfulWorker(t *testing.T) {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	o := options(t, program)
-	o.only, o.Every = ledger.Send, time.Second
-	report, err := Run(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	broken := map[string][]oracle.Violation{}
-	for _, v := range report.Verdicts {
-		if !v.Held() {
-			broken[v.Name] = v.Violations
+	o.only, o.For, o.Every = ledger.Send, 12*time.Second, 2*time.Second
+	// A kill has to fall between an effect and its end. On a slow machine it may
+	// not, in one run.
+	var broken map[string][]oracle.Violation
+	for o.Seed = 3; o.Seed < 6 && len(broken["once"]) == 0; o.Seed++ {
+		broken = violations(t, o)
+		if len(broken["claimed"]) == 0 {
+			t.Fatalf("violated are %v, want that effects are found without claims", broken)
 		}
 	}
-	if report.Held() || len(broken["once"]) == 0 || len(broken["claimed"]) == 0 {
-		t.Fatalf("violated are %v, want that effects are found doubled and without claims", broken)
+	if len(broken["once"]) == 0 {
+		t.Fatalf("violated are %v, want that effects are found doubled", broken)
 	}
 	doubled := broken["once"][0]
 	if !strings.HasPrefix(doubled.ToolCallID, "c0") || !strings.Contains(doubled.Why, "effects") {
@@ -97,6 +96,25 @@ func TestForgetfulWorker(t *testing.T) {
 			t.Errorf("evidence %s: %v", suffix, err)
 		}
 	}
+}
+
+// violations are what the oracles find in a run, by oracle.
+func violations(t *testing.T, o Options) map[string][]oracle.Violation {
+	t.Helper()
+	report, err := Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := map[string][]oracle.Violation{}
+	for _, v := range report.Verdicts {
+		if !v.Held() {
+			broken[v.Name] = v.Violations
+		}
+	}
+	if report.Held() != (len(broken) == 0) {
+		t.Errorf("the report says %v of %v", report.Held(), broken)
+	}
+	return broken
 }
 
 // TestBrokenOff: a run that is told to stop ends soon, with an error, and leaves
