@@ -123,6 +123,11 @@ func TestViolations(t *testing.T) {
 			c := find(w, "denied")
 			c.Decisions = append(c.Decisions, oracle.Decision{Verb: toolspec.Approve, Answer: &toolspec.Answer{Counted: true}})
 		}},
+		{"decided", "somebody is asked again after a denial", "denied", func(w *world) {
+			c := find(w, "denied")
+			c.Decisions[0].Answer = nil // it came as a signal
+			c.Record.Approvals = append(c.Record.Approvals, postgres.Approval{State: workflows.RequestClosed})
+		}},
 		{"decided", "an effect of what was denied", "denied", func(w *world) {
 			c := find(w, "denied")
 			claim(c, 1, 20)

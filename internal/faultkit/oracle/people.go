@@ -70,7 +70,13 @@ func decided(v *view, out *Verdict) {
 			continue
 		}
 		out.Checked++
-		state := c.Record.Approvals[len(c.Record.Approvals)-1].State
+		last := len(c.Record.Approvals) - 1
+		state := c.Record.Approvals[last].State
+		for _, a := range c.Record.Approvals[:last] {
+			if a.State == workflows.RequestDenied {
+				out.blame(c.ToolCallID, fmt.Sprintf("%s was denied, and somebody was asked again", a.ApprovalID))
+			}
+		}
 		counted := map[toolspec.Verb]bool{}
 		for _, d := range c.Decisions {
 			if d.Answer == nil || !d.Answer.Counted {

@@ -7,7 +7,8 @@ WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.
     AND (a.digest <> @digest OR a.edited_by <> @edited_by OR a.expires_at <= now());
 
 -- name: Request
--- Finds again the request for the same digest that is open or approved (CloseOtherRequests goes ahead of this), else opens the next one. The shared lock on the pointer orders
+-- Finds again the request for the same digest that is open or approved (CloseOtherRequests goes ahead of this), or that was denied or
+-- withdrawn by a worker which then died: that answer is final, and nobody is asked again. Else opens the next one. The shared lock on the pointer orders
 -- this against a policy change: that one waits and then sees this request, or this one sees the new version and rechecks itself.
 WITH active AS MATERIALIZED (
     SELECT coalesce(digest, '') AS digest FROM policy_active FOR SHARE
@@ -19,8 +20,8 @@ WITH active AS MATERIALIZED (
     FROM approvals
     -- Edited arguments are another question, even where they are the same arguments: who edited may not approve.
     WHERE invocation_id = @invocation_id::uuid AND digest = @digest AND edited_by = @edited_by
-        AND state IN ('open', 'approved') AND EXISTS (SELECT FROM current)
-    ORDER BY state = 'approved' DESC, number DESC
+        AND state IN ('open', 'approved', 'denied', 'withdrawn') AND EXISTS (SELECT FROM current)
+    ORDER BY state IN ('denied', 'withdrawn') DESC, state = 'approved' DESC, number DESC
     LIMIT 1
 ), opened AS (
     INSERT INTO approvals (
@@ -46,7 +47,8 @@ WITH active AS MATERIALIZED (
     RETURNING id
 )
 SELECT number, state, coalesce(approver, '') AS approver, granted, expires_at,
-    ceil(extract(epoch FROM expires_at - now()) * 1000)::bigint AS remaining_ms,
+    -- The call does not wait for an answer that is there.
+    CASE WHEN state IN ('denied', 'withdrawn') THEN 0 ELSE ceil(extract(epoch FROM expires_at - now()) * 1000)::bigint END AS remaining_ms,
     (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS notified
 FROM found;
 
