@@ -98,6 +98,8 @@ func (r *run) live(ctx context.Context) (oracle.Snapshot, error) {
 	}
 	people.Wait()
 	r.await(settling)
+	// What is still under way must not move while it is looked at.
+	r.crew.close()
 	if err := ctx.Err(); err != nil {
 		return oracle.Snapshot{}, err
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 
+	enumspb "go.temporal.io/api/enums/v1"
+
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -12,6 +14,9 @@ func agreed(v *view, out *Verdict) {
 	v.settledRecords(func(c *Call) {
 		out.Checked++
 		record := c.Record.Result
+		if c.Workflow.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+			return // settled has said so
+		}
 		if c.Workflow.Result == nil {
 			out.blame(c.ToolCallID, "the record is settled, and the workflow has no result")
 		} else if !same(*record, *c.Workflow.Result) {

@@ -53,6 +53,11 @@ func TestViolations(t *testing.T) {
 			c.Workflow.Status, c.Workflow.Result = enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 			c.Record.Result, c.Record.Status, c.Record.Outcome = nil, toolspec.StatusRunning, ""
 		}},
+		{"settled", "a workflow that does not notice that its record is settled", "read", func(w *world) {
+			c := find(w, "read")
+			c.Workflow.Status, c.Workflow.Result = enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+		}},
+		{"agreed", "a workflow that ended without a result", "read", func(w *world) { find(w, "read").Workflow.Result = nil }},
 		{"settled", "a call that waits invisibly", "waiting", func(w *world) {
 			find(w, "waiting").Record.Status = toolspec.StatusRunning
 		}},
