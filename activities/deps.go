@@ -121,7 +121,7 @@ type RequestRecord struct {
 	Number     int
 	ExpiresAt  time.Time
 	Remaining  time.Duration
-	// State is open, approved or edited.
+	// State is open, or how the request was answered.
 	State    workflows.RequestState
 	Approver string
 	// Granted is as recorded when the request was opened.

@@ -53,10 +53,6 @@ func TestRequestIsNotFoundAgain(t *testing.T) {
 			b.review(reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve)))
 			row.EditedBy = "user:bob"
 		}, "approved"},
-		"overdue": {func(b bench, _ *activities.RequestRow) { b.sql(`UPDATE approvals SET expires_at = now()`) }, "expired"},
-		"denied": {func(b bench, _ *activities.RequestRow) {
-			b.review(reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Deny)))
-		}, "denied"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			b := open(t)

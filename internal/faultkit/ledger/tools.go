@@ -25,6 +25,10 @@ const (
 	Ask = "chaos__ask"
 )
 
+// attempts is how often a tool runs at the most that may be repeated: often
+// enough that kills every few seconds do not use them up.
+const attempts = 20
+
 // In is what every tool takes.
 type In struct {
 	Text string `json:"text"`
@@ -73,9 +77,11 @@ func Tools(w Writer, around Around) []toolspec.Tool {
 		return toolspec.Define(def, run)
 	}
 	return []toolspec.Tool{
-		define(LocalRead, toolspec.ReadOnly, func(d *toolspec.Definition) { d.Fast, d.Timeout = true, 2*time.Second }),
-		define(Read, toolspec.ReadOnly, func(*toolspec.Definition) {}),
-		define(Put, toolspec.StateChange, func(d *toolspec.Definition) { d.Idempotent = true }),
+		define(LocalRead, toolspec.ReadOnly, func(d *toolspec.Definition) {
+			d.Fast, d.Timeout, d.MaxAttempts = true, 2*time.Second, attempts
+		}),
+		define(Read, toolspec.ReadOnly, func(d *toolspec.Definition) { d.MaxAttempts = attempts }),
+		define(Put, toolspec.StateChange, func(d *toolspec.Definition) { d.Idempotent, d.MaxAttempts = true, attempts }),
 		define(Send, toolspec.ExternalSideEffect, func(*toolspec.Definition) {}),
 		define(Ask, toolspec.ExternalSideEffect, func(d *toolspec.Definition) { d.Risk = toolspec.MediumRisk }),
 	}
@@ -84,17 +90,26 @@ func Tools(w Writer, around Around) []toolspec.Tool {
 // Repeatable reports whether a tool may have its effect more than once.
 func Repeatable(toolID string) bool { return toolID != Send && toolID != Ask }
 
-// effectOf describes the run. In has a fixed order of fields, so equal arguments
-// have one digest.
-func effectOf(in In, call toolspec.Call) (Effect, error) {
+// Digest is what an effect shows for its arguments. In has a fixed order of
+// fields, so equal arguments have one digest.
+func (in In) Digest() (string, error) {
 	args, err := json.Marshal(in)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(args)
+	return hex.EncodeToString(sum[:]), nil
+}
+
+// effectOf describes the run.
+func effectOf(in In, call toolspec.Call) (Effect, error) {
+	digest, err := in.Digest()
 	if err != nil {
 		return Effect{}, err
 	}
-	sum := sha256.Sum256(args)
 	return Effect{
 		Key: call.IdempotencyKey, InvocationID: call.InvocationID, ToolCallID: call.ToolCallID, ToolID: call.ToolID,
-		Attempt: call.Attempt, Digest: hex.EncodeToString(sum[:]), PID: os.Getpid(),
+		Attempt: call.Attempt, Digest: digest, PID: os.Getpid(),
 	}, nil
 }
 

@@ -12,9 +12,10 @@ WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.
     ));
 
 -- name: Request
--- Finds again the request for the same digest that is open or approved (CloseOtherRequests goes ahead of this), or that was edited by a
--- decision which the call has again, else opens the next one. The shared lock on the pointer orders this against a policy change: that
--- one waits and then sees this request, or this one sees the new version and rechecks itself.
+-- Finds again the request for the same digest that is open or approved (CloseOtherRequests goes ahead of this), that was answered for good
+-- by a worker which then died (nobody is asked again), or that was edited by a decision which the call has again. Else opens the next one.
+-- The shared lock on the pointer orders this against a policy change: that one waits and then sees this request, or this one sees the new
+-- version and rechecks itself.
 WITH active AS MATERIALIZED (
     SELECT coalesce(digest, '') AS digest FROM policy_active FOR SHARE
 ), current AS (
@@ -25,8 +26,9 @@ WITH active AS MATERIALIZED (
     FROM approvals
     -- Edited arguments are another question, even where they are the same arguments: who edited may not approve.
     WHERE invocation_id = @invocation_id::uuid AND digest = @digest AND edited_by = @edited_by
-        AND (state IN ('open', 'approved') OR state = 'edited' AND number = ANY (@edits::integer[])) AND EXISTS (SELECT FROM current)
-    ORDER BY state = 'approved' DESC, state = 'open' DESC, number DESC
+        AND (state IN ('open', 'approved', 'denied', 'withdrawn', 'expired') OR state = 'edited' AND number = ANY (@edits::integer[]))
+        AND EXISTS (SELECT FROM current)
+    ORDER BY state IN ('denied', 'withdrawn') DESC, state = 'approved' DESC, state = 'open' DESC, number DESC
     LIMIT 1
 ), opened AS (
     INSERT INTO approvals (
@@ -52,7 +54,8 @@ WITH active AS MATERIALIZED (
     RETURNING id
 )
 SELECT number, state, coalesce(approver, '') AS approver, granted, expires_at,
-    ceil(extract(epoch FROM expires_at - now()) * 1000)::bigint AS remaining_ms,
+    -- The call does not wait for an answer that is there.
+    CASE WHEN state IN ('denied', 'withdrawn', 'expired') THEN 0 ELSE ceil(extract(epoch FROM expires_at - now()) * 1000)::bigint END AS remaining_ms,
     (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS notified
 FROM found;
 

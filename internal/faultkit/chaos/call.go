@@ -1,0 +1,208 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/faultkit/oracle"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+const (
+	// tryAgain is the pause between two tries to reach a server that is away.
+	tryAgain = 200 * time.Millisecond
+	// startTimeout, decideTimeout and resultTimeout bound one try.
+	startTimeout  = 10 * time.Second
+	decideTimeout = 15 * time.Second
+	resultTimeout = time.Minute
+)
+
+// call is a planned call under way.
+type call struct {
+	PlannedCall
+	invocation toolspec.Invocation
+	// accepted is closed once Temporal has taken the start.
+	accepted chan struct{}
+	once     sync.Once
+
+	mu        sync.Mutex
+	decisions []oracle.Decision
+	answers   []oracle.Answer
+	rivals    []oracle.Answer
+}
+
+func newCall(p PlannedCall, runID string) (*call, error) {
+	inv, err := invocation(p, runID, p.In.Text)
+	return &call{PlannedCall: p, invocation: inv, accepted: make(chan struct{})}, err
+}
+
+func invocation(p PlannedCall, runID, text string) (toolspec.Invocation, error) {
+	p.In.Text = text
+	args, err := json.Marshal(p.In)
+	return toolspec.Invocation{
+		ToolID: p.ToolID, ToolCallID: p.ToolCallID, Args: args,
+		Context: toolspec.Context{TenantID: tenant, RunID: runID, ActorID: actor},
+	}, err
+}
+
+func (c *call) isAccepted() bool {
+	select {
+	case <-c.accepted:
+		return true
+	default:
+		return false
+	}
+}
+
+// counts are what the progress lines show.
+type counts struct{ accepted, answered atomic.Int64 }
+
+// submit starts the call and waits for its result, through every outage. Several
+// may do so at once.
+func (c *call) submit(ctx context.Context, p *client.Client, n *counts) {
+	started := c.start(ctx, p, c.invocation)
+	if started == nil {
+		return
+	}
+	c.once.Do(func() { n.accepted.Add(1); close(c.accepted) })
+	if c.asked() && len(c.Decisions) == 0 {
+		return // it waits for ever
+	}
+	if answer, ok := await(ctx, p, started); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.answers = append(c.answers, answer); len(c.answers) == 1 {
+			n.answered.Add(1)
+		}
+	}
+}
+
+// rival uses the call's id for other arguments, after it was accepted.
+func (c *call) rival(ctx context.Context, p *client.Client) {
+	other, err := invocation(c.PlannedCall, c.invocation.Context.RunID, "something else")
+	if err != nil || !c.wait(ctx, c.RivalAfter) {
+		return
+	}
+	started := c.start(ctx, p, other)
+	if started == nil || c.asked() && len(c.Decisions) == 0 {
+		return
+	}
+	if answer, ok := await(ctx, p, started); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.rivals = append(c.rivals, answer)
+	}
+}
+
+// wait waits until some time after the call was accepted.
+func (c *call) wait(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-c.accepted:
+		return pause(ctx, d)
+	}
+}
+
+func (c *call) start(ctx context.Context, p *client.Client, inv toolspec.Invocation) *client.Call {
+	for {
+		trying, cancel := context.WithTimeout(ctx, startTimeout)
+		started, err := p.Start(trying, inv)
+		cancel()
+		if err == nil {
+			return started
+		}
+		if !pause(ctx, tryAgain) {
+			return nil
+		}
+	}
+}
+
+// await waits for the result, or returns false where ctx ended first.
+func await(ctx context.Context, p *client.Client, started *client.Call) (oracle.Answer, bool) {
+	for {
+		trying, cancel := context.WithTimeout(ctx, resultTimeout)
+		result, err := p.Result(trying, started)
+		cancel()
+		var ended *client.CallError
+		var broken *temporal.WorkflowExecutionError
+		switch {
+		case err == nil:
+			return oracle.Answer{Result: result}, true
+		case errors.As(err, &ended):
+			return oracle.Answer{Result: ended.Result}, true
+		case errors.As(err, &broken):
+			return oracle.Answer{Err: err.Error()}, true
+		}
+		if !pause(ctx, tryAgain) {
+			return oracle.Answer{}, false
+		}
+	}
+}
+
+// decide sends what people say, each at its time. The id of the first request is
+// known before it opens, so some come early.
+func (c *call) decide(ctx context.Context, s *servers) {
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	for _, d := range c.Decisions {
+		sending.Go(func() {
+			if !c.wait(ctx, d.After) {
+				return
+			}
+			decision := toolspec.Decision{
+				ApprovalID: toolspec.ApprovalID(c.invocation.Identity().InvocationID(), 1), Decision: d.Verb, Approver: d.Approver,
+			}
+			// What is on its way may arrive, so it is written down first.
+			c.mu.Lock()
+			at := len(c.decisions)
+			c.decisions = append(c.decisions, oracle.Decision{Verb: d.Verb, Approver: d.Approver})
+			c.mu.Unlock()
+			if d.Signal {
+				sendSignal(ctx, s, c.invocation.Identity().WorkflowID(), decision)
+			} else if answer, ok := sendUpdate(ctx, s, c.invocation.Identity().WorkflowID(), decision); ok {
+				c.mu.Lock()
+				c.decisions[at].Answer = &answer
+				c.mu.Unlock()
+			}
+		})
+	}
+}
+
+func sendSignal(ctx context.Context, s *servers, workflowID string, d toolspec.Decision) {
+	for {
+		trying, cancel := context.WithTimeout(ctx, decideTimeout)
+		err := s.temporal.SignalWorkflow(trying, workflowID, "", toolspec.DecideName, d)
+		cancel()
+		var over *serviceerror.NotFound
+		if err == nil || errors.As(err, &over) || !pause(ctx, tryAgain) {
+			return
+		}
+	}
+}
+
+// sendUpdate returns false where nobody told whether the decision counted.
+func sendUpdate(ctx context.Context, s *servers, workflowID string, d toolspec.Decision) (toolspec.Answer, bool) {
+	for {
+		trying, cancel := context.WithTimeout(ctx, decideTimeout)
+		answer, err := s.pawl.Decide(trying, workflowID, d)
+		cancel()
+		switch {
+		case err == nil:
+			return answer, true
+		case errors.Is(err, client.ErrSettled):
+			return toolspec.Answer{}, false
+		}
+		if !pause(ctx, tryAgain) {
+			return toolspec.Answer{}, false
+		}
+	}
+}

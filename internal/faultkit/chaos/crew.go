@@ -1,0 +1,150 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/faultkit/oracle"
+)
+
+// crew keeps a number of workers running, whatever happens to them.
+type crew struct {
+	options     Options
+	environment []string
+	// fail ends the run.
+	fail    context.CancelCauseFunc
+	slots   []*slot
+	watches sync.WaitGroup
+	note    func(oracle.Fault)
+
+	mu      sync.Mutex
+	closing bool
+	crashes int
+}
+
+// slot is the place of one worker.
+type slot struct {
+	mu      sync.Mutex
+	current *process
+}
+
+func (s *slot) get() *process {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.current
+}
+
+// maxCrashes is how many workers may end by themselves before the run gives up.
+const maxCrashes = 20
+
+// hire starts the workers. note gets what becomes of them.
+func hire(o Options, environment []string, fail context.CancelCauseFunc, note func(oracle.Fault)) (*crew, error) {
+	c := &crew{options: o, environment: environment, fail: fail, note: note}
+	for range o.Workers {
+		s := &slot{}
+		if err := c.fill(s); err != nil {
+			c.close()
+			return nil, err
+		}
+		c.slots = append(c.slots, s)
+	}
+	return c, nil
+}
+
+// fill starts a worker in a slot, and the next one as soon as it has ended.
+func (c *crew) fill(s *slot) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing {
+		return nil
+	}
+	p, err := spawn(c.options, c.environment)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.current = p
+	s.mu.Unlock()
+	c.watches.Go(func() {
+		<-p.done
+		if !p.wanted.Load() {
+			c.crashed(p)
+		}
+		if err := c.fill(s); err != nil {
+			c.fail(err)
+		}
+	})
+	return nil
+}
+
+// crashed notes a worker that ended by itself.
+func (c *crew) crashed(p *process) {
+	now := time.Now()
+	c.note(oracle.Fault{Kind: oracle.Crash, PID: p.pid(), From: now, To: now})
+	c.mu.Lock()
+	c.crashes++
+	tooMany := c.crashes > maxCrashes
+	c.mu.Unlock()
+	c.options.Progress(fmt.Sprintf("worker %d ended by itself: %s", p.pid(), p.tail))
+	if tooMany {
+		c.fail(fmt.Errorf("more than %d workers ended by themselves; the last one wrote: %s", maxCrashes, p.tail))
+	}
+}
+
+// kill ends the worker of a slot at once.
+func (c *crew) kill(n int) {
+	p := c.slots[n].get()
+	if p.ended() {
+		return // its successor is not there yet
+	}
+	from := time.Now()
+	p.end(syscall.SIGKILL)
+	<-p.done
+	c.note(oracle.Fault{Kind: oracle.Kill, PID: p.pid(), From: from, To: time.Now()})
+}
+
+// term asks the worker of a slot to end, and waits until it has.
+func (c *crew) term(n int) {
+	p := c.slots[n].get()
+	if p.ended() {
+		return
+	}
+	from := time.Now()
+	p.end(syscall.SIGTERM)
+	<-p.done
+	c.note(oracle.Fault{Kind: oracle.Term, PID: p.pid(), From: from, To: time.Now()})
+}
+
+// freeze stops the worker of a slot for a while, unless something ends it first.
+func (c *crew) freeze(ctx context.Context, n int, d time.Duration) {
+	p := c.slots[n].get()
+	from := time.Now()
+	if p.ended() || p.cmd.Process.Signal(syscall.SIGSTOP) != nil {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.done:
+	case <-ctx.Done():
+	}
+	_ = p.cmd.Process.Signal(syscall.SIGCONT)
+	c.note(oracle.Fault{Kind: oracle.Stop, PID: p.pid(), From: from, To: time.Now()})
+}
+
+// close ends all workers; afterwards none is running.
+func (c *crew) close() {
+	c.mu.Lock()
+	c.closing = true
+	c.mu.Unlock()
+	var ending sync.WaitGroup
+	for _, s := range c.slots {
+		ending.Go(func() { s.get().close() })
+	}
+	ending.Wait()
+	c.watches.Wait()
+}

@@ -1,0 +1,9 @@
+package chaos
+
+import "syscall"
+
+// ownGroup is a process group that dies with the run, even a stopped one that
+// could not notice that its leash is gone.
+func ownGroup() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}

@@ -1,0 +1,45 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"github.com/pawl-run/pawl/worker"
+)
+
+// childEnv makes this test binary a worker of a run.
+const childEnv = "PAWL_CHAOS_TEST_WORKER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childEnv) == "" {
+		os.Exit(m.Run())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	c, err := worker.LoadConfig()
+	if err == nil {
+		err = Serve(ctx, c, os.Getenv(LedgerEnv), os.Stdin)
+	}
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// workers makes commands of a program that know nothing of our environment.
+func workers(t *testing.T, program string) func() *exec.Cmd {
+	t.Helper()
+	home := t.TempDir()
+	return func() *exec.Cmd {
+		cmd := exec.Command(program)
+		cmd.Dir = home
+		cmd.Env = []string{childEnv + "=yes", "PATH=" + os.Getenv("PATH"), "HOME=" + home, "PAWL_LOG_LEVEL=warn"}
+		return cmd
+	}
+}

@@ -1,0 +1,221 @@
+package chaos
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/internal/faultkit/oracle"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Plan is a whole run, drawn ahead of it, so that it is the same however slow
+// the machine is. Times count from the start.
+type Plan struct {
+	Calls  []PlannedCall
+	Faults []PlannedFault
+}
+
+// PlannedCall is a call that will be submitted.
+type PlannedCall struct {
+	At         time.Duration
+	ToolCallID string
+	ToolID     string
+	In         ledger.In
+	// Twin says that a second client submits the same call at the same time,
+	// Rival that one submits its id with other arguments after RivalAfter.
+	Twin, Rival bool
+	RivalAfter  time.Duration
+	// Decisions are what people say, in the order they say it; none means that
+	// nobody ever decides.
+	Decisions []PlannedDecision
+}
+
+// CallsInWords counts the planned calls by tool.
+func (p Plan) CallsInWords() string {
+	words := make([]string, 0, len(mix()))
+	for _, s := range mix() {
+		n := 0
+		for _, c := range p.Calls {
+			if c.ToolID == s.toolID {
+				n++
+			}
+		}
+		words = append(words, fmt.Sprintf("%s %d", s.toolID, n))
+	}
+	return strings.Join(words, ", ")
+}
+
+// FaultsInWords counts the planned faults by kind.
+func (p Plan) FaultsInWords() string {
+	n := map[oracle.FaultKind]int{}
+	for _, f := range p.Faults {
+		n[f.Kind]++
+	}
+	return FaultsInWords(n)
+}
+
+// asked reports whether the call waits for a person.
+func (c PlannedCall) asked() bool { return c.ToolID == ledger.Ask }
+
+// PlannedDecision is sent some time after the call was submitted.
+type PlannedDecision struct {
+	After    time.Duration
+	Verb     toolspec.Verb
+	Approver string
+	// Signal sends a signal; otherwise it is an update.
+	Signal bool
+}
+
+// PlannedFault hits a worker slot, or a server.
+type PlannedFault struct {
+	At   time.Duration
+	Kind oracle.FaultKind
+	Slot int
+	// For is how long the fault lasts, where its kind lasts.
+	For time.Duration
+}
+
+// share is how many calls in 100 are of a tool.
+type share struct {
+	toolID  string
+	percent int
+}
+
+// mix is what is called: mostly what may be repeated, as in life.
+func mix() []share {
+	return []share{{ledger.LocalRead, 25}, {ledger.Read, 20}, {ledger.Put, 20}, {ledger.Send, 15}, {ledger.Ask, 20}}
+}
+
+// The streams of a seed: one thing that is drawn does not move another.
+const (
+	callStream  = 1
+	faultStream = 100
+)
+
+// NewPlan draws a plan.
+func NewPlan(o Options) Plan {
+	p := Plan{Calls: drawCalls(o)}
+	for i, kind := range Kinds() {
+		if o.has(kind) {
+			random := rand.New(rand.NewPCG(o.Seed, faultStream+uint64(i)))
+			p.Faults = append(p.Faults, drawFaults(random, kind, o)...)
+		}
+	}
+	slices.SortStableFunc(p.Faults, func(a, b PlannedFault) int { return cmp.Compare(a.At, b.At) })
+	return p
+}
+
+func drawCalls(o Options) []PlannedCall {
+	random := rand.New(rand.NewPCG(o.Seed, callStream))
+	calls := make([]PlannedCall, o.Calls)
+	for i := range calls {
+		calls[i] = drawCall(random, o)
+	}
+	slices.SortStableFunc(calls, func(a, b PlannedCall) int { return cmp.Compare(a.At, b.At) })
+	for i := range calls {
+		id := fmt.Sprintf("c%05d", i+1)
+		calls[i].ToolCallID, calls[i].In.Text = id, "effect of "+id
+	}
+	return calls
+}
+
+func drawCall(random *rand.Rand, o Options) PlannedCall {
+	c := PlannedCall{At: upTo(random, o.For), ToolID: cmp.Or(o.only, drawTool(random))}
+	longest := 1500
+	if c.ToolID == ledger.LocalRead {
+		longest = 400 // it runs inside a workflow task
+	}
+	c.In.BeforeMs, c.In.AfterMs = random.IntN(longest), random.IntN(longest)
+	c.Twin = random.IntN(100) < 10
+	if c.Rival = random.IntN(100) < 5; c.Rival {
+		c.RivalAfter = upTo(random, 5*time.Second)
+	}
+	if c.asked() {
+		c.Decisions = drawDecisions(random, o.For)
+	}
+	return c
+}
+
+func drawTool(random *rand.Rand) string {
+	n := random.IntN(100)
+	for _, s := range mix() {
+		if n -= s.percent; n < 0 {
+			return s.toolID
+		}
+	}
+	return ledger.LocalRead
+}
+
+// drawDecisions: of 100, 3 wait for ever, 10 are denied and 87 approved, of
+// these every fifth late. Every fifth decision is sent twice, and after every
+// tenth somebody else says the contrary.
+func drawDecisions(random *rand.Rand, all time.Duration) []PlannedDecision {
+	kind := random.IntN(100)
+	if kind < 3 {
+		return nil
+	}
+	d := PlannedDecision{After: upTo(random, 3*time.Second), Verb: toolspec.Approve, Approver: "user:ann", Signal: random.IntN(2) == 0}
+	if kind < 13 {
+		d.Verb = toolspec.Deny
+	} else if random.IntN(5) == 0 {
+		d.After += upTo(random, min(all, 20*time.Second))
+	}
+	decisions := []PlannedDecision{d}
+	switch extra := random.IntN(10); {
+	case extra < 2:
+		again := d
+		again.After, again.Signal = d.After+upTo(random, time.Second), random.IntN(2) == 0
+		decisions = append(decisions, again)
+	case extra == 2:
+		contrary := PlannedDecision{After: d.After + upTo(random, time.Second), Verb: toolspec.Deny, Approver: "user:bob", Signal: random.IntN(2) == 0}
+		if d.Verb == toolspec.Deny {
+			contrary.Verb = toolspec.Approve
+		}
+		decisions = append(decisions, contrary)
+	}
+	return decisions
+}
+
+// rhythm is how often a fault comes, in kills, and how long it lasts.
+type rhythm struct {
+	kills         int
+	atLeast, most time.Duration
+}
+
+func rhythmOf(kind oracle.FaultKind) rhythm {
+	switch kind {
+	case oracle.Term:
+		return rhythm{kills: 8}
+	case oracle.Stop:
+		return rhythm{kills: 6, atLeast: time.Second, most: 12 * time.Second}
+	case oracle.Postgres:
+		return rhythm{kills: 10, most: 2 * time.Second}
+	case oracle.Temporal:
+		return rhythm{kills: 20, atLeast: time.Second, most: 5 * time.Second}
+	default:
+		return rhythm{kills: 1}
+	}
+}
+
+func drawFaults(random *rand.Rand, kind oracle.FaultKind, o Options) (faults []PlannedFault) {
+	r := rhythmOf(kind)
+	mean := o.Every * time.Duration(r.kills)
+	for at := mean/2 + upTo(random, mean); at < o.For; at += mean/2 + upTo(random, mean) {
+		f := PlannedFault{At: at, Kind: kind, Slot: random.IntN(o.Workers)}
+		if r.most > 0 {
+			f.For = r.atLeast + upTo(random, r.most-r.atLeast)
+		}
+		faults = append(faults, f)
+	}
+	return faults
+}
+
+// upTo draws a time below most, in milliseconds.
+func upTo(random *rand.Rand, most time.Duration) time.Duration {
+	return time.Duration(random.Int64N(max(1, most.Milliseconds()))) * time.Millisecond
+}

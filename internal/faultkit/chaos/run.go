@@ -1,0 +1,230 @@
+package chaos
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+
+	"github.com/pawl-run/pawl/internal/faultkit/oracle"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// sayEvery is the pause between progress lines.
+const sayEvery = 5 * time.Second
+
+// errUnsettled ends the wait for calls that do not end.
+var errUnsettled = errors.New("calls are still under way")
+
+// run is one run under way.
+type run struct {
+	Options
+	plan    Plan
+	servers *servers
+	crew    *crew
+	calls   []*call
+	began   time.Time
+	counts  counts
+	// fail ends the run with an error.
+	fail context.CancelCauseFunc
+
+	mu     sync.Mutex
+	faults []oracle.Fault
+	// temporalAway counts planned outages under way.
+	temporalAway int
+}
+
+// Run runs the plan of the options and judges it. An error means that there was
+// nothing to judge: the servers did not start, or ctx ended. Nothing is left of
+// the run in either case.
+func Run(ctx context.Context, o Options) (*Report, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	r := &run{Options: o, plan: NewPlan(o), fail: fail}
+	for _, p := range r.plan.Calls {
+		c, err := newCall(p, fmt.Sprintf("chaos-%d", o.Seed))
+		if err != nil {
+			return nil, err
+		}
+		r.calls = append(r.calls, c)
+	}
+	if r.servers, err = start(ctx, o); err != nil {
+		return nil, err
+	}
+	defer r.servers.close()
+	if r.crew, err = hire(o, r.servers.environment(), fail, r.note); err != nil {
+		return nil, err
+	}
+	defer r.crew.close()
+	snapshot, err := r.live(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("the run ended before it could be judged: %w", cmp.Or(context.Cause(ctx), err))
+	}
+	report := r.report(snapshot)
+	if err := r.keepEvidence(ctx, snapshot, report); err != nil {
+		return report, err
+	}
+	return report, nil
+}
+
+// live lets calls and faults happen, waits until nothing moves, and looks.
+func (r *run) live(ctx context.Context) (oracle.Snapshot, error) {
+	settling, cancel := context.WithTimeoutCause(ctx, r.For+r.Settle, errUnsettled)
+	defer cancel()
+	saying, quiet := context.WithCancel(ctx)
+	var talk sync.WaitGroup
+	defer talk.Wait()
+	defer quiet()
+	r.began = time.Now()
+	talk.Go(func() { r.say(saying) })
+	talk.Go(func() { r.watch(saying) })
+
+	var people sync.WaitGroup
+	for _, c := range r.calls {
+		people.Go(func() { r.conduct(settling, c) })
+	}
+	r.breakThings(ctx)
+	if err := ctx.Err(); err != nil {
+		people.Wait()
+		return oracle.Snapshot{}, err
+	}
+	people.Wait()
+	r.await(settling)
+	// What is still under way must not move while it is looked at.
+	r.crew.close()
+	if err := ctx.Err(); err != nil {
+		return oracle.Snapshot{}, err
+	}
+	return r.look(ctx)
+}
+
+// conduct does everything that people do about one call.
+func (r *run) conduct(ctx context.Context, c *call) {
+	if !pause(ctx, c.At) {
+		return
+	}
+	var doing sync.WaitGroup
+	doing.Go(func() { c.submit(ctx, r.servers.pawl, &r.counts) })
+	if c.Twin {
+		doing.Go(func() { c.submit(ctx, r.servers.pawl, &r.counts) })
+	}
+	if c.Rival {
+		doing.Go(func() { c.rival(ctx, r.servers.pawl) })
+	}
+	if len(c.Decisions) > 0 {
+		doing.Go(func() { c.decide(ctx, r.servers) })
+	}
+	doing.Wait()
+}
+
+// breakThings lets every fault happen at its time, and returns once the time is
+// over and everything is whole again.
+func (r *run) breakThings(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, r.For)
+	defer cancel()
+	var breaking sync.WaitGroup
+	for _, f := range r.plan.Faults {
+		breaking.Go(func() {
+			if pause(ctx, f.At) {
+				r.breakThing(ctx, f)
+			}
+		})
+	}
+	<-ctx.Done()
+	breaking.Wait()
+}
+
+func (r *run) breakThing(ctx context.Context, f PlannedFault) {
+	var fault oracle.Fault
+	var err error
+	switch f.Kind {
+	case oracle.Kill:
+		r.crew.kill(f.Slot)
+		return
+	case oracle.Term:
+		r.crew.term(f.Slot)
+		return
+	case oracle.Stop:
+		r.crew.freeze(ctx, f.Slot, f.For)
+		return
+	case oracle.Postgres:
+		fault, err = r.servers.crashPostgres(ctx, f.For)
+	case oracle.Temporal:
+		r.away(1)
+		defer r.away(-1)
+		fault, err = r.servers.killTemporal(ctx, f.For)
+	case oracle.Stall, oracle.Crash: // not planned
+	}
+	if err != nil {
+		r.fail(fmt.Errorf("%s did not come back after it was stopped: %w", f.Kind, err))
+		return
+	}
+	r.note(fault)
+}
+
+func (r *run) note(f oracle.Fault) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.faults = append(r.faults, f)
+}
+
+// await waits for workflows to close and for undecided calls to wait, until ctx
+// ends. Whatever is then under way is for the oracles to judge.
+func (r *run) await(ctx context.Context) {
+	pending := r.calls
+	for {
+		var left []*call
+		for _, c := range pending {
+			if !r.rests(ctx, c) {
+				left = append(left, c)
+			}
+		}
+		if pending = left; len(pending) == 0 || !pause(ctx, tryAgain) {
+			return
+		}
+	}
+}
+
+func (r *run) rests(ctx context.Context, c *call) bool {
+	id := c.invocation.Identity()
+	described, err := r.servers.temporal.DescribeWorkflowExecution(ctx, id.WorkflowID(), "")
+	if err != nil {
+		return false
+	}
+	if described.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING {
+		return true
+	}
+	if !c.asked() || len(c.Decisions) > 0 {
+		return false
+	}
+	record, err := r.servers.store.Show(ctx, tenant, id.InvocationID())
+	return err == nil && record.Status == toolspec.StatusWaitingApproval
+}
+
+// say reports the progress until ctx ends.
+func (r *run) say(ctx context.Context) {
+	for pause(ctx, sayEvery) {
+		elapsed := time.Since(r.began).Round(time.Second)
+		phase := ""
+		if elapsed > r.For {
+			phase = "  (waiting for calls to end)"
+		}
+		r.Progress(fmt.Sprintf("%5s  %d of %d calls accepted, %d answered, %d effects, %s%s", elapsed,
+			r.counts.accepted.Load(), len(r.calls), r.counts.answered.Load(), len(r.servers.ledger.Effects()), r.broken(), phase))
+	}
+}
+
+// broken counts the faults so far in words.
+func (r *run) broken() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return FaultsInWords(countFaults(r.faults))
+}

@@ -1,0 +1,145 @@
+package chaos
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	temporal "go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/internal/faultkit/oracle"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// tenant is whom all calls belong to; its policy asks about chaos__ask only.
+const (
+	tenant = "acme"
+	actor  = "agent:chaos"
+	rules  = `
+version: 1
+tenants:
+  acme:
+    allowedTools: ["chaos__*"]
+    mode: auto
+    approvals: {enabled: true, expiresAfter: 24h, allowUnsigned: true}
+`
+)
+
+// servers are what a run stands on. close ends all of them.
+type servers struct {
+	stack    *devstack.Stack
+	store    *postgres.Store
+	temporal temporal.Client
+	pawl     *client.Client
+	ledger   *ledger.Ledger
+	closers  []func()
+	// Each server is down once at a time.
+	postgresFault, temporalFault sync.Mutex
+}
+
+// start starts servers that nobody else uses, whatever the environment names.
+func start(ctx context.Context, o Options) (s *servers, err error) {
+	s = &servers{}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	s.stack, err = devstack.Start(ctx, devstack.Options{
+		FileStore: o.has(oracle.Temporal), SearchAttributes: workflows.SearchAttributeNames(),
+		Progress: func(line string) { o.Progress(line) },
+	})
+	if err != nil {
+		return s, err
+	}
+	s.closers = append(s.closers, func() { _ = s.stack.Stop(context.WithoutCancel(ctx)) })
+	if s.store, err = postgres.Open(ctx, s.stack.DatabaseURL(), postgres.Options{MaxConns: 8, Application: "pawl-chaos"}); err != nil {
+		return s, err
+	}
+	s.closers = append(s.closers, s.store.Close)
+	if _, err = s.store.Migrate(ctx); err != nil {
+		return s, err
+	}
+	p, err := policy.Parse("chaos.yaml", []byte(rules))
+	if err != nil {
+		return s, err
+	}
+	if _, err = s.store.ApplyPolicy(ctx, p, "pawl chaos"); err != nil {
+		return s, err
+	}
+	s.temporal, err = temporal.DialContext(ctx, temporal.Options{
+		HostPort: s.stack.TemporalAddress(), Namespace: s.stack.Namespace(),
+		Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+	})
+	if err != nil {
+		return s, err
+	}
+	s.closers = append(s.closers, s.temporal.Close)
+	s.pawl = client.New(s.temporal, client.Options{})
+	if s.ledger, err = ledger.Start(); err != nil {
+		return s, err
+	}
+	s.closers = append(s.closers, func() { _ = s.ledger.Close() })
+	return s, nil
+}
+
+func (s *servers) close() {
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		s.closers[i]()
+	}
+}
+
+// environment is what a worker process finds the servers by.
+func (s *servers) environment() []string {
+	return []string{
+		"TEMPORAL_ADDRESS=" + s.stack.TemporalAddress(), "TEMPORAL_NAMESPACE=" + s.stack.Namespace(),
+		"PAWL_DATABASE_URL=" + s.stack.DatabaseURL(), LedgerEnv + "=" + s.ledger.URL(),
+	}
+}
+
+// crashPostgres takes the database away for a while.
+func (s *servers) crashPostgres(ctx context.Context, away time.Duration) (oracle.Fault, error) {
+	s.postgresFault.Lock()
+	defer s.postgresFault.Unlock()
+	server := s.stack.Postgres()
+	return outage(ctx, oracle.Postgres, away, func() error { return server.StopImmediate(ctx) }, server.Restart)
+}
+
+// killTemporal takes Temporal away for a while.
+func (s *servers) killTemporal(ctx context.Context, away time.Duration) (oracle.Fault, error) {
+	s.temporalFault.Lock()
+	defer s.temporalFault.Unlock()
+	server := s.stack.Temporal()
+	return outage(ctx, oracle.Temporal, away, server.Kill, server.Restart)
+}
+
+// outage stops a server and starts it again, also where ctx ends meanwhile.
+func outage(ctx context.Context, kind oracle.FaultKind, away time.Duration, stop func() error, restart func(context.Context) error) (oracle.Fault, error) {
+	f := oracle.Fault{Kind: kind, From: time.Now()}
+	if err := stop(); err != nil {
+		return f, err
+	}
+	pause(ctx, away)
+	err := restart(context.WithoutCancel(ctx))
+	f.To = time.Now()
+	return f, err
+}
+
+// pause waits, or returns false where ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

@@ -1,0 +1,104 @@
+package oracle
+
+import (
+	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+)
+
+// Oracle is one sentence that must be true of every run.
+type Oracle struct {
+	// Name is one word.
+	Name string
+	// Means is the sentence.
+	Means string
+	judge func(*view, *Verdict)
+}
+
+// Violation is a call of which an oracle's sentence is not true.
+type Violation struct {
+	// ToolCallID is empty where the whole run is meant.
+	ToolCallID string `json:"call,omitempty"`
+	Why        string `json:"why"`
+}
+
+// Verdict is what an oracle says of a run.
+type Verdict struct {
+	Name  string `json:"oracle"`
+	Means string `json:"means"`
+	// Checked counts what the sentence was about: 0 means that the run shows
+	// nothing of it.
+	Checked    int         `json:"checked"`
+	Violations []Violation `json:"violations"`
+}
+
+// Held reports whether nothing contradicts the sentence.
+func (v *Verdict) Held() bool { return len(v.Violations) == 0 }
+
+// All returns the oracles in the order of a report. The last one, progress,
+// says whether the run counts at all.
+func All() []Oracle {
+	return []Oracle{
+		{"settled", "every accepted call is settled, or visibly waits for a person who never decided", settled},
+		{"unbroken", "no workflow failed, timed out or was terminated", unbroken},
+		{"once", "a tool that must not be repeated had one effect per key at the most", once},
+		{"done", "every call that ended ok had its effect", done},
+		{"claimed", "outside the local lane every effect has a claim of its own", claimed},
+		{"exact", "every effect is one of a known call, with the arguments as submitted", exact},
+		{"agreed", "the record, the workflow's result and what submitters were told are the same", agreed},
+		{"released", "a settled call holds no open approval request", released},
+		{"survived", "every read and idempotent call ended ok unless its deadline ran out", survived},
+		{"unknown", "outcome_unknown stands only where a claim was hit by a fault", unknown},
+		{"approved", "every effect that needs an approval has an earlier one, of exactly that call", approved},
+		{"decided", "a decision that was confirmed is the one that stands", decided},
+		{"refused", "an id that is used for other arguments is answered with conflict", refused},
+		{"manned", "every worker that ended was ended by somebody", manned},
+		{"bounded", "no history is longer than a call's attempts and faults explain", bounded},
+		{"progress", "at least 60 % of the accepted calls ended ok; otherwise the run is void", progress},
+	}
+}
+
+// Void is the name of the oracle without which the others say nothing.
+const Void = "progress"
+
+// Judge asks all oracles.
+func Judge(s Snapshot) []Verdict {
+	v := newView(s)
+	verdicts := make([]Verdict, 0, len(All()))
+	for _, o := range All() {
+		verdict := Verdict{Name: o.Name, Means: o.Means, Violations: []Violation{}}
+		o.judge(v, &verdict)
+		verdicts = append(verdicts, verdict)
+	}
+	return verdicts
+}
+
+// blame adds a violation.
+func (v *Verdict) blame(toolCallID, why string) {
+	v.Violations = append(v.Violations, Violation{ToolCallID: toolCallID, Why: why})
+}
+
+// view is a snapshot with the effects found by their calls.
+type view struct {
+	Snapshot
+	known   map[string]*Call
+	effects map[string][]ledger.Effect
+}
+
+func newView(s Snapshot) *view {
+	v := &view{Snapshot: s, known: map[string]*Call{}, effects: map[string][]ledger.Effect{}}
+	for i := range s.Calls {
+		v.known[s.Calls[i].InvocationID] = &s.Calls[i]
+	}
+	for _, e := range s.Effects {
+		v.effects[e.InvocationID] = append(v.effects[e.InvocationID], e)
+	}
+	return v
+}
+
+// settledRecords calls f with every call that the record knows as settled.
+func (v *view) settledRecords(f func(*Call)) {
+	for i := range v.Calls {
+		if c := &v.Calls[i]; c.Record != nil && c.Record.Result != nil {
+			f(c)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// TestAskedAgainAfterTheAnswer: a worker that died after the answer was written asks again, and gets the answer instead of another
+// request that somebody else could approve.
+func TestAskedAgainAfterTheAnswer(t *testing.T) {
+	for verb, state := range map[toolspec.Verb]workflows.RequestState{
+		toolspec.Deny: workflows.RequestDenied, toolspec.Withdraw: workflows.RequestWithdrawn,
+	} {
+		t.Run(string(verb), func(t *testing.T) {
+			b := open(t)
+			b.admit("call_1")
+			b.request(requestRow("call_1", 1))
+			b.review(reviewRow("call_1", 1, 1, decision("call_1", 1, verb)))
+			epoch := b.admit("call_1").Epoch
+			again := b.request(requestRow("call_1", epoch))
+			if again.Number != 1 || again.State != state || again.Remaining != 0 {
+				t.Errorf("%+v, want the first request and nothing to wait for", again)
+			}
+			if n := value[int](b, `SELECT count(*) FROM approvals`); n != 1 {
+				t.Errorf("%d requests", n)
+			}
+			if got := b.review(reviewRow("call_1", epoch, 1, nil)); got.State != state {
+				t.Errorf("it is %s, want %s", got.State, state)
+			}
+			// Other arguments are another question.
+			other := requestRow("call_1", epoch)
+			other.View.Digest = "another"
+			if got := b.request(other); got.Number != 2 || got.Remaining == 0 {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// TestAskedAgainAfterTheExpiry: a request that nobody answered in time is answered too, whichever worker notices.
+func TestAskedAgainAfterTheExpiry(t *testing.T) {
+	b := open(t)
+	b.admit("call_1")
+	b.request(requestRow("call_1", 1))
+	b.sql(`UPDATE approvals SET expires_at = now()`)
+	epoch := b.admit("call_1").Epoch
+	again := b.request(requestRow("call_1", epoch))
+	if again.Number != 1 || again.State != workflows.RequestExpired || again.Remaining != 0 {
+		t.Errorf("%+v, want the first request, expired", again)
+	}
+	if n := value[int](b, `SELECT count(*) FROM approvals`); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+}
