@@ -63,12 +63,25 @@ func TestAbandonedAdmit(t *testing.T) {
 	release := w.lock("invocations")
 	inv := invocation("send", "test__send", `{"text":"hello"}`)
 	call := w.start(inv)
-	w.until(func() bool {
+	waits := func() bool {
 		return scalar[int](w, `SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) > 0
-	}, "admit waits for the lock")
-	// From here on neither an answer comes back, nor does the wish to cancel get there.
-	set(t, proxy, tcpproxy.BlackHole)
-	w.retried("admit")
+	}
+	tries := func() int { return strings.Count(w.log.String(), `will be tried again" activity=admit `) }
+	before := 0
+	w.until(func() bool {
+		if !waits() {
+			return false
+		}
+		// From here on neither an answer comes back, nor does the wish to cancel get there; it may have been there before.
+		before = tries()
+		set(t, proxy, tcpproxy.BlackHole)
+		if waits() && tries() == before {
+			return true
+		}
+		set(t, proxy, tcpproxy.Pass)
+		return false
+	}, "admit waits for the lock, out of reach")
+	w.until(func() bool { return tries() > before }, "admit is given up")
 	release()
 	w.until(func() bool {
 		return scalar[int](w, `SELECT count(*)::int FROM invocations WHERE tool_call_id = 'send'`) == 1
