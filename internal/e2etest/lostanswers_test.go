@@ -64,24 +64,10 @@ func TestLostCommitAnswers(t *testing.T) {
 			t.Errorf("%s: the record is %+v, and the answer %+v", c.name, record, r)
 		}
 		if !r.OK || effect != 1 {
-			// A claim that nobody has heard of may still be an effect for all that the worker knows.
-			if hasClaim(c.lost) && c.tool != "test__write" && r.ErrorCode == toolspec.CodeOutcomeUnknown && effect == 0 {
-				t.Logf("%s: the outcome is unknown, and there was no effect", c.name)
-				continue
-			}
 			t.Errorf("%s: %d effects, and the call ended with %+v", c.name, effect, r)
 		}
 		w.replay(call.WorkflowID)
 	}
-}
-
-func hasClaim(lost []string) bool {
-	for _, l := range lost {
-		if l == sqlClaim {
-			return true
-		}
-	}
-	return false
 }
 
 func outcomeOf(r toolspec.Result) string {
