@@ -22,6 +22,8 @@ import (
 const (
 	randomWorlds  = 5
 	killsPerWorld = 10
+	// callPatience is for a call whose workers are killed several times, eight seconds and more each.
+	callPatience = 3 * patience
 )
 
 // seedEnv replays a run of TestRandomKills: the same calls, points and numbers. What the machine makes of them is its own.
@@ -121,11 +123,12 @@ func (m *mix) stream(n int, kinds []string, random *rand.Rand, stop <-chan struc
 		in := ledger.In{Text: fmt.Sprint(random.Uint32()), BeforeMs: random.IntN(50), AfterMs: random.IntN(50)}
 		call, err := m.pawl.Start(m.t.Context(), invocation(fmt.Sprintf("call-%d-%d", n, i), kinds[random.IntN(len(kinds))], in))
 		var result toolspec.Result
-		if err == nil {
-			result, err = m.world.ended(call)
-		}
 		if err != nil {
 			m.t.Errorf("call %d of stream %d: %v", i, n, err)
+			return
+		}
+		if result, err = m.world.ended(call, callPatience); err != nil {
+			m.t.Errorf("call %d of stream %d: %v\n%s", i, n, err, m.timeline(call.WorkflowID))
 			return
 		}
 		m.mu.Lock()

@@ -163,7 +163,7 @@ func (w *world) start(inv toolspec.Invocation) *pawl.Call {
 // result waits for how a call ends, with a value or without.
 func (w *world) result(call *pawl.Call) toolspec.Result {
 	w.t.Helper()
-	r, err := w.ended(call)
+	r, err := w.ended(call, patience)
 	if err != nil {
 		w.t.Fatalf("%s: %v", call.WorkflowID, err)
 	}
@@ -171,8 +171,8 @@ func (w *world) result(call *pawl.Call) toolspec.Result {
 }
 
 // ended is result for a goroutine of the test.
-func (w *world) ended(call *pawl.Call) (toolspec.Result, error) {
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+func (w *world) ended(call *pawl.Call, within time.Duration) (toolspec.Result, error) {
+	ctx, cancel := context.WithTimeout(w.t.Context(), within)
 	defer cancel()
 	result, err := w.pawl.Result(ctx, call)
 	var ended *pawl.CallError
@@ -260,4 +260,27 @@ func tasksOf(h *historypb.History) (t tasks) {
 		t.closed = h.GetEvents()[n-1].GetEventType()
 	}
 	return t
+}
+
+// timeline is when what happened to a call, for a person who looks for where the time went.
+func (w *world) timeline(workflowID string) string {
+	w.t.Helper()
+	var lines []string
+	for _, e := range w.history(workflowID).GetEvents() {
+		if e.GetEventType() == enumspb.EVENT_TYPE_MARKER_RECORDED {
+			continue
+		}
+		line := e.GetEventTime().AsTime().Format("15:04:05.000 ") + e.GetEventType().String()
+		if id := e.GetWorkflowTaskStartedEventAttributes().GetIdentity() + e.GetActivityTaskStartedEventAttributes().GetIdentity(); id != "" {
+			line += " by " + id
+		}
+		if a := e.GetWorkflowTaskTimedOutEventAttributes(); a != nil {
+			line += " " + a.GetTimeoutType().String()
+		}
+		if a := e.GetWorkflowTaskFailedEventAttributes(); a != nil {
+			line += " " + a.GetCause().String() + " " + a.GetFailure().GetMessage()
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
 }
