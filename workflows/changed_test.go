@@ -197,7 +197,9 @@ func TestToolThatMasksMoreOfTheHistory(t *testing.T) {
 		return toolspec.Define(toolspec.Definition{
 			ID: "core__masked", Description: "test tool", Version: version, Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk,
 			Redaction: toolspec.Redaction{Allow: []string{"/text"}, MaskInput: mask},
-		}, func(_ context.Context, in echoIn, _ toolspec.Call) (echoOut, error) { return echoOut{Text: in.Text}, nil })
+		}, func(_ context.Context, in echoIn, _ toolspec.Call) (echoOut, error) {
+			return echoOut{Text: in.Text}, nil
+		})
 	}
 	change := hook.New("h", hook.WillParseInput.Do(func(_ context.Context, v *hook.Input) error {
 		v.SetArgs(echoIn{Text: "changed", Mode: "canary"})
