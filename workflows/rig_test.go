@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/pawl-run/pawl/activities"
@@ -64,6 +65,8 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(slogDiscard{})
 	r := &rig{t: t, env: suite.NewTestWorkflowEnvironment(), fail: o.fail}
+	// A loaded machine is no deadlock.
+	r.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
 	if o.policy == "" {
 		o.policy = testPolicy
 	}
