@@ -107,7 +107,8 @@ func encode(v any) (converter.RawValue, error) {
 	var data bytes.Buffer
 	encoder := json.NewEncoder(&data)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil { //workflowcheck:ignore
+	err := encoder.Encode(v) //workflowcheck:ignore
+	if err != nil {
 		return converter.RawValue{}, fmt.Errorf("encode for an activity: %w", err)
 	}
 	return converter.NewRawValue(&common.Payload{
