@@ -28,7 +28,6 @@ var ranks = [][]string{
 	},
 	{"worker/..."},
 	// Doors: the CLI opens the other two.
-	{"internal/faultkit/..."},
 	{"internal/devstack/..."},
 	{"internal/bench/...", "internal/faultkit/..."},
 	{"internal/cli/..."},

@@ -57,7 +57,8 @@ const (
 
 // Bounds of the sweeper.
 const (
-	defaultSweepEvery    = time.Minute
+	// DefaultSweepEvery is the interval where the operator sets none.
+	DefaultSweepEvery    = time.Minute
 	minSweepEvery        = time.Second
 	defaultRetentionDays = 400
 	maxRetentionDays     = 3650
@@ -101,7 +102,7 @@ func LoadConfig() (Config, error) {
 
 // loadSweeper reads what says how the record is looked after.
 func loadSweeper() (every time.Duration, days int, err error) {
-	every, days = defaultSweepEvery, defaultRetentionDays
+	every, days = DefaultSweepEvery, defaultRetentionDays
 	switch text := os.Getenv("PAWL_SWEEP_EVERY"); text {
 	case "":
 	case "off":

@@ -41,7 +41,7 @@ func (c *call) consent(ctx workflow.Context, ask hook.Ask) *ending {
 		case RequestEdited:
 			editedBy = answer.Approver
 			// Every edit stays in the history of the arguments.
-			if c.deltaBytes += hook.EncodedSize(answer.EditedArgs); c.deltaBytes > hook.MaxDelta {
+			if c.deltaBytes += len(answer.EditedArgs); c.deltaBytes > hook.MaxDelta {
 				end := failedWith(toolspec.CodeApprovalDenied, "the arguments were edited too often")
 				return &end
 			}

@@ -29,7 +29,7 @@ func TestChaos(t *testing.T) {
 	s.says(errs, "of 20 calls accepted")
 	s.leavesNothing()
 
-	out, _ = s.run("work", env, 0, "chaos", "--for", "1s", "--calls", "2", "--faults", "none", "--json")
+	out, _ = s.run("work", env, 0, "chaos", "--for", "1s", "--calls", "6", "--seed", "1", "--faults", "none", "--json")
 	var report chaos.Report
 	if err := json.Unmarshal([]byte(out), &report); err != nil || len(report.Verdicts) != len(oracle.All()) || !report.Held() {
 		t.Errorf("%v:\n%s", err, out)

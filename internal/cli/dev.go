@@ -114,18 +114,13 @@ func (a *app) prepare(ctx context.Context, stack *devstack.Stack, p *policy.Poli
 	if err != nil {
 		return worker.Config{}, err
 	}
-	environment, err := worker.LoadConfig()
-	if err != nil {
-		return worker.Config{}, err
-	}
 	log := slog.New(slog.NewTextHandler(a.Err, &slog.HandlerOptions{Level: slog.LevelInfo}))
 	config := worker.Config{
 		Temporal:         temporal.Options{HostPort: stack.TemporalAddress(), Namespace: stack.Namespace()},
 		DatabaseURL:      stack.DatabaseURL(),
 		Workspace:        workspace,
 		SearchAttributes: true,
-		SweepEvery:       environment.SweepEvery,
-		RetentionDays:    environment.RetentionDays,
+		SweepEvery:       worker.DefaultSweepEvery,
 		Log:              log,
 	}
 	store, err := postgres.Open(ctx, config.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-dev"})

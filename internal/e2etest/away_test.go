@@ -102,9 +102,10 @@ func awayInEveryStep(t *testing.T, o outage) {
 		t.Fatal(err)
 	}
 	if o.length > 0 {
-		for _, step := range []string{"admit", "reviewDecision", "requestApproval", "settle", "execute"} {
+		for _, step := range []string{"admit", "reviewDecision", "requestApproval", "settle"} {
 			w.retried(step)
 		}
+		w.until(func() bool { return w.log.has("the claim has no answer") }, "a claim is not answered")
 		// Not asleep, but until the outage is as long as it is to be.
 		w.until(func() bool { return time.Since(began) >= o.length }, "the outage is over")
 		// What was held back is lost: a claim that arrives now would be nobody's.

@@ -1,7 +1,6 @@
 package hook
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -67,31 +66,18 @@ func (d Delta) clone() Delta {
 
 // Size is the number of bytes the delta adds to the history.
 func (d Delta) Size() int {
-	n := EncodedSize(d.Args) + EncodedSize(d.SafeArgs) + EncodedSize(d.Output) + EncodedSize(d.Cached)
+	n := len(d.Args) + len(d.SafeArgs) + len(d.Output) + len(d.Cached)
 	for _, e := range d.Data {
-		n += EncodedSize([]byte(e.Key)) + EncodedSize(e.Value)
+		n += len(e.Key) + len(e.Value)
 	}
 	for _, a := range d.Audit {
-		n += EncodedSize([]byte(a.Kind)) + EncodedSize(a.Detail)
+		n += len(a.Kind) + len(a.Detail)
 	}
 	return n
 }
 
 // Size is the number of bytes the verdict adds to the history.
-func (v Verdict) Size() int { return v.Delta.Size() + EncodedSize(v.Value) }
-
-// EncodedSize is the length of JSON in a payload: the encoder of payloads writes
-// five characters as six bytes each. Beyond 2 MB in one event the server ends
-// the workflow, so it is this size that is bounded.
-func EncodedSize(raw []byte) int {
-	n := len(raw)
-	for _, c := range raw {
-		if c == '<' || c == '>' || c == '&' {
-			n += 5
-		}
-	}
-	return n + 3*(bytes.Count(raw, []byte("\u2028"))+bytes.Count(raw, []byte("\u2029")))
-}
+func (v Verdict) Size() int { return v.Delta.Size() + len(v.Value) }
 
 // Failure ends a call: a code of the closed table with safe text.
 type Failure struct {
