@@ -55,7 +55,7 @@ func TestLost(t *testing.T) {
 		admits   int
 	}{
 		{"never began", "core__mail", first(dies, nil), "", "", 1, 1, 2, 1},
-		{"had begun", "core__mail", begun(dies, nil, false), toolspec.CodeOutcomeUnknown, "timeout", 1, 0, 1, 1},
+		{"had begun", "core__mail", begun(dies, nil, false), toolspec.CodeOutcomeUnknown, "lost", 1, 0, 1, 1},
 		{"had begun, and may be repeated", "core__write", begun(dies, nil, true), "", "", 2, 1, 2, 1},
 		{"had begun, and might not be repeated then", "core__write", begun(dies, nil, false), toolspec.CodeOutcomeUnknown, "lost", 2, 0, 2, 1},
 		{"no answer of the claim, which was not written", "core__mail", first("", errAway), "", "", 1, 1, 2, 1},

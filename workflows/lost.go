@@ -47,10 +47,9 @@ func (c *call) lost(ctx workflow.Context, why *hook.Failure, dispatch int, at ti
 		default:
 		}
 		c.tryRecorded(hook.RegularLane, dispatch, "lost", why.Code, at, workflow.Now(ctx).Sub(at).Microseconds())
-		if why.Code == toolspec.CodeInternal {
-			why.Code = toolspec.CodeTimeout
-		}
-		return c.interrupted(ctx, why)
+		// A worker that lives answers within the attempt's budget itself. One that is
+		// late is lost, whichever of its timeouts the server noticed first.
+		return c.interrupted(ctx, &hook.Failure{Code: CauseLost, SafeMessage: why.SafeMessage})
 	}
 }
 

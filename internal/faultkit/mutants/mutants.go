@@ -122,4 +122,34 @@ var mutants = []mutant{
 		edits: []edit{{"	if !c.plan.Repeatable {", "	if false {"}},
 		run:   "Test", packages: onWorkflow,
 	},
+	{
+		guard: "answers are final", file: "internal/postgres/queries/approval.sql",
+		edits: []edit{{"('open', 'approved', 'denied', 'withdrawn', 'expired') OR", "('open', 'approved') OR"}},
+		run:   "TestAskedAgain", packages: onRecord,
+	},
+	{
+		guard: "sweep: the epoch that was read", file: "internal/postgres/queries/sweep.sql",
+		edits: []edit{{"i.state = 'open' AND i.epoch = @epoch\n", "i.state = 'open' AND (i.epoch = @epoch OR true)\n"}},
+		run:   "TestSweepGuards|TestARunThat", packages: onRecord,
+	},
+	{
+		guard: "sweep: its own namespace", file: "internal/postgres/queries/sweep.sql",
+		edits: []edit{{"WHERE state = 'open' AND namespace = @namespace AND namespace <> ''", "WHERE state = 'open' AND (namespace = @namespace OR true)"}},
+		run:   "TestManyOpenCalls|TestOwners|TestSweep", packages: onRecord,
+	},
+	{
+		guard: "sweep: what may have happened", file: "internal/postgres/queries/sweep.sql",
+		edits: []edit{{"coalesce(bool_or(NOT repeatable), false) AS risky", "false AS risky"}},
+		run:   "TestSweep", packages: onRecord,
+	},
+	{
+		guard: "plan: newer than the worker", file: "activities/plan.go",
+		edits: []edit{{"return version > hook.PlanVersion", "return false && version > hook.PlanVersion"}},
+		run:   "TestNewerPlan", packages: onSteps,
+	},
+	{
+		guard: "plan: a tool that changed", file: "activities/execute.go",
+		edits: []edit{{"case bound.Digest() != in.Facts.ToolDigest:", "case false:"}},
+		run:   "Test", packages: []string{"./activities", "./workflows"},
+	},
 }
