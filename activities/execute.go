@@ -118,7 +118,7 @@ func (a *Activities) attempt(ctx context.Context, in workflows.ExecuteIn, bound 
 }
 
 // runner is the innermost call: the tool, with panics turned into errors whose
-// text goes nowhere.
+// text goes nowhere. It does not start once the attempt is over.
 func (a *Activities) runner(in workflows.ExecuteIn, bound *catalog.Bound) func(context.Context) (json.RawMessage, error) {
 	f := in.Facts
 	call := toolspec.Call{
@@ -133,6 +133,10 @@ func (a *Activities) runner(in workflows.ExecuteIn, bound *catalog.Bound) func(c
 				out, err = nil, errPanicked
 			}
 		}()
+		// A hook that did not stop in time may get here when the call has long ended without this attempt.
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		return bound.Tool().Run(ctx, f.Args, call)
 	}
 }
