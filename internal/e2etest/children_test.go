@@ -44,41 +44,50 @@ func (w *world) pawlCLI(commands ...string) []string {
 	return outputs
 }
 
-// childTools are the tools of a worker that is to die. Each enters its run into the file that its text names, and then, where its note
-// says so and the file is new, waits to be told to stop, or for the end of its process, or wants to be asked again later.
-func childTools() []toolspec.Tool {
-	f := func(ctx context.Context, in in, _ toolspec.Call) (out, error) {
-		_, unknown := os.Stat(in.Text)
-		file, err := os.OpenFile(in.Text, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			return out{}, err
-		}
-		defer file.Close()
-		if _, err := fmt.Fprintf(file, "%d\n", os.Getpid()); err != nil {
-			return out{}, err
-		}
-		if in.Note == "hang" && unknown != nil {
-			<-ctx.Done()
-			return out{}, ctx.Err()
-		}
-		if in.Note == "deaf" && unknown != nil {
-			<-make(chan struct{})
-		}
-		if in.Note == "busy" && unknown != nil {
-			return out{}, toolspec.RetryAfter(3*time.Second, "busy")
-		}
-		return out{Text: "done"}, nil
+// entered enters a run into the file that its text names, and then, where its note says so and the file is new, waits to be told to
+// stop, or for the end of its process, or wants to be asked again later.
+func entered(ctx context.Context, in in, _ toolspec.Call) (out, error) {
+	_, unknown := os.Stat(in.Text)
+	if err := enter(in.Text, os.Getpid()); err != nil {
+		return out{}, err
 	}
+	if in.Note == "hang" && unknown != nil {
+		<-ctx.Done()
+		return out{}, ctx.Err()
+	}
+	if in.Note == "deaf" && unknown != nil {
+		<-make(chan struct{})
+	}
+	if in.Note == "busy" && unknown != nil {
+		return out{}, toolspec.RetryAfter(3*time.Second, "busy")
+	}
+	return out{Text: "done"}, nil
+}
+
+// enter adds a line to a file.
+func enter(name string, line any) error {
+	file, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = fmt.Fprintln(file, line)
+	return err
+}
+
+// childTools are the tools of a worker that is to die.
+func childTools() []toolspec.Tool {
+	f := entered
 	return []toolspec.Tool{
 		tool("test__write", f, idempotent), tool("test__send", f, once), tool("test__asked", f, once, risky), tool("test__read", f), tool("test__fast", f, fast),
 		tool(hookedTool, f, once),
 	}
 }
 
-// serveInChild starts a worker in a process of its own.
-func (w *world) serveInChild() *exec.Cmd {
+// serveInChild starts a worker in a process of its own; release names one of releases, and nothing means that of childTools.
+func (w *world) serveInChild(release ...string) *exec.Cmd {
 	w.t.Helper()
-	cmd := w.child(context.WithoutCancel(w.t.Context()), childServe)
+	cmd := w.child(context.WithoutCancel(w.t.Context()), childServe, release...)
 	cmd.Stdout, cmd.Stderr = w.log, w.log
 	if _, err := cmd.StdinPipe(); err != nil {
 		w.t.Fatal(err)

@@ -22,12 +22,7 @@ func dyingHook() hook.Hook {
 			return err
 		}
 		_, unknown := os.Stat(args.Text + ".hook")
-		file, err := os.OpenFile(args.Text+".hook", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		if _, err := fmt.Fprintln(file, v.IdempotencyKey()); err != nil {
+		if err := enter(args.Text+".hook", v.IdempotencyKey()); err != nil {
 			return err
 		}
 		if unknown == nil {

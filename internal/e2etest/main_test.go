@@ -65,7 +65,11 @@ func beChild(what string) int {
 	}()
 	c, err := worker.LoadConfig()
 	if err == nil {
-		err = worker.Run(ctx, c, append(historyOptions(), worker.Tools(childTools()...), worker.ToolHooks(hookedTool, dyingHook()))...)
+		options := append(historyOptions(), worker.Tools(childTools()...), worker.ToolHooks(hookedTool, dyingHook()))
+		if len(os.Args) > 1 {
+			options = releases()[os.Args[1]]
+		}
+		err = worker.Run(ctx, c, options...)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

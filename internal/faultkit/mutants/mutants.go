@@ -5,6 +5,7 @@ var (
 	onRecord   = []string{"./internal/postgres"}
 	onWorkflow = []string{"./workflows"}
 	onSteps    = []string{"./activities"}
+	onServers  = []string{"./internal/e2etest"}
 )
 
 // mutants are the guards without which something would be lost, or happen twice.
@@ -151,5 +152,25 @@ var mutants = []mutant{
 		guard: "plan: a tool that changed", file: "activities/execute.go",
 		edits: []edit{{"case bound.Digest() != in.Facts.ToolDigest:", "case false:"}},
 		run:   "Test", packages: []string{"./activities", "./workflows"},
+	},
+	{
+		guard: "deploys: a hook that is lacking", file: "toolspec/hook/attempt.go",
+		edits: []edit{{"				return name, true\n", "				return name, false\n"}},
+		run:   "TestDeploys", packages: onServers,
+	},
+	{
+		guard: "deploys: a tool that changed", file: "activities/execute.go",
+		edits: []edit{{"case bound.Digest() != in.Facts.ToolDigest:", "case false:"}},
+		run:   "TestDeploys", packages: onServers,
+	},
+	{
+		guard: "deploys: the recorded plan", file: "activities/admit.go",
+		edits: []edit{{"Plan: &record.Plan, PolicyDigest", "Plan: func() *hook.Plan { p := a.plan(inv.ToolID); return &p }(), PolicyDigest"}},
+		run:   "TestSameCall|TestReset|TestNewerPlan|TestDeploys", packages: onServers,
+	},
+	{
+		guard: "deploys: a logged hook that is lacking", file: "toolspec/hook/run.go",
+		edits: []edit{{"			if info.Failure == Closed {\n				return Verdict{Outcome: Missing", "			if true {\n				return Verdict{Outcome: Missing"}},
+		run:   "TestDeploys", packages: onServers,
 	},
 }
