@@ -86,8 +86,8 @@ var mutants = []mutant{
 	{
 		guard: "bytes in: hooks see copies", file: "workflows/activity.go",
 		edits: []edit{
-			{"func(ctx context.Context, raw converter.RawValue) (out Out, err error) {", "func(ctx context.Context, in In) (out Out, err error) {"},
-			{"		var in In\n		if err := converter.GetDefaultDataConverter().FromPayload(raw.Payload(), &in); err != nil {\n			log.ErrorContext(ctx, \"activity input does not decode\", \"activity\", a.name)\n			return out, failure(toolspec.CodeInternal, false)\n		}\n", ""},
+			{"func(ctx context.Context, raw converter.RawValue) (result converter.RawValue, err error) {", "func(ctx context.Context, in In) (result converter.RawValue, err error) {"},
+			{"		var in In\n		if err := converter.GetDefaultDataConverter().FromPayload(raw.Payload(), &in); err != nil {\n			log.ErrorContext(ctx, \"activity input does not decode\", \"activity\", a.name)\n			return result, failure(toolspec.CodeInternal, false)\n		}\n", ""},
 			{"options), a.name, raw).Get(ctx, &out)\n	return out, err\n}\n\n// regular", "options), a.name, in).Get(ctx, &out)\n	_ = raw\n	return out, err\n}\n\n// regular"},
 			{"	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), a.name, raw)", "	_ = raw\n	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), a.name, in)"},
 		},
