@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -195,7 +196,11 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 	case Interrupted:
 		c.tryRecorded(lane, dispatch, "interrupted", out.Failure.Code, at, out.DurationUs)
 		return c.interrupted(ctx, out.Failure), false
-	case Refused, AlreadySettled, Lost, Free:
+	case Refused:
+	default:
+		// A newer worker's answer. Nobody may guess what it means for the effect: the
+		// task fails, and is tried again until a worker has it that knows.
+		panic(fmt.Sprintf("execute answered %q, which this version does not know", out.Outcome))
 	}
 	c.tryRecorded(lane, dispatch, "failed", out.Failure.Code, at, out.DurationUs)
 	if out.NothingHappened || c.plan.Repeatable {
