@@ -44,8 +44,13 @@ func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decis
 		// A run that is reset or replaced takes the updates with it that it had not
 		// taken in. The call is not over: its new run may still wait for them.
 		var gone *serviceerror.NotFound
-		if errors.As(err, &gone) && c.runs(ctx, workflowID) && pause(ctx, sendAgainAfter) == nil {
-			continue
+		if errors.As(err, &gone) {
+			switch open, known := c.open(ctx, workflowID); {
+			case !known, open && pause(ctx, sendAgainAfter) != nil:
+				err = ErrNotConfirmed
+			case open:
+				continue
+			}
 		}
 		if err != nil {
 			return answer, fmt.Errorf("client: decide on %s: %w", d.ApprovalID, decideError(ctx, err))
@@ -68,10 +73,12 @@ func (c *Client) update(ctx context.Context, workflowID, id string, d toolspec.D
 	return answer, err
 }
 
-// runs reports whether the call has a run that is open.
-func (c *Client) runs(ctx context.Context, workflowID string) bool {
+// open reports whether the call has a run that is open; known is false where
+// Temporal does not say.
+func (c *Client) open(ctx context.Context, workflowID string) (open, known bool) {
 	d, err := c.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
-	return err == nil && d.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING
+	var gone *serviceerror.NotFound
+	return d.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, err == nil || errors.As(err, &gone)
 }
 
 // updateID is the hash of the whole decision payload, over its RFC 8785 JSON, so

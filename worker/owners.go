@@ -7,6 +7,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc/codes"
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -39,7 +40,7 @@ func (o owners) Owner(ctx context.Context, workflowID, runID string) (activities
 	case errors.As(err, &bad):
 		return activities.Owner{}, unanswered("InvalidArgument")
 	case err != nil:
-		return activities.Owner{}, hook.Transient(unanswered(serviceerror.ToStatus(err).Code().String()))
+		return activities.Owner{}, notNow(unanswered(serviceerror.ToStatus(err).Code().String()), serviceerror.ToStatus(err).Code())
 	}
 	info := described.GetWorkflowExecutionInfo()
 	status, known := ownerStatus(info.GetStatus())
@@ -47,6 +48,17 @@ func (o owners) Owner(ctx context.Context, workflowID, runID string) (activities
 		return activities.Owner{}, unanswered("an unknown status")
 	}
 	return activities.Owner{Status: status, RunID: info.GetExecution().GetRunId()}, nil
+}
+
+// notNow tells an error that is about the one workflow from those that any other
+// question would meet.
+func notNow(err unanswered, code codes.Code) error {
+	switch code {
+	case codes.Internal, codes.DataLoss, codes.Unknown:
+		return err
+	default:
+		return hook.Transient(err)
+	}
 }
 
 // ownerStatus names what Temporal says of a run. A status that this program does

@@ -10,8 +10,9 @@ import (
 )
 
 // maxRefusal is from which size on the refusal of an update leaves out what it
-// refuses, in bytes. The server's own limit is 2 MB.
-const maxRefusal = 1 << 20
+// refuses, in bytes. The server's own limit is 2 MB for one, and a task may
+// refuse many.
+const maxRefusal = 4 << 10
 
 // shortenRefusals keeps an update that is much too large from ending its call.
 // The SDK sends a refused update back with its refusal, and where that exceeds

@@ -182,7 +182,7 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 	case Changed:
 		// During a deploy old and new workers answer in turn; the wait keeps the
 		// call from running in a circle.
-		if f := c.waitForWorker(ctx, delay, "workers disagree about the tool"); f != nil {
+		if f := c.waitForWorker(ctx, &c.disagree, "workers disagree about the tool"); f != nil {
 			return outcome{end: failed(f)}, false
 		}
 		if end := c.changed(ctx); end != nil {

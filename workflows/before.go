@@ -68,7 +68,11 @@ func (c *call) over(ctx workflow.Context, v hook.Verdict, stage hook.Stage) *end
 			source = toolspec.SourceCache
 		}
 		return c.respond(v.Value, v.Challenge, source)
-	default: // Asked is the caller's matter, and Missing is never left
+	case "", hook.Asked: // Asked is the caller's matter
+	default:
+		// A newer worker's word, or Missing, which is never left: not a reason to pass.
+		end := failedWith(toolspec.CodeInternal, "")
+		return &end
 	}
 	if ctx.Err() != nil {
 		end := failed(&hook.Failure{Code: toolspec.CodeCancelled})

@@ -51,6 +51,9 @@ type call struct {
 	// argsChanged says that the arguments were changed since they were judged.
 	argsChanged bool
 	attempt     int
+	// disagree is how long the call waits next where workers disagree about its
+	// tool; it grows over all attempts.
+	disagree time.Duration
 
 	events []StageEvent
 	tried  []AttemptEvent
@@ -69,7 +72,7 @@ type call struct {
 }
 
 func newCall(ctx workflow.Context, raw converter.RawValue) *call {
-	return &call{raw: raw, startedAt: workflow.Now(ctx), status: toolspec.StatusRunning, stage: nameAdmit}
+	return &call{raw: raw, startedAt: workflow.Now(ctx), disagree: missingDelay, status: toolspec.StatusRunning, stage: nameAdmit}
 }
 
 // input is the workflow's input as bytes with their encoding.
@@ -86,7 +89,12 @@ type ending struct {
 	recorded  *toolspec.Result
 }
 
-func failed(f *hook.Failure) ending { return ending{failure: f} }
+func failed(f *hook.Failure) ending {
+	if f == nil { // no failure would be a success
+		f = &hook.Failure{Code: toolspec.CodeInternal}
+	}
+	return ending{failure: f}
+}
 
 func failedWith(code toolspec.Code, message string) ending {
 	return failed(&hook.Failure{Code: code, SafeMessage: message})

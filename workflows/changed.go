@@ -30,7 +30,11 @@ func (c *call) takeCare(out HydrateOut) {
 	}
 }
 
-// harm orders effects.
+// harm orders effects; one that this version does not know may do anything.
 func harm(e toolspec.Effect) int {
-	return slices.Index([]toolspec.Effect{toolspec.ReadOnly, toolspec.StateChange, toolspec.ExternalSideEffect}, e)
+	known := []toolspec.Effect{toolspec.ReadOnly, toolspec.StateChange, toolspec.ExternalSideEffect}
+	if i := slices.Index(known, e); i >= 0 {
+		return i
+	}
+	return len(known)
 }

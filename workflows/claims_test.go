@@ -67,6 +67,10 @@ func TestLost(t *testing.T) {
 		{"declared dead before it began", "core__mail", first(workflows.Tombstoned, nil), "", "", 1, 1, 2, 1},
 		{"superseded", "core__mail", first(workflows.Superseded, nil), "", "", 1, 1, 2, 2},
 		{"the approval is gone", "core__mail", first(workflows.Refused, nil), toolspec.CodeApprovalStale, "", 1, 0, 1, 1},
+		{"nobody can say whether it had begun", "core__mail", func(r *rig) {
+			begun(dies, nil, false)(r)
+			r.records.onCheck = func(int) workflows.Outcome { return dies }
+		}, toolspec.CodeOutcomeUnknown, "lost", 1, 0, 1, 1},
 		{"superseded when it asks", "core__mail", func(r *rig) {
 			first(dies, nil)(r)
 			r.records.onCheck = func(n int) workflows.Outcome {

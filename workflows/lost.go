@@ -29,9 +29,12 @@ func (c *call) lost(ctx workflow.Context, why *hook.Failure, dispatch int, at ti
 		in := CheckIn{InvocationID: c.admitted.InvocationID, Epoch: c.epoch, Dispatch: dispatch}
 		out, err := local(steady, Check, in, stepOptions("had the attempt begun?", forever))
 		if err != nil {
-			return outcome{end: failed(c.classify(steady, err))}
+			// Nobody can say whether it had begun: it may have.
+			out = CheckOut{Outcome: Lost}
+			c.step(nameCheck, string(c.classify(steady, err).Code), checkedAt, 0)
+		} else {
+			c.step(nameCheck, string(out.Outcome), checkedAt, out.DurationUs)
 		}
-		c.step(nameCheck, string(out.Outcome), checkedAt, out.DurationUs)
 		switch out.Outcome {
 		case Superseded:
 			if end := c.supersede(steady); end != nil {

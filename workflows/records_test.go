@@ -120,7 +120,9 @@ func (r *records) Check(_ context.Context, in workflows.CheckIn) (workflows.Chec
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.checks++; r.onCheck != nil {
-		if outcome := r.onCheck(r.checks); outcome != "" {
+		if outcome := r.onCheck(r.checks); outcome == dies {
+			return workflows.CheckOut{}, errLost
+		} else if outcome != "" {
 			return workflows.CheckOut{Outcome: outcome}, nil
 		}
 	}

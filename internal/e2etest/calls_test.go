@@ -11,6 +11,7 @@ import (
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
 // actor is who calls in these tests; ann and ben are people who decide.
@@ -117,7 +118,13 @@ func approval(approvalID, approver string) toolspec.Decision {
 // record is what the database knows of a call.
 func (w *world) record(inv toolspec.Invocation) postgres.Detail {
 	w.t.Helper()
-	detail, err := w.store.Show(w.t.Context(), inv.Context.TenantID, inv.Identity().InvocationID())
+	var detail postgres.Detail
+	var err error
+	// A database that has been away leaves dead connections in the test's own pool.
+	w.until(func() bool {
+		detail, err = w.store.Show(w.t.Context(), inv.Context.TenantID, inv.Identity().InvocationID())
+		return !hook.IsTransient(err)
+	}, "the database answers", &err)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -162,8 +162,8 @@ func TestCancelledAtEveryPlace(t *testing.T) {
 	}
 }
 
-// TestTerminatedAtEveryPlace: one sweep ends every call whose workflow was terminated, wherever it stood, and what was left behind and
-// goes on changes nothing.
+// TestTerminatedAtEveryPlace: one sweep ends every call whose workflow was terminated, wherever it stood. Releasing what was left behind
+// starts no effect and changes no record; whether a worker still tries to settle by then is not forced here.
 func TestTerminatedAtEveryPlace(t *testing.T) {
 	t.Parallel()
 	p := newPlaces(t)

@@ -244,6 +244,9 @@ func tasksOf(h *historypb.History) (t tasks) {
 		switch e.GetEventType() {
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
 			t.completed++
+		case enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED:
+			// Of a task that is tried again only the first and the last try are in the history.
+			t.lostTasks += max(int(e.GetWorkflowTaskScheduledEventAttributes().GetAttempt())-2, 0)
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED:
 			t.lostTasks++
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT:
