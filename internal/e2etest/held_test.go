@@ -192,11 +192,7 @@ func (h *held) there() {
 	case h.place == inRetry:
 		w.retrying(workflowID)
 	case h.inDatabase():
-		w.until(func() bool {
-			return scalar[bool](w, `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
-				AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-				AND (classid::bigint << 32) | objid::bigint = hashtextextended($1, 0))`, h.place+" "+h.inv.Identity().InvocationID())
-		}, h.inv.ToolCallID+" waits in its statement")
+		w.until(h.inStatement, h.inv.ToolCallID+" waits in its statement")
 	default:
 		if h.place == approved || h.place == inTool && h.inv.ToolID == "test__asked" {
 			w.approveHeld(workflowID)
@@ -207,6 +203,13 @@ func (h *held) there() {
 			w.t.Fatalf("never: %s is reached", h.inv.ToolCallID)
 		}
 	}
+}
+
+// inStatement reports whether the call's statement waits for the lock.
+func (h *held) inStatement() bool {
+	return scalar[bool](h.p.w, `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+		AND (classid::bigint << 32) | objid::bigint = hashtextextended($1, 0))`, h.place+" "+h.inv.Identity().InvocationID())
 }
 
 // approveHeld approves a call without waiting for the answer, which comes with the end of the task in which it is held up.

@@ -78,3 +78,27 @@ func TestWorkerTerminated(t *testing.T) {
 		w.replay(call.WorkflowID)
 	}
 }
+
+// TestWorkerStopsWhileAStepWaits: a worker that is told to stop gives up on a step that waits for the database, in the end by cancelling
+// it. The call was not cancelled: another worker goes on with it.
+func TestWorkerStopsWhileAStepWaits(t *testing.T) {
+	t.Parallel()
+	for _, place := range []string{inAdmit, inSettle} {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			p := newPlaces(t)
+			stop := p.work()
+			inv := invocation("late", "test__send", `{"text":"hello"}`)
+			h := p.hold(inv, place)
+			call := p.w.start(inv)
+			h.there()
+			stop()
+			h.release()
+			p.work()
+			wantText(t, p.w.result(call), "hello")
+			if record := p.w.record(inv); record.Outcome != "ok" || p.effects.of("late") != 1 {
+				t.Errorf("the record ended %q after %d effects", record.Outcome, p.effects.of("late"))
+			}
+		})
+	}
+}
