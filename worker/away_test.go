@@ -69,7 +69,8 @@ func (l *longer) Request([]byte) tcpproxy.Verdict {
 
 func (l *longer) Answer([]byte) tcpproxy.Verdict { return tcpproxy.Forward }
 
-// TestTemporalGoesAwayDuringAStart loses Temporal a little later each time: before it is reached, before and after the search attributes.
+// TestTemporalGoesAwayDuringAStart starts without Temporal, and then loses it a little later each time: before and after the search
+// attributes.
 func TestTemporalGoesAwayDuringAStart(t *testing.T) {
 	t.Parallel()
 	const most = 8
@@ -84,10 +85,18 @@ func TestTemporalGoesAwayDuringAStart(t *testing.T) {
 		}
 		return l
 	})
+	if err := p.Set(tcpproxy.Refuse); err != nil {
+		t.Fatal(err)
+	}
 	w.config.PolicyFile, w.config.Temporal.HostPort = w.file("policy.yaml", rules), p.Address()
-	w.start(Tools(tool("test__own"))).logged(runs)
-	if !strings.Contains(w.log.String(), awayTemporal+p.Address()+" reason=Unavailable") {
-		t.Errorf("the worker did not say that Temporal is away; its log:\n%s", w.log)
+	r := w.start(Tools(tool("test__own")))
+	r.logged(awayTemporal + p.Address() + " reason=Unavailable")
+	if err := p.Set(tcpproxy.Pass); err != nil {
+		t.Fatal(err)
+	}
+	r.logged(runs)
+	if n := connections.Load(); n < 2 {
+		t.Errorf("%d connection was made, so none was lost", n)
 	}
 	if _, err := w.invoke("test__own", "own", `{}`); err != nil {
 		t.Error(err)

@@ -88,14 +88,10 @@ func Bind[In, Out any](r Registry, a Activity[In, Out], log *slog.Logger, f func
 
 // failure is all that leaves an activity that has no answer.
 func failure(code toolspec.Code, retry bool) error {
-	message := "a part of Pawl failed; the worker's log names it"
 	if retry {
-		message = "something the call needs is not there now; it is tried again"
+		return temporal.NewApplicationError("something the call needs is not there now; it is tried again", string(code))
 	}
-	if retry {
-		return temporal.NewApplicationError(message, string(code))
-	}
-	return temporal.NewNonRetryableApplicationError(message, string(code), nil)
+	return temporal.NewNonRetryableApplicationError("a part of Pawl failed; the worker's log names it", string(code), nil)
 }
 
 // encode freezes what goes into an activity and what comes out of one. Inputs
@@ -125,6 +121,11 @@ func local[In, Out any](ctx workflow.Context, a Activity[In, Out], in In, option
 		return out, err
 	}
 	err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, options), a.name, raw).Get(ctx, &out)
+	if temporal.IsCanceledError(err) && ctx.Err() == nil {
+		// Not the call is cancelled but its worker, which stops: the SDK takes the step's context away. That is no outcome. The
+		// task fails, and another worker takes the step.
+		panic("the worker stopped during " + a.name)
+	}
 	return out, err
 }
 

@@ -20,10 +20,8 @@ func TestBackendsTerminated(t *testing.T) {
 	w.work(s.tools())
 	ended := 0
 	for range 6 {
-		for range 8 {
-			s.invoke(w.pawl)
-		}
 		w.until(func() bool {
+			s.invoke(w.pawl)
 			n := scalar[int](w, `SELECT count(pg_terminate_backend(pid))::int FROM pg_stat_activity
 				WHERE datname = current_database() AND application_name = 'pawl' AND query LIKE '%INSERT INTO invocations%'`)
 			ended += n

@@ -1,0 +1,35 @@
+package workflows_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/mock"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// TestWorkerStops: a worker that stops takes the context of its local activities away. No call ends by that, neither before its record nor
+// without having settled: the task fails, which this environment shows as a failed workflow.
+func TestWorkerStops(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"admit", "settle"} {
+		t.Run(step, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, rigOptions{})
+			r.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute, WorkflowPanicPolicy: worker.FailWorkflow})
+			r.env.OnActivity(step, mock.Anything, mock.Anything).Return(converter.RawValue{}, temporal.NewCanceledError())
+			r.env.SetTestTimeout(time.Minute)
+			inv := call("core__read", `{"text":"hello"}`)
+			r.env.SetStartWorkflowOptions(startOptions(inv.Identity().WorkflowID()))
+			r.env.ExecuteWorkflow(toolspec.WorkflowType, inv)
+			if err := r.env.GetWorkflowError(); err == nil || !strings.Contains(err.Error(), "the worker stopped during "+step) {
+				t.Errorf("the workflow ended with %v", err)
+			}
+		})
+	}
+}
