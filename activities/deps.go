@@ -149,6 +149,8 @@ type OpenRequest struct {
 	Rule        policy.ApprovalRule
 	RequestedBy string
 	EditedBy    string
+	// Parked says why the outcome is unknown, where that is the question.
+	Parked string
 }
 
 // ReviewRecord is how the request stands, or Superseded.

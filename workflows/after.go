@@ -16,7 +16,7 @@ const endingTime = time.Minute
 // shape runs the output stages. The first that fails puts the call on its error
 // path; the effect has happened all the same.
 func (c *call) shape(ctx workflow.Context, end ending) ending {
-	if end.outputRef != "" {
+	if end.outputRef != "" || end.settledBy != "" {
 		return end
 	}
 	for _, step := range c.plan.Post {
@@ -73,6 +73,9 @@ func (c *call) result(ctx workflow.Context, end ending) toolspec.Result {
 		}
 	} else {
 		r = toolspec.Result{OK: true, Value: c.output, OutputRef: end.outputRef, Source: c.source}
+		if end.settledBy != "" {
+			r.Details = &toolspec.Details{ApprovalID: end.settledBy}
+		}
 	}
 	r.ToolCallID, r.InvocationID, r.InputDigest = c.admitted.ToolCallID, c.admitted.InvocationID, c.admitted.InputDigest
 	r.Attempts = c.counted()

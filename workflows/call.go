@@ -60,6 +60,9 @@ type call struct {
 	// undispatched are dispatches whose claim may stand although the tool did not
 	// run.
 	undispatched []int
+	// cleared is the last dispatch of those that are known to have had no effect,
+	// or that a person wants repeated all the same.
+	cleared int
 	// last is how the last attempt failed, where it may have had an effect.
 	last     *outcome
 	audit    []hook.AuditEntry
@@ -86,6 +89,9 @@ func (c *call) input() (data []byte, encoding string) {
 type ending struct {
 	failure   *hook.Failure
 	outputRef string
+	// settledBy is the request by which a person settled the call as done: there is
+	// no value to shape.
+	settledBy string
 	recorded  *toolspec.Result
 }
 

@@ -33,7 +33,9 @@ type Plan struct {
 	Risk       toolspec.Risk   `json:"risk,omitempty"`
 	Lane       Lane            `json:"lane"`
 	// Repeatable says that a lost attempt may be made again.
-	Repeatable  bool    `json:"repeatable,omitempty"`
+	Repeatable bool `json:"repeatable,omitempty"`
+	// Probe says that the tool can find out what became of a lost attempt.
+	Probe       bool    `json:"probe,omitempty"`
 	MaxAttempts int     `json:"maxAttempts"`
 	Budgets     Budgets `json:"budgets"`
 	// SearchAttributes says whether this call upserts search attributes.
