@@ -34,7 +34,7 @@ func newResolve(a *app) *cobra.Command {
 			"  retry          make the call again; where the first one took effect after all, it takes effect twice\n" +
 			"  settle_ok      it took effect: the call ends ok, without a value\n" +
 			"  settle_failed  it did not: the call ends as failed",
-		Args: exactly(2, anApproval+", and retry, settle_ok or settle_failed"),
+		Args: exactly(2, "an approval id and one of retry, settle_ok, settle_failed; `pawl approvals` lists what waits"),
 	}, func(args []string) (toolspec.Verb, error) {
 		verb := toolspec.Verb(args[1])
 		if _, fits := workflows.Becomes(verb, true); !fits {
