@@ -117,10 +117,12 @@ func (s *stand) servePawl(ctx context.Context) error {
 		return err
 	}
 	s.closed(func() { _ = os.RemoveAll(workspace) })
-	ready, ended := make(chan *client.Client, 1), make(chan error, 1)
+	ready, ended := make(chan *client.Client, 1), make(chan struct{})
+	var failed error
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
-		ended <- worker.Run(working, worker.Config{
+		defer close(ended)
+		failed = worker.Run(working, worker.Config{
 			Temporal:    temporal.Options{HostPort: s.stack.TemporalAddress(), Namespace: s.stack.Namespace()},
 			DatabaseURL: s.stack.DatabaseURL(), Workspace: workspace, SearchAttributes: true,
 			Log: slog.New(slog.DiscardHandler),
@@ -130,9 +132,9 @@ func (s *stand) servePawl(ctx context.Context) error {
 	case s.pawl = <-ready:
 		s.closed(func() { stop(); <-ended })
 		return nil
-	case err := <-ended:
+	case <-ended:
 		stop()
-		return fmt.Errorf("bench: Pawl's worker: %w", err)
+		return fmt.Errorf("bench: Pawl's worker: %w", failed)
 	case <-ctx.Done():
 		stop()
 		<-ended

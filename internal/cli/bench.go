@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime/pprof"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,6 +20,7 @@ func newBench(a *app) *cobra.Command {
 		TemporalAddress: os.Getenv("TEMPORAL_ADDRESS"), DatabaseURL: os.Getenv("PAWL_DATABASE_URL"),
 	}
 	var store, profile string
+	var grow []int
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure what a call costs beside a bare workflow",
 		Long: "Starts Temporal, Postgres and the workers in one process, and measures a call of each kind beside a hand-written\n" +
@@ -41,7 +44,7 @@ func newBench(a *app) *cobra.Command {
 				}
 				defer pprof.StopCPUProfile()
 			}
-			return a.bench(cmd.Context(), o)
+			return a.bench(cmd.Context(), o, grow)
 		},
 	}
 	flags := cmd.Flags()
@@ -50,17 +53,21 @@ func newBench(a *app) *cobra.Command {
 	flags.IntVar(&o.Parallel, "concurrency", bench.DefaultParallel, "calls on their way at once for the throughput")
 	flags.StringSliceVar(&o.Cases, "cases", nil, "some of "+strings.Join(bench.Names(), ", "))
 	flags.StringVar(&store, "store", string(bench.Memory), "where the Temporal server keeps its state: memory or file")
+	flags.IntSliceVar(&grow, "grow", nil, "instead measure a read while the record grows to so many calls: --grow 1000,1000000")
 	flags.StringVar(&profile, "cpuprofile", "", "file for a profile of this process, for `go tool pprof`")
 	return cmd
 }
 
-func (a *app) bench(ctx context.Context, o bench.Options) error {
+func (a *app) bench(ctx context.Context, o bench.Options, grow []int) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	o.Submitter = func() *exec.Cmd { return exec.Command(self, "bench-submit") }
 	o.Progress = func(line string) { fmt.Fprintln(a.Err, "  "+printable(line)) }
+	if len(grow) > 0 {
+		return a.benchGrowth(ctx, o, grow)
+	}
 	report, err := bench.Run(ctx, o)
 	if err != nil {
 		return err
@@ -69,6 +76,26 @@ func (a *app) bench(ctx context.Context, o bench.Options) error {
 		return printJSON(a.Out, report)
 	}
 	a.benchReport(report)
+	return nil
+}
+
+func (a *app) benchGrowth(ctx context.Context, o bench.Options, sizes []int) error {
+	if !slices.IsSorted(sizes) || sizes[0] < 1 {
+		return usageError{errors.New("--grow takes sizes in ascending order, such as 1000,1000000")}
+	}
+	report, err := bench.Grow(ctx, o, sizes)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return printJSON(a.Out, report)
+	}
+	fmt.Fprintf(a.Out, "\n%s\n%d rounds of a read; × is the ratio to the smallest size\n\n", report.Server, o.Rounds)
+	var rows [][]string
+	for _, g := range report.Sizes {
+		rows = append(rows, []string{fmt.Sprint(g.Invocations), fmt.Sprintf("%.1f", g.P50Ms), fmt.Sprintf("%.2f×", g.P50Ratio), fmt.Sprintf("%.1f", g.P95Ms)})
+	}
+	table(a.Out, "", []string{"CALLS", "P50 MS", "", "P95"}, rows)
 	return nil
 }
 
