@@ -62,6 +62,10 @@ type call struct {
 	// undispatched are dispatches whose claim may stand although the tool did not
 	// run.
 	undispatched []int
+	// leasedAt is when the call last asked for places at semaphores.
+	leasedAt time.Time
+	// unleased is how long the call waits before it asks once more for what expired.
+	unleased time.Duration
 	// last is how the last attempt failed, where it may have had an effect.
 	last    *outcome
 	audit   []hook.AuditEntry
@@ -76,7 +80,7 @@ type call struct {
 }
 
 func newCall(ctx workflow.Context, raw converter.RawValue) *call {
-	return &call{raw: raw, startedAt: workflow.Now(ctx), disagree: missingDelay, status: toolspec.StatusRunning, stage: nameAdmit}
+	return &call{raw: raw, startedAt: workflow.Now(ctx), disagree: missingDelay, unleased: missingDelay, status: toolspec.StatusRunning, stage: nameAdmit}
 }
 
 // input is the workflow's input as bytes with their encoding.
@@ -115,7 +119,7 @@ func (c *call) facts(ctx workflow.Context, round int) hook.Facts {
 		Output: c.output, OutputHistory: c.outputHistory, Challenge: c.challenge, Source: c.source,
 		Cached: c.cached, Data: c.data, Failure: c.failure, Approval: c.approval,
 		Attempts: c.attempt, AuditIDs: c.auditIDs(),
-		StartedAtMs: c.startedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(),
+		StartedAtMs: c.startedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(), RemainingMs: c.remaining(ctx).Milliseconds(),
 	}
 }
 
