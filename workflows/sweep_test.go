@@ -50,7 +50,7 @@ func (u *upkeep) OpenCalls(_ context.Context, page activities.OpenPage) ([]activ
 func (u *upkeep) Sweep(_ context.Context, in activities.SweepRow) (toolspec.Code, error) {
 	return in.Code, u.did("sweep " + in.InvocationID)
 }
-func (u *upkeep) EnsurePartitions(context.Context, int) error { return u.did("partitions") }
+func (u *upkeep) EnsurePartitions(context.Context, int) error      { return u.did("partitions") }
 func (u *upkeep) ReleaseExpired(context.Context, int) (int, error) { return 0, u.did("release") }
 func (u *upkeep) DeleteIdleCapacity(context.Context, int) (int, error) {
 	return 0, u.did("idle")

@@ -223,6 +223,25 @@ func TestExpiredPlace(t *testing.T) {
 	}
 }
 
+// TestExpiredPlaceIsHandedOn: a settle that counts an expired place as free takes it from its holder.
+func TestExpiredPlaceIsHandedOn(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"1", "2", "3", "4"} {
+		b.admit(call)
+	}
+	s := place("s", 2)
+	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
+	b.wantPlace("2", 1, hooks.CapacityTaken, 0, s)
+	b.wantPlace("3", 1, hooks.CapacityWaiting, 0, s)
+	b.wantPlace("4", 1, hooks.CapacityWaiting, 1, s)
+	b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id("1"))
+	b.ends("2", 1, 1)
+	b.wantTold("3", "4")
+	if out := b.claim(activities.ClaimRow{InvocationID: id("1"), Epoch: 1, Dispatch: 1}); out != workflows.Unleased {
+		t.Errorf("claim says %s beside two that hold its place", out)
+	}
+}
+
 // TestReleaseExpired: the sweeper takes back what expired with nobody to give it back, and hands it on.
 func TestReleaseExpired(t *testing.T) {
 	b := open(t)

@@ -94,6 +94,12 @@ WITH current AS (
     WHERE invocation_id = @invocation_id::uuid AND EXISTS (SELECT FROM current)
         AND NOT (kind = 'semaphore' AND state = 'held' AND @grace::interval > interval '0')
     RETURNING kind, tenant_id, key
+), lapsed AS (
+    -- Whoever counts a place as free that has expired must see to it that its holder finds out.
+    UPDATE leases l SET state = 'lost'
+    FROM (SELECT DISTINCT tenant_id, key FROM released WHERE kind = 'semaphore') r
+    WHERE l.kind = 'semaphore' AND l.tenant_id = r.tenant_id AND l.key = r.key AND l.state = 'held'
+        AND l.expires_at <= now() AND l.invocation_id <> @invocation_id::uuid
 ), heads AS (
     SELECT w.invocation_id, w.key
     FROM (SELECT DISTINCT tenant_id, key FROM released WHERE kind = 'semaphore') r
