@@ -33,6 +33,8 @@ const (
 	Undispatched Outcome = "undispatched"
 	// Interrupted: the attempt was stopped before the tool answered.
 	Interrupted Outcome = "interrupted"
+	// Unleased: a place that the call held has expired; the tool did not run.
+	Unleased Outcome = "unleased"
 	// Lost: the dispatch was claimed, so its effect may have happened.
 	Lost Outcome = "lost"
 	// Free: the dispatch never began and never will.
@@ -84,11 +86,16 @@ type Rounds struct {
 	Dispatch int `json:"dispatch,omitempty"`
 	// Request counts approval requests.
 	Request int `json:"request,omitempty"`
+	// Capacity counts runs of the stages that may wait for capacity.
+	Capacity int `json:"capacity,omitempty"`
 }
 
 // after returns the higher of each pair.
 func (r Rounds) after(own Rounds) Rounds {
-	return Rounds{Gate: max(r.Gate, own.Gate), Dispatch: max(r.Dispatch, own.Dispatch), Request: max(r.Request, own.Request)}
+	return Rounds{
+		Gate: max(r.Gate, own.Gate), Dispatch: max(r.Dispatch, own.Dispatch), Request: max(r.Request, own.Request),
+		Capacity: max(r.Capacity, own.Capacity),
+	}
 }
 
 // HydrateIn wants arguments parsed, validated and digested: the workflow's
@@ -169,6 +176,7 @@ type ReviewIn struct {
 	ApprovalID   string             `json:"approvalId,omitempty"`
 	Epoch        int                `json:"epoch"`
 	Gate         int                `json:"gate"`
+	Capacity     int                `json:"capacity,omitempty"`
 	Decision     *toolspec.Decision `json:"decision,omitempty"`
 	// Close, without a decision, closes the request: nobody needs to decide.
 	Close bool `json:"close,omitempty"`
@@ -253,6 +261,9 @@ type ExecuteIn struct {
 	// Once says that this call is not repeated, even should the tool allow it: one
 	// that became more permissive gains nothing for calls in flight.
 	Once bool `json:"once,omitempty"`
+	// LeasedAtMs is since when a call in the local lane, which claims nothing, holds
+	// what may expire; 0 where it holds nothing.
+	LeasedAtMs int64 `json:"leasedAtMs,omitempty"`
 	// ApprovalID is consumed by the claim.
 	ApprovalID     string   `json:"approvalId,omitempty"`
 	Around         []string `json:"around,omitempty"`
@@ -263,7 +274,7 @@ type ExecuteIn struct {
 }
 
 // ExecuteOut is how the attempt ended: Done, Refused, Interrupted, Superseded,
-// Claimed, Tombstoned, Undispatched, Changed or NotHere.
+// Claimed, Tombstoned, Undispatched, Unleased, Changed or NotHere.
 type ExecuteOut struct {
 	Outcome Outcome `json:"outcome"`
 	// Value is redacted; where it is too large for a payload, OutputRef names it.

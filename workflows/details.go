@@ -26,7 +26,9 @@ func (c *call) details() string {
 		return fmt.Sprintf("**Retrying.** Attempt %d of `%s` failed; at most %d are made.", c.attempt, c.admitted.ToolID, c.maxAttempts())
 	case toolspec.StatusParkedUnknown:
 		return parkedDetails(c.pending)
-	case toolspec.StatusRunning, toolspec.StatusWaitingCapacity, toolspec.StatusSettled:
+	case toolspec.StatusWaitingCapacity:
+		return fmt.Sprintf("**Waiting for capacity** of `%s`: %s.", c.admitted.ToolID, plain(c.awaits))
+	case toolspec.StatusRunning, toolspec.StatusSettled:
 	}
 	return ""
 }
