@@ -149,7 +149,11 @@ func (c *call) park(ctx workflow.Context, unknown outcome) outcome {
 		// known what happened.
 		c.cleared = c.rounds.Dispatch
 		c.waited = workflow.Now(ctx).Sub(c.startedAt) // the deadline begins anew
-		if end := c.gateAgain(ctx, &hook.Ask{}); end != nil {
+		end := c.gateAgain(ctx, &hook.Ask{})
+		if end == nil {
+			end = c.acquireAgain(ctx)
+		}
+		if end != nil {
 			return recordedOr(end, unknown)
 		}
 		unknown.again, unknown.granted = true, true

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/worker"
 )
 
 // parkingPolicy has calls whose outcome is unknown wait for a person: those of globex not for long.
@@ -149,5 +150,53 @@ func TestLostInExecute(t *testing.T) {
 		if c.tenant == "acme" {
 			w.replay("tool:acme:run:" + c.name + "-0")
 		}
+	}
+}
+
+// TestParkedHoldsNothing: a call that waits for a person gives its place to the next, and gets in line again for a retry.
+func TestParkedHoldsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, strings.Replace(parkingPolicy, "    mode: auto\n", "    mode: auto\n    limits: [{tool: \"test__*\", concurrent: 1, then: wait}]\n", 1))
+	var effects ledger
+	entered, leave := make(chan struct{}, 3), make(chan struct{})
+	f := func(ctx context.Context, in in, call toolspec.Call) (out, error) {
+		effects.add(call)
+		switch {
+		case in.Note == "lost" && call.Attempt == 1:
+			<-ctx.Done()
+			return out{}, ctx.Err()
+		case in.Note == "long":
+			entered <- struct{}{}
+			<-leave
+		}
+		return out{Text: "done"}, nil
+	}
+	w.work(worker.Tools(tool("test__short", f, once, within(time.Second)), tool("test__send", f, once)))
+	lost := w.start(invocation("lost", "test__short", `{"note":"lost"}`))
+	view := w.waiting(lost.WorkflowID)
+	if view.Parked == "" {
+		t.Fatalf("it waits with %+v", view)
+	}
+	long := w.start(invocation("long", "test__send", `{"note":"long"}`))
+	receive(t, entered) // it has the only place
+	if answer := w.decide(lost.WorkflowID, toolspec.Decision{ApprovalID: view.ApprovalID, Decision: toolspec.Retry, Approver: "user:bob"}); !answer.Counted {
+		t.Fatalf("the retry did not count: %s", answer.Reason)
+	}
+	w.until(func() bool {
+		state, err := w.pawl.State(t.Context(), lost.WorkflowID)
+		return err == nil && state.Status == toolspec.StatusWaitingCapacity
+	}, "the retry waits for a place")
+	if n := effects.of("lost"); n != 1 {
+		t.Errorf("%d effects before there was a place", n)
+	}
+	close(leave)
+	wantText(t, w.result(long), "done")
+	wantText(t, w.result(lost), "done")
+	if n := effects.of("lost"); n != 2 {
+		t.Errorf("%d effects, want the lost one and the retry", n)
+	}
+	w.replay(lost.WorkflowID)
+	if n := scalar[int](w, `SELECT count(*)::int FROM leases`); n != 0 {
+		t.Errorf("%d leases are left", n)
 	}
 }
