@@ -96,10 +96,11 @@ func (a *Activities) claim(ctx context.Context, in workflows.ExecuteIn, bound *c
 // attempt runs hooks and tool within the budget. A tool that does not stop in
 // time is left behind: its late answer is discarded.
 func (a *Activities) attempt(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound) workflows.ExecuteOut {
+	ctx, latest := reporting(ctx)
 	budget, cancel := context.WithTimeout(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond)
 	defer cancel()
 	go leaveInTime(ctx, budget, cancel)
-	stopBeating := beating(ctx)
+	stopBeating := beating(ctx, latest)
 	defer stopBeating()
 	done := make(chan hook.AttemptVerdict, 1)
 	go func() {

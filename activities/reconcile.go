@@ -45,7 +45,7 @@ func (a *Activities) probe(ctx context.Context, in workflows.ProbeIn, bound *cat
 	budget, cancel := context.WithTimeout(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond)
 	defer cancel()
 	go leaveInTime(ctx, budget, cancel)
-	stopBeating := beating(ctx)
+	stopBeating := beating(ctx, new(reported))
 	defer stopBeating()
 	call := a.callOf(in.Facts, in.Epoch, bound)
 	done := make(chan probed, 1)

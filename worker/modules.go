@@ -90,7 +90,7 @@ func source(o *opened, c Config, a additions) (*catalog.Registry, error) {
 	}
 	o.add(func() { _ = workspace.Close() })
 	provided, err := toolspec.NewCapabilities(append([]toolspec.Provided{
-		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace),
+		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace), capability.ProgressKey.Provide(activities.Progress{}),
 	}, a.capabilities...)...)
 	if err != nil {
 		return nil, err
