@@ -14,6 +14,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
 )
 
 // recorder stands on all 32 stages and writes down which ran, in the order of
@@ -33,6 +34,15 @@ func (r *recorder) note(s hook.Stage, view any) error {
 		return nil
 	}
 	return r.at(s, view)
+}
+
+// unseen takes back the last note of a stage: it runs again.
+func (r *recorder) unseen(s hook.Stage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.seen); n > 0 && r.seen[n-1] == string(s) {
+		r.seen = r.seen[:n-1]
+	}
 }
 
 func on[V any](r *recorder, p hook.Point[V]) hook.Handler {
@@ -269,15 +279,28 @@ func TestInputStagesRunOnce(t *testing.T) {
 // order, settles once and never with a value beside an error.
 func TestEveryPathFinalises(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		acts := rapid.MapOfN(rapid.SampledFrom(stageNames()), rapid.SampledFrom([]string{"abort", "respond", "challenge", "retry", "ask", "error", "panic", "set", "put", "drop"}), 0, 4).Draw(rt, "acts")
+		acts := rapid.MapOfN(rapid.SampledFrom(stageNames()), rapid.SampledFrom([]string{"abort", "respond", "challenge", "retry", "ask", "error", "passing", "panic", "set", "put", "drop"}), 0, 4).Draw(rt, "acts")
 		tool := rapid.SampledFrom([]string{"core__read", "core__remote", "core__write", "core__mail", "core__none"}).Draw(rt, "tool")
 		failures := rapid.IntRange(0, 3).Draw(rt, "failures")
 		verb := rapid.SampledFrom([]toolspec.Verb{"", toolspec.Approve, toolspec.Deny, toolspec.Withdraw}).Draw(rt, "decision")
 		cancel := rapid.SampledFrom([]time.Duration{0, time.Second / 2, 90 * time.Second}).Draw(rt, "cancel")
-		rec := &recorder{at: func(s hook.Stage, view any) error { return act(acts[string(s)], view) }}
+		failure := rapid.SampledFrom([]error{
+			errPlain, toolspec.Safef("safe"), toolspec.RetryAfter(time.Second, "busy"), toolspec.Abort("no", "own", 403),
+			toolspec.Respond(echoOut{Text: "responded"}), toolspec.RespondChallenge("sign here"),
+		}).Draw(rt, "failure")
+		passed := map[hook.Stage]bool{}
+		rec := &recorder{}
+		rec.at = func(s hook.Stage, view any) error {
+			if acts[string(s)] == "passing" && !passed[s] { // once: it passes
+				passed[s] = true
+				rec.unseen(s)
+				return hook.Transient(errPlain)
+			}
+			return act(acts[string(s)], view)
+		}
 		r := newRig(t, rigOptions{hooks: []hook.Hook{rec.hook()}, fail: func(run int) error {
 			if run <= failures {
-				return errPlain
+				return failure
 			}
 			return nil
 		}})
@@ -290,7 +313,12 @@ func TestEveryPathFinalises(t *testing.T) {
 		result := r.run(call(tool, args))
 		checkPath(rt, rec.seen, !result.OK)
 		if len(r.records.settled) != 1 || r.records.settles != 1 {
-			rt.Errorf("settled %d times", r.records.settles)
+			rt.Fatalf("settled %d times", r.records.settles)
+		}
+		last := r.records.settled[0].Stages
+		finals := slices.DeleteFunc(slices.Clone(last), func(e workflows.StageEvent) bool { return e.Stage != "willFinalizeInvoke" })
+		if len(finals) != 1 || last[len(last)-1].Stage != "willFinalizeInvoke" {
+			rt.Errorf("willFinalizeInvoke is recorded %d times in %+v", len(finals), last)
 		}
 		if result.OK == (result.ErrorCode != "") || !result.OK && len(result.Value) > 0 || result.OK && !result.ErrorCode.Known() && result.ErrorCode != "" {
 			rt.Errorf("result %+v", result)
