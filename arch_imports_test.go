@@ -47,7 +47,7 @@ var fences = []fence{
 	},
 	{
 		tree: "examples",
-		ours: []string{"toolspec", "toolspec/hook", "toolspec/capability", "toolspec/provide", "client", "worker"},
+		ours: []string{"toolspec", "toolspec/hook", "toolspec/capability", "toolspec/legacy", "toolspec/provide", "client", "worker"},
 		why:  "an example is what a user can write: copy it anywhere and it compiles",
 	},
 }

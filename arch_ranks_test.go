@@ -17,7 +17,7 @@ var ranks = [][]string{
 	{"toolspec/capability"},
 	{"toolspec/provide"},
 	{"toolspec/hook", "toolspec/hydrate", "toolspec/wire/..."},
-	{"toolspec/catalog"},
+	{"toolspec/catalog", "toolspec/legacy"},
 	{"policy/...", "broker/...", "tools/...", "migrations/..."},
 	{"workflows/..."},
 	{"activities/...", "client/..."},
