@@ -120,3 +120,90 @@ func TestDurableEndingOutlastsTheMinute(t *testing.T) {
 		t.Errorf("settled as\n%s", stages)
 	}
 }
+
+// TestDurableAroundAnApproval: the gate, the input stages ahead of the wait and
+// the gate once more, all as activities of their own.
+func TestDurableAroundAnApproval(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	h := hook.New("lasting", durableStages(func(ctx context.Context, s hook.Stage, view any) error {
+		if activity.GetInfo(ctx).IsLocalActivity {
+			t.Errorf("%s is a local activity", s)
+		}
+		seen = append(seen, string(s))
+		if v, ok := view.(*hook.Input); ok && s == hook.WillNormalizeInput.Stage() {
+			v.SetArgs(echoIn{Text: "normal"})
+		}
+		return nil
+	})...)
+	r := newRig(t, rigOptions{hooks: []hook.Hook{h}})
+	r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
+	if got := r.run(call("core__write", `{"text":"hello"}`)); !got.OK || string(got.Value) != `{"text":"normal"}` {
+		t.Errorf("got %+v", got)
+	}
+	got := strings.Join(seen, " ")
+	for _, want := range []string{
+		// Policy asks before the hook beside it is reached; after the approval it is.
+		"willAuthorize willParseInput willValidateInput willNormalizeInput willRedactInput willAuthorize willCheckConsent willCheckFeatureFlags",
+		"willTransformOutput willAudit didAudit onMetrics didReleaseSemaphore didReleaseQuota willFinalizeInvoke",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("ran %s\nand not %s", got, want)
+		}
+	}
+}
+
+// TestDurableCancelled: a cancel ends a durable stage, and with it the call; the
+// durable stages of its ending run all the same.
+func TestDurableCancelled(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var seen []string
+	h := hook.New("lasting", durableStages(func(ctx context.Context, s hook.Stage, _ any) error {
+		mu.Lock()
+		seen = append(seen, string(s))
+		mu.Unlock()
+		if s != hook.WillAcquireQuota.Stage() {
+			return ctx.Err()
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})...)
+	r := newRig(t, rigOptions{hooks: []hook.Hook{h}})
+	r.env.SetTestTimeout(time.Minute)
+	r.env.RegisterDelayedCallback(r.env.CancelWorkflow, time.Second)
+	if got := r.run(call("core__read", `{"text":"hello"}`)); got.ErrorCode != toolspec.CodeCancelled || r.runs != 0 {
+		t.Errorf("got %+v after %d runs", got, r.runs)
+	}
+	if got := strings.Join(seen, " "); !strings.HasSuffix(got, "willAcquireQuota "+errorOrder) {
+		t.Errorf("ran %s", got)
+	}
+	if stages := r.stages(); !strings.Contains(stages, "willAcquireQuota: cancelled\n") || !strings.Contains(stages, "willFinalizeInvoke: ok\n") {
+		t.Errorf("settled as\n%s", stages)
+	}
+}
+
+// TestDurableTimesOut: what takes longer than its time fails the call at a closed
+// stage and changes nothing at a logged one.
+func TestDurableTimesOut(t *testing.T) {
+	t.Parallel()
+	for stage, code := range map[hook.Stage]toolspec.Code{
+		hook.WillAcquireQuota.Stage(): toolspec.CodeTimeout, hook.WillTransformOutput.Stage(): toolspec.CodeTimeout, hook.DidAudit.Stage(): "",
+	} {
+		t.Run(string(stage), func(t *testing.T) {
+			t.Parallel()
+			options := durableStages(func(ctx context.Context, s hook.Stage, _ any) error {
+				if s != stage {
+					return nil
+				}
+				<-ctx.Done()
+				return ctx.Err()
+			})
+			r := newRig(t, rigOptions{hooks: []hook.Hook{hook.New("lasting", append(options, hook.Durable(50*time.Millisecond))...)}})
+			got := r.run(call("core__read", `{"text":"hello"}`))
+			if got.ErrorCode != code || code != "" && got.SafeMessage != "hook lasting did not end within 50ms at "+string(stage) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}

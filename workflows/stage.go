@@ -20,6 +20,11 @@ func durable(steps ...hook.Step) (sum time.Duration) {
 	return sum
 }
 
+// lasts reports whether a durable hook may hold the call up before it ends.
+func (c *call) lasts() bool {
+	return durable(c.plan.Pre...) > 0 || durable(c.plan.Execute...) > 0 || durable(c.plan.Post...) > 0
+}
+
 // runStage runs an active stage as an activity named after it, applies its delta
 // and returns its verdict. A stage whose worker lacks a hook of the plan
 // waits for one that has it.
