@@ -2,6 +2,8 @@ package examples_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -71,8 +74,22 @@ func rateLimit(t *testing.T, w *world) {
 	const burst, most = 8, 3
 	results := make(chan toolspec.Result, burst)
 	var calls sync.WaitGroup
-	for range burst {
-		calls.Go(func() { results <- w.invoke("report__build", `{"milliseconds":8000}`) })
+	for n := range burst {
+		calls.Go(func() {
+			// By the client: so many processes would take longer to start than a call holds its slot.
+			result, err := w.client.Invoke(t.Context(), toolspec.Invocation{
+				ToolID: "report__build", ToolCallID: fmt.Sprintf("burst-%d", n), Args: json.RawMessage(`{"milliseconds":6000}`),
+				Context: toolspec.Context{TenantID: "acme", RunID: "run", ActorID: "agent:cli"},
+			})
+			var ended *pawl.CallError
+			if errors.As(err, &ended) {
+				result, err = ended.Result, nil
+			}
+			if err != nil {
+				t.Error(err)
+			}
+			results <- result
+		})
 	}
 	// Somebody holds slots as soon as somebody is refused.
 	served := 0

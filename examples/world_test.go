@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 
+	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -44,6 +45,7 @@ type world struct {
 	programs  string
 	workspace string
 	env       []string
+	client    *pawl.Client
 }
 
 func newWorld(t *testing.T, programs string) *world {
@@ -58,6 +60,7 @@ func newWorld(t *testing.T, programs string) *world {
 	}
 	t.Cleanup(c.Close)
 	devstacktest.Namespace(t, c, namespace)
+	w.client = pawl.New(c, pawl.Options{})
 	policy, err := filepath.Abs("policy.yaml")
 	if err != nil {
 		t.Fatal(err)
