@@ -96,7 +96,7 @@ var owners = []struct {
 	{"gopkg.in/yaml.v3", []string{"policy"}},
 	{"github.com/goccy/go-yaml", []string{"policy"}},
 	{"sigs.k8s.io/yaml", []string{"policy"}},
-	{"github.com/jackc/", []string{"internal/postgres", "internal/devstack"}},
+	{"github.com/jackc/", []string{"internal/postgres", "internal/devstack", "internal/bench"}},
 	{"github.com/pressly/goose", []string{"internal/postgres", "migrations"}},
 	{"github.com/modelcontextprotocol/", []string{"internal/mcp"}},
 	{"go.uber.org/fx", []string{"worker"}},

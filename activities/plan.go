@@ -34,6 +34,7 @@ func (a *Activities) plan(toolID string) hook.Plan {
 	def := bound.Definition()
 	p.ToolDigest, p.Effect, p.Risk = bound.Digest(), def.Effect, def.Risk
 	p.Lane, p.Repeatable, p.MaxAttempts = laneOf(def), def.Repeatable(), def.MaxAttempts
+	p.Probe = bound.Tool().HasProbe() && !def.Repeatable()
 	p.Budgets.MaxRuntimeMs = def.Timeout.Milliseconds()
 	p.Budgets.MaxResultBytes = def.MaxResultBytes
 	p.Budgets.DeadlineMs += def.Timeout.Milliseconds() * int64(def.MaxAttempts)

@@ -43,6 +43,9 @@ func compileTenant(id string, doc tenantDoc) *tenant {
 			class: asking, verb: RequireApproval, tool: "*", cond: when(func(f Facts) bool { return f.NoSchema }),
 			source: "call without schema", message: "there is no schema to check the arguments against",
 		})
+	for i, l := range doc.Limits {
+		t.limits = append(t.limits, compileLimit(l, fmt.Sprintf("%s.limits[%d]", join("tenants", id), i)))
+	}
 	slices.SortStableFunc(t.rules, func(a, b rule) int { return cmp.Compare(a.class, b.class) })
 	return t
 }
@@ -67,8 +70,9 @@ func compileRule(doc ruleDoc, source string) []rule {
 
 func compileApproval(doc approvalsDoc) ApprovalRule {
 	life, _ := duration(doc.ExpiresAfter) // read before; a life of zero has expired
+	parked, _ := duration(doc.ParkUnknown)
 	return ApprovalRule{
-		Enabled: doc.Enabled, ExpiresAfterMs: life.Milliseconds(),
+		Enabled: doc.Enabled, ExpiresAfterMs: life.Milliseconds(), ParkUnknownMs: parked.Milliseconds(),
 		AllowSelfApproval: doc.AllowSelfApproval, AllowUnsigned: doc.AllowUnsigned, Approvers: doc.Approvers,
 	}
 }

@@ -65,7 +65,8 @@ func (r *reader) tenant(n *yaml.Node, path string) tenantDoc {
 		}},
 		field{name: "budgets", read: func(n *yaml.Node, path string) { t.Budgets = r.budgets(n, path) }},
 		field{name: "approvals", read: func(n *yaml.Node, path string) { r.approvals(n, path, &t.Approvals) }},
-		later("roles"), later("limits"), later("features"),
+		field{name: "limits", read: func(n *yaml.Node, path string) { t.Limits = r.limits(n, path) }},
+		later("roles"), later("features"),
 	)
 	return t
 }
@@ -79,6 +80,9 @@ func (r *reader) budgets(n *yaml.Node, path string) Budgets {
 		field{name: "maxRuntimeMs", read: number(&b.MaxRuntimeMs, toolspec.MaxTimeout.Milliseconds())},
 		field{name: "maxResultBytes", read: number(&b.MaxResultBytes, toolspec.MaxResult)},
 		field{name: "deadlineMs", read: number(&b.DeadlineMs, maxDeadline.Milliseconds())},
+		field{name: "maxAttempts", read: number(&b.MaxAttempts, maxAttempts)},
+		field{name: "retryDelayMs", read: number(&b.RetryDelayMs, maxRetryDelay.Milliseconds())},
+		field{name: "retryDelayMaxMs", read: number(&b.RetryDelayMaxMs, maxRetryDelay.Milliseconds())},
 	)
 	return b
 }

@@ -21,8 +21,10 @@ type State struct {
 	Stage       string        `json:"stage"`
 	InputDigest string        `json:"inputDigest,omitempty"`
 	Approval    *ApprovalView `json:"approval,omitempty"`
-	Attempts    int           `json:"attempts"`
-	Plan        *PlanSummary  `json:"plan,omitempty"`
+	// Waiting says what a call that waits for capacity lacks.
+	Waiting  string       `json:"waiting,omitempty"`
+	Attempts int          `json:"attempts"`
+	Plan     *PlanSummary `json:"plan,omitempty"`
 }
 
 // ApprovalView is what an approver sees: never secrets.
@@ -42,6 +44,10 @@ type ApprovalView struct {
 	// Approvers says in words who may decide.
 	Approvers   string `json:"approvers"`
 	ExpiresAtMs int64  `json:"expiresAtMs"`
+	// Parked is empty where the call waits for an approval. Else the call was made
+	// and nobody knows whether it took effect: it is why, and the decisions are
+	// retry, settle_ok and settle_failed.
+	Parked string `json:"parked,omitempty"`
 }
 
 // PlanSummary is the part of the plan that people ask for.

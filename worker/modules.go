@@ -13,6 +13,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/hooks"
+	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/clock"
 	"github.com/pawl-run/pawl/internal/files"
 	"github.com/pawl-run/pawl/internal/postgres"
@@ -29,6 +30,7 @@ var (
 	_ activities.Records  = (*postgres.Store)(nil)
 	_ activities.Policies = (*postgres.Store)(nil)
 	_ activities.Source   = (*catalog.Registry)(nil)
+	_ hooks.Capacity      = (*postgres.Store)(nil)
 )
 
 // partitionsAhead is how many months of the record's partitions are made ahead.
@@ -36,9 +38,9 @@ const partitionsAhead = 3
 
 // storage opens the database and checks that its schema is this program's. The
 // database may be away before, between and during these steps.
-func storage(ctx context.Context, o *opened, c Config, p *policy.Policy) (store *postgres.Store, err error) {
+func storage(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy) (store *postgres.Store, err error) {
 	err = withDatabase(ctx, c, func(ctx context.Context) (err error) {
-		store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections})
+		store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections, OnRoundTrip: a.roundTrips})
 		return err
 	})
 	if err != nil {
@@ -111,6 +113,7 @@ func seats(store *postgres.Store, source *catalog.Registry, a additions, log *sl
 		}
 	}
 	own := append([]hook.Hook{hooks.Policy(store, log)}, hooks.Redaction(source)...)
+	own = append(own, hooks.Limits(store, store)...)
 	return hook.NewRegistry(log, append(append(own, hooks.Audit()), a.hooks...), a.toolHooks)
 }
 
@@ -131,7 +134,7 @@ func publish(ctx context.Context, c Config, store *postgres.Store, source *catal
 
 // serve runs the worker and the outbox relay between start and stop. told is the
 // context of Run: it ends a start that waits.
-func serve(told context.Context, lc fx.Lifecycle, c Config, newWorker maker, store *postgres.Store, temporal client.Client, log *slog.Logger) {
+func serve(told context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, temporal client.Client, log *slog.Logger) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var w worker.Worker
 	var relay sync.WaitGroup
@@ -143,6 +146,9 @@ func serve(told context.Context, lc fx.Lifecycle, c Config, newWorker maker, sto
 			}); err != nil {
 				cancel()
 				return fmt.Errorf("start the Temporal worker: %w", err)
+			}
+			for _, started := range a.started {
+				started(pawl.New(temporal, pawl.Options{Outputs: store, EagerStart: true}))
 			}
 			relay.Go(func() {
 				if err := postgres.NewRelay(store, signals{temporal}, log).Run(ctx); !errors.Is(err, context.Canceled) {

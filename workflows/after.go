@@ -16,11 +16,11 @@ const endingTime = time.Minute
 // shape runs the output stages. The first that fails puts the call on its error
 // path; the effect has happened all the same.
 func (c *call) shape(ctx workflow.Context, end ending) ending {
-	if end.outputRef != "" {
+	if end.outputRef != "" || end.settledBy != "" {
 		return end
 	}
 	for _, step := range c.plan.Post {
-		if step.Phase != hook.PhaseOutput {
+		if step.Phase != hook.PhaseOutput || c.idle(step) {
 			continue
 		}
 		shown := len(c.shown)
@@ -55,7 +55,7 @@ func (c *call) finish(ctx workflow.Context, end ending) (toolspec.Result, error)
 	}
 	c.budgets.DeadlineMs = (endingTime + durable(steps...)).Milliseconds()
 	for _, step := range steps {
-		if step.Phase != hook.PhaseOutput {
+		if step.Phase != hook.PhaseOutput && !c.idle(step) {
 			c.runStage(ctx, step, 1)
 		}
 	}
@@ -73,6 +73,9 @@ func (c *call) result(ctx workflow.Context, end ending) toolspec.Result {
 		}
 	} else {
 		r = toolspec.Result{OK: true, Value: c.output, OutputRef: end.outputRef, Source: c.source}
+		if end.settledBy != "" {
+			r.Details = &toolspec.Details{ApprovalID: end.settledBy}
+		}
 	}
 	r.ToolCallID, r.InvocationID, r.InputDigest = c.admitted.ToolCallID, c.admitted.InvocationID, c.admitted.InputDigest
 	r.Attempts = c.counted()

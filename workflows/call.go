@@ -38,11 +38,13 @@ type call struct {
 	outputHistory []json.RawMessage
 	// shown is what records may show of outputHistory: not what a hook at
 	// willRedactOutput took out, nor what a later stage hid.
-	shown      []json.RawMessage
-	challenge  bool
-	source     toolspec.Source
-	cached     json.RawMessage
-	data       []hook.Entry
+	shown     []json.RawMessage
+	challenge bool
+	source    toolspec.Source
+	cached    json.RawMessage
+	data      []hook.Entry
+	// needs are the stages on demand that the gate wants run.
+	needs      []hook.Stage
 	deltaBytes int
 	failure    *hook.Failure
 	approval   *hook.GrantedApproval
@@ -60,19 +62,28 @@ type call struct {
 	// undispatched are dispatches whose claim may stand although the tool did not
 	// run.
 	undispatched []int
+	// cleared is the last dispatch of those that are known to have had no effect,
+	// or that a person wants repeated all the same.
+	cleared int
+	// leasedAt is when the call last asked for places at semaphores.
+	leasedAt time.Time
+	// unleased is how long the call waits before it asks once more for what expired.
+	unleased time.Duration
 	// last is how the last attempt failed, where it may have had an effect.
-	last     *outcome
-	audit    []hook.AuditEntry
-	stage    string
-	status   toolspec.Status
-	pending  *toolspec.ApprovalView
+	last    *outcome
+	audit   []hook.AuditEntry
+	stage   string
+	status  toolspec.Status
+	pending *toolspec.ApprovalView
+	// awaits is what the call lacks while it waits for capacity.
+	awaits   string
 	upserted toolspec.Status
 
 	inbox inbox
 }
 
 func newCall(ctx workflow.Context, raw converter.RawValue) *call {
-	return &call{raw: raw, startedAt: workflow.Now(ctx), disagree: missingDelay, status: toolspec.StatusRunning, stage: nameAdmit}
+	return &call{raw: raw, startedAt: workflow.Now(ctx), disagree: missingDelay, unleased: missingDelay, status: toolspec.StatusRunning, stage: nameAdmit}
 }
 
 // input is the workflow's input as bytes with their encoding.
@@ -86,6 +97,9 @@ func (c *call) input() (data []byte, encoding string) {
 type ending struct {
 	failure   *hook.Failure
 	outputRef string
+	// settledBy is the request by which a person settled the call as done: there is
+	// no value to shape.
+	settledBy string
 	recorded  *toolspec.Result
 }
 
@@ -106,12 +120,12 @@ func (c *call) facts(ctx workflow.Context, round int) hook.Facts {
 		InvocationID: c.admitted.InvocationID, ToolID: c.admitted.ToolID, ToolCallID: c.admitted.ToolCallID,
 		Context: c.admitted.Context, Effect: c.effect, Risk: c.risk, ToolDigest: c.toolDigest,
 		PolicyDigest: c.policyDigest, InputDigest: c.admitted.InputDigest,
-		Round: round, Attempt: c.attempt,
+		Epoch: c.epoch, Round: round, Attempt: c.attempt,
 		Args: c.args, SafeArgs: c.safeArgs, ArgsHistory: c.argsHistory,
 		Output: c.output, OutputHistory: c.outputHistory, Challenge: c.challenge, Source: c.source,
 		Cached: c.cached, Data: c.data, Failure: c.failure, Approval: c.approval,
 		Attempts: c.attempt, AuditIDs: c.auditIDs(),
-		StartedAtMs: c.startedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(),
+		StartedAtMs: c.startedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(), RemainingMs: c.remaining(ctx).Milliseconds(),
 	}
 }
 

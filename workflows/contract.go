@@ -33,6 +33,8 @@ const (
 	Undispatched Outcome = "undispatched"
 	// Interrupted: the attempt was stopped before the tool answered.
 	Interrupted Outcome = "interrupted"
+	// Unleased: a place that the call held has expired; the tool did not run.
+	Unleased Outcome = "unleased"
 	// Lost: the dispatch was claimed, so its effect may have happened.
 	Lost Outcome = "lost"
 	// Free: the dispatch never began and never will.
@@ -84,11 +86,16 @@ type Rounds struct {
 	Dispatch int `json:"dispatch,omitempty"`
 	// Request counts approval requests.
 	Request int `json:"request,omitempty"`
+	// Capacity counts runs of the stages that may wait for capacity.
+	Capacity int `json:"capacity,omitempty"`
 }
 
 // after returns the higher of each pair.
 func (r Rounds) after(own Rounds) Rounds {
-	return Rounds{Gate: max(r.Gate, own.Gate), Dispatch: max(r.Dispatch, own.Dispatch), Request: max(r.Request, own.Request)}
+	return Rounds{
+		Gate: max(r.Gate, own.Gate), Dispatch: max(r.Dispatch, own.Dispatch), Request: max(r.Request, own.Request),
+		Capacity: max(r.Capacity, own.Capacity),
+	}
 }
 
 // HydrateIn wants arguments parsed, validated and digested: the workflow's
@@ -138,6 +145,9 @@ type RequestIn struct {
 	Edits []int `json:"edits,omitempty"`
 	// EditedBy is the approver whose edit made these arguments.
 	EditedBy string `json:"editedBy,omitempty"`
+	// Parked, where the outcome of the call is unknown, is why. The request is for
+	// a decision on that, which policy may not allow: Refused without a failure.
+	Parked string `json:"parked,omitempty"`
 }
 
 // RequestOut is the open request: Done, Refused or Superseded.
@@ -166,6 +176,7 @@ type ReviewIn struct {
 	ApprovalID   string             `json:"approvalId,omitempty"`
 	Epoch        int                `json:"epoch"`
 	Gate         int                `json:"gate"`
+	Capacity     int                `json:"capacity,omitempty"`
 	Decision     *toolspec.Decision `json:"decision,omitempty"`
 	// Close, without a decision, closes the request: nobody needs to decide.
 	Close bool `json:"close,omitempty"`
@@ -183,7 +194,40 @@ const (
 	RequestWithdrawn RequestState = "withdrawn"
 	RequestExpired   RequestState = "expired"
 	RequestClosed    RequestState = "closed"
+	// How a parked call was decided on.
+	RequestRetried       RequestState = "retried"
+	RequestSettledOK     RequestState = "settled_ok"
+	RequestSettledFailed RequestState = "settled_failed"
 )
+
+// Becomes is the state of an open request after a decision that counts; fits is
+// false where such a request does not wait for the verb.
+func Becomes(verb toolspec.Verb, parked bool) (state RequestState, fits bool) {
+	if parked {
+		switch verb {
+		case toolspec.Retry:
+			return RequestRetried, true
+		case toolspec.SettleOK:
+			return RequestSettledOK, true
+		case toolspec.SettleFailed:
+			return RequestSettledFailed, true
+		default:
+			return "", false
+		}
+	}
+	switch verb {
+	case toolspec.Approve:
+		return RequestApproved, true
+	case toolspec.Deny:
+		return RequestDenied, true
+	case toolspec.Edit:
+		return RequestEdited, true
+	case toolspec.Withdraw:
+		return RequestWithdrawn, true
+	default:
+		return "", false
+	}
+}
 
 // ReviewOut is how the request stands now: Done or Superseded.
 type ReviewOut struct {
@@ -217,6 +261,9 @@ type ExecuteIn struct {
 	// Once says that this call is not repeated, even should the tool allow it: one
 	// that became more permissive gains nothing for calls in flight.
 	Once bool `json:"once,omitempty"`
+	// LeasedAtMs is since when a call in the local lane, which claims nothing, holds
+	// what may expire; 0 where it holds nothing.
+	LeasedAtMs int64 `json:"leasedAtMs,omitempty"`
 	// ApprovalID is consumed by the claim.
 	ApprovalID     string   `json:"approvalId,omitempty"`
 	Around         []string `json:"around,omitempty"`
@@ -227,7 +274,7 @@ type ExecuteIn struct {
 }
 
 // ExecuteOut is how the attempt ended: Done, Refused, Interrupted, Superseded,
-// Claimed, Tombstoned, Undispatched, Changed or NotHere.
+// Claimed, Tombstoned, Undispatched, Unleased, Changed or NotHere.
 type ExecuteOut struct {
 	Outcome Outcome `json:"outcome"`
 	// Value is redacted; where it is too large for a payload, OutputRef names it.
@@ -258,6 +305,32 @@ type CheckOut struct {
 	Outcome    Outcome `json:"outcome"`
 	Epoch      int     `json:"epoch,omitempty"`
 	DurationUs int64   `json:"durationUs,omitempty"`
+}
+
+// ProbeIn asks the tool what became of attempts that gave no answer.
+type ProbeIn struct {
+	Facts hook.Facts `json:"facts"`
+	Epoch int        `json:"epoch"`
+	// PlanVersion is that of the recorded plan, which the worker has to know.
+	PlanVersion int `json:"planVersion,omitempty"`
+	// Dispatch is the last that may have had an effect: what it is found to have
+	// answered is kept by its number.
+	Dispatch       int   `json:"dispatch"`
+	MaxRuntimeMs   int64 `json:"maxRuntimeMs"`
+	MaxResultBytes int   `json:"maxResultBytes"`
+}
+
+// ProbeOut is Done (it took effect, with the value), Refused (it did, with a
+// value that breaks the contract), Free (it did not and never will), Lost
+// (nobody can tell) or NotHere.
+type ProbeOut struct {
+	Outcome   Outcome         `json:"outcome"`
+	Value     json.RawMessage `json:"value,omitempty"`
+	OutputRef string          `json:"outputRef,omitempty"`
+	Failure   *hook.Failure   `json:"failure,omitempty"`
+	// By says what is missing.
+	By         string `json:"by,omitempty"`
+	DurationUs int64  `json:"durationUs,omitempty"`
 }
 
 // SettleIn closes the record, in one round trip.

@@ -36,6 +36,7 @@ type call interface {
 	PolicyDigest() string
 	Tighten(hook.Budgets)
 	Explain(string)
+	Need(...hook.Stage)
 }
 
 func (g *gate) authorize(ctx context.Context, v *hook.Gate) error {
@@ -89,8 +90,17 @@ func (g *gate) decide(ctx context.Context, v call, args []byte) (policy.Decision
 	v.Explain(decision.Rule)
 	v.Tighten(hook.Budgets{
 		MaxRuntimeMs: decision.Budgets.MaxRuntimeMs, MaxResultBytes: int(decision.Budgets.MaxResultBytes), DeadlineMs: decision.Budgets.DeadlineMs,
+		MaxAttempts: int(decision.Budgets.MaxAttempts), RetryDelayMs: decision.Budgets.RetryDelayMs, RetryDelayMaxMs: decision.Budgets.RetryDelayMaxMs,
+		ParkUnknownMs: decision.Approval.ParkUnknown().Milliseconds(),
 	})
 	if decision.Verb != policy.Deny {
+		for _, limit := range p.Limits(limitFacts(v)) {
+			if limit.Tokens > 0 {
+				v.Need(hook.WillAcquireQuota.Stage())
+			} else {
+				v.Need(hook.WillAcquireSemaphore.Stage())
+			}
+		}
 		return decision, nil
 	}
 	c := v.Context()

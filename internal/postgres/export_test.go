@@ -45,5 +45,6 @@ func RowTypes() map[string]reflect.Type {
 		"ShowDecisions": reflect.TypeFor[DecisionRecord](), "ListApprovals": reflect.TypeFor[approvalRow](), "ListCalls": reflect.TypeFor[Call](),
 		"OpenCalls": reflect.TypeFor[activities.OpenCall](), "Sweep": reflect.TypeFor[sweptRow](),
 		"DeleteExpiredRows": reflect.TypeFor[deletedRow](), "ExpiredPartitions": reflect.TypeFor[partitionRow](),
+		"TakeTokens": reflect.TypeFor[tokensRow](), "TakePlaces": reflect.TypeFor[placesRow](), "ReleaseExpired": reflect.TypeFor[expiredRow](),
 	}
 }

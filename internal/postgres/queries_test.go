@@ -13,6 +13,7 @@ import (
 var effectOnly = []string{
 	"LockInvocation", "LockActivePolicy", "SaveOutput", "SetPartitionMonths", "Refuse", "CloseOtherRequests", "CloseRequest", "InsertPolicy", "PublishSpecs",
 	"MarkSent", "MarkFailed", "PruneOutbox", "ListenOutbox", "EnsurePartitions",
+	"LockQuotas", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteFullQuotas", "DeleteIdleSemaphores",
 	"DeleteExpiredCalls", "SetExpiredPartition", "DropPartition",
 }
 

@@ -35,7 +35,8 @@ func (s *Store) Settle(ctx context.Context, in workflows.SettleIn) (workflows.Se
 	}
 	addAttempts(values, in.Attempts)
 	addAudit(values, in)
-	row, _, err := locked[settleRow](ctx, s, op, in.InvocationID, step{"Settle", values})
+	steps := append(release(in.InvocationID, in.Epoch, in.Result.Attempts, 0), step{"Settle", values})
+	row, _, err := locked[settleRow](ctx, s, op, in.InvocationID, steps...)
 	if err != nil {
 		return workflows.SettleOut{}, err
 	}

@@ -32,10 +32,12 @@ type sweptRow struct {
 // or has another epoch.
 func (s *Store) Sweep(ctx context.Context, in activities.SweepRow) (toolspec.Code, error) {
 	ends, unknown := toolspec.InfoOf(in.Code), toolspec.InfoOf(toolspec.CodeOutcomeUnknown)
-	row, _, err := locked[sweptRow](ctx, s, "sweep", in.InvocationID, step{"Sweep", named{
+	// Whether a tool ran, the claims say.
+	steps := append(release(in.InvocationID, in.Epoch, 0, sweptGrace), step{"Sweep", named{
 		"invocation_id": in.InvocationID, "namespace": text(in.Namespace), "epoch": in.Epoch, "cause": text(in.Cause),
 		"code": text(ends.Code), "message": ends.Message, "status": ends.HTTP,
 		"unknown_code": text(unknown.Code), "unknown_message": unknown.Message, "unknown_status": unknown.HTTP,
 	}})
+	row, _, err := locked[sweptRow](ctx, s, "sweep", in.InvocationID, steps...)
 	return row.Code, err
 }

@@ -44,6 +44,9 @@ func (r reads) ToolDigest() string { return r.c.facts.ToolDigest }
 // PolicyDigest returns the version of the policy that judges this round.
 func (r reads) PolicyDigest() string { return r.c.facts.PolicyDigest }
 
+// Epoch is the one that guarded statements about the call name.
+func (r reads) Epoch() int { return r.c.facts.Epoch }
+
 // Round counts the deliberate runs of this stage, from 1.
 func (r reads) Round() int { return r.c.facts.Round }
 
@@ -59,6 +62,11 @@ func (r reads) StartedAt() time.Time { return time.UnixMilli(r.c.facts.StartedAt
 
 // Now is when the stage was scheduled, by the workflow's clock.
 func (r reads) Now() time.Time { return time.UnixMilli(r.c.facts.NowMs).UTC() }
+
+// Remaining is what was left of the call's deadline then.
+func (r reads) Remaining() time.Duration {
+	return time.Duration(r.c.facts.RemainingMs) * time.Millisecond
+}
 
 // Data reads an entry of the scratchpad into v; false if there is none.
 func (r reads) Data(key string, v any) (bool, error) {
@@ -193,6 +201,15 @@ func (t tightens) Tighten(b Budgets) {
 		t.c.delta.Budgets = &Budgets{}
 	}
 	*t.c.delta.Budgets = t.c.delta.Budgets.Tighten(b)
+}
+
+// Need has stages run whose hooks stand there on demand only.
+func (t tightens) Need(stages ...Stage) {
+	for _, s := range stages {
+		if !slices.Contains(t.c.delta.Needs, s) {
+			t.c.delta.Needs = append(t.c.delta.Needs, s)
+		}
+	}
 }
 
 // Explain records the rule that decided.
