@@ -6,7 +6,7 @@ import (
 )
 
 // slots is a limiter in the memory of one worker: several workers allow as many
-// times more. A slot ends by itself after a while, for its call may be released
+// times more, where the limits of a policy count for all of them. A slot ends by itself after a while, for its call may be released
 // by another worker.
 type slots struct {
 	most int
