@@ -110,7 +110,34 @@ func TestEveryStageInOrder(t *testing.T) {
 		{name: "all_abort_execute", tool: "core__remote", at: abortAt("willExecute"), code: toolspec.CodeAborted},
 		{name: "all_abort_output", tool: "core__read", at: abortAt("willValidateOutput"), code: toolspec.CodeAborted},
 		{name: "all_cache_hit", tool: "core__read", at: found},
+		{name: "all_cache_hit_ignored", tool: "core__read", at: func(s hook.Stage, view any) error {
+			if v, ok := view.(*hook.Lookup); ok {
+				v.Found(echoOut{Text: "cached"})
+			}
+			return nil
+		}},
 		{name: "all_unknown_tool", tool: "core__other", code: toolspec.CodeUnavailable},
+		{name: "all_denied", tool: "core__read", rig: rigOptions{policy: denyingPolicy}, code: toolspec.CodePolicyDenied},
+		{name: "all_give_up_at_once", tool: "core__read", rig: rigOptions{
+			policy: strings.Replace(freePolicy, "mode: auto", "mode: auto\n    budgets: {maxAttempts: 1}", 1), fail: func(int) error { return errPlain },
+		}, code: toolspec.CodeExecution},
+		{name: "all_unknown_outcome", tool: "core__wire", rig: rigOptions{policy: freePolicy, tools: []toolspec.Tool{(&wire{lost: 1}).tool()}}, code: toolspec.CodeOutcomeUnknown},
+		{name: "all_probed", tool: "core__wire", rig: rigOptions{policy: freePolicy, tools: []toolspec.Tool{(&wire{lost: 1, probe: func(int) (toolspec.Found[echoOut], error) {
+			return toolspec.FoundNoEffect[echoOut](), nil
+		}}).tool()}}},
+		{name: "all_parked", tool: "core__wire", rig: rigOptions{policy: parkingPolicy, tools: []toolspec.Tool{(&wire{lost: 1}).tool()}},
+			setup: func(r *rig) { r.decideAfter(time.Minute, 1, toolspec.SettleOK, "user:bob") }},
+		{name: "all_cancelled_waiting", tool: "core__write", setup: func(r *rig) { r.env.RegisterDelayedCallback(r.env.CancelWorkflow, time.Minute) }, code: toolspec.CodeCancelled},
+		{name: "all_cancelled_retrying", tool: "core__remote", rig: rigOptions{fail: func(int) error { return errPlain }},
+			setup: func(r *rig) { r.env.RegisterDelayedCallback(r.env.CancelWorkflow, 500*time.Millisecond) }, code: toolspec.CodeCancelled},
+		{name: "all_tool_responds", tool: "core__mail", rig: rigOptions{policy: freePolicy, fail: func(int) error { return toolspec.Respond(echoOut{Text: "mine"}) }}},
+		{name: "all_tool_aborts", tool: "core__remote", rig: rigOptions{fail: func(int) error { return toolspec.Abort("no", "own", 403) }}, code: toolspec.CodeAborted},
+		{name: "all_tool_busy", tool: "core__remote", rig: rigOptions{fail: func(run int) error {
+			if run == 1 {
+				return toolspec.RetryAfter(1500*time.Millisecond, "busy")
+			}
+			return nil
+		}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			rec := &recorder{at: tc.at}
@@ -129,6 +156,60 @@ func TestEveryStageInOrder(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestVerbsAtEveryStage: a call that a hook aborts or answers, at each stage that lets it, ends as the picture says.
+func TestVerbsAtEveryStage(t *testing.T) {
+	type aborts interface {
+		Abort(string, ...hook.AbortOption) error
+	}
+	type responds interface{ Respond(any) error }
+	var b strings.Builder
+	for _, verb := range []string{"abort", "respond"} {
+		for _, stage := range stageNames() {
+			legal := false
+			rec := &recorder{at: func(s hook.Stage, view any) error {
+				if string(s) != stage {
+					return nil
+				}
+				if v, ok := view.(aborts); ok && verb == "abort" {
+					legal = true
+					return v.Abort("stopped")
+				}
+				if v, ok := view.(responds); ok && verb == "respond" {
+					legal = true
+					return v.Respond(echoOut{Text: "answered"})
+				}
+				return nil
+			}}
+			cached := hook.New("finds", hook.WillReadCache.Do(func(_ context.Context, v *hook.Lookup) error {
+				if stage == "didCacheHit" {
+					v.Found(echoOut{Text: "cached"})
+				}
+				return nil
+			}))
+			// Every stage is reached: the first attempt fails.
+			r := newRig(t, rigOptions{hooks: []hook.Hook{rec.hook(), cached}, fail: func(run int) error {
+				if run == 1 {
+					return errPlain
+				}
+				return nil
+			}})
+			result := r.run(call("core__remote", args))
+			if !legal {
+				continue
+			}
+			fmt.Fprintf(&b, "%s at %s: %s\n", verb, stage, strings.Join(rec.seen, " "))
+			if want := map[string]toolspec.Code{"abort": toolspec.CodeAborted}[verb]; result.ErrorCode != want || verb == "respond" && string(result.Value) != `{"text":"answered"}` {
+				t.Errorf("%s at %s ends with %+v", verb, stage, result)
+			}
+			if result.OK && result.Source == toolspec.SourceExecuted {
+				t.Errorf("%s at %s counts as executed", verb, stage)
+			}
+			checkPath(t, rec.seen, verb == "abort")
+		}
+	}
+	golden(t, "verbs", b.String())
 }
 
 // checkPath is what holds of every call, however it ends.
