@@ -45,6 +45,11 @@ var fences = []fence{
 		},
 		why: "workflow code is deterministic and replayed",
 	},
+	{
+		tree: "examples",
+		ours: []string{"toolspec", "toolspec/hook", "toolspec/capability", "toolspec/legacy", "toolspec/provide", "client", "worker"},
+		why:  "an example is what a user can write: copy it anywhere and it compiles",
+	},
 }
 
 // noSockets is refused where net/http is; net/url and net/netip are pure, so

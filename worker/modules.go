@@ -107,6 +107,11 @@ func source(o *opened, c Config, a additions) (*catalog.Registry, error) {
 
 // seats puts Pawl's own hooks and the user's on their stages.
 func seats(store *postgres.Store, source *catalog.Registry, a additions, log *slog.Logger) (*hook.Registry, error) {
+	for toolID := range a.toolHooks {
+		if _, ok := source.Get(toolID); !ok {
+			log.Warn("hooks stand on a tool that this worker does not have", "toolId", toolID)
+		}
+	}
 	own := append([]hook.Hook{hooks.Policy(store, log)}, hooks.Redaction(source)...)
 	own = append(own, hooks.Limits(store, store)...)
 	return hook.NewRegistry(log, append(append(own, hooks.Audit()), a.hooks...), a.toolHooks)

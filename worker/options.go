@@ -31,7 +31,8 @@ func Hooks(hooks ...hook.Hook) Option {
 	return func(a *additions) { a.hooks = append(a.hooks, hooks...) }
 }
 
-// ToolHooks adds hooks for one tool.
+// ToolHooks adds hooks for one tool. Where this worker has no such tool, it says
+// so in its log, for the hooks would never run.
 func ToolHooks(toolID string, hooks ...hook.Hook) Option {
 	return func(a *additions) {
 		if a.toolHooks == nil {

@@ -49,11 +49,11 @@ func (c *call) finish(ctx workflow.Context, end ending) (toolspec.Result, error)
 	}
 	// The deadline is for the call; its ending has time of its own.
 	c.waited = workflow.Now(ctx).Sub(c.startedAt)
-	c.budgets.DeadlineMs = endingTime.Milliseconds()
 	steps := c.plan.Post
 	if end.failure != nil {
 		c.failure, steps = end.failure, c.plan.Error
 	}
+	c.budgets.DeadlineMs = (endingTime + durable(steps...)).Milliseconds()
 	for _, step := range steps {
 		if step.Phase != hook.PhaseOutput && !c.idle(step) {
 			c.runStage(ctx, step, 1)

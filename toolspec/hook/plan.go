@@ -51,6 +51,9 @@ type Step struct {
 	Stage Stage    `json:"stage"`
 	Phase Phase    `json:"phase"`
 	Hooks []string `json:"hooks,omitempty"`
+	// DurableMs makes the stage an activity of its own: it is the longest run of
+	// the durable hooks on it, together. 0 where none is durable.
+	DurableMs int64 `json:"durableMs,omitempty"`
 	// OnDemand says that the step is skipped unless the gate needs it.
 	OnDemand bool `json:"onDemand,omitempty"`
 }

@@ -58,6 +58,8 @@ func Cases() []Case {
 			"local settle", "ended execution"),
 		ended("cache_hit", "local willReadCache", "local didCacheHit", "local willRedactOutput", "ended ok"),
 		ended("responded", "local willCheckFeatureFlags", "local willRedactOutput", "ended ok"),
+		ended("durable", "local admit", "upsert", "local willCheckConsent", "activity willAcquireQuota", "activity completed", "local execute", "local willAudit", "activity didAudit",
+			"activity completed", "local settle", "ended ok"),
 		ended("database_away", "local admit failed", "timer", "timer fired", "local admit", "ended ok"),
 		waits("waiting_approval", "local requestApproval", "timer"),
 		waits("waiting_edited", "update decide", "local hydrate", "local requestApproval", "timer"),

@@ -173,4 +173,19 @@ var mutants = []mutant{
 		edits: []edit{{"			if info.Failure == Closed {\n				return Verdict{Outcome: Missing", "			if true {\n				return Verdict{Outcome: Missing"}},
 		run:   "TestDeploys", packages: onServers,
 	},
+	{
+		guard: "durable: heartbeats", file: "activities/durable.go",
+		edits: []edit{{"stopBeating := beating(ctx)", "stopBeating := func() {}"}},
+		run:   "TestDurable", packages: onServers,
+	},
+	{
+		guard: "durable: a worker that stops", file: "activities/durable.go",
+		edits: []edit{{"	case stopping(ctx):\n		return hook.Verdict{}, hook.Transient(errLeaving)\n", ""}},
+		run:   "TestDurable", packages: onSteps,
+	},
+	{
+		guard: "durable: time of its own", file: "workflows/after.go",
+		edits: []edit{{"(endingTime + durable(steps...))", "endingTime"}},
+		run:   "TestDurable", packages: onWorkflow,
+	},
 }
