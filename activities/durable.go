@@ -29,7 +29,7 @@ func (a *Activities) runHooks(ctx context.Context, in hook.StageInput) (hook.Ver
 	budget, cancel := context.WithTimeout(ctx, time.Duration(in.BudgetMs)*time.Millisecond)
 	defer cancel()
 	go leaveInTime(ctx, budget, cancel)
-	stopBeating := beating(ctx)
+	stopBeating := beating(ctx, new(reported))
 	defer stopBeating()
 	done := make(chan ran, 1)
 	go func() {
