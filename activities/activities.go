@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/provide"
 	"github.com/pawl-run/pawl/workflows"
 )
 
@@ -25,6 +26,10 @@ type Config struct {
 	// ConnectionKey keys the hash by which search attributes name a connection;
 	// without it they do not.
 	ConnectionKey []byte
+	// Providers are what calls are provided with; nil provides nothing.
+	Providers *provide.Registry
+	// Sessions keep what is bound for sessions; needed with Providers that bind.
+	Sessions Sessions
 }
 
 // New makes the activities. All arguments are needed.

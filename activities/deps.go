@@ -198,6 +198,9 @@ type Upkeep interface {
 	// DeleteIdleCapacity deletes up to most rows each of quotas and semaphores that
 	// say no more than none would, and returns how many.
 	DeleteIdleCapacity(ctx context.Context, most int) (int, error)
+	// DeleteOldSessions deletes up to most bindings of sessions that nobody uses any
+	// more, and returns how many.
+	DeleteOldSessions(ctx context.Context, most int) (int, error)
 	// EnsurePartitions makes those of this month and of the months ahead.
 	EnsurePartitions(ctx context.Context, months int) error
 	// DeleteExpiredCalls deletes settled calls that are older than days, a batch

@@ -46,13 +46,33 @@ func (a *Activities) Execute(ctx context.Context, in workflows.ExecuteIn) (workf
 	if name, lacks := a.hooks.Lacks(attemptInput(in)); lacks {
 		return workflows.ExecuteOut{Outcome: workflows.NotHere, By: "hook " + name}, nil
 	}
+	ctx, lacks := a.provided(ctx, in.Facts)
+	if lacks != "" {
+		return workflows.ExecuteOut{Outcome: workflows.NotHere, By: lacks}, nil
+	}
+	caps, err := capabilities(ctx, bound)
+	if err != nil {
+		return a.unprovided(ctx, in, err), nil
+	}
 	out := a.claim(ctx, in, bound)
 	if out == nil {
-		attempted := a.attempt(ctx, in, bound)
+		attempted := a.attempt(ctx, in, bound, caps)
 		out = &attempted
 	}
 	out.DurationUs = time.Since(started).Microseconds()
 	return *out, nil
+}
+
+// unprovided follows a factory that fails: nothing has begun.
+func (a *Activities) unprovided(ctx context.Context, in workflows.ExecuteIn, err error) workflows.ExecuteOut {
+	a.log.ErrorContext(ctx, "the tool is not provided with what it needs", "invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID,
+		"errorType", fmt.Sprintf("%T", err), "reason", hook.Reason(err))
+	if hook.IsTransient(err) {
+		return workflows.ExecuteOut{Outcome: workflows.Undispatched}
+	}
+	return workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &hook.Failure{
+		Code: toolspec.CodeInternal, SafeMessage: "what the tool needs could not be provided",
+	}}
 }
 
 func attemptInput(in workflows.ExecuteIn) hook.AttemptInput {
@@ -95,7 +115,7 @@ func (a *Activities) claim(ctx context.Context, in workflows.ExecuteIn, bound *c
 
 // attempt runs hooks and tool within the budget. A tool that does not stop in
 // time is left behind: its late answer is discarded.
-func (a *Activities) attempt(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound) workflows.ExecuteOut {
+func (a *Activities) attempt(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound, caps toolspec.Capabilities) workflows.ExecuteOut {
 	ctx, latest := reporting(ctx)
 	budget, cancel := context.WithTimeout(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond)
 	defer cancel()
@@ -104,7 +124,7 @@ func (a *Activities) attempt(ctx context.Context, in workflows.ExecuteIn, bound 
 	defer stopBeating()
 	done := make(chan hook.AttemptVerdict, 1)
 	go func() {
-		done <- a.hooks.Attempt(budget, attemptInput(in), a.runner(in, bound))
+		done <- a.hooks.Attempt(budget, attemptInput(in), a.runner(in, bound, caps))
 	}()
 	select {
 	case v := <-done:
@@ -124,8 +144,8 @@ func (a *Activities) attempt(ctx context.Context, in workflows.ExecuteIn, bound 
 
 // runner is the innermost call: the tool. It does not start once the attempt is
 // over.
-func (a *Activities) runner(in workflows.ExecuteIn, bound *catalog.Bound) func(context.Context) (json.RawMessage, error) {
-	call := a.callOf(in.Facts, in.Epoch, bound)
+func (a *Activities) runner(in workflows.ExecuteIn, bound *catalog.Bound, caps toolspec.Capabilities) func(context.Context) (json.RawMessage, error) {
+	call := a.callOf(in.Facts, in.Epoch, caps)
 	return func(ctx context.Context) (out json.RawMessage, err error) {
 		defer func() {
 			if recovered := recover(); recovered != nil {
@@ -141,12 +161,12 @@ func (a *Activities) runner(in workflows.ExecuteIn, bound *catalog.Bound) func(c
 }
 
 // callOf is what a tool learns of its call.
-func (a *Activities) callOf(f hook.Facts, epoch int, bound *catalog.Bound) toolspec.Call {
+func (a *Activities) callOf(f hook.Facts, epoch int, caps toolspec.Capabilities) toolspec.Call {
 	return toolspec.Call{
 		ToolID: f.ToolID, ToolCallID: f.ToolCallID, InvocationID: f.InvocationID, IdempotencyKey: f.InvocationID,
 		Attempt: f.Attempt, Epoch: epoch, Context: f.Context,
 		Logger: a.log.With("toolId", f.ToolID, "toolCallId", f.ToolCallID, "invocationId", f.InvocationID, "runId", f.Context.RunID),
-	}.WithCapabilities(bound.Capabilities())
+	}.WithCapabilities(caps)
 }
 
 // panicked turns what was recovered from a tool into an error; its text goes

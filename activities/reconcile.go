@@ -28,7 +28,16 @@ func (a *Activities) Probe(ctx context.Context, in workflows.ProbeIn) (workflows
 	case bound.Digest() != in.Facts.ToolDigest:
 		out = workflows.ProbeOut{Outcome: workflows.Lost}
 	default:
-		out = a.probe(ctx, in, bound)
+		ctx, lacks := a.provided(ctx, in.Facts)
+		if lacks != "" {
+			return workflows.ProbeOut{Outcome: workflows.NotHere, By: lacks}, nil
+		}
+		caps, err := capabilities(ctx, bound)
+		if err != nil {
+			out = workflows.ProbeOut{Outcome: workflows.Lost}
+			break
+		}
+		out = a.probe(ctx, in, bound, caps)
 	}
 	out.DurationUs = time.Since(started).Microseconds()
 	return out, nil
@@ -41,13 +50,13 @@ type probed struct {
 	err     error
 }
 
-func (a *Activities) probe(ctx context.Context, in workflows.ProbeIn, bound *catalog.Bound) workflows.ProbeOut {
+func (a *Activities) probe(ctx context.Context, in workflows.ProbeIn, bound *catalog.Bound, caps toolspec.Capabilities) workflows.ProbeOut {
 	budget, cancel := context.WithTimeout(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond)
 	defer cancel()
 	go leaveInTime(ctx, budget, cancel)
 	stopBeating := beating(ctx, new(reported))
 	defer stopBeating()
-	call := a.callOf(in.Facts, in.Epoch, bound)
+	call := a.callOf(in.Facts, in.Epoch, caps)
 	done := make(chan probed, 1)
 	go func() {
 		var p probed

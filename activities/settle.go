@@ -13,5 +13,9 @@ func (a *Activities) Check(ctx context.Context, in workflows.CheckIn) (workflows
 
 // Settle closes the record in one round trip.
 func (a *Activities) Settle(ctx context.Context, in workflows.SettleIn) (workflows.SettleOut, error) {
-	return a.records.Settle(ctx, in)
+	out, err := a.records.Settle(ctx, in)
+	if err == nil && a.config.Providers != nil {
+		a.config.Providers.Forget(in.InvocationID)
+	}
+	return out, err
 }

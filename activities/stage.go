@@ -16,7 +16,20 @@ func (a *Activities) Stage(ctx context.Context, in hook.StageInput) (hook.Verdic
 	if newer(in.PlanVersion) {
 		return hook.Verdict{Outcome: hook.Missing, By: planName(in.PlanVersion)}, nil
 	}
+	recalled, err := a.recall(ctx, in)
+	if err != nil {
+		return hook.Verdict{}, err
+	}
+	in.Facts.Bindings = append(in.Facts.Bindings, recalled...)
+	ctx, lacks := a.provided(ctx, in.Facts)
+	if lacks != "" {
+		return hook.Verdict{Outcome: hook.Missing, By: lacks}, nil
+	}
 	v, err := a.runHooks(ctx, in)
+	if err == nil {
+		v.Delta.Bindings = append(recalled, v.Delta.Bindings...)
+		err = a.keep(ctx, in, &v)
+	}
 	if err != nil {
 		return v, err
 	}

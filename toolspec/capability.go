@@ -2,6 +2,7 @@ package toolspec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -64,6 +65,18 @@ func (c Capabilities) Only(names []CapabilityName) (Capabilities, error) {
 		only.values[name] = v
 	}
 	return only, nil
+}
+
+// With returns the abilities with others in the place of those of the same names.
+func (c Capabilities) With(provided ...Provided) Capabilities {
+	if len(provided) == 0 {
+		return c
+	}
+	with := Capabilities{values: maps.Clone(c.values)}
+	for _, p := range provided {
+		with.values[p.name] = p.value
+	}
+	return with
 }
 
 // Names lists what is provided, sorted.

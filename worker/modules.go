@@ -23,6 +23,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
 // The adapters are what the activities ask for.
@@ -105,8 +106,18 @@ func source(o *opened, c Config, a additions) (*catalog.Registry, error) {
 	return registry, nil
 }
 
+// providers are what the user's options say.
+func providers(o *opened, a additions) (*provide.Registry, error) {
+	r, err := provide.NewRegistry(a.providers...)
+	if err != nil {
+		return nil, fmt.Errorf("providers: %w", err)
+	}
+	o.add(r.Close)
+	return r, nil
+}
+
 // seats puts Pawl's own hooks and the user's on their stages.
-func seats(store *postgres.Store, source *catalog.Registry, a additions, log *slog.Logger) (*hook.Registry, error) {
+func seats(store *postgres.Store, source *catalog.Registry, provided *provide.Registry, a additions, log *slog.Logger) (*hook.Registry, error) {
 	for toolID := range a.toolHooks {
 		if _, ok := source.Get(toolID); !ok {
 			log.Warn("hooks stand on a tool that this worker does not have", "toolId", toolID)
@@ -114,12 +125,15 @@ func seats(store *postgres.Store, source *catalog.Registry, a additions, log *sl
 	}
 	own := append([]hook.Hook{hooks.Policy(store, log)}, hooks.Redaction(source)...)
 	own = append(own, hooks.Limits(store, store)...)
+	if provided.Binds() {
+		own = append(own, hooks.Sessions())
+	}
 	return hook.NewRegistry(log, append(append(own, hooks.Audit()), a.hooks...), a.toolHooks)
 }
 
-func steps(c Config, source *catalog.Registry, store *postgres.Store, registry *hook.Registry, a additions, log *slog.Logger) *activities.Activities {
+func steps(c Config, source *catalog.Registry, store *postgres.Store, registry *hook.Registry, provided *provide.Registry, a additions, log *slog.Logger) *activities.Activities {
 	return activities.New(source, a.records(store), store, registry, log, activities.Config{
-		SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey,
+		SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store,
 	})
 }
 

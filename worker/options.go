@@ -4,10 +4,11 @@ import (
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// Option adds to a worker: Tools, Hooks, ToolHooks, Capabilities, Started,
-// RoundTrips.
+// Option adds to a worker: Tools, Hooks, ToolHooks, Capabilities, Providers,
+// Started, RoundTrips.
 type Option func(*additions)
 
 type additions struct {
@@ -15,6 +16,7 @@ type additions struct {
 	hooks        []hook.Hook
 	toolHooks    map[string][]hook.Hook
 	capabilities []toolspec.Provided
+	providers    []provide.Option
 	started      []func(*client.Client)
 	roundTrips   func()
 	faults
@@ -45,6 +47,12 @@ func ToolHooks(toolID string, hooks ...hook.Hook) Option {
 // Capabilities provides what added tools declare beside clock and files.
 func Capabilities(provided ...toolspec.Provided) Option {
 	return func(a *additions) { a.capabilities = append(a.capabilities, provided...) }
+}
+
+// Providers says what calls are provided with: singletons, session providers, the
+// factories that hooks may bind, and the capabilities of tools that a token backs.
+func Providers(options ...provide.Option) Option {
+	return func(a *additions) { a.providers = append(a.providers, options...) }
 }
 
 // Started calls f once the worker takes work, with a client that shares its

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
 // call is the state of one workflow. Byte slices in it are never written into:
@@ -43,6 +44,7 @@ type call struct {
 	source    toolspec.Source
 	cached    json.RawMessage
 	data      []hook.Entry
+	bindings  []provide.Binding
 	// needs are the stages on demand that the gate wants run.
 	needs      []hook.Stage
 	deltaBytes int
@@ -123,7 +125,7 @@ func (c *call) facts(ctx workflow.Context, round int) hook.Facts {
 		Epoch: c.epoch, Round: round, Attempt: c.attempt,
 		Args: c.args, SafeArgs: c.safeArgs, ArgsHistory: c.argsHistory,
 		Output: c.output, OutputHistory: c.outputHistory, Challenge: c.challenge, Source: c.source,
-		Cached: c.cached, Data: c.data, Failure: c.failure, Approval: c.approval,
+		Cached: c.cached, Data: c.data, Bindings: c.bindings, Failure: c.failure, Approval: c.approval,
 		Attempts: c.attempt, AuditIDs: c.auditIDs(),
 		StartedAtMs: c.startedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(), RemainingMs: c.remaining(ctx).Milliseconds(),
 	}

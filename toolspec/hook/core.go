@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
 // Bounds of what a hook may say, in bytes.
@@ -35,6 +36,8 @@ type core struct {
 	next      func() (json.RawMessage, error)
 	// inner is the error that next returned: not the hook's own.
 	inner error
+	// providers are what the call is provided with here, or nil.
+	providers *provide.Providers
 	// skipped says that the filter kept the hook from running.
 	skipped bool
 }

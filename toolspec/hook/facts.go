@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
 // Facts are what a stage knows of its call. They cross to the worker as bytes;
@@ -36,6 +37,8 @@ type Facts struct {
 	Cached        json.RawMessage   `json:"cached,omitempty"`
 	// Data is the scratchpad, in the order of the first writes.
 	Data []Entry `json:"data,omitempty"`
+	// Bindings are what the call is provided with, as recipes.
+	Bindings []provide.Binding `json:"bindings,omitempty"`
 	// Failure is why the call is on its error path.
 	Failure *Failure        `json:"failure,omitempty"`
 	Source  toolspec.Source `json:"source,omitempty"`
@@ -57,6 +60,7 @@ func (f Facts) clone() Facts {
 	f.Args, f.SafeArgs, f.Output, f.Cached = slices.Clone(f.Args), slices.Clone(f.SafeArgs), slices.Clone(f.Output), slices.Clone(f.Cached)
 	f.ArgsHistory, f.OutputHistory = cloneAll(f.ArgsHistory), cloneAll(f.OutputHistory)
 	f.AuditIDs, f.Failure = slices.Clone(f.AuditIDs), f.Failure.clone()
+	f.Bindings = slices.Clone(f.Bindings)
 	f.Data = slices.Clone(f.Data)
 	for i, e := range f.Data {
 		f.Data[i].Value = slices.Clone(e.Value)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
 // One struct per right. Views are composed of them, and have no other methods.
@@ -78,6 +79,38 @@ func (r reads) Data(key string, v any) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// Providers is where provide.Get and provide.TryGet find what the call is
+// provided with.
+func (r reads) Providers() *provide.Providers { return r.c.providers.With(r.c.delta.Bindings) }
+
+// binds lets a hook say what the call, or its session, is provided with.
+type binds struct{ c *core }
+
+// Bind binds recipes for this call.
+func (b binds) Bind(recipes ...provide.Recipe) { b.BindIn(provide.Request, recipes...) }
+
+// BindIn binds recipes in a scope: provide.Request, or provide.Session for all
+// calls of the session from now on, of which the last one wins. Nothing can be
+// bound in provide.Global: to try is an error of the hook.
+func (b binds) BindIn(scope provide.Scope, recipes ...provide.Recipe) {
+	switch {
+	case scope == provide.Session && b.c.facts.Context.SessionID == "":
+		b.c.fail(fmt.Errorf("the call has no session to bind in"))
+		return
+	case scope != provide.Request && scope != provide.Session:
+		b.c.fail(fmt.Errorf("nothing can be bound in the scope %q: it is filled when a worker starts", scope))
+		return
+	}
+	for _, r := range recipes {
+		if err := r.Check(); err != nil {
+			b.c.fail(err)
+			return
+		}
+		r.Args = slices.Clone(r.Args)
+		b.c.delta.Bindings = provide.Bound(b.c.delta.Bindings, provide.Binding{Scope: scope, Recipe: r})
+	}
 }
 
 // scratches lets a hook write the scratchpad, which all later stages share. It

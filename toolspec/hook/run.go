@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
 // Run runs the hooks of one stage, by the names in the plan and in that order.
@@ -59,7 +60,7 @@ func (r *Registry) Run(ctx context.Context, in StageInput) (Verdict, error) {
 // one runs one hook and sorts its answer into going on (nil, nil), an outcome,
 // or an error whose text never leaves the process.
 func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (end *control, err error) {
-	c.stage, c.hook = handler.stage, h.name
+	c.stage, c.hook, c.providers = handler.stage, h.name, provide.FromContext(ctx)
 	before := c.delta.clone()
 	defer func() {
 		if err != nil {

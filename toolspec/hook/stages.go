@@ -55,7 +55,7 @@ func (p Point[V]) Do(f func(ctx context.Context, v V) error) Handler {
 var (
 	WillCreateInvokeContext = Point[*Begin]{"willCreateInvokeContext", newBegin}
 	DidCreateInvokeContext  = Point[*Begin]{"didCreateInvokeContext", newBegin}
-	WillBindProviders       = Point[*Begin]{"willBindProviders", newBegin}
+	WillBindProviders       = Point[*Binder]{"willBindProviders", newBinder}
 	WillAuthorize           = Point[*Gate]{"willAuthorize", newGate}
 	WillCheckConsent        = Point[*Consent]{"willCheckConsent", newConsent}
 	WillCheckFeatureFlags   = Point[*Check]{"willCheckFeatureFlags", newCheck}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
 // Outcome is how a stage ends: the set is closed and empty means go on.
@@ -54,6 +55,8 @@ type Delta struct {
 	Cached   json.RawMessage `json:"cached,omitempty"`
 	Data     []Entry         `json:"data,omitempty"`
 	Budgets  *Budgets        `json:"budgets,omitempty"`
+	// Bindings are what the call, or its session, is provided with.
+	Bindings []provide.Binding `json:"bindings,omitempty"`
 	// Rule is the policy rule that explains the verdict.
 	Rule  string       `json:"rule,omitempty"`
 	Audit []AuditEntry `json:"audit,omitempty"`
@@ -76,6 +79,9 @@ func (d Delta) Size() int {
 	n := len(d.Args) + len(d.SafeArgs) + len(d.Output) + len(d.Cached)
 	for _, e := range d.Data {
 		n += len(e.Key) + len(e.Value)
+	}
+	for _, b := range d.Bindings {
+		n += len(b.Token) + len(b.Factory) + len(b.Args)
 	}
 	for _, a := range d.Audit {
 		n += len(a.Kind) + len(a.Detail)

@@ -1,10 +1,12 @@
 package hook
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
 // Begin is the view of the context stages.
@@ -15,6 +17,33 @@ type Begin struct {
 }
 
 func newBegin(c *core) *Begin { return &Begin{reads{c}, scratches{c}, aborts{c}} }
+
+// Binder is the view of willBindProviders.
+type Binder struct {
+	reads
+	scratches
+	binds
+	aborts
+}
+
+func newBinder(c *core) *Binder { return &Binder{reads{c}, scratches{c}, binds{c}, aborts{c}} }
+
+// BindsReturned makes a handler of willBindProviders of a function that returns
+// what it binds for the call, in one of the forms of provide.Recipes.
+func BindsReturned(f func(ctx context.Context, v *Binder) (any, error)) Handler {
+	return WillBindProviders.Do(func(ctx context.Context, v *Binder) error {
+		returned, err := f(ctx, v)
+		if err != nil {
+			return err
+		}
+		recipes, err := provide.Recipes(returned)
+		if err != nil {
+			return err
+		}
+		v.Bind(recipes...)
+		return nil
+	})
+}
 
 // Gate is the view of willAuthorize. It does not see the arguments.
 type Gate struct {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -28,6 +29,33 @@ type Providers struct {
 // token and scope the later one counts.
 func (r *Registry) For(invocationID string, session SessionKey, bindings []Binding) *Providers {
 	return &Providers{registry: r, invocation: invocationID, session: session, bindings: bindings}
+}
+
+// With returns the providers with these bindings besides, which go before those
+// that are there.
+func (p *Providers) With(bindings []Binding) *Providers {
+	if p == nil || len(bindings) == 0 {
+		return p
+	}
+	q := *p
+	q.bindings = append(slices.Clone(p.bindings), bindings...)
+	return &q
+}
+
+type contextKey struct{}
+
+// NewContext returns a context with the providers of its call.
+func NewContext(ctx context.Context, p *Providers) context.Context {
+	if p == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, contextKey{}, p)
+}
+
+// FromContext returns the providers of the call, or nil.
+func FromContext(ctx context.Context) *Providers {
+	p, _ := ctx.Value(contextKey{}).(*Providers)
+	return p
 }
 
 // ErrUnbound says that nothing is provided for a token.

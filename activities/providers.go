@@ -1,0 +1,95 @@
+package activities
+
+import (
+	"context"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/provide"
+)
+
+// Sessions keeps recipes for sessions. An error that passes by itself is marked
+// hook.Transient.
+type Sessions interface {
+	SessionBindings(ctx context.Context, key provide.SessionKey) ([]provide.Binding, error)
+	// BindSession keeps recipes, the last write wins, and returns them with their
+	// versions: none where the record has a newer epoch or is settled.
+	BindSession(ctx context.Context, in SessionRow) ([]provide.Binding, error)
+}
+
+// SessionRow binds recipes for a session, by a call in its epoch.
+type SessionRow struct {
+	InvocationID string
+	Epoch        int
+	Session      provide.SessionKey
+	Recipes      []provide.Recipe
+}
+
+func sessionOf(c toolspec.Context) provide.SessionKey {
+	return provide.SessionKey{TenantID: c.TenantID, SessionID: c.SessionID}
+}
+
+// provided returns a context with what the call is provided with here. lacks
+// names a factory that its bindings need and this worker does not have.
+func (a *Activities) provided(ctx context.Context, f hook.Facts) (_ context.Context, lacks string) {
+	r := a.config.Providers
+	switch {
+	case r == nil && len(f.Bindings) > 0:
+		return ctx, "factory " + f.Bindings[0].Factory
+	case r == nil:
+		return ctx, ""
+	}
+	if factory, missing := r.Lacks(f.Bindings); missing {
+		return ctx, "factory " + factory
+	}
+	return provide.NewContext(ctx, r.For(f.InvocationID, sessionOf(f.Context), f.Bindings)), ""
+}
+
+// recall finds what calls before this one bound for the session, where a call
+// begins to bind.
+func (a *Activities) recall(ctx context.Context, in hook.StageInput) ([]provide.Binding, error) {
+	if !a.bindsAt(in.Stage) || in.Facts.Context.SessionID == "" {
+		return nil, nil
+	}
+	found, err := a.config.Sessions.SessionBindings(ctx, sessionOf(in.Facts.Context))
+	var known []provide.Binding
+	for _, b := range found {
+		// Of another release, or of another program: for this call it is not there.
+		if _, lacks := a.config.Providers.Lacks([]provide.Binding{b}); !lacks {
+			known = append(known, b)
+		}
+	}
+	return known, err
+}
+
+// keep writes down what the stage bound for the session.
+func (a *Activities) keep(ctx context.Context, in hook.StageInput, v *hook.Verdict) error {
+	var recipes []provide.Recipe
+	for _, b := range v.Delta.Bindings {
+		if b.Scope == provide.Session && b.Version == 0 {
+			recipes = append(recipes, b.Recipe)
+		}
+	}
+	if len(recipes) == 0 || !a.bindsAt(in.Stage) {
+		return nil
+	}
+	kept, err := a.config.Sessions.BindSession(ctx, SessionRow{
+		InvocationID: in.Facts.InvocationID, Epoch: in.Facts.Epoch, Session: sessionOf(in.Facts.Context), Recipes: recipes,
+	})
+	for _, b := range kept {
+		v.Delta.Bindings = provide.Bound(v.Delta.Bindings, b)
+	}
+	return err
+}
+
+func (a *Activities) bindsAt(s hook.Stage) bool {
+	return s == hook.WillBindProviders.Stage() && a.config.Providers != nil && a.config.Sessions != nil
+}
+
+// capabilities are what a tool gets: what its worker provides to all, and in the
+// place of it what is provided for this call.
+func capabilities(ctx context.Context, bound *catalog.Bound) (toolspec.Capabilities, error) {
+	given, err := provide.FromContext(ctx).Capabilities(ctx, bound.Definition().Capabilities)
+	return bound.Capabilities().With(given...), err
+}
