@@ -56,7 +56,10 @@ func newHung() *hung { return &hung{entered: make(chan string, 64), release: mak
 func (h *hung) run(ctx context.Context, in in, call toolspec.Call) (out, error) {
 	now := h.inside.Add(1)
 	defer h.inside.Add(-1)
-	for highest := h.highest.Load(); now > highest && !h.highest.CompareAndSwap(highest, now); highest = h.highest.Load() {
+	for highest := h.highest.Load(); now > highest; highest = h.highest.Load() {
+		if h.highest.CompareAndSwap(highest, now) {
+			break
+		}
 	}
 	h.entered <- call.ToolCallID
 	select {

@@ -119,13 +119,13 @@ type crowd struct {
 
 func (c *crowd) through(call string, places ...hooks.Place) {
 	c.admit(call)
-	deadline := time.Now().Add(time.Minute)
+	deadline, tick := time.Now().Add(time.Minute), time.NewTicker(2*time.Millisecond)
+	defer tick.Stop()
 	for c.places(call, 1, places...).State != hooks.CapacityTaken {
-		if time.Now().After(deadline) {
+		if <-tick.C; time.Now().After(deadline) {
 			c.t.Errorf("%s never got its places", call)
 			return
 		}
-		time.Sleep(2 * time.Millisecond) // a poll, not a wait for something
 	}
 	c.mu.Lock()
 	c.entered = append(c.entered, call)
@@ -136,7 +136,7 @@ func (c *crowd) through(call string, places ...hooks.Place) {
 			c.t.Errorf("%d are inside %s, at most %d may be", now, p.Key, p.Most)
 		}
 	}
-	time.Sleep(time.Millisecond)
+	<-tick.C
 	for _, p := range places {
 		n, _ := c.inside.Load(p.Key)
 		n.(*atomic.Int64).Add(-1)
