@@ -223,6 +223,21 @@ func TestExpiredPlace(t *testing.T) {
 	}
 }
 
+// TestRaisedLimit: places that a new policy brings go to those who wait, and not to who comes now.
+func TestRaisedLimit(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"1", "2", "3", "4"} {
+		b.admit(call)
+	}
+	b.wantPlace("1", 1, hooks.CapacityTaken, 0, place("s", 1))
+	b.wantPlace("2", 1, hooks.CapacityWaiting, 0, place("s", 1))
+	b.wantPlace("3", 1, hooks.CapacityWaiting, 1, place("s", 1))
+	b.wantPlace("4", 1, hooks.CapacityWaiting, 2, place("s", 2))
+	b.wantPlace("3", 1, hooks.CapacityWaiting, 1, place("s", 2))
+	b.wantPlace("2", 1, hooks.CapacityTaken, 0, place("s", 2))
+	b.wantPlace("3", 1, hooks.CapacityWaiting, 0, place("s", 2))
+}
+
 // TestExpiredPlaceIsHandedOn: a settle that counts an expired place as free takes it from its holder.
 func TestExpiredPlaceIsHandedOn(t *testing.T) {
 	b := open(t)
