@@ -100,7 +100,9 @@ func TestPlacesNameTheEpoch(t *testing.T) {
 	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
 	b.admit("1")
 	b.wantPlace("1", 1, hooks.CapacitySuperseded, 0, s)
-	if out := b.settle(settleIn("1", 1)); out.Outcome != workflows.Superseded {
+	stale := settleIn("1", 1)
+	stale.Holds = true
+	if out := b.settle(stale); out.Outcome != workflows.Superseded {
 		t.Errorf("settle says %s", out.Outcome)
 	}
 	if n := value[int](b, `SELECT count(*) FROM leases WHERE state = 'held'`); n != 1 {
