@@ -3,9 +3,11 @@ package pawl_test
 import (
 	"fmt"
 	"go/ast"
+	"go/token"
 	"go/types"
 	"path"
 	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/tools/go/packages"
@@ -60,13 +62,17 @@ func withCalls(t *testing.T) *tree {
 // uses lists the functions of this module that a package refers to, called or
 // only taken as a value.
 func uses(pkgPath string, info *types.Info) (calls []call) {
+	on := map[token.Pos]string{}
+	for sel, s := range info.Selections {
+		on[sel.Sel.Pos()] = strings.TrimPrefix(types.TypeString(s.Recv(), nil), "*")
+	}
 	for id, object := range info.Uses {
 		f, ok := object.(*types.Func)
 		if !ok || f.Pkg() == nil {
 			continue
 		}
 		if _, ok := ours(f.Pkg().Path()); ok {
-			calls = append(calls, call{pkg: pkgPath, symbol: f.Origin().FullName(), at: id.Pos()})
+			calls = append(calls, call{pkg: pkgPath, symbol: f.Origin().FullName(), on: on[id.Pos()], at: id.Pos()})
 		}
 	}
 	// A map has no order, and reports should.
@@ -98,7 +104,7 @@ func (c *typed) check(p *pkg) (*types.Package, error) {
 	for _, f := range p.code() {
 		files = append(files, f.syntax)
 	}
-	info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{}}
 	checked, err := (&types.Config{Importer: c}).Check(path.Join(module, p.path), c.tree.fset, files, info)
 	if err != nil {
 		return nil, err

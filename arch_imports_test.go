@@ -45,6 +45,11 @@ var fences = []fence{
 		},
 		why: "workflow code is deterministic and replayed",
 	},
+	{
+		tree: "examples",
+		ours: []string{"toolspec", "toolspec/hook", "toolspec/capability", "toolspec/legacy", "toolspec/provide", "client", "worker"},
+		why:  "an example is what a user can write: copy it anywhere and it compiles",
+	},
 }
 
 // noSockets is refused where net/http is; net/url and net/netip are pure, so
@@ -91,7 +96,7 @@ var owners = []struct {
 	{"gopkg.in/yaml.v3", []string{"policy"}},
 	{"github.com/goccy/go-yaml", []string{"policy"}},
 	{"sigs.k8s.io/yaml", []string{"policy"}},
-	{"github.com/jackc/", []string{"internal/postgres", "internal/devstack"}},
+	{"github.com/jackc/", []string{"internal/postgres", "internal/devstack", "internal/bench"}},
 	{"github.com/pressly/goose", []string{"internal/postgres", "migrations"}},
 	{"github.com/modelcontextprotocol/", []string{"internal/mcp"}},
 	{"go.uber.org/fx", []string{"worker"}},

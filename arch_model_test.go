@@ -24,7 +24,7 @@ type tree struct {
 	fset     *token.FileSet
 	packages []*pkg
 	// calls are the uses of functions of this module, by full name. They need
-	// types, so only the loaders for rule tool-run fill them.
+	// types, so only the loaders for the rules about calls fill them.
 	calls []call
 }
 
@@ -44,7 +44,10 @@ type file struct {
 // call is one use of a function or method.
 type call struct {
 	pkg, symbol string
-	at          token.Pos
+	// on is the named type that a method is taken from: an embedded method has
+	// the symbol of its own type.
+	on string
+	at token.Pos
 }
 
 // violation is one broken rule at one place.

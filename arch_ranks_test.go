@@ -17,7 +17,7 @@ var ranks = [][]string{
 	{"toolspec/capability"},
 	{"toolspec/provide"},
 	{"toolspec/hook", "toolspec/hydrate", "toolspec/wire/..."},
-	{"toolspec/catalog"},
+	{"toolspec/catalog", "toolspec/legacy"},
 	{"policy/...", "broker/...", "tools/...", "migrations/..."},
 	{"workflows/..."},
 	{"activities/...", "client/..."},
@@ -33,6 +33,7 @@ var ranks = [][]string{
 	{"internal/cli/..."},
 	{"internal/docsgen/..."}, // asks the CLI for its help
 	{"cmd/..."},
+	{"examples/..."}, // what users write: fenced off from all that they cannot import
 }
 
 // rank returns the line of a package in the table and the entry that places it.

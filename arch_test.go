@@ -19,6 +19,7 @@ var rules = []rule{
 	{"owners", dependenciesHaveOwners},
 	{"test-support", testSupportStaysInTests},
 	{"tool-run", toolsRunInOnePlace},
+	{"control-flow", controlFlowBelongsToHooks},
 	{"secrets", contextsHoldNoSecrets},
 	{"environment", environmentEntersAtTheTop},
 	{"import-effects", nothingHappensOnImport},
@@ -59,7 +60,7 @@ func TestRulesCatchViolations(t *testing.T) {
 				}
 			}
 			tr := planted(t, archive)
-			if r.name == "tool-run" {
+			if r.name == "tool-run" || r.name == "control-flow" {
 				if err := tr.typeCheck(); err != nil {
 					t.Fatal(err)
 				}

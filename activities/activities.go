@@ -41,6 +41,7 @@ func (a *Activities) Register(r workflows.Registry) {
 	workflows.Bind(r, workflows.Review, a.log, a.Review)
 	workflows.Bind(r, workflows.Execute, a.log, a.Execute)
 	workflows.Bind(r, workflows.Check, a.log, a.Check)
+	workflows.Bind(r, workflows.Probe, a.log, a.Probe)
 	workflows.Bind(r, workflows.Settle, a.log, a.Settle)
 	for _, info := range hook.All() {
 		workflows.Bind(r, workflows.Stage(info.Stage), a.log, a.Stage)

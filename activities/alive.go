@@ -50,8 +50,9 @@ func stopping(ctx context.Context) bool {
 }
 
 // beating sends heartbeats until the returned function is called. Without them
-// a cancel would not reach the tool, and a lost worker would go unnoticed.
-func beating(ctx context.Context) (stop func()) {
+// a cancel would not reach the tool, and a lost worker would go unnoticed. The
+// latest report, if there is one, goes with them.
+func beating(ctx context.Context, latest *reported) (stop func()) {
 	if !activity.IsActivity(ctx) || activity.GetInfo(ctx).IsLocalActivity {
 		return func() {}
 	}
@@ -62,7 +63,11 @@ func beating(ctx context.Context) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				activity.RecordHeartbeat(ctx)
+				if p := latest.Load(); p != nil {
+					activity.RecordHeartbeat(ctx, p)
+				} else {
+					activity.RecordHeartbeat(ctx)
+				}
 			case <-stopped:
 				return
 			}

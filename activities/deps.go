@@ -153,6 +153,8 @@ type OpenRequest struct {
 	Rule        policy.ApprovalRule
 	RequestedBy string
 	EditedBy    string
+	// Parked says why the outcome is unknown, where that is the question.
+	Parked string
 }
 
 // ReviewRecord is how the request stands, or Superseded.

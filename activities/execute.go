@@ -96,10 +96,11 @@ func (a *Activities) claim(ctx context.Context, in workflows.ExecuteIn, bound *c
 // attempt runs hooks and tool within the budget. A tool that does not stop in
 // time is left behind: its late answer is discarded.
 func (a *Activities) attempt(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound) workflows.ExecuteOut {
+	ctx, latest := reporting(ctx)
 	budget, cancel := context.WithTimeout(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond)
 	defer cancel()
 	go leaveInTime(ctx, budget, cancel)
-	stopBeating := beating(ctx)
+	stopBeating := beating(ctx, latest)
 	defer stopBeating()
 	done := make(chan hook.AttemptVerdict, 1)
 	go func() {
@@ -121,28 +122,38 @@ func (a *Activities) attempt(ctx context.Context, in workflows.ExecuteIn, bound 
 	}
 }
 
-// runner is the innermost call: the tool, with panics turned into errors whose
-// text goes nowhere. It does not start once the attempt is over.
+// runner is the innermost call: the tool. It does not start once the attempt is
+// over.
 func (a *Activities) runner(in workflows.ExecuteIn, bound *catalog.Bound) func(context.Context) (json.RawMessage, error) {
-	f := in.Facts
-	call := toolspec.Call{
-		ToolID: f.ToolID, ToolCallID: f.ToolCallID, InvocationID: f.InvocationID, IdempotencyKey: f.InvocationID,
-		Attempt: f.Attempt, Epoch: in.Epoch, Context: f.Context,
-		Logger: a.log.With("toolId", f.ToolID, "toolCallId", f.ToolCallID, "invocationId", f.InvocationID, "runId", f.Context.RunID),
-	}.WithCapabilities(bound.Capabilities())
+	call := a.callOf(in.Facts, in.Epoch, bound)
 	return func(ctx context.Context) (out json.RawMessage, err error) {
 		defer func() {
 			if recovered := recover(); recovered != nil {
-				call.Logger.ErrorContext(ctx, "tool panicked", "panicType", fmt.Sprintf("%T", recovered), "at", hook.Frames(debug.Stack()))
-				out, err = nil, errPanicked
+				out, err = nil, panicked(ctx, call, recovered)
 			}
 		}()
 		// A hook that did not stop in time may get here when the call has long ended without this attempt.
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return bound.Tool().Run(ctx, f.Args, call)
+		return bound.Tool().Run(ctx, in.Facts.Args, call)
 	}
+}
+
+// callOf is what a tool learns of its call.
+func (a *Activities) callOf(f hook.Facts, epoch int, bound *catalog.Bound) toolspec.Call {
+	return toolspec.Call{
+		ToolID: f.ToolID, ToolCallID: f.ToolCallID, InvocationID: f.InvocationID, IdempotencyKey: f.InvocationID,
+		Attempt: f.Attempt, Epoch: epoch, Context: f.Context,
+		Logger: a.log.With("toolId", f.ToolID, "toolCallId", f.ToolCallID, "invocationId", f.InvocationID, "runId", f.Context.RunID),
+	}.WithCapabilities(bound.Capabilities())
+}
+
+// panicked turns what was recovered from a tool into an error; its text goes
+// nowhere.
+func panicked(ctx context.Context, call toolspec.Call, recovered any) error {
+	call.Logger.ErrorContext(ctx, "tool panicked", "panicType", fmt.Sprintf("%T", recovered), "at", hook.Frames(debug.Stack()))
+	return errPanicked
 }
 
 var errPanicked = errors.New("the tool panicked")
@@ -163,8 +174,12 @@ func (a *Activities) judge(ctx, budget context.Context, in workflows.ExecuteIn, 
 		out.Outcome, out.Failure, out.Retryable = workflows.Refused, &f, retryable
 		out.NothingHappened = f.Code == toolspec.CodeRateLimited
 		return out
+	case v.Transient && !v.Ran:
+		// As if the attempt had never begun: it is made again.
+		out.Outcome = workflows.Undispatched
+		return out
 	case v.Outcome == hook.Failed:
-		out.Outcome, out.Failure = workflows.Refused, v.Failure
+		out.Outcome, out.Failure, out.Retryable = workflows.Refused, v.Failure, v.Transient
 		return out
 	case v.Outcome == hook.Missing:
 		out.Outcome, out.By = workflows.NotHere, "hook "+v.By
@@ -172,6 +187,12 @@ func (a *Activities) judge(ctx, budget context.Context, in workflows.ExecuteIn, 
 	}
 	out.Responded, out.Challenge = v.Outcome == hook.Responded, v.Challenge
 	if out.Challenge {
+		if len(v.Value) > toolspec.MaxInline {
+			out.Outcome, out.Failure = workflows.Refused, &hook.Failure{
+				Code: toolspec.CodeResultTooLarge, SafeMessage: fmt.Sprintf("The challenge is larger than %d bytes", toolspec.MaxInline),
+			}
+			return out
+		}
 		out.Value = v.Value
 		return out
 	}

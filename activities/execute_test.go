@@ -245,6 +245,12 @@ func TestExecuteHooks(t *testing.T) {
 			workflows.ExecuteOut{Outcome: workflows.Refused, By: "around", Failure: &hook.Failure{
 				Code: "aborted", SafeMessage: "no", Details: &toolspec.Details{Code: "own"},
 			}}},
+		{"an error that passes", func(*hook.Around) error { return hook.Transient(errors.New(canary)) }, 0,
+			workflows.ExecuteOut{Outcome: workflows.Undispatched, By: "around"}},
+		{"an error that passes, after the tool", func(v *hook.Around) error { _, _ = v.Next(); return hook.Transient(errors.New(canary)) }, 1,
+			workflows.ExecuteOut{Outcome: workflows.Refused, Retryable: true, By: "around", Failure: &hook.Failure{
+				Code: "internal", SafeMessage: "hook around failed at aroundExecute", Details: &toolspec.Details{Stage: "aroundExecute"},
+			}}},
 		{"panic after the tool", func(v *hook.Around) error { _, _ = v.Next(); panic(canary) }, 1,
 			workflows.ExecuteOut{Outcome: workflows.Refused, By: "around", Failure: &hook.Failure{
 				Code: "internal", SafeMessage: "hook around failed at aroundExecute", Details: &toolspec.Details{Stage: "aroundExecute"},
@@ -256,6 +262,47 @@ func TestExecuteHooks(t *testing.T) {
 			in.Around = []string{"around"}
 			if got := w.execute(t.Context(), t, in); !reflect.DeepEqual(got, tc.want) || w.runs != tc.runs {
 				t.Errorf("got %+v after %d runs, want %+v", got, w.runs, tc.want)
+			}
+		})
+	}
+}
+
+// TestToolShapesItsCall: a response is redacted and checked like a value; a
+// challenge is neither, and no larger than a payload may be.
+func TestToolShapesItsCall(t *testing.T) {
+	refused := func(f hook.Failure) workflows.ExecuteOut {
+		return workflows.ExecuteOut{Outcome: workflows.Refused, By: "(tool)", Failure: &f}
+	}
+	for _, tc := range []struct {
+		name string
+		err  error
+		want workflows.ExecuteOut
+	}{
+		{"respond", toolspec.Respond(out{Text: "mine", Hidden: canary}),
+			workflows.ExecuteOut{Outcome: workflows.Done, Responded: true, Value: json.RawMessage(`{"text":"mine"}`), By: "(tool)"}},
+		{"respond with something else", toolspec.Respond(map[string]int{canary: 1}),
+			func() workflows.ExecuteOut {
+				o := refused(hook.Failure{Code: "output_validation", Details: &toolspec.Details{Kind: "missing_required"}})
+				o.Responded = true
+				return o
+			}()},
+		{"challenge", toolspec.RespondChallenge(map[string]string{"url": "x"}),
+			workflows.ExecuteOut{Outcome: workflows.Done, Responded: true, Challenge: true, Value: json.RawMessage(`{"url":"x"}`), By: "(tool)"}},
+		{"a challenge that is too large", toolspec.RespondChallenge(strings.Repeat("x", toolspec.MaxInline)),
+			func() workflows.ExecuteOut {
+				o := refused(hook.Failure{Code: "result_too_large", SafeMessage: "The challenge is larger than 65536 bytes"})
+				o.Responded, o.Challenge = true, true
+				return o
+			}()},
+		{"abort", toolspec.Abort("no", "consent_required", 403),
+			refused(hook.Failure{Code: "aborted", SafeMessage: "no", HTTPStatus: 403, Details: &toolspec.Details{Code: "consent_required"}})},
+		{"respond with what is no JSON", toolspec.Respond(func() {}),
+			workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &hook.Failure{Code: "output_validation", SafeMessage: "the tool's value cannot be written as JSON"}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) { return out{Text: canary}, tc.err }})
+			if got := w.execute(t.Context(), t, w.executeIn()); !reflect.DeepEqual(got, tc.want) {
+				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
 		})
 	}

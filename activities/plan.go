@@ -34,13 +34,32 @@ func (a *Activities) plan(toolID string) hook.Plan {
 	def := bound.Definition()
 	p.ToolDigest, p.Effect, p.Risk = bound.Digest(), def.Effect, def.Risk
 	p.Lane, p.Repeatable, p.MaxAttempts = laneOf(def), def.Repeatable(), def.MaxAttempts
+	p.Probe = bound.Tool().HasProbe() && !def.Repeatable()
 	p.Budgets.MaxRuntimeMs = def.Timeout.Milliseconds()
 	p.Budgets.MaxResultBytes = def.MaxResultBytes
 	p.Budgets.DeadlineMs += def.Timeout.Milliseconds() * int64(def.MaxAttempts)
 	p.Pre = a.hooks.Steps(hook.Pre(), toolID)
 	p.Execute = a.hooks.Steps(hook.Execute(), toolID)
 	p.Post = a.hooks.Steps(hook.Post(), toolID)
+	p.Budgets.DeadlineMs += durableTime(p)
 	return p
+}
+
+// durableTime is what the durable hooks of a plan may take, in milliseconds;
+// those that every call ends with have time of their own.
+func durableTime(p hook.Plan) (ms int64) {
+	for _, step := range p.Pre {
+		ms += step.DurableMs
+	}
+	for _, step := range p.Execute { // onRetry comes before every attempt but the first
+		ms += step.DurableMs * int64(max(p.MaxAttempts-1, 1))
+	}
+	for _, step := range p.Post {
+		if step.Phase == hook.PhaseOutput {
+			ms += step.DurableMs
+		}
+	}
+	return ms
 }
 
 func laneOf(def toolspec.Definition) hook.Lane {

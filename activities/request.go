@@ -2,6 +2,8 @@ package activities
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"time"
 
 	"github.com/pawl-run/pawl/policy"
@@ -21,6 +23,9 @@ func (a *Activities) Request(ctx context.Context, in workflows.RequestIn) (workf
 		return workflows.RequestOut{}, err
 	}
 	decision := p.Decide(PolicyFacts(f, true))
+	if in.Parked != "" {
+		return a.park(ctx, in, decision)
+	}
 	if decision.Verb == policy.Deny || !decision.Approval.Enabled {
 		message := decision.Message
 		if decision.Verb != policy.Deny {
@@ -30,24 +35,62 @@ func (a *Activities) Request(ctx context.Context, in workflows.RequestIn) (workf
 			Code: toolspec.CodePolicyDenied, SafeMessage: message, Details: &toolspec.Details{Rule: decision.Rule},
 		}}, nil
 	}
-	digest, err := hydrate.Approved{
-		InvocationID: f.InvocationID, ToolID: f.ToolID, ToolDigest: f.ToolDigest, Args: f.Args,
-		TenantID: f.Context.TenantID, ActorID: f.Context.ActorID, SubjectID: f.Context.SubjectID, ConnectionID: f.Context.ConnectionID,
-	}.Digest()
+	digest, err := approved(f).Digest()
 	if err != nil {
 		return workflows.RequestOut{}, err
 	}
-	view := toolspec.ApprovalView{
-		ToolID: f.ToolID, Effect: f.Effect, Risk: decision.Risk, Args: f.SafeArgs, Digest: digest,
-		Message: in.Ask.Message, RequestedBy: f.Context.ActorID, Approvers: decision.Approval.Describe(f.Context.ActorID),
+	view := viewed(f, decision, digest)
+	view.Message = in.Ask.Message
+	return a.open(ctx, started, in, decision, view, in.Ask.Rule, decision.Approval.ExpiresAfter())
+}
+
+// park asks a person what became of a call. Who may decide on its approval may
+// decide on this; where policy lets no call wait so, the answer is Refused.
+//
+// The request has a digest of its own, "parked" NUL the digest of an approval, in
+// hexadecimal SHA-256: no approval is ever taken for it.
+func (a *Activities) park(ctx context.Context, in workflows.RequestIn, decision policy.Decision) (workflows.RequestOut, error) {
+	started := time.Now()
+	wait := decision.Approval.ParkUnknown()
+	if wait == 0 {
+		return workflows.RequestOut{Outcome: workflows.Refused}, nil
 	}
+	digest, err := approved(in.Facts).Digest()
+	if err != nil {
+		return workflows.RequestOut{}, err
+	}
+	sum := sha256.Sum256([]byte("parked\x00" + digest))
+	view := viewed(in.Facts, decision, hex.EncodeToString(sum[:]))
+	view.Parked = in.Parked
+	return a.open(ctx, started, in, decision, view, decision.Rule, wait)
+}
+
+func approved(f hook.Facts) hydrate.Approved {
+	return hydrate.Approved{
+		InvocationID: f.InvocationID, ToolID: f.ToolID, ToolDigest: f.ToolDigest, Args: f.Args,
+		TenantID: f.Context.TenantID, ActorID: f.Context.ActorID, SubjectID: f.Context.SubjectID, ConnectionID: f.Context.ConnectionID,
+	}
+}
+
+// viewed is what the people who decide see.
+func viewed(f hook.Facts, decision policy.Decision, digest string) toolspec.ApprovalView {
+	return toolspec.ApprovalView{
+		ToolID: f.ToolID, Effect: f.Effect, Risk: decision.Risk, Args: f.SafeArgs, Digest: digest,
+		RequestedBy: f.Context.ActorID, Approvers: decision.Approval.Describe(f.Context.ActorID),
+	}
+}
+
+func (a *Activities) open(
+	ctx context.Context, started time.Time, in workflows.RequestIn, decision policy.Decision, view toolspec.ApprovalView, rule string, expireAfter time.Duration,
+) (workflows.RequestOut, error) {
+	f := in.Facts
 	record, err := a.records.Request(ctx, RequestRow{
 		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: in.Epoch, Last: in.Last, Edits: in.Edits, View: view,
 		Granted: hook.GrantedApproval{
-			Digest: digest, ToolDigest: f.ToolDigest, Effect: f.Effect, Risk: decision.Risk, RuleDigest: decision.Approval.Digest(),
+			Digest: view.Digest, ToolDigest: f.ToolDigest, Effect: f.Effect, Risk: decision.Risk, RuleDigest: decision.Approval.Digest(),
 		},
-		Rule: decision.Approval, EditedBy: in.EditedBy, PolicyRule: in.Ask.Rule, PolicyID: f.PolicyDigest,
-		ExpireAfter: decision.Approval.ExpiresAfter(),
+		Rule: decision.Approval, EditedBy: in.EditedBy, PolicyRule: rule, PolicyID: f.PolicyDigest,
+		ExpireAfter: expireAfter,
 	})
 	if err != nil {
 		return workflows.RequestOut{}, err

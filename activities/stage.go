@@ -16,7 +16,7 @@ func (a *Activities) Stage(ctx context.Context, in hook.StageInput) (hook.Verdic
 	if newer(in.PlanVersion) {
 		return hook.Verdict{Outcome: hook.Missing, By: planName(in.PlanVersion)}, nil
 	}
-	v, err := a.hooks.Run(ctx, in)
+	v, err := a.runHooks(ctx, in)
 	if err != nil {
 		return v, err
 	}

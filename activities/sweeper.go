@@ -53,7 +53,7 @@ func (s *Sweeper) Register(r workflows.Registry) {
 // Calls looks at every open call of the namespace that is there when it begins.
 // A Temporal that does not answer ends it: nobody is swept on a guess.
 func (s *Sweeper) Calls(ctx context.Context, in workflows.SweepCallsIn) (workflows.SweepCallsOut, error) {
-	stop := beating(ctx)
+	stop := beating(ctx, new(reported))
 	defer stop()
 	var out workflows.SweepCallsOut
 	if err := s.expired(ctx); err != nil {
@@ -164,7 +164,7 @@ func (s *Sweeper) sweepOne(ctx context.Context, namespace string, c OpenCall, st
 
 // Partitions makes the partitions of this month and of those to come.
 func (s *Sweeper) Partitions(ctx context.Context, _ workflows.KeepPartitionsIn) (workflows.KeepPartitionsOut, error) {
-	stop := beating(ctx)
+	stop := beating(ctx, new(reported))
 	defer stop()
 	return workflows.KeepPartitionsOut{}, s.upkeep.EnsurePartitions(ctx, partitionsAhead)
 }
@@ -172,7 +172,7 @@ func (s *Sweeper) Partitions(ctx context.Context, _ workflows.KeepPartitionsIn) 
 // Expired deletes what is past its retention, for a while; what is left is for
 // the next run.
 func (s *Sweeper) Expired(ctx context.Context, _ workflows.DropExpiredIn) (workflows.DropExpiredOut, error) {
-	stop := beating(ctx)
+	stop := beating(ctx, new(reported))
 	defer stop()
 	out := workflows.DropExpiredOut{RetentionDays: s.retention}
 	began := time.Now()

@@ -10,6 +10,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	temporal "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
@@ -163,6 +164,22 @@ func (c *Client) State(ctx context.Context, workflowID string) (toolspec.State, 
 		return state, fmt.Errorf("client: state of %s: %w", workflowID, err)
 	}
 	return state, nil
+}
+
+// Progress returns what the tool of a running call reported last; false where it
+// reported nothing, or does not run now.
+func (c *Client) Progress(ctx context.Context, workflowID string) (p toolspec.Progress, reported bool, err error) {
+	described, err := c.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
+	if err != nil {
+		return p, false, fmt.Errorf("client: progress of %s: %w", workflowID, err)
+	}
+	for _, running := range described.GetPendingActivities() {
+		if details := running.GetHeartbeatDetails(); len(details.GetPayloads()) > 0 {
+			err := converter.GetDefaultDataConverter().FromPayloads(details, &p)
+			return p, err == nil, err
+		}
+	}
+	return p, false, nil
 }
 
 // Recheck tells a call that policy, a grant or capacity changed.

@@ -29,6 +29,10 @@ type ApprovalRule struct {
 	// AllowUnsigned lets decisions count that carry no proof. Anyone who reaches
 	// the namespace can then decide under any name: for development only.
 	AllowUnsigned bool `json:"allowUnsigned,omitempty"`
+	// ParkUnknownMs is how long a call of which nobody knows whether it took effect
+	// waits for a decision, in milliseconds, MinExpiry to MaxExpiry, whole seconds;
+	// 0 settles it as it is.
+	ParkUnknownMs int64 `json:"parkUnknownMs,omitempty"`
 	// Approvers are the identities that may decide. Empty means anyone.
 	Approvers []Pattern `json:"approvers,omitempty"`
 }
@@ -38,10 +42,20 @@ func (a ApprovalRule) ExpiresAfter() time.Duration {
 	return time.Duration(a.ExpiresAfterMs) * time.Millisecond
 }
 
+// ParkUnknown is how long a call whose outcome is unknown waits for a decision; 0
+// where it does not, or nobody may decide.
+func (a ApprovalRule) ParkUnknown() time.Duration {
+	if !a.Enabled {
+		return 0
+	}
+	return time.Duration(a.ParkUnknownMs) * time.Millisecond
+}
+
 // Digest names who may decide: another digest makes an open request stale. It is
 // the hexadecimal SHA-256 of the RFC 8785 JSON of {allowSelfApproval,
 // allowUnsigned, approvers, enabled} with the approvers sorted and each once. The
-// life of a request is not part of it, for that was fixed when it opened.
+// life of a request is not part of it, for that was fixed when it opened, nor is
+// how long a parked call waits.
 func (a ApprovalRule) Digest() string {
 	approvers := slices.Clone(a.Approvers)
 	slices.Sort(approvers)

@@ -2,8 +2,12 @@ package policy
 
 import "time"
 
-// maxDeadline bounds the deadline that a policy may give a call.
-const maxDeadline = 30 * 24 * time.Hour
+// Bounds of what a policy may give a call.
+const (
+	maxDeadline   = 30 * 24 * time.Hour
+	maxAttempts   = 100
+	maxRetryDelay = time.Hour
+)
 
 // Budgets bound the calls of a tenant. Zero means that policy sets no bound. They
 // narrow what the tool declares and never widen it; no mode lifts them.
@@ -16,6 +20,14 @@ type Budgets struct {
 	// DeadlineMs bounds the whole call without its human waits, in
 	// milliseconds: 1 to 30 days.
 	DeadlineMs int64 `json:"deadlineMs,omitempty"`
+	// MaxAttempts bounds the attempts of a tool that may be repeated: 1 to 100.
+	MaxAttempts int64 `json:"maxAttempts,omitempty"`
+	// RetryDelayMs is the pause before the second attempt, in milliseconds, 1 to an
+	// hour, which doubles up to RetryDelayMaxMs, 1 to an hour. Zero means a second
+	// and a minute. A tool that says when it may be asked again is obeyed where
+	// that is later.
+	RetryDelayMs    int64 `json:"retryDelayMs,omitempty"`
+	RetryDelayMaxMs int64 `json:"retryDelayMaxMs,omitempty"`
 }
 
 // Runtime is the budget of one attempt of a tool that declares the given one.

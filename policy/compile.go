@@ -70,8 +70,9 @@ func compileRule(doc ruleDoc, source string) []rule {
 
 func compileApproval(doc approvalsDoc) ApprovalRule {
 	life, _ := duration(doc.ExpiresAfter) // read before; a life of zero has expired
+	parked, _ := duration(doc.ParkUnknown)
 	return ApprovalRule{
-		Enabled: doc.Enabled, ExpiresAfterMs: life.Milliseconds(),
+		Enabled: doc.Enabled, ExpiresAfterMs: life.Milliseconds(), ParkUnknownMs: parked.Milliseconds(),
 		AllowSelfApproval: doc.AllowSelfApproval, AllowUnsigned: doc.AllowUnsigned, Approvers: doc.Approvers,
 	}
 }

@@ -70,6 +70,7 @@ type approvalsDoc struct {
 	AllowSelfApproval bool      `json:"allowSelfApproval"`
 	AllowUnsigned     bool      `json:"allowUnsigned"`
 	Approvers         []Pattern `json:"approvers,omitempty"`
+	ParkUnknown       string    `json:"parkUnknown,omitempty"`
 }
 
 // canonical writes v as RFC 8785 JSON. It serves plain data only: ASCII keys,

@@ -16,6 +16,7 @@ func (r *reader) approvals(n *yaml.Node, path string, a *approvalsDoc) {
 	r.mapping(n, path,
 		field{name: "enabled", read: flag(&a.Enabled)},
 		field{name: "expiresAfter", read: func(n *yaml.Node, path string) { a.ExpiresAfter = r.expiry(n, path) }},
+		field{name: "parkUnknown", read: func(n *yaml.Node, path string) { a.ParkUnknown = r.expiry(n, path) }},
 		field{name: "allowSelfApproval", read: flag(&a.AllowSelfApproval)},
 		field{name: "allowUnsigned", read: flag(&a.AllowUnsigned)},
 		field{name: "approvers", read: func(n *yaml.Node, path string) {

@@ -80,6 +80,9 @@ func (r *reader) budgets(n *yaml.Node, path string) Budgets {
 		field{name: "maxRuntimeMs", read: number(&b.MaxRuntimeMs, toolspec.MaxTimeout.Milliseconds())},
 		field{name: "maxResultBytes", read: number(&b.MaxResultBytes, toolspec.MaxResult)},
 		field{name: "deadlineMs", read: number(&b.DeadlineMs, maxDeadline.Milliseconds())},
+		field{name: "maxAttempts", read: number(&b.MaxAttempts, maxAttempts)},
+		field{name: "retryDelayMs", read: number(&b.RetryDelayMs, maxRetryDelay.Milliseconds())},
+		field{name: "retryDelayMaxMs", read: number(&b.RetryDelayMaxMs, maxRetryDelay.Milliseconds())},
 	)
 	return b
 }

@@ -1,7 +1,9 @@
 package toolspec
 
 import (
+	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -67,6 +69,29 @@ func SecretValue(s string) bool {
 	for _, shape := range secretShapes {
 		if strings.Contains(lower, shape.hint) && shape.pattern.MatchString(s) {
 			return true
+		}
+	}
+	return false
+}
+
+// SecretJSON reports whether a name or a text anywhere in a JSON value has the
+// shape of a credential, or the value is no JSON.
+func SecretJSON(raw json.RawMessage) bool {
+	var v any
+	return json.Unmarshal(raw, &v) != nil || secretIn(v)
+}
+
+func secretIn(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return SecretValue(v)
+	case []any:
+		return slices.ContainsFunc(v, secretIn)
+	case map[string]any:
+		for name, child := range v {
+			if SecretName(name) || SecretValue(name) || secretIn(child) {
+				return true
+			}
 		}
 	}
 	return false

@@ -44,6 +44,10 @@ type ApprovalView struct {
 	// Approvers says in words who may decide.
 	Approvers   string `json:"approvers"`
 	ExpiresAtMs int64  `json:"expiresAtMs"`
+	// Parked is empty where the call waits for an approval. Else the call was made
+	// and nobody knows whether it took effect: it is why, and the decisions are
+	// retry, settle_ok and settle_failed.
+	Parked string `json:"parked,omitempty"`
 }
 
 // PlanSummary is the part of the plan that people ask for.

@@ -103,6 +103,7 @@ type Tool struct {
 	def     Definition
 	in, out reflect.Type
 	run     func(ctx context.Context, args json.RawMessage, call Call) (json.RawMessage, error)
+	probe   func(ctx context.Context, args json.RawMessage, call Call) (Finding, json.RawMessage, error)
 }
 
 // Define makes a tool of a typed function. The JSON Schemas of In and Out are
@@ -114,24 +115,35 @@ func Define[In, Out any](def Definition, run func(ctx context.Context, in In, ca
 		in:  reflect.TypeFor[In](),
 		out: reflect.TypeFor[Out](),
 		run: func(ctx context.Context, args json.RawMessage, call Call) (json.RawMessage, error) {
-			var in In
-			dec := json.NewDecoder(bytes.NewReader(args))
-			dec.UseNumber()
-			dec.DisallowUnknownFields()
-			if err := dec.Decode(&in); err != nil {
-				return nil, &ArgsError{cause: err}
+			in, err := decodeArgs[In](args)
+			if err != nil {
+				return nil, err
 			}
 			out, err := run(ctx, in, call)
 			if err != nil {
 				return nil, err
 			}
-			encoded, err := json.Marshal(out)
-			if err != nil {
-				return nil, &OutputError{cause: err}
-			}
-			return encoded, nil
+			return encodeValue(out)
 		},
 	}
+}
+
+func decodeArgs[In any](args json.RawMessage) (in In, err error) {
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.UseNumber()
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&in); err != nil {
+		return in, &ArgsError{cause: err}
+	}
+	return in, nil
+}
+
+func encodeValue(out any) (json.RawMessage, error) {
+	encoded, err := json.Marshal(out)
+	if err != nil {
+		return nil, &OutputError{cause: err}
+	}
+	return encoded, nil
 }
 
 // Definition returns a copy.

@@ -3,10 +3,10 @@
 // told to stop.
 //
 //	func main() {
-//		config, err := worker.LoadConfig()
-//		…
-//		err = worker.Run(ctx, config, worker.Tools(mine...), worker.Hooks(limit))
+//		os.Exit(worker.Main(worker.Tools(mine...), worker.Hooks(limit)))
 //	}
+//
+// A program with a configuration, a logger or a context of its own calls Run.
 //
 // It is the only importer of the dependency container. It must hold no rule of
 // its own: those live in the packages it puts together. Doors and programs of

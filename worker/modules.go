@@ -13,6 +13,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/hooks"
+	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/clock"
 	"github.com/pawl-run/pawl/internal/files"
 	"github.com/pawl-run/pawl/internal/postgres"
@@ -37,9 +38,9 @@ const partitionsAhead = 3
 
 // storage opens the database and checks that its schema is this program's. The
 // database may be away before, between and during these steps.
-func storage(ctx context.Context, o *opened, c Config, p *policy.Policy) (store *postgres.Store, err error) {
+func storage(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy) (store *postgres.Store, err error) {
 	err = withDatabase(ctx, c, func(ctx context.Context) (err error) {
-		store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections})
+		store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections, OnRoundTrip: a.roundTrips})
 		return err
 	})
 	if err != nil {
@@ -89,7 +90,7 @@ func source(o *opened, c Config, a additions) (*catalog.Registry, error) {
 	}
 	o.add(func() { _ = workspace.Close() })
 	provided, err := toolspec.NewCapabilities(append([]toolspec.Provided{
-		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace),
+		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace), capability.ProgressKey.Provide(activities.Progress{}),
 	}, a.capabilities...)...)
 	if err != nil {
 		return nil, err
@@ -106,6 +107,11 @@ func source(o *opened, c Config, a additions) (*catalog.Registry, error) {
 
 // seats puts Pawl's own hooks and the user's on their stages.
 func seats(store *postgres.Store, source *catalog.Registry, a additions, log *slog.Logger) (*hook.Registry, error) {
+	for toolID := range a.toolHooks {
+		if _, ok := source.Get(toolID); !ok {
+			log.Warn("hooks stand on a tool that this worker does not have", "toolId", toolID)
+		}
+	}
 	own := append([]hook.Hook{hooks.Policy(store, log)}, hooks.Redaction(source)...)
 	own = append(own, hooks.Limits(store, store)...)
 	return hook.NewRegistry(log, append(append(own, hooks.Audit()), a.hooks...), a.toolHooks)
@@ -128,7 +134,7 @@ func publish(ctx context.Context, c Config, store *postgres.Store, source *catal
 
 // serve runs the worker and the outbox relay between start and stop. told is the
 // context of Run: it ends a start that waits.
-func serve(told context.Context, lc fx.Lifecycle, c Config, newWorker maker, store *postgres.Store, temporal client.Client, log *slog.Logger) {
+func serve(told context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, temporal client.Client, log *slog.Logger) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var w worker.Worker
 	var relay sync.WaitGroup
@@ -140,6 +146,9 @@ func serve(told context.Context, lc fx.Lifecycle, c Config, newWorker maker, sto
 			}); err != nil {
 				cancel()
 				return fmt.Errorf("start the Temporal worker: %w", err)
+			}
+			for _, started := range a.started {
+				started(pawl.New(temporal, pawl.Options{Outputs: store, EagerStart: true}))
 			}
 			relay.Go(func() {
 				if err := postgres.NewRelay(store, signals{temporal}, log).Run(ctx); !errors.Is(err, context.Canceled) {

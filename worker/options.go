@@ -1,11 +1,13 @@
 package worker
 
 import (
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// Option adds to a worker: Tools, Hooks, ToolHooks, Capabilities.
+// Option adds to a worker: Tools, Hooks, ToolHooks, Capabilities, Started,
+// RoundTrips.
 type Option func(*additions)
 
 type additions struct {
@@ -13,6 +15,8 @@ type additions struct {
 	hooks        []hook.Hook
 	toolHooks    map[string][]hook.Hook
 	capabilities []toolspec.Provided
+	started      []func(*client.Client)
+	roundTrips   func()
 	faults
 }
 
@@ -27,7 +31,8 @@ func Hooks(hooks ...hook.Hook) Option {
 	return func(a *additions) { a.hooks = append(a.hooks, hooks...) }
 }
 
-// ToolHooks adds hooks for one tool.
+// ToolHooks adds hooks for one tool. Where this worker has no such tool, it says
+// so in its log, for the hooks would never run.
 func ToolHooks(toolID string, hooks ...hook.Hook) Option {
 	return func(a *additions) {
 		if a.toolHooks == nil {
@@ -40,4 +45,17 @@ func ToolHooks(toolID string, hooks ...hook.Hook) Option {
 // Capabilities provides what added tools declare beside clock and files.
 func Capabilities(provided ...toolspec.Provided) Option {
 	return func(a *additions) { a.capabilities = append(a.capabilities, provided...) }
+}
+
+// Started calls f once the worker takes work, with a client that shares its
+// connection and starts eagerly: the first task of a call that it submits goes to
+// this very worker, without a way through the server. f must not block.
+func Started(f func(*client.Client)) Option {
+	return func(a *additions) { a.started = append(a.started, f) }
+}
+
+// RoundTrips calls f before every round trip to the database, from many
+// goroutines: to count them.
+func RoundTrips(f func()) Option {
+	return func(a *additions) { a.roundTrips = f }
 }

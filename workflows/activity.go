@@ -34,6 +34,7 @@ var (
 	Review  = Activity[ReviewIn, ReviewOut]{nameReview}
 	Execute = Activity[ExecuteIn, ExecuteOut]{nameExecute}
 	Check   = Activity[CheckIn, CheckOut]{nameCheck}
+	Probe   = Activity[ProbeIn, ProbeOut]{nameProbe}
 	Settle  = Activity[SettleIn, SettleOut]{nameSettle}
 )
 

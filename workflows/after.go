@@ -16,7 +16,7 @@ const endingTime = time.Minute
 // shape runs the output stages. The first that fails puts the call on its error
 // path; the effect has happened all the same.
 func (c *call) shape(ctx workflow.Context, end ending) ending {
-	if end.outputRef != "" {
+	if end.outputRef != "" || end.settledBy != "" {
 		return end
 	}
 	for _, step := range c.plan.Post {
@@ -49,11 +49,11 @@ func (c *call) finish(ctx workflow.Context, end ending) (toolspec.Result, error)
 	}
 	// The deadline is for the call; its ending has time of its own.
 	c.waited = workflow.Now(ctx).Sub(c.startedAt)
-	c.budgets.DeadlineMs = endingTime.Milliseconds()
 	steps := c.plan.Post
 	if end.failure != nil {
 		c.failure, steps = end.failure, c.plan.Error
 	}
+	c.budgets.DeadlineMs = (endingTime + durable(steps...)).Milliseconds()
 	for _, step := range steps {
 		if step.Phase != hook.PhaseOutput && !c.idle(step) {
 			c.runStage(ctx, step, 1)
@@ -73,6 +73,9 @@ func (c *call) result(ctx workflow.Context, end ending) toolspec.Result {
 		}
 	} else {
 		r = toolspec.Result{OK: true, Value: c.output, OutputRef: end.outputRef, Source: c.source}
+		if end.settledBy != "" {
+			r.Details = &toolspec.Details{ApprovalID: end.settledBy}
+		}
 	}
 	r.ToolCallID, r.InvocationID, r.InputDigest = c.admitted.ToolCallID, c.admitted.InvocationID, c.admitted.InputDigest
 	r.Attempts = c.counted()

@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -28,6 +29,8 @@ type outcome struct {
 	delay time.Duration
 	// any says that another attempt is allowed whatever the effect.
 	any bool
+	// granted says that a person wants another attempt, beyond what is allowed.
+	granted bool
 	// uncounted says that the dispatch never began.
 	uncounted bool
 }
@@ -41,7 +44,7 @@ func (c *call) attempts(ctx workflow.Context) ending {
 		return failed(&hook.Failure{Code: toolspec.CodeCancelled})
 	}
 	c.attempt = 1
-	backoff := retryDelay
+	backoff, longest := c.backoff()
 	for {
 		if c.attempt > 1 {
 			if end := c.onRetry(ctx); end != nil {
@@ -57,12 +60,12 @@ func (c *call) attempts(ctx workflow.Context) ending {
 			continue
 		case !o.again:
 			return o.end
-		case c.attempt >= c.plan.MaxAttempts || !c.plan.Repeatable && !o.any:
+		case !o.granted && (c.attempt >= c.maxAttempts() || !c.plan.Repeatable && !o.any):
 			c.giveUp(ctx, o.end.failure)
 			return o.end
 		}
 		delay := max(o.delay, backoff)
-		backoff = min(backoff*2, retryDelayMax)
+		backoff = min(backoff*2, longest)
 		if c.remaining(ctx) <= delay {
 			c.giveUp(ctx, o.end.failure)
 			return o.end
@@ -72,6 +75,23 @@ func (c *call) attempts(ctx workflow.Context) ending {
 		}
 		c.attempt++
 	}
+}
+
+// maxAttempts is what the tool allows, and policy.
+func (c *call) maxAttempts() int {
+	if n := c.budgets.MaxAttempts; n > 0 {
+		return min(n, c.plan.MaxAttempts)
+	}
+	return c.plan.MaxAttempts
+}
+
+// backoff is the pause before the second attempt, and the longest of those that
+// follow.
+func (c *call) backoff() (first, longest time.Duration) {
+	first = time.Duration(c.budgets.RetryDelayMs) * time.Millisecond
+	longest = time.Duration(c.budgets.RetryDelayMaxMs) * time.Millisecond
+	first = cmp.Or(first, retryDelay)
+	return first, max(first, cmp.Or(longest, retryDelayMax))
 }
 
 // pause waits before the next attempt on a durable timer, and asks the gate
@@ -157,7 +177,7 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 		if out.OutputRef == "" {
 			c.setOutput(out.Value)
 		} else if c.shapesOutput() {
-			return outcome{end: failedWith(toolspec.CodeResultTooLarge, "output hooks shape results of at most 64 KB")}, false
+			return outcome{end: shapedTooLarge()}, false
 		}
 		return outcome{end: ending{outputRef: out.OutputRef}}, false
 	case NotHere:
@@ -183,7 +203,7 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 		// Somebody claimed before and never answered, and the tool may not be
 		// repeated now, or might not then: the record knows.
 		c.tryRecorded(lane, dispatch, "lost", "", at, out.DurationUs)
-		return c.unknown(ctx, &hook.Failure{Code: CauseLost}), false
+		return c.doubt(ctx, &hook.Failure{Code: CauseLost}), false
 	case Changed:
 		// During a deploy old and new workers answer in turn; the wait keeps the
 		// call from running in a circle.
@@ -226,13 +246,16 @@ const answeredOutcome = "failed_safely"
 
 func (c *call) answered() []int {
 	dispatches := slices.Clone(c.undispatched)
+	for d := range c.cleared {
+		dispatches = append(dispatches, d+1)
+	}
 	for _, t := range c.tried {
 		if t.Outcome == answeredOutcome {
 			dispatches = append(dispatches, t.Dispatch)
 		}
 	}
 	slices.Sort(dispatches)
-	return dispatches
+	return slices.Compact(dispatches)
 }
 
 // shapesOutput reports whether a stage of the plan must see the value.

@@ -9,7 +9,7 @@ import (
 
 // upsert writes the search attributes of a call after admit, on entering and on
 // leaving a wait, and at the end. A local-lane call that never waits writes them
-// once, at the end. They are for people: nothing in Pawl searches by them.
+// once, at the end, unless durable hooks stand before it. They are for people: nothing in Pawl searches by them.
 func (c *call) upsert(ctx workflow.Context, now bool) {
 	if !now || !c.plan.SearchAttributes {
 		return

@@ -62,6 +62,9 @@ type call struct {
 	// undispatched are dispatches whose claim may stand although the tool did not
 	// run.
 	undispatched []int
+	// cleared is the last dispatch of those that are known to have had no effect,
+	// or that a person wants repeated all the same.
+	cleared int
 	// leasedAt is when the call last asked for places at semaphores.
 	leasedAt time.Time
 	// unleased is how long the call waits before it asks once more for what expired.
@@ -94,6 +97,9 @@ func (c *call) input() (data []byte, encoding string) {
 type ending struct {
 	failure   *hook.Failure
 	outputRef string
+	// settledBy is the request by which a person settled the call as done: there is
+	// no value to shape.
+	settledBy string
 	recorded  *toolspec.Result
 }
 

@@ -102,6 +102,24 @@ func (c *call) leaseAgain(ctx workflow.Context) *ending {
 	return c.over(ctx, v, step.Stage)
 }
 
+// acquireAgain takes the capacity that a call gave back when it was parked.
+func (c *call) acquireAgain(ctx workflow.Context) *ending {
+	c.rounds.Capacity++
+	for _, step := range c.plan.Pre {
+		if step.Phase != hook.PhaseCapacity || !slices.Contains(c.needs, step.Stage) {
+			continue
+		}
+		v, end := c.runWaiting(ctx, step)
+		if end == nil {
+			end = c.over(ctx, v, step.Stage)
+		}
+		if end != nil {
+			return end
+		}
+	}
+	return nil
+}
+
 const (
 	// shortestRest keeps a wait without a time from becoming a busy loop.
 	shortestRest = 100 * time.Millisecond

@@ -125,11 +125,20 @@ func (c *call) approvalDetails() *toolspec.Details {
 // request opens the approval request. Policy decides once more there, with the
 // arguments as they will run.
 func (c *call) request(ctx workflow.Context, ask hook.Ask, editedBy string) (RequestOut, *ending) {
+	return c.open(ctx, RequestIn{Ask: ask, Edits: c.inbox.edits(), EditedBy: editedBy})
+}
+
+// open opens a request, or finds the one that stands.
+func (c *call) open(ctx workflow.Context, in RequestIn) (RequestOut, *ending) {
 	c.stage = nameRequest
 	for {
 		at := workflow.Now(ctx)
-		in := RequestIn{Facts: c.facts(ctx, c.rounds.Gate), Epoch: c.epoch, Last: c.rounds.Request, Ask: ask, Edits: c.inbox.edits(), EditedBy: editedBy}
-		out, err := local(ctx, Request, in, stepOptions("open the approval request", c.remaining(ctx)))
+		in.Facts, in.Epoch, in.Last = c.facts(ctx, c.rounds.Gate), c.epoch, c.rounds.Request
+		deadline := c.remaining(ctx)
+		if in.Parked != "" {
+			deadline = max(deadline, doubtTime)
+		}
+		out, err := local(ctx, Request, in, stepOptions("open the approval request", deadline))
 		if err != nil {
 			out.Failure = c.classify(ctx, err)
 		}
@@ -143,6 +152,9 @@ func (c *call) request(ctx workflow.Context, ask hook.Ask, editedBy string) (Req
 			c.step(nameRequest, string(out.Failure.Code), at, out.DurationUs)
 			end := failed(out.Failure)
 			return out, &end
+		}
+		if out.Outcome != Done {
+			return out, nil
 		}
 		c.step(nameRequest, "ok", at, out.DurationUs)
 		c.rounds.Request = max(c.rounds.Request, out.Number)
@@ -161,7 +173,11 @@ func (c *call) wait(ctx workflow.Context, open RequestOut) (ReviewOut, *ending) 
 	began := workflow.Now(ctx)
 	c.pending = open.View
 	c.inbox.expect(open.Number)
-	c.setStatus(ctx, toolspec.StatusWaitingApproval)
+	status := toolspec.StatusWaitingApproval
+	if open.View.Parked != "" {
+		status = toolspec.StatusParkedUnknown
+	}
+	c.setStatus(ctx, status)
 	answer, end := c.decided(ctx, open)
 	c.pending = nil
 	c.waited += workflow.Now(ctx).Sub(began)
@@ -227,7 +243,7 @@ func (c *call) decided(ctx workflow.Context, open RequestOut) (ReviewOut, *endin
 		if out.State != RequestOpen {
 			return out, nil
 		}
-		if letter == nil && c.inbox.recheck() {
+		if letter == nil && c.inbox.recheck() && open.View.Parked == "" {
 			if end, asks := c.stillAsked(ctx); end != nil || !asks {
 				return out, end
 			}
@@ -294,7 +310,7 @@ func notApproved(state RequestState, approvalID string) ending {
 		code = toolspec.CodeApprovalExpired
 	case RequestWithdrawn:
 		message = "The approval request was withdrawn"
-	case RequestOpen, RequestApproved, RequestDenied, RequestEdited, RequestClosed:
+	case RequestOpen, RequestApproved, RequestDenied, RequestEdited, RequestClosed, RequestRetried, RequestSettledOK, RequestSettledFailed:
 	}
 	return failed(&hook.Failure{Code: code, SafeMessage: message, Details: &toolspec.Details{ApprovalID: approvalID}})
 }

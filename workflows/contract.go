@@ -145,6 +145,9 @@ type RequestIn struct {
 	Edits []int `json:"edits,omitempty"`
 	// EditedBy is the approver whose edit made these arguments.
 	EditedBy string `json:"editedBy,omitempty"`
+	// Parked, where the outcome of the call is unknown, is why. The request is for
+	// a decision on that, which policy may not allow: Refused without a failure.
+	Parked string `json:"parked,omitempty"`
 }
 
 // RequestOut is the open request: Done, Refused or Superseded.
@@ -191,7 +194,40 @@ const (
 	RequestWithdrawn RequestState = "withdrawn"
 	RequestExpired   RequestState = "expired"
 	RequestClosed    RequestState = "closed"
+	// How a parked call was decided on.
+	RequestRetried       RequestState = "retried"
+	RequestSettledOK     RequestState = "settled_ok"
+	RequestSettledFailed RequestState = "settled_failed"
 )
+
+// Becomes is the state of an open request after a decision that counts; fits is
+// false where such a request does not wait for the verb.
+func Becomes(verb toolspec.Verb, parked bool) (state RequestState, fits bool) {
+	if parked {
+		switch verb {
+		case toolspec.Retry:
+			return RequestRetried, true
+		case toolspec.SettleOK:
+			return RequestSettledOK, true
+		case toolspec.SettleFailed:
+			return RequestSettledFailed, true
+		default:
+			return "", false
+		}
+	}
+	switch verb {
+	case toolspec.Approve:
+		return RequestApproved, true
+	case toolspec.Deny:
+		return RequestDenied, true
+	case toolspec.Edit:
+		return RequestEdited, true
+	case toolspec.Withdraw:
+		return RequestWithdrawn, true
+	default:
+		return "", false
+	}
+}
 
 // ReviewOut is how the request stands now: Done or Superseded.
 type ReviewOut struct {
@@ -269,6 +305,32 @@ type CheckOut struct {
 	Outcome    Outcome `json:"outcome"`
 	Epoch      int     `json:"epoch,omitempty"`
 	DurationUs int64   `json:"durationUs,omitempty"`
+}
+
+// ProbeIn asks the tool what became of attempts that gave no answer.
+type ProbeIn struct {
+	Facts hook.Facts `json:"facts"`
+	Epoch int        `json:"epoch"`
+	// PlanVersion is that of the recorded plan, which the worker has to know.
+	PlanVersion int `json:"planVersion,omitempty"`
+	// Dispatch is the last that may have had an effect: what it is found to have
+	// answered is kept by its number.
+	Dispatch       int   `json:"dispatch"`
+	MaxRuntimeMs   int64 `json:"maxRuntimeMs"`
+	MaxResultBytes int   `json:"maxResultBytes"`
+}
+
+// ProbeOut is Done (it took effect, with the value), Refused (it did, with a
+// value that breaks the contract), Free (it did not and never will), Lost
+// (nobody can tell) or NotHere.
+type ProbeOut struct {
+	Outcome   Outcome         `json:"outcome"`
+	Value     json.RawMessage `json:"value,omitempty"`
+	OutputRef string          `json:"outputRef,omitempty"`
+	Failure   *hook.Failure   `json:"failure,omitempty"`
+	// By says what is missing.
+	By         string `json:"by,omitempty"`
+	DurationUs int64  `json:"durationUs,omitempty"`
 }
 
 // SettleIn closes the record, in one round trip.

@@ -23,10 +23,12 @@ func (c *call) details() string {
 	case toolspec.StatusWaitingApproval:
 		return approvalDetails(c.pending)
 	case toolspec.StatusRetrying:
-		return fmt.Sprintf("**Retrying.** Attempt %d of `%s` failed; at most %d are made.", c.attempt, c.admitted.ToolID, c.plan.MaxAttempts)
+		return fmt.Sprintf("**Retrying.** Attempt %d of `%s` failed; at most %d are made.", c.attempt, c.admitted.ToolID, c.maxAttempts())
+	case toolspec.StatusParkedUnknown:
+		return parkedDetails(c.pending)
 	case toolspec.StatusWaitingCapacity:
 		return fmt.Sprintf("**Waiting for capacity** of `%s`: %s.", c.admitted.ToolID, plain(c.awaits))
-	case toolspec.StatusRunning, toolspec.StatusParkedUnknown, toolspec.StatusSettled:
+	case toolspec.StatusRunning, toolspec.StatusSettled:
 	}
 	return ""
 }
@@ -40,6 +42,14 @@ func approvalDetails(v *toolspec.ApprovalView) string {
 	fmt.Fprintf(&b, "- requested by: `%s`\n- who may decide: %s\n- approval id: `%s`\n- digest: `%s`\n\n",
 		plain(v.RequestedBy), plain(v.Approvers), v.ApprovalID, v.Digest)
 	b.WriteString("`pawl approvals` shows the arguments, `pawl approve` and `pawl deny` decide.\n")
+	return b.String()
+}
+
+func parkedDetails(v *toolspec.ApprovalView) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**Outcome unknown** (%s): `%s` (%s) was called, and nobody knows whether it took effect\n\n", v.Parked, v.ToolID, v.Effect)
+	fmt.Fprintf(&b, "- requested by: `%s`\n- who may decide: %s\n- approval id: `%s`\n\n", plain(v.RequestedBy), plain(v.Approvers), v.ApprovalID)
+	b.WriteString("Find out whether it did, and `pawl resolve` the call: retry, settle_ok or settle_failed.\n")
 	return b.String()
 }
 

@@ -48,7 +48,7 @@ func (c *call) run(ctx workflow.Context) (toolspec.Result, error) {
 	if end := c.understood(ctx); end != nil {
 		return c.finish(ctx, *end)
 	}
-	c.upsert(ctx, c.plan.Lane == hook.RegularLane)
+	c.upsert(ctx, c.plan.Lane == hook.RegularLane || c.lasts())
 	return c.finish(ctx, c.proceed(ctx))
 }
 

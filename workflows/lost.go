@@ -60,7 +60,7 @@ func (c *call) lost(ctx workflow.Context, why *hook.Failure, dispatch int, at ti
 // answer. Repeating it is safe, or the outcome is unknown.
 func (c *call) interrupted(ctx workflow.Context, why *hook.Failure) outcome {
 	if !c.plan.Repeatable {
-		return c.unknown(ctx, why)
+		return c.doubt(ctx, why)
 	}
 	if ctx.Err() != nil {
 		return outcome{end: failed(&hook.Failure{Code: toolspec.CodeCancelled})}
@@ -68,24 +68,16 @@ func (c *call) interrupted(ctx workflow.Context, why *hook.Failure) outcome {
 	return outcome{end: failedWith(toolspec.CodeTimeout, why.SafeMessage), again: true}
 }
 
-func (c *call) unknown(ctx workflow.Context, why *hook.Failure) outcome {
-	cause := string(why.Code)
-	if ctx.Err() != nil {
-		cause = string(toolspec.CodeCancelled)
-	}
-	return outcome{end: failed(&hook.Failure{
-		Code: toolspec.CodeOutcomeUnknown, SafeMessage: why.SafeMessage, Details: &toolspec.Details{Cause: cause},
-	})}
-}
-
 // undone follows a dispatch that did not get as far as the tool: the database
-// did not say whether it was claimed. The next one waits until the database may
-// be back; again says that there is to be one.
+// did not say whether it was claimed, or a hook needs what is not there now. The
+// next one waits until it may be back; again says that there is to be one.
 func (c *call) undone(ctx workflow.Context, out ExecuteOut, delay *time.Duration, dispatch int) (o outcome, again bool) {
-	c.undispatched = append(c.undispatched, dispatch)
+	if dispatch > 0 { // the local lane claims nothing
+		c.undispatched = append(c.undispatched, dispatch)
+	}
 	f := out.Failure
 	if f == nil {
-		f = c.waitForWorker(ctx, delay, "the database did not answer before the call's deadline; the tool was not run")
+		f = c.waitForWorker(ctx, delay, "the attempt could not begin before the call's deadline; the tool was not run")
 	}
 	if f != nil {
 		return outcome{end: failed(f)}, false

@@ -10,6 +10,7 @@ const (
 	nameReview  = "reviewDecision"
 	nameExecute = "execute"
 	nameCheck   = "checkAttempt"
+	nameProbe   = "reconcile"
 	nameSettle  = "settle"
 
 	nameSweepCalls     = "sweepCalls"
@@ -27,7 +28,7 @@ const (
 // ActivityNames lists every activity that a worker registers, in the order of a
 // call: Pawl's own steps and the 32 stages; then those of the sweeper.
 func ActivityNames() []string {
-	names := []string{nameAdmit, nameHydrate, nameRequest, nameReview, nameExecute, nameCheck, nameSettle}
+	names := []string{nameAdmit, nameHydrate, nameRequest, nameReview, nameExecute, nameCheck, nameProbe, nameSettle}
 	for _, info := range hook.All() {
 		names = append(names, string(info.Stage))
 	}

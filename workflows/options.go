@@ -28,18 +28,37 @@ const (
 	regateAfter = time.Minute
 )
 
-// stepOptions retries a step until deadline: 0.1 s × 8 up to 15 s. A database
-// that is away parks the call on a durable timer after the first few tries.
+// stepRetries tries a step until its deadline: 0.1 s × 8 up to 15 s.
+func stepRetries() *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{
+		InitialInterval:    100 * time.Millisecond,
+		BackoffCoefficient: 8,
+		MaximumInterval:    15 * time.Second,
+	}
+}
+
+// stepOptions retries a step until deadline. A database that is away parks the
+// call on a durable timer after the first few tries.
 func stepOptions(summary string, deadline time.Duration) workflow.LocalActivityOptions {
 	return workflow.LocalActivityOptions{
 		StartToCloseTimeout:    min(stepTimeout, deadline),
 		ScheduleToCloseTimeout: deadline,
-		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval:    100 * time.Millisecond,
-			BackoffCoefficient: 8,
-			MaximumInterval:    15 * time.Second,
-		},
-		Summary: summary,
+		RetryPolicy:            stepRetries(),
+		Summary:                summary,
+	}
+}
+
+// durableOptions runs a stage with durable hooks as an activity of its own, and
+// retries it as any other stage: the server makes the tries here, and one whose
+// worker is lost is among them.
+func durableOptions(summary string, budget, deadline time.Duration) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    budget + graceTimeout,
+		ScheduleToCloseTimeout: deadline,
+		HeartbeatTimeout:       heartbeatTimeout,
+		WaitForCancellation:    true,
+		RetryPolicy:            stepRetries(),
+		Summary:                summary,
 	}
 }
 

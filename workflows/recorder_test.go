@@ -14,6 +14,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
 )
 
 // recorder stands on all 32 stages and writes down which ran, in the order of
@@ -33,6 +34,15 @@ func (r *recorder) note(s hook.Stage, view any) error {
 		return nil
 	}
 	return r.at(s, view)
+}
+
+// unseen takes back the last note of a stage: it runs again.
+func (r *recorder) unseen(s hook.Stage) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if n := len(r.seen); n > 0 && r.seen[n-1] == string(s) {
+		r.seen = r.seen[:n-1]
+	}
 }
 
 func on[V any](r *recorder, p hook.Point[V]) hook.Handler {
@@ -110,7 +120,34 @@ func TestEveryStageInOrder(t *testing.T) {
 		{name: "all_abort_execute", tool: "core__remote", at: abortAt("willExecute"), code: toolspec.CodeAborted},
 		{name: "all_abort_output", tool: "core__read", at: abortAt("willValidateOutput"), code: toolspec.CodeAborted},
 		{name: "all_cache_hit", tool: "core__read", at: found},
+		{name: "all_cache_hit_ignored", tool: "core__read", at: func(s hook.Stage, view any) error {
+			if v, ok := view.(*hook.Lookup); ok {
+				v.Found(echoOut{Text: "cached"})
+			}
+			return nil
+		}},
 		{name: "all_unknown_tool", tool: "core__other", code: toolspec.CodeUnavailable},
+		{name: "all_denied", tool: "core__read", rig: rigOptions{policy: denyingPolicy}, code: toolspec.CodePolicyDenied},
+		{name: "all_give_up_at_once", tool: "core__read", rig: rigOptions{
+			policy: strings.Replace(freePolicy, "mode: auto", "mode: auto\n    budgets: {maxAttempts: 1}", 1), fail: func(int) error { return errPlain },
+		}, code: toolspec.CodeExecution},
+		{name: "all_unknown_outcome", tool: "core__wire", rig: rigOptions{policy: freePolicy, tools: []toolspec.Tool{(&wire{lost: 1}).tool()}}, code: toolspec.CodeOutcomeUnknown},
+		{name: "all_probed", tool: "core__wire", rig: rigOptions{policy: freePolicy, tools: []toolspec.Tool{(&wire{lost: 1, probe: func(int) (toolspec.Found[echoOut], error) {
+			return toolspec.FoundNoEffect[echoOut](), nil
+		}}).tool()}}},
+		{name: "all_parked", tool: "core__wire", rig: rigOptions{policy: parkingPolicy, tools: []toolspec.Tool{(&wire{lost: 1}).tool()}},
+			setup: func(r *rig) { r.decideAfter(time.Minute, 1, toolspec.SettleOK, "user:bob") }},
+		{name: "all_cancelled_waiting", tool: "core__write", setup: func(r *rig) { r.env.RegisterDelayedCallback(r.env.CancelWorkflow, time.Minute) }, code: toolspec.CodeCancelled},
+		{name: "all_cancelled_retrying", tool: "core__remote", rig: rigOptions{fail: func(int) error { return errPlain }},
+			setup: func(r *rig) { r.env.RegisterDelayedCallback(r.env.CancelWorkflow, 500*time.Millisecond) }, code: toolspec.CodeCancelled},
+		{name: "all_tool_responds", tool: "core__mail", rig: rigOptions{policy: freePolicy, fail: func(int) error { return toolspec.Respond(echoOut{Text: "mine"}) }}},
+		{name: "all_tool_aborts", tool: "core__remote", rig: rigOptions{fail: func(int) error { return toolspec.Abort("no", "own", 403) }}, code: toolspec.CodeAborted},
+		{name: "all_tool_busy", tool: "core__remote", rig: rigOptions{fail: func(run int) error {
+			if run == 1 {
+				return toolspec.RetryAfter(1500*time.Millisecond, "busy")
+			}
+			return nil
+		}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			rec := &recorder{at: tc.at}
@@ -129,6 +166,60 @@ func TestEveryStageInOrder(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestVerbsAtEveryStage: a call that a hook aborts or answers, at each stage that lets it, ends as the picture says.
+func TestVerbsAtEveryStage(t *testing.T) {
+	type aborts interface {
+		Abort(string, ...hook.AbortOption) error
+	}
+	type responds interface{ Respond(any) error }
+	var b strings.Builder
+	for _, verb := range []string{"abort", "respond"} {
+		for _, stage := range stageNames() {
+			legal := false
+			rec := &recorder{at: func(s hook.Stage, view any) error {
+				if string(s) != stage {
+					return nil
+				}
+				if v, ok := view.(aborts); ok && verb == "abort" {
+					legal = true
+					return v.Abort("stopped")
+				}
+				if v, ok := view.(responds); ok && verb == "respond" {
+					legal = true
+					return v.Respond(echoOut{Text: "answered"})
+				}
+				return nil
+			}}
+			cached := hook.New("finds", hook.WillReadCache.Do(func(_ context.Context, v *hook.Lookup) error {
+				if stage == "didCacheHit" {
+					v.Found(echoOut{Text: "cached"})
+				}
+				return nil
+			}))
+			// Every stage is reached: the first attempt fails.
+			r := newRig(t, rigOptions{hooks: []hook.Hook{rec.hook(), cached}, fail: func(run int) error {
+				if run == 1 {
+					return errPlain
+				}
+				return nil
+			}})
+			result := r.run(call("core__remote", args))
+			if !legal {
+				continue
+			}
+			fmt.Fprintf(&b, "%s at %s: %s\n", verb, stage, strings.Join(rec.seen, " "))
+			if want := map[string]toolspec.Code{"abort": toolspec.CodeAborted}[verb]; result.ErrorCode != want || verb == "respond" && string(result.Value) != `{"text":"answered"}` {
+				t.Errorf("%s at %s ends with %+v", verb, stage, result)
+			}
+			if result.OK && result.Source == toolspec.SourceExecuted {
+				t.Errorf("%s at %s counts as executed", verb, stage)
+			}
+			checkPath(t, rec.seen, verb == "abort")
+		}
+	}
+	golden(t, "verbs", b.String())
 }
 
 // checkPath is what holds of every call, however it ends.
@@ -188,15 +279,28 @@ func TestInputStagesRunOnce(t *testing.T) {
 // order, settles once and never with a value beside an error.
 func TestEveryPathFinalises(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		acts := rapid.MapOfN(rapid.SampledFrom(stageNames()), rapid.SampledFrom([]string{"abort", "respond", "challenge", "retry", "ask", "error", "panic", "set", "put", "drop"}), 0, 4).Draw(rt, "acts")
+		acts := rapid.MapOfN(rapid.SampledFrom(stageNames()), rapid.SampledFrom([]string{"abort", "respond", "challenge", "retry", "ask", "error", "passing", "panic", "set", "put", "drop"}), 0, 4).Draw(rt, "acts")
 		tool := rapid.SampledFrom([]string{"core__read", "core__remote", "core__write", "core__mail", "core__none"}).Draw(rt, "tool")
 		failures := rapid.IntRange(0, 3).Draw(rt, "failures")
 		verb := rapid.SampledFrom([]toolspec.Verb{"", toolspec.Approve, toolspec.Deny, toolspec.Withdraw}).Draw(rt, "decision")
 		cancel := rapid.SampledFrom([]time.Duration{0, time.Second / 2, 90 * time.Second}).Draw(rt, "cancel")
-		rec := &recorder{at: func(s hook.Stage, view any) error { return act(acts[string(s)], view) }}
+		failure := rapid.SampledFrom([]error{
+			errPlain, toolspec.Safef("safe"), toolspec.RetryAfter(time.Second, "busy"), toolspec.Abort("no", "own", 403),
+			toolspec.Respond(echoOut{Text: "responded"}), toolspec.RespondChallenge("sign here"),
+		}).Draw(rt, "failure")
+		passed := map[hook.Stage]bool{}
+		rec := &recorder{}
+		rec.at = func(s hook.Stage, view any) error {
+			if acts[string(s)] == "passing" && !passed[s] { // once: it passes
+				passed[s] = true
+				rec.unseen(s)
+				return hook.Transient(errPlain)
+			}
+			return act(acts[string(s)], view)
+		}
 		r := newRig(t, rigOptions{hooks: []hook.Hook{rec.hook()}, fail: func(run int) error {
 			if run <= failures {
-				return errPlain
+				return failure
 			}
 			return nil
 		}})
@@ -209,7 +313,12 @@ func TestEveryPathFinalises(t *testing.T) {
 		result := r.run(call(tool, args))
 		checkPath(rt, rec.seen, !result.OK)
 		if len(r.records.settled) != 1 || r.records.settles != 1 {
-			rt.Errorf("settled %d times", r.records.settles)
+			rt.Fatalf("settled %d times", r.records.settles)
+		}
+		last := r.records.settled[0].Stages
+		finals := slices.DeleteFunc(slices.Clone(last), func(e workflows.StageEvent) bool { return e.Stage != "willFinalizeInvoke" })
+		if len(finals) != 1 || last[len(last)-1].Stage != "willFinalizeInvoke" {
+			rt.Errorf("willFinalizeInvoke is recorded %d times in %+v", len(finals), last)
 		}
 		if result.OK == (result.ErrorCode != "") || !result.OK && len(result.Value) > 0 || result.OK && !result.ErrorCode.Known() && result.ErrorCode != "" {
 			rt.Errorf("result %+v", result)

@@ -190,27 +190,15 @@ func (r *records) Review(_ context.Context, in activities.ReviewRow) (activities
 		req.state = workflows.RequestClosed
 	}
 	if in.Decision != nil && req.state == workflows.RequestOpen {
-		switch in.Decision.Decision {
-		case toolspec.Retry, toolspec.SettleOK, toolspec.SettleFailed:
-			out.Answer.Reason = "the request waits for approve, deny, edit or withdraw"
+		becomes, fits := workflows.Becomes(in.Decision.Decision, req.row.View.Parked != "")
+		if !fits {
+			out.Answer.Reason = "the request waits for other decisions"
 			out.State, out.Remaining = req.state, req.expires.Sub(r.now())
 			return out, nil
-		default:
 		}
 		out.Answer = in.Judge(activities.OpenRequest{Rule: req.row.Rule, RequestedBy: req.row.View.RequestedBy, EditedBy: req.row.EditedBy})
 		if out.Answer.Counted {
-			req.approver = in.Decision.Approver
-			switch in.Decision.Decision {
-			case toolspec.Approve:
-				req.state = workflows.RequestApproved
-			case toolspec.Deny:
-				req.state = workflows.RequestDenied
-			case toolspec.Edit:
-				req.state = workflows.RequestEdited
-			case toolspec.Withdraw:
-				req.state = workflows.RequestWithdrawn
-			case toolspec.Retry, toolspec.SettleOK, toolspec.SettleFailed:
-			}
+			req.approver, req.state = in.Decision.Approver, becomes
 		}
 	}
 	out.State, out.Approver, out.Remaining = req.state, req.approver, req.expires.Sub(r.now())

@@ -193,3 +193,17 @@ func (r *rig) stages() string {
 }
 
 var errPlain = errors.New("canary-9f3 plain error")
+
+// state asks the call where it stands.
+func (r *rig) state() toolspec.State {
+	r.t.Helper()
+	var state toolspec.State
+	v, err := r.env.QueryWorkflow(toolspec.StateName)
+	if err == nil {
+		err = v.Get(&state)
+	}
+	if err != nil {
+		r.t.Error(err)
+	}
+	return state
+}

@@ -12,8 +12,21 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// runStage runs an active stage as a local activity named after it, applies its
-// delta and returns its verdict. A stage whose worker lacks a hook of the plan
+// durable is what the plan gives the durable hooks of a step.
+func durable(steps ...hook.Step) (sum time.Duration) {
+	for _, step := range steps {
+		sum += time.Duration(step.DurableMs) * time.Millisecond
+	}
+	return sum
+}
+
+// lasts reports whether a durable hook may hold the call up before it ends.
+func (c *call) lasts() bool {
+	return durable(c.plan.Pre...) > 0 || durable(c.plan.Execute...) > 0 || durable(c.plan.Post...) > 0
+}
+
+// runStage runs an active stage as an activity named after it, applies its delta
+// and returns its verdict. A stage whose worker lacks a hook of the plan
 // waits for one that has it.
 func (c *call) runStage(ctx workflow.Context, step hook.Step, round int) hook.Verdict {
 	c.stage = string(step.Stage)
@@ -21,7 +34,7 @@ func (c *call) runStage(ctx workflow.Context, step hook.Step, round int) hook.Ve
 	for {
 		at := workflow.Now(ctx)
 		in := hook.StageInput{Stage: step.Stage, Hooks: step.Hooks, PlanVersion: c.plan.V, Facts: seen(step.Phase, c.facts(ctx, round))}
-		v, err := local(ctx, Stage(step.Stage), in, stepOptions(stageSummary(step), c.remaining(ctx)))
+		v, err := c.runHooks(ctx, step, in)
 		if err != nil {
 			v = hook.Verdict{Outcome: hook.Failed, Failure: c.classify(ctx, err)}
 		}
@@ -35,6 +48,18 @@ func (c *call) runStage(ctx workflow.Context, step hook.Step, round int) hook.Ve
 		c.record(step.Stage, round, v, at)
 		return v
 	}
+}
+
+// runHooks runs the hooks of a stage inside the workflow task, or, where the plan
+// has a durable one among them, as an activity of its own.
+func (c *call) runHooks(ctx workflow.Context, step hook.Step, in hook.StageInput) (hook.Verdict, error) {
+	deadline := c.remaining(ctx)
+	if step.DurableMs == 0 {
+		return local(ctx, Stage(step.Stage), in, stepOptions(stageSummary(step), deadline))
+	}
+	budget := min(durable(step)+stepTimeout, deadline)
+	in.BudgetMs = max(budget.Milliseconds(), 1)
+	return regular(ctx, Stage(step.Stage), in, durableOptions(stageSummary(step), budget, deadline))
 }
 
 // idle reports whether nobody needs a step that is there on demand.
@@ -137,6 +162,7 @@ func (c *call) waitForWorker(ctx workflow.Context, delay *time.Duration, lacking
 // outcome, into the failure it stands for.
 func (c *call) classify(ctx workflow.Context, err error) *hook.Failure {
 	var timeout *temporal.TimeoutError
+	var last *temporal.ApplicationError
 	switch {
 	case ctx.Err() != nil, temporal.IsCanceledError(err):
 		return &hook.Failure{Code: toolspec.CodeCancelled}
@@ -144,6 +170,9 @@ func (c *call) classify(ctx workflow.Context, err error) *hook.Failure {
 		return &hook.Failure{Code: toolspec.CodeTimeout, SafeMessage: "The call's deadline is over"}
 	case errors.As(err, &timeout):
 		return &hook.Failure{Code: toolspec.CodeTimeout, SafeMessage: "No answer came in time"}
+	case errors.As(err, &last) && last.Type() == string(toolspec.CodeUnavailable):
+		// There was no time for another try of what is tried until the deadline.
+		return &hook.Failure{Code: toolspec.CodeUnavailable}
 	}
 	return &hook.Failure{Code: toolspec.CodeInternal}
 }

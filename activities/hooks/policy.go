@@ -90,6 +90,8 @@ func (g *gate) decide(ctx context.Context, v call, args []byte) (policy.Decision
 	v.Explain(decision.Rule)
 	v.Tighten(hook.Budgets{
 		MaxRuntimeMs: decision.Budgets.MaxRuntimeMs, MaxResultBytes: int(decision.Budgets.MaxResultBytes), DeadlineMs: decision.Budgets.DeadlineMs,
+		MaxAttempts: int(decision.Budgets.MaxAttempts), RetryDelayMs: decision.Budgets.RetryDelayMs, RetryDelayMaxMs: decision.Budgets.RetryDelayMaxMs,
+		ParkUnknownMs: decision.Approval.ParkUnknown().Milliseconds(),
 	})
 	if decision.Verb != policy.Deny {
 		for _, limit := range p.Limits(limitFacts(v)) {

@@ -10,47 +10,74 @@ import (
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows"
 )
 
 // decideTimeout is how long a decision waits for a worker to confirm it.
 const decideTimeout = 15 * time.Second
 
+// anApproval is what the commands that decide need.
+const anApproval = "an approval id; `pawl approvals` lists them"
+
 func newApprove(a *app) *cobra.Command {
-	return newDecide(a, "approve APPROVAL", "Approve a waiting call", toolspec.Approve)
+	return newDecide(a, &cobra.Command{Use: "approve APPROVAL", Short: "Approve a waiting call", Args: exactly(1, anApproval)}, verbatim(toolspec.Approve))
 }
 
 func newDeny(a *app) *cobra.Command {
-	return newDecide(a, "deny APPROVAL", "Deny a waiting call", toolspec.Deny)
+	return newDecide(a, &cobra.Command{Use: "deny APPROVAL", Short: "Deny a waiting call", Args: exactly(1, anApproval)}, verbatim(toolspec.Deny))
 }
 
-func newDecide(a *app, use, short string, verb toolspec.Verb) *cobra.Command {
+func newResolve(a *app) *cobra.Command {
+	return newDecide(a, &cobra.Command{
+		Use: "resolve APPROVAL retry|settle_ok|settle_failed", Short: "Decide on a call whose outcome is unknown",
+		Long: "Decide on a call that was made and gave no answer, so that nobody knows whether it took effect. Find that out first.\n\n" +
+			"  retry          make the call again; where the first one took effect after all, it takes effect twice\n" +
+			"  settle_ok      it took effect: the call ends ok, without a value\n" +
+			"  settle_failed  it did not: the call ends as failed",
+		Args: exactly(2, "an approval id and one of retry, settle_ok, settle_failed; `pawl approvals` lists what waits"),
+	}, func(args []string) (toolspec.Verb, error) {
+		verb := toolspec.Verb(args[1])
+		if _, fits := workflows.Becomes(verb, true); !fits {
+			return "", usageError{fmt.Errorf("%q is none of retry, settle_ok and settle_failed", args[1])}
+		}
+		return verb, nil
+	})
+}
+
+func verbatim(verb toolspec.Verb) func([]string) (toolspec.Verb, error) {
+	return func([]string) (toolspec.Verb, error) { return verb, nil }
+}
+
+// newDecide makes a command send a decision on the request that its first
+// argument names.
+func newDecide(a *app, cmd *cobra.Command, verbOf func(args []string) (toolspec.Verb, error)) *cobra.Command {
 	var approver, reason string
-	cmd := &cobra.Command{
-		Use: use, Short: short,
-		Args: exactly(1, "an approval id; `pawl approvals` lists them"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := connect(cmd.Context(), true, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			workflowID, err := s.workflowOf(cmd.Context(), a.tenant, args[0])
-			if err != nil {
-				return err
-			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), decideTimeout)
-			defer cancel()
-			answer, err := s.client().Decide(ctx, workflowID, toolspec.Decision{
-				ApprovalID: args[0], Decision: verb, Approver: approver, Reason: reason,
-			})
-			if errors.Is(err, client.ErrSettled) {
-				return fmt.Errorf("too late: %w; see `pawl show %s`", err, args[0])
-			}
-			if err != nil {
-				return err
-			}
-			return a.answered(verb, answer)
-		},
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		verb, err := verbOf(args)
+		if err != nil {
+			return err
+		}
+		s, err := connect(cmd.Context(), true, true)
+		if err != nil {
+			return err
+		}
+		defer s.close()
+		workflowID, err := s.workflowOf(cmd.Context(), a.tenant, args[0])
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), decideTimeout)
+		defer cancel()
+		answer, err := s.client().Decide(ctx, workflowID, toolspec.Decision{
+			ApprovalID: args[0], Decision: verb, Approver: approver, Reason: reason,
+		})
+		if errors.Is(err, client.ErrSettled) {
+			return fmt.Errorf("too late: %w; see `pawl show %s`", err, args[0])
+		}
+		if err != nil {
+			return err
+		}
+		return a.answered(verb, answer)
 	}
 	cmd.Flags().StringVar(&approver, "as", defaultApprover(), "who decides (PAWL_APPROVER)")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")

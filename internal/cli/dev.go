@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -21,13 +22,21 @@ func newDev(a *app) *cobra.Command {
 	var policyFile string
 	var throwaway bool
 	cmd := &cobra.Command{
-		Use:   "dev",
+		Use:   "dev [-- COMMAND...]",
 		Short: "Run Temporal, Postgres and a worker for development",
 		Long: "Starts a Temporal dev server with its UI, a Postgres and a worker for this directory, until Ctrl-C.\n" +
-			"Other pawl commands in the same directory find them by themselves. Data is kept between runs.",
-		Args: exactly(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.dev(cmd.Context(), policyFile, throwaway)
+			"Other pawl commands in the same directory find them by themselves. Data is kept between runs.\n" +
+			"A command after -- is run in the worker's place, with the servers in its environment: a worker with\n" +
+			"tools and hooks of your own.",
+		Example: "  pawl dev\n  pawl dev --policy examples/policy.yaml -- go run ./examples/customtool",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
+				return usageError{errors.New("expected no arguments, or a worker's command after --")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, command []string) error {
+			return a.dev(cmd.Context(), policyFile, throwaway, command)
 		},
 	}
 	cmd.Flags().StringVar(&policyFile, "policy", "", "policy file; default the shipped development policy")
@@ -35,7 +44,7 @@ func newDev(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) dev(ctx context.Context, policyFile string, throwaway bool) error {
+func (a *app) dev(ctx context.Context, policyFile string, throwaway bool, command []string) error {
 	p, err := devPolicy(policyFile)
 	if err != nil {
 		return err
@@ -74,6 +83,9 @@ func (a *app) dev(ctx context.Context, policyFile string, throwaway bool) error 
 		"In another terminal, in this directory:  pawl tools list\n"+
 		"                                         pawl invoke core__ls\nCtrl-C stops everything.\n\n",
 		stack.UIAddress(), stack.TemporalAddress(), config.Workspace)
+	if len(command) > 0 {
+		return a.workWith(ctx, stack, config.Workspace, command)
+	}
 	return worker.Run(ctx, config)
 }
 

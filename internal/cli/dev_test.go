@@ -221,6 +221,42 @@ func (s *site) namespace(address, name string) {
 	}
 }
 
+// TestDevWithAWorker: a command takes the place of the worker, finds the servers in its environment and ends with pawl, whichever way that
+// ends.
+func TestDevWithAWorker(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	_, errs := s.run("work", nil, 2, "dev", "worker")
+	s.says(errs, "expected no arguments, or a worker's command after --")
+	_, errs = s.run("work", nil, 1, "dev", "--throwaway", "--", "no-such-program")
+	s.says(errs, "the worker no-such-program: executable file not found")
+
+	dev := s.dev("--throwaway", "--", s.pawl, "worker")
+	out, _ := s.run("work", nil, 0, "tools", "list")
+	s.says(out, "core__grep")
+	out, _ = s.run("work", nil, 0, "invoke", "core__grep", "--args", `{"pattern":"ratchet"}`)
+	s.says(out, `"path": "notes.txt"`)
+	d := s.doctor()
+	if len(d.Worker.PIDs) != 1 || d.Worker.PIDs[0] == dev.cmd.Process.Pid {
+		t.Errorf("the workers are %v: pawl dev itself is %d", d.Worker.PIDs, dev.cmd.Process.Pid)
+	}
+	if err := syscall.Kill(dev.cmd.Process.Pid, syscall.SIGINT); err != nil { // it alone
+		t.Fatal(err)
+	}
+	dev.ends(0)
+	s.nothingRuns()
+
+	dev = s.dev("--throwaway", "--", "sh", "-c", s.pawl+" worker")
+	if err := dev.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	s.nothingRuns()
+
+	_, errs = s.run("work", nil, 1, "dev", "--throwaway", "--", "sh", "-c", "exit 7")
+	s.says(errs, "the worker sh ended by itself (exit status 7)")
+	s.nothingRuns()
+}
+
 func TestDevWithAFaultyPolicy(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -160,8 +160,12 @@ func (a *app) showStages(d postgres.Detail) {
 
 func (a *app) showApprovals(d postgres.Detail) {
 	for _, r := range d.Approvals {
-		fmt.Fprintf(a.Out, "\napproval %s: %s\n  digest      %s\n  who         %s\n  expires     %s\n",
-			r.ApprovalID, r.State, r.Digest, oneLine(r.Approvers, 200), clockTime(r.ExpiresAt))
+		kind := "approval"
+		if r.Parked != "" {
+			kind = "outcome unknown (" + r.Parked + "),"
+		}
+		fmt.Fprintf(a.Out, "\n%s %s: %s\n  digest      %s\n  who         %s\n  expires     %s\n",
+			kind, r.ApprovalID, r.State, r.Digest, oneLine(r.Approvers, 200), clockTime(r.ExpiresAt))
 		for _, dec := range r.Decisions {
 			counted := "counted"
 			if !dec.Counted {

@@ -86,6 +86,8 @@ func (a *app) hintState(ctx context.Context, c *client.Client, workflowID string
 	case ctx.Err() != nil:
 	case err != nil:
 		fmt.Fprintln(a.Err, "no worker answers yet; `pawl doctor` tells more")
+	case state.Approval != nil && state.Approval.Parked != "":
+		fmt.Fprintf(a.Err, "the outcome is unknown (%s) and waits for a person: `pawl resolve %s`\n", state.Approval.Parked, state.Approval.ApprovalID)
 	case state.Approval != nil:
 		fmt.Fprintf(a.Err, "waits for a person: `pawl approve %s`, or `pawl deny`\n", state.Approval.ApprovalID)
 	case state.Waiting != "":

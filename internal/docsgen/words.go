@@ -56,7 +56,7 @@ var words = map[string]string{
 	"Problem.Kind":    "What kind of fault.",
 	"Problem.Message": "The same in words, without the value.",
 
-	"State.Status":      "Where the call stands. parked_unknown is reserved.",
+	"State.Status":      "Where the call stands. In parked_unknown the outcome is unknown and a person is asked.",
 	"State.Stage":       "The stage or step that runs or ran last: admit, hydrate, requestApproval, execute, settle, or one of the 32 stages.",
 	"State.InputDigest": "As in the result. Absent before the call is admitted, and where the input got no record.",
 	"State.Approval":    "The request that waits for a decision, if any.",
@@ -73,6 +73,7 @@ var words = map[string]string{
 	"ApprovalView.Message":     "Why policy asks.",
 	"ApprovalView.RequestedBy": "The actor of the call.",
 	"ApprovalView.Approvers":   "In words, who may decide.",
+	"ApprovalView.Parked":      "Why the outcome of the call is unknown; empty where it waits for an approval. The decisions are then retry, settle_ok and settle_failed.",
 	"ApprovalView.ExpiresAtMs": "When the request expires, in milliseconds since 1970-01-01 UTC, by the database's clock.",
 
 	"PlanSummary.ToolDigest":   "The digest of the tool's contract. Absent where no worker knew the tool.",
@@ -82,7 +83,7 @@ var words = map[string]string{
 
 	"Decision.ApprovalID": "The request, as the state query names it: the invocationId, a dot and a number.",
 	"Decision.Decision": "approve lets the call run. deny and withdraw end it with approval_denied. edit replaces the arguments and opens a new request. " +
-		"retry, settle_ok and settle_failed are reserved and never count in this version.",
+		"retry, settle_ok and settle_failed count where the outcome is unknown, and nowhere else: make the call again, end it ok without a value, end it with execution.",
 	"Decision.Approver":   "Who decides: 1 to 200 printable characters.",
 	"Decision.Reason":     "Why, for the record: at most 2000 bytes. It is stored; do not put a secret into it.",
 	"Decision.EditedArgs": "The new arguments, with the decision edit and only with it. With proof at most 65536 bytes.",

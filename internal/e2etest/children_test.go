@@ -80,7 +80,7 @@ func childTools() []toolspec.Tool {
 	f := entered
 	return []toolspec.Tool{
 		tool("test__write", f, idempotent), tool("test__send", f, once), tool("test__asked", f, once, risky), tool("test__read", f), tool("test__fast", f, fast),
-		tool(hookedTool, f, once),
+		tool(hookedTool, f, once), tool(lastingTool, f, once), wire(),
 	}
 }
 

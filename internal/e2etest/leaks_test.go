@@ -52,10 +52,13 @@ func (w *world) traces(calls ...toolspec.Invocation) []trace {
 		for _, e := range w.history(id.WorkflowID(), "").GetEvents() {
 			found = append(found, w.eventTraces(id.WorkflowID(), e)...)
 		}
-		state, err := w.pawl.State(w.t.Context(), id.WorkflowID())
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		// On a busy machine a query may miss its ten seconds.
+		var state toolspec.State
+		var err error
+		w.until(func() bool {
+			state, err = w.pawl.State(w.t.Context(), id.WorkflowID())
+			return err == nil
+		}, "the state of "+id.WorkflowID(), &err)
 		found = append(found,
 			trace{"state " + id.WorkflowID(), []byte(asJSON(state))},
 			trace{"description of " + id.WorkflowID(), []byte(protojson.Format(w.describe(id.WorkflowID())))},

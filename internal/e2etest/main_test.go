@@ -65,7 +65,7 @@ func beChild(what string) int {
 	}()
 	c, err := worker.LoadConfig()
 	if err == nil {
-		options := append(historyOptions(), worker.Tools(childTools()...), worker.ToolHooks(hookedTool, dyingHook()))
+		options := append(historyOptions(), worker.Tools(childTools()...), worker.ToolHooks(hookedTool, dyingHook()), worker.ToolHooks(lastingTool, dyingDurable()))
 		if len(os.Args) > 1 {
 			options = releases()[os.Args[1]]
 		}

@@ -77,13 +77,17 @@ func (r *recorder) allStages(t *testing.T) {
 				return echo(ctx, in, call)
 			}),
 			tool("test__fail", func(context.Context, in, toolspec.Call) (out, error) { return out{}, errors.New("never") }, idempotent, attempts(2)),
-			tool("test__cached", echo, fast), tool("test__responded", echo, fast),
+			tool("test__cached", echo, fast), tool("test__responded", echo, fast), tool("test__durable", echo, fast),
 		),
 		worker.ToolHooks(allTool, onAll("all", normalise)), worker.ToolHooks("test__fail", onAll("fail", nil)),
 		worker.ToolHooks("test__cached", onAll("cached", cached)), worker.ToolHooks("test__responded", onAll("responded", respond)),
+		worker.ToolHooks("test__durable", hook.New("durable", hook.Durable(time.Minute),
+			hook.WillAcquireQuota.Do(func(context.Context, *hook.Check) error { return nil }),
+			hook.DidAudit.Do(func(context.Context, *hook.Report) error { return nil }))),
 	)
 	for shape, c := range map[string]struct{ toolID, text string }{
 		"cache_hit": {"test__cached", "cached"}, "responded": {"test__responded", "responded"},
+		"durable": {"test__durable", "hello"},
 	} {
 		inv := invocation(shape, c.toolID, `{"text":"hello"}`)
 		wantText(t, w.invoke(inv), c.text)

@@ -45,7 +45,7 @@ type DecisionRecord struct {
 
 // approvalRow is the row of ShowApprovals and ListApprovals.
 type approvalRow struct {
-	ApprovalID, InvocationID, WorkflowID, Digest, ToolID, Message, RequestedBy, EditedBy, ApproversText, PolicyRule, PolicyDigest, Approver string
+	ApprovalID, InvocationID, WorkflowID, Digest, ToolID, Message, RequestedBy, EditedBy, ApproversText, PolicyRule, PolicyDigest, Parked, Approver string
 
 	Number           int
 	Effect           toolspec.Effect
@@ -90,7 +90,7 @@ func (r approvalRow) approval() Approval {
 	return Approval{
 		ApprovalView: toolspec.ApprovalView{
 			ApprovalID: r.ApprovalID, ToolID: r.ToolID, Effect: r.Effect, Risk: r.Risk, Args: r.SafeArgs, Digest: r.Digest,
-			Message: r.Message, RequestedBy: r.RequestedBy, Approvers: r.ApproversText, ExpiresAtMs: r.ExpiresAt.UnixMilli(),
+			Message: r.Message, RequestedBy: r.RequestedBy, Approvers: r.ApproversText, ExpiresAtMs: r.ExpiresAt.UnixMilli(), Parked: r.Parked,
 		},
 		InvocationID: r.InvocationID, WorkflowID: r.WorkflowID, Number: r.Number, EditedBy: r.EditedBy, PolicyRule: r.PolicyRule,
 		PolicyDigest: r.PolicyDigest, State: r.State, Approver: r.Approver, DecidedAt: r.DecidedAt, ConsumedDispatch: r.ConsumedDispatch,

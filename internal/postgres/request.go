@@ -38,7 +38,11 @@ func (s *Store) Request(ctx context.Context, in activities.RequestRow) (activiti
 	if edits == nil {
 		edits = []int{}
 	}
-	row, found, err := locked[requestRow](ctx, s, op, in.InvocationID,
+	var steps []step
+	if v.Parked != "" { // whoever waits for a person holds nothing; its token is spent
+		steps = release(in.InvocationID, in.Epoch, 1, 0)
+	}
+	row, found, err := locked[requestRow](ctx, s, op, in.InvocationID, append(steps,
 		step{"CloseOtherRequests", named{
 			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "digest": v.Digest, "edited_by": text(in.EditedBy),
 			"edits": edits,
@@ -48,8 +52,8 @@ func (s *Store) Request(ctx context.Context, in activities.RequestRow) (activiti
 			"digest": v.Digest, "tool_id": v.ToolID, "effect": string(v.Effect), "risk": string(v.Risk), "safe_args": document(v.Args),
 			"message": text(v.Message), "requested_by": text(v.RequestedBy), "edited_by": text(in.EditedBy), "approvers_text": text(v.Approvers),
 			"rule": rule, "granted": granted, "policy_rule": text(in.PolicyRule), "policy_digest": text(in.PolicyID),
-			"expire_after": in.ExpireAfter, "edits": edits,
-		}})
+			"parked": text(v.Parked), "expire_after": in.ExpireAfter, "edits": edits,
+		}})...)
 	if err != nil {
 		return activities.RequestRecord{}, err
 	}

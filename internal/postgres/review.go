@@ -19,6 +19,7 @@ type lookRow struct {
 	Rule         json.RawMessage
 	RequestedBy  string
 	EditedBy     string
+	Parked       string
 	Recorded     bool
 	Counted      bool
 	Answer       string
@@ -77,23 +78,20 @@ func (s *Store) Review(ctx context.Context, in activities.ReviewRow) (activities
 	if err != nil {
 		return activities.ReviewRecord{}, failure(op, err)
 	}
-	becomes, answer := judged(in, activities.OpenRequest{Rule: rule, RequestedBy: look.RequestedBy, EditedBy: look.EditedBy})
+	becomes, answer := judged(in, activities.OpenRequest{
+		Rule: rule, RequestedBy: look.RequestedBy, EditedBy: look.EditedBy, Parked: look.Parked,
+	})
 	return s.decide(ctx, op, in, d, becomes, answer)
 }
 
 // judged returns what the request becomes if the decision still finds it open, empty where the decision does not count, and what to tell
 // its sender.
 func judged(in activities.ReviewRow, request activities.OpenRequest) (becomes workflows.RequestState, answer string) {
-	switch in.Decision.Decision {
-	case toolspec.Approve:
-		becomes = workflows.RequestApproved
-	case toolspec.Deny:
-		becomes = workflows.RequestDenied
-	case toolspec.Edit:
-		becomes = workflows.RequestEdited
-	case toolspec.Withdraw:
-		becomes = workflows.RequestWithdrawn
-	default:
+	becomes, fits := workflows.Becomes(in.Decision.Decision, request.Parked != "")
+	switch {
+	case !fits && request.Parked != "":
+		return "", "the call's outcome is unknown; the request waits for retry, settle_ok or settle_failed"
+	case !fits:
 		return "", "the request waits for approve, deny, edit or withdraw"
 	}
 	if in.Decision.ApprovalID != in.ApprovalID {

@@ -22,13 +22,15 @@ TABLE approvals
     consumed_dispatch integer
     expires_at timestamp with time zone NOT NULL
     created_at timestamp with time zone NOT NULL DEFAULT now()
+    parked text NOT NULL DEFAULT ''::text
     CONSTRAINT approvals_consumed_was_approved CHECK (consumed_dispatch IS NULL OR state = 'approved'::text)
-    CONSTRAINT approvals_decided_has_approver CHECK ((state = ANY (ARRAY['approved'::text, 'denied'::text, 'edited'::text, 'withdrawn'::text])) = (approver IS NOT NULL) AND (approver IS NULL) = (decided_at IS NULL))
+    CONSTRAINT approvals_decided_has_approver CHECK ((state = ANY (ARRAY['approved'::text, 'denied'::text, 'edited'::text, 'withdrawn'::text, 'retried'::text, 'settled_ok'::text, 'settled_failed'::text])) = (approver IS NOT NULL) AND (approver IS NULL) = (decided_at IS NULL))
     CONSTRAINT approvals_id_is_derived CHECK (approval_id = ((invocation_id::text || '.'::text) || number::text))
     CONSTRAINT approvals_number_once UNIQUE (invocation_id, number)
     CONSTRAINT approvals_of_invocation FOREIGN KEY (invocation_id) REFERENCES invocations(invocation_id) ON DELETE CASCADE
     CONSTRAINT approvals_pkey PRIMARY KEY (approval_id)
-    CONSTRAINT approvals_state_known CHECK (state = ANY (ARRAY['open'::text, 'approved'::text, 'denied'::text, 'edited'::text, 'withdrawn'::text, 'expired'::text, 'closed'::text]))
+    CONSTRAINT approvals_state_known CHECK (state = ANY (ARRAY['open'::text, 'approved'::text, 'denied'::text, 'edited'::text, 'withdrawn'::text, 'retried'::text, 'settled_ok'::text, 'settled_failed'::text, 'expired'::text, 'closed'::text]))
+    CONSTRAINT approvals_state_of_kind CHECK ((state = ANY (ARRAY['open'::text, 'expired'::text, 'closed'::text])) OR (parked <> ''::text) = (state = ANY (ARRAY['retried'::text, 'settled_ok'::text, 'settled_failed'::text])))
     CREATE INDEX approvals_by_tenant ON public.approvals USING btree (tenant_id, created_at DESC)
     CREATE UNIQUE INDEX approvals_one_open ON public.approvals USING btree (invocation_id) WHERE (state = 'open'::text)
 

@@ -39,6 +39,8 @@ type Options struct {
 	MaxConns int
 	// Application is the name that the server shows for the connections; empty means pawl.
 	Application string
+	// OnRoundTrip, if any, is called before every round trip of the pool, from many goroutines.
+	OnRoundTrip func()
 }
 
 // New makes a Store of a pool. The pool stays the caller's.
@@ -68,6 +70,9 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	}
 	config.ConnConfig.RuntimeParams["application_name"] = opts.Application
 	config.PingTimeout = poolPingTimeout
+	if opts.OnRoundTrip != nil {
+		config.ConnConfig.Tracer = trips(opts.OnRoundTrip)
+	}
 	if config.ConnConfig.ConnectTimeout == 0 {
 		config.ConnConfig.ConnectTimeout = connectTimeout
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // AttemptInput is the part of an attempt that hooks stand on.
@@ -24,6 +26,11 @@ type AttemptVerdict struct {
 	// Err is the tool's own error, where that ended the attempt.
 	Err   error
 	Trace []Traced
+	// Transient says that an error of a hook failed the attempt that another try
+	// may not meet.
+	Transient bool
+	// Ran says that the tool was called.
+	Ran bool
 }
 
 // Traced is a stage that ran inside execute.
@@ -43,14 +50,14 @@ func (r *Registry) Attempt(ctx context.Context, in AttemptInput, tool func(conte
 	}
 	a := &attempt{r: r, in: in, tool: tool}
 	value, err := a.around(ctx, 0)
-	v := AttemptVerdict{Value: value, Trace: a.trace}
+	v := AttemptVerdict{Value: value, Trace: a.trace, Ran: a.ran}
 	if err == nil {
 		return v
 	}
 	v.Value = nil
 	var ended *ended
 	if errors.As(err, &ended) {
-		v.Outcome, v.By = ended.end.outcome, ended.by
+		v.Outcome, v.By, v.Transient = ended.end.outcome, ended.by, ended.transient
 		v.Value, v.Challenge, v.Failure = ended.end.value, ended.end.challenge, ended.end.failure
 		return v
 	}
@@ -82,12 +89,15 @@ type attempt struct {
 	// kept is the error of the body: an around hook that swallows it does not
 	// make a failure a success.
 	kept error
+	// ran says that the tool was called.
+	ran bool
 }
 
 // ended carries an outcome through around hooks.
 type ended struct {
-	end control
-	by  string
+	end       control
+	by        string
+	transient bool
 }
 
 // Error names the outcome.
@@ -118,17 +128,17 @@ func (a *attempt) around(ctx context.Context, i int) (json.RawMessage, error) {
 	done(err == nil)
 	switch {
 	case end != nil:
-		return nil, &ended{*end, name}
+		return nil, &ended{end: *end, by: name}
 	case c.misuse == nil && a.kept != nil:
 		return nil, a.kept
 	case err != nil:
-		return nil, &ended{control{outcome: Failed, failure: internal(AroundExecute.stage, name)}, name}
+		return nil, byError(AroundExecute.stage, name, err)
 	case c.skipped:
 		return a.around(ctx, i+1)
 	case calls == 0:
 		c.fail(errors.New("next was not called and nothing was answered"))
 		a.r.report(ctx, h, AroundExecute.stage, c, c.misuse)
-		return nil, &ended{control{outcome: Failed, failure: internal(AroundExecute.stage, name)}, name}
+		return nil, byError(AroundExecute.stage, name, c.misuse)
 	}
 	return value, nil
 }
@@ -137,9 +147,10 @@ func (a *attempt) body(ctx context.Context) (json.RawMessage, error) {
 	if err := a.stage(ctx, WillExecute.stage, a.in.WillExecute, nil); err != nil {
 		return nil, err
 	}
+	a.ran = true
 	value, err := a.tool(ctx)
 	if err != nil {
-		return nil, err
+		return nil, controlled(err)
 	}
 	if err := a.stage(ctx, DidExecute.stage, a.in.DidExecute, value); err != nil {
 		return nil, err
@@ -157,15 +168,43 @@ func (a *attempt) stage(ctx context.Context, s Stage, names []string, raw json.R
 		handler, _ := h.at(s)
 		end, err := a.r.one(ctx, h, handler, &core{facts: a.in.Facts, delta: &Delta{}, rawOutput: raw})
 		if err != nil {
-			end = &control{outcome: Failed, failure: internal(s, name)}
+			done(false)
+			return byError(s, name, err)
 		}
 		if end != nil {
 			done(false)
-			return &ended{*end, name}
+			return &ended{end: *end, by: name}
 		}
 	}
 	done(true)
 	return nil
+}
+
+// byError ends the attempt by a hook's own error.
+func byError(s Stage, name string, err error) error {
+	return &ended{control{outcome: Failed, failure: internal(s, name)}, name, IsTransient(err)}
+}
+
+// byTool stands where others stand by the name of a hook; no hook has it.
+const byTool = "(tool)"
+
+// controlled turns the ways in which a tool may shape its call into outcomes;
+// any other error is the tool's own.
+func controlled(err error) error {
+	var response *toolspec.Response
+	var abort *toolspec.AbortError
+	switch {
+	case errors.As(err, &response):
+		return &ended{end: control{outcome: Responded, value: response.Value(), challenge: response.Challenge()}, by: byTool}
+	case errors.As(err, &abort):
+		f := Failure{Code: toolspec.CodeAborted, Details: &toolspec.Details{Code: clip(abort.Code, maxCode)}}
+		if !toolspec.SecretValue(abort.Reason) {
+			f.SafeMessage = clip(abort.Reason, maxReason)
+		}
+		HTTPStatus(abort.HTTPStatus)(&f)
+		return &ended{end: control{outcome: Failed, failure: &f}, by: byTool}
+	}
+	return err
 }
 
 // start opens a stage in the trace; the returned function closes it. Stages

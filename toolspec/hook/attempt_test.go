@@ -124,6 +124,16 @@ func TestAttemptOutcomes(t *testing.T) {
 			hook.AttemptVerdict{Outcome: hook.Failed, By: "h", Failure: internal(around.Stage())}},
 		{"a verb that is not returned", []hook.Hook{at("h", around, func(v *hook.Around) error { _ = v.Abort("x"); return passes(v) })}, false, 1,
 			hook.AttemptVerdict{Outcome: hook.Failed, By: "h", Failure: internal(around.Stage())}},
+		{"an error that passes, in willExecute", []hook.Hook{outer, at("h", will, func(*hook.Attempt) error { return hook.Transient(errors.New(canary)) })}, false, 0,
+			hook.AttemptVerdict{Outcome: hook.Failed, By: "h", Failure: internal(will.Stage()), Transient: true}},
+		{"an error that passes, in didExecute", []hook.Hook{outer, at("h", did, func(*hook.Executed) error { return hook.Transient(errors.New(canary)) })}, false, 1,
+			hook.AttemptVerdict{Outcome: hook.Failed, By: "h", Failure: internal(did.Stage()), Transient: true}},
+		{"an error that passes, in around", []hook.Hook{outer, at("h", around, func(*hook.Around) error { return hook.Transient(errors.New(canary)) })}, false, 0,
+			hook.AttemptVerdict{Outcome: hook.Failed, By: "h", Failure: internal(around.Stage()), Transient: true}},
+		{"an error that passes, and an answer in its place", []hook.Hook{
+			at("h", around, func(v *hook.Around) error { _, _ = v.Next(); return v.Respond(7) }),
+			at("i", will, func(*hook.Attempt) error { return hook.Transient(errors.New(canary)) }),
+		}, false, 0, hook.AttemptVerdict{Outcome: hook.Responded, By: "h", Value: raw(`7`)}},
 		{"a filter skips around", []hook.Hook{at("h", around, func(*hook.Around) error { panic("runs") }, no), outer}, false, 1, hook.AttemptVerdict{Value: raw(`1`)}},
 		{"a filter skips willExecute", []hook.Hook{at("h", will, func(*hook.Attempt) error { panic("runs") }, no)}, false, 1, hook.AttemptVerdict{Value: raw(`1`)}},
 		{"a filter that fails", []hook.Hook{at("h", around, passes, hook.Filter(func(context.Context, hook.Facts) (bool, error) { return true, errors.New(canary) }))}, false, 0,
@@ -142,16 +152,50 @@ func TestAttemptOutcomes(t *testing.T) {
 				t.Errorf("the error is %v, want %v", got.Err, tc.want.Err)
 			}
 			got.Trace, got.Err, tc.want.Err = nil, nil, nil
-			if !sameVerdict(got, tc.want) || ran != tc.ran {
+			if !sameVerdict(got, tc.want) || ran != tc.ran || got.Ran != (tc.ran > 0) {
 				t.Errorf("got %+v after %d runs, want %+v after %d", got, ran, tc.want, tc.ran)
 			}
 		})
 	}
 }
 
+// TestToolShapesItsCall: a tool responds and aborts as hooks do; didExecute does
+// not run, and no outer hook can turn it into a value (CF-02, LC-48).
+func TestToolShapesItsCall(t *testing.T) {
+	did := at("did", hook.DidExecute, func(*hook.Executed) error { panic("runs") })
+	deaf := at("deaf", hook.AroundExecute, func(v *hook.Around) error { _, _ = v.Next(); return nil })
+	for _, tc := range []struct {
+		name string
+		err  error
+		want hook.AttemptVerdict
+	}{
+		{"respond", toolspec.Respond(map[string]int{"a": 1}), hook.AttemptVerdict{Outcome: hook.Responded, By: "(tool)", Value: raw(`{"a":1}`)}},
+		{"respond, wrapped", fmt.Errorf("%s: %w", canary, toolspec.Respond(7)), hook.AttemptVerdict{Outcome: hook.Responded, By: "(tool)", Value: raw(`7`)}},
+		{"challenge", toolspec.RespondChallenge("who?"), hook.AttemptVerdict{Outcome: hook.Responded, By: "(tool)", Value: raw(`"who?"`), Challenge: true}},
+		{"abort", toolspec.Abort("why", "own", 403), hook.AttemptVerdict{Outcome: hook.Failed, By: "(tool)", Failure: &hook.Failure{
+			Code: toolspec.CodeAborted, SafeMessage: "why", HTTPStatus: 403, Details: &toolspec.Details{Code: "own"},
+		}}},
+		{"abort with too much", toolspec.Abort(strings.Repeat("a", 501), strings.Repeat("b", 65), 200), hook.AttemptVerdict{Outcome: hook.Failed, By: "(tool)", Failure: &hook.Failure{
+			Code: toolspec.CodeAborted, SafeMessage: strings.Repeat("a", 500), Details: &toolspec.Details{Code: strings.Repeat("b", 64)},
+		}}},
+		{"abort with a secret", toolspec.Abort("Bearer "+strings.Repeat("a1B2", 10), "", 0), hook.AttemptVerdict{Outcome: hook.Failed, By: "(tool)", Failure: &hook.Failure{
+			Code: toolspec.CodeAborted, Details: &toolspec.Details{},
+		}}},
+	} {
+		for name, hooks := range map[string][]hook.Hook{"bare": nil, "hooks": {did, deaf}} {
+			t.Run(tc.name+" "+name, func(t *testing.T) {
+				got := try(t, func(context.Context) (json.RawMessage, error) { return raw(`1`), tc.err }, hooks...)
+				if !sameVerdict(got, tc.want) || got.Err != nil {
+					t.Errorf("got %+v, want %+v", got, tc.want)
+				}
+			})
+		}
+	}
+}
+
 // sameVerdict compares all but errors and traces.
 func sameVerdict(a, b hook.AttemptVerdict) bool {
-	return a.Outcome == b.Outcome && bytes.Equal(a.Value, b.Value) && a.Challenge == b.Challenge && a.By == b.By && reflect.DeepEqual(a.Failure, b.Failure)
+	return a.Outcome == b.Outcome && a.Transient == b.Transient && bytes.Equal(a.Value, b.Value) && a.Challenge == b.Challenge && a.By == b.By && reflect.DeepEqual(a.Failure, b.Failure)
 }
 
 var no = hook.Filter(func(context.Context, hook.Facts) (bool, error) { return false, nil })

@@ -98,29 +98,6 @@ func (c *core) reason(text string) string {
 	return clip(text, maxReason)
 }
 
-// secretShaped reports whether a name or a text anywhere in a JSON value has the
-// shape of a credential.
-func secretShaped(raw json.RawMessage) bool {
-	var v any
-	return json.Unmarshal(raw, &v) != nil || secretIn(v)
-}
-
-func secretIn(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return toolspec.SecretValue(v)
-	case []any:
-		return slices.ContainsFunc(v, secretIn)
-	case map[string]any:
-		for name, child := range v {
-			if toolspec.SecretName(name) || toolspec.SecretValue(name) || secretIn(child) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -91,6 +91,9 @@ type StageInput struct {
 	// Hooks are the names recorded in the plan, in the order to run.
 	Hooks []string `json:"hooks"`
 	// PlanVersion is that of the recorded plan, which the worker has to know.
-	PlanVersion int   `json:"planVersion,omitempty"`
-	Facts       Facts `json:"facts"`
+	PlanVersion int `json:"planVersion,omitempty"`
+	// BudgetMs is what the hooks have together where the stage is an activity of
+	// its own; 0 where it is not.
+	BudgetMs int64 `json:"budgetMs,omitempty"`
+	Facts    Facts `json:"facts"`
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"time"
 )
 
 // Hook is a named set of handlers. The name is recorded in plans: keep it.
@@ -14,6 +15,8 @@ type Hook struct {
 	builtin  bool
 	last     bool
 	onlyWith []Stage
+	// durable is the longest run where the hook is durable, else 0.
+	durable  time.Duration
 	onDemand bool
 	handlers []Handler
 }
@@ -24,7 +27,7 @@ type Handler struct {
 	call  func(ctx context.Context, c *core) error
 }
 
-// Option configures a hook: Handler, Priority, Filter.
+// Option configures a hook: Handler, Priority, Filter, Durable.
 type Option interface{ apply(*Hook) }
 
 func (h Handler) apply(to *Hook) { to.handlers = append(to.handlers, h) }
@@ -87,7 +90,7 @@ func (h Hook) check() error {
 		}
 		seen[handler.stage] = true
 	}
-	return nil
+	return h.checkDurable()
 }
 
 func (h Hook) at(s Stage) (Handler, bool) {

@@ -33,7 +33,9 @@ type Plan struct {
 	Risk       toolspec.Risk   `json:"risk,omitempty"`
 	Lane       Lane            `json:"lane"`
 	// Repeatable says that a lost attempt may be made again.
-	Repeatable  bool    `json:"repeatable,omitempty"`
+	Repeatable bool `json:"repeatable,omitempty"`
+	// Probe says that the tool can find out what became of a lost attempt.
+	Probe       bool    `json:"probe,omitempty"`
 	MaxAttempts int     `json:"maxAttempts"`
 	Budgets     Budgets `json:"budgets"`
 	// SearchAttributes says whether this call upserts search attributes.
@@ -49,6 +51,9 @@ type Step struct {
 	Stage Stage    `json:"stage"`
 	Phase Phase    `json:"phase"`
 	Hooks []string `json:"hooks,omitempty"`
+	// DurableMs makes the stage an activity of its own: it is the longest run of
+	// the durable hooks on it, together. 0 where none is durable.
+	DurableMs int64 `json:"durableMs,omitempty"`
 	// OnDemand says that the step is skipped unless the gate needs it.
 	OnDemand bool `json:"onDemand,omitempty"`
 }

@@ -129,7 +129,9 @@ func (r *Registry) Steps(list []Info, toolID string) []Step {
 			continue
 		}
 		if names := r.Names(info.Stage, toolID); len(names) > 0 {
-			steps = append(steps, Step{Stage: info.Stage, Phase: info.Phase, Hooks: names, OnDemand: r.onDemand(names)})
+			steps = append(steps, Step{
+				Stage: info.Stage, Phase: info.Phase, Hooks: names, OnDemand: r.onDemand(names), DurableMs: r.durable(names),
+			})
 		}
 	}
 	return steps

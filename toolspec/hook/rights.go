@@ -95,7 +95,7 @@ func (s scratches) Put(key string, v any) {
 	if raw == nil {
 		return
 	}
-	if toolspec.SecretName(key) || secretShaped(raw) {
+	if toolspec.SecretName(key) || toolspec.SecretJSON(raw) {
 		s.c.fail(fmt.Errorf("a scratchpad entry has the shape of a secret"))
 		return
 	}
@@ -266,7 +266,7 @@ func (r records) Record(kind string, detail any) {
 	raw := r.c.encode("the audit detail", detail)
 	switch {
 	case raw == nil:
-	case secretShaped(raw):
+	case toolspec.SecretJSON(raw):
 		r.c.fail(fmt.Errorf("an audit detail has the shape of a secret"))
 	default:
 		r.c.delta.Audit = append(r.c.delta.Audit, AuditEntry{Kind: clip(kind, maxCode), Detail: raw})

@@ -31,14 +31,20 @@ func (r *Registry) Run(ctx context.Context, in StageInput) (Verdict, error) {
 			verdict.Notes = append(verdict.Notes, Note{Hook: name, Reason: "this worker does not have the hook"})
 			continue
 		}
-		end, err := r.one(ctx, h, handler, &core{facts: facts, delta: &verdict.Delta})
+		own, cancel := h.within(ctx)
+		end, err := r.one(own, h, handler, &core{facts: facts, delta: &verdict.Delta})
+		err = h.lateness(ctx, own, err)
+		cancel()
 		switch {
 		case err != nil && IsTransient(err):
 			return Verdict{}, err
+		case err != nil && errors.Is(ctx.Err(), context.Canceled):
+			// The call was cancelled, or the worker stops: no fault of the hook.
+			return Verdict{}, ctx.Err()
 		case err != nil && info.Failure == Logged:
 			verdict.Notes = append(verdict.Notes, Note{Hook: name, Reason: "failed"})
 		case err != nil:
-			end = &control{outcome: Failed, failure: internal(in.Stage, name)}
+			end = &control{outcome: Failed, failure: failed(in.Stage, name, err)}
 		}
 		if end != nil && info.Failure == Closed {
 			verdict.Outcome, verdict.Value, verdict.Challenge = end.outcome, end.value, end.challenge

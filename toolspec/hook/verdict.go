@@ -138,14 +138,28 @@ type Budgets struct {
 	MaxResultBytes int `json:"maxResultBytes,omitempty"`
 	// DeadlineMs bounds the whole call without the time people take.
 	DeadlineMs int64 `json:"deadlineMs,omitempty"`
+	// MaxAttempts bounds the attempts.
+	MaxAttempts int `json:"maxAttempts,omitempty"`
+	// RetryDelayMs is the pause before the second attempt, which doubles up to
+	// RetryDelayMaxMs. The slower one is the tighter.
+	RetryDelayMs    int64 `json:"retryDelayMs,omitempty"`
+	RetryDelayMaxMs int64 `json:"retryDelayMaxMs,omitempty"`
+	// ParkUnknownMs is how long a call whose outcome is unknown waits for a person;
+	// 0 settles it as it is. The longer wait counts.
+	ParkUnknownMs int64 `json:"parkUnknownMs,omitempty"`
 }
 
-// Tighten returns the smaller of each pair.
+// Tighten returns the tighter of each pair.
 func (b Budgets) Tighten(by Budgets) Budgets {
 	return Budgets{
 		MaxRuntimeMs:   tighter(b.MaxRuntimeMs, by.MaxRuntimeMs),
 		MaxResultBytes: tighter(b.MaxResultBytes, by.MaxResultBytes),
 		DeadlineMs:     tighter(b.DeadlineMs, by.DeadlineMs),
+		MaxAttempts:    tighter(b.MaxAttempts, by.MaxAttempts),
+
+		RetryDelayMs:    max(b.RetryDelayMs, by.RetryDelayMs),
+		RetryDelayMaxMs: max(b.RetryDelayMaxMs, by.RetryDelayMaxMs),
+		ParkUnknownMs:   max(b.ParkUnknownMs, by.ParkUnknownMs),
 	}
 }
 

@@ -62,6 +62,8 @@ func Cases() []Case {
 			"local willCheckConsent", "local willAcquireSemaphore", "activity execute", "ended ok"),
 		ended("capacity_over", "local willAcquireSemaphore", "timer", "timer fired", "local willAcquireSemaphore", "ended capacity"),
 		ended("quota_used_up", "local willAcquireQuota", "ended rate_limited"),
+		ended("durable", "local admit", "upsert", "local willCheckConsent", "activity willAcquireQuota", "activity completed", "local execute", "local willAudit", "activity didAudit",
+			"activity completed", "local settle", "ended ok"),
 		ended("database_away", "local admit failed", "timer", "timer fired", "local admit", "ended ok"),
 		waits("waiting_approval", "local requestApproval", "timer"),
 		waits("waiting_edited", "update decide", "local hydrate", "local requestApproval", "timer"),

@@ -5,5 +5,5 @@
 // the guard knows its process id, so there is no moment at which a killed owner leaves one behind. Linux's Pdeathsig
 // would need no shell, but it follows a thread, not the process, and macOS has nothing like it.
 //
-// It must never know what it runs. Only internal/devstack and the packages below it import it.
+// It must never know what it runs. Only internal/devstack, the packages below it and the CLI, for the worker of `pawl dev`, import it.
 package supervise

@@ -208,4 +208,19 @@ var mutants = []mutant{
 		edits: []edit{{"	return c.gateAgain(ctx, nil)\n}\n\n// rested", "	return nil\n}\n\n// rested"}},
 		run:   "TestWaitForCapacity", packages: onWorkflow,
 	},
+	{
+		guard: "durable: heartbeats", file: "activities/durable.go",
+		edits: []edit{{"stopBeating := beating(ctx)", "stopBeating := func() {}"}},
+		run:   "TestDurable", packages: onServers,
+	},
+	{
+		guard: "durable: a worker that stops", file: "activities/durable.go",
+		edits: []edit{{"	case stopping(ctx):\n		return hook.Verdict{}, hook.Transient(errLeaving)\n", ""}},
+		run:   "TestDurable", packages: onSteps,
+	},
+	{
+		guard: "durable: time of its own", file: "workflows/after.go",
+		edits: []edit{{"(endingTime + durable(steps...))", "endingTime"}},
+		run:   "TestDurable", packages: onWorkflow,
+	},
 }

@@ -26,18 +26,18 @@ WITH active AS MATERIALIZED (
     FROM approvals
     -- Edited arguments are another question, even where they are the same arguments: who edited may not approve.
     WHERE invocation_id = @invocation_id::uuid AND digest = @digest AND edited_by = @edited_by
-        AND (state IN ('open', 'approved', 'denied', 'withdrawn', 'expired') OR state = 'edited' AND number = ANY (@edits::integer[]))
+        AND (state IN ('open', 'approved', 'denied', 'withdrawn', 'settled_ok', 'settled_failed', 'expired') OR state = 'edited' AND number = ANY (@edits::integer[]))
         AND EXISTS (SELECT FROM current)
-    ORDER BY state IN ('denied', 'withdrawn') DESC, state = 'approved' DESC, state = 'open' DESC, number DESC
+    ORDER BY state IN ('denied', 'withdrawn', 'settled_ok', 'settled_failed') DESC, state = 'approved' DESC, state = 'open' DESC, number DESC
     LIMIT 1
 ), opened AS (
     INSERT INTO approvals (
         approval_id, invocation_id, number, tenant_id, digest, tool_id, effect, risk, safe_args, message, requested_by, edited_by,
-        approvers_text, rule, granted, policy_rule, policy_digest, expires_at
+        approvers_text, rule, granted, policy_rule, policy_digest, parked, expires_at
     )
     SELECT
         @invocation_id || '.' || n.number, @invocation_id::uuid, n.number, @tenant_id, @digest, @tool_id, @effect, @risk, @safe_args::json,
-        @message, @requested_by, @edited_by, @approvers_text, @rule::json, @granted::json, @policy_rule, @policy_digest,
+        @message, @requested_by, @edited_by, @approvers_text, @rule::json, @granted::json, @policy_rule, @policy_digest, @parked,
         now() + @expire_after::interval
     FROM (SELECT greatest(request_round, @last::integer) + 1 AS number FROM current) n
     WHERE NOT EXISTS (SELECT FROM standing)
@@ -55,7 +55,7 @@ WITH active AS MATERIALIZED (
 )
 SELECT number, state, coalesce(approver, '') AS approver, granted, expires_at,
     -- The call does not wait for an answer that is there.
-    CASE WHEN state IN ('denied', 'withdrawn', 'expired') THEN 0 ELSE ceil(extract(epoch FROM expires_at - now()) * 1000)::bigint END AS remaining_ms,
+    CASE WHEN state IN ('denied', 'withdrawn', 'settled_ok', 'settled_failed', 'expired') THEN 0 ELSE ceil(extract(epoch FROM expires_at - now()) * 1000)::bigint END AS remaining_ms,
     (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS notified
 FROM found;
 
@@ -76,7 +76,7 @@ SELECT
     coalesce(a.approver, '') AS approver,
     coalesce(ceil(extract(epoch FROM a.expires_at - now()) * 1000)::bigint, 0) AS remaining_ms,
     coalesce((SELECT digest FROM policy_active), '') AS policy_digest,
-    a.rule, coalesce(a.requested_by, '') AS requested_by, coalesce(a.edited_by, '') AS edited_by,
+    a.rule, coalesce(a.requested_by, '') AS requested_by, coalesce(a.edited_by, '') AS edited_by, coalesce(a.parked, '') AS parked,
     d.decision_hash IS NOT NULL AS recorded, coalesce(d.counted, false) AS counted, coalesce(d.answer, '') AS answer
 FROM current c
 LEFT JOIN approvals a ON a.approval_id = @approval_id AND a.invocation_id = c.invocation_id

@@ -50,7 +50,7 @@ FROM events WHERE invocation_id = @invocation_id::uuid ORDER BY at, seq;
 
 -- name: ShowApprovals
 SELECT approval_id, invocation_id::text, workflow_id, number, digest, a.tool_id, effect, risk, a.safe_args, message, requested_by, edited_by,
-    approvers_text, policy_rule, a.policy_digest, a.state, coalesce(approver, '') AS approver, decided_at, consumed_dispatch, expires_at,
+    approvers_text, policy_rule, a.policy_digest, parked, a.state, coalesce(approver, '') AS approver, decided_at, consumed_dispatch, expires_at,
     a.created_at
 FROM approvals a JOIN invocations i USING (invocation_id)
 WHERE invocation_id = @invocation_id::uuid
@@ -62,7 +62,7 @@ FROM decisions WHERE approval_id = ANY (@approval_ids::text[]) ORDER BY at, deci
 
 -- name: ListApprovals
 SELECT approval_id, invocation_id::text, workflow_id, number, digest, a.tool_id, effect, risk, a.safe_args, message, requested_by, edited_by,
-    approvers_text, policy_rule, a.policy_digest, a.state, coalesce(approver, '') AS approver, decided_at, consumed_dispatch, expires_at,
+    approvers_text, policy_rule, a.policy_digest, parked, a.state, coalesce(approver, '') AS approver, decided_at, consumed_dispatch, expires_at,
     a.created_at
 FROM approvals a JOIN invocations i USING (invocation_id)
 WHERE a.tenant_id = @tenant_id AND (NOT @only_open::boolean OR a.state = 'open' AND a.expires_at > now())
@@ -75,10 +75,12 @@ SELECT * FROM (
         coalesce(error_code, CASE WHEN ok THEN 'ok' END, '') AS outcome,
         CASE
             WHEN state = 'settled' THEN 'settled'
-            WHEN EXISTS (SELECT FROM approvals a WHERE a.invocation_id = i.invocation_id AND a.state = 'open') THEN 'waiting_approval'
             WHEN EXISTS (SELECT FROM leases l WHERE l.invocation_id = i.invocation_id AND l.state = 'waiting')
                 OR EXISTS (SELECT FROM debits d WHERE d.invocation_id = i.invocation_id AND d.ready_at > now()) THEN 'waiting_capacity'
-            ELSE 'running'
+            ELSE coalesce((
+                SELECT CASE WHEN parked = '' THEN 'waiting_approval' ELSE 'parked_unknown' END
+                FROM approvals a WHERE a.invocation_id = i.invocation_id AND a.state = 'open'
+            ), 'running')
         END AS status
     FROM invocations i
     WHERE tenant_id = @tenant_id

@@ -1,0 +1,151 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	temporal "go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
+	sdkworker "go.temporal.io/sdk/worker"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/worker"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// stand is what the cases run on.
+type stand struct {
+	stack    *devstack.Stack
+	temporal temporal.Client // shared with the worker of the bare cases
+	pawl     *client.Client  // shares its connection with Pawl's worker
+	// trips counts round trips to the database, of Pawl and by hand.
+	trips   atomic.Int64
+	closers []func()
+}
+
+// setUp starts servers, unless the options name some, and the workers.
+func setUp(ctx context.Context, o Options) (s *stand, err error) {
+	s = &stand{}
+	defer func() {
+		if err != nil {
+			s.close()
+		}
+	}()
+	s.stack, err = devstack.Start(ctx, devstack.Options{
+		Fsync: true, FileStore: o.Store == File, SearchAttributes: workflows.SearchAttributeNames(),
+		TemporalAddress: o.TemporalAddress, DatabaseURL: o.DatabaseURL, Progress: o.Progress,
+	})
+	if err != nil {
+		return s, err
+	}
+	s.closed(func() { _ = s.stack.Stop(context.WithoutCancel(ctx)) })
+	if err := s.migrate(ctx); err != nil {
+		return s, err
+	}
+	if err := s.serveBare(ctx); err != nil {
+		return s, err
+	}
+	return s, s.servePawl(ctx)
+}
+
+func (s *stand) migrate(ctx context.Context) error {
+	store, err := postgres.Open(ctx, s.stack.DatabaseURL(), postgres.Options{Application: "pawl-bench"})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if _, err := store.Migrate(ctx); err != nil {
+		return err
+	}
+	p, err := policy.Parse("bench.yaml", []byte(rules))
+	if err != nil {
+		return err
+	}
+	active, ok, err := store.ActivePolicy(ctx)
+	if err != nil {
+		return err
+	}
+	if ok && active.Digest != p.Digest() {
+		return errors.New("the database has an active policy: give the benchmark a database of its own")
+	}
+	_, err = store.ApplyPolicy(ctx, p, "pawl bench")
+	return err
+}
+
+func (s *stand) serveBare(ctx context.Context) (err error) {
+	s.temporal, err = temporal.DialContext(ctx, temporal.Options{
+		HostPort: s.stack.TemporalAddress(), Namespace: s.stack.Namespace(),
+		Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+	})
+	if err != nil {
+		return fmt.Errorf("bench: dial Temporal: %w", err)
+	}
+	s.closed(s.temporal.Close)
+	h := &handWritten{trip: func() { s.trips.Add(1) }}
+	if h.pool, err = pgxpool.New(ctx, s.stack.DatabaseURL()); err != nil {
+		return fmt.Errorf("bench: database: %w", err)
+	}
+	s.closed(h.pool.Close)
+	if err := h.prepare(ctx); err != nil {
+		return err
+	}
+	s.closed(func() { h.cleanUp(context.WithoutCancel(ctx)) })
+	w := sdkworker.New(s.temporal, bareQueue, sdkworker.Options{
+		WorkflowTaskPollerBehavior: sdkworker.NewPollerBehaviorAutoscaling(sdkworker.PollerBehaviorAutoscalingOptions{}),
+		ActivityTaskPollerBehavior: sdkworker.NewPollerBehaviorAutoscaling(sdkworker.PollerBehaviorAutoscalingOptions{}),
+	})
+	h.register(w)
+	if err := w.Start(); err != nil {
+		return fmt.Errorf("bench: worker of the bare cases: %w", err)
+	}
+	s.closed(w.Stop)
+	return nil
+}
+
+// servePawl runs Pawl's worker in this process and takes over its client.
+func (s *stand) servePawl(ctx context.Context) error {
+	workspace, err := os.MkdirTemp("", "pawl-bench-")
+	if err != nil {
+		return err
+	}
+	s.closed(func() { _ = os.RemoveAll(workspace) })
+	ready, ended := make(chan *client.Client, 1), make(chan struct{})
+	var failed error
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	go func() {
+		defer close(ended)
+		failed = worker.Run(working, worker.Config{
+			Temporal:    temporal.Options{HostPort: s.stack.TemporalAddress(), Namespace: s.stack.Namespace()},
+			DatabaseURL: s.stack.DatabaseURL(), Workspace: workspace, SearchAttributes: true,
+			Log: slog.New(slog.DiscardHandler),
+		}, append(options(), worker.Started(func(c *client.Client) { ready <- c }), worker.RoundTrips(func() { s.trips.Add(1) }))...)
+	}()
+	select {
+	case s.pawl = <-ready:
+		s.closed(func() { stop(); <-ended })
+		return nil
+	case <-ended:
+		stop()
+		return fmt.Errorf("bench: Pawl's worker: %w", failed)
+	case <-ctx.Done():
+		stop()
+		<-ended
+		return ctx.Err()
+	}
+}
+
+func (s *stand) closed(f func()) { s.closers = append(s.closers, f) }
+
+func (s *stand) close() {
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		s.closers[i]()
+	}
+}

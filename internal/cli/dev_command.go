@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/devstack/supervise"
+)
+
+// workerStop is what a worker may take to end well, a little more than it gives
+// itself.
+const workerStop = 20 * time.Second
+
+// workWith runs a command as the worker of `pawl dev`, in this directory and with
+// the servers in its environment, until ctx ends. It does not outlive pawl.
+func (a *app) workWith(ctx context.Context, stack *devstack.Stack, dir string, command []string) error {
+	path, err := exec.LookPath(command[0])
+	if err != nil {
+		return fmt.Errorf("the worker %s: %w", command[0], errors.Unwrap(err))
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return err
+	}
+	guard, err := supervise.NewGuard(supervise.GuardOptions{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = guard.Close() }()
+	output, _ := a.Err.(*os.File)
+	p, err := guard.Start(supervise.Command{
+		Path: path, Args: command[1:], Dir: dir, Output: output,
+		// `go run` starts the program and does not pass signals on.
+		Group: true,
+		Env: append(without(os.Environ(), "TEMPORAL_", "PAWL_DATABASE_URL", "DATABASE_URL"),
+			"TEMPORAL_CONFIG_FILE="+os.DevNull, // a profile's certificates and keys are for another server
+			"TEMPORAL_ADDRESS="+stack.TemporalAddress(), "TEMPORAL_NAMESPACE="+stack.Namespace(),
+			"PAWL_DATABASE_URL="+stack.DatabaseURL()),
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		p.Stop(context.WithoutCancel(ctx), supervise.Step{Signal: supervise.Interrupt, Wait: workerStop})
+		return nil
+	case <-p.Done():
+		how := "exit status 0"
+		if p.Err() != nil {
+			how = p.Err().Error()
+		}
+		return fmt.Errorf("the worker %s ended by itself (%s); its messages stand above", command[0], how)
+	}
+}

@@ -1,0 +1,135 @@
+package legacy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// Tool is the old shape. What it does not say, effect and risk and what may be
+// shown, has no default: Contract says it.
+type Tool[In, Out any] struct {
+	// ID is the tool's own name, sum, or a namespaced id, math__sum.
+	ID string
+	// ProvidedBy is the namespace of a bare ID.
+	ProvidedBy string
+	// Name is for people, Description for models.
+	Name, Description string
+	// Contract is the rest of the definition. Its ID, Title and Description are
+	// not used.
+	Contract toolspec.Definition
+	Execute  func(ctx context.Context, in In, call toolspec.Call) (Out, error)
+	// PreHook runs before every attempt, at willExecute. An error keeps the tool
+	// from running: a toolspec.Safef one aborts the call with its text, any other
+	// ends it as `internal` and its text stays in the worker.
+	PreHook func(ctx context.Context, c Call, in In) error
+	// PostHook runs after every attempt that gave a value, at didExecute, and sees
+	// that value as the tool made it. It cannot change it. An error counts as that
+	// of PreHook; what the tool did has happened all the same.
+	PostHook func(ctx context.Context, c Call, in In, out Out) error
+}
+
+// Call is what an old hook learns of the call.
+type Call struct {
+	ToolID, ToolCallID, InvocationID string
+	// IdempotencyKey is the same wherever this run of the hook is made once more.
+	IdempotencyKey string
+	Context        toolspec.Context
+}
+
+// Import makes a tool of today, and the hook that goes with it where the old one
+// has any. Whether the contract holds is checked where the tool is registered.
+func (t Tool[In, Out]) Import() (toolspec.Tool, []hook.Hook) {
+	def := t.Contract
+	def.ID, def.Title, def.Description = t.id(), t.Name, t.Description
+	tool := toolspec.Define(def, t.Execute)
+	var handlers []hook.Option
+	if t.PreHook != nil {
+		handlers = append(handlers, hook.WillExecute.Do(t.before))
+	}
+	if t.PostHook != nil {
+		handlers = append(handlers, hook.DidExecute.Do(t.after))
+	}
+	if len(handlers) == 0 {
+		return tool, nil
+	}
+	return tool, []hook.Hook{hook.New(hookName(def.ID), handlers...)}
+}
+
+func (t Tool[In, Out]) id() string {
+	if t.ProvidedBy == "" || strings.Contains(t.ID, "__") {
+		return t.ID
+	}
+	return t.ProvidedBy + "__" + t.ID
+}
+
+func (t Tool[In, Out]) before(ctx context.Context, v *hook.Attempt) error {
+	in, err := decoded[In](v.Args())
+	if err != nil {
+		return err
+	}
+	return ended(v.Abort, t.PreHook(ctx, callOf(v), in))
+}
+
+func (t Tool[In, Out]) after(ctx context.Context, v *hook.Executed) error {
+	in, err := decoded[In](v.Args())
+	if err != nil {
+		return err
+	}
+	out, err := decoded[Out](v.RawOutput())
+	if err != nil {
+		return err
+	}
+	return ended(v.Abort, t.PostHook(ctx, callOf(v), in, out))
+}
+
+// ended makes an abort of an error that may be shown.
+func ended(abort func(string, ...hook.AbortOption) error, err error) error {
+	var safe *toolspec.SafeError
+	if errors.As(err, &safe) {
+		return abort(safe.Error())
+	}
+	return err
+}
+
+func callOf(v interface {
+	ToolID() string
+	ToolCallID() string
+	InvocationID() string
+	IdempotencyKey() string
+	Context() toolspec.Context
+}) Call {
+	return Call{
+		ToolID: v.ToolID(), ToolCallID: v.ToolCallID(), InvocationID: v.InvocationID(),
+		IdempotencyKey: v.IdempotencyKey(), Context: v.Context(),
+	}
+}
+
+func decoded[T any](raw json.RawMessage) (v T, err error) {
+	if err = json.Unmarshal(raw, &v); err != nil {
+		// The cause may quote a value.
+		return v, fmt.Errorf("%T does not fit", v)
+	}
+	return v, nil
+}
+
+// longestName is what a hook's name may have.
+const longestName = 63
+
+// hookName names the hook after its tool, for good: names are recorded in calls.
+// Where the id does not go into a name as it is, its digest does.
+func hookName(toolID string) string {
+	name := "legacy-" + strings.ReplaceAll(toolID, "_", "-")
+	if len(name) > longestName || toolID != strings.ToLower(toolID) || strings.Contains(toolID, "-") {
+		sum := sha256.Sum256([]byte(toolID))
+		name = "legacy-" + hex.EncodeToString(sum[:16])
+	}
+	return name
+}

@@ -1,0 +1,79 @@
+package toolspec
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Finding is what a probe found out about an attempt that gave no answer.
+type Finding string
+
+// The findings.
+const (
+	// Unclear: the probe cannot tell.
+	Unclear Finding = "unclear"
+	// TookEffect: the attempt had its effect; the probe has its value.
+	TookEffect Finding = "took_effect"
+	// NoEffect: it had none and never will.
+	NoEffect Finding = "no_effect"
+)
+
+// Found is what a probe answers with. The zero value is Unclear.
+type Found[Out any] struct {
+	finding Finding
+	value   Out
+}
+
+// FoundEffect says that the attempt took effect, and with what value.
+func FoundEffect[Out any](value Out) Found[Out] {
+	return Found[Out]{finding: TookEffect, value: value}
+}
+
+// FoundNoEffect says that the attempt had no effect and that it never will have
+// one, though its worker may only be slow: Pawl makes another attempt. Where the
+// service can, have it refuse what comes later with an epoch below Call.Epoch,
+// which is raised before the probe is asked.
+func FoundNoEffect[Out any]() Found[Out] { return Found[Out]{finding: NoEffect} }
+
+// DefineWithProbe is Define for a tool whose effect must not be repeated blindly
+// and that can find out whether an attempt took effect: by its idempotency key,
+// say. The probe is asked when an attempt gave no answer (its worker died, its
+// time was over), may be asked several times, within the tool's Timeout each,
+// and must change nothing. An error of it is Unclear. 0 as MaxAttempts means
+// DefaultAttempts: an attempt is repeated only where nothing happened.
+func DefineWithProbe[In, Out any](def Definition, run func(ctx context.Context, in In, call Call) (Out, error),
+	probe func(ctx context.Context, in In, call Call) (Found[Out], error)) Tool {
+	if def.MaxAttempts == 0 {
+		def.MaxAttempts = DefaultAttempts
+	}
+	t := Define(def, run)
+	t.probe = func(ctx context.Context, args json.RawMessage, call Call) (Finding, json.RawMessage, error) {
+		in, err := decodeArgs[In](args)
+		if err != nil {
+			return Unclear, nil, err
+		}
+		found, err := probe(ctx, in, call)
+		if err != nil || found.finding != TookEffect {
+			return found.finding, nil, err
+		}
+		value, err := encodeValue(found.value)
+		return TookEffect, value, err
+	}
+	return t
+}
+
+// HasProbe reports whether the tool can find out what became of an attempt.
+func (t Tool) HasProbe() bool { return t.probe != nil }
+
+// Probe asks what became of the attempts that were made with these arguments.
+// Only the reconcile activity may call it.
+func (t Tool) Probe(ctx context.Context, args json.RawMessage, call Call) (Finding, json.RawMessage, error) {
+	if t.probe == nil {
+		return Unclear, nil, nil
+	}
+	finding, value, err := t.probe(ctx, args, call)
+	if finding == "" {
+		finding = Unclear
+	}
+	return finding, value, err
+}

@@ -1,0 +1,145 @@
+package provide
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// SessionKey names a session. Without an id there is none.
+type SessionKey struct{ TenantID, SessionID string }
+
+// keptRecipes bounds what is kept of one call.
+const keptRecipes = 64
+
+// Providers is what one call is provided with, in this process. It is safe for
+// concurrent use; nil provides nothing.
+type Providers struct {
+	registry   *Registry
+	invocation string
+	session    SessionKey
+	bindings   []Binding
+}
+
+// For returns the providers of a call with these bindings. Of two for the same
+// token and scope the later one counts.
+func (r *Registry) For(invocationID string, session SessionKey, bindings []Binding) *Providers {
+	return &Providers{registry: r, invocation: invocationID, session: session, bindings: bindings}
+}
+
+// ErrUnbound says that nothing is provided for a token.
+var ErrUnbound = errors.New("nothing is provided for the token")
+
+// Get returns the instance for a token: bound for the call, else for its session,
+// else for the worker. Unbound is ErrUnbound; a factory's error is passed on.
+// Within a call, and a process, the same recipe is the same instance.
+func Get[T any](ctx context.Context, p *Providers, token Token[T]) (T, error) {
+	v, ok, err := TryGet(ctx, p, token)
+	if err == nil && !ok {
+		err = fmt.Errorf("%w %q", ErrUnbound, token.id)
+	}
+	return v, err
+}
+
+// TryGet is Get for what may be missing: ok is false then.
+func TryGet[T any](ctx context.Context, p *Providers, token Token[T]) (v T, ok bool, err error) {
+	found, ok, err := p.find(ctx, token.id)
+	if err != nil || !ok {
+		return v, false, err
+	}
+	v, fits := found.(T)
+	if !fits {
+		return v, false, fmt.Errorf("what is provided for token %q is a %T", token.id, found)
+	}
+	return v, true, nil
+}
+
+func (p *Providers) find(ctx context.Context, token string) (any, bool, error) {
+	if p == nil {
+		return nil, false, nil
+	}
+	if v, ok := p.registry.overrides[token]; ok {
+		return v, true, nil
+	}
+	if b, ok := p.bound(Request, token); ok {
+		return p.made(ctx, p.registry.calls.get(p.invocation, func() *kept[string, *lazy] { return newKept[string, *lazy](keptRecipes) }), recipeKey(b.Recipe), b.Recipe)
+	}
+	if b, ok := p.bound(Session, token); ok {
+		return p.made(ctx, p.registry.instances, p.sessionKey(token, b.Version, recipeKey(b.Recipe)), b.Recipe)
+	}
+	if create, ok := p.registry.sessions[token]; ok && p.session.SessionID != "" {
+		l := p.registry.instances.get(p.sessionKey(token, 0, ""), func() *lazy {
+			return &lazy{make: func(ctx context.Context) (any, error) { return create(ctx, p.session) }}
+		})
+		v, err := l.get(ctx)
+		return v, err == nil, err
+	}
+	if l, ok := p.registry.globals[token]; ok {
+		v, err := l.get(ctx)
+		return v, err == nil, err
+	}
+	return nil, false, nil
+}
+
+// bound is the binding that counts for a token in a scope.
+func (p *Providers) bound(s Scope, token string) (found Binding, ok bool) {
+	for _, b := range p.bindings {
+		if b.Scope == s && b.Token == token {
+			found, ok = b, true
+		}
+	}
+	return found, ok
+}
+
+func (p *Providers) made(ctx context.Context, in *kept[string, *lazy], key string, r Recipe) (any, bool, error) {
+	f, ok := p.registry.factories[r.Factory]
+	if !ok || f.token != r.Token {
+		return nil, false, fmt.Errorf("this worker has no factory %q for token %q", r.Factory, r.Token)
+	}
+	l := in.get(key, func() *lazy {
+		return &lazy{make: func(ctx context.Context) (any, error) { return f.make(ctx, r.Args) }}
+	})
+	v, err := l.get(ctx)
+	return v, err == nil, err
+}
+
+// Capabilities returns what a tool gets in place of what its worker provides to
+// all: the capabilities that a token backs for which something is provided.
+func (p *Providers) Capabilities(ctx context.Context, declared []toolspec.CapabilityName) ([]toolspec.Provided, error) {
+	if p == nil || len(p.registry.backs) == 0 {
+		return nil, nil
+	}
+	var given []toolspec.Provided
+	for _, name := range declared {
+		b, backed := p.registry.backs[name]
+		if !backed {
+			continue
+		}
+		v, ok, err := p.find(ctx, b.token)
+		if err != nil {
+			return nil, fmt.Errorf("capability %q: %w", name, err)
+		}
+		if ok {
+			given = append(given, b.give(v))
+		}
+	}
+	return given, nil
+}
+
+func recipeKey(r Recipe) string { return key(r.Factory, string(r.Args)) }
+
+func (p *Providers) sessionKey(token string, version int64, recipe string) string {
+	return key(p.session.TenantID, p.session.SessionID, token, version, recipe)
+}
+
+// key joins parts so that no two lists have the same text.
+func key(parts ...any) string {
+	text, err := json.Marshal(parts)
+	if err != nil {
+		panic("provide: texts and numbers cannot be written as JSON: " + err.Error())
+	}
+	return string(text)
+}

@@ -1,0 +1,153 @@
+package provide
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+const (
+	// keptCalls and keptSessions are how many calls and session instances a process
+	// keeps; the one that was used longest ago goes first, and is made again when it
+	// is asked for.
+	keptCalls    = 1024
+	keptSessions = 1024
+)
+
+// Option fills a registry: Factories, Singleton, SingletonFunc, PerSession, Override, Backs.
+type Option func(*Registry) error
+
+// Registry is what a worker provides. It is filled once and does not change.
+type Registry struct {
+	factories map[string]erased
+	globals   map[string]*lazy
+	sessions  map[string]func(ctx context.Context, s SessionKey) (any, error)
+	overrides map[string]any
+	backs     map[toolspec.CapabilityName]backing
+	calls     *kept[string, *kept[string, *lazy]]
+	instances *kept[string, *lazy]
+}
+
+// backing makes the value of a capability from an instance of a token.
+type backing struct {
+	token string
+	give  func(instance any) toolspec.Provided
+}
+
+// NewRegistry makes a registry.
+func NewRegistry(options ...Option) (*Registry, error) {
+	r := &Registry{
+		factories: map[string]erased{}, globals: map[string]*lazy{}, sessions: map[string]func(context.Context, SessionKey) (any, error){}, overrides: map[string]any{},
+		backs: map[toolspec.CapabilityName]backing{}, calls: newKept[string, *kept[string, *lazy]](keptCalls), instances: newKept[string, *lazy](keptSessions),
+	}
+	for _, o := range options {
+		if err := o(r); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// Close closes the singletons that were made by a function and are io.Closers.
+// All else is dropped when nobody needs it, and not closed: a call that has not
+// noticed may still use it.
+func (r *Registry) Close() {
+	for _, g := range r.globals {
+		g.close()
+	}
+}
+
+// Forget drops what was made for a call that is over.
+func (r *Registry) Forget(invocationID string) { r.calls.forget(invocationID) }
+
+// Binds reports whether calls can bind anything: whether there are factories.
+func (r *Registry) Binds() bool { return len(r.factories) > 0 }
+
+// Lacks names a factory that the bindings need and this worker does not have.
+func (r *Registry) Lacks(bindings []Binding) (factory string, lacks bool) {
+	for _, b := range bindings {
+		if f, ok := r.factories[b.Factory]; !ok || f.token != b.Token {
+			return b.Factory, true
+		}
+	}
+	return "", false
+}
+
+// FactoryOf is a factory whatever its types.
+type FactoryOf interface{ erased() erased }
+
+// Factories lets calls bind recipes of these.
+func Factories(factories ...FactoryOf) Option {
+	return func(r *Registry) error {
+		for _, f := range factories {
+			e := f.erased()
+			if err := (Recipe{Token: e.token, Factory: e.id}).Check(); err != nil {
+				return fmt.Errorf("factory %q: %w", e.id, err)
+			}
+			if _, taken := r.factories[e.id]; taken {
+				return fmt.Errorf("factory %q is registered twice; ids are recorded in calls and must be unique", e.id)
+			}
+			r.factories[e.id] = e
+		}
+		return nil
+	}
+}
+
+// Singleton provides one instance to all calls of the worker.
+func Singleton[T any](token Token[T], instance T) Option {
+	return singleton(token, &lazy{done: true, made: instance})
+}
+
+// SingletonFunc is Singleton for an instance that is made when it is first asked
+// for, once; after an error the next one who asks tries again.
+func SingletonFunc[T any](token Token[T], make func(ctx context.Context) (T, error)) Option {
+	return singleton(token, &lazy{owned: true, make: func(ctx context.Context) (any, error) { return make(ctx) }})
+}
+
+func singleton[T any](token Token[T], instance *lazy) Option {
+	return func(r *Registry) error {
+		if _, taken := r.globals[token.id]; taken {
+			return fmt.Errorf("token %q has two global providers", token.id)
+		}
+		r.globals[token.id] = instance
+		return token.check()
+	}
+}
+
+// PerSession provides an instance to each session, made when it is first asked
+// for. A binding of a hook goes before it.
+func PerSession[T any](token Token[T], make func(ctx context.Context, s SessionKey) (T, error)) Option {
+	return func(r *Registry) error {
+		if _, taken := r.sessions[token.id]; taken {
+			return fmt.Errorf("token %q has two session providers", token.id)
+		}
+		r.sessions[token.id] = func(ctx context.Context, s SessionKey) (any, error) { return make(ctx, s) }
+		return token.check()
+	}
+}
+
+// Override has everybody who asks for the token with this id get the instance,
+// whatever is bound; factories and singletons of it are never called. It is for
+// tests and for operators.
+func Override[T any](token Token[T], instance T) Option {
+	return func(r *Registry) error {
+		r.overrides[token.id] = instance
+		return nil
+	}
+}
+
+// Backs has tools that declare the capability get what is provided for the token,
+// where anything is; else what the worker provides for all.
+func Backs[T any](token Token[T], c toolspec.Capability[T]) Option {
+	return func(r *Registry) error {
+		if _, taken := r.backs[c.Name()]; taken {
+			return fmt.Errorf("capability %q is backed by two tokens", c.Name())
+		}
+		r.backs[c.Name()] = backing{token: token.id, give: func(instance any) toolspec.Provided {
+			v, _ := instance.(T)
+			return c.Provide(v)
+		}}
+		return nil
+	}
+}

@@ -1,0 +1,109 @@
+package worker
+
+import (
+	"context"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/legacy"
+)
+
+func idle(name string, options ...hook.Option) hook.Hook {
+	return hook.New(name, append(options, hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return nil }))...)
+}
+
+// TestHooksAreChecked: what is wrong with a hook keeps the worker from starting;
+// one that would never run is named in the log.
+func TestHooksAreChecked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.start(Hooks(idle("twice"), idle("twice"))).refused(`hook "twice" is registered twice`)
+	w.start(ToolHooks("core__ls", idle("endless", hook.Durable(0)))).refused("tool core__ls", `hook "endless"`, "at least a millisecond")
+	inside := hook.New("inside", hook.Durable(time.Second), hook.WillExecute.Do(func(context.Context, *hook.Attempt) error { return nil }))
+	w.start(Hooks(inside)).refused(`hook "inside" is durable`, "part of the execute activity")
+	r := w.start(ToolHooks("core__lss", idle("misspelt")), ToolHooks("core__ls", idle("right")))
+	r.logged(runs)
+	if text := w.log.String(); strings.Count(text, "hooks stand on a tool that this worker does not have") != 1 || !strings.Contains(text, "toolId=core__lss") {
+		t.Errorf("the log says\n%s", text)
+	}
+}
+
+// TestALegacyTool (HK-13): a tool of the old shape runs with its hooks around it,
+// and other tools without.
+func TestALegacyTool(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.config.PolicyFile = w.file("policy.yaml", rules)
+	type in struct {
+		Text string `json:"text"`
+	}
+	type out struct {
+		Text string `json:"text"`
+	}
+	seen := make(chan string, 10)
+	imported, hooks := legacy.Tool[in, out]{
+		ID: "shout", ProvidedBy: "test", Description: "Shouts.",
+		Contract: toolspec.Definition{Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Redaction: toolspec.Redaction{Allow: []string{"/text"}}},
+		Execute: func(_ context.Context, in in, _ toolspec.Call) (out, error) {
+			seen <- "execute " + in.Text
+			return out{strings.ToUpper(in.Text)}, nil
+		},
+		PreHook:  func(_ context.Context, c legacy.Call, in in) error { seen <- "pre " + in.Text; return nil },
+		PostHook: func(_ context.Context, c legacy.Call, in in, out out) error { seen <- "post " + out.Text; return nil },
+	}.Import()
+	w.start(Tools(imported, tool("test__other")), ToolHooks(imported.Definition().ID, hooks...)).logged(runs)
+	result, err := w.invoke("test__shout", "shout", `{"text":"hey"}`)
+	if err != nil || string(result.Value) != `{"text":"HEY"}` {
+		t.Errorf("got %+v, %v", result, err)
+	}
+	if _, err := w.invoke("test__other", "other", `{}`); err != nil {
+		t.Error(err)
+	}
+	close(seen)
+	var all []string
+	for s := range seen {
+		all = append(all, s)
+	}
+	if got := strings.Join(all, ", "); got != "pre hey, execute hey, post HEY" {
+		t.Errorf("seen: %s", got)
+	}
+}
+
+// TestMainFunction: it runs until SIGTERM, and returns the exit status.
+func TestMainFunction(t *testing.T) {
+	environment(t, map[string]string{"PAWL_LOG_LEVEL": "loud"})
+	if status := Main(); status != 1 {
+		t.Errorf("a faulty configuration: %d", status)
+	}
+	environment(t, map[string]string{"PAWL_LOG_LEVEL": "error"})
+	if status := Main(); status != 1 {
+		t.Errorf("no database: %d", status)
+	}
+	w := newWorld(t)
+	environment(t, map[string]string{
+		"TEMPORAL_ADDRESS": w.config.Temporal.HostPort, "TEMPORAL_NAMESPACE": w.config.Temporal.Namespace,
+		"PAWL_DATABASE_URL": w.config.DatabaseURL, "PAWL_WORKSPACE": w.config.Workspace, "PAWL_SWEEP_EVERY": "off",
+		"PAWL_POLICY": w.file("policy.yaml", rules), "PAWL_LOG_LEVEL": "error",
+	})
+	status := make(chan int, 1)
+	go func() { status <- Main(Tools(tool("test__own"))) }()
+	if result, err := w.invoke("test__own", "own", `{"text":"a"}`); err != nil || string(result.Value) != `{"text":"own a"}` {
+		t.Errorf("got %+v, %v", result, err)
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case got := <-status:
+		if got != 0 {
+			t.Errorf("told to stop: %d", got)
+		}
+	case <-time.After(patience):
+		t.Fatal("it does not end")
+	}
+}

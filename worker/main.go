@@ -1,0 +1,35 @@
+package worker
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Main is a whole main function: a worker that is configured by the environment,
+// as LoadConfig reads it, and runs until SIGINT or SIGTERM. It returns the exit
+// status; what went wrong has been logged on standard error.
+//
+//	func main() { os.Exit(worker.Main(worker.Tools(mine), worker.Hooks(limit))) }
+//
+// A program that sets its own configuration, logger or context calls Run.
+func Main(options ...Option) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The second Ctrl-C does not wait for a clean end.
+	context.AfterFunc(ctx, stop)
+	config, err := LoadConfig()
+	if err == nil {
+		err = Run(ctx, config, options...)
+	}
+	if err == nil {
+		return 0
+	}
+	if config.Log == nil {
+		config.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
+	}
+	config.Log.Error("the worker ended", "error", err)
+	return 1
+}

@@ -1,0 +1,258 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// parkingPolicy asks nobody before a call, and somebody where its outcome is
+// unknown.
+const parkingPolicy = `
+version: 1
+tenants:
+  acme:
+    allowedTools: ["core__*"]
+    mode: auto
+    approvals: {enabled: true, expiresAfter: 1h, parkUnknown: 48h, allowUnsigned: true, approvers: ["user:bob"]}
+    rules: [{tool: "core__*", decision: allow}]
+`
+
+// wire is a tool that must not be repeated. Its first lost attempts give no
+// answer; a probe, if any, says what became of them.
+type wire struct {
+	lost         int
+	runs, probes int
+	epochs       []int
+	probe        func(n int) (toolspec.Found[echoOut], error)
+}
+
+func (w *wire) tool() toolspec.Tool {
+	def := toolspec.Definition{
+		ID: "core__wire", Description: "test tool", Version: "1", Effect: toolspec.ExternalSideEffect, Risk: toolspec.HighRisk,
+		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, Timeout: 20 * time.Millisecond,
+	}
+	run := func(ctx context.Context, in echoIn, call toolspec.Call) (echoOut, error) {
+		w.epochs = append(w.epochs, call.Epoch)
+		if w.runs++; w.runs <= w.lost {
+			<-ctx.Done()
+			return echoOut{}, ctx.Err()
+		}
+		return echoOut{Text: in.Text}, nil
+	}
+	if w.probe == nil {
+		return toolspec.Define(def, run)
+	}
+	return toolspec.DefineWithProbe(def, run, func(_ context.Context, in echoIn, call toolspec.Call) (toolspec.Found[echoOut], error) {
+		w.probes++
+		w.epochs = append(w.epochs, call.Epoch)
+		if in.Text != "hello" || call.IdempotencyKey != call.InvocationID {
+			return toolspec.Found[echoOut]{}, errors.New("not the call that was lost")
+		}
+		return w.probe(w.probes)
+	})
+}
+
+// TestProbe: what a tool finds out of an attempt that gave no answer.
+func TestProbe(t *testing.T) {
+	t.Parallel()
+	happened := toolspec.FoundEffect(echoOut{Text: "found", Hidden: "hidden"})
+	for _, tc := range []struct {
+		name         string
+		lost         int
+		probe        func(n int) (toolspec.Found[echoOut], error)
+		runs, probes int
+		code         toolspec.Code // "" = ok
+		text         string
+		attempts     int
+		gaveUp       int
+	}{
+		{"it took effect", 1, func(int) (toolspec.Found[echoOut], error) { return happened, nil }, 1, 1, "", "found", 1, 0},
+		{"it took effect, says the third probe", 1, func(n int) (toolspec.Found[echoOut], error) {
+			switch n {
+			case 1:
+				return toolspec.Found[echoOut]{}, errPlain
+			case 2:
+				panic("canary-9f3")
+			}
+			return happened, nil
+		}, 1, 3, "", "found", 1, 0},
+		{"it had no effect", 1, func(int) (toolspec.Found[echoOut], error) { return toolspec.FoundNoEffect[echoOut](), nil }, 2, 1, "", "hello", 2, 0},
+		{"it had none, again and again", 9, func(int) (toolspec.Found[echoOut], error) { return toolspec.FoundNoEffect[echoOut](), nil }, 3, 3, toolspec.CodeTimeout, "", 3, 1},
+		{"nobody knows", 1, func(int) (toolspec.Found[echoOut], error) { return toolspec.Found[echoOut]{}, nil }, 1, 3, toolspec.CodeOutcomeUnknown, "", 1, 0},
+		{"the probe fails", 1, func(int) (toolspec.Found[echoOut], error) { return happened, errPlain }, 1, 3, toolspec.CodeOutcomeUnknown, "", 1, 0},
+		{"the value breaks the contract", 1, func(int) (toolspec.Found[echoOut], error) {
+			return toolspec.FoundEffect(echoOut{Text: strings.Repeat("x", 2<<20)}), nil
+		}, 1, 1, toolspec.CodeResultTooLarge, "", 1, 0},
+		{"nothing was lost", 0, func(int) (toolspec.Found[echoOut], error) { return happened, nil }, 1, 0, "", "hello", 1, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			w := &wire{lost: tc.lost, probe: tc.probe}
+			counter := &retryCounter{}
+			r := newRig(t, rigOptions{policy: freePolicy, tools: []toolspec.Tool{w.tool()}, hooks: []hook.Hook{counter.hook()}})
+			result := r.run(call("core__wire", args))
+			if result.OK != (tc.code == "") || result.ErrorCode != tc.code || result.Attempts != tc.attempts || w.runs != tc.runs || w.probes != tc.probes || counter.gaveUp != tc.gaveUp {
+				t.Errorf("got %+v after %d runs and %d probes, gave up %d times\n%s", result, w.runs, w.probes, counter.gaveUp, r.stages())
+			}
+			if tc.text != "" && string(result.Value) != `{"text":"`+tc.text+`"}` {
+				t.Errorf("the value is %s", result.Value)
+			}
+			if !slices.IsSorted(w.epochs) || tc.probes > 0 && w.epochs[0] == w.epochs[1] {
+				t.Errorf("the epochs are %v; a probe has a higher one than the attempts before it", w.epochs)
+			}
+		})
+	}
+}
+
+// TestProbeAfterCancel: what happened has happened, and a call that had no
+// effect is cancelled like any other.
+func TestProbeAfterCancel(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		found toolspec.Found[echoOut]
+		code  toolspec.Code
+	}{
+		"effect":    {toolspec.FoundEffect(echoOut{Text: "found"}), ""},
+		"no effect": {toolspec.FoundNoEffect[echoOut](), toolspec.CodeCancelled},
+		"unclear":   {toolspec.Found[echoOut]{}, toolspec.CodeOutcomeUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &wire{lost: 1}
+			var r *rig
+			w.probe = func(n int) (toolspec.Found[echoOut], error) {
+				if n == 1 {
+					r.env.CancelWorkflow()
+					return toolspec.Found[echoOut]{}, nil
+				}
+				return tc.found, nil
+			}
+			r = newRig(t, rigOptions{policy: parkingPolicy, tools: []toolspec.Tool{w.tool()}})
+			result := r.run(call("core__wire", args))
+			if result.ErrorCode != tc.code || w.runs != 1 || len(r.records.requests) != 0 {
+				t.Errorf("got %+v after %d runs and %d requests", result, w.runs, len(r.records.requests))
+			}
+		})
+	}
+}
+
+// TestParked: a person decides on a call whose outcome is unknown.
+func TestParked(t *testing.T) {
+	t.Parallel()
+	const bob = "user:bob"
+	for _, tc := range []struct {
+		name     string
+		lost     int
+		act      func(r *rig)
+		code     toolspec.Code // "" = ok
+		runs     int
+		waited   time.Duration
+		requests int
+	}{
+		{"settled as done", 1, func(r *rig) { r.decideAfter(time.Hour, 1, toolspec.SettleOK, bob) }, "", 1, time.Hour, 1},
+		{"settled as failed", 1, func(r *rig) { r.decideAfter(time.Hour, 1, toolspec.SettleFailed, bob) }, toolspec.CodeExecution, 1, time.Hour, 1},
+		{"retried", 1, func(r *rig) { r.decideAfter(time.Hour, 1, toolspec.Retry, bob) }, "", 2, time.Hour, 1},
+		{"retried, lost again and settled", 2, func(r *rig) {
+			r.decideAfter(time.Hour, 1, toolspec.Retry, bob)
+			r.decideAfter(3*time.Hour, 2, toolspec.SettleOK, bob)
+		}, "", 2, 3 * time.Hour, 2},
+		{"nobody decides", 1, func(*rig) {}, toolspec.CodeOutcomeUnknown, 1, 48 * time.Hour, 1},
+		{"nobody who may decide", 1, func(r *rig) {
+			r.decideAfter(time.Hour, 1, toolspec.SettleOK, "user:eve")
+			r.decideAfter(2*time.Hour, 1, toolspec.SettleOK, "user:ann") // the requester
+		}, toolspec.CodeOutcomeUnknown, 1, 48 * time.Hour, 1},
+		{"an approval is no decision", 1, func(r *rig) {
+			r.decideAfter(time.Hour, 1, toolspec.Approve, bob)
+			r.decideAfter(2*time.Hour, 1, toolspec.Deny, bob)
+		}, toolspec.CodeOutcomeUnknown, 1, 48 * time.Hour, 1},
+		{"cancelled", 1, func(r *rig) { r.env.RegisterDelayedCallback(r.env.CancelWorkflow, time.Hour) }, toolspec.CodeOutcomeUnknown, 1, time.Hour, 1},
+		{"policy allows no retry any more", 1, func(r *rig) {
+			r.env.RegisterDelayedCallback(func() { r.activate("version: 1\ntenants: {acme: {allowedTools: []}}\n") }, time.Minute)
+			r.decideAfter(time.Hour, 1, toolspec.Retry, bob)
+		}, toolspec.CodeOutcomeUnknown, 1, time.Hour, 1},
+		{"a recheck changes nothing", 1, func(r *rig) {
+			r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, time.Minute)
+			r.decideAfter(time.Hour, 1, toolspec.SettleOK, bob)
+		}, "", 1, time.Hour, 1},
+		{"nothing was lost", 0, func(*rig) {}, "", 1, 0, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			w := &wire{lost: tc.lost}
+			r := newRig(t, rigOptions{policy: parkingPolicy, tools: []toolspec.Tool{w.tool()}})
+			tc.act(r)
+			parked := false
+			r.env.RegisterDelayedCallback(func() {
+				state := r.state()
+				parked = state.Status == toolspec.StatusParkedUnknown && state.Approval != nil && state.Approval.Parked == "timeout"
+			}, 30*time.Second)
+			began := r.env.Now()
+			result := r.run(call("core__wire", args))
+			if result.OK != (tc.code == "") || result.ErrorCode != tc.code || w.runs != tc.runs || len(r.records.requests) != tc.requests {
+				t.Errorf("got %+v after %d runs and %d requests\n%s", result, w.runs, len(r.records.requests), r.stages())
+			}
+			if parked != (tc.requests > 0) {
+				t.Errorf("the state says parked: %t", parked)
+			}
+			if waited := r.env.Now().Sub(began); waited < tc.waited || waited > tc.waited+time.Minute {
+				t.Errorf("the call took %s, want about %s", waited, tc.waited)
+			}
+			if tc.requests > 0 && result.ErrorCode != "" && (result.Details == nil || result.Details.ApprovalID == "") && tc.name != "cancelled" && !strings.HasPrefix(tc.name, "policy") {
+				t.Errorf("the result does not name the request: %+v", result.Details)
+			}
+			if tc.name == "settled as done" && (result.Value != nil || result.Source != "" || result.Details.ApprovalID == "") {
+				t.Errorf("nobody knows the value, and the result is %+v", result)
+			}
+		})
+	}
+}
+
+// TestParkedBeyondTheDeadline: who wants a retry gives the call its time again.
+func TestParkedBeyondTheDeadline(t *testing.T) {
+	t.Parallel()
+	// The probe takes up three seconds.
+	w := &wire{lost: 1, probe: func(int) (toolspec.Found[echoOut], error) { return toolspec.Found[echoOut]{}, nil }}
+	short := strings.Replace(parkingPolicy, "mode: auto", "mode: auto\n    budgets: {deadlineMs: 3000}", 1)
+	r := newRig(t, rigOptions{policy: short, tools: []toolspec.Tool{w.tool()}})
+	r.decideAfter(47*time.Hour, 1, toolspec.Retry, "user:bob")
+	if result := r.run(call("core__wire", args)); !result.OK || w.runs != 2 {
+		t.Errorf("got %+v after %d runs\n%s", result, w.runs, r.stages())
+	}
+}
+
+// TestPolicyBoundsAttempts: budgets of the policy are within those of the tool.
+func TestPolicyBoundsAttempts(t *testing.T) {
+	t.Parallel()
+	for budgets, want := range map[string]struct {
+		runs int
+		took time.Duration
+	}{
+		"{}":                    {3, 3 * time.Second},
+		"{maxAttempts: 2}":      {2, time.Second},
+		"{maxAttempts: 99}":     {3, 3 * time.Second},
+		"{retryDelayMs: 100}":   {3, 300 * time.Millisecond},
+		"{retryDelayMs: 60000}": {3, 2 * time.Minute},
+		"{retryDelayMs: 60000, retryDelayMaxMs: 90000}": {3, 150 * time.Second},
+	} {
+		t.Run(budgets, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, rigOptions{
+				policy: strings.Replace(freePolicy, "mode: auto", "mode: auto\n    budgets: "+budgets, 1),
+				fail:   func(int) error { return errPlain },
+			})
+			began := r.env.Now()
+			result := r.run(call("core__remote", args))
+			took := r.env.Now().Sub(began)
+			if result.ErrorCode != toolspec.CodeExecution || r.runs != want.runs || took < want.took || took > want.took+want.took/4 {
+				t.Errorf("got %q after %d runs in %s, want %d in %s", result.ErrorCode, r.runs, took, want.runs, want.took)
+			}
+		})
+	}
+}

@@ -1,0 +1,209 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// durableStages are those that a durable hook may stand on.
+func durableStages(f func(ctx context.Context, s hook.Stage, view any) error) []hook.Option {
+	return []hook.Option{
+		hook.Durable(time.Minute),
+		lasting(hook.WillCreateInvokeContext, f), lasting(hook.DidCreateInvokeContext, f), lasting(hook.WillBindProviders, f),
+		lasting(hook.WillAuthorize, f), lasting(hook.WillCheckConsent, f), lasting(hook.WillCheckFeatureFlags, f),
+		lasting(hook.WillAcquireQuota, f), lasting(hook.WillAcquireSemaphore, f), lasting(hook.WillParseInput, f),
+		lasting(hook.WillValidateInput, f), lasting(hook.WillNormalizeInput, f), lasting(hook.WillRedactInput, f),
+		lasting(hook.WillInjectSecrets, f), lasting(hook.WillReadCache, f), lasting(hook.DidCacheHit, f), lasting(hook.DidCacheMiss, f),
+		lasting(hook.OnRetry, f), lasting(hook.OnGiveUp, f), lasting(hook.WillWriteCache, f), lasting(hook.WillRedactOutput, f),
+		lasting(hook.WillValidateOutput, f), lasting(hook.WillTransformOutput, f), lasting(hook.OnError, f), lasting(hook.WillAudit, f),
+		lasting(hook.DidAudit, f), lasting(hook.OnMetrics, f), lasting(hook.DidReleaseSemaphore, f), lasting(hook.DidReleaseQuota, f),
+		lasting(hook.WillFinalizeInvoke, f),
+	}
+}
+
+func lasting[V any](p hook.Point[V], f func(context.Context, hook.Stage, any) error) hook.Handler {
+	return p.Do(func(ctx context.Context, v V) error { return f(ctx, p.Stage(), v) })
+}
+
+// TestDurableStages: a durable hook makes each of its stages an activity of its
+// own, with heartbeats asked for and the time that the hook has. What other
+// hooks stand on stays inside the workflow task.
+func TestDurableStages(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var seen []string
+	h := hook.New("lasting", durableStages(func(ctx context.Context, s hook.Stage, _ any) error {
+		info := activity.GetInfo(ctx)
+		mu.Lock()
+		defer mu.Unlock()
+		seen = append(seen, string(s))
+		if info.IsLocalActivity || info.HeartbeatTimeout == 0 || info.ActivityType.Name != string(s) {
+			t.Errorf("%s runs in %+v", s, info)
+		}
+		// One hook: its minute, two seconds for those beside it, and a moment to answer.
+		if left := time.Until(info.Deadline); left > 67*time.Second || left < 55*time.Second {
+			t.Errorf("%s has %s", s, left)
+		}
+		return nil
+	})...)
+	r := newRig(t, rigOptions{hooks: []hook.Hook{h}, fail: func(run int) error {
+		if run == 1 {
+			return errPlain
+		}
+		return nil
+	}})
+	if got := r.run(call("core__remote", `{"text":"hello"}`)); !got.OK || string(got.Value) != `{"text":"hello"}` {
+		t.Errorf("got %+v", got)
+	}
+	order := strings.Fields(strings.Replace(successOrder, "aroundExecute willExecute didExecute", "onRetry", 1))
+	if got := strings.Join(seen, " "); got != strings.Join(order, " ") {
+		t.Errorf("ran %s\nwant %s", got, strings.Join(order, " "))
+	}
+}
+
+// TestDurableTransient: a durable stage is tried again as any other, and where
+// there is no time for that the call ends as `unavailable`.
+func TestDurableTransient(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		failures int
+		code     toolspec.Code
+	}{"passes": {failures: 3}, "never": {failures: 1 << 30, code: toolspec.CodeUnavailable}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			runs := 0
+			keys := map[string]bool{}
+			h := hook.New("lasting", hook.Durable(time.Minute), hook.WillAcquireQuota.Do(func(_ context.Context, v *hook.Check) error {
+				keys[v.IdempotencyKey()] = true
+				if runs++; runs <= tc.failures {
+					return hook.Transient(errors.New("away"))
+				}
+				return nil
+			}))
+			r := newRig(t, rigOptions{hooks: []hook.Hook{h}})
+			got := r.run(call("core__read", `{"text":"hello"}`))
+			if got.ErrorCode != tc.code || got.OK != (tc.code == "") || len(keys) != 1 {
+				t.Errorf("got %+v after %d runs under the keys %v", got, runs, keys)
+			}
+			if tc.code == "" && runs != 4 || tc.code != "" && runs != 10 { // this environment tries no more often
+				t.Errorf("the hook ran %d times", runs)
+			}
+		})
+	}
+}
+
+// TestDurableEndingOutlastsTheMinute: the stages that a call ends with have a minute, and
+// durable ones among them their own time besides.
+func TestDurableEndingOutlastsTheMinute(t *testing.T) {
+	t.Parallel()
+	runs := 0
+	h := hook.New("lasting", hook.Durable(time.Hour), hook.DidAudit.Do(func(context.Context, *hook.Report) error {
+		if runs++; runs < 9 { // 0.1 s, 0.8 s, 6.4 s and five times 15 s; this environment tries ten times at the most
+			return hook.Transient(errors.New("away"))
+		}
+		return nil
+	}))
+	r := newRig(t, rigOptions{hooks: []hook.Hook{h}})
+	if got := r.run(call("core__read", `{"text":"hello"}`)); !got.OK || runs != 9 {
+		t.Errorf("got %+v after %d runs", got, runs)
+	}
+	if stages := r.stages(); !strings.Contains(stages, "didAudit: ok\n") {
+		t.Errorf("settled as\n%s", stages)
+	}
+}
+
+// TestDurableAroundAnApproval: the gate, the input stages ahead of the wait and
+// the gate once more, all as activities of their own.
+func TestDurableAroundAnApproval(t *testing.T) {
+	t.Parallel()
+	var seen []string
+	h := hook.New("lasting", durableStages(func(ctx context.Context, s hook.Stage, view any) error {
+		if activity.GetInfo(ctx).IsLocalActivity {
+			t.Errorf("%s is a local activity", s)
+		}
+		seen = append(seen, string(s))
+		if v, ok := view.(*hook.Input); ok && s == hook.WillNormalizeInput.Stage() {
+			v.SetArgs(echoIn{Text: "normal"})
+		}
+		return nil
+	})...)
+	r := newRig(t, rigOptions{hooks: []hook.Hook{h}})
+	r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
+	if got := r.run(call("core__write", `{"text":"hello"}`)); !got.OK || string(got.Value) != `{"text":"normal"}` {
+		t.Errorf("got %+v", got)
+	}
+	got := strings.Join(seen, " ")
+	for _, want := range []string{
+		// Policy asks before the hook beside it is reached; after the approval it is.
+		"willAuthorize willParseInput willValidateInput willNormalizeInput willRedactInput willAuthorize willCheckConsent willCheckFeatureFlags",
+		"willTransformOutput willAudit didAudit onMetrics didReleaseSemaphore didReleaseQuota willFinalizeInvoke",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("ran %s\nand not %s", got, want)
+		}
+	}
+}
+
+// TestDurableCancelled: a cancel ends a durable stage, and with it the call; the
+// durable stages of its ending run all the same.
+func TestDurableCancelled(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var seen []string
+	h := hook.New("lasting", durableStages(func(ctx context.Context, s hook.Stage, _ any) error {
+		mu.Lock()
+		seen = append(seen, string(s))
+		mu.Unlock()
+		if s != hook.WillAcquireQuota.Stage() {
+			return ctx.Err()
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	})...)
+	r := newRig(t, rigOptions{hooks: []hook.Hook{h}})
+	r.env.SetTestTimeout(time.Minute)
+	r.env.RegisterDelayedCallback(r.env.CancelWorkflow, time.Second)
+	if got := r.run(call("core__read", `{"text":"hello"}`)); got.ErrorCode != toolspec.CodeCancelled || r.runs != 0 {
+		t.Errorf("got %+v after %d runs", got, r.runs)
+	}
+	if got := strings.Join(seen, " "); !strings.HasSuffix(got, "willAcquireQuota "+errorOrder) {
+		t.Errorf("ran %s", got)
+	}
+	if stages := r.stages(); !strings.Contains(stages, "willAcquireQuota: cancelled\n") || !strings.Contains(stages, "willFinalizeInvoke: ok\n") {
+		t.Errorf("settled as\n%s", stages)
+	}
+}
+
+// TestDurableTimesOut: what takes longer than its time fails the call at a closed
+// stage and changes nothing at a logged one.
+func TestDurableTimesOut(t *testing.T) {
+	t.Parallel()
+	for stage, code := range map[hook.Stage]toolspec.Code{
+		hook.WillAcquireQuota.Stage(): toolspec.CodeTimeout, hook.WillTransformOutput.Stage(): toolspec.CodeTimeout, hook.DidAudit.Stage(): "",
+	} {
+		t.Run(string(stage), func(t *testing.T) {
+			t.Parallel()
+			options := durableStages(func(ctx context.Context, s hook.Stage, _ any) error {
+				if s != stage {
+					return nil
+				}
+				<-ctx.Done()
+				return ctx.Err()
+			})
+			r := newRig(t, rigOptions{hooks: []hook.Hook{hook.New("lasting", append(options, hook.Durable(50*time.Millisecond))...)}})
+			got := r.run(call("core__read", `{"text":"hello"}`))
+			if got.ErrorCode != code || code != "" && got.SafeMessage != "hook lasting did not end within 50ms at "+string(stage) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
