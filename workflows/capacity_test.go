@@ -81,6 +81,13 @@ func TestWaitForCapacity(t *testing.T) {
 				r.env.SignalWorkflow(toolspec.RecheckName, nil)
 			}, 5*time.Second)
 		}, code: toolspec.CodePolicyDenied, took: 5 * time.Second, rounds: []int{1}, gates: 2},
+		{name: "to be asked about meanwhile", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *turnstile) {
+			r.env.RegisterDelayedCallback(func() {
+				s.open = true
+				r.activate(strings.Replace(freePolicy, "decision: allow", "decision: require_approval", 1))
+				r.env.SignalWorkflow(toolspec.RecheckName, nil)
+			}, 5*time.Second)
+		}, code: toolspec.CodeApprovalStale, took: 5 * time.Second, rounds: []int{1}, gates: 2},
 		{name: "superseded", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(_ *rig, s *turnstile) { s.open, s.stale = true, true }, rounds: []int{1, 1}, gates: 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -102,6 +109,9 @@ func TestWaitForCapacity(t *testing.T) {
 			}
 			if gates := strings.Count(r.stages(), "willAuthorize"); gates != tc.gates {
 				t.Errorf("the gate judged %d times, want %d:\n%s", gates, tc.gates, r.stages())
+			}
+			if tc.name == "superseded" && !r.records.settled[0].Holds {
+				t.Error("what the run before it took is not given back")
 			}
 			if tc.name == "superseded" && !slices.Equal(s.epochs, []int{1, 2}) {
 				t.Errorf("epochs %v, want those of the record", s.epochs)
@@ -168,6 +178,9 @@ func TestStagesOnDemand(t *testing.T) {
 			r := newRig(t, rigOptions{policy: freePolicy, hooks: all})
 			if result := r.run(call("core__read", args)); !result.OK || len(s.rounds) != tc.runs {
 				t.Errorf("got %+v after %d runs of the hook, want %d", result, len(s.rounds), tc.runs)
+			}
+			if holds := r.records.settled[0].Holds; holds != tc.needed {
+				t.Errorf("it has something to give back: %t", holds)
 			}
 			if ran := strings.Contains(r.stages(), "willAcquireSemaphore"); ran != (tc.runs > 0) {
 				t.Errorf("the stage ran: %t", ran)

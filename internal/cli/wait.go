@@ -90,5 +90,7 @@ func (a *app) hintState(ctx context.Context, c *client.Client, workflowID string
 		fmt.Fprintf(a.Err, "the outcome is unknown (%s) and waits for a person: `pawl resolve %s`\n", state.Approval.Parked, state.Approval.ApprovalID)
 	case state.Approval != nil:
 		fmt.Fprintf(a.Err, "waits for a person: `pawl approve %s`, or `pawl deny`\n", state.Approval.ApprovalID)
+	case state.Waiting != "":
+		fmt.Fprintf(a.Err, "waits for capacity: %s\n", oneLine(state.Waiting, 200))
 	}
 }

@@ -58,6 +58,10 @@ func Cases() []Case {
 			"local settle", "ended execution"),
 		ended("cache_hit", "local willReadCache", "local didCacheHit", "local willRedactOutput", "ended ok"),
 		ended("responded", "local willCheckFeatureFlags", "local willRedactOutput", "ended ok"),
+		ended("capacity_given", "local willAcquireQuota", "local willAcquireSemaphore", "timer", "signal recheck", "local reviewDecision", "local willAuthorize",
+			"local willCheckConsent", "local willAcquireSemaphore", "activity execute", "ended ok"),
+		ended("capacity_over", "local willAcquireSemaphore", "timer", "timer fired", "local willAcquireSemaphore", "ended capacity"),
+		ended("quota_used_up", "local willAcquireQuota", "ended rate_limited"),
 		ended("durable", "local admit", "upsert", "local willCheckConsent", "activity willAcquireQuota", "activity completed", "local execute", "local willAudit", "activity didAudit",
 			"activity completed", "local settle", "ended ok"),
 		ended("database_away", "local admit failed", "timer", "timer fired", "local admit", "ended ok"),
@@ -67,6 +71,7 @@ func Cases() []Case {
 		waits("waiting_retry", "activity execute", "timer"),
 		waits("waiting_worker", "local reviewDecision", "activity execute", "timer"),
 		waits("waiting_execute", "activity execute"),
+		waits("waiting_capacity", "local willAcquireSemaphore", "timer"),
 	}
 }
 
