@@ -136,6 +136,7 @@ type ReviewRow struct {
 	ApprovalID   string
 	Epoch        int
 	Gate         int
+	Capacity     int
 	Decision     *toolspec.Decision
 	// Close, without a decision, closes the request: nobody needs to decide.
 	Close bool

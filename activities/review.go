@@ -15,7 +15,7 @@ func (a *Activities) Review(ctx context.Context, in workflows.ReviewIn) (workflo
 	started := time.Now()
 	row := ReviewRow{
 		InvocationID: in.InvocationID, TenantID: in.TenantID, ApprovalID: in.ApprovalID,
-		Epoch: in.Epoch, Gate: in.Gate, Decision: in.Decision, Close: in.Close,
+		Epoch: in.Epoch, Gate: in.Gate, Capacity: in.Capacity, Decision: in.Decision, Close: in.Close,
 	}
 	var edited, safe json.RawMessage
 	if d := in.Decision; d != nil {

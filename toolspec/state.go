@@ -21,8 +21,10 @@ type State struct {
 	Stage       string        `json:"stage"`
 	InputDigest string        `json:"inputDigest,omitempty"`
 	Approval    *ApprovalView `json:"approval,omitempty"`
-	Attempts    int           `json:"attempts"`
-	Plan        *PlanSummary  `json:"plan,omitempty"`
+	// Waiting says what a call that waits for capacity lacks.
+	Waiting  string       `json:"waiting,omitempty"`
+	Attempts int          `json:"attempts"`
+	Plan     *PlanSummary `json:"plan,omitempty"`
 }
 
 // ApprovalView is what an approver sees: never secrets.

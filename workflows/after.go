@@ -20,7 +20,7 @@ func (c *call) shape(ctx workflow.Context, end ending) ending {
 		return end
 	}
 	for _, step := range c.plan.Post {
-		if step.Phase != hook.PhaseOutput {
+		if step.Phase != hook.PhaseOutput || c.idle(step) {
 			continue
 		}
 		shown := len(c.shown)
@@ -55,7 +55,7 @@ func (c *call) finish(ctx workflow.Context, end ending) (toolspec.Result, error)
 		c.failure, steps = end.failure, c.plan.Error
 	}
 	for _, step := range steps {
-		if step.Phase != hook.PhaseOutput {
+		if step.Phase != hook.PhaseOutput && !c.idle(step) {
 			c.runStage(ctx, step, 1)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 // an ending, or nil where the tool is to run.
 func (c *call) before(ctx workflow.Context) *ending {
 	c.rounds.Gate++
+	c.rounds.Capacity++
 	hit := false
 	for _, step := range c.plan.Pre {
 		if step.Phase != hook.PhaseInput && c.argsChanged {
@@ -32,12 +33,16 @@ func (c *call) before(ctx workflow.Context) *ending {
 				}
 			}
 			continue
-		case step.Phase == hook.PhaseInput && c.inputDone,
+		case c.idle(step),
+			step.Phase == hook.PhaseInput && c.inputDone,
 			step.Stage == hook.DidCacheHit.Stage() && !hit,
 			step.Stage == hook.DidCacheMiss.Stage() && hit:
 			continue
 		}
-		v := c.runStage(ctx, step, c.roundOf(step.Phase))
+		v, end := c.runWaiting(ctx, step)
+		if end != nil {
+			return end
+		}
 		if v.Outcome == hook.Asked {
 			if end := c.consent(ctx, *v.Ask); end != nil {
 				return end
@@ -87,12 +92,17 @@ func (c *call) respond(value []byte, challenge bool, source toolspec.Source) *en
 	return &ending{}
 }
 
-// roundOf numbers a run of a stage: the gate counts its own.
+// roundOf numbers a run of a stage: the gate counts its own, and so do the stages
+// at which a call may wait.
 func (c *call) roundOf(p hook.Phase) int {
-	if p == hook.PhaseGate || p == hook.PhaseConsent {
+	switch p {
+	case hook.PhaseGate, hook.PhaseConsent:
 		return c.rounds.Gate
+	case hook.PhaseCapacity, hook.PhaseSecrets, hook.PhaseCache:
+		return c.rounds.Capacity
+	default:
+		return 1
 	}
-	return 1
 }
 
 // hydrate parses and validates: the workflow's input the first time, and the

@@ -38,11 +38,13 @@ type call struct {
 	outputHistory []json.RawMessage
 	// shown is what records may show of outputHistory: not what a hook at
 	// willRedactOutput took out, nor what a later stage hid.
-	shown      []json.RawMessage
-	challenge  bool
-	source     toolspec.Source
-	cached     json.RawMessage
-	data       []hook.Entry
+	shown     []json.RawMessage
+	challenge bool
+	source    toolspec.Source
+	cached    json.RawMessage
+	data      []hook.Entry
+	// needs are the stages on demand that the gate wants run.
+	needs      []hook.Stage
 	deltaBytes int
 	failure    *hook.Failure
 	approval   *hook.GrantedApproval
@@ -61,11 +63,13 @@ type call struct {
 	// run.
 	undispatched []int
 	// last is how the last attempt failed, where it may have had an effect.
-	last     *outcome
-	audit    []hook.AuditEntry
-	stage    string
-	status   toolspec.Status
-	pending  *toolspec.ApprovalView
+	last    *outcome
+	audit   []hook.AuditEntry
+	stage   string
+	status  toolspec.Status
+	pending *toolspec.ApprovalView
+	// awaits is what the call lacks while it waits for capacity.
+	awaits   string
 	upserted toolspec.Status
 
 	inbox inbox
@@ -106,7 +110,7 @@ func (c *call) facts(ctx workflow.Context, round int) hook.Facts {
 		InvocationID: c.admitted.InvocationID, ToolID: c.admitted.ToolID, ToolCallID: c.admitted.ToolCallID,
 		Context: c.admitted.Context, Effect: c.effect, Risk: c.risk, ToolDigest: c.toolDigest,
 		PolicyDigest: c.policyDigest, InputDigest: c.admitted.InputDigest,
-		Round: round, Attempt: c.attempt,
+		Epoch: c.epoch, Round: round, Attempt: c.attempt,
 		Args: c.args, SafeArgs: c.safeArgs, ArgsHistory: c.argsHistory,
 		Output: c.output, OutputHistory: c.outputHistory, Challenge: c.challenge, Source: c.source,
 		Cached: c.cached, Data: c.data, Failure: c.failure, Approval: c.approval,

@@ -244,7 +244,7 @@ func (c *call) review(ctx workflow.Context, open RequestOut, l *letter) (ReviewO
 		c.rounds.Gate++
 		in := ReviewIn{
 			InvocationID: c.admitted.InvocationID, ToolID: c.admitted.ToolID, TenantID: c.admitted.Context.TenantID,
-			ApprovalID: open.View.ApprovalID, Epoch: c.epoch, Gate: c.rounds.Gate,
+			ApprovalID: open.View.ApprovalID, Epoch: c.epoch, Gate: c.rounds.Gate, Capacity: c.rounds.Capacity,
 		}
 		summary := "see how the request stands"
 		if l != nil {

@@ -84,11 +84,16 @@ type Rounds struct {
 	Dispatch int `json:"dispatch,omitempty"`
 	// Request counts approval requests.
 	Request int `json:"request,omitempty"`
+	// Capacity counts runs of the stages that may wait for capacity.
+	Capacity int `json:"capacity,omitempty"`
 }
 
 // after returns the higher of each pair.
 func (r Rounds) after(own Rounds) Rounds {
-	return Rounds{Gate: max(r.Gate, own.Gate), Dispatch: max(r.Dispatch, own.Dispatch), Request: max(r.Request, own.Request)}
+	return Rounds{
+		Gate: max(r.Gate, own.Gate), Dispatch: max(r.Dispatch, own.Dispatch), Request: max(r.Request, own.Request),
+		Capacity: max(r.Capacity, own.Capacity),
+	}
 }
 
 // HydrateIn wants arguments parsed, validated and digested: the workflow's
@@ -166,6 +171,7 @@ type ReviewIn struct {
 	ApprovalID   string             `json:"approvalId,omitempty"`
 	Epoch        int                `json:"epoch"`
 	Gate         int                `json:"gate"`
+	Capacity     int                `json:"capacity,omitempty"`
 	Decision     *toolspec.Decision `json:"decision,omitempty"`
 	// Close, without a decision, closes the request: nobody needs to decide.
 	Close bool `json:"close,omitempty"`

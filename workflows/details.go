@@ -24,7 +24,9 @@ func (c *call) details() string {
 		return approvalDetails(c.pending)
 	case toolspec.StatusRetrying:
 		return fmt.Sprintf("**Retrying.** Attempt %d of `%s` failed; at most %d are made.", c.attempt, c.admitted.ToolID, c.plan.MaxAttempts)
-	case toolspec.StatusRunning, toolspec.StatusWaitingCapacity, toolspec.StatusParkedUnknown, toolspec.StatusSettled:
+	case toolspec.StatusWaitingCapacity:
+		return fmt.Sprintf("**Waiting for capacity** of `%s`: %s.", c.admitted.ToolID, plain(c.awaits))
+	case toolspec.StatusRunning, toolspec.StatusParkedUnknown, toolspec.StatusSettled:
 	}
 	return ""
 }

@@ -119,6 +119,17 @@ func (b *inbox) await(ctx workflow.Context, d time.Duration) error {
 	return workflow.Await(ctx, func() bool { return b.waiting() || b.looks > 0 || timer.IsReady() })
 }
 
+// rest holds until somebody asks to look again, or d has passed. What was asked
+// before counts too.
+func (b *inbox) rest(ctx workflow.Context, d time.Duration, summary string) error {
+	timerCtx, cancel := workflow.WithCancel(ctx)
+	defer cancel()
+	timer := workflow.NewTimerWithOptions(timerCtx, max(d, 0), workflow.TimerOptions{Summary: summary})
+	err := workflow.Await(ctx, func() bool { return b.looks > 0 || timer.IsReady() })
+	b.looks = 0
+	return err
+}
+
 func (b *inbox) waiting() bool {
 	for _, l := range b.letters {
 		if l.number == b.expected {

@@ -76,7 +76,7 @@ func (c *call) decide(ctx workflow.Context, d toolspec.Decision) (toolspec.Answe
 func (c *call) state() (toolspec.State, error) {
 	s := toolspec.State{
 		Status: c.status, Stage: c.stage, InputDigest: c.admitted.InputDigest,
-		Approval: c.pending, Attempts: c.attempt,
+		Approval: c.pending, Waiting: c.awaits, Attempts: c.attempt,
 	}
 	if c.admitted.Plan != nil {
 		s.Plan = &toolspec.PlanSummary{

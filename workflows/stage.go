@@ -37,6 +37,11 @@ func (c *call) runStage(ctx workflow.Context, step hook.Step, round int) hook.Ve
 	}
 }
 
+// idle reports whether nobody needs a step that is there on demand.
+func (c *call) idle(step hook.Step) bool {
+	return step.OnDemand && !slices.Contains(c.needs, step.Stage)
+}
+
 // seen leaves out of the facts what a phase may not see: the gate judges without
 // arguments, and reports see the safe ones.
 func seen(p hook.Phase, f hook.Facts) hook.Facts {
@@ -76,6 +81,11 @@ func (c *call) apply(v *hook.Verdict) {
 		c.budgets = c.budgets.Tighten(*d.Budgets)
 	}
 	c.audit = append(c.audit, d.Audit...)
+	for _, s := range d.Needs {
+		if !slices.Contains(c.needs, s) {
+			c.needs = append(c.needs, s)
+		}
+	}
 	data := slices.Clone(c.data)
 	for _, e := range d.Data {
 		if i := slices.IndexFunc(data, func(o hook.Entry) bool { return o.Key == e.Key }); i >= 0 {

@@ -56,10 +56,11 @@ var words = map[string]string{
 	"Problem.Kind":    "What kind of fault.",
 	"Problem.Message": "The same in words, without the value.",
 
-	"State.Status":      "Where the call stands. waiting_capacity and parked_unknown are reserved.",
+	"State.Status":      "Where the call stands. parked_unknown is reserved.",
 	"State.Stage":       "The stage or step that runs or ran last: admit, hydrate, requestApproval, execute, settle, or one of the 32 stages.",
 	"State.InputDigest": "As in the result. Absent before the call is admitted, and where the input got no record.",
 	"State.Approval":    "The request that waits for a decision, if any.",
+	"State.Waiting":     "What the call waits for while its status is waiting_capacity.",
 	"State.Attempts":    "The number of the current attempt, from 1; 0 before the first.",
 	"State.Plan":        "What the call was pinned to when it was admitted. Absent where the input got no record.",
 

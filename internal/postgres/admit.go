@@ -21,6 +21,7 @@ type recordRow struct {
 	GateRound     int
 	DispatchRound int
 	RequestRound  int
+	CapacityRound int
 	Plan          json.RawMessage
 	PolicyDigest  string
 }
@@ -59,7 +60,7 @@ func (r recordRow) record(op string) (activities.Record, error) {
 	}
 	record := activities.Record{
 		Digest: r.InputDigest, Epoch: r.Epoch, Plan: plan, PolicyDigest: r.PolicyDigest,
-		Rounds: workflows.Rounds{Gate: r.GateRound, Dispatch: r.DispatchRound, Request: r.RequestRound},
+		Rounds: workflows.Rounds{Gate: r.GateRound, Dispatch: r.DispatchRound, Request: r.RequestRound, Capacity: r.CapacityRound},
 	}
 	if r.Result != nil {
 		result, err := decoded[toolspec.Result](r.Result)

@@ -44,7 +44,7 @@ func (s *Store) Review(ctx context.Context, in activities.ReviewRow) (activities
 		return activities.ReviewRecord{}, failure(op, err)
 	}
 	look, found, err := locked[lookRow](ctx, s, op, in.InvocationID, step{"Look", named{
-		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "gate": in.Gate,
+		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "gate": in.Gate, "capacity": in.Capacity,
 		"approval_id": text(in.ApprovalID), "decision_hash": d.hash,
 	}})
 	switch {

@@ -60,6 +60,17 @@ TABLE claims
     CONSTRAINT claims_of_invocation FOREIGN KEY (invocation_id) REFERENCES invocations(invocation_id) ON DELETE CASCADE
     CONSTRAINT claims_pkey PRIMARY KEY (invocation_id, dispatch)
 
+TABLE debits
+    invocation_id uuid NOT NULL
+    tenant_id text NOT NULL
+    key text NOT NULL
+    round integer NOT NULL
+    epoch integer NOT NULL
+    cost interval NOT NULL
+    ready_at timestamp with time zone NOT NULL
+    CONSTRAINT debits_of_invocation FOREIGN KEY (invocation_id) REFERENCES invocations(invocation_id) ON DELETE CASCADE
+    CONSTRAINT debits_pkey PRIMARY KEY (invocation_id, key)
+
 TABLE decisions
     approval_id text NOT NULL
     decision_hash text NOT NULL
@@ -128,6 +139,8 @@ TABLE invocations
     namespace text NOT NULL DEFAULT ''::text
     input_history json
     output_history json
+    capacity_round integer NOT NULL DEFAULT 0
+    CONSTRAINT invocations_capacity_counts CHECK (capacity_round >= 0)
     CONSTRAINT invocations_epoch_counts CHECK (epoch >= 1)
     CONSTRAINT invocations_id_is_identity CHECK (invocation_id = encode(set_byte(set_byte(SUBSTRING(sha256((((convert_to(tenant_id, 'UTF8'::name) || '\x00'::bytea) || convert_to(run_id, 'UTF8'::name)) || '\x00'::bytea) || convert_to(tool_call_id, 'UTF8'::name)) FROM 1 FOR 16), 6, (get_byte(sha256((((convert_to(tenant_id, 'UTF8'::name) || '\x00'::bytea) || convert_to(run_id, 'UTF8'::name)) || '\x00'::bytea) || convert_to(tool_call_id, 'UTF8'::name)), 6) & 15) | 128), 8, (get_byte(sha256((((convert_to(tenant_id, 'UTF8'::name) || '\x00'::bytea) || convert_to(run_id, 'UTF8'::name)) || '\x00'::bytea) || convert_to(tool_call_id, 'UTF8'::name)), 8) & 63) | 128), 'hex'::text)::uuid)
     CONSTRAINT invocations_month_is_first CHECK (EXTRACT(day FROM month) = 1::numeric)
@@ -140,6 +153,25 @@ TABLE invocations
     CREATE INDEX invocations_by_tenant ON public.invocations USING btree (tenant_id, created_at DESC, invocation_id DESC)
     CREATE INDEX invocations_by_workflow ON public.invocations USING btree (workflow_id)
     CREATE INDEX invocations_open ON public.invocations USING btree (namespace, created_at, invocation_id) WHERE (state = 'open'::text)
+
+TABLE leases
+    invocation_id uuid NOT NULL
+    kind text NOT NULL
+    tenant_id text NOT NULL
+    key text NOT NULL
+    state text NOT NULL
+    ticket bigint NOT NULL DEFAULT nextval('lease_tickets'::regclass)
+    most integer NOT NULL DEFAULT 1
+    round integer NOT NULL
+    epoch integer NOT NULL
+    expires_at timestamp with time zone NOT NULL
+    CONSTRAINT leases_kind_known CHECK (kind = ANY (ARRAY['semaphore'::text, 'single_flight'::text, 'broker'::text]))
+    CONSTRAINT leases_most_counts CHECK (most >= 1)
+    CONSTRAINT leases_of_invocation FOREIGN KEY (invocation_id) REFERENCES invocations(invocation_id) ON DELETE CASCADE
+    CONSTRAINT leases_pkey PRIMARY KEY (invocation_id, kind, key)
+    CONSTRAINT leases_state_known CHECK (state = ANY (ARRAY['held'::text, 'waiting'::text, 'lost'::text]))
+    CREATE INDEX leases_by_expiry ON public.leases USING btree (expires_at)
+    CREATE INDEX leases_by_key ON public.leases USING btree (kind, tenant_id, key, state, ticket)
 
 TABLE outbox
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -185,6 +217,20 @@ TABLE policy_active
     CONSTRAINT policy_active_singleton CHECK (id)
     CONSTRAINT policy_active_version FOREIGN KEY (digest) REFERENCES policies(digest)
     CONSTRAINT policy_active_whole CHECK ((digest IS NULL) = (activated_at IS NULL) AND (digest IS NULL) = (activated_by IS NULL))
+
+TABLE quotas
+    tenant_id text NOT NULL
+    key text NOT NULL
+    full_at timestamp with time zone NOT NULL
+    CONSTRAINT quotas_pkey PRIMARY KEY (tenant_id, key)
+    CREATE INDEX quotas_full ON public.quotas USING btree (full_at)
+
+TABLE semaphores
+    tenant_id text NOT NULL
+    key text NOT NULL
+    used_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT semaphores_pkey PRIMARY KEY (tenant_id, key)
+    CREATE INDEX semaphores_used ON public.semaphores USING btree (used_at)
 
 TABLE stage_events PARTITION BY RANGE (month)
     month date NOT NULL

@@ -19,6 +19,8 @@ type Facts struct {
 	ToolDigest   string           `json:"toolDigest,omitempty"`
 	PolicyDigest string           `json:"policyDigest,omitempty"`
 	InputDigest  string           `json:"inputDigest,omitempty"`
+	// Epoch is the one that statements about this call name.
+	Epoch int `json:"epoch,omitempty"`
 	// Round counts the deliberate runs of this stage, from 1; effects are keyed
 	// by (invocation, stage, round).
 	Round   int `json:"round"`

@@ -14,6 +14,7 @@ type Hook struct {
 	builtin  bool
 	last     bool
 	onlyWith []Stage
+	onDemand bool
 	handlers []Handler
 }
 
@@ -53,6 +54,10 @@ func BuiltinLast() Option { return option(func(h *Hook) { h.builtin, h.last = tr
 // OnlyWith seats a built-in hook only for tools where another hook stands on one
 // of the stages: without them there is nothing for it to do.
 func OnlyWith(stages ...Stage) Option { return option(func(h *Hook) { h.onlyWith = stages }) }
+
+// OnDemand lets a stage be skipped on which only such hooks stand, unless the
+// gate needs it for the call. It counts for built-in hooks.
+func OnDemand() Option { return option(func(h *Hook) { h.onDemand = true }) }
 
 // New makes a hook. What is wrong with it is said when it is registered.
 func New(name string, options ...Option) Hook {

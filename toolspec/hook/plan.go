@@ -49,6 +49,8 @@ type Step struct {
 	Stage Stage    `json:"stage"`
 	Phase Phase    `json:"phase"`
 	Hooks []string `json:"hooks,omitempty"`
+	// OnDemand says that the step is skipped unless the gate needs it.
+	OnDemand bool `json:"onDemand,omitempty"`
 }
 
 // Step finds the step of a stage in steps; ok is false if it is idle.

@@ -129,8 +129,18 @@ func (r *Registry) Steps(list []Info, toolID string) []Step {
 			continue
 		}
 		if names := r.Names(info.Stage, toolID); len(names) > 0 {
-			steps = append(steps, Step{Stage: info.Stage, Phase: info.Phase, Hooks: names})
+			steps = append(steps, Step{Stage: info.Stage, Phase: info.Phase, Hooks: names, OnDemand: r.onDemand(names)})
 		}
 	}
 	return steps
+}
+
+// onDemand reports whether all these hooks wait to be needed.
+func (r *Registry) onDemand(names []string) bool {
+	for _, name := range names {
+		if h := r.byName[name]; !h.builtin || !h.onDemand {
+			return false
+		}
+	}
+	return true
 }

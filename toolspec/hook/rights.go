@@ -44,6 +44,9 @@ func (r reads) ToolDigest() string { return r.c.facts.ToolDigest }
 // PolicyDigest returns the version of the policy that judges this round.
 func (r reads) PolicyDigest() string { return r.c.facts.PolicyDigest }
 
+// Epoch is the one that guarded statements about the call name.
+func (r reads) Epoch() int { return r.c.facts.Epoch }
+
 // Round counts the deliberate runs of this stage, from 1.
 func (r reads) Round() int { return r.c.facts.Round }
 
@@ -193,6 +196,15 @@ func (t tightens) Tighten(b Budgets) {
 		t.c.delta.Budgets = &Budgets{}
 	}
 	*t.c.delta.Budgets = t.c.delta.Budgets.Tighten(b)
+}
+
+// Need has stages run whose hooks stand there on demand only.
+func (t tightens) Need(stages ...Stage) {
+	for _, s := range stages {
+		if !slices.Contains(t.c.delta.Needs, s) {
+			t.c.delta.Needs = append(t.c.delta.Needs, s)
+		}
+	}
 }
 
 // Explain records the rule that decided.

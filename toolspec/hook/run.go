@@ -42,7 +42,7 @@ func (r *Registry) Run(ctx context.Context, in StageInput) (Verdict, error) {
 		}
 		if end != nil && info.Failure == Closed {
 			verdict.Outcome, verdict.Value, verdict.Challenge = end.outcome, end.value, end.challenge
-			verdict.Failure, verdict.Ask, verdict.By = end.failure, end.ask, name
+			verdict.Failure, verdict.Ask, verdict.Wait, verdict.By = end.failure, end.ask, end.wait, name
 			break
 		}
 	}
@@ -73,12 +73,17 @@ func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (e
 	}
 	err = guard(func() error { return handler.call(ctx, c) })
 	var refused *refusal
+	var waits *waiting
 	var returned *control
 	switch {
 	case c.misuse != nil:
 		return nil, c.misuse
 	case errors.As(err, &refused) && h.builtin:
 		return &control{outcome: Failed, failure: &refused.failure}, nil
+	case errors.As(err, &waits) && h.builtin && mayWait(handler.stage):
+		return &control{outcome: Waited, wait: &waits.wait}, nil
+	case errors.Is(err, errSuperseded) && h.builtin && mayWait(handler.stage):
+		return &control{outcome: Superseded}, nil
 	case errors.As(err, &returned) && returned == c.verb:
 		return returned, nil
 	case err != nil:
@@ -89,6 +94,12 @@ func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (e
 		return nil, fmt.Errorf("the stage changes more than %d bytes", MaxDelta)
 	}
 	return nil, nil
+}
+
+// mayWait reports whether a call can be sent to sleep at the stage.
+func mayWait(s Stage) bool {
+	info, _ := InfoOf(s)
+	return info.Phase == PhaseCapacity || info.Phase == PhaseSecrets || info.Phase == PhaseCache
 }
 
 var errVerbDropped = errors.New("a verb was called and its error was not returned")

@@ -21,6 +21,10 @@ const (
 	Asked Outcome = "ask"
 	// Missing says that this worker lacks something the plan names.
 	Missing Outcome = "missing"
+	// Waited wants the stage run again later: what it is to acquire is taken.
+	Waited Outcome = "wait"
+	// Superseded says that the record has a newer epoch; admit again.
+	Superseded Outcome = "superseded"
 )
 
 // Verdict is what the activity of a stage returns.
@@ -32,6 +36,7 @@ type Verdict struct {
 	Challenge bool     `json:"challenge,omitempty"`
 	Failure   *Failure `json:"failure,omitempty"`
 	Ask       *Ask     `json:"ask,omitempty"`
+	Wait      *Wait    `json:"wait,omitempty"`
 	// By names the hook that decided, or that is missing.
 	By    string `json:"by,omitempty"`
 	Delta Delta  `json:"delta,omitzero"`
@@ -52,11 +57,13 @@ type Delta struct {
 	// Rule is the policy rule that explains the verdict.
 	Rule  string       `json:"rule,omitempty"`
 	Audit []AuditEntry `json:"audit,omitempty"`
+	// Needs names stages that are skipped unless somebody needs them.
+	Needs []Stage `json:"needs,omitempty"`
 }
 
 // clone shares nothing that a hook could write into through its view.
 func (d Delta) clone() Delta {
-	d.Data, d.Audit = slices.Clone(d.Data), slices.Clone(d.Audit)
+	d.Data, d.Audit, d.Needs = slices.Clone(d.Data), slices.Clone(d.Audit), slices.Clone(d.Needs)
 	if d.Budgets != nil {
 		b := *d.Budgets
 		d.Budgets = &b
@@ -106,6 +113,21 @@ type Ask struct {
 	// Message tells the approver why; safe to show.
 	Message string `json:"message,omitempty"`
 	Rule    string `json:"rule,omitempty"`
+}
+
+// Wait sends a call to sleep until it is told to look again, or until a timer
+// wakes it. Then the gate judges it anew, and the stage runs once more.
+type Wait struct {
+	// Reason tells people what the call waits for; safe to show.
+	Reason string `json:"reason,omitempty"`
+	// RetryMs is when to look again where nobody says so, in milliseconds.
+	RetryMs int64 `json:"retryMs"`
+	// DeadlineMs is how long the stage may wait in all, in milliseconds; 0 is the
+	// deadline of the call.
+	DeadlineMs int64 `json:"deadlineMs,omitempty"`
+	// Code and RetryAfterMs are how the call ends when that is over.
+	Code         toolspec.Code `json:"code"`
+	RetryAfterMs int64         `json:"retryAfterMs,omitempty"`
 }
 
 // Budgets bound a call. A stage may only tighten them; zero changes nothing.

@@ -4,7 +4,7 @@
 -- the row's newest version whatever the snapshot. Where neither answers (the record became final after the snapshot was taken) no row
 -- comes back, and the caller asks again.
 WITH final AS MATERIALIZED (
-    SELECT input_digest, result, epoch, gate_round, dispatch_round, request_round, plan
+    SELECT input_digest, result, epoch, gate_round, dispatch_round, request_round, capacity_round, plan
     FROM invocations
     WHERE invocation_id = @invocation_id::uuid AND (state = 'settled' OR input_digest <> @input_digest)
 ), admitted AS (
@@ -20,9 +20,9 @@ WITH final AS MATERIALIZED (
     ON CONFLICT (invocation_id) DO UPDATE
         SET epoch = invocations.epoch + 1, temporal_run_id = excluded.temporal_run_id, namespace = excluded.namespace
         WHERE invocations.state = 'open' AND invocations.input_digest = excluded.input_digest
-    RETURNING input_digest, result, epoch, gate_round, dispatch_round, request_round, plan
+    RETURNING input_digest, result, epoch, gate_round, dispatch_round, request_round, capacity_round, plan
 )
-SELECT r.input_digest, r.result, r.epoch, r.gate_round, r.dispatch_round, r.request_round, r.plan,
+SELECT r.input_digest, r.result, r.epoch, r.gate_round, r.dispatch_round, r.request_round, r.capacity_round, r.plan,
     coalesce((SELECT digest FROM policy_active), '') AS policy_digest
 FROM (SELECT * FROM admitted UNION ALL SELECT * FROM final) r;
 

@@ -60,9 +60,9 @@ SELECT number, state, coalesce(approver, '') AS approver, granted, expires_at,
 FROM found;
 
 -- name: Look
--- Raises the gate's round, lets an overdue request expire, and returns it with the recorded answer to this very decision, if any.
+-- Raises the rounds of the gate and of capacity, lets an overdue request expire, and returns it with the recorded answer to this very decision, if any.
 WITH current AS (
-    UPDATE invocations SET gate_round = greatest(gate_round, @gate)
+    UPDATE invocations SET gate_round = greatest(gate_round, @gate), capacity_round = greatest(capacity_round, @capacity)
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
     RETURNING invocation_id
 ), overdue AS (

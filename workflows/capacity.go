@@ -1,0 +1,79 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// runWaiting runs a stage, and where it waits for capacity runs it again until it
+// has what it is for, or the wait is over. Between two runs the gate judges the
+// call anew: a slot that was handed over is used only by a call that may still
+// run.
+func (c *call) runWaiting(ctx workflow.Context, step hook.Step) (hook.Verdict, *ending) {
+	began := workflow.Now(ctx)
+	for {
+		v := c.runStage(ctx, step, c.roundOf(step.Phase))
+		var end *ending
+		switch v.Outcome {
+		case hook.Superseded:
+			end = c.supersede(ctx)
+		case hook.Waited:
+			end = c.rest(ctx, *v.Wait, began)
+		default:
+			c.rested(ctx)
+			return v, nil
+		}
+		if end != nil {
+			c.rested(ctx)
+			return v, end
+		}
+	}
+}
+
+// rest holds until somebody says that there may be capacity, until a timer or the
+// end of the wait. It returns an ending where there is no next look, and else
+// has asked the gate.
+func (c *call) rest(ctx workflow.Context, w hook.Wait, began time.Time) *ending {
+	left := c.remaining(ctx) - lastLook
+	if w.DeadlineMs > 0 {
+		left = min(left, time.Duration(w.DeadlineMs)*time.Millisecond-workflow.Now(ctx).Sub(began))
+	}
+	if left <= time.Millisecond {
+		end := failed(&hook.Failure{Code: w.Code, SafeMessage: w.Reason, RetryAfterMs: w.RetryAfterMs})
+		return &end
+	}
+	c.awaits = w.Reason
+	if c.status != toolspec.StatusWaitingCapacity {
+		c.setStatus(ctx, toolspec.StatusWaitingCapacity)
+	} else {
+		workflow.SetCurrentDetails(ctx, c.details())
+	}
+	delay := min(max(time.Duration(w.RetryMs)*time.Millisecond, shortestRest), left)
+	if err := c.inbox.rest(ctx, delay, "look again for capacity"); err != nil || ctx.Err() != nil {
+		end := failed(&hook.Failure{Code: toolspec.CodeCancelled})
+		return &end
+	}
+	c.rounds.Capacity++
+	if _, end := c.review(ctx, RequestOut{View: &toolspec.ApprovalView{}}, nil); end != nil {
+		return end
+	}
+	return c.gateAgain(ctx, nil)
+}
+
+// rested takes the call back from a wait.
+func (c *call) rested(ctx workflow.Context) {
+	if c.awaits = ""; c.status == toolspec.StatusWaitingCapacity {
+		c.setStatus(ctx, toolspec.StatusRunning)
+	}
+}
+
+const (
+	// shortestRest keeps a wait without a time from becoming a busy loop.
+	shortestRest = 100 * time.Millisecond
+	// lastLook is what a wait leaves of the call's deadline, for a last look.
+	lastLook = 2 * time.Second
+)

@@ -1,0 +1,176 @@
+package workflows_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// turnstile is a built-in hook at a stage that lets a call pass once it is open,
+// and writes down in which rounds and epochs it was asked.
+type turnstile struct {
+	open, stale bool
+	wait        hook.Wait
+	rounds      []int
+	epochs      []int
+}
+
+func (s *turnstile) hook(options ...hook.Option) hook.Hook {
+	return hook.New("turnstile", append(options, hook.Builtin(), hook.WillAcquireSemaphore.Do(func(_ context.Context, v *hook.Check) error {
+		s.rounds, s.epochs = append(s.rounds, v.Round()), append(s.epochs, v.Epoch())
+		switch {
+		case s.stale:
+			s.stale = false
+			return hook.Stale()
+		case s.open:
+			return nil
+		}
+		return hook.WaitFor(s.wait)
+	}))...)
+}
+
+const denyingPolicy = "version: 1\ntenants: {acme: {allowedTools: [\"core__other\"]}}\n"
+
+// TestWaitForCapacity: a call that lacks capacity sleeps until it is told or a timer fires, and until its wait is over, its deadline has
+// passed or it is cancelled. The gate judges it before every further look.
+func TestWaitForCapacity(t *testing.T) {
+	const second, minute, hour = 1_000, 60_000, 3_600_000
+	for _, tc := range []struct {
+		name   string
+		wait   hook.Wait
+		policy string
+		setup  func(*rig, *turnstile)
+		code   toolspec.Code
+		retry  int64
+		took   time.Duration
+		rounds []int
+		gates  int
+	}{
+		{name: "open at once", wait: hook.Wait{RetryMs: minute}, setup: func(_ *rig, s *turnstile) { s.open = true }, rounds: []int{1}, gates: 1},
+		{name: "told", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *turnstile) {
+			r.env.RegisterDelayedCallback(func() { s.open = true; r.env.SignalWorkflow(toolspec.RecheckName, nil) }, 7*time.Second)
+		}, took: 7 * time.Second, rounds: []int{1, 2}, gates: 2},
+		{name: "told before there is anything", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *turnstile) {
+			r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, time.Second)
+			r.env.RegisterDelayedCallback(func() { s.open = true; r.env.SignalWorkflow(toolspec.RecheckName, nil) }, 3*time.Second)
+		}, took: 3 * time.Second, rounds: []int{1, 2, 3}, gates: 3},
+		{name: "woken by the timer", wait: hook.Wait{RetryMs: 20 * second}, setup: func(r *rig, s *turnstile) {
+			r.env.RegisterDelayedCallback(func() { s.open = true }, 30*time.Second)
+		}, took: 40 * time.Second, rounds: []int{1, 2, 3}, gates: 3},
+		{name: "the wait is over", wait: hook.Wait{RetryMs: 20 * second, DeadlineMs: 50 * second, Code: toolspec.CodeCapacity, RetryAfterMs: 1500, Reason: "full"},
+			code: toolspec.CodeCapacity, retry: 1500, took: 50 * time.Second, rounds: []int{1, 2, 3, 4}, gates: 4},
+		{name: "the deadline is over", wait: hook.Wait{RetryMs: 10 * minute, DeadlineMs: 2 * hour, Code: toolspec.CodeRateLimited, RetryAfterMs: 9},
+			code: toolspec.CodeRateLimited, retry: 9, took: 15*time.Minute + 7*time.Second, rounds: []int{1, 2, 3}, gates: 3},
+		{name: "the deadline is over, without one of its own", wait: hook.Wait{RetryMs: 10 * minute, Code: toolspec.CodeCapacity},
+			code: toolspec.CodeCapacity, took: 15*time.Minute + 7*time.Second, rounds: []int{1, 2, 3}, gates: 3},
+		{name: "cancelled", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, _ *turnstile) {
+			r.env.RegisterDelayedCallback(r.env.CancelWorkflow, 5*time.Second)
+		}, code: toolspec.CodeCancelled, took: 5 * time.Second, rounds: []int{1}, gates: 1},
+		{name: "denied meanwhile", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *turnstile) {
+			r.env.RegisterDelayedCallback(func() {
+				s.open = true
+				r.activate(denyingPolicy)
+				r.env.SignalWorkflow(toolspec.RecheckName, nil)
+			}, 5*time.Second)
+		}, code: toolspec.CodePolicyDenied, took: 5 * time.Second, rounds: []int{1}, gates: 2},
+		{name: "superseded", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(_ *rig, s *turnstile) { s.open, s.stale = true, true }, rounds: []int{1, 1}, gates: 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := &turnstile{wait: tc.wait}
+			r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{s.hook()}})
+			if tc.setup != nil {
+				tc.setup(r, s)
+			}
+			result := r.run(call("core__read", args))
+			took := time.Duration(result.EndedAtMs-result.StartedAtMs) * time.Millisecond
+			if result.ErrorCode != tc.code || result.RetryAfterMs != tc.retry || took < tc.took-5*time.Second || took > tc.took+time.Second {
+				t.Errorf("got %+v after %s, want %q after %s", result, took, tc.code, tc.took)
+			}
+			if tc.code == "" && (r.runs != 1 || took < tc.took) || tc.code != "" && r.runs != 0 {
+				t.Errorf("the tool ran %d times", r.runs)
+			}
+			if !slices.Equal(s.rounds, tc.rounds) {
+				t.Errorf("rounds %v, want %v", s.rounds, tc.rounds)
+			}
+			if gates := strings.Count(r.stages(), "willAuthorize"); gates != tc.gates {
+				t.Errorf("the gate judged %d times, want %d:\n%s", gates, tc.gates, r.stages())
+			}
+			if tc.name == "superseded" && !slices.Equal(s.epochs, []int{1, 2}) {
+				t.Errorf("epochs %v, want those of the record", s.epochs)
+			}
+		})
+	}
+}
+
+// TestStateSaysWhyACallWaits: the query and the current details name what is lacking, and no longer than it is.
+func TestStateSaysWhyACallWaits(t *testing.T) {
+	s := &turnstile{wait: hook.Wait{RetryMs: 60_000, Reason: "all 5 places are taken", Code: toolspec.CodeCapacity}}
+	r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{s.hook()}})
+	var waiting, after toolspec.State
+	look := func(into *toolspec.State) {
+		answer, err := r.env.QueryWorkflow(toolspec.StateName)
+		if err != nil || answer.Get(into) != nil {
+			t.Error(err)
+		}
+	}
+	r.env.RegisterDelayedCallback(func() {
+		look(&waiting)
+		s.open = true
+		r.env.SignalWorkflow(toolspec.RecheckName, nil)
+	}, time.Second)
+	r.run(call("core__read", args))
+	look(&after)
+	if waiting.Status != toolspec.StatusWaitingCapacity || waiting.Waiting != s.wait.Reason || waiting.Stage != "willAcquireSemaphore" {
+		t.Errorf("got %+v", waiting)
+	}
+	if after.Status != toolspec.StatusSettled || after.Waiting != "" {
+		t.Errorf("got %+v", after)
+	}
+}
+
+// TestCapacityRoundsGoOn: a run that takes over counts on from the rounds of the one before.
+func TestCapacityRoundsGoOn(t *testing.T) {
+	s := &turnstile{open: true}
+	r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{s.hook()}})
+	r.records.row = nil
+	r.records.onAdmit = func(n int, row *activities.Record) { row.Rounds.Capacity = 3 }
+	r.run(call("core__read", args))
+	if !slices.Equal(s.rounds, []int{4}) {
+		t.Errorf("rounds %v, want the fourth", s.rounds)
+	}
+}
+
+// TestStagesOnDemand: a stage on which only hooks on demand stand runs where the gate needs it, and always where somebody else stands there.
+func TestStagesOnDemand(t *testing.T) {
+	for _, tc := range []struct {
+		needed, other bool
+		runs          int
+	}{{false, false, 0}, {true, false, 1}, {false, true, 1}} {
+		t.Run(fmt.Sprintf("needed %t, other %t", tc.needed, tc.other), func(t *testing.T) {
+			s := &turnstile{open: true}
+			all := []hook.Hook{s.hook(hook.OnDemand()), hook.New("needs", hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error {
+				if tc.needed {
+					v.Need(hook.WillAcquireSemaphore.Stage())
+				}
+				return nil
+			}))}
+			if tc.other {
+				all = append(all, hook.New("other", hook.WillAcquireSemaphore.Do(func(context.Context, *hook.Check) error { return nil })))
+			}
+			r := newRig(t, rigOptions{policy: freePolicy, hooks: all})
+			if result := r.run(call("core__read", args)); !result.OK || len(s.rounds) != tc.runs {
+				t.Errorf("got %+v after %d runs of the hook, want %d", result, len(s.rounds), tc.runs)
+			}
+			if ran := strings.Contains(r.stages(), "willAcquireSemaphore"); ran != (tc.runs > 0) {
+				t.Errorf("the stage ran: %t", ran)
+			}
+		})
+	}
+}
