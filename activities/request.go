@@ -70,7 +70,7 @@ func (a *Activities) Request(ctx context.Context, in workflows.RequestIn) (workf
 // counts only with a proof, and no proof is verified yet.
 func PolicyFacts(f hook.Facts, withArgs bool) policy.Facts {
 	facts := policy.Facts{
-		TenantID: f.Context.TenantID, ActorID: f.Context.ActorID, RunID: f.Context.RunID,
+		TenantID: f.Context.TenantID, ActorID: f.Context.ActorID, RunID: f.Context.RunID, ConnectionID: f.Context.ConnectionID,
 		ToolID: f.ToolID, Effect: f.Effect, Risk: f.Risk, ToolIDs: f.Context.ToolIDs,
 	}
 	if withArgs {

@@ -43,6 +43,9 @@ func compileTenant(id string, doc tenantDoc) *tenant {
 			class: asking, verb: RequireApproval, tool: "*", cond: when(func(f Facts) bool { return f.NoSchema }),
 			source: "call without schema", message: "there is no schema to check the arguments against",
 		})
+	for i, l := range doc.Limits {
+		t.limits = append(t.limits, compileLimit(l, fmt.Sprintf("%s.limits[%d]", join("tenants", id), i)))
+	}
 	slices.SortStableFunc(t.rules, func(a, b rule) int { return cmp.Compare(a.class, b.class) })
 	return t
 }

@@ -15,6 +15,7 @@ const (
 	// The others are in entries.
 	MaxRules     = 1024
 	MaxApprovers = 256
+	MaxLimits    = 64
 	// maxMessage and maxIdentity are in characters.
 	maxMessage  = 500
 	maxIdentity = 200
@@ -36,6 +37,7 @@ type tenantDoc struct {
 	AskFor       []toolspec.Effect `json:"requireApprovalForEffects,omitempty"`
 	Rules        []ruleDoc         `json:"rules,omitempty"`
 	Budgets      Budgets           `json:"budgets,omitzero"`
+	Limits       []limitDoc        `json:"limits,omitempty"`
 	Approvals    approvalsDoc      `json:"approvals"`
 }
 
@@ -46,6 +48,20 @@ type ruleDoc struct {
 	Decision Verb              `json:"decision,omitempty"`
 	Risk     toolspec.Risk     `json:"risk,omitempty"`
 	Message  string            `json:"message,omitempty"`
+}
+
+type limitDoc struct {
+	Tool       Pattern  `json:"tool"`
+	Per        []Scope  `json:"per,omitempty"`
+	Quota      quotaDoc `json:"quota,omitzero"`
+	Concurrent int64    `json:"concurrent,omitempty"`
+	Then       Then     `json:"then"`
+	WaitFor    string   `json:"waitFor,omitempty"`
+}
+
+type quotaDoc struct {
+	Tokens int64  `json:"tokens"`
+	Every  string `json:"every"`
 }
 
 type approvalsDoc struct {

@@ -12,6 +12,8 @@ type Facts struct {
 	ActorID   string
 	SubjectID string
 	RunID     string
+	// ConnectionID is empty where the call names no connection.
+	ConnectionID string
 	// ToolID is the namespaced id of the tool.
 	ToolID string
 	// Effect and Risk are what the tool declares. A call without both is denied.

@@ -54,11 +54,32 @@ func genDocument() *rapid.Generator[document] {
 			AskFor:       rapid.SliceOfN(genEffect(), 0, 2).Draw(t, "ask for"),
 			Rules:        rapid.SliceOfN(genRule(), 0, 6).Draw(t, "rules"),
 			Budgets:      Budgets{MaxRuntimeMs: rapid.Int64Range(0, 5).Draw(t, "runtime"), DeadlineMs: rapid.Int64Range(0, 5).Draw(t, "deadline")},
+			Limits:       rapid.SliceOfNDistinct(genLimit(), 0, 3, limitDoc.counts).Draw(t, "limits"),
 			Approvals: approvalsDoc{
 				Enabled: rapid.Bool().Draw(t, "enabled"), ExpiresAfter: rapid.SampledFrom([]string{"1s", "24h0m0s", "720h0m0s"}).Draw(t, "expiry"),
 				AllowSelfApproval: rapid.Bool().Draw(t, "self"), AllowUnsigned: rapid.Bool().Draw(t, "unsigned"), Approvers: approvers,
 			},
 		}}}
+	})
+}
+
+func genLimit() *rapid.Generator[limitDoc] {
+	return rapid.Custom(func(t *rapid.T) limitDoc {
+		l := limitDoc{Tool: genPattern().Draw(t, "limited"), Then: rapid.SampledFrom([]Then{ThenFail, ThenWait}).Draw(t, "then")}
+		for _, s := range []Scope{PerTool, PerActor, PerConnection} {
+			if rapid.Bool().Draw(t, string(s)) {
+				l.Per = append(l.Per, s)
+			}
+		}
+		if rapid.Bool().Draw(t, "quota") {
+			l.Quota = quotaDoc{Tokens: rapid.Int64Range(1, maxTokens).Draw(t, "tokens"), Every: rapid.SampledFrom([]string{"1s", "1h0m0s"}).Draw(t, "every")}
+		} else {
+			l.Concurrent = rapid.Int64Range(1, maxConcurrent).Draw(t, "concurrent")
+		}
+		if l.Then == ThenWait && rapid.Bool().Draw(t, "for a time") {
+			l.WaitFor = "1m30s"
+		}
+		return l
 	})
 }
 

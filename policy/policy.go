@@ -19,6 +19,7 @@ type tenant struct {
 	rules    []rule // sorted by class, then as written
 	mode     Mode
 	budgets  Budgets
+	limits   []limit
 	approval ApprovalRule
 }
 

@@ -110,7 +110,7 @@ func TestSourceGivesTheSamePolicy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again.Digest() != p.Digest() || !reflect.DeepEqual(again.Decide(f), p.Decide(f)) {
+		if again.Digest() != p.Digest() || !reflect.DeepEqual(again.Decide(f), p.Decide(f)) || !reflect.DeepEqual(again.Limits(f), p.Limits(f)) {
 			t.Fatal("another policy came back")
 		}
 	})
