@@ -42,6 +42,12 @@ type call struct {
 	challenge bool
 	source    toolspec.Source
 	cached    json.RawMessage
+	// hit says that cached is of the result cache.
+	hit bool
+	// flight says that the call took part in a single flight.
+	flight bool
+	// kept is what the result cache is to have of this call.
+	kept *Kept
 	data      []hook.Entry
 	// needs are the stages on demand that the gate wants run.
 	needs      []hook.Stage
@@ -113,7 +119,7 @@ func (c *call) facts(ctx workflow.Context, round int) hook.Facts {
 		Epoch: c.epoch, Round: round, Attempt: c.attempt,
 		Args: c.args, SafeArgs: c.safeArgs, ArgsHistory: c.argsHistory,
 		Output: c.output, OutputHistory: c.outputHistory, Challenge: c.challenge, Source: c.source,
-		Cached: c.cached, Data: c.data, Failure: c.failure, Approval: c.approval,
+		Cached: c.cached, Hit: c.hit, Data: c.data, Failure: c.failure, Approval: c.approval,
 		Attempts: c.attempt, AuditIDs: c.auditIDs(),
 		StartedAtMs: c.startedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(),
 	}

@@ -75,8 +75,9 @@ func (c *call) apply(v *hook.Verdict) {
 		c.setOutput(d.Output)
 	}
 	if d.Cached != nil {
-		c.cached = d.Cached
+		c.cached, c.hit = d.Cached, d.Hit
 	}
+	c.flight = c.flight || d.Flight
 	if d.Budgets != nil {
 		c.budgets = c.budgets.Tighten(*d.Budgets)
 	}

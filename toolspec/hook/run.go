@@ -46,6 +46,10 @@ func (r *Registry) Run(ctx context.Context, in StageInput) (Verdict, error) {
 			break
 		}
 	}
+	if in.Stage == WillWriteCache.stage && len(verdict.Notes) > 0 {
+		// Whoever failed may have wanted to keep the value out.
+		verdict.Delta.Entry = nil
+	}
 	verdict.DurationUs = time.Since(started).Microseconds()
 	return verdict, nil
 }
@@ -53,7 +57,7 @@ func (r *Registry) Run(ctx context.Context, in StageInput) (Verdict, error) {
 // one runs one hook and sorts its answer into going on (nil, nil), an outcome,
 // or an error whose text never leaves the process.
 func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (end *control, err error) {
-	c.stage, c.hook = handler.stage, h.name
+	c.stage, c.hook, c.builtin = handler.stage, h.name, h.builtin
 	before := c.delta.clone()
 	defer func() {
 		if err != nil {
