@@ -168,6 +168,7 @@ func (s *Sweeper) Expired(ctx context.Context, _ workflows.DropExpiredIn) (workf
 	}{
 		{&out.Calls, s.upkeep.DeleteExpiredCalls, expireBatch},
 		{&out.Rows, s.upkeep.DeleteExpiredRows, expireBatch},
+		{&out.Cached, func(ctx context.Context, _, most int) (int, error) { return s.upkeep.DeleteExpiredCache(ctx, most) }, expireBatch},
 	} {
 		for !late() {
 			n, err := batch.delete(ctx, s.retention, batch.most)

@@ -48,7 +48,7 @@ type call struct {
 	flight bool
 	// kept is what the result cache is to have of this call.
 	kept *Kept
-	data      []hook.Entry
+	data []hook.Entry
 	// needs are the stages on demand that the gate wants run.
 	needs      []hook.Stage
 	deltaBytes int

@@ -108,14 +108,14 @@ func (c *cache) read(ctx context.Context, v *hook.Lookup) error {
 	case found.Superseded:
 		return hook.Stale()
 	case found.Value != nil && good(bound, found.Value):
-		v.Hit(found.Value)
+		hook.Hit(v, found.Value)
 		return nil
 	case found.Value != nil:
 		// Whatever wrote it, the tool's own value replaces it.
 		c.log.WarnContext(ctx, "a kept value breaks the contract of its tool", "toolId", v.ToolID(), "invocationId", v.InvocationID(), "key", entry.Key)
 		return nil
 	}
-	v.Fly()
+	hook.Fly(v)
 	if !found.Flies {
 		return nil
 	}
@@ -133,7 +133,7 @@ func good(bound *catalog.Bound, value json.RawMessage) bool {
 
 // answer gives what was found, unless somebody wants the tool to run.
 func (c *cache) answer(_ context.Context, v *hook.Cached) error {
-	if !v.Answers() {
+	if !hook.Answers(v) {
 		return nil
 	}
 	return v.Respond(v.Value())
@@ -146,7 +146,7 @@ func (c *cache) write(ctx context.Context, v *hook.Keep) error {
 	}
 	entry, _, err := c.entry(ctx, v)
 	if err == nil && entry != nil {
-		v.As(*entry)
+		hook.KeepAs(v, *entry)
 	}
 	return err
 }

@@ -47,6 +47,13 @@ TABLE attempts PARTITION BY RANGE (month)
 
 TABLE attempts_default PARTITION OF attempts DEFAULT
 
+TABLE cache_tags
+    tenant_id text NOT NULL
+    tag text NOT NULL
+    invalidated_at timestamp with time zone NOT NULL
+    CONSTRAINT cache_tags_pkey PRIMARY KEY (tenant_id, tag)
+    CREATE INDEX cache_tags_by_age ON public.cache_tags USING btree (invalidated_at)
+
 TABLE claims
     invocation_id uuid NOT NULL
     dispatch integer NOT NULL
@@ -224,6 +231,20 @@ TABLE quotas
     full_at timestamp with time zone NOT NULL
     CONSTRAINT quotas_pkey PRIMARY KEY (tenant_id, key)
     CREATE INDEX quotas_full ON public.quotas USING btree (full_at)
+
+TABLE result_cache
+    tenant_id text NOT NULL
+    key text NOT NULL
+    tool_id text NOT NULL
+    value json NOT NULL
+    tags text[] NOT NULL DEFAULT '{}'::text[]
+    invocation_id uuid NOT NULL
+    made_at timestamp with time zone NOT NULL
+    created_at timestamp with time zone NOT NULL DEFAULT now()
+    expires_at timestamp with time zone NOT NULL
+    CONSTRAINT result_cache_pkey PRIMARY KEY (tenant_id, key)
+    CREATE INDEX result_cache_by_expiry ON public.result_cache USING btree (expires_at)
+    CREATE INDEX result_cache_by_tag ON public.result_cache USING gin (tags) WHERE (tags <> '{}'::text[])
 
 TABLE semaphores
     tenant_id text NOT NULL

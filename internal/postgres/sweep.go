@@ -26,13 +26,16 @@ func (s *Store) OpenCalls(ctx context.Context, page activities.OpenPage) ([]acti
 // sweptRow is the row of Sweep.
 type sweptRow struct {
 	Code toolspec.Code
+	// Told counts the calls that waited for this one.
+	Told int
 }
 
 // Sweep settles a call whose workflow is over and returns how it ended, or "" and writes nothing where the record is not open any more
 // or has another epoch.
 func (s *Store) Sweep(ctx context.Context, in activities.SweepRow) (toolspec.Code, error) {
 	ends, unknown := toolspec.InfoOf(in.Code), toolspec.InfoOf(toolspec.CodeOutcomeUnknown)
-	row, _, err := locked[sweptRow](ctx, s, "sweep", in.InvocationID, step{"Sweep", named{
+	flights := step{"LockFlightsOf", named{"invocation_id": in.InvocationID}}
+	row, _, err := locked[sweptRow](ctx, s, "sweep", in.InvocationID, flights, step{"Sweep", named{
 		"invocation_id": in.InvocationID, "namespace": text(in.Namespace), "epoch": in.Epoch, "cause": text(in.Cause),
 		"code": text(ends.Code), "message": ends.Message, "status": ends.HTTP,
 		"unknown_code": text(unknown.Code), "unknown_message": unknown.Message, "unknown_status": unknown.HTTP,

@@ -59,19 +59,21 @@ func (k keeps) Tag(tags ...string) {
 	e.Tags = all
 }
 
-// What follows is for the built-in cache: from any other hook it is misuse.
+// Args returns the arguments that the value was got with.
+func (v *Keep) Args() json.RawMessage { return readsArgs{v.reads.c}.Args() }
 
 // Hit hands over a value of the result cache, which answers at didCacheHit unless
-// a hook there says Ignore.
-func (v *Lookup) Hit(value json.RawMessage) {
+// a hook there says Ignore. It counts from built-in hooks only.
+func Hit(v *Lookup, value json.RawMessage) {
 	if c := v.reads.c; c.own("Hit") {
 		v.Found(value)
 		c.delta.Hit = c.delta.Cached != nil
 	}
 }
 
-// Fly says that the call takes part in a single flight, which settle ends.
-func (v *Lookup) Fly() {
+// Fly says that the call takes part in a single flight, which settle ends. It
+// counts from built-in hooks only.
+func Fly(v *Lookup) {
 	if c := v.reads.c; c.own("Fly") {
 		c.delta.Flight = true
 	}
@@ -79,21 +81,18 @@ func (v *Lookup) Fly() {
 
 // Answers reports whether what was found is of the result cache, and no hook at
 // this stage said Ignore.
-func (v *Cached) Answers() bool {
+func Answers(v *Cached) bool {
 	c := v.reads.c
 	return c.facts.Hit && !c.delta.Ignored
 }
 
-// As proposes an entry of the result cache, which the hooks after this one may
-// narrow.
-func (v *Keep) As(entry CacheEntry) {
-	if c := v.reads.c; c.own("As") {
+// KeepAs proposes an entry of the result cache, which the hooks after this one
+// may narrow. It counts from built-in hooks only.
+func KeepAs(v *Keep, entry CacheEntry) {
+	if c := v.reads.c; c.own("KeepAs") {
 		c.delta.Entry = entry.clone()
 	}
 }
-
-// Args returns the arguments that the value was got with.
-func (v *Keep) Args() json.RawMessage { return readsArgs{v.reads.c}.Args() }
 
 func (c *core) own(verb string) bool {
 	if !c.builtin {

@@ -4,7 +4,7 @@ WITH settled AS (
         state = 'settled', settled_at = now(), result = @result::json, ok = @ok::boolean, error_code = nullif(@error_code, ''),
         safe_args = @safe_args::json, input_history = @input_history::json, output_history = @output_history::json, attempts = @attempts, policy_digest = @policy_digest
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
-    RETURNING month, workflow_id
+    RETURNING month, workflow_id, tool_id, created_at
 ), staged AS (
     INSERT INTO stage_events (month, invocation_id, seq, stage, round, attempt, outcome, by_hook, rule, at, duration_us, notes)
     SELECT s.month, @invocation_id::uuid, e.seq, e.stage, e.round, e.attempt, e.outcome, e.by_hook, e.rule, e.at, e.duration_us, e.notes::json
@@ -27,6 +27,29 @@ WITH settled AS (
 ), closed AS (
     UPDATE approvals SET state = CASE WHEN expires_at <= now() THEN 'expired' ELSE 'closed' END
     WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND EXISTS (SELECT FROM settled)
+), kept AS (
+    -- An older call does not replace what a younger one has read.
+    INSERT INTO result_cache AS c (tenant_id, key, tool_id, value, tags, invocation_id, made_at, expires_at)
+    SELECT @tenant_id, @cache_key, tool_id, @cache_value::json, @cache_tags::text[], @invocation_id::uuid, created_at, now() + @cache_for::interval
+    FROM settled WHERE @cache_key <> ''
+    ON CONFLICT (tenant_id, key) DO UPDATE
+        SET tool_id = excluded.tool_id, value = excluded.value, tags = excluded.tags, invocation_id = excluded.invocation_id,
+            made_at = excluded.made_at, created_at = excluded.created_at, expires_at = excluded.expires_at
+        WHERE excluded.made_at >= c.made_at OR c.expires_at <= now()
+    RETURNING key
+), landed AS (
+    DELETE FROM leases WHERE invocation_id = @invocation_id::uuid AND kind = 'single_flight' AND EXISTS (SELECT FROM settled)
+    RETURNING tenant_id, key, state
+), told AS (
+    -- Whoever waits looks again: there is a value, or the first of them gets it.
+    INSERT INTO outbox (kind, workflow_id, signal)
+    SELECT 'signal', i.workflow_id, 'recheck'
+    FROM landed f
+    JOIN leases l ON l.kind = 'single_flight' AND l.tenant_id = f.tenant_id AND l.key = f.key AND l.state = 'waiting' AND l.invocation_id <> @invocation_id::uuid
+    JOIN invocations i ON i.invocation_id = l.invocation_id AND i.state = 'open'
+    WHERE f.state <> 'waiting' OR EXISTS (SELECT FROM kept)
+    ORDER BY l.ticket
+    RETURNING id
 )
 -- The outer query still sees the row as it was.
 SELECT
@@ -35,5 +58,6 @@ SELECT
         WHEN i.state = 'settled' THEN 'settled'
         ELSE 'superseded'
     END AS outcome,
-    i.result
+    i.result,
+    (SELECT count(pg_notify('pawl_outbox', '')) FROM told) AS told
 FROM (SELECT) one LEFT JOIN invocations i ON i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id;
