@@ -24,6 +24,7 @@ func TestExecuteClaims(t *testing.T) {
 		{workflows.Superseded, workflows.ExecuteOut{Outcome: workflows.Superseded}},
 		{workflows.Claimed, workflows.ExecuteOut{Outcome: workflows.Claimed}},
 		{workflows.Tombstoned, workflows.ExecuteOut{Outcome: workflows.Tombstoned}},
+		{workflows.Unleased, workflows.ExecuteOut{Outcome: workflows.Unleased}},
 		{workflows.Refused, workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &hook.Failure{
 			Code: toolspec.CodeApprovalStale, Details: &toolspec.Details{ApprovalID: "inv.1"},
 		}}},
@@ -37,7 +38,7 @@ func TestExecuteClaims(t *testing.T) {
 			if want := tc.claim == workflows.Done; (w.runs == 1) != want {
 				t.Errorf("the tool ran %d times", w.runs)
 			}
-			want := activities.ClaimRow{InvocationID: "inv", Epoch: 3, Dispatch: 2, Answered: []int{1}, ApprovalID: "inv.1"}
+			want := activities.ClaimRow{InvocationID: "inv", Epoch: 3, Dispatch: 2, Answered: []int{1}, ApprovalID: "inv.1", Runtime: 10 * time.Second}
 			if len(w.records.claims) != 1 || !reflect.DeepEqual(w.records.claims[0], want) {
 				t.Errorf("claimed %+v", w.records.claims)
 			}

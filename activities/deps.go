@@ -80,7 +80,7 @@ type RefusedInput struct {
 }
 
 // ClaimRow claims a dispatch before the tool runs. The answer is Done,
-// Superseded, Claimed or Tombstoned.
+// Superseded, Claimed, Tombstoned or Unleased.
 type ClaimRow struct {
 	InvocationID string
 	Epoch        int
@@ -89,6 +89,9 @@ type ClaimRow struct {
 	// those listed in Answered do not.
 	Repeatable bool
 	Answered   []int
+	// Runtime is how long the attempt may take. What the call holds of limited
+	// capacity is its own for as long; where that is lost, the answer is Unleased.
+	Runtime time.Duration
 	// ApprovalID, if any, must be approved, and is consumed by the same
 	// statement. Where it is not, the answer is Refused.
 	ApprovalID string
@@ -187,6 +190,12 @@ type Upkeep interface {
 	// Sweep settles a call whose workflow is over and returns the code that it
 	// ended with, or "" where the record has moved on.
 	Sweep(ctx context.Context, in SweepRow) (toolspec.Code, error)
+	// ReleaseExpired takes back places at up to most semaphores that expired with
+	// nobody to give them back, hands them on, and returns how many there were.
+	ReleaseExpired(ctx context.Context, most int) (int, error)
+	// DeleteIdleCapacity deletes up to most rows each of quotas and semaphores that
+	// say no more than none would, and returns how many.
+	DeleteIdleCapacity(ctx context.Context, most int) (int, error)
 	// EnsurePartitions makes those of this month and of the months ahead.
 	EnsurePartitions(ctx context.Context, months int) error
 	// DeleteExpiredCalls deletes settled calls that are older than days, a batch

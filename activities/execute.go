@@ -40,6 +40,9 @@ func (a *Activities) Execute(ctx context.Context, in workflows.ExecuteIn) (workf
 	case bound.Digest() != in.Facts.ToolDigest:
 		return workflows.ExecuteOut{Outcome: workflows.Changed}, nil
 	}
+	if expired(in, time.Now()) {
+		return workflows.ExecuteOut{Outcome: workflows.Unleased}, nil
+	}
 	if name, lacks := a.hooks.Lacks(attemptInput(in)); lacks {
 		return workflows.ExecuteOut{Outcome: workflows.NotHere, By: "hook " + name}, nil
 	}
@@ -70,6 +73,7 @@ func (a *Activities) claim(ctx context.Context, in workflows.ExecuteIn, bound *c
 	outcome, err := a.records.Claim(soon, ClaimRow{
 		InvocationID: in.Facts.InvocationID, Epoch: in.Epoch, Dispatch: in.Dispatch,
 		Repeatable: bound.Definition().Repeatable() && !in.Once, Answered: in.Answered, ApprovalID: in.ApprovalID,
+		Runtime: time.Duration(in.MaxRuntimeMs) * time.Millisecond,
 	})
 	if err != nil {
 		a.log.WarnContext(ctx, "the claim has no answer; the tool is not run", "invocationId", in.Facts.InvocationID, "dispatch", in.Dispatch, "reason", hook.Reason(err))

@@ -56,6 +56,9 @@ func (s *Sweeper) Calls(ctx context.Context, in workflows.SweepCallsIn) (workflo
 	stop := beating(ctx)
 	defer stop()
 	var out workflows.SweepCallsOut
+	if err := s.expired(ctx); err != nil {
+		return out, err
+	}
 	page := OpenPage{Namespace: in.Namespace, Limit: sweepPage}
 	for {
 		if stopping(ctx) {
@@ -78,6 +81,20 @@ func (s *Sweeper) Calls(ctx context.Context, in workflows.SweepCallsIn) (workflo
 		page.After = &last
 		if page.Until.IsZero() {
 			page.Until = calls[0].SeenAt
+		}
+	}
+}
+
+// expired takes back what expired with nobody to give it back: places of calls
+// that were swept, and of those whose workers have been away for long.
+func (s *Sweeper) expired(ctx context.Context) error {
+	for {
+		n, err := s.upkeep.ReleaseExpired(ctx, sweepPage)
+		if n > 0 {
+			s.log.WarnContext(ctx, "places expired and were taken back", "places", n)
+		}
+		if err != nil || n == 0 || stopping(ctx) {
+			return err
 		}
 	}
 }
@@ -179,6 +196,15 @@ func (s *Sweeper) Expired(ctx context.Context, _ workflows.DropExpiredIn) (workf
 			if n == 0 {
 				break
 			}
+		}
+	}
+	for !late() {
+		n, err := s.upkeep.DeleteIdleCapacity(ctx, expireBatch)
+		if err != nil {
+			return out, err
+		}
+		if n == 0 {
+			break
 		}
 	}
 	if late() {

@@ -29,6 +29,7 @@ var (
 	_ activities.Records  = (*postgres.Store)(nil)
 	_ activities.Policies = (*postgres.Store)(nil)
 	_ activities.Source   = (*catalog.Registry)(nil)
+	_ hooks.Capacity      = (*postgres.Store)(nil)
 )
 
 // partitionsAhead is how many months of the record's partitions are made ahead.
@@ -106,6 +107,7 @@ func source(o *opened, c Config, a additions) (*catalog.Registry, error) {
 // seats puts Pawl's own hooks and the user's on their stages.
 func seats(store *postgres.Store, source *catalog.Registry, a additions, log *slog.Logger) (*hook.Registry, error) {
 	own := append([]hook.Hook{hooks.Policy(store, log)}, hooks.Redaction(source)...)
+	own = append(own, hooks.Limits(store, store)...)
 	own = append(own, hooks.Cache(store, source, store, log)...)
 	return hook.NewRegistry(log, append(append(own, hooks.Audit()), a.hooks...), a.toolHooks)
 }

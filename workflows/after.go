@@ -128,7 +128,7 @@ func (c *call) settle(ctx workflow.Context, end ending) (toolspec.Result, error)
 			Result: result, SafeArgs: c.safeArgs, PolicyDigest: c.policyDigest,
 			InputHistory: c.safeHistory, OutputHistory: c.shown,
 			Stages: c.events, Attempts: c.tried, Audit: c.audit,
-			Flight: c.flight, Kept: c.kept,
+			Kept: c.kept,
 		}, stepOptions("write the result", forever))
 		if err != nil {
 			return toolspec.Result{}, err

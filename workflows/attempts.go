@@ -172,6 +172,11 @@ func (c *call) sorted(ctx workflow.Context, out ExecuteOut, at time.Time, delay 
 		return outcome{uncounted: true}, false
 	case Tombstoned:
 		return outcome{uncounted: true}, false
+	case Unleased:
+		if end := c.leaseAgain(ctx); end != nil {
+			return outcome{end: *end}, false
+		}
+		return outcome{uncounted: true}, false
 	case Undispatched:
 		return c.undone(ctx, out, delay, dispatch)
 	case Claimed:
@@ -245,6 +250,9 @@ func (c *call) executeIn(ctx workflow.Context, dispatch int, answered []int) Exe
 		Facts: c.facts(ctx, c.attempt), Epoch: c.epoch, Dispatch: dispatch, Answered: answered, Once: !c.plan.Repeatable,
 		PlanVersion:  c.plan.V,
 		MaxRuntimeMs: c.runtime().Milliseconds(), MaxResultBytes: c.budgets.MaxResultBytes,
+	}
+	if dispatch == 0 && !c.leasedAt.IsZero() {
+		in.LeasedAtMs = c.leasedAt.UnixMilli()
 	}
 	if c.approval != nil {
 		in.ApprovalID = c.approval.ApprovalID

@@ -44,8 +44,6 @@ type call struct {
 	cached    json.RawMessage
 	// hit says that cached is of the result cache.
 	hit bool
-	// flight says that the call took part in a single flight.
-	flight bool
 	// kept is what the result cache is to have of this call.
 	kept *Kept
 	data []hook.Entry
@@ -68,6 +66,10 @@ type call struct {
 	// undispatched are dispatches whose claim may stand although the tool did not
 	// run.
 	undispatched []int
+	// leasedAt is when the call last asked for places at semaphores.
+	leasedAt time.Time
+	// unleased is how long the call waits before it asks once more for what expired.
+	unleased time.Duration
 	// last is how the last attempt failed, where it may have had an effect.
 	last    *outcome
 	audit   []hook.AuditEntry
@@ -82,7 +84,7 @@ type call struct {
 }
 
 func newCall(ctx workflow.Context, raw converter.RawValue) *call {
-	return &call{raw: raw, startedAt: workflow.Now(ctx), disagree: missingDelay, status: toolspec.StatusRunning, stage: nameAdmit}
+	return &call{raw: raw, startedAt: workflow.Now(ctx), disagree: missingDelay, unleased: missingDelay, status: toolspec.StatusRunning, stage: nameAdmit}
 }
 
 // input is the workflow's input as bytes with their encoding.
@@ -121,7 +123,7 @@ func (c *call) facts(ctx workflow.Context, round int) hook.Facts {
 		Output: c.output, OutputHistory: c.outputHistory, Challenge: c.challenge, Source: c.source,
 		Cached: c.cached, Hit: c.hit, Data: c.data, Failure: c.failure, Approval: c.approval,
 		Attempts: c.attempt, AuditIDs: c.auditIDs(),
-		StartedAtMs: c.startedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(),
+		StartedAtMs: c.startedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(), RemainingMs: c.remaining(ctx).Milliseconds(),
 	}
 }
 

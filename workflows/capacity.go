@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -16,6 +17,7 @@ import (
 func (c *call) runWaiting(ctx workflow.Context, step hook.Step) (hook.Verdict, *ending) {
 	began := workflow.Now(ctx)
 	for {
+		asked := workflow.Now(ctx)
 		v := c.runStage(ctx, step, c.roundOf(step.Phase))
 		var end *ending
 		switch v.Outcome {
@@ -30,6 +32,9 @@ func (c *call) runWaiting(ctx workflow.Context, step hook.Step) (hook.Verdict, *
 			end = c.rest(ctx, *v.Wait, began)
 		default:
 			c.rested(ctx)
+			if step.Stage == hook.WillAcquireSemaphore.Stage() && slices.Contains(c.needs, step.Stage) {
+				c.leasedAt = asked
+			}
 			return v, nil
 		}
 		if end != nil {
@@ -86,6 +91,32 @@ func (c *call) rested(ctx workflow.Context) {
 	if c.awaits = ""; c.status == toolspec.StatusWaitingCapacity {
 		c.setStatus(ctx, toolspec.StatusRunning)
 	}
+}
+
+// leaseAgain follows an attempt that found a place expired: somebody else may run
+// on it. The gate judges the call anew, and it queues once more.
+func (c *call) leaseAgain(ctx workflow.Context) *ending {
+	step, ok := c.plan.Step(hook.WillAcquireSemaphore.Stage())
+	if !ok {
+		end := failedWith(toolspec.CodeInternal, "")
+		return &end
+	}
+	if f := c.waitForWorker(ctx, &c.unleased, "places expire faster than the call can use them"); f != nil {
+		end := failed(f)
+		return &end
+	}
+	c.rounds.Capacity++
+	if _, end := c.review(ctx, RequestOut{View: &toolspec.ApprovalView{}}, nil); end != nil {
+		return end
+	}
+	if end := c.gateAgain(ctx, nil); end != nil {
+		return end
+	}
+	v, end := c.runWaiting(ctx, step)
+	if end != nil {
+		return end
+	}
+	return c.over(ctx, v, step.Stage)
 }
 
 const (

@@ -11,6 +11,7 @@ import (
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
 )
 
 // turnstile is a built-in hook at a stage that lets a call pass once it is open,
@@ -170,6 +171,42 @@ func TestStagesOnDemand(t *testing.T) {
 			}
 			if ran := strings.Contains(r.stages(), "willAcquireSemaphore"); ran != (tc.runs > 0) {
 				t.Errorf("the stage ran: %t", ran)
+			}
+		})
+	}
+}
+
+// TestLostPlace: an attempt that finds its place expired does not count. The gate judges the call anew, and it asks for a place again.
+func TestLostPlace(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		deny   bool
+		times  int
+		code   toolspec.Code
+		rounds []int
+		runs   int
+	}{
+		{"once", false, 1, "", []int{1, 2}, 1},
+		{"twice", false, 2, "", []int{1, 2, 3}, 1},
+		{"denied meanwhile", true, 1, toolspec.CodePolicyDenied, []int{1}, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := &turnstile{open: true}
+			r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{s.hook()}})
+			r.records.onClaim = func(n int) (workflows.Outcome, error) {
+				if n > tc.times {
+					return "", nil
+				}
+				if tc.deny {
+					r.records.mu.Unlock()
+					r.activate(denyingPolicy)
+					r.records.mu.Lock()
+				}
+				return workflows.Unleased, nil
+			}
+			result := r.run(call("core__mail", args))
+			if result.ErrorCode != tc.code || r.runs != tc.runs || !slices.Equal(s.rounds, tc.rounds) || result.Attempts != tc.runs {
+				t.Errorf("got %+v after %d runs in rounds %v", result, r.runs, s.rounds)
 			}
 		})
 	}

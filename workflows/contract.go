@@ -33,6 +33,8 @@ const (
 	Undispatched Outcome = "undispatched"
 	// Interrupted: the attempt was stopped before the tool answered.
 	Interrupted Outcome = "interrupted"
+	// Unleased: a place that the call held has expired; the tool did not run.
+	Unleased Outcome = "unleased"
 	// Lost: the dispatch was claimed, so its effect may have happened.
 	Lost Outcome = "lost"
 	// Free: the dispatch never began and never will.
@@ -223,6 +225,9 @@ type ExecuteIn struct {
 	// Once says that this call is not repeated, even should the tool allow it: one
 	// that became more permissive gains nothing for calls in flight.
 	Once bool `json:"once,omitempty"`
+	// LeasedAtMs is since when a call in the local lane, which claims nothing, holds
+	// what may expire; 0 where it holds nothing.
+	LeasedAtMs int64 `json:"leasedAtMs,omitempty"`
 	// ApprovalID is consumed by the claim.
 	ApprovalID     string   `json:"approvalId,omitempty"`
 	Around         []string `json:"around,omitempty"`
@@ -233,7 +238,7 @@ type ExecuteIn struct {
 }
 
 // ExecuteOut is how the attempt ended: Done, Refused, Interrupted, Superseded,
-// Claimed, Tombstoned, Undispatched, Changed or NotHere.
+// Claimed, Tombstoned, Undispatched, Unleased, Changed or NotHere.
 type ExecuteOut struct {
 	Outcome Outcome `json:"outcome"`
 	// Value is redacted; where it is too large for a payload, OutputRef names it.
@@ -282,9 +287,6 @@ type SettleIn struct {
 	Stages        []StageEvent      `json:"stages,omitempty"`
 	Attempts      []AttemptEvent    `json:"attempts,omitempty"`
 	Audit         []hook.AuditEntry `json:"audit,omitempty"`
-	// Flight says that the call took part in a single flight: whoever waits for it
-	// is told.
-	Flight bool `json:"flight,omitempty"`
 	// Kept is what the result cache is to have of the call.
 	Kept *Kept `json:"kept,omitempty"`
 }

@@ -77,7 +77,6 @@ func (c *call) apply(v *hook.Verdict) {
 	if d.Cached != nil {
 		c.cached, c.hit = d.Cached, d.Hit
 	}
-	c.flight = c.flight || d.Flight
 	if d.Budgets != nil {
 		c.budgets = c.budgets.Tighten(*d.Budgets)
 	}

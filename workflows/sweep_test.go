@@ -50,7 +50,11 @@ func (u *upkeep) OpenCalls(_ context.Context, page activities.OpenPage) ([]activ
 func (u *upkeep) Sweep(_ context.Context, in activities.SweepRow) (toolspec.Code, error) {
 	return in.Code, u.did("sweep " + in.InvocationID)
 }
-func (u *upkeep) EnsurePartitions(context.Context, int) error { return u.did("partitions") }
+func (u *upkeep) EnsurePartitions(context.Context, int) error      { return u.did("partitions") }
+func (u *upkeep) ReleaseExpired(context.Context, int) (int, error) { return 0, u.did("release") }
+func (u *upkeep) DeleteIdleCapacity(context.Context, int) (int, error) {
+	return 0, u.did("idle")
+}
 func (u *upkeep) DeleteExpiredCalls(context.Context, int, int) (int, error) {
 	return 0, u.did("calls")
 }
@@ -91,7 +95,7 @@ func sweep(t *testing.T, u *upkeep, prepare func(*testsuite.TestWorkflowEnvironm
 func TestSweepWorkflow(t *testing.T) {
 	calls := workflows.SweepCallsOut{Open: 2, Running: 1, TimedOut: 1}
 	expired := workflows.DropExpiredOut{RetentionDays: 30, Partitions: 4}
-	every := []string{"open", "sweep 1", "partitions", "calls", "rows", "cache", "drop"}
+	every := []string{"release", "open", "sweep 1", "partitions", "calls", "rows", "cache", "idle", "drop"}
 	for _, tc := range []struct {
 		name string
 		away map[string]int
@@ -100,9 +104,9 @@ func TestSweepWorkflow(t *testing.T) {
 	}{
 		{"all is well", map[string]int{}, workflows.SweepOut{Calls: calls, Expired: expired}, every},
 		{"everything is away for a while", map[string]int{"open": 2, "sweep 1": 1, "partitions": 1, "rows": 1}, workflows.SweepOut{Calls: calls, Expired: expired}, every},
-		{"calls fail", map[string]int{"open": -1}, workflows.SweepOut{Expired: expired, Failed: []string{"sweepCalls"}}, []string{"open", "partitions", "calls", "rows", "cache", "drop"}},
+		{"calls fail", map[string]int{"open": -1}, workflows.SweepOut{Expired: expired, Failed: []string{"sweepCalls"}}, []string{"release", "open", "partitions", "calls", "rows", "cache", "idle", "drop"}},
 		{"partitions are away for too long", map[string]int{"partitions": 1000}, workflows.SweepOut{Calls: calls, Expired: expired, Failed: []string{"keepPartitions"}}, every},
-		{"retention fails", map[string]int{"rows": -1}, workflows.SweepOut{Calls: calls, Failed: []string{"dropExpired"}}, []string{"open", "sweep 1", "partitions", "calls", "rows"}},
+		{"retention fails", map[string]int{"rows": -1}, workflows.SweepOut{Calls: calls, Failed: []string{"dropExpired"}}, []string{"release", "open", "sweep 1", "partitions", "calls", "rows"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			u := &upkeep{away: tc.away}

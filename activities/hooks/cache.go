@@ -115,7 +115,6 @@ func (c *cache) read(ctx context.Context, v *hook.Lookup) error {
 		c.log.WarnContext(ctx, "a kept value breaks the contract of its tool", "toolId", v.ToolID(), "invocationId", v.InvocationID(), "key", entry.Key)
 		return nil
 	}
-	hook.Fly(v)
 	if !found.Flies {
 		return nil
 	}

@@ -36,6 +36,7 @@ type call interface {
 	PolicyDigest() string
 	Tighten(hook.Budgets)
 	Explain(string)
+	Need(...hook.Stage)
 }
 
 func (g *gate) authorize(ctx context.Context, v *hook.Gate) error {
@@ -91,6 +92,13 @@ func (g *gate) decide(ctx context.Context, v call, args []byte) (policy.Decision
 		MaxRuntimeMs: decision.Budgets.MaxRuntimeMs, MaxResultBytes: int(decision.Budgets.MaxResultBytes), DeadlineMs: decision.Budgets.DeadlineMs,
 	})
 	if decision.Verb != policy.Deny {
+		for _, limit := range p.Limits(limitFacts(v)) {
+			if limit.Tokens > 0 {
+				v.Need(hook.WillAcquireQuota.Stage())
+			} else {
+				v.Need(hook.WillAcquireSemaphore.Stage())
+			}
+		}
 		return decision, nil
 	}
 	c := v.Context()

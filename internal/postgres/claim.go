@@ -19,7 +19,9 @@ func (s *Store) Claim(ctx context.Context, in activities.ClaimRow) (workflows.Ou
 	if answered == nil {
 		answered = []int{}
 	}
-	row, _, err := locked[outcomeRow](ctx, s, "claim", in.InvocationID, step{"Claim", named{
+	row, _, err := locked[outcomeRow](ctx, s, "claim", in.InvocationID, step{"RenewLeases", named{
+		"invocation_id": in.InvocationID, "epoch": in.Epoch, "hold": max(holdTime, in.Runtime+runsOn),
+	}}, step{"Claim", named{
 		"invocation_id": in.InvocationID, "epoch": in.Epoch, "dispatch": in.Dispatch,
 		"repeatable": in.Repeatable, "answered": answered, "approval_id": in.ApprovalID,
 	}})

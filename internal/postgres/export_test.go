@@ -46,5 +46,6 @@ func RowTypes() map[string]reflect.Type {
 		"OpenCalls": reflect.TypeFor[activities.OpenCall](), "Sweep": reflect.TypeFor[sweptRow](),
 		"Lookup": reflect.TypeFor[findingRow](), "InvalidateTags": reflect.TypeFor[deletedCacheRow](), "DeleteExpiredCache": reflect.TypeFor[deletedCacheRow](),
 		"DeleteExpiredRows": reflect.TypeFor[deletedRow](), "ExpiredPartitions": reflect.TypeFor[partitionRow](),
+		"TakeTokens": reflect.TypeFor[tokensRow](), "TakePlaces": reflect.TypeFor[placesRow](), "ReleaseExpired": reflect.TypeFor[expiredRow](),
 	}
 }

@@ -13,7 +13,8 @@ import (
 var effectOnly = []string{
 	"LockInvocation", "LockActivePolicy", "SaveOutput", "SetPartitionMonths", "Refuse", "CloseOtherRequests", "CloseRequest", "InsertPolicy", "PublishSpecs",
 	"MarkSent", "MarkFailed", "PruneOutbox", "ListenOutbox", "EnsurePartitions",
-	"DeleteExpiredCalls", "SetExpiredPartition", "DropPartition", "LockFlight", "LockFlightsOf",
+	"LockQuotas", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteFullQuotas", "DeleteIdleSemaphores",
+	"DeleteExpiredCalls", "SetExpiredPartition", "DropPartition", "LockFlight",
 }
 
 // TestQueries prepares every statement on a migrated schema and compares its columns with the fields they are read into.

@@ -32,7 +32,6 @@ func (b bench) lookup(row activities.LookupRow) activities.Finding {
 // keeps is the settle of a call that had a value for the cache.
 func keeps(call, value string, tags ...string) workflows.SettleIn {
 	in := settleIn(call, 1)
-	in.Flight = true
 	in.Kept = &workflows.Kept{Entry: hook.CacheEntry{Key: cacheKey, TTLMs: 60_000, Tags: tags}, Value: json.RawMessage(value)}
 	return in
 }
@@ -41,13 +40,6 @@ func keeps(call, value string, tags ...string) workflows.SettleIn {
 func (b bench) flights(state string) int {
 	b.t.Helper()
 	return value[int](b, `SELECT count(*) FROM leases WHERE kind = 'single_flight' AND state = $1`, state)
-}
-
-// told lists the workflows that were sent to look again, in order, and forgets them.
-func (b bench) told() string {
-	b.t.Helper()
-	return value[string](b, `WITH gone AS (DELETE FROM outbox WHERE signal = 'recheck' RETURNING id, workflow_id)
-		SELECT coalesce(string_agg(substring(workflow_id FROM '[^:]+$'), ' ' ORDER BY id), '') FROM gone`)
 }
 
 // TestFlight: the first call flies, the others wait and are told when it lands; then they find its value.
@@ -72,29 +64,24 @@ func TestFlight(t *testing.T) {
 		t.Errorf("who flies and asks again found %+v; %d fly and %d wait", found, b.flights("held"), b.flights("waiting"))
 	}
 	b.settle(keeps("first", `{"text":"one"}`))
-	if told := b.told(); told != "third second" {
-		t.Errorf("told %q", told)
-	}
+	b.wantTold("second", "third")
 	for _, call := range []string{"second", "third"} {
 		if found := b.lookup(lookupRow(call)); string(found.Value) != `{"text":"one"}` {
 			t.Errorf("%s found %+v", call, found)
 		}
-		in := settleIn(call, 1)
-		in.Flight = true
-		b.settle(in)
+		b.settle(settleIn(call, 1))
 	}
-	if left := value[int](b, `SELECT count(*) FROM leases`); left != 0 || b.told() != "" {
+	if left := value[int](b, `SELECT count(*) FROM leases`); left != 0 {
 		t.Errorf("%d leases are left", left)
 	}
+	b.wantTold()
 }
 
 // TestFlightWithoutAValue: a call that has nothing to keep hands the flight to the next who asks, and one that is swept does too.
 func TestFlightWithoutAValue(t *testing.T) {
 	for name, land := range map[string]func(b bench){
 		"settled": func(b bench) {
-			in := settleIn("first", 1)
-			in.Flight = true
-			b.settle(in)
+			b.settle(settleIn("first", 1))
 		},
 		"swept": func(b bench) {
 			b.sql(`UPDATE invocations SET namespace = 'ns'`)
@@ -112,9 +99,7 @@ func TestFlightWithoutAValue(t *testing.T) {
 				b.lookup(lookupRow(call))
 			}
 			land(b)
-			if told := b.told(); told != "second third" {
-				t.Errorf("told %q", told)
-			}
+			b.wantTold("second", "third")
 			if found := b.lookup(lookupRow("third")); found.Flies || found.Value != nil {
 				t.Errorf("the third found %+v", found)
 			}
@@ -137,15 +122,11 @@ func TestFlightLost(t *testing.T) {
 	if found := b.lookup(lookupRow("second")); found.Flies {
 		t.Errorf("the second found %+v", found)
 	}
-	for _, call := range []string{"third", "first"} {
-		if found := b.lookup(lookupRow(call)); !found.Flies {
-			t.Errorf("%s found %+v", call, found)
-		}
+	if found := b.lookup(lookupRow("third")); !found.Flies {
+		t.Errorf("the third found %+v", found)
 	}
 	b.settle(keeps("first", `{"text":"late"}`))
-	if told := b.told(); !contains(told, "third") {
-		t.Errorf("told %q", told)
-	}
+	b.wantTold("third")
 	if found := b.lookup(lookupRow("third")); string(found.Value) != `{"text":"late"}` {
 		t.Errorf("the third found %+v", found)
 	}
@@ -197,7 +178,7 @@ func TestOneFlies(t *testing.T) {
 				b.settle(keeps(name(i), `{"text":"one"}`))
 			}
 		})
-		told := len(strings.Fields(b.told()))
+		told := len(b.told())
 		if flew.Load() != 1 || int(flew.Load()+found.Load())+told != calls || b.flights("waiting") != told {
 			t.Fatalf("try %d: %d flew, %d found the value, %d of %d who wait were told", try, flew.Load(), found.Load(), told, b.flights("waiting"))
 		}

@@ -13,8 +13,6 @@ import (
 type settleRow struct {
 	Outcome workflows.Outcome
 	Result  json.RawMessage
-	// Told counts the calls that waited for this one.
-	Told int
 }
 
 // Settle closes the record with everything that came of the call, or writes nothing and says why.
@@ -38,10 +36,7 @@ func (s *Store) Settle(ctx context.Context, in workflows.SettleIn) (workflows.Se
 	addAttempts(values, in.Attempts)
 	addAudit(values, in)
 	addKept(values, in.Kept)
-	steps := []step{{"Settle", values}}
-	if in.Flight {
-		steps = append([]step{{"LockFlightsOf", named{"invocation_id": in.InvocationID}}}, steps...)
-	}
+	steps := append(release(in.InvocationID, in.Epoch, in.Result.Attempts, 0), step{"Settle", values})
 	row, _, err := locked[settleRow](ctx, s, op, in.InvocationID, steps...)
 	if err != nil {
 		return workflows.SettleOut{}, err

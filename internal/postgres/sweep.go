@@ -26,19 +26,18 @@ func (s *Store) OpenCalls(ctx context.Context, page activities.OpenPage) ([]acti
 // sweptRow is the row of Sweep.
 type sweptRow struct {
 	Code toolspec.Code
-	// Told counts the calls that waited for this one.
-	Told int
 }
 
 // Sweep settles a call whose workflow is over and returns how it ended, or "" and writes nothing where the record is not open any more
 // or has another epoch.
 func (s *Store) Sweep(ctx context.Context, in activities.SweepRow) (toolspec.Code, error) {
 	ends, unknown := toolspec.InfoOf(in.Code), toolspec.InfoOf(toolspec.CodeOutcomeUnknown)
-	flights := step{"LockFlightsOf", named{"invocation_id": in.InvocationID}}
-	row, _, err := locked[sweptRow](ctx, s, "sweep", in.InvocationID, flights, step{"Sweep", named{
+	// Whether a tool ran, the claims say.
+	steps := append(release(in.InvocationID, in.Epoch, 0, sweptGrace), step{"Sweep", named{
 		"invocation_id": in.InvocationID, "namespace": text(in.Namespace), "epoch": in.Epoch, "cause": text(in.Cause),
 		"code": text(ends.Code), "message": ends.Message, "status": ends.HTTP,
 		"unknown_code": text(unknown.Code), "unknown_message": unknown.Message, "unknown_status": unknown.HTTP,
 	}})
+	row, _, err := locked[sweptRow](ctx, s, "sweep", in.InvocationID, steps...)
 	return row.Code, err
 }

@@ -49,6 +49,8 @@ type Facts struct {
 	AuditIDs    []string `json:"auditIds,omitempty"`
 	StartedAtMs int64    `json:"startedAtMs"`
 	NowMs       int64    `json:"nowMs"`
+	// RemainingMs is what is left of the call's deadline.
+	RemainingMs int64 `json:"remainingMs,omitempty"`
 }
 
 // clone returns facts that may be written into: a filter is handed them bare.

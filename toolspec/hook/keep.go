@@ -71,14 +71,6 @@ func Hit(v *Lookup, value json.RawMessage) {
 	}
 }
 
-// Fly says that the call takes part in a single flight, which settle ends. It
-// counts from built-in hooks only.
-func Fly(v *Lookup) {
-	if c := v.reads.c; c.own("Fly") {
-		c.delta.Flight = true
-	}
-}
-
 // Answers reports whether what was found is of the result cache, and no hook at
 // this stage said Ignore.
 func Answers(v *Cached) bool {

@@ -63,6 +63,11 @@ func (r reads) StartedAt() time.Time { return time.UnixMilli(r.c.facts.StartedAt
 // Now is when the stage was scheduled, by the workflow's clock.
 func (r reads) Now() time.Time { return time.UnixMilli(r.c.facts.NowMs).UTC() }
 
+// Remaining is what was left of the call's deadline then.
+func (r reads) Remaining() time.Duration {
+	return time.Duration(r.c.facts.RemainingMs) * time.Millisecond
+}
+
 // Data reads an entry of the scratchpad into v; false if there is none.
 func (r reads) Data(key string, v any) (bool, error) {
 	for _, list := range [][]Entry{r.c.delta.Data, r.c.facts.Data} {

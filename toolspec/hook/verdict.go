@@ -56,12 +56,10 @@ type Delta struct {
 	Hit bool `json:"hit,omitempty"`
 	// Ignored says that it is not to answer this call.
 	Ignored bool `json:"ignored,omitempty"`
-	// Flight says that the call takes part in a single flight, which settle ends.
-	Flight bool `json:"flight,omitempty"`
 	// Entry is what settle is to keep of the value.
-	Entry *CacheEntry `json:"entry,omitempty"`
-	Data     []Entry         `json:"data,omitempty"`
-	Budgets  *Budgets        `json:"budgets,omitempty"`
+	Entry   *CacheEntry `json:"entry,omitempty"`
+	Data    []Entry     `json:"data,omitempty"`
+	Budgets *Budgets    `json:"budgets,omitempty"`
 	// Rule is the policy rule that explains the verdict.
 	Rule  string       `json:"rule,omitempty"`
 	Audit []AuditEntry `json:"audit,omitempty"`

@@ -13,11 +13,6 @@ FROM (
     FOR NO KEY UPDATE
 ) locked;
 
--- name: LockFlightsOf
--- The same lock for a call that lands, on whatever it waits for or flies.
-SELECT pg_advisory_xact_lock(hashtextextended(key, 0))
-FROM (SELECT key FROM leases WHERE invocation_id = @invocation_id::uuid AND kind = 'single_flight' ORDER BY key) flights;
-
 -- name: Lookup
 -- The value, or else the single flight for it: the first call is in the air, the others wait. One that should have landed by now has lost
 -- its flight to the first who asks.

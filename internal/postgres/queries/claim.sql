@@ -25,6 +25,11 @@ WITH verdict AS (
             SELECT FROM approvals
             WHERE approval_id = @approval_id AND invocation_id = @invocation_id::uuid AND state = 'approved'
         ) THEN 'refused'
+        -- RenewLeases goes ahead of this, and holds what it renewed.
+        WHEN EXISTS (
+            SELECT FROM leases
+            WHERE invocation_id = @invocation_id::uuid AND kind = 'semaphore' AND state <> 'held'
+        ) THEN 'unleased'
         ELSE 'done'
     END AS outcome
 ), claimed AS (

@@ -36,20 +36,6 @@ WITH settled AS (
         SET tool_id = excluded.tool_id, value = excluded.value, tags = excluded.tags, invocation_id = excluded.invocation_id,
             made_at = excluded.made_at, created_at = excluded.created_at, expires_at = excluded.expires_at
         WHERE excluded.made_at >= c.made_at OR c.expires_at <= now()
-    RETURNING key
-), landed AS (
-    DELETE FROM leases WHERE invocation_id = @invocation_id::uuid AND kind = 'single_flight' AND EXISTS (SELECT FROM settled)
-    RETURNING tenant_id, key, state
-), told AS (
-    -- Whoever waits looks again: there is a value, or the first of them gets it.
-    INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', i.workflow_id, 'recheck'
-    FROM landed f
-    JOIN leases l ON l.kind = 'single_flight' AND l.tenant_id = f.tenant_id AND l.key = f.key AND l.state = 'waiting' AND l.invocation_id <> @invocation_id::uuid
-    JOIN invocations i ON i.invocation_id = l.invocation_id AND i.state = 'open'
-    WHERE f.state <> 'waiting' OR EXISTS (SELECT FROM kept)
-    ORDER BY l.ticket
-    RETURNING id
 )
 -- The outer query still sees the row as it was.
 SELECT
@@ -58,6 +44,5 @@ SELECT
         WHEN i.state = 'settled' THEN 'settled'
         ELSE 'superseded'
     END AS outcome,
-    i.result,
-    (SELECT count(pg_notify('pawl_outbox', '')) FROM told) AS told
+    i.result
 FROM (SELECT) one LEFT JOIN invocations i ON i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id;

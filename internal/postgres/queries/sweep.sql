@@ -42,17 +42,5 @@ WITH dispatched AS (
     SELECT month, 'swept', tenant_id, @invocation_id::uuid, workflow_id, json_build_object(
         'workflowStatus', @cause::text, 'errorCode', error_code, 'attempts', attempts, 'epoch', @epoch::integer)
     FROM swept
-), landed AS (
-    DELETE FROM leases WHERE invocation_id = @invocation_id::uuid AND kind = 'single_flight' AND EXISTS (SELECT FROM swept)
-    RETURNING tenant_id, key, state
-), told AS (
-    INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', i.workflow_id, 'recheck'
-    FROM landed f
-    JOIN leases l ON l.kind = 'single_flight' AND l.tenant_id = f.tenant_id AND l.key = f.key AND l.state = 'waiting' AND l.invocation_id <> @invocation_id::uuid
-    JOIN invocations i ON i.invocation_id = l.invocation_id AND i.state = 'open'
-    WHERE f.state <> 'waiting'
-    ORDER BY l.ticket
-    RETURNING id
 )
-SELECT coalesce((SELECT error_code FROM swept), '') AS code, (SELECT count(pg_notify('pawl_outbox', '')) FROM told) AS told;
+SELECT coalesce((SELECT error_code FROM swept), '') AS code;

@@ -1,0 +1,323 @@
+package postgres_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/hooks"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+func place(key string, most int) hooks.Place { return hooks.Place{Key: key, Most: most, Wait: true} }
+
+func (b bench) places(call string, epoch int, places ...hooks.Place) hooks.CapacityAnswer {
+	b.t.Helper()
+	answer, err := b.TakePlaces(b.t.Context(), hooks.PlacesRow{InvocationID: id(call), TenantID: tenant, Epoch: epoch, Round: 1, Places: places})
+	if err != nil {
+		b.t.Error(err)
+	}
+	return answer
+}
+
+func (b bench) wantPlace(call string, epoch int, state hooks.CapacityState, ahead int, places ...hooks.Place) {
+	b.t.Helper()
+	if a := b.places(call, epoch, places...); a.State != state || a.Ahead != ahead {
+		b.t.Errorf("%s: %+v, want %s behind %d", call, a, state, ahead)
+	}
+}
+
+// told lists the calls that were told to look again, and forgets them.
+func (b bench) told() []string {
+	b.t.Helper()
+	return value[[]string](b, `WITH gone AS (DELETE FROM outbox WHERE signal = 'recheck' RETURNING workflow_id)
+		SELECT coalesce(array_agg(split_part(workflow_id, ':', 4) ORDER BY workflow_id), '{}') FROM gone`)
+}
+
+func (b bench) wantTold(calls ...string) {
+	b.t.Helper()
+	if got := b.told(); !slices.Equal(got, calls) {
+		b.t.Errorf("told were %v, want %v", got, calls)
+	}
+}
+
+// TestPlacesAreHandedOver: what is given back is the next one's in the same statement, and nobody's else.
+func TestPlacesAreHandedOver(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"1", "2", "3", "4", "5", "6"} {
+		b.admit(call)
+	}
+	s := place("s", 2)
+	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
+	b.wantPlace("2", 1, hooks.CapacityTaken, 0, s)
+	b.trips.Store(0)
+	b.wantPlace("3", 1, hooks.CapacityWaiting, 0, s)
+	if trips := b.trips.Load(); trips != 1 {
+		t.Errorf("%d round trips", trips)
+	}
+	b.wantPlace("4", 1, hooks.CapacityWaiting, 1, s)
+	b.wantPlace("5", 1, hooks.CapacityWaiting, 2, s)
+	b.wantPlace("3", 1, hooks.CapacityWaiting, 0, s) // its place in the queue is the same
+	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
+	if a := b.places("6", 1, hooks.Place{Key: "s", Most: 2}); a.State != hooks.CapacityRefused || a.Key != "s" {
+		t.Errorf("%+v, want to be refused", a)
+	}
+	b.ends("1", 1, 1)
+	b.wantTold("3")
+	b.wantPlace("6", 1, hooks.CapacityWaiting, 2, s) // nobody comes between
+	b.wantPlace("4", 1, hooks.CapacityWaiting, 0, s)
+	b.wantPlace("3", 1, hooks.CapacityTaken, 0, s)
+	// One that gives up leaves the queue, and nobody is told.
+	b.ends("4", 1, 0)
+	b.wantTold()
+	// One that never used what it was handed hands it on.
+	b.ends("2", 1, 1)
+	b.wantTold("5")
+	b.ends("5", 1, 0)
+	b.wantTold("6")
+	b.ends("6", 1, 1)
+	b.ends("3", 1, 1)
+	b.wantTold()
+	if n := value[int](b, `SELECT count(*) FROM leases`); n != 0 {
+		t.Errorf("%d leases are left", n)
+	}
+	b.sql(`UPDATE semaphores SET used_at = now() - interval '2 days'`)
+	if n, err := b.DeleteIdleCapacity(t.Context(), 10); n != 1 || err != nil {
+		t.Errorf("%d rows deleted, %v; want the semaphore", n, err)
+	}
+}
+
+// TestPlacesNameTheEpoch: a stale run takes nothing and gives nothing back.
+func TestPlacesNameTheEpoch(t *testing.T) {
+	b := open(t)
+	b.admit("1")
+	s := place("s", 1)
+	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
+	b.admit("1")
+	b.wantPlace("1", 1, hooks.CapacitySuperseded, 0, s)
+	if out := b.settle(settleIn("1", 1)); out.Outcome != workflows.Superseded {
+		t.Errorf("settle says %s", out.Outcome)
+	}
+	if n := value[int](b, `SELECT count(*) FROM leases WHERE state = 'held'`); n != 1 {
+		t.Errorf("%d places are held, want the one", n)
+	}
+	b.wantPlace("1", 2, hooks.CapacityTaken, 0, s)
+}
+
+// crowd has calls take places, use them and end, all at once, and looks at how many are inside.
+type crowd struct {
+	bench
+	inside  sync.Map // of key
+	entered []string
+	mu      sync.Mutex
+}
+
+func (c *crowd) through(call string, places ...hooks.Place) {
+	c.admit(call)
+	deadline := time.Now().Add(time.Minute)
+	for c.places(call, 1, places...).State != hooks.CapacityTaken {
+		if time.Now().After(deadline) {
+			c.t.Errorf("%s never got its places", call)
+			return
+		}
+		time.Sleep(2 * time.Millisecond) // a poll, not a wait for something
+	}
+	c.mu.Lock()
+	c.entered = append(c.entered, call)
+	c.mu.Unlock()
+	for _, p := range places {
+		n, _ := c.inside.LoadOrStore(p.Key, new(atomic.Int64))
+		if now := n.(*atomic.Int64).Add(1); now > int64(p.Most) {
+			c.t.Errorf("%d are inside %s, at most %d may be", now, p.Key, p.Most)
+		}
+	}
+	time.Sleep(time.Millisecond)
+	for _, p := range places {
+		n, _ := c.inside.Load(p.Key)
+		n.(*atomic.Int64).Add(-1)
+	}
+	c.ends(call, 1, 1)
+}
+
+// TestOppositeOrder: calls that take two semaphores, some in one order and some in the other, all get through.
+func TestOppositeOrder(t *testing.T) {
+	c := &crowd{bench: open(t)}
+	names := calls(60)
+	together(len(names), func(i int) {
+		places := []hooks.Place{place("a", 3), place("b", 2)}
+		if i%2 == 0 {
+			slices.Reverse(places)
+		}
+		if i%5 == 0 {
+			places = places[:1]
+		}
+		c.through(names[i], places...)
+	})
+	if n := value[int](c.bench, `SELECT count(*) FROM leases`); n != 0 || len(c.entered) != len(names) {
+		t.Errorf("%d leases are left, %d calls got through", n, len(c.entered))
+	}
+}
+
+// TestNoPartialPlaces: where one semaphore is full that is not waited for, the call stands in no queue and holds nothing.
+func TestNoPartialPlaces(t *testing.T) {
+	b := open(t)
+	b.admit("1")
+	b.admit("2")
+	b.wantPlace("1", 1, hooks.CapacityTaken, 0, place("b", 1))
+	b.wantPlace("2", 1, hooks.CapacityRefused, 0, place("a", 1), hooks.Place{Key: "b", Most: 1})
+	if n := value[int](b, `SELECT count(*) FROM leases WHERE invocation_id = $1`, id("2")); n != 0 {
+		t.Errorf("it has %d leases", n)
+	}
+	// A limit that is no more is left.
+	b.wantPlace("2", 1, hooks.CapacityWaiting, 0, place("b", 1))
+	b.wantPlace("2", 1, hooks.CapacityTaken, 0)
+	if n := value[int](b, `SELECT count(*) FROM leases WHERE invocation_id = $1`, id("2")); n != 0 {
+		t.Errorf("it still stands in the queue")
+	}
+}
+
+// TestExpiredPlace: a place whose holder was not heard of is another's, and the holder finds that out before it runs.
+func TestExpiredPlace(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"1", "2", "3"} {
+		b.admit(call)
+	}
+	s := place("s", 1)
+	claim := activities.ClaimRow{InvocationID: id("1"), Epoch: 1, Dispatch: 1, Repeatable: true, Runtime: time.Hour}
+	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
+	b.wantPlace("2", 1, hooks.CapacityWaiting, 0, s)
+	expire := func(call string) { b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id(call)) }
+	// Expired and nobody's yet: the claim makes it its own for as long as the attempt runs.
+	expire("1")
+	if out := b.claim(claim); out != workflows.Done {
+		t.Fatalf("claim says %s", out)
+	}
+	if left := value[float64](b, `SELECT extract(epoch FROM expires_at - now()) FROM leases WHERE state = 'held'`); left < 3600 {
+		t.Errorf("it is held for %f seconds", left)
+	}
+	b.wantPlace("2", 1, hooks.CapacityWaiting, 0, s)
+	// Expired, and taken by who asks: the next attempt must not begin.
+	expire("1")
+	b.wantPlace("2", 1, hooks.CapacityTaken, 0, s)
+	claim.Dispatch = 2
+	if out := b.claim(claim); out != workflows.Unleased {
+		t.Errorf("claim says %s", out)
+	}
+	// It queues anew, at the end.
+	b.wantPlace("3", 1, hooks.CapacityWaiting, 0, s)
+	b.wantPlace("1", 1, hooks.CapacityWaiting, 1, s)
+	if out := b.claim(claim); out != workflows.Unleased {
+		t.Errorf("claim says %s, while it waits", out)
+	}
+	b.ends("2", 1, 1)
+	b.wantTold("3")
+	b.ends("3", 1, 1)
+	b.wantTold("1")
+	if out := b.claim(claim); out != workflows.Done {
+		t.Errorf("claim says %s", out)
+	}
+}
+
+// TestExpiredPlaceIsHandedOn: a settle that counts an expired place as free takes it from its holder.
+func TestExpiredPlaceIsHandedOn(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"1", "2", "3", "4"} {
+		b.admit(call)
+	}
+	s := place("s", 2)
+	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
+	b.wantPlace("2", 1, hooks.CapacityTaken, 0, s)
+	b.wantPlace("3", 1, hooks.CapacityWaiting, 0, s)
+	b.wantPlace("4", 1, hooks.CapacityWaiting, 1, s)
+	b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id("1"))
+	b.ends("2", 1, 1)
+	b.wantTold("3", "4")
+	if out := b.claim(activities.ClaimRow{InvocationID: id("1"), Epoch: 1, Dispatch: 1}); out != workflows.Unleased {
+		t.Errorf("claim says %s beside two that hold its place", out)
+	}
+}
+
+// TestReleaseExpired: the sweeper takes back what expired with nobody to give it back, and hands it on.
+func TestReleaseExpired(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"1", "2", "3"} {
+		b.admit(call)
+	}
+	s := place("s", 1)
+	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
+	b.wantPlace("2", 1, hooks.CapacityWaiting, 0, s)
+	b.wantPlace("3", 1, hooks.CapacityWaiting, 1, s)
+	release := func(want int) {
+		t.Helper()
+		if n, err := b.ReleaseExpired(t.Context(), 10); n != want || err != nil {
+			t.Errorf("%d places were taken back, %v; want %d", n, err, want)
+		}
+	}
+	release(0)
+	b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id("1"))
+	release(1)
+	b.wantTold("2")
+	release(0)
+	b.wantPlace("2", 1, hooks.CapacityTaken, 0, s)
+	if state := value[string](b, `SELECT state FROM leases WHERE invocation_id = $1`, id("1")); state != "lost" {
+		t.Errorf("the first one's is %s", state)
+	}
+}
+
+// TestSweptPlace: a call that waits leaves the queue when it is swept; one that holds a place keeps it until its tool has surely stopped.
+func TestSweptPlace(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"1", "2", "3"} {
+		row := admitRow(call)
+		row.Namespace = "ns"
+		b.admitted(row)
+	}
+	s := place("s", 1)
+	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
+	b.wantPlace("2", 1, hooks.CapacityWaiting, 0, s)
+	b.wantPlace("3", 1, hooks.CapacityWaiting, 1, s)
+	for _, call := range []string{"2", "1"} {
+		if code, err := b.Sweep(t.Context(), activities.SweepRow{
+			InvocationID: id(call), Namespace: "ns", Epoch: 1, Cause: activities.OwnerTerminated, Code: toolspec.CodeCancelled,
+		}); err != nil || code != toolspec.CodeCancelled {
+			t.Fatal(code, err)
+		}
+	}
+	b.wantTold()
+	b.wantPlace("3", 1, hooks.CapacityWaiting, 0, s)
+	left := value[float64](b, `SELECT extract(epoch FROM expires_at - now()) FROM leases WHERE state = 'held'`)
+	if left < 5 || left > 15 {
+		t.Errorf("its place is free after %f seconds", left)
+	}
+	b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id("1"))
+	if n, err := b.ReleaseExpired(t.Context(), 10); n != 1 || err != nil {
+		t.Errorf("%d places were taken back, %v", n, err)
+	}
+	b.wantTold("3")
+	if got := value[string](b, `SELECT string_agg(state, ' ') FROM leases`); got != "held" {
+		t.Errorf("left are %s", got)
+	}
+}
+
+// TestPlacesAreApart: tenants share no semaphore, whatever its key.
+func TestPlacesAreApart(t *testing.T) {
+	b := open(t)
+	for i, tenantID := range []string{tenant, "other"} {
+		row := admitRow(fmt.Sprint(i))
+		row.Invocation.Context.TenantID = tenantID
+		identity := row.Invocation.Identity()
+		row.InvocationID, row.WorkflowID = identity.InvocationID(), identity.WorkflowID()
+		b.admitted(row)
+		a, err := b.TakePlaces(t.Context(), hooks.PlacesRow{
+			InvocationID: row.InvocationID, TenantID: tenantID, Epoch: 1, Round: 1, Places: []hooks.Place{{Key: "s", Most: 1}},
+		})
+		if err != nil || a.State != hooks.CapacityTaken {
+			t.Errorf("%s: %+v, %v", tenantID, a, err)
+		}
+	}
+}

@@ -1,0 +1,207 @@
+-- name: LockSemaphores
+-- Locks the semaphores in one order for everybody; those that are not there are made. The time of use is moved now and then only, so that
+-- most of these writes touch no index.
+INSERT INTO semaphores (tenant_id, key)
+SELECT @tenant_id, w.key FROM unnest(@keys::text[]) AS w (key) ORDER BY w.key
+ON CONFLICT (tenant_id, key) DO UPDATE
+    SET used_at = CASE WHEN semaphores.used_at < now() - interval '1 hour' THEN now() ELSE semaphores.used_at END;
+
+-- name: TakePlaces
+-- Takes a place at every semaphore or stands in its queue, or does neither anywhere: where one is full that must not be waited for. A call
+-- whose place was handed over finds that it holds it. What others held and let expire is lost to them; they will find out before they
+-- run. All of it goes on while the semaphores are locked.
+WITH current AS (
+    SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
+), wanted AS (
+    SELECT w.key, w.most, w.waits FROM unnest(@keys::text[], @mosts::integer[], @waits::boolean[]) AS w (key, most, waits)
+    WHERE EXISTS (SELECT FROM current)
+), lapsed AS (
+    UPDATE leases SET state = 'lost'
+    WHERE kind = 'semaphore' AND tenant_id = @tenant_id AND key IN (SELECT key FROM wanted) AND state IN ('held', 'waiting')
+        AND expires_at <= now() AND invocation_id <> @invocation_id::uuid
+), dropped AS (
+    -- A limit that is no more.
+    DELETE FROM leases
+    WHERE invocation_id = @invocation_id::uuid AND kind = 'semaphore' AND state <> 'held' AND key <> ALL (@keys::text[]) AND EXISTS (SELECT FROM current)
+), judged AS (
+    SELECT w.key, w.most, w.waits, a.ahead, coalesce(o.state = 'held', false) OR h.held + a.ahead < w.most AS free
+    FROM wanted w
+    LEFT JOIN leases o ON o.invocation_id = @invocation_id::uuid AND o.kind = 'semaphore' AND o.key = w.key AND o.state <> 'lost'
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS held FROM leases l
+        WHERE l.kind = 'semaphore' AND l.tenant_id = @tenant_id AND l.key = w.key AND l.state = 'held'
+            AND l.expires_at > now() AND l.invocation_id <> @invocation_id::uuid
+    ) h
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS ahead FROM leases l
+        WHERE l.kind = 'semaphore' AND l.tenant_id = @tenant_id AND l.key = w.key AND l.state = 'waiting'
+            AND l.expires_at > now() AND l.invocation_id <> @invocation_id::uuid AND (o.ticket IS NULL OR l.ticket < o.ticket)
+    ) a
+), refused AS (
+    SELECT key FROM judged WHERE NOT free AND NOT waits
+), drawn AS MATERIALIZED (
+    SELECT nextval('lease_tickets') AS ticket WHERE EXISTS (SELECT FROM wanted)
+), taken AS (
+    INSERT INTO leases (invocation_id, kind, tenant_id, key, state, ticket, most, round, epoch, expires_at)
+    SELECT @invocation_id::uuid, 'semaphore', @tenant_id, j.key, CASE WHEN j.free THEN 'held' ELSE 'waiting' END, d.ticket, j.most, @round, @epoch,
+        now() + CASE WHEN j.free THEN @hold::interval ELSE @queue::interval END
+    FROM judged j, drawn d WHERE NOT EXISTS (SELECT FROM refused)
+    ON CONFLICT (invocation_id, kind, key) DO UPDATE SET
+        state = excluded.state, most = excluded.most, round = excluded.round, epoch = excluded.epoch, expires_at = excluded.expires_at,
+        ticket = CASE WHEN leases.state = 'lost' THEN excluded.ticket ELSE leases.ticket END
+)
+SELECT
+    CASE
+        WHEN NOT EXISTS (SELECT FROM current) THEN 'superseded'
+        WHEN EXISTS (SELECT FROM refused) THEN 'refused'
+        WHEN EXISTS (SELECT FROM judged WHERE NOT free) THEN 'waiting'
+        ELSE 'done'
+    END AS outcome,
+    -- The one that keeps the call longest.
+    coalesce(l.key, '') AS key, coalesce(l.ahead, 0) AS ahead
+FROM (SELECT) one LEFT JOIN LATERAL (SELECT key, ahead FROM judged WHERE NOT free ORDER BY waits, ahead DESC, key LIMIT 1) l ON true;
+
+-- name: RenewLeases
+-- Goes ahead of a claim: what the call still holds is its own for as long as the attempt may run. The lock keeps others from taking it
+-- between this and the claim.
+UPDATE leases l SET expires_at = greatest(l.expires_at, now() + @hold::interval)
+FROM invocations i
+WHERE i.invocation_id = @invocation_id::uuid AND i.state = 'open' AND i.epoch = @epoch
+    AND l.invocation_id = i.invocation_id AND l.kind = 'semaphore' AND l.state = 'held';
+
+-- name: LockCapacity
+-- Locks what Release is to give back, in the order of those who take it. A call that took nothing has no rows here.
+WITH buckets AS (
+    SELECT q.key FROM debits d JOIN quotas q ON q.tenant_id = d.tenant_id AND q.key = d.key
+    WHERE d.invocation_id = @invocation_id::uuid ORDER BY q.key FOR UPDATE OF q
+), places AS (
+    SELECT s.key FROM leases l JOIN semaphores s ON s.tenant_id = l.tenant_id AND s.key = l.key
+    WHERE l.invocation_id = @invocation_id::uuid AND l.kind = 'semaphore' ORDER BY s.key FOR UPDATE OF s
+), flights AS (
+    -- As LockFlight does for those who ask.
+    SELECT pg_advisory_xact_lock(hashtextextended(key, 0)) FROM leases WHERE invocation_id = @invocation_id::uuid AND kind = 'single_flight'
+)
+SELECT (SELECT count(*) FROM buckets) + (SELECT count(*) FROM places) + (SELECT count(*) FROM flights) AS locked;
+
+-- name: Release
+-- Gives back all that the call has, in the same round trip and under the same guard as what settles it. A place goes straight to the head
+-- of its queue, whose workflow is told; nobody can come between. Whoever waits for what the call was reading looks again: there is a value
+-- in the result cache, or the first of them gets it. A token that led to no attempt goes back into its bucket. Where the owner
+-- was ended from outside, its tool may run on until it misses a heartbeat: then a place that is held is left to expire after the grace.
+WITH current AS (
+    SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND epoch = @epoch
+), left_behind AS (
+    UPDATE leases SET expires_at = least(expires_at, now() + @grace::interval)
+    WHERE invocation_id = @invocation_id::uuid AND kind = 'semaphore' AND state = 'held' AND @grace::interval > interval '0' AND EXISTS (SELECT FROM current)
+), released AS (
+    DELETE FROM leases
+    WHERE invocation_id = @invocation_id::uuid AND EXISTS (SELECT FROM current)
+        AND NOT (kind = 'semaphore' AND state = 'held' AND @grace::interval > interval '0')
+    RETURNING kind, tenant_id, key, state
+), lapsed AS (
+    -- Whoever counts a place as free that has expired must see to it that its holder finds out.
+    UPDATE leases l SET state = 'lost'
+    FROM (SELECT DISTINCT tenant_id, key FROM released WHERE kind = 'semaphore') r
+    WHERE l.kind = 'semaphore' AND l.tenant_id = r.tenant_id AND l.key = r.key AND l.state = 'held'
+        AND l.expires_at <= now() AND l.invocation_id <> @invocation_id::uuid
+), heads AS (
+    SELECT w.invocation_id, w.key
+    FROM (SELECT DISTINCT tenant_id, key FROM released WHERE kind = 'semaphore') r
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS held FROM leases l
+        WHERE l.kind = 'semaphore' AND l.tenant_id = r.tenant_id AND l.key = r.key AND l.state = 'held'
+            AND l.expires_at > now() AND l.invocation_id <> @invocation_id::uuid
+    ) h
+    CROSS JOIN LATERAL (
+        SELECT l.invocation_id, l.key, l.most, row_number() OVER (ORDER BY l.ticket) AS place FROM leases l
+        WHERE l.kind = 'semaphore' AND l.tenant_id = r.tenant_id AND l.key = r.key AND l.state = 'waiting'
+            AND l.expires_at > now() AND l.invocation_id <> @invocation_id::uuid
+        ORDER BY l.ticket LIMIT 16
+    ) w
+    WHERE h.held + w.place <= w.most
+), handed AS (
+    UPDATE leases l SET state = 'held', expires_at = now() + @hold::interval
+    FROM heads h WHERE l.invocation_id = h.invocation_id AND l.kind = 'semaphore' AND l.key = h.key
+    RETURNING l.invocation_id
+), returned AS (
+    DELETE FROM debits WHERE invocation_id = @invocation_id::uuid AND EXISTS (SELECT FROM current)
+    RETURNING tenant_id, key, cost
+), refunded AS (
+    UPDATE quotas q SET full_at = q.full_at - r.cost
+    FROM returned r
+    WHERE q.tenant_id = r.tenant_id AND q.key = r.key AND @attempts::integer = 0
+        AND NOT EXISTS (SELECT FROM claims WHERE invocation_id = @invocation_id::uuid AND kind = 'claim')
+), told AS (
+    SELECT invocation_id FROM handed
+    UNION
+    SELECT l.invocation_id
+    FROM released r
+    JOIN leases l ON l.kind = 'single_flight' AND l.tenant_id = r.tenant_id AND l.key = r.key AND l.state = 'waiting' AND l.invocation_id <> @invocation_id::uuid
+    WHERE r.kind = 'single_flight' AND r.state <> 'waiting'
+), rechecked AS (
+    INSERT INTO outbox (kind, workflow_id, signal)
+    SELECT 'signal', i.workflow_id, 'recheck' FROM told t JOIN invocations i ON i.invocation_id = t.invocation_id
+    RETURNING id
+)
+SELECT count(pg_notify('pawl_outbox', '')) AS handed FROM rechecked;
+
+-- name: LockExpired
+-- Locks the semaphores at which a place has expired, a batch of them, and marks them with the time of this transaction, for the next
+-- statement to find none but these.
+WITH due AS MATERIALIZED (
+    SELECT s.tenant_id, s.key FROM semaphores s
+    WHERE EXISTS (
+        SELECT FROM leases l
+        WHERE l.kind = 'semaphore' AND l.tenant_id = s.tenant_id AND l.key = s.key AND l.expires_at <= now()
+            AND (l.state = 'held' OR EXISTS (SELECT FROM invocations i WHERE i.invocation_id = l.invocation_id AND i.state = 'settled'))
+    )
+    ORDER BY s.key, s.tenant_id LIMIT @batch FOR UPDATE OF s
+)
+UPDATE semaphores s SET used_at = now() FROM due d WHERE s.tenant_id = d.tenant_id AND s.key = d.key;
+
+-- name: ReleaseExpired
+-- Does for places that expired what Release does for those that are given back. One whose call goes on is lost to it; the row says so
+-- until the call ends. This is for calls of which nobody else takes care: those that the sweeper settled, and those whose workers are
+-- away for long.
+WITH expired AS MATERIALIZED (
+    SELECT l.invocation_id, l.tenant_id, l.key, i.state = 'settled' AS over
+    FROM semaphores s
+    JOIN leases l ON l.kind = 'semaphore' AND l.tenant_id = s.tenant_id AND l.key = s.key AND l.expires_at <= now()
+    JOIN invocations i ON i.invocation_id = l.invocation_id
+    WHERE s.used_at = now() AND (l.state = 'held' OR i.state = 'settled')
+), ended AS (
+    DELETE FROM leases l USING expired e WHERE e.over AND l.invocation_id = e.invocation_id AND l.kind = 'semaphore' AND l.key = e.key
+), lapsed AS (
+    UPDATE leases l SET state = 'lost' FROM expired e WHERE NOT e.over AND l.invocation_id = e.invocation_id AND l.kind = 'semaphore' AND l.key = e.key
+), heads AS (
+    SELECT w.invocation_id, w.key
+    FROM (SELECT DISTINCT tenant_id, key FROM expired) r
+    CROSS JOIN LATERAL (
+        SELECT count(*) AS held FROM leases l
+        WHERE l.kind = 'semaphore' AND l.tenant_id = r.tenant_id AND l.key = r.key AND l.state = 'held' AND l.expires_at > now()
+    ) h
+    CROSS JOIN LATERAL (
+        SELECT l.invocation_id, l.key, l.most, row_number() OVER (ORDER BY l.ticket) AS place FROM leases l
+        WHERE l.kind = 'semaphore' AND l.tenant_id = r.tenant_id AND l.key = r.key AND l.state = 'waiting' AND l.expires_at > now()
+        ORDER BY l.ticket LIMIT 16
+    ) w
+    WHERE h.held + w.place <= w.most
+), handed AS (
+    UPDATE leases l SET state = 'held', expires_at = now() + @hold::interval
+    FROM heads h WHERE l.invocation_id = h.invocation_id AND l.kind = 'semaphore' AND l.key = h.key
+    RETURNING l.invocation_id
+), rechecked AS (
+    INSERT INTO outbox (kind, workflow_id, signal)
+    SELECT DISTINCT 'signal', i.workflow_id, 'recheck' FROM handed h JOIN invocations i ON i.invocation_id = h.invocation_id
+    RETURNING id
+)
+SELECT (SELECT count(*) FROM expired) AS expired, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS handed;
+
+-- name: DeleteIdleSemaphores
+-- Nobody has used them for a day, and nobody holds a place.
+DELETE FROM semaphores WHERE ctid = ANY (ARRAY (
+    SELECT s.ctid FROM semaphores s
+    WHERE s.used_at < now() - interval '1 day' AND NOT EXISTS (
+        SELECT FROM leases l WHERE l.kind = 'semaphore' AND l.tenant_id = s.tenant_id AND l.key = s.key
+    ) LIMIT @batch FOR UPDATE SKIP LOCKED
+));

@@ -1,0 +1,233 @@
+package postgres_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/hooks"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+func bucket(key string, tokens int64, every, patience time.Duration) hooks.Bucket {
+	return hooks.Bucket{Key: key, Tokens: tokens, Every: every, Patience: patience}
+}
+
+func (b bench) tokens(call string, epoch int, buckets ...hooks.Bucket) hooks.CapacityAnswer {
+	b.t.Helper()
+	answer, err := b.TakeTokens(b.t.Context(), hooks.TokensRow{InvocationID: id(call), TenantID: tenant, Epoch: epoch, Round: 1, Buckets: buckets})
+	if err != nil {
+		b.t.Error(err)
+	}
+	return answer
+}
+
+// ends settles a call after so many attempts.
+func (b bench) ends(call string, epoch, attempts int) {
+	b.t.Helper()
+	in := settleIn(call, epoch)
+	in.Result.Attempts, in.Attempts = attempts, nil
+	if out := b.settle(in); out.Outcome != workflows.Done {
+		b.t.Errorf("%s: settle says %s", call, out.Outcome)
+	}
+}
+
+func calls(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("call-%03d", i)
+	}
+	return names
+}
+
+// TestQuotaRace: a bucket of 50 lets exactly 50 of 200 through that come at once; what they took and did not use others may have, once.
+func TestQuotaRace(t *testing.T) {
+	b := open(t)
+	names, day := calls(200), bucket("day", 50, 24*time.Hour, 0)
+	together(200, func(i int) { b.admit(names[i]) })
+	b.trips.Store(0)
+	var taken []string
+	ask := func() {
+		taken = nil
+		answers := make([]hooks.CapacityAnswer, len(names))
+		together(len(names), func(i int) { answers[i] = b.tokens(names[i], 1, day) })
+		for i, a := range answers {
+			if a.State == hooks.CapacityTaken && a.After <= 0 {
+				taken = append(taken, names[i])
+			} else if a.State != hooks.CapacityRefused || a.Key != "day" || a.After <= 0 || a.After > 24*time.Hour/50 {
+				t.Errorf("%s: %+v", names[i], a)
+			}
+		}
+	}
+	ask()
+	first := taken
+	if len(first) != 50 {
+		t.Fatalf("%d calls got a token, want 50", len(first))
+	}
+	if trips := b.trips.Load(); trips != 200 {
+		t.Errorf("%d round trips for 200 calls", trips)
+	}
+	// A statement that comes again, in another epoch too, takes nothing more.
+	for _, call := range first {
+		b.admit(call)
+		if a := b.tokens(call, 2, day); a.State != hooks.CapacityTaken {
+			t.Errorf("%s has lost its token: %+v", call, a)
+		}
+		if a := b.tokens(call, 1, day); a.State != hooks.CapacitySuperseded {
+			t.Errorf("%s, an old epoch: %+v", call, a)
+		}
+	}
+	for i, call := range first {
+		switch {
+		case i < 10: // nothing was dispatched
+			b.ends(call, 2, 0)
+		case i < 20: // an attempt was made
+			b.ends(call, 2, 1)
+		case i < 25: // claimed by a run before this one, which knows of no attempt
+			b.claim(activities.ClaimRow{InvocationID: id(call), Epoch: 2, Dispatch: 1})
+			b.ends(call, 2, 0)
+		default:
+		}
+		if i < 25 { // a settle that comes again gives nothing back
+			b.settle(settleIn(call, 2))
+		}
+	}
+	names = slices.DeleteFunc(names, func(call string) bool { return slices.Contains(first, call) })
+	if ask(); len(taken) != 10 {
+		t.Errorf("%d calls got a token that was given back, want 10", len(taken))
+	}
+	if n := value[int](b, `SELECT count(*) FROM debits`); n != 50-25+10 {
+		t.Errorf("%d debits are left, want those of open calls", n)
+	}
+}
+
+// TestQuotaOfSweptCalls: what a terminated call took comes back where it was not dispatched.
+func TestQuotaOfSweptCalls(t *testing.T) {
+	b := open(t)
+	two := bucket("k", 2, 24*time.Hour, 0)
+	for _, call := range []string{"before", "after"} {
+		row := admitRow(call)
+		row.Namespace = "ns"
+		b.admitted(row)
+		b.tokens(call, 1, two)
+	}
+	b.claim(activities.ClaimRow{InvocationID: id("after"), Epoch: 1, Dispatch: 1})
+	for _, call := range []string{"before", "after"} {
+		for range 2 {
+			if _, err := b.Sweep(t.Context(), activities.SweepRow{
+				InvocationID: id(call), Namespace: "ns", Epoch: 1, Cause: activities.OwnerTerminated, Code: toolspec.CodeCancelled,
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	got := 0
+	for _, call := range calls(3) {
+		b.admit(call)
+		if b.tokens(call, 1, two).State == hooks.CapacityTaken {
+			got++
+		}
+	}
+	if got != 1 {
+		t.Errorf("%d calls got a token, want the one that was given back", got)
+	}
+}
+
+// TestQuotaOfSeveralBuckets: where one bucket is empty, nothing is taken from the others, and calls that name them in another order do not
+// stand in each other's way.
+func TestQuotaOfSeveralBuckets(t *testing.T) {
+	b := open(t)
+	names := calls(60)
+	a, z := bucket("a", 1000, 24*time.Hour, 0), bucket("z", 20, 24*time.Hour, 0)
+	together(len(names), func(i int) { b.admit(names[i]) })
+	var taken, refused atomic.Int64
+	together(len(names), func(i int) {
+		buckets := []hooks.Bucket{a, z}
+		if i%2 == 0 {
+			slices.Reverse(buckets)
+		}
+		switch answer := b.tokens(names[i], 1, buckets...); answer.State {
+		case hooks.CapacityTaken:
+			taken.Add(1)
+		case hooks.CapacityRefused:
+			refused.Add(1)
+		default:
+			t.Errorf("%+v", answer)
+		}
+	})
+	if taken.Load() != 20 || refused.Load() != 40 {
+		t.Errorf("%d calls got tokens and %d did not, want 20 and 40", taken.Load(), refused.Load())
+	}
+	if n := value[int](b, `SELECT count(*) FROM debits WHERE key = 'a'`); n != 20 {
+		t.Errorf("%d tokens of the other bucket were taken, want 20", n)
+	}
+	left := value[float64](b, `SELECT 1000 - extract(epoch FROM full_at - now()) / extract(epoch FROM interval '24 hours') * 1000 FROM quotas WHERE key = 'a'`)
+	if left < 979.9 || left > 980.1 {
+		t.Errorf("the other bucket holds %f tokens, want 980", left)
+	}
+}
+
+// TestQuotaWaits: tokens of the future are given away in the order of asking; one that comes too late is not taken.
+func TestQuotaWaits(t *testing.T) {
+	b := open(t)
+	names := calls(6)
+	for _, call := range names {
+		b.admit(call)
+	}
+	patient := bucket("k", 2, 2*time.Hour, 150*time.Minute)
+	near := func(got, want time.Duration) bool { return got > want-time.Minute && got <= want+time.Second }
+	for i, want := range []time.Duration{0, 0, time.Hour, 2 * time.Hour} {
+		if a := b.tokens(names[i], 1, patient); a.State != hooks.CapacityTaken || want == 0 && a.After > 0 || want > 0 && !near(a.After, want) {
+			t.Errorf("%d: %+v, want the token in %s", i, a, want)
+		}
+	}
+	if a := b.tokens(names[4], 1, patient); a.State != hooks.CapacityRefused || !near(a.After, 3*time.Hour) {
+		t.Errorf("%+v, want to be refused for three hours", a)
+	}
+	// One that waits gives up: who comes next has its token, at the end of the queue.
+	b.ends(names[2], 1, 0)
+	if a := b.tokens(names[4], 1, patient); a.State != hooks.CapacityTaken || !near(a.After, 2*time.Hour) {
+		t.Errorf("%+v, want the token that was given back", a)
+	}
+	// The time of a token comes by itself.
+	b.sql(`UPDATE debits SET ready_at = now() - interval '1 second' WHERE invocation_id = $1`, id(names[3]))
+	if a := b.tokens(names[3], 1, patient); a.State != hooks.CapacityTaken || a.After > 0 {
+		t.Errorf("%+v, want the token", a)
+	}
+}
+
+// TestQuotasAreApart: the same key of two tenants is two buckets; a bucket that is full is nobody's row.
+func TestQuotasAreApart(t *testing.T) {
+	b := open(t)
+	b.admit("one")
+	row := admitRow("one")
+	row.Invocation.Context.TenantID = "other"
+	identity := row.Invocation.Identity()
+	row.InvocationID, row.WorkflowID = identity.InvocationID(), identity.WorkflowID()
+	b.admitted(row)
+	k := bucket("k", 1, time.Hour, 0)
+	if a := b.tokens("one", 1, k); a.State != hooks.CapacityTaken {
+		t.Errorf("%+v", a)
+	}
+	a, err := b.TakeTokens(t.Context(), hooks.TokensRow{InvocationID: row.InvocationID, TenantID: "other", Epoch: 1, Round: 1, Buckets: []hooks.Bucket{k}})
+	if err != nil || a.State != hooks.CapacityTaken {
+		t.Errorf("%+v, %v: the tenants share a bucket", a, err)
+	}
+	// A call of one tenant takes nothing in the name of another.
+	a, err = b.TakeTokens(t.Context(), hooks.TokensRow{InvocationID: row.InvocationID, TenantID: tenant, Epoch: 1, Round: 1, Buckets: []hooks.Bucket{k}})
+	if err != nil || a.State != hooks.CapacitySuperseded {
+		t.Errorf("%+v, %v", a, err)
+	}
+	b.sql(`UPDATE quotas SET full_at = now() - interval '2 hours' WHERE tenant_id = 'other'`)
+	if n, err := b.DeleteIdleCapacity(t.Context(), 10); n != 1 || err != nil {
+		t.Errorf("%d rows deleted, %v; want the full one", n, err)
+	}
+	if left := value[string](b, `SELECT string_agg(tenant_id, ' ') FROM quotas`); strings.TrimSpace(left) != tenant {
+		t.Errorf("left are %q", left)
+	}
+}
