@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/hooks"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows"
@@ -286,5 +287,34 @@ func TestInvalidation(t *testing.T) {
 	b.sql(`UPDATE cache_tags SET invalidated_at = now() - interval '91 days' WHERE tag = 'c'`)
 	if n, err := b.DeleteExpiredCache(t.Context(), 10); err != nil || n != 1 || value[int](b, `SELECT count(*) FROM cache_tags WHERE tenant_id = $1`, tenant) != 1 {
 		t.Errorf("deleted %d: %v", n, err)
+	}
+}
+
+// TestGuardedReadTrips: a read with a quota, a semaphore and the cache takes five round trips, and a hit does too.
+func TestGuardedReadTrips(t *testing.T) {
+	b := open(t)
+	for call, want := range map[string]int64{"first": 5, "second": 5} {
+		b.trips.Store(0)
+		b.admit(call)
+		if _, err := b.TakeTokens(t.Context(), hooks.TokensRow{
+			InvocationID: id(call), TenantID: tenant, Epoch: 1, Round: 1, Buckets: []hooks.Bucket{{Key: "q", Tokens: 5, Every: time.Hour}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.TakePlaces(t.Context(), hooks.PlacesRow{
+			InvocationID: id(call), TenantID: tenant, Epoch: 1, Round: 1, Places: []hooks.Place{{Key: "s", Most: 5}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if found := b.lookup(lookupRow(call)); found.Flies {
+			t.Errorf("%s found %+v", call, found)
+		}
+		b.settle(keeps(call, `{"text":"one"}`))
+		if n := b.trips.Load(); n != want {
+			t.Errorf("%s took %d round trips, want %d", call, n, want)
+		}
+	}
+	if left := value[int](b, `SELECT count(*) FROM leases`); left != 0 {
+		t.Errorf("%d leases are left", left)
 	}
 }
