@@ -302,23 +302,23 @@ func TestOneReadForMany(t *testing.T) {
 		{name: "superseded", answers: []*activities.Finding{{Superseded: true}, hit}, lookups: 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := &cacheTest{T: t, results: results{onLookup: func(n int) *activities.Finding { return tc.answers[min(n, len(tc.answers))-1] }}}
+			cache := &results{onLookup: func(n int) *activities.Finding { return tc.answers[min(n, len(tc.answers))-1] }}
 			if tc.policy == "" {
 				tc.policy = cachePolicy
 			}
-			r := newRig(t, rigOptions{policy: tc.policy, results: &c.results})
+			r := newRig(t, rigOptions{policy: tc.policy, results: cache})
 			if tc.recheck > 0 {
 				r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, tc.recheck)
 			}
 			result := r.run(call("core__read", args))
 			took := time.Duration(result.EndedAtMs-result.StartedAtMs) * time.Millisecond
-			if !result.OK || r.runs > 0 != tc.ran || took < tc.took || took > tc.took+time.Second || len(c.results.lookups) != tc.lookups {
-				t.Errorf("got %+v after %s and %d lookups, run %d times; want %s and %d", result, took, len(c.results.lookups), r.runs, tc.took, tc.lookups)
+			if !result.OK || r.runs > 0 != tc.ran || took < tc.took || took > tc.took+time.Second || len(cache.lookups) != tc.lookups {
+				t.Errorf("got %+v after %s and %d lookups, run %d times; want %s and %d", result, took, len(cache.lookups), r.runs, tc.took, tc.lookups)
 			}
 			if !tc.ran && string(result.Value) != `{"text":"theirs"}` {
 				t.Errorf("got %s", result.Value)
 			}
-			for i, l := range c.results.lookups {
+			for i, l := range cache.lookups {
 				if l.Lease != 18*time.Second || tc.name != "superseded" && l.Round != i+1 {
 					t.Errorf("lookup %d is %+v", i, l)
 				}
