@@ -28,9 +28,9 @@ const (
 func Cache(policies activities.Policies, source activities.Source, results activities.Results, log *slog.Logger) []hook.Hook {
 	c := &cache{policies: policies, source: source, results: results, log: log}
 	return []hook.Hook{
-		hook.New("cache", hook.Builtin(), hook.OnDemand(),
+		hook.New("cache", hook.Builtin(), hook.OnDemand(), hook.OnlyFor(c.mayKeep),
 			hook.WillAuthorize.Do(c.need), hook.WillReadCache.Do(c.read), hook.WillWriteCache.Do(c.write)),
-		hook.New("cache-answer", hook.BuiltinLast(), hook.OnDemand(), hook.DidCacheHit.Do(c.answer)),
+		hook.New("cache-answer", hook.BuiltinLast(), hook.OnDemand(), hook.OnlyFor(c.mayKeep), hook.DidCacheHit.Do(c.answer)),
 	}
 }
 
@@ -39,6 +39,12 @@ type cache struct {
 	source   activities.Source
 	results  activities.Results
 	log      *slog.Logger
+}
+
+// mayKeep reports whether any policy could have values of the tool kept.
+func (c *cache) mayKeep(toolID string) bool {
+	bound, ok := c.source.Get(toolID)
+	return ok && bound.Definition().Effect == toolspec.ReadOnly && bound.Definition().CacheFor >= 0
 }
 
 // cached is what the views of reading and of writing let the cache see.

@@ -14,6 +14,7 @@ type Hook struct {
 	builtin  bool
 	last     bool
 	onlyWith []Stage
+	onlyFor  func(toolID string) bool
 	onDemand bool
 	handlers []Handler
 }
@@ -54,6 +55,10 @@ func BuiltinLast() Option { return option(func(h *Hook) { h.builtin, h.last = tr
 // OnlyWith seats a built-in hook only for tools where another hook stands on one
 // of the stages: without them there is nothing for it to do.
 func OnlyWith(stages ...Stage) Option { return option(func(h *Hook) { h.onlyWith = stages }) }
+
+// OnlyFor seats a built-in hook only for tools of which f says so: for others
+// there is nothing for it to do. f is asked when a call is planned.
+func OnlyFor(f func(toolID string) bool) Option { return option(func(h *Hook) { h.onlyFor = f }) }
 
 // OnDemand lets a stage be skipped on which only such hooks stand, unless the
 // gate needs it for the call. It counts for built-in hooks.

@@ -47,13 +47,16 @@ SELECT NOT EXISTS (SELECT FROM current) AS superseded, (SELECT value FROM entry)
     coalesce((SELECT ceil(extract(epoch FROM max(expires_at) - now()) * 1000) FROM flies), 0)::bigint AS remaining_ms;
 
 -- name: InvalidateTags
--- Values with one of the tags are void from now on, those among them that are still being read. Deleting is for space alone.
+-- Values with one of the tags are void from now on, those among them that are still being read. Deleting is for space alone, so what
+-- somebody else holds is left.
 WITH noted AS (
     INSERT INTO cache_tags (tenant_id, tag, invalidated_at)
     SELECT @tenant_id, tag, now() FROM unnest(@tags::text[]) AS tag
     ON CONFLICT (tenant_id, tag) DO UPDATE SET invalidated_at = greatest(cache_tags.invalidated_at, excluded.invalidated_at)
 ), gone AS (
-    DELETE FROM result_cache WHERE tenant_id = @tenant_id AND tags && @tags::text[] AND tags <> '{}' RETURNING 1
+    DELETE FROM result_cache WHERE ctid = ANY (ARRAY (
+        SELECT ctid FROM result_cache WHERE tenant_id = @tenant_id AND tags && @tags::text[] AND tags <> '{}' FOR UPDATE SKIP LOCKED
+    )) RETURNING 1
 )
 SELECT count(*) AS deleted FROM gone;
 
