@@ -198,10 +198,17 @@ func TestNotKept(t *testing.T) {
 	late := hook.New("late", hook.WillTransformOutput.Do(func(_ context.Context, v *hook.Output) error { return v.Abort("no") }))
 	vetoes := hook.New("vetoes", hook.WillWriteCache.Do(func(_ context.Context, v *hook.Keep) error { v.DoNotKeep(); return nil }))
 	broken := hook.New("broken", hook.WillWriteCache.Do(func(context.Context, *hook.Keep) error { return errPlain }))
+	// Settle gets nothing of these, whoever proposes it.
+	proposes := hook.New("proposes", hook.Builtin(), hook.WillWriteCache.Do(func(_ context.Context, v *hook.Keep) error {
+		hook.KeepAs(v, hook.CacheEntry{Key: "k", TTLMs: 1000})
+		return nil
+	}))
 	for name, tc := range map[string]struct {
 		o    rigOptions
 		args string
 	}{
+		"a proposed value of a hook":        {o: rigOptions{hooks: []hook.Hook{responds(false), proposes}}},
+		"a proposed challenge":              {o: rigOptions{hooks: []hook.Hook{responds(true), proposes}}},
 		"a responded value":                 {o: rigOptions{hooks: []hook.Hook{responds(false)}}},
 		"a challenge":                       {o: rigOptions{hooks: []hook.Hook{responds(true)}}},
 		"a value around execute":            {o: rigOptions{hooks: []hook.Hook{around}}},
