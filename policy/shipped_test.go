@@ -34,7 +34,7 @@ func TestDevelopmentComments(t *testing.T) {
 	var b strings.Builder
 	for line := range strings.Lines(DevelopmentYAML()) {
 		code, commented := strings.CutPrefix(strings.TrimSpace(line), "# ")
-		for _, start := range []string{"requireApprovalForEffects:", "rules:", "  - tool:", "    decision:", "    risks:", "    risk:", "    message:", "budgets:", "approvers:"} {
+		for _, start := range []string{"requireApprovalForEffects:", "rules:", "  - tool:", "    decision:", "    risks:", "    risk:", "    message:", "budgets:", "limits:", "    per:", "    quota:", "    concurrent:", "    then:", "    waitFor:", "approvers:"} {
 			if commented && strings.HasPrefix(code, start) {
 				line = strings.Replace(line, "# ", "", 1)
 			}
@@ -47,7 +47,7 @@ func TestDevelopmentComments(t *testing.T) {
 	}
 	d := p.Decide(call())
 	wantVerb(t, d, Allow, "tenants.acme.rules[0]")
-	if d.Budgets.MaxRuntimeMs == 0 || len(d.Approval.Approvers) != 1 {
+	if d.Budgets.MaxRuntimeMs == 0 || len(d.Approval.Approvers) != 1 || len(p.Limits(Facts{TenantID: "acme", ToolID: "core__grep"})) != 2 {
 		t.Errorf("not everything was uncommented: %+v", d)
 	}
 }

@@ -125,7 +125,7 @@ func (c *call) settle(ctx workflow.Context, end ending) (toolspec.Result, error)
 	for {
 		out, err := local(ctx, Settle, SettleIn{
 			InvocationID: c.admitted.InvocationID, TenantID: c.admitted.Context.TenantID, Epoch: c.epoch,
-			Result: result, SafeArgs: c.safeArgs, PolicyDigest: c.policyDigest,
+			Result: result, Holds: len(c.needs) > 0 || c.epoch > 1, SafeArgs: c.safeArgs, PolicyDigest: c.policyDigest,
 			InputHistory: c.safeHistory, OutputHistory: c.shown,
 			Stages: c.events, Attempts: c.tried, Audit: c.audit,
 			Kept: c.kept,

@@ -103,6 +103,9 @@ func TestWaitForCapacity(t *testing.T) {
 			if gates := strings.Count(r.stages(), "willAuthorize"); gates != tc.gates {
 				t.Errorf("the gate judged %d times, want %d:\n%s", gates, tc.gates, r.stages())
 			}
+			if tc.name == "superseded" && !r.records.settled[0].Holds {
+				t.Error("what the run before it took is not given back")
+			}
 			if tc.name == "superseded" && !slices.Equal(s.epochs, []int{1, 2}) {
 				t.Errorf("epochs %v, want those of the record", s.epochs)
 			}
@@ -168,6 +171,9 @@ func TestStagesOnDemand(t *testing.T) {
 			r := newRig(t, rigOptions{policy: freePolicy, hooks: all})
 			if result := r.run(call("core__read", args)); !result.OK || len(s.rounds) != tc.runs {
 				t.Errorf("got %+v after %d runs of the hook, want %d", result, len(s.rounds), tc.runs)
+			}
+			if holds := r.records.settled[0].Holds; holds != tc.needed {
+				t.Errorf("it has something to give back: %t", holds)
 			}
 			if ran := strings.Contains(r.stages(), "willAcquireSemaphore"); ran != (tc.runs > 0) {
 				t.Errorf("the stage ran: %t", ran)

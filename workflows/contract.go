@@ -277,7 +277,10 @@ type SettleIn struct {
 	TenantID     string          `json:"tenantId"`
 	Epoch        int             `json:"epoch"`
 	Result       toolspec.Result `json:"result"`
-	SafeArgs     json.RawMessage `json:"safeArgs,omitempty"`
+	// Holds says that there may be something to give back: this run acquired, or
+	// one before it may have.
+	Holds    bool            `json:"holds,omitempty"`
+	SafeArgs json.RawMessage `json:"safeArgs,omitempty"`
 	// InputHistory and OutputHistory are what may be shown of every value that the
 	// arguments and the output had, in order; null stands for one of which nothing
 	// may be shown.

@@ -48,7 +48,7 @@ func newList(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&status, "status", "", "running, waiting_approval or settled")
+	cmd.Flags().StringVar(&status, "status", "", "running, waiting_approval, waiting_capacity or settled")
 	cmd.Flags().StringVar(&f.Outcome, "outcome", "", "ok or an error code")
 	cmd.Flags().StringVar(&f.ToolID, "tool", "", "tool id")
 	cmd.Flags().IntVar(&f.Limit, "limit", 50, "how many, 1–500")
@@ -58,9 +58,9 @@ func newList(a *app) *cobra.Command {
 // checkFilter refuses what no call can be, rather than find nothing.
 func checkFilter(f postgres.Filter) error {
 	switch f.Status {
-	case "", toolspec.StatusRunning, toolspec.StatusWaitingApproval, toolspec.StatusSettled:
+	case "", toolspec.StatusRunning, toolspec.StatusWaitingApproval, toolspec.StatusWaitingCapacity, toolspec.StatusSettled:
 	default:
-		return usageError{errors.New("--status is running, waiting_approval or settled")}
+		return usageError{errors.New("--status is running, waiting_approval, waiting_capacity or settled")}
 	}
 	if f.Outcome != "" && f.Outcome != "ok" && !toolspec.Code(f.Outcome).Known() {
 		return usageError{fmt.Errorf("--outcome is ok or an error code; %q is none", f.Outcome)}

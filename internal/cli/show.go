@@ -93,6 +93,7 @@ func (a *app) show(s *session, d postgres.Detail) {
 	}
 	a.showHistory("arguments over time (redacted)", d.InputHistory)
 	a.showHistory("output over time (redacted)", d.OutputHistory)
+	a.showCapacity(d)
 	a.showStages(d)
 	a.showApprovals(d)
 	a.showResult(d)
@@ -108,6 +109,26 @@ func (a *app) showHistory(title string, values []json.RawMessage) {
 	for i, v := range values {
 		fmt.Fprintf(a.Out, "  %d. %s\n", i+1, indented(v, "     "))
 	}
+}
+
+// showCapacity says what an open call holds of limited capacity, and what it
+// waits for.
+func (a *app) showCapacity(d postgres.Detail) {
+	if len(d.Capacity) == 0 {
+		return
+	}
+	var rows [][]string
+	for _, c := range d.Capacity {
+		state := c.State
+		if c.State == "waiting" && c.Kind == "quota" {
+			state += " until " + clockTime(c.At)
+		} else if c.State == "waiting" {
+			state += fmt.Sprintf(" behind %d", c.Ahead)
+		}
+		rows = append(rows, []string{c.Kind, state, oneLine(c.Key, 200)})
+	}
+	fmt.Fprintln(a.Out, "\ncapacity")
+	table(a.Out, "  ", []string{"KIND", "STATE", "LIMIT"}, rows)
 }
 
 func (a *app) showStages(d postgres.Detail) {

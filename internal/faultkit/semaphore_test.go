@@ -167,7 +167,7 @@ func (w *world) logLeases() *leaseLog {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	w.t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(w.t.Context())) })
 	if _, err := conn.Exec(w.t.Context(), `
 		CREATE TABLE lease_log (seq bigint GENERATED ALWAYS AS IDENTITY, invocation_id uuid, key text, state text, ticket bigint, tx bigint DEFAULT txid_current());
 		CREATE FUNCTION log_lease() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -21,7 +21,7 @@ type Call struct {
 	ToolID       string `json:"toolId"`
 	ActorID      string `json:"actorId"`
 	WorkflowID   string `json:"workflowId"`
-	// Status is running, waiting_approval or settled: what the record knows. A running workflow knows more.
+	// Status is running, waiting_approval, waiting_capacity or settled: what the record knows. A running workflow knows more.
 	Status toolspec.Status `json:"status"`
 	// Outcome is ok or the error code of a settled call, else empty.
 	Outcome   string     `json:"outcome,omitempty"`

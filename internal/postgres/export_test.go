@@ -41,7 +41,7 @@ func RowTypes() map[string]reflect.Type {
 		"ActivatePolicy": reflect.TypeFor[activateRow](), "ActivePolicy": reflect.TypeFor[activeRow](), "Specs": reflect.TypeFor[specRow](),
 		"TakeMessages": reflect.TypeFor[Message](), "SchemaIsThere": reflect.TypeFor[thereRow](), "SchemaVersion": reflect.TypeFor[versionRow](),
 		"ShowCall": reflect.TypeFor[showRow](), "ShowStages": reflect.TypeFor[StageRecord](), "ShowAttempts": reflect.TypeFor[AttemptRecord](),
-		"ShowClaims": reflect.TypeFor[ClaimRecord](), "ShowEvents": reflect.TypeFor[EventRecord](), "ShowApprovals": reflect.TypeFor[approvalRow](),
+		"ShowClaims": reflect.TypeFor[ClaimRecord](), "ShowCapacity": reflect.TypeFor[CapacityRecord](), "ShowEvents": reflect.TypeFor[EventRecord](), "ShowApprovals": reflect.TypeFor[approvalRow](),
 		"ShowDecisions": reflect.TypeFor[DecisionRecord](), "ListApprovals": reflect.TypeFor[approvalRow](), "ListCalls": reflect.TypeFor[Call](),
 		"OpenCalls": reflect.TypeFor[activities.OpenCall](), "Sweep": reflect.TypeFor[sweptRow](),
 		"Lookup": reflect.TypeFor[findingRow](), "InvalidateTags": reflect.TypeFor[deletedCacheRow](), "DeleteExpiredCache": reflect.TypeFor[deletedCacheRow](),

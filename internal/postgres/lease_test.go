@@ -100,7 +100,9 @@ func TestPlacesNameTheEpoch(t *testing.T) {
 	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
 	b.admit("1")
 	b.wantPlace("1", 1, hooks.CapacitySuperseded, 0, s)
-	if out := b.settle(settleIn("1", 1)); out.Outcome != workflows.Superseded {
+	stale := settleIn("1", 1)
+	stale.Holds = true
+	if out := b.settle(stale); out.Outcome != workflows.Superseded {
 		t.Errorf("settle says %s", out.Outcome)
 	}
 	if n := value[int](b, `SELECT count(*) FROM leases WHERE state = 'held'`); n != 1 {
@@ -119,13 +121,13 @@ type crowd struct {
 
 func (c *crowd) through(call string, places ...hooks.Place) {
 	c.admit(call)
-	deadline := time.Now().Add(time.Minute)
+	deadline, tick := time.Now().Add(time.Minute), time.NewTicker(2*time.Millisecond)
+	defer tick.Stop()
 	for c.places(call, 1, places...).State != hooks.CapacityTaken {
-		if time.Now().After(deadline) {
+		if <-tick.C; time.Now().After(deadline) {
 			c.t.Errorf("%s never got its places", call)
 			return
 		}
-		time.Sleep(2 * time.Millisecond) // a poll, not a wait for something
 	}
 	c.mu.Lock()
 	c.entered = append(c.entered, call)
@@ -136,7 +138,7 @@ func (c *crowd) through(call string, places ...hooks.Place) {
 			c.t.Errorf("%d are inside %s, at most %d may be", now, p.Key, p.Most)
 		}
 	}
-	time.Sleep(time.Millisecond)
+	<-tick.C
 	for _, p := range places {
 		n, _ := c.inside.Load(p.Key)
 		n.(*atomic.Int64).Add(-1)
@@ -221,6 +223,21 @@ func TestExpiredPlace(t *testing.T) {
 	if out := b.claim(claim); out != workflows.Done {
 		t.Errorf("claim says %s", out)
 	}
+}
+
+// TestRaisedLimit: places that a new policy brings go to those who wait, and not to who comes now.
+func TestRaisedLimit(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"1", "2", "3", "4"} {
+		b.admit(call)
+	}
+	b.wantPlace("1", 1, hooks.CapacityTaken, 0, place("s", 1))
+	b.wantPlace("2", 1, hooks.CapacityWaiting, 0, place("s", 1))
+	b.wantPlace("3", 1, hooks.CapacityWaiting, 1, place("s", 1))
+	b.wantPlace("4", 1, hooks.CapacityWaiting, 2, place("s", 2))
+	b.wantPlace("3", 1, hooks.CapacityWaiting, 1, place("s", 2))
+	b.wantPlace("2", 1, hooks.CapacityTaken, 0, place("s", 2))
+	b.wantPlace("3", 1, hooks.CapacityWaiting, 0, place("s", 2))
 }
 
 // TestExpiredPlaceIsHandedOn: a settle that counts an expired place as free takes it from its holder.

@@ -30,9 +30,16 @@ func (b bench) lookup(row activities.LookupRow) activities.Finding {
 	return found
 }
 
+// holding is the settle of a call that took part in a flight.
+func holding(call string) workflows.SettleIn {
+	in := settleIn(call, 1)
+	in.Holds = true
+	return in
+}
+
 // keeps is the settle of a call that had a value for the cache.
 func keeps(call, value string, tags ...string) workflows.SettleIn {
-	in := settleIn(call, 1)
+	in := holding(call)
 	in.Kept = &workflows.Kept{Entry: hook.CacheEntry{Key: cacheKey, TTLMs: 60_000, Tags: tags}, Value: json.RawMessage(value)}
 	return in
 }
@@ -70,7 +77,7 @@ func TestFlight(t *testing.T) {
 		if found := b.lookup(lookupRow(call)); string(found.Value) != `{"text":"one"}` {
 			t.Errorf("%s found %+v", call, found)
 		}
-		b.settle(settleIn(call, 1))
+		b.settle(holding(call))
 	}
 	if left := value[int](b, `SELECT count(*) FROM leases`); left != 0 {
 		t.Errorf("%d leases are left", left)
@@ -82,7 +89,7 @@ func TestFlight(t *testing.T) {
 func TestFlightWithoutAValue(t *testing.T) {
 	for name, land := range map[string]func(b bench){
 		"settled": func(b bench) {
-			b.settle(settleIn("first", 1))
+			b.settle(holding("first"))
 		},
 		"swept": func(b bench) {
 			b.sql(`UPDATE invocations SET namespace = 'ns'`)

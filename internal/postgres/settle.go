@@ -36,7 +36,11 @@ func (s *Store) Settle(ctx context.Context, in workflows.SettleIn) (workflows.Se
 	addAttempts(values, in.Attempts)
 	addAudit(values, in)
 	addKept(values, in.Kept)
-	steps := append(release(in.InvocationID, in.Epoch, in.Result.Attempts, 0), step{"Settle", values})
+	var steps []step
+	if in.Holds {
+		steps = release(in.InvocationID, in.Epoch, in.Result.Attempts, 0)
+	}
+	steps = append(steps, step{"Settle", values})
 	row, _, err := locked[settleRow](ctx, s, op, in.InvocationID, steps...)
 	if err != nil {
 		return workflows.SettleOut{}, err

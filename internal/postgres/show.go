@@ -36,6 +36,7 @@ type Detail struct {
 	Stages        []StageRecord     `json:"stages,omitempty"`
 	AttemptList   []AttemptRecord   `json:"attemptList,omitempty"`
 	Claims        []ClaimRecord     `json:"claims,omitempty"`
+	Capacity      []CapacityRecord  `json:"capacity,omitempty"`
 	Approvals     []Approval        `json:"approvals,omitempty"`
 	Events        []EventRecord     `json:"events,omitempty"`
 }
@@ -73,6 +74,20 @@ type ClaimRecord struct {
 	At         time.Time `json:"at"`
 }
 
+// CapacityRecord is what an open call holds of limited capacity, or waits for.
+type CapacityRecord struct {
+	// Kind is quota, semaphore or another kind of lease.
+	Kind string `json:"kind"`
+	// Key names the limit and whom it counts.
+	Key string `json:"key"`
+	// State is held, waiting or lost.
+	State string `json:"state"`
+	// Ahead is how many calls stand before it in the queue.
+	Ahead int `json:"ahead,omitempty"`
+	// At is when a token is there, or when a place expires of which nothing is heard.
+	At time.Time `json:"at"`
+}
+
 // EventRecord is a line of the audit trail.
 type EventRecord struct {
 	Kind    string          `json:"kind"`
@@ -86,7 +101,7 @@ type showRow struct {
 	Call
 	TenantID, SubjectID, SessionID, RequestID, GraphID, ConnectionID, TemporalRunID, InputDigest, PolicyDigest string
 
-	Epoch, GateRound, DispatchRound, RequestRound int
+	Epoch, GateRound, DispatchRound, RequestRound, CapacityRound int
 
 	Plan, Result, SafeArgs, InputHistory, OutputHistory json.RawMessage
 }
@@ -119,7 +134,7 @@ func (r showRow) detail() (Detail, error) {
 	d := Detail{
 		Call: r.Call, TenantID: r.TenantID, SubjectID: r.SubjectID, SessionID: r.SessionID, RequestID: r.RequestID, GraphID: r.GraphID,
 		ConnectionID: r.ConnectionID, TemporalRunID: r.TemporalRunID, Epoch: r.Epoch, InputDigest: r.InputDigest,
-		Rounds: workflows.Rounds{Gate: r.GateRound, Dispatch: r.DispatchRound, Request: r.RequestRound}, PolicyDigest: r.PolicyDigest,
+		Rounds: workflows.Rounds{Gate: r.GateRound, Dispatch: r.DispatchRound, Request: r.RequestRound, Capacity: r.CapacityRound}, PolicyDigest: r.PolicyDigest,
 		SafeArgs: r.SafeArgs,
 	}
 	var err error
@@ -166,6 +181,7 @@ func (s *Store) addLists(ctx context.Context, op string, d *Detail) error {
 		{"ShowStages", into(&d.Stages)},
 		{"ShowAttempts", into(&d.AttemptList)},
 		{"ShowClaims", into(&d.Claims)},
+		{"ShowCapacity", into(&d.Capacity)},
 		{"ShowEvents", into(&d.Events)},
 		{"ShowApprovals", into(&approvals)},
 	} {

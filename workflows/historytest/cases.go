@@ -58,6 +58,10 @@ func Cases() []Case {
 			"local settle", "ended execution"),
 		ended("cache_hit", "local willReadCache", "local didCacheHit", "local willRedactOutput", "ended ok"),
 		ended("responded", "local willCheckFeatureFlags", "local willRedactOutput", "ended ok"),
+		ended("capacity_given", "local willAcquireQuota", "local willAcquireSemaphore", "timer", "signal recheck", "local reviewDecision", "local willAuthorize",
+			"local willCheckConsent", "local willAcquireSemaphore", "activity execute", "ended ok"),
+		ended("capacity_over", "local willAcquireSemaphore", "timer", "timer fired", "local willAcquireSemaphore", "ended capacity"),
+		ended("quota_used_up", "local willAcquireQuota", "ended rate_limited"),
 		ended("database_away", "local admit failed", "timer", "timer fired", "local admit", "ended ok"),
 		waits("waiting_approval", "local requestApproval", "timer"),
 		waits("waiting_edited", "update decide", "local hydrate", "local requestApproval", "timer"),
@@ -65,6 +69,7 @@ func Cases() []Case {
 		waits("waiting_retry", "activity execute", "timer"),
 		waits("waiting_worker", "local reviewDecision", "activity execute", "timer"),
 		waits("waiting_execute", "activity execute"),
+		waits("waiting_capacity", "local willAcquireSemaphore", "timer"),
 	}
 }
 

@@ -9,7 +9,7 @@ INSERT INTO policies (digest, source) VALUES (@digest, @source) ON CONFLICT (dig
 SELECT 1 FROM policy_active FOR UPDATE;
 
 -- name: ActivatePolicy
--- Moves the pointer and tells every call that waits for an approval to look again.
+-- Moves the pointer and tells every call that waits for an approval or for capacity to look again.
 WITH before AS (
     SELECT digest FROM policy_active
 ), moved AS (
@@ -23,8 +23,12 @@ WITH before AS (
 ), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
     SELECT 'signal', i.workflow_id, 'recheck'
-    FROM approvals a JOIN invocations i USING (invocation_id)
-    WHERE a.state = 'open' AND i.state = 'open' AND EXISTS (SELECT FROM moved)
+    FROM (
+        SELECT invocation_id FROM approvals WHERE state = 'open'
+        UNION SELECT invocation_id FROM leases WHERE state = 'waiting'
+        UNION SELECT invocation_id FROM debits WHERE ready_at > now()
+    ) w JOIN invocations i USING (invocation_id)
+    WHERE i.state = 'open' AND EXISTS (SELECT FROM moved)
     RETURNING id
 )
 SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked;

@@ -3,12 +3,14 @@
 SELECT invocation_id::text, tenant_id, run_id, tool_call_id, tool_id, actor_id, coalesce(subject_id, '') AS subject_id,
     coalesce(session_id, '') AS session_id, coalesce(request_id, '') AS request_id, coalesce(graph_id, '') AS graph_id,
     coalesce(connection_id, '') AS connection_id, workflow_id, temporal_run_id, epoch, input_digest, plan,
-    gate_round, dispatch_round, request_round, policy_digest, result, safe_args, input_history, output_history, attempts, started_at, settled_at,
+    gate_round, dispatch_round, request_round, capacity_round, policy_digest, result, safe_args, input_history, output_history, attempts, started_at, settled_at,
     created_at,
     coalesce(error_code, CASE WHEN ok THEN 'ok' END, '') AS outcome,
     CASE
         WHEN state = 'settled' THEN 'settled'
         WHEN EXISTS (SELECT FROM approvals a WHERE a.invocation_id = i.invocation_id AND a.state = 'open') THEN 'waiting_approval'
+        WHEN EXISTS (SELECT FROM leases l WHERE l.invocation_id = i.invocation_id AND l.state = 'waiting')
+            OR EXISTS (SELECT FROM debits d WHERE d.invocation_id = i.invocation_id AND d.ready_at > now()) THEN 'waiting_capacity'
         ELSE 'running'
     END AS status
 FROM invocations i
@@ -27,6 +29,20 @@ FROM attempts WHERE invocation_id = @invocation_id::uuid ORDER BY seq;
 -- name: ShowClaims
 SELECT dispatch, kind, epoch, coalesce(approval_id, '') AS approval_id, at
 FROM claims WHERE invocation_id = @invocation_id::uuid ORDER BY dispatch;
+
+-- name: ShowCapacity
+-- What the call holds and waits for. Settle has taken all of it.
+SELECT kind, key, state, ahead, at FROM (
+    SELECT l.kind, l.key, l.state, l.expires_at AS at, (
+        SELECT count(*) FROM leases o
+        WHERE l.state = 'waiting' AND o.kind = l.kind AND o.tenant_id = l.tenant_id AND o.key = l.key AND o.state = 'waiting' AND o.ticket < l.ticket
+    ) AS ahead
+    FROM leases l WHERE l.invocation_id = @invocation_id::uuid
+    UNION ALL
+    SELECT 'quota', d.key, CASE WHEN d.ready_at > now() THEN 'waiting' ELSE 'held' END, d.ready_at, 0
+    FROM debits d WHERE d.invocation_id = @invocation_id::uuid
+) c
+ORDER BY kind, key;
 
 -- name: ShowEvents
 SELECT kind, coalesce(audit_id, '') AS audit_id, at, detail
@@ -60,6 +76,8 @@ SELECT * FROM (
         CASE
             WHEN state = 'settled' THEN 'settled'
             WHEN EXISTS (SELECT FROM approvals a WHERE a.invocation_id = i.invocation_id AND a.state = 'open') THEN 'waiting_approval'
+            WHEN EXISTS (SELECT FROM leases l WHERE l.invocation_id = i.invocation_id AND l.state = 'waiting')
+                OR EXISTS (SELECT FROM debits d WHERE d.invocation_id = i.invocation_id AND d.ready_at > now()) THEN 'waiting_capacity'
             ELSE 'running'
         END AS status
     FROM invocations i

@@ -1,0 +1,87 @@
+//go:build unix
+
+package faultkit_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
+	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// A token takes three days to come back, so that none does while a test runs.
+const quotaRules = `
+version: 1
+tenants:
+  acme:
+    allowedTools: ["chaos__*"]
+    mode: auto
+    limits:
+      - {tool: "chaos__*", quota: {tokens: 10, every: 30d}}
+      - {tool: "chaos__*", concurrent: 1}
+`
+
+// taken is how many tokens are missing from the bucket, and how many leases and debits there are.
+func (w *world) taken() (tokens float64, left int) {
+	w.t.Helper()
+	conn, err := pgx.Connect(w.t.Context(), w.database)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(w.t.Context())) }()
+	if err := conn.QueryRow(w.t.Context(), `
+		SELECT coalesce((SELECT round(extract(epoch FROM full_at - now()) / (3 * 86400), 2) FROM quotas), 0)::float8,
+			(SELECT count(*) FROM leases) + (SELECT count(*) FROM debits)`).Scan(&tokens, &left); err != nil {
+		w.t.Fatal(err)
+	}
+	return tokens, left
+}
+
+// TestQuotaUnderKills: wherever the worker dies, a call takes one token; and gives it back once where its tool was not dispatched.
+func TestQuotaUnderKills(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name   string
+		tool   string
+		plans  []failpoint.Point
+		cancel bool
+		code   toolspec.Code
+		tokens float64
+	}{
+		{"after admit", ledger.LocalRead, []failpoint.Point{failpoint.AdmitAfter}, false, "", 1},
+		{"taken, in a task that never ends", ledger.LocalRead, []failpoint.Point{failpoint.EffectBefore, failpoint.EffectBefore}, false, "", 1},
+		{"taken, before the claim", ledger.Read, []failpoint.Point{failpoint.ClaimBefore}, false, "", 1},
+		{"after settle", ledger.LocalRead, []failpoint.Point{failpoint.SettleAfter}, false, "", 1},
+		{"taken and never dispatched", ledger.Send, []failpoint.Point{failpoint.ClaimBefore, failpoint.SettleAfter}, true, toolspec.CodeCancelled, 0},
+		{"taken and claimed", ledger.Send, []failpoint.Point{failpoint.ClaimAfter, failpoint.SettleAfter}, false, toolspec.CodeOutcomeUnknown, 1},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.apply(quotaRules)
+			call := w.start(invocation("call", tc.tool, ledger.In{Text: "x"}))
+			for i, at := range tc.plans {
+				if tc.cancel && i == 1 {
+					if err := w.temporal.CancelWorkflow(t.Context(), call.WorkflowID, ""); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.work(failpoint.Plan{At: at, Nth: 1, By: failpoint.Kill}).crashed()
+				if tokens, _ := w.taken(); at != failpoint.AdmitAfter && at != failpoint.SettleAfter && tokens != 1 {
+					t.Errorf("%.2f tokens are taken after the kill at %s", tokens, at)
+				}
+			}
+			w.work(healthy)
+			if r := w.result(call); r.ErrorCode != tc.code {
+				t.Errorf("ended with %+v, want %q", r, tc.code)
+			}
+			if tokens, left := w.taken(); tokens < tc.tokens-0.02 || tokens > tc.tokens+0.02 || left != 0 {
+				t.Errorf("%.2f tokens are taken, want %.0f; %d rows are left", tokens, tc.tokens, left)
+			}
+		})
+	}
+}
