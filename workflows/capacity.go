@@ -71,21 +71,6 @@ func (c *call) rest(ctx workflow.Context, w hook.Wait, began time.Time) *ending 
 	return c.gateAgain(ctx, nil)
 }
 
-// patience is how long a wait that began then may still last. One that the call
-// can do without takes half of the time that there was, so that the tool has the
-// other half.
-func (c *call) patience(ctx workflow.Context, w hook.Wait, began time.Time) time.Duration {
-	passed := workflow.Now(ctx).Sub(began)
-	left := c.remaining(ctx) - lastLook
-	if w.GoOn {
-		left = (c.remaining(ctx)+passed)/2 - passed
-	}
-	if w.DeadlineMs > 0 {
-		left = min(left, time.Duration(w.DeadlineMs)*time.Millisecond-passed)
-	}
-	return left
-}
-
 // rested takes the call back from a wait.
 func (c *call) rested(ctx workflow.Context) {
 	if c.awaits = ""; c.status == toolspec.StatusWaitingCapacity {
@@ -117,6 +102,21 @@ func (c *call) leaseAgain(ctx workflow.Context) *ending {
 		return end
 	}
 	return c.over(ctx, v, step.Stage)
+}
+
+// patience is how long a wait that began then may still last. One that the call
+// can do without takes half of the time that there was, so that the tool has the
+// other half.
+func (c *call) patience(ctx workflow.Context, w hook.Wait, began time.Time) time.Duration {
+	passed := workflow.Now(ctx).Sub(began)
+	left := c.remaining(ctx) - lastLook
+	if w.GoOn {
+		left = (c.remaining(ctx)+passed)/2 - passed
+	}
+	if w.DeadlineMs > 0 {
+		left = min(left, time.Duration(w.DeadlineMs)*time.Millisecond-passed)
+	}
+	return left
 }
 
 const (

@@ -81,6 +81,13 @@ func TestWaitForCapacity(t *testing.T) {
 				r.env.SignalWorkflow(toolspec.RecheckName, nil)
 			}, 5*time.Second)
 		}, code: toolspec.CodePolicyDenied, took: 5 * time.Second, rounds: []int{1}, gates: 2},
+		{name: "to be asked about meanwhile", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *turnstile) {
+			r.env.RegisterDelayedCallback(func() {
+				s.open = true
+				r.activate(strings.Replace(freePolicy, "decision: allow", "decision: require_approval", 1))
+				r.env.SignalWorkflow(toolspec.RecheckName, nil)
+			}, 5*time.Second)
+		}, code: toolspec.CodeApprovalStale, took: 5 * time.Second, rounds: []int{1}, gates: 2},
 		{name: "superseded", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(_ *rig, s *turnstile) { s.open, s.stale = true, true }, rounds: []int{1, 1}, gates: 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

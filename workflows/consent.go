@@ -97,7 +97,12 @@ func (c *call) gateAgain(ctx workflow.Context, ask *hook.Ask) *ending {
 		v := c.runStage(ctx, step, c.rounds.Gate)
 		if v.Outcome == hook.Asked {
 			if ask == nil {
-				end := failed(&hook.Failure{Code: toolspec.CodeApprovalStale, Details: c.approvalDetails()})
+				f := &hook.Failure{Code: toolspec.CodeApprovalStale, Details: c.approvalDetails()}
+				if c.approval == nil {
+					// It may hold capacity, and nobody waits for a person with that.
+					f.SafeMessage = "Policy asks for an approval by now; make the call again to be asked about"
+				}
+				end := failed(f)
 				return &end
 			}
 			*ask = *v.Ask

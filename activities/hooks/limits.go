@@ -12,11 +12,14 @@ import (
 )
 
 const (
-	// A call in a queue looks for itself now and then, the less often the further
-	// behind it stands: whoever hands a place over tells it.
+	// A call in a queue looks for itself now and then, for whoever hands a place
+	// over tells it: the less often the further behind it stands, and the more
+	// often it has looked, so that a wait of days stays within a history.
 	queueLook    = 10 * time.Second
-	queueLookMax = time.Minute
+	queueLookFar = time.Minute
+	queueLookOld = 5 * time.Minute
 	queueStep    = 500 * time.Millisecond
+	queueRounds  = 6
 	// busyRetry is advised where a semaphore is full: nobody knows when a place is
 	// free.
 	busyRetry = time.Second
@@ -130,7 +133,9 @@ func (l *limits) semaphore(ctx context.Context, v *hook.Check) error {
 		return nil
 	case CapacityWaiting:
 	}
-	look := min(max(time.Duration(answer.Ahead)*queueStep, queueLook), queueLookMax)
+	far := min(time.Duration(answer.Ahead)*queueStep, queueLookFar)
+	old := min(queueLook*time.Duration(v.Round()/queueRounds), queueLookOld)
+	look := max(queueLook, far, old)
 	return hook.WaitFor(hook.Wait{
 		Reason:  fmt.Sprintf("%s; %d calls are ahead", reason, answer.Ahead),
 		RetryMs: look.Milliseconds(), DeadlineMs: limit.WaitFor.Milliseconds(),

@@ -108,6 +108,16 @@ func TestLimitHooks(t *testing.T) {
 	}
 }
 
+// TestLongQueue: who has looked often looks less often, and within the time that its place in the queue is kept.
+func TestLongQueue(t *testing.T) {
+	for round, want := range map[int]int64{1: 10_000, 11: 10_000, 12: 20_000, 60: 100_000, 180: 300_000, 100_000: 300_000} {
+		c := &capacity{answer: hooks.CapacityAnswer{State: hooks.CapacityWaiting, Key: toolPlace, Ahead: 2}}
+		if v := limit(t, c, limited, "willAcquireSemaphore", round); v.Wait == nil || v.Wait.RetryMs != want {
+			t.Errorf("in round %d: %+v, want a look after %d ms", round, v.Wait, want)
+		}
+	}
+}
+
 // TestLimitHooksOfNoLimit: nothing is asked, except to leave the queues that an earlier round may stand in.
 func TestLimitHooksOfNoLimit(t *testing.T) {
 	for round, want := range map[int]int{1: 0, 2: 1} {

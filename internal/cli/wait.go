@@ -88,5 +88,7 @@ func (a *app) hintState(ctx context.Context, c *client.Client, workflowID string
 		fmt.Fprintln(a.Err, "no worker answers yet; `pawl doctor` tells more")
 	case state.Approval != nil:
 		fmt.Fprintf(a.Err, "waits for a person: `pawl approve %s`, or `pawl deny`\n", state.Approval.ApprovalID)
+	case state.Waiting != "":
+		fmt.Fprintf(a.Err, "waits for capacity: %s\n", oneLine(state.Waiting, 200))
 	}
 }

@@ -14,7 +14,7 @@ const (
 	// holdTime is for how long a place is a call's own without a word from it. A claim makes it as long as the attempt may run. Nobody waits
 	// for it as a rule: calls end, and the sweeper ends those that cannot.
 	holdTime = activities.HoldTime
-	// queueTime is the same for a place in the queue, where a call looks around every minute.
+	// queueTime is the same for a place in the queue, where a call looks around every five minutes at the least.
 	queueTime = 10 * time.Minute
 	// sweptGrace is how long the tool of a call may run on whose workflow was ended from outside: until its next heartbeat is refused, and
 	// a little longer.

@@ -174,6 +174,41 @@ var mutants = []mutant{
 		run:   "TestDeploys", packages: onServers,
 	},
 	{
+		guard: "capacity: no token that is not there", file: "internal/postgres/queries/quota.sql",
+		edits: []edit{{"WHERE NOT had AND ready_at > until", "WHERE false AND ready_at > until"}},
+		run:   "TestQuota", packages: onRecord,
+	},
+	{
+		guard: "capacity: a token is taken once", file: "internal/postgres/queries/quota.sql",
+		edits: []edit{{"AND q.key = j.key AND NOT j.had AND NOT EXISTS", "AND q.key = j.key AND NOT EXISTS"}},
+		run:   "TestQuota", packages: onRecord,
+	},
+	{
+		guard: "capacity: what was dispatched is spent", file: "internal/postgres/queries/lease.sql",
+		edits: []edit{{" AND @attempts::integer = 0\n", " AND @attempts::integer >= 0\n"}},
+		run:   "TestQuota", packages: onRecord,
+	},
+	{
+		guard: "capacity: first come, first served", file: "internal/postgres/queries/lease.sql",
+		edits: []edit{{"h.held + a.ahead < w.most AS free", "h.held < w.most AS free"}},
+		run:   "TestRaisedLimit", packages: onRecord,
+	},
+	{
+		guard: "capacity: a lost place is not used", file: "internal/postgres/queries/claim.sql",
+		edits: []edit{{"state <> 'held'", "state = 'nothing'"}},
+		run:   "Place", packages: onRecord,
+	},
+	{
+		guard: "capacity: the tool of a swept call", file: "internal/postgres/queries/lease.sql",
+		edits: []edit{{"        AND NOT (kind = 'semaphore' AND state = 'held' AND @grace::interval > interval '0')\n", ""}},
+		run:   "TestSweptPlace", packages: onRecord,
+	},
+	{
+		guard: "capacity: the gate before a place is used", file: "workflows/capacity.go",
+		edits: []edit{{"	return c.gateAgain(ctx, nil)\n}\n\n// rested", "	return nil\n}\n\n// rested"}},
+		run:   "TestWaitForCapacity", packages: onWorkflow,
+	},
+	{
 		guard: "cache: readers take turns", file: "internal/postgres/queries/cache.sql",
 		edits: []edit{{"SELECT pg_advisory_xact_lock(hashtextextended(@key, 0))", "SELECT hashtextextended(@key, 0)"}},
 		run:   "TestOneFlies", packages: onRecord,
