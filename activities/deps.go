@@ -209,6 +209,9 @@ type Upkeep interface {
 	// DeleteExpiredRows is the same for rows in DEFAULT partitions; a batch of
 	// each table.
 	DeleteExpiredRows(ctx context.Context, days, most int) (int, error)
+	// DeleteExpiredCache deletes values of the result cache that are past their
+	// time, a batch of at most most, and returns how many.
+	DeleteExpiredCache(ctx context.Context, most int) (int, error)
 	// DropExpiredPartitions drops those that nobody needs. One that is in use is
 	// counted as busy and left.
 	DropExpiredPartitions(ctx context.Context, days int) (DroppedPartitions, error)

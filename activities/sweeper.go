@@ -185,6 +185,7 @@ func (s *Sweeper) Expired(ctx context.Context, _ workflows.DropExpiredIn) (workf
 	}{
 		{&out.Calls, s.upkeep.DeleteExpiredCalls, expireBatch},
 		{&out.Rows, s.upkeep.DeleteExpiredRows, expireBatch},
+		{&out.Cached, func(ctx context.Context, _, most int) (int, error) { return s.upkeep.DeleteExpiredCache(ctx, most) }, expireBatch},
 	} {
 		for !late() {
 			n, err := batch.delete(ctx, s.retention, batch.most)
@@ -197,13 +198,15 @@ func (s *Sweeper) Expired(ctx context.Context, _ workflows.DropExpiredIn) (workf
 			}
 		}
 	}
-	for !late() {
-		n, err := s.upkeep.DeleteIdleCapacity(ctx, expireBatch)
-		if err != nil {
-			return out, err
-		}
-		if n == 0 {
-			break
+	for _, idle := range []func(ctx context.Context, most int) (int, error){s.upkeep.DeleteIdleCapacity, s.upkeep.DeleteOldSessions} {
+		for !late() {
+			n, err := idle(ctx, expireBatch)
+			if err != nil {
+				return out, err
+			}
+			if n == 0 {
+				break
+			}
 		}
 	}
 	if late() {

@@ -46,6 +46,9 @@ func compileTenant(id string, doc tenantDoc) *tenant {
 	for i, l := range doc.Limits {
 		t.limits = append(t.limits, compileLimit(l, fmt.Sprintf("%s.limits[%d]", join("tenants", id), i)))
 	}
+	for _, c := range doc.Cache {
+		t.cache = append(t.cache, compileCache(c))
+	}
 	slices.SortStableFunc(t.rules, func(a, b rule) int { return cmp.Compare(a.class, b.class) })
 	return t
 }

@@ -13,9 +13,10 @@ const (
 	// MaxDocument is in bytes.
 	MaxDocument = 1 << 20
 	// The others are in entries.
-	MaxRules     = 1024
-	MaxApprovers = 256
-	MaxLimits    = 64
+	MaxRules        = 1024
+	MaxApprovers    = 256
+	MaxLimits       = 64
+	MaxCacheEntries = 256
 	// maxMessage and maxIdentity are in characters.
 	maxMessage  = 500
 	maxIdentity = 200
@@ -38,6 +39,7 @@ type tenantDoc struct {
 	Rules        []ruleDoc         `json:"rules,omitempty"`
 	Budgets      Budgets           `json:"budgets,omitzero"`
 	Limits       []limitDoc        `json:"limits,omitempty"`
+	Cache        []cacheDoc        `json:"cache,omitempty"`
 	Approvals    approvalsDoc      `json:"approvals"`
 }
 
@@ -62,6 +64,12 @@ type limitDoc struct {
 type quotaDoc struct {
 	Tokens int64  `json:"tokens"`
 	Every  string `json:"every"`
+}
+
+// cacheDoc says for how long values of a tool may be kept: a duration or never.
+type cacheDoc struct {
+	Tool Pattern `json:"tool"`
+	For  string  `json:"for"`
 }
 
 type approvalsDoc struct {

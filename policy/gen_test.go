@@ -55,11 +55,18 @@ func genDocument() *rapid.Generator[document] {
 			Rules:        rapid.SliceOfN(genRule(), 0, 6).Draw(t, "rules"),
 			Budgets:      Budgets{MaxRuntimeMs: rapid.Int64Range(0, 5).Draw(t, "runtime"), DeadlineMs: rapid.Int64Range(0, 5).Draw(t, "deadline")},
 			Limits:       rapid.SliceOfNDistinct(genLimit(), 0, 3, limitDoc.counts).Draw(t, "limits"),
+			Cache:        rapid.SliceOfNDistinct(genCache(), 0, 3, func(c cacheDoc) Pattern { return c.Tool }).Draw(t, "cache"),
 			Approvals: approvalsDoc{
 				Enabled: rapid.Bool().Draw(t, "enabled"), ExpiresAfter: rapid.SampledFrom([]string{"1s", "24h0m0s", "720h0m0s"}).Draw(t, "expiry"),
 				AllowSelfApproval: rapid.Bool().Draw(t, "self"), AllowUnsigned: rapid.Bool().Draw(t, "unsigned"), Approvers: approvers,
 			},
 		}}}
+	})
+}
+
+func genCache() *rapid.Generator[cacheDoc] {
+	return rapid.Custom(func(t *rapid.T) cacheDoc {
+		return cacheDoc{Tool: genPattern().Draw(t, "kept"), For: rapid.SampledFrom([]string{never, "1s", "1h0m0s"}).Draw(t, "for")}
 	})
 }
 

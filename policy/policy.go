@@ -20,6 +20,7 @@ type tenant struct {
 	mode     Mode
 	budgets  Budgets
 	limits   []limit
+	cache    []cacheRule
 	approval ApprovalRule
 }
 

@@ -65,6 +65,7 @@ func (r *reader) tenant(n *yaml.Node, path string) tenantDoc {
 		}},
 		field{name: "budgets", read: func(n *yaml.Node, path string) { t.Budgets = r.budgets(n, path) }},
 		field{name: "approvals", read: func(n *yaml.Node, path string) { r.approvals(n, path, &t.Approvals) }},
+		field{name: "cache", read: func(n *yaml.Node, path string) { t.Cache = r.cache(n, path) }},
 		field{name: "limits", read: func(n *yaml.Node, path string) { t.Limits = r.limits(n, path) }},
 		later("roles"), later("features"),
 	)

@@ -65,6 +65,16 @@ type Definition struct {
 	MaxResultBytes int
 	// Tags help people and models to find the tool.
 	Tags []string
+	// CacheFor is how long a value may answer further calls with the same
+	// arguments; 0 leaves it to policy, which keeps nothing by default, and
+	// NeverCached forbids it. It counts for the effect read_only. It declares that
+	// the value depends on nothing else of the call than its arguments, its
+	// connection and what CacheScope names.
+	CacheFor time.Duration
+	// CacheScope says who shares a kept value; the default is the actor alone.
+	CacheScope CacheScope
+	// CacheTags name what the values were made of, for invalidation.
+	CacheTags []string
 }
 
 // Repeatable reports whether an attempt that was lost may be made again.
@@ -153,7 +163,7 @@ func (d Definition) clone() Definition {
 	d.Redaction.Allow = slices.Clone(d.Redaction.Allow)
 	d.Redaction.MaskInput = slices.Clone(d.Redaction.MaskInput)
 	d.Capabilities = slices.Clone(d.Capabilities)
-	d.Tags = slices.Clone(d.Tags)
+	d.Tags, d.CacheTags = slices.Clone(d.Tags), slices.Clone(d.CacheTags)
 	return d
 }
 
@@ -219,6 +229,9 @@ func (d Definition) Check() error {
 		return fmt.Errorf("maxArgsBytes must be between 1 and %d", MaxInline)
 	case d.MaxResultBytes < 1 || d.MaxResultBytes > MaxResult:
 		return fmt.Errorf("maxResultBytes must be between 1 and %d", MaxResult)
+	}
+	if err := d.checkCache(); err != nil {
+		return err
 	}
 	return d.Redaction.Check()
 }

@@ -128,6 +128,7 @@ func seats(store *postgres.Store, source *catalog.Registry, provided *provide.Re
 	if provided.Binds() {
 		own = append(own, hooks.Sessions())
 	}
+	own = append(own, hooks.Cache(store, source, store, log)...)
 	return hook.NewRegistry(log, append(append(own, hooks.Audit()), a.hooks...), a.toolHooks)
 }
 

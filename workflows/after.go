@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"encoding/json"
 	"time"
 
 	"go.temporal.io/sdk/workflow"
@@ -19,12 +20,20 @@ func (c *call) shape(ctx workflow.Context, end ending) ending {
 	if end.outputRef != "" || end.settledBy != "" {
 		return end
 	}
+	var entry *hook.CacheEntry
+	value := json.RawMessage(nil)
 	for _, step := range c.plan.Post {
-		if step.Phase != hook.PhaseOutput || c.idle(step) {
+		if step.Phase != hook.PhaseOutput || c.idle(step) || c.nothingToKeep(step) {
 			continue
+		}
+		if step.Stage == hook.WillTransformOutput.Stage() {
+			value = c.output
 		}
 		shown := len(c.shown)
 		v := c.runStage(ctx, step, 1)
+		if step.Stage == hook.WillWriteCache.Stage() {
+			entry = v.Delta.Entry
+		}
 		if step.Stage == hook.WillRedactOutput.Stage() && len(c.shown) > shown {
 			c.shown = c.shown[shown:]
 		}
@@ -36,7 +45,25 @@ func (c *call) shape(ctx workflow.Context, end ending) ending {
 			return failed(v.Failure)
 		}
 	}
+	if value == nil {
+		value = c.output
+	}
+	if entry != nil && c.keeps() {
+		c.kept = &Kept{Entry: *entry, Value: value}
+	}
 	return end
+}
+
+// keeps reports whether the value is one that may answer other calls: of a read
+// that ran in this call.
+func (c *call) keeps() bool {
+	return c.source == toolspec.SourceExecuted && !c.challenge && c.effect == toolspec.ReadOnly
+}
+
+// nothingToKeep reports whether a step is willWriteCache with nobody but the
+// cache itself on it, for a value that it does not keep.
+func (c *call) nothingToKeep(step hook.Step) bool {
+	return step.OnDemand && step.Stage == hook.WillWriteCache.Stage() && !c.keeps()
 }
 
 // finish runs the stages that every call ends with, writes the result and
@@ -104,6 +131,7 @@ func (c *call) settle(ctx workflow.Context, end ending) (toolspec.Result, error)
 			Result: result, Holds: len(c.needs) > 0 || c.epoch > 1, SafeArgs: c.safeArgs, PolicyDigest: c.policyDigest,
 			InputHistory: c.safeHistory, OutputHistory: c.shown,
 			Stages: c.events, Attempts: c.tried, Audit: c.audit,
+			Kept: c.kept,
 		}, stepOptions("write the result", forever))
 		if err != nil {
 			return toolspec.Result{}, err

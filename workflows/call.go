@@ -43,8 +43,12 @@ type call struct {
 	challenge bool
 	source    toolspec.Source
 	cached    json.RawMessage
-	data      []hook.Entry
-	bindings  []provide.Binding
+	// hit says that cached is of the result cache.
+	hit bool
+	// kept is what the result cache is to have of this call.
+	kept     *Kept
+	data     []hook.Entry
+	bindings []provide.Binding
 	// needs are the stages on demand that the gate wants run.
 	needs      []hook.Stage
 	deltaBytes int
@@ -125,7 +129,7 @@ func (c *call) facts(ctx workflow.Context, round int) hook.Facts {
 		Epoch: c.epoch, Round: round, Attempt: c.attempt,
 		Args: c.args, SafeArgs: c.safeArgs, ArgsHistory: c.argsHistory,
 		Output: c.output, OutputHistory: c.outputHistory, Challenge: c.challenge, Source: c.source,
-		Cached: c.cached, Data: c.data, Bindings: c.bindings, Failure: c.failure, Approval: c.approval,
+		Cached: c.cached, Hit: c.hit, Data: c.data, Bindings: c.bindings, Failure: c.failure, Approval: c.approval,
 		Attempts: c.attempt, AuditIDs: c.auditIDs(),
 		StartedAtMs: c.startedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(), RemainingMs: c.remaining(ctx).Milliseconds(),
 	}

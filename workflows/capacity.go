@@ -24,6 +24,11 @@ func (c *call) runWaiting(ctx workflow.Context, step hook.Step) (hook.Verdict, *
 		case hook.Superseded:
 			end = c.supersede(ctx)
 		case hook.Waited:
+			if v.Wait.GoOn && c.patience(ctx, *v.Wait, began) <= time.Millisecond {
+				c.rested(ctx)
+				v.Outcome, v.Wait = hook.Continue, nil
+				return v, nil
+			}
 			end = c.rest(ctx, *v.Wait, began)
 		default:
 			c.rested(ctx)
@@ -43,10 +48,7 @@ func (c *call) runWaiting(ctx workflow.Context, step hook.Step) (hook.Verdict, *
 // end of the wait. It returns an ending where there is no next look, and else
 // has asked the gate.
 func (c *call) rest(ctx workflow.Context, w hook.Wait, began time.Time) *ending {
-	left := c.remaining(ctx) - lastLook
-	if w.DeadlineMs > 0 {
-		left = min(left, time.Duration(w.DeadlineMs)*time.Millisecond-workflow.Now(ctx).Sub(began))
-	}
+	left := c.patience(ctx, w, began)
 	if left <= time.Millisecond {
 		end := failed(&hook.Failure{Code: w.Code, SafeMessage: w.Reason, RetryAfterMs: w.RetryAfterMs})
 		return &end
@@ -118,6 +120,21 @@ func (c *call) acquireAgain(ctx workflow.Context) *ending {
 		}
 	}
 	return nil
+}
+
+// patience is how long a wait that began then may still last. One that the call
+// can do without takes half of the time that there was, so that the tool has the
+// other half.
+func (c *call) patience(ctx workflow.Context, w hook.Wait, began time.Time) time.Duration {
+	passed := workflow.Now(ctx).Sub(began)
+	left := c.remaining(ctx) - lastLook
+	if w.GoOn {
+		left = (c.remaining(ctx)+passed)/2 - passed
+	}
+	if w.DeadlineMs > 0 {
+		left = min(left, time.Duration(w.DeadlineMs)*time.Millisecond-passed)
+	}
+	return left
 }
 
 const (

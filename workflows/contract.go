@@ -352,6 +352,15 @@ type SettleIn struct {
 	Stages        []StageEvent      `json:"stages,omitempty"`
 	Attempts      []AttemptEvent    `json:"attempts,omitempty"`
 	Audit         []hook.AuditEntry `json:"audit,omitempty"`
+	// Kept is what the result cache is to have of the call.
+	Kept *Kept `json:"kept,omitempty"`
+}
+
+// Kept is a value of the tool for the result cache: redacted, checked, and as it
+// was before willTransformOutput.
+type Kept struct {
+	Entry hook.CacheEntry `json:"entry"`
+	Value json.RawMessage `json:"value"`
 }
 
 // SettleOut is Done, AlreadySettled (with the result that stands) or Superseded.

@@ -32,6 +32,7 @@ type records struct {
 	outputs    int
 	active     string
 	unsaved    error
+	results    *results
 	rows       []activities.ClaimRow
 	events     []string // what must not happen
 
@@ -153,6 +154,9 @@ func (r *records) Settle(_ context.Context, in workflows.SettleIn) (workflows.Se
 		return workflows.SettleOut{Outcome: workflows.AlreadySettled, Result: r.row.Result}, nil
 	}
 	r.settled = append(r.settled, in)
+	if in.Kept != nil {
+		r.results.keep(in.InvocationID, *in.Kept)
+	}
 	r.row.Result = &in.Result
 	return workflows.SettleOut{Outcome: workflows.Done}, nil
 }

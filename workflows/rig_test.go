@@ -56,6 +56,8 @@ type rigOptions struct {
 	hooks  []hook.Hook
 	fail   func(run int) error
 	tools  []toolspec.Tool
+	// results is a result cache that several rigs share; nil is an empty one.
+	results *results
 	// source stands before the registry, as a worker that lacks tools would.
 	source func(activities.Source) activities.Source
 }
@@ -82,11 +84,17 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	store := policies{p.Digest(): p}
 	r.store = store
 	all := append([]hook.Hook{hooks.Policy(store, log)}, hooks.Redaction(source)...)
+	if o.results == nil {
+		o.results = &results{}
+	}
+	o.results.now = r.env.Now
+	all = append(all, hooks.Cache(store, source, o.results, log)...)
 	registry, err := hook.NewRegistry(log, append(append(all, hooks.Audit()), o.hooks...), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.records = newRecords(p.Digest(), r.env.Now)
+	r.records.results = o.results
 	var found activities.Source = source
 	if o.source != nil {
 		found = o.source(source)

@@ -101,7 +101,7 @@ func (c *call) apply(v *hook.Verdict) {
 		c.setOutput(d.Output)
 	}
 	if d.Cached != nil {
-		c.cached = d.Cached
+		c.cached, c.hit = d.Cached, d.Hit
 	}
 	if d.Budgets != nil {
 		c.budgets = c.budgets.Tighten(*d.Budgets)

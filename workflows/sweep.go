@@ -50,7 +50,9 @@ type DropExpiredOut struct {
 	RetentionDays int `json:"retentionDays"`
 	Calls         int `json:"calls"`
 	Rows          int `json:"rows"`
-	Partitions    int `json:"partitions"`
+	// Cached counts values of the result cache.
+	Cached     int `json:"cached,omitempty"`
+	Partitions int `json:"partitions"`
 	// Busy counts partitions that were in use.
 	Busy int `json:"busy,omitempty"`
 	// Unfinished says that there is more for the next run.

@@ -58,7 +58,11 @@ func (u *upkeep) DeleteIdleCapacity(context.Context, int) (int, error) {
 func (u *upkeep) DeleteExpiredCalls(context.Context, int, int) (int, error) {
 	return 0, u.did("calls")
 }
+func (u *upkeep) DeleteOldSessions(context.Context, int) (int, error)      { return 0, u.did("sessions") }
 func (u *upkeep) DeleteExpiredRows(context.Context, int, int) (int, error) { return 0, u.did("rows") }
+func (u *upkeep) DeleteExpiredCache(context.Context, int) (int, error) {
+	return 0, u.did("cache")
+}
 func (u *upkeep) DropExpiredPartitions(context.Context, int) (activities.DroppedPartitions, error) {
 	return activities.DroppedPartitions{Dropped: 4}, u.did("drop")
 }
@@ -92,7 +96,7 @@ func sweep(t *testing.T, u *upkeep, prepare func(*testsuite.TestWorkflowEnvironm
 func TestSweepWorkflow(t *testing.T) {
 	calls := workflows.SweepCallsOut{Open: 2, Running: 1, TimedOut: 1}
 	expired := workflows.DropExpiredOut{RetentionDays: 30, Partitions: 4}
-	every := []string{"release", "open", "sweep 1", "partitions", "calls", "rows", "idle", "drop"}
+	every := []string{"release", "open", "sweep 1", "partitions", "calls", "rows", "cache", "idle", "sessions", "drop"}
 	for _, tc := range []struct {
 		name string
 		away map[string]int
@@ -101,7 +105,7 @@ func TestSweepWorkflow(t *testing.T) {
 	}{
 		{"all is well", map[string]int{}, workflows.SweepOut{Calls: calls, Expired: expired}, every},
 		{"everything is away for a while", map[string]int{"open": 2, "sweep 1": 1, "partitions": 1, "rows": 1}, workflows.SweepOut{Calls: calls, Expired: expired}, every},
-		{"calls fail", map[string]int{"open": -1}, workflows.SweepOut{Expired: expired, Failed: []string{"sweepCalls"}}, []string{"release", "open", "partitions", "calls", "rows", "idle", "drop"}},
+		{"calls fail", map[string]int{"open": -1}, workflows.SweepOut{Expired: expired, Failed: []string{"sweepCalls"}}, []string{"release", "open", "partitions", "calls", "rows", "cache", "idle", "sessions", "drop"}},
 		{"partitions are away for too long", map[string]int{"partitions": 1000}, workflows.SweepOut{Calls: calls, Expired: expired, Failed: []string{"keepPartitions"}}, every},
 		{"retention fails", map[string]int{"rows": -1}, workflows.SweepOut{Calls: calls, Failed: []string{"dropExpired"}}, []string{"release", "open", "sweep 1", "partitions", "calls", "rows"}},
 	} {

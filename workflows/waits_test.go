@@ -137,10 +137,10 @@ func TestMissingHook(t *testing.T) {
 
 // TestLoggedOutputStageFailsNothing: not even by being away for good.
 func TestLoggedOutputStageFailsNothing(t *testing.T) {
-	for name, f := range map[string]func(context.Context, *hook.Report) error{
-		"error":     func(context.Context, *hook.Report) error { return errPlain },
-		"transient": func(context.Context, *hook.Report) error { return hook.Transient(errPlain) },
-		"panic":     func(context.Context, *hook.Report) error { panic("canary") },
+	for name, f := range map[string]func(context.Context, *hook.Keep) error{
+		"error":     func(context.Context, *hook.Keep) error { return errPlain },
+		"transient": func(context.Context, *hook.Keep) error { return hook.Transient(errPlain) },
+		"panic":     func(context.Context, *hook.Keep) error { panic("canary") },
 	} {
 		short := "version: 1\ntenants: {acme: {allowedTools: [\"core__*\"], mode: yolo, budgets: {deadlineMs: 300}}}\n"
 		r := newRig(t, rigOptions{policy: short, hooks: []hook.Hook{hook.New("h", hook.WillWriteCache.Do(f))}})

@@ -14,7 +14,7 @@ var effectOnly = []string{
 	"LockInvocation", "LockActivePolicy", "SaveOutput", "SetPartitionMonths", "Refuse", "CloseOtherRequests", "CloseRequest", "InsertPolicy", "PublishSpecs",
 	"MarkSent", "MarkFailed", "PruneOutbox", "ListenOutbox", "EnsurePartitions",
 	"LockQuotas", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteFullQuotas", "DeleteIdleSemaphores",
-	"DeleteExpiredCalls", "SetExpiredPartition", "DropPartition",
+	"DeleteExpiredCalls", "SetExpiredPartition", "DropPartition", "LockFlight",
 }
 
 // TestQueries prepares every statement on a migrated schema and compares its columns with the fields they are read into.

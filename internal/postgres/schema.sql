@@ -49,6 +49,13 @@ TABLE attempts PARTITION BY RANGE (month)
 
 TABLE attempts_default PARTITION OF attempts DEFAULT
 
+TABLE cache_tags
+    tenant_id text NOT NULL
+    tag text NOT NULL
+    invalidated_at timestamp with time zone NOT NULL
+    CONSTRAINT cache_tags_pkey PRIMARY KEY (tenant_id, tag)
+    CREATE INDEX cache_tags_by_age ON public.cache_tags USING btree (invalidated_at)
+
 TABLE claims
     invocation_id uuid NOT NULL
     dispatch integer NOT NULL
@@ -227,12 +234,39 @@ TABLE quotas
     CONSTRAINT quotas_pkey PRIMARY KEY (tenant_id, key)
     CREATE INDEX quotas_full ON public.quotas USING btree (full_at)
 
+TABLE result_cache
+    tenant_id text NOT NULL
+    key text NOT NULL
+    tool_id text NOT NULL
+    value json NOT NULL
+    tags text[] NOT NULL DEFAULT '{}'::text[]
+    invocation_id uuid NOT NULL
+    made_at timestamp with time zone NOT NULL
+    created_at timestamp with time zone NOT NULL DEFAULT now()
+    expires_at timestamp with time zone NOT NULL
+    CONSTRAINT result_cache_pkey PRIMARY KEY (tenant_id, key)
+    CREATE INDEX result_cache_by_expiry ON public.result_cache USING btree (expires_at)
+    CREATE INDEX result_cache_by_tag ON public.result_cache USING gin (tags) WHERE (tags <> '{}'::text[])
+
 TABLE semaphores
     tenant_id text NOT NULL
     key text NOT NULL
     used_at timestamp with time zone NOT NULL DEFAULT now()
     CONSTRAINT semaphores_pkey PRIMARY KEY (tenant_id, key)
     CREATE INDEX semaphores_used ON public.semaphores USING btree (used_at)
+
+TABLE session_bindings
+    tenant_id text NOT NULL
+    session_id text NOT NULL
+    token text NOT NULL
+    factory text NOT NULL
+    args json NOT NULL
+    version bigint NOT NULL DEFAULT 1
+    invocation_id uuid NOT NULL
+    written_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT session_bindings_pkey PRIMARY KEY (tenant_id, session_id, token)
+    CONSTRAINT session_bindings_version_counts CHECK (version >= 1)
+    CREATE INDEX session_bindings_written ON public.session_bindings USING btree (written_at)
 
 TABLE stage_events PARTITION BY RANGE (month)
     month date NOT NULL

@@ -35,6 +35,7 @@ func (s *Store) Settle(ctx context.Context, in workflows.SettleIn) (workflows.Se
 	}
 	addAttempts(values, in.Attempts)
 	addAudit(values, in)
+	addKept(values, in.Kept)
 	var steps []step
 	if in.Holds {
 		steps = release(in.InvocationID, in.Epoch, in.Result.Attempts, 0)

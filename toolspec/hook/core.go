@@ -26,7 +26,9 @@ type core struct {
 	// stage and hook are what runs.
 	stage Stage
 	hook  string
-	delta *Delta
+	// builtin says that it is one of Pawl's own.
+	builtin bool
+	delta   *Delta
 	// verb is the control a view has made; it must be what the hook returns.
 	verb *control
 	// misuse is the first illegal use that could not be returned as an error.

@@ -35,6 +35,8 @@ type Facts struct {
 	Output        json.RawMessage   `json:"output,omitempty"`
 	OutputHistory []json.RawMessage `json:"outputHistory,omitempty"`
 	Cached        json.RawMessage   `json:"cached,omitempty"`
+	// Hit says that Cached is of the result cache.
+	Hit bool `json:"hit,omitempty"`
 	// Data is the scratchpad, in the order of the first writes.
 	Data []Entry `json:"data,omitempty"`
 	// Bindings are what the call is provided with, as recipes.

@@ -17,6 +17,7 @@ type Hook struct {
 	onlyWith []Stage
 	// durable is the longest run where the hook is durable, else 0.
 	durable  time.Duration
+	onlyFor  func(toolID string) bool
 	onDemand bool
 	handlers []Handler
 }
@@ -57,6 +58,10 @@ func BuiltinLast() Option { return option(func(h *Hook) { h.builtin, h.last = tr
 // OnlyWith seats a built-in hook only for tools where another hook stands on one
 // of the stages: without them there is nothing for it to do.
 func OnlyWith(stages ...Stage) Option { return option(func(h *Hook) { h.onlyWith = stages }) }
+
+// OnlyFor seats a built-in hook only for tools of which f says so: for others
+// there is nothing for it to do. f is asked when a call is planned.
+func OnlyFor(f func(toolID string) bool) Option { return option(func(h *Hook) { h.onlyFor = f }) }
 
 // OnDemand lets a stage be skipped on which only such hooks stand, unless the
 // gate needs it for the call. It counts for built-in hooks.

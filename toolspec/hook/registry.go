@@ -93,6 +93,9 @@ func (r *Registry) Names(s Stage, toolID string) []string {
 
 // wanted reports whether h has something to do for the tool.
 func (r *Registry) wanted(h Hook, toolID string) bool {
+	if h.onlyFor != nil && !h.onlyFor(toolID) {
+		return false
+	}
 	if len(h.onlyWith) == 0 {
 		return true
 	}

@@ -191,3 +191,12 @@ func TestNotOn(t *testing.T) {
 		t.Errorf("got %+v, %v", v, err)
 	}
 }
+
+// TestOnlyFor: a hook that has nothing to do for a tool is not in its plan.
+func TestOnlyFor(t *testing.T) {
+	r, _ := registry(t, hook.New("h", hook.Builtin(), hook.OnlyFor(func(toolID string) bool { return toolID == "core__a" }),
+		hook.WillReadCache.Do(func(context.Context, *hook.Lookup) error { return nil })))
+	if here, there := r.Names("willReadCache", "core__a"), r.Names("willReadCache", "core__b"); len(here) != 1 || len(there) != 0 {
+		t.Errorf("seated %v and %v", here, there)
+	}
+}

@@ -53,6 +53,10 @@ func (r *Registry) Run(ctx context.Context, in StageInput) (Verdict, error) {
 			break
 		}
 	}
+	if in.Stage == WillWriteCache.stage && len(verdict.Notes) > 0 {
+		// Whoever failed may have wanted to keep the value out.
+		verdict.Delta.Entry = nil
+	}
 	verdict.DurationUs = time.Since(started).Microseconds()
 	return verdict, nil
 }
@@ -60,7 +64,8 @@ func (r *Registry) Run(ctx context.Context, in StageInput) (Verdict, error) {
 // one runs one hook and sorts its answer into going on (nil, nil), an outcome,
 // or an error whose text never leaves the process.
 func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (end *control, err error) {
-	c.stage, c.hook, c.providers = handler.stage, h.name, provide.FromContext(ctx)
+	c.stage, c.hook, c.builtin = handler.stage, h.name, h.builtin
+	c.providers = provide.FromContext(ctx)
 	before := c.delta.clone()
 	defer func() {
 		if err != nil {

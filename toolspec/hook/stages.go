@@ -74,7 +74,7 @@ var (
 	WillExecute             = Point[*Attempt]{"willExecute", newAttempt}
 	DidExecute              = Point[*Executed]{"didExecute", newExecuted}
 	OnGiveUp                = Point[*Report]{"onGiveUp", newReport}
-	WillWriteCache          = Point[*Report]{"willWriteCache", newReport}
+	WillWriteCache          = Point[*Keep]{"willWriteCache", newKeep}
 	WillRedactOutput        = Point[*Output]{"willRedactOutput", newOutput}
 	WillValidateOutput      = Point[*Output]{"willValidateOutput", newOutput}
 	WillTransformOutput     = Point[*Output]{"willTransformOutput", newOutput}

@@ -53,8 +53,14 @@ type Delta struct {
 	SafeArgs json.RawMessage `json:"safeArgs,omitempty"`
 	Output   json.RawMessage `json:"output,omitempty"`
 	Cached   json.RawMessage `json:"cached,omitempty"`
-	Data     []Entry         `json:"data,omitempty"`
-	Budgets  *Budgets        `json:"budgets,omitempty"`
+	// Hit says that Cached is of the result cache, which answers by itself.
+	Hit bool `json:"hit,omitempty"`
+	// Ignored says that it is not to answer this call.
+	Ignored bool `json:"ignored,omitempty"`
+	// Entry is what settle is to keep of the value.
+	Entry   *CacheEntry `json:"entry,omitempty"`
+	Data    []Entry     `json:"data,omitempty"`
+	Budgets *Budgets    `json:"budgets,omitempty"`
 	// Bindings are what the call, or its session, is provided with.
 	Bindings []provide.Binding `json:"bindings,omitempty"`
 	// Rule is the policy rule that explains the verdict.
@@ -71,6 +77,7 @@ func (d Delta) clone() Delta {
 		b := *d.Budgets
 		d.Budgets = &b
 	}
+	d.Entry = d.Entry.clone()
 	return d
 }
 
@@ -85,6 +92,11 @@ func (d Delta) Size() int {
 	}
 	for _, a := range d.Audit {
 		n += len(a.Kind) + len(a.Detail)
+	}
+	if d.Entry != nil {
+		for _, tag := range d.Entry.Tags {
+			n += len(tag)
+		}
 	}
 	return n
 }
@@ -134,6 +146,27 @@ type Wait struct {
 	// Code and RetryAfterMs are how the call ends when that is over.
 	Code         toolspec.Code `json:"code"`
 	RetryAfterMs int64         `json:"retryAfterMs,omitempty"`
+	// GoOn lets the call go on without what it waits for, instead of ending it.
+	GoOn bool `json:"goOn,omitempty"`
+}
+
+// CacheEntry says under which key, for how long and with which tags a value is
+// kept.
+type CacheEntry struct {
+	// Key is the hexadecimal SHA-256 of everything that the value depends on.
+	Key string `json:"key"`
+	// TTLMs counts from settle, by the database's clock.
+	TTLMs int64    `json:"ttlMs"`
+	Tags  []string `json:"tags,omitempty"`
+}
+
+func (e *CacheEntry) clone() *CacheEntry {
+	if e == nil {
+		return nil
+	}
+	c := *e
+	c.Tags = slices.Clone(e.Tags)
+	return &c
 }
 
 // Budgets bound a call. A stage may only tighten them; zero changes nothing.

@@ -99,7 +99,7 @@ func newLookup(c *core) *Lookup { return &Lookup{*newCheck(c)} }
 func (v *Lookup) Found(value any) {
 	c := v.reads.c
 	if raw := c.encode("the cached value", value); raw != nil {
-		c.delta.Cached = raw
+		c.delta.Cached, c.delta.Hit = raw, false
 	}
 }
 
@@ -110,6 +110,11 @@ func newCached(c *core) *Cached { return &Cached{*newCheck(c)} }
 
 // Value returns what was found.
 func (v *Cached) Value() json.RawMessage { return slices.Clone(v.reads.c.facts.Cached) }
+
+// Ignore has the tool run in spite of what was found in the result cache; its
+// value then replaces the entry. What another hook found does not answer by
+// itself anyway.
+func (v *Cached) Ignore() { v.reads.c.delta.Ignored = true }
 
 // Attempt is the view of onRetry and willExecute.
 type Attempt struct {
@@ -193,6 +198,16 @@ func (v *Report) ErrorCode() toolspec.Code {
 	}
 	return ""
 }
+
+// Keep is the view of willWriteCache: whether, for how long and under which tags
+// the result cache keeps the value. Settle writes it, as it stands before
+// willTransformOutput, and only where the tool was executed.
+type Keep struct {
+	Report
+	keeps
+}
+
+func newKeep(c *core) *Keep { return &Keep{*newReport(c), keeps{c}} }
 
 // Audit is the view of willAudit.
 type Audit struct {

@@ -210,7 +210,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "durable: heartbeats", file: "activities/durable.go",
-		edits: []edit{{"stopBeating := beating(ctx)", "stopBeating := func() {}"}},
+		edits: []edit{{"stopBeating := beating(ctx, new(reported))", "stopBeating := func() {}"}},
 		run:   "TestDurable", packages: onServers,
 	},
 	{
@@ -222,5 +222,25 @@ var mutants = []mutant{
 		guard: "durable: time of its own", file: "workflows/after.go",
 		edits: []edit{{"(endingTime + durable(steps...))", "endingTime"}},
 		run:   "TestDurable", packages: onWorkflow,
+	},
+	{
+		guard: "cache: readers take turns", file: "internal/postgres/queries/cache.sql",
+		edits: []edit{{"SELECT pg_advisory_xact_lock(hashtextextended(@key, 0))", "SELECT hashtextextended(@key, 0)"}},
+		run:   "TestOneFlies", packages: onRecord,
+	},
+	{
+		guard: "cache: the tenant beside the key", file: "internal/postgres/queries/cache.sql",
+		edits: []edit{{"SELECT e.value FROM result_cache e\n    WHERE e.tenant_id = @tenant_id AND", "SELECT e.value FROM result_cache e\n    WHERE"}},
+		run:   "TestPoisonedEntry", packages: onRecord,
+	},
+	{
+		guard: "cache: the actor in the key", file: "activities/hooks/cache_key.go",
+		edits: []edit{{"in.actor, in.subject = c.ActorID, c.SubjectID", "in.subject = c.SubjectID"}},
+		run:   "TestCacheKey|TestKeptApart", packages: []string{"./activities/hooks", "./workflows"},
+	},
+	{
+		guard: "cache: only what ran", file: "workflows/after.go",
+		edits: []edit{{"entry != nil && c.keeps()", "entry != nil"}},
+		run:   "TestNotKept", packages: onWorkflow,
 	},
 }

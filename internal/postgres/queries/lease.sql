@@ -77,12 +77,16 @@ WITH buckets AS (
 ), places AS (
     SELECT s.key FROM leases l JOIN semaphores s ON s.tenant_id = l.tenant_id AND s.key = l.key
     WHERE l.invocation_id = @invocation_id::uuid AND l.kind = 'semaphore' ORDER BY s.key FOR UPDATE OF s
+), flights AS (
+    -- As LockFlight does for those who ask.
+    SELECT pg_advisory_xact_lock(hashtextextended(key, 0)) FROM leases WHERE invocation_id = @invocation_id::uuid AND kind = 'single_flight'
 )
-SELECT (SELECT count(*) FROM buckets) + (SELECT count(*) FROM places) AS locked;
+SELECT (SELECT count(*) FROM buckets) + (SELECT count(*) FROM places) + (SELECT count(*) FROM flights) AS locked;
 
 -- name: Release
 -- Gives back all that the call has, in the same round trip and under the same guard as what settles it. A place goes straight to the head
--- of its queue, whose workflow is told; nobody can come between. A token that led to no attempt goes back into its bucket. Where the owner
+-- of its queue, whose workflow is told; nobody can come between. Whoever waits for what the call was reading looks again: there is a value
+-- in the result cache, or the first of them gets it. A token that led to no attempt goes back into its bucket. Where the owner
 -- was ended from outside, its tool may run on until it misses a heartbeat: then a place that is held is left to expire after the grace.
 WITH current AS (
     SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND epoch = @epoch
@@ -93,7 +97,7 @@ WITH current AS (
     DELETE FROM leases
     WHERE invocation_id = @invocation_id::uuid AND EXISTS (SELECT FROM current)
         AND NOT (kind = 'semaphore' AND state = 'held' AND @grace::interval > interval '0')
-    RETURNING kind, tenant_id, key
+    RETURNING kind, tenant_id, key, state
 ), lapsed AS (
     -- Whoever counts a place as free that has expired must see to it that its holder finds out.
     UPDATE leases l SET state = 'lost'
@@ -127,9 +131,16 @@ WITH current AS (
     FROM returned r
     WHERE q.tenant_id = r.tenant_id AND q.key = r.key AND @attempts::integer = 0
         AND NOT EXISTS (SELECT FROM claims WHERE invocation_id = @invocation_id::uuid AND kind = 'claim')
+), told AS (
+    SELECT invocation_id FROM handed
+    UNION
+    SELECT l.invocation_id
+    FROM released r
+    JOIN leases l ON l.kind = 'single_flight' AND l.tenant_id = r.tenant_id AND l.key = r.key AND l.state = 'waiting' AND l.invocation_id <> @invocation_id::uuid
+    WHERE r.kind = 'single_flight' AND r.state <> 'waiting'
 ), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT DISTINCT 'signal', i.workflow_id, 'recheck' FROM handed h JOIN invocations i ON i.invocation_id = h.invocation_id
+    SELECT 'signal', i.workflow_id, 'recheck' FROM told t JOIN invocations i ON i.invocation_id = t.invocation_id
     RETURNING id
 )
 SELECT count(pg_notify('pawl_outbox', '')) AS handed FROM rechecked;

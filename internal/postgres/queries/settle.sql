@@ -4,7 +4,7 @@ WITH settled AS (
         state = 'settled', settled_at = now(), result = @result::json, ok = @ok::boolean, error_code = nullif(@error_code, ''),
         safe_args = @safe_args::json, input_history = @input_history::json, output_history = @output_history::json, attempts = @attempts, policy_digest = @policy_digest
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
-    RETURNING month, workflow_id
+    RETURNING month, workflow_id, tool_id, created_at
 ), staged AS (
     INSERT INTO stage_events (month, invocation_id, seq, stage, round, attempt, outcome, by_hook, rule, at, duration_us, notes)
     SELECT s.month, @invocation_id::uuid, e.seq, e.stage, e.round, e.attempt, e.outcome, e.by_hook, e.rule, e.at, e.duration_us, e.notes::json
@@ -27,6 +27,15 @@ WITH settled AS (
 ), closed AS (
     UPDATE approvals SET state = CASE WHEN expires_at <= now() THEN 'expired' ELSE 'closed' END
     WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND EXISTS (SELECT FROM settled)
+), kept AS (
+    -- An older call does not replace what a younger one has read.
+    INSERT INTO result_cache AS c (tenant_id, key, tool_id, value, tags, invocation_id, made_at, expires_at)
+    SELECT @tenant_id, @cache_key, tool_id, @cache_value::json, @cache_tags::text[], @invocation_id::uuid, created_at, now() + @cache_for::interval
+    FROM settled WHERE @cache_key <> ''
+    ON CONFLICT (tenant_id, key) DO UPDATE
+        SET tool_id = excluded.tool_id, value = excluded.value, tags = excluded.tags, invocation_id = excluded.invocation_id,
+            made_at = excluded.made_at, created_at = excluded.created_at, expires_at = excluded.expires_at
+        WHERE excluded.made_at >= c.made_at OR c.expires_at <= now()
 )
 -- The outer query still sees the row as it was.
 SELECT

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+func newCache(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "cache", Short: "Void kept results of reads"}
+	var tags []string
+	invalidate := &cobra.Command{
+		Use:   "invalidate --tag TAG...",
+		Short: "Void what the tenant's result cache holds under a tag, also what is still being read",
+		Args:  exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(tags) == 0 {
+				return usageError{errors.New("--tag is missing")}
+			}
+			for _, tag := range tags {
+				if err := toolspec.CheckCacheTags([]string{tag}); err != nil {
+					return usageError{err}
+				}
+			}
+			s, err := connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			deleted, err := s.store.InvalidateCache(cmd.Context(), a.tenant, tags...)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return printJSON(a.Out, map[string]any{"tenant": a.tenant, "tags": tags, "deleted": deleted})
+			}
+			fmt.Fprintf(a.Out, "%s: void; %d kept results deleted\n", strings.Join(tags, ", "), deleted)
+			return nil
+		},
+	}
+	invalidate.Flags().StringArrayVar(&tags, "tag", nil, "tag of a tool or a hook; may be given several times")
+	cmd.AddCommand(invalidate)
+	return group(cmd)
+}

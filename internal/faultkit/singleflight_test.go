@@ -1,0 +1,156 @@
+//go:build unix
+
+package faultkit_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// keptRules keeps what the reads of the ledger say.
+const keptRules = `
+version: 1
+tenants:
+  acme:
+    allowedTools: ["chaos__*"]
+    mode: auto
+    cache: [{tool: "chaos__*", for: 10m}]
+`
+
+// readers is how many calls want one value at once.
+const readers = 100
+
+// read makes the same read many times at once, and does meanwhile once the tool runs.
+func (w *world) read(tool string, in ledger.In, meanwhile func(first ledger.Effect)) []*pawl.Call {
+	w.t.Helper()
+	before := len(w.ledger.Effects())
+	calls := make([]*pawl.Call, readers)
+	var starting sync.WaitGroup
+	for i := range calls {
+		starting.Go(func() {
+			call, err := w.pawl.Start(w.t.Context(), invocation(fmt.Sprintf("%s-%03d", tool, i), tool, in))
+			if err != nil {
+				w.t.Error(err)
+			}
+			calls[i] = call
+		})
+	}
+	w.until(func() bool { return len(w.ledger.Effects()) > before }, "the tool runs")
+	meanwhile(w.ledger.Effects()[before])
+	starting.Wait()
+	if w.t.Failed() {
+		w.t.FailNow()
+	}
+	return calls
+}
+
+// sources waits for all calls but some, and counts where their values are from. Whatever ends without the value fails the test.
+func (w *world) sources(calls []*pawl.Call, text string, but ...string) map[toolspec.Source]int {
+	w.t.Helper()
+	var mu sync.Mutex
+	from := map[toolspec.Source]int{}
+	var waiting sync.WaitGroup
+	for _, call := range calls {
+		if slices.Contains(but, call.WorkflowID) {
+			continue
+		}
+		waiting.Go(func() {
+			r, err := w.ended(call, 2*patience)
+			if err != nil || !r.OK || string(r.Value) != fmt.Sprintf(`{"text":%q}`, text) {
+				w.t.Errorf("%s ended with %+v, %v", call.WorkflowID, r, err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			from[r.Source]++
+		})
+	}
+	waiting.Wait()
+	return from
+}
+
+// leases counts what calls hold or wait for.
+func (w *world) leases() (n int) {
+	w.t.Helper()
+	conn, err := pgx.Connect(w.t.Context(), w.database)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(w.t.Context()) }()
+	if err := conn.QueryRow(w.t.Context(), `SELECT count(*) FROM leases`).Scan(&n); err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// TestOneReadForAHundred: a hundred calls for one value, at the same time on two workers: one execution, a hundred results (fault 38).
+func TestOneReadForAHundred(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.apply(keptRules)
+	w.work(healthy).runs()
+	w.work(healthy).runs()
+	for n, tool := range []string{ledger.LocalRead, ledger.Read} {
+		calls := w.read(tool, ledger.In{Text: tool, AfterMs: 1500}, func(ledger.Effect) {})
+		from := w.sources(calls, tool)
+		if effects := len(w.ledger.Effects()); effects != n+1 || from[toolspec.SourceExecuted] != 1 || from[toolspec.SourceCache] != readers-1 {
+			t.Errorf("%s: %d effects in all, and values by source %v", tool, effects, from)
+		}
+	}
+	if left := w.leases(); left != 0 {
+		t.Errorf("%d leases are left", left)
+	}
+}
+
+// TestReaderKilled: the worker that reads for all is killed while the tool runs. Its call goes on elsewhere, and a hundred get the value.
+func TestReaderKilled(t *testing.T) {
+	t.Parallel()
+	for _, tool := range []string{ledger.LocalRead, ledger.Read} {
+		t.Run(tool, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.apply(keptRules)
+			workers := []*child{w.work(healthy).runs(), w.work(healthy).runs()}
+			calls := w.read(tool, ledger.In{Text: "x", AfterMs: 1500}, func(first ledger.Effect) {
+				for _, c := range workers {
+					if c.pid() == first.PID {
+						c.kill()
+					}
+				}
+			})
+			from := w.sources(calls, "x")
+			if effects := len(w.ledger.Effects()); effects != 2 || from[toolspec.SourceExecuted] != 1 {
+				t.Errorf("%d effects, and values by source %v", effects, from)
+			}
+		})
+	}
+}
+
+// TestReaderTerminated: the workflow that reads for all is ended from outside. The sweeper, or the end of its lease, hands the flight to
+// another.
+func TestReaderTerminated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.apply(keptRules)
+	w.work(healthy, "PAWL_SWEEP_EVERY=5s").runs()
+	w.work(healthy, "PAWL_SWEEP_EVERY=5s").runs()
+	ended := ""
+	calls := w.read(ledger.Read, ledger.In{Text: "x", AfterMs: 5000}, func(first ledger.Effect) {
+		ended = invocation(first.ToolCallID, ledger.Read, ledger.In{}).Identity().WorkflowID()
+		if err := w.temporal.TerminateWorkflow(t.Context(), ended, "", "test"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	from := w.sources(calls, "x", ended)
+	if effects := len(w.ledger.Effects()); effects != 2 || from[toolspec.SourceExecuted] != 1 || from[toolspec.SourceCache] != readers-2 {
+		t.Errorf("%d effects, and values by source %v", effects, from)
+	}
+	w.until(func() bool { return w.leases() == 0 }, "no lease is left over")
+}

@@ -1,0 +1,330 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/hooks"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+const cacheKey = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+func lookupRow(call string) activities.LookupRow {
+	return activities.LookupRow{InvocationID: id(call), TenantID: tenant, Epoch: 1, Round: 1, Key: cacheKey, Lease: time.Minute}
+}
+
+func (b bench) lookup(row activities.LookupRow) activities.Finding {
+	b.t.Helper()
+	found, err := b.Lookup(b.t.Context(), row)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return found
+}
+
+// holding is the settle of a call that took part in a flight.
+func holding(call string) workflows.SettleIn {
+	in := settleIn(call, 1)
+	in.Holds = true
+	return in
+}
+
+// keeps is the settle of a call that had a value for the cache.
+func keeps(call, value string, tags ...string) workflows.SettleIn {
+	in := holding(call)
+	in.Kept = &workflows.Kept{Entry: hook.CacheEntry{Key: cacheKey, TTLMs: 60_000, Tags: tags}, Value: json.RawMessage(value)}
+	return in
+}
+
+// flights counts the leases of a state.
+func (b bench) flights(state string) int {
+	b.t.Helper()
+	return value[int](b, `SELECT count(*) FROM leases WHERE kind = 'single_flight' AND state = $1`, state)
+}
+
+// TestFlight: the first call flies, the others wait and are told when it lands; then they find its value.
+func TestFlight(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"first", "second", "third"} {
+		b.admit(call)
+	}
+	b.trips.Store(0)
+	if found := b.lookup(lookupRow("first")); found.Flies || found.Value != nil || found.Superseded {
+		t.Errorf("the first found %+v", found)
+	}
+	if n := b.trips.Load(); n != 1 {
+		t.Errorf("a lookup takes %d round trips", n)
+	}
+	for _, call := range []string{"third", "second", "third"} {
+		if found := b.lookup(lookupRow(call)); !found.Flies || found.Value != nil || found.Remaining <= 50*time.Second || found.Remaining > time.Minute {
+			t.Errorf("%s found %+v", call, found)
+		}
+	}
+	if found := b.lookup(lookupRow("first")); found.Flies || b.flights("held") != 1 || b.flights("waiting") != 2 {
+		t.Errorf("who flies and asks again found %+v; %d fly and %d wait", found, b.flights("held"), b.flights("waiting"))
+	}
+	b.settle(keeps("first", `{"text":"one"}`))
+	b.wantTold("second", "third")
+	for _, call := range []string{"second", "third"} {
+		if found := b.lookup(lookupRow(call)); string(found.Value) != `{"text":"one"}` {
+			t.Errorf("%s found %+v", call, found)
+		}
+		b.settle(holding(call))
+	}
+	if left := value[int](b, `SELECT count(*) FROM leases`); left != 0 {
+		t.Errorf("%d leases are left", left)
+	}
+	b.wantTold()
+}
+
+// TestFlightWithoutAValue: a call that has nothing to keep hands the flight to the next who asks, and one that is swept does too.
+func TestFlightWithoutAValue(t *testing.T) {
+	for name, land := range map[string]func(b bench){
+		"settled": func(b bench) {
+			b.settle(holding("first"))
+		},
+		"swept": func(b bench) {
+			b.sql(`UPDATE invocations SET namespace = 'ns'`)
+			if code, err := b.Sweep(b.t.Context(), activities.SweepRow{
+				InvocationID: id("first"), Namespace: "ns", Epoch: 1, Cause: activities.OwnerTerminated, Code: toolspec.CodeCancelled,
+			}); err != nil || code == "" {
+				b.t.Fatal(code, err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			for _, call := range []string{"first", "second", "third"} {
+				b.admit(call)
+				b.lookup(lookupRow(call))
+			}
+			land(b)
+			b.wantTold("second", "third")
+			if found := b.lookup(lookupRow("third")); found.Flies || found.Value != nil {
+				t.Errorf("the third found %+v", found)
+			}
+			if found := b.lookup(lookupRow("second")); !found.Flies {
+				t.Errorf("the second found %+v", found)
+			}
+		})
+	}
+}
+
+// TestFlightLost: one that should have landed loses its flight to the first who asks, by the database's clock. Its value, when it comes,
+// is kept all the same.
+func TestFlightLost(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"first", "second", "third"} {
+		b.admit(call)
+		b.lookup(lookupRow(call))
+	}
+	b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id("first"))
+	if found := b.lookup(lookupRow("second")); found.Flies {
+		t.Errorf("the second found %+v", found)
+	}
+	if found := b.lookup(lookupRow("third")); !found.Flies {
+		t.Errorf("the third found %+v", found)
+	}
+	b.settle(keeps("first", `{"text":"late"}`))
+	b.wantTold("third")
+	if found := b.lookup(lookupRow("third")); string(found.Value) != `{"text":"late"}` {
+		t.Errorf("the third found %+v", found)
+	}
+}
+
+// TestLookupIsGuarded: a run that was taken over, a call that is settled and another tenant's see nothing and hold nothing.
+func TestLookupIsGuarded(t *testing.T) {
+	b := open(t)
+	b.admit("first")
+	for name, change := range map[string]func(*activities.LookupRow){
+		"an older epoch": func(r *activities.LookupRow) { r.Epoch = 0 },
+		"another tenant": func(r *activities.LookupRow) { r.TenantID = "globex" },
+		"no such call":   func(r *activities.LookupRow) { r.InvocationID = id("none") },
+	} {
+		row := lookupRow("first")
+		change(&row)
+		if found := b.lookup(row); !found.Superseded || found.Flies {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+	b.settle(settleIn("first", 1))
+	if found := b.lookup(lookupRow("first")); !found.Superseded {
+		t.Errorf("a settled call: %+v", found)
+	}
+	if n := value[int](b, `SELECT count(*) FROM leases`); n != 0 {
+		t.Errorf("%d leases", n)
+	}
+}
+
+// TestOneFlies: of many calls that look at once, one is to get the value, and everybody else waits and is told. Nobody is left behind by
+// a landing between its look and its wait.
+func TestOneFlies(t *testing.T) {
+	b := open(t)
+	const calls = 24
+	for try := range 5 {
+		b.sql(`DELETE FROM result_cache`)
+		name := func(i int) string { return fmt.Sprintf("call-%d-%d", try, i) }
+		for i := range calls {
+			b.admit(name(i))
+		}
+		var flew, found atomic.Int64
+		together(calls, func(i int) {
+			f := b.lookup(lookupRow(name(i)))
+			switch {
+			case f.Value != nil:
+				found.Add(1)
+			case !f.Flies:
+				flew.Add(1)
+				b.settle(keeps(name(i), `{"text":"one"}`))
+			}
+		})
+		told := len(b.told())
+		if flew.Load() != 1 || int(flew.Load()+found.Load())+told != calls || b.flights("waiting") != told {
+			t.Fatalf("try %d: %d flew, %d found the value, %d of %d who wait were told", try, flew.Load(), found.Load(), told, b.flights("waiting"))
+		}
+		b.sql(`DELETE FROM leases`)
+	}
+}
+
+// TestKept: what settle writes, when it writes nothing, and how long it lasts by the database's clock.
+func TestKept(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"first", "second", "third"} {
+		b.admit(call)
+	}
+	value1 := `{"b":1.10,"a":"x"}`
+	b.trips.Store(0)
+	b.settle(keeps("first", value1, "repo:7"))
+	if n := b.trips.Load(); n != 1 {
+		t.Errorf("settle takes %d round trips", n)
+	}
+	if got := value[string](b, `SELECT concat_ws('|', tenant_id, key, tool_id, value, tags, invocation_id, expires_at - created_at) FROM result_cache`); got !=
+		strings.Join([]string{tenant, cacheKey, "core__write_file", value1, "{repo:7}", id("first"), "00:01:00"}, "|") {
+		t.Errorf("kept %s", got)
+	}
+	found := func() string { return string(b.lookup(lookupRow("second")).Value) }
+	if found() != value1 {
+		t.Errorf("found %s", found())
+	}
+	// A settle that comes again, and one of an older epoch, write nothing.
+	b.settle(keeps("first", `{"text":"again"}`))
+	stale := keeps("second", `{"text":"stale"}`)
+	stale.Epoch = 0
+	b.settle(stale)
+	if found() != value1 {
+		t.Errorf("found %s", found())
+	}
+	// A younger call replaces it, an older one does not.
+	b.sql(`UPDATE invocations SET created_at = created_at - interval '1 hour' WHERE invocation_id = $1`, id("third"))
+	b.settle(keeps("third", `{"text":"older"}`))
+	if found() != value1 {
+		t.Errorf("found %s", found())
+	}
+	b.admit("fourth")
+	b.settle(keeps("fourth", `{"text":"younger"}`))
+	if found() != `{"text":"younger"}` {
+		t.Errorf("found %s", found())
+	}
+	b.sql(`UPDATE result_cache SET expires_at = now()`)
+	if found() != "" {
+		t.Errorf("found %s", found())
+	}
+	if n, err := b.DeleteExpiredCache(t.Context(), 10); err != nil || n != 1 {
+		t.Errorf("deleted %d: %v", n, err)
+	}
+}
+
+// TestPoisonedEntry: a value under the right key that is another tenant's is never found, even were the key guessed or stolen.
+func TestPoisonedEntry(t *testing.T) {
+	b := open(t)
+	b.admit("first")
+	b.sql(`INSERT INTO result_cache (tenant_id, key, tool_id, value, invocation_id, made_at, expires_at)
+		VALUES ('globex', $1, 'core__read', '{"text":"poison"}', $2, now(), now() + interval '1 day')`, cacheKey, id("first"))
+	if found := b.lookup(lookupRow("first")); found.Value != nil || found.Flies {
+		t.Errorf("found %+v", found)
+	}
+	b.settle(keeps("first", `{"text":"good"}`))
+	if n := value[int](b, `SELECT count(*) FROM result_cache WHERE tenant_id = 'globex' AND value::text = '{"text":"poison"}'`); n != 1 {
+		t.Error("another tenant's entry was replaced")
+	}
+}
+
+// TestInvalidation: a tag voids what has it, in its tenant, and what is still being read as well.
+func TestInvalidation(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"first", "second"} {
+		b.admit(call)
+	}
+	invalidate := func(tenant string, tags ...string) int {
+		n, err := b.InvalidateCache(t.Context(), tenant, tags...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	found := func() string { return string(b.lookup(lookupRow("second")).Value) }
+	b.settle(keeps("first", `{"text":"one"}`, "a", "b"))
+	for _, n := range []int{invalidate("globex", "a", "b"), invalidate(tenant, "c"), invalidate(tenant)} {
+		if n != 0 || found() != `{"text":"one"}` {
+			t.Fatalf("%d values are void, found %s", n, found())
+		}
+	}
+	if n := invalidate(tenant, "c", "b", "b"); n != 1 || found() != "" {
+		t.Errorf("%d values are void, found %s", n, found())
+	}
+	// This call read before the tag was invalidated, so its value is an old one.
+	b.settle(keeps("second", `{"text":"old"}`, "b"))
+	b.admit("third")
+	if f := b.lookup(lookupRow("third")); f.Value != nil {
+		t.Errorf("found %s", f.Value)
+	}
+	b.settle(keeps("third", `{"text":"new"}`, "b"))
+	b.admit("fourth")
+	if f := b.lookup(lookupRow("fourth")); string(f.Value) != `{"text":"new"}` {
+		t.Errorf("found %s", f.Value)
+	}
+	b.sql(`UPDATE cache_tags SET invalidated_at = now() - interval '91 days' WHERE tag = 'c'`)
+	if n, err := b.DeleteExpiredCache(t.Context(), 10); err != nil || n != 1 || value[int](b, `SELECT count(*) FROM cache_tags WHERE tenant_id = $1`, tenant) != 1 {
+		t.Errorf("deleted %d: %v", n, err)
+	}
+}
+
+// TestGuardedReadTrips: a read with a quota, a semaphore and the cache takes five round trips, and a hit does too.
+func TestGuardedReadTrips(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"miss", "hit"} {
+		b.trips.Store(0)
+		b.admit(call)
+		if _, err := b.TakeTokens(t.Context(), hooks.TokensRow{
+			InvocationID: id(call), TenantID: tenant, Epoch: 1, Round: 1, Buckets: []hooks.Bucket{{Key: "q", Tokens: 5, Every: time.Hour}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.TakePlaces(t.Context(), hooks.PlacesRow{
+			InvocationID: id(call), TenantID: tenant, Epoch: 1, Round: 1, Places: []hooks.Place{{Key: "s", Most: 5}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		in := keeps(call, `{"text":"one"}`)
+		if found := b.lookup(lookupRow(call)); found.Flies || (found.Value != nil) != (call == "hit") {
+			t.Errorf("%s found %+v", call, found)
+		} else if found.Value != nil {
+			in.Kept = nil
+		}
+		b.settle(in)
+		if n := b.trips.Load(); n != 5 {
+			t.Errorf("a %s took %d round trips", call, n)
+		}
+	}
+	if left := value[int](b, `SELECT count(*) FROM leases`); left != 0 {
+		t.Errorf("%d leases are left", left)
+	}
+}
