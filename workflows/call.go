@@ -10,7 +10,6 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
 // call is the state of one workflow. Byte slices in it are never written into:
@@ -48,7 +47,7 @@ type call struct {
 	// kept is what the result cache is to have of this call.
 	kept     *Kept
 	data     []hook.Entry
-	bindings []provide.Binding
+	bindings []hook.Binding
 	// needs are the stages on demand that the gate wants run.
 	needs      []hook.Stage
 	deltaBytes int

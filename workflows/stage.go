@@ -10,7 +10,6 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
 // durable is what the plan gives the durable hooks of a step.
@@ -106,9 +105,7 @@ func (c *call) apply(v *hook.Verdict) {
 	if d.Budgets != nil {
 		c.budgets = c.budgets.Tighten(*d.Budgets)
 	}
-	for _, b := range d.Bindings {
-		c.bindings = provide.Bound(c.bindings, b)
-	}
+	c.bindings = hook.Bind(c.bindings, d.Bindings...)
 	c.audit = append(c.audit, d.Audit...)
 	for _, s := range d.Needs {
 		if !slices.Contains(c.needs, s) {

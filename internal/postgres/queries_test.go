@@ -13,7 +13,7 @@ import (
 var effectOnly = []string{
 	"LockInvocation", "LockActivePolicy", "SaveOutput", "SetPartitionMonths", "Refuse", "CloseOtherRequests", "CloseRequest", "InsertPolicy", "PublishSpecs",
 	"MarkSent", "MarkFailed", "PruneOutbox", "ListenOutbox", "EnsurePartitions",
-	"LockQuotas", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteFullQuotas", "DeleteIdleSemaphores",
+	"LockQuotas", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteFullQuotas", "DeleteIdleSemaphores", "DeleteOldSessions",
 	"DeleteExpiredCalls", "SetExpiredPartition", "DropPartition", "LockFlight",
 }
 

@@ -70,13 +70,13 @@ func (k *kept[K, V]) get(key K, fresh func() V) V {
 	defer k.mu.Unlock()
 	if e, ok := k.at[key]; ok {
 		k.order.MoveToFront(e)
-		return e.Value.(entry[K, V]).value
+		return e.Value.(entry[K, V]).value //nolint:errcheck,forcetypeassert // the list holds nothing else
 	}
 	value := fresh()
 	k.at[key] = k.order.PushFront(entry[K, V]{key, value})
 	if k.order.Len() > k.most {
 		last := k.order.Back()
-		delete(k.at, last.Value.(entry[K, V]).key)
+		delete(k.at, last.Value.(entry[K, V]).key) //nolint:errcheck,forcetypeassert // as above
 		k.order.Remove(last)
 	}
 	return value

@@ -62,6 +62,14 @@ func Cases() []Case {
 			"local willCheckConsent", "local willAcquireSemaphore", "activity execute", "ended ok"),
 		ended("capacity_over", "local willAcquireSemaphore", "timer", "timer fired", "local willAcquireSemaphore", "ended capacity"),
 		ended("quota_used_up", "local willAcquireQuota", "ended rate_limited"),
+		ended("probed_effect", "activity execute", "local checkAttempt", "activity reconcile", "ended ok"),
+		ended("probed_again", "activity execute", "local checkAttempt", "activity reconcile", "timer", "activity execute", "ended ok"),
+		ended("parked_settled", "activity execute", "local requestApproval", "timer", "update decide", "local reviewDecision", "ended ok"),
+		ended("parked_retried", "activity execute", "local requestApproval", "timer", "update decide", "local reviewDecision", "local willAuthorize",
+			"local willCheckConsent", "timer", "activity execute", "ended ok"),
+		ended("cache_kept", "local willReadCache", "local execute", "local willWriteCache", "ended ok"),
+		ended("cache_found", "local willReadCache", "local didCacheHit", "ended ok"),
+		ended("flight_joined", "local willReadCache", "timer", "signal recheck", "local reviewDecision", "local willReadCache", "local didCacheHit", "ended ok"),
 		ended("durable", "local admit", "upsert", "local willCheckConsent", "activity willAcquireQuota", "activity completed", "local execute", "local willAudit", "activity didAudit",
 			"activity completed", "local settle", "ended ok"),
 		ended("database_away", "local admit failed", "timer", "timer fired", "local admit", "ended ok"),
@@ -71,6 +79,7 @@ func Cases() []Case {
 		waits("waiting_retry", "activity execute", "timer"),
 		waits("waiting_worker", "local reviewDecision", "activity execute", "timer"),
 		waits("waiting_execute", "activity execute"),
+		waits("waiting_parked", "activity execute", "local requestApproval", "timer"),
 		waits("waiting_capacity", "local willAcquireSemaphore", "timer"),
 	}
 }

@@ -1,0 +1,182 @@
+package e2etest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/files"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/provide"
+	"github.com/pawl-run/pawl/worker"
+)
+
+var (
+	greeter = provide.NewToken[string]("greeter")
+	greeted = toolspec.NewCapability[string]("greeter")
+)
+
+// greeting is a worker whose tools are greeted: by what the call bound, its session, or the worker. made counts what the factory makes.
+func greeting(made *atomic.Int32, note func(string)) []worker.Option {
+	f := provide.NewFactory("greeting", greeter, func(_ context.Context, word string) (string, error) {
+		made.Add(1)
+		if word == "fail" {
+			return "", errors.New("canary")
+		}
+		return word, nil
+	})
+	bind := hook.New("bind", hook.WillBindProviders.Do(func(_ context.Context, v *hook.Binder) error {
+		for prefix, scope := range map[string]provide.Scope{"request-": provide.Request, "session-": provide.Session, "global-": provide.Global} {
+			if word, ok := strings.CutPrefix(v.ToolCallID(), prefix); ok {
+				r, err := f.With(word)
+				if err != nil {
+					return err
+				}
+				v.BindIn(scope, r)
+			}
+		}
+		return nil
+	}))
+	look := hook.New("look", hook.WillAudit.Do(func(ctx context.Context, v *hook.Audit) error {
+		word, ok, err := provide.TryGet(ctx, v.Providers(), greeter)
+		note(fmt.Sprintf("%s %s %t %v", v.ToolCallID(), word, ok, err))
+		return nil
+	}))
+	hello := func(_ context.Context, _ in, call toolspec.Call) (out, error) {
+		return out{Text: greeted.From(call) + " " + greeted.From(call)}, nil
+	}
+	declared := func(d *toolspec.Definition) { d.Capabilities = []toolspec.CapabilityName{greeted.Name()} }
+	return []worker.Option{
+		worker.Capabilities(greeted.Provide("worker")),
+		worker.Providers(provide.Factories(f), provide.Backs(greeter, greeted)),
+		worker.Hooks(bind, look), worker.Tools(tool("test__fast", hello, fast, declared), tool("test__asked", hello, once, risky, declared)),
+	}
+}
+
+// TestProviders: what a call binds is its own, what a session binds is its next call's too, on any worker, and the worker's own comes last
+// (DI-01 to DI-04, DI-12, DI-14, CX-14).
+func TestProviders(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	var made atomic.Int32
+	notes := make(chan string, 64)
+	options := greeting(&made, func(s string) { notes <- s })
+	stop := w.work(options...)
+	invoke := func(id, session string) toolspec.Result {
+		inv := invocation(id, "test__fast", `{}`)
+		inv.Context.SessionID = session
+		return w.invoke(inv)
+	}
+	wantText(t, invoke("plain", "s1"), "worker worker")
+	if got := receive(t, notes); got != "plain  false <nil>" {
+		t.Errorf("the hook saw %q", got)
+	}
+	wantText(t, invoke("request-one", "s1"), "one one")
+	if got := receive(t, notes); got != "request-one one true <nil>" || made.Load() != 1 {
+		t.Errorf("the hook saw %q; %d were made", got, made.Load())
+	}
+	wantText(t, invoke("after-request", "s1"), "worker worker")
+	wantText(t, invoke("session-two", "s1"), "two two")
+	wantText(t, invoke("after-session", "s1"), "two two")
+	wantText(t, invoke("request-three", "s1"), "three three")
+	wantText(t, invoke("elsewhere", "s2"), "worker worker")
+	if n := made.Load(); n != 3 {
+		t.Errorf("%d instances were made, want one for each binding", n)
+	}
+	other := invocation("other-tenant", "test__fast", `{}`)
+	other.Context.TenantID, other.Context.SessionID = "globex", "s1"
+	wantText(t, w.invoke(other), "worker worker")
+	wantCode(t, invoke("global-four", "s1"), toolspec.CodeInternal)
+	wantCode(t, invoke("session-none", ""), toolspec.CodeInternal)
+	wantCode(t, invoke("request-fail", "s1"), toolspec.CodeInternal)
+
+	// Another worker makes it again, from what is recorded.
+	asked := invocation("session-six", "test__asked", `{}`)
+	asked.Context.SessionID = "s1"
+	call := w.start(asked)
+	w.waiting(call.WorkflowID)
+	stop()
+	before := made.Load()
+	w.work(options...)
+	w.approve(call.WorkflowID)
+	wantText(t, w.result(call), "six six")
+	if n := made.Load(); n != before+1 {
+		t.Errorf("the second worker made %d", n-before)
+	}
+	wantText(t, invoke("last", "s1"), "six six")
+	if versions := scalar[string](w, `SELECT string_agg(token || ' ' || version, ', ') FROM session_bindings WHERE session_id = 's1'`); versions != "greeter 2" {
+		t.Errorf("the session has %q", versions)
+	}
+	w.replay(call.WorkflowID)
+}
+
+// TestFactoryIsMissing: a call whose recipe this worker does not know waits for one that does.
+func TestFactoryIsMissing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	var made atomic.Int32
+	options := greeting(&made, func(string) {})
+	stop := w.work(options...)
+	call := w.start(invocation("request-late", "test__asked", `{}`))
+	w.waiting(call.WorkflowID)
+	stop()
+	// The same, without the factory.
+	stop = w.work(append(greeting(&made, func(string) {})[2:], worker.Capabilities(greeted.Provide("worker")))...)
+	w.approve(call.WorkflowID)
+	w.until(func() bool {
+		state, err := w.pawl.State(t.Context(), call.WorkflowID)
+		return err == nil && state.Approval == nil && state.Status == toolspec.StatusRunning
+	}, "the call goes on")
+	stop()
+	if n := scalar[int](w, `SELECT count(*)::int FROM claims`); n != 0 {
+		t.Errorf("%d claims by a worker that cannot provide", n)
+	}
+	w.work(options...)
+	wantText(t, w.result(call), "late late")
+}
+
+// TestOverriddenRoot: a call reads under the root that was bound for it, and nowhere else (DI-13).
+func TestOverriddenRoot(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	other := t.TempDir()
+	for dir, text := range map[string]string{w.workspace: "ours", other: "theirs"} {
+		if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(w.workspace, "only.txt"), []byte("ours\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	token := provide.NewToken[capability.Files]("files")
+	f := provide.NewFactory("root", token, func(_ context.Context, dir string) (capability.Files, error) { return files.Open(dir) })
+	w.work(worker.Providers(provide.Factories(f), provide.Backs(token, capability.FilesKey)),
+		worker.Hooks(hook.New("root", hook.WillBindProviders.Do(func(_ context.Context, v *hook.Binder) error {
+			if !strings.HasPrefix(v.ToolCallID(), "there") {
+				return nil
+			}
+			r, err := f.With(other)
+			v.Bind(r)
+			return err
+		}))))
+	read := func(id, path string) toolspec.Result {
+		return w.invoke(invocation(id, "core__read_file", fmt.Sprintf(`{"path":%q}`, path)))
+	}
+	for id, want := range map[string]string{"here": "ours", "there": "theirs"} {
+		if r := read(id, "a.txt"); !r.OK || !strings.Contains(string(r.Value), want) {
+			t.Errorf("%s: %+v", id, r)
+		}
+	}
+	for id, path := range map[string]string{"there-1": "only.txt", "there-2": filepath.Join(w.workspace, "a.txt"), "there-3": "../" + filepath.Base(w.workspace) + "/a.txt"} {
+		if r := read(id, path); r.OK {
+			t.Errorf("%s read %s: %s", id, path, r.Value)
+		}
+	}
+}
