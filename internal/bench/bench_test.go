@@ -47,14 +47,17 @@ func TestCounts(t *testing.T) {
 		t.Logf("%+v", f)
 	}
 	for name, want := range map[string]struct{ transitions, sql, events, bytes int64 }{
-		"bare":                 {6, 0, 11, 2 << 10},
-		"bare_eager":           {5, 0, 11, 2 << 10},
-		"bare_sql":             {6, 2, 11, 2 << 10},
-		"read_only":            {2, 2, 30, 10 << 10},
-		"read_only_remote":     {3, 2, 30, 10 << 10},
-		"denied":               {2, 2, 30, 10 << 10},
-		"external_side_effect": {6, 3, 30, 10 << 10}, // the claim is the third
-		"hooks_20":             {2, 2, 50, 20 << 10},
+		"bare":             {6, 0, 11, 2 << 10},
+		"bare_eager":       {5, 0, 11, 2 << 10},
+		"bare_sql":         {6, 2, 11, 2 << 10},
+		"read_only":        {2, 2, 30, 10 << 10},
+		"read_only_remote": {3, 2, 30, 10 << 10},
+		"denied":           {2, 2, 30, 10 << 10},
+
+		"read_only_guarded_miss": {2, 5, 30, 10 << 10},
+		"read_only_guarded_hit":  {2, 5, 30, 10 << 10},
+		"external_side_effect":   {6, 3, 30, 10 << 10}, // the claim is the third
+		"hooks_20":               {2, 2, 50, 20 << 10},
 	} {
 		f, measured := found[name]
 		if !measured {

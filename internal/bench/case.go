@@ -39,6 +39,10 @@ func cases() []kase {
 		{name: "bare_sql", about: "and two statements by hand", run: byHand(bareSQLType, false)},
 		{name: "read_only", about: "a read in the worker's process", run: byPawl(readTool, ""), workflowID: workflowID},
 		{name: "read_only_remote", about: "the same from another process", workflowID: workflowID, remote: true},
+		{name: "read_only_guarded_miss", about: "a read under quota and semaphore, kept", workflowID: workflowID, run: func(ctx context.Context, s *stand, id string) error {
+			return invoke(ctx, s.pawl, guardedTool, id, id, "")
+		}},
+		{name: "read_only_guarded_hit", about: "the same again, found", run: byPawl(guardedTool, ""), workflowID: workflowID},
 		{name: "denied", about: "a call that policy denies", run: byPawl(deniedTool, toolspec.CodePolicyDenied), workflowID: workflowID},
 		{name: "external_side_effect", about: "a write, nobody is asked", run: byPawl(sendTool, ""), workflowID: workflowID},
 		{name: "hooks_20", about: "a read with 20 hooks of a user", run: byPawl(hookedTool, ""), workflowID: workflowID},
@@ -92,12 +96,14 @@ func byHand(workflowType string, eager bool) func(context.Context, *stand, strin
 
 // byPawl invokes a tool; code is how the call must end, empty for a value.
 func byPawl(toolID string, code toolspec.Code) func(context.Context, *stand, string) error {
-	return func(ctx context.Context, s *stand, id string) error { return invoke(ctx, s.pawl, toolID, id, code) }
+	return func(ctx context.Context, s *stand, id string) error {
+		return invoke(ctx, s.pawl, toolID, id, "hello", code)
+	}
 }
 
-func invoke(ctx context.Context, c *client.Client, toolID, id string, code toolspec.Code) error {
+func invoke(ctx context.Context, c *client.Client, toolID, id, text string, code toolspec.Code) error {
 	r, err := c.Invoke(ctx, toolspec.Invocation{
-		ToolID: toolID, ToolCallID: id, Args: json.RawMessage(`{"text":"hello","times":1}`),
+		ToolID: toolID, ToolCallID: id, Args: json.RawMessage(fmt.Sprintf(`{"text":%q,"times":1}`, text)),
 		Context: toolspec.Context{TenantID: tenant, RunID: runID, ActorID: actor},
 	})
 	var ended *client.CallError
@@ -109,7 +115,7 @@ func invoke(ctx context.Context, c *client.Client, toolID, id string, code tools
 		return err
 	case r.ErrorCode != code:
 		return fmt.Errorf("%s ended with %q (%s), want %q", id, r.ErrorCode, r.SafeMessage, code)
-	case code == "" && string(r.Value) != `{"text":"hello"}`:
+	case code == "" && string(r.Value) != fmt.Sprintf(`{"text":%q}`, text):
 		return fmt.Errorf("%s answered %s", id, r.Value)
 	}
 	return nil

@@ -85,7 +85,7 @@ func Submit(ctx context.Context, in io.Reader, out io.Writer) error {
 	cpu, began := processCPU(), time.Now()
 	err = atOnce(ctx, what.Calls, what.Parallel, func(ctx context.Context, i int) error {
 		began := time.Now()
-		if err := invoke(ctx, c, readTool, id(what.IDs, i), ""); err != nil {
+		if err := invoke(ctx, c, readTool, id(what.IDs, i), "hello", ""); err != nil {
 			return err
 		}
 		mu.Lock()

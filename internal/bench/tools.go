@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -23,6 +24,9 @@ tenants:
     budgets: {maxRuntimeMs: 20000}
     rules:
       - {tool: "bench__denied", decision: deny, message: "not here"}
+    limits:
+      - {tool: "bench__guarded", quota: {tokens: 1000000, every: 1h}}
+      - {tool: "bench__guarded", concurrent: 1000, then: wait}
 `
 )
 
@@ -31,6 +35,8 @@ const (
 	hookedTool = "bench__hooked"
 	sendTool   = "bench__send"
 	deniedTool = "bench__denied"
+	// guardedTool is read under a quota and a semaphore, and its values are kept.
+	guardedTool = "bench__guarded"
 )
 
 type echoIn struct {
@@ -54,11 +60,13 @@ func tools() []toolspec.Tool {
 		ID: readTool, Description: "answers with its text", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Fast: true,
 		Redaction: toolspec.Redaction{Allow: []string{"/text"}},
 	}
-	hooked, denied, send := read, read, read
+	hooked, denied, send, guarded := read, read, read, read
+	guarded.ID, guarded.CacheFor = guardedTool, time.Hour
 	hooked.ID, denied.ID = hookedTool, deniedTool
 	send.ID, send.Fast, send.Effect = sendTool, false, toolspec.ExternalSideEffect
 	return []toolspec.Tool{
 		toolspec.Define(read, echo), toolspec.Define(hooked, echo), toolspec.Define(denied, echo), toolspec.Define(send, echo),
+		toolspec.Define(guarded, echo),
 	}
 }
 
