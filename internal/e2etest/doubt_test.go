@@ -116,6 +116,9 @@ func TestLostInExecute(t *testing.T) {
 	for i, id := range parked {
 		view := w.waiting(id)
 		if i == 0 { // the first by the program
+			if shown := w.pawlCLI("show " + id)[0]; !strings.Contains(shown, "parked_unknown") {
+				t.Errorf("the call is shown as %q", shown)
+			}
 			printed := w.pawlCLI("approvals", "list --status parked_unknown", "resolve "+view.ApprovalID+" retry --as "+bob, "show "+id)
 			for n, word := range []string{"nobody knows whether it took effect; `pawl resolve`", "parked_unknown", "retry counted", "outcome unknown (lost)"} {
 				if !strings.Contains(printed[n], word) {

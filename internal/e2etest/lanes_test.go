@@ -34,7 +34,7 @@ func TestReadLane(t *testing.T) {
 	}
 	want := []marker{
 		{"admit", "find or make the record"},
-		{"willAuthorize", "willAuthorize: policy"},
+		{"willAuthorize", "willAuthorize: policy, cache"}, // a read might be kept; nothing is asked of the database for it
 		{"hydrate", "parse and validate the arguments"},
 		{"willCheckConsent", "willCheckConsent: policy"},
 		{"execute", "test__read"},

@@ -8,6 +8,7 @@ SELECT invocation_id::text, tenant_id, run_id, tool_call_id, tool_id, actor_id, 
     coalesce(error_code, CASE WHEN ok THEN 'ok' END, '') AS outcome,
     CASE
         WHEN state = 'settled' THEN 'settled'
+        WHEN EXISTS (SELECT FROM approvals a WHERE a.invocation_id = i.invocation_id AND a.state = 'open' AND a.parked <> '') THEN 'parked_unknown'
         WHEN EXISTS (SELECT FROM approvals a WHERE a.invocation_id = i.invocation_id AND a.state = 'open') THEN 'waiting_approval'
         WHEN EXISTS (SELECT FROM leases l WHERE l.invocation_id = i.invocation_id AND l.state = 'waiting')
             OR EXISTS (SELECT FROM debits d WHERE d.invocation_id = i.invocation_id AND d.ready_at > now()) THEN 'waiting_capacity'
