@@ -52,11 +52,12 @@ func (w *world) read(tool string, in ledger.In, meanwhile func(first ledger.Effe
 	return calls
 }
 
-// sources waits for all calls but some, and counts where their values are from. Whatever ends without the value fails the test.
-func (w *world) sources(calls []*pawl.Call, text string, but ...string) map[toolspec.Source]int {
+// sources waits for all calls but some, and counts where their values are from, and the attempts of those that executed. Whatever ends
+// without the value fails the test.
+func (w *world) sources(calls []*pawl.Call, text string, but ...string) (from map[toolspec.Source]int, attempts int) {
 	w.t.Helper()
 	var mu sync.Mutex
-	from := map[toolspec.Source]int{}
+	from = map[toolspec.Source]int{}
 	var waiting sync.WaitGroup
 	for _, call := range calls {
 		if slices.Contains(but, call.WorkflowID) {
@@ -69,11 +70,13 @@ func (w *world) sources(calls []*pawl.Call, text string, but ...string) map[tool
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			from[r.Source]++
+			if from[r.Source]++; r.Source == toolspec.SourceExecuted {
+				attempts += r.Attempts
+			}
 		})
 	}
 	waiting.Wait()
-	return from
+	return from, attempts
 }
 
 // leases counts what calls hold or wait for.
@@ -99,7 +102,7 @@ func TestOneReadForAHundred(t *testing.T) {
 	w.work(healthy).runs()
 	for n, tool := range []string{ledger.LocalRead, ledger.Read} {
 		calls := w.read(tool, ledger.In{Text: tool, AfterMs: 1500}, func(ledger.Effect) {})
-		from := w.sources(calls, tool)
+		from, _ := w.sources(calls, tool)
 		if effects := len(w.ledger.Effects()); effects != n+1 || from[toolspec.SourceExecuted] != 1 || from[toolspec.SourceCache] != readers-1 {
 			t.Errorf("%s: %d effects in all, and values by source %v", tool, effects, from)
 		}
@@ -125,7 +128,7 @@ func TestReaderKilled(t *testing.T) {
 					}
 				}
 			})
-			from := w.sources(calls, "x")
+			from, _ := w.sources(calls, "x")
 			if effects := len(w.ledger.Effects()); effects != 2 || from[toolspec.SourceExecuted] != 1 {
 				t.Errorf("%d effects, and values by source %v", effects, from)
 			}
@@ -148,8 +151,9 @@ func TestReaderTerminated(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	from := w.sources(calls, "x", ended)
-	if effects := len(w.ledger.Effects()); effects != 2 || from[toolspec.SourceExecuted] != 1 || from[toolspec.SourceCache] != readers-2 {
+	from, attempts := w.sources(calls, "x", ended)
+	// On a busy machine the one that reads may miss its heartbeats, and read again.
+	if effects := len(w.ledger.Effects()); effects != 1+attempts || from[toolspec.SourceExecuted] != 1 || from[toolspec.SourceCache] != readers-2 {
 		t.Errorf("%d effects, and values by source %v", effects, from)
 	}
 	w.until(func() bool { return w.leases() == 0 }, "no lease is left over")

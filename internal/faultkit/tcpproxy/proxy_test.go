@@ -205,8 +205,8 @@ func TestCut(t *testing.T) {
 	again.wants("hello")
 }
 
+// TestRefuse is alone: for as long as it refuses, a test beside it could listen on its port.
 func TestRefuse(t *testing.T) {
-	t.Parallel()
 	p, _ := start(t)
 	old := dial(t, p)
 	old.say("before")
