@@ -16,6 +16,7 @@ type Activities struct {
 	hooks    *hook.Registry
 	log      *slog.Logger
 	config   Config
+	places   places
 }
 
 // Config is what an operator may set.

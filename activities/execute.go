@@ -40,7 +40,7 @@ func (a *Activities) Execute(ctx context.Context, in workflows.ExecuteIn) (workf
 	case bound.Digest() != in.Facts.ToolDigest:
 		return workflows.ExecuteOut{Outcome: workflows.Changed}, nil
 	}
-	if expired(in, time.Now()) {
+	if a.places.expired(in) {
 		return workflows.ExecuteOut{Outcome: workflows.Unleased}, nil
 	}
 	if name, lacks := a.hooks.Lacks(attemptInput(in)); lacks {

@@ -1,30 +1,78 @@
 package activities_test
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows"
 )
 
-// TestLocalAttemptInAnExpiredPlace: a worker that stood still for so long that its place may be another's does not run the tool. In the
-// regular lane the claim asks the database.
+// TestLocalAttemptInAnExpiredPlace: a worker that stood still for so long that its place may be another's does not run the tool, nor does
+// one that never asked for it. What the clocks of other machines say counts for nothing (fault 28). In the regular lane the claim asks the
+// database.
 func TestLocalAttemptInAnExpiredPlace(t *testing.T) {
 	for name, tc := range map[string]struct {
 		since time.Duration
-		runs  int
+		// leased is how far off the workflow's clock is that says since when.
+		leased time.Duration
+		runs   int
 	}{
-		"just now": {0, 1}, "a while ago": {activities.HoldTime / 2, 1}, "too long ago": {activities.HoldTime - time.Minute, 0}, "expired": {2 * activities.HoldTime, 0},
+		"just now": {0, 0, 1}, "a while ago": {activities.HoldTime / 2, 0, 1}, "too long ago": {activities.HoldTime - time.Minute, 0, 0}, "expired": {2 * activities.HoldTime, 0, 0},
+		"a clock an hour behind": {0, -time.Hour, 1}, "a clock an hour ahead": {0, time.Hour, 1},
+		"expired, and a clock an hour ahead": {2 * activities.HoldTime, time.Hour, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, setup{})
-			in := w.executeIn()
-			in.Dispatch, in.LeasedAtMs = 0, time.Now().Add(-tc.since).UnixMilli()
-			out := w.execute(t.Context(), t, in)
-			if w.runs != tc.runs || (out.Outcome == workflows.Unleased) != (tc.runs == 0) {
-				t.Errorf("got %+v after %d runs", out, w.runs)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, setup{hooks: []hook.Hook{hook.New("place", hook.WillAcquireSemaphore.Do(func(context.Context, *hook.Check) error { return nil }))}})
+				in := w.executeIn()
+				in.Dispatch, in.LeasedAtMs = 0, time.Now().Add(tc.leased).UnixMilli()
+				if out := w.execute(t.Context(), t, in); w.runs != 0 || out.Outcome != workflows.Unleased {
+					t.Errorf("a place that nobody here asked for: %+v after %d runs", out, w.runs)
+				}
+				ask := hook.StageInput{Stage: hook.WillAcquireSemaphore.Stage(), Hooks: []string{"place"}, Facts: in.Facts}
+				if _, err := w.Stage(t.Context(), ask); err != nil {
+					t.Fatal(err)
+				}
+				pass(tc.since)
+				out := w.execute(t.Context(), t, in)
+				if w.runs != tc.runs || (out.Outcome == workflows.Unleased) != (tc.runs == 0) {
+					t.Errorf("got %+v after %d runs", out, w.runs)
+				}
+				if _, err := w.Settle(t.Context(), workflows.SettleIn{InvocationID: in.Facts.InvocationID}); err != nil {
+					t.Fatal(err)
+				}
+				if out := w.execute(t.Context(), t, in); out.Outcome != workflows.Unleased {
+					t.Errorf("after the call was settled: %+v", out)
+				}
+			})
 		})
 	}
+}
+
+// TestManyPlaces: what is remembered is bounded by what can still be used.
+func TestManyPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, setup{hooks: []hook.Hook{hook.New("place", hook.WillAcquireSemaphore.Do(func(context.Context, *hook.Check) error { return nil }))}})
+		in := w.executeIn()
+		ask := hook.StageInput{Stage: hook.WillAcquireSemaphore.Stage(), Hooks: []string{"place"}, Facts: in.Facts}
+		for range 2 {
+			for i := range 4100 {
+				ask.Facts.InvocationID = time.Duration(i).String()
+				if _, err := w.Stage(t.Context(), ask); err != nil {
+					t.Fatal(err)
+				}
+			}
+			pass(2 * activities.HoldTime)
+		}
+		if _, err := w.Stage(t.Context(), ask); err != nil {
+			t.Fatal(err)
+		}
+		if n := w.Places(); n != 1 {
+			t.Errorf("%d places are remembered, want the one that can be used", n)
+		}
+	})
 }

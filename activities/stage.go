@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
@@ -16,6 +17,7 @@ func (a *Activities) Stage(ctx context.Context, in hook.StageInput) (hook.Verdic
 	if newer(in.PlanVersion) {
 		return hook.Verdict{Outcome: hook.Missing, By: planName(in.PlanVersion)}, nil
 	}
+	asked := time.Now()
 	recalled, err := a.recall(ctx, in)
 	if err != nil {
 		return hook.Verdict{}, err
@@ -27,6 +29,9 @@ func (a *Activities) Stage(ctx context.Context, in hook.StageInput) (hook.Verdic
 	}
 	v, err := a.runHooks(ctx, in)
 	if err == nil {
+		if asks(in.Stage) && v.Outcome == hook.Continue {
+			a.places.took(in.Facts.InvocationID, asked)
+		}
 		v.Delta.Bindings = append(recalled, v.Delta.Bindings...)
 		err = a.keep(ctx, in, &v)
 	}
