@@ -22,6 +22,7 @@ var rules = []rule{
 	{"control-flow", controlFlowBelongsToHooks},
 	{"secrets", contextsHoldNoSecrets},
 	{"environment", environmentEntersAtTheTop},
+	{"clocks", nobodyComparesClocks},
 	{"import-effects", nothingHappensOnImport},
 	{"names", namesSaySomething},
 	{"length", filesAreShort},
