@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,6 +28,7 @@ tenants:
 // wire is a tool that must not be repeated. Its first lost attempts give no
 // answer; a probe, if any, says what became of them.
 type wire struct {
+	mu           sync.Mutex
 	lost         int
 	runs, probes int
 	epochs       []int
@@ -36,11 +38,15 @@ type wire struct {
 func (w *wire) tool() toolspec.Tool {
 	def := toolspec.Definition{
 		ID: "core__wire", Description: "test tool", Version: "1", Effect: toolspec.ExternalSideEffect, Risk: toolspec.HighRisk,
-		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, Timeout: 20 * time.Millisecond,
+		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, Timeout: time.Second,
 	}
 	run := func(ctx context.Context, in echoIn, call toolspec.Call) (echoOut, error) {
+		w.mu.Lock()
 		w.epochs = append(w.epochs, call.Epoch)
-		if w.runs++; w.runs <= w.lost {
+		w.runs++
+		hangs := w.runs <= w.lost
+		w.mu.Unlock()
+		if hangs {
 			<-ctx.Done()
 			return echoOut{}, ctx.Err()
 		}
@@ -50,12 +56,15 @@ func (w *wire) tool() toolspec.Tool {
 		return toolspec.Define(def, run)
 	}
 	return toolspec.DefineWithProbe(def, run, func(_ context.Context, in echoIn, call toolspec.Call) (toolspec.Found[echoOut], error) {
+		w.mu.Lock()
 		w.probes++
+		n := w.probes
 		w.epochs = append(w.epochs, call.Epoch)
+		w.mu.Unlock()
 		if in.Text != "hello" || call.IdempotencyKey != call.InvocationID {
 			return toolspec.Found[echoOut]{}, errors.New("not the call that was lost")
 		}
-		return w.probe(w.probes)
+		return w.probe(n)
 	})
 }
 
