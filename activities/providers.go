@@ -46,21 +46,33 @@ func (a *Activities) provided(ctx context.Context, f hook.Facts) (_ context.Cont
 	return provide.NewContext(ctx, r.For(f.InvocationID, sessionOf(f.Context), f.Bindings)), ""
 }
 
+// lacks names a factory that a hook bound and nobody registered here.
+func (a *Activities) lacks(bindings []provide.Binding) (factory string, lacks bool) {
+	switch {
+	case len(bindings) == 0:
+		return "", false
+	case a.config.Providers == nil:
+		return bindings[0].Factory, true
+	}
+	return a.config.Providers.Lacks(bindings)
+}
+
+// unknownFactory ends a call whose hook binds what its own worker cannot make:
+// that is a fault of the program, and no other worker is waited for.
+func unknownFactory(in hook.StageInput, factory string, v hook.Verdict) hook.Verdict {
+	return hook.Verdict{Outcome: hook.Failed, By: v.By, DurationUs: v.DurationUs, Failure: &hook.Failure{
+		Code: toolspec.CodeInternal, SafeMessage: "a hook binds the factory " + factory + ", which this worker does not have: name it in worker.Providers",
+		Details: &toolspec.Details{Stage: string(in.Stage)},
+	}}
+}
+
 // recall finds what calls before this one bound for the session, where a call
 // begins to bind.
 func (a *Activities) recall(ctx context.Context, in hook.StageInput) ([]provide.Binding, error) {
 	if !a.bindsAt(in.Stage) || in.Facts.Context.SessionID == "" {
 		return nil, nil
 	}
-	found, err := a.config.Sessions.SessionBindings(ctx, sessionOf(in.Facts.Context))
-	var known []provide.Binding
-	for _, b := range found {
-		// Of another release, or of another program: for this call it is not there.
-		if _, lacks := a.config.Providers.Lacks([]provide.Binding{b}); !lacks {
-			known = append(known, b)
-		}
-	}
-	return known, err
+	return a.config.Sessions.SessionBindings(ctx, sessionOf(in.Facts.Context))
 }
 
 // keep writes down what the stage bound for the session.

@@ -24,13 +24,17 @@ func (a *Activities) Stage(ctx context.Context, in hook.StageInput) (hook.Verdic
 	}
 	in.Facts.Bindings = append(in.Facts.Bindings, recalled...)
 	ctx, lacks := a.provided(ctx, in.Facts)
-	if lacks != "" {
+	// A stage that only looks does without.
+	if info, _ := hook.InfoOf(in.Stage); lacks != "" && info.Failure == hook.Closed {
 		return hook.Verdict{Outcome: hook.Missing, By: lacks}, nil
 	}
 	v, err := a.runHooks(ctx, in)
 	if err == nil {
 		if asks(in.Stage) && v.Outcome == hook.Continue {
 			a.places.took(in.Facts.InvocationID, asked)
+		}
+		if factory, lacks := a.lacks(v.Delta.Bindings); lacks {
+			return unknownFactory(in, factory, v), nil
 		}
 		v.Delta.Bindings = append(recalled, v.Delta.Bindings...)
 		err = a.keep(ctx, in, &v)

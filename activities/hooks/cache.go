@@ -55,6 +55,7 @@ type cached interface {
 	Effect() toolspec.Effect
 	Context() toolspec.Context
 	Args() json.RawMessage
+	Varies() bool
 }
 
 // ttl is how long values of the call may be kept, by the tool as it is here and
@@ -77,6 +78,10 @@ func (c *cache) ttl(ctx context.Context, toolID, tenantID, policyDigest string, 
 
 // need has the stages of the cache run for calls whose values may be kept.
 func (c *cache) need(ctx context.Context, v *hook.Gate) error {
+	// What is provided for one call or session, such as another root, makes another value of the same arguments.
+	if v.Varies() {
+		return nil
+	}
 	ttl, _, err := c.ttl(ctx, v.ToolID(), v.Context().TenantID, v.PolicyDigest(), v.Effect())
 	if ttl > 0 {
 		v.Need(hook.WillReadCache.Stage(), hook.DidCacheHit.Stage(), hook.WillWriteCache.Stage())
@@ -87,7 +92,7 @@ func (c *cache) need(ctx context.Context, v *hook.Gate) error {
 // entry is what the value of the call would be kept as, nil where it may not be.
 func (c *cache) entry(ctx context.Context, v cached) (*hook.CacheEntry, *catalog.Bound, error) {
 	ttl, bound, err := c.ttl(ctx, v.ToolID(), v.Context().TenantID, v.PolicyDigest(), v.Effect())
-	if err != nil || ttl <= 0 || bound.Digest() != v.ToolDigest() {
+	if err != nil || ttl <= 0 || bound.Digest() != v.ToolDigest() || v.Varies() {
 		return nil, nil, err
 	}
 	def := bound.Definition()

@@ -145,7 +145,8 @@ func TestFactoryIsMissing(t *testing.T) {
 // TestOverriddenRoot: a call reads under the root that was bound for it, and nowhere else (DI-13).
 func TestOverriddenRoot(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, plainPolicy)
+	// What is kept for others is no answer to a call with a root of its own.
+	w := newWorld(t, strings.Replace(plainPolicy, "    mode: auto\n", "    mode: auto\n    cache: [{tool: core__read_file, for: 1m}]\n", 1))
 	other := t.TempDir()
 	for dir, text := range map[string]string{w.workspace: "ours", other: "theirs"} {
 		if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte(text+"\n"), 0o600); err != nil {
@@ -169,9 +170,15 @@ func TestOverriddenRoot(t *testing.T) {
 	read := func(id, path string) toolspec.Result {
 		return w.invoke(invocation(id, "core__read_file", fmt.Sprintf(`{"path":%q}`, path)))
 	}
-	for id, want := range map[string]string{"here": "ours", "there": "theirs"} {
-		if r := read(id, "a.txt"); !r.OK || !strings.Contains(string(r.Value), want) {
-			t.Errorf("%s: %+v", id, r)
+	for _, tc := range []struct {
+		id, want string
+		source   toolspec.Source
+	}{
+		{"here", "ours", toolspec.SourceExecuted}, {"there", "theirs", toolspec.SourceExecuted}, {"here-again", "ours", toolspec.SourceCache},
+		{"there-again", "theirs", toolspec.SourceExecuted},
+	} {
+		if r := read(tc.id, "a.txt"); !r.OK || !strings.Contains(string(r.Value), tc.want) || r.Source != tc.source {
+			t.Errorf("%s: %+v", tc.id, r)
 		}
 	}
 	for id, path := range map[string]string{"there-1": "only.txt", "there-2": filepath.Join(w.workspace, "a.txt"), "there-3": "../" + filepath.Base(w.workspace) + "/a.txt"} {
@@ -179,4 +186,17 @@ func TestOverriddenRoot(t *testing.T) {
 			t.Errorf("%s read %s: %s", id, path, r.Value)
 		}
 	}
+}
+
+// TestUnknownFactory: a hook that binds what its own worker cannot make is a fault of the program, and nothing to wait for (DI-08).
+func TestUnknownFactory(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	unknown := provide.NewFactory("unknown", greeter, func(_ context.Context, s string) (string, error) { return s, nil })
+	w.work(worker.Tools(tool("test__fast", echo, fast)), worker.Hooks(hook.New("bind", hook.WillBindProviders.Do(func(_ context.Context, v *hook.Binder) error {
+		r, err := unknown.With("x")
+		v.Bind(r)
+		return err
+	}))))
+	wantCode(t, w.invoke(invocation("unknown", "test__fast", `{}`)), toolspec.CodeInternal)
 }

@@ -85,6 +85,9 @@ func (r reads) Data(key string, v any) (bool, error) {
 // provided with.
 func (r reads) Providers() *provide.Providers { return r.c.providers.With(r.c.delta.Bindings) }
 
+// Varies reports whether anything is provided for this call or its session alone.
+func (r reads) Varies() bool { return len(r.c.facts.Bindings) > 0 || r.c.providers.Vary() }
+
 // binds lets a hook say what the call, or its session, is provided with.
 type binds struct{ c *core }
 

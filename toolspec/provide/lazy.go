@@ -8,9 +8,10 @@ import (
 	"sync"
 )
 
-// lazy is an instance that is made when it is first asked for, once.
+// lazy is an instance that is made when it is first asked for, once. Its fields
+// belong to who has the turn.
 type lazy struct {
-	mu   sync.Mutex
+	turn chan struct{}
 	make func(ctx context.Context) (any, error)
 	done bool
 	made any
@@ -18,28 +19,74 @@ type lazy struct {
 	owned bool
 }
 
-func (l *lazy) get(ctx context.Context) (any, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func newLazy(create func(ctx context.Context) (any, error)) *lazy {
+	return &lazy{turn: make(chan struct{}, 1), make: create}
+}
+
+// given is an instance that is there.
+func given(instance any) *lazy {
+	l := newLazy(nil)
+	l.done, l.made = true, instance
+	return l
+}
+
+// get returns the instance; run calls the function that makes it. Who waits for
+// another to make it does so until ctx ends: so does a factory that asks for what
+// it is about to make.
+func (l *lazy) get(ctx context.Context, run func(make func(context.Context) (any, error)) (any, error)) (any, error) {
+	select {
+	case l.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	if l.done {
+		defer func() { <-l.turn }()
 		return l.made, nil
 	}
-	made, err := l.make(ctx)
-	if err != nil {
-		return nil, err
+	ready := make(chan outcome, 1)
+	go func() {
+		defer func() { <-l.turn }()
+		made, err := guarded(func() (any, error) { return run(l.make) })
+		if err == nil {
+			l.made, l.done = made, true
+		}
+		ready <- outcome{made, err}
+	}()
+	select {
+	case o := <-ready:
+		return o.made, o.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
-	l.made, l.done = made, true
-	return made, nil
 }
+
+// outcome is what a factory came to.
+type outcome struct {
+	made any
+	err  error
+}
+
+// guarded turns a panic of a factory into an error; what it said may hold
+// anything and goes nowhere.
+func guarded(f func() (any, error)) (made any, err error) {
+	defer func() {
+		if recover() != nil {
+			made, err = nil, errPanicked
+		}
+	}()
+	return f()
+}
+
+var errPanicked = errors.New("a factory panicked")
 
 var errClosed = errors.New("the worker stops")
 
 func (l *lazy) close() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if !l.owned {
 		return
 	}
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
 	if c, ok := l.made.(io.Closer); ok && l.done {
 		_ = c.Close()
 	}

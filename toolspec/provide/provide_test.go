@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/provide"
@@ -198,6 +200,57 @@ func TestFactoryFails(t *testing.T) {
 	}
 }
 
+// TestFactoryMisbehaves: one that panics fails, one that asks for what it is about to make, or takes too long, holds nobody beyond their own
+// time; and what many calls share is not made of what one of them bound, nor ended with it.
+func TestFactoryMisbehaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m maker
+		f := m.factory("made")
+		panics, cycles, slow, copies := provide.NewToken[int]("panics"), provide.NewToken[int]("cycles"), provide.NewToken[int]("slow"), provide.NewToken[*root]("copies")
+		var ended func() error
+		r := registry(t, provide.Factories(f), provide.Singleton(token, &root{name: "global"}),
+			provide.SingletonFunc(panics, func(context.Context) (int, error) { panic("canary") }),
+			provide.SingletonFunc(cycles, func(ctx context.Context) (int, error) {
+				return provide.Get(ctx, provide.FromContext(ctx), provide.NewToken[int]("cycles"))
+			}),
+			provide.SingletonFunc(slow, func(ctx context.Context) (int, error) {
+				<-time.NewTimer(30 * time.Second).C
+				return 7, ctx.Err()
+			}),
+			provide.SingletonFunc(copies, func(ctx context.Context) (*root, error) {
+				ended = func() error { return context.Cause(ctx) }
+				return provide.Get(ctx, provide.FromContext(ctx), token)
+			}))
+		p := r.For("one", session, []provide.Binding{bound(provide.Request, recipe(t, f, "mine"))})
+		if _, err := provide.Get(t.Context(), p, panics); err == nil || strings.Contains(err.Error(), "canary") {
+			t.Errorf("a panic: %v", err)
+		}
+		for _, token := range []provide.Token[int]{cycles, slow} {
+			for range 2 { // the second waits for the first
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				began := time.Now()
+				if _, err := provide.Get(ctx, p, token); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
+					t.Errorf("%s: %v after %s", token.ID(), err, time.Since(began))
+				}
+				cancel()
+			}
+		}
+		<-time.NewTimer(2 * time.Minute).C
+		if v, err := provide.Get(t.Context(), p, slow); v != 7 || err != nil {
+			t.Errorf("what took long is %d, %v", v, err)
+		}
+		ctx, cancel := context.WithCancel(provide.NewContext(t.Context(), p))
+		v, err := provide.Get(ctx, p, copies)
+		cancel()
+		if err != nil || v.name != "global" {
+			t.Errorf("what all calls share was made of %+v, %v", v, err)
+		}
+		if !errors.Is(ended(), context.Canceled) { // by its own end, when it was made
+			t.Errorf("the context of the factory ended with %v", ended())
+		}
+	})
+}
+
 // TestLacks: a worker knows what it cannot make.
 func TestLacks(t *testing.T) {
 	var m maker
@@ -294,6 +347,11 @@ func TestCapabilities(t *testing.T) {
 		if got := files.From(call); got.name != tc.want || clock.From(call).name != "clock" || got != files.From(call) {
 			t.Errorf("%s: the tool gets %q, want %q", name, got.name, tc.want)
 		}
+	}
+	mistyped := provide.NewToken[any]("root")
+	wrong := registry(t, provide.Singleton[any](mistyped, 7), provide.Backs(token, files))
+	if _, err := wrong.For("one", session, nil).Capabilities(t.Context(), declared); err == nil {
+		t.Error("a tool got what it cannot use")
 	}
 	if got := files.From(toolspec.Call{}.WithCapabilities(all)); got.name != "all" {
 		t.Errorf("the worker's own capabilities have changed to %q", got.name)

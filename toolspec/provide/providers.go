@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -40,6 +41,41 @@ func (p *Providers) With(bindings []Binding) *Providers {
 	q := *p
 	q.bindings = append(slices.Clone(p.bindings), bindings...)
 	return &q
+}
+
+// Vary reports whether the call, or its session, is provided with anything of its
+// own: what a tool gives may then be another value than other calls get.
+func (p *Providers) Vary() bool {
+	return p != nil && (len(p.bindings) > 0 || len(p.registry.sessions) > 0 && p.session.SessionID != "")
+}
+
+// only returns the providers of a scope and of those behind it: what is shared by
+// many calls must not be made of what one of them bound.
+func (p *Providers) only(s Scope) *Providers {
+	q := &Providers{registry: p.registry}
+	if s == Session {
+		q.session = p.session
+		for _, b := range p.bindings {
+			if b.Scope == Session {
+				q.bindings = append(q.bindings, b)
+			}
+		}
+	}
+	return q
+}
+
+// makeTime bounds the making of what is shared by many calls: none of their
+// deadlines may.
+const makeTime = time.Minute
+
+// shared makes an instance that outlives the call that asked for it first.
+func (p *Providers) shared(ctx context.Context, s Scope, l *lazy) (any, bool, error) {
+	v, err := l.get(ctx, func(make func(context.Context) (any, error)) (any, error) {
+		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), makeTime)
+		defer cancel()
+		return make(NewContext(own, p.only(s)))
+	})
+	return v, err == nil, err
 }
 
 type contextKey struct{}
@@ -93,21 +129,29 @@ func (p *Providers) find(ctx context.Context, token string) (any, bool, error) {
 		return v, true, nil
 	}
 	if b, ok := p.bound(Request, token); ok {
-		return p.made(ctx, p.registry.calls.get(p.invocation, func() *kept[string, *lazy] { return newKept[string, *lazy](keptRecipes) }), recipeKey(b.Recipe), b.Recipe)
+		of := p.registry.calls.get(p.invocation, func() *kept[string, *lazy] { return newKept[string, *lazy](keptRecipes) })
+		l, err := p.made(of, recipeKey(b.Recipe), b.Recipe)
+		if err != nil {
+			return nil, false, err
+		}
+		v, err := l.get(ctx, func(make func(context.Context) (any, error)) (any, error) { return make(NewContext(ctx, p)) })
+		return v, err == nil, err
 	}
 	if b, ok := p.bound(Session, token); ok {
-		return p.made(ctx, p.registry.instances, p.sessionKey(token, b.Version, recipeKey(b.Recipe)), b.Recipe)
+		l, err := p.made(p.registry.instances, p.sessionKey(token, b.Version, recipeKey(b.Recipe)), b.Recipe)
+		if err != nil {
+			return nil, false, err
+		}
+		return p.shared(ctx, Session, l)
 	}
 	if create, ok := p.registry.sessions[token]; ok && p.session.SessionID != "" {
 		l := p.registry.instances.get(p.sessionKey(token, 0, ""), func() *lazy {
-			return &lazy{make: func(ctx context.Context) (any, error) { return create(ctx, p.session) }}
+			return newLazy(func(ctx context.Context) (any, error) { return create(ctx, p.session) })
 		})
-		v, err := l.get(ctx)
-		return v, err == nil, err
+		return p.shared(ctx, Session, l)
 	}
 	if l, ok := p.registry.globals[token]; ok {
-		v, err := l.get(ctx)
-		return v, err == nil, err
+		return p.shared(ctx, Global, l)
 	}
 	return nil, false, nil
 }
@@ -122,16 +166,14 @@ func (p *Providers) bound(s Scope, token string) (found Binding, ok bool) {
 	return found, ok
 }
 
-func (p *Providers) made(ctx context.Context, in *kept[string, *lazy], key string, r Recipe) (any, bool, error) {
+func (p *Providers) made(in *kept[string, *lazy], key string, r Recipe) (*lazy, error) {
 	f, ok := p.registry.factories[r.Factory]
 	if !ok || f.token != r.Token {
-		return nil, false, fmt.Errorf("this worker has no factory %q for token %q", r.Factory, r.Token)
+		return nil, fmt.Errorf("this worker has no factory %q for token %q", r.Factory, r.Token)
 	}
-	l := in.get(key, func() *lazy {
-		return &lazy{make: func(ctx context.Context) (any, error) { return f.make(ctx, r.Args) }}
-	})
-	v, err := l.get(ctx)
-	return v, err == nil, err
+	return in.get(key, func() *lazy {
+		return newLazy(func(ctx context.Context) (any, error) { return f.make(ctx, r.Args) })
+	}), nil
 }
 
 // Capabilities returns what a tool gets in place of what its worker provides to
@@ -151,7 +193,11 @@ func (p *Providers) Capabilities(ctx context.Context, declared []toolspec.Capabi
 			return nil, fmt.Errorf("capability %q: %w", name, err)
 		}
 		if ok {
-			given = append(given, b.give(v))
+			one, err := b.give(v)
+			if err != nil {
+				return nil, fmt.Errorf("capability %q: %w", name, err)
+			}
+			given = append(given, one)
 		}
 	}
 	return given, nil

@@ -32,7 +32,7 @@ type Registry struct {
 // backing makes the value of a capability from an instance of a token.
 type backing struct {
 	token string
-	give  func(instance any) toolspec.Provided
+	give  func(instance any) (toolspec.Provided, error)
 }
 
 // NewRegistry makes a registry.
@@ -96,13 +96,15 @@ func Factories(factories ...FactoryOf) Option {
 
 // Singleton provides one instance to all calls of the worker.
 func Singleton[T any](token Token[T], instance T) Option {
-	return singleton(token, &lazy{done: true, made: instance})
+	return singleton(token, given(instance))
 }
 
 // SingletonFunc is Singleton for an instance that is made when it is first asked
 // for, once; after an error the next one who asks tries again.
 func SingletonFunc[T any](token Token[T], make func(ctx context.Context) (T, error)) Option {
-	return singleton(token, &lazy{owned: true, make: func(ctx context.Context) (any, error) { return make(ctx) }})
+	l := newLazy(func(ctx context.Context) (any, error) { return make(ctx) })
+	l.owned = true
+	return singleton(token, l)
 }
 
 func singleton[T any](token Token[T], instance *lazy) Option {
@@ -144,9 +146,12 @@ func Backs[T any](token Token[T], c toolspec.Capability[T]) Option {
 		if _, taken := r.backs[c.Name()]; taken {
 			return fmt.Errorf("capability %q is backed by two tokens", c.Name())
 		}
-		r.backs[c.Name()] = backing{token: token.id, give: func(instance any) toolspec.Provided {
-			v, _ := instance.(T)
-			return c.Provide(v)
+		r.backs[c.Name()] = backing{token: token.id, give: func(instance any) (toolspec.Provided, error) {
+			v, ok := instance.(T)
+			if !ok {
+				return toolspec.Provided{}, fmt.Errorf("what is provided for token %q is a %T", token.id, instance)
+			}
+			return c.Provide(v), nil
 		}}
 		return nil
 	}
