@@ -18,7 +18,7 @@ import (
 // sweeper looks at the schedule and at its last run. wanted says that this
 // environment asks for sweeps.
 func (d *diagnosis) sweeper(ctx context.Context, t temporal.Client, wanted bool) {
-	s, err := t.ScheduleClient().GetHandle(ctx, workflows.SweepID).Describe(ctx)
+	s, err := describeSweep(ctx, t)
 	var missing *serviceerror.NotFound
 	switch {
 	case errors.As(err, &missing) && !wanted:
@@ -33,6 +33,27 @@ func (d *diagnosis) sweeper(ctx context.Context, t temporal.Client, wanted bool)
 		last, err := lastSweep(ctx, t, s.Info.RecentActions)
 		d.add("sweeper", err, interval(s)+last)
 	}
+}
+
+// scheduleTries is how often the server is asked: one whose schedule has just been
+// changed may not say at once how it stands.
+const scheduleTries = 4
+
+func describeSweep(ctx context.Context, t temporal.Client) (s *temporal.ScheduleDescription, err error) {
+	var missing *serviceerror.NotFound
+	for try := range scheduleTries {
+		s, err = t.ScheduleClient().GetHandle(ctx, workflows.SweepID).Describe(ctx)
+		if err == nil || errors.As(err, &missing) || ctx.Err() != nil {
+			break
+		}
+		timer := time.NewTimer(200 * time.Millisecond << try)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+	return s, err
 }
 
 func interval(s *temporal.ScheduleDescription) string {
