@@ -63,6 +63,10 @@ func (s *site) copy(from, to string) {
 		s.t.Fatal(err)
 	}
 	defer in.Close()
+	// A process that another test forks would hold the file open for writing
+	// until it becomes a program, and nobody can run it as long ("text file busy").
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	out, err := os.OpenFile(s.path(to), os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		s.t.Fatal(err)
