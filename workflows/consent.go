@@ -165,6 +165,7 @@ func (c *call) open(ctx workflow.Context, in RequestIn) (RequestOut, *ending) {
 // wait holds until the request is decided, expires or the call is cancelled.
 func (c *call) wait(ctx workflow.Context, open RequestOut) (ReviewOut, *ending) {
 	if open.Approved {
+		c.inbox.stand(open, RequestApproved, open.Granted.Approver)
 		return ReviewOut{State: RequestApproved, Approver: open.Granted.Approver}, nil
 	}
 	if open.Edited {
@@ -181,6 +182,7 @@ func (c *call) wait(ctx workflow.Context, open RequestOut) (ReviewOut, *ending) 
 	answer, end := c.decided(ctx, open)
 	c.pending = nil
 	c.waited += workflow.Now(ctx).Sub(began)
+	c.inbox.stand(open, answer.State, answer.Approver)
 	c.inbox.done(open.Number)
 	c.setStatus(ctx, toolspec.StatusRunning)
 	return answer, end

@@ -180,6 +180,43 @@ func TestLateUpdate(t *testing.T) {
 	}
 }
 
+// TestSentAgain: who sends again what stands, because the answer was lost, hears
+// that it counted, and nobody else does.
+func TestSentAgain(t *testing.T) {
+	for name, setup := range map[string]func(*rig){
+		"decided in this run": func(r *rig) { r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob") },
+		"decided before it":   func(r *rig) { r.records.granted = "user:bob" },
+		"sent before it is open": func(r *rig) {
+			r.records.granted = "user:bob"
+			r.decideAfter(0, 1, toolspec.Approve, "user:bob")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// The call goes on for ten minutes after the decision.
+			r := newRig(t, rigOptions{fail: func(run int) error {
+				if run == 1 {
+					return toolspec.RetryAfter(10*time.Minute, "busy")
+				}
+				return nil
+			}})
+			setup(r)
+			again := r.update(5*time.Minute, decision(1, toolspec.Approve, "user:bob"))
+			others := []*reply{r.update(5*time.Minute, decision(1, toolspec.Approve, "user:cid")), r.update(5*time.Minute, decision(1, toolspec.Deny, "user:bob"))}
+			if result := r.run(call("core__write", args)); !result.OK {
+				t.Errorf("got %+v", result)
+			}
+			if again.answer == nil || *again.answer != (toolspec.Answer{Counted: true}) {
+				t.Errorf("the one that stands: %+v", again.answer)
+			}
+			for _, other := range others {
+				if other.answer == nil || other.answer.Counted || other.answer.Reason == "" {
+					t.Errorf("another one: %+v", other.answer)
+				}
+			}
+		})
+	}
+}
+
 // TestFullInbox: whoever floods a call with decisions on requests that do not
 // exist keeps nobody from deciding on the one that does.
 func TestFullInbox(t *testing.T) {

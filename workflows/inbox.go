@@ -33,8 +33,45 @@ type inbox struct {
 	// last one that was open.
 	expected, highest int
 	closed            string
-	looks             int
-	looked            bool
+	// stands is how requests were answered for good, by their numbers.
+	stands map[int]standing
+	looks  int
+	looked bool
+}
+
+// standing is how a request was answered, and by whom.
+type standing struct {
+	state    RequestState
+	approver string
+	parked   bool
+}
+
+// stand notes how a request was answered. Who sends the decision again that did it
+// hears that it counted, also where the answer to the first one was lost with a
+// worker.
+func (b *inbox) stand(open RequestOut, state RequestState, approver string) {
+	if b.stands == nil {
+		b.stands = map[int]standing{}
+	}
+	b.stands[open.Number] = standing{state, approver, open.View.Parked != ""}
+}
+
+// counted reports whether a decision is the one that stands. An edit may be of
+// other arguments.
+func (b *inbox) counted(l *letter) bool {
+	s, ok := b.stands[l.number]
+	becomes, fits := Becomes(l.decision.Decision, s.parked)
+	invocationID, _, _ := toolspec.SplitApprovalID(l.decision.ApprovalID)
+	return ok && fits && becomes == s.state && becomes != RequestEdited && l.decision.Approver == s.approver && invocationID == b.invocationID
+}
+
+// refuse answers a decision that comes too late.
+func (b *inbox) refuse(l *letter, reason string) {
+	if b.counted(l) {
+		l.answer(toolspec.Answer{Counted: true})
+		return
+	}
+	l.answer(toolspec.Answer{Reason: reason})
 }
 
 // put takes a decision in, or answers at once why it cannot count.
@@ -46,11 +83,11 @@ func (b *inbox) put(d toolspec.Decision) *letter {
 	case !ok || d.Check() != nil:
 		l.answer(toolspec.Answer{Reason: "the decision is malformed"})
 	case b.closed != "":
-		l.answer(toolspec.Answer{Reason: b.closed})
+		b.refuse(l, b.closed)
 	case b.invocationID != "" && invocationID != b.invocationID:
 		l.answer(toolspec.Answer{Reason: foreignLetter})
 	case number <= b.highest && number != b.expected:
-		l.answer(toolspec.Answer{Reason: "the request is no longer open"})
+		b.refuse(l, "the request is no longer open")
 	case b.waits(number == b.expected) >= maxLetters:
 		l.answer(toolspec.Answer{Reason: fmt.Sprintf("more than %d decisions wait; decide on the open request", maxLetters)})
 	default:
@@ -102,7 +139,7 @@ func (b *inbox) drop(which func(*letter) bool, reason string) {
 	kept := b.letters[:0:0]
 	for _, l := range b.letters {
 		if which(l) {
-			l.answer(toolspec.Answer{Reason: reason})
+			b.refuse(l, reason)
 		} else {
 			kept = append(kept, l)
 		}

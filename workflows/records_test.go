@@ -23,7 +23,9 @@ type records struct {
 	mu       sync.Mutex
 	row      *activities.Record
 	requests []*request
-	claims   map[int]bool
+	// granted is who approved every request before this run asked, if anybody did.
+	granted string
+	claims  map[int]bool
 	// repeatable are the claims of tools that may be repeated.
 	repeatable map[int]bool
 	tombs      map[int]bool
@@ -171,6 +173,10 @@ func (r *records) Request(_ context.Context, in activities.RequestRow) (activiti
 	r.row.Rounds.Request = number
 	req := &request{row: in, state: workflows.RequestOpen, expires: r.now().Add(in.ExpireAfter)}
 	r.requests = append(r.requests, req)
+	if r.granted != "" {
+		req.state, req.approver, in.Granted.Approver = workflows.RequestApproved, r.granted, r.granted
+		return activities.RequestRecord{Number: number, State: req.state, Approver: r.granted, ExpiresAt: req.expires, Granted: in.Granted}, nil
+	}
 	return activities.RequestRecord{Number: number, ExpiresAt: req.expires, Remaining: in.ExpireAfter, Granted: in.Granted}, nil
 }
 
