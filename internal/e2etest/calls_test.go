@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -115,7 +116,8 @@ func approval(approvalID, approver string) toolspec.Decision {
 	return toolspec.Decision{ApprovalID: approvalID, Decision: toolspec.Approve, Approver: approver}
 }
 
-// record is what the database knows of a call.
+// record is what the database knows of a call, which tells one start and one
+// result of every call that is settled.
 func (w *world) record(inv toolspec.Invocation) postgres.Detail {
 	w.t.Helper()
 	var detail postgres.Detail
@@ -127,6 +129,9 @@ func (w *world) record(inv toolspec.Invocation) postgres.Detail {
 	}, "the database answers", &err)
 	if err != nil {
 		w.t.Fatal(err)
+	}
+	if err := oracle.Told(&detail); err != nil {
+		w.t.Errorf("%s: %v", inv.ToolCallID, err)
 	}
 	return detail
 }

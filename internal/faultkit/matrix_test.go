@@ -13,6 +13,7 @@ import (
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -125,6 +126,9 @@ func (w *world) agrees(e evidence) {
 	}
 	if e.record.Outcome != codeOf(e.result) || e.record.Attempts != e.result.Attempts {
 		wrong("the record ended %s after %d attempts, the workflow %s after %d", e.record.Outcome, e.record.Attempts, codeOf(e.result), e.result.Attempts)
+	}
+	if err := oracle.Told(&e.record); err != nil {
+		wrong("%v", err)
 	}
 	claims, _ := claimsOf(e.record)
 	repeatable := ledger.Repeatable(e.record.ToolID)

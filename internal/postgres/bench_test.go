@@ -171,6 +171,16 @@ func (b bench) settle(in workflows.SettleIn) workflows.SettleOut {
 	return out
 }
 
+// detail is all that the record knows of a call.
+func (b bench) detail(call string) *postgres.Detail {
+	b.t.Helper()
+	d, err := b.Show(b.t.Context(), tenant, call)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return &d
+}
+
 func requestRow(call string, epoch int) activities.RequestRow {
 	rule := policy.ApprovalRule{Enabled: true, ExpiresAfterMs: 60_000, AllowUnsigned: true}
 	return activities.RequestRow{

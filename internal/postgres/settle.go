@@ -35,6 +35,7 @@ func (s *Store) Settle(ctx context.Context, in workflows.SettleIn) (workflows.Se
 	}
 	addAttempts(values, in.Attempts)
 	addAudit(values, in)
+	addEvents(values, in)
 	addKept(values, in.Kept)
 	var steps []step
 	if in.Holds {
@@ -120,4 +121,13 @@ func addAudit(values named, in workflows.SettleIn) {
 		ids[i], kinds[i], details[i] = toolspec.AuditID(in.InvocationID, i+1), text(a.Kind), document(a.Detail)
 	}
 	values["audit_ids"], values["audit_kinds"], values["audit_details"] = ids, kinds, details
+}
+
+// addEvents adds what the two events of every call tell (toolspec.EventStart).
+func addEvents(values named, in workflows.SettleIn) {
+	at, valid := in.Started()
+	values["args_valid"], values["began_at"] = valid, (*time.Time)(nil)
+	if !at.IsZero() {
+		values["began_at"] = &at
+	}
 }

@@ -3,10 +3,13 @@ package postgres_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows"
@@ -38,9 +41,57 @@ func TestSettleWritesEverything(t *testing.T) {
 	if len(d.AttemptList) != 1 || d.AttemptList[0].Lane != hook.RegularLane || d.AttemptList[0].DurationUs != 99 {
 		t.Errorf("attempts %+v", d.AttemptList)
 	}
-	if len(d.Events) != 2 || d.Events[0].AuditID != toolspec.AuditID(id("call_1"), 1) || string(d.Events[0].Detail) != `{"n":1}` ||
-		d.Events[1].AuditID != toolspec.AuditID(id("call_1"), 2) || d.Events[1].Detail != nil {
+	if len(d.Events) != 4 || d.Events[1].AuditID != toolspec.AuditID(id("call_1"), 1) || string(d.Events[1].Detail) != `{"n":1}` ||
+		d.Events[2].AuditID != toolspec.AuditID(id("call_1"), 2) || d.Events[2].Detail != nil {
 		t.Errorf("events %+v", d.Events)
+	}
+}
+
+// TestToldOnce: the record of a settled call has one start and one result (C-12), which tell what it says.
+func TestToldOnce(t *testing.T) {
+	b := open(t)
+	valid := []workflows.StageEvent{{Stage: "pawl.admit", Outcome: "ok"}, {Stage: workflows.Hydrate.Name(), Outcome: "ok"}, {Stage: "willAudit", Outcome: "ok"}}
+	broken := append(slices.Clone(valid), workflows.StageEvent{Stage: workflows.Hydrate.Name(), Outcome: "validation"})
+	ran := []workflows.AttemptEvent{{Attempt: 1, Outcome: "ok", AtMs: time.Now().Add(time.Hour).UnixMilli()}}
+	for _, c := range []struct {
+		call     string
+		stages   []workflows.StageEvent
+		attempts []workflows.AttemptEvent
+		asked    bool
+		start    string
+	}{
+		{call: "ran", stages: valid, attempts: ran, start: `{"toolCallId" : "ran", "args" : {"path":"a.txt"}}`},
+		{call: "asked", stages: valid, attempts: ran, asked: true, start: `{"toolCallId" : "asked", "args" : {"path":"a.txt"}}`},
+		{call: "denied", stages: valid, asked: true, start: `{"toolCallId" : "denied", "args" : {"path":"a.txt"}}`},
+		{call: "malformed", stages: valid[:1], start: `{"toolCallId" : "malformed"}`},
+		{call: "changed", stages: broken, start: `{"toolCallId" : "changed"}`},
+	} {
+		t.Run(c.call, func(t *testing.T) {
+			b.admit(c.call)
+			if c.asked {
+				b.request(requestRow(c.call, 1))
+			}
+			if err := oracle.Told(b.detail(c.call)); err != nil {
+				t.Errorf("before the end: %v", err)
+			}
+			in := settleIn(c.call, 1)
+			in.Stages, in.Attempts, in.Result.Attempts = c.stages, c.attempts, len(c.attempts)
+			for range 2 {
+				b.settle(in)
+			}
+			d := b.detail(c.call)
+			if err := oracle.Told(d); err != nil {
+				t.Error(err)
+			}
+			for _, e := range d.Events {
+				if e.Kind == toolspec.EventStart && string(e.Detail) != c.start {
+					t.Errorf("the start tells %s, want %s", e.Detail, c.start)
+				}
+				if e.At.After(time.Now().Add(time.Minute)) {
+					t.Errorf("%s is of the future: %s", e.Kind, e.At)
+				}
+			}
+		})
 	}
 }
 
@@ -67,7 +118,7 @@ func TestSettleTwice(t *testing.T) {
 	if out.Outcome != workflows.AlreadySettled || out.Result == nil || !reflect.DeepEqual(*out.Result, first.Result) {
 		t.Errorf("%+v", out)
 	}
-	b.unchanged(2, 1, 2)
+	b.unchanged(2, 1, 4)
 }
 
 func TestSettleAtOnce(t *testing.T) {
@@ -87,7 +138,7 @@ func TestSettleAtOnce(t *testing.T) {
 	if outcomes[workflows.Done] != 1 || outcomes[workflows.AlreadySettled] != 9 {
 		t.Error(outcomes)
 	}
-	b.unchanged(2, 1, 2)
+	b.unchanged(2, 1, 4)
 }
 
 // TestStaleEpochWritesNothing: neither a run that was superseded nor one of another tenant leaves a trace.
@@ -189,7 +240,7 @@ func TestLargeSettle(t *testing.T) {
 	}
 	in.Result.Value = []byte(`"` + strings.Repeat("x", toolspec.MaxInline) + `"`)
 	b.settle(in)
-	b.unchanged(2000, 1, 2)
+	b.unchanged(2000, 1, 4)
 }
 
 func TestSettleIsOneRoundTrip(t *testing.T) {

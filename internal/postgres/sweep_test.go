@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
 )
@@ -43,10 +44,7 @@ func (b bench) show(call string) (d struct {
 },
 ) {
 	b.t.Helper()
-	found, err := b.Show(b.t.Context(), tenant, call)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	found := b.detail(call)
 	d.Result, d.Epoch, d.Attempts, d.Outcome, d.Events = found.Result, found.Epoch, found.Attempts, found.Outcome, len(found.Events)
 	return d
 }
@@ -82,6 +80,9 @@ func TestSweep(t *testing.T) {
 			if got := b.sweep(c.call, epoch, activities.OwnerTerminated, c.code); got != c.want {
 				t.Fatalf("swept as %q, want %q", got, c.want)
 			}
+			if err := oracle.Told(b.detail(c.call)); err != nil {
+				t.Error(err)
+			}
 			d := b.show(c.call)
 			info := toolspec.InfoOf(c.want)
 			want := toolspec.Result{
@@ -94,7 +95,7 @@ func TestSweep(t *testing.T) {
 			if !reflect.DeepEqual(*d.Result, want) {
 				t.Errorf("result %+v, want %+v", *d.Result, want)
 			}
-			if d.Epoch != epoch+1 || d.Attempts != c.tries || d.Outcome != string(c.want) || d.Events != 1 {
+			if d.Epoch != epoch+1 || d.Attempts != c.tries || d.Outcome != string(c.want) || d.Events != 3 {
 				t.Errorf("record %+v", d)
 			}
 			if at := time.UnixMilli(d.Result.EndedAtMs); at.Before(before.Add(-time.Second)) || at.After(time.Now().Add(time.Second)) {
@@ -107,7 +108,7 @@ func TestSweep(t *testing.T) {
 				t.Error(err)
 			}
 			if detail := value[string](b, `SELECT kind || ' ' || (detail->>'workflowStatus') || ' ' || (detail->>'errorCode') || ' ' || tenant_id || ' ' || workflow_id
-				FROM events WHERE invocation_id = $1::uuid`, id(c.call)); detail != "swept terminated "+string(c.want)+" acme tool:acme:run_1:"+c.call {
+				FROM events WHERE invocation_id = $1::uuid AND kind = 'swept'`, id(c.call)); detail != "swept terminated "+string(c.want)+" acme tool:acme:run_1:"+c.call {
 				t.Errorf("the audit row is %s", detail)
 			}
 			// It is over: the same sweep again changes nothing, nor does a late zombie, and a new run gets the result.

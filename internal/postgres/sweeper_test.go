@@ -71,7 +71,7 @@ func TestOwners(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := value[string](b, `SELECT coalesce(error_code || ' ' || (SELECT detail->>'workflowStatus' FROM events), '') FROM invocations`)
+			got := value[string](b, `SELECT coalesce(error_code || ' ' || (SELECT detail->>'workflowStatus' FROM events WHERE kind = 'swept'), '') FROM invocations`)
 			if got != c.want {
 				t.Errorf("the call ended %q, want %q", got, c.want)
 			}

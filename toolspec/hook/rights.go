@@ -297,11 +297,14 @@ func (r readsEnd) Approval() *GrantedApproval {
 // records lets a hook add to the audit trail.
 type records struct{ c *core }
 
-// Record adds an entry, which settle writes. It must hold nothing secret.
+// Record adds an entry, which settle writes. It must hold nothing secret, and be of
+// no kind that Pawl writes itself (toolspec.OwnEvent).
 func (r records) Record(kind string, detail any) {
 	raw := r.c.encode("the audit detail", detail)
 	switch {
 	case raw == nil:
+	case toolspec.OwnEvent(kind):
+		r.c.fail(fmt.Errorf("an audit entry of the kind %s is written by Pawl alone", kind))
 	case toolspec.SecretJSON(raw):
 		r.c.fail(fmt.Errorf("an audit detail has the shape of a secret"))
 	default:

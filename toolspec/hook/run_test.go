@@ -202,6 +202,7 @@ func TestLoggedStage(t *testing.T) {
 		"error":  func(*hook.Audit) error { return errors.New(canary) },
 		"panic":  func(*hook.Audit) error { panic(canary) },
 		"misuse": func(v *hook.Audit) error { v.Record("bad", func() {}); return nil },
+		"forge":  func(v *hook.Audit) error { v.Record(toolspec.EventResult, 1); return nil },
 		"refuse": func(*hook.Audit) error { return hook.Refuse(hook.Failure{Code: toolspec.CodePolicyDenied}) },
 	} {
 		t.Run(name, func(t *testing.T) {

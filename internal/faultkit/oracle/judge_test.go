@@ -97,6 +97,37 @@ func TestViolations(t *testing.T) {
 			claim(find(w, "put"), 3, 30)
 			effect(w, "put", 31, 3)
 		}},
+		{"told", "a result that nobody was told of", "read", func(w *world) {
+			d := find(w, "read").Record
+			d.Events = d.Events[:1]
+		}},
+		{"told", "a call that starts twice", "read", func(w *world) {
+			d := find(w, "read").Record
+			d.Events = append(d.Events[:1:1], d.Events...)
+		}},
+		{"told", "a call that waits and has started", "waiting", func(w *world) {
+			d := find(w, "waiting").Record
+			d.Events = append(d.Events, event(toolspec.EventStart, nil))
+		}},
+		{"told", "a start ahead of the request", "ask", func(w *world) {
+			d := find(w, "ask").Record
+			d.Events[0], d.Events[1] = d.Events[1], d.Events[0]
+		}},
+		{"told", "a request of which there is no event", "waiting", func(w *world) { find(w, "waiting").Record.Events = nil }},
+		{"told", "an event after the result", "denied", func(w *world) {
+			d := find(w, "denied").Record
+			d.Events = append(d.Events, event(toolspec.EventDecision, nil))
+		}},
+		{"told", "another call's start", "read", func(w *world) {
+			find(w, "read").Record.Events[0] = event(toolspec.EventStart, map[string]any{"toolCallId": "other"})
+		}},
+		{"told", "a start with other arguments", "read", func(w *world) { find(w, "read").Record.SafeArgs = []byte(`{"n":2}`) }},
+		{"told", "a start without the arguments that ran", "read", func(w *world) {
+			find(w, "read").Record.Events[0] = event(toolspec.EventStart, map[string]any{"toolCallId": "read"})
+		}},
+		{"told", "another result", "hit", func(w *world) {
+			find(w, "hit").Record.Events[1] = event(toolspec.EventResult, map[string]any{"toolCallId": "hit", "result": toolspec.Result{OK: true}})
+		}},
 		{"released", "a request that stays open", "ask", func(w *world) {
 			c := find(w, "ask")
 			c.Record.Approvals = append([]postgres.Approval{{State: workflows.RequestOpen}}, c.Record.Approvals...)
@@ -168,6 +199,9 @@ func TestViolations(t *testing.T) {
 		t.Run(test.oracle+": "+test.what, func(t *testing.T) {
 			w := healthy()
 			test.wreck(&w)
+			if test.oracle != "told" {
+				tell(&w)
+			}
 			if got := violated(w); !slices.Equal(got, []string{test.oracle}) {
 				t.Fatalf("violated are %v", got)
 			}
@@ -219,6 +253,7 @@ func TestExcused(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			w := healthy()
 			change(&w)
+			tell(&w)
 			if got := violated(w); got != nil {
 				t.Errorf("violated are %v", got)
 			}

@@ -1,6 +1,7 @@
 package oracle_test
 
 import (
+	"encoding/json"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -30,8 +31,35 @@ func end(c *oracle.Call, r toolspec.Result) {
 	if c.Record.Outcome = "ok"; !r.OK {
 		c.Record.Outcome = string(r.ErrorCode)
 	}
+	c.Record.SafeArgs = []byte(`{"n":1}`)
 	c.Workflow = completed(&inWorkflow)
 	c.Answers = []oracle.Answer{{Result: r}}
+}
+
+// tell writes the events that the records of a run have by rights.
+func tell(w *oracle.Snapshot) {
+	for i := range w.Calls {
+		d := w.Calls[i].Record
+		if d == nil {
+			continue
+		}
+		d.Events = nil
+		for range d.Approvals {
+			d.Events = append(d.Events, event(toolspec.EventApprovalRequested, nil))
+		}
+		if d.Result != nil {
+			d.Events = append(d.Events, event(toolspec.EventStart, map[string]any{"toolCallId": d.ToolCallID, "args": d.SafeArgs}),
+				event(toolspec.EventResult, map[string]any{"toolCallId": d.ToolCallID, "result": d.Result}))
+		}
+	}
+}
+
+func event(kind string, detail any) postgres.EventRecord {
+	raw, err := json.Marshal(detail)
+	if err != nil {
+		panic(err)
+	}
+	return postgres.EventRecord{Kind: kind, Detail: raw}
 }
 
 func claim(c *oracle.Call, dispatch, second int) {
@@ -73,7 +101,7 @@ func healthy() oracle.Snapshot {
 		w.Calls = append(w.Calls, oracle.Call{
 			ToolCallID: id, InvocationID: "invocation " + id, WorkflowID: "workflow " + id, ToolID: toolID, Repeatable: ledger.Repeatable(toolID),
 			ArgsDigest: "arguments of " + id, Accepted: true,
-			Record: &postgres.Detail{Plan: hook.Plan{Lane: lane, Budgets: hook.Budgets{DeadlineMs: 60_000}}},
+			Record: &postgres.Detail{Call: postgres.Call{ToolCallID: id}, Plan: hook.Plan{Lane: lane, Budgets: hook.Budgets{DeadlineMs: 60_000}}},
 		})
 		return &w.Calls[len(w.Calls)-1]
 	}
@@ -110,24 +138,25 @@ func healthy() oracle.Snapshot {
 	decidedAt := at(19)
 	ask := add("ask", ledger.Ask, hook.RegularLane)
 	claim(ask, 1, 20)
-	end(ask, ok("ask", 1))
 	ask.ApprovalDigest = "digest of ask"
 	ask.Decisions = []oracle.Decision{
 		{Verb: toolspec.Approve, Approver: "user:ann", Answer: &toolspec.Answer{Counted: true}}, {Verb: toolspec.Deny, Approver: "user:bob"},
 	}
 	ask.Record.Approvals = []postgres.Approval{{State: workflows.RequestApproved, Approver: "user:ann", DecidedAt: &decidedAt}}
 	ask.Record.Approvals[0].Digest = "digest of ask"
+	end(ask, ok("ask", 1))
 	effect(&w, "ask", 21, 1)
 
 	denied := add("denied", ledger.Ask, hook.RegularLane)
-	end(denied, toolspec.Result{ErrorCode: toolspec.CodeApprovalDenied, EndedAtMs: 2000})
 	denied.ApprovalDigest = "digest of denied"
 	denied.Decisions = []oracle.Decision{{Verb: toolspec.Deny, Approver: "user:bob", Answer: &toolspec.Answer{Counted: true}}}
 	denied.Record.Approvals = []postgres.Approval{{State: workflows.RequestDenied, Approver: "user:bob", DecidedAt: &decidedAt}}
+	end(denied, toolspec.Result{ErrorCode: toolspec.CodeApprovalDenied, EndedAtMs: 2000})
 
 	waiting := add("waiting", ledger.Ask, hook.RegularLane)
 	waiting.Undecided, waiting.Record.Status = true, toolspec.StatusWaitingApproval
 	waiting.Workflow = oracle.Workflow{Status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, Events: 10, Started: at(0)}
 	waiting.Record.Approvals = []postgres.Approval{{State: workflows.RequestOpen}}
+	tell(&w)
 	return w
 }

@@ -19,7 +19,7 @@ WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.
 WITH active AS MATERIALIZED (
     SELECT coalesce(digest, '') AS digest FROM policy_active FOR SHARE
 ), current AS (
-    SELECT request_round, workflow_id FROM invocations
+    SELECT request_round, month, workflow_id FROM invocations
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
 ), standing AS (
     SELECT approval_id, number, state, approver, granted, expires_at
@@ -42,6 +42,11 @@ WITH active AS MATERIALIZED (
     FROM (SELECT greatest(request_round, @last::integer) + 1 AS number FROM current) n
     WHERE NOT EXISTS (SELECT FROM standing)
     RETURNING approval_id, number, state, approver, granted, expires_at
+), audited AS (
+    INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, detail)
+    SELECT month, 'approval_requested', @tenant_id, @invocation_id::uuid, workflow_id, json_build_object(
+        'approvalId', approval_id, 'digest', @digest, 'parked', @parked <> '')
+    FROM opened, current
 ), counted AS (
     UPDATE invocations SET request_round = greatest(request_round, (SELECT number FROM opened))
     WHERE invocation_id = @invocation_id::uuid AND EXISTS (SELECT FROM opened)

@@ -46,8 +46,17 @@ SELECT kind, key, state, ahead, at FROM (
 ORDER BY kind, key;
 
 -- name: ShowEvents
-SELECT kind, coalesce(audit_id, '') AS audit_id, at, detail
-FROM events WHERE invocation_id = @invocation_id::uuid ORDER BY at, seq;
+-- The events that a settled call has once each stand in the record already, with what they tell.
+SELECT e.kind, coalesce(e.audit_id, '') AS audit_id, e.at,
+    CASE
+        WHEN e.kind = 'tool_call_start' AND (e.detail ->> 'args')::boolean AND i.safe_args IS NOT NULL
+            THEN json_build_object('toolCallId', i.tool_call_id, 'args', i.safe_args)
+        WHEN e.kind = 'tool_call_start' THEN json_build_object('toolCallId', i.tool_call_id)
+        WHEN e.kind = 'tool_call_result' THEN json_build_object('toolCallId', i.tool_call_id, 'result', i.result)
+        ELSE e.detail
+    END AS detail
+FROM events e JOIN invocations i USING (invocation_id)
+WHERE invocation_id = @invocation_id::uuid ORDER BY e.at, e.seq;
 
 -- name: ShowApprovals
 SELECT approval_id, invocation_id::text, workflow_id, number, digest, a.tool_id, effect, risk, a.safe_args, message, requested_by, edited_by,

@@ -24,6 +24,19 @@ WITH settled AS (
     SELECT s.month, e.kind, @tenant_id, @invocation_id::uuid, s.workflow_id, e.audit_id, e.seq, e.detail::json
     FROM settled s, unnest(@audit_ids::text[], @audit_kinds::text[], @audit_details::text[])
         WITH ORDINALITY AS e (audit_id, kind, detail, seq)
+), told AS (
+    -- The start has its place in time after the last approval and before the end, whatever the clock says that the attempt was dated by.
+    INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, seq, at, detail)
+    SELECT month, 'tool_call_start', @tenant_id, @invocation_id::uuid, workflow_id, 0, CASE
+        WHEN @began_at::timestamptz IS NULL THEN now()
+        ELSE least(now(), greatest(@began_at::timestamptz, created_at, (
+            SELECT max(decided_at) FROM approvals WHERE invocation_id = @invocation_id::uuid AND parked = ''
+        )))
+    END, json_build_object('args', @args_valid::boolean)
+    FROM settled
+    UNION ALL
+    SELECT month, 'tool_call_result', @tenant_id, @invocation_id::uuid, workflow_id, cardinality(@audit_ids::text[]) + 1, now(), NULL
+    FROM settled
 ), closed AS (
     UPDATE approvals SET state = CASE WHEN expires_at <= now() THEN 'expired' ELSE 'closed' END
     WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND EXISTS (SELECT FROM settled)

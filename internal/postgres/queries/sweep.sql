@@ -42,5 +42,15 @@ WITH dispatched AS (
     SELECT month, 'swept', tenant_id, @invocation_id::uuid, workflow_id, json_build_object(
         'workflowStatus', @cause::text, 'errorCode', error_code, 'attempts', attempts, 'epoch', @epoch::integer)
     FROM swept
+), told AS (
+    -- What could be shown of the arguments, the workflow knew.
+    INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, seq, at, detail)
+    SELECT month, e.kind, tenant_id, @invocation_id::uuid, workflow_id, e.seq, e.at, e.detail
+    FROM swept, LATERAL (VALUES
+        ('tool_call_start', -1, coalesce((
+            SELECT min(at) FROM claims WHERE invocation_id = @invocation_id::uuid AND kind = 'claim'
+        ), now()), json_build_object('args', false)),
+        ('tool_call_result', 1, now(), NULL)
+    ) AS e (kind, seq, at, detail)
 )
 SELECT coalesce((SELECT error_code FROM swept), '') AS code;

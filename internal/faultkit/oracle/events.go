@@ -1,0 +1,102 @@
+package oracle
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+func told(v *view, out *Verdict) {
+	for i := range v.Calls {
+		c := &v.Calls[i]
+		if c.Record == nil {
+			continue
+		}
+		out.Checked++
+		if err := Told(c.Record); err != nil {
+			out.blame(c.ToolCallID, err.Error())
+		}
+	}
+}
+
+// Told returns what is wrong with the events of a record: a settled call has one
+// start and one result, a call that goes on has none, and every request for an
+// approval has an event before the start.
+func Told(d *postgres.Detail) error {
+	var seen []string
+	for _, e := range d.Events {
+		if e.AuditID == "" {
+			seen = append(seen, e.Kind)
+		}
+	}
+	count := func(kind string) (n int) {
+		for _, k := range seen {
+			if k == kind {
+				n++
+			}
+		}
+		return n
+	}
+	want := 0
+	if d.Result != nil {
+		want = 1
+	}
+	if starts, results := count(toolspec.EventStart), count(toolspec.EventResult); starts != want || results != want {
+		return fmt.Errorf("%d start events and %d result events, want %d of each", starts, results, want)
+	}
+	if n := count(toolspec.EventApprovalRequested); n != len(d.Approvals) {
+		return fmt.Errorf("%d events for %d requests", n, len(d.Approvals))
+	}
+	if d.Result == nil {
+		return nil
+	}
+	start := slices.Index(seen, toolspec.EventStart)
+	if seen[len(seen)-1] != toolspec.EventResult {
+		return fmt.Errorf("the result is not the last of the events %q", seen)
+	}
+	// A request of a call that may have taken effect comes later.
+	parked := slices.ContainsFunc(d.Approvals, func(a postgres.Approval) bool { return a.Parked != "" })
+	if !parked && slices.Contains(seen[start:], toolspec.EventApprovalRequested) {
+		return fmt.Errorf("the start is ahead of a request in the events %q", seen)
+	}
+	return detailed(d, slices.Contains(seen, toolspec.EventSwept))
+}
+
+// detailed holds what the two events tell against the record. A call that was swept
+// took what could be shown of its arguments along.
+func detailed(d *postgres.Detail, swept bool) error {
+	for _, e := range d.Events {
+		if e.AuditID != "" || e.Kind != toolspec.EventStart && e.Kind != toolspec.EventResult {
+			continue
+		}
+		var tells struct {
+			ToolCallID string           `json:"toolCallId"`
+			Args       json.RawMessage  `json:"args"`
+			Result     *toolspec.Result `json:"result"`
+		}
+		if err := json.Unmarshal(e.Detail, &tells); err != nil {
+			return fmt.Errorf("%s: %w", e.Kind, err)
+		}
+		if tells.ToolCallID != d.ToolCallID {
+			return fmt.Errorf("%s is of the call %q", e.Kind, tells.ToolCallID)
+		}
+		if e.Kind == toolspec.EventResult {
+			if tells.Result == nil || !same(*tells.Result, *d.Result) {
+				return errors.New("the result event tells another result")
+			}
+			continue
+		}
+		if tells.Args != nil && !bytes.Equal(compact(tells.Args), compact(d.SafeArgs)) {
+			return errors.New("the start event tells other arguments")
+		}
+		if tells.Args == nil && d.SafeArgs != nil && d.Result.Attempts > 0 && !swept {
+			return errors.New("the start event of a call that ran tells no arguments")
+		}
+	}
+	return nil
+}
