@@ -99,6 +99,7 @@ var owners = []struct {
 	{"github.com/jackc/", []string{"internal/postgres", "internal/devstack", "internal/bench"}},
 	{"github.com/pressly/goose", []string{"internal/postgres", "migrations"}},
 	{"github.com/modelcontextprotocol/", []string{"internal/mcp"}},
+	{"github.com/golang-jwt/", []string{"proof"}},
 	{"go.uber.org/fx", []string{"worker"}},
 	{"go.uber.org/dig", []string{"worker"}},
 	{"github.com/spf13/", []string{"internal/cli", "cmd"}},

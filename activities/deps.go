@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -108,11 +109,13 @@ type RequestRow struct {
 	Last int
 	// Edits are numbers of requests for which the run has an edit once more. One
 	// for the same digest that was edited is found again too.
-	Edits       []int
-	View        toolspec.ApprovalView // ApprovalID and ExpiresAtMs are filled in
-	Granted     hook.GrantedApproval  // ApprovalID is filled in
-	Rule        policy.ApprovalRule
-	EditedBy    string
+	Edits    []int
+	View     toolspec.ApprovalView // ApprovalID and ExpiresAtMs are filled in
+	Granted  hook.GrantedApproval  // ApprovalID is filled in
+	Rule     policy.ApprovalRule
+	EditedBy string
+	// OnBehalfOf is the subject of the call, if it has one.
+	OnBehalfOf  string
 	PolicyRule  string
 	PolicyID    string
 	ExpireAfter time.Duration
@@ -141,11 +144,13 @@ type ReviewRow struct {
 	Gate         int
 	Capacity     int
 	Decision     *toolspec.Decision
+	// KeyID is the key that the decision's proof says it is signed with, if any.
+	KeyID string
 	// Close, without a decision, closes the request: nobody needs to decide.
 	Close bool
-	// Judge says whether the decision counts, given the request's own rule. It
-	// is pure.
-	Judge func(OpenRequest) toolspec.Answer
+	// Judge says whether the decision counts, given the request's own rule. It is
+	// asked again where another decision has counted meanwhile.
+	Judge func(OpenRequest) Judgement
 }
 
 // OpenRequest is what a judge may know of a request.
@@ -153,8 +158,28 @@ type OpenRequest struct {
 	Rule        policy.ApprovalRule
 	RequestedBy string
 	EditedBy    string
+	OnBehalfOf  string
 	// Parked says why the outcome is unknown, where that is the question.
 	Parked string
+	// Digest is what the decision is about.
+	Digest string
+	// Votes are the approvals that have counted.
+	Votes []policy.Vote
+	// Key is what the tenant has registered under the id, or nil.
+	Key *proof.Registered
+	// Now is the database's clock.
+	Now time.Time
+}
+
+// Judgement is what comes of a decision.
+type Judgement struct {
+	toolspec.Answer
+	// Final says that it answers the request for good.
+	Final bool
+	// Seat is the place in the chain of approvers that an approval counts for.
+	Seat int
+	// Signed says that the proof of the approver was verified.
+	Signed bool
 }
 
 // ReviewRecord is how the request stands, or Superseded.

@@ -83,7 +83,7 @@ func (r *records) Request(_ context.Context, in activities.RequestRow) (activiti
 func (r *records) Review(_ context.Context, in activities.ReviewRow) (activities.ReviewRecord, error) {
 	out := activities.ReviewRecord{State: r.state, PolicyDigest: "now", Remaining: time.Minute, Approver: "user:bob"}
 	if in.Judge != nil && r.state == workflows.RequestOpen {
-		out.Answer = in.Judge(r.open)
+		out.Answer = in.Judge(r.open).Answer
 		if out.Answer.Counted && in.Decision.Decision == toolspec.Edit {
 			out.State = workflows.RequestEdited
 		}

@@ -89,7 +89,7 @@ func (a *Activities) open(
 		Granted: hook.GrantedApproval{
 			Digest: view.Digest, ToolDigest: f.ToolDigest, Effect: f.Effect, Risk: decision.Risk, RuleDigest: decision.Approval.Digest(),
 		},
-		Rule: decision.Approval, EditedBy: in.EditedBy, PolicyRule: rule, PolicyID: f.PolicyDigest,
+		Rule: decision.Approval, EditedBy: in.EditedBy, OnBehalfOf: f.Context.SubjectID, PolicyRule: rule, PolicyID: f.PolicyDigest,
 		ExpireAfter: expireAfter,
 	})
 	if err != nil {

@@ -76,6 +76,14 @@ func compileApproval(doc approvalsDoc) ApprovalRule {
 	parked, _ := duration(doc.ParkUnknown)
 	return ApprovalRule{
 		Enabled: doc.Enabled, ExpiresAfterMs: life.Milliseconds(), ParkUnknownMs: parked.Milliseconds(),
-		AllowSelfApproval: doc.AllowSelfApproval, AllowUnsigned: doc.AllowUnsigned, Approvers: doc.Approvers,
+		AllowSelfApproval: doc.AllowSelfApproval, AllowUnsigned: doc.AllowUnsigned, Approvers: doc.Approvers, Quorum: int(doc.Quorum),
+		Chain: compileChain(doc.Chain),
 	}
+}
+
+func compileChain(docs []seatDoc) (seats []Seat) {
+	for _, d := range docs {
+		seats = append(seats, Seat{Name: d.Name, Approvers: d.Approvers, Quorum: int(d.Quorum)})
+	}
+	return seats
 }

@@ -78,7 +78,15 @@ type approvalsDoc struct {
 	AllowSelfApproval bool      `json:"allowSelfApproval"`
 	AllowUnsigned     bool      `json:"allowUnsigned"`
 	Approvers         []Pattern `json:"approvers,omitempty"`
+	Quorum            int64     `json:"quorum,omitempty"`
+	Chain             []seatDoc `json:"chain,omitempty"`
 	ParkUnknown       string    `json:"parkUnknown,omitempty"`
+}
+
+type seatDoc struct {
+	Name      string    `json:"name,omitempty"`
+	Approvers []Pattern `json:"approvers,omitempty"`
+	Quorum    int64     `json:"quorum,omitempty"`
 }
 
 // canonical writes v as RFC 8785 JSON. It serves plain data only: ASCII keys,

@@ -237,6 +237,9 @@ func (c *call) decided(ctx workflow.Context, open RequestOut) (ReviewOut, *endin
 		out, end := c.review(ctx, open, letter)
 		if letter != nil {
 			letter.answer(out.Answer)
+			if becomes, fits := Becomes(letter.decision.Decision, open.View.Parked != ""); fits && out.Answer.Counted {
+				c.inbox.stand(open, becomes, letter.decision.Approver)
+			}
 		}
 		if end != nil {
 			return out, end

@@ -51,7 +51,7 @@ func verbatim(verb toolspec.Verb) func([]string) (toolspec.Verb, error) {
 // newDecide makes a command send a decision on the request that its first
 // argument names.
 func newDecide(a *app, cmd *cobra.Command, verbOf func(args []string) (toolspec.Verb, error)) *cobra.Command {
-	var approver, reason string
+	var approver, reason, keyFile, seen string
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		verb, err := verbOf(args)
 		if err != nil {
@@ -62,15 +62,15 @@ func newDecide(a *app, cmd *cobra.Command, verbOf func(args []string) (toolspec.
 			return err
 		}
 		defer s.close()
-		workflowID, err := s.workflowOf(cmd.Context(), a.tenant, args[0])
+		workflowID, decision, err := s.signed(cmd.Context(), a.tenant, keyFile, seen, toolspec.Decision{
+			ApprovalID: args[0], Decision: verb, Approver: approver, Reason: reason,
+		})
 		if err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), decideTimeout)
 		defer cancel()
-		answer, err := s.client().Decide(ctx, workflowID, toolspec.Decision{
-			ApprovalID: args[0], Decision: verb, Approver: approver, Reason: reason,
-		})
+		answer, err := s.client().Decide(ctx, workflowID, decision)
 		if errors.Is(err, client.ErrSettled) {
 			return fmt.Errorf("too late: %w; see `pawl show %s`", err, args[0])
 		}
@@ -81,6 +81,8 @@ func newDecide(a *app, cmd *cobra.Command, verbOf func(args []string) (toolspec.
 	}
 	cmd.Flags().StringVar(&approver, "as", defaultApprover(), "who decides (PAWL_APPROVER)")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	cmd.Flags().StringVar(&keyFile, "key", "", "`FILE` of the private key to sign with ("+keyFileEnv+"); where none is named, that of pawl keys new, if there is one")
+	cmd.Flags().StringVar(&seen, "digest", "", "refuse to decide on a request with another digest than this")
 	return cmd
 }
 
@@ -97,17 +99,4 @@ func (a *app) answered(verb toolspec.Verb, answer toolspec.Answer) error {
 		fmt.Fprintf(a.Out, "%s counted %s\n", verb, oneLine(answer.Reason, 200))
 	}
 	return nil
-}
-
-// workflowOf finds the call of an approval request. Of another tenant there is
-// none.
-func (s *session) workflowOf(ctx context.Context, tenantID, approvalID string) (string, error) {
-	if _, _, ok := toolspec.SplitApprovalID(approvalID); !ok {
-		return "", usageError{errors.New("an approval id looks like <invocationId>.<n>; `pawl approvals` lists them")}
-	}
-	record, err := s.find(ctx, tenantID, approvalID)
-	if err != nil {
-		return "", err
-	}
-	return record.WorkflowID, nil
 }

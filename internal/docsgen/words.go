@@ -88,7 +88,8 @@ var words = map[string]string{
 	"Decision.Reason":     "Why, for the record: at most 2000 bytes. It is stored; do not put a secret into it.",
 	"Decision.EditedArgs": "The new arguments, with the decision edit and only with it. With proof at most 65536 bytes.",
 	"Decision.Remember":   "Accepted and recorded; this version remembers no approvals.",
-	"Decision.Proof":      "A signed token over the whole decision. This version verifies none: a decision that carries one does not count.",
+	"Decision.Digest":     "The digest of the request as the approver saw it, 64 hexadecimal digits. Required with a proof. Where it is given, the decision counts for no other digest.",
+	"Decision.Proof":      "A signed token over the rest of the decision: see [proof](#proof). One that does not hold makes the decision not count, also where policy asks for none.",
 
 	"Answer.Counted": "Whether the decision changed anything.",
 	"Answer.Reason":  "Why it did not count; safe to show. The texts are not part of the contract.",
