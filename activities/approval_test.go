@@ -117,7 +117,7 @@ func TestReview(t *testing.T) {
 	}{
 		{"approve", open, approve, true, ""},
 		{"deny", open, say(func(d *toolspec.Decision) { d.Decision = toolspec.Deny }), true, ""},
-		{"remember", open, say(func(d *toolspec.Decision) { d.Remember = true }), true, "remembers no approvals"},
+		{"remember", open, say(func(d *toolspec.Decision) { d.Remember = true }), true, "lets nobody remember"},
 		{"the requester", open, by("user:ann"), false, "does not let the requester decide"},
 		{"the requester, where allowed", with(func(o *activities.OpenRequest) { o.Rule.AllowSelfApproval = true }), by("user:ann"), true, ""},
 		{"the editor", with(func(o *activities.OpenRequest) { o.EditedBy = "user:bob" }), approve, false, "editor"},

@@ -36,6 +36,8 @@ type Records interface {
 	Check(ctx context.Context, in workflows.CheckIn) (workflows.CheckOut, error)
 	Settle(ctx context.Context, in workflows.SettleIn) (workflows.SettleOut, error)
 	Request(ctx context.Context, in RequestRow) (RequestRecord, error)
+	// Grants returns the remembered approvals that the call might be covered by.
+	Grants(ctx context.Context, q GrantQuery) ([]Grant, error)
 	Review(ctx context.Context, in ReviewRow) (ReviewRecord, error)
 	// SaveOutput keeps a redacted value that is too large for a payload and
 	// returns its reference. The same (invocation, dispatch) overwrites.
@@ -119,7 +121,12 @@ type RequestRow struct {
 	PolicyRule  string
 	PolicyID    string
 	ExpireAfter time.Duration
+	// Remembered is the grant that answers the request if it still stands, or empty.
+	Remembered string
 }
+
+// GrantQuery asks for the remembered approvals of a tool that an actor may use.
+type GrantQuery struct{ TenantID, ToolID, ActorID, SessionID string }
 
 // RequestRecord is the request that stands, or Superseded.
 type RequestRecord struct {
@@ -161,8 +168,9 @@ type OpenRequest struct {
 	OnBehalfOf  string
 	// Parked says why the outcome is unknown, where that is the question.
 	Parked string
-	// Digest is what the decision is about.
-	Digest string
+	// Digest is what the decision is about, and Granted what an approval covers.
+	Digest  string
+	Granted hook.GrantedApproval
 	// Votes are the approvals that have counted.
 	Votes []policy.Vote
 	// Key is what the tenant has registered under the id, or nil.
@@ -180,6 +188,8 @@ type Judgement struct {
 	Seat int
 	// Signed says that the proof of the approver was verified.
 	Signed bool
+	// Grant is what an approval leaves behind for later calls, or nil.
+	Grant *GrantRow
 }
 
 // ReviewRecord is how the request stands, or Superseded.

@@ -8,7 +8,7 @@ import (
 
 // judge says whether a decision counts, by the rule of the request: who decides is
 // who has signed, and the decision is about what that person has seen.
-func judge(open OpenRequest, tenantID string, d toolspec.Decision) Judgement {
+func judge(open OpenRequest, tenantID string, d toolspec.Decision, f remembering) Judgement {
 	voter, refusal := identified(open, tenantID, d)
 	j := Judgement{Signed: voter.Signed, Final: true}
 	switch {
@@ -33,8 +33,8 @@ func judge(open OpenRequest, tenantID string, d toolspec.Decision) Judgement {
 	if j.Counted && d.Approver == open.EditedBy && !open.Rule.AllowSelfApproval {
 		j.Answer = toolspec.Answer{Reason: "policy does not let the editor of the arguments decide on them"}
 	}
-	if j.Counted && d.Remember && j.Final {
-		j.Reason = "counted for this call only: this version remembers no approvals"
+	if j.Counted && j.Final && d.Remember {
+		j.Grant, j.Reason = remembered(open, f, d)
 	}
 	return j
 }

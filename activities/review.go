@@ -22,7 +22,7 @@ func (a *Activities) Review(ctx context.Context, in workflows.ReviewIn) (workflo
 	if d := in.Decision; d != nil {
 		row.KeyID = proof.KeyID(d.Proof)
 		row.Judge = func(open OpenRequest) Judgement {
-			j := judge(open, in.TenantID, *d)
+			j := judge(open, in.TenantID, *d, remembering{in.Args, in.SessionID})
 			if j.Counted && d.Decision == toolspec.Edit {
 				edited, safe, j.Answer = a.edited(in.ToolID, d.EditedArgs)
 			}

@@ -38,6 +38,12 @@ type ApprovalRule struct {
 	Approvers []Pattern `json:"approvers,omitempty"`
 	// Quorum is how many people have to approve; 0 is one.
 	Quorum int `json:"quorum,omitempty"`
+	// RememberForMs is how long an approval may be remembered for later calls, in
+	// milliseconds; 0 remembers none. RememberAnyArgs and RememberAnyActor let it be
+	// for other arguments and actors than the approved ones.
+	RememberForMs    int64 `json:"rememberForMs,omitempty"`
+	RememberAnyArgs  bool  `json:"rememberAnyArgs,omitempty"`
+	RememberAnyActor bool  `json:"rememberAnyActor,omitempty"`
 	// Chain asks one seat after the other, instead of Approvers and Quorum.
 	Chain []Seat `json:"chain,omitempty"`
 }
@@ -61,7 +67,7 @@ func (a ApprovalRule) ParkUnknown() time.Duration {
 // allowUnsigned, approvers, enabled} with the approvers sorted and each once, and of
 // chain or quorum where more than one person has to approve. The life of a request is
 // not part of it, for that was fixed when it opened, nor is how long a parked call
-// waits.
+// waits or an approval is remembered.
 func (a ApprovalRule) Digest() string {
 	parts := map[string]any{
 		"allowSelfApproval": a.AllowSelfApproval,

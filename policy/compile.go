@@ -74,10 +74,12 @@ func compileRule(doc ruleDoc, source string) []rule {
 func compileApproval(doc approvalsDoc) ApprovalRule {
 	life, _ := duration(doc.ExpiresAfter) // read before; a life of zero has expired
 	parked, _ := duration(doc.ParkUnknown)
+	remembered, _ := duration(doc.Remember.For)
 	return ApprovalRule{
 		Enabled: doc.Enabled, ExpiresAfterMs: life.Milliseconds(), ParkUnknownMs: parked.Milliseconds(),
 		AllowSelfApproval: doc.AllowSelfApproval, AllowUnsigned: doc.AllowUnsigned, Approvers: doc.Approvers, Quorum: int(doc.Quorum),
-		Chain: compileChain(doc.Chain),
+		Chain: compileChain(doc.Chain), RememberForMs: remembered.Milliseconds(),
+		RememberAnyArgs: doc.Remember.AnyArgs, RememberAnyActor: doc.Remember.AnyActor,
 	}
 }
 

@@ -80,7 +80,14 @@ type approvalsDoc struct {
 	Approvers         []Pattern `json:"approvers,omitempty"`
 	Quorum            int64     `json:"quorum,omitempty"`
 	Chain             []seatDoc `json:"chain,omitempty"`
+	Remember          memoryDoc `json:"remember,omitzero"`
 	ParkUnknown       string    `json:"parkUnknown,omitempty"`
+}
+
+type memoryDoc struct {
+	For      string `json:"for"`
+	AnyArgs  bool   `json:"anyArgs,omitempty"`
+	AnyActor bool   `json:"anyActor,omitempty"`
 }
 
 type seatDoc struct {

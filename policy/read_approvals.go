@@ -26,7 +26,17 @@ func (r *reader) approvals(n *yaml.Node, path string, a *approvalsDoc) {
 			r.list(n, path, MaxSeats, func(n *yaml.Node, path string) { a.Chain = append(a.Chain, r.seat(n, path)) })
 			r.notEmpty(n, path, "leave it out where one approval is enough")
 		}},
+		field{name: "remember", read: func(n *yaml.Node, path string) {
+			r.mapping(n, path,
+				field{name: "for", required: "is missing; say how long, such as 7d", read: func(n *yaml.Node, path string) { a.Remember.For = r.expiry(n, path) }},
+				field{name: "anyArgs", read: flag(&a.Remember.AnyArgs)},
+				field{name: "anyActor", read: flag(&a.Remember.AnyActor)},
+			)
+		}},
 	)
+	if a.Remember.For != "" && (a.Quorum > 1 || len(a.Chain) > 0) {
+		r.fail(n, join(path, "remember"), "stands beside quorum or chain; what several people approve is approved for one call")
+	}
 	switch {
 	case a.Chain == nil:
 		r.reachable(n, path, seatDoc{Approvers: a.Approvers, Quorum: a.Quorum})

@@ -50,8 +50,9 @@ type Decision struct {
 	Reason   string `json:"reason,omitempty"`
 	// EditedArgs replaces the arguments where the verb is edit.
 	EditedArgs json.RawMessage `json:"editedArgs,omitempty"`
-	// Remember asks that the same request not be asked again.
-	Remember bool `json:"remember,omitempty"`
+	// Remember asks that calls like this one, as Scope says, not be asked about again.
+	Remember bool   `json:"remember,omitempty"`
+	Scope    *Scope `json:"scope,omitempty"`
 	// Proof is a signed token over the rest of the decision: see package proof.
 	Proof string `json:"proof,omitempty"`
 }
@@ -69,6 +70,14 @@ func (d Decision) Check() error {
 	}
 	if d.Digest != "" && !isDigest(d.Digest) {
 		return fmt.Errorf("digest must be the 64 hexadecimal digits of the request's digest; take it from the state query")
+	}
+	if d.Scope != nil {
+		if !d.Remember {
+			return fmt.Errorf("scope goes with remember, and only with it")
+		}
+		if err := d.Scope.Check(); err != nil {
+			return err
+		}
 	}
 	if err := checkPrintable("approver", d.Approver, maxActorID); err != nil {
 		return err

@@ -275,6 +275,9 @@ func (c *call) review(ctx workflow.Context, open RequestOut, l *letter) (ReviewO
 		summary := "see how the request stands"
 		if l != nil {
 			in.Decision = &l.decision
+			if l.decision.Remember && open.View.Parked == "" {
+				in.Args, in.SessionID = c.args, c.admitted.Context.SessionID
+			}
 			summary = "verify a decision"
 		}
 		out, err := local(ctx, Review, in, stepOptions(summary, forever))

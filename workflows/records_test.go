@@ -181,6 +181,10 @@ func (r *records) Request(_ context.Context, in activities.RequestRow) (activiti
 	return activities.RequestRecord{Number: number, ExpiresAt: req.expires, Remaining: in.ExpireAfter, Granted: in.Granted}, nil
 }
 
+func (r *records) Grants(context.Context, activities.GrantQuery) ([]activities.Grant, error) {
+	return nil, nil
+}
+
 func (r *records) Review(_ context.Context, in activities.ReviewRow) (activities.ReviewRecord, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,11 +20,20 @@ const decideTimeout = 15 * time.Second
 const anApproval = "an approval id; `pawl approvals` lists them"
 
 func newApprove(a *app) *cobra.Command {
-	return newDecide(a, &cobra.Command{Use: "approve APPROVAL", Short: "Approve a waiting call", Args: exactly(1, anApproval)}, verbatim(toolspec.Approve))
+	var m memory
+	cmd := newDecide(a, &cobra.Command{Use: "approve APPROVAL", Short: "Approve a waiting call", Args: exactly(1, anApproval)}, func(_ []string, d *toolspec.Decision) error {
+		d.Decision = toolspec.Approve
+		return m.ask(d)
+	})
+	m.flags(cmd)
+	return cmd
 }
 
 func newDeny(a *app) *cobra.Command {
-	return newDecide(a, &cobra.Command{Use: "deny APPROVAL", Short: "Deny a waiting call", Args: exactly(1, anApproval)}, verbatim(toolspec.Deny))
+	return newDecide(a, &cobra.Command{Use: "deny APPROVAL", Short: "Deny a waiting call", Args: exactly(1, anApproval)}, func(_ []string, d *toolspec.Decision) error {
+		d.Decision = toolspec.Deny
+		return nil
+	})
 }
 
 func newResolve(a *app) *cobra.Command {
@@ -35,26 +44,22 @@ func newResolve(a *app) *cobra.Command {
 			"  settle_ok      it took effect: the call ends ok, without a value\n" +
 			"  settle_failed  it did not: the call ends as failed",
 		Args: exactly(2, "an approval id and one of retry, settle_ok, settle_failed; `pawl approvals` lists what waits"),
-	}, func(args []string) (toolspec.Verb, error) {
-		verb := toolspec.Verb(args[1])
-		if _, fits := workflows.Becomes(verb, true); !fits {
-			return "", usageError{fmt.Errorf("%q is none of retry, settle_ok and settle_failed", args[1])}
+	}, func(args []string, d *toolspec.Decision) error {
+		d.Decision = toolspec.Verb(args[1])
+		if _, fits := workflows.Becomes(d.Decision, true); !fits {
+			return usageError{fmt.Errorf("%q is none of retry, settle_ok and settle_failed", args[1])}
 		}
-		return verb, nil
+		return nil
 	})
-}
-
-func verbatim(verb toolspec.Verb) func([]string) (toolspec.Verb, error) {
-	return func([]string) (toolspec.Verb, error) { return verb, nil }
 }
 
 // newDecide makes a command send a decision on the request that its first
 // argument names.
-func newDecide(a *app, cmd *cobra.Command, verbOf func(args []string) (toolspec.Verb, error)) *cobra.Command {
+func newDecide(a *app, cmd *cobra.Command, say func(args []string, d *toolspec.Decision) error) *cobra.Command {
 	var approver, reason, keyFile, seen string
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		verb, err := verbOf(args)
-		if err != nil {
+		said := toolspec.Decision{ApprovalID: args[0], Approver: approver, Reason: reason}
+		if err := say(args, &said); err != nil {
 			return err
 		}
 		s, err := connect(cmd.Context(), true, true)
@@ -62,9 +67,7 @@ func newDecide(a *app, cmd *cobra.Command, verbOf func(args []string) (toolspec.
 			return err
 		}
 		defer s.close()
-		workflowID, decision, err := s.signed(cmd.Context(), a.tenant, keyFile, seen, toolspec.Decision{
-			ApprovalID: args[0], Decision: verb, Approver: approver, Reason: reason,
-		})
+		workflowID, decision, err := s.signed(cmd.Context(), a.tenant, keyFile, seen, said)
 		if err != nil {
 			return err
 		}
@@ -77,7 +80,7 @@ func newDecide(a *app, cmd *cobra.Command, verbOf func(args []string) (toolspec.
 		if err != nil {
 			return err
 		}
-		return a.answered(verb, answer)
+		return a.answered(said.Decision, answer)
 	}
 	cmd.Flags().StringVar(&approver, "as", defaultApprover(), "who decides (PAWL_APPROVER)")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")

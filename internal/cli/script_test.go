@@ -73,8 +73,11 @@ func newRig(t *testing.T, scripts string) *rig {
 	rules := "version: 1\ntenants:\n"
 	for _, f := range files {
 		approvals := "{expiresAfter: 1h, allowUnsigned: true}"
-		if tenantOf(f) == "t-keys" {
+		switch tenantOf(f) {
+		case "t-keys":
 			approvals = "{expiresAfter: 1h, quorum: 2}"
+		case "t-remember":
+			approvals = "{expiresAfter: 1h, allowUnsigned: true, remember: {for: 7d, anyArgs: true}}"
 		}
 		rules += fmt.Sprintf("  %s:\n    allowedTools: [core__*, test__*]\n    mode: auto\n    approvals: %s\n", tenantOf(f), approvals)
 		if tenantOf(f) == "t-limits" {

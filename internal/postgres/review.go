@@ -9,6 +9,7 @@ import (
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows"
 )
 
@@ -19,6 +20,7 @@ type lookRow struct {
 	RemainingMs  int64
 	PolicyDigest string
 	Rule         json.RawMessage
+	Granted      json.RawMessage
 	RequestedBy  string
 	EditedBy     string
 	Parked       string
@@ -111,6 +113,9 @@ func (r lookRow) open() (open activities.OpenRequest, err error) {
 	if open.Rule, err = decoded[policy.ApprovalRule](r.Rule); err != nil {
 		return open, err
 	}
+	if open.Granted, err = decoded[hook.GrantedApproval](r.Granted); err != nil {
+		return open, err
+	}
 	if r.Voters != nil {
 		if open.Votes, err = decoded[[]policy.Vote](r.Voters); err != nil {
 			return open, err
@@ -149,12 +154,16 @@ func (s *Store) decide(
 	if j.Signed {
 		keyID = in.KeyID
 	}
-	row, found, err := locked[decideRow](ctx, s, op, in.InvocationID, step{"Decide", named{
+	values := named{
 		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "approval_id": in.ApprovalID,
 		"decision_hash": d.hash, "decision": text(in.Decision.Decision), "approver": text(in.Decision.Approver),
 		"reason": text(in.Decision.Reason), "args_digest": d.args, "remember": in.Decision.Remember, "signed": j.Signed, "key_id": text(keyID),
 		"counts": j.Counted, "final": j.Final, "seat": j.Seat, "votes": votes, "becomes": string(becomes), "answer": text(j.Reason),
-	}})
+	}
+	if err := addGrant(values, j.Grant); err != nil {
+		return record, false, failure(op, err)
+	}
+	row, found, err := locked[decideRow](ctx, s, op, in.InvocationID, step{"Decide", values})
 	switch {
 	case err != nil:
 		return record, false, err

@@ -1,3 +1,24 @@
+TABLE approval_grants
+    grant_id uuid NOT NULL DEFAULT gen_random_uuid()
+    tenant_id text NOT NULL
+    tool_id text NOT NULL
+    granted json NOT NULL
+    args_digest text
+    args_match json
+    actor_id text
+    session_id text
+    approver text NOT NULL
+    approval_id text NOT NULL
+    created_at timestamp with time zone NOT NULL DEFAULT now()
+    expires_at timestamp with time zone NOT NULL
+    revoked_at timestamp with time zone
+    revoked_by text
+    CONSTRAINT approval_grants_args_one_way CHECK (args_digest IS NULL OR args_match IS NULL)
+    CONSTRAINT approval_grants_once UNIQUE (approval_id)
+    CONSTRAINT approval_grants_pkey PRIMARY KEY (grant_id)
+    CONSTRAINT approval_grants_revoked_by_somebody CHECK ((revoked_at IS NULL) = (revoked_by IS NULL))
+    CREATE INDEX approval_grants_live ON public.approval_grants USING btree (tenant_id, tool_id, expires_at) WHERE (revoked_at IS NULL)
+
 TABLE approvals
     approval_id text NOT NULL
     invocation_id uuid NOT NULL
@@ -25,6 +46,7 @@ TABLE approvals
     parked text NOT NULL DEFAULT ''::text
     votes integer NOT NULL DEFAULT 0
     on_behalf_of text NOT NULL DEFAULT ''::text
+    remembered uuid
     CONSTRAINT approvals_consumed_was_approved CHECK (consumed_dispatch IS NULL OR state = 'approved'::text)
     CONSTRAINT approvals_decided_has_approver CHECK ((state = ANY (ARRAY['approved'::text, 'denied'::text, 'edited'::text, 'withdrawn'::text, 'retried'::text, 'settled_ok'::text, 'settled_failed'::text])) = (approver IS NOT NULL) AND (approver IS NULL) = (decided_at IS NULL))
     CONSTRAINT approvals_id_is_derived CHECK (approval_id = ((invocation_id::text || '.'::text) || number::text))

@@ -30,28 +30,35 @@ WITH active AS MATERIALIZED (
         AND EXISTS (SELECT FROM current)
     ORDER BY state IN ('denied', 'withdrawn', 'settled_ok', 'settled_failed') DESC, state = 'approved' DESC, state = 'open' DESC, number DESC
     LIMIT 1
+), remembered AS (
+    -- The lock orders it against a revocation.
+    SELECT grant_id, approver FROM approval_grants
+    WHERE grant_id = nullif(@remembered, '')::uuid AND tenant_id = @tenant_id AND revoked_at IS NULL AND expires_at > now()
+    FOR SHARE
 ), opened AS (
     INSERT INTO approvals (
         approval_id, invocation_id, number, tenant_id, digest, tool_id, effect, risk, safe_args, message, requested_by, edited_by,
-        approvers_text, rule, granted, policy_rule, policy_digest, parked, on_behalf_of, expires_at
+        approvers_text, rule, granted, policy_rule, policy_digest, parked, on_behalf_of, expires_at,
+        state, approver, decided_at, remembered
     )
     SELECT
         @invocation_id || '.' || n.number, @invocation_id::uuid, n.number, @tenant_id, @digest, @tool_id, @effect, @risk, @safe_args::json,
         @message, @requested_by, @edited_by, @approvers_text, @rule::json, @granted::json, @policy_rule, @policy_digest, @parked, @on_behalf_of,
-        now() + @expire_after::interval
-    FROM (SELECT greatest(request_round, @last::integer) + 1 AS number FROM current) n
+        now() + @expire_after::interval,
+        CASE WHEN r.grant_id IS NULL THEN 'open' ELSE 'approved' END, r.approver, CASE WHEN r.grant_id IS NOT NULL THEN now() END, r.grant_id
+    FROM (SELECT greatest(request_round, @last::integer) + 1 AS number FROM current) n LEFT JOIN remembered r ON true
     WHERE NOT EXISTS (SELECT FROM standing)
-    RETURNING approval_id, number, state, approver, granted, expires_at
+    RETURNING approval_id, number, state, approver, granted, expires_at, remembered
 ), audited AS (
     INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, detail)
     SELECT month, 'approval_requested', @tenant_id, @invocation_id::uuid, workflow_id, json_build_object(
-        'approvalId', approval_id, 'digest', @digest, 'parked', @parked <> '')
+        'approvalId', approval_id, 'digest', @digest, 'parked', @parked <> '', 'remembered', remembered)
     FROM opened, current
 ), counted AS (
     UPDATE invocations SET request_round = greatest(request_round, (SELECT number FROM opened))
     WHERE invocation_id = @invocation_id::uuid AND EXISTS (SELECT FROM opened)
 ), found AS (
-    SELECT * FROM standing UNION ALL SELECT * FROM opened
+    SELECT * FROM standing UNION ALL SELECT approval_id, number, state, approver, granted, expires_at FROM opened
 ), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
     SELECT 'signal', workflow_id, 'recheck' FROM active, current
@@ -81,7 +88,7 @@ SELECT
     coalesce(a.approver, '') AS approver,
     coalesce(ceil(extract(epoch FROM a.expires_at - now()) * 1000)::bigint, 0) AS remaining_ms,
     coalesce((SELECT digest FROM policy_active), '') AS policy_digest,
-    a.rule, coalesce(a.requested_by, '') AS requested_by, coalesce(a.edited_by, '') AS edited_by, coalesce(a.parked, '') AS parked,
+    a.rule, a.granted, coalesce(a.requested_by, '') AS requested_by, coalesce(a.edited_by, '') AS edited_by, coalesce(a.parked, '') AS parked,
     coalesce(a.on_behalf_of, '') AS on_behalf_of, coalesce(a.digest, '') AS digest, coalesce(a.votes, 0) AS votes, now() AS now,
     (
         SELECT json_agg(json_build_object('seat', v.seat, 'approver', v.approver) ORDER BY v.at)
@@ -134,6 +141,12 @@ WITH request AS (
         @seat::integer, @final::boolean, nullif(@key_id, '')
     FROM verdict
     RETURNING counted, answer
+), remembered AS (
+    INSERT INTO approval_grants (tenant_id, tool_id, granted, args_digest, args_match, actor_id, session_id, approver, approval_id, expires_at)
+    SELECT @tenant_id, a.tool_id, @grant_granted::json, nullif(@grant_args, ''), @grant_match::json, nullif(@grant_actor, ''),
+        nullif(@grant_session, ''), @approver, v.approval_id, now() + @grant_for::interval
+    FROM verdict v JOIN approvals a USING (approval_id)
+    WHERE v.counts AND @grant_for::interval > interval '0'
 ), audited AS (
     INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, detail)
     SELECT month, 'decision', @tenant_id, invocation_id, workflow_id, json_build_object(
