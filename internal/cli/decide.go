@@ -21,18 +21,18 @@ const anApproval = "an approval id; `pawl approvals` lists them"
 
 func newApprove(a *app) *cobra.Command {
 	var m memory
-	cmd := newDecide(a, &cobra.Command{Use: "approve APPROVAL", Short: "Approve a waiting call", Args: exactly(1, anApproval)}, func(_ []string, d *toolspec.Decision) error {
+	cmd := newDecide(a, &cobra.Command{Use: "approve APPROVAL...", Short: "Approve waiting calls, each for itself", Args: some(anApproval)}, func(args []string, d *toolspec.Decision) ([]string, error) {
 		d.Decision = toolspec.Approve
-		return m.ask(d)
+		return args, m.ask(d)
 	})
 	m.flags(cmd)
 	return cmd
 }
 
 func newDeny(a *app) *cobra.Command {
-	return newDecide(a, &cobra.Command{Use: "deny APPROVAL", Short: "Deny a waiting call", Args: exactly(1, anApproval)}, func(_ []string, d *toolspec.Decision) error {
+	return newDecide(a, &cobra.Command{Use: "deny APPROVAL...", Short: "Deny waiting calls, each for itself", Args: some(anApproval)}, func(args []string, d *toolspec.Decision) ([]string, error) {
 		d.Decision = toolspec.Deny
-		return nil
+		return args, nil
 	})
 }
 
@@ -44,23 +44,29 @@ func newResolve(a *app) *cobra.Command {
 			"  settle_ok      it took effect: the call ends ok, without a value\n" +
 			"  settle_failed  it did not: the call ends as failed",
 		Args: exactly(2, "an approval id and one of retry, settle_ok, settle_failed; `pawl approvals` lists what waits"),
-	}, func(args []string, d *toolspec.Decision) error {
+	}, func(args []string, d *toolspec.Decision) ([]string, error) {
 		d.Decision = toolspec.Verb(args[1])
 		if _, fits := workflows.Becomes(d.Decision, true); !fits {
-			return usageError{fmt.Errorf("%q is none of retry, settle_ok and settle_failed", args[1])}
+			return nil, usageError{fmt.Errorf("%q is none of retry, settle_ok and settle_failed", args[1])}
 		}
-		return nil
+		return args[:1], nil
 	})
 }
 
-// newDecide makes a command send a decision on the request that its first
-// argument names.
-func newDecide(a *app, cmd *cobra.Command, say func(args []string, d *toolspec.Decision) error) *cobra.Command {
+// newDecide makes a command send a decision on the requests that say returns.
+func newDecide(a *app, cmd *cobra.Command, say func(args []string, d *toolspec.Decision) (ids []string, err error)) *cobra.Command {
 	var approver, reason, keyFile, seen string
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		said := toolspec.Decision{ApprovalID: args[0], Approver: approver, Reason: reason}
-		if err := say(args, &said); err != nil {
+		ids, err := say(args, &said)
+		if err != nil {
 			return err
+		}
+		if len(ids) > 1 {
+			if seen != "" {
+				return usageError{errors.New("--digest is of one request; decide on that alone")}
+			}
+			return a.decideEach(cmd, ids, keyFile, said)
 		}
 		s, err := connect(cmd.Context(), true, true)
 		if err != nil {

@@ -128,6 +128,16 @@ func exitOf(err error) int {
 	return exitFailure
 }
 
+// some wants one argument or more.
+func some(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usageError{fmt.Errorf("expected %s", what)}
+		}
+		return nil
+	}
+}
+
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != n {
