@@ -90,6 +90,7 @@ var owners = []struct {
 }{
 	{"github.com/kaptinlin/", []string{"toolspec/schema"}},
 	{"github.com/invopop/jsonschema", []string{"toolspec/schema"}},
+	{"cel.dev/", []string{"policy"}},
 	{"github.com/google/cel-go", []string{"policy"}},
 	{"go.yaml.in/yaml", []string{"policy"}},
 	{"gopkg.in/yaml.v2", []string{"policy"}},

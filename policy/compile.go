@@ -56,7 +56,10 @@ func compileTenant(id string, doc tenantDoc) *tenant {
 // compileRule returns a line for what the rule decides and one for the risk that
 // it raises.
 func compileRule(doc ruleDoc, source string) []rule {
-	base := rule{tool: doc.Tool, effects: doc.Effects, risks: doc.Risks, message: doc.Message, source: source}
+	base := rule{tool: doc.Tool, effects: doc.Effects, risks: doc.Risks, message: doc.Message, source: source, at: doc.at}
+	if doc.when != nil {
+		base.cond = doc.when
+	}
 	var lines []rule
 	if doc.Risk != "" {
 		raise := base

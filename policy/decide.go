@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -20,11 +19,11 @@ func (p *Policy) Decide(f Facts) Decision {
 	if p == nil || len(p.tenants) == 0 {
 		return Decision{Verb: Deny, Rule: "no policy", Message: "no policy is active"}
 	}
-	t, known := p.tenants[f.TenantID]
-	if !known {
+	t := p.tenant(f.TenantID)
+	if t == nil {
 		return Decision{Verb: Deny, Rule: "tenants", Message: "the tenant has no policy"}
 	}
-	d := t.decide(f)
+	d := t.decide(t.evaluation(f))
 	d.Budgets = t.budgets
 	d.Approval = t.approval.clone()
 	if d.Verb == Allow {
@@ -33,7 +32,8 @@ func (p *Policy) Decide(f Facts) Decision {
 	return d
 }
 
-func (t *tenant) decide(f Facts) Decision {
+func (t *tenant) decide(e *evaluation) Decision {
+	f := &e.facts
 	if !f.Effect.Valid() || !f.Risk.Valid() {
 		return Decision{Verb: Deny, Rule: "facts", Message: "the tool declares no valid effect and risk"}
 	}
@@ -44,20 +44,22 @@ func (t *tenant) decide(f Facts) Decision {
 		return Decision{Verb: Deny, Risk: f.Risk, Rule: "toolIds", Message: "the tool is not among the tools of this run"}
 	}
 
-	risk, possibleRisk := t.risks(f)
+	risk, possibleRisk := t.risks(e)
 	// open are the rules that would decide if the arguments made them apply.
-	var open []rule
-	for _, r := range t.rules {
+	var open []*rule
+	for i := range t.rules {
+		r := &t.rules[i]
 		if r.class == raising {
 			continue
 		}
-		answer := r.applies(f)
+		answer := r.applies(e)
 		switch {
 		case answer == undetermined:
 			open = append(open, r)
 		case answer == failed && r.verb != Allow:
-			r.source += " (its condition failed)"
-			return t.conclude(r, risk, open)
+			broken := *r
+			broken.source += " (its condition failed)"
+			return t.conclude(&broken, risk, open)
 		case answer == yes:
 			return t.conclude(r, risk, open)
 		}
@@ -70,13 +72,14 @@ func (t *tenant) decide(f Facts) Decision {
 
 // risks returns the risk of the call, and the highest that it may turn out to
 // have once the arguments are known.
-func (t *tenant) risks(f Facts) (certain, possible toolspec.Risk) {
-	certain, possible = f.Risk, f.Risk
-	for _, r := range t.rules {
+func (t *tenant) risks(e *evaluation) (certain, possible toolspec.Risk) {
+	certain, possible = e.facts.Risk, e.facts.Risk
+	for i := range t.rules {
+		r := &t.rules[i]
 		if r.class != raising {
-			continue
+			break // they come first
 		}
-		switch r.applies(f) {
+		switch r.applies(e) {
 		case no:
 		case yes, failed:
 			certain = higher(certain, r.raise)
@@ -89,17 +92,18 @@ func (t *tenant) risks(f Facts) (certain, possible toolspec.Risk) {
 }
 
 // modeRule is the line of the mode table for a risk.
-func (t *tenant) modeRule(risk toolspec.Risk) rule {
-	return rule{
+func (t *tenant) modeRule(risk toolspec.Risk) *rule {
+	mode := string(t.mode)
+	return &rule{
 		verb:    t.mode.verb(risk),
-		source:  fmt.Sprintf("mode %s, risk %s", t.mode, risk),
-		message: fmt.Sprintf("mode %s asks for calls of risk %s", t.mode, risk),
+		source:  "mode " + mode + ", risk " + string(risk),
+		message: "mode " + mode + " asks for calls of risk " + string(risk),
 	}
 }
 
 // conclude makes the decision of the rule that applies, unless an open one may
 // still say something else.
-func (t *tenant) conclude(r rule, risk toolspec.Risk, open []rule) Decision {
+func (t *tenant) conclude(r *rule, risk toolspec.Risk, open []*rule) Decision {
 	verb := t.effective(r.verb)
 	for _, o := range open {
 		if t.effective(o.verb) != verb {

@@ -84,6 +84,8 @@ func TestDigestSeesMeaning(t *testing.T) {
 		"risk":      acme("    allowedTools: [core__*]\n    rules: [{tool: core__x, risk: high}]\n"),
 		"message":   acme("    allowedTools: [core__*]\n    rules: [{tool: core__x, decision: deny, message: m}]\n"),
 		"effects":   acme("    allowedTools: [core__*]\n    rules: [{tool: core__x, decision: deny, effects: [read_only]}]\n"),
+		"when":      acme("    allowedTools: [core__*]\n    rules: [{tool: core__x, decision: deny, when: 'args.n > 1'}]\n"),
+		"when 2":    acme("    allowedTools: [core__*]\n    rules: [{tool: core__x, decision: deny, when: 'args.n > 2'}]\n"),
 		"risks":     acme("    allowedTools: [core__*]\n    rules: [{tool: core__x, decision: deny, risks: [low]}]\n"),
 	} {
 		digest := mustParse(t, doc).Digest()

@@ -47,9 +47,13 @@ type ruleDoc struct {
 	Tool     Pattern           `json:"tool"`
 	Effects  []toolspec.Effect `json:"effects,omitempty"`
 	Risks    []toolspec.Risk   `json:"risks,omitempty"`
+	When     string            `json:"when,omitempty"`
 	Decision Verb              `json:"decision,omitempty"`
 	Risk     toolspec.Risk     `json:"risk,omitempty"`
 	Message  string            `json:"message,omitempty"`
+	// when is When compiled, and at where the rule stands.
+	when *whenCondition
+	at   origin
 }
 
 type limitDoc struct {

@@ -35,6 +35,9 @@ func genRule() *rapid.Generator[ruleDoc] {
 			r.Effects = rapid.SliceOfN(genEffect(), 1, 2).Draw(t, "effects")
 			r.Risks = rapid.SliceOfN(genRisk(), 1, 2).Draw(t, "risks")
 		}
+		if rapid.IntRange(0, 2).Draw(t, "conditional") == 0 {
+			r.When = genWhen().Draw(t, "when")
+		}
 		if r.Decision == "" || r.Decision == RequireApproval && rapid.Bool().Draw(t, "raise") {
 			r.Risk = genRisk().Draw(t, "risk")
 		}
@@ -43,6 +46,19 @@ func genRule() *rapid.Generator[ruleDoc] {
 		}
 		return r
 	})
+}
+
+// genWhen draws conditions that hold, do not, and fail for what genArgs draws.
+func genWhen() *rapid.Generator[string] {
+	return rapid.SampledFrom([]string{
+		`args.n > 1`, `args.n == 1 && args.s == "x"`, `has(args.n) && args.n > 1`, `args.s.startsWith("x")`, `args.l.exists(e, e == args.n)`,
+		`actor == "user:ann"`, `actor == "user:bob" && args.n > 1`, `args.n > 1 || actor == "user:ann"`, `tool.id == "core__a"`, `args.s`,
+		`tool.risk == "low" || args.?s.orValue("y") == "y"`, `1 / args.n > 0`, `true`, `false`,
+	})
+}
+
+func genArgs() *rapid.Generator[string] {
+	return rapid.SampledFrom([]string{`{}`, `{"n":0}`, `{"n":1,"s":"x"}`, `{"n":2.5,"s":"y","l":[2.5]}`, `{"n":"1","s":1}`, `{"s":true}`})
 }
 
 func genDocument() *rapid.Generator[document] {
@@ -94,7 +110,7 @@ func genFacts() *rapid.Generator[Facts] {
 	return rapid.Custom(func(t *rapid.T) Facts {
 		f := Facts{
 			TenantID: "acme", ActorID: "user:ann", RunID: "r", ToolID: genTool().Draw(t, "call"),
-			Effect: genEffect().Draw(t, "effect"), Risk: genRisk().Draw(t, "declared"), HasArgs: true,
+			Effect: genEffect().Draw(t, "effect"), Risk: genRisk().Draw(t, "declared"), HasArgs: true, Args: []byte(genArgs().Draw(t, "args")),
 			Repaired: rapid.IntRange(0, 4).Draw(t, "repaired") == 0, NoSchema: rapid.IntRange(0, 4).Draw(t, "no schema") == 0,
 		}
 		if rapid.IntRange(0, 3).Draw(t, "narrowed") == 0 {

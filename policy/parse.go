@@ -36,6 +36,7 @@ func (r *reader) load(doc []byte) *yaml.Node {
 	if !r.readable(doc) {
 		return nil
 	}
+	r.lines = bytes.Split(doc, []byte("\n"))
 	loader, err := yaml.NewLoader(bytes.NewReader(doc), yaml.WithV4Defaults())
 	if err != nil {
 		r.failAt(1, 1, "", "%v", err)

@@ -22,6 +22,22 @@ type tenant struct {
 	limits   []limit
 	cache    []cacheRule
 	approval ApprovalRule
+	roles    []role // sorted by name
+}
+
+// everyTenant is the entry for tenants that are not named.
+const everyTenant = "*"
+
+// tenant finds the entry of a tenant: its own, or else that for every tenant. It
+// is nil where there is none.
+func (p *Policy) tenant(id string) *tenant {
+	if p == nil {
+		return nil
+	}
+	if t := p.tenants[id]; t != nil {
+		return t
+	}
+	return p.tenants[everyTenant]
 }
 
 // Digest names the policy: the hexadecimal SHA-256 of Source. Comments, layout,

@@ -32,8 +32,10 @@ func (r *reader) rule(n *yaml.Node, path string) ruleDoc {
 			rule.Risk = r.risk(n, path)
 		}},
 		field{name: "message", read: func(n *yaml.Node, path string) { rule.Message = r.message(n, path) }},
-		later("when"), later("roles"),
+		field{name: "when", read: func(n *yaml.Node, path string) { rule.When, rule.when = r.when(n, path) }},
+		later("roles"),
 	)
+	rule.at = r.origin(n, "")
 	switch {
 	case len(r.faults) > before: // one fault at a time
 	case rule.Decision == "" && rule.Risk == "":

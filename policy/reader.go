@@ -13,7 +13,9 @@ import (
 // reader walks a YAML tree and collects every fault with its position. It knows
 // YAML; what a policy may hold stands in the files read_*.go.
 type reader struct {
-	file   string
+	file string
+	// lines are those of the document, for positions inside of a text.
+	lines  [][]byte
 	faults Errors
 }
 

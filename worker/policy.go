@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // readPolicy reads the policy file; without one it returns nil. A file with an
@@ -28,14 +30,37 @@ func readPolicy(c Config) (*policy.Policy, error) {
 }
 
 // applyPolicy brings the policy of the file into the database: where none is
-// active, or where the operator says so.
-func applyPolicy(ctx context.Context, c Config, store *postgres.Store, p *policy.Policy) error {
+// active, or where the operator says so. One whose conditions do not fit the
+// tools, this worker's and those of the others, keeps the worker from starting.
+func applyPolicy(ctx context.Context, c Config, store *postgres.Store, p *policy.Policy, own []toolspec.Spec) error {
+	specs, err := known(ctx, store, own)
+	if err != nil {
+		return err
+	}
 	if p != nil {
+		if err := p.Check(specs); err != nil {
+			return fmt.Errorf("policy: %w", err)
+		}
 		if err := put(ctx, c, store, p); err != nil {
 			return err
 		}
 	}
-	return report(ctx, c, store)
+	return report(ctx, c, store, specs)
+}
+
+// known are the tools of this worker, and those that others have published.
+func known(ctx context.Context, store *postgres.Store, own []toolspec.Spec) ([]toolspec.Spec, error) {
+	published, err := store.Specs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(own)
+	for _, s := range published {
+		if !slices.ContainsFunc(own, func(o toolspec.Spec) bool { return o.Name == s.Name }) {
+			all = append(all, s)
+		}
+	}
+	return all, nil
 }
 
 func put(ctx context.Context, c Config, store *postgres.Store, p *policy.Policy) error {
@@ -49,7 +74,7 @@ func put(ctx context.Context, c Config, store *postgres.Store, p *policy.Policy)
 }
 
 // report says loudly which policy judges, and what about it is dangerous.
-func report(ctx context.Context, c Config, store *postgres.Store) error {
+func report(ctx context.Context, c Config, store *postgres.Store, specs []toolspec.Spec) error {
 	active, ok, err := store.ActivePolicy(ctx)
 	if err != nil {
 		return err
@@ -65,6 +90,9 @@ func report(ctx context.Context, c Config, store *postgres.Store) error {
 	}
 	for _, warning := range p.Warnings() {
 		c.Log.WarnContext(ctx, "policy is lax", "warning", warning)
+	}
+	if err := p.Check(specs); err != nil {
+		c.Log.WarnContext(ctx, "policy does not fit the tools: conditions over what they lack fail", "reason", err.Error())
 	}
 	return nil
 }

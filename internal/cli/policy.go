@@ -13,12 +13,12 @@ func newPolicy(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "policy", Short: "Check, apply and show the policy"}
 	cmd.AddCommand(&cobra.Command{
 		Use: "check FILE", Short: "Check a policy file", Args: exactly(1, "a policy file"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := readPolicy(args[0])
 			if err != nil {
 				return err
 			}
-			return a.policy(p, "valid")
+			return a.checkPolicy(cmd.Context(), p)
 		},
 	}, &cobra.Command{
 		Use: "apply FILE", Short: "Make a policy file the active policy; calls that wait look again",
@@ -33,6 +33,9 @@ func newPolicy(a *app) *cobra.Command {
 				return err
 			}
 			defer s.close()
+			if err := fits(cmd.Context(), s.store, p); err != nil {
+				return err
+			}
 			changed, err := s.store.ApplyPolicy(cmd.Context(), p, defaultApprover())
 			if err != nil {
 				return err
