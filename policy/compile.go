@@ -49,6 +49,15 @@ func compileTenant(id string, doc tenantDoc) *tenant {
 	for _, c := range doc.Cache {
 		t.cache = append(t.cache, compileCache(c))
 	}
+	for _, name := range sortedKeys(doc.Roles) {
+		t.roles = append(t.roles, role{name: name, of: doc.Roles[name]})
+	}
+	for _, flag := range sortedKeys(doc.Features) {
+		t.features = append(t.features, compileFeature(flag, doc.Features[flag], join("tenants", id)))
+	}
+	for _, o := range doc.Overrides {
+		t.overrides = append(t.overrides, override(o))
+	}
 	slices.SortStableFunc(t.rules, func(a, b rule) int { return cmp.Compare(a.class, b.class) })
 	return t
 }
@@ -56,7 +65,7 @@ func compileTenant(id string, doc tenantDoc) *tenant {
 // compileRule returns a line for what the rule decides and one for the risk that
 // it raises.
 func compileRule(doc ruleDoc, source string) []rule {
-	base := rule{tool: doc.Tool, effects: doc.Effects, risks: doc.Risks, message: doc.Message, source: source, at: doc.at}
+	base := rule{tool: doc.Tool, effects: doc.Effects, risks: doc.Risks, roles: doc.Roles, message: doc.Message, source: source, at: doc.at}
 	if doc.when != nil {
 		base.cond = doc.when
 	}

@@ -24,7 +24,7 @@ func (p *Policy) Decide(f Facts) Decision {
 		return Decision{Verb: Deny, Rule: "tenants", Message: "the tenant has no policy"}
 	}
 	d := t.decide(t.evaluation(f))
-	d.Budgets = t.budgets
+	d.Budgets = t.budgetsOf(f.ToolID)
 	d.Approval = t.approval.clone()
 	if d.Verb == Allow {
 		d.Message = ""
@@ -64,10 +64,11 @@ func (t *tenant) decide(e *evaluation) Decision {
 			return t.conclude(r, risk, open)
 		}
 	}
-	if t.mode.verb(possibleRisk) != t.mode.verb(risk) {
-		open = append(open, t.modeRule(possibleRisk))
+	mode := t.modeOf(f.ToolID)
+	if mode.verb(possibleRisk) != mode.verb(risk) {
+		open = append(open, modeRule(mode, possibleRisk))
 	}
-	return t.conclude(t.modeRule(risk), risk, open)
+	return t.conclude(modeRule(mode, risk), risk, open)
 }
 
 // risks returns the risk of the call, and the highest that it may turn out to
@@ -92,12 +93,11 @@ func (t *tenant) risks(e *evaluation) (certain, possible toolspec.Risk) {
 }
 
 // modeRule is the line of the mode table for a risk.
-func (t *tenant) modeRule(risk toolspec.Risk) *rule {
-	mode := string(t.mode)
+func modeRule(mode Mode, risk toolspec.Risk) *rule {
 	return &rule{
-		verb:    t.mode.verb(risk),
-		source:  "mode " + mode + ", risk " + string(risk),
-		message: "mode " + mode + " asks for calls of risk " + string(risk),
+		verb:    mode.verb(risk),
+		source:  "mode " + string(mode) + ", risk " + string(risk),
+		message: "mode " + string(mode) + " asks for calls of risk " + string(risk),
 	}
 }
 

@@ -17,6 +17,9 @@ const (
 	MaxApprovers    = 256
 	MaxLimits       = 64
 	MaxCacheEntries = 256
+	MaxRoles        = 256
+	MaxFeatures     = 256
+	MaxOverrides    = 256
 	// maxMessage and maxIdentity are in characters.
 	maxMessage  = 500
 	maxIdentity = 200
@@ -41,10 +44,15 @@ type tenantDoc struct {
 	Limits       []limitDoc        `json:"limits,omitempty"`
 	Cache        []cacheDoc        `json:"cache,omitempty"`
 	Approvals    approvalsDoc      `json:"approvals"`
+	// Roles are patterns of identities.
+	Roles     map[string][]Pattern  `json:"roles,omitempty"`
+	Features  map[string]featureDoc `json:"features,omitempty"`
+	Overrides []overrideDoc         `json:"overrides,omitempty"`
 }
 
 type ruleDoc struct {
 	Tool     Pattern           `json:"tool"`
+	Roles    []string          `json:"roles,omitempty"`
 	Effects  []toolspec.Effect `json:"effects,omitempty"`
 	Risks    []toolspec.Risk   `json:"risks,omitempty"`
 	When     string            `json:"when,omitempty"`
@@ -63,6 +71,20 @@ type limitDoc struct {
 	Concurrent int64    `json:"concurrent,omitempty"`
 	Then       Then     `json:"then"`
 	WaitFor    string   `json:"waitFor,omitempty"`
+}
+
+type featureDoc struct {
+	Tools   []Pattern `json:"tools"`
+	Enabled bool      `json:"enabled"`
+	Roles   []string  `json:"roles,omitempty"`
+	Message string    `json:"message,omitempty"`
+}
+
+// overrideDoc says what is different for some tools.
+type overrideDoc struct {
+	Tool    Pattern `json:"tool"`
+	Mode    Mode    `json:"mode,omitempty"`
+	Budgets Budgets `json:"budgets,omitzero"`
 }
 
 type quotaDoc struct {

@@ -23,6 +23,9 @@ type tenant struct {
 	cache    []cacheRule
 	approval ApprovalRule
 	roles    []role // sorted by name
+	// features are sorted by flag, overrides as written.
+	features  []feature
+	overrides []override
 }
 
 // everyTenant is the entry for tenants that are not named.
@@ -31,7 +34,7 @@ const everyTenant = "*"
 // tenant finds the entry of a tenant: its own, or else that for every tenant. It
 // is nil where there is none.
 func (p *Policy) tenant(id string) *tenant {
-	if p == nil {
+	if p == nil || id == "" {
 		return nil
 	}
 	if t := p.tenants[id]; t != nil {

@@ -124,7 +124,7 @@ func seats(store *postgres.Store, source *catalog.Registry, provided *provide.Re
 		}
 	}
 	own := append([]hook.Hook{hooks.Policy(store, log)}, hooks.Redaction(source)...)
-	own = append(own, hooks.Limits(store, store)...)
+	own = append(append(own, hooks.Features(store)), hooks.Limits(store, store)...)
 	if provided.Binds() {
 		own = append(own, hooks.Sessions())
 	}
