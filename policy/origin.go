@@ -59,3 +59,8 @@ func (o origin) position(line, column int) (inLine, inColumn int) {
 	}
 	return o.starts[line-1].line, o.starts[line-1].column + column - 1
 }
+
+// says is something about what stands there.
+func (o origin) says(path, reason string) *Error {
+	return &Error{File: o.file, Line: o.line, Column: o.column, Path: path, Reason: reason}
+}

@@ -24,7 +24,9 @@ func Parse(file string, doc []byte) (*Policy, error) {
 	if len(r.faults) > 0 {
 		return nil, r.faults.sorted()
 	}
-	return compile(d), nil
+	p := compile(d)
+	p.mentions = r.mentions
+	return p, nil
 }
 
 // load returns the only document's root, or nil where the text is not that.

@@ -11,6 +11,8 @@ type Policy struct {
 	tenants map[string]*tenant
 	source  []byte
 	digest  string
+	// mentions are the patterns of tools, as written.
+	mentions []mention
 }
 
 // tenant is the compiled entry of one tenant.

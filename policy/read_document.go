@@ -115,6 +115,7 @@ func (r *reader) toolPattern(n *yaml.Node, path string) Pattern {
 	case glob && strings.Trim(prefix, idCharacters) != "":
 		r.fail(n, path, "a tool id may hold only letters, digits, '_' and '-'")
 	default:
+		r.mentions = append(r.mentions, mention{Pattern(v), r.origin(n, ""), path})
 		return Pattern(v)
 	}
 	return ""

@@ -19,6 +19,8 @@ type reader struct {
 	faults Errors
 	// named are the roles that the tenant's entry speaks of.
 	named []namedRole
+	// mentions are the patterns of tools so far.
+	mentions []mention
 }
 
 // field is a key that a mapping may have.

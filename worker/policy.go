@@ -91,6 +91,9 @@ func report(ctx context.Context, c Config, store *postgres.Store, specs []toolsp
 	for _, warning := range p.Warnings() {
 		c.Log.WarnContext(ctx, "policy is lax", "warning", warning)
 	}
+	for _, found := range p.Lint(specs) {
+		c.Log.WarnContext(ctx, "policy says something to no effect", "at", found.Path, "reason", found.Reason)
+	}
 	if err := p.Check(specs); err != nil {
 		c.Log.WarnContext(ctx, "policy does not fit the tools: conditions over what they lack fail", "reason", err.Error())
 	}

@@ -83,12 +83,16 @@ func readPolicy(file string) (*policy.Policy, error) {
 	return policy.Parse(file, doc)
 }
 
-func (a *app) policy(p *policy.Policy, said string) error {
+func (a *app) policy(p *policy.Policy, said string, found ...*policy.Error) error {
+	warnings := p.Warnings()
+	for _, f := range found {
+		warnings = append(warnings, f.Error())
+	}
 	if a.json {
-		return printJSON(a.Out, map[string]any{"digest": p.Digest(), "state": said, "warnings": listed(p.Warnings())})
+		return printJSON(a.Out, map[string]any{"digest": p.Digest(), "state": said, "warnings": listed(warnings)})
 	}
 	fmt.Fprintf(a.Out, "%s  %s\n", p.Digest(), said)
-	for _, w := range p.Warnings() {
+	for _, w := range warnings {
 		fmt.Fprintln(a.Out, "  ! "+printable(w))
 	}
 	return nil
