@@ -29,19 +29,21 @@ func compileTenant(id string, doc tenantDoc) *tenant {
 	}
 	if len(doc.AskFor) > 0 {
 		t.rules = append(t.rules, rule{
-			class: asking, verb: RequireApproval, tool: "*", effects: doc.AskFor,
+			class: asking, verb: RequireApproval, tool: everyTool, effects: doc.AskFor,
 			source: "requireApprovalForEffects", message: "calls with this effect need an approval",
 		})
 	}
 	// What was guessed or never checked is shown to somebody, in every mode.
 	t.rules = append(t.rules,
 		rule{
-			class: asking, verb: RequireApproval, tool: "*", cond: when(func(f Facts) bool { return f.Repaired }),
+			class: asking, verb: RequireApproval, tool: everyTool, cond: when(func(f Facts) bool { return f.Repaired }),
 			source: "repaired call", message: "the arguments had to be repaired",
+			otherwise: "the arguments were readable",
 		},
 		rule{
-			class: asking, verb: RequireApproval, tool: "*", cond: when(func(f Facts) bool { return f.NoSchema }),
+			class: asking, verb: RequireApproval, tool: everyTool, cond: when(func(f Facts) bool { return f.NoSchema }),
 			source: "call without schema", message: "there is no schema to check the arguments against",
+			otherwise: "the arguments were checked against a schema",
 		})
 	for i, l := range doc.Limits {
 		t.limits = append(t.limits, compileLimit(l, fmt.Sprintf("%s.limits[%d]", join("tenants", id), i)))

@@ -32,18 +32,30 @@ func (p *Policy) Decide(f Facts) Decision {
 	return d
 }
 
-func (t *tenant) decide(e *evaluation) Decision {
-	f := &e.facts
-	if !f.Effect.Valid() || !f.Risk.Valid() {
-		return Decision{Verb: Deny, Rule: "facts", Message: "the tool declares no valid effect and risk"}
-	}
-	if !matchesAny(t.allowed, f.ToolID) {
-		return Decision{Verb: Deny, Risk: f.Risk, Rule: "allowedTools", Message: "the tool is not allowed for this tenant"}
-	}
-	if len(f.ToolIDs) > 0 && !slices.Contains(f.ToolIDs, f.ToolID) {
-		return Decision{Verb: Deny, Risk: f.Risk, Rule: "toolIds", Message: "the tool is not among the tools of this run"}
-	}
+// failedSource follows the name of a rule that counts because its condition
+// failed.
+const failedSource = " (its condition failed)"
 
+// precondition is the decision where a call is denied whatever the rules say, or
+// nil.
+func (t *tenant) precondition(e *evaluation) *Decision {
+	f := &e.facts
+	switch {
+	case !f.Effect.Valid() || !f.Risk.Valid():
+		return &Decision{Verb: Deny, Rule: "facts", Message: "the tool declares no valid effect and risk"}
+	case !matchesAny(t.allowed, f.ToolID):
+		return &Decision{Verb: Deny, Risk: f.Risk, Rule: "allowedTools", Message: "the tool is not allowed for this tenant"}
+	case len(f.ToolIDs) > 0 && !slices.Contains(f.ToolIDs, f.ToolID):
+		return &Decision{Verb: Deny, Risk: f.Risk, Rule: "toolIds", Message: "the tool is not among the tools of this run"}
+	}
+	return nil
+}
+
+func (t *tenant) decide(e *evaluation) Decision {
+	if d := t.precondition(e); d != nil {
+		return *d
+	}
+	f := &e.facts
 	risk, possibleRisk := t.risks(e)
 	// open are the rules that would decide if the arguments made them apply.
 	var open []*rule
@@ -58,7 +70,7 @@ func (t *tenant) decide(e *evaluation) Decision {
 			open = append(open, r)
 		case answer == failed && r.verb != Allow:
 			broken := *r
-			broken.source += " (its condition failed)"
+			broken.source += failedSource
 			return t.conclude(&broken, risk, open)
 		case answer == yes:
 			return t.conclude(r, risk, open)
@@ -95,6 +107,8 @@ func (t *tenant) risks(e *evaluation) (certain, possible toolspec.Risk) {
 // modeRule is the line of the mode table for a risk.
 func modeRule(mode Mode, risk toolspec.Risk) *rule {
 	return &rule{
+		class:   byMode,
+		tool:    everyTool,
 		verb:    mode.verb(risk),
 		source:  "mode " + string(mode) + ", risk " + string(risk),
 		message: "mode " + string(mode) + " asks for calls of risk " + string(risk),

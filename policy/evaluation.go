@@ -75,6 +75,11 @@ func (e *evaluation) arguments() any {
 func (e *evaluation) rolesOf() []string {
 	if !e.cast {
 		e.roles, e.cast = e.tenant.rolesOf(e.facts.ActorID), true
+		if len(e.facts.Roles) > 0 {
+			e.roles = append(e.roles, e.facts.Roles...)
+			slices.Sort(e.roles)
+			e.roles = slices.Compact(e.roles)
+		}
 	}
 	return e.roles
 }

@@ -6,6 +6,9 @@ import "slices"
 // every text.
 type Pattern string
 
+// everyTool is the pattern of all.
+const everyTool Pattern = "*"
+
 // Matches reports whether s is the text, or begins with the prefix. Letters of
 // different case are different.
 func (p Pattern) Matches(s string) bool {

@@ -20,6 +20,8 @@ const (
 	asking
 	// allowing rules lift the mode's question.
 	allowing
+	// byMode is the line of the mode table that is left.
+	byMode
 )
 
 // rule is one line of the compiled list. Empty effects or risks are all of them;
@@ -34,6 +36,8 @@ type rule struct {
 	cond    condition // nil always holds
 	// raise is the least risk of a call that a raising rule applies to.
 	raise toolspec.Risk
+	// otherwise says why one of Pawl's own rules does not apply.
+	otherwise string
 	// message is safe to show; empty takes a general one.
 	message string
 	// source is where the rule stands: tenants.acme.rules[0].

@@ -72,6 +72,7 @@ func newPolicy(a *app) *cobra.Command {
 			return nil
 		},
 	})
+	cmd.AddCommand(newPolicyExplain(a), newPolicyTest(a))
 	return group(cmd)
 }
 
