@@ -136,3 +136,12 @@ func exactly(n int, what string) cobra.PositionalArgs {
 		return nil
 	}
 }
+
+func atMost(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usageError{fmt.Errorf("expected %s", what)}
+		}
+		return nil
+	}
+}

@@ -38,7 +38,7 @@ func RowTypes() map[string]reflect.Type {
 		"Admit": reflect.TypeFor[recordRow](), "Claim": reflect.TypeFor[outcomeRow](), "Check": reflect.TypeFor[checkRow](),
 		"Settle": reflect.TypeFor[settleRow](), "Request": reflect.TypeFor[requestRow](), "Look": reflect.TypeFor[lookRow](),
 		"Decide": reflect.TypeFor[decideRow](), "Output": reflect.TypeFor[outputRow](), "PolicySource": reflect.TypeFor[sourceRow](),
-		"ActivatePolicy": reflect.TypeFor[activateRow](), "ActivePolicy": reflect.TypeFor[activeRow](), "Specs": reflect.TypeFor[specRow](),
+		"ActivatePolicy": reflect.TypeFor[activateRow](), "ActivePolicy": reflect.TypeFor[activeRow](), "PolicyHistory": reflect.TypeFor[ActivationRecord](), "PolicyVersions": reflect.TypeFor[digestRow](), "Specs": reflect.TypeFor[specRow](),
 		"TakeMessages": reflect.TypeFor[Message](), "SchemaIsThere": reflect.TypeFor[thereRow](), "SchemaVersion": reflect.TypeFor[versionRow](),
 		"ShowCall": reflect.TypeFor[showRow](), "ShowStages": reflect.TypeFor[StageRecord](), "ShowAttempts": reflect.TypeFor[AttemptRecord](),
 		"ShowClaims": reflect.TypeFor[ClaimRecord](), "ShowCapacity": reflect.TypeFor[CapacityRecord](), "ShowEvents": reflect.TypeFor[EventRecord](), "ShowApprovals": reflect.TypeFor[approvalRow](),

@@ -217,6 +217,17 @@ TABLE policies
     CONSTRAINT policies_digest_of_source CHECK (digest = encode(sha256(convert_to(source, 'UTF8'::name)), 'hex'::text))
     CONSTRAINT policies_pkey PRIMARY KEY (digest)
 
+TABLE policy_activations
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    digest text NOT NULL
+    before text NOT NULL
+    how text NOT NULL
+    activated_by text NOT NULL
+    activated_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT policy_activations_how_known CHECK (how = ANY (ARRAY['apply'::text, 'rollback'::text]))
+    CONSTRAINT policy_activations_pkey PRIMARY KEY (id)
+    CONSTRAINT policy_activations_version FOREIGN KEY (digest) REFERENCES policies(digest)
+
 TABLE policy_active
     id boolean NOT NULL DEFAULT true
     digest text

@@ -11,14 +11,18 @@ SELECT 1 FROM policy_active FOR UPDATE;
 -- name: ActivatePolicy
 -- Moves the pointer and tells every call that waits for an approval or for capacity to look again.
 WITH before AS (
-    SELECT digest FROM policy_active
+    SELECT coalesce(digest, '') AS digest FROM policy_active
 ), moved AS (
     UPDATE policy_active SET digest = @digest, activated_at = now(), activated_by = @activated_by
     WHERE digest IS DISTINCT FROM @digest AND (digest IS NULL OR NOT @only_if_none::boolean)
+        AND (NOT @expects::boolean OR coalesce(digest, '') = @expected)
     RETURNING digest
+), kept AS (
+    INSERT INTO policy_activations (digest, before, how, activated_by)
+    SELECT m.digest, b.digest, @how, @activated_by FROM moved m, before b
 ), audited AS (
     INSERT INTO events (kind, detail)
-    SELECT 'policy_activated', json_build_object('digest', m.digest, 'before', coalesce(b.digest, ''), 'by', @activated_by)
+    SELECT 'policy_activated', json_build_object('digest', m.digest, 'before', b.digest, 'by', @activated_by, 'how', @how)
     FROM moved m, before b
 ), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
@@ -31,7 +35,13 @@ WITH before AS (
     WHERE i.state = 'open' AND EXISTS (SELECT FROM moved)
     RETURNING id
 )
-SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked;
+SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT digest FROM before) AS before, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked;
 
 -- name: ActivePolicy
 SELECT digest, activated_at, activated_by FROM policy_active WHERE digest IS NOT NULL;
+
+-- name: PolicyHistory
+SELECT digest, before, how, activated_by AS by, activated_at AS at FROM policy_activations ORDER BY id DESC LIMIT @max;
+
+-- name: PolicyVersions
+SELECT digest FROM policies WHERE starts_with(digest, @prefix) ORDER BY digest LIMIT @max;
