@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/pawl-run/pawl/policy"
@@ -20,9 +21,14 @@ type Source interface {
 // Policies holds policy versions by digest.
 type Policies interface {
 	// Policy returns the compiled version; hook.Transient marks a store that is
-	// away. The empty digest is the policy that denies everything.
+	// away, ErrPolicyUnreadable a version that another worker may be able to read.
+	// The empty digest is the policy that denies everything.
 	Policy(ctx context.Context, digest string) (*policy.Policy, error)
 }
+
+// ErrPolicyUnreadable says that a stored version does not compile here: a newer
+// release has written it, in words that this one does not know.
+var ErrPolicyUnreadable = errors.New("this worker cannot read the policy version")
 
 // Records keeps invocations, approvals and what came of them. Every statement
 // names (invocation, epoch) and is one guarded write whose answer the caller

@@ -50,6 +50,7 @@ type activateRow struct {
 	Changed   bool
 	Before    string
 	Rechecked int64
+	Told      int64
 }
 
 // ApplyPolicy stores a version and makes it the active one; by says who does. Calls that wait for an approval are told to look again.

@@ -35,7 +35,8 @@ WITH before AS (
     WHERE i.state = 'open' AND EXISTS (SELECT FROM moved)
     RETURNING id
 )
-SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT digest FROM before) AS before, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked;
+SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT digest FROM before) AS before, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked,
+    (SELECT count(pg_notify('pawl_policy', '')) FROM moved) AS told;
 
 -- name: ActivePolicy
 SELECT digest, activated_at, activated_by FROM policy_active WHERE digest IS NOT NULL;
