@@ -74,6 +74,8 @@ type Record struct {
 	Plan hook.Plan
 	// PolicyDigest is the active policy, "" if none is.
 	PolicyDigest string
+	// Kills are the kill switches that are on for the call's tenant and tool.
+	Kills []hook.Kill
 }
 
 // RefusedInput is what may be kept of input that is refused: nothing of it.
@@ -86,11 +88,13 @@ type RefusedInput struct {
 }
 
 // ClaimRow claims a dispatch before the tool runs. The answer is Done,
-// Superseded, Claimed, Tombstoned or Unleased.
+// Superseded, Claimed, Tombstoned, Killed or Unleased.
 type ClaimRow struct {
 	InvocationID string
 	Epoch        int
 	Dispatch     int
+	// Effect is that of the tool as it is now: a kill switch may be for it.
+	Effect toolspec.Effect
 	// Repeatable says that earlier unanswered claims do not matter; else only
 	// those listed in Answered do not.
 	Repeatable bool
@@ -170,8 +174,10 @@ type ReviewRecord struct {
 	State      workflows.RequestState
 	// PolicyDigest is the active policy, read by the same statement.
 	PolicyDigest string
-	Remaining    time.Duration
-	Approver     string
+	// Kills are read no later than the pointer.
+	Kills     []hook.Kill
+	Remaining time.Duration
+	Approver  string
 }
 
 // OutputRow is a redacted value to keep outside of payloads.

@@ -18,6 +18,9 @@ func (a *Activities) Stage(ctx context.Context, in hook.StageInput) (hook.Verdic
 	if newer(in.PlanVersion) {
 		return hook.Verdict{Outcome: hook.Missing, By: planName(in.PlanVersion)}, nil
 	}
+	if v := a.stopped(ctx, in); v != nil {
+		return *v, nil
+	}
 	if a.unreadable(ctx, in) {
 		return hook.Verdict{Outcome: hook.Missing, By: "policy " + in.Facts.PolicyDigest, Unread: true}, nil
 	}

@@ -53,7 +53,7 @@ type activateRow struct {
 	Told      int64
 }
 
-// ApplyPolicy stores a version and makes it the active one; by says who does. Calls that wait for an approval are told to look again.
+// ApplyPolicy stores a version and makes it the active one; by says who does. Unsettled calls are told to look again.
 // changed is false where it was active already.
 func (s *Store) ApplyPolicy(ctx context.Context, p *policy.Policy, by string) (changed bool, err error) {
 	return s.Activate(ctx, Activation{Policy: p, By: by})
@@ -82,7 +82,7 @@ func (s *Store) Activate(ctx context.Context, a Activation) (changed bool, err e
 		step{"LockActivePolicy", named{}},
 		step{"ActivatePolicy", named{
 			"digest": p.Digest(), "activated_by": text(a.By), "only_if_none": a.onlyIfNone, "how": string(a.How),
-			"expects": a.Expected != nil, "expected": text(expected),
+			"expects": a.Expected != nil, "expected": text(expected), "again": recheckAgain,
 		}},
 	)
 	if err == nil && a.Expected != nil && row.Before != *a.Expected && row.Before != p.Digest() {

@@ -97,6 +97,7 @@ func (r *Relay) Run(ctx context.Context) error {
 			return ctx.Err()
 		case <-wake:
 		case <-poll.C:
+			r.recheckAgain(ctx)
 		case <-prune.C:
 			r.prune(ctx)
 		}
@@ -136,6 +137,20 @@ func (r *Relay) drain(ctx context.Context) {
 		}
 		sending.Wait()
 		if len(messages) < relayBatch {
+			return
+		}
+	}
+}
+
+// recheckAgain does the second scans that are due.
+func (r *Relay) recheckAgain(ctx context.Context) {
+	for more := true; more && ctx.Err() == nil; {
+		var err error
+		scanCtx, cancel := context.WithTimeout(ctx, takeTimeout)
+		more, err = r.store.recheckAgain(scanCtx)
+		cancel()
+		if err != nil {
+			r.complain(ctx, "outbox: calls cannot be told to look again", err)
 			return
 		}
 	}

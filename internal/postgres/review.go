@@ -16,6 +16,7 @@ type lookRow struct {
 	Approver     string
 	RemainingMs  int64
 	PolicyDigest string
+	Kills        json.RawMessage
 	Rule         json.RawMessage
 	RequestedBy  string
 	EditedBy     string
@@ -56,8 +57,12 @@ func (s *Store) Review(ctx context.Context, in activities.ReviewRow) (activities
 	case in.ApprovalID != "" && look.State == "":
 		return activities.ReviewRecord{}, &Error{Op: op, State: "the call has no such request"}
 	}
+	kills, err := killsOf(op, look.Kills)
+	if err != nil {
+		return activities.ReviewRecord{}, err
+	}
 	record := activities.ReviewRecord{
-		State: look.State, Approver: look.Approver, PolicyDigest: look.PolicyDigest, Remaining: remaining(look.RemainingMs),
+		Kills: kills, State: look.State, Approver: look.Approver, PolicyDigest: look.PolicyDigest, Remaining: remaining(look.RemainingMs),
 	}
 	switch {
 	case in.Decision == nil && in.Close:
@@ -81,7 +86,9 @@ func (s *Store) Review(ctx context.Context, in activities.ReviewRow) (activities
 	becomes, answer := judged(in, activities.OpenRequest{
 		Rule: rule, RequestedBy: look.RequestedBy, EditedBy: look.EditedBy, Parked: look.Parked,
 	})
-	return s.decide(ctx, op, in, d, becomes, answer)
+	decided, err := s.decide(ctx, op, in, d, becomes, answer)
+	decided.Kills = kills
+	return decided, err
 }
 
 // judged returns what the request becomes if the decision still finds it open, empty where the decision does not count, and what to tell

@@ -69,7 +69,7 @@ FROM found;
 WITH current AS (
     UPDATE invocations SET gate_round = greatest(gate_round, @gate), capacity_round = greatest(capacity_round, @capacity)
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
-    RETURNING invocation_id
+    RETURNING invocation_id, tool_id
 ), overdue AS (
     UPDATE approvals SET state = 'expired'
     WHERE approval_id = @approval_id AND invocation_id = (SELECT invocation_id FROM current)
@@ -80,7 +80,12 @@ SELECT
     coalesce((SELECT state FROM overdue), a.state, '') AS state,
     coalesce(a.approver, '') AS approver,
     coalesce(ceil(extract(epoch FROM a.expires_at - now()) * 1000)::bigint, 0) AS remaining_ms,
-    coalesce((SELECT digest FROM policy_active), '') AS policy_digest,
+    coalesce((SELECT digest FROM policy_active), '') AS policy_digest, (
+        SELECT json_agg(json_build_object('id', k.id, 'effect', k.effect, 'reason', k.reason) ORDER BY k.id)
+        FROM kill_switches k
+        WHERE k.off_at IS NULL AND k.tenant_id IN ('', @tenant_id)
+            AND (k.tool = c.tool_id OR right(k.tool, 1) = '*' AND starts_with(c.tool_id, left(k.tool, -1)))
+    ) AS kills,
     a.rule, coalesce(a.requested_by, '') AS requested_by, coalesce(a.edited_by, '') AS edited_by, coalesce(a.parked, '') AS parked,
     d.decision_hash IS NOT NULL AS recorded, coalesce(d.counted, false) AS counted, coalesce(d.answer, '') AS answer
 FROM current c

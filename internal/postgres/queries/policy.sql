@@ -9,7 +9,7 @@ INSERT INTO policies (digest, source) VALUES (@digest, @source) ON CONFLICT (dig
 SELECT 1 FROM policy_active FOR UPDATE;
 
 -- name: ActivatePolicy
--- Moves the pointer and tells every call that waits for an approval or for capacity to look again.
+-- Moves the pointer and tells every unsettled call to look again: at once, and by a second scan those that were being admitted.
 WITH before AS (
     SELECT coalesce(digest, '') AS digest FROM policy_active
 ), moved AS (
@@ -26,14 +26,11 @@ WITH before AS (
     FROM moved m, before b
 ), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', i.workflow_id, 'recheck'
-    FROM (
-        SELECT invocation_id FROM approvals WHERE state = 'open'
-        UNION SELECT invocation_id FROM leases WHERE state = 'waiting'
-        UNION SELECT invocation_id FROM debits WHERE ready_at > now()
-    ) w JOIN invocations i USING (invocation_id)
-    WHERE i.state = 'open' AND EXISTS (SELECT FROM moved)
+    SELECT 'signal', workflow_id, 'recheck' FROM invocations WHERE state = 'open' AND EXISTS (SELECT FROM moved)
     RETURNING id
+), again AS (
+    INSERT INTO rechecks (tenant_id, tool, effect, actor_id, connection_id, policy_digest, due_at)
+    SELECT '', '', '', '', '', digest, now() + @again::interval FROM moved
 )
 SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT digest FROM before) AS before, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked,
     (SELECT count(pg_notify('pawl_policy', '')) FROM moved) AS told;
