@@ -87,6 +87,10 @@ func TestChangeReachesWaits(t *testing.T) {
 
 			began := time.Now()
 			change(w)
+			// The second scan is for others, and must not hide that these were told at once.
+			if n := scalar[int](w, `WITH gone AS (DELETE FROM rechecks RETURNING 1) SELECT count(*)::int FROM gone`); n == 0 {
+				t.Error("no second scan is due")
+			}
 			for _, call := range []*pawl.Call{asks, queued, tokenless, retrying} {
 				wantCode(t, w.result(call), toolspec.CodePolicyDenied)
 			}
