@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/pawl-run/pawl/policy"
@@ -21,9 +22,14 @@ type Source interface {
 // Policies holds policy versions by digest.
 type Policies interface {
 	// Policy returns the compiled version; hook.Transient marks a store that is
-	// away. The empty digest is the policy that denies everything.
+	// away, ErrPolicyUnreadable a version that another worker may be able to read.
+	// The empty digest is the policy that denies everything.
 	Policy(ctx context.Context, digest string) (*policy.Policy, error)
 }
+
+// ErrPolicyUnreadable says that a stored version does not compile here: a newer
+// release has written it, in words that this one does not know.
+var ErrPolicyUnreadable = errors.New("this worker cannot read the policy version")
 
 // Records keeps invocations, approvals and what came of them. Every statement
 // names (invocation, epoch) and is one guarded write whose answer the caller
@@ -71,6 +77,8 @@ type Record struct {
 	Plan hook.Plan
 	// PolicyDigest is the active policy, "" if none is.
 	PolicyDigest string
+	// Kills are the kill switches that are on for the call's tenant and tool.
+	Kills []hook.Kill
 }
 
 // RefusedInput is what may be kept of input that is refused: nothing of it.
@@ -83,11 +91,13 @@ type RefusedInput struct {
 }
 
 // ClaimRow claims a dispatch before the tool runs. The answer is Done,
-// Superseded, Claimed, Tombstoned or Unleased.
+// Superseded, Claimed, Tombstoned, Killed or Unleased.
 type ClaimRow struct {
 	InvocationID string
 	Epoch        int
 	Dispatch     int
+	// Effect is that of the tool as it is now: a kill switch may be for it.
+	Effect toolspec.Effect
 	// Repeatable says that earlier unanswered claims do not matter; else only
 	// those listed in Answered do not.
 	Repeatable bool
@@ -199,8 +209,10 @@ type ReviewRecord struct {
 	State      workflows.RequestState
 	// PolicyDigest is the active policy, read by the same statement.
 	PolicyDigest string
-	Remaining    time.Duration
-	Approver     string
+	// Kills are read no later than the pointer.
+	Kills     []hook.Kill
+	Remaining time.Duration
+	Approver  string
 }
 
 // OutputRow is a redacted value to keep outside of payloads.

@@ -18,6 +18,9 @@ import (
 func (a *Activities) Request(ctx context.Context, in workflows.RequestIn) (workflows.RequestOut, error) {
 	started := time.Now()
 	f := in.Facts
+	if kill := f.Killed(); kill != nil && in.Parked == "" {
+		return workflows.RequestOut{Outcome: workflows.Refused, Failure: killed(kill.Reason)}, nil
+	}
 	p, err := a.policies.Policy(ctx, f.PolicyDigest)
 	if err != nil {
 		return workflows.RequestOut{}, err

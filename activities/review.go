@@ -44,7 +44,7 @@ func (a *Activities) Review(ctx context.Context, in workflows.ReviewIn) (workflo
 		}
 	}
 	return workflows.ReviewOut{
-		Outcome: workflows.Done, Answer: record.Answer, State: record.State, PolicyDigest: record.PolicyDigest,
+		Outcome: workflows.Done, Answer: record.Answer, State: record.State, PolicyDigest: record.PolicyDigest, Kills: record.Kills,
 		RemainingMs: record.Remaining.Milliseconds(), Approver: record.Approver, EditedArgs: edited, SafeArgs: safe,
 		DurationUs: time.Since(started).Microseconds(),
 	}, nil

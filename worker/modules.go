@@ -149,7 +149,7 @@ func publish(ctx context.Context, c Config, store *postgres.Store, source *catal
 
 // serve runs the worker and the outbox relay between start and stop. told is the
 // context of Run: it ends a start that waits.
-func serve(told context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, temporal client.Client, log *slog.Logger) {
+func serve(told context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, temporal client.Client, log *slog.Logger) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var w worker.Worker
 	var relay sync.WaitGroup
@@ -163,10 +163,10 @@ func serve(told context.Context, lc fx.Lifecycle, c Config, a additions, newWork
 				return fmt.Errorf("start the Temporal worker: %w", err)
 			}
 			for _, started := range a.started {
-				started(pawl.New(temporal, pawl.Options{Outputs: store, EagerStart: true}))
+				started(pawl.New(temporal, pawl.Options{Outputs: store, Catalogs: store, EagerStart: true}))
 			}
 			relay.Go(func() {
-				if err := postgres.NewRelay(store, signals{temporal}, log).Run(ctx); !errors.Is(err, context.Canceled) {
+				if err := postgres.NewRelay(store, signals{temporal}, log).OnPolicy(watch.look).Run(ctx); !errors.Is(err, context.Canceled) {
 					log.Error("the outbox relay stopped", "reason", hook.Reason(err))
 				}
 			})

@@ -291,7 +291,7 @@ func (c *call) review(ctx workflow.Context, open RequestOut, l *letter) (ReviewO
 			}
 			continue
 		}
-		c.policyDigest = out.PolicyDigest
+		c.policyDigest, c.kills = out.PolicyDigest, out.Kills
 		outcome := string(out.State)
 		if l != nil && !out.Answer.Counted {
 			outcome = "not_counted"

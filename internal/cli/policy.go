@@ -10,7 +10,7 @@ import (
 )
 
 func newPolicy(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "policy", Short: "Check, apply and show the policy"}
+	cmd := &cobra.Command{Use: "policy", Short: "Check, apply, compare and show the policy"}
 	cmd.AddCommand(&cobra.Command{
 		Use: "check FILE", Short: "Check a policy file", Args: exactly(1, "a policy file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -19,32 +19,6 @@ func newPolicy(a *app) *cobra.Command {
 				return err
 			}
 			return a.checkPolicy(cmd.Context(), p)
-		},
-	}, &cobra.Command{
-		Use: "apply FILE", Short: "Make a policy file the active policy; calls that wait look again",
-		Args: exactly(1, "a policy file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := readPolicy(args[0])
-			if err != nil {
-				return err
-			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			if err := fits(cmd.Context(), s.store, p); err != nil {
-				return err
-			}
-			changed, err := s.store.ApplyPolicy(cmd.Context(), p, defaultApprover())
-			if err != nil {
-				return err
-			}
-			said := "active"
-			if !changed {
-				said = "was active already"
-			}
-			return a.policy(p, said)
 		},
 	}, &cobra.Command{
 		Use: "show", Short: "Show the active policy", Args: exactly(0, "no arguments"),
@@ -71,8 +45,7 @@ func newPolicy(a *app) *cobra.Command {
 			}
 			return nil
 		},
-	})
-	cmd.AddCommand(newPolicyExplain(a), newPolicyTest(a))
+	}, newPolicyApply(a), newPolicyDiff(a), newPolicyHistory(a), newPolicyRollback(a), newPolicyExplain(a), newPolicyTest(a))
 	return group(cmd)
 }
 

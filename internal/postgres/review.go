@@ -19,6 +19,7 @@ type lookRow struct {
 	Approver     string
 	RemainingMs  int64
 	PolicyDigest string
+	Kills        json.RawMessage
 	Rule         json.RawMessage
 	Granted      json.RawMessage
 	RequestedBy  string
@@ -79,8 +80,12 @@ func (s *Store) review(ctx context.Context, op string, in activities.ReviewRow, 
 	case in.ApprovalID != "" && look.State == "":
 		return record, false, &Error{Op: op, State: "the call has no such request"}
 	}
+	kills, err := killsOf(op, look.Kills)
+	if err != nil {
+		return record, false, err
+	}
 	record = activities.ReviewRecord{
-		State: look.State, Approver: look.Approver, PolicyDigest: look.PolicyDigest, Remaining: remaining(look.RemainingMs),
+		Kills: kills, State: look.State, Approver: look.Approver, PolicyDigest: look.PolicyDigest, Remaining: remaining(look.RemainingMs),
 	}
 	switch {
 	case in.Decision == nil && in.Close:
@@ -102,7 +107,9 @@ func (s *Store) review(ctx context.Context, op string, in activities.ReviewRow, 
 		return record, false, failure(op, err)
 	}
 	becomes, judgement := judged(in, open)
-	return s.decide(ctx, op, in, d, look.Votes, becomes, judgement)
+	record, stale, err = s.decide(ctx, op, in, d, look.Votes, becomes, judgement)
+	record.Kills = kills
+	return record, stale, err
 }
 
 // open is what a judge may know of the request.

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -176,9 +177,9 @@ func TestTheSameDecisionAgain(t *testing.T) {
 		t.Fatalf("%+v, %+v", first, second)
 	}
 	b.admit("call_1")
-	for want, d := range map[activities.ReviewRecord]*toolspec.Decision{
-		{Answer: first.Answer, State: workflows.RequestApproved, Approver: "user:bob"}:  refused,
-		{Answer: second.Answer, State: workflows.RequestApproved, Approver: "user:bob"}: approve,
+	for d, want := range map[*toolspec.Decision]activities.ReviewRecord{
+		refused: {Answer: first.Answer, State: workflows.RequestApproved, Approver: "user:bob"},
+		approve: {Answer: second.Answer, State: workflows.RequestApproved, Approver: "user:bob"},
 	} {
 		row := reviewRow("call_1", 2, 1, d)
 		row.Judge = func(activities.OpenRequest) activities.Judgement {
@@ -187,7 +188,7 @@ func TestTheSameDecisionAgain(t *testing.T) {
 		}
 		got := b.review(row)
 		got.Remaining = 0
-		if got != want {
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
@@ -325,7 +326,7 @@ func TestLookWithoutARequest(t *testing.T) {
 	b.admit("call_1")
 	row := reviewRow("call_1", 1, 1, nil)
 	row.ApprovalID, row.Gate = "", 3
-	if got := b.review(row); got != (activities.ReviewRecord{}) {
+	if got := b.review(row); !reflect.DeepEqual(got, activities.ReviewRecord{}) {
 		t.Errorf("%+v", got)
 	}
 	if _, err := b.ApplyPolicy(t.Context(), p, "ops"); err != nil {

@@ -204,6 +204,22 @@ TABLE invocations
     CREATE INDEX invocations_by_workflow ON public.invocations USING btree (workflow_id)
     CREATE INDEX invocations_open ON public.invocations USING btree (namespace, created_at, invocation_id) WHERE (state = 'open'::text)
 
+TABLE kill_switches
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    tenant_id text NOT NULL
+    tool text NOT NULL
+    effect text NOT NULL
+    reason text NOT NULL
+    on_by text NOT NULL
+    on_at timestamp with time zone NOT NULL DEFAULT now()
+    off_by text
+    off_at timestamp with time zone
+    CONSTRAINT kill_switches_effect_known CHECK (effect = ANY (ARRAY[''::text, 'read_only'::text, 'state_change'::text, 'external_side_effect'::text]))
+    CONSTRAINT kill_switches_off_whole CHECK ((off_by IS NULL) = (off_at IS NULL))
+    CONSTRAINT kill_switches_pkey PRIMARY KEY (id)
+    CONSTRAINT kill_switches_tool_given CHECK (tool <> ''::text)
+    CREATE UNIQUE INDEX kill_switches_on ON public.kill_switches USING btree (tenant_id, tool, effect) WHERE (off_at IS NULL)
+
 TABLE leases
     invocation_id uuid NOT NULL
     kind text NOT NULL
@@ -258,6 +274,17 @@ TABLE policies
     CONSTRAINT policies_digest_of_source CHECK (digest = encode(sha256(convert_to(source, 'UTF8'::name)), 'hex'::text))
     CONSTRAINT policies_pkey PRIMARY KEY (digest)
 
+TABLE policy_activations
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    digest text NOT NULL
+    before text NOT NULL
+    how text NOT NULL
+    activated_by text NOT NULL
+    activated_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT policy_activations_how_known CHECK (how = ANY (ARRAY['apply'::text, 'rollback'::text]))
+    CONSTRAINT policy_activations_pkey PRIMARY KEY (id)
+    CONSTRAINT policy_activations_version FOREIGN KEY (digest) REFERENCES policies(digest)
+
 TABLE policy_active
     id boolean NOT NULL DEFAULT true
     digest text
@@ -274,6 +301,18 @@ TABLE quotas
     full_at timestamp with time zone NOT NULL
     CONSTRAINT quotas_pkey PRIMARY KEY (tenant_id, key)
     CREATE INDEX quotas_full ON public.quotas USING btree (full_at)
+
+TABLE rechecks
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    tenant_id text NOT NULL
+    tool text NOT NULL
+    effect text NOT NULL
+    actor_id text NOT NULL
+    connection_id text NOT NULL
+    policy_digest text NOT NULL
+    asked_at timestamp with time zone NOT NULL DEFAULT now()
+    due_at timestamp with time zone NOT NULL
+    CONSTRAINT rechecks_pkey PRIMARY KEY (id)
 
 TABLE result_cache
     tenant_id text NOT NULL

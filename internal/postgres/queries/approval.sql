@@ -76,7 +76,7 @@ FROM found;
 WITH current AS (
     UPDATE invocations SET gate_round = greatest(gate_round, @gate), capacity_round = greatest(capacity_round, @capacity)
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
-    RETURNING invocation_id
+    RETURNING invocation_id, tool_id
 ), overdue AS (
     UPDATE approvals SET state = 'expired'
     WHERE approval_id = @approval_id AND invocation_id = (SELECT invocation_id FROM current)
@@ -87,7 +87,12 @@ SELECT
     coalesce((SELECT state FROM overdue), a.state, '') AS state,
     coalesce(a.approver, '') AS approver,
     coalesce(ceil(extract(epoch FROM a.expires_at - now()) * 1000)::bigint, 0) AS remaining_ms,
-    coalesce((SELECT digest FROM policy_active), '') AS policy_digest,
+    coalesce((SELECT digest FROM policy_active), '') AS policy_digest, (
+        SELECT json_agg(json_build_object('id', s.id, 'effect', s.effect, 'reason', s.reason) ORDER BY s.id)
+        FROM kill_switches s
+        WHERE s.off_at IS NULL AND s.tenant_id IN ('', @tenant_id)
+            AND (s.tool = c.tool_id OR right(s.tool, 1) = '*' AND starts_with(c.tool_id, left(s.tool, -1)))
+    ) AS kills,
     a.rule, a.granted, coalesce(a.requested_by, '') AS requested_by, coalesce(a.edited_by, '') AS edited_by, coalesce(a.parked, '') AS parked,
     coalesce(a.on_behalf_of, '') AS on_behalf_of, coalesce(a.digest, '') AS digest, coalesce(a.votes, 0) AS votes, now() AS now,
     (
