@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -41,6 +42,8 @@ type tenantDoc struct {
 	Limits       []limitDoc        `json:"limits,omitempty"`
 	Cache        []cacheDoc        `json:"cache,omitempty"`
 	Approvals    approvalsDoc      `json:"approvals"`
+	// Basis is empty where it is the policy: documents stored before there was another keep their digest.
+	Basis authz.Basis `json:"permissions,omitempty"`
 }
 
 type ruleDoc struct {

@@ -3,6 +3,8 @@ package policy
 import (
 	"bytes"
 	"slices"
+
+	"github.com/pawl-run/pawl/policy/authz"
 )
 
 // Policy is a compiled document. It does not change after it is made and may be
@@ -22,6 +24,7 @@ type tenant struct {
 	limits   []limit
 	cache    []cacheRule
 	approval ApprovalRule
+	basis    authz.Basis
 }
 
 // Digest names the policy: the hexadecimal SHA-256 of Source. Comments, layout,

@@ -67,6 +67,7 @@ func (r *reader) tenant(n *yaml.Node, path string) tenantDoc {
 		field{name: "approvals", read: func(n *yaml.Node, path string) { r.approvals(n, path, &t.Approvals) }},
 		field{name: "cache", read: func(n *yaml.Node, path string) { t.Cache = r.cache(n, path) }},
 		field{name: "limits", read: func(n *yaml.Node, path string) { t.Limits = r.limits(n, path) }},
+		field{name: "permissions", read: func(n *yaml.Node, path string) { t.Basis = r.permissions(n, path) }},
 		later("roles"), later("features"),
 	)
 	return t

@@ -11,12 +11,14 @@ const (
 	EventApprovalRequested = "approval_requested"
 	EventDecision          = "decision"
 	EventSwept             = "swept"
+	EventRelationAdded     = "relation_added"
+	EventRelationRemoved   = "relation_removed"
 )
 
 // OwnEvent reports whether an event of this kind is Pawl's own.
 func OwnEvent(kind string) bool {
 	switch kind {
-	case EventStart, EventResult, EventApprovalRequested, EventDecision, EventSwept:
+	case EventStart, EventResult, EventApprovalRequested, EventDecision, EventSwept, EventRelationAdded, EventRelationRemoved:
 		return true
 	default:
 		return false

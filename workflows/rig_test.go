@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/hooks"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/authz/authztest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -83,7 +84,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	}
 	store := policies{p.Digest(): p}
 	r.store = store
-	all := append([]hook.Hook{hooks.Policy(store, log)}, hooks.Redaction(source)...)
+	all := append([]hook.Hook{hooks.Policy(store, authztest.AllowAll{}, log)}, hooks.Redaction(source)...)
 	if o.results == nil {
 		o.results = &results{}
 	}

@@ -47,6 +47,8 @@ func RowTypes() map[string]reflect.Type {
 		"Lookup": reflect.TypeFor[findingRow](), "InvalidateTags": reflect.TypeFor[deletedCacheRow](), "DeleteExpiredCache": reflect.TypeFor[deletedCacheRow](),
 		"DeleteExpiredRows": reflect.TypeFor[deletedRow](), "ExpiredPartitions": reflect.TypeFor[partitionRow](),
 		"SessionBindings": reflect.TypeFor[bindingRow](), "BindSession": reflect.TypeFor[bindingRow](),
+		"CheckRelations": reflect.TypeFor[checkedRow](), "HeldRoles": reflect.TypeFor[roleRow](), "AddRelation": reflect.TypeFor[addedRow](),
+		"RemoveRelation": reflect.TypeFor[removedRow](), "ListRelations": reflect.TypeFor[relationRow](),
 		"TakeTokens": reflect.TypeFor[tokensRow](), "TakePlaces": reflect.TypeFor[placesRow](), "ReleaseExpired": reflect.TypeFor[expiredRow](),
 	}
 }
