@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/hooks"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/policy/authz/authztest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
@@ -61,6 +62,8 @@ type rigOptions struct {
 	results *results
 	// source stands before the registry, as a worker that lacks tools would.
 	source func(activities.Source) activities.Source
+	// engine authorizes; nil allows everything.
+	engine authz.Port
 }
 
 func newRig(t *testing.T, o rigOptions) *rig {
@@ -84,7 +87,10 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	}
 	store := policies{p.Digest(): p}
 	r.store = store
-	all := append([]hook.Hook{hooks.Policy(store, authztest.AllowAll{}, log)}, hooks.Redaction(source)...)
+	if o.engine == nil {
+		o.engine = authztest.AllowAll{}
+	}
+	all := append([]hook.Hook{hooks.Policy(store, o.engine, log)}, hooks.Redaction(source)...)
 	if o.results == nil {
 		o.results = &results{}
 	}
