@@ -98,6 +98,7 @@ var owners = []struct {
 	{"sigs.k8s.io/yaml", []string{"policy"}},
 	{"github.com/jackc/", []string{"internal/postgres", "internal/devstack", "internal/bench"}},
 	{"github.com/pressly/goose", []string{"internal/postgres", "migrations"}},
+	{"github.com/golang-jwt/", []string{"internal/submitter", "internal/proof", "client"}},
 	{"github.com/modelcontextprotocol/", []string{"internal/mcp"}},
 	{"go.uber.org/fx", []string{"worker"}},
 	{"go.uber.org/dig", []string{"worker"}},

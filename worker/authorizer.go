@@ -48,10 +48,10 @@ func authorizer(o *opened, c Config, store *postgres.Store, a additions, log *sl
 		}
 		o.add(engine.Close)
 		log.Info("an OpenFGA server authorizes calls", "store", c.OpenFGA.StoreID)
-		return engine, nil
+		return store.Trusting(engine), nil
 	case a.authorizers[0] == nil:
 		return nil, errors.New("worker.Authorizer was given nil: leave it out for the built-in engine")
 	}
 	log.Info("an engine of its own authorizes calls")
-	return a.authorizers[0], nil
+	return store.Trusting(a.authorizers[0]), nil
 }

@@ -1,14 +1,12 @@
 package worker
 
 import (
+	"fmt"
 	"log/slog"
-	"reflect"
 	"strings"
 	"testing"
 
-	"github.com/pawl-run/pawl/internal/openfga"
 	"github.com/pawl-run/pawl/internal/postgres"
-	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/policy/authz/authztest"
 )
 
@@ -19,17 +17,17 @@ func TestAuthorizer(t *testing.T) {
 		name    string
 		options []Option
 		fga     OpenFGA
-		want    authz.Port
+		want    string
 		fault   string
 	}{
-		{"none", nil, OpenFGA{}, postgres.Authorizer{}, ""},
-		{"the user's", []Option{Authorizer(authztest.AllowAll{})}, OpenFGA{}, authztest.AllowAll{}, ""},
-		{"OpenFGA", nil, fga, &openfga.Engine{}, ""},
-		{"nil", []Option{Authorizer(nil)}, OpenFGA{}, nil, "was given nil"},
-		{"two", []Option{Authorizer(authztest.AllowAll{}), Authorizer(authztest.DenyAll())}, OpenFGA{}, nil, "two authorization engines"},
-		{"one of each", []Option{Authorizer(authztest.AllowAll{})}, fga, nil, "two authorization engines"},
-		{"OpenFGA without a store", nil, OpenFGA{URL: "http://fga:8080"}, nil, "config: PAWL_OPENFGA_*: openfga: the id of the store"},
-		{"OpenFGA without an address", nil, OpenFGA{StoreID: "s", Token: "s3same"}, nil, "config: PAWL_OPENFGA_*: openfga: the address"},
+		{"none", nil, OpenFGA{}, "postgres.Authorizer", ""},
+		{"the user's", []Option{Authorizer(authztest.AllowAll{})}, OpenFGA{}, "postgres.trusting", ""},
+		{"OpenFGA", nil, fga, "postgres.trusting", ""},
+		{"nil", []Option{Authorizer(nil)}, OpenFGA{}, "", "was given nil"},
+		{"two", []Option{Authorizer(authztest.AllowAll{}), Authorizer(authztest.DenyAll())}, OpenFGA{}, "", "two authorization engines"},
+		{"one of each", []Option{Authorizer(authztest.AllowAll{})}, fga, "", "two authorization engines"},
+		{"OpenFGA without a store", nil, OpenFGA{URL: "http://fga:8080"}, "", "config: PAWL_OPENFGA_*: openfga: the id of the store"},
+		{"OpenFGA without an address", nil, OpenFGA{StoreID: "s", Token: "s3same"}, "", "config: PAWL_OPENFGA_*: openfga: the address"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var a additions
@@ -45,8 +43,8 @@ func TestAuthorizer(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || reflect.TypeOf(got) != reflect.TypeOf(tc.want) {
-				t.Errorf("got %T, %v, want %T", got, err, tc.want)
+			if err != nil || fmt.Sprintf("%T", got) != tc.want {
+				t.Errorf("got %T, %v, want %s", got, err, tc.want)
 			}
 		})
 	}

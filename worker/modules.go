@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/internal/clock"
 	"github.com/pawl-run/pawl/internal/files"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/submitter"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/tools"
@@ -137,7 +138,7 @@ func seats(
 
 func steps(c Config, source *catalog.Registry, store *postgres.Store, registry *hook.Registry, provided *provide.Registry, a additions, log *slog.Logger) *activities.Activities {
 	return activities.New(source, a.records(store), store, registry, log, activities.Config{
-		SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store,
+		SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store, Submitters: submitter.New(store),
 	})
 }
 

@@ -22,8 +22,16 @@ const ruleAuthz = "authorization"
 // is one. No answer is no permission: the stage is run again until there is one.
 func (g *gate) permit(ctx context.Context, v call, basis authz.Basis) error {
 	c := v.Context()
+	submitter, fault := v.Submitter()
+	if c.SubjectID != "" && submitter == "" {
+		// Who submits names whom it likes: a subject is nobody's word but a trusted submitter's.
+		if fault == "" {
+			fault = lackMessage(authz.Trust)
+		}
+		return g.unauthorized(ctx, v, authz.Trust, fault)
+	}
 	answer, err := g.ask(ctx, authz.Request{
-		TenantID: c.TenantID, ActorID: c.ActorID, SubjectID: c.SubjectID, Permission: authz.Execute, ToolID: v.ToolID(),
+		TenantID: c.TenantID, ActorID: c.ActorID, SubjectID: c.SubjectID, Submitter: submitter, Permission: authz.Execute, ToolID: v.ToolID(),
 		ConnectionID: c.ConnectionID, GraphID: c.GraphID, SessionID: c.SessionID, RunID: c.RunID, Basis: basis,
 	})
 	if err != nil {
@@ -32,11 +40,11 @@ func (g *gate) permit(ctx context.Context, v call, basis authz.Basis) error {
 	if answer.Allowed {
 		return nil
 	}
-	return g.unauthorized(ctx, v, answer.Lacks)
+	return g.unauthorized(ctx, v, answer.Lacks, lackMessage(answer.Lacks))
 }
 
 // unauthorized ends a call, with one loud line that names it.
-func (g *gate) unauthorized(ctx context.Context, v call, lacks authz.Lack) error {
+func (g *gate) unauthorized(ctx context.Context, v call, lacks authz.Lack, message string) error {
 	rule := ruleAuthz
 	if lacks == authz.Permission || lacks == authz.Delegation || lacks == authz.Trust {
 		rule += ": " + string(lacks)
@@ -45,7 +53,7 @@ func (g *gate) unauthorized(ctx context.Context, v call, lacks authz.Lack) error
 	c := v.Context()
 	g.log.WarnContext(ctx, "authorization denied a call", "toolId", v.ToolID(), "toolCallId", v.ToolCallID(),
 		"invocationId", v.InvocationID(), "tenantId", c.TenantID, "runId", c.RunID, "rule", rule)
-	return hook.Refuse(hook.Failure{Code: toolspec.CodeAuthzDenied, SafeMessage: lackMessage(lacks), Details: &toolspec.Details{Rule: rule}})
+	return hook.Refuse(hook.Failure{Code: toolspec.CodeAuthzDenied, SafeMessage: message, Details: &toolspec.Details{Rule: rule}})
 }
 
 func lackMessage(lacks authz.Lack) string {

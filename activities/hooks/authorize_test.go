@@ -23,6 +23,7 @@ func TestGateAsksTheEngine(t *testing.T) {
 		engine := authztest.New(func(context.Context, authz.Request) (authz.Decision, error) { return authz.Allow(), nil })
 		p := parse(t, tenant)
 		change := func(f *hook.Facts) {
+			f.Submitter = &hook.Submitter{KeyID: "key"}
 			f.Context.SubjectID, f.Context.GraphID, f.Context.ConnectionID, f.Context.SessionID = "user:sue", "g", "c", "s"
 		}
 		v, _, err := gateOf(t, p, engine, hook.WillAuthorize.Stage(), change)
@@ -30,7 +31,7 @@ func TestGateAsksTheEngine(t *testing.T) {
 			t.Fatalf("got %+v, %v", v, err)
 		}
 		want := []authz.Request{{
-			TenantID: "acme", ActorID: "user:ann", SubjectID: "user:sue", Permission: "tool.execute", ToolID: "core__tool",
+			TenantID: "acme", ActorID: "user:ann", SubjectID: "user:sue", Submitter: "key", Permission: "tool.execute", ToolID: "core__tool",
 			ConnectionID: "c", GraphID: "g", SessionID: "s", RunID: "run-1", Basis: basis,
 		}}
 		if got := engine.Asked(); !reflect.DeepEqual(got, want) {
@@ -119,4 +120,20 @@ func TestNoGateWithoutAnEngine(t *testing.T) {
 		}
 	}()
 	hooks.Policy(policies{}, nil, slog.New(slog.DiscardHandler))
+}
+
+// TestNobodyVouches: a subject that no trusted submitter vouches for is refused with the reason, and the engine is not asked (ID-07).
+func TestNobodyVouches(t *testing.T) {
+	for want, submitter := range map[string]*hook.Submitter{
+		"nobody who is trusted vouches for the subject": nil, "it is over": {Fault: "it is over"},
+	} {
+		engine := authztest.New(func(context.Context, authz.Request) (authz.Decision, error) { return authz.Allow(), nil })
+		v, _, err := gateOf(t, parse(t, approvals), engine, hook.WillAuthorize.Stage(), func(f *hook.Facts) {
+			f.Context.SubjectID, f.Submitter = "user:sue", submitter
+		})
+		if err != nil || v.Failure == nil || v.Failure.Code != toolspec.CodeAuthzDenied || v.Failure.SafeMessage != want ||
+			v.Failure.Details.Rule != "authorization: trust" || len(engine.Asked()) != 0 {
+			t.Errorf("got %+v, %v, want %q", v.Failure, err, want)
+		}
+	}
 }

@@ -39,6 +39,7 @@ type call interface {
 	ToolCallID() string
 	InvocationID() string
 	Context() toolspec.Context
+	Submitter() (keyID, fault string)
 	Effect() toolspec.Effect
 	Risk() toolspec.Risk
 	PolicyDigest() string
@@ -98,8 +99,9 @@ func (g *gate) decide(ctx context.Context, v call, args []byte) (policy.Decision
 	if err != nil {
 		return policy.Decision{}, err
 	}
+	keyID, _ := v.Submitter()
 	decision := p.Decide(activities.PolicyFacts(hook.Facts{
-		ToolID: v.ToolID(), Context: v.Context(), Effect: v.Effect(), Risk: v.Risk(), Args: args,
+		ToolID: v.ToolID(), Context: v.Context(), Submitter: &hook.Submitter{KeyID: keyID}, Effect: v.Effect(), Risk: v.Risk(), Args: args,
 	}, args != nil))
 	v.Explain(decision.Rule)
 	v.Tighten(hook.Budgets{

@@ -165,7 +165,7 @@ func TestContract(t *testing.T) {
 		s.change("writes", written(f))
 	}
 	engine := s.engine(nil)
-	authztest.Contract(t, engine)
+	authztest.Contract(t, engine, "key")
 	ask := authz.Request{TenantID: "acme", ActorID: "agent:direct", ToolID: "core__read", Permission: authz.Execute}
 	check := func(e *openfga.Engine, r authz.Request) bool {
 		t.Helper()

@@ -17,7 +17,7 @@ var _ authz.Port = Authorizer{}
 func (s *Store) Authorizer() Authorizer { return Authorizer{store: s} }
 
 // checkedRow is the row of CheckRelations.
-type checkedRow struct{ Permitted, Delegated bool }
+type checkedRow struct{ Permitted, Delegated, Trusted bool }
 
 // Check answers with at most one statement. It keeps nothing: what was revoked counts the next time.
 func (a Authorizer) Check(ctx context.Context, r authz.Request) (authz.Decision, error) {
@@ -33,13 +33,15 @@ func (a Authorizer) Check(ctx context.Context, r authz.Request) (authz.Decision,
 	}
 	row, found, err := first[checkedRow](ctx, a.store, "authorize", step{"CheckRelations", named{
 		"tenant_id": text(r.TenantID), "actor_id": text(r.ActorID), "subject_id": text(r.SubjectID), "tool_id": text(r.ToolID),
-		"graph_id": text(r.GraphID), "depth": authz.MaxNesting,
+		"graph_id": text(r.GraphID), "depth": authz.MaxNesting, "submitter": text(r.Submitter),
 	}})
 	switch {
 	case err != nil:
 		return authz.Decision{}, err
 	case !found || !row.Permitted && !byPolicy:
 		return authz.Deny(authz.Permission), nil
+	case r.SubjectID != "" && !row.Trusted:
+		return authz.Deny(authz.Trust), nil
 	case r.SubjectID != "" && !row.Delegated:
 		return authz.Deny(authz.Delegation), nil
 	}

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"bytes"
 	"errors"
 	"reflect"
 	"testing"
@@ -27,6 +28,16 @@ func (b bench) asks(r authz.Request) authz.Decision {
 	return d
 }
 
+// submitter registers a key of acme that may vouch.
+func (b bench) submitter() string {
+	b.t.Helper()
+	keyID, _, err := b.AddSubmitter(b.t.Context(), "acme", "web", bytes.Repeat([]byte{7}, 32), "user:root")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return keyID
+}
+
 func asks(actor, toolID string) authz.Request {
 	return authz.Request{TenantID: "acme", ActorID: actor, ToolID: toolID, Permission: authz.Execute, Basis: authz.ByRelations}
 }
@@ -37,7 +48,7 @@ func TestAuthorizerContract(t *testing.T) {
 	for _, f := range authztest.Facts() {
 		b.relate(f.TenantID, f.Relation, 0)
 	}
-	authztest.Contract(t, b.Authorizer())
+	authztest.Contract(t, b.Authorizer(), b.submitter())
 }
 
 // TestAuthorizerByPolicy: where policy is the authorization nothing is looked up, except the delegation to act for a subject.
@@ -50,6 +61,10 @@ func TestAuthorizerByPolicy(t *testing.T) {
 		t.Errorf("%+v after %d round trips, want a yes after none", d, b.trips.Load()-before)
 	}
 	r.SubjectID = "user:sue"
+	if d := b.asks(r); d != authz.Deny(authz.Trust) {
+		t.Errorf("nobody vouches: %+v", d)
+	}
+	r.Submitter = b.submitter()
 	if d := b.asks(r); d != authz.Deny(authz.Delegation) || b.trips.Load() == before {
 		t.Errorf("not delegated: %+v", d)
 	}
@@ -84,7 +99,7 @@ func TestRelationsExpire(t *testing.T) {
 		},
 	} {
 		if tc.ends.Kind == authz.Delegates {
-			tc.r.SubjectID = tc.ends.Object
+			tc.r.SubjectID, tc.r.Submitter = tc.ends.Object, b.submitter()
 		}
 		if tc.other.Kind != "" {
 			b.relate("acme", tc.other, 0)

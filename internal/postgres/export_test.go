@@ -49,6 +49,8 @@ func RowTypes() map[string]reflect.Type {
 		"SessionBindings": reflect.TypeFor[bindingRow](), "BindSession": reflect.TypeFor[bindingRow](),
 		"CheckRelations": reflect.TypeFor[checkedRow](), "HeldRoles": reflect.TypeFor[roleRow](), "AddRelation": reflect.TypeFor[addedRow](),
 		"RemoveRelation": reflect.TypeFor[removedRow](), "ListRelations": reflect.TypeFor[relationRow](),
+		"SubmitterKey": reflect.TypeFor[submitterKeyRow](), "SubmitterTrusted": reflect.TypeFor[trustedRow](), "AddSubmitter": reflect.TypeFor[submitterAddedRow](),
+		"RevokeSubmitter": reflect.TypeFor[removedRow](), "ListSubmitters": reflect.TypeFor[Submitter](),
 		"TakeTokens": reflect.TypeFor[tokensRow](), "TakePlaces": reflect.TypeFor[placesRow](), "ReleaseExpired": reflect.TypeFor[expiredRow](),
 	}
 }

@@ -19,7 +19,10 @@ SELECT
         WHERE r.tenant_id = @tenant_id AND r.subject = @actor_id AND r.kind = 'delegate' AND r.object = @subject_id
             AND (r.tools = @tool_id OR right(r.tools, 1) = '*' AND starts_with(@tool_id, left(r.tools, -1)))
             AND r.graph_id IN ('', @graph_id) AND (r.expires_at IS NULL OR r.expires_at > now())
-    ) AS delegated;
+    ) AS delegated,
+    EXISTS (
+        SELECT FROM submitter_keys WHERE tenant_id = @tenant_id AND key_id = @submitter AND revoked_at IS NULL
+    ) AS trusted;
 
 -- name: HeldRoles
 WITH RECURSIVE held (who, depth) AS (

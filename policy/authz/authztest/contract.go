@@ -41,8 +41,9 @@ func Facts() []Fact {
 	}
 }
 
-// Contract is what every engine answers that knows Facts.
-func Contract(t *testing.T, engine authz.Port) {
+// Contract is what every engine answers that knows Facts, where submitter names a key
+// that may vouch for subjects.
+func Contract(t *testing.T, engine authz.Port, submitter string) {
 	t.Helper()
 	for _, tc := range []struct {
 		name string
@@ -87,7 +88,7 @@ func Contract(t *testing.T, engine authz.Port) {
 		{"every subject", "acme agent:one core__read @user:*", authz.Delegation, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := request(tc.call)
+			r := request(tc.call, submitter)
 			got, err := engine.Check(t.Context(), r)
 			if err != nil {
 				t.Fatal(err)
@@ -103,7 +104,7 @@ func Contract(t *testing.T, engine authz.Port) {
 	}
 }
 
-func request(call string) authz.Request {
+func request(call, submitter string) authz.Request {
 	parts := strings.Fields(call)
 	r := authz.Request{
 		TenantID: parts[0], ActorID: parts[1], ToolID: parts[2], RunID: "run", Permission: authz.Execute, Basis: authz.ByRelations,
@@ -111,7 +112,7 @@ func request(call string) authz.Request {
 	for _, part := range parts[3:] {
 		switch part[0] {
 		case '@':
-			r.SubjectID, r.Submitter = part[1:], "key"
+			r.SubjectID, r.Submitter = part[1:], submitter
 		case '/':
 			r.GraphID = part[1:]
 		}

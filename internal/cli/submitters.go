@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/postgres"
+)
+
+// maxKeyFile bounds what is read of a key file, and maxKeyName a name.
+const (
+	maxKeyFile = 16 << 10
+	maxKeyName = 100
+)
+
+func newSubmitters(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "submitters", Short: "Say which keys may vouch for the subject of a call"}
+	cmd.AddCommand(&cobra.Command{
+		Use: "new NAME FILE", Short: "Make a key, write its private half into a new file and register the public one",
+		Args: exactly(2, "a name and a file that does not exist yet"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkKeyName(args[0]); err != nil {
+				return err
+			}
+			public, private, err := ed25519.GenerateKey(nil)
+			if err != nil {
+				return fmt.Errorf("make a key: %w", err)
+			}
+			s, err := connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if err := writeKey(args[1], private); err != nil {
+				return err
+			}
+			return a.addSubmitter(cmd, s, args[0], public)
+		},
+	}, &cobra.Command{
+		Use: "add NAME FILE", Short: "Register a public key, PEM of Ed25519", Args: exactly(2, "a name and a file with a public key"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkKeyName(args[0]); err != nil {
+				return err
+			}
+			public, err := readPublicKey(args[1])
+			if err != nil {
+				return err
+			}
+			s, err := connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			return a.addSubmitter(cmd, s, args[0], public)
+		},
+	}, newSubmittersRemove(a), newSubmittersList(a))
+	return group(cmd)
+}
+
+func (a *app) addSubmitter(cmd *cobra.Command, s *session, name string, public ed25519.PublicKey) error {
+	keyID, added, err := s.store.AddSubmitter(cmd.Context(), a.tenant, name, public, defaultApprover())
+	if err != nil {
+		return err
+	}
+	if !added {
+		return fmt.Errorf("tenant %s had the key %s before; one that was removed cannot come back, so make another", a.tenant, keyID)
+	}
+	if a.json {
+		return printJSON(a.Out, map[string]string{"tenant": a.tenant, "keyId": keyID, "name": name})
+	}
+	fmt.Fprintf(a.Out, "%s: %s may vouch for subjects with the key %s\n", a.tenant, printable(name), keyID)
+	return nil
+}
+
+func newSubmittersRemove(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "remove KEY", Short: "Let a key vouch for nobody any more, in calls that wait too", Args: exactly(1, "the id of a key"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			err = s.store.RevokeSubmitter(cmd.Context(), a.tenant, args[0], defaultApprover())
+			if errors.Is(err, postgres.ErrNotFound) {
+				return fmt.Errorf("tenant %s has no such key that counts; `pawl submitters list` shows its keys", a.tenant)
+			}
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return printJSON(a.Out, map[string]string{"tenant": a.tenant, "removed": args[0]})
+			}
+			fmt.Fprintf(a.Out, "%s: the key %s vouches for nobody any more\n", a.tenant, printable(args[0]))
+			return nil
+		},
+	}
+}
+
+func newSubmittersList(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the tenant's keys", Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			keys, err := s.store.Submitters(cmd.Context(), a.tenant)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return printJSON(a.Out, listed(keys))
+			}
+			if len(keys) == 0 {
+				fmt.Fprintf(a.Out, "tenant %s trusts no submitter: no call has a subject\n", a.tenant)
+				return nil
+			}
+			var rows [][]string
+			for _, k := range keys {
+				state := "counts"
+				if k.RevokedAt != nil {
+					state = "removed " + clockTime(*k.RevokedAt) + " by " + k.RevokedBy
+				}
+				rows = append(rows, []string{k.KeyID, k.Name, clockTime(k.AddedAt), k.AddedBy, state})
+			}
+			table(a.Out, "", []string{"KEY", "NAME", "ADDED", "BY", "STATE"}, rows)
+			return nil
+		},
+	}
+}
+
+func checkKeyName(name string) error {
+	if name == "" || len(name) > maxKeyName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return usageError{fmt.Errorf("a name has 1 to %d printable characters", maxKeyName)}
+	}
+	return nil
+}
+
+// writeKey writes a private key into a new file that only its owner can read.
+func writeKey(file string, private ed25519.PrivateKey) error {
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return fmt.Errorf("encode the key: %w", err)
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(pem.Encode(f, &pem.Block{Type: "PRIVATE KEY", Bytes: der}), f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", file, err)
+	}
+	return nil
+}
+
+// keyBlock reads the PEM block of a file; what the file holds is not repeated.
+func keyBlock(file, kind string) ([]byte, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxKeyFile {
+		return nil, fmt.Errorf("%s is no key file", file)
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	block, _ := pem.Decode(raw)
+	if block == nil || block.Type != kind {
+		return nil, fmt.Errorf("%s holds no PEM block %s", file, kind)
+	}
+	return block.Bytes, nil
+}
+
+func readPublicKey(file string) (ed25519.PublicKey, error) {
+	der, err := keyBlock(file, "PUBLIC KEY")
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := x509.ParsePKIXPublicKey(der)
+	public, ok := parsed.(ed25519.PublicKey)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("%s holds no Ed25519 key", file)
+	}
+	return public, nil
+}
+
+func readPrivateKey(file string) (ed25519.PrivateKey, error) {
+	der, err := keyBlock(file, "PRIVATE KEY")
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := x509.ParsePKCS8PrivateKey(der)
+	private, ok := parsed.(ed25519.PrivateKey)
+	if err != nil || !ok {
+		return nil, fmt.Errorf("%s holds no Ed25519 key", file)
+	}
+	return private, nil
+}
