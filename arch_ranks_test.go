@@ -24,7 +24,7 @@ var ranks = [][]string{
 	// Adapters, each the one owner of its dependency.
 	{
 		"internal/postgres/...", "internal/clock/...", "internal/files/...", "internal/web/...", "internal/shell/...", "internal/mcp/...",
-		"internal/codec/...", "internal/notify/...", "internal/telemetry/...",
+		"internal/codec/...", "internal/notify/...", "internal/telemetry/...", "internal/openfga/...", "internal/submitter/...",
 	},
 	{"worker/..."},
 	// Doors: the CLI opens the other two.

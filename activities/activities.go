@@ -31,6 +31,8 @@ type Config struct {
 	Providers *provide.Registry
 	// Sessions keep what is bound for sessions; needed with Providers that bind.
 	Sessions Sessions
+	// Submitters verify who vouches for a subject; without them nobody does.
+	Submitters Submitters
 }
 
 // New makes the activities. All arguments are needed.

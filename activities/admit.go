@@ -54,6 +54,11 @@ func (a *Activities) Admit(ctx context.Context, in workflows.AdmitIn) (workflows
 	case record.Plan.ToolDigest == "":
 		out.Failure = &hook.Failure{Code: toolspec.CodeUnavailable}
 	}
+	if out.Outcome == workflows.Done && out.Failure == nil {
+		if out.Submitter, err = a.vouched(ctx, inv, digest); err != nil {
+			return workflows.AdmitOut{}, err
+		}
+	}
 	out.DurationUs = time.Since(started).Microseconds()
 	return out, nil
 }

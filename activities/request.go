@@ -127,12 +127,15 @@ func granted(f hook.Facts, decision policy.Decision, digest string) hook.Granted
 	}
 }
 
-// PolicyFacts is what policy may know of a call. The subject is left out: it
-// counts only with a proof, and no proof is verified yet.
+// PolicyFacts is what policy may know of a call. The subject counts only with a
+// proof, and is left out without one.
 func PolicyFacts(f hook.Facts, withArgs bool) policy.Facts {
 	facts := policy.Facts{
 		TenantID: f.Context.TenantID, ActorID: f.Context.ActorID, RunID: f.Context.RunID, ConnectionID: f.Context.ConnectionID,
 		ToolID: f.ToolID, Effect: f.Effect, Risk: f.Risk, ToolIDs: f.Context.ToolIDs,
+	}
+	if f.Submitter != nil && f.Submitter.KeyID != "" {
+		facts.SubjectID = f.Context.SubjectID
 	}
 	if withArgs {
 		facts.Args, facts.HasArgs = f.Args, true

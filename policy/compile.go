@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+
+	"github.com/pawl-run/pawl/policy/authz"
 )
 
 // compile makes the policy of a document that was read without a fault.
@@ -22,7 +24,7 @@ func compile(d document) *Policy {
 func compileTenant(id string, doc tenantDoc) *tenant {
 	t := &tenant{
 		allowed: doc.AllowedTools, mode: doc.Mode, budgets: doc.Budgets,
-		approval: compileApproval(doc.Approvals),
+		approval: compileApproval(doc.Approvals), basis: cmp.Or(doc.Basis, authz.ByPolicy),
 	}
 	for i, r := range doc.Rules {
 		t.rules = append(t.rules, compileRule(r, fmt.Sprintf("%s.rules[%d]", join("tenants", id), i))...)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -48,6 +49,8 @@ type tenantDoc struct {
 	Roles     map[string][]Pattern  `json:"roles,omitempty"`
 	Features  map[string]featureDoc `json:"features,omitempty"`
 	Overrides []overrideDoc         `json:"overrides,omitempty"`
+	// Basis is empty where it is the policy: documents stored before there was another keep their digest.
+	Basis authz.Basis `json:"permissions,omitempty"`
 }
 
 type ruleDoc struct {

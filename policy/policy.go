@@ -3,6 +3,8 @@ package policy
 import (
 	"bytes"
 	"slices"
+
+	"github.com/pawl-run/pawl/policy/authz"
 )
 
 // Policy is a compiled document. It does not change after it is made and may be
@@ -28,6 +30,7 @@ type tenant struct {
 	// features are sorted by flag, overrides as written.
 	features  []feature
 	overrides []override
+	basis     authz.Basis
 }
 
 // everyTenant is the entry for tenants that are not named.

@@ -11,12 +11,17 @@ const (
 	EventApprovalRequested = "approval_requested"
 	EventDecision          = "decision"
 	EventSwept             = "swept"
+	EventRelationAdded     = "relation_added"
+	EventRelationRemoved   = "relation_removed"
+	EventSubmitterAdded    = "submitter_added"
+	EventSubmitterRevoked  = "submitter_revoked"
 )
 
 // OwnEvent reports whether an event of this kind is Pawl's own.
 func OwnEvent(kind string) bool {
 	switch kind {
-	case EventStart, EventResult, EventApprovalRequested, EventDecision, EventSwept:
+	case EventStart, EventResult, EventApprovalRequested, EventDecision, EventSwept, EventRelationAdded, EventRelationRemoved,
+		EventSubmitterAdded, EventSubmitterRevoked:
 		return true
 	default:
 		return false

@@ -38,7 +38,8 @@ type Invocation struct {
 	AllowedConnectionIDs []string `json:"allowedConnectionIds,omitempty"`
 	// Provider is what the model's provider sent, for observability only.
 	Provider *Provider `json:"provider,omitempty"`
-	// SubmitterProof is reserved for a signed token of the submitter.
+	// SubmitterProof is a signed token by which a trusted submitter vouches for
+	// Context.SubjectID.
 	SubmitterProof string `json:"submitterProof,omitempty"`
 }
 

@@ -40,6 +40,9 @@ type Config struct {
 	// RetentionDays is how long a settled call is kept: PAWL_RETENTION, 1–3650
 	// days; 0 means 400.
 	RetentionDays int
+	// OpenFGA is the server that authorizes calls, in the place of the built-in
+	// engine; the zero value names none.
+	OpenFGA OpenFGA
 	// Log is where the worker reports; nil means text on standard error.
 	// LoadConfig sets one of the level PAWL_LOG_LEVEL.
 	Log *slog.Logger
@@ -78,6 +81,7 @@ func LoadConfig() (Config, error) {
 		SearchAttributes: os.Getenv("PAWL_SEARCH_ATTRIBUTES") != "off",
 		ConnectionKey:    []byte(os.Getenv("PAWL_CONNECTION_KEY")),
 		Connections:      defaultConnections,
+		OpenFGA:          loadOpenFGA(),
 	}
 	if text := os.Getenv("PAWL_DATABASE_CONNECTIONS"); text != "" {
 		if c.Connections, err = strconv.Atoi(text); err != nil {

@@ -31,6 +31,7 @@ func TestLoadConfig(t *testing.T) {
 		"TEMPORAL_ADDRESS": "temporal:7233", "TEMPORAL_NAMESPACE": "tools", "PAWL_DATABASE_URL": "postgres://pawl", "DATABASE_URL": "postgres://app",
 		"PAWL_WORKSPACE": "/srv", "PAWL_POLICY": "p.yaml", "PAWL_SEARCH_ATTRIBUTES": "off", "PAWL_CONNECTION_KEY": "key",
 		"PAWL_DATABASE_CONNECTIONS": "7", "PAWL_LOG_LEVEL": "warn", "PAWL_SWEEP_EVERY": "90s", "PAWL_RETENTION": "30",
+		"PAWL_OPENFGA_URL": "http://fga", "PAWL_OPENFGA_STORE": "s", "PAWL_OPENFGA_MODEL": "m", "PAWL_OPENFGA_TOKEN": "t",
 	})
 	c, err := LoadConfig()
 	if err != nil {
@@ -38,7 +39,7 @@ func TestLoadConfig(t *testing.T) {
 	}
 	if c.Temporal.HostPort != "temporal:7233" || c.Temporal.Namespace != "tools" || c.DatabaseURL != "postgres://pawl" || c.Workspace != "/srv" ||
 		c.PolicyFile != "p.yaml" || c.ApplyPolicy || c.SearchAttributes || string(c.ConnectionKey) != "key" || c.Connections != 7 ||
-		c.SweepEvery != 90*time.Second || c.RetentionDays != 30 {
+		c.SweepEvery != 90*time.Second || c.RetentionDays != 30 || c.OpenFGA != (OpenFGA{URL: "http://fga", StoreID: "s", ModelID: "m", Token: "t"}) {
 		t.Errorf("config %+v", c)
 	}
 	if c.Log.Enabled(t.Context(), slog.LevelInfo) || !c.Log.Enabled(t.Context(), slog.LevelWarn) {

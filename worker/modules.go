@@ -17,7 +17,9 @@ import (
 	"github.com/pawl-run/pawl/internal/clock"
 	"github.com/pawl-run/pawl/internal/files"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/submitter"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/tools"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
@@ -117,13 +119,15 @@ func providers(o *opened, a additions) (*provide.Registry, error) {
 }
 
 // seats puts Pawl's own hooks and the user's on their stages.
-func seats(store *postgres.Store, source *catalog.Registry, provided *provide.Registry, a additions, log *slog.Logger) (*hook.Registry, error) {
+func seats(
+	store *postgres.Store, engine authz.Port, source *catalog.Registry, provided *provide.Registry, a additions, log *slog.Logger,
+) (*hook.Registry, error) {
 	for toolID := range a.toolHooks {
 		if _, ok := source.Get(toolID); !ok {
 			log.Warn("hooks stand on a tool that this worker does not have", "toolId", toolID)
 		}
 	}
-	own := append([]hook.Hook{hooks.Policy(store, log)}, hooks.Redaction(source)...)
+	own := append([]hook.Hook{hooks.Policy(store, engine, log)}, hooks.Redaction(source)...)
 	own = append(append(own, hooks.Features(store)), hooks.Limits(store, store)...)
 	if provided.Binds() {
 		own = append(own, hooks.Sessions())
@@ -134,7 +138,7 @@ func seats(store *postgres.Store, source *catalog.Registry, provided *provide.Re
 
 func steps(c Config, source *catalog.Registry, store *postgres.Store, registry *hook.Registry, provided *provide.Registry, a additions, log *slog.Logger) *activities.Activities {
 	return activities.New(source, a.records(store), store, registry, log, activities.Config{
-		SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store,
+		SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store, Submitters: submitter.New(store),
 	})
 }
 

@@ -2,13 +2,14 @@ package worker
 
 import (
 	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
 // Option adds to a worker: Tools, Hooks, ToolHooks, Capabilities, Providers,
-// Started, RoundTrips.
+// Authorizer, Started, RoundTrips.
 type Option func(*additions)
 
 type additions struct {
@@ -17,6 +18,7 @@ type additions struct {
 	toolHooks    map[string][]hook.Hook
 	capabilities []toolspec.Provided
 	providers    []provide.Option
+	authorizers  []authz.Port
 	started      []func(*client.Client)
 	roundTrips   func()
 	faults
@@ -53,6 +55,14 @@ func Capabilities(provided ...toolspec.Provided) Option {
 // factories that hooks may bind, and the capabilities of tools that a token backs.
 func Providers(options ...provide.Option) Option {
 	return func(a *additions) { a.providers = append(a.providers, options...) }
+}
+
+// Authorizer puts an authorization engine in the place of the built-in one. It is
+// asked for every call that policy does not deny, of every tenant, whatever the
+// tenant's policy says of permissions. All workers of a task queue need the same
+// one. nil, or a second one, keeps the worker from starting.
+func Authorizer(engine authz.Port) Option {
+	return func(a *additions) { a.authorizers = append(a.authorizers, engine) }
 }
 
 // Started calls f once the worker takes work, with a client that shares its

@@ -149,7 +149,9 @@ func TestKeptApart(t *testing.T) {
 		{"another run", func(inv *toolspec.Invocation, _ *rigOptions) { inv.Context.RunID = "run-2" }, true},
 		{"another tenant", func(inv *toolspec.Invocation, _ *rigOptions) { inv.Context.TenantID = "globex" }, false},
 		{"another actor", func(inv *toolspec.Invocation, _ *rigOptions) { inv.Context.ActorID = "user:bob" }, false},
-		{"another subject", func(inv *toolspec.Invocation, _ *rigOptions) { inv.Context.SubjectID = "user:sue" }, false},
+		{"another subject", func(inv *toolspec.Invocation, _ *rigOptions) {
+			inv.Context.SubjectID, inv.SubmitterProof = "user:sue", "proof"
+		}, false},
 		{"a connection", func(inv *toolspec.Invocation, _ *rigOptions) { inv.Context.ConnectionID = "conn-1" }, false},
 		{"another tool", func(inv *toolspec.Invocation, _ *rigOptions) { inv.ToolID = "core__remote" }, false},
 		{"other arguments", func(inv *toolspec.Invocation, _ *rigOptions) { inv.Args = json.RawMessage(`{"text":"bye"}`) }, false},

@@ -70,6 +70,7 @@ type AdmitOut struct {
 	ToolID       string           `json:"toolId,omitempty"`
 	ToolCallID   string           `json:"toolCallId,omitempty"`
 	Context      toolspec.Context `json:"context,omitzero"`
+	Submitter    *hook.Submitter  `json:"submitter,omitempty"`
 	Epoch        int              `json:"epoch,omitempty"`
 	Rounds       Rounds           `json:"rounds,omitzero"`
 	Plan         *hook.Plan       `json:"plan,omitempty"`

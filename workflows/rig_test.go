@@ -16,6 +16,8 @@ import (
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/hooks"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/policy/authz/authztest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -60,6 +62,8 @@ type rigOptions struct {
 	results *results
 	// source stands before the registry, as a worker that lacks tools would.
 	source func(activities.Source) activities.Source
+	// engine authorizes; nil allows everything.
+	engine authz.Port
 }
 
 func newRig(t *testing.T, o rigOptions) *rig {
@@ -83,7 +87,10 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	}
 	store := policies{p.Digest(): p}
 	r.store = store
-	all := append([]hook.Hook{hooks.Policy(store, log)}, hooks.Redaction(source)...)
+	if o.engine == nil {
+		o.engine = authztest.AllowAll{}
+	}
+	all := append([]hook.Hook{hooks.Policy(store, o.engine, log)}, hooks.Redaction(source)...)
 	if o.results == nil {
 		o.results = &results{}
 	}
@@ -100,9 +107,16 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	if o.source != nil {
 		found = o.source(source)
 	}
-	activities.New(found, r.records, store, registry, log, activities.Config{SearchAttributes: true}).Register(r.env)
+	activities.New(found, r.records, store, registry, log, activities.Config{SearchAttributes: true, Submitters: vouching{}}).Register(r.env)
 	r.env.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})
 	return r
+}
+
+// vouching believes every proof.
+type vouching struct{}
+
+func (vouching) Vouched(context.Context, activities.VouchRow) (keyID, fault string, err error) {
+	return "key", "", nil
 }
 
 // tools are a read in the local lane, a read in the regular lane and two writes.

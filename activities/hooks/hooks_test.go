@@ -13,6 +13,8 @@ import (
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/hooks"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/policy/authz/authztest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -44,9 +46,19 @@ const approvals = "    approvals: {enabled: true, expiresAfter: 1h, allowUnsigne
 // gate runs the policy hook at a stage.
 func gate(t *testing.T, p *policy.Policy, s hook.Stage, change func(*hook.Facts)) (hook.Verdict, string) {
 	t.Helper()
+	v, log, err := gateOf(t, p, authztest.AllowAll{}, s, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v, log
+}
+
+// gateOf is gate with another engine.
+func gateOf(t *testing.T, p *policy.Policy, engine authz.Port, s hook.Stage, change func(*hook.Facts)) (hook.Verdict, string, error) {
+	t.Helper()
 	var log bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&log, nil))
-	r, err := hook.NewRegistry(logger, []hook.Hook{hooks.Policy(policies{p.Digest(): p}, logger)}, nil)
+	r, err := hook.NewRegistry(logger, []hook.Hook{hooks.Policy(policies{p.Digest(): p}, engine, logger)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +70,7 @@ func gate(t *testing.T, p *policy.Policy, s hook.Stage, change func(*hook.Facts)
 	if change != nil {
 		change(&f)
 	}
-	v, err := r.Run(t.Context(), hook.StageInput{Stage: s, Hooks: []string{"policy"}, Facts: f})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v, failed := r.Run(t.Context(), hook.StageInput{Stage: s, Hooks: []string{"policy"}, Facts: f})
 	text, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +78,7 @@ func gate(t *testing.T, p *policy.Policy, s hook.Stage, change func(*hook.Facts)
 	if strings.Contains(string(text)+log.String(), canary) {
 		t.Errorf("the canary leaves the hook: %s, %s", text, &log)
 	}
-	return v, log.String()
+	return v, log.String(), failed
 }
 
 // TestPolicyVerdicts: what policy says at each of its two stages. Without the
@@ -129,7 +138,7 @@ func TestPolicyAsks(t *testing.T) {
 }
 
 func TestPolicyAway(t *testing.T) {
-	r, err := hook.NewRegistry(slog.New(slog.DiscardHandler), []hook.Hook{hooks.Policy(policies{}, slog.New(slog.DiscardHandler))}, nil)
+	r, err := hook.NewRegistry(slog.New(slog.DiscardHandler), []hook.Hook{hooks.Policy(policies{}, authztest.AllowAll{}, slog.New(slog.DiscardHandler))}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +284,7 @@ func TestSeats(t *testing.T) {
 		hook.WillTransformOutput.Do(func(context.Context, *hook.Output) error { return nil }),
 		hook.WillAudit.Do(func(context.Context, *hook.Audit) error { return nil }))
 	log := slog.New(slog.DiscardHandler)
-	builtin := append([]hook.Hook{hooks.Policy(policies{}, log), hooks.Audit()}, hooks.Redaction(catalog.NewRegistry(toolspec.Capabilities{}))...)
+	builtin := append([]hook.Hook{hooks.Policy(policies{}, authztest.AllowAll{}, log), hooks.Audit()}, hooks.Redaction(catalog.NewRegistry(toolspec.Capabilities{}))...)
 	names := func(hs []hook.Hook, s hook.Stage) string {
 		r, err := hook.NewRegistry(log, hs, nil)
 		if err != nil {

@@ -6,15 +6,22 @@ import (
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
 // Policy judges a call twice: at willAuthorize without its arguments, so that a
 // caller who is denied learns nothing of them, and at willCheckConsent with
-// them, where it may ask a person (DENY_BY_DEFAULT).
-func Policy(policies activities.Policies, log *slog.Logger) hook.Hook {
-	p := &gate{policies: policies, log: log}
+// them, where it may ask a person (DENY_BY_DEFAULT). Between the two, of what policy
+// does not deny, the authorization engine says whether this actor may: it stands in
+// the same hook, so that a plan that has the one has the other. There is no gate
+// without an engine: nil panics.
+func Policy(policies activities.Policies, engine authz.Port, log *slog.Logger) hook.Hook {
+	if engine == nil {
+		panic("hooks: the gate has no authorization engine")
+	}
+	p := &gate{policies: policies, engine: engine, log: log}
 	return hook.New("policy", hook.Builtin(),
 		hook.WillAuthorize.Do(p.authorize),
 		hook.WillCheckConsent.Do(p.consent))
@@ -22,6 +29,7 @@ func Policy(policies activities.Policies, log *slog.Logger) hook.Hook {
 
 type gate struct {
 	policies activities.Policies
+	engine   authz.Port
 	log      *slog.Logger
 }
 
@@ -31,6 +39,7 @@ type call interface {
 	ToolCallID() string
 	InvocationID() string
 	Context() toolspec.Context
+	Submitter() (keyID, fault string)
 	Effect() toolspec.Effect
 	Risk() toolspec.Risk
 	PolicyDigest() string
@@ -40,8 +49,14 @@ type call interface {
 }
 
 func (g *gate) authorize(ctx context.Context, v *hook.Gate) error {
-	_, err := g.decide(ctx, v, nil)
-	return err
+	if _, err := g.decide(ctx, v, nil); err != nil {
+		return err
+	}
+	p, err := g.policies.Policy(ctx, v.PolicyDigest())
+	if err != nil {
+		return err
+	}
+	return g.permit(ctx, v, p.Permissions(v.Context().TenantID))
 }
 
 func (g *gate) consent(ctx context.Context, v *hook.Consent) error {
@@ -84,8 +99,9 @@ func (g *gate) decide(ctx context.Context, v call, args []byte) (policy.Decision
 	if err != nil {
 		return policy.Decision{}, err
 	}
+	keyID, _ := v.Submitter()
 	decision := p.Decide(activities.PolicyFacts(hook.Facts{
-		ToolID: v.ToolID(), Context: v.Context(), Effect: v.Effect(), Risk: v.Risk(), Args: args,
+		ToolID: v.ToolID(), Context: v.Context(), Submitter: &hook.Submitter{KeyID: keyID}, Effect: v.Effect(), Risk: v.Risk(), Args: args,
 	}, args != nil))
 	v.Explain(decision.Rule)
 	v.Tighten(hook.Budgets{

@@ -128,6 +128,7 @@ func (d *diagnosis) database(ctx context.Context, c worker.Config) {
 		err = errors.New("none is active, so every call is denied: `pawl policy apply FILE`")
 	}
 	d.add("policy", err, "active: "+active.Digest)
+	d.permissions(ctx, store, active.Digest)
 }
 
 func (d *diagnosis) server(ctx context.Context, c worker.Config) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +16,7 @@ import (
 )
 
 func newInvoke(a *app) *cobra.Command {
-	var args, actor, run, call string
+	var args, actor, run, call, subject, submitterKey string
 	var detach bool
 	cmd := &cobra.Command{
 		Use:   "invoke TOOL",
@@ -27,7 +28,12 @@ func newInvoke(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, positional []string) error {
 			inv := toolspec.Invocation{
 				ToolID: positional[0], ToolCallID: call, Args: argument(args),
-				Context: toolspec.Context{TenantID: a.tenant, RunID: run, ActorID: actor},
+				Context: toolspec.Context{TenantID: a.tenant, RunID: run, ActorID: actor, SubjectID: subject},
+			}
+			if submitterKey != "" {
+				if err := vouch(&inv, submitterKey); err != nil {
+					return err
+				}
 			}
 			s, err := connect(cmd.Context(), true, false)
 			if err != nil {
@@ -55,8 +61,24 @@ func newInvoke(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&actor, "actor", "agent:cli", "who calls")
 	cmd.Flags().StringVar(&run, "run", "cli", "the run the call belongs to")
 	cmd.Flags().StringVar(&call, "call", "call-"+strings.ToLower(rand.Text()[:12]), "the id of the call; the same id is the same call")
+	cmd.Flags().StringVar(&subject, "subject", "", "on whose behalf; it counts only with --submitter-key")
+	cmd.Flags().StringVar(&submitterKey, "submitter-key", "", "file with the private key of a trusted submitter, who vouches for the subject")
 	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the result")
 	return cmd
+}
+
+// vouchTime is how long a call may take to be admitted.
+const vouchTime = 10 * time.Minute
+
+func vouch(inv *toolspec.Invocation, file string) error {
+	if inv.Context.SubjectID == "" {
+		return usageError{errors.New("--submitter-key vouches for a --subject, and there is none")}
+	}
+	key, err := readPrivateKey(file)
+	if err != nil {
+		return err
+	}
+	return client.Vouch(inv, key, vouchTime)
 }
 
 // argument sends what is no JSON as a string: the worker says what is wrong

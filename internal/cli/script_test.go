@@ -80,6 +80,9 @@ func newRig(t *testing.T, scripts string) *rig {
 			approvals = "{expiresAfter: 1h, allowUnsigned: true, remember: {for: 7d, anyArgs: true}}"
 		}
 		rules += fmt.Sprintf("  %s:\n    allowedTools: [core__*, test__*]\n    mode: auto\n    approvals: %s\n", tenantOf(f), approvals)
+		if tenantOf(f) == "t-relations" {
+			rules += "    permissions: relations\n"
+		}
 		if tenantOf(f) == "t-limits" {
 			rules += "    limits:\n      - {tool: core__ls, quota: {tokens: 1, every: 12s}, then: wait}\n" +
 				"      - {tool: core__read_file, quota: {tokens: 1, every: 1h}}\n"

@@ -314,6 +314,20 @@ TABLE rechecks
     due_at timestamp with time zone NOT NULL
     CONSTRAINT rechecks_pkey PRIMARY KEY (id)
 
+TABLE relations
+    tenant_id text NOT NULL
+    subject text NOT NULL
+    kind text NOT NULL
+    object text NOT NULL DEFAULT ''::text
+    tools text NOT NULL DEFAULT ''::text
+    graph_id text NOT NULL DEFAULT ''::text
+    expires_at timestamp with time zone
+    granted_at timestamp with time zone NOT NULL DEFAULT now()
+    granted_by text NOT NULL
+    CONSTRAINT relations_kind_known CHECK (kind = ANY (ARRAY['member'::text, 'execute'::text, 'delegate'::text]))
+    CONSTRAINT relations_pkey PRIMARY KEY (tenant_id, subject, kind, object, tools, graph_id)
+    CONSTRAINT relations_whole CHECK ((kind = 'execute'::text) = (object = ''::text) AND (kind = 'member'::text) = (tools = ''::text) AND (kind <> 'member'::text OR graph_id = ''::text) AND subject <> ''::text)
+
 TABLE result_cache
     tenant_id text NOT NULL
     key text NOT NULL
@@ -364,6 +378,20 @@ TABLE stage_events PARTITION BY RANGE (month)
     CONSTRAINT stage_events_pkey PRIMARY KEY (invocation_id, seq, month)
 
 TABLE stage_events_default PARTITION OF stage_events DEFAULT
+
+TABLE submitter_keys
+    tenant_id text NOT NULL
+    key_id text NOT NULL
+    name text NOT NULL
+    public_key bytea NOT NULL
+    added_at timestamp with time zone NOT NULL DEFAULT now()
+    added_by text NOT NULL
+    revoked_at timestamp with time zone
+    revoked_by text
+    CONSTRAINT submitter_keys_id_of_key CHECK (key_id = "left"(encode(sha256(public_key), 'hex'::text), 32))
+    CONSTRAINT submitter_keys_is_ed25519 CHECK (length(public_key) = 32)
+    CONSTRAINT submitter_keys_pkey PRIMARY KEY (tenant_id, key_id)
+    CONSTRAINT submitter_keys_revoked_whole CHECK ((revoked_at IS NULL) = (revoked_by IS NULL))
 
 TABLE tool_specs
     digest text NOT NULL

@@ -15,11 +15,13 @@ type Facts struct {
 	ToolID       string           `json:"toolId"`
 	ToolCallID   string           `json:"toolCallId"`
 	Context      toolspec.Context `json:"context"`
-	Effect       toolspec.Effect  `json:"effect,omitempty"`
-	Risk         toolspec.Risk    `json:"risk,omitempty"`
-	ToolDigest   string           `json:"toolDigest,omitempty"`
-	PolicyDigest string           `json:"policyDigest,omitempty"`
-	InputDigest  string           `json:"inputDigest,omitempty"`
+	// Submitter is who vouches for the subject; nil without a subject.
+	Submitter    *Submitter      `json:"submitter,omitempty"`
+	Effect       toolspec.Effect `json:"effect,omitempty"`
+	Risk         toolspec.Risk   `json:"risk,omitempty"`
+	ToolDigest   string          `json:"toolDigest,omitempty"`
+	PolicyDigest string          `json:"policyDigest,omitempty"`
+	InputDigest  string          `json:"inputDigest,omitempty"`
 	// Epoch is the one that statements about this call name.
 	Epoch int `json:"epoch,omitempty"`
 	// Round counts the deliberate runs of this stage, from 1; effects are keyed
@@ -123,4 +125,12 @@ type StageInput struct {
 	// its own; 0 where it is not.
 	BudgetMs int64 `json:"budgetMs,omitempty"`
 	Facts    Facts `json:"facts"`
+}
+
+// Submitter says who vouches for the subject of a call, or why nobody does.
+type Submitter struct {
+	// KeyID names the key that signed the proof; empty where no proof counts.
+	KeyID string `json:"keyId,omitempty"`
+	// Fault says why none does. It is safe to show.
+	Fault string `json:"fault,omitempty"`
 }

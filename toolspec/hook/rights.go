@@ -33,6 +33,15 @@ func (r reads) Context() toolspec.Context {
 	return ctx
 }
 
+// Submitter returns the key of the trusted submitter who vouches for the subject, or
+// the reason why nobody does. Both are empty where there is no subject.
+func (r reads) Submitter() (keyID, fault string) {
+	if s := r.c.facts.Submitter; s != nil {
+		return s.KeyID, s.Fault
+	}
+	return "", ""
+}
+
 // Effect returns the tool's effect.
 func (r reads) Effect() toolspec.Effect { return r.c.facts.Effect }
 

@@ -101,7 +101,7 @@ func findSecret(data []byte, args bool) *Fault {
 		switch text := token.String(); {
 		case !args && toolspec.SecretName(text) && isName(dec) && !isFree(string(dec.StackPointer())):
 			return fault(clip(string(dec.StackPointer())), KindSecretShaped, "secret-shaped field; credentials never travel here, send a connectionId")
-		case toolspec.SecretValue(text):
+		case toolspec.SecretValue(text) && (args || dec.StackPointer() != "/submitterProof" || !toolspec.IsSubmitterProof(text)):
 			return fault(clip(string(dec.StackPointer())), KindSecretShaped, "the value has the shape of a credential; send a connectionId instead")
 		}
 	}

@@ -33,7 +33,7 @@ func TestTheEmbeddedPinIsThatOfDevtools(t *testing.T) {
 func TestPathComesFirstThenTheCache(t *testing.T) {
 	path, cache := t.TempDir(), t.TempDir()
 	t.Setenv("PATH", path)
-	cached := filepath.Join(cache, "temporal", pinName(), "temporal")
+	cached := filepath.Join(cache, "temporal", program().Pin(), "temporal")
 	writeProgram(t, cached)
 	if found, err := Find(t.Context(), Options{CacheDir: cache}); err != nil || found != cached {
 		t.Errorf("found %s, %v; want %s", found, err, cached)
@@ -63,16 +63,6 @@ func TestWithoutGoItSaysWhatToInstall(t *testing.T) {
 	}
 }
 
-func TestTheCacheDirectoryFollowsXDG(t *testing.T) {
-	t.Setenv("HOME", "/home/somebody")
-	for xdg, want := range map[string]string{"/cache": "/cache/pawl", "": "/home/somebody/.cache/pawl", "relative": "/home/somebody/.cache/pawl"} {
-		t.Setenv("XDG_CACHE_HOME", xdg)
-		if dir, err := cacheDir(); err != nil || dir != want {
-			t.Errorf("XDG_CACHE_HOME=%q gives %s, %v", xdg, dir, err)
-		}
-	}
-}
-
 func TestAStoppedBuildLeavesNothing(t *testing.T) {
 	// A go command that starts a child, as the real one does, and never finishes; the real build takes minutes.
 	path, cache := t.TempDir(), t.TempDir()
@@ -94,7 +84,7 @@ func TestAStoppedBuildLeavesNothing(t *testing.T) {
 	if len(lines) != 1 || !strings.Contains(lines[0], "once, about 3 minutes") {
 		t.Errorf("progress: %q", lines)
 	}
-	entries, err := os.ReadDir(filepath.Join(cache, "temporal", pinName()))
+	entries, err := os.ReadDir(filepath.Join(cache, "temporal", program().Pin()))
 	if err != nil || len(entries) != 1 || entries[0].Name() != "lock" {
 		t.Errorf("left in the cache: %v, %v", entries, err)
 	}

@@ -1,4 +1,4 @@
-package temporalcli
+package pinned
 
 import (
 	"context"
@@ -20,12 +20,12 @@ const (
 )
 
 // build makes the program in dir under the directory's lock, unless whoever held the lock has made it meanwhile.
-func build(ctx context.Context, dir, program string, progress func(string)) error {
+func (p Program) build(ctx context.Context, dir, program string, progress func(string)) error {
 	lock, err := filelock.Wait(ctx, filepath.Join(dir, "lock"), func() {
-		progress("waiting for the Temporal CLI that another pawl process is building")
+		progress("waiting for " + p.Name + " that another pawl process is building")
 	})
 	if err != nil {
-		return fmt.Errorf("wait for another build of the Temporal CLI: %w", err)
+		return fmt.Errorf("wait for another build of %s: %w", p.Name, err)
 	}
 	defer lock.Release()
 	if isProgram(program) {
@@ -33,7 +33,7 @@ func build(ctx context.Context, dir, program string, progress func(string)) erro
 	}
 	goTool, err := exec.LookPath("go")
 	if err != nil {
-		return fmt.Errorf("no Temporal CLI: install `temporal` (%s), or Go, so that pawl can build it", installHint)
+		return fmt.Errorf("there is not %s: %s, or install Go, so that pawl can build it", p.Name, p.Otherwise)
 	}
 	if goTool, err = filepath.Abs(goTool); err != nil {
 		return fmt.Errorf("find the go command: %w", err)
@@ -41,46 +41,44 @@ func build(ctx context.Context, dir, program string, progress func(string)) erro
 	// We hold the lock, so what an earlier, killed build left is nobody's.
 	work := filepath.Join(dir, "build")
 	if err := os.RemoveAll(work); err != nil {
-		return fmt.Errorf("clear an unfinished build of the Temporal CLI (delete %s by hand): %w", work, err)
+		return fmt.Errorf("clear an unfinished build of %s (delete %s by hand): %w", p.Name, work, err)
 	}
 	if err := os.Mkdir(work, 0o755); err != nil {
-		return fmt.Errorf("build the Temporal CLI: %w", err)
+		return fmt.Errorf("build %s: %w", p.Name, err)
 	}
 	defer os.RemoveAll(work)
-	for name, text := range map[string][]byte{"go.mod": pinnedMod, "go.sum": pinnedSum} {
+	for name, text := range map[string][]byte{"go.mod": p.Mod, "go.sum": p.Sum} {
 		if err := os.WriteFile(filepath.Join(work, name), text, 0o644); err != nil {
-			return fmt.Errorf("build the Temporal CLI: %w", err)
+			return fmt.Errorf("build %s: %w", p.Name, err)
 		}
 	}
-	progress(fmt.Sprintf("building the Temporal CLI %s, once, about 3 minutes, into %s", Version, program))
+	progress(fmt.Sprintf("building %s %s, once, %s, into %s", p.Name, p.Version, p.Takes, program))
 	started := time.Now()
-	if err := compile(ctx, goTool, work, lock.File(), progress); err != nil {
+	if err := p.compile(ctx, goTool, work, lock.File(), progress); err != nil {
 		return err
 	}
-	if err := os.Rename(filepath.Join(work, "temporal"), program); err != nil {
-		return fmt.Errorf("put the Temporal CLI into the cache: %w", err)
+	if err := os.Rename(filepath.Join(work, p.Binary), program); err != nil {
+		return fmt.Errorf("put %s into the cache: %w", p.Name, err)
 	}
-	progress(fmt.Sprintf("built the Temporal CLI in %s", time.Since(started).Round(time.Second)))
+	progress(fmt.Sprintf("built %s in %s", p.Name, time.Since(started).Round(time.Second)))
 	return nil
 }
 
-const installHint = "on macOS `brew install temporal`, elsewhere see Temporal's documentation"
-
 // compile runs the go command in work, reporting the time it takes; it leaves no compiler running when ctx ends or we are killed.
-func compile(ctx context.Context, goTool, work string, hold *os.File, progress func(string)) error {
+func (p Program) compile(ctx context.Context, goTool, work string, hold *os.File, progress func(string)) error {
 	output, err := os.Create(filepath.Join(work, "build.log"))
 	if err != nil {
-		return fmt.Errorf("build the Temporal CLI: %w", err)
+		return fmt.Errorf("build %s: %w", p.Name, err)
 	}
 	defer output.Close()
 	guard, err := supervise.NewGuard(supervise.GuardOptions{Remove: []string{work}, Hold: hold})
 	if err != nil {
-		return fmt.Errorf("build the Temporal CLI: %w", err)
+		return fmt.Errorf("build %s: %w", p.Name, err)
 	}
 	defer guard.Close()
 	process, err := guard.Start(supervise.Command{
 		Path: goTool,
-		Args: []string{"build", "-mod=readonly", "-buildvcs=false", "-ldflags=-s -w", "-o", "temporal", cliPackage},
+		Args: []string{"build", "-mod=readonly", "-buildvcs=false", "-ldflags=-s -w", "-o", p.Binary, p.Package},
 		// The user's proxy, cache and toolchain settings count; settings made for the current checkout do not.
 		Env:    append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GOTMPDIR="+work, "PWD="+work, "GOOS=", "GOARCH="),
 		Dir:    work,
@@ -88,7 +86,7 @@ func compile(ctx context.Context, goTool, work string, hold *os.File, progress f
 		Group:  true,
 	})
 	if err != nil {
-		return fmt.Errorf("build the Temporal CLI: %w", err)
+		return fmt.Errorf("build %s: %w", p.Name, err)
 	}
 	started, tick := time.Now(), time.NewTicker(progressEvery)
 	defer tick.Stop()
@@ -98,12 +96,12 @@ func compile(ctx context.Context, goTool, work string, hold *os.File, progress f
 			if process.Err() == nil {
 				return nil
 			}
-			return fmt.Errorf("building the Temporal CLI failed (%w); fix this or install `temporal` (%s):\n%s", process.Err(), installHint, tail(output))
+			return fmt.Errorf("building %s failed (%w); fix this or %s:\n%s", p.Name, process.Err(), p.Otherwise, tail(output))
 		case <-ctx.Done():
 			process.Stop(context.WithoutCancel(ctx), supervise.Step{Signal: supervise.Terminate, Wait: buildGrace})
-			return fmt.Errorf("the build of the Temporal CLI was stopped; run it again to finish it: %w", context.Cause(ctx))
+			return fmt.Errorf("the build of %s was stopped; run it again to finish it: %w", p.Name, context.Cause(ctx))
 		case <-tick.C:
-			progress(fmt.Sprintf("still building the Temporal CLI, %s", time.Since(started).Round(time.Second)))
+			progress(fmt.Sprintf("still building %s, %s", p.Name, time.Since(started).Round(time.Second)))
 		}
 	}
 }

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/proof"
+)
+
+// maxKeyName bounds the name of a key, in bytes.
+const maxKeyName = 100
+
+func newSubmitters(a *app) *cobra.Command {
+	cmd := &cobra.Command{Use: "submitters", Short: "Say which keys may vouch for the subject of a call"}
+	cmd.AddCommand(&cobra.Command{
+		Use: "new NAME FILE", Short: "Make a key, write its private half into a new file and register the public one",
+		Args: exactly(2, "a name and a file that does not exist yet"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkKeyName(args[0]); err != nil {
+				return err
+			}
+			signer, err := proof.NewSigner()
+			if err != nil {
+				return err
+			}
+			private, err := signer.Encode()
+			if err != nil {
+				return err
+			}
+			s, err := connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if err := writeKey(args[1], private); err != nil {
+				return err
+			}
+			return a.addSubmitter(cmd, s, args[0], signer.Key().Bytes())
+		},
+	}, &cobra.Command{
+		Use: "add NAME FILE", Short: "Register a public key, PEM of Ed25519", Args: exactly(2, "a name and a file with a public key"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkKeyName(args[0]); err != nil {
+				return err
+			}
+			text, err := readKey(args[1], a.In)
+			if err != nil {
+				return err
+			}
+			public, err := proof.ParseKey(text)
+			if err != nil {
+				return err
+			}
+			s, err := connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			return a.addSubmitter(cmd, s, args[0], public.Bytes())
+		},
+	}, newSubmittersRemove(a), newSubmittersList(a))
+	return group(cmd)
+}
+
+func (a *app) addSubmitter(cmd *cobra.Command, s *session, name string, public ed25519.PublicKey) error {
+	keyID, added, err := s.store.AddSubmitter(cmd.Context(), a.tenant, name, public, defaultApprover())
+	if err != nil {
+		return err
+	}
+	if !added {
+		return fmt.Errorf("tenant %s had the key %s before; one that was removed cannot come back, so make another", a.tenant, keyID)
+	}
+	if a.json {
+		return printJSON(a.Out, map[string]string{"tenant": a.tenant, "keyId": keyID, "name": name})
+	}
+	fmt.Fprintf(a.Out, "%s: %s may vouch for subjects with the key %s\n", a.tenant, printable(name), keyID)
+	return nil
+}
+
+func newSubmittersRemove(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "remove KEY", Short: "Let a key vouch for nobody any more, in calls that wait too", Args: exactly(1, "the id of a key"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			err = s.store.RevokeSubmitter(cmd.Context(), a.tenant, args[0], defaultApprover())
+			if errors.Is(err, postgres.ErrNotFound) {
+				return fmt.Errorf("tenant %s has no such key that counts; `pawl submitters list` shows its keys", a.tenant)
+			}
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return printJSON(a.Out, map[string]string{"tenant": a.tenant, "removed": args[0]})
+			}
+			fmt.Fprintf(a.Out, "%s: the key %s vouches for nobody any more\n", a.tenant, printable(args[0]))
+			return nil
+		},
+	}
+}
+
+func newSubmittersList(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the tenant's keys", Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			keys, err := s.store.Submitters(cmd.Context(), a.tenant)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return printJSON(a.Out, listed(keys))
+			}
+			if len(keys) == 0 {
+				fmt.Fprintf(a.Out, "tenant %s trusts no submitter: no call has a subject\n", a.tenant)
+				return nil
+			}
+			var rows [][]string
+			for _, k := range keys {
+				state := "counts"
+				if k.RevokedAt != nil {
+					state = "removed " + clockTime(*k.RevokedAt) + " by " + k.RevokedBy
+				}
+				rows = append(rows, []string{k.KeyID, k.Name, clockTime(k.AddedAt), k.AddedBy, state})
+			}
+			table(a.Out, "", []string{"KEY", "NAME", "ADDED", "BY", "STATE"}, rows)
+			return nil
+		},
+	}
+}
+
+func checkKeyName(name string) error {
+	if name == "" || len(name) > maxKeyName || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return usageError{fmt.Errorf("a name has 1 to %d printable characters", maxKeyName)}
+	}
+	return nil
+}
+
+func readPrivateKey(file string) (ed25519.PrivateKey, error) {
+	text, err := readKey(file, nil)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := proof.ParseSigner(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return signer.Private(), nil
+}

@@ -1,0 +1,200 @@
+package postgres_test
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/policy/authz/authztest"
+)
+
+func (b bench) relate(tenantID string, r authz.Relation, lasts time.Duration) {
+	b.t.Helper()
+	if _, err := b.AddRelation(b.t.Context(), tenantID, r, lasts, "user:root"); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b bench) asks(r authz.Request) authz.Decision {
+	b.t.Helper()
+	d, err := b.Authorizer().Check(b.t.Context(), r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return d
+}
+
+// submitter registers a key of acme that may vouch.
+func (b bench) submitter() string {
+	b.t.Helper()
+	keyID, _, err := b.AddSubmitter(b.t.Context(), "acme", "web", bytes.Repeat([]byte{7}, 32), "user:root")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return keyID
+}
+
+func asks(actor, toolID string) authz.Request {
+	return authz.Request{TenantID: "acme", ActorID: actor, ToolID: toolID, Permission: authz.Execute, Basis: authz.ByRelations}
+}
+
+// TestAuthorizerContract: the built-in engine answers what every engine does.
+func TestAuthorizerContract(t *testing.T) {
+	b := open(t)
+	for _, f := range authztest.Facts() {
+		b.relate(f.TenantID, f.Relation, 0)
+	}
+	authztest.Contract(t, b.Authorizer(), b.submitter())
+}
+
+// TestAuthorizerByPolicy: where policy is the authorization nothing is looked up, except the delegation to act for a subject.
+func TestAuthorizerByPolicy(t *testing.T) {
+	b := open(t)
+	r := asks("anybody", "core__read")
+	r.Basis = authz.ByPolicy
+	before := b.trips.Load()
+	if d := b.asks(r); d != authz.Allow() || b.trips.Load() != before {
+		t.Errorf("%+v after %d round trips, want a yes after none", d, b.trips.Load()-before)
+	}
+	r.SubjectID = "user:sue"
+	if d := b.asks(r); d != authz.Deny(authz.Trust) {
+		t.Errorf("nobody vouches: %+v", d)
+	}
+	r.Submitter = b.submitter()
+	if d := b.asks(r); d != authz.Deny(authz.Delegation) || b.trips.Load() == before {
+		t.Errorf("not delegated: %+v", d)
+	}
+	r.ActorID = "agent:one"
+	b.relate("acme", authz.Relation{Kind: authz.Delegates, Subject: "agent:one", Object: "user:sue", Tools: "core__*"}, 0)
+	if d := b.asks(r); d != authz.Allow() {
+		t.Errorf("delegated: %+v", d)
+	}
+	r.SubjectID, r.Basis = "", ""
+	if d := b.asks(r); d.Allowed {
+		t.Errorf("a basis that nobody knows: %+v", d)
+	}
+}
+
+// TestRelationsExpire: by the clock of the database, each kind, at once.
+func TestRelationsExpire(t *testing.T) {
+	b := open(t)
+	for _, tc := range []struct {
+		name  string
+		ends  authz.Relation
+		other authz.Relation
+		r     authz.Request
+	}{
+		{"a permission", authz.Relation{Kind: authz.Executes, Subject: "agent:p", Tools: "core__*"}, authz.Relation{}, asks("agent:p", "core__read")},
+		{
+			"a membership", authz.Relation{Kind: authz.Member, Subject: "agent:m", Object: "role:ops"},
+			authz.Relation{Kind: authz.Executes, Subject: "role:ops", Tools: "core__*"}, asks("agent:m", "core__read"),
+		},
+		{
+			"a delegation", authz.Relation{Kind: authz.Delegates, Subject: "agent:d", Object: "user:sue", Tools: "*"},
+			authz.Relation{Kind: authz.Executes, Subject: "agent:d", Tools: "core__*"}, asks("agent:d", "core__read"),
+		},
+	} {
+		if tc.ends.Kind == authz.Delegates {
+			tc.r.SubjectID, tc.r.Submitter = tc.ends.Object, b.submitter()
+		}
+		if tc.other.Kind != "" {
+			b.relate("acme", tc.other, 0)
+		}
+		b.relate("acme", tc.ends, time.Hour)
+		if d := b.asks(tc.r); !d.Allowed {
+			t.Errorf("%s within its time: %+v", tc.name, d)
+		}
+		b.sql(`UPDATE relations SET expires_at = now() WHERE expires_at IS NOT NULL`)
+		if d := b.asks(tc.r); d.Allowed {
+			t.Errorf("%s counts after its time", tc.name)
+		}
+		b.relate("acme", tc.ends, 0)
+		if d := b.asks(tc.r); !d.Allowed {
+			t.Errorf("%s without an end: %+v", tc.name, d)
+		}
+	}
+}
+
+// TestNesting: what is too far away does not count, and the roles of somebody are those that a check goes by.
+func TestNesting(t *testing.T) {
+	b := open(t)
+	member := func(subject, object string) {
+		b.relate("acme", authz.Relation{Kind: authz.Member, Subject: subject, Object: object}, 0)
+	}
+	member("user:near", "group:1")
+	for _, g := range []string{"1 2", "2 3", "3 4", "4 5", "5 6", "6 7"} {
+		member("group:"+g[:1], "group:"+g[2:])
+	}
+	member("group:7", "role:ops")
+	member("user:far", "group:0")
+	member("group:0", "group:1")
+	member("user:near", "role:dev")
+	b.relate("acme", authz.Relation{Kind: authz.Executes, Subject: "role:ops", Tools: "core__*"}, 0)
+	for who, want := range map[string][]string{"user:near": {"role:dev", "role:ops"}, "user:far": {}, "user:nobody": {}} {
+		roles, err := b.Roles(t.Context(), "acme", who)
+		if err != nil || len(roles)+len(want) > 0 && !reflect.DeepEqual(roles, want) {
+			t.Errorf("%s holds %v, %v, want %v", who, roles, err, want)
+		}
+		for _, role := range []string{"ops", "role:ops"} {
+			held, err := b.HasRole(t.Context(), "acme", who, role)
+			if err != nil || held != (who == "user:near") {
+				t.Errorf("%s holds %s: %t, %v", who, role, held, err)
+			}
+		}
+		if d := b.asks(asks(who, "core__read")); d.Allowed != (who == "user:near") {
+			t.Errorf("%s: %+v", who, d)
+		}
+	}
+	if held, err := b.HasRole(t.Context(), "globex", "user:near", "ops"); err != nil || held {
+		t.Errorf("the role is held in another tenant: %t, %v", held, err)
+	}
+}
+
+// TestRelationsLife: every change is an event with who made it; a tenant sees its own; what is not there cannot be removed; and calls of
+// the tenant that wait are told to look again, once a right may be gone.
+func TestRelationsLife(t *testing.T) {
+	b := open(t)
+	b.admit("call_1")
+	b.request(requestRow("call_1", 1))
+	told := func() int { return value[int](b, `SELECT count(*) FROM outbox WHERE signal = 'recheck'`) }
+	r := authz.Relation{Kind: authz.Member, Subject: "user:ann", Object: "role:ops"}
+	b.relate(tenant, r, 0)
+	if told() != 0 {
+		t.Error("a right more is no reason to look again")
+	}
+	b.relate(tenant, r, time.Hour)
+	if told() != 1 {
+		t.Errorf("%d calls were told of an end that may come sooner, want 1", told())
+	}
+	list, err := b.Relations(t.Context(), tenant, "")
+	if err != nil || len(list) != 1 || list[0].Relation != r || list[0].ExpiresAt == nil || list[0].Expired || list[0].GrantedBy != "user:root" {
+		t.Errorf("the relations are %+v, %v", list, err)
+	}
+	for who, want := range map[string]int{"user:ann": 1, "role:ops": 1, "user:ben": 0} {
+		if of, err := b.Relations(t.Context(), tenant, who); err != nil || len(of) != want {
+			t.Errorf("of %s there are %+v, %v", who, of, err)
+		}
+	}
+	if err := b.RemoveRelation(t.Context(), "elsewhere", r, "user:root"); !errors.Is(err, postgres.ErrNotFound) {
+		t.Errorf("another tenant removes it: %v", err)
+	}
+	if err := b.RemoveRelation(t.Context(), tenant, r, "user:root"); err != nil {
+		t.Fatal(err)
+	}
+	if told() != 2 {
+		t.Errorf("%d calls were told of the removal, want 1 more", told()-1)
+	}
+	if err := b.RemoveRelation(t.Context(), tenant, r, "user:root"); !errors.Is(err, postgres.ErrNotFound) {
+		t.Errorf("removed twice: %v", err)
+	}
+	if n := value[int](b, `SELECT count(*) FROM events WHERE tenant_id = '`+tenant+`' AND kind IN ('relation_added', 'relation_removed') AND detail->>'by' = 'user:root'`); n != 3 {
+		t.Errorf("%d events, want 3", n)
+	}
+	if _, err := b.AddRelation(t.Context(), tenant, authz.Relation{Kind: authz.Member, Subject: "ann", Object: "role:ops"}, 0, "user:root"); err == nil {
+		t.Error("a member of no kind was written down")
+	}
+}

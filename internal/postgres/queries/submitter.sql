@@ -1,0 +1,48 @@
+-- name: SubmitterKey
+-- Whether a proof was still good is asked of the moment at which its call was first admitted: after a reset it is verified once more.
+SELECT coalesce(k.public_key, ''::bytea) AS public_key, k.key_id IS NOT NULL AND k.revoked_at IS NULL AS active,
+    @expires_at::timestamptz > i.created_at AS fresh
+FROM invocations i LEFT JOIN submitter_keys k ON k.tenant_id = @tenant_id AND k.key_id = @key_id
+WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id;
+
+-- name: SubmitterTrusted
+SELECT EXISTS (SELECT FROM submitter_keys WHERE tenant_id = @tenant_id AND key_id = @key_id AND revoked_at IS NULL) AS trusted;
+
+-- name: AddSubmitter
+-- A key that was revoked stays so.
+WITH added AS (
+    INSERT INTO submitter_keys (tenant_id, key_id, name, public_key, added_by)
+    VALUES (@tenant_id, @key_id, @name, @public_key::bytea, @added_by)
+    ON CONFLICT (tenant_id, key_id) DO NOTHING
+    RETURNING key_id
+), audited AS (
+    INSERT INTO events (kind, tenant_id, detail)
+    SELECT 'submitter_added', @tenant_id, json_build_object('keyId', key_id, 'name', @name::text, 'by', @added_by::text) FROM added
+)
+SELECT EXISTS (SELECT FROM added) AS added;
+
+-- name: RevokeSubmitter
+-- Calls of the tenant that wait look again: for what the key vouched for nobody vouches any more.
+WITH revoked AS (
+    UPDATE submitter_keys SET revoked_at = now(), revoked_by = @revoked_by
+    WHERE tenant_id = @tenant_id AND key_id = @key_id AND revoked_at IS NULL
+    RETURNING key_id
+), audited AS (
+    INSERT INTO events (kind, tenant_id, detail)
+    SELECT 'submitter_revoked', @tenant_id, json_build_object('keyId', key_id, 'by', @revoked_by::text) FROM revoked
+), rechecked AS (
+    INSERT INTO outbox (kind, workflow_id, signal)
+    SELECT 'signal', i.workflow_id, 'recheck'
+    FROM (
+        SELECT invocation_id FROM approvals WHERE state = 'open'
+        UNION SELECT invocation_id FROM leases WHERE state = 'waiting'
+        UNION SELECT invocation_id FROM debits WHERE ready_at > now()
+    ) w JOIN invocations i USING (invocation_id)
+    WHERE i.state = 'open' AND i.tenant_id = @tenant_id AND i.subject_id IS NOT NULL AND EXISTS (SELECT FROM revoked)
+    RETURNING id
+)
+SELECT EXISTS (SELECT FROM revoked) AS removed, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked;
+
+-- name: ListSubmitters
+SELECT key_id, name, added_at, added_by, revoked_at, coalesce(revoked_by, '') AS revoked_by
+FROM submitter_keys WHERE tenant_id = @tenant_id ORDER BY added_at, key_id;

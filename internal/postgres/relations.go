@@ -1,0 +1,87 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/policy/authz"
+)
+
+// maxRelations bounds a list.
+const maxRelations = 10_000
+
+// RelationRecord is a relation as it is kept.
+type RelationRecord struct {
+	authz.Relation
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	// Expired is by the clock of the database.
+	Expired   bool      `json:"expired,omitempty"`
+	GrantedAt time.Time `json:"grantedAt"`
+	GrantedBy string    `json:"grantedBy"`
+}
+
+// relationRow is the row of ListRelations.
+type relationRow struct {
+	Kind, Subject, Object, Tools, GraphID string
+	ExpiresAt                             *time.Time
+	Expired                               bool
+	GrantedAt                             time.Time
+	GrantedBy                             string
+}
+
+func (r relationRow) record() RelationRecord {
+	return RelationRecord{
+		Relation:  authz.Relation{Kind: authz.Kind(r.Kind), Subject: r.Subject, Object: r.Object, Tools: r.Tools, GraphID: r.GraphID},
+		ExpiresAt: r.ExpiresAt, Expired: r.Expired, GrantedAt: r.GrantedAt, GrantedBy: r.GrantedBy,
+	}
+}
+
+type addedRow struct {
+	ExpiresAt *time.Time
+	Rechecked int64
+}
+
+type removedRow struct {
+	Removed   bool
+	Rechecked int64
+}
+
+func values(tenantID string, r authz.Relation) named {
+	return named{
+		"tenant_id": text(tenantID), "subject": text(r.Subject), "kind": text(r.Kind), "object": text(r.Object), "tools": text(r.Tools),
+		"graph_id": text(r.GraphID),
+	}
+}
+
+// AddRelation writes a relation down, or gives one that is there another end. It lasts that long from now, by the clock of the database;
+// 0 is for good. Where it was there before, calls of the tenant that wait are told to look again.
+func (s *Store) AddRelation(ctx context.Context, tenantID string, r authz.Relation, lasts time.Duration, by string) (expiresAt *time.Time, err error) {
+	if err := r.Check(); err != nil {
+		return nil, err
+	}
+	v := values(tenantID, r)
+	v["granted_by"], v["lasts"] = text(by), nil
+	if lasts > 0 {
+		v["lasts"] = lasts
+	}
+	row, _, err := first[addedRow](ctx, s, "add relation", step{"AddRelation", v})
+	return row.ExpiresAt, err
+}
+
+// RemoveRelation takes a relation back; ErrNotFound says that the tenant has no such one. Calls of the tenant that wait are told to look
+// again, so that a right that is gone is gone for them at once.
+func (s *Store) RemoveRelation(ctx context.Context, tenantID string, r authz.Relation, by string) error {
+	v := values(tenantID, r)
+	v["removed_by"] = text(by)
+	row, _, err := first[removedRow](ctx, s, "remove relation", step{"RemoveRelation", v})
+	if err == nil && !row.Removed {
+		return ErrNotFound
+	}
+	return err
+}
+
+// Relations lists the relations of a tenant, at most 10 000, sorted; with who only those that name it.
+func (s *Store) Relations(ctx context.Context, tenantID, who string) ([]RelationRecord, error) {
+	rows, err := all[relationRow](ctx, s, "relations", step{"ListRelations", named{"tenant_id": text(tenantID), "who": text(who), "most": maxRelations}})
+	return column(rows, relationRow.record), err
+}

@@ -1,0 +1,100 @@
+package postgres_test
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/policy/authz/authztest"
+)
+
+// TestSubmitters: a key is a tenant's own, a proof is judged by the moment of its call's admission, a removed key is removed for good, and
+// every change is an event.
+func TestSubmitters(t *testing.T) {
+	b := open(t)
+	b.admit("call_1")
+	public := ed25519.PublicKey(bytes.Repeat([]byte{7}, ed25519.PublicKeySize))
+	add := func(tenantID string) (string, bool) {
+		t.Helper()
+		keyID, added, err := b.AddSubmitter(t.Context(), tenantID, "web", public, "user:root")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return keyID, added
+	}
+	keyID, added := add(tenant)
+	if _, again := add(tenant); !added || again {
+		t.Errorf("added %t, and again %t", added, again)
+	}
+	key := func(tenantID, keyID string, end time.Duration) (there, active, fresh bool) {
+		t.Helper()
+		now := value[time.Time](b, `SELECT created_at FROM invocations`)
+		found, active, fresh, err := b.SubmitterKey(t.Context(), tenantID, keyID, id("call_1"), now.Add(end))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Equal(found, public), active, fresh
+	}
+	engine := b.Trusting(authztest.AllowAll{})
+	trusted := func(tenantID, submitter, subject string) authz.Decision {
+		t.Helper()
+		d, err := engine.Check(t.Context(), authz.Request{TenantID: tenantID, SubjectID: subject, Submitter: submitter})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	for _, tc := range []struct {
+		name                 string
+		tenantID, keyID      string
+		end                  time.Duration
+		there, active, fresh bool
+	}{
+		{"good", tenant, keyID, time.Second, true, true, true},
+		{"over when the call came", tenant, keyID, 0, true, true, false},
+		{"another key", tenant, "other", time.Second, false, false, true},
+		{"another tenant", "globex", keyID, time.Second, false, false, false},
+	} {
+		if there, active, fresh := key(tc.tenantID, tc.keyID, tc.end); there != tc.there || active != tc.active || fresh != tc.fresh {
+			t.Errorf("%s: there %t, active %t, fresh %t", tc.name, there, active, fresh)
+		}
+	}
+	before := b.trips.Load()
+	if d := trusted(tenant, "", ""); !d.Allowed || b.trips.Load() != before {
+		t.Errorf("without a subject: %+v after %d round trips", d, b.trips.Load()-before)
+	}
+	for _, tc := range []struct {
+		tenantID, keyID string
+		want            authz.Decision
+	}{{tenant, keyID, authz.Allow()}, {"globex", keyID, authz.Deny(authz.Trust)}, {tenant, "", authz.Deny(authz.Trust)}} {
+		if d := trusted(tc.tenantID, tc.keyID, "user:sue"); d != tc.want {
+			t.Errorf("%s of %q: %+v", tc.keyID, tc.tenantID, d)
+		}
+	}
+	if err := b.RevokeSubmitter(t.Context(), "globex", keyID, "user:root"); !errors.Is(err, postgres.ErrNotFound) {
+		t.Errorf("another tenant removes it: %v", err)
+	}
+	if err := b.RevokeSubmitter(t.Context(), tenant, keyID, "user:root"); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.RevokeSubmitter(t.Context(), tenant, keyID, "user:root"); !errors.Is(err, postgres.ErrNotFound) {
+		t.Errorf("removed twice: %v", err)
+	}
+	if _, active, _ := key(tenant, keyID, time.Second); active || trusted(tenant, keyID, "user:sue").Allowed {
+		t.Error("it counts after it was removed")
+	}
+	if _, again := add(tenant); again {
+		t.Error("it came back")
+	}
+	list, err := b.Submitters(t.Context(), tenant)
+	if err != nil || len(list) != 1 || list[0].KeyID != keyID || list[0].RevokedAt == nil || list[0].RevokedBy != "user:root" || list[0].Name != "web" {
+		t.Errorf("the keys are %+v, %v", list, err)
+	}
+	if n := value[int](b, `SELECT count(*) FROM events WHERE kind IN ('submitter_added', 'submitter_revoked')`); n != 2 {
+		t.Errorf("%d events, want 2", n)
+	}
+}

@@ -1,0 +1,78 @@
+package submitter
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Keys finds the registered keys.
+type Keys interface {
+	// SubmitterKey returns the key of a tenant, whether it counts, and whether a proof that ends then was good when the call was admitted.
+	// Of a key that the tenant does not have, public is nil.
+	SubmitterKey(ctx context.Context, tenantID, keyID, invocationID string, expiresAt time.Time) (public ed25519.PublicKey, active, fresh bool, err error)
+}
+
+// Verifier verifies proofs.
+type Verifier struct {
+	keys   Keys
+	parser *jwt.Parser
+}
+
+var _ activities.Submitters = (*Verifier)(nil)
+
+// New makes a Verifier.
+func New(keys Keys) *Verifier {
+	// Times are judged by the database, everything else here.
+	return &Verifier{keys: keys, parser: jwt.NewParser(jwt.WithValidMethods([]string{jwt.SigningMethodEdDSA.Alg()}), jwt.WithoutClaimsValidation(), jwt.WithStrictDecoding())}
+}
+
+// claims are those of a proof.
+type claims struct {
+	toolspec.SubmitterClaims
+	jwt.RegisteredClaims
+}
+
+// Vouched verifies the proof of a call.
+func (v *Verifier) Vouched(ctx context.Context, in activities.VouchRow) (keyID, fault string, err error) {
+	if !toolspec.IsSubmitterProof(in.Proof) {
+		return "", "it is not a token for " + toolspec.SubmitterAudience, nil
+	}
+	var c claims
+	unverified, _, parsed := v.parser.ParseUnverified(in.Proof, &c)
+	if parsed != nil {
+		return "", "it cannot be read", nil //nolint:nilerr // a fault of the proof, and the words of the library may quote it
+	}
+	kid, named := unverified.Header["kid"].(string)
+	if !named || c.ExpiresAt == nil {
+		return "", "it names no key (kid) or no end (exp)", nil
+	}
+	public, active, fresh, err := v.keys.SubmitterKey(ctx, in.Claims.TenantID, kid, in.InvocationID, c.ExpiresAt.Time)
+	if err != nil {
+		return "", "", err
+	}
+	var signed claims
+	if _, bad := v.parser.ParseWithClaims(in.Proof, &signed, func(*jwt.Token) (any, error) {
+		if len(public) != ed25519.PublicKeySize {
+			return nil, errors.New("no such key")
+		}
+		return public, nil
+	}); bad != nil || !active {
+		return "", "no submitter key of this tenant has signed it", nil //nolint:nilerr // which of the reasons it was is nobody's business
+	}
+	switch want := in.Claims; {
+	case !fresh:
+		return "", "it was over when the call was admitted", nil
+	case signed.TenantID != want.TenantID, signed.RunID != want.RunID, signed.ActorID != want.ActorID, signed.SubjectID != want.SubjectID:
+		return "", "it is of another tenant, run, actor or subject", nil
+	case signed.ToolCallID != "" && signed.ToolCallID != want.ToolCallID, signed.InputDigest != "" && signed.InputDigest != want.InputDigest:
+		return "", "it is of another call", nil
+	}
+	return kid, "", nil
+}

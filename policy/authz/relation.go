@@ -1,0 +1,129 @@
+package authz
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// MaxNesting is how many memberships lead from an actor to a group or a role at most.
+// What is further away does not count, and a circle ends there.
+const MaxNesting = 8
+
+// maxName bounds a name, in characters.
+const maxName = 200
+
+// Kind is what a relation says.
+type Kind string
+
+// The kinds.
+const (
+	// Member: Subject is in Object, a group or a role. Groups may be in groups and in
+	// roles.
+	Member Kind = "member"
+	// Executes: Subject may run Tools.
+	Executes Kind = "execute"
+	// Delegates: Object lets Subject run Tools on its behalf. It does not let Subject
+	// run them at all: that takes a permission besides.
+	Delegates Kind = "delegate"
+)
+
+// Relation is a fact of the built-in engine, inside of a tenant.
+type Relation struct {
+	Kind    Kind   `json:"kind"`
+	Subject string `json:"subject"`
+	Object  string `json:"object,omitempty"`
+	// Tools is a tool's id, or a prefix of ids and *.
+	Tools string `json:"tools,omitempty"`
+	// GraphID limits it to calls of a graph.
+	GraphID string `json:"graphId,omitempty"`
+}
+
+// Check reports what is wrong with a relation.
+func (r Relation) Check() error {
+	switch r.Kind {
+	case Member:
+		if r.Tools != "" || r.GraphID != "" {
+			return fmt.Errorf("a membership is limited to no tools and no graph")
+		}
+		if err := checkName(r.Subject, "user", "agent", "service", "group"); err != nil {
+			return fmt.Errorf("the member %w", err)
+		}
+		if err := checkName(r.Object, "group", "role"); err != nil {
+			return fmt.Errorf("what it is a member of %w", err)
+		}
+		if r.Subject == r.Object {
+			return fmt.Errorf("%s cannot be a member of itself", r.Subject)
+		}
+		return nil
+	case Executes:
+		if r.Object != "" {
+			return fmt.Errorf("a permission has no object beside its tools")
+		}
+		if err := checkName(r.Subject, "user", "agent", "service", "group", "role"); err != nil {
+			return fmt.Errorf("who may run tools %w", err)
+		}
+	case Delegates:
+		// Only to one who can be named: who joins a group later was not meant.
+		if err := checkName(r.Subject, "user", "agent", "service"); err != nil {
+			return fmt.Errorf("the actor of a delegation %w", err)
+		}
+		if err := checkName(r.Object, "user", "agent", "service"); err != nil {
+			return fmt.Errorf("who delegates %w", err)
+		}
+	default:
+		return fmt.Errorf("%q is no relation: member, execute or delegate", r.Kind)
+	}
+	if err := checkTools(r.Tools); err != nil {
+		return err
+	}
+	if !short(r.GraphID) {
+		return fmt.Errorf("a graph's id has at most %d printable characters", maxName)
+	}
+	return nil
+}
+
+// Identity reports whether s names somebody who can act: user:NAME, agent:NAME or
+// service:NAME. A group and a role cannot, whatever a caller calls itself.
+func Identity(s string) bool { return checkName(s, "user", "agent", "service") == nil }
+
+// checkName wants one of the prefixes and a name.
+func checkName(s string, kinds ...string) error {
+	kind, name, found := strings.Cut(s, ":")
+	if found && name != "" && short(s) {
+		for _, k := range kinds {
+			if k == kind {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("must be of the form %s:NAME, not %q", strings.Join(kinds, ":NAME, "), s)
+}
+
+func short(s string) bool {
+	if !utf8.ValidString(s) || utf8.RuneCountInString(s) > maxName {
+		return false
+	}
+	for _, r := range s {
+		if !unicode.IsPrint(r) {
+			return false
+		}
+	}
+	return true
+}
+
+func checkTools(pattern string) error {
+	prefix, glob := strings.CutSuffix(pattern, "*")
+	switch {
+	case glob && len(prefix) <= 64 && strings.Trim(prefix, toolCharacters) == "":
+		return nil
+	case !glob && toolspec.CheckToolID(pattern) == nil:
+		return nil
+	}
+	return fmt.Errorf("%q is neither a tool's id, such as core__read_file, nor a prefix of ids and one *", pattern)
+}
+
+const toolCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"

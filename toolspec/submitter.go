@@ -1,0 +1,45 @@
+package toolspec
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+)
+
+// SubmitterAudience is the audience of a submitter's proof. A token for anything else
+// is none.
+const SubmitterAudience = "pawl-submitter"
+
+// SubmitterClaims are what a submitter signs: that this actor acts for this subject in
+// this run. ToolCallID and InputDigest, where they are there, narrow it to one call,
+// and to exactly that call.
+type SubmitterClaims struct {
+	TenantID    string `json:"tenantId"`
+	RunID       string `json:"runId"`
+	ActorID     string `json:"actorId"`
+	SubjectID   string `json:"subjectId"`
+	ToolCallID  string `json:"toolCallId,omitempty"`
+	InputDigest string `json:"inputDigest,omitempty"`
+}
+
+// MaxProof bounds a proof, in bytes.
+const MaxProof = 4 << 10
+
+// IsSubmitterProof reports whether s has the form of a proof: a JSON Web Token for
+// SubmitterAudience and nothing else. It says nothing of whether it is a good one. A
+// token for somebody else is a credential, and must not be sent here.
+func IsSubmitterProof(s string) bool {
+	parts := strings.Split(s, ".")
+	if len(parts) != 3 || len(s) > MaxProof {
+		return false
+	}
+	payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return false
+	}
+	var claims struct {
+		Audience json.RawMessage `json:"aud"`
+	}
+	return json.Unmarshal(payload, &claims) == nil &&
+		(string(claims.Audience) == `"`+SubmitterAudience+`"` || string(claims.Audience) == `["`+SubmitterAudience+`"]`)
+}
