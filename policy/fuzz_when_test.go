@@ -16,9 +16,9 @@ func FuzzWhen(f *testing.F) {
 	const object = `{"type":"object","properties":{"n":{"type":"integer"},"s":{"type":"string"},"l":{"type":"array","items":{"$ref":"#"}}}}`
 	for _, text := range []string{
 		`args.n > 1`, `args.s.matches("^x+$")`, `args.l.exists(e, e == args.n)`, `args.map(k, k)[0] == "n"`, `args.?s.orValue("y") == "y"`,
-		`actor == "user:ann" && args.n > 1`, `"admin" in roles`, `args.s.replace("", args.s).size() > 3`, `args.l.all(a, args.l.all(b, a == b))`,
-		`{"a": args}.a.n == 1`, `timestamp(args.s) > timestamp("2026-01-01T00:00:00Z")`, `args["n"] == 1.0`, `args.s.split("").join(args.s) == ""`,
-		"args.`a-b`.c[?0].hasValue()", `type(args.n) == int`, `duration(args.s) < duration("1h")`, `int(args.s) / args.n == 1`, `args.s.format([args])  == ""`,
+		`actor == "user:ann" && args.n > 1`, `"admin" in roles`, `args.s.replace("", "xy").size() > 3`, `args.l.all(a, args.l.all(b, a == b))`,
+		`{"a": args}.a.n == 1`, `timestamp(args.s) > timestamp("2026-01-01T00:00:00Z")`, `args["n"] == 1.0`, `args.s.split("").join(", ") == ""`,
+		"args.`a-b`.c[?0].hasValue()", `type(args.n) == int`, `duration(args.s) < duration("1h")`, `int(args.s) / args.n == 1`, `"%s".format([args])  == ""`,
 	} {
 		f.Add(text, `{"n":1,"s":"x","l":[1,2.5,"1",null,{"a":[]}]}`, object)
 	}
