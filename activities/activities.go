@@ -3,6 +3,7 @@ package activities
 import (
 	"log/slog"
 
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/provide"
 	"github.com/pawl-run/pawl/workflows"
@@ -31,6 +32,8 @@ type Config struct {
 	Providers *provide.Registry
 	// Sessions keep what is bound for sessions; needed with Providers that bind.
 	Sessions Sessions
+	// Shadow returns the policy that is tried out, nil for none; it may be nil.
+	Shadow func() *policy.Policy
 }
 
 // New makes the activities. All arguments are needed.

@@ -42,6 +42,7 @@ func RowTypes() map[string]reflect.Type {
 		"Settle": reflect.TypeFor[settleRow](), "Request": reflect.TypeFor[requestRow](), "Look": reflect.TypeFor[lookRow](),
 		"Decide": reflect.TypeFor[decideRow](), "Output": reflect.TypeFor[outputRow](), "PolicySource": reflect.TypeFor[sourceRow](),
 		"ActivatePolicy": reflect.TypeFor[activateRow](), "ActivePolicy": reflect.TypeFor[activeRow](), "PolicyHistory": reflect.TypeFor[ActivationRecord](), "PolicyVersions": reflect.TypeFor[digestRow](),
+		"SetShadow": reflect.TypeFor[shadowRow](), "ShadowPolicy": reflect.TypeFor[activeRow](), "ShadowReport": reflect.TypeFor[shadowedRow](),
 		"DecidedCalls": reflect.TypeFor[DecidedCall](), "KillSwitchOf": reflect.TypeFor[KillSwitch](), "KillOff": reflect.TypeFor[KillSwitch](), "ListKillSwitches": reflect.TypeFor[KillSwitch](),
 		"Recheck": reflect.TypeFor[recheckRow](), "RecheckAgain": reflect.TypeFor[recheckAgainRow](), "Specs": reflect.TypeFor[specRow](),
 		"TakeMessages": reflect.TypeFor[Message](), "SchemaIsThere": reflect.TypeFor[thereRow](), "SchemaVersion": reflect.TypeFor[versionRow](),
