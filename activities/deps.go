@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -41,6 +42,8 @@ type Records interface {
 	Check(ctx context.Context, in workflows.CheckIn) (workflows.CheckOut, error)
 	Settle(ctx context.Context, in workflows.SettleIn) (workflows.SettleOut, error)
 	Request(ctx context.Context, in RequestRow) (RequestRecord, error)
+	// Grants returns the remembered approvals that the call might be covered by.
+	Grants(ctx context.Context, q GrantQuery) ([]Grant, error)
 	Review(ctx context.Context, in ReviewRow) (ReviewRecord, error)
 	// SaveOutput keeps a redacted value that is too large for a payload and
 	// returns its reference. The same (invocation, dispatch) overwrites.
@@ -118,15 +121,22 @@ type RequestRow struct {
 	Last int
 	// Edits are numbers of requests for which the run has an edit once more. One
 	// for the same digest that was edited is found again too.
-	Edits       []int
-	View        toolspec.ApprovalView // ApprovalID and ExpiresAtMs are filled in
-	Granted     hook.GrantedApproval  // ApprovalID is filled in
-	Rule        policy.ApprovalRule
-	EditedBy    string
+	Edits    []int
+	View     toolspec.ApprovalView // ApprovalID and ExpiresAtMs are filled in
+	Granted  hook.GrantedApproval  // ApprovalID is filled in
+	Rule     policy.ApprovalRule
+	EditedBy string
+	// OnBehalfOf is the subject of the call, if it has one.
+	OnBehalfOf  string
 	PolicyRule  string
 	PolicyID    string
 	ExpireAfter time.Duration
+	// Remembered is the grant that answers the request if it still stands, or empty.
+	Remembered string
 }
+
+// GrantQuery asks for the remembered approvals of a tool that an actor may use.
+type GrantQuery struct{ TenantID, ToolID, ActorID, SessionID string }
 
 // RequestRecord is the request that stands, or Superseded.
 type RequestRecord struct {
@@ -151,11 +161,13 @@ type ReviewRow struct {
 	Gate         int
 	Capacity     int
 	Decision     *toolspec.Decision
+	// KeyID is the key that the decision's proof says it is signed with, if any.
+	KeyID string
 	// Close, without a decision, closes the request: nobody needs to decide.
 	Close bool
-	// Judge says whether the decision counts, given the request's own rule. It
-	// is pure.
-	Judge func(OpenRequest) toolspec.Answer
+	// Judge says whether the decision counts, given the request's own rule. It is
+	// asked again where another decision has counted meanwhile.
+	Judge func(OpenRequest) Judgement
 }
 
 // OpenRequest is what a judge may know of a request.
@@ -163,8 +175,31 @@ type OpenRequest struct {
 	Rule        policy.ApprovalRule
 	RequestedBy string
 	EditedBy    string
+	OnBehalfOf  string
 	// Parked says why the outcome is unknown, where that is the question.
 	Parked string
+	// Digest is what the decision is about, and Granted what an approval covers.
+	Digest  string
+	Granted hook.GrantedApproval
+	// Votes are the approvals that have counted.
+	Votes []policy.Vote
+	// Key is what the tenant has registered under the id, or nil.
+	Key *proof.Registered
+	// Now is the database's clock.
+	Now time.Time
+}
+
+// Judgement is what comes of a decision.
+type Judgement struct {
+	toolspec.Answer
+	// Final says that it answers the request for good.
+	Final bool
+	// Seat is the place in the chain of approvers that an approval counts for.
+	Seat int
+	// Signed says that the proof of the approver was verified.
+	Signed bool
+	// Grant is what an approval leaves behind for later calls, or nil.
+	Grant *GrantRow
 }
 
 // ReviewRecord is how the request stands, or Superseded.

@@ -39,7 +39,7 @@ const partitionsAhead = 3
 
 // storage opens the database and checks that its schema is this program's. The
 // database may be away before, between and during these steps.
-func storage(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy) (store *postgres.Store, err error) {
+func storage(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy, source *catalog.Registry) (store *postgres.Store, err error) {
 	err = withDatabase(ctx, c, func(ctx context.Context) (err error) {
 		store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections, OnRoundTrip: a.roundTrips})
 		return err
@@ -55,7 +55,7 @@ func storage(ctx context.Context, o *opened, c Config, a additions, p *policy.Po
 		if err := store.EnsurePartitions(ctx, partitionsAhead); err != nil {
 			return err
 		}
-		return applyPolicy(ctx, c, store, p)
+		return applyPolicy(ctx, c, store, p, source.Specs())
 	})
 }
 
@@ -124,7 +124,7 @@ func seats(store *postgres.Store, source *catalog.Registry, provided *provide.Re
 		}
 	}
 	own := append([]hook.Hook{hooks.Policy(store, log)}, hooks.Redaction(source)...)
-	own = append(own, hooks.Limits(store, store)...)
+	own = append(append(own, hooks.Features(store)), hooks.Limits(store, store)...)
 	if provided.Binds() {
 		own = append(own, hooks.Sessions())
 	}

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -34,24 +37,48 @@ func readPolicy(c Config) (*policy.Policy, error) {
 }
 
 // applyPolicy brings the policy of the file into the database: where none is
-// active, or where the operator says so.
-func applyPolicy(ctx context.Context, c Config, store *postgres.Store, p *policy.Policy) error {
+// active, or where the operator says so. One whose conditions do not fit the
+// tools, this worker's and those of the others, keeps the worker from starting.
+func applyPolicy(ctx context.Context, c Config, store *postgres.Store, p *policy.Policy, own []toolspec.Spec) error {
 	if p == nil {
 		return nil
+	}
+	specs, err := known(ctx, store, own)
+	if err != nil {
+		return err
+	}
+	if err := p.Check(specs); err != nil {
+		return fmt.Errorf("policy: %w", err)
 	}
 	by := "worker " + c.PolicyFile
 	if !c.ApplyPolicy {
 		_, err := store.ApplyIfNone(ctx, p, by)
 		return err
 	}
-	_, err := store.ApplyPolicy(ctx, p, by)
+	_, err = store.ApplyPolicy(ctx, p, by)
 	return err
+}
+
+// known are the tools of this worker, and those that others have published.
+func known(ctx context.Context, store *postgres.Store, own []toolspec.Spec) ([]toolspec.Spec, error) {
+	published, err := store.Specs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(own)
+	for _, s := range published {
+		if !slices.ContainsFunc(own, func(o toolspec.Spec) bool { return o.Name == s.Name }) {
+			all = append(all, s)
+		}
+	}
+	return all, nil
 }
 
 // policyWatch says which policy judges, and compiles it before the first call
 // needs it. It decides nothing: every call reads the pointer for itself.
 type policyWatch struct {
 	store *postgres.Store
+	own   []toolspec.Spec
 	log   *slog.Logger
 	// said is the digest that was reported last.
 	said string
@@ -62,8 +89,8 @@ type policyWatch struct {
 
 // newPolicyWatch reports the active policy. One that this worker cannot read keeps
 // it from starting: it could judge no call.
-func newPolicyWatch(ctx context.Context, c Config, store *postgres.Store) (*policyWatch, error) {
-	w := &policyWatch{store: store, log: c.Log}
+func newPolicyWatch(ctx context.Context, c Config, store *postgres.Store, source *catalog.Registry) (*policyWatch, error) {
+	w := &policyWatch{store: store, own: source.Specs(), log: c.Log}
 	return w, withDatabase(ctx, c, func(ctx context.Context) error {
 		if err := w.lookAside(ctx); err != nil {
 			return err
@@ -134,6 +161,16 @@ func (w *policyWatch) report(ctx context.Context, what string, active postgres.A
 	w.log.InfoContext(ctx, what, "digest", active.Digest, "activatedBy", active.By) //nolint:sloglint // the callers' messages are constants
 	for _, warning := range p.Warnings() {
 		w.log.WarnContext(ctx, "policy is lax", "warning", warning)
+	}
+	specs, err := known(ctx, w.store, w.own)
+	if err != nil {
+		return err
+	}
+	for _, found := range p.Lint(specs) {
+		w.log.WarnContext(ctx, "policy says something to no effect", "at", found.Path, "reason", found.Reason)
+	}
+	if err := p.Check(specs); err != nil {
+		w.log.WarnContext(ctx, "policy does not fit the tools: conditions over what they lack fail", "reason", err.Error())
 	}
 	return nil
 }

@@ -183,6 +183,9 @@ type ReviewIn struct {
 	Gate         int                `json:"gate"`
 	Capacity     int                `json:"capacity,omitempty"`
 	Decision     *toolspec.Decision `json:"decision,omitempty"`
+	// Args and SessionID are what a decision that asks for it is remembered with.
+	Args      json.RawMessage `json:"args,omitempty"`
+	SessionID string          `json:"sessionId,omitempty"`
 	// Close, without a decision, closes the request: nobody needs to decide.
 	Close bool `json:"close,omitempty"`
 }

@@ -57,6 +57,9 @@ func newPolicyBacktest(a *app) *cobra.Command {
 				return err
 			}
 			defer s.close()
+			if err := fits(cmd.Context(), s.store, candidate); err != nil {
+				return err
+			}
 			active, _, err := s.store.ActivePolicy(cmd.Context())
 			if err != nil {
 				return err

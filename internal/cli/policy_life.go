@@ -38,6 +38,9 @@ func newPolicyApply(a *app) *cobra.Command {
 				return err
 			}
 			defer s.close()
+			if err := fits(cmd.Context(), s.store, p); err != nil {
+				return err
+			}
 			act := postgres.Activation{Policy: p, By: by}
 			if cmd.Flags().Changed("expect") {
 				digest, err := s.expected(cmd.Context(), expected)

@@ -53,6 +53,11 @@ func (a *app) setShadow(ctx context.Context, p *policy.Policy, by string) error 
 		return err
 	}
 	defer s.close()
+	if p != nil {
+		if err := fits(ctx, s.store, p); err != nil {
+			return err
+		}
+	}
 	changed, err := s.store.SetShadow(ctx, p, by)
 	if err != nil {
 		return err

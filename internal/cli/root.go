@@ -75,7 +75,7 @@ func newRoot(a *app) *cobra.Command {
 	group(root)
 	root.AddCommand(
 		newDemo(a), newDemoWorker(a), newChaos(a), newChaosWorker(a), newBench(a), newBenchSubmit(a), newDev(a), newWorker(a), newMigrate(a), newDoctor(a), newTools(a),
-		newInvoke(a), newShow(a), newList(a), newApprovals(a), newApprove(a), newDeny(a), newResolve(a), newPolicy(a), newKill(a), newCache(a),
+		newInvoke(a), newShow(a), newList(a), newApprovals(a), newApprove(a), newDeny(a), newResolve(a), newKeys(a), newPolicy(a), newKill(a), newCache(a),
 	)
 	return root
 }
@@ -126,6 +126,16 @@ func exitOf(err error) int {
 		return exitNotConfirmed
 	}
 	return exitFailure
+}
+
+// some wants one argument or more.
+func some(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usageError{fmt.Errorf("expected %s", what)}
+		}
+		return nil
+	}
 }
 
 func exactly(n int, what string) cobra.PositionalArgs {

@@ -54,5 +54,7 @@ func RowTypes() map[string]reflect.Type {
 		"DeleteExpiredRows": reflect.TypeFor[deletedRow](), "ExpiredPartitions": reflect.TypeFor[partitionRow](),
 		"SessionBindings": reflect.TypeFor[bindingRow](), "BindSession": reflect.TypeFor[bindingRow](),
 		"TakeTokens": reflect.TypeFor[tokensRow](), "TakePlaces": reflect.TypeFor[placesRow](), "ReleaseExpired": reflect.TypeFor[expiredRow](),
+		"RegisterKey": reflect.TypeFor[registerRow](), "RevokeKey": reflect.TypeFor[revokeRow](), "LiveGrants": reflect.TypeFor[liveGrantRow](),
+		"ListGrants": reflect.TypeFor[grantRow](), "RevokeGrant": reflect.TypeFor[revokedRow](), "ListKeys": reflect.TypeFor[KeyRecord](),
 	}
 }

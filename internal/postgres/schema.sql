@@ -1,3 +1,24 @@
+TABLE approval_grants
+    grant_id uuid NOT NULL DEFAULT gen_random_uuid()
+    tenant_id text NOT NULL
+    tool_id text NOT NULL
+    granted json NOT NULL
+    args_digest text
+    args_match json
+    actor_id text
+    session_id text
+    approver text NOT NULL
+    approval_id text NOT NULL
+    created_at timestamp with time zone NOT NULL DEFAULT now()
+    expires_at timestamp with time zone NOT NULL
+    revoked_at timestamp with time zone
+    revoked_by text
+    CONSTRAINT approval_grants_args_one_way CHECK (args_digest IS NULL OR args_match IS NULL)
+    CONSTRAINT approval_grants_once UNIQUE (approval_id)
+    CONSTRAINT approval_grants_pkey PRIMARY KEY (grant_id)
+    CONSTRAINT approval_grants_revoked_by_somebody CHECK ((revoked_at IS NULL) = (revoked_by IS NULL))
+    CREATE INDEX approval_grants_live ON public.approval_grants USING btree (tenant_id, tool_id, expires_at) WHERE (revoked_at IS NULL)
+
 TABLE approvals
     approval_id text NOT NULL
     invocation_id uuid NOT NULL
@@ -23,6 +44,9 @@ TABLE approvals
     expires_at timestamp with time zone NOT NULL
     created_at timestamp with time zone NOT NULL DEFAULT now()
     parked text NOT NULL DEFAULT ''::text
+    votes integer NOT NULL DEFAULT 0
+    on_behalf_of text NOT NULL DEFAULT ''::text
+    remembered uuid
     CONSTRAINT approvals_consumed_was_approved CHECK (consumed_dispatch IS NULL OR state = 'approved'::text)
     CONSTRAINT approvals_decided_has_approver CHECK ((state = ANY (ARRAY['approved'::text, 'denied'::text, 'edited'::text, 'withdrawn'::text, 'retried'::text, 'settled_ok'::text, 'settled_failed'::text])) = (approver IS NOT NULL) AND (approver IS NULL) = (decided_at IS NULL))
     CONSTRAINT approvals_id_is_derived CHECK (approval_id = ((invocation_id::text || '.'::text) || number::text))
@@ -33,6 +57,19 @@ TABLE approvals
     CONSTRAINT approvals_state_of_kind CHECK ((state = ANY (ARRAY['open'::text, 'expired'::text, 'closed'::text])) OR (parked <> ''::text) = (state = ANY (ARRAY['retried'::text, 'settled_ok'::text, 'settled_failed'::text])))
     CREATE INDEX approvals_by_tenant ON public.approvals USING btree (tenant_id, created_at DESC)
     CREATE UNIQUE INDEX approvals_one_open ON public.approvals USING btree (invocation_id) WHERE (state = 'open'::text)
+
+TABLE approver_keys
+    tenant_id text NOT NULL
+    key_id text NOT NULL
+    identity text NOT NULL
+    public_key bytea NOT NULL
+    registered_at timestamp with time zone NOT NULL DEFAULT now()
+    registered_by text NOT NULL
+    revoked_at timestamp with time zone
+    revoked_by text
+    CONSTRAINT approver_keys_ed25519 CHECK (length(public_key) = 32)
+    CONSTRAINT approver_keys_pkey PRIMARY KEY (tenant_id, key_id)
+    CONSTRAINT approver_keys_revoked_by_somebody CHECK ((revoked_at IS NULL) = (revoked_by IS NULL))
 
 TABLE attempts PARTITION BY RANGE (month)
     month date NOT NULL
@@ -92,9 +129,13 @@ TABLE decisions
     counted boolean NOT NULL
     answer text NOT NULL DEFAULT ''::text
     at timestamp with time zone NOT NULL DEFAULT now()
+    seat integer NOT NULL DEFAULT 0
+    final boolean NOT NULL DEFAULT true
+    key_id text
     CONSTRAINT decisions_of_approval FOREIGN KEY (approval_id) REFERENCES approvals(approval_id) ON DELETE CASCADE
     CONSTRAINT decisions_pkey PRIMARY KEY (approval_id, decision_hash)
-    CREATE UNIQUE INDEX decisions_one_counts ON public.decisions USING btree (approval_id) WHERE counted
+    CREATE UNIQUE INDEX decisions_one_final ON public.decisions USING btree (approval_id) WHERE (counted AND final)
+    CREATE UNIQUE INDEX decisions_person_once ON public.decisions USING btree (approval_id, approver) WHERE (counted AND (decision = 'approve'::text))
 
 TABLE events PARTITION BY RANGE (month)
     month date NOT NULL DEFAULT (date_trunc('month'::text, (now() AT TIME ZONE 'UTC'::text)))::date
