@@ -90,6 +90,7 @@ var owners = []struct {
 }{
 	{"github.com/kaptinlin/", []string{"toolspec/schema"}},
 	{"github.com/invopop/jsonschema", []string{"toolspec/schema"}},
+	{"cel.dev/", []string{"policy"}},
 	{"github.com/google/cel-go", []string{"policy"}},
 	{"go.yaml.in/yaml", []string{"policy"}},
 	{"gopkg.in/yaml.v2", []string{"policy"}},
@@ -98,8 +99,8 @@ var owners = []struct {
 	{"sigs.k8s.io/yaml", []string{"policy"}},
 	{"github.com/jackc/", []string{"internal/postgres", "internal/devstack", "internal/bench"}},
 	{"github.com/pressly/goose", []string{"internal/postgres", "migrations"}},
-	{"github.com/golang-jwt/", []string{"internal/submitter", "internal/proof", "client"}},
 	{"github.com/modelcontextprotocol/", []string{"internal/mcp"}},
+	{"github.com/golang-jwt/", []string{"proof", "internal/submitter", "client"}},
 	{"go.uber.org/fx", []string{"worker"}},
 	{"go.uber.org/dig", []string{"worker"}},
 	{"github.com/spf13/", []string{"internal/cli", "cmd"}},

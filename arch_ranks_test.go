@@ -18,13 +18,13 @@ var ranks = [][]string{
 	{"toolspec/provide"},
 	{"toolspec/hook", "toolspec/hydrate", "toolspec/wire/..."},
 	{"toolspec/catalog", "toolspec/legacy"},
-	{"policy/...", "broker/...", "tools/...", "migrations/..."},
+	{"policy/...", "proof", "broker/...", "tools/...", "migrations/..."},
 	{"workflows/..."},
 	{"activities/...", "client/..."},
 	// Adapters, each the one owner of its dependency.
 	{
 		"internal/postgres/...", "internal/clock/...", "internal/files/...", "internal/web/...", "internal/shell/...", "internal/mcp/...",
-		"internal/proof/...", "internal/codec/...", "internal/notify/...", "internal/telemetry/...", "internal/openfga/...", "internal/submitter/...",
+		"internal/codec/...", "internal/notify/...", "internal/telemetry/...", "internal/openfga/...", "internal/submitter/...",
 	},
 	{"worker/..."},
 	// Doors: the CLI opens the other two.

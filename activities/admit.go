@@ -40,7 +40,7 @@ func (a *Activities) Admit(ctx context.Context, in workflows.AdmitIn) (workflows
 		Outcome: workflows.Done, Recorded: true,
 		InvocationID: identity.InvocationID(), InputDigest: digest,
 		ToolID: inv.ToolID, ToolCallID: inv.ToolCallID, Context: inv.Context,
-		Epoch: record.Epoch, Rounds: record.Rounds, Plan: &record.Plan, PolicyDigest: record.PolicyDigest,
+		Epoch: record.Epoch, Rounds: record.Rounds, Plan: &record.Plan, PolicyDigest: record.PolicyDigest, Kills: record.Kills,
 		ConnectionHash: a.connectionHash(inv.Context),
 	}
 	switch {

@@ -100,7 +100,7 @@ func TestRequestElsewhere(t *testing.T) {
 
 // TestReview: who counts, by the rule of the request (AP-05, AP-06).
 func TestReview(t *testing.T) {
-	open := activities.OpenRequest{Rule: policy.ApprovalRule{Enabled: true, AllowUnsigned: true}, RequestedBy: "user:ann"}
+	open := activities.OpenRequest{Rule: policy.ApprovalRule{Enabled: true, AllowUnsigned: true}, RequestedBy: "user:ann", Digest: strings.Repeat("0", 64)}
 	approve := toolspec.Decision{ApprovalID: "inv.1", Decision: toolspec.Approve, Approver: "user:bob"}
 	with := func(change func(*activities.OpenRequest)) activities.OpenRequest { o := open; change(&o); return o }
 	say := func(change func(*toolspec.Decision)) toolspec.Decision { d := approve; change(&d); return d }
@@ -117,7 +117,7 @@ func TestReview(t *testing.T) {
 	}{
 		{"approve", open, approve, true, ""},
 		{"deny", open, say(func(d *toolspec.Decision) { d.Decision = toolspec.Deny }), true, ""},
-		{"remember", open, say(func(d *toolspec.Decision) { d.Remember = true }), true, "remembers no approvals"},
+		{"remember", open, say(func(d *toolspec.Decision) { d.Remember = true }), true, "lets nobody remember"},
 		{"the requester", open, by("user:ann"), false, "does not let the requester decide"},
 		{"the requester, where allowed", with(func(o *activities.OpenRequest) { o.Rule.AllowSelfApproval = true }), by("user:ann"), true, ""},
 		{"the editor", with(func(o *activities.OpenRequest) { o.EditedBy = "user:bob" }), approve, false, "editor"},
@@ -125,7 +125,15 @@ func TestReview(t *testing.T) {
 		{"somebody policy does not name", with(func(o *activities.OpenRequest) { o.Rule.Approvers = []policy.Pattern{"lead:*"} }), approve, false, "does not name"},
 		{"somebody policy names", with(func(o *activities.OpenRequest) { o.Rule.Approvers = []policy.Pattern{"lead:*"} }), by("lead:eve"), true, ""},
 		{"unsigned", with(func(o *activities.OpenRequest) { o.Rule.AllowUnsigned = false }), approve, false, "only signed"},
-		{"a proof that nobody verifies", open, say(func(d *toolspec.Decision) { d.Proof = "x" }), false, "not verified"},
+		{"a proof that is none", open, say(func(d *toolspec.Decision) { d.Proof = "x" }), false, "no token"},
+		{"another digest than the request's", open, say(func(d *toolspec.Decision) { d.Digest = strings.Repeat("1", 64) }), false, "another digest"},
+		{"the request's digest", open, say(func(d *toolspec.Decision) { d.Digest = open.Digest }), true, ""},
+		{"on whose behalf the call is", with(func(o *activities.OpenRequest) { o.OnBehalfOf = "user:bob" }), approve, false, "does not let the requester decide"},
+		{"the first of two", with(func(o *activities.OpenRequest) { o.Rule.Quorum = 2 }), approve, true, "1 of 2"},
+		{"the same one of two", with(func(o *activities.OpenRequest) {
+			o.Rule.Quorum, o.Votes = 2, []policy.Vote{{Approver: "user:bob"}}
+		}), approve, false, "has approved already"},
+		{"one is enough to deny", with(func(o *activities.OpenRequest) { o.Rule.Quorum = 2 }), say(func(d *toolspec.Decision) { d.Decision = toolspec.Deny }), true, ""},
 		{"approvals off", with(func(o *activities.OpenRequest) { o.Rule.Enabled = false }), approve, false, "approvals are off"},
 		{"withdraw by the requester", open, say(func(d *toolspec.Decision) { d.Decision, d.Approver = toolspec.Withdraw, "user:ann" }), true, ""},
 		{"withdraw by an approver", open, say(func(d *toolspec.Decision) { d.Decision = toolspec.Withdraw }), true, ""},

@@ -28,6 +28,9 @@ func TestExecuteClaims(t *testing.T) {
 		{workflows.Refused, workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &hook.Failure{
 			Code: toolspec.CodeApprovalStale, Details: &toolspec.Details{ApprovalID: "inv.1"},
 		}}},
+		{workflows.Killed, workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &hook.Failure{
+			Code: toolspec.CodePolicyDenied, SafeMessage: "a kill switch stops this call", Details: &toolspec.Details{Rule: "kill switch"},
+		}}},
 	} {
 		t.Run(string(tc.claim), func(t *testing.T) {
 			w := newWorld(t, setup{})
@@ -38,7 +41,9 @@ func TestExecuteClaims(t *testing.T) {
 			if want := tc.claim == workflows.Done; (w.runs == 1) != want {
 				t.Errorf("the tool ran %d times", w.runs)
 			}
-			want := activities.ClaimRow{InvocationID: "inv", Epoch: 3, Dispatch: 2, Answered: []int{1}, ApprovalID: "inv.1", Runtime: 10 * time.Second}
+			want := activities.ClaimRow{
+				InvocationID: "inv", Epoch: 3, Dispatch: 2, Effect: toolspec.StateChange, Answered: []int{1}, ApprovalID: "inv.1", Runtime: 10 * time.Second,
+			}
 			if len(w.records.claims) != 1 || !reflect.DeepEqual(w.records.claims[0], want) {
 				t.Errorf("claimed %+v", w.records.claims)
 			}

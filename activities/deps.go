@@ -3,9 +3,11 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -20,9 +22,14 @@ type Source interface {
 // Policies holds policy versions by digest.
 type Policies interface {
 	// Policy returns the compiled version; hook.Transient marks a store that is
-	// away. The empty digest is the policy that denies everything.
+	// away, ErrPolicyUnreadable a version that another worker may be able to read.
+	// The empty digest is the policy that denies everything.
 	Policy(ctx context.Context, digest string) (*policy.Policy, error)
 }
+
+// ErrPolicyUnreadable says that a stored version does not compile here: a newer
+// release has written it, in words that this one does not know.
+var ErrPolicyUnreadable = errors.New("this worker cannot read the policy version")
 
 // Records keeps invocations, approvals and what came of them. Every statement
 // names (invocation, epoch) and is one guarded write whose answer the caller
@@ -35,6 +42,8 @@ type Records interface {
 	Check(ctx context.Context, in workflows.CheckIn) (workflows.CheckOut, error)
 	Settle(ctx context.Context, in workflows.SettleIn) (workflows.SettleOut, error)
 	Request(ctx context.Context, in RequestRow) (RequestRecord, error)
+	// Grants returns the remembered approvals that the call might be covered by.
+	Grants(ctx context.Context, q GrantQuery) ([]Grant, error)
 	Review(ctx context.Context, in ReviewRow) (ReviewRecord, error)
 	// SaveOutput keeps a redacted value that is too large for a payload and
 	// returns its reference. The same (invocation, dispatch) overwrites.
@@ -68,6 +77,8 @@ type Record struct {
 	Plan hook.Plan
 	// PolicyDigest is the active policy, "" if none is.
 	PolicyDigest string
+	// Kills are the kill switches that are on for the call's tenant and tool.
+	Kills []hook.Kill
 }
 
 // RefusedInput is what may be kept of input that is refused: nothing of it.
@@ -80,11 +91,13 @@ type RefusedInput struct {
 }
 
 // ClaimRow claims a dispatch before the tool runs. The answer is Done,
-// Superseded, Claimed, Tombstoned or Unleased.
+// Superseded, Claimed, Tombstoned, Killed or Unleased.
 type ClaimRow struct {
 	InvocationID string
 	Epoch        int
 	Dispatch     int
+	// Effect is that of the tool as it is now: a kill switch may be for it.
+	Effect toolspec.Effect
 	// Repeatable says that earlier unanswered claims do not matter; else only
 	// those listed in Answered do not.
 	Repeatable bool
@@ -108,15 +121,22 @@ type RequestRow struct {
 	Last int
 	// Edits are numbers of requests for which the run has an edit once more. One
 	// for the same digest that was edited is found again too.
-	Edits       []int
-	View        toolspec.ApprovalView // ApprovalID and ExpiresAtMs are filled in
-	Granted     hook.GrantedApproval  // ApprovalID is filled in
-	Rule        policy.ApprovalRule
-	EditedBy    string
+	Edits    []int
+	View     toolspec.ApprovalView // ApprovalID and ExpiresAtMs are filled in
+	Granted  hook.GrantedApproval  // ApprovalID is filled in
+	Rule     policy.ApprovalRule
+	EditedBy string
+	// OnBehalfOf is the subject of the call, if it has one.
+	OnBehalfOf  string
 	PolicyRule  string
 	PolicyID    string
 	ExpireAfter time.Duration
+	// Remembered is the grant that answers the request if it still stands, or empty.
+	Remembered string
 }
+
+// GrantQuery asks for the remembered approvals of a tool that an actor may use.
+type GrantQuery struct{ TenantID, ToolID, ActorID, SessionID string }
 
 // RequestRecord is the request that stands, or Superseded.
 type RequestRecord struct {
@@ -141,11 +161,13 @@ type ReviewRow struct {
 	Gate         int
 	Capacity     int
 	Decision     *toolspec.Decision
+	// KeyID is the key that the decision's proof says it is signed with, if any.
+	KeyID string
 	// Close, without a decision, closes the request: nobody needs to decide.
 	Close bool
-	// Judge says whether the decision counts, given the request's own rule. It
-	// is pure.
-	Judge func(OpenRequest) toolspec.Answer
+	// Judge says whether the decision counts, given the request's own rule. It is
+	// asked again where another decision has counted meanwhile.
+	Judge func(OpenRequest) Judgement
 }
 
 // OpenRequest is what a judge may know of a request.
@@ -153,8 +175,31 @@ type OpenRequest struct {
 	Rule        policy.ApprovalRule
 	RequestedBy string
 	EditedBy    string
+	OnBehalfOf  string
 	// Parked says why the outcome is unknown, where that is the question.
 	Parked string
+	// Digest is what the decision is about, and Granted what an approval covers.
+	Digest  string
+	Granted hook.GrantedApproval
+	// Votes are the approvals that have counted.
+	Votes []policy.Vote
+	// Key is what the tenant has registered under the id, or nil.
+	Key *proof.Registered
+	// Now is the database's clock.
+	Now time.Time
+}
+
+// Judgement is what comes of a decision.
+type Judgement struct {
+	toolspec.Answer
+	// Final says that it answers the request for good.
+	Final bool
+	// Seat is the place in the chain of approvers that an approval counts for.
+	Seat int
+	// Signed says that the proof of the approver was verified.
+	Signed bool
+	// Grant is what an approval leaves behind for later calls, or nil.
+	Grant *GrantRow
 }
 
 // ReviewRecord is how the request stands, or Superseded.
@@ -164,8 +209,10 @@ type ReviewRecord struct {
 	State      workflows.RequestState
 	// PolicyDigest is the active policy, read by the same statement.
 	PolicyDigest string
-	Remaining    time.Duration
-	Approver     string
+	// Kills are read no later than the pointer.
+	Kills     []hook.Kill
+	Remaining time.Duration
+	Approver  string
 }
 
 // OutputRow is a redacted value to keep outside of payloads.

@@ -91,7 +91,7 @@ func (a *Activities) claim(ctx context.Context, in workflows.ExecuteIn, bound *c
 	soon, cancel := context.WithTimeout(ctx, claimTime)
 	defer cancel()
 	outcome, err := a.records.Claim(soon, ClaimRow{
-		InvocationID: in.Facts.InvocationID, Epoch: in.Epoch, Dispatch: in.Dispatch,
+		InvocationID: in.Facts.InvocationID, Epoch: in.Epoch, Dispatch: in.Dispatch, Effect: bound.Definition().Effect,
 		Repeatable: bound.Definition().Repeatable() && !in.Once, Answered: in.Answered, ApprovalID: in.ApprovalID,
 		Runtime: time.Duration(in.MaxRuntimeMs) * time.Millisecond,
 	})
@@ -107,6 +107,9 @@ func (a *Activities) claim(ctx context.Context, in workflows.ExecuteIn, bound *c
 		return nil
 	}
 	out := workflows.ExecuteOut{Outcome: outcome}
+	if outcome == workflows.Killed {
+		out.Outcome, out.Failure = workflows.Refused, killed("")
+	}
 	if outcome == workflows.Refused {
 		out.Failure = &hook.Failure{Code: toolspec.CodeApprovalStale, Details: &toolspec.Details{ApprovalID: in.ApprovalID}}
 	}

@@ -32,6 +32,8 @@ type records struct {
 	refused  []activities.RefusedInput
 	claims   []activities.ClaimRow
 	outputs  []activities.OutputRow
+	grants   []activities.Grant
+	grant    *activities.GrantRow
 	requests []activities.RequestRow
 	open     activities.OpenRequest
 	state    workflows.RequestState
@@ -80,10 +82,15 @@ func (r *records) Request(_ context.Context, in activities.RequestRow) (activiti
 	return r.request, r.err
 }
 
+func (r *records) Grants(context.Context, activities.GrantQuery) ([]activities.Grant, error) {
+	return r.grants, r.err
+}
+
 func (r *records) Review(_ context.Context, in activities.ReviewRow) (activities.ReviewRecord, error) {
 	out := activities.ReviewRecord{State: r.state, PolicyDigest: "now", Remaining: time.Minute, Approver: "user:bob"}
 	if in.Judge != nil && r.state == workflows.RequestOpen {
-		out.Answer = in.Judge(r.open)
+		judgement := in.Judge(r.open)
+		out.Answer, r.grant = judgement.Answer, judgement.Grant
 		if out.Answer.Counted && in.Decision.Decision == toolspec.Edit {
 			out.State = workflows.RequestEdited
 		}

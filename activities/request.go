@@ -18,6 +18,9 @@ import (
 func (a *Activities) Request(ctx context.Context, in workflows.RequestIn) (workflows.RequestOut, error) {
 	started := time.Now()
 	f := in.Facts
+	if kill := f.Killed(); kill != nil && in.Parked == "" {
+		return workflows.RequestOut{Outcome: workflows.Refused, Failure: killed(kill.Reason)}, nil
+	}
 	p, err := a.policies.Policy(ctx, f.PolicyDigest)
 	if err != nil {
 		return workflows.RequestOut{}, err
@@ -84,12 +87,20 @@ func (a *Activities) open(
 	ctx context.Context, started time.Time, in workflows.RequestIn, decision policy.Decision, view toolspec.ApprovalView, rule string, expireAfter time.Duration,
 ) (workflows.RequestOut, error) {
 	f := in.Facts
+	remembered := ""
+	if decision.Approval.RememberForMs > 0 && in.Parked == "" {
+		grants, err := a.records.Grants(ctx, GrantQuery{f.Context.TenantID, f.ToolID, f.Context.ActorID, f.Context.SessionID})
+		if err != nil {
+			return workflows.RequestOut{}, err
+		}
+		if g := covering(grants, f, in.EditedBy, granted(f, decision, view.Digest), decision.Approval); g != nil {
+			remembered = g.ID
+		}
+	}
 	record, err := a.records.Request(ctx, RequestRow{
 		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: in.Epoch, Last: in.Last, Edits: in.Edits, View: view,
-		Granted: hook.GrantedApproval{
-			Digest: view.Digest, ToolDigest: f.ToolDigest, Effect: f.Effect, Risk: decision.Risk, RuleDigest: decision.Approval.Digest(),
-		},
-		Rule: decision.Approval, EditedBy: in.EditedBy, PolicyRule: rule, PolicyID: f.PolicyDigest,
+		Granted: granted(f, decision, view.Digest), Remembered: remembered,
+		Rule: decision.Approval, EditedBy: in.EditedBy, OnBehalfOf: f.Context.SubjectID, PolicyRule: rule, PolicyID: f.PolicyDigest,
 		ExpireAfter: expireAfter,
 	})
 	if err != nil {
@@ -100,13 +111,20 @@ func (a *Activities) open(
 	}
 	view.ApprovalID = toolspec.ApprovalID(f.InvocationID, record.Number)
 	view.ExpiresAtMs = record.ExpiresAt.UnixMilli()
-	granted := record.Granted
-	granted.ApprovalID, granted.Approver = view.ApprovalID, record.Approver
+	approval := record.Granted
+	approval.ApprovalID, approval.Approver = view.ApprovalID, record.Approver
 	return workflows.RequestOut{
-		Outcome: workflows.Done, Number: record.Number, View: &view, Granted: &granted,
+		Outcome: workflows.Done, Number: record.Number, View: &view, Granted: &approval,
 		RemainingMs: record.Remaining.Milliseconds(), Approved: record.State == workflows.RequestApproved, Edited: record.State == workflows.RequestEdited,
 		DurationUs: time.Since(started).Microseconds(),
 	}, nil
+}
+
+// granted is what an approval of the call covers.
+func granted(f hook.Facts, decision policy.Decision, digest string) hook.GrantedApproval {
+	return hook.GrantedApproval{
+		Digest: digest, ToolDigest: f.ToolDigest, Effect: f.Effect, Risk: decision.Risk, RuleDigest: decision.Approval.Digest(),
+	}
 }
 
 // PolicyFacts is what policy may know of a call. The subject counts only with a

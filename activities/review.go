@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
 )
@@ -19,12 +20,13 @@ func (a *Activities) Review(ctx context.Context, in workflows.ReviewIn) (workflo
 	}
 	var edited, safe json.RawMessage
 	if d := in.Decision; d != nil {
-		row.Judge = func(open OpenRequest) toolspec.Answer {
-			answer := judge(open, *d)
-			if answer.Counted && d.Decision == toolspec.Edit {
-				edited, safe, answer = a.edited(in.ToolID, d.EditedArgs)
+		row.KeyID = proof.KeyID(d.Proof)
+		row.Judge = func(open OpenRequest) Judgement {
+			j := judge(open, in.TenantID, *d, remembering{in.Args, in.SessionID})
+			if j.Counted && d.Decision == toolspec.Edit {
+				edited, safe, j.Answer = a.edited(in.ToolID, d.EditedArgs)
 			}
-			return answer
+			return j
 		}
 	}
 	record, err := a.records.Review(ctx, row)
@@ -42,32 +44,10 @@ func (a *Activities) Review(ctx context.Context, in workflows.ReviewIn) (workflo
 		}
 	}
 	return workflows.ReviewOut{
-		Outcome: workflows.Done, Answer: record.Answer, State: record.State, PolicyDigest: record.PolicyDigest,
+		Outcome: workflows.Done, Answer: record.Answer, State: record.State, PolicyDigest: record.PolicyDigest, Kills: record.Kills,
 		RemainingMs: record.Remaining.Milliseconds(), Approver: record.Approver, EditedArgs: edited, SafeArgs: safe,
 		DurationUs: time.Since(started).Microseconds(),
 	}, nil
-}
-
-// judge says whether a decision counts, by the rule of the request.
-func judge(open OpenRequest, d toolspec.Decision) toolspec.Answer {
-	if d.Proof != "" {
-		return toolspec.Answer{Reason: "signed decisions are not verified by this version; the proof does not count"}
-	}
-	if d.Decision == toolspec.Withdraw && d.Approver == open.RequestedBy && open.Rule.AllowUnsigned {
-		return toolspec.Answer{Counted: true}
-	}
-	if ok, reason := open.Rule.MayDecide(d.Approver, open.RequestedBy, false); !ok {
-		return toolspec.Answer{Reason: reason}
-	}
-	// Who edited the arguments has asked for them.
-	if d.Approver == open.EditedBy && !open.Rule.AllowSelfApproval {
-		return toolspec.Answer{Reason: "policy does not let the editor of the arguments decide on them"}
-	}
-	answer := toolspec.Answer{Counted: true}
-	if d.Remember {
-		answer.Reason = "counted for this call only: this version remembers no approvals"
-	}
-	return answer
 }
 
 // edited validates an approver's arguments; a fault makes the decision not

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -16,6 +17,12 @@ import (
 func (a *Activities) Stage(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	if newer(in.PlanVersion) {
 		return hook.Verdict{Outcome: hook.Missing, By: planName(in.PlanVersion)}, nil
+	}
+	if v := a.stopped(ctx, in); v != nil {
+		return *v, nil
+	}
+	if a.unreadable(ctx, in) {
+		return hook.Verdict{Outcome: hook.Missing, By: "policy " + in.Facts.PolicyDigest, Unread: true}, nil
 	}
 	asked := time.Now()
 	recalled, err := a.recall(ctx, in)
@@ -78,6 +85,21 @@ func (a *Activities) Stage(ctx context.Context, in hook.StageInput) (hook.Verdic
 		*value = redacted
 	}
 	return v, nil
+}
+
+// unreadable reports whether this worker cannot judge the call: another one may,
+// and nobody decides by a version that is no longer the active one.
+func (a *Activities) unreadable(ctx context.Context, in hook.StageInput) bool {
+	if in.Facts.PolicyDigest == "" { // the policy that denies everything
+		return false
+	}
+	switch info, _ := hook.InfoOf(in.Stage); info.Phase {
+	case hook.PhaseGate, hook.PhaseConsent, hook.PhaseCapacity:
+		_, err := a.policies.Policy(ctx, in.Facts.PolicyDigest)
+		return errors.Is(err, ErrPolicyUnreadable)
+	default:
+		return false
+	}
 }
 
 // guard redacts and checks a value; the failure holds nothing of it.

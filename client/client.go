@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
@@ -24,6 +25,7 @@ const taskTimeout = 5 * time.Second
 type Client struct {
 	temporal temporal.Client
 	outputs  Outputs
+	catalogs Catalogs
 	eager    bool
 }
 
@@ -33,8 +35,16 @@ type Outputs interface {
 	Output(ctx context.Context, tenantID, ref string) (json.RawMessage, error)
 }
 
+// Catalogs knows the tools that workers have published, and what callers may see
+// of them.
+type Catalogs interface {
+	Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error)
+}
+
 // Options of a client.
 type Options struct {
+	// Catalogs answers Catalog; without it Catalog fails.
+	Catalogs Catalogs
 	// Outputs reads results beyond toolspec.MaxInline; without it Output fails.
 	Outputs Outputs
 	// EagerStart asks for the first task to be handed to a worker of the same
@@ -44,7 +54,7 @@ type Options struct {
 
 // New makes a client.
 func New(t temporal.Client, o Options) *Client {
-	return &Client{temporal: t, outputs: o.Outputs, eager: o.EagerStart}
+	return &Client{temporal: t, outputs: o.Outputs, catalogs: o.Catalogs, eager: o.EagerStart}
 }
 
 // Call is a started call.

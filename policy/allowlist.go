@@ -11,6 +11,9 @@ import (
 // repaired or have no schema are still asked about. No ids: nothing is allowed.
 // The error names the tenant or tool id that breaks its rule.
 func Allowlist(tenantID string, ids ...string) (*Policy, error) {
+	if tenantID == everyTenant {
+		return nil, fmt.Errorf("the tenant id %q is not one tenant", tenantID)
+	}
 	doc := document{Version: docVersion, Tenants: map[string]tenantDoc{}}
 	t := tenantDoc{
 		AllowedTools: []Pattern{}, Mode: Ask,

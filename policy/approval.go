@@ -33,8 +33,19 @@ type ApprovalRule struct {
 	// waits for a decision, in milliseconds, MinExpiry to MaxExpiry, whole seconds;
 	// 0 settles it as it is.
 	ParkUnknownMs int64 `json:"parkUnknownMs,omitempty"`
-	// Approvers are the identities that may decide. Empty means anyone.
+	// Approvers may decide: patterns of identities, and role:NAME for everybody who
+	// has the role. Empty means anyone.
 	Approvers []Pattern `json:"approvers,omitempty"`
+	// Quorum is how many people have to approve; 0 is one.
+	Quorum int `json:"quorum,omitempty"`
+	// RememberForMs is how long an approval may be remembered for later calls, in
+	// milliseconds; 0 remembers none. RememberAnyArgs and RememberAnyActor let it be
+	// for other arguments and actors than the approved ones.
+	RememberForMs    int64 `json:"rememberForMs,omitempty"`
+	RememberAnyArgs  bool  `json:"rememberAnyArgs,omitempty"`
+	RememberAnyActor bool  `json:"rememberAnyActor,omitempty"`
+	// Chain asks one seat after the other, instead of Approvers and Quorum.
+	Chain []Seat `json:"chain,omitempty"`
 }
 
 // ExpiresAfter is the life of a request.
@@ -53,40 +64,57 @@ func (a ApprovalRule) ParkUnknown() time.Duration {
 
 // Digest names who may decide: another digest makes an open request stale. It is
 // the hexadecimal SHA-256 of the RFC 8785 JSON of {allowSelfApproval,
-// allowUnsigned, approvers, enabled} with the approvers sorted and each once. The
-// life of a request is not part of it, for that was fixed when it opened, nor is
-// how long a parked call waits.
+// allowUnsigned, approvers, enabled} with the approvers sorted and each once, and of
+// chain or quorum where more than one person has to approve. The life of a request is
+// not part of it, for that was fixed when it opened, nor is how long a parked call
+// waits or an approval is remembered.
 func (a ApprovalRule) Digest() string {
-	approvers := slices.Clone(a.Approvers)
-	slices.Sort(approvers)
-	if approvers = slices.Compact(approvers); approvers == nil {
-		approvers = []Pattern{}
-	}
-	sum := sha256.Sum256(canonical(map[string]any{
+	parts := map[string]any{
 		"allowSelfApproval": a.AllowSelfApproval,
 		"allowUnsigned":     a.AllowUnsigned,
-		"approvers":         approvers,
+		"approvers":         sorted(a.Approvers),
 		"enabled":           a.Enabled,
-	}))
+	}
+	if a.Quorum > 1 {
+		parts["quorum"] = a.Quorum
+	}
+	if len(a.Chain) > 0 {
+		seats := make([]any, len(a.Chain))
+		for i, s := range a.Chain {
+			seats[i] = map[string]any{"approvers": sorted(s.Approvers), "quorum": s.quorum()}
+		}
+		parts["chain"] = seats
+	}
+	sum := sha256.Sum256(canonical(parts))
 	return hex.EncodeToString(sum[:])
 }
 
-// MayDecide says whether the approver's decision on a call of the requester
-// counts; signed says that a proof of the approver was verified. The reason is
-// safe to show and empty where ok. Identities are compared byte by byte. Whether
-// a requester may withdraw the own request is not its question.
-func (a ApprovalRule) MayDecide(approver, requester string, signed bool) (ok bool, reason string) {
+func sorted(patterns []Pattern) []Pattern {
+	patterns = slices.Clone(patterns)
+	slices.Sort(patterns)
+	if patterns = slices.Compact(patterns); patterns == nil {
+		return []Pattern{}
+	}
+	return patterns
+}
+
+// MayDecide says whether a decision on a call of the requesters counts: whoever asked,
+// and on whose behalf. The reason is safe to show and empty where ok. Identities are
+// compared byte by byte. It is the whole question for every decision but an approval,
+// for which Approve asks more. Whether a requester may withdraw the own request is not
+// its question.
+func (a ApprovalRule) MayDecide(v Voter, requesters ...string) (ok bool, reason string) {
 	switch {
 	case !a.Enabled:
 		return false, "approvals are off for this tenant"
-	case approver == "":
+	case v.Identity == "":
 		return false, "the decision names no approver"
-	case !signed && !a.AllowUnsigned:
+	case !v.Signed && !a.AllowUnsigned:
 		return false, "policy counts only signed decisions"
 	// An unknown requester could be the approver.
-	case !a.AllowSelfApproval && (requester == "" || approver == requester):
+	case !a.AllowSelfApproval && (len(requesters) == 0 || requesters[0] == "" || slices.Contains(requesters, v.Identity)):
 		return false, "policy does not let the requester decide on the own call"
-	case len(a.Approvers) > 0 && !matchesAny(a.Approvers, approver):
+	case !slices.ContainsFunc(a.seats(), func(s Seat) bool { return s.has(v) }):
 		return false, "policy does not name this approver"
 	}
 	return true, ""
@@ -98,27 +126,29 @@ func (a ApprovalRule) Describe(requester string) string {
 	if !a.Enabled {
 		return "nobody; approvals are off"
 	}
-	who := "anyone"
-	if len(a.Approvers) > 0 {
-		names := make([]string, len(a.Approvers))
-		for i, p := range a.Approvers {
-			names[i] = string(p)
-		}
-		who = strings.Join(names, " or ")
+	seats := a.seats()
+	who := make([]string, len(seats))
+	for i, s := range seats {
+		who[i] = s.describe()
 	}
+	text := strings.Join(who, ", then ")
 	if requester == "" {
 		requester = "the requester"
 	}
 	if !a.AllowSelfApproval {
-		who = fmt.Sprintf("%s but %s", who, requester)
+		text = fmt.Sprintf("%s but %s", text, requester)
 	}
 	if a.AllowUnsigned {
-		return who + "; unsigned decisions count"
+		return text + "; unsigned decisions count"
 	}
-	return who + "; only signed decisions count"
+	return text + "; only signed decisions count"
 }
 
 func (a ApprovalRule) clone() ApprovalRule {
 	a.Approvers = slices.Clone(a.Approvers)
+	a.Chain = slices.Clone(a.Chain)
+	for i := range a.Chain {
+		a.Chain[i].Approvers = slices.Clone(a.Chain[i].Approvers)
+	}
 	return a
 }

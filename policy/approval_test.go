@@ -39,7 +39,7 @@ func TestMayDecide(t *testing.T) {
 		{"zero rule", ApprovalRule{}, "user:bob", "user:ann", true, false, "approvals are off for this tenant"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			ok, reason := c.rule.MayDecide(c.approver, c.requester, c.signed)
+			ok, reason := c.rule.MayDecide(Voter{Identity: c.approver, Signed: c.signed}, c.requester)
 			if ok != c.ok || reason != c.reason {
 				t.Errorf("got %v %q, want %v %q", ok, reason, c.ok, c.reason)
 			}

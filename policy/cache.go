@@ -22,10 +22,11 @@ func compileCache(doc cacheDoc) cacheRule {
 // entry keeps values of a tool that says nothing itself. 0 means that nothing is
 // kept, and so does a negative declaration.
 func (p *Policy) CacheFor(tenantID, toolID string, declared time.Duration) time.Duration {
-	if p == nil || p.tenants[tenantID] == nil || declared < 0 {
+	t := p.tenant(tenantID)
+	if t == nil || declared < 0 {
 		return 0
 	}
-	for _, r := range p.tenants[tenantID].cache {
+	for _, r := range t.cache {
 		if !r.tool.Matches(toolID) {
 			continue
 		}

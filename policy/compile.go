@@ -31,25 +31,36 @@ func compileTenant(id string, doc tenantDoc) *tenant {
 	}
 	if len(doc.AskFor) > 0 {
 		t.rules = append(t.rules, rule{
-			class: asking, verb: RequireApproval, tool: "*", effects: doc.AskFor,
+			class: asking, verb: RequireApproval, tool: everyTool, effects: doc.AskFor,
 			source: "requireApprovalForEffects", message: "calls with this effect need an approval",
 		})
 	}
 	// What was guessed or never checked is shown to somebody, in every mode.
 	t.rules = append(t.rules,
 		rule{
-			class: asking, verb: RequireApproval, tool: "*", cond: when(func(f Facts) bool { return f.Repaired }),
+			class: asking, verb: RequireApproval, tool: everyTool, cond: when(func(f Facts) bool { return f.Repaired }),
 			source: "repaired call", message: "the arguments had to be repaired",
+			otherwise: "the arguments were readable",
 		},
 		rule{
-			class: asking, verb: RequireApproval, tool: "*", cond: when(func(f Facts) bool { return f.NoSchema }),
+			class: asking, verb: RequireApproval, tool: everyTool, cond: when(func(f Facts) bool { return f.NoSchema }),
 			source: "call without schema", message: "there is no schema to check the arguments against",
+			otherwise: "the arguments were checked against a schema",
 		})
 	for i, l := range doc.Limits {
 		t.limits = append(t.limits, compileLimit(l, fmt.Sprintf("%s.limits[%d]", join("tenants", id), i)))
 	}
 	for _, c := range doc.Cache {
 		t.cache = append(t.cache, compileCache(c))
+	}
+	for _, name := range sortedKeys(doc.Roles) {
+		t.roles = append(t.roles, role{name: name, of: doc.Roles[name]})
+	}
+	for _, flag := range sortedKeys(doc.Features) {
+		t.features = append(t.features, compileFeature(flag, doc.Features[flag], join("tenants", id)))
+	}
+	for _, o := range doc.Overrides {
+		t.overrides = append(t.overrides, override(o))
 	}
 	slices.SortStableFunc(t.rules, func(a, b rule) int { return cmp.Compare(a.class, b.class) })
 	return t
@@ -58,7 +69,10 @@ func compileTenant(id string, doc tenantDoc) *tenant {
 // compileRule returns a line for what the rule decides and one for the risk that
 // it raises.
 func compileRule(doc ruleDoc, source string) []rule {
-	base := rule{tool: doc.Tool, effects: doc.Effects, risks: doc.Risks, message: doc.Message, source: source}
+	base := rule{tool: doc.Tool, effects: doc.Effects, risks: doc.Risks, roles: doc.Roles, message: doc.Message, source: source, at: doc.at}
+	if doc.when != nil {
+		base.cond = doc.when
+	}
 	var lines []rule
 	if doc.Risk != "" {
 		raise := base
@@ -76,8 +90,18 @@ func compileRule(doc ruleDoc, source string) []rule {
 func compileApproval(doc approvalsDoc) ApprovalRule {
 	life, _ := duration(doc.ExpiresAfter) // read before; a life of zero has expired
 	parked, _ := duration(doc.ParkUnknown)
+	remembered, _ := duration(doc.Remember.For)
 	return ApprovalRule{
 		Enabled: doc.Enabled, ExpiresAfterMs: life.Milliseconds(), ParkUnknownMs: parked.Milliseconds(),
-		AllowSelfApproval: doc.AllowSelfApproval, AllowUnsigned: doc.AllowUnsigned, Approvers: doc.Approvers,
+		AllowSelfApproval: doc.AllowSelfApproval, AllowUnsigned: doc.AllowUnsigned, Approvers: doc.Approvers, Quorum: int(doc.Quorum),
+		Chain: compileChain(doc.Chain), RememberForMs: remembered.Milliseconds(),
+		RememberAnyArgs: doc.Remember.AnyArgs, RememberAnyActor: doc.Remember.AnyActor,
 	}
+}
+
+func compileChain(docs []seatDoc) (seats []Seat) {
+	for _, d := range docs {
+		seats = append(seats, Seat{Name: d.Name, Approvers: d.Approvers, Quorum: int(d.Quorum)})
+	}
+	return seats
 }

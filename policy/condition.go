@@ -14,15 +14,15 @@ const (
 	failed
 )
 
-// condition narrows a rule beyond its tool, effects and risks. Conditions are
-// pure. CEL's `when` becomes one; until then only Pawl's own use it.
+// condition narrows a rule beyond its tool, effects, risks and roles. Conditions
+// are pure. `when` of a rule is one; Pawl's own rules have others.
 type condition interface {
-	eval(f Facts) truth
+	eval(e *evaluation) truth
 }
 
 type conditionFunc func(f Facts) truth
 
-func (c conditionFunc) eval(f Facts) truth { return c(f) }
+func (c conditionFunc) eval(e *evaluation) truth { return c(e.facts) }
 
 // when makes a condition of something that is always known.
 func when(holds func(f Facts) bool) condition {

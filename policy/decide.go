@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -20,12 +19,12 @@ func (p *Policy) Decide(f Facts) Decision {
 	if p == nil || len(p.tenants) == 0 {
 		return Decision{Verb: Deny, Rule: "no policy", Message: "no policy is active"}
 	}
-	t, known := p.tenants[f.TenantID]
-	if !known {
+	t := p.tenant(f.TenantID)
+	if t == nil {
 		return Decision{Verb: Deny, Rule: "tenants", Message: "the tenant has no policy"}
 	}
-	d := t.decide(f)
-	d.Budgets = t.budgets
+	d := t.decide(t.evaluation(f))
+	d.Budgets = t.budgetsOf(f.ToolID)
 	d.Approval = t.approval.clone()
 	if d.Verb == Allow {
 		d.Message = ""
@@ -33,50 +32,67 @@ func (p *Policy) Decide(f Facts) Decision {
 	return d
 }
 
-func (t *tenant) decide(f Facts) Decision {
-	if !f.Effect.Valid() || !f.Risk.Valid() {
-		return Decision{Verb: Deny, Rule: "facts", Message: "the tool declares no valid effect and risk"}
-	}
-	if !matchesAny(t.allowed, f.ToolID) {
-		return Decision{Verb: Deny, Risk: f.Risk, Rule: "allowedTools", Message: "the tool is not allowed for this tenant"}
-	}
-	if len(f.ToolIDs) > 0 && !slices.Contains(f.ToolIDs, f.ToolID) {
-		return Decision{Verb: Deny, Risk: f.Risk, Rule: "toolIds", Message: "the tool is not among the tools of this run"}
-	}
+// failedSource follows the name of a rule that counts because its condition
+// failed.
+const failedSource = " (its condition failed)"
 
-	risk, possibleRisk := t.risks(f)
+// precondition is the decision where a call is denied whatever the rules say, or
+// nil.
+func (t *tenant) precondition(e *evaluation) *Decision {
+	f := &e.facts
+	switch {
+	case !f.Effect.Valid() || !f.Risk.Valid():
+		return &Decision{Verb: Deny, Rule: "facts", Message: "the tool declares no valid effect and risk"}
+	case !matchesAny(t.allowed, f.ToolID):
+		return &Decision{Verb: Deny, Risk: f.Risk, Rule: "allowedTools", Message: "the tool is not allowed for this tenant"}
+	case len(f.ToolIDs) > 0 && !slices.Contains(f.ToolIDs, f.ToolID):
+		return &Decision{Verb: Deny, Risk: f.Risk, Rule: "toolIds", Message: "the tool is not among the tools of this run"}
+	}
+	return nil
+}
+
+func (t *tenant) decide(e *evaluation) Decision {
+	if d := t.precondition(e); d != nil {
+		return *d
+	}
+	f := &e.facts
+	risk, possibleRisk := t.risks(e)
 	// open are the rules that would decide if the arguments made them apply.
-	var open []rule
-	for _, r := range t.rules {
+	var open []*rule
+	for i := range t.rules {
+		r := &t.rules[i]
 		if r.class == raising {
 			continue
 		}
-		answer := r.applies(f)
+		answer := r.applies(e)
 		switch {
 		case answer == undetermined:
 			open = append(open, r)
 		case answer == failed && r.verb != Allow:
-			r.source += " (its condition failed)"
-			return t.conclude(r, risk, open)
+			broken := *r
+			broken.source += failedSource
+			return t.conclude(&broken, risk, open)
 		case answer == yes:
 			return t.conclude(r, risk, open)
 		}
 	}
-	if t.mode.verb(possibleRisk) != t.mode.verb(risk) {
-		open = append(open, t.modeRule(possibleRisk))
+	mode := t.modeOf(f.ToolID)
+	if mode.verb(possibleRisk) != mode.verb(risk) {
+		open = append(open, modeRule(mode, possibleRisk))
 	}
-	return t.conclude(t.modeRule(risk), risk, open)
+	return t.conclude(modeRule(mode, risk), risk, open)
 }
 
 // risks returns the risk of the call, and the highest that it may turn out to
 // have once the arguments are known.
-func (t *tenant) risks(f Facts) (certain, possible toolspec.Risk) {
-	certain, possible = f.Risk, f.Risk
-	for _, r := range t.rules {
+func (t *tenant) risks(e *evaluation) (certain, possible toolspec.Risk) {
+	certain, possible = e.facts.Risk, e.facts.Risk
+	for i := range t.rules {
+		r := &t.rules[i]
 		if r.class != raising {
-			continue
+			break // they come first
 		}
-		switch r.applies(f) {
+		switch r.applies(e) {
 		case no:
 		case yes, failed:
 			certain = higher(certain, r.raise)
@@ -89,17 +105,19 @@ func (t *tenant) risks(f Facts) (certain, possible toolspec.Risk) {
 }
 
 // modeRule is the line of the mode table for a risk.
-func (t *tenant) modeRule(risk toolspec.Risk) rule {
-	return rule{
-		verb:    t.mode.verb(risk),
-		source:  fmt.Sprintf("mode %s, risk %s", t.mode, risk),
-		message: fmt.Sprintf("mode %s asks for calls of risk %s", t.mode, risk),
+func modeRule(mode Mode, risk toolspec.Risk) *rule {
+	return &rule{
+		class:   byMode,
+		tool:    everyTool,
+		verb:    mode.verb(risk),
+		source:  "mode " + string(mode) + ", risk " + string(risk),
+		message: "mode " + string(mode) + " asks for calls of risk " + string(risk),
 	}
 }
 
 // conclude makes the decision of the rule that applies, unless an open one may
 // still say something else.
-func (t *tenant) conclude(r rule, risk toolspec.Risk, open []rule) Decision {
+func (t *tenant) conclude(r *rule, risk toolspec.Risk, open []*rule) Decision {
 	verb := t.effective(r.verb)
 	for _, o := range open {
 		if t.effective(o.verb) != verb {

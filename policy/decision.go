@@ -29,8 +29,8 @@ type Decision struct {
 	// `toolIds`, `requireApprovalForEffects`, `repaired call`, `call
 	// without schema`, `mode auto, risk medium` …
 	Rule string `json:"rule,omitempty"`
-	// Budgets and Approval are the tenant's, whatever the verdict; zero where the
-	// tenant has no policy.
+	// Budgets, which the tenant may override for the tool, and Approval are the
+	// tenant's, whatever the verdict; zero where the tenant has no policy.
 	Budgets  Budgets      `json:"budgets"`
 	Approval ApprovalRule `json:"approval"`
 }

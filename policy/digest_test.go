@@ -84,6 +84,15 @@ func TestDigestSeesMeaning(t *testing.T) {
 		"risk":      acme("    allowedTools: [core__*]\n    rules: [{tool: core__x, risk: high}]\n"),
 		"message":   acme("    allowedTools: [core__*]\n    rules: [{tool: core__x, decision: deny, message: m}]\n"),
 		"effects":   acme("    allowedTools: [core__*]\n    rules: [{tool: core__x, decision: deny, effects: [read_only]}]\n"),
+		"when":      acme("    allowedTools: [core__*]\n    rules: [{tool: core__x, decision: deny, when: 'args.n > 1'}]\n"),
+		"when 2":    acme("    allowedTools: [core__*]\n    rules: [{tool: core__x, decision: deny, when: 'args.n > 2'}]\n"),
+		"roles":     acme("    allowedTools: [core__*]\n    roles: {a: [user:a]}\n"),
+		"roles 2":   acme("    allowedTools: [core__*]\n    roles: {a: [user:b]}\n"),
+		"of a role": acme("    allowedTools: [core__*]\n    roles: {a: [user:a]}\n    rules: [{tool: core__x, roles: [a], decision: deny}]\n"),
+		"feature":   acme("    allowedTools: [core__*]\n    features: {a: {tools: [core__x], enabled: true}}\n"),
+		"feature 2": acme("    allowedTools: [core__*]\n    features: {a: {tools: [core__x], enabled: false}}\n"),
+		"override":  acme("    allowedTools: [core__*]\n    overrides: [{tool: core__x, mode: auto}]\n"),
+		"every":     "version: 1\ntenants: {\"*\": {allowedTools: [core__*], mode: ask}}\n",
 		"risks":     acme("    allowedTools: [core__*]\n    rules: [{tool: core__x, decision: deny, risks: [low]}]\n"),
 	} {
 		digest := mustParse(t, doc).Digest()

@@ -8,6 +8,7 @@
 //
 // It must never do I/O, read a clock, or know Temporal or Postgres; the same
 // facts and the same document always give the same decision. It imports only
-// toolspec and the YAML library. Workflows must not import it (a decision is
-// made in an activity); activities, adapters, the worker and the doors may.
+// toolspec and the libraries of YAML and CEL. Workflows must not import it (a
+// decision is made in an activity); activities, adapters, the worker and the
+// doors may.
 package policy

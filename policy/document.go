@@ -18,6 +18,9 @@ const (
 	MaxApprovers    = 256
 	MaxLimits       = 64
 	MaxCacheEntries = 256
+	MaxRoles        = 256
+	MaxFeatures     = 256
+	MaxOverrides    = 256
 	// maxMessage and maxIdentity are in characters.
 	maxMessage  = 500
 	maxIdentity = 200
@@ -42,17 +45,26 @@ type tenantDoc struct {
 	Limits       []limitDoc        `json:"limits,omitempty"`
 	Cache        []cacheDoc        `json:"cache,omitempty"`
 	Approvals    approvalsDoc      `json:"approvals"`
+	// Roles are patterns of identities.
+	Roles     map[string][]Pattern  `json:"roles,omitempty"`
+	Features  map[string]featureDoc `json:"features,omitempty"`
+	Overrides []overrideDoc         `json:"overrides,omitempty"`
 	// Basis is empty where it is the policy: documents stored before there was another keep their digest.
 	Basis authz.Basis `json:"permissions,omitempty"`
 }
 
 type ruleDoc struct {
 	Tool     Pattern           `json:"tool"`
+	Roles    []string          `json:"roles,omitempty"`
 	Effects  []toolspec.Effect `json:"effects,omitempty"`
 	Risks    []toolspec.Risk   `json:"risks,omitempty"`
+	When     string            `json:"when,omitempty"`
 	Decision Verb              `json:"decision,omitempty"`
 	Risk     toolspec.Risk     `json:"risk,omitempty"`
 	Message  string            `json:"message,omitempty"`
+	// when is When compiled, and at where the rule stands.
+	when *whenCondition
+	at   origin
 }
 
 type limitDoc struct {
@@ -62,6 +74,20 @@ type limitDoc struct {
 	Concurrent int64    `json:"concurrent,omitempty"`
 	Then       Then     `json:"then"`
 	WaitFor    string   `json:"waitFor,omitempty"`
+}
+
+type featureDoc struct {
+	Tools   []Pattern `json:"tools"`
+	Enabled bool      `json:"enabled"`
+	Roles   []string  `json:"roles,omitempty"`
+	Message string    `json:"message,omitempty"`
+}
+
+// overrideDoc says what is different for some tools.
+type overrideDoc struct {
+	Tool    Pattern `json:"tool"`
+	Mode    Mode    `json:"mode,omitempty"`
+	Budgets Budgets `json:"budgets,omitzero"`
 }
 
 type quotaDoc struct {
@@ -81,7 +107,22 @@ type approvalsDoc struct {
 	AllowSelfApproval bool      `json:"allowSelfApproval"`
 	AllowUnsigned     bool      `json:"allowUnsigned"`
 	Approvers         []Pattern `json:"approvers,omitempty"`
+	Quorum            int64     `json:"quorum,omitempty"`
+	Chain             []seatDoc `json:"chain,omitempty"`
+	Remember          memoryDoc `json:"remember,omitzero"`
 	ParkUnknown       string    `json:"parkUnknown,omitempty"`
+}
+
+type memoryDoc struct {
+	For      string `json:"for"`
+	AnyArgs  bool   `json:"anyArgs,omitempty"`
+	AnyActor bool   `json:"anyActor,omitempty"`
+}
+
+type seatDoc struct {
+	Name      string    `json:"name,omitempty"`
+	Approvers []Pattern `json:"approvers,omitempty"`
+	Quorum    int64     `json:"quorum,omitempty"`
 }
 
 // canonical writes v as RFC 8785 JSON. It serves plain data only: ASCII keys,

@@ -12,6 +12,8 @@ type Facts struct {
 	ActorID   string
 	SubjectID string
 	RunID     string
+	// Roles are further roles of the actor, besides those that policy gives.
+	Roles []string
 	// ConnectionID is empty where the call names no connection.
 	ConnectionID string
 	// ToolID is the namespaced id of the tool.

@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 
+	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
 	"pgregory.net/rapid"
 )
@@ -35,6 +36,12 @@ func genRule() *rapid.Generator[ruleDoc] {
 			r.Effects = rapid.SliceOfN(genEffect(), 1, 2).Draw(t, "effects")
 			r.Risks = rapid.SliceOfN(genRisk(), 1, 2).Draw(t, "risks")
 		}
+		if rapid.IntRange(0, 2).Draw(t, "conditional") == 0 {
+			r.When = genWhen().Draw(t, "when")
+		}
+		if rapid.IntRange(0, 3).Draw(t, "of roles") == 0 {
+			r.Roles = rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"admin", "bot", "nobody"}), 1, 2, rapid.ID).Draw(t, "roles")
+		}
 		if r.Decision == "" || r.Decision == RequireApproval && rapid.Bool().Draw(t, "raise") {
 			r.Risk = genRisk().Draw(t, "risk")
 		}
@@ -43,6 +50,19 @@ func genRule() *rapid.Generator[ruleDoc] {
 		}
 		return r
 	})
+}
+
+// genWhen draws conditions that hold, do not, and fail for what genArgs draws.
+func genWhen() *rapid.Generator[string] {
+	return rapid.SampledFrom([]string{
+		`args.n > 1`, `args.n == 1 && args.s == "x"`, `has(args.n) && args.n > 1`, `args.s.startsWith("x")`, `args.l.exists(e, e == args.n)`,
+		`actor == "user:ann"`, `actor == "user:bob" && args.n > 1`, `args.n > 1 || actor == "user:ann"`, `tool.id == "core__a"`, `args.s`,
+		`tool.risk == "low" || args.?s.orValue("y") == "y"`, `1 / args.n > 0`, `true`, `false`,
+	})
+}
+
+func genArgs() *rapid.Generator[string] {
+	return rapid.SampledFrom([]string{`{}`, `{"n":0}`, `{"n":1,"s":"x"}`, `{"n":2.5,"s":"y","l":[2.5]}`, `{"n":"1","s":1}`, `{"s":true}`})
 }
 
 func genDocument() *rapid.Generator[document] {
@@ -55,12 +75,29 @@ func genDocument() *rapid.Generator[document] {
 			Rules:        rapid.SliceOfN(genRule(), 0, 6).Draw(t, "rules"),
 			Budgets:      Budgets{MaxRuntimeMs: rapid.Int64Range(0, 5).Draw(t, "runtime"), DeadlineMs: rapid.Int64Range(0, 5).Draw(t, "deadline")},
 			Limits:       rapid.SliceOfNDistinct(genLimit(), 0, 3, limitDoc.counts).Draw(t, "limits"),
+			Basis:        rapid.SampledFrom([]authz.Basis{"", authz.ByRelations}).Draw(t, "basis"),
+			Roles:        map[string][]Pattern{"admin": {"user:ann"}, "bot": {"agent:*"}, "nobody": {}},
+			Features:     rapid.MapOfN(rapid.SampledFrom([]string{"one", "two"}), genFeature(), 0, 2).Draw(t, "features"),
+			Overrides:    rapid.SliceOfNDistinct(genOverride(), 0, 3, func(o overrideDoc) Pattern { return o.Tool }).Draw(t, "overrides"),
 			Cache:        rapid.SliceOfNDistinct(genCache(), 0, 3, func(c cacheDoc) Pattern { return c.Tool }).Draw(t, "cache"),
 			Approvals: approvalsDoc{
 				Enabled: rapid.Bool().Draw(t, "enabled"), ExpiresAfter: rapid.SampledFrom([]string{"1s", "24h0m0s", "720h0m0s"}).Draw(t, "expiry"),
 				AllowSelfApproval: rapid.Bool().Draw(t, "self"), AllowUnsigned: rapid.Bool().Draw(t, "unsigned"), Approvers: approvers,
 			},
 		}}}
+	})
+}
+
+func genFeature() *rapid.Generator[featureDoc] {
+	return rapid.Custom(func(t *rapid.T) featureDoc {
+		return featureDoc{Tools: []Pattern{genPattern().Draw(t, "of")}, Enabled: rapid.Bool().Draw(t, "on")}
+	})
+}
+
+func genOverride() *rapid.Generator[overrideDoc] {
+	return rapid.Custom(func(t *rapid.T) overrideDoc {
+		return overrideDoc{Tool: genPattern().Draw(t, "overridden"), Mode: rapid.SampledFrom([]Mode{Yolo, Auto, Ask}).Draw(t, "other mode"),
+			Budgets: Budgets{MaxRuntimeMs: rapid.Int64Range(0, 5).Draw(t, "other runtime")}}
 	})
 }
 
@@ -93,8 +130,8 @@ func genLimit() *rapid.Generator[limitDoc] {
 func genFacts() *rapid.Generator[Facts] {
 	return rapid.Custom(func(t *rapid.T) Facts {
 		f := Facts{
-			TenantID: "acme", ActorID: "user:ann", RunID: "r", ToolID: genTool().Draw(t, "call"),
-			Effect: genEffect().Draw(t, "effect"), Risk: genRisk().Draw(t, "declared"), HasArgs: true,
+			TenantID: "acme", ActorID: rapid.SampledFrom([]string{"user:ann", "agent:a", ""}).Draw(t, "actor"), RunID: "r", ToolID: genTool().Draw(t, "call"),
+			Effect: genEffect().Draw(t, "effect"), Risk: genRisk().Draw(t, "declared"), HasArgs: true, Args: []byte(genArgs().Draw(t, "args")),
 			Repaired: rapid.IntRange(0, 4).Draw(t, "repaired") == 0, NoSchema: rapid.IntRange(0, 4).Draw(t, "no schema") == 0,
 		}
 		if rapid.IntRange(0, 3).Draw(t, "narrowed") == 0 {

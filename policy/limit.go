@@ -85,11 +85,12 @@ func (d limitDoc) counts() string { return fmt.Sprint(d.Tool, "\x00", d.kind(), 
 // Limits returns the limits that hold for a call, in the order of the document.
 // They do not depend on its arguments.
 func (p *Policy) Limits(f Facts) []Limit {
-	if p == nil || p.tenants[f.TenantID] == nil {
+	t := p.tenant(f.TenantID)
+	if t == nil {
 		return nil
 	}
 	var limits []Limit
-	for _, l := range p.tenants[f.TenantID].limits {
+	for _, l := range t.limits {
 		if l.tool.Matches(f.ToolID) {
 			held := l.base
 			held.Key = l.key(f)

@@ -24,7 +24,9 @@ func Parse(file string, doc []byte) (*Policy, error) {
 	if len(r.faults) > 0 {
 		return nil, r.faults.sorted()
 	}
-	return compile(d), nil
+	p := compile(d)
+	p.mentions = r.mentions
+	return p, nil
 }
 
 // load returns the only document's root, or nil where the text is not that.
@@ -36,6 +38,7 @@ func (r *reader) load(doc []byte) *yaml.Node {
 	if !r.readable(doc) {
 		return nil
 	}
+	r.lines = bytes.Split(doc, []byte("\n"))
 	loader, err := yaml.NewLoader(bytes.NewReader(doc), yaml.WithV4Defaults())
 	if err != nil {
 		r.failAt(1, 1, "", "%v", err)

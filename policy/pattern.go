@@ -1,20 +1,19 @@
 package policy
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Pattern is an exact text, or a prefix followed by one `*`. A lone `*` is
 // every text.
 type Pattern string
 
+// everyTool is the pattern of all.
+const everyTool Pattern = "*"
+
 // Matches reports whether s is the text, or begins with the prefix. Letters of
 // different case are different.
 func (p Pattern) Matches(s string) bool {
-	prefix, glob := strings.CutSuffix(string(p), "*")
-	if glob {
-		return strings.HasPrefix(s, prefix)
+	if last := len(p) - 1; last >= 0 && p[last] == '*' {
+		return len(s) >= last && s[:last] == string(p[:last])
 	}
 	return s == string(p)
 }

@@ -9,10 +9,8 @@ import (
 // or relations. Of a tenant that the policy does not know it is relations, which permit
 // nothing that nobody wrote down.
 func (p *Policy) Permissions(tenantID string) authz.Basis {
-	if p != nil {
-		if t, known := p.tenants[tenantID]; known {
-			return t.basis
-		}
+	if t := p.tenant(tenantID); t != nil {
+		return t.basis
 	}
 	return authz.ByRelations
 }

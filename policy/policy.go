@@ -13,6 +13,8 @@ type Policy struct {
 	tenants map[string]*tenant
 	source  []byte
 	digest  string
+	// mentions are the patterns of tools, as written.
+	mentions []mention
 }
 
 // tenant is the compiled entry of one tenant.
@@ -25,6 +27,25 @@ type tenant struct {
 	cache    []cacheRule
 	approval ApprovalRule
 	basis    authz.Basis
+	roles    []role // sorted by name
+	// features are sorted by flag, overrides as written.
+	features  []feature
+	overrides []override
+}
+
+// everyTenant is the entry for tenants that are not named.
+const everyTenant = "*"
+
+// tenant finds the entry of a tenant: its own, or else that for every tenant. It
+// is nil where there is none.
+func (p *Policy) tenant(id string) *tenant {
+	if p == nil || id == "" {
+		return nil
+	}
+	if t := p.tenants[id]; t != nil {
+		return t
+	}
+	return p.tenants[everyTenant]
 }
 
 // Digest names the policy: the hexadecimal SHA-256 of Source. Comments, layout,

@@ -110,7 +110,8 @@ func TestSourceGivesTheSamePolicy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again.Digest() != p.Digest() || !reflect.DeepEqual(again.Decide(f), p.Decide(f)) || !reflect.DeepEqual(again.Limits(f), p.Limits(f)) {
+		if again.Digest() != p.Digest() || !reflect.DeepEqual(again.Decide(f), p.Decide(f)) || !reflect.DeepEqual(again.Limits(f), p.Limits(f)) ||
+			!reflect.DeepEqual(again.Features(f), p.Features(f)) || !reflect.DeepEqual(again.Roles("acme", f.ActorID), p.Roles("acme", f.ActorID)) {
 			t.Fatal("another policy came back")
 		}
 	})

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,14 +20,70 @@ func (r *reader) approvals(n *yaml.Node, path string, a *approvalsDoc) {
 		field{name: "parkUnknown", read: func(n *yaml.Node, path string) { a.ParkUnknown = r.expiry(n, path) }},
 		field{name: "allowSelfApproval", read: flag(&a.AllowSelfApproval)},
 		field{name: "allowUnsigned", read: flag(&a.AllowUnsigned)},
-		field{name: "approvers", read: func(n *yaml.Node, path string) {
-			r.list(n, path, MaxApprovers, func(n *yaml.Node, path string) {
-				a.Approvers = append(a.Approvers, r.identityPattern(n, path))
-			})
-			// An empty list reads like "nobody" and would mean "anyone".
-			r.notEmpty(n, path, "leave it out for anyone but the requester")
+		field{name: "approvers", read: func(n *yaml.Node, path string) { a.Approvers = r.approvers(n, path) }},
+		field{name: "quorum", read: func(n *yaml.Node, path string) { a.Quorum = r.quorum(n, path) }},
+		field{name: "chain", read: func(n *yaml.Node, path string) {
+			r.list(n, path, MaxSeats, func(n *yaml.Node, path string) { a.Chain = append(a.Chain, r.seat(n, path)) })
+			r.notEmpty(n, path, "leave it out where one approval is enough")
+		}},
+		field{name: "remember", read: func(n *yaml.Node, path string) {
+			r.mapping(n, path,
+				field{name: "for", required: "is missing; say how long, such as 7d", read: func(n *yaml.Node, path string) { a.Remember.For = r.expiry(n, path) }},
+				field{name: "anyArgs", read: flag(&a.Remember.AnyArgs)},
+				field{name: "anyActor", read: flag(&a.Remember.AnyActor)},
+			)
 		}},
 	)
+	if a.Remember.For != "" && (a.Quorum > 1 || len(a.Chain) > 0) {
+		r.fail(n, join(path, "remember"), "stands beside quorum or chain; what several people approve is approved for one call")
+	}
+	switch {
+	case a.Chain == nil:
+		r.reachable(n, path, seatDoc{Approvers: a.Approvers, Quorum: a.Quorum})
+	case a.Approvers != nil || a.Quorum != 0:
+		r.fail(n, join(path, "chain"), "stands beside approvers or quorum; they belong to its entries")
+	}
+}
+
+// reachable refuses a quorum of more people than are named.
+func (r *reader) reachable(n *yaml.Node, path string, s seatDoc) {
+	open := slices.ContainsFunc(s.Approvers, func(p Pattern) bool {
+		return strings.HasSuffix(string(p), "*") || strings.HasPrefix(string(p), rolePrefix)
+	})
+	if people := len(sorted(s.Approvers)); people > 0 && !open && int64(people) < s.Quorum {
+		r.fail(n, join(path, "quorum"), "asks for %d approvals and names %d people", s.Quorum, people)
+	}
+}
+
+// seat reads an entry of chain.
+func (r *reader) seat(n *yaml.Node, path string) (s seatDoc) {
+	r.mapping(n, path,
+		field{name: "name", read: func(n *yaml.Node, path string) { s.Name, _ = r.text(n, path, maxSeatName) }},
+		field{name: "approvers", read: func(n *yaml.Node, path string) { s.Approvers = r.approvers(n, path) }},
+		field{name: "quorum", read: func(n *yaml.Node, path string) { s.Quorum = r.quorum(n, path) }},
+	)
+	r.reachable(n, path, s)
+	return s
+}
+
+// maxSeatName bounds a name of a seat, in bytes.
+const maxSeatName = 100
+
+func (r *reader) approvers(n *yaml.Node, path string) (patterns []Pattern) {
+	r.list(n, path, MaxApprovers, func(n *yaml.Node, path string) {
+		patterns = append(patterns, r.identityPattern(n, path))
+	})
+	// An empty list reads like "nobody" and would mean "anyone".
+	r.notEmpty(n, path, "leave it out for anyone but the requester")
+	return patterns
+}
+
+// quorum leaves out what is the default, so that writing it changes nothing.
+func (r *reader) quorum(n *yaml.Node, path string) int64 {
+	if q := r.number(n, path, MaxQuorum); q > 1 {
+		return q
+	}
+	return 0
 }
 
 // expiry reads a duration, 90s, 1h30m or 7d, and returns it in Go's notation.
@@ -68,6 +125,10 @@ func (r *reader) identityPattern(n *yaml.Node, path string) Pattern {
 	}
 	if strings.Contains(strings.TrimSuffix(v, "*"), "*") {
 		r.fail(n, path, "* may stand only at the end")
+		return ""
+	}
+	if role, ok := strings.CutPrefix(v, rolePrefix); ok && (role == "" || strings.Contains(role, "*")) {
+		r.fail(n, path, "names a role exactly: role:security")
 		return ""
 	}
 	return Pattern(v)

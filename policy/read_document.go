@@ -33,9 +33,8 @@ func (r *reader) document(root *yaml.Node) document {
 }
 
 func (r *reader) tenantID(id string, at *yaml.Node, path string) bool {
-	if id == "*" {
-		r.fail(at, path, "a default for every tenant is not supported by this version; name each")
-		return false
+	if id == everyTenant {
+		return true
 	}
 	// The vocabulary owns the rule for tenant ids but checks whole identities.
 	err := toolspec.Identity{TenantID: id, RunID: "r", ToolCallID: "c"}.Check()
@@ -52,6 +51,7 @@ func (r *reader) tenant(n *yaml.Node, path string) tenantDoc {
 		Mode:         Ask,
 		Approvals:    approvalsDoc{Enabled: true, ExpiresAfter: DefaultExpiry.String()},
 	}
+	r.named = nil
 	r.mapping(n, path,
 		field{name: "allowedTools", required: "is missing; write [] to allow nothing", read: func(n *yaml.Node, path string) {
 			r.list(n, path, toolspec.MaxToolIDs, func(n *yaml.Node, path string) {
@@ -68,8 +68,11 @@ func (r *reader) tenant(n *yaml.Node, path string) tenantDoc {
 		field{name: "cache", read: func(n *yaml.Node, path string) { t.Cache = r.cache(n, path) }},
 		field{name: "limits", read: func(n *yaml.Node, path string) { t.Limits = r.limits(n, path) }},
 		field{name: "permissions", read: func(n *yaml.Node, path string) { t.Basis = r.permissions(n, path) }},
-		later("roles"), later("features"),
+		field{name: "roles", read: func(n *yaml.Node, path string) { t.Roles = r.roles(n, path) }},
+		field{name: "features", read: func(n *yaml.Node, path string) { t.Features = r.features(n, path) }},
+		field{name: "overrides", read: func(n *yaml.Node, path string) { t.Overrides = r.overrides(n, path) }},
 	)
+	r.checkRoles(t.Roles)
 	return t
 }
 
@@ -113,6 +116,7 @@ func (r *reader) toolPattern(n *yaml.Node, path string) Pattern {
 	case glob && strings.Trim(prefix, idCharacters) != "":
 		r.fail(n, path, "a tool id may hold only letters, digits, '_' and '-'")
 	default:
+		r.mentions = append(r.mentions, mention{Pattern(v), r.origin(n, ""), path})
 		return Pattern(v)
 	}
 	return ""

@@ -5,9 +5,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// rule reads one rule: matchers (tool, effects, risks: all must match, each
-// defaults to everything but tool, which must be there) and what follows
-// (decision, risk, message).
+// rule reads one rule: matchers (tool, effects, risks, roles, when: all must
+// match, each defaults to everything but tool, which must be there) and what
+// follows (decision, risk, message).
 func (r *reader) rule(n *yaml.Node, path string) ruleDoc {
 	var rule ruleDoc
 	before := len(r.faults)
@@ -32,8 +32,10 @@ func (r *reader) rule(n *yaml.Node, path string) ruleDoc {
 			rule.Risk = r.risk(n, path)
 		}},
 		field{name: "message", read: func(n *yaml.Node, path string) { rule.Message = r.message(n, path) }},
-		later("when"), later("roles"),
+		field{name: "when", read: func(n *yaml.Node, path string) { rule.When, rule.when = r.when(n, path) }},
+		field{name: "roles", read: func(n *yaml.Node, path string) { rule.Roles = r.roleNames(n, path) }},
 	)
+	rule.at = r.origin(n, "")
 	switch {
 	case len(r.faults) > before: // one fault at a time
 	case rule.Decision == "" && rule.Risk == "":

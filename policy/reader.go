@@ -13,19 +13,22 @@ import (
 // reader walks a YAML tree and collects every fault with its position. It knows
 // YAML; what a policy may hold stands in the files read_*.go.
 type reader struct {
-	file   string
+	file string
+	// lines are those of the document, for positions inside of a text.
+	lines  [][]byte
 	faults Errors
+	// named are the roles that the tenant's entry speaks of.
+	named []namedRole
+	// mentions are the patterns of tools so far.
+	mentions []mention
 }
 
-// field is a key that a mapping may have. One without read is known and refused.
+// field is a key that a mapping may have.
 type field struct {
 	name     string
 	read     func(n *yaml.Node, path string)
 	required string // what is said where it is missing; empty means optional
 }
-
-// later is a key of a coming version. To ignore it would allow too much.
-func later(name string) field { return field{name: name} }
 
 func (r *reader) failAt(line, column int, path, format string, args ...any) {
 	r.faults = append(r.faults, &Error{
@@ -54,9 +57,7 @@ func (r *reader) plain(n *yaml.Node, path string) bool {
 func (r *reader) mapping(n *yaml.Node, path string, fields ...field) {
 	names := make([]string, 0, len(fields))
 	for _, f := range fields {
-		if f.read != nil {
-			names = append(names, f.name)
-		}
+		names = append(names, f.name)
 	}
 	seen := map[string]bool{}
 	ok := r.entries(n, path, func(key string, at, value *yaml.Node) {
@@ -64,10 +65,10 @@ func (r *reader) mapping(n *yaml.Node, path string, fields ...field) {
 		here := join(path, key)
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == key })
 		switch {
+		case i < 0 && nearest(key, names) != "":
+			r.fail(at, here, "is not known here; did you mean %s?", nearest(key, names))
 		case i < 0:
 			r.fail(at, here, "is not known here; known are %s", strings.Join(names, ", "))
-		case fields[i].read == nil:
-			r.fail(at, here, "is not supported by this version")
 		default:
 			fields[i].read(value, here)
 		}

@@ -20,6 +20,8 @@ const (
 	asking
 	// allowing rules lift the mode's question.
 	allowing
+	// byMode is the line of the mode table that is left.
+	byMode
 )
 
 // rule is one line of the compiled list. Empty effects or risks are all of them;
@@ -30,27 +32,33 @@ type rule struct {
 	tool    Pattern
 	effects []toolspec.Effect
 	risks   []toolspec.Risk
+	roles   []string  // of which the actor has one; empty is every actor
 	cond    condition // nil always holds
 	// raise is the least risk of a call that a raising rule applies to.
 	raise toolspec.Risk
+	// otherwise says why one of Pawl's own rules does not apply.
+	otherwise string
 	// message is safe to show; empty takes a general one.
 	message string
 	// source is where the rule stands: tenants.acme.rules[0].
 	source string
+	// at is where that is in the file.
+	at origin
 }
 
 // applies says whether the rule speaks of the call.
-func (r rule) applies(f Facts) truth {
-	switch {
+func (r *rule) applies(e *evaluation) truth {
+	switch f := &e.facts; {
 	case !r.tool.Matches(f.ToolID),
 		len(r.effects) > 0 && !slices.Contains(r.effects, f.Effect),
-		len(r.risks) > 0 && !slices.Contains(r.risks, f.Risk):
+		len(r.risks) > 0 && !slices.Contains(r.risks, f.Risk),
+		len(r.roles) > 0 && !e.hasOne(r.roles):
 		return no
 	case r.cond == nil:
 		return yes
 	}
-	answer := r.cond.eval(f)
-	if answer == undetermined && f.HasArgs {
+	answer := r.cond.eval(e)
+	if answer == undetermined && e.facts.HasArgs {
 		// Nothing more will be known later, so waiting for it would be an allow.
 		return failed
 	}

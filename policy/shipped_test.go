@@ -18,10 +18,10 @@ func TestDevelopment(t *testing.T) {
 	f := call()
 	d := p.Decide(f)
 	wantVerb(t, d, RequireApproval, "mode auto, risk medium")
-	if ok, reason := d.Approval.MayDecide("user:bob", f.ActorID, false); !ok {
+	if ok, reason := d.Approval.MayDecide(Voter{Identity: "user:bob"}, f.ActorID); !ok {
 		t.Error(reason)
 	}
-	if ok, _ := d.Approval.MayDecide(f.ActorID, f.ActorID, false); ok {
+	if ok, _ := d.Approval.MayDecide(Voter{Identity: f.ActorID}, f.ActorID); ok {
 		t.Error("the requester may decide")
 	}
 	if !strings.Contains(DevelopmentYAML(), "DEVELOPMENT ONLY") {

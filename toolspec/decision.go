@@ -3,6 +3,7 @@ package toolspec
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Names of the messages a running call understands, and of its query.
@@ -40,15 +41,19 @@ const (
 type Decision struct {
 	ApprovalID string `json:"approvalId"`
 	Decision   Verb   `json:"decision"`
+	// Digest is that of the request as the approver saw it. Where it is given, and
+	// it must be with a proof, the decision counts for no other.
+	Digest string `json:"digest,omitempty"`
 	// Approver is who decides. It counts for what its proof, or the policy for
 	// unsigned decisions, makes of it.
 	Approver string `json:"approver"`
 	Reason   string `json:"reason,omitempty"`
 	// EditedArgs replaces the arguments where the verb is edit.
 	EditedArgs json.RawMessage `json:"editedArgs,omitempty"`
-	// Remember asks that the same request not be asked again.
-	Remember bool `json:"remember,omitempty"`
-	// Proof is a signed token over the whole decision.
+	// Remember asks that calls like this one, as Scope says, not be asked about again.
+	Remember bool   `json:"remember,omitempty"`
+	Scope    *Scope `json:"scope,omitempty"`
+	// Proof is a signed token over the rest of the decision: see package proof.
 	Proof string `json:"proof,omitempty"`
 }
 
@@ -62,6 +67,17 @@ func (d Decision) Check() error {
 	case Approve, Deny, Withdraw, Edit, Retry, SettleOK, SettleFailed:
 	default:
 		return fmt.Errorf("decision must be approve, deny, edit, withdraw, retry, settle_ok or settle_failed")
+	}
+	if d.Digest != "" && !isDigest(d.Digest) {
+		return fmt.Errorf("digest must be the 64 hexadecimal digits of the request's digest; take it from the state query")
+	}
+	if d.Scope != nil {
+		if !d.Remember {
+			return fmt.Errorf("scope goes with remember, and only with it")
+		}
+		if err := d.Scope.Check(); err != nil {
+			return err
+		}
 	}
 	if err := checkPrintable("approver", d.Approver, maxActorID); err != nil {
 		return err
@@ -81,6 +97,10 @@ func (d Decision) Check() error {
 		return fmt.Errorf("the decision is larger than %d bytes", MaxDecision)
 	}
 	return nil
+}
+
+func isDigest(s string) bool {
+	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
 // Answer is what the sender of a decision learns.

@@ -122,6 +122,10 @@ func checkName(field, s string, maxLen int) error {
 	return nil
 }
 
+// CheckIdentity refuses what cannot name who acts or decides: 1 to 200 bytes of
+// printable text.
+func CheckIdentity(id string) error { return checkPrintable("the identity", id, maxActorID) }
+
 func checkPrintable(field, s string, maxLen int) error {
 	if s == "" {
 		return fmt.Errorf("%s is missing", field)

@@ -41,7 +41,7 @@ const partitionsAhead = 3
 
 // storage opens the database and checks that its schema is this program's. The
 // database may be away before, between and during these steps.
-func storage(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy) (store *postgres.Store, err error) {
+func storage(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy, source *catalog.Registry) (store *postgres.Store, err error) {
 	err = withDatabase(ctx, c, func(ctx context.Context) (err error) {
 		store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections, OnRoundTrip: a.roundTrips})
 		return err
@@ -57,7 +57,7 @@ func storage(ctx context.Context, o *opened, c Config, a additions, p *policy.Po
 		if err := store.EnsurePartitions(ctx, partitionsAhead); err != nil {
 			return err
 		}
-		return applyPolicy(ctx, c, store, p)
+		return applyPolicy(ctx, c, store, p, source.Specs())
 	})
 }
 
@@ -128,7 +128,7 @@ func seats(
 		}
 	}
 	own := append([]hook.Hook{hooks.Policy(store, engine, log)}, hooks.Redaction(source)...)
-	own = append(own, hooks.Limits(store, store)...)
+	own = append(append(own, hooks.Features(store)), hooks.Limits(store, store)...)
 	if provided.Binds() {
 		own = append(own, hooks.Sessions())
 	}
@@ -153,7 +153,7 @@ func publish(ctx context.Context, c Config, store *postgres.Store, source *catal
 
 // serve runs the worker and the outbox relay between start and stop. told is the
 // context of Run: it ends a start that waits.
-func serve(told context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, temporal client.Client, log *slog.Logger) {
+func serve(told context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, temporal client.Client, log *slog.Logger) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var w worker.Worker
 	var relay sync.WaitGroup
@@ -167,10 +167,10 @@ func serve(told context.Context, lc fx.Lifecycle, c Config, a additions, newWork
 				return fmt.Errorf("start the Temporal worker: %w", err)
 			}
 			for _, started := range a.started {
-				started(pawl.New(temporal, pawl.Options{Outputs: store, EagerStart: true}))
+				started(pawl.New(temporal, pawl.Options{Outputs: store, Catalogs: store, EagerStart: true}))
 			}
 			relay.Go(func() {
-				if err := postgres.NewRelay(store, signals{temporal}, log).Run(ctx); !errors.Is(err, context.Canceled) {
+				if err := postgres.NewRelay(store, signals{temporal}, log).OnPolicy(watch.look).Run(ctx); !errors.Is(err, context.Canceled) {
 					log.Error("the outbox relay stopped", "reason", hook.Reason(err))
 				}
 			})

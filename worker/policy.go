@@ -2,11 +2,19 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"slices"
+	"time"
 
+	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
 // readPolicy reads the policy file; without one it returns nil. A file with an
@@ -28,43 +36,112 @@ func readPolicy(c Config) (*policy.Policy, error) {
 }
 
 // applyPolicy brings the policy of the file into the database: where none is
-// active, or where the operator says so.
-func applyPolicy(ctx context.Context, c Config, store *postgres.Store, p *policy.Policy) error {
-	if p != nil {
-		if err := put(ctx, c, store, p); err != nil {
-			return err
-		}
+// active, or where the operator says so. One whose conditions do not fit the
+// tools, this worker's and those of the others, keeps the worker from starting.
+func applyPolicy(ctx context.Context, c Config, store *postgres.Store, p *policy.Policy, own []toolspec.Spec) error {
+	if p == nil {
+		return nil
 	}
-	return report(ctx, c, store)
-}
-
-func put(ctx context.Context, c Config, store *postgres.Store, p *policy.Policy) error {
+	specs, err := known(ctx, store, own)
+	if err != nil {
+		return err
+	}
+	if err := p.Check(specs); err != nil {
+		return fmt.Errorf("policy: %w", err)
+	}
 	by := "worker " + c.PolicyFile
 	if !c.ApplyPolicy {
 		_, err := store.ApplyIfNone(ctx, p, by)
 		return err
 	}
-	_, err := store.ApplyPolicy(ctx, p, by)
+	_, err = store.ApplyPolicy(ctx, p, by)
 	return err
 }
 
+// known are the tools of this worker, and those that others have published.
+func known(ctx context.Context, store *postgres.Store, own []toolspec.Spec) ([]toolspec.Spec, error) {
+	published, err := store.Specs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Clone(own)
+	for _, s := range published {
+		if !slices.ContainsFunc(own, func(o toolspec.Spec) bool { return o.Name == s.Name }) {
+			all = append(all, s)
+		}
+	}
+	return all, nil
+}
+
+// policyWatch says which policy judges, and compiles it before the first call
+// needs it. It decides nothing: every call reads the pointer for itself.
+type policyWatch struct {
+	store *postgres.Store
+	own   []toolspec.Spec
+	log   *slog.Logger
+	// said is the digest that was reported last.
+	said string
+}
+
+// newPolicyWatch reports the active policy. One that this worker cannot read keeps
+// it from starting: it could judge no call.
+func newPolicyWatch(ctx context.Context, c Config, store *postgres.Store, source *catalog.Registry) (*policyWatch, error) {
+	w := &policyWatch{store: store, own: source.Specs(), log: c.Log}
+	return w, withDatabase(ctx, c, func(ctx context.Context) error {
+		active, ok, err := store.ActivePolicy(ctx)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			c.Log.WarnContext(ctx, "no policy is active: every call is denied; give one with PAWL_POLICY=file")
+			return nil
+		}
+		return w.report(ctx, "policy", active)
+	})
+}
+
+// look follows a change of the pointer while the worker runs.
+func (w *policyWatch) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	active, ok, err := w.store.ActivePolicy(ctx)
+	if err == nil && ok && active.Digest != w.said {
+		err = w.report(ctx, "policy changed", active)
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, activities.ErrPolicyUnreadable):
+		w.said = active.Digest
+		w.log.ErrorContext(ctx, "policy changed to a version that this worker cannot read; calls wait for a worker that can",
+			"digest", active.Digest, "activatedBy", active.By)
+	case !errors.Is(err, context.Canceled):
+		w.log.WarnContext(ctx, "the active policy could not be read ahead; the next call reads it", "reason", hook.Reason(err))
+	}
+}
+
 // report says loudly which policy judges, and what about it is dangerous.
-func report(ctx context.Context, c Config, store *postgres.Store) error {
-	active, ok, err := store.ActivePolicy(ctx)
+func (w *policyWatch) report(ctx context.Context, what string, active postgres.Active) error {
+	p, err := w.store.Policy(ctx, active.Digest)
 	if err != nil {
 		return err
 	}
-	if !ok {
-		c.Log.WarnContext(ctx, "no policy is active: every call is denied; give one with PAWL_POLICY=file")
-		return nil
-	}
-	c.Log.InfoContext(ctx, "policy", "digest", active.Digest, "activatedBy", active.By)
-	p, err := store.Policy(ctx, active.Digest)
-	if err != nil {
-		return err
-	}
+	w.said = active.Digest
+	w.log.InfoContext(ctx, what, "digest", active.Digest, "activatedBy", active.By) //nolint:sloglint // the callers' messages are constants
 	for _, warning := range p.Warnings() {
-		c.Log.WarnContext(ctx, "policy is lax", "warning", warning)
+		w.log.WarnContext(ctx, "policy is lax", "warning", warning)
+	}
+	specs, err := known(ctx, w.store, w.own)
+	if err != nil {
+		return err
+	}
+	for _, found := range p.Lint(specs) {
+		w.log.WarnContext(ctx, "policy says something to no effect", "at", found.Path, "reason", found.Reason)
+	}
+	if err := p.Check(specs); err != nil {
+		w.log.WarnContext(ctx, "policy does not fit the tools: conditions over what they lack fail", "reason", err.Error())
 	}
 	return nil
 }
+
+// lookTimeout bounds one look at the pointer.
+const lookTimeout = 10 * time.Second

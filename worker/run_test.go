@@ -126,6 +126,12 @@ func TestPolicyFileWithAnError(t *testing.T) {
 	if _, active, err := w.store.ActivePolicy(t.Context()); err != nil || active {
 		t.Errorf("active: %v, %v", active, err)
 	}
+	w.config.PolicyFile = w.file("policy.yaml", "version: 1\ntenants:\n  acme:\n    allowedTools: [core__*]\n"+
+		"    rules: [{tool: core__ls, decision: deny, when: args.pth == \"/etc\"}]\n")
+	w.start().refused("policy.yaml:5:57: tenants.acme.rules[0].when: core__ls has no argument pth; did you mean path?")
+	if _, active, err := w.store.ActivePolicy(t.Context()); err != nil || active {
+		t.Errorf("active: %v, %v", active, err)
+	}
 	w.config.PolicyFile = w.config.Workspace + "/missing.yaml"
 	w.start().refused("policy:", "missing.yaml")
 }

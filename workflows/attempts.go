@@ -51,6 +51,9 @@ func (c *call) attempts(ctx workflow.Context) ending {
 				return *end
 			}
 		}
+		if end := c.obey(ctx); end != nil {
+			return *end
+		}
 		o := c.try(ctx)
 		switch {
 		case o.uncounted:
@@ -95,22 +98,15 @@ func (c *call) backoff() (first, longest time.Duration) {
 }
 
 // pause waits before the next attempt on a durable timer, and asks the gate
-// again after a long one.
+// again after a long one, and whenever somebody says that things have changed.
 func (c *call) pause(ctx workflow.Context, delay time.Duration) *ending {
 	c.setStatus(ctx, toolspec.StatusRetrying)
-	stopped := workflow.Sleep(ctx, delay) != nil
+	end := c.sleep(ctx, delay)
 	c.setStatus(ctx, toolspec.StatusRunning)
-	if stopped {
-		end := failed(&hook.Failure{Code: toolspec.CodeCancelled})
-		return &end
-	}
-	if delay <= regateAfter {
-		return nil
-	}
-	if _, end := c.review(ctx, RequestOut{View: &toolspec.ApprovalView{}}, nil); end != nil {
+	if end != nil || delay <= regateAfter {
 		return end
 	}
-	return c.gateAgain(ctx, nil)
+	return c.judgedNow(ctx)
 }
 
 func (c *call) onRetry(ctx workflow.Context) *ending {

@@ -26,9 +26,11 @@ type call struct {
 	rounds       Rounds
 	budgets      hook.Budgets
 	policyDigest string
-	toolDigest   string
-	effect       toolspec.Effect
-	risk         toolspec.Risk
+	// kills are the kill switches as they were read with policyDigest.
+	kills      []hook.Kill
+	toolDigest string
+	effect     toolspec.Effect
+	risk       toolspec.Risk
 
 	args, safeArgs json.RawMessage
 	argsHistory    []json.RawMessage
@@ -130,7 +132,7 @@ func (c *call) facts(ctx workflow.Context, round int) hook.Facts {
 		Output: c.output, OutputHistory: c.outputHistory, Challenge: c.challenge, Source: c.source,
 		Cached: c.cached, Hit: c.hit, Data: c.data, Bindings: c.bindings, Failure: c.failure, Approval: c.approval,
 		Attempts: c.attempt, AuditIDs: c.auditIDs(),
-		StartedAtMs: c.startedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(), RemainingMs: c.remaining(ctx).Milliseconds(),
+		Kills: c.kills, StartedAtMs: c.startedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(), RemainingMs: c.remaining(ctx).Milliseconds(),
 	}
 }
 

@@ -237,6 +237,9 @@ func (c *call) decided(ctx workflow.Context, open RequestOut) (ReviewOut, *endin
 		out, end := c.review(ctx, open, letter)
 		if letter != nil {
 			letter.answer(out.Answer)
+			if becomes, fits := Becomes(letter.decision.Decision, open.View.Parked != ""); fits && out.Answer.Counted {
+				c.inbox.stand(open, becomes, letter.decision.Approver)
+			}
 		}
 		if end != nil {
 			return out, end
@@ -272,6 +275,9 @@ func (c *call) review(ctx workflow.Context, open RequestOut, l *letter) (ReviewO
 		summary := "see how the request stands"
 		if l != nil {
 			in.Decision = &l.decision
+			if l.decision.Remember && open.View.Parked == "" {
+				in.Args, in.SessionID = c.args, c.admitted.Context.SessionID
+			}
 			summary = "verify a decision"
 		}
 		out, err := local(ctx, Review, in, stepOptions(summary, forever))
@@ -285,7 +291,7 @@ func (c *call) review(ctx workflow.Context, open RequestOut, l *letter) (ReviewO
 			}
 			continue
 		}
-		c.policyDigest = out.PolicyDigest
+		c.policyDigest, c.kills = out.PolicyDigest, out.Kills
 		outcome := string(out.State)
 		if l != nil && !out.Answer.Counted {
 			outcome = "not_counted"

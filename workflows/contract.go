@@ -39,6 +39,9 @@ const (
 	Lost Outcome = "lost"
 	// Free: the dispatch never began and never will.
 	Free Outcome = "free"
+	// Killed: a kill switch is on; the tool did not run. The record's answer to a
+	// claim, of which execute makes Refused.
+	Killed Outcome = "killed"
 )
 
 // AdmitIn asks for the record of a call.
@@ -72,6 +75,8 @@ type AdmitOut struct {
 	Rounds       Rounds           `json:"rounds,omitzero"`
 	Plan         *hook.Plan       `json:"plan,omitempty"`
 	PolicyDigest string           `json:"policyDigest,omitempty"`
+	// Kills are the kill switches of the call, read in the same statement.
+	Kills []hook.Kill `json:"kills,omitempty"`
 	// ConnectionHash stands in search attributes for the connection.
 	ConnectionHash string `json:"connectionHash,omitempty"`
 	// By says what is missing.
@@ -179,6 +184,9 @@ type ReviewIn struct {
 	Gate         int                `json:"gate"`
 	Capacity     int                `json:"capacity,omitempty"`
 	Decision     *toolspec.Decision `json:"decision,omitempty"`
+	// Args and SessionID are what a decision that asks for it is remembered with.
+	Args      json.RawMessage `json:"args,omitempty"`
+	SessionID string          `json:"sessionId,omitempty"`
 	// Close, without a decision, closes the request: nobody needs to decide.
 	Close bool `json:"close,omitempty"`
 }
@@ -237,7 +245,9 @@ type ReviewOut struct {
 	State   RequestState    `json:"state,omitempty"`
 	// PolicyDigest is the active policy, read in the same statement.
 	PolicyDigest string `json:"policyDigest,omitempty"`
-	RemainingMs  int64  `json:"remainingMs,omitempty"`
+	// Kills are the kill switches of the call, read no later.
+	Kills       []hook.Kill `json:"kills,omitempty"`
+	RemainingMs int64       `json:"remainingMs,omitempty"`
 	// Approver and EditedArgs come from the decision that counted.
 	Approver   string          `json:"approver,omitempty"`
 	EditedArgs json.RawMessage `json:"editedArgs,omitempty"`

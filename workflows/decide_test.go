@@ -129,7 +129,7 @@ func TestUpdateAnswers(t *testing.T) {
 		{"the requester", r.update(minute, decision(1, toolspec.Approve, "user:ann")), "false policy does not let the requester decide on the own call"},
 		{"too early", r.update(minute, decision(7, toolspec.Approve, "user:eve")), "false the call is settled"},
 		{"remembered", r.update(2*minute, func() toolspec.Decision { d := decision(1, toolspec.Approve, "user:bob"); d.Remember = true; return d }()),
-			"true counted for this call only: this version remembers no approvals"},
+			"true for this call only: policy lets nobody remember an approval"},
 		{"malformed", r.update(minute, toolspec.Decision{}), "rejected: approvalId is not of the form <invocationId>.<n>; take it from the state query"},
 		{"unknown verb", r.update(minute, decision(1, "allow", "user:bob")), "rejected: decision must be approve, deny, edit, withdraw, retry, settle_ok or settle_failed"},
 		{"of another call", r.update(minute, other), "rejected: the approvalId belongs to another call"},

@@ -33,36 +33,38 @@ type inbox struct {
 	// last one that was open.
 	expected, highest int
 	closed            string
-	// stands is how requests were answered for good, by their numbers.
-	stands map[int]standing
+	// stands is what has counted, by the numbers of the requests.
+	stands map[int][]standing
 	looks  int
 	looked bool
 }
 
-// standing is how a request was answered, and by whom.
+// standing is what a decision has made of a request.
 type standing struct {
-	state    RequestState
+	becomes  RequestState
 	approver string
 	parked   bool
 }
 
-// stand notes how a request was answered. Who sends the decision again that did it
-// hears that it counted, also where the answer to the first one was lost with a
-// worker.
-func (b *inbox) stand(open RequestOut, state RequestState, approver string) {
+// stand notes a decision that counted. Who sends it again hears that it did, also
+// where the answer to the first one was lost with a worker.
+func (b *inbox) stand(open RequestOut, becomes RequestState, approver string) {
 	if b.stands == nil {
-		b.stands = map[int]standing{}
+		b.stands = map[int][]standing{}
 	}
-	b.stands[open.Number] = standing{state, approver, open.View.Parked != ""}
+	b.stands[open.Number] = append(b.stands[open.Number], standing{becomes, approver, open.View.Parked != ""})
 }
 
-// counted reports whether a decision is the one that stands. An edit may be of
-// other arguments.
+// counted reports whether a decision is one that stands. An edit may be of other
+// arguments.
 func (b *inbox) counted(l *letter) bool {
-	s, ok := b.stands[l.number]
-	becomes, fits := Becomes(l.decision.Decision, s.parked)
-	invocationID, _, _ := toolspec.SplitApprovalID(l.decision.ApprovalID)
-	return ok && fits && becomes == s.state && becomes != RequestEdited && l.decision.Approver == s.approver && invocationID == b.invocationID
+	if id, _, _ := toolspec.SplitApprovalID(l.decision.ApprovalID); id != b.invocationID {
+		return false
+	}
+	return slices.ContainsFunc(b.stands[l.number], func(s standing) bool {
+		becomes, fits := Becomes(l.decision.Decision, s.parked)
+		return fits && becomes == s.becomes && becomes != RequestEdited && l.decision.Approver == s.approver
+	})
 }
 
 // refuse answers a decision that comes too late.

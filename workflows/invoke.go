@@ -111,7 +111,7 @@ func (c *call) adopt(out AdmitOut) {
 	c.admitted = out
 	c.inbox.own(out.InvocationID)
 	c.epoch, c.rounds = out.Epoch, out.Rounds
-	c.policyDigest = out.PolicyDigest
+	c.policyDigest, c.kills = out.PolicyDigest, out.Kills
 	if out.Plan != nil {
 		c.plan = *out.Plan
 		c.toolDigest, c.effect, c.risk = out.Plan.ToolDigest, out.Plan.Effect, out.Plan.Risk
@@ -135,7 +135,7 @@ func (c *call) readmit(ctx workflow.Context) (*ending, error) {
 	}
 	// Numbers that this run used up without a trace stay used.
 	c.epoch, c.rounds = out.Epoch, out.Rounds.after(c.rounds)
-	c.policyDigest = out.PolicyDigest
+	c.policyDigest, c.kills = out.PolicyDigest, out.Kills
 	return nil, nil
 }
 

@@ -53,6 +53,7 @@ type records struct {
 const dies workflows.Outcome = "dies"
 
 type request struct {
+	votes    []policy.Vote
 	row      activities.RequestRow
 	state    workflows.RequestState
 	approver string
@@ -180,6 +181,10 @@ func (r *records) Request(_ context.Context, in activities.RequestRow) (activiti
 	return activities.RequestRecord{Number: number, ExpiresAt: req.expires, Remaining: in.ExpireAfter, Granted: in.Granted}, nil
 }
 
+func (r *records) Grants(context.Context, activities.GrantQuery) ([]activities.Grant, error) {
+	return nil, nil
+}
+
 func (r *records) Review(_ context.Context, in activities.ReviewRow) (activities.ReviewRecord, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -206,9 +211,15 @@ func (r *records) Review(_ context.Context, in activities.ReviewRow) (activities
 			out.State, out.Remaining = req.state, req.expires.Sub(r.now())
 			return out, nil
 		}
-		out.Answer = in.Judge(activities.OpenRequest{Rule: req.row.Rule, RequestedBy: req.row.View.RequestedBy, EditedBy: req.row.EditedBy})
-		if out.Answer.Counted {
+		judgement := in.Judge(activities.OpenRequest{
+			Rule: req.row.Rule, RequestedBy: req.row.View.RequestedBy, EditedBy: req.row.EditedBy, Digest: req.row.View.Digest, Votes: req.votes,
+		})
+		out.Answer = judgement.Answer
+		switch {
+		case judgement.Counted && judgement.Final:
 			req.approver, req.state = in.Decision.Approver, becomes
+		case judgement.Counted:
+			req.votes = append(req.votes, policy.Vote{Seat: judgement.Seat, Approver: in.Decision.Approver})
 		}
 	}
 	out.State, out.Approver, out.Remaining = req.state, req.approver, req.expires.Sub(r.now())

@@ -95,6 +95,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 		o.results = &results{}
 	}
 	o.results.now = r.env.Now
+	all = append(all, hooks.Features(store))
 	all = append(all, hooks.Cache(store, source, o.results, log)...)
 	registry, err := hook.NewRegistry(log, append(append(all, hooks.Audit()), o.hooks...), nil)
 	if err != nil {

@@ -39,7 +39,11 @@ func (c *call) runStage(ctx workflow.Context, step hook.Step, round int) hook.Ve
 			v = hook.Verdict{Outcome: hook.Failed, Failure: c.classify(ctx, err)}
 		}
 		if v.Outcome == hook.Missing {
-			if v.Failure = c.waitForWorker(ctx, &delay, lacking(v.By)); v.Failure == nil {
+			v.Failure = c.waitForWorker(ctx, &delay, lacking(v.By))
+			if v.Failure == nil && v.Unread {
+				v.Failure = c.lookAgain(ctx)
+			}
+			if v.Failure == nil {
 				continue
 			}
 			v.Outcome = hook.Failed
@@ -48,6 +52,15 @@ func (c *call) runStage(ctx workflow.Context, step hook.Step, round int) hook.Ve
 		c.record(step.Stage, round, v, at)
 		return v
 	}
+}
+
+// lookAgain reads anew which policy is active. A result that the record has by
+// then is settle's to find.
+func (c *call) lookAgain(ctx workflow.Context) *hook.Failure {
+	if _, end := c.review(ctx, RequestOut{View: &toolspec.ApprovalView{}}, nil); end != nil {
+		return end.failure
+	}
+	return nil
 }
 
 // runHooks runs the hooks of a stage inside the workflow task, or, where the plan

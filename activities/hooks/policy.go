@@ -110,6 +110,9 @@ func (g *gate) decide(ctx context.Context, v call, args []byte) (policy.Decision
 		ParkUnknownMs: decision.Approval.ParkUnknown().Milliseconds(),
 	})
 	if decision.Verb != policy.Deny {
+		if len(p.Features(limitFacts(v))) > 0 {
+			v.Need(hook.WillCheckFeatureFlags.Stage())
+		}
 		for _, limit := range p.Limits(limitFacts(v)) {
 			if limit.Tokens > 0 {
 				v.Need(hook.WillAcquireQuota.Stage())

@@ -113,7 +113,7 @@ func TestChaosReport(t *testing.T) {
 		many[i] = oracle.Violation{ToolCallID: "c00007", Why: "2 effects\x1b[31m"}
 	}
 	text := show(map[string][]oracle.Violation{"once": many, "manned": {{Why: "worker 7 ended by itself"}}})
-	words(text, "VIOLATED", "once is violated:\n  c00007  2 effects\\u001b[31m\n", "… and 2 more", "manned is violated:\n  worker 7", "2 of 16 oracles are violated", "--evidence")
+	words(text, "VIOLATED", "once is violated:\n  c00007  2 effects\\u001b[31m\n", "… and 2 more", "manned is violated:\n  worker 7", "2 of 17 oracles are violated", "--evidence")
 	if strings.Contains(text, "Nothing lost") {
 		t.Errorf("it is not said that something is wrong:\n%s", text)
 	}

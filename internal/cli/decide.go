@@ -20,11 +20,20 @@ const decideTimeout = 15 * time.Second
 const anApproval = "an approval id; `pawl approvals` lists them"
 
 func newApprove(a *app) *cobra.Command {
-	return newDecide(a, &cobra.Command{Use: "approve APPROVAL", Short: "Approve a waiting call", Args: exactly(1, anApproval)}, verbatim(toolspec.Approve))
+	var m memory
+	cmd := newDecide(a, &cobra.Command{Use: "approve APPROVAL...", Short: "Approve waiting calls, each for itself", Args: some(anApproval)}, func(args []string, d *toolspec.Decision) ([]string, error) {
+		d.Decision = toolspec.Approve
+		return args, m.ask(d)
+	})
+	m.flags(cmd)
+	return cmd
 }
 
 func newDeny(a *app) *cobra.Command {
-	return newDecide(a, &cobra.Command{Use: "deny APPROVAL", Short: "Deny a waiting call", Args: exactly(1, anApproval)}, verbatim(toolspec.Deny))
+	return newDecide(a, &cobra.Command{Use: "deny APPROVAL...", Short: "Deny waiting calls, each for itself", Args: some(anApproval)}, func(args []string, d *toolspec.Decision) ([]string, error) {
+		d.Decision = toolspec.Deny
+		return args, nil
+	})
 }
 
 func newResolve(a *app) *cobra.Command {
@@ -35,52 +44,54 @@ func newResolve(a *app) *cobra.Command {
 			"  settle_ok      it took effect: the call ends ok, without a value\n" +
 			"  settle_failed  it did not: the call ends as failed",
 		Args: exactly(2, "an approval id and one of retry, settle_ok, settle_failed; `pawl approvals` lists what waits"),
-	}, func(args []string) (toolspec.Verb, error) {
-		verb := toolspec.Verb(args[1])
-		if _, fits := workflows.Becomes(verb, true); !fits {
-			return "", usageError{fmt.Errorf("%q is none of retry, settle_ok and settle_failed", args[1])}
+	}, func(args []string, d *toolspec.Decision) ([]string, error) {
+		d.Decision = toolspec.Verb(args[1])
+		if _, fits := workflows.Becomes(d.Decision, true); !fits {
+			return nil, usageError{fmt.Errorf("%q is none of retry, settle_ok and settle_failed", args[1])}
 		}
-		return verb, nil
+		return args[:1], nil
 	})
 }
 
-func verbatim(verb toolspec.Verb) func([]string) (toolspec.Verb, error) {
-	return func([]string) (toolspec.Verb, error) { return verb, nil }
-}
-
-// newDecide makes a command send a decision on the request that its first
-// argument names.
-func newDecide(a *app, cmd *cobra.Command, verbOf func(args []string) (toolspec.Verb, error)) *cobra.Command {
-	var approver, reason string
+// newDecide makes a command send a decision on the requests that say returns.
+func newDecide(a *app, cmd *cobra.Command, say func(args []string, d *toolspec.Decision) (ids []string, err error)) *cobra.Command {
+	var approver, reason, keyFile, seen string
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		verb, err := verbOf(args)
+		said := toolspec.Decision{ApprovalID: args[0], Approver: approver, Reason: reason}
+		ids, err := say(args, &said)
 		if err != nil {
 			return err
+		}
+		if len(ids) > 1 {
+			if seen != "" {
+				return usageError{errors.New("--digest is of one request; decide on that alone")}
+			}
+			return a.decideEach(cmd, ids, keyFile, said)
 		}
 		s, err := connect(cmd.Context(), true, true)
 		if err != nil {
 			return err
 		}
 		defer s.close()
-		workflowID, err := s.workflowOf(cmd.Context(), a.tenant, args[0])
+		workflowID, decision, err := s.signed(cmd.Context(), a.tenant, keyFile, seen, said)
 		if err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), decideTimeout)
 		defer cancel()
-		answer, err := s.client().Decide(ctx, workflowID, toolspec.Decision{
-			ApprovalID: args[0], Decision: verb, Approver: approver, Reason: reason,
-		})
+		answer, err := s.client().Decide(ctx, workflowID, decision)
 		if errors.Is(err, client.ErrSettled) {
 			return fmt.Errorf("too late: %w; see `pawl show %s`", err, args[0])
 		}
 		if err != nil {
 			return err
 		}
-		return a.answered(verb, answer)
+		return a.answered(said.Decision, answer)
 	}
 	cmd.Flags().StringVar(&approver, "as", defaultApprover(), "who decides (PAWL_APPROVER)")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	cmd.Flags().StringVar(&keyFile, "key", "", "`FILE` of the private key to sign with ("+keyFileEnv+"); where none is named, that of pawl keys new, if there is one")
+	cmd.Flags().StringVar(&seen, "digest", "", "refuse to decide on a request with another digest than this")
 	return cmd
 }
 
@@ -97,17 +108,4 @@ func (a *app) answered(verb toolspec.Verb, answer toolspec.Answer) error {
 		fmt.Fprintf(a.Out, "%s counted %s\n", verb, oneLine(answer.Reason, 200))
 	}
 	return nil
-}
-
-// workflowOf finds the call of an approval request. Of another tenant there is
-// none.
-func (s *session) workflowOf(ctx context.Context, tenantID, approvalID string) (string, error) {
-	if _, _, ok := toolspec.SplitApprovalID(approvalID); !ok {
-		return "", usageError{errors.New("an approval id looks like <invocationId>.<n>; `pawl approvals` lists them")}
-	}
-	record, err := s.find(ctx, tenantID, approvalID)
-	if err != nil {
-		return "", err
-	}
-	return record.WorkflowID, nil
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/devstack"
-	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -43,6 +43,9 @@ func newDemo(a *app) *cobra.Command {
 	return cmd
 }
 
+// demoTenant is whose calls the story tells.
+const demoTenant = "acme"
+
 // demo is one telling of the story.
 type demo struct {
 	*app
@@ -50,6 +53,9 @@ type demo struct {
 	stack  *devstack.Stack
 	client *client.Client
 	worker *demoWorker
+	// approver decides, and signs with signer.
+	approver string
+	signer   proof.Signer
 	// fail ends the story.
 	fail context.CancelCauseFunc
 	ui   string
@@ -72,8 +78,15 @@ func (a *app) demo(ctx context.Context, keep, assumeYes bool) error {
 	}
 	defer stopStack(ctx, stack)
 	d.stack, d.ui = stack, stack.UIAddress()
-	config, err := a.prepare(ctx, stack, policy.Development(), false)
+	rules, err := demoPolicy()
 	if err != nil {
+		return err
+	}
+	config, err := a.prepare(ctx, stack, rules, false)
+	if err != nil {
+		return err
+	}
+	if err := d.enroll(ctx, config.DatabaseURL); err != nil {
 		return err
 	}
 	t, err := temporal.DialContext(ctx, quiet(config.Temporal))
@@ -103,7 +116,6 @@ func (d *demo) tell(ctx context.Context) error {
 	if err := d.startWorker(); err != nil {
 		return err
 	}
-	d.warn()
 	for _, chapter := range []func(context.Context) error{d.search, d.denied, d.invalid, d.approved, d.killed} {
 		if err := chapter(ctx); err != nil {
 			return err
@@ -112,16 +124,10 @@ func (d *demo) tell(ctx context.Context) error {
 	return nil
 }
 
-func (d *demo) warn() {
-	for _, warning := range policy.Development().Warnings() {
-		fmt.Fprintln(d.Out, "  ! "+warning)
-	}
-}
-
 func (d *demo) call(id, tool, args string) toolspec.Invocation {
 	return toolspec.Invocation{
 		ToolID: tool, ToolCallID: id, Args: []byte(args),
-		Context: toolspec.Context{TenantID: "acme", RunID: d.run, ActorID: "agent:demo"},
+		Context: toolspec.Context{TenantID: demoTenant, RunID: d.run, ActorID: "agent:demo"},
 	}
 }
 
@@ -198,14 +204,13 @@ func (d *demo) approved(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	approver, err := d.decide(ctx, call.WorkflowID)
-	if err != nil {
+	if err := d.decide(ctx, call.WorkflowID); err != nil {
 		return err
 	}
 	result, err := d.client.Result(ctx, call)
 	if errors.Is(err, client.Coded(toolspec.CodeApprovalDenied)) {
 		d.say("denied, so nothing was written.")
-		d.tellOf("write", inv, denial(err), "denied by "+approver)
+		d.tellOf("write", inv, denial(err), "denied by "+d.approver)
 		return nil
 	}
 	if err != nil {
@@ -216,7 +221,7 @@ func (d *demo) approved(ctx context.Context) error {
 		return err
 	}
 	d.say("ok: %s now begins with %q.", d.file, strings.SplitN(string(content), "\n", 2)[0])
-	d.tellOf("write", inv, result, "approved by "+approver)
+	d.tellOf("write", inv, result, "approved by "+d.approver)
 	return nil
 }
 
@@ -228,7 +233,7 @@ func (d *demo) killed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.approve(ctx, call.WorkflowID, "user:demo-approver"); err != nil {
+	if err := d.approve(ctx, call.WorkflowID); err != nil {
 		return err
 	}
 	if err := waitFor(ctx, func() bool { _, err := os.Stat(file); return err == nil }); err != nil {

@@ -14,31 +14,33 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// decide shows the waiting request and asks the person at the terminal, or
-// decides as a second identity where there is none. It returns who decided.
-func (d *demo) decide(ctx context.Context, workflowID string) (approver string, err error) {
+// decide shows the waiting request, has a forged approval refused, and asks the
+// person at the terminal, or decides as a second identity where there is none.
+func (d *demo) decide(ctx context.Context, workflowID string) error {
 	view, err := d.waiting(ctx, workflowID)
 	if err != nil {
-		return "", err
+		return err
 	}
 	d.say("waits for approval  %s", view.ApprovalID)
 	d.say("  tool    %s (%s, %s risk), asked for by %s", view.ToolID, view.Effect, view.Risk, view.RequestedBy)
 	d.say("  args    %s", oneLine(string(view.Args), 110))
 	d.say("  digest  %s", view.Digest)
 	d.say("  who     %s", oneLine(view.Approvers, 110))
-	verb, approver := toolspec.Approve, "user:demo-approver"
+	if err := d.forge(ctx, workflowID, view); err != nil {
+		return err
+	}
+	verb := toolspec.Approve
 	if d.ask {
-		approver = defaultApprover()
-		fmt.Fprintf(d.Out, "   Approve as %s? [y/N] ", approver)
+		fmt.Fprintf(d.Out, "   Approve as %s? [y/N] ", d.approver)
 		answer, err := d.answer(ctx)
 		if err != nil {
-			return "", err
+			return err
 		}
 		if !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
 			verb = toolspec.Deny
 		}
 	}
-	return approver, d.send(ctx, workflowID, view.ApprovalID, verb, approver)
+	return d.send(ctx, workflowID, view, verb)
 }
 
 // answer reads a line from the terminal. The end of the input is no answer, and
@@ -66,24 +68,12 @@ func (d *demo) answer(ctx context.Context) (string, error) {
 }
 
 // approve decides without asking.
-func (d *demo) approve(ctx context.Context, workflowID, approver string) error {
+func (d *demo) approve(ctx context.Context, workflowID string) error {
 	view, err := d.waiting(ctx, workflowID)
 	if err != nil {
 		return err
 	}
-	return d.send(ctx, workflowID, view.ApprovalID, toolspec.Approve, approver)
-}
-
-func (d *demo) send(ctx context.Context, workflowID, approvalID string, verb toolspec.Verb, approver string) error {
-	answer, err := d.client.Decide(ctx, workflowID, toolspec.Decision{ApprovalID: approvalID, Decision: verb, Approver: approver})
-	if err != nil {
-		return err
-	}
-	if !answer.Counted {
-		return fmt.Errorf("the decision did not count: %s", answer.Reason)
-	}
-	d.say("%s decides: %s", approver, verb)
-	return nil
+	return d.send(ctx, workflowID, view, toolspec.Approve)
 }
 
 // waiting polls the state query until the call asks for an approval.

@@ -107,5 +107,6 @@ func newApprovals(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&everything, "all", false, "also those that were decided")
+	cmd.AddCommand(newGrants(a), newRevokeGrant(a))
 	return cmd
 }

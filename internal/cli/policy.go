@@ -10,38 +10,15 @@ import (
 )
 
 func newPolicy(a *app) *cobra.Command {
-	cmd := &cobra.Command{Use: "policy", Short: "Check, apply and show the policy"}
+	cmd := &cobra.Command{Use: "policy", Short: "Check, apply, compare and show the policy"}
 	cmd.AddCommand(&cobra.Command{
 		Use: "check FILE", Short: "Check a policy file", Args: exactly(1, "a policy file"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			p, err := readPolicy(args[0])
-			if err != nil {
-				return err
-			}
-			return a.policy(p, "valid")
-		},
-	}, &cobra.Command{
-		Use: "apply FILE", Short: "Make a policy file the active policy; calls that wait look again",
-		Args: exactly(1, "a policy file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := readPolicy(args[0])
 			if err != nil {
 				return err
 			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			changed, err := s.store.ApplyPolicy(cmd.Context(), p, defaultApprover())
-			if err != nil {
-				return err
-			}
-			said := "active"
-			if !changed {
-				said = "was active already"
-			}
-			return a.policy(p, said)
+			return a.checkPolicy(cmd.Context(), p)
 		},
 	}, &cobra.Command{
 		Use: "show", Short: "Show the active policy", Args: exactly(0, "no arguments"),
@@ -68,7 +45,7 @@ func newPolicy(a *app) *cobra.Command {
 			}
 			return nil
 		},
-	})
+	}, newPolicyApply(a), newPolicyDiff(a), newPolicyHistory(a), newPolicyRollback(a), newPolicyExplain(a), newPolicyTest(a))
 	return group(cmd)
 }
 
@@ -80,12 +57,16 @@ func readPolicy(file string) (*policy.Policy, error) {
 	return policy.Parse(file, doc)
 }
 
-func (a *app) policy(p *policy.Policy, said string) error {
+func (a *app) policy(p *policy.Policy, said string, found ...*policy.Error) error {
+	warnings := p.Warnings()
+	for _, f := range found {
+		warnings = append(warnings, f.Error())
+	}
 	if a.json {
-		return printJSON(a.Out, map[string]any{"digest": p.Digest(), "state": said, "warnings": listed(p.Warnings())})
+		return printJSON(a.Out, map[string]any{"digest": p.Digest(), "state": said, "warnings": listed(warnings)})
 	}
 	fmt.Fprintf(a.Out, "%s  %s\n", p.Digest(), said)
-	for _, w := range p.Warnings() {
+	for _, w := range warnings {
 		fmt.Fprintln(a.Out, "  ! "+printable(w))
 	}
 	return nil

@@ -75,7 +75,7 @@ func newRoot(a *app) *cobra.Command {
 	group(root)
 	root.AddCommand(
 		newDemo(a), newDemoWorker(a), newChaos(a), newChaosWorker(a), newBench(a), newBenchSubmit(a), newDev(a), newWorker(a), newMigrate(a), newDoctor(a), newTools(a),
-		newInvoke(a), newShow(a), newList(a), newApprovals(a), newApprove(a), newDeny(a), newResolve(a), newPolicy(a), newRelations(a), newSubmitters(a), newCache(a),
+		newInvoke(a), newShow(a), newList(a), newApprovals(a), newApprove(a), newDeny(a), newResolve(a), newKeys(a), newPolicy(a), newRelations(a), newSubmitters(a), newKill(a), newCache(a),
 	)
 	return root
 }
@@ -128,9 +128,28 @@ func exitOf(err error) int {
 	return exitFailure
 }
 
+// some wants one argument or more.
+func some(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usageError{fmt.Errorf("expected %s", what)}
+		}
+		return nil
+	}
+}
+
 func exactly(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != n {
+			return usageError{fmt.Errorf("expected %s", what)}
+		}
+		return nil
+	}
+}
+
+func atMost(n int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) > n {
 			return usageError{fmt.Errorf("expected %s", what)}
 		}
 		return nil

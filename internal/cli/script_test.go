@@ -72,7 +72,14 @@ func newRig(t *testing.T, scripts string) *rig {
 	}
 	rules := "version: 1\ntenants:\n"
 	for _, f := range files {
-		rules += fmt.Sprintf("  %s:\n    allowedTools: [core__*, test__*]\n    mode: auto\n    approvals: {expiresAfter: 1h, allowUnsigned: true}\n", tenantOf(f))
+		approvals := "{expiresAfter: 1h, allowUnsigned: true}"
+		switch tenantOf(f) {
+		case "t-keys":
+			approvals = "{expiresAfter: 1h, quorum: 2}"
+		case "t-remember":
+			approvals = "{expiresAfter: 1h, allowUnsigned: true, remember: {for: 7d, anyArgs: true}}"
+		}
+		rules += fmt.Sprintf("  %s:\n    allowedTools: [core__*, test__*]\n    mode: auto\n    approvals: %s\n", tenantOf(f), approvals)
 		if tenantOf(f) == "t-relations" {
 			rules += "    permissions: relations\n"
 		}

@@ -116,7 +116,7 @@ func (s *session) close() {
 func (s *session) client() *client.Client {
 	o := client.Options{}
 	if s.store != nil {
-		o.Outputs = s.store
+		o.Outputs, o.Catalogs = s.store, s.store
 	}
 	return client.New(s.temporal, o)
 }

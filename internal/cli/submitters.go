@@ -15,11 +15,8 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres"
 )
 
-// maxKeyFile bounds what is read of a key file, and maxKeyName a name.
-const (
-	maxKeyFile = 16 << 10
-	maxKeyName = 100
-)
+// maxKeyName bounds the name of a key, in bytes.
+const maxKeyName = 100
 
 func newSubmitters(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "submitters", Short: "Say which keys may vouch for the subject of a call"}
@@ -39,7 +36,11 @@ func newSubmitters(a *app) *cobra.Command {
 				return err
 			}
 			defer s.close()
-			if err := writeKey(args[1], private); err != nil {
+			text, err := privateKey(private)
+			if err != nil {
+				return err
+			}
+			if err := writeKey(args[1], text); err != nil {
 				return err
 			}
 			return a.addSubmitter(cmd, s, args[0], public)
@@ -146,20 +147,13 @@ func checkKeyName(name string) error {
 	return nil
 }
 
-// writeKey writes a private key into a new file that only its owner can read.
-func writeKey(file string, private ed25519.PrivateKey) error {
+// privateKey is a private key as it stands in a file.
+func privateKey(private ed25519.PrivateKey) ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(private)
 	if err != nil {
-		return fmt.Errorf("encode the key: %w", err)
+		return nil, fmt.Errorf("encode the key: %w", err)
 	}
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(pem.Encode(f, &pem.Block{Type: "PRIVATE KEY", Bytes: der}), f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	return nil
+	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
 }
 
 // keyBlock reads the PEM block of a file; what the file holds is not repeated.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
@@ -15,15 +14,23 @@ import (
 func newTools(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "tools", Short: "Show the tools that workers have"}
 	var all bool
+	var by catalog.Viewer
 	list := &cobra.Command{
-		Use: "list", Short: "List the tools that the tenant may see", Args: exactly(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listTools(cmd.Context(), all) },
+		Use: "list", Short: "List the tools that a caller may see", Args: exactly(0, "no arguments"),
+		Long: "List the tools that workers have published and that a caller of the tenant may see: what policy denies whatever\n" +
+			"the arguments, and what a kill switch stops, is left out. Called all the same, such a tool is denied.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			by.TenantID = a.tenant
+			return a.listTools(cmd.Context(), by, all)
+		},
 	}
+	list.Flags().StringVar(&by.ActorID, "actor", "", "who calls; without it nobody in particular")
+	list.Flags().StringSliceVar(&by.ToolIDs, "tool-ids", nil, "the tools of the run, as in context.toolIds")
 	list.Flags().BoolVar(&all, "all", false, "also those that policy hides from the tenant")
 	cmd.AddCommand(list, &cobra.Command{
 		Use: "show TOOL", Short: "Show a tool with its schemas", Args: exactly(1, "the id of a tool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			specs, _, err := a.specs(cmd.Context())
+			specs, err := a.specs(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -38,31 +45,34 @@ func newTools(a *app) *cobra.Command {
 	return group(cmd)
 }
 
-func (a *app) listTools(ctx context.Context, all bool) error {
-	specs, p, err := a.specs(ctx)
+func (a *app) listTools(ctx context.Context, by catalog.Viewer, all bool) error {
+	s, err := connect(ctx, false, true)
 	if err != nil {
 		return err
 	}
-	visible := catalog.New(specs, func(s toolspec.Spec) catalog.Visibility { return visibility(p, a.tenant, s) })
-	if a.json {
-		if all {
-			return printJSON(a.Out, listed(specs))
-		}
+	defer s.close()
+	visible, err := s.store.Catalog(ctx, by)
+	if err != nil {
+		return err
+	}
+	if a.json && !all {
 		return printJSON(a.Out, listed(visible.List()))
+	}
+	specs, err := s.store.Specs(ctx)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return printJSON(a.Out, listed(specs))
 	}
 	var rows [][]string
 	for _, s := range specs {
-		access := "denied"
-		if e, ok := visible.Get(s.Name); ok {
-			access = "allowed"
-			if e.NeedsApproval {
-				access = "with approval"
-			}
-		} else if !all {
+		e, seen := visible.Get(s.Name)
+		if !seen && !all {
 			continue
 		}
 		first, _, _ := strings.Cut(s.Description, ".")
-		rows = append(rows, []string{s.Name, access, string(s.Effect), string(s.Risk), s.Origin, first})
+		rows = append(rows, []string{s.Name, access(e, seen), string(s.Effect), string(s.Risk), s.Origin, first})
 	}
 	if len(rows) == 0 {
 		fmt.Fprintf(a.Out, "tenant %s may see no tools; `pawl tools list --all` shows what workers have\n", a.tenant)
@@ -72,36 +82,28 @@ func (a *app) listTools(ctx context.Context, all bool) error {
 	return nil
 }
 
-// visibility is what policy says before anybody calls: rules that need arguments
-// may still decide otherwise.
-func visibility(p *policy.Policy, tenantID string, s toolspec.Spec) catalog.Visibility {
-	switch p.Decide(policy.Facts{TenantID: tenantID, ToolID: s.Name, Effect: s.Effect, Risk: s.Risk}).Verb {
-	case policy.Allow:
-		return catalog.Visible
-	case policy.RequireApproval:
-		return catalog.VisibleWithApproval
-	case policy.Deny:
+// access is what policy says before anybody calls.
+func access(e catalog.Entry, seen bool) string {
+	switch {
+	case !seen:
+		return "denied"
+	case e.NeedsApproval:
+		return "with approval"
+	case e.DependsOnArguments:
+		return "depends on the arguments"
+	default:
+		return "allowed"
 	}
-	return catalog.Hidden
 }
 
-// specs are what workers have published, with the active policy.
-func (a *app) specs(ctx context.Context) ([]toolspec.Spec, *policy.Policy, error) {
+// specs are what workers have published.
+func (a *app) specs(ctx context.Context) ([]toolspec.Spec, error) {
 	s, err := connect(ctx, false, true)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer s.close()
-	specs, err := s.store.Specs(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	active, _, err := s.store.ActivePolicy(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := s.store.Policy(ctx, active.Digest)
-	return specs, p, err
+	return s.store.Specs(ctx)
 }
 
 func (a *app) tool(s toolspec.Spec) error {

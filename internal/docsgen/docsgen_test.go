@@ -42,7 +42,9 @@ func TestGenerated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(onDisk) != len(documents) {
+	// That of a policy is kept by hand; package policy holds it to the parser.
+	const byHand = 1
+	if len(onDisk) != len(documents)+byHand {
 		t.Errorf("docs/schema holds %q; %d schemas are generated", onDisk, len(documents))
 	}
 }

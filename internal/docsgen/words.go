@@ -87,9 +87,19 @@ var words = map[string]string{
 	"Decision.Approver":   "Who decides: 1 to 200 printable characters.",
 	"Decision.Reason":     "Why, for the record: at most 2000 bytes. It is stored; do not put a secret into it.",
 	"Decision.EditedArgs": "The new arguments, with the decision edit and only with it. With proof at most 65536 bytes.",
-	"Decision.Remember":   "Accepted and recorded; this version remembers no approvals.",
-	"Decision.Proof":      "A signed token over the whole decision. This version verifies none: a decision that carries one does not count.",
+	"Decision.Remember":   "Asks that later calls of the tool like this one not be asked about again, where policy lets an approval be remembered.",
+	"Decision.Digest":     "The digest of the request as the approver saw it, 64 hexadecimal digits. Required with a proof. Where it is given, the decision counts for no other digest.",
+	"Decision.Scope":      "With remember: for which later calls.",
+	"Decision.Proof":      "A signed token over the rest of the decision: see [proof](#proof). One that does not hold makes the decision not count, also where policy asks for none.",
+
+	"Scope.Args":       "For which arguments: exact, the ones approved; match, those whose members match; any. Empty is exact.",
+	"Scope.Match":      "The members that must match, with match and only with it: at most 16.",
+	"Scope.Actor":      "For which actor: same or any. Empty is same.",
+	"Scope.Session":    "For which session: same or any. Empty is any.",
+	"Scope.ForMs":      "For how long, in milliseconds; 0 or absent is as long as policy says.",
+	"ArgMatch.Pointer": "The RFC 6901 pointer of a member, which must be text.",
+	"ArgMatch.Pattern": "What it must be: a text, or a prefix and one * at the end. What climbs out of the prefix with .. does not match.",
 
 	"Answer.Counted": "Whether the decision changed anything.",
-	"Answer.Reason":  "Why it did not count; safe to show. The texts are not part of the contract.",
+	"Answer.Reason":  "Why it did not count, or a remark; safe to show. The texts are not part of the contract.",
 }

@@ -22,7 +22,9 @@ func TestDeniedByAWorkerThatDied(t *testing.T) {
 	before := w.record(inv)
 	written, err := w.store.Review(t.Context(), steps.ReviewRow{
 		InvocationID: before.InvocationID, TenantID: before.TenantID, ApprovalID: view.ApprovalID, Epoch: before.Epoch, Gate: before.Rounds.Gate + 1,
-		Decision: &denial, Judge: func(steps.OpenRequest) toolspec.Answer { return toolspec.Answer{Counted: true} },
+		Decision: &denial, Judge: func(steps.OpenRequest) steps.Judgement {
+			return steps.Judgement{Answer: toolspec.Answer{Counted: true}, Final: true}
+		},
 	})
 	if err != nil || !written.Answer.Counted {
 		t.Fatalf("%+v, %v", written, err)

@@ -88,7 +88,7 @@ func (p *planted) step(e *historypb.HistoryEvent) {
 		}
 		if p.decision.ApprovalID != "" {
 			decision := p.decision
-			row.Decision, row.Judge = &decision, func(acts.OpenRequest) toolspec.Answer { return out.Answer }
+			row.Decision, row.Judge = &decision, func(acts.OpenRequest) acts.Judgement { return acts.Judgement{Answer: out.Answer, Final: true} }
 			p.decision = toolspec.Decision{}
 		}
 		if out.State == workflows.RequestEdited {

@@ -3,37 +3,91 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/pawl-run/pawl/policy"
 )
 
+// PolicyMovedError says that another version is active than the caller expected. Nothing was changed.
+type PolicyMovedError struct {
+	// Active is the digest of that version; empty means none.
+	Active string
+}
+
+// Error names the version that is active.
+func (e *PolicyMovedError) Error() string {
+	if e.Active == "" {
+		return "no policy is active, and one was expected; nothing was changed"
+	}
+	return fmt.Sprintf("policy %s is active, and another was expected; nothing was changed", e.Active)
+}
+
+// How says what made a version the active one.
+type How string
+
+// The ways.
+const (
+	Applied    How = "apply"
+	RolledBack How = "rollback"
+)
+
+// Activation makes a version the active one.
+type Activation struct {
+	Policy *policy.Policy
+	// By says who does it.
+	By string
+	// How is Applied where it is left out.
+	How How
+	// Expected, if not nil, is the digest that must be active, empty for none. Else nothing happens, and the error is a PolicyMovedError.
+	Expected *string
+	// onlyIfNone does nothing where any version is active.
+	onlyIfNone bool
+}
+
 // activateRow is the row of ActivatePolicy.
 type activateRow struct {
 	Changed   bool
+	Before    string
 	Rechecked int64
+	Told      int64
 }
 
-// ApplyPolicy stores a version and makes it the active one; by says who does. Calls that wait for an approval are told to look again.
+// ApplyPolicy stores a version and makes it the active one; by says who does. Unsettled calls are told to look again.
 // changed is false where it was active already.
 func (s *Store) ApplyPolicy(ctx context.Context, p *policy.Policy, by string) (changed bool, err error) {
-	return s.activate(ctx, p, by, false)
+	return s.Activate(ctx, Activation{Policy: p, By: by})
 }
 
 // ApplyIfNone is ApplyPolicy where no version is active yet, and does nothing else. Of several workers that start at once, one applies.
 func (s *Store) ApplyIfNone(ctx context.Context, p *policy.Policy, by string) (changed bool, err error) {
-	return s.activate(ctx, p, by, true)
+	return s.Activate(ctx, Activation{Policy: p, By: by, onlyIfNone: true})
 }
 
-func (s *Store) activate(ctx context.Context, p *policy.Policy, by string, onlyIfNone bool) (bool, error) {
+// Activate is ApplyPolicy with conditions. Of several that expect the same version, one changes something.
+func (s *Store) Activate(ctx context.Context, a Activation) (changed bool, err error) {
+	p := a.Policy
 	if p.Digest() == "" {
 		return false, errors.New("no policy was given")
+	}
+	if a.How == "" {
+		a.How = Applied
+	}
+	expected := ""
+	if a.Expected != nil {
+		expected = *a.Expected
 	}
 	row, _, err := batched[activateRow](ctx, s, "apply policy",
 		step{"InsertPolicy", named{"digest": p.Digest(), "source": string(p.Source())}},
 		step{"LockActivePolicy", named{}},
-		step{"ActivatePolicy", named{"digest": p.Digest(), "activated_by": text(by), "only_if_none": onlyIfNone}},
+		step{"ActivatePolicy", named{
+			"digest": p.Digest(), "activated_by": text(a.By), "only_if_none": a.onlyIfNone, "how": string(a.How),
+			"expects": a.Expected != nil, "expected": text(expected), "again": recheckAgain,
+		}},
 	)
+	if err == nil && a.Expected != nil && row.Before != *a.Expected && row.Before != p.Digest() {
+		err = &PolicyMovedError{Active: row.Before}
+	}
 	return row.Changed, err
 }
 

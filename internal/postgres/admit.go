@@ -24,6 +24,7 @@ type recordRow struct {
 	CapacityRound int
 	Plan          json.RawMessage
 	PolicyDigest  string
+	Kills         json.RawMessage
 }
 
 // Admit inserts the call, or reads its record and raises the epoch of an open one. The arguments, the provider's payload and the proof
@@ -58,8 +59,12 @@ func (r recordRow) record(op string) (activities.Record, error) {
 	if err != nil {
 		return activities.Record{}, failure(op, err)
 	}
+	kills, err := killsOf(op, r.Kills)
+	if err != nil {
+		return activities.Record{}, err
+	}
 	record := activities.Record{
-		Digest: r.InputDigest, Epoch: r.Epoch, Plan: plan, PolicyDigest: r.PolicyDigest,
+		Digest: r.InputDigest, Epoch: r.Epoch, Plan: plan, PolicyDigest: r.PolicyDigest, Kills: kills,
 		Rounds: workflows.Rounds{Gate: r.GateRound, Dispatch: r.DispatchRound, Request: r.RequestRound, Capacity: r.CapacityRound},
 	}
 	if r.Result != nil {

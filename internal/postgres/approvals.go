@@ -35,9 +35,14 @@ type DecisionRecord struct {
 	Approver   string        `json:"approver"`
 	Reason     string        `json:"reason,omitempty"`
 	Remember   bool          `json:"remember,omitempty"`
-	// Signed says that the decision carried a proof.
-	Signed  bool `json:"signed,omitempty"`
-	Counted bool `json:"counted"`
+	// Signed says that a proof of the approver was verified, and KeyID by which key.
+	Signed  bool   `json:"signed,omitempty"`
+	KeyID   string `json:"keyId,omitempty"`
+	Counted bool   `json:"counted"`
+	// Final says that it answered the request for good, and Seat for which place in
+	// the chain of approvers it counted, from 0.
+	Final bool `json:"final,omitempty"`
+	Seat  int  `json:"seat,omitempty"`
 	// WhyNot is what the sender was told: why it did not count, or a remark where it did.
 	WhyNot string    `json:"whyNot,omitempty" db:"answer"`
 	At     time.Time `json:"at"`

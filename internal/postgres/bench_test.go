@@ -210,12 +210,21 @@ func decision(call string, n int, verb toolspec.Verb) *toolspec.Decision {
 	return &toolspec.Decision{ApprovalID: toolspec.ApprovalID(id(call), n), Decision: verb, Approver: "user:bob", Reason: "because"}
 }
 
+// final answers a request for good, if it counts.
+func final(a toolspec.Answer) activities.Judgement {
+	return activities.Judgement{Answer: a, Final: true}
+}
+
 func reviewRow(call string, epoch, n int, d *toolspec.Decision) activities.ReviewRow {
 	return activities.ReviewRow{
 		InvocationID: id(call), TenantID: tenant, ApprovalID: toolspec.ApprovalID(id(call), n), Epoch: epoch, Decision: d,
-		Judge: func(r activities.OpenRequest) toolspec.Answer {
-			ok, reason := r.Rule.MayDecide(d.Approver, r.RequestedBy, false)
-			return toolspec.Answer{Counted: ok, Reason: reason}
+		Judge: func(r activities.OpenRequest) activities.Judgement {
+			if d.Decision == toolspec.Approve {
+				ruling := r.Rule.Approve(policy.Voter{Identity: d.Approver}, r.Votes, r.RequestedBy)
+				return activities.Judgement{Answer: toolspec.Answer{Counted: ruling.Counted, Reason: ruling.Reason}, Seat: ruling.Seat, Final: ruling.Final}
+			}
+			ok, reason := r.Rule.MayDecide(policy.Voter{Identity: d.Approver}, r.RequestedBy)
+			return final(toolspec.Answer{Counted: ok, Reason: reason})
 		},
 	}
 }

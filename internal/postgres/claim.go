@@ -23,7 +23,7 @@ func (s *Store) Claim(ctx context.Context, in activities.ClaimRow) (workflows.Ou
 		"invocation_id": in.InvocationID, "epoch": in.Epoch, "hold": max(holdTime, in.Runtime+runsOn),
 	}}, step{"Claim", named{
 		"invocation_id": in.InvocationID, "epoch": in.Epoch, "dispatch": in.Dispatch,
-		"repeatable": in.Repeatable, "answered": answered, "approval_id": in.ApprovalID,
+		"repeatable": in.Repeatable, "answered": answered, "approval_id": in.ApprovalID, "effect": string(in.Effect),
 	}})
 	return row.Outcome, err
 }

@@ -32,13 +32,18 @@ func (r *Relay) Poll(every time.Duration) *Relay {
 // Prune is what a relay does every hour.
 func (r *Relay) Prune(ctx context.Context) { r.prune(ctx) }
 
+// RecheckAgain is what a relay does at every poll.
+func (s *Store) RecheckAgain(ctx context.Context) (more bool, err error) { return s.recheckAgain(ctx) }
+
 // RowTypes says what the rows of a query are read into. What is not here is run for its effect.
 func RowTypes() map[string]reflect.Type {
 	return map[string]reflect.Type{
 		"Admit": reflect.TypeFor[recordRow](), "Claim": reflect.TypeFor[outcomeRow](), "Check": reflect.TypeFor[checkRow](),
 		"Settle": reflect.TypeFor[settleRow](), "Request": reflect.TypeFor[requestRow](), "Look": reflect.TypeFor[lookRow](),
 		"Decide": reflect.TypeFor[decideRow](), "Output": reflect.TypeFor[outputRow](), "PolicySource": reflect.TypeFor[sourceRow](),
-		"ActivatePolicy": reflect.TypeFor[activateRow](), "ActivePolicy": reflect.TypeFor[activeRow](), "Specs": reflect.TypeFor[specRow](),
+		"ActivatePolicy": reflect.TypeFor[activateRow](), "ActivePolicy": reflect.TypeFor[activeRow](), "PolicyHistory": reflect.TypeFor[ActivationRecord](), "PolicyVersions": reflect.TypeFor[digestRow](),
+		"KillSwitchOf": reflect.TypeFor[KillSwitch](), "KillOff": reflect.TypeFor[KillSwitch](), "ListKillSwitches": reflect.TypeFor[KillSwitch](),
+		"Recheck": reflect.TypeFor[recheckRow](), "RecheckAgain": reflect.TypeFor[recheckAgainRow](), "Specs": reflect.TypeFor[specRow](),
 		"TakeMessages": reflect.TypeFor[Message](), "SchemaIsThere": reflect.TypeFor[thereRow](), "SchemaVersion": reflect.TypeFor[versionRow](),
 		"ShowCall": reflect.TypeFor[showRow](), "ShowStages": reflect.TypeFor[StageRecord](), "ShowAttempts": reflect.TypeFor[AttemptRecord](),
 		"ShowClaims": reflect.TypeFor[ClaimRecord](), "ShowCapacity": reflect.TypeFor[CapacityRecord](), "ShowEvents": reflect.TypeFor[EventRecord](), "ShowApprovals": reflect.TypeFor[approvalRow](),
@@ -52,5 +57,7 @@ func RowTypes() map[string]reflect.Type {
 		"SubmitterKey": reflect.TypeFor[submitterKeyRow](), "SubmitterTrusted": reflect.TypeFor[trustedRow](), "AddSubmitter": reflect.TypeFor[submitterAddedRow](),
 		"RevokeSubmitter": reflect.TypeFor[removedRow](), "ListSubmitters": reflect.TypeFor[Submitter](),
 		"TakeTokens": reflect.TypeFor[tokensRow](), "TakePlaces": reflect.TypeFor[placesRow](), "ReleaseExpired": reflect.TypeFor[expiredRow](),
+		"RegisterKey": reflect.TypeFor[registerRow](), "RevokeKey": reflect.TypeFor[revokeRow](), "LiveGrants": reflect.TypeFor[liveGrantRow](),
+		"ListGrants": reflect.TypeFor[grantRow](), "RevokeGrant": reflect.TypeFor[revokedRow](), "ListKeys": reflect.TypeFor[KeyRecord](),
 	}
 }

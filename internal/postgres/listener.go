@@ -17,11 +17,32 @@ const (
 	reconnectMost  = 10 * time.Second
 )
 
-// listen keeps a connection of its own on the outbox's channel and wakes whoever waits. While it has none, polling must do.
-func (r *Relay) listen(ctx context.Context, wake chan<- struct{}) {
+// ears are who wants to be woken, by the channel of the database that they listen on.
+type ears map[string]chan<- struct{}
+
+const (
+	outboxChannel = "pawl_outbox"
+	policyChannel = "pawl_policy"
+)
+
+// wake wakes who listens on a channel, or everybody for none. Who has not gone on since the last time is awake.
+func (e ears) wake(channel string) {
+	for name, ear := range e {
+		if channel != "" && channel != name {
+			continue
+		}
+		select {
+		case ear <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// listen keeps a connection of its own on the channels and wakes whoever waits. While it has none, polling must do.
+func (r *Relay) listen(ctx context.Context, e ears) {
 	delay := reconnectFirst
 	for {
-		err := r.listenOnce(ctx, wake, func() { delay = reconnectFirst })
+		err := r.listenOnce(ctx, e, func() { delay = reconnectFirst })
 		if ctx.Err() != nil {
 			return
 		}
@@ -37,7 +58,7 @@ func (r *Relay) listen(ctx context.Context, wake chan<- struct{}) {
 	}
 }
 
-func (r *Relay) listenOnce(ctx context.Context, wake chan<- struct{}, connected func()) error {
+func (r *Relay) listenOnce(ctx context.Context, e ears, connected func()) error {
 	conn, err := pgx.ConnectConfig(ctx, r.store.pool.Config().ConnConfig)
 	if err != nil {
 		return err
@@ -47,43 +68,43 @@ func (r *Relay) listenOnce(ctx context.Context, wake chan<- struct{}, connected 
 		defer cancel()
 		_ = conn.Close(ctx) // it is of no use any more, whatever it says
 	}()
-	sql, _, err := r.store.bound(step{"ListenOutbox", named{}})
-	if err != nil {
-		return err
-	}
-	if _, err := conn.Exec(ctx, sql); err != nil {
-		return err
-	}
-	connected()
-	for {
-		// Also right after connecting: something may have come while nobody listened.
-		select {
-		case wake <- struct{}{}:
-		default:
-		}
-		if err := r.heard(ctx, conn); err != nil {
+	for _, query := range []string{"ListenPolicy", "ListenOutbox"} {
+		sql, _, err := r.store.bound(step{query, named{}})
+		if err != nil {
 			return err
 		}
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			return err
+		}
+	}
+	connected()
+	e.wake("") // something may have come while nobody listened
+	for {
+		channel, err := r.heard(ctx, conn)
+		if err != nil {
+			return err
+		}
+		e.wake(channel)
 	}
 }
 
-// heard waits for a notification.
-func (r *Relay) heard(ctx context.Context, conn *pgx.Conn) error {
+// heard waits for a notification and returns its channel.
+func (r *Relay) heard(ctx context.Context, conn *pgx.Conn) (string, error) {
 	for {
 		quiet, cancel := context.WithTimeout(ctx, listenQuiet)
-		_, err := conn.WaitForNotification(quiet)
+		notification, err := conn.WaitForNotification(quiet)
 		cancel()
 		switch {
 		case err == nil:
-			return nil
+			return notification.Channel, nil
 		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
-			return err
+			return "", err
 		}
 		ping, cancel := context.WithTimeout(ctx, pingTimeout)
 		err = conn.Ping(ping)
 		cancel()
 		if err != nil {
-			return err
+			return "", err
 		}
 	}
 }

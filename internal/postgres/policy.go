@@ -3,8 +3,10 @@ package postgres
 import (
 	"container/list"
 	"context"
+	"fmt"
 	"sync"
 
+	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/policy"
 )
 
@@ -16,7 +18,7 @@ type sourceRow struct {
 }
 
 // Policy returns a version, compiled. The empty digest is the policy that denies everything; a digest that is not stored is an error
-// that does not pass.
+// that does not pass. One that this program cannot read, say because a newer release has stored it, is activities.ErrPolicyUnreadable.
 func (s *Store) Policy(ctx context.Context, digest string) (*policy.Policy, error) {
 	const op = "policy"
 	if digest == "" {
@@ -34,7 +36,7 @@ func (s *Store) Policy(ctx context.Context, digest string) (*policy.Policy, erro
 	}
 	p, err := policy.Parse("policy "+digest, []byte(row.Source))
 	if err != nil {
-		return nil, &Error{Op: op, State: "the stored version does not compile"}
+		return nil, fmt.Errorf("%w: %w", activities.ErrPolicyUnreadable, &Error{Op: op, State: "the stored version does not compile"})
 	}
 	s.compiled.put(digest, p)
 	return p, nil

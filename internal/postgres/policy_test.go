@@ -1,9 +1,13 @@
 package postgres_test
 
 import (
+	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -60,6 +64,85 @@ func TestApplyPolicy(t *testing.T) {
 	}
 }
 
+// TestPolicyHistory: who made which version active, when and instead of which.
+func TestPolicyHistory(t *testing.T) {
+	b := open(t)
+	one, two := otherPolicy(t, "one"), otherPolicy(t, "two")
+	for _, a := range []postgres.Activation{
+		{Policy: one, By: "user:ann"}, {Policy: one, By: "user:nobody"}, {Policy: two, By: "user:bob"}, {Policy: one, By: "user:cid", How: postgres.RolledBack},
+	} {
+		if _, err := b.Activate(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := b.PolicyHistory(t.Context(), 0)
+	if err != nil || len(got) != 3 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for i, want := range []postgres.ActivationRecord{
+		{Digest: one.Digest(), Before: two.Digest(), How: postgres.RolledBack, By: "user:cid"},
+		{Digest: two.Digest(), Before: one.Digest(), How: postgres.Applied, By: "user:bob"},
+		{Digest: one.Digest(), How: postgres.Applied, By: "user:ann"},
+	} {
+		if got[i].At.IsZero() {
+			t.Errorf("%d has no time", i)
+		}
+		if got[i].At = (time.Time{}); got[i] != want {
+			t.Errorf("%d: got %+v, want %+v", i, got[i], want)
+		}
+	}
+	if n := value[int](b, `SELECT count(*) FROM events WHERE kind = 'policy_activated' AND detail->>'how' = 'rollback' AND detail->>'by' = 'user:cid'`); n != 1 {
+		t.Errorf("%d events of the rollback", n)
+	}
+	for prefix, want := range map[string]int{one.Digest()[:12]: 1, "": 2, "x": 0, "%": 0} {
+		if found, err := b.PolicyVersions(t.Context(), prefix); err != nil || len(found) != want {
+			t.Errorf("%q: %v, %v", prefix, found, err)
+		}
+	}
+}
+
+// TestActivateExpecting: of many who change the same version at once, one does, and the others hear of it.
+func TestActivateExpecting(t *testing.T) {
+	b := open(t)
+	none, one := "", otherPolicy(t, "one")
+	if _, err := b.ApplyPolicy(t.Context(), one, "ops"); err != nil {
+		t.Fatal(err)
+	}
+	var moved *postgres.PolicyMovedError
+	if changed, err := b.Activate(t.Context(), postgres.Activation{Policy: otherPolicy(t, "two"), Expected: &none}); changed || !errors.As(err, &moved) || moved.Active != one.Digest() {
+		t.Errorf("changed %v, %v", changed, err)
+	}
+	expected := one.Digest()
+	var applied, refused atomic.Int64
+	together(8, func(i int) {
+		changed, err := b.Activate(t.Context(), postgres.Activation{Policy: otherPolicy(t, "t"+string(rune('0'+i))), By: "ops", Expected: &expected})
+		var moved *postgres.PolicyMovedError
+		switch {
+		case changed && err == nil:
+			applied.Add(1)
+		case !changed && errors.As(err, &moved):
+			refused.Add(1)
+		default:
+			t.Errorf("changed %v, %v", changed, err)
+		}
+	})
+	if applied.Load() != 1 || refused.Load() != 7 {
+		t.Errorf("%d applied, %d refused", applied.Load(), refused.Load())
+	}
+	// What is active already is as it should be.
+	active, _, err := b.ActivePolicy(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := b.Policy(t.Context(), active.Digest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if changed, err := b.Activate(t.Context(), postgres.Activation{Policy: p, Expected: &expected}); changed || err != nil {
+		t.Errorf("changed %v, %v", changed, err)
+	}
+}
+
 func TestApplyIfNone(t *testing.T) {
 	b := open(t)
 	var applied atomic.Int64
@@ -77,8 +160,8 @@ func TestApplyIfNone(t *testing.T) {
 	}
 }
 
-// TestPolicyChangeRechecksWhoWaits, and nobody else.
-func TestPolicyChangeRechecksWhoWaits(t *testing.T) {
+// TestPolicyChangeRechecks whoever is not settled, once.
+func TestPolicyChangeRechecks(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"waits", "decided", "runs", "settled"} {
 		b.admit(call)
@@ -93,8 +176,8 @@ func TestPolicyChangeRechecksWhoWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got, want := value[string](b, `SELECT string_agg(workflow_id || ' ' || signal, ',') FROM outbox`), admitRow("waits").WorkflowID+" recheck"; got != want {
-		t.Errorf("%q, want %q", got, want)
+	if got := b.rechecked(); !slices.Equal(got, []string{"decided", "runs", "waits"}) {
+		t.Errorf("told %v", got)
 	}
 }
 

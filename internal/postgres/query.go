@@ -4,6 +4,7 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"maps"
 	"regexp"
 	"strings"
 )
@@ -21,6 +22,13 @@ type query struct {
 
 // named are the values of a query's parameters.
 type named map[string]any
+
+// and is the values with one more.
+func (n named) and(name string, value any) named {
+	more := maps.Clone(n)
+	more[name] = value
+	return more
+}
 
 // bind puts the values in the order of the parameters. One too few or too many is a mistake of this package.
 func (q query) bind(values named) ([]any, error) {

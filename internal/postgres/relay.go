@@ -58,6 +58,8 @@ type Relay struct {
 	sender Sender
 	log    *slog.Logger
 	poll   time.Duration
+	// policy, if any, is called when the active policy may have changed.
+	policy func(context.Context)
 }
 
 // NewRelay makes a relay; Run starts it.
@@ -65,11 +67,25 @@ func NewRelay(store *Store, sender Sender, log *slog.Logger) *Relay {
 	return &Relay{store: store, sender: sender, log: log, poll: relayPoll}
 }
 
+// OnPolicy makes the relay call f whenever the active policy may have changed: it shares the connection on which the relay listens. f is
+// called once that stands too, and never twice at once. Nobody may rely on it to judge a call: where there is no such connection, no call
+// of f comes.
+func (r *Relay) OnPolicy(f func(context.Context)) *Relay {
+	r.policy = f
+	return r
+}
+
 // Run sends until ctx ends, which is its only way to return, with ctx's error. A database that is away is waited for.
 func (r *Relay) Run(ctx context.Context) error {
 	wake := make(chan struct{}, 1)
+	wanted := ears{outboxChannel: wake}
 	var listening sync.WaitGroup
-	listening.Go(func() { r.listen(ctx, wake) })
+	if r.policy != nil {
+		moved := make(chan struct{}, 1)
+		wanted[policyChannel] = moved
+		listening.Go(func() { r.follow(ctx, moved) })
+	}
+	listening.Go(func() { r.listen(ctx, wanted) })
 	defer listening.Wait()
 	poll, prune := time.NewTicker(r.poll), time.NewTicker(pruneEvery)
 	defer poll.Stop()
@@ -81,8 +97,21 @@ func (r *Relay) Run(ctx context.Context) error {
 			return ctx.Err()
 		case <-wake:
 		case <-poll.C:
+			r.recheckAgain(ctx)
 		case <-prune.C:
 			r.prune(ctx)
+		}
+	}
+}
+
+// follow calls whoever wants to know of the policy.
+func (r *Relay) follow(ctx context.Context, moved <-chan struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-moved:
+			r.policy(ctx)
 		}
 	}
 }
@@ -108,6 +137,20 @@ func (r *Relay) drain(ctx context.Context) {
 		}
 		sending.Wait()
 		if len(messages) < relayBatch {
+			return
+		}
+	}
+}
+
+// recheckAgain does the second scans that are due.
+func (r *Relay) recheckAgain(ctx context.Context) {
+	for more := true; more && ctx.Err() == nil; {
+		var err error
+		scanCtx, cancel := context.WithTimeout(ctx, takeTimeout)
+		more, err = r.store.recheckAgain(scanCtx)
+		cancel()
+		if err != nil {
+			r.complain(ctx, "outbox: calls cannot be told to look again", err)
 			return
 		}
 	}

@@ -52,7 +52,7 @@ func (s *Store) Request(ctx context.Context, in activities.RequestRow) (activiti
 			"digest": v.Digest, "tool_id": v.ToolID, "effect": string(v.Effect), "risk": string(v.Risk), "safe_args": document(v.Args),
 			"message": text(v.Message), "requested_by": text(v.RequestedBy), "edited_by": text(in.EditedBy), "approvers_text": text(v.Approvers),
 			"rule": rule, "granted": granted, "policy_rule": text(in.PolicyRule), "policy_digest": text(in.PolicyID),
-			"parked": text(v.Parked), "expire_after": in.ExpireAfter, "edits": edits,
+			"parked": text(v.Parked), "on_behalf_of": text(in.OnBehalfOf), "remembered": in.Remembered, "expire_after": in.ExpireAfter, "edits": edits,
 		}})...)
 	if err != nil {
 		return activities.RequestRecord{}, err

@@ -3,10 +3,13 @@ package postgres
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows"
 )
 
@@ -16,10 +19,20 @@ type lookRow struct {
 	Approver     string
 	RemainingMs  int64
 	PolicyDigest string
+	Kills        json.RawMessage
 	Rule         json.RawMessage
+	Granted      json.RawMessage
 	RequestedBy  string
 	EditedBy     string
 	Parked       string
+	OnBehalfOf   string
+	Digest       string
+	Votes        int
+	Now          time.Time
+	Voters       json.RawMessage
+	PublicKey    []byte
+	KeyIdentity  string
+	KeyRevoked   bool
 	Recorded     bool
 	Counted      bool
 	Answer       string
@@ -31,94 +44,143 @@ type decideRow struct {
 	Approver     string
 	RemainingMs  int64
 	PolicyDigest string
-	Counted      bool
-	Answer       string
+	// Counted is nil where another decision has counted since the request was looked at.
+	Counted *bool
+	Answer  *string
 }
 
 // Review looks at a request, and brings a decision to it if there is one. A look is one round trip, a decision that is new is two: the
-// judge runs between them, while nothing is locked. That is sound because what it judges by never changes once a request is open, and
-// whether the request is still open is for the second statement to find.
+// judge runs between them, while nothing is locked. That is sound because what it judges by never changes once a request is open but the
+// votes, and whether the request is still open and has just these is for the second statement to find.
 func (s *Store) Review(ctx context.Context, in activities.ReviewRow) (activities.ReviewRecord, error) {
 	const op = "review"
 	d, err := sealed(in.Decision)
 	if err != nil {
 		return activities.ReviewRecord{}, failure(op, err)
 	}
+	for {
+		record, stale, err := s.review(ctx, op, in, d)
+		if err != nil || !stale {
+			return record, err
+		}
+	}
+}
+
+// review is one look, and stale where another decision came between it and this one.
+func (s *Store) review(ctx context.Context, op string, in activities.ReviewRow, d seal) (record activities.ReviewRecord, stale bool, err error) {
 	look, found, err := locked[lookRow](ctx, s, op, in.InvocationID, step{"Look", named{
 		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "gate": in.Gate, "capacity": in.Capacity,
-		"approval_id": text(in.ApprovalID), "decision_hash": d.hash,
+		"approval_id": text(in.ApprovalID), "decision_hash": d.hash, "key_id": text(in.KeyID),
 	}})
 	switch {
 	case err != nil:
-		return activities.ReviewRecord{}, err
+		return record, false, err
 	case !found:
-		return activities.ReviewRecord{Superseded: true}, nil
+		return activities.ReviewRecord{Superseded: true}, false, nil
 	case in.ApprovalID != "" && look.State == "":
-		return activities.ReviewRecord{}, &Error{Op: op, State: "the call has no such request"}
+		return record, false, &Error{Op: op, State: "the call has no such request"}
 	}
-	record := activities.ReviewRecord{
-		State: look.State, Approver: look.Approver, PolicyDigest: look.PolicyDigest, Remaining: remaining(look.RemainingMs),
+	kills, err := killsOf(op, look.Kills)
+	if err != nil {
+		return record, false, err
+	}
+	record = activities.ReviewRecord{
+		Kills: kills, State: look.State, Approver: look.Approver, PolicyDigest: look.PolicyDigest, Remaining: remaining(look.RemainingMs),
 	}
 	switch {
 	case in.Decision == nil && in.Close:
 		_, err := s.exec(ctx, op, step{"CloseRequest", named{
 			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "approval_id": in.ApprovalID,
 		}})
-		return record, err
+		return record, false, err
 	case in.Decision == nil:
-		return record, nil
+		return record, false, nil
 	case in.ApprovalID == "":
 		record.Answer.Reason = "no request is open"
-		return record, nil
+		return record, false, nil
 	case look.Recorded:
 		record.Answer = toolspec.Answer{Counted: look.Counted, Reason: look.Answer}
-		return record, nil
+		return record, false, nil
 	}
-	rule, err := decoded[policy.ApprovalRule](look.Rule)
+	open, err := look.open()
 	if err != nil {
-		return activities.ReviewRecord{}, failure(op, err)
+		return record, false, failure(op, err)
 	}
-	becomes, answer := judged(in, activities.OpenRequest{
-		Rule: rule, RequestedBy: look.RequestedBy, EditedBy: look.EditedBy, Parked: look.Parked,
-	})
-	return s.decide(ctx, op, in, d, becomes, answer)
+	becomes, judgement := judged(in, open)
+	record, stale, err = s.decide(ctx, op, in, d, look.Votes, becomes, judgement)
+	record.Kills = kills
+	return record, stale, err
 }
 
-// judged returns what the request becomes if the decision still finds it open, empty where the decision does not count, and what to tell
-// its sender.
-func judged(in activities.ReviewRow, request activities.OpenRequest) (becomes workflows.RequestState, answer string) {
+// open is what a judge may know of the request.
+func (r lookRow) open() (open activities.OpenRequest, err error) {
+	open = activities.OpenRequest{
+		RequestedBy: r.RequestedBy, EditedBy: r.EditedBy, OnBehalfOf: r.OnBehalfOf, Parked: r.Parked, Digest: r.Digest, Now: r.Now,
+	}
+	if open.Rule, err = decoded[policy.ApprovalRule](r.Rule); err != nil {
+		return open, err
+	}
+	if open.Granted, err = decoded[hook.GrantedApproval](r.Granted); err != nil {
+		return open, err
+	}
+	if r.Voters != nil {
+		if open.Votes, err = decoded[[]policy.Vote](r.Voters); err != nil {
+			return open, err
+		}
+	}
+	if r.PublicKey != nil {
+		key, err := proof.KeyOf(r.PublicKey)
+		if err != nil {
+			return open, err
+		}
+		open.Key = &proof.Registered{Key: key, Identity: r.KeyIdentity, Revoked: r.KeyRevoked}
+	}
+	return open, nil
+}
+
+// judged returns what the request becomes with the decision if it still finds it open, and what to tell its sender.
+func judged(in activities.ReviewRow, request activities.OpenRequest) (becomes workflows.RequestState, j activities.Judgement) {
 	becomes, fits := workflows.Becomes(in.Decision.Decision, request.Parked != "")
 	switch {
 	case !fits && request.Parked != "":
-		return "", "the call's outcome is unknown; the request waits for retry, settle_ok or settle_failed"
+		j.Reason = "the call's outcome is unknown; the request waits for retry, settle_ok or settle_failed"
 	case !fits:
-		return "", "the request waits for approve, deny, edit or withdraw"
+		j.Reason = "the request waits for approve, deny, edit or withdraw"
+	case in.Decision.ApprovalID != in.ApprovalID:
+		j.Reason = "the decision is for another request"
+	default:
+		j = in.Judge(request)
 	}
-	if in.Decision.ApprovalID != in.ApprovalID {
-		return "", "the decision is for another request"
-	}
-	judgement := in.Judge(request)
-	if !judgement.Counted {
-		becomes = ""
-	}
-	return becomes, judgement.Reason
+	return becomes, j
 }
 
-func (s *Store) decide(ctx context.Context, op string, in activities.ReviewRow, d seal, becomes workflows.RequestState, answer string) (activities.ReviewRecord, error) {
-	row, found, err := locked[decideRow](ctx, s, op, in.InvocationID, step{"Decide", named{
+func (s *Store) decide(
+	ctx context.Context, op string, in activities.ReviewRow, d seal, votes int, becomes workflows.RequestState, j activities.Judgement,
+) (record activities.ReviewRecord, stale bool, err error) {
+	keyID := ""
+	if j.Signed {
+		keyID = in.KeyID
+	}
+	values := named{
 		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "approval_id": in.ApprovalID,
 		"decision_hash": d.hash, "decision": text(in.Decision.Decision), "approver": text(in.Decision.Approver),
-		"reason": text(in.Decision.Reason), "args_digest": d.args, "remember": in.Decision.Remember, "signed": in.Decision.Proof != "",
-		"becomes": string(becomes), "answer": text(answer),
-	}})
+		"reason": text(in.Decision.Reason), "args_digest": d.args, "remember": in.Decision.Remember, "signed": j.Signed, "key_id": text(keyID),
+		"counts": j.Counted, "final": j.Final, "seat": j.Seat, "votes": votes, "becomes": string(becomes), "answer": text(j.Reason),
+	}
+	if err := addGrant(values, j.Grant); err != nil {
+		return record, false, failure(op, err)
+	}
+	row, found, err := locked[decideRow](ctx, s, op, in.InvocationID, step{"Decide", values})
 	switch {
 	case err != nil:
-		return activities.ReviewRecord{}, err
+		return record, false, err
 	case !found:
-		return activities.ReviewRecord{Superseded: true}, nil
+		return activities.ReviewRecord{Superseded: true}, false, nil
+	case row.Counted == nil || row.Answer == nil:
+		return record, true, nil
 	}
 	return activities.ReviewRecord{
-		Answer: toolspec.Answer{Counted: row.Counted, Reason: row.Answer},
+		Answer: toolspec.Answer{Counted: *row.Counted, Reason: *row.Answer},
 		State:  row.State, Approver: row.Approver, PolicyDigest: row.PolicyDigest, Remaining: remaining(row.RemainingMs),
-	}, nil
+	}, false, nil
 }

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -135,9 +136,9 @@ func TestTheJudgeDecidesWhatCounts(t *testing.T) {
 	b.request(row)
 	judged := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
 	var saw activities.OpenRequest
-	judged.Judge = func(r activities.OpenRequest) toolspec.Answer {
+	judged.Judge = func(r activities.OpenRequest) activities.Judgement {
 		saw = r
-		return toolspec.Answer{Reason: "not you"}
+		return final(toolspec.Answer{Reason: "not you"})
 	}
 	got := b.review(judged)
 	if got.State != workflows.RequestOpen || got.Answer != (toolspec.Answer{Reason: "not you"}) || got.Approver != "" || got.Remaining <= 0 {
@@ -155,7 +156,7 @@ func TestARemarkReachesTheSender(t *testing.T) {
 	b.request(requestRow("call_1", 1))
 	row := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
 	want := toolspec.Answer{Counted: true, Reason: "for this call only"}
-	row.Judge = func(activities.OpenRequest) toolspec.Answer { return want }
+	row.Judge = func(activities.OpenRequest) activities.Judgement { return final(want) }
 	for range 2 {
 		if got := b.review(row); got.Answer != want {
 			t.Errorf("%+v", got)
@@ -176,18 +177,18 @@ func TestTheSameDecisionAgain(t *testing.T) {
 		t.Fatalf("%+v, %+v", first, second)
 	}
 	b.admit("call_1")
-	for want, d := range map[activities.ReviewRecord]*toolspec.Decision{
-		{Answer: first.Answer, State: workflows.RequestApproved, Approver: "user:bob"}:  refused,
-		{Answer: second.Answer, State: workflows.RequestApproved, Approver: "user:bob"}: approve,
+	for d, want := range map[*toolspec.Decision]activities.ReviewRecord{
+		refused: {Answer: first.Answer, State: workflows.RequestApproved, Approver: "user:bob"},
+		approve: {Answer: second.Answer, State: workflows.RequestApproved, Approver: "user:bob"},
 	} {
 		row := reviewRow("call_1", 2, 1, d)
-		row.Judge = func(activities.OpenRequest) toolspec.Answer {
+		row.Judge = func(activities.OpenRequest) activities.Judgement {
 			t.Error("judged again")
-			return toolspec.Answer{}
+			return activities.Judgement{}
 		}
 		got := b.review(row)
 		got.Remaining = 0
-		if got != want {
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
@@ -292,7 +293,7 @@ func TestExpiryBetweenTheSteps(t *testing.T) {
 	b.request(requestRow("call_1", 1))
 	row := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
 	judge := row.Judge
-	row.Judge = func(r activities.OpenRequest) toolspec.Answer {
+	row.Judge = func(r activities.OpenRequest) activities.Judgement {
 		b.sql(`UPDATE approvals SET expires_at = now()`)
 		return judge(r)
 	}
@@ -307,9 +308,9 @@ func TestSupersededBetweenTheSteps(t *testing.T) {
 	b.admit("call_1")
 	b.request(requestRow("call_1", 1))
 	row := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
-	row.Judge = func(activities.OpenRequest) toolspec.Answer {
+	row.Judge = func(activities.OpenRequest) activities.Judgement {
 		b.admit("call_1")
-		return toolspec.Answer{Counted: true}
+		return final(toolspec.Answer{Counted: true})
 	}
 	if got := b.review(row); !got.Superseded {
 		t.Errorf("%+v", got)
@@ -325,7 +326,7 @@ func TestLookWithoutARequest(t *testing.T) {
 	b.admit("call_1")
 	row := reviewRow("call_1", 1, 1, nil)
 	row.ApprovalID, row.Gate = "", 3
-	if got := b.review(row); got != (activities.ReviewRecord{}) {
+	if got := b.review(row); !reflect.DeepEqual(got, activities.ReviewRecord{}) {
 		t.Errorf("%+v", got)
 	}
 	if _, err := b.ApplyPolicy(t.Context(), p, "ops"); err != nil {

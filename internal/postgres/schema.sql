@@ -1,3 +1,24 @@
+TABLE approval_grants
+    grant_id uuid NOT NULL DEFAULT gen_random_uuid()
+    tenant_id text NOT NULL
+    tool_id text NOT NULL
+    granted json NOT NULL
+    args_digest text
+    args_match json
+    actor_id text
+    session_id text
+    approver text NOT NULL
+    approval_id text NOT NULL
+    created_at timestamp with time zone NOT NULL DEFAULT now()
+    expires_at timestamp with time zone NOT NULL
+    revoked_at timestamp with time zone
+    revoked_by text
+    CONSTRAINT approval_grants_args_one_way CHECK (args_digest IS NULL OR args_match IS NULL)
+    CONSTRAINT approval_grants_once UNIQUE (approval_id)
+    CONSTRAINT approval_grants_pkey PRIMARY KEY (grant_id)
+    CONSTRAINT approval_grants_revoked_by_somebody CHECK ((revoked_at IS NULL) = (revoked_by IS NULL))
+    CREATE INDEX approval_grants_live ON public.approval_grants USING btree (tenant_id, tool_id, expires_at) WHERE (revoked_at IS NULL)
+
 TABLE approvals
     approval_id text NOT NULL
     invocation_id uuid NOT NULL
@@ -23,6 +44,9 @@ TABLE approvals
     expires_at timestamp with time zone NOT NULL
     created_at timestamp with time zone NOT NULL DEFAULT now()
     parked text NOT NULL DEFAULT ''::text
+    votes integer NOT NULL DEFAULT 0
+    on_behalf_of text NOT NULL DEFAULT ''::text
+    remembered uuid
     CONSTRAINT approvals_consumed_was_approved CHECK (consumed_dispatch IS NULL OR state = 'approved'::text)
     CONSTRAINT approvals_decided_has_approver CHECK ((state = ANY (ARRAY['approved'::text, 'denied'::text, 'edited'::text, 'withdrawn'::text, 'retried'::text, 'settled_ok'::text, 'settled_failed'::text])) = (approver IS NOT NULL) AND (approver IS NULL) = (decided_at IS NULL))
     CONSTRAINT approvals_id_is_derived CHECK (approval_id = ((invocation_id::text || '.'::text) || number::text))
@@ -33,6 +57,19 @@ TABLE approvals
     CONSTRAINT approvals_state_of_kind CHECK ((state = ANY (ARRAY['open'::text, 'expired'::text, 'closed'::text])) OR (parked <> ''::text) = (state = ANY (ARRAY['retried'::text, 'settled_ok'::text, 'settled_failed'::text])))
     CREATE INDEX approvals_by_tenant ON public.approvals USING btree (tenant_id, created_at DESC)
     CREATE UNIQUE INDEX approvals_one_open ON public.approvals USING btree (invocation_id) WHERE (state = 'open'::text)
+
+TABLE approver_keys
+    tenant_id text NOT NULL
+    key_id text NOT NULL
+    identity text NOT NULL
+    public_key bytea NOT NULL
+    registered_at timestamp with time zone NOT NULL DEFAULT now()
+    registered_by text NOT NULL
+    revoked_at timestamp with time zone
+    revoked_by text
+    CONSTRAINT approver_keys_ed25519 CHECK (length(public_key) = 32)
+    CONSTRAINT approver_keys_pkey PRIMARY KEY (tenant_id, key_id)
+    CONSTRAINT approver_keys_revoked_by_somebody CHECK ((revoked_at IS NULL) = (revoked_by IS NULL))
 
 TABLE attempts PARTITION BY RANGE (month)
     month date NOT NULL
@@ -92,9 +129,13 @@ TABLE decisions
     counted boolean NOT NULL
     answer text NOT NULL DEFAULT ''::text
     at timestamp with time zone NOT NULL DEFAULT now()
+    seat integer NOT NULL DEFAULT 0
+    final boolean NOT NULL DEFAULT true
+    key_id text
     CONSTRAINT decisions_of_approval FOREIGN KEY (approval_id) REFERENCES approvals(approval_id) ON DELETE CASCADE
     CONSTRAINT decisions_pkey PRIMARY KEY (approval_id, decision_hash)
-    CREATE UNIQUE INDEX decisions_one_counts ON public.decisions USING btree (approval_id) WHERE counted
+    CREATE UNIQUE INDEX decisions_one_final ON public.decisions USING btree (approval_id) WHERE (counted AND final)
+    CREATE UNIQUE INDEX decisions_person_once ON public.decisions USING btree (approval_id, approver) WHERE (counted AND (decision = 'approve'::text))
 
 TABLE events PARTITION BY RANGE (month)
     month date NOT NULL DEFAULT (date_trunc('month'::text, (now() AT TIME ZONE 'UTC'::text)))::date
@@ -163,6 +204,22 @@ TABLE invocations
     CREATE INDEX invocations_by_workflow ON public.invocations USING btree (workflow_id)
     CREATE INDEX invocations_open ON public.invocations USING btree (namespace, created_at, invocation_id) WHERE (state = 'open'::text)
 
+TABLE kill_switches
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    tenant_id text NOT NULL
+    tool text NOT NULL
+    effect text NOT NULL
+    reason text NOT NULL
+    on_by text NOT NULL
+    on_at timestamp with time zone NOT NULL DEFAULT now()
+    off_by text
+    off_at timestamp with time zone
+    CONSTRAINT kill_switches_effect_known CHECK (effect = ANY (ARRAY[''::text, 'read_only'::text, 'state_change'::text, 'external_side_effect'::text]))
+    CONSTRAINT kill_switches_off_whole CHECK ((off_by IS NULL) = (off_at IS NULL))
+    CONSTRAINT kill_switches_pkey PRIMARY KEY (id)
+    CONSTRAINT kill_switches_tool_given CHECK (tool <> ''::text)
+    CREATE UNIQUE INDEX kill_switches_on ON public.kill_switches USING btree (tenant_id, tool, effect) WHERE (off_at IS NULL)
+
 TABLE leases
     invocation_id uuid NOT NULL
     kind text NOT NULL
@@ -217,6 +274,17 @@ TABLE policies
     CONSTRAINT policies_digest_of_source CHECK (digest = encode(sha256(convert_to(source, 'UTF8'::name)), 'hex'::text))
     CONSTRAINT policies_pkey PRIMARY KEY (digest)
 
+TABLE policy_activations
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    digest text NOT NULL
+    before text NOT NULL
+    how text NOT NULL
+    activated_by text NOT NULL
+    activated_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT policy_activations_how_known CHECK (how = ANY (ARRAY['apply'::text, 'rollback'::text]))
+    CONSTRAINT policy_activations_pkey PRIMARY KEY (id)
+    CONSTRAINT policy_activations_version FOREIGN KEY (digest) REFERENCES policies(digest)
+
 TABLE policy_active
     id boolean NOT NULL DEFAULT true
     digest text
@@ -233,6 +301,18 @@ TABLE quotas
     full_at timestamp with time zone NOT NULL
     CONSTRAINT quotas_pkey PRIMARY KEY (tenant_id, key)
     CREATE INDEX quotas_full ON public.quotas USING btree (full_at)
+
+TABLE rechecks
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    tenant_id text NOT NULL
+    tool text NOT NULL
+    effect text NOT NULL
+    actor_id text NOT NULL
+    connection_id text NOT NULL
+    policy_digest text NOT NULL
+    asked_at timestamp with time zone NOT NULL DEFAULT now()
+    due_at timestamp with time zone NOT NULL
+    CONSTRAINT rechecks_pkey PRIMARY KEY (id)
 
 TABLE relations
     tenant_id text NOT NULL

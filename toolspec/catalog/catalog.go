@@ -15,7 +15,18 @@ const (
 	Visible
 	// VisibleWithApproval marks tools whose calls wait for a person.
 	VisibleWithApproval
+	// VisibleDepending marks tools of which nobody can say before the arguments are
+	// known: a call may be denied, asked about or allowed.
+	VisibleDepending
 )
+
+// Viewer is who looks into a catalog.
+type Viewer struct {
+	TenantID string
+	ActorID  string
+	// ToolIDs are the tools that the run may use; empty narrows nothing.
+	ToolIDs []string
+}
 
 // Catalog is what one caller may see: a source filtered by policy. Seeing a tool
 // does not mean that it may run; the gate decides again.
@@ -26,6 +37,8 @@ type Entry struct {
 	toolspec.Spec
 	// NeedsApproval says that policy asks a person, whatever the arguments.
 	NeedsApproval bool `json:"needsApproval,omitempty"`
+	// DependsOnArguments says that policy decides by the arguments.
+	DependsOnArguments bool `json:"dependsOnArguments,omitempty"`
 }
 
 // New derives the catalog (CATALOG_IS_EXPLICIT) of a source's specs. There is no
@@ -38,6 +51,8 @@ func New(specs []toolspec.Spec, see func(toolspec.Spec) Visibility) Catalog {
 			c.entries = append(c.entries, Entry{Spec: spec})
 		case VisibleWithApproval:
 			c.entries = append(c.entries, Entry{Spec: spec, NeedsApproval: true})
+		case VisibleDepending:
+			c.entries = append(c.entries, Entry{Spec: spec, DependsOnArguments: true})
 		case Hidden:
 		}
 	}

@@ -112,7 +112,7 @@ func TestSpec(t *testing.T) {
 
 func TestCatalogFilter(t *testing.T) {
 	r := catalog.NewRegistry(provided(t))
-	for _, id := range []string{"core__visible", "core__hidden", "core__asks", "core__strange"} {
+	for _, id := range []string{"core__visible", "core__hidden", "core__asks", "core__depends", "core__strange"} {
 		d := definition()
 		d.ID = id
 		if err := r.Add("test", tool[in, out](d)); err != nil {
@@ -122,16 +122,16 @@ func TestCatalogFilter(t *testing.T) {
 	var asked []string
 	c := catalog.New(r.Specs(), func(s toolspec.Spec) catalog.Visibility {
 		asked = append(asked, s.Name)
-		return map[string]catalog.Visibility{"core__visible": catalog.Visible, "core__asks": catalog.VisibleWithApproval, "core__strange": 7}[s.Name]
+		return map[string]catalog.Visibility{"core__visible": catalog.Visible, "core__asks": catalog.VisibleWithApproval, "core__depends": catalog.VisibleDepending, "core__strange": 7}[s.Name]
 	})
-	if !slices.Equal(asked, []string{"core__asks", "core__hidden", "core__strange", "core__visible"}) {
+	if !slices.Equal(asked, []string{"core__asks", "core__depends", "core__hidden", "core__strange", "core__visible"}) {
 		t.Errorf("policy was asked about %v", asked)
 	}
 	var got []string
 	for _, e := range c.List() {
-		got = append(got, e.Name+map[bool]string{true: " asks"}[e.NeedsApproval])
+		got = append(got, e.Name+map[bool]string{true: " asks"}[e.NeedsApproval]+map[bool]string{true: " depends"}[e.DependsOnArguments])
 	}
-	if !slices.Equal(got, []string{"core__asks asks", "core__visible"}) {
+	if !slices.Equal(got, []string{"core__asks asks", "core__depends depends", "core__visible"}) {
 		t.Errorf("visible: %v", got)
 	}
 	if e, ok := c.Get("core__asks"); !ok || !e.NeedsApproval {

@@ -56,6 +56,27 @@ type Facts struct {
 	NowMs       int64    `json:"nowMs"`
 	// RemainingMs is what is left of the call's deadline.
 	RemainingMs int64 `json:"remainingMs,omitempty"`
+	// Kills are the kill switches that are on for the call's tenant and tool.
+	Kills []Kill `json:"kills,omitempty"`
+}
+
+// Kill is a kill switch that is on.
+type Kill struct {
+	ID int64 `json:"id"`
+	// Effect is the one that it stops; empty is every effect.
+	Effect toolspec.Effect `json:"effect,omitempty"`
+	// Reason is safe to show.
+	Reason string `json:"reason"`
+}
+
+// Killed returns the switch that stops the call as its tool is now, or nil.
+func (f Facts) Killed() *Kill {
+	for i, k := range f.Kills {
+		if k.Effect == "" || k.Effect == f.Effect {
+			return &f.Kills[i]
+		}
+	}
+	return nil
 }
 
 // clone returns facts that may be written into: a filter is handed them bare.
@@ -64,7 +85,7 @@ func (f Facts) clone() Facts {
 	f.Args, f.SafeArgs, f.Output, f.Cached = slices.Clone(f.Args), slices.Clone(f.SafeArgs), slices.Clone(f.Output), slices.Clone(f.Cached)
 	f.ArgsHistory, f.OutputHistory = cloneAll(f.ArgsHistory), cloneAll(f.OutputHistory)
 	f.AuditIDs, f.Failure = slices.Clone(f.AuditIDs), f.Failure.clone()
-	f.Bindings = slices.Clone(f.Bindings)
+	f.Bindings, f.Kills = slices.Clone(f.Bindings), slices.Clone(f.Kills)
 	f.Data = slices.Clone(f.Data)
 	for i, e := range f.Data {
 		f.Data[i].Value = slices.Clone(e.Value)

@@ -39,8 +39,11 @@ type Verdict struct {
 	Ask       *Ask     `json:"ask,omitempty"`
 	Wait      *Wait    `json:"wait,omitempty"`
 	// By names the hook that decided, or that is missing.
-	By    string `json:"by,omitempty"`
-	Delta Delta  `json:"delta,omitzero"`
+	By string `json:"by,omitempty"`
+	// Unread says that what is missing is a reader of the policy version: by the
+	// next try another one may be active.
+	Unread bool  `json:"unread,omitempty"`
+	Delta  Delta `json:"delta,omitzero"`
 	// Notes are failures that changed nothing.
 	Notes []Note `json:"notes,omitempty"`
 	// DurationUs is the time spent in the stage, in microseconds.

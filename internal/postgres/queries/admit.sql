@@ -23,7 +23,12 @@ WITH final AS MATERIALIZED (
     RETURNING input_digest, result, epoch, gate_round, dispatch_round, request_round, capacity_round, plan
 )
 SELECT r.input_digest, r.result, r.epoch, r.gate_round, r.dispatch_round, r.request_round, r.capacity_round, r.plan,
-    coalesce((SELECT digest FROM policy_active), '') AS policy_digest
+    coalesce((SELECT digest FROM policy_active), '') AS policy_digest, (
+        SELECT json_agg(json_build_object('id', k.id, 'effect', k.effect, 'reason', k.reason) ORDER BY k.id)
+        FROM kill_switches k
+        WHERE k.off_at IS NULL AND k.tenant_id IN ('', @tenant_id)
+            AND (k.tool = @tool_id OR right(k.tool, 1) = '*' AND starts_with(@tool_id, left(k.tool, -1)))
+    ) AS kills
 FROM (SELECT * FROM admitted UNION ALL SELECT * FROM final) r;
 
 -- name: Refuse

@@ -30,28 +30,35 @@ WITH active AS MATERIALIZED (
         AND EXISTS (SELECT FROM current)
     ORDER BY state IN ('denied', 'withdrawn', 'settled_ok', 'settled_failed') DESC, state = 'approved' DESC, state = 'open' DESC, number DESC
     LIMIT 1
+), remembered AS (
+    -- The lock orders it against a revocation.
+    SELECT grant_id, approver FROM approval_grants
+    WHERE grant_id = nullif(@remembered, '')::uuid AND tenant_id = @tenant_id AND revoked_at IS NULL AND expires_at > now()
+    FOR SHARE
 ), opened AS (
     INSERT INTO approvals (
         approval_id, invocation_id, number, tenant_id, digest, tool_id, effect, risk, safe_args, message, requested_by, edited_by,
-        approvers_text, rule, granted, policy_rule, policy_digest, parked, expires_at
+        approvers_text, rule, granted, policy_rule, policy_digest, parked, on_behalf_of, expires_at,
+        state, approver, decided_at, remembered
     )
     SELECT
         @invocation_id || '.' || n.number, @invocation_id::uuid, n.number, @tenant_id, @digest, @tool_id, @effect, @risk, @safe_args::json,
-        @message, @requested_by, @edited_by, @approvers_text, @rule::json, @granted::json, @policy_rule, @policy_digest, @parked,
-        now() + @expire_after::interval
-    FROM (SELECT greatest(request_round, @last::integer) + 1 AS number FROM current) n
+        @message, @requested_by, @edited_by, @approvers_text, @rule::json, @granted::json, @policy_rule, @policy_digest, @parked, @on_behalf_of,
+        now() + @expire_after::interval,
+        CASE WHEN r.grant_id IS NULL THEN 'open' ELSE 'approved' END, r.approver, CASE WHEN r.grant_id IS NOT NULL THEN now() END, r.grant_id
+    FROM (SELECT greatest(request_round, @last::integer) + 1 AS number FROM current) n LEFT JOIN remembered r ON true
     WHERE NOT EXISTS (SELECT FROM standing)
-    RETURNING approval_id, number, state, approver, granted, expires_at
+    RETURNING approval_id, number, state, approver, granted, expires_at, remembered
 ), audited AS (
     INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, detail)
     SELECT month, 'approval_requested', @tenant_id, @invocation_id::uuid, workflow_id, json_build_object(
-        'approvalId', approval_id, 'digest', @digest, 'parked', @parked <> '')
+        'approvalId', approval_id, 'digest', @digest, 'parked', @parked <> '', 'remembered', remembered)
     FROM opened, current
 ), counted AS (
     UPDATE invocations SET request_round = greatest(request_round, (SELECT number FROM opened))
     WHERE invocation_id = @invocation_id::uuid AND EXISTS (SELECT FROM opened)
 ), found AS (
-    SELECT * FROM standing UNION ALL SELECT * FROM opened
+    SELECT * FROM standing UNION ALL SELECT approval_id, number, state, approver, granted, expires_at FROM opened
 ), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
     SELECT 'signal', workflow_id, 'recheck' FROM active, current
@@ -69,7 +76,7 @@ FROM found;
 WITH current AS (
     UPDATE invocations SET gate_round = greatest(gate_round, @gate), capacity_round = greatest(capacity_round, @capacity)
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
-    RETURNING invocation_id
+    RETURNING invocation_id, tool_id
 ), overdue AS (
     UPDATE approvals SET state = 'expired'
     WHERE approval_id = @approval_id AND invocation_id = (SELECT invocation_id FROM current)
@@ -80,10 +87,22 @@ SELECT
     coalesce((SELECT state FROM overdue), a.state, '') AS state,
     coalesce(a.approver, '') AS approver,
     coalesce(ceil(extract(epoch FROM a.expires_at - now()) * 1000)::bigint, 0) AS remaining_ms,
-    coalesce((SELECT digest FROM policy_active), '') AS policy_digest,
-    a.rule, coalesce(a.requested_by, '') AS requested_by, coalesce(a.edited_by, '') AS edited_by, coalesce(a.parked, '') AS parked,
+    coalesce((SELECT digest FROM policy_active), '') AS policy_digest, (
+        SELECT json_agg(json_build_object('id', s.id, 'effect', s.effect, 'reason', s.reason) ORDER BY s.id)
+        FROM kill_switches s
+        WHERE s.off_at IS NULL AND s.tenant_id IN ('', @tenant_id)
+            AND (s.tool = c.tool_id OR right(s.tool, 1) = '*' AND starts_with(c.tool_id, left(s.tool, -1)))
+    ) AS kills,
+    a.rule, a.granted, coalesce(a.requested_by, '') AS requested_by, coalesce(a.edited_by, '') AS edited_by, coalesce(a.parked, '') AS parked,
+    coalesce(a.on_behalf_of, '') AS on_behalf_of, coalesce(a.digest, '') AS digest, coalesce(a.votes, 0) AS votes, now() AS now,
+    (
+        SELECT json_agg(json_build_object('seat', v.seat, 'approver', v.approver) ORDER BY v.at)
+        FROM decisions v WHERE v.approval_id = a.approval_id AND v.counted AND v.decision = 'approve'
+    ) AS voters,
+    k.public_key, coalesce(k.identity, '') AS key_identity, k.revoked_at IS NOT NULL AS key_revoked,
     d.decision_hash IS NOT NULL AS recorded, coalesce(d.counted, false) AS counted, coalesce(d.answer, '') AS answer
 FROM current c
+LEFT JOIN approver_keys k ON k.tenant_id = @tenant_id AND k.key_id = @key_id
 LEFT JOIN approvals a ON a.approval_id = @approval_id AND a.invocation_id = c.invocation_id
 LEFT JOIN decisions d ON d.approval_id = a.approval_id AND d.decision_hash = @decision_hash;
 
@@ -95,9 +114,10 @@ WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.
     AND a.approval_id = @approval_id AND a.invocation_id = i.invocation_id AND a.state = 'open';
 
 -- name: Decide
--- Writes a decision that was judged. It counts only if the request is still open by the database's clock: the first one wins.
+-- Writes a decision that was judged. It counts only if the request is still open by the database's clock: the first final one wins. Where
+-- another one has counted since the request was looked at, it writes nothing and counted is null: to be judged again.
 WITH request AS (
-    SELECT a.approval_id, a.invocation_id, i.month, i.workflow_id, a.expires_at,
+    SELECT a.approval_id, a.invocation_id, i.month, i.workflow_id, a.expires_at, a.votes,
         CASE WHEN a.state = 'open' AND a.expires_at <= now() THEN 'expired' ELSE a.state END AS standing
     FROM approvals a JOIN invocations i USING (invocation_id)
     WHERE a.approval_id = @approval_id AND i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id
@@ -105,21 +125,33 @@ WITH request AS (
 ), recorded AS (
     SELECT counted, answer FROM decisions WHERE approval_id = @approval_id AND decision_hash = @decision_hash
 ), verdict AS (
-    SELECT r.*, @becomes <> '' AND standing = 'open' AS counts,
+    SELECT r.*, @counts::boolean AND standing = 'open' AS counts,
         CASE
             WHEN standing <> 'open' THEN 'the request is already ' || standing
             ELSE @answer
         END AS answer
-    FROM request r WHERE NOT EXISTS (SELECT FROM recorded)
+    FROM request r
+    WHERE NOT EXISTS (SELECT FROM recorded) AND (NOT @counts::boolean OR standing <> 'open' OR votes = @votes::integer)
 ), decided AS (
-    UPDATE approvals a SET state = @becomes, approver = @approver, decided_at = now()
+    UPDATE approvals a SET votes = a.votes + 1, state = CASE WHEN @final::boolean THEN @becomes ELSE a.state END,
+        approver = CASE WHEN @final::boolean THEN @approver END, decided_at = CASE WHEN @final::boolean THEN now() END
     FROM verdict v WHERE a.approval_id = v.approval_id AND v.counts
     RETURNING a.state, a.approver
 ), noted AS (
-    INSERT INTO decisions (approval_id, decision_hash, decision, approver, reason, args_digest, remember, signed, counted, answer)
-    SELECT approval_id, @decision_hash, @decision, @approver, @reason, nullif(@args_digest, ''), @remember::boolean, @signed::boolean, counts, answer
+    INSERT INTO decisions (
+        approval_id, decision_hash, decision, approver, reason, args_digest, remember, signed, counted, answer, seat, final, key_id
+    )
+    SELECT
+        approval_id, @decision_hash, @decision, @approver, @reason, nullif(@args_digest, ''), @remember::boolean, @signed::boolean, counts, answer,
+        @seat::integer, @final::boolean, nullif(@key_id, '')
     FROM verdict
     RETURNING counted, answer
+), remembered AS (
+    INSERT INTO approval_grants (tenant_id, tool_id, granted, args_digest, args_match, actor_id, session_id, approver, approval_id, expires_at)
+    SELECT @tenant_id, a.tool_id, @grant_granted::json, nullif(@grant_args, ''), @grant_match::json, nullif(@grant_actor, ''),
+        nullif(@grant_session, ''), @approver, v.approval_id, now() + @grant_for::interval
+    FROM verdict v JOIN approvals a USING (approval_id)
+    WHERE v.counts AND @grant_for::interval > interval '0'
 ), audited AS (
     INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, detail)
     SELECT month, 'decision', @tenant_id, invocation_id, workflow_id, json_build_object(
@@ -131,4 +163,4 @@ SELECT coalesce((SELECT state FROM decided), r.standing) AS state,
     ceil(extract(epoch FROM r.expires_at - now()) * 1000)::bigint AS remaining_ms,
     coalesce((SELECT digest FROM policy_active), '') AS policy_digest,
     n.counted, n.answer
-FROM request r JOIN approvals a USING (approval_id), (SELECT * FROM noted UNION ALL SELECT * FROM recorded) n;
+FROM request r JOIN approvals a USING (approval_id) LEFT JOIN (SELECT * FROM noted UNION ALL SELECT * FROM recorded) n ON true;

@@ -25,6 +25,12 @@ WITH verdict AS (
             SELECT FROM approvals
             WHERE approval_id = @approval_id AND invocation_id = @invocation_id::uuid AND state = 'approved'
         ) THEN 'refused'
+        -- Whoever turned the switch on is told that nothing is dispatched from then on.
+        WHEN EXISTS (
+            SELECT FROM kill_switches k JOIN invocations i ON i.invocation_id = @invocation_id::uuid
+            WHERE k.off_at IS NULL AND k.tenant_id IN ('', i.tenant_id) AND k.effect IN ('', @effect)
+                AND (k.tool = i.tool_id OR right(k.tool, 1) = '*' AND starts_with(i.tool_id, left(k.tool, -1)))
+        ) THEN 'killed'
         -- RenewLeases goes ahead of this, and holds what it renewed.
         WHEN EXISTS (
             SELECT FROM leases

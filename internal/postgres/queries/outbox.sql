@@ -18,3 +18,6 @@ DELETE FROM outbox WHERE sent_at < now() - @keep::interval;
 
 -- name: ListenOutbox
 LISTEN pawl_outbox;
+
+-- name: ListenPolicy
+LISTEN pawl_policy;

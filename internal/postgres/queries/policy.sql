@@ -9,29 +9,37 @@ INSERT INTO policies (digest, source) VALUES (@digest, @source) ON CONFLICT (dig
 SELECT 1 FROM policy_active FOR UPDATE;
 
 -- name: ActivatePolicy
--- Moves the pointer and tells every call that waits for an approval or for capacity to look again.
+-- Moves the pointer and tells every unsettled call to look again: at once, and by a second scan those that were being admitted.
 WITH before AS (
-    SELECT digest FROM policy_active
+    SELECT coalesce(digest, '') AS digest FROM policy_active
 ), moved AS (
     UPDATE policy_active SET digest = @digest, activated_at = now(), activated_by = @activated_by
     WHERE digest IS DISTINCT FROM @digest AND (digest IS NULL OR NOT @only_if_none::boolean)
+        AND (NOT @expects::boolean OR coalesce(digest, '') = @expected)
     RETURNING digest
+), kept AS (
+    INSERT INTO policy_activations (digest, before, how, activated_by)
+    SELECT m.digest, b.digest, @how, @activated_by FROM moved m, before b
 ), audited AS (
     INSERT INTO events (kind, detail)
-    SELECT 'policy_activated', json_build_object('digest', m.digest, 'before', coalesce(b.digest, ''), 'by', @activated_by)
+    SELECT 'policy_activated', json_build_object('digest', m.digest, 'before', b.digest, 'by', @activated_by, 'how', @how)
     FROM moved m, before b
 ), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', i.workflow_id, 'recheck'
-    FROM (
-        SELECT invocation_id FROM approvals WHERE state = 'open'
-        UNION SELECT invocation_id FROM leases WHERE state = 'waiting'
-        UNION SELECT invocation_id FROM debits WHERE ready_at > now()
-    ) w JOIN invocations i USING (invocation_id)
-    WHERE i.state = 'open' AND EXISTS (SELECT FROM moved)
+    SELECT 'signal', workflow_id, 'recheck' FROM invocations WHERE state = 'open' AND EXISTS (SELECT FROM moved)
     RETURNING id
+), again AS (
+    INSERT INTO rechecks (tenant_id, tool, effect, actor_id, connection_id, policy_digest, due_at)
+    SELECT '', '', '', '', '', digest, now() + @again::interval FROM moved
 )
-SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked;
+SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT digest FROM before) AS before, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked,
+    (SELECT count(pg_notify('pawl_policy', '')) FROM moved) AS told;
 
 -- name: ActivePolicy
 SELECT digest, activated_at, activated_by FROM policy_active WHERE digest IS NOT NULL;
+
+-- name: PolicyHistory
+SELECT digest, before, how, activated_by AS by, activated_at AS at FROM policy_activations ORDER BY id DESC LIMIT @max;
+
+-- name: PolicyVersions
+SELECT digest FROM policies WHERE starts_with(digest, @prefix) ORDER BY digest LIMIT @max;

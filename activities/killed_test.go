@@ -1,0 +1,66 @@
+package activities_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// TestKillSwitchStopsStages: a switch for the tool's effect closes both stages of the gate, ahead of every hook; nothing else.
+func TestKillSwitchStopsStages(t *testing.T) {
+	every := hook.Kill{ID: 1, Reason: "why"}
+	ours, other := hook.Kill{ID: 2, Effect: toolspec.StateChange, Reason: "why"}, hook.Kill{ID: 3, Effect: toolspec.ReadOnly, Reason: "why"}
+	for name, tc := range map[string]struct {
+		stage hook.Stage
+		kills []hook.Kill
+		stops bool
+	}{
+		"none":               {hook.WillAuthorize.Stage(), nil, false},
+		"every effect":       {hook.WillAuthorize.Stage(), []hook.Kill{every}, true},
+		"with arguments":     {hook.WillCheckConsent.Stage(), []hook.Kill{every}, true},
+		"the effect":         {hook.WillAuthorize.Stage(), []hook.Kill{other, ours}, true},
+		"another effect":     {hook.WillCheckConsent.Stage(), []hook.Kill{other}, false},
+		"not at the gate":    {hook.WillParseInput.Stage(), []hook.Kill{every}, false},
+		"nor on the way out": {hook.WillFinalizeInvoke.Stage(), []hook.Kill{every}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ran := false
+			run := func() error { ran = true; return nil }
+			w := newWorld(t, setup{hooks: []hook.Hook{hook.New("h",
+				hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return run() }),
+				hook.WillCheckConsent.Do(func(context.Context, *hook.Consent) error { return run() }),
+				hook.WillParseInput.Do(func(context.Context, *hook.Input) error { return run() }),
+				hook.WillFinalizeInvoke.Do(func(context.Context, *hook.Report) error { return run() }),
+			)}})
+			got := w.stage(t, tc.stage, func(f *hook.Facts) { f.Kills = tc.kills })
+			if !tc.stops {
+				if got.Outcome != hook.Continue || !ran {
+					t.Errorf("got %+v, the hook ran: %v", got, ran)
+				}
+				return
+			}
+			if got.Outcome != hook.Failed || got.Failure.Code != toolspec.CodePolicyDenied || got.Failure.SafeMessage != "a kill switch stops this call: why" ||
+				got.Failure.Details.Rule != "kill switch" || got.Delta.Rule != "kill switch" || ran {
+				t.Errorf("got %+v, the hook ran: %v", got, ran)
+			}
+		})
+	}
+}
+
+// TestKillSwitchOpensNoRequest: nobody is asked about a call that a switch stops; what became of one that may have happened is asked all the same.
+func TestKillSwitchOpensNoRequest(t *testing.T) {
+	w := newWorld(t, setup{})
+	f := w.facts()
+	f.Kills = []hook.Kill{{ID: 1, Reason: "why"}}
+	got, err := w.Request(t.Context(), workflows.RequestIn{Facts: f})
+	if err != nil || got.Outcome != workflows.Refused || got.Failure.Code != toolspec.CodePolicyDenied || len(w.records.requests) > 0 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	// This policy lets no call wait so, which is an answer without a failure.
+	if got, err = w.Request(t.Context(), workflows.RequestIn{Facts: f, Parked: "timeout"}); err != nil || got.Outcome != workflows.Refused || got.Failure != nil {
+		t.Errorf("parked: got %+v, %v", got, err)
+	}
+}

@@ -1,0 +1,154 @@
+package activities_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// TestRemembered: what an approval leaves behind is no wider than its sender asks for and policy allows.
+func TestRemembered(t *testing.T) {
+	args := json.RawMessage(`{"path":"notes/a.md","text":"a"}`)
+	exact, err := schema.Digest(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	covered := hook.GrantedApproval{Digest: "d", ToolDigest: "tool", Effect: toolspec.StateChange, Risk: toolspec.MediumRisk, RuleDigest: "rule"}
+	rule := policy.ApprovalRule{Enabled: true, AllowUnsigned: true, RememberForMs: 60_000, RememberAnyArgs: true, RememberAnyActor: true}
+	narrow := rule
+	narrow.RememberAnyArgs, narrow.RememberAnyActor = false, false
+	none := rule
+	none.RememberForMs = 0
+	notes := []toolspec.ArgMatch{{Pointer: "/path", Pattern: "notes/*"}}
+	grant := func(change func(*activities.GrantRow)) *activities.GrantRow {
+		g := &activities.GrantRow{For: time.Minute, Grant: activities.Grant{Granted: covered, Approver: "user:bob", ActorID: "user:ann", ArgsDigest: exact}}
+		change(g)
+		return g
+	}
+	for _, tc := range []struct {
+		name  string
+		rule  policy.ApprovalRule
+		verb  toolspec.Verb
+		scope *toolspec.Scope
+		want  *activities.GrantRow
+		why   string
+	}{
+		{"the narrowest", narrow, toolspec.Approve, nil, grant(func(*activities.GrantRow) {}), "remembered for 1m0s"},
+		{"for less", narrow, toolspec.Approve, &toolspec.Scope{ForMs: 1000}, grant(func(g *activities.GrantRow) { g.For = time.Second }), "remembered for 1s"},
+		{"for more than policy lets be", narrow, toolspec.Approve, &toolspec.Scope{ForMs: 1e9}, grant(func(*activities.GrantRow) {}), "remembered for 1m0s"},
+		{"in this session", narrow, toolspec.Approve, &toolspec.Scope{Session: toolspec.Same}, grant(func(g *activities.GrantRow) { g.SessionID = "s-1" }), ""},
+		{"any arguments", rule, toolspec.Approve, &toolspec.Scope{Args: toolspec.Any}, grant(func(g *activities.GrantRow) { g.ArgsDigest = "" }), ""},
+		{"any actor", rule, toolspec.Approve, &toolspec.Scope{Actor: toolspec.Any}, grant(func(g *activities.GrantRow) { g.ActorID = "" }), ""},
+		{"some arguments", rule, toolspec.Approve, &toolspec.Scope{Args: toolspec.Match, Match: notes}, grant(func(g *activities.GrantRow) { g.ArgsDigest, g.Match = "", notes }), ""},
+		{"any arguments, where policy does not let", narrow, toolspec.Approve, &toolspec.Scope{Args: toolspec.Any}, nil, "same arguments only"},
+		{"some arguments, where policy does not let", narrow, toolspec.Approve, &toolspec.Scope{Args: toolspec.Match, Match: notes}, nil, "same arguments only"},
+		{"any actor, where policy does not let", narrow, toolspec.Approve, &toolspec.Scope{Actor: toolspec.Any}, nil, "same actor only"},
+		{"a pattern that the approved call does not match", rule, toolspec.Approve,
+			&toolspec.Scope{Args: toolspec.Match, Match: []toolspec.ArgMatch{{Pointer: "/path", Pattern: "logs/*"}}}, nil, "do not match the scope"},
+		{"where policy remembers nothing", none, toolspec.Approve, nil, nil, "policy lets nobody remember"},
+		{"a denial", rule, toolspec.Deny, nil, nil, "only an approval is remembered"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, setup{})
+			w.records.open = activities.OpenRequest{Rule: tc.rule, RequestedBy: "user:ann", Granted: covered}
+			w.records.state = workflows.RequestOpen
+			d := toolspec.Decision{ApprovalID: "inv.1", Decision: tc.verb, Approver: "user:bob", Remember: true, Scope: tc.scope}
+			got, err := w.Review(t.Context(), workflows.ReviewIn{TenantID: "acme", ToolID: "core__tool", ApprovalID: "inv.1", Decision: &d, Args: args, SessionID: "s-1"})
+			if err != nil || !got.Answer.Counted || !strings.Contains(got.Answer.Reason, tc.why) {
+				t.Errorf("got %+v, %v, want %q", got.Answer, err, tc.why)
+			}
+			if !reflect.DeepEqual(w.records.grant, tc.want) {
+				t.Errorf("left behind %+v, want %+v", w.records.grant, tc.want)
+			}
+		})
+	}
+}
+
+// TestCovered: an earlier approval answers exactly the calls that it was meant for: a saved rule that matches too much lets through
+// what nobody has seen, and one that never matches asks for ever.
+func TestCovered(t *testing.T) {
+	const rules = "version: 1\ntenants:\n  acme:\n    allowedTools: [\"core__*\"]\n    mode: auto\n    approvals: {allowUnsigned: true, remember: {for: 1h, anyArgs: %ARGS, anyActor: true}}\n"
+	wide, narrow := strings.Replace(rules, "%ARGS", "true", 1), strings.Replace(rules, "%ARGS", "false", 1)
+	notes := []toolspec.ArgMatch{{Pointer: "/text", Pattern: "notes/*"}}
+	type given struct {
+		policy string
+		grant  activities.Grant
+		facts  hook.Facts
+		edited string
+	}
+	for _, tc := range []struct {
+		name   string
+		change func(*given)
+		want   bool
+	}{
+		{"the same", func(*given) {}, true},
+		{"other arguments", func(g *given) { g.facts.Args = json.RawMessage(`{"text":"other"}`) }, false},
+		{"the same arguments, written otherwise", func(g *given) { g.facts.Args = json.RawMessage(`{ "text" : "notes/a" }`) }, true},
+		{"another actor", func(g *given) { g.facts.Context.ActorID = "user:cid" }, false},
+		{"any actor", func(g *given) { g.grant.ActorID, g.facts.Context.ActorID = "", "user:cid" }, true},
+		{"another session", func(g *given) { g.grant.SessionID, g.facts.Context.SessionID = "s-1", "s-2" }, false},
+		{"its session", func(g *given) { g.grant.SessionID, g.facts.Context.SessionID = "s-1", "s-1" }, true},
+		{"any arguments", func(g *given) { g.grant.ArgsDigest, g.facts.Args = "", json.RawMessage(`{"text":"x"}`) }, true},
+		{"any arguments, which policy has narrowed since", func(g *given) { g.policy, g.grant.ArgsDigest = narrow, "" }, false},
+		{"some arguments", func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/b"}`)
+		}, true},
+		{"arguments beside the pattern", func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notesb"}`)
+		}, false},
+		{"out of the pattern by way of ..", func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":"notes/../secrets"}`)
+		}, false},
+		{"a member that is no text", func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match, g.facts.Args = "", notes, json.RawMessage(`{"text":["notes/b"]}`)
+		}, false},
+		{"a member that is not there", func(g *given) {
+			g.grant.ArgsDigest, g.grant.Match = "", []toolspec.ArgMatch{{Pointer: "/other", Pattern: "notes/*"}}
+		}, false},
+		{"another version of the tool", func(g *given) { g.grant.Granted.ToolDigest = "older" }, false},
+		{"another effect", func(g *given) { g.grant.Granted.Effect = toolspec.ReadOnly }, false},
+		{"another risk", func(g *given) { g.grant.Granted.Risk = toolspec.HighRisk }, false},
+		{"another rule of who may decide", func(g *given) { g.grant.Granted.RuleDigest = "older" }, false},
+		{"the approver's own call", func(g *given) { g.grant.ActorID, g.facts.Context.ActorID = "", "user:bob" }, false},
+		{"a call on behalf of the approver", func(g *given) { g.facts.Context.SubjectID = "user:bob" }, false},
+		{"arguments that the approver has edited", func(g *given) { g.edited = "user:bob" }, false},
+		{"where policy remembers nothing any more", func(g *given) {
+			g.policy = strings.Replace(wide, "remember: {for: 1h, anyArgs: true, anyActor: true}", "enabled: true", 1)
+		}, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			base := newWorld(t, setup{policy: wide})
+			f := base.facts()
+			f.Args = json.RawMessage(`{"text":"notes/a"}`)
+			digest, err := schema.Digest(f.Args)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// What a request of this call would cover, as the store has it.
+			if _, err := base.Request(t.Context(), workflows.RequestIn{Facts: f}); err != nil {
+				t.Fatal(err)
+			}
+			covered := base.records.requests[0].Granted
+			g := given{policy: wide, grant: activities.Grant{ID: "grant-1", Granted: covered, ArgsDigest: digest, ActorID: "user:ann", Approver: "user:bob"}, facts: f}
+			tc.change(&g)
+			w := newWorld(t, setup{policy: g.policy})
+			g.facts.PolicyDigest = w.policy.Digest()
+			w.records.grants = []activities.Grant{g.grant}
+			if _, err := w.Request(t.Context(), workflows.RequestIn{Facts: g.facts, EditedBy: g.edited}); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.records.requests[0].Remembered; (got == "grant-1") != tc.want {
+				t.Errorf("answered by %q, want that: %v", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,43 @@
+package client
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// atOnce bounds the decisions of a batch that are on their way.
+const atOnce = 8
+
+// Addressed is a decision with the call that it is for.
+type Addressed struct {
+	WorkflowID string
+	Decision   toolspec.Decision
+}
+
+// Verdict is what came of one decision of a batch. Err is as Decide returns it.
+type Verdict struct {
+	ApprovalID string
+	Answer     toolspec.Answer
+	Err        error
+}
+
+// DecideEach sends many decisions, some at once, and returns a verdict for each, in
+// the same order. Each stands for itself: one that does not count, or cannot be sent,
+// keeps no other from counting.
+func (c *Client) DecideEach(ctx context.Context, batch ...Addressed) []Verdict {
+	verdicts := make([]Verdict, len(batch))
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for i, item := range batch {
+		verdicts[i].ApprovalID = item.Decision.ApprovalID
+		group.Go(func() error {
+			verdicts[i].Answer, verdicts[i].Err = c.Decide(ctx, item.WorkflowID, item.Decision)
+			return nil
+		})
+	}
+	_ = group.Wait() // each error is in its verdict
+	return verdicts
+}

@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// batchRow is what came of one of several decisions.
+type batchRow struct {
+	ApprovalID string `json:"approvalId"`
+	toolspec.Answer
+	Error string `json:"error,omitempty"`
+}
+
+// decideEach sends the same words on each request; one that fails keeps no other from
+// counting.
+func (a *app) decideEach(cmd *cobra.Command, ids []string, keyFile string, said toolspec.Decision) error {
+	s, err := connect(cmd.Context(), true, true)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	rows := make([]batchRow, len(ids))
+	var batch []client.Addressed
+	var places []int
+	for i, id := range ids {
+		rows[i].ApprovalID = id
+		said.ApprovalID = id
+		workflowID, decision, err := s.signed(cmd.Context(), a.tenant, keyFile, "", said)
+		if err != nil {
+			rows[i].Error = err.Error()
+			continue
+		}
+		batch, places = append(batch, client.Addressed{WorkflowID: workflowID, Decision: decision}), append(places, i)
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), decideTimeout)
+	defer cancel()
+	for i, v := range s.client().DecideEach(ctx, batch...) {
+		row := &rows[places[i]]
+		row.Answer = v.Answer
+		switch {
+		case errors.Is(v.Err, client.ErrSettled):
+			row.Error = "too late: the call is settled"
+		case v.Err != nil:
+			row.Error = v.Err.Error()
+		}
+	}
+	return a.batch(said.Decision, rows)
+}
+
+func (a *app) batch(verb toolspec.Verb, rows []batchRow) error {
+	missed := 0
+	for _, r := range rows {
+		word := string(verb) + " counted"
+		if !r.Counted {
+			missed++
+			word = "did not count:"
+		}
+		if !a.json {
+			fmt.Fprintf(a.Out, "%s  %s %s\n", r.ApprovalID, word, oneLine(cmp.Or(r.Error, r.Reason), 200))
+		}
+	}
+	if a.json {
+		if err := printJSON(a.Out, rows); err != nil {
+			return err
+		}
+	}
+	if missed > 0 {
+		return fmt.Errorf("%d of %d decisions did not count", missed, len(rows))
+	}
+	return nil
+}

@@ -1,0 +1,224 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/proof"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+const (
+	// keyFileEnv names the file of the private key that decisions are signed with.
+	keyFileEnv = "PAWL_APPROVER_KEY"
+	// maxKeyFile bounds what is read of a key file, in bytes.
+	maxKeyFile = 4096
+)
+
+func newKeys(a *app) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "keys", Short: "Keys that approvers sign their decisions with",
+		Long: "An approver makes a key pair with `pawl keys new` and keeps the private half. Somebody with access to the\n" +
+			"database registers the public half with `pawl keys register`; from then on `pawl approve` signs with the key.",
+	}
+	cmd.AddCommand(newKeysNew(a), newKeysRegister(a), newKeysList(a), newKeysRevoke(a))
+	return group(cmd)
+}
+
+func newKeysNew(a *app) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use: "new", Short: "Make a key pair and print the public half", Args: exactly(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			if file = cmp.Or(file, defaultKeyFile()); file == "" {
+				return usageError{errors.New("--out is missing, and there is no home directory to put a key in")}
+			}
+			signer, err := proof.NewSigner()
+			if err != nil {
+				return err
+			}
+			private, err := signer.Encode()
+			if err != nil {
+				return err
+			}
+			public, err := signer.Key().Encode()
+			if err != nil {
+				return err
+			}
+			if err := writeKey(file, private); err != nil {
+				return err
+			}
+			if a.json {
+				return printJSON(a.Out, map[string]string{"keyId": signer.Key().ID(), "file": file, "publicKey": string(public)})
+			}
+			fmt.Fprintf(a.Err, "key %s\nthe private half is in %s; it signs in your name, so keep it\nregister the public half: pawl keys register --identity user:YOU FILE\n", signer.Key().ID(), file)
+			_, err = a.Out.Write(public)
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&file, "out", "", "file for the private key ("+keyFileEnv+"); pawl/approver.pem of the user's configuration where none is named")
+	return cmd
+}
+
+// writeKey makes a file that only its owner reads, and never replaces one.
+func writeKey(file string, private []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s exists, and a key is not replaced: move it away, or name another file", file)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(private)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+func newKeysRegister(a *app) *cobra.Command {
+	var identity, by string
+	cmd := &cobra.Command{
+		Use: "register --identity ID FILE", Short: "Let an identity of the tenant sign with a public key; - reads it from the input",
+		Args: exactly(1, "the file of a public key, as `pawl keys new` prints it, or -"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if identity == "" {
+				return usageError{errors.New("--identity is missing: whose key is it?")}
+			}
+			if err := toolspec.CheckIdentity(identity); err != nil {
+				return usageError{err}
+			}
+			text, err := readKey(args[0], a.In)
+			if err != nil {
+				return err
+			}
+			key, err := proof.ParseKey(text)
+			if err != nil {
+				return err
+			}
+			s, err := connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			err = s.store.RegisterKey(cmd.Context(), a.tenant, identity, key, by)
+			if errors.Is(err, postgres.ErrKeyTaken) {
+				return fmt.Errorf("the key %s is somebody else's, or was revoked; `pawl keys list` shows it, `pawl keys new` makes another", key.ID())
+			}
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return printJSON(a.Out, map[string]string{"tenant": a.tenant, "identity": identity, "keyId": key.ID()})
+			}
+			fmt.Fprintf(a.Out, "%s of tenant %s may sign with %s\n", identity, a.tenant, key.ID())
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&identity, "identity", "", "whose key it is, such as user:ann")
+	cmd.Flags().StringVar(&by, "by", defaultApprover(), "who registers it, for the audit trail (PAWL_APPROVER)")
+	return cmd
+}
+
+func newKeysList(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the tenant's keys", Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			s, err := connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			keys, err := s.store.Keys(cmd.Context(), a.tenant)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return printJSON(a.Out, keys)
+			}
+			if len(keys) == 0 {
+				fmt.Fprintln(a.Out, "no keys; `pawl keys new` makes one, `pawl keys register` registers it")
+				return nil
+			}
+			rows := make([][]string, len(keys))
+			for i, k := range keys {
+				state := "registered " + clockTime(k.RegisteredAt) + " by " + k.RegisteredBy
+				if k.RevokedAt != nil {
+					state = "revoked " + clockTime(*k.RevokedAt) + " by " + k.RevokedBy
+				}
+				rows[i] = []string{k.Identity, k.KeyID, state}
+			}
+			table(a.Out, "", []string{"IDENTITY", "KEY", "STATE"}, rows)
+			return nil
+		},
+	}
+}
+
+func newKeysRevoke(a *app) *cobra.Command {
+	var by string
+	cmd := &cobra.Command{
+		Use: "revoke KEY", Short: "Take a key out of use for good", Args: exactly(1, "a key id; `pawl keys list` shows them"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			identity, revoked, err := s.store.RevokeKey(cmd.Context(), a.tenant, args[0], by)
+			if errors.Is(err, postgres.ErrNotFound) {
+				return fmt.Errorf("the tenant %s has no key %q; `pawl keys list` shows its keys", a.tenant, args[0])
+			}
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return printJSON(a.Out, map[string]any{"tenant": a.tenant, "identity": identity, "keyId": args[0], "revoked": revoked})
+			}
+			if !revoked {
+				fmt.Fprintf(a.Out, "%s was revoked before\n", args[0])
+				return nil
+			}
+			fmt.Fprintf(a.Out, "%s proves nothing any more; what it has signed and what has counted stands\n", args[0])
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&by, "by", defaultApprover(), "who revokes it, for the audit trail (PAWL_APPROVER)")
+	return cmd
+}
+
+// defaultKeyFile is where the person at the terminal keeps a key, or empty.
+func defaultKeyFile() string {
+	if named := os.Getenv(keyFileEnv); named != "" {
+		return named
+	}
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "pawl", "approver.pem")
+}
+
+// readKey reads a small file, or what comes in.
+func readKey(file string, in io.Reader) ([]byte, error) {
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxKeyFile+1))
+	if err == nil && len(text) > maxKeyFile {
+		err = fmt.Errorf("%s is larger than %d bytes: that is no key", file, maxKeyFile)
+	}
+	return text, err
+}

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// checkPolicy says whether a policy fits the tools that workers have. Where
+// there is no database to ask for them, it says that it was not compared.
+func (a *app) checkPolicy(ctx context.Context, p *policy.Policy) error {
+	specs, why := publishedSpecs(ctx)
+	if why != nil {
+		fmt.Fprintln(a.Err, "not compared with the tools of workers:", printable(why.Error()))
+		specs = nil
+	}
+	if err := p.Check(specs); err != nil {
+		return err
+	}
+	return a.policy(p, "valid", p.Lint(specs)...)
+}
+
+// publishedSpecs are the tools that workers have, or why nobody knows.
+func publishedSpecs(ctx context.Context) ([]toolspec.Spec, error) {
+	s, err := connect(ctx, false, true)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	return s.store.Specs(ctx)
+}
+
+// fits refuses a policy whose conditions do not fit the tools that workers have.
+func fits(ctx context.Context, store *postgres.Store, p *policy.Policy) error {
+	specs, err := store.Specs(ctx)
+	if err != nil {
+		return err
+	}
+	return p.Check(specs)
+}

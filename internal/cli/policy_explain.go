@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+	"github.com/pawl-run/pawl/toolspec/schema"
+)
+
+// activePolicy names the active version where a file is asked for.
+const activePolicy = "active"
+
+func newPolicyExplain(a *app) *cobra.Command {
+	var args, file, effect, risk string
+	facts := policy.Facts{RunID: "cli"}
+	cmd := &cobra.Command{
+		Use:   "explain TOOL",
+		Short: "Explain what policy says of a call, and why",
+		Long: "Explain names the rule that decides on a call, the rules that it beats, and why the others do not\n" +
+			"apply. Without --args it is the judgement from before the arguments are known.",
+		Example: `  pawl policy explain core__write_file --actor user:ann --args '{"path":"/etc/hosts","content":""}'
+  pawl policy explain core__write_file --actor user:ann --role admin --file policy.yaml`,
+		Args: exactly(1, "the id of a tool; `pawl tools list --all` shows them"),
+		RunE: func(cmd *cobra.Command, positional []string) error {
+			facts.TenantID, facts.ToolID = a.tenant, positional[0]
+			p, specs, err := policyOf(cmd.Context(), file)
+			if err != nil {
+				return err
+			}
+			spec := toolspec.Spec{Name: facts.ToolID, Effect: toolspec.Effect(effect), Risk: toolspec.Risk(risk)}
+			if published, ok := (policy.Cases{}).Spec(facts.ToolID, specs); ok && effect == "" && risk == "" {
+				spec = published
+			} else if !spec.Effect.Valid() || !spec.Risk.Valid() {
+				return usageError{fmt.Errorf("no worker has published %q: say with --effect and --risk what it declares", facts.ToolID)}
+			}
+			if cmd.Flags().Changed("args") {
+				if facts.Args, err = validArgs(spec, json.RawMessage(args)); err != nil {
+					return err
+				}
+				facts.HasArgs = true
+			}
+			facts.Effect, facts.Risk = spec.Effect, spec.Risk
+			x := p.Explain(facts)
+			if a.json {
+				return printJSON(a.Out, x)
+			}
+			fmt.Fprint(a.Out, printable(x.Text()))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&args, "args", "", "the arguments, a JSON object")
+	cmd.Flags().StringVar(&facts.ActorID, "actor", "agent:cli", "who calls")
+	cmd.Flags().StringVar(&facts.SubjectID, "subject", "", "on whose behalf, as if that were proved")
+	cmd.Flags().StringVar(&facts.ConnectionID, "connection", "", "the connection that the call names")
+	cmd.Flags().StringArrayVar(&facts.Roles, "role", nil, "a further role of the actor; may be repeated")
+	cmd.Flags().StringVar(&file, "file", activePolicy, "a policy file, or active")
+	cmd.Flags().StringVar(&effect, "effect", "", "what the tool declares, in place of what workers have published")
+	cmd.Flags().StringVar(&risk, "risk", "", "what the tool declares, in place of what workers have published")
+	return cmd
+}
+
+// policyOf reads a policy file, or the active version, and the tools that
+// workers have published. A file needs no database: without one no tools are
+// known.
+func policyOf(ctx context.Context, file string) (*policy.Policy, []toolspec.Spec, error) {
+	if file == activePolicy {
+		return activeVersion(ctx)
+	}
+	p, err := readPolicy(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	specs, err := publishedSpecs(ctx)
+	if err != nil {
+		return p, nil, nil //nolint:nilerr // nobody knows the tools: the file or the flags say what they declare
+	}
+	return p, specs, nil
+}
+
+func activeVersion(ctx context.Context) (*policy.Policy, []toolspec.Spec, error) {
+	s, err := connect(ctx, false, true)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer s.close()
+	active, _, err := s.store.ActivePolicy(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := s.store.Policy(ctx, active.Digest)
+	if err != nil {
+		return nil, nil, err
+	}
+	specs, err := s.store.Specs(ctx)
+	return p, specs, err
+}
+
+// validArgs are arguments as a call would have them. A call with others ends
+// before policy sees them.
+func validArgs(spec toolspec.Spec, raw json.RawMessage) (json.RawMessage, error) {
+	args, fault := hydrate.Args(raw)
+	if fault != nil {
+		return nil, fmt.Errorf("the arguments: %w", fault)
+	}
+	if len(spec.InputSchema) == 0 {
+		return args, nil
+	}
+	compiled, err := schema.Compile(spec.InputSchema)
+	if err != nil {
+		return nil, fmt.Errorf("the input schema of %s: %w", spec.Name, err)
+	}
+	if problems := compiled.Validate(args); len(problems) > 0 {
+		return nil, fmt.Errorf("the arguments are not valid for %s, so policy would not see them: %s: %s", spec.Name, problems[0].Path, problems[0].Message)
+	}
+	return args, nil
+}

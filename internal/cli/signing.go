@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/proof"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// signedFor is how long a decision that is sent now may be on its way.
+const signedFor = time.Hour
+
+// signer is the key of the file or, where none is named, that of the usual place; ok
+// is false where nothing is there, and nobody named anything.
+func signer(named string) (s proof.Signer, ok bool, err error) {
+	file := cmp.Or(named, defaultKeyFile())
+	text, err := readKey(file, nil)
+	if errors.Is(err, fs.ErrNotExist) && named == "" && os.Getenv(keyFileEnv) == "" {
+		return s, false, nil
+	}
+	if err != nil {
+		return s, false, fmt.Errorf("the key to sign with: %w", err)
+	}
+	if s, err = proof.ParseSigner(text); err != nil {
+		return s, false, fmt.Errorf("the key to sign with, in %s: %w", file, err)
+	}
+	return s, true, nil
+}
+
+// signed is the decision on a request as its approver has it in the record, with a
+// proof where there is a key to sign with.
+func (s *session) signed(ctx context.Context, tenantID, keyFile, seen string, d toolspec.Decision) (workflowID string, _ toolspec.Decision, err error) {
+	record, err := s.request(ctx, tenantID, d.ApprovalID)
+	if err != nil {
+		return "", d, err
+	}
+	if d.Digest = record.Digest; seen != "" && seen != d.Digest {
+		return "", d, fmt.Errorf("the request's digest is %s, not the one that you name: look at it again with `pawl show %s`", d.Digest, d.ApprovalID)
+	}
+	key, ok, err := signer(keyFile)
+	if err != nil || !ok {
+		return record.WorkflowID, d, err
+	}
+	d, err = key.Sign(d, tenantID, time.Now(), signedFor)
+	return record.WorkflowID, d, err
+}
+
+// request finds an approval request. Of another tenant there is none.
+func (s *session) request(ctx context.Context, tenantID, approvalID string) (postgres.Approval, error) {
+	if _, _, ok := toolspec.SplitApprovalID(approvalID); !ok {
+		return postgres.Approval{}, usageError{errors.New("an approval id looks like <invocationId>.<n>; `pawl approvals` lists them")}
+	}
+	record, err := s.find(ctx, tenantID, approvalID)
+	if err != nil {
+		return postgres.Approval{}, err
+	}
+	i := slices.IndexFunc(record.Approvals, func(a postgres.Approval) bool { return a.ApprovalID == approvalID })
+	if i < 0 {
+		return postgres.Approval{}, fmt.Errorf("the call has no request %s; `pawl show %s` lists its requests", approvalID, approvalID)
+	}
+	return record.Approvals[i], nil
+}

@@ -1,0 +1,134 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// liveGrantRow is the row of LiveGrants.
+type liveGrantRow struct {
+	ID, ArgsDigest, ActorID, SessionID, Approver string
+	Granted, ArgsMatch                           json.RawMessage
+}
+
+// GrantRecord is a remembered approval.
+type GrantRecord struct {
+	ID     string `json:"grantId"`
+	ToolID string `json:"toolId"`
+	// Exact says that it holds for the approved arguments only, Match for which members otherwise; neither is any arguments.
+	Exact bool                `json:"exact,omitempty"`
+	Match []toolspec.ArgMatch `json:"match,omitempty"`
+	// ActorID and SessionID are empty where any does.
+	ActorID    string     `json:"actorId,omitempty"`
+	SessionID  string     `json:"sessionId,omitempty"`
+	Approver   string     `json:"approver"`
+	ApprovalID string     `json:"approvalId"`
+	CreatedAt  time.Time  `json:"createdAt"`
+	ExpiresAt  time.Time  `json:"expiresAt"`
+	Expired    bool       `json:"expired,omitempty"`
+	RevokedAt  *time.Time `json:"revokedAt,omitempty"`
+	RevokedBy  string     `json:"revokedBy,omitempty"`
+	// Uses counts the calls of the record that it has approved.
+	Uses int64 `json:"uses"`
+}
+
+// grantRow is the row of ListGrants.
+type grantRow struct {
+	ID, ToolID, ActorID, SessionID, Approver, ApprovalID, RevokedBy string
+
+	Exact, Expired       bool
+	ArgsMatch            json.RawMessage
+	CreatedAt, ExpiresAt time.Time
+	RevokedAt            *time.Time
+	Uses                 int64
+}
+
+// revokedRow is the row of RevokeGrant.
+type revokedRow struct{ Revoked bool }
+
+// Grants returns the remembered approvals of a tool that stand and that the actor may use, the oldest first and at most 256.
+func (s *Store) Grants(ctx context.Context, q activities.GrantQuery) ([]activities.Grant, error) {
+	const op = "grants"
+	rows, err := all[liveGrantRow](ctx, s, op, step{"LiveGrants", named{
+		"tenant_id": text(q.TenantID), "tool_id": text(q.ToolID), "actor_id": text(q.ActorID), "session_id": text(q.SessionID),
+	}})
+	if err != nil {
+		return nil, err
+	}
+	grants := make([]activities.Grant, len(rows))
+	for i, r := range rows {
+		g := activities.Grant{ID: r.ID, ArgsDigest: r.ArgsDigest, ActorID: r.ActorID, SessionID: r.SessionID, Approver: r.Approver}
+		if g.Granted, err = decoded[hook.GrantedApproval](r.Granted); err != nil {
+			return nil, failure(op, err)
+		}
+		if g.Match, err = matchOf(r.ArgsMatch); err != nil {
+			return nil, failure(op, err)
+		}
+		grants[i] = g
+	}
+	return grants, nil
+}
+
+// ListGrants returns the tenant's remembered approvals, the newest first and at most 500, those that no longer stand too.
+func (s *Store) ListGrants(ctx context.Context, tenantID string) ([]GrantRecord, error) {
+	const op = "list grants"
+	rows, err := all[grantRow](ctx, s, op, step{"ListGrants", named{"tenant_id": text(tenantID), "max": maxList}})
+	if err != nil {
+		return nil, err
+	}
+	records := make([]GrantRecord, len(rows))
+	for i, r := range rows {
+		records[i] = GrantRecord{
+			ID: r.ID, ToolID: r.ToolID, Exact: r.Exact, ActorID: r.ActorID, SessionID: r.SessionID, Approver: r.Approver, ApprovalID: r.ApprovalID,
+			CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, Expired: r.Expired, RevokedAt: r.RevokedAt, RevokedBy: r.RevokedBy, Uses: r.Uses,
+		}
+		if records[i].Match, err = matchOf(r.ArgsMatch); err != nil {
+			return nil, failure(op, err)
+		}
+	}
+	return records, nil
+}
+
+// RevokeGrant takes a remembered approval back; by is who says so, for the audit trail. revoked is false where it was taken back before;
+// ErrNotFound where the tenant has no such one.
+func (s *Store) RevokeGrant(ctx context.Context, tenantID, grantID, by string) (revoked bool, err error) {
+	row, found, err := first[revokedRow](ctx, s, "revoke grant", step{"RevokeGrant", named{
+		"tenant_id": text(tenantID), "grant_id": text(grantID), "revoked_by": text(by),
+	}})
+	if err == nil && !found {
+		err = ErrNotFound
+	}
+	return row.Revoked, err
+}
+
+func matchOf(raw json.RawMessage) ([]toolspec.ArgMatch, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	return decoded[[]toolspec.ArgMatch](raw)
+}
+
+// addGrant adds what an approval leaves behind; nothing does where g is nil.
+func addGrant(values named, g *activities.GrantRow) error {
+	if g == nil {
+		g = &activities.GrantRow{}
+	}
+	granted, err := encoded(g.Granted)
+	if err != nil {
+		return err
+	}
+	values["grant_match"] = (*string)(nil)
+	if len(g.Match) > 0 {
+		if values["grant_match"], err = encoded(g.Match); err != nil {
+			return err
+		}
+	}
+	values["grant_granted"], values["grant_args"], values["grant_actor"] = granted, g.ArgsDigest, text(g.ActorID)
+	values["grant_session"], values["grant_for"] = text(g.SessionID), g.For
+	return nil
+}

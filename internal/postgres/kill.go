@@ -1,0 +1,69 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// KillScope is what a kill switch covers.
+type KillScope struct {
+	// TenantID is empty for every tenant.
+	TenantID string `json:"tenant"`
+	// Tool is an id, or a prefix and one *.
+	Tool string `json:"tool"`
+	// Effect is empty for every effect.
+	Effect toolspec.Effect `json:"effect"`
+}
+
+// KillSwitch stops calls whatever policy and approvals say.
+type KillSwitch struct {
+	ID int64 `json:"id"`
+	KillScope
+	// Reason is shown to callers.
+	Reason string     `json:"reason"`
+	OnBy   string     `json:"onBy"`
+	OnAt   time.Time  `json:"onAt"`
+	OffBy  string     `json:"offBy,omitempty"`
+	OffAt  *time.Time `json:"offAt,omitempty"`
+	// Changed says that this very call turned it on or off.
+	Changed bool `json:"-"`
+}
+
+// KillOn turns a switch on, and tells the calls under way that it covers to look again. From when it returns, no call that it covers is
+// dispatched to a tool of the regular lane. One that was on for the same stays as it is.
+func (s *Store) KillOn(ctx context.Context, scope KillScope, reason, by string) (KillSwitch, error) {
+	named := named{"tenant_id": text(scope.TenantID), "tool": text(scope.Tool), "effect": text(scope.Effect)}
+	made, _, err := batched[KillSwitch](ctx, s, "kill switch on",
+		step{"KillOn", named.and("reason", text(reason)).and("by", text(by))},
+		recheck(RecheckFilter{TenantID: scope.TenantID, Tool: scope.Tool, Effect: scope.Effect}),
+		step{"KillSwitchOf", named},
+	)
+	return made, err
+}
+
+// KillOff turns a switch off: by its number or, where that is 0, the one that covers exactly the scope. What it has stopped stays so.
+// found is false where no such switch is on.
+func (s *Store) KillOff(ctx context.Context, id int64, scope KillScope, by string) (lifted KillSwitch, found bool, err error) {
+	return first[KillSwitch](ctx, s, "kill switch off", step{"KillOff", named{
+		"id": id, "tenant_id": text(scope.TenantID), "tool": text(scope.Tool), "effect": text(scope.Effect), "by": text(by),
+	}})
+}
+
+// KillSwitches returns those that are on, and those that were with off, the newest first and at most 500. With a tenant, those of others
+// are left out.
+func (s *Store) KillSwitches(ctx context.Context, tenantID string, off bool) ([]KillSwitch, error) {
+	return all[KillSwitch](ctx, s, "kill switches", step{"ListKillSwitches", named{"tenant_id": text(tenantID), "off": off, "max": maxList}})
+}
+
+// killsOf reads the switches that a statement found for a call.
+func killsOf(op string, raw json.RawMessage) ([]hook.Kill, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	kills, err := decoded[[]hook.Kill](raw)
+	return kills, failure(op, err)
+}

@@ -1,0 +1,114 @@
+package postgres_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+func (b bench) killOn(scope postgres.KillScope) postgres.KillSwitch {
+	b.t.Helper()
+	k, err := b.KillOn(b.t.Context(), scope, "why not", "user:ops")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return k
+}
+
+// TestKillSwitches: which ones a call is told of, by the statements that run anyhow.
+func TestKillSwitches(t *testing.T) {
+	b := open(t)
+	for name, c := range map[string]struct {
+		scope postgres.KillScope
+		finds bool
+		// stops says whether it keeps a dispatch of a state change from its claim.
+		stops bool
+	}{
+		"everything":     {postgres.KillScope{Tool: "*"}, true, true},
+		"the tenant":     {postgres.KillScope{TenantID: tenant, Tool: "*"}, true, true},
+		"another tenant": {postgres.KillScope{TenantID: "other", Tool: "*"}, false, false},
+		"the tool":       {postgres.KillScope{TenantID: tenant, Tool: "core__write_file"}, true, true},
+		"a prefix":       {postgres.KillScope{Tool: "core__wr*"}, true, true},
+		"half a name":    {postgres.KillScope{Tool: "core__wr"}, false, false},
+		"no wildcard":    {postgres.KillScope{Tool: "core___rite*"}, false, false},
+		"the effect":     {postgres.KillScope{Tool: "*", Effect: toolspec.StateChange}, true, true},
+		"another effect": {postgres.KillScope{Tool: "*", Effect: toolspec.ReadOnly}, true, false}, // the gate compares it with the tool of that moment
+	} {
+		k := b.killOn(c.scope)
+		call := "call_" + name
+		record := b.admitted(callOf(call, nil))
+		look := b.review(activities.ReviewRow{InvocationID: id(call), TenantID: tenant, Epoch: record.Epoch, Gate: 1})
+		want := []hook.Kill{{ID: k.ID, Effect: c.scope.Effect, Reason: "why not"}}
+		if !c.finds {
+			want = nil
+		}
+		if !slices.Equal(record.Kills, want) || !slices.Equal(look.Kills, want) {
+			t.Errorf("%s: admit found %+v, the gate's round %+v; want %+v", name, record.Kills, look.Kills, want)
+		}
+		claim := activities.ClaimRow{InvocationID: id(call), Epoch: record.Epoch, Dispatch: 1, Effect: toolspec.StateChange}
+		wanted := workflows.Done
+		if c.stops {
+			wanted = workflows.Killed
+		}
+		if got := b.claim(claim); got != wanted {
+			t.Errorf("%s: the claim was answered %q, want %q", name, got, wanted)
+		}
+		if lifted, found, err := b.KillOff(t.Context(), k.ID, postgres.KillScope{}, "user:bob"); !found || err != nil || lifted.OffBy != "user:bob" || lifted.OffAt == nil {
+			t.Errorf("%s: off: %+v, %v, %v", name, lifted, found, err)
+		}
+		if look := b.review(activities.ReviewRow{InvocationID: id(call), TenantID: tenant, Epoch: record.Epoch, Gate: 2}); look.Kills != nil {
+			t.Errorf("%s: found %+v after it was off", name, look.Kills)
+		}
+		if claim.Dispatch = 2; c.stops && b.claim(claim) != workflows.Done {
+			t.Errorf("%s: no claim after it was off", name)
+		}
+	}
+	if n := value[int](b, `SELECT count(*) FROM claims WHERE dispatch = 1`); n != 4 {
+		t.Errorf("%d dispatches were claimed, want 4: where the switch does not stop them", n)
+	}
+}
+
+// TestKillSwitchOnce: on twice is on, and off twice is off; who did it is kept, and every call that is covered hears of it.
+func TestKillSwitchOnce(t *testing.T) {
+	b := open(t)
+	b.admitted(callOf("waits", nil))
+	scope := postgres.KillScope{TenantID: tenant, Tool: "core__*", Effect: toolspec.StateChange}
+	first := b.killOn(scope)
+	if got := b.rechecked(); !first.Changed || first.OnBy != "user:ops" || first.OnAt.IsZero() || !slices.Equal(got, []string{"waits"}) {
+		t.Errorf("%+v told %v", first, got)
+	}
+	if n := value[int](b, `SELECT count(*) FROM rechecks WHERE tenant_id = 'acme' AND tool = 'core__*' AND effect = 'state_change'`); n != 1 {
+		t.Errorf("%d second scans are due", n)
+	}
+	if again := b.killOn(scope); again.Changed || again.ID != first.ID {
+		t.Errorf("on again: %+v", again)
+	}
+	other := b.killOn(postgres.KillScope{Tool: "core__*"})
+	if list, err := b.KillSwitches(t.Context(), tenant, false); err != nil || len(list) != 2 || list[0].ID != other.ID {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if _, found, err := b.KillOff(t.Context(), 0, scope, "user:bob"); !found || err != nil {
+		t.Errorf("off: %v, %v", found, err)
+	}
+	if _, found, err := b.KillOff(t.Context(), first.ID, scope, "user:bob"); found || err != nil {
+		t.Errorf("off again: %v, %v", found, err)
+	}
+	if list, err := b.KillSwitches(t.Context(), "other", true); err != nil || len(list) != 1 {
+		t.Errorf("another tenant sees %+v, %v", list, err)
+	}
+	if list, err := b.KillSwitches(t.Context(), "", true); err != nil || len(list) != 2 || list[1].OffBy != "user:bob" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	// On anew is another switch.
+	if anew := b.killOn(scope); !anew.Changed || anew.ID == first.ID {
+		t.Errorf("on anew: %+v", anew)
+	}
+	if n := value[int](b, `SELECT count(*) FROM events WHERE kind IN ('kill_switch_on', 'kill_switch_off') AND detail ->> 'by' IN ('user:ops', 'user:bob')`); n != 4 {
+		t.Errorf("%d events, want 4", n)
+	}
+}

@@ -1,0 +1,64 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+const (
+	// recheckAgain is after what time the second scan is due. An admission is given up after two seconds: what it read before the change has
+	// been committed by then, or nobody obeys it.
+	recheckAgain = 5 * time.Second
+	// recheckMargin is how long before the change an admission may have begun that its first scan did not see.
+	recheckMargin = 10 * time.Second
+	recheckBatch  = 32
+)
+
+// RecheckFilter says which calls are to look again. Empty fields do not narrow.
+type RecheckFilter struct {
+	TenantID string
+	// Tool is an id, or a prefix and one *.
+	Tool string
+	// Effect is the one that the call was planned with.
+	Effect toolspec.Effect
+	// ActorID is who calls, or for whom.
+	ActorID      string
+	ConnectionID string
+}
+
+// recheckRow is the row of Recheck.
+type recheckRow struct {
+	Told     int64
+	Notified int64
+}
+
+// recheckAgainRow is the row of RecheckAgain.
+type recheckAgainRow struct {
+	Scanned  int64
+	Told     int64
+	Notified int64
+}
+
+// Recheck tells every unsettled call that the filter covers to look again, and returns how many: those that wait for a person or for
+// capacity are judged again at once, those that run before their next attempt. What was admitted meanwhile under the old state is told by
+// a second scan, five seconds later. Where a change in the database is the reason, Recheck is too late: its transaction takes recheck.
+func (s *Store) Recheck(ctx context.Context, f RecheckFilter) (told int64, err error) {
+	row, _, err := first[recheckRow](ctx, s, "recheck", recheck(f))
+	return row.Told, err
+}
+
+// recheck is the step that does it, for the transaction of a change and after it: calls hear of the change, or neither of both happened.
+func recheck(f RecheckFilter) step {
+	return step{"Recheck", named{
+		"tenant_id": text(f.TenantID), "tool": text(f.Tool), "effect": text(f.Effect), "actor_id": text(f.ActorID),
+		"connection_id": text(f.ConnectionID), "again": recheckAgain,
+	}}
+}
+
+// recheckAgain does the second scans that are due, and returns whether there may be more.
+func (s *Store) recheckAgain(ctx context.Context) (more bool, err error) {
+	row, _, err := first[recheckAgainRow](ctx, s, "recheck again", step{"RecheckAgain", named{"batch": recheckBatch, "margin": recheckMargin}})
+	return row.Scanned == recheckBatch, err
+}

@@ -1,0 +1,163 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// rechecked takes the calls that are to look again out of the outbox, sorted.
+func (b bench) rechecked() []string {
+	b.t.Helper()
+	calls := value[[]string](b, `SELECT coalesce(array_agg(substring(workflow_id FROM '[^:]*$')), '{}') FROM outbox WHERE signal = 'recheck'`)
+	b.sql(`DELETE FROM outbox`)
+	slices.Sort(calls)
+	return calls
+}
+
+// callOf is an admission with something changed.
+func callOf(name string, change func(*activities.AdmitRow)) activities.AdmitRow {
+	row := admitRow(name)
+	row.Plan.Effect = toolspec.StateChange
+	if change != nil {
+		change(&row)
+	}
+	return row
+}
+
+func TestRecheck(t *testing.T) {
+	b := open(t)
+	identity := toolspec.Identity{TenantID: "other", RunID: "run_1", ToolCallID: "tenant"}
+	for _, row := range []activities.AdmitRow{
+		callOf("plain", nil),
+		callOf("tool", func(r *activities.AdmitRow) { r.Invocation.ToolID = "core__write" }),
+		callOf("effect", func(r *activities.AdmitRow) { r.Plan.Effect = toolspec.ReadOnly }),
+		callOf("actor", func(r *activities.AdmitRow) { r.Invocation.Context.ActorID = "user:bob" }),
+		callOf("subject", func(r *activities.AdmitRow) { r.Invocation.Context.SubjectID = "user:bob" }),
+		callOf("connection", func(r *activities.AdmitRow) { r.Invocation.Context.ConnectionID = "conn_1" }),
+		callOf("tenant", func(r *activities.AdmitRow) {
+			r.InvocationID, r.WorkflowID, r.Invocation.Context.TenantID = identity.InvocationID(), identity.WorkflowID(), "other"
+		}),
+		callOf("settled", nil),
+	} {
+		b.admitted(row)
+	}
+	b.settle(settleIn("settled", 1))
+	everybody := []string{"actor", "connection", "effect", "plain", "subject", "tenant", "tool"}
+	but := func(names ...string) []string {
+		return slices.DeleteFunc(slices.Clone(everybody), func(n string) bool { return slices.Contains(names, n) })
+	}
+	for name, c := range map[string]struct {
+		f    postgres.RecheckFilter
+		want []string
+	}{
+		"everybody":     {postgres.RecheckFilter{}, everybody},
+		"tenant":        {postgres.RecheckFilter{TenantID: tenant}, but("tenant")},
+		"tool":          {postgres.RecheckFilter{Tool: "core__write_file"}, but("tool")},
+		"no glob":       {postgres.RecheckFilter{Tool: "core__write"}, []string{"tool"}},
+		"tools":         {postgres.RecheckFilter{Tool: "core__write_*"}, but("tool")},
+		"no wildcard":   {postgres.RecheckFilter{Tool: "core%"}, nil},
+		"no underscore": {postgres.RecheckFilter{Tool: "coreX_write*"}, nil},
+		"all tools":     {postgres.RecheckFilter{Tool: "*"}, everybody},
+		"effect":        {postgres.RecheckFilter{Effect: toolspec.ReadOnly}, []string{"effect"}},
+		"actor":         {postgres.RecheckFilter{ActorID: "user:bob"}, []string{"actor", "subject"}},
+		"connection":    {postgres.RecheckFilter{ConnectionID: "conn_1"}, []string{"connection"}},
+		"nobody":        {postgres.RecheckFilter{TenantID: "other", ConnectionID: "conn_1"}, nil},
+	} {
+		told, err := b.Recheck(t.Context(), c.f)
+		if got := b.rechecked(); err != nil || int(told) != len(c.want) || !slices.Equal(got, c.want) && len(got)+len(c.want) > 0 {
+			t.Errorf("%s: %d were told, %v; want %v (%v)", name, told, got, c.want, err)
+		}
+	}
+	if plan := b.plan(`SET enable_seqscan = off; EXPLAIN (FORMAT JSON) SELECT workflow_id FROM invocations WHERE state = 'open'`); !strings.Contains(plan, "invocations_open") {
+		t.Errorf("settled calls are read too: %s", plan)
+	}
+}
+
+// plan is how the server would run the last of some statements.
+func (b bench) plan(sql string) string {
+	b.t.Helper()
+	conn, err := b.pool.Acquire(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer conn.Release()
+	first, last, _ := strings.Cut(sql, ";")
+	if _, err := conn.Exec(b.t.Context(), first); err != nil {
+		b.t.Fatal(err)
+	}
+	var plan json.RawMessage
+	if err := conn.QueryRow(b.t.Context(), last).Scan(&plan); err != nil {
+		b.t.Fatal(err)
+	}
+	return string(plan)
+}
+
+// TestRecheckAgain: an admission that had read the old state when the change was made, and was committed after it.
+func TestRecheckAgain(t *testing.T) {
+	b := open(t)
+	old, fresh := otherPolicy(t, "one"), otherPolicy(t, "two")
+	if _, err := b.ApplyPolicy(t.Context(), old, "ops"); err != nil {
+		t.Fatal(err)
+	}
+	b.sql(`DELETE FROM rechecks`)
+	b.admit("before")
+	// The trigger holds the admission after its statement has taken its snapshot.
+	b.sql(`CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NEW; END'`)
+	b.sql(`CREATE TRIGGER hold BEFORE INSERT ON invocations FOR EACH ROW EXECUTE FUNCTION hold()`)
+	tx, err := b.pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback(t.Context())
+	if _, err := tx.Exec(t.Context(), `SELECT pg_advisory_xact_lock(4711)`); err != nil {
+		t.Fatal(err)
+	}
+	admitted := make(chan activities.Record, 1)
+	go func() {
+		record, err := b.Admit(t.Context(), admitRow("meanwhile"))
+		if err != nil {
+			t.Error(err)
+		}
+		admitted <- record
+	}()
+	b.waitForLock()
+	if _, err := b.ApplyPolicy(t.Context(), fresh, "ops"); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.rechecked(); !slices.Equal(got, []string{"before"}) {
+		t.Errorf("at once %v were told", got)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if record := <-admitted; record.PolicyDigest != old.Digest() {
+		t.Errorf("admitted under %s; the test wants the old version", record.PolicyDigest)
+	}
+	b.admit("after") // under the new version
+
+	again := func() []string {
+		t.Helper()
+		if more, err := b.RecheckAgain(t.Context()); more || err != nil {
+			t.Fatal(more, err)
+		}
+		return b.rechecked()
+	}
+	if got := again(); len(got) > 0 {
+		t.Errorf("too early %v were told", got)
+	}
+	b.sql(`UPDATE rechecks SET due_at = now()`)
+	// One that began shortly before the change hears of it twice.
+	if got := again(); !slices.Equal(got, []string{"before", "meanwhile"}) {
+		t.Errorf("the second scan told %v", got)
+	}
+	b.sql(`UPDATE rechecks SET due_at = now()`)
+	if got := again(); len(got) > 0 {
+		t.Errorf("a third scan told %v", got)
+	}
+}

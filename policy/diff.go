@@ -1,0 +1,151 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Change is one difference between two policies, at a key of the document.
+type Change struct {
+	// Path is such as tenants.acme.rules.
+	Path string `json:"path"`
+	// Removed and Added are what stands there: a value, or the entries of a list
+	// that are not in both, in their order.
+	Removed []string `json:"removed,omitempty"`
+	Added   []string `json:"added,omitempty"`
+}
+
+// Diff compares what two policies say, not how they are written: comments, layout
+// and defaults that are written out are no difference. Nil is an empty document.
+// There is no difference where the digests are the same.
+func Diff(from, to *Policy) []Change {
+	return differences("", plain(from), plain(to))
+}
+
+func plain(p *Policy) any {
+	if p == nil {
+		return nil
+	}
+	dec := json.NewDecoder(bytes.NewReader(p.source))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return nil // a Policy that was not made by Parse
+	}
+	return v
+}
+
+func differences(path string, from, to any) []Change {
+	a, aMap := from.(map[string]any)
+	b, bMap := to.(map[string]any)
+	if (aMap || from == nil) && (bMap || to == nil) {
+		keys := slices.Collect(maps.Keys(a))
+		for key := range b {
+			if _, both := a[key]; !both {
+				keys = append(keys, key)
+			}
+		}
+		slices.Sort(keys)
+		var changes []Change
+		for _, key := range keys {
+			changes = append(changes, differences(join(path, key), a[key], b[key])...)
+		}
+		return changes
+	}
+	removed, added := apart(entries(from), entries(to))
+	if len(removed)+len(added) == 0 {
+		return nil
+	}
+	return []Change{{Path: path, Removed: removed, Added: added}}
+}
+
+// entries are the lines that a value is compared by.
+func entries(v any) []string {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case []any:
+		lines := make([]string, len(v))
+		for i, e := range v {
+			lines[i] = line(e)
+		}
+		return lines
+	default:
+		return []string{line(v)}
+	}
+}
+
+func line(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return string(canonical(v))
+}
+
+// apart returns what is left of two lists without their longest common
+// subsequence: an entry that moved is in both.
+func apart(a, b []string) (removed, added []string) {
+	common := make([][]int, len(a)+1)
+	for i := range common {
+		common[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if common[i][j] = max(common[i+1][j], common[i][j+1]); a[i] == b[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			}
+		}
+	}
+	i, j := 0, 0
+	for i < len(a) || j < len(b) {
+		switch {
+		case i < len(a) && j < len(b) && a[i] == b[j]:
+			i, j = i+1, j+1
+		case j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1]:
+			removed = append(removed, a[i])
+			i++
+		default:
+			added = append(added, b[j])
+			j++
+		}
+	}
+	return removed, added
+}
+
+// Shift is a tool whose calls two policies judge differently.
+type Shift struct {
+	TenantID string
+	ToolID   string
+	Before   Decision
+	After    Decision
+}
+
+// Shifts judges calls of every tool for every tenant that either policy names,
+// without arguments and by nobody in particular, and returns where the verdicts
+// differ, sorted. A rule that needs to know more may still decide otherwise.
+func Shifts(from, to *Policy, tools []toolspec.Spec) []Shift {
+	tenants := map[string]bool{}
+	for _, p := range []*Policy{from, to} {
+		if p == nil {
+			continue
+		}
+		for _, id := range p.tenantIDs() {
+			tenants[id] = true
+		}
+	}
+	var shifts []Shift
+	for _, id := range slices.Sorted(maps.Keys(tenants)) {
+		for _, tool := range tools {
+			f := Facts{TenantID: id, ToolID: tool.Name, Effect: tool.Effect, Risk: tool.Risk}
+			before, after := from.Decide(f), to.Decide(f)
+			if before.Verb != after.Verb || before.Undetermined != after.Undetermined {
+				shifts = append(shifts, Shift{TenantID: id, ToolID: tool.Name, Before: before, After: after})
+			}
+		}
+	}
+	return shifts
+}

@@ -1,0 +1,181 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Explanation says how a decision came about.
+type Explanation struct {
+	Decision Decision `json:"decision"`
+	// DeclaredRisk is that of the tool; rules may have raised it.
+	DeclaredRisk toolspec.Risk `json:"declaredRisk,omitempty"`
+	// Roles are those of the actor.
+	Roles []string `json:"roles,omitempty"`
+	// Rules are all that was considered, in the order of their precedence. There
+	// are none where a precondition denies the call.
+	Rules []Considered `json:"rules,omitempty"`
+	// Off are flags that are off: they stop the call whatever the verdict.
+	Off []Feature `json:"off,omitempty"`
+}
+
+// Considered is a rule and what became of it.
+type Considered struct {
+	// Rule is named as in Decision.
+	Rule string `json:"rule"`
+	// Says is a verdict, or a risk that the rule raises to: `risk high`.
+	Says string `json:"says"`
+	Role Part   `json:"role"`
+	// Why says what made it so.
+	Why string `json:"why,omitempty"`
+}
+
+// Part is what a rule has to do with a decision.
+type Part string
+
+// The parts.
+const (
+	// Decides is the rule that the decision names.
+	Decides Part = "decides"
+	// Raises is a rule that raises the risk.
+	Raises Part = "raises"
+	// Beaten is a rule that applies and comes too late.
+	Beaten Part = "beaten"
+	// Open is a rule that needs the arguments.
+	Open Part = "open"
+	// Passed is a rule that does not apply.
+	Passed Part = "passed"
+)
+
+// Explain judges a call as Decide does, and says why.
+func (p *Policy) Explain(f Facts) Explanation {
+	x := Explanation{Decision: p.Decide(f), DeclaredRisk: f.Risk}
+	t := p.tenant(f.TenantID)
+	if t == nil {
+		return x
+	}
+	e := t.evaluation(f)
+	x.Roles = slices.Clone(e.rolesOf())
+	for _, feature := range p.Features(f) {
+		if !feature.On {
+			x.Off = append(x.Off, feature)
+		}
+	}
+	if d := t.precondition(e); d != nil {
+		return x
+	}
+	decided := false
+	consider := func(r *rule, says string, applies truth, why string) {
+		c := Considered{Rule: r.source, Says: says, Role: Passed, Why: why}
+		if applies == failed && r.verb != Allow {
+			c.Rule += failedSource
+		}
+		switch counts := applies == yes || applies == failed && r.verb != Allow; {
+		case applies == undetermined:
+			c.Role = Open
+		case counts && r.class == raising:
+			c.Role = Raises
+		case counts && !decided:
+			c.Role, decided = Decides, true
+		case counts:
+			c.Role = Beaten
+		}
+		x.Rules = append(x.Rules, c)
+	}
+	for i := range t.rules {
+		r := &t.rules[i]
+		says := string(r.verb)
+		if r.class == raising {
+			says = "risk " + string(r.raise)
+		}
+		applies, why := r.explain(e)
+		consider(r, says, applies, why)
+	}
+	mode, risk := t.modeOf(f.ToolID), x.Decision.Risk
+	last := modeRule(mode, risk)
+	consider(last, string(last.verb), yes, "where no rule decides")
+	if x.Decision.Undetermined {
+		// Nothing decides yet; what would is beaten by what is not known.
+		for i := range x.Rules {
+			if x.Rules[i].Role == Decides {
+				x.Rules[i].Role = Beaten
+			}
+		}
+	}
+	return x
+}
+
+// explain is applies with the reason.
+func (r *rule) explain(e *evaluation) (truth, string) {
+	f := &e.facts
+	switch {
+	case !r.tool.Matches(f.ToolID):
+		return no, "it is for " + string(r.tool)
+	case len(r.effects) > 0 && !slices.Contains(r.effects, f.Effect):
+		return no, "it is for the effects " + listed(r.effects)
+	case len(r.risks) > 0 && !slices.Contains(r.risks, f.Risk):
+		return no, "it is for the risks " + listed(r.risks)
+	case len(r.roles) > 0 && !e.hasOne(r.roles):
+		return no, "it is for the roles " + listed(r.roles)
+	}
+	applies := r.applies(e)
+	w, written := r.cond.(*whenCondition)
+	switch {
+	case written:
+	case applies == no:
+		return applies, r.otherwise
+	case r.cond != nil:
+		return applies, r.message
+	default:
+		return applies, r.scope()
+	}
+	text := oneLine(w.text)
+	switch applies {
+	case yes:
+		return applies, "its condition holds: " + text
+	case no:
+		return applies, "its condition does not hold: " + text
+	case undetermined:
+		return applies, "its condition needs the arguments: " + text
+	case failed:
+	}
+	return failed, fmt.Sprintf("its condition failed (%s): %s", w.fault(e), text)
+}
+
+// scope says in words what a rule without a condition is for.
+func (r *rule) scope() string {
+	said := "it is for " + string(r.tool)
+	if r.tool == everyTool {
+		said = "it is for every tool"
+	}
+	if len(r.effects) > 0 {
+		said += ", " + listed(r.effects)
+	}
+	if len(r.risks) > 0 {
+		said += ", risk " + listed(r.risks)
+	}
+	if len(r.roles) > 0 {
+		said += ", by " + listed(r.roles)
+	}
+	return said
+}
+
+// fault says why a condition failed.
+func (w *whenCondition) fault(e *evaluation) string {
+	value, _, err := w.program.Eval(e)
+	if err != nil {
+		return oneLine(err.Error())
+	}
+	return fmt.Sprintf("it is of type %s, neither true nor false", value.Type().TypeName())
+}
+
+func listed[T ~string](values []T) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = string(v)
+	}
+	return strings.Join(texts, ", ")
+}

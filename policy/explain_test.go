@@ -1,0 +1,95 @@
+package policy
+
+import (
+	"cmp"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/rogpeppe/go-internal/txtar"
+	"pgregory.net/rapid"
+)
+
+// testdata/explain.txtar holds pairs of a call and its explanation.
+func TestExplain(t *testing.T) {
+	const file = "testdata/explain.txtar"
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := mustParse(t, string(archive.Files[0].Data))
+	for i, f := range archive.Files {
+		name, isCall := strings.CutSuffix(f.Name, ".json")
+		if !isCall {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			var in struct {
+				Tenant, Actor, Tool string
+				Effect              toolspec.Effect
+				Risk                toolspec.Risk
+				Args                json.RawMessage
+			}
+			if err := json.Unmarshal(f.Data, &in); err != nil {
+				t.Fatal(err)
+			}
+			facts := Facts{
+				TenantID: cmp.Or(in.Tenant, "acme"), ActorID: in.Actor, ToolID: cmp.Or(in.Tool, "core__write_file"), RunID: "r1",
+				Effect: cmp.Or(in.Effect, toolspec.StateChange), Risk: cmp.Or(in.Risk, toolspec.MediumRisk), Args: in.Args, HasArgs: in.Args != nil,
+			}
+			x := p.Explain(facts)
+			if got, want := x.Text(), &archive.Files[i+1]; *update {
+				want.Data = []byte(got)
+			} else if got != string(want.Data) {
+				t.Errorf("got\n%swant\n%s", got, want.Data)
+			}
+		})
+	}
+	if *update {
+		if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// The explanation is of the decision that Decide makes: it names the same rule,
+// and all before it in the precedence do not apply.
+func TestExplainAgreesWithDecide(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d, f := genDocument().Draw(t, "doc"), genFacts().Draw(t, "facts")
+		f.HasArgs = rapid.IntRange(0, 4).Draw(t, "known") > 0
+		p := parsed(t, d)
+		x, want := p.Explain(f), p.Decide(f)
+		if x.Decision.Verb != want.Verb || x.Decision.Rule != want.Rule || x.Decision.Risk != want.Risk {
+			t.Fatalf("explains %+v, decided is %+v", x.Decision, want)
+		}
+		decides := ""
+		for _, c := range x.Rules {
+			switch {
+			case c.Role == Decides && decides == "":
+				decides = c.Rule
+			case c.Role == Decides:
+				t.Fatal("two rules decide")
+			case c.Role == Beaten && decides == "" && !want.Undetermined:
+				t.Fatalf("%s is beaten by nothing", c.Rule)
+			}
+		}
+		switch {
+		case len(x.Rules) == 0:
+			if want.Verb != Deny {
+				t.Fatal("no rule was considered")
+			}
+		case want.Undetermined:
+			if decides != "" {
+				t.Fatalf("%s decides what is not determined", decides)
+			}
+		case decides != want.Rule:
+			t.Fatalf("%q decides, by %q", decides, want.Rule)
+		}
+		if x.Text() == "" {
+			t.Fatal("no text")
+		}
+	})
+}

@@ -1,0 +1,25 @@
+package policy
+
+import (
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+)
+
+// Visible says what a caller may see of a tool before there is a call: what the
+// gate would say of one whose arguments are not known yet. A tool whose calls would
+// be denied whatever their arguments is hidden.
+func (p *Policy) Visible(by catalog.Viewer, tool toolspec.Spec) catalog.Visibility {
+	d := p.Decide(Facts{
+		TenantID: by.TenantID, ActorID: by.ActorID, ToolIDs: by.ToolIDs, ToolID: tool.Name, Effect: tool.Effect, Risk: tool.Risk,
+	})
+	switch {
+	case d.Undetermined:
+		return catalog.VisibleDepending
+	case d.Verb == Allow:
+		return catalog.Visible
+	case d.Verb == RequireApproval:
+		return catalog.VisibleWithApproval
+	default:
+		return catalog.Hidden
+	}
+}

@@ -1,0 +1,96 @@
+package policy
+
+import (
+	"fmt"
+	"sync"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/env"
+	"cel.dev/cel-go/common/overloads"
+	"cel.dev/cel-go/ext"
+)
+
+// Bounds of a condition.
+const (
+	// maxWhen is in characters.
+	maxWhen = 4096
+	// maxWhenNodes and maxWhenDepth bound what is parsed of it, macros expanded.
+	maxWhenNodes = 2000
+	maxWhenDepth = 100
+	// maxRegex is in instructions of the compiled expression.
+	maxRegex = 1000
+	// maxWhenCost is in CEL's units, about 100 ns each: what one evaluation may
+	// cost, and what it may be expected to cost for arguments of ordinary size.
+	maxWhenCost = 100_000
+)
+
+// argsName is the variable that is not known before hydration.
+const argsName = "args"
+
+// variables are what a condition may name, besides args.
+func variables() []string {
+	return []string{"actor", "connection", "roles", "run", "subject", "tenant", "tool.effect", "tool.id", "tool.risk"}
+}
+
+// whenEnv is the language of conditions with args of no known type. Strings and
+// Sets are at fixed versions: what a stored policy means must not change with
+// the library.
+var whenEnv = sync.OnceValue(func() *cel.Env {
+	options := []cel.EnvOption{
+		cel.StdLib(cel.StdLibSubset(env.NewLibrarySubset().AddExcludedFunctions(localTime()...))),
+		cel.OptionalTypes(cel.OptionalTypesVersion(2)),
+		ext.Strings(ext.StringsVersion(5)), ext.Sets(ext.SetsVersion(1)),
+		cel.CustomTypeAdapter(adapter{}),
+		cel.CrossTypeNumericComparisons(true),
+		cel.DefaultUTCTimeZone(true),
+		cel.EnableIdentifierEscapeSyntax(),
+		cel.EnableMacroCallTracking(),
+		cel.ParserExpressionSizeLimit(maxWhen),
+		cel.ParserRecursionLimit(maxWhenDepth),
+		cel.ExpressionNodeLimit(maxWhenNodes),
+		cel.RegexProgramSizeLimit(maxRegex),
+		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals()),
+		cel.Variable("roles", cel.ListType(cel.StringType)),
+	}
+	for _, name := range variables() {
+		if name != "roles" {
+			options = append(options, cel.Variable(name, cel.StringType))
+		}
+	}
+	made, err := cel.NewCustomEnv(options...)
+	if err != nil {
+		panic(fmt.Sprintf("policy: the language of conditions is faulty: %v", err)) // every test makes it
+	}
+	return made
+})
+
+// looseEnv knows nothing of the arguments but that they are an object.
+var looseEnv = sync.OnceValue(func() *cel.Env {
+	made, err := whenEnv().Extend(cel.Variable(argsName, cel.MapType(cel.StringType, cel.DynType)))
+	if err != nil {
+		panic(fmt.Sprintf("policy: the language of conditions is faulty: %v", err))
+	}
+	return made
+})
+
+// localTime are the functions that ask the machine for its time zones, of which
+// two workers may have different ones.
+func localTime() []*env.Function {
+	byFunction := map[string]string{
+		overloads.TimeGetFullYear:     overloads.TimestampToYearWithTz,
+		overloads.TimeGetMonth:        overloads.TimestampToMonthWithTz,
+		overloads.TimeGetDayOfYear:    overloads.TimestampToDayOfYearWithTz,
+		overloads.TimeGetDayOfMonth:   overloads.TimestampToDayOfMonthZeroBasedWithTz,
+		overloads.TimeGetDate:         overloads.TimestampToDayOfMonthOneBasedWithTz,
+		overloads.TimeGetDayOfWeek:    overloads.TimestampToDayOfWeekWithTz,
+		overloads.TimeGetHours:        overloads.TimestampToHoursWithTz,
+		overloads.TimeGetMinutes:      overloads.TimestampToMinutesWithTz,
+		overloads.TimeGetSeconds:      overloads.TimestampToSecondsWithTz,
+		overloads.TimeGetMilliseconds: overloads.TimestampToMillisecondsWithTz,
+	}
+	var list []*env.Function
+	for function, overload := range byFunction {
+		list = append(list, env.NewFunction(function, env.NewOverload(overload, nil, nil)))
+	}
+	return list
+}

@@ -1,0 +1,84 @@
+package policy
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+)
+
+// whenFault is what is wrong with a condition. Line and column count from 1
+// within its text; 0 is the whole of it.
+type whenFault struct {
+	line, column int
+	reason       string
+}
+
+// faultAt is a fault of one part of an expression.
+func faultAt(tree *ast.AST, id int64, reason string) whenFault {
+	at := tree.SourceInfo().GetStartLocation(id)
+	return whenFault{line: at.Line(), column: at.Column() + 1, reason: reason}
+}
+
+var (
+	undeclared = regexp.MustCompile(`^undeclared reference to '([^']*)'`)
+	undefined  = regexp.MustCompile(`^undefined field '([^']*)'`)
+	notWalked  = regexp.MustCompile(`^expression of type '[^']*' cannot be range of a comprehension`)
+	overload   = regexp.MustCompile(`^found no matching overload for '([^']*)' applied to '([^']*)'`)
+	objectName = regexp.MustCompile(`pawl[.]object[0-9]+`)
+)
+
+// explained says in Pawl's words what the library found. missing explains a
+// field that is not there; nil where no fields are known.
+func explained(text string, issues *cel.Issues, missing func(field string) string) []whenFault {
+	var faults []whenFault
+	for _, issue := range issues.Errors() {
+		reason, _, _ := strings.Cut(oneLine(issue.Message), " expecting {")
+		column := issue.Location.Column() + 1
+		if m := undeclared.FindStringSubmatch(reason); m != nil {
+			reason = unknownName(m[1])
+			// The place of a function is that of its parenthesis.
+			if before := beforeColumn(text, issue.Location.Line(), column); strings.HasSuffix(before, m[1]) {
+				column -= len([]rune(m[1]))
+			}
+		} else if m := undefined.FindStringSubmatch(reason); m != nil && missing != nil {
+			reason = missing(m[1])
+			column++ // the place was that of the dot
+		} else if notWalked.MatchString(reason) {
+			reason = "only a list or a map can be walked; an object can as dyn(…)"
+		} else if m := overload.FindStringSubmatch(reason); m != nil {
+			reason = fmt.Sprintf("%s cannot be applied to %s", strings.Trim(m[1], "_@"), m[2])
+		}
+		reason = objectName.ReplaceAllString(reason, "object")
+		faults = append(faults, whenFault{line: max(issue.Location.Line(), 0), column: max(column, 1), reason: reason})
+	}
+	return faults
+}
+
+func unknownName(name string) string {
+	known := append(variables(), argsName)
+	for function := range looseEnv().Functions() {
+		if !strings.ContainsAny(function, "@_!-") {
+			known = append(known, function)
+		}
+	}
+	if like := nearest(name, known); like != "" {
+		return fmt.Sprintf("%s is not known here; did you mean %s?", name, like)
+	}
+	return fmt.Sprintf("%s is not known here; known are %s, %s", name, argsName, strings.Join(variables(), ", "))
+}
+
+// beforeColumn is what stands before a column of a line, both from 1.
+func beforeColumn(text string, line, column int) string {
+	lines := strings.Split(text, "\n")
+	if line < 1 || line > len(lines) {
+		return ""
+	}
+	runes := []rune(lines[line-1])
+	return string(runes[:min(max(column-1, 0), len(runes))])
+}
+
+// oneLine is a message of the library without its line breaks.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

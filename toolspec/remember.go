@@ -1,0 +1,75 @@
+package toolspec
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Widths of what an approval is remembered for.
+const (
+	// Exact, of arguments: the very ones that were approved.
+	Exact = "exact"
+	// Match, of arguments: those whose members match.
+	Match = "match"
+	// Same, of the actor or the session: that of the approved call.
+	Same = "same"
+	// Any, of arguments, actor or session.
+	Any = "any"
+)
+
+// MaxMatches bounds the members that a remembered approval looks at.
+const MaxMatches = 16
+
+// Scope says for which later calls of the same tool an approval is remembered. The
+// zero scope is the narrowest: the same arguments by the same actor, in any session,
+// for as long as policy lets it be.
+type Scope struct {
+	// Args is Exact, Match or Any; empty is Exact.
+	Args string `json:"args,omitempty"`
+	// Match lists members of the arguments that must match, with Args Match.
+	Match []ArgMatch `json:"match,omitempty"`
+	// Actor is Same or Any; empty is Same.
+	Actor string `json:"actor,omitempty"`
+	// Session is Same or Any; empty is Any.
+	Session string `json:"session,omitempty"`
+	// ForMs is how long, in milliseconds; 0 is as long as policy says.
+	ForMs int64 `json:"forMs,omitempty"`
+}
+
+// ArgMatch is a member of the arguments and what it must be.
+type ArgMatch struct {
+	// Pointer is the RFC 6901 pointer of the member, which must be text: /path.
+	Pointer string `json:"pointer"`
+	// Pattern is that text, or a prefix of it and one * at the end.
+	Pattern string `json:"pattern"`
+}
+
+// Check refuses what means nothing, or more than it says.
+func (s Scope) Check() error {
+	switch {
+	case s.Args != "" && s.Args != Exact && s.Args != Match && s.Args != Any:
+		return fmt.Errorf("scope.args must be exact, match or any")
+	case s.Actor != "" && s.Actor != Same && s.Actor != Any:
+		return fmt.Errorf("scope.actor must be same or any")
+	case s.Session != "" && s.Session != Same && s.Session != Any:
+		return fmt.Errorf("scope.session must be same or any")
+	case s.ForMs < 0:
+		return fmt.Errorf("scope.forMs must not be negative")
+	case (s.Args == Match) != (len(s.Match) > 0):
+		return errors.New("scope.match goes with args match, and only with it")
+	case len(s.Match) > MaxMatches:
+		return fmt.Errorf("scope.match may list %d members", MaxMatches)
+	}
+	for _, m := range s.Match {
+		switch {
+		case !strings.HasPrefix(m.Pointer, "/") || len(m.Pointer) > 500:
+			return errors.New("scope.match: a pointer begins with / and has at most 500 bytes, as in /path")
+		case m.Pattern == "" || m.Pattern == "*" || len(m.Pattern) > 1000 || strings.Contains(strings.TrimSuffix(m.Pattern, "*"), "*"):
+			return errors.New("scope.match: a pattern is a text of at most 1000 bytes, or a prefix and one * at the end")
+		case SecretValue(m.Pattern):
+			return errors.New("scope.match: a pattern has the shape of a credential; it would be recorded")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package workflows_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// TestFeatureFlags: a flag that is off stops the call after consent and before any capacity is taken (LC-09), and one that is on lets it
+// pass. Calls on which no flag bears do not run the stage.
+func TestFeatureFlags(t *testing.T) {
+	for _, tc := range []struct {
+		name, features string
+		stage          string
+		quota          bool
+		code           toolspec.Code
+	}{
+		{"off", "{writes: {tools: [core__read], enabled: false, message: not today}}", "willCheckFeatureFlags: aborted\n", false, toolspec.CodeAborted},
+		{"on", "{writes: {tools: [core__read], enabled: true}}", "willCheckFeatureFlags: ok\n", true, ""},
+		{"of another tool", "{writes: {tools: [core__write], enabled: false}}", "", true, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			asked := false
+			quota := hook.New("quota", hook.WillAcquireQuota.Do(func(context.Context, *hook.Check) error { asked = true; return nil }))
+			r := newRig(t, rigOptions{policy: testPolicy + "    features: " + tc.features + "\n", hooks: []hook.Hook{quota}})
+			result := r.run(call("core__read", `{"text":"x"}`))
+			if result.ErrorCode != tc.code || asked != tc.quota || (r.runs == 1) != (tc.code == "") {
+				t.Errorf("%+v, quota asked %v, ran %d times", result, asked, r.runs)
+			}
+			if tc.code != "" && (result.SafeMessage != "not today" || result.Details.Code != "feature_off" || result.Details.Rule != "tenants.acme.features.writes") {
+				t.Errorf("%+v %+v", result, result.Details)
+			}
+			stages := r.stages()
+			if tc.stage == "" && strings.Contains(stages, "willCheckFeatureFlags") || !strings.Contains(stages, tc.stage) {
+				t.Errorf("stages:\n%s", stages)
+			}
+			if tc.stage != "" && strings.Index(stages, "willCheckConsent") > strings.Index(stages, tc.stage) {
+				t.Errorf("not after consent:\n%s", stages)
+			}
+		})
+	}
+}
