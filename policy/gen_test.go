@@ -3,6 +3,7 @@ package policy
 import (
 	"slices"
 
+	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
 	"pgregory.net/rapid"
 )
@@ -74,6 +75,7 @@ func genDocument() *rapid.Generator[document] {
 			Rules:        rapid.SliceOfN(genRule(), 0, 6).Draw(t, "rules"),
 			Budgets:      Budgets{MaxRuntimeMs: rapid.Int64Range(0, 5).Draw(t, "runtime"), DeadlineMs: rapid.Int64Range(0, 5).Draw(t, "deadline")},
 			Limits:       rapid.SliceOfNDistinct(genLimit(), 0, 3, limitDoc.counts).Draw(t, "limits"),
+			Basis:        rapid.SampledFrom([]authz.Basis{"", authz.ByRelations}).Draw(t, "basis"),
 			Roles:        map[string][]Pattern{"admin": {"user:ann"}, "bot": {"agent:*"}, "nobody": {}},
 			Features:     rapid.MapOfN(rapid.SampledFrom([]string{"one", "two"}), genFeature(), 0, 2).Draw(t, "features"),
 			Overrides:    rapid.SliceOfNDistinct(genOverride(), 0, 3, func(o overrideDoc) Pattern { return o.Tool }).Draw(t, "overrides"),

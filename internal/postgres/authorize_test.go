@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/policy/authz/authztest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
 func (b bench) relate(tenantID string, r authz.Relation, lasts time.Duration) {
@@ -196,5 +200,43 @@ func TestRelationsLife(t *testing.T) {
 	}
 	if _, err := b.AddRelation(t.Context(), tenant, authz.Relation{Kind: authz.Member, Subject: "ann", Object: "role:ops"}, 0, "user:root"); err == nil {
 		t.Error("a member of no kind was written down")
+	}
+}
+
+// TestCatalogByRelations: an actor sees the tools that a relation lets it run, of those that policy does not deny.
+func TestCatalogByRelations(t *testing.T) {
+	b := open(t)
+	p, err := policy.Parse("p", []byte("version: 1\ntenants: {acme: {allowedTools: [core__*], mode: yolo, permissions: relations}, globex: {allowedTools: [core__*], mode: yolo}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.ApplyPolicy(t.Context(), p, "test"); err != nil {
+		t.Fatal(err)
+	}
+	var specs []toolspec.Spec
+	for _, name := range []string{"core__ls", "core__read", "mail__send"} {
+		specs = append(specs, toolspec.Spec{Name: name, Digest: name, Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk})
+	}
+	if err := b.PublishSpecs(t.Context(), specs); err != nil {
+		t.Fatal(err)
+	}
+	b.relate("acme", authz.Relation{Kind: authz.Member, Subject: "user:ann", Object: "role:ops"}, 0)
+	b.relate("acme", authz.Relation{Kind: authz.Executes, Subject: "role:ops", Tools: "core__l*"}, 0)
+	b.relate("acme", authz.Relation{Kind: authz.Executes, Subject: "role:ops", Tools: "mail__send"}, 0)
+	for _, tc := range []struct{ tenant, actor, want string }{
+		{"acme", "user:ann", "core__ls"}, {"acme", "user:ben", ""}, {"acme", "role:ops", ""}, {"acme", "", "core__ls core__read"},
+		{"globex", "user:ben", "core__ls core__read"},
+	} {
+		seen, err := b.Catalog(t.Context(), catalog.Viewer{TenantID: tc.tenant, ActorID: tc.actor})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range seen.List() {
+			names = append(names, e.Name)
+		}
+		if got := strings.Join(names, " "); got != tc.want {
+			t.Errorf("%s of %s sees %q, want %q", tc.actor, tc.tenant, got, tc.want)
+		}
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
 // Catalog returns what a caller may see now of the tools that workers have published: those that the active policy hides, and those that a
-// kill switch stops, are left out. Seeing a tool does not mean that it may run; the gate decides again.
+// kill switch stops, are left out, and so are those that no relation lets the actor run, where relations say who may. Seeing a tool does not mean that it may run; the gate decides again.
 func (s *Store) Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error) {
 	specs, err := s.Specs(ctx)
 	if err != nil {
@@ -28,12 +30,41 @@ func (s *Store) Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog
 	if err != nil {
 		return catalog.Catalog{}, err
 	}
+	permitted, err := s.permitted(ctx, p, by)
+	if err != nil {
+		return catalog.Catalog{}, err
+	}
 	return catalog.New(specs, func(tool toolspec.Spec) catalog.Visibility {
 		if slices.ContainsFunc(switches, func(k KillSwitch) bool { return k.Covers(by.TenantID, tool) }) {
 			return catalog.Hidden
 		}
+		if !permitted(tool.Name) {
+			return catalog.Hidden
+		}
 		return p.Visible(by, tool)
 	}), nil
+}
+
+type toolsRow struct{ Tools string }
+
+// permitted says which tools relations let the actor run, in some graph at least. Without an actor they narrow nothing.
+func (s *Store) permitted(ctx context.Context, p *policy.Policy, by catalog.Viewer) (func(toolID string) bool, error) {
+	if by.ActorID == "" || p.Permissions(by.TenantID) == authz.ByPolicy {
+		return func(string) bool { return true }, nil
+	}
+	var patterns []policy.Pattern
+	if authz.Identity(by.ActorID) {
+		rows, err := all[toolsRow](ctx, s, "permitted tools", step{"PermittedTools", named{
+			"tenant_id": text(by.TenantID), "actor_id": text(by.ActorID), "depth": authz.MaxNesting,
+		}})
+		if err != nil {
+			return nil, err
+		}
+		patterns = column(rows, func(r toolsRow) policy.Pattern { return policy.Pattern(r.Tools) })
+	}
+	return func(toolID string) bool {
+		return slices.ContainsFunc(patterns, func(pattern policy.Pattern) bool { return pattern.Matches(toolID) })
+	}, nil
 }
 
 // Covers reports whether the switch stops calls of a tool by a tenant.

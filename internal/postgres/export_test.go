@@ -53,7 +53,7 @@ func RowTypes() map[string]reflect.Type {
 		"Lookup": reflect.TypeFor[findingRow](), "InvalidateTags": reflect.TypeFor[deletedCacheRow](), "DeleteExpiredCache": reflect.TypeFor[deletedCacheRow](),
 		"DeleteExpiredRows": reflect.TypeFor[deletedRow](), "ExpiredPartitions": reflect.TypeFor[partitionRow](),
 		"SessionBindings": reflect.TypeFor[bindingRow](), "BindSession": reflect.TypeFor[bindingRow](),
-		"CheckRelations": reflect.TypeFor[checkedRow](), "HeldRoles": reflect.TypeFor[roleRow](), "AddRelation": reflect.TypeFor[addedRow](),
+		"CheckRelations": reflect.TypeFor[checkedRow](), "PermittedTools": reflect.TypeFor[toolsRow](), "HeldRoles": reflect.TypeFor[roleRow](), "AddRelation": reflect.TypeFor[addedRow](),
 		"RemoveRelation": reflect.TypeFor[removedRow](), "ListRelations": reflect.TypeFor[relationRow](),
 		"SubmitterKey": reflect.TypeFor[submitterKeyRow](), "SubmitterTrusted": reflect.TypeFor[trustedRow](), "AddSubmitter": reflect.TypeFor[submitterAddedRow](),
 		"RevokeSubmitter": reflect.TypeFor[removedRow](), "ListSubmitters": reflect.TypeFor[Submitter](),

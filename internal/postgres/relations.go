@@ -46,15 +46,21 @@ type removedRow struct {
 	Rechecked int64
 }
 
+// values are those of a relation, and whose calls a change of it touches: the actor's who is named, or everybody's where a membership ends,
+// for who else is in a group, and who decided as the holder of a role, nobody asks here.
 func values(tenantID string, r authz.Relation) named {
+	affected := ""
+	if r.Kind != authz.Member && authz.Identity(r.Subject) {
+		affected = r.Subject
+	}
 	return named{
 		"tenant_id": text(tenantID), "subject": text(r.Subject), "kind": text(r.Kind), "object": text(r.Object), "tools": text(r.Tools),
-		"graph_id": text(r.GraphID),
+		"graph_id": text(r.GraphID), "affected": text(affected), "again": recheckAgain,
 	}
 }
 
 // AddRelation writes a relation down, or gives one that is there another end. It lasts that long from now, by the clock of the database;
-// 0 is for good. Where it was there before, calls of the tenant that wait are told to look again.
+// 0 is for good. Where it was there before, the calls that it touches are told to look again.
 func (s *Store) AddRelation(ctx context.Context, tenantID string, r authz.Relation, lasts time.Duration, by string) (expiresAt *time.Time, err error) {
 	if err := r.Check(); err != nil {
 		return nil, err
@@ -68,7 +74,7 @@ func (s *Store) AddRelation(ctx context.Context, tenantID string, r authz.Relati
 	return row.ExpiresAt, err
 }
 
-// RemoveRelation takes a relation back; ErrNotFound says that the tenant has no such one. Calls of the tenant that wait are told to look
+// RemoveRelation takes a relation back; ErrNotFound says that the tenant has no such one. The calls that it touches are told to look
 // again, so that a right that is gone is gone for them at once.
 func (s *Store) RemoveRelation(ctx context.Context, tenantID string, r authz.Relation, by string) error {
 	v := values(tenantID, r)

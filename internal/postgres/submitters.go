@@ -58,7 +58,7 @@ func (s *Store) AddSubmitter(ctx context.Context, tenantID, name string, public 
 // key that counts.
 func (s *Store) RevokeSubmitter(ctx context.Context, tenantID, keyID, by string) error {
 	row, _, err := first[removedRow](ctx, s, "revoke submitter", step{"RevokeSubmitter", named{
-		"tenant_id": text(tenantID), "key_id": text(keyID), "revoked_by": text(by),
+		"tenant_id": text(tenantID), "key_id": text(keyID), "revoked_by": text(by), "again": recheckAgain,
 	}})
 	if err == nil && !row.Removed {
 		return ErrNotFound

@@ -35,7 +35,8 @@ WITH RECURSIVE held (who, depth) AS (
 SELECT DISTINCT who AS role FROM held WHERE starts_with(who, 'role:') ORDER BY role;
 
 -- name: AddRelation
--- One that is there gets another end. That may come sooner, so calls of the tenant that wait look again.
+-- One that is there gets another end. That may come sooner, so unsettled calls look again: those of the actor, or of the tenant where
+-- nobody knows whom it touches.
 WITH before AS (
     SELECT FROM relations
     WHERE tenant_id = @tenant_id AND subject = @subject AND kind = @kind AND object = @object AND tools = @tools AND graph_id = @graph_id
@@ -53,14 +54,12 @@ WITH before AS (
     ) FROM added
 ), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', i.workflow_id, 'recheck'
-    FROM (
-        SELECT invocation_id FROM approvals WHERE state = 'open'
-        UNION SELECT invocation_id FROM leases WHERE state = 'waiting'
-        UNION SELECT invocation_id FROM debits WHERE ready_at > now()
-    ) w JOIN invocations i USING (invocation_id)
-    WHERE i.state = 'open' AND i.tenant_id = @tenant_id AND EXISTS (SELECT FROM before)
+    SELECT 'signal', workflow_id, 'recheck' FROM invocations
+    WHERE state = 'open' AND tenant_id = @tenant_id AND (@affected::text = '' OR actor_id = @affected) AND EXISTS (SELECT FROM before)
     RETURNING id
+), again AS (
+    INSERT INTO rechecks (tenant_id, tool, effect, actor_id, connection_id, policy_digest, due_at)
+    SELECT @tenant_id, '', '', @affected, '', '', now() + @again::interval FROM before
 )
 SELECT expires_at, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked FROM added;
 
@@ -77,14 +76,12 @@ WITH removed AS (
     ) FROM removed
 ), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', i.workflow_id, 'recheck'
-    FROM (
-        SELECT invocation_id FROM approvals WHERE state = 'open'
-        UNION SELECT invocation_id FROM leases WHERE state = 'waiting'
-        UNION SELECT invocation_id FROM debits WHERE ready_at > now()
-    ) w JOIN invocations i USING (invocation_id)
-    WHERE i.state = 'open' AND i.tenant_id = @tenant_id AND EXISTS (SELECT FROM removed)
+    SELECT 'signal', workflow_id, 'recheck' FROM invocations
+    WHERE state = 'open' AND tenant_id = @tenant_id AND (@affected::text = '' OR actor_id = @affected) AND EXISTS (SELECT FROM removed)
     RETURNING id
+), again AS (
+    INSERT INTO rechecks (tenant_id, tool, effect, actor_id, connection_id, policy_digest, due_at)
+    SELECT @tenant_id, '', '', @affected, '', '', now() + @again::interval FROM removed
 )
 SELECT EXISTS (SELECT FROM removed) AS removed, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked;
 
@@ -94,3 +91,15 @@ FROM relations
 WHERE tenant_id = @tenant_id AND (@who::text = '' OR subject = @who OR object = @who)
 ORDER BY kind, subject, object, tools, graph_id
 LIMIT @most;
+
+-- name: PermittedTools
+-- What an actor may run in some graph or in all.
+WITH RECURSIVE held (who, depth) AS (
+    SELECT @actor_id::text, 0
+    UNION
+    SELECT r.object, h.depth + 1
+    FROM held h JOIN relations r ON r.tenant_id = @tenant_id AND r.subject = h.who AND r.kind = 'member'
+    WHERE h.depth < @depth::integer AND (r.expires_at IS NULL OR r.expires_at > now())
+)
+SELECT DISTINCT r.tools FROM held h JOIN relations r ON r.tenant_id = @tenant_id AND r.subject = h.who AND r.kind = 'execute'
+WHERE r.expires_at IS NULL OR r.expires_at > now();

@@ -22,7 +22,7 @@ WITH added AS (
 SELECT EXISTS (SELECT FROM added) AS added;
 
 -- name: RevokeSubmitter
--- Calls of the tenant that wait look again: for what the key vouched for nobody vouches any more.
+-- Unsettled calls with a subject look again: for what the key vouched for nobody vouches any more.
 WITH revoked AS (
     UPDATE submitter_keys SET revoked_at = now(), revoked_by = @revoked_by
     WHERE tenant_id = @tenant_id AND key_id = @key_id AND revoked_at IS NULL
@@ -32,14 +32,12 @@ WITH revoked AS (
     SELECT 'submitter_revoked', @tenant_id, json_build_object('keyId', key_id, 'by', @revoked_by::text) FROM revoked
 ), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', i.workflow_id, 'recheck'
-    FROM (
-        SELECT invocation_id FROM approvals WHERE state = 'open'
-        UNION SELECT invocation_id FROM leases WHERE state = 'waiting'
-        UNION SELECT invocation_id FROM debits WHERE ready_at > now()
-    ) w JOIN invocations i USING (invocation_id)
-    WHERE i.state = 'open' AND i.tenant_id = @tenant_id AND i.subject_id IS NOT NULL AND EXISTS (SELECT FROM revoked)
+    SELECT 'signal', workflow_id, 'recheck' FROM invocations
+    WHERE state = 'open' AND tenant_id = @tenant_id AND subject_id IS NOT NULL AND EXISTS (SELECT FROM revoked)
     RETURNING id
+), again AS (
+    INSERT INTO rechecks (tenant_id, tool, effect, actor_id, connection_id, policy_digest, due_at)
+    SELECT @tenant_id, '', '', '', '', '', now() + @again::interval FROM revoked
 )
 SELECT EXISTS (SELECT FROM revoked) AS removed, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked;
 
