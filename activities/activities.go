@@ -3,6 +3,7 @@ package activities
 import (
 	"log/slog"
 
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/provide"
 	"github.com/pawl-run/pawl/workflows"
@@ -33,6 +34,8 @@ type Config struct {
 	Sessions Sessions
 	// Submitters verify who vouches for a subject; without them nobody does.
 	Submitters Submitters
+	// Shadow returns the policy that is tried out, nil for none; it may be nil.
+	Shadow func() *policy.Policy
 }
 
 // New makes the activities. All arguments are needed.

@@ -42,6 +42,8 @@ type Records interface {
 	Check(ctx context.Context, in workflows.CheckIn) (workflows.CheckOut, error)
 	Settle(ctx context.Context, in workflows.SettleIn) (workflows.SettleOut, error)
 	Request(ctx context.Context, in RequestRow) (RequestRecord, error)
+	// Roles returns the roles that relations give an identity, each as role:NAME.
+	Roles(ctx context.Context, tenantID, identity string) ([]string, error)
 	// Grants returns the remembered approvals that the call might be covered by.
 	Grants(ctx context.Context, q GrantQuery) ([]Grant, error)
 	Review(ctx context.Context, in ReviewRow) (ReviewRecord, error)
@@ -167,7 +169,7 @@ type ReviewRow struct {
 	Close bool
 	// Judge says whether the decision counts, given the request's own rule. It is
 	// asked again where another decision has counted meanwhile.
-	Judge func(OpenRequest) Judgement
+	Judge func(OpenRequest) (Judgement, error)
 }
 
 // OpenRequest is what a judge may know of a request.
@@ -181,6 +183,8 @@ type OpenRequest struct {
 	// Digest is what the decision is about, and Granted what an approval covers.
 	Digest  string
 	Granted hook.GrantedApproval
+	// PolicyDigest is the active policy.
+	PolicyDigest string
 	// Votes are the approvals that have counted.
 	Votes []policy.Vote
 	// Key is what the tenant has registered under the id, or nil.

@@ -33,6 +33,7 @@ type records struct {
 	claims   []activities.ClaimRow
 	outputs  []activities.OutputRow
 	grants   []activities.Grant
+	roles    map[string][]string
 	grant    *activities.GrantRow
 	requests []activities.RequestRow
 	open     activities.OpenRequest
@@ -82,6 +83,10 @@ func (r *records) Request(_ context.Context, in activities.RequestRow) (activiti
 	return r.request, r.err
 }
 
+func (r *records) Roles(_ context.Context, _, identity string) ([]string, error) {
+	return r.roles[identity], r.err
+}
+
 func (r *records) Grants(context.Context, activities.GrantQuery) ([]activities.Grant, error) {
 	return r.grants, r.err
 }
@@ -89,7 +94,10 @@ func (r *records) Grants(context.Context, activities.GrantQuery) ([]activities.G
 func (r *records) Review(_ context.Context, in activities.ReviewRow) (activities.ReviewRecord, error) {
 	out := activities.ReviewRecord{State: r.state, PolicyDigest: "now", Remaining: time.Minute, Approver: "user:bob"}
 	if in.Judge != nil && r.state == workflows.RequestOpen {
-		judgement := in.Judge(r.open)
+		judgement, err := in.Judge(r.open)
+		if err != nil {
+			return activities.ReviewRecord{}, err
+		}
 		out.Answer, r.grant = judgement.Answer, judgement.Grant
 		if out.Answer.Counted && in.Decision.Decision == toolspec.Edit {
 			out.State = workflows.RequestEdited

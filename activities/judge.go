@@ -8,8 +8,9 @@ import (
 
 // judge says whether a decision counts, by the rule of the request: who decides is
 // who has signed, and the decision is about what that person has seen.
-func judge(open OpenRequest, tenantID string, d toolspec.Decision, f remembering) Judgement {
+func judge(open OpenRequest, tenantID string, d toolspec.Decision, roles []string, f remembering) Judgement {
 	voter, refusal := identified(open, tenantID, d)
+	voter.Roles = roles
 	j := Judgement{Signed: voter.Signed, Final: true}
 	switch {
 	case refusal != "":

@@ -3,6 +3,7 @@ package activities
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/proof"
@@ -21,12 +22,16 @@ func (a *Activities) Review(ctx context.Context, in workflows.ReviewIn) (workflo
 	var edited, safe json.RawMessage
 	if d := in.Decision; d != nil {
 		row.KeyID = proof.KeyID(d.Proof)
-		row.Judge = func(open OpenRequest) Judgement {
-			j := judge(open, in.TenantID, *d, remembering{in.Args, in.SessionID})
+		row.Judge = func(open OpenRequest) (Judgement, error) {
+			roles, err := a.rolesOf(ctx, open, in.TenantID, d.Approver)
+			if err != nil {
+				return Judgement{}, err
+			}
+			j := judge(open, in.TenantID, *d, roles, remembering{in.Args, in.SessionID})
 			if j.Counted && d.Decision == toolspec.Edit {
 				edited, safe, j.Answer = a.edited(in.ToolID, d.EditedArgs)
 			}
-			return j
+			return j, nil
 		}
 	}
 	record, err := a.records.Review(ctx, row)
@@ -48,6 +53,27 @@ func (a *Activities) Review(ctx context.Context, in workflows.ReviewIn) (workflo
 		RemainingMs: record.Remaining.Milliseconds(), Approver: record.Approver, EditedArgs: edited, SafeArgs: safe,
 		DurationUs: time.Since(started).Microseconds(),
 	}, nil
+}
+
+// rolesOf returns what an approver is at this moment, by the active policy and by
+// relations: who has lost a role while the call waited decides no more.
+func (a *Activities) rolesOf(ctx context.Context, open OpenRequest, tenantID, approver string) ([]string, error) {
+	if !open.Rule.NeedsRoles() {
+		return nil, nil
+	}
+	p, err := a.policies.Policy(ctx, open.PolicyDigest)
+	if err != nil {
+		return nil, err
+	}
+	held, err := a.records.Roles(ctx, tenantID, approver)
+	if err != nil {
+		return nil, err
+	}
+	roles := p.Roles(tenantID, approver)
+	for _, r := range held {
+		roles = append(roles, strings.TrimPrefix(r, "role:"))
+	}
+	return roles, nil
 }
 
 // edited validates an approver's arguments; a fault makes the decision not

@@ -85,3 +85,32 @@ func newSigner(t *testing.T) proof.Signer {
 	}
 	return s
 }
+
+// TestApproversByRole: a role counts as it is when the decision comes: of the active policy, or of relations.
+func TestApproversByRole(t *testing.T) {
+	const rules = "version: 1\ntenants:\n  acme:\n    allowedTools: [\"core__*\"]\n    roles: {lead: [\"user:lea\"]}\n"
+	for _, tc := range []struct {
+		name, who string
+		held      map[string][]string
+		why       string
+	}{
+		{"by the policy", "user:lea", nil, ""},
+		{"by a relation", "user:bob", map[string][]string{"user:bob": {"role:lead"}}, ""},
+		{"with another role", "user:bob", map[string][]string{"user:bob": {"role:intern"}}, "does not name this approver"},
+		{"who has lost it", "user:bob", map[string][]string{"user:eve": {"role:lead"}}, "does not name this approver"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, setup{policy: rules})
+			w.records.roles, w.records.state = tc.held, workflows.RequestOpen
+			w.records.open = activities.OpenRequest{
+				Rule:        policy.ApprovalRule{Enabled: true, AllowUnsigned: true, Approvers: []policy.Pattern{"role:lead"}},
+				RequestedBy: "user:ann", PolicyDigest: w.policy.Digest(),
+			}
+			d := toolspec.Decision{ApprovalID: "inv.1", Decision: toolspec.Approve, Approver: tc.who}
+			got, err := w.Review(t.Context(), workflows.ReviewIn{TenantID: "acme", ApprovalID: "inv.1", Decision: &d})
+			if err != nil || got.Answer.Counted != (tc.why == "") || !strings.Contains(got.Answer.Reason, tc.why) {
+				t.Errorf("got %+v, %v, want %q", got.Answer, err, tc.why)
+			}
+		})
+	}
+}

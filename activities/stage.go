@@ -37,6 +37,7 @@ func (a *Activities) Stage(ctx context.Context, in hook.StageInput) (hook.Verdic
 	}
 	v, err := a.runHooks(ctx, in)
 	if err == nil {
+		a.shadow(ctx, in, &v)
 		if asks(in.Stage) && v.Outcome == hook.Continue {
 			a.places.took(in.Facts.InvocationID, asked)
 		}

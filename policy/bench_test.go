@@ -27,8 +27,10 @@ func manyRules() string {
 	return b.String()
 }
 
+// BenchmarkDecide: 200 rules, of which 40 match the tool and evaluate a condition
+// (at most 20 µs).
 func BenchmarkDecide(b *testing.B) {
-	p := mustParse(b, strings.Replace(manyRules(), "    roles: {admin: [\"user:*\"], bot: [\"agent:*\"]}\n", "", 1))
+	p := mustParse(b, manyRules())
 	f := call()
 	f.Args = json.RawMessage(`{"path":"/home/ann/notes.txt","content":"` + strings.Repeat("hello ", 40) + `"}`)
 	if d := p.Decide(f); d.Verb != RequireApproval || d.Rule != "mode auto, risk medium" {

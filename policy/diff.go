@@ -128,17 +128,8 @@ type Shift struct {
 // without arguments and by nobody in particular, and returns where the verdicts
 // differ, sorted. A rule that needs to know more may still decide otherwise.
 func Shifts(from, to *Policy, tools []toolspec.Spec) []Shift {
-	tenants := map[string]bool{}
-	for _, p := range []*Policy{from, to} {
-		if p == nil {
-			continue
-		}
-		for _, id := range p.tenantIDs() {
-			tenants[id] = true
-		}
-	}
 	var shifts []Shift
-	for _, id := range slices.Sorted(maps.Keys(tenants)) {
+	for _, id := range Tenants(from, to) {
 		for _, tool := range tools {
 			f := Facts{TenantID: id, ToolID: tool.Name, Effect: tool.Effect, Risk: tool.Risk}
 			before, after := from.Decide(f), to.Decide(f)

@@ -1,14 +1,17 @@
 package policy
 
 import (
+	"os"
 	"reflect"
 	"testing"
 
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // FuzzParse: no text makes Parse panic; every fault has a position; what is
-// accepted comes back the same from its stored form.
+// accepted comes back the same from its stored form, and can be checked and
+// explained.
 func FuzzParse(f *testing.F) {
 	archive, err := txtar.ParseFile("testdata/errors.txtar")
 	if err != nil {
@@ -20,6 +23,10 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(DevelopmentYAML()))
 	f.Add([]byte(plainDoc))
 	f.Add([]byte(plainSource))
+	f.Add([]byte(withRoles))
+	if table, err := os.ReadFile("testdata/decisions.yaml"); err == nil {
+		f.Add(table)
+	}
 	f.Add([]byte("version: 1\ntenants: {a: {allowedTools: [\"*\"], budgets: {deadlineMs: 1}, approvals: {expiresAfter: 1d, approvers: [\"u*\"]}}}"))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		p, err := Parse("policy.yaml", doc)
@@ -34,11 +41,21 @@ func FuzzParse(f *testing.F) {
 		if string(again.Source()) != string(p.Source()) || again.Digest() != p.Digest() {
 			t.Fatalf("the stored form changed:\n%s\n%s", p.Source(), again.Source())
 		}
+		specs := []toolspec.Spec{{Name: "core__write_file", Effect: toolspec.StateChange, Risk: toolspec.MediumRisk, InputSchema: anyInput}}
+		if err := p.Check(specs); err != nil {
+			checkPositions(t, err, string(doc))
+		}
+		for _, found := range p.Lint(specs) {
+			checkPositions(t, Errors{found}, string(doc))
+		}
 		for id := range p.tenants {
 			facts := call()
 			facts.TenantID = id
 			if !reflect.DeepEqual(p.Decide(facts), again.Decide(facts)) {
 				t.Fatal("the stored form decides otherwise")
+			}
+			if x := p.Explain(facts); x.Text() == "" || x.Decision.Rule != p.Decide(facts).Rule {
+				t.Fatalf("explains %+v", x)
 			}
 		}
 	})

@@ -26,11 +26,11 @@ type tenant struct {
 	limits   []limit
 	cache    []cacheRule
 	approval ApprovalRule
-	basis    authz.Basis
 	roles    []role // sorted by name
 	// features are sorted by flag, overrides as written.
 	features  []feature
 	overrides []override
+	basis     authz.Basis
 }
 
 // everyTenant is the entry for tenants that are not named.

@@ -67,10 +67,10 @@ func (r *reader) tenant(n *yaml.Node, path string) tenantDoc {
 		field{name: "approvals", read: func(n *yaml.Node, path string) { r.approvals(n, path, &t.Approvals) }},
 		field{name: "cache", read: func(n *yaml.Node, path string) { t.Cache = r.cache(n, path) }},
 		field{name: "limits", read: func(n *yaml.Node, path string) { t.Limits = r.limits(n, path) }},
-		field{name: "permissions", read: func(n *yaml.Node, path string) { t.Basis = r.permissions(n, path) }},
 		field{name: "roles", read: func(n *yaml.Node, path string) { t.Roles = r.roles(n, path) }},
 		field{name: "features", read: func(n *yaml.Node, path string) { t.Features = r.features(n, path) }},
 		field{name: "overrides", read: func(n *yaml.Node, path string) { t.Overrides = r.overrides(n, path) }},
+		field{name: "permissions", read: func(n *yaml.Node, path string) { t.Basis = r.permissions(n, path) }},
 	)
 	r.checkRoles(t.Roles)
 	return t

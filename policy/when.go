@@ -3,8 +3,9 @@ package policy
 import (
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
-	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
+
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // when is the compiled condition of a rule. It may be used by several goroutines.
@@ -33,7 +34,8 @@ func newWhen(text string) (*whenCondition, []whenFault) {
 	case expected > maxWhenCost:
 		return nil, []whenFault{{reason: "costs too much to evaluate; compare fewer lists and texts with each other"}}
 	case most > maxWhenCost:
-		options = append(options, cel.CostLimit(maxWhenCost))
+		options = append(options, cel.CostLimit(maxWhenCost), cel.MemoryLimit(maxWhenMemory),
+			cel.MemoryTracking(types.MemoryTrackerSizeCalculator(types.NewSizeCalculator(types.SizeCalculatorMaxTraversal(2*toolspec.MaxInline)))))
 	}
 	w := &whenCondition{text: text}
 	var err error
@@ -73,42 +75,6 @@ func answer(value any, _ *cel.EvalDetails, err error) truth {
 		return undetermined
 	}
 	return failed
-}
-
-// lint refuses what CEL allows and a policy may not hold.
-func lint(checked *cel.Ast) []whenFault {
-	if out := checked.OutputType(); !out.IsExactType(types.BoolType) && !out.IsExactType(types.DynType) {
-		return []whenFault{{reason: "must be true or false, and this is of type " + cel.FormatCELType(out)}}
-	}
-	var faults []whenFault
-	tree := checked.NativeRep()
-	ast.PreOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
-		switch e.Kind() {
-		case ast.CallKind:
-			// A regular expression from the arguments would be compiled on every call,
-			// and could be anything.
-			if of := e.AsCall().Args(); e.AsCall().FunctionName() == overloads.Matches && of[len(of)-1].Kind() != ast.LiteralKind {
-				faults = append(faults, faultAt(tree, of[len(of)-1].ID(), "a regular expression must be written out here"))
-			}
-		case ast.ComprehensionKind:
-			// The library walks these in another order each time. The objects of the
-			// arguments have one: see ordered.
-			if within := e.AsComprehension(); holdsMap(within.IterRange()) || holdsMap(within.AccuInit()) {
-				faults = append(faults, faultAt(tree, e.ID(), "a map that is written out cannot be walked; walk a list"))
-			}
-		default:
-		}
-	}))
-	return faults
-}
-
-// holdsMap reports whether a map of several entries is written in an expression.
-func holdsMap(e ast.Expr) bool {
-	found := false
-	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
-		found = found || e.Kind() == ast.MapKind && len(e.AsMap().Entries()) > 1
-	}))
-	return found
 }
 
 // mentions reports whether an expression uses a variable.

@@ -22,6 +22,9 @@ const (
 	// maxWhenCost is in CEL's units, about 100 ns each: what one evaluation may
 	// cost, and what it may be expected to cost for arguments of ordinary size.
 	maxWhenCost = 100_000
+	// maxWhenMemory is what one evaluation may hold at a time, in entries and in
+	// tens of characters.
+	maxWhenMemory = 1 << 20
 )
 
 // argsName is the variable that is not known before hydration.

@@ -122,6 +122,13 @@ func TestWhenCostIsLimited(t *testing.T) {
 	if got := asked(mustWhen(t, `args.a.exists(x, x == "y")`), list(10_000)); got != no {
 		t.Errorf("a walk over 10000 entries: %v", got)
 	}
+	// It may not hold much at a time either.
+	if got := asked(mustWhen(t, `args.a.map(x, x + args.p).size() == 1`), `{"a":["y"],"p":"`+strings.Repeat("a", 30_000)+`"}`); got != yes {
+		t.Errorf("one long text: %v", got)
+	}
+	if got := asked(mustWhen(t, `args.a.map(x, x + args.p).size() > 1`), `{"a":["y"`+strings.Repeat(`,"y"`, 2000)+`],"p":"`+strings.Repeat("a", 30_000)+`"}`); got != failed {
+		t.Errorf("many long texts: %v", got)
+	}
 	if got := asked(mustWhen(t, `args.p.contains("b")`), `{"p":"`+strings.Repeat("a", 60_000)+`"}`); got != no {
 		t.Errorf("a search through 60000 characters: %v", got)
 	}

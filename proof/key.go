@@ -54,6 +54,9 @@ func (s Signer) Encode() ([]byte, error) {
 	return pem.EncodeToMemory(&pem.Block{Type: privateBlock, Bytes: der}), nil
 }
 
+// Private returns the key itself, to sign something else than a decision.
+func (s Signer) Private() ed25519.PrivateKey { return append(ed25519.PrivateKey(nil), s.private...) }
+
 // Key is the public half.
 func (s Signer) Key() Key {
 	return Key{s.private.Public().(ed25519.PublicKey)} //nolint:errcheck,forcetypeassert // the type's own contract

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
@@ -81,6 +82,9 @@ type policyWatch struct {
 	log   *slog.Logger
 	// said is the digest that was reported last.
 	said string
+	// shadow is asked beside the active policy and obeyed about nothing, so that
+	// memory is good enough for it.
+	shadow atomic.Pointer[policy.Policy]
 }
 
 // newPolicyWatch reports the active policy. One that this worker cannot read keeps
@@ -88,6 +92,9 @@ type policyWatch struct {
 func newPolicyWatch(ctx context.Context, c Config, store *postgres.Store, source *catalog.Registry) (*policyWatch, error) {
 	w := &policyWatch{store: store, own: source.Specs(), log: c.Log}
 	return w, withDatabase(ctx, c, func(ctx context.Context) error {
+		if err := w.lookAside(ctx); err != nil {
+			return err
+		}
 		active, ok, err := store.ActivePolicy(ctx)
 		if err != nil {
 			return err
@@ -108,6 +115,9 @@ func (w *policyWatch) look(ctx context.Context) {
 	if err == nil && ok && active.Digest != w.said {
 		err = w.report(ctx, "policy changed", active)
 	}
+	if err == nil {
+		err = w.lookAside(ctx)
+	}
 	switch {
 	case err == nil:
 	case errors.Is(err, activities.ErrPolicyUnreadable):
@@ -117,6 +127,28 @@ func (w *policyWatch) look(ctx context.Context) {
 	case !errors.Is(err, context.Canceled):
 		w.log.WarnContext(ctx, "the active policy could not be read ahead; the next call reads it", "reason", hook.Reason(err))
 	}
+}
+
+// lookAside follows which policy is tried out.
+func (w *policyWatch) lookAside(ctx context.Context) error {
+	pointer, ok, err := w.store.ShadowPolicy(ctx)
+	if err != nil {
+		return err
+	}
+	var p *policy.Policy
+	if ok {
+		if p, err = w.store.Policy(ctx, pointer.Digest); errors.Is(err, activities.ErrPolicyUnreadable) {
+			w.log.WarnContext(ctx, "the shadow policy cannot be read by this worker, which asks none", "digest", pointer.Digest)
+			err = nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if old := w.shadow.Swap(p); old.Digest() != p.Digest() {
+		w.log.InfoContext(ctx, "shadow policy", "digest", p.Digest())
+	}
+	return nil
 }
 
 // report says loudly which policy judges, and what about it is dangerous.

@@ -181,6 +181,8 @@ func (r *records) Request(_ context.Context, in activities.RequestRow) (activiti
 	return activities.RequestRecord{Number: number, ExpiresAt: req.expires, Remaining: in.ExpireAfter, Granted: in.Granted}, nil
 }
 
+func (r *records) Roles(context.Context, string, string) ([]string, error) { return nil, nil }
+
 func (r *records) Grants(context.Context, activities.GrantQuery) ([]activities.Grant, error) {
 	return nil, nil
 }
@@ -211,9 +213,12 @@ func (r *records) Review(_ context.Context, in activities.ReviewRow) (activities
 			out.State, out.Remaining = req.state, req.expires.Sub(r.now())
 			return out, nil
 		}
-		judgement := in.Judge(activities.OpenRequest{
+		judgement, err := in.Judge(activities.OpenRequest{
 			Rule: req.row.Rule, RequestedBy: req.row.View.RequestedBy, EditedBy: req.row.EditedBy, Digest: req.row.View.Digest, Votes: req.votes,
 		})
+		if err != nil {
+			return activities.ReviewRecord{}, err
+		}
 		out.Answer = judgement.Answer
 		switch {
 		case judgement.Counted && judgement.Final:

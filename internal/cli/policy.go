@@ -45,7 +45,7 @@ func newPolicy(a *app) *cobra.Command {
 			}
 			return nil
 		},
-	}, newPolicyApply(a), newPolicyDiff(a), newPolicyHistory(a), newPolicyRollback(a), newPolicyExplain(a), newPolicyTest(a))
+	}, newPolicyApply(a), newPolicyDiff(a), newPolicyHistory(a), newPolicyRollback(a), newPolicyBacktest(a), newPolicyShadow(a), newPolicyExplain(a), newPolicyTest(a))
 	return group(cmd)
 }
 

@@ -75,7 +75,7 @@ func newRoot(a *app) *cobra.Command {
 	group(root)
 	root.AddCommand(
 		newDemo(a), newDemoWorker(a), newChaos(a), newChaosWorker(a), newBench(a), newBenchSubmit(a), newDev(a), newWorker(a), newMigrate(a), newDoctor(a), newTools(a),
-		newInvoke(a), newShow(a), newList(a), newApprovals(a), newApprove(a), newDeny(a), newResolve(a), newKeys(a), newPolicy(a), newRelations(a), newSubmitters(a), newKill(a), newCache(a),
+		newInvoke(a), newShow(a), newList(a), newApprovals(a), newApprove(a), newDeny(a), newResolve(a), newKeys(a), newPolicy(a), newKill(a), newRelations(a), newSubmitters(a), newCache(a),
 	)
 	return root
 }

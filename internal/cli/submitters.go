@@ -2,17 +2,15 @@ package cli
 
 import (
 	"crypto/ed25519"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/proof"
 )
 
 // maxKeyName bounds the name of a key, in bytes.
@@ -27,23 +25,23 @@ func newSubmitters(a *app) *cobra.Command {
 			if err := checkKeyName(args[0]); err != nil {
 				return err
 			}
-			public, private, err := ed25519.GenerateKey(nil)
+			signer, err := proof.NewSigner()
 			if err != nil {
-				return fmt.Errorf("make a key: %w", err)
+				return err
+			}
+			private, err := signer.Encode()
+			if err != nil {
+				return err
 			}
 			s, err := connect(cmd.Context(), false, true)
 			if err != nil {
 				return err
 			}
 			defer s.close()
-			text, err := privateKey(private)
-			if err != nil {
+			if err := writeKey(args[1], private); err != nil {
 				return err
 			}
-			if err := writeKey(args[1], text); err != nil {
-				return err
-			}
-			return a.addSubmitter(cmd, s, args[0], public)
+			return a.addSubmitter(cmd, s, args[0], signer.Key().Bytes())
 		},
 	}, &cobra.Command{
 		Use: "add NAME FILE", Short: "Register a public key, PEM of Ed25519", Args: exactly(2, "a name and a file with a public key"),
@@ -51,7 +49,11 @@ func newSubmitters(a *app) *cobra.Command {
 			if err := checkKeyName(args[0]); err != nil {
 				return err
 			}
-			public, err := readPublicKey(args[1])
+			text, err := readKey(args[1], a.In)
+			if err != nil {
+				return err
+			}
+			public, err := proof.ParseKey(text)
 			if err != nil {
 				return err
 			}
@@ -60,7 +62,7 @@ func newSubmitters(a *app) *cobra.Command {
 				return err
 			}
 			defer s.close()
-			return a.addSubmitter(cmd, s, args[0], public)
+			return a.addSubmitter(cmd, s, args[0], public.Bytes())
 		},
 	}, newSubmittersRemove(a), newSubmittersList(a))
 	return group(cmd)
@@ -147,57 +149,14 @@ func checkKeyName(name string) error {
 	return nil
 }
 
-// privateKey is a private key as it stands in a file.
-func privateKey(private ed25519.PrivateKey) ([]byte, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		return nil, fmt.Errorf("encode the key: %w", err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
-}
-
-// keyBlock reads the PEM block of a file; what the file holds is not repeated.
-func keyBlock(file, kind string) ([]byte, error) {
-	info, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxKeyFile {
-		return nil, fmt.Errorf("%s is no key file", file)
-	}
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	block, _ := pem.Decode(raw)
-	if block == nil || block.Type != kind {
-		return nil, fmt.Errorf("%s holds no PEM block %s", file, kind)
-	}
-	return block.Bytes, nil
-}
-
-func readPublicKey(file string) (ed25519.PublicKey, error) {
-	der, err := keyBlock(file, "PUBLIC KEY")
-	if err != nil {
-		return nil, err
-	}
-	parsed, err := x509.ParsePKIXPublicKey(der)
-	public, ok := parsed.(ed25519.PublicKey)
-	if err != nil || !ok {
-		return nil, fmt.Errorf("%s holds no Ed25519 key", file)
-	}
-	return public, nil
-}
-
 func readPrivateKey(file string) (ed25519.PrivateKey, error) {
-	der, err := keyBlock(file, "PRIVATE KEY")
+	text, err := readKey(file, nil)
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := x509.ParsePKCS8PrivateKey(der)
-	private, ok := parsed.(ed25519.PrivateKey)
-	if err != nil || !ok {
-		return nil, fmt.Errorf("%s holds no Ed25519 key", file)
+	signer, err := proof.ParseSigner(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	return private, nil
+	return signer.Private(), nil
 }

@@ -22,8 +22,8 @@ func TestDeniedByAWorkerThatDied(t *testing.T) {
 	before := w.record(inv)
 	written, err := w.store.Review(t.Context(), steps.ReviewRow{
 		InvocationID: before.InvocationID, TenantID: before.TenantID, ApprovalID: view.ApprovalID, Epoch: before.Epoch, Gate: before.Rounds.Gate + 1,
-		Decision: &denial, Judge: func(steps.OpenRequest) steps.Judgement {
-			return steps.Judgement{Answer: toolspec.Answer{Counted: true}, Final: true}
+		Decision: &denial, Judge: func(steps.OpenRequest) (steps.Judgement, error) {
+			return steps.Judgement{Answer: toolspec.Answer{Counted: true}, Final: true}, nil
 		},
 	})
 	if err != nil || !written.Answer.Counted {

@@ -88,7 +88,9 @@ func (p *planted) step(e *historypb.HistoryEvent) {
 		}
 		if p.decision.ApprovalID != "" {
 			decision := p.decision
-			row.Decision, row.Judge = &decision, func(acts.OpenRequest) acts.Judgement { return acts.Judgement{Answer: out.Answer, Final: true} }
+			row.Decision, row.Judge = &decision, func(acts.OpenRequest) (acts.Judgement, error) {
+				return acts.Judgement{Answer: out.Answer, Final: true}, nil
+			}
 			p.decision = toolspec.Decision{}
 		}
 		if out.State == workflows.RequestEdited {

@@ -100,10 +100,10 @@ func TestTemporalKilled(t *testing.T) {
 	if status := command.wait(); status != 1 || !command.says("--run run --call asked") {
 		t.Errorf("interrupted, the command ended with %d:\n%s", status, command.err)
 	}
-	// Another version of the policy tells calls that wait to look again.
+	// Another version of the policy tells calls that are not settled to look again.
 	w.apply(strings.Replace(plainPolicy, "globex", "other", 1))
 	w.until(func() bool {
-		return scalar[int](w, `SELECT count(*)::int FROM outbox WHERE sent_at IS NULL AND attempts > 0`) == 1
+		return scalar[int](w, `SELECT count(*)::int FROM outbox WHERE sent_at IS NULL AND attempts > 0 AND workflow_id = '`+asked.WorkflowID+`'`) == 1
 	}, "the signal is tried and kept")
 
 	if err := server.Restart(t.Context()); err != nil {

@@ -211,17 +211,17 @@ func decision(call string, n int, verb toolspec.Verb) *toolspec.Decision {
 }
 
 // final answers a request for good, if it counts.
-func final(a toolspec.Answer) activities.Judgement {
-	return activities.Judgement{Answer: a, Final: true}
+func final(a toolspec.Answer) (activities.Judgement, error) {
+	return activities.Judgement{Answer: a, Final: true}, nil
 }
 
 func reviewRow(call string, epoch, n int, d *toolspec.Decision) activities.ReviewRow {
 	return activities.ReviewRow{
 		InvocationID: id(call), TenantID: tenant, ApprovalID: toolspec.ApprovalID(id(call), n), Epoch: epoch, Decision: d,
-		Judge: func(r activities.OpenRequest) activities.Judgement {
+		Judge: func(r activities.OpenRequest) (activities.Judgement, error) {
 			if d.Decision == toolspec.Approve {
 				ruling := r.Rule.Approve(policy.Voter{Identity: d.Approver}, r.Votes, r.RequestedBy)
-				return activities.Judgement{Answer: toolspec.Answer{Counted: ruling.Counted, Reason: ruling.Reason}, Seat: ruling.Seat, Final: ruling.Final}
+				return activities.Judgement{Answer: toolspec.Answer{Counted: ruling.Counted, Reason: ruling.Reason}, Seat: ruling.Seat, Final: ruling.Final}, nil
 			}
 			ok, reason := r.Rule.MayDecide(policy.Voter{Identity: d.Approver}, r.RequestedBy)
 			return final(toolspec.Answer{Counted: ok, Reason: reason})

@@ -79,7 +79,7 @@ func TestTheJudgeSeesTheKey(t *testing.T) {
 		looks++ // the same decision is not judged again
 		row := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Deny))
 		row.KeyID, row.Decision.Reason = keyID, fmt.Sprint(looks)
-		row.Judge = func(r activities.OpenRequest) activities.Judgement {
+		row.Judge = func(r activities.OpenRequest) (activities.Judgement, error) {
 			saw = r
 			return final(toolspec.Answer{Reason: "only looking"})
 		}
@@ -156,7 +156,7 @@ func TestQuorum(t *testing.T) {
 		d.Approver = "user:cid"
 		row := reviewRow("call_1", 1, 1, d)
 		judge, asked := row.Judge, 0
-		row.Judge = func(r activities.OpenRequest) activities.Judgement {
+		row.Judge = func(r activities.OpenRequest) (activities.Judgement, error) {
 			if asked++; asked == 1 {
 				by(b, "user:bob", toolspec.Approve)
 			}

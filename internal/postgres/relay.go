@@ -17,6 +17,8 @@ const (
 	// relayLease is after what time a message that was taken is taken again. It is longer than a whole batch may take.
 	relayLease = time.Minute
 	relayBatch = 32
+	// policyPoll is how late a change of policy is read ahead where its notification was lost.
+	policyPoll = time.Minute
 	// relaySenders bounds the messages that are on their way at once.
 	relaySenders = 8
 	// takeTimeout bounds one look into the outbox: a connection that died without a word would hold the relay for as long as the kernel
@@ -68,8 +70,8 @@ func NewRelay(store *Store, sender Sender, log *slog.Logger) *Relay {
 }
 
 // OnPolicy makes the relay call f whenever the active policy may have changed: it shares the connection on which the relay listens. f is
-// called once that stands too, and never twice at once. Nobody may rely on it to judge a call: where there is no such connection, no call
-// of f comes.
+// called once that stands too, and never twice at once. Nobody may rely on it to judge a call: where there is no such connection, f is
+// called once a minute.
 func (r *Relay) OnPolicy(f func(context.Context)) *Relay {
 	r.policy = f
 	return r
@@ -106,13 +108,16 @@ func (r *Relay) Run(ctx context.Context) error {
 
 // follow calls whoever wants to know of the policy.
 func (r *Relay) follow(ctx context.Context, moved <-chan struct{}) {
+	poll := time.NewTicker(policyPoll)
+	defer poll.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-moved:
-			r.policy(ctx)
+		case <-poll.C:
 		}
+		r.policy(ctx)
 	}
 }
 

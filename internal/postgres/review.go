@@ -106,7 +106,10 @@ func (s *Store) review(ctx context.Context, op string, in activities.ReviewRow, 
 	if err != nil {
 		return record, false, failure(op, err)
 	}
-	becomes, judgement := judged(in, open)
+	becomes, judgement, err := judged(in, open)
+	if err != nil {
+		return record, false, err
+	}
 	record, stale, err = s.decide(ctx, op, in, d, look.Votes, becomes, judgement)
 	record.Kills = kills
 	return record, stale, err
@@ -115,7 +118,7 @@ func (s *Store) review(ctx context.Context, op string, in activities.ReviewRow, 
 // open is what a judge may know of the request.
 func (r lookRow) open() (open activities.OpenRequest, err error) {
 	open = activities.OpenRequest{
-		RequestedBy: r.RequestedBy, EditedBy: r.EditedBy, OnBehalfOf: r.OnBehalfOf, Parked: r.Parked, Digest: r.Digest, Now: r.Now,
+		RequestedBy: r.RequestedBy, EditedBy: r.EditedBy, OnBehalfOf: r.OnBehalfOf, Parked: r.Parked, Digest: r.Digest, PolicyDigest: r.PolicyDigest, Now: r.Now,
 	}
 	if open.Rule, err = decoded[policy.ApprovalRule](r.Rule); err != nil {
 		return open, err
@@ -139,7 +142,7 @@ func (r lookRow) open() (open activities.OpenRequest, err error) {
 }
 
 // judged returns what the request becomes with the decision if it still finds it open, and what to tell its sender.
-func judged(in activities.ReviewRow, request activities.OpenRequest) (becomes workflows.RequestState, j activities.Judgement) {
+func judged(in activities.ReviewRow, request activities.OpenRequest) (becomes workflows.RequestState, j activities.Judgement, err error) {
 	becomes, fits := workflows.Becomes(in.Decision.Decision, request.Parked != "")
 	switch {
 	case !fits && request.Parked != "":
@@ -149,9 +152,9 @@ func judged(in activities.ReviewRow, request activities.OpenRequest) (becomes wo
 	case in.Decision.ApprovalID != in.ApprovalID:
 		j.Reason = "the decision is for another request"
 	default:
-		j = in.Judge(request)
+		j, err = in.Judge(request)
 	}
-	return becomes, j
+	return becomes, j, err
 }
 
 func (s *Store) decide(

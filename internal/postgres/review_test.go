@@ -136,7 +136,7 @@ func TestTheJudgeDecidesWhatCounts(t *testing.T) {
 	b.request(row)
 	judged := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
 	var saw activities.OpenRequest
-	judged.Judge = func(r activities.OpenRequest) activities.Judgement {
+	judged.Judge = func(r activities.OpenRequest) (activities.Judgement, error) {
 		saw = r
 		return final(toolspec.Answer{Reason: "not you"})
 	}
@@ -156,7 +156,7 @@ func TestARemarkReachesTheSender(t *testing.T) {
 	b.request(requestRow("call_1", 1))
 	row := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
 	want := toolspec.Answer{Counted: true, Reason: "for this call only"}
-	row.Judge = func(activities.OpenRequest) activities.Judgement { return final(want) }
+	row.Judge = func(activities.OpenRequest) (activities.Judgement, error) { return final(want) }
 	for range 2 {
 		if got := b.review(row); got.Answer != want {
 			t.Errorf("%+v", got)
@@ -182,9 +182,9 @@ func TestTheSameDecisionAgain(t *testing.T) {
 		approve: {Answer: second.Answer, State: workflows.RequestApproved, Approver: "user:bob"},
 	} {
 		row := reviewRow("call_1", 2, 1, d)
-		row.Judge = func(activities.OpenRequest) activities.Judgement {
+		row.Judge = func(activities.OpenRequest) (activities.Judgement, error) {
 			t.Error("judged again")
-			return activities.Judgement{}
+			return activities.Judgement{}, nil
 		}
 		got := b.review(row)
 		got.Remaining = 0
@@ -293,7 +293,7 @@ func TestExpiryBetweenTheSteps(t *testing.T) {
 	b.request(requestRow("call_1", 1))
 	row := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
 	judge := row.Judge
-	row.Judge = func(r activities.OpenRequest) activities.Judgement {
+	row.Judge = func(r activities.OpenRequest) (activities.Judgement, error) {
 		b.sql(`UPDATE approvals SET expires_at = now()`)
 		return judge(r)
 	}
@@ -308,7 +308,7 @@ func TestSupersededBetweenTheSteps(t *testing.T) {
 	b.admit("call_1")
 	b.request(requestRow("call_1", 1))
 	row := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
-	row.Judge = func(activities.OpenRequest) activities.Judgement {
+	row.Judge = func(activities.OpenRequest) (activities.Judgement, error) {
 		b.admit("call_1")
 		return final(toolspec.Answer{Counted: true})
 	}

@@ -295,6 +295,15 @@ TABLE policy_active
     CONSTRAINT policy_active_version FOREIGN KEY (digest) REFERENCES policies(digest)
     CONSTRAINT policy_active_whole CHECK ((digest IS NULL) = (activated_at IS NULL) AND (digest IS NULL) = (activated_by IS NULL))
 
+TABLE policy_shadow
+    id boolean NOT NULL DEFAULT true
+    digest text
+    set_by text NOT NULL DEFAULT ''::text
+    set_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT policy_shadow_pkey PRIMARY KEY (id)
+    CONSTRAINT policy_shadow_singleton CHECK (id)
+    CONSTRAINT policy_shadow_version FOREIGN KEY (digest) REFERENCES policies(digest)
+
 TABLE quotas
     tenant_id text NOT NULL
     key text NOT NULL

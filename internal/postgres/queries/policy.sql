@@ -43,3 +43,29 @@ SELECT digest, before, how, activated_by AS by, activated_at AS at FROM policy_a
 
 -- name: PolicyVersions
 SELECT digest FROM policies WHERE starts_with(digest, @prefix) ORDER BY digest LIMIT @max;
+
+-- name: SetShadow
+WITH before AS (
+    SELECT digest FROM policy_shadow
+), moved AS (
+    UPDATE policy_shadow SET digest = nullif(@digest, ''), set_by = @by, set_at = now()
+    WHERE digest IS DISTINCT FROM nullif(@digest, '')
+    RETURNING digest
+), audited AS (
+    INSERT INTO events (kind, detail)
+    SELECT 'policy_shadowed', json_build_object('digest', coalesce(m.digest, ''), 'before', coalesce(b.digest, ''), 'by', @by) FROM moved m, before b
+)
+SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT count(pg_notify('pawl_policy', '')) FROM moved) AS told;
+
+-- name: ShadowPolicy
+SELECT digest, set_at AS activated_at, set_by AS activated_by FROM policy_shadow WHERE digest IS NOT NULL;
+
+-- name: ShadowReport
+-- What settled calls noted of the shadow, by what it and the active version said.
+SELECT i.tenant_id, i.tool_id, n.reason, count(DISTINCT e.invocation_id) AS calls, min(e.invocation_id::text) AS example
+FROM stage_events e CROSS JOIN LATERAL json_to_recordset(e.notes) AS n (hook text, reason text) JOIN invocations i ON i.invocation_id = e.invocation_id
+WHERE e.month >= date_trunc('month', @since::timestamptz AT TIME ZONE 'UTC')::date AND e.at >= @since::timestamptz AND e.notes IS NOT NULL
+    AND n.hook = 'shadow' AND starts_with(n.reason, @prefix) AND (@tenant_id = '' OR i.tenant_id = @tenant_id)
+GROUP BY i.tenant_id, i.tool_id, n.reason
+ORDER BY calls DESC, i.tenant_id, i.tool_id, n.reason
+LIMIT @max;

@@ -101,3 +101,12 @@ SELECT * FROM (
 WHERE @status = '' OR status = @status
 ORDER BY created_at DESC, invocation_id DESC
 LIMIT @max;
+
+-- name: DecidedCalls
+SELECT invocation_id::text, tenant_id, tool_id, actor_id, run_id, coalesce(connection_id, '') AS connection_id,
+    coalesce(plan ->> 'effect', '') AS effect, coalesce(plan ->> 'risk', '') AS risk, safe_args, policy_digest, created_at
+FROM invocations
+WHERE tenant_id = @tenant_id AND state = 'settled' AND created_at >= @since::timestamptz AND plan ->> 'toolDigest' <> ''
+    AND (@before::timestamptz IS NULL OR (created_at, invocation_id) < (@before::timestamptz, @before_id::uuid))
+ORDER BY created_at DESC, invocation_id DESC
+LIMIT @max;

@@ -1,0 +1,72 @@
+package activities
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// shadowHook names the notes of a shadow policy among those of hooks.
+const shadowHook = "shadow"
+
+// undetermined stands for a verdict that needs what is not known yet.
+const undetermined = "undetermined"
+
+// ShadowNote is what two policies said of a call at one stage of the gate.
+type ShadowNote struct {
+	// Live is the verdict of the active policy, Shadow that of the one that is tried
+	// out: allow, deny, require_approval or undetermined.
+	Live, Shadow string
+	// Rule is what decided in the shadow.
+	Rule string
+}
+
+// ShadowPrefix begins every note of a version.
+func ShadowPrefix(digest string) string { return digest[:min(len(digest), 16)] + " " }
+
+func (n ShadowNote) text(digest string) string {
+	return fmt.Sprintf("%slive %s, shadow %s: %s", ShadowPrefix(digest), n.Live, n.Shadow, n.Rule)
+}
+
+// ParseShadowNote reads a note.
+func ParseShadowNote(text string) (note ShadowNote, ok bool) {
+	_, rest, found := strings.Cut(text, " live ")
+	live, rest, cut := strings.Cut(rest, ", shadow ")
+	shadow, rule, whole := strings.Cut(rest, ": ")
+	return ShadowNote{Live: live, Shadow: shadow, Rule: rule}, found && cut && whole
+}
+
+// shadow notes what the policy that is tried out says of a call, beside what the
+// active one says with the same facts: where the call goes on with its arguments,
+// or ends without. It changes nothing, whatever it says.
+func (a *Activities) shadow(ctx context.Context, in hook.StageInput, v *hook.Verdict) {
+	if a.config.Shadow == nil {
+		return
+	}
+	withArgs := in.Stage == hook.WillCheckConsent.Stage()
+	if !withArgs && (in.Stage != hook.WillAuthorize.Stage() || v.Outcome != hook.Failed) {
+		return
+	}
+	tried := a.config.Shadow()
+	if tried == nil {
+		return
+	}
+	live, err := a.policies.Policy(ctx, in.Facts.PolicyDigest)
+	if err != nil {
+		return
+	}
+	facts := PolicyFacts(in.Facts, withArgs)
+	was, is := live.Decide(facts), tried.Decide(facts)
+	note := ShadowNote{Live: verdictOf(was), Shadow: verdictOf(is), Rule: is.Rule}
+	v.Notes = append(v.Notes, hook.Note{Hook: shadowHook, Reason: note.text(tried.Digest())})
+}
+
+func verdictOf(d policy.Decision) string {
+	if d.Undetermined {
+		return undetermined
+	}
+	return string(d.Verb)
+}

@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// mostBacktest bounds what a backtest reads, in calls.
+const mostBacktest = 1_000_000
+
+// backtest is what a candidate would have changed.
+type backtest struct {
+	policy.Backtest
+	// masked counts calls with masked arguments, argsUnknown those that ended
+	// before their arguments were known, unreadable those of which the version that
+	// judged them cannot be read.
+	masked, argsUnknown, unreadable int
+	// cut says that there were more calls than were read.
+	cut bool
+}
+
+func newPolicyBacktest(a *app) *cobra.Command {
+	var since string
+	var most int
+	cmd := &cobra.Command{
+		Use: "backtest FILE", Short: "Judge the calls of the last days by a policy file, and show what would change",
+		Long: "Judge settled calls by a policy file and by the version that judged them then, with what the record holds,\n" +
+			"and show what would newly be denied, asked about or allowed. With --tenant only the calls of that tenant.\n\n" +
+			"The record is redacted: a rule that looks into a masked argument sees " + toolspec.Mask + ". It does not hold the tools that\n" +
+			"a run was narrowed to. Both policies see the same, so that what is shown is the change of policy.",
+		Args: exactly(1, "a policy file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			candidate, err := readPolicy(args[0])
+			if err != nil {
+				return err
+			}
+			ago, err := sinceWhen(since)
+			if err != nil {
+				return usageError{err}
+			}
+			if most < 1 || most > mostBacktest {
+				return usageError{fmt.Errorf("--limit is between 1 and %d", mostBacktest)}
+			}
+			s, err := connect(cmd.Context(), false, true)
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			if err := fits(cmd.Context(), s.store, candidate); err != nil {
+				return err
+			}
+			active, _, err := s.store.ActivePolicy(cmd.Context())
+			if err != nil {
+				return err
+			}
+			current, err := s.store.Policy(cmd.Context(), active.Digest)
+			if err != nil {
+				return err
+			}
+			tenants := policy.Tenants(current, candidate)
+			if cmd.Flags().Changed("tenant") {
+				tenants = []string{a.tenant}
+			}
+			b, err := s.backtest(cmd.Context(), candidate, tenants, time.Now().Add(-ago), most)
+			if err != nil {
+				return err
+			}
+			return a.backtested(b, since)
+		},
+	}
+	cmd.Flags().StringVar(&since, "since", "30d", "how far back, such as 12h or 30d")
+	cmd.Flags().IntVar(&most, "limit", 100_000, "how many calls of a tenant, the newest first")
+	return cmd
+}
+
+// sinceWhen reads a duration that may be in days.
+func sinceWhen(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if days, found := strings.CutSuffix(text, "d"); found {
+		var n int
+		n, err = strconv.Atoi(days)
+		d = time.Duration(min(n, 36500)) * 24 * time.Hour
+	}
+	if err != nil || d <= 0 {
+		return 0, errors.New("--since is a time such as 12h or 30d")
+	}
+	return d, nil
+}
+
+func (s *session) backtest(ctx context.Context, candidate *policy.Policy, tenants []string, since time.Time, most int) (*backtest, error) {
+	b := &backtest{}
+	for _, tenant := range tenants {
+		left := most
+		var failed error
+		err := s.store.EachDecided(ctx, tenant, since, func(c postgres.DecidedCall) bool {
+			if left == 0 {
+				b.cut = true
+				return false
+			}
+			left--
+			failed = s.replay(ctx, b, c, candidate)
+			return failed == nil
+		})
+		if err := errors.Join(err, failed); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+func (s *session) replay(ctx context.Context, b *backtest, c postgres.DecidedCall, candidate *policy.Policy) error {
+	then, err := s.store.Policy(ctx, c.PolicyDigest)
+	var unreadable *postgres.Error
+	switch {
+	case err != nil && ctx.Err() == nil && errors.As(err, &unreadable):
+		b.unreadable++
+		return nil
+	case err != nil:
+		return err
+	case c.SafeArgs == nil:
+		b.argsUnknown++
+	case bytes.Contains(c.SafeArgs, []byte(strconv.Quote(toolspec.Mask))):
+		b.masked++
+	}
+	b.Add(c.InvocationID, c.Facts(), then, candidate)
+	return nil
+}
+
+// moveView is a policy.Moved as programs see it.
+type moveView struct {
+	Tenant  string `json:"tenant"`
+	Tool    string `json:"tool"`
+	Before  string `json:"before"`
+	After   string `json:"after"`
+	Rule    string `json:"rule"`
+	Calls   int    `json:"calls"`
+	Example string `json:"example"`
+}
+
+func (a *app) backtested(b *backtest, since string) error {
+	var moves []moveView
+	for _, m := range b.Moves() {
+		moves = append(moves, moveView{
+			Tenant: m.TenantID, Tool: m.ToolID, Before: verdict(policy.Decision{Verb: m.Before}),
+			After: verdict(policy.Decision{Verb: m.After, Undetermined: m.Undetermined}), Rule: m.Rule, Calls: m.Calls, Example: m.Example,
+		})
+	}
+	if a.json {
+		return printJSON(a.Out, map[string]any{
+			"calls": b.Calls, "unchanged": b.Unchanged, "changes": listed(moves), "maskedArguments": b.masked, "unknownArguments": b.argsUnknown,
+			"unreadableVersions": b.unreadable, "cut": b.cut,
+		})
+	}
+	fmt.Fprintf(a.Out, "%d calls of the last %s, %d judged as before\n", b.Calls, since, b.Unchanged)
+	if len(moves) > 0 {
+		var rows [][]string
+		for _, m := range moves {
+			rows = append(rows, []string{strconv.Itoa(m.Calls), m.Tenant, m.Tool, m.Before, m.After, m.Rule, m.Example})
+		}
+		table(a.Out, "  ", []string{"CALLS", "TENANT", "TOOL", "BEFORE", "AFTER", "BY", "SUCH AS"}, rows)
+	}
+	for _, remark := range []struct {
+		n    int
+		text string
+	}{
+		{b.masked, "with masked arguments: rules that look into those may judge the real ones otherwise"},
+		{b.argsUnknown, "without arguments, for they ended before these were known: judged without them"},
+		{b.unreadable, "more are left out: the version that judged them cannot be read"},
+	} {
+		if remark.n > 0 {
+			fmt.Fprintf(a.Out, "%d %s\n", remark.n, remark.text)
+		}
+	}
+	if b.cut {
+		fmt.Fprintln(a.Out, "there were more calls; --limit reads more of them")
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package policy
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Backtest compares what two policies say of calls that were made. The zero
+// Backtest is empty.
+type Backtest struct {
+	// Calls counts those that were compared, Unchanged those of the same verdict.
+	Calls, Unchanged int
+	moves            map[Move]*Moved
+}
+
+// Move is a change of verdict, by who decides after it.
+type Move struct {
+	TenantID, ToolID string
+	Before, After    Verb
+	// Undetermined says that the verdict after it needs what is not known of the call.
+	Undetermined bool
+	Rule         string
+}
+
+// Moved are the calls that a move concerns.
+type Moved struct {
+	Move
+	Calls int
+	// Example is the first one that was added.
+	Example string
+}
+
+// Add judges one more call by both; id names it.
+func (b *Backtest) Add(id string, f Facts, before, after *Policy) {
+	b.Calls++
+	was, is := before.Decide(f), after.Decide(f)
+	if was.Verb == is.Verb && was.Undetermined == is.Undetermined {
+		b.Unchanged++
+		return
+	}
+	move := Move{TenantID: f.TenantID, ToolID: f.ToolID, Before: was.Verb, After: is.Verb, Undetermined: is.Undetermined, Rule: is.Rule}
+	if b.moves == nil {
+		b.moves = map[Move]*Moved{}
+	}
+	if b.moves[move] == nil {
+		b.moves[move] = &Moved{Move: move, Example: id}
+	}
+	b.moves[move].Calls++
+}
+
+// Moves lists the changes: what is newly denied, then asked, then allowed, each by
+// how many calls it concerns.
+func (b *Backtest) Moves() []Moved {
+	order := []Verb{Deny, RequireApproval, Allow}
+	moves := make([]Moved, 0, len(b.moves))
+	for _, m := range slices.Collect(maps.Values(b.moves)) {
+		moves = append(moves, *m)
+	}
+	slices.SortFunc(moves, func(a, b Moved) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(order, a.After), slices.Index(order, b.After)), cmp.Compare(b.Calls, a.Calls),
+			cmp.Compare(a.TenantID, b.TenantID), cmp.Compare(a.ToolID, b.ToolID), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Before, b.Before),
+		)
+	})
+	return moves
+}
+
+// Tenants lists the tenants that any of the policies names, sorted.
+func Tenants(policies ...*Policy) []string {
+	all := map[string]bool{}
+	for _, p := range policies {
+		if p == nil {
+			continue
+		}
+		for _, id := range p.tenantIDs() {
+			all[id] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}

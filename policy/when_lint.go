@@ -1,0 +1,101 @@
+package policy
+
+import (
+	"fmt"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/overloads"
+	"cel.dev/cel-go/common/types"
+)
+
+// Bounds of what a condition may put between or into the texts of a call, and
+// look for in them, in bytes.
+const (
+	maxInsert = 16
+	maxSearch = 64
+)
+
+// lint refuses what CEL allows and a policy may not hold.
+func lint(checked *cel.Ast) []whenFault {
+	if out := checked.OutputType(); !out.IsExactType(types.BoolType) && !out.IsExactType(types.DynType) {
+		return []whenFault{{reason: "must be true or false, and this is of type " + cel.FormatCELType(out)}}
+	}
+	var faults []whenFault
+	tree := checked.NativeRep()
+	ast.PreOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.CallKind:
+			if of, reason := unbounded(e.AsCall()); reason != "" {
+				faults = append(faults, faultAt(tree, of.ID(), reason))
+			}
+		case ast.ComprehensionKind:
+			// The library walks these in another order each time. The objects of the
+			// arguments have one: see ordered.
+			if within := e.AsComprehension(); holdsMap(within.IterRange()) || holdsMap(within.AccuInit()) {
+				faults = append(faults, faultAt(tree, e.ID(), "a map that is written out cannot be walked; walk a list"))
+			}
+		default:
+		}
+	}))
+	return faults
+}
+
+// unbounded finds the part of a call that decides how much work it is, or how
+// large its result, where that would come from the arguments: the library counts
+// what a function has cost when it has returned.
+func unbounded(call ast.CallExpr) (of ast.Expr, reason string) {
+	args := call.Args()
+	switch call.FunctionName() {
+	case overloads.Matches:
+		if of = args[len(args)-1]; !written(of, maxWhen) {
+			return of, "a regular expression must be written out here"
+		}
+	case "format":
+		if of = call.Target(); !written(of, maxWhen) {
+			return of, "a format must be written out here"
+		}
+	case "join":
+		if len(args) > 0 && !written(args[0], maxInsert) {
+			return args[0], fmt.Sprintf("what join puts between must be written out here, in at most %d characters", maxInsert)
+		}
+	case "replace":
+		for _, of := range args[:2] {
+			if !written(of, maxInsert) {
+				return of, fmt.Sprintf("what replace is to find and put in must be written out here, each in at most %d characters", maxInsert)
+			}
+		}
+	case "indexOf", "lastIndexOf":
+		if !written(args[0], maxSearch) {
+			return args[0], fmt.Sprintf("what %s is to find must be written out here, in at most %d characters", call.FunctionName(), maxSearch)
+		}
+	case "sets.contains", "sets.equivalent", "sets.intersects":
+		if !short(args[0]) && !short(args[1]) {
+			return args[1], "one of the two lists must be written out here, or be roles"
+		}
+	}
+	return nil, ""
+}
+
+// short reports whether a list is no longer than somebody writes.
+func short(e ast.Expr) bool {
+	return e.Kind() == ast.ListKind || e.Kind() == ast.IdentKind && e.AsIdent() == "roles"
+}
+
+// written reports whether an expression is a text of at most so many bytes.
+func written(e ast.Expr, most int) bool {
+	if e.Kind() != ast.LiteralKind {
+		return false
+	}
+	text, ok := e.AsLiteral().(types.String)
+	return ok && len(text) <= most
+}
+
+// holdsMap reports whether a map of several entries is written in an expression.
+func holdsMap(e ast.Expr) bool {
+	found := false
+	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
+		found = found || e.Kind() == ast.MapKind && len(e.AsMap().Entries()) > 1
+	}))
+	return found
+}
