@@ -75,7 +75,7 @@ func writeKey(file string, private []byte) error {
 	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists, and a key is not replaced: move it away, or name another file", file)
+		return fmt.Errorf("%s exists, and a key is not replaced: move it away, or name another file with --out", file)
 	}
 	if err != nil {
 		return err
