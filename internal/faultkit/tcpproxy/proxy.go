@@ -44,6 +44,7 @@ type Proxy struct {
 	listener net.Listener // nil while it refuses
 	links    map[*link]struct{}
 	accepted int
+	peak     int // the most at once
 	closed   bool
 	work     sync.WaitGroup
 }
@@ -151,6 +152,13 @@ func (p *Proxy) Accepted() int {
 	return p.accepted
 }
 
+// Peak is the most connections that there have been at once.
+func (p *Proxy) Peak() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.peak
+}
+
 // Close resets everything and waits until it is gone.
 func (p *Proxy) Close() {
 	p.mu.Lock()
@@ -200,6 +208,7 @@ func (p *Proxy) link(conn net.Conn) *link {
 		l.watch = p.watch()
 	}
 	p.links[l] = struct{}{}
+	p.peak = max(p.peak, len(p.links))
 	return l
 }
 

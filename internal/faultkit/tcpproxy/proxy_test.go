@@ -165,7 +165,7 @@ func TestPass(t *testing.T) {
 	if line, err := c.hear(patience); !errors.Is(err, io.EOF) {
 		t.Errorf("heard %q, %v; want the end", line, err)
 	}
-	if p.Accepted() != 1 {
+	if p.Accepted() != 1 || p.Peak() != 1 {
 		t.Errorf("%d connections, want 1", p.Accepted())
 	}
 }
