@@ -123,6 +123,7 @@ func TestSameCallAtOnce(t *testing.T) {
 func terminating() map[string]func(w *world, inv toolspec.Invocation) {
 	byClient := func(o client.StartWorkflowOptions) func(w *world, inv toolspec.Invocation) {
 		return func(w *world, inv toolspec.Invocation) {
+			o := o // several tests have it
 			o.ID, o.TaskQueue = inv.Identity().WorkflowID(), toolspec.TaskQueue
 			if _, err := w.temporal.ExecuteWorkflow(w.t.Context(), o, toolspec.WorkflowType, inv); err != nil {
 				w.t.Fatal(err)
