@@ -49,14 +49,6 @@ func printJSON(w io.Writer, v any) error {
 	return err
 }
 
-// listed makes no entries an empty list in JSON.
-func listed[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
-}
-
 // indented shows JSON for reading, and its numbers as they are written.
 func indented(raw json.RawMessage, prefix string) string {
 	var out bytes.Buffer
