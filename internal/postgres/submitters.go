@@ -54,11 +54,11 @@ func (s *Store) AddSubmitter(ctx context.Context, tenantID, name string, public 
 	return keyID, row.Added, err
 }
 
-// RevokeSubmitter ends what a key may do, also for calls that it vouched for and that wait; ErrNotFound says that the tenant has no such
-// key that counts.
+// RevokeSubmitter ends what a key may do, also for calls that it vouched for and that wait: those with a subject look again. ErrNotFound
+// says that the tenant has no such key that counts.
 func (s *Store) RevokeSubmitter(ctx context.Context, tenantID, keyID, by string) error {
-	row, _, err := first[removedRow](ctx, s, "revoke submitter", step{"RevokeSubmitter", named{
-		"tenant_id": text(tenantID), "key_id": text(keyID), "revoked_by": text(by), "again": recheckAgain,
+	row, err := changing[removedRow](ctx, s, "revoke submitter", RecheckFilter{TenantID: tenantID, withSubject: true}, step{"RevokeSubmitter", named{
+		"tenant_id": text(tenantID), "key_id": text(keyID), "revoked_by": text(by),
 	}})
 	if err == nil && !row.Removed {
 		return ErrNotFound
