@@ -3,12 +3,11 @@ package postgres
 import (
 	"context"
 	"crypto/ed25519"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"time"
 
 	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // Submitter is a key that may vouch for subjects.
@@ -46,8 +45,7 @@ func (s *Store) AddSubmitter(ctx context.Context, tenantID, name string, public 
 	if len(public) != ed25519.PublicKeySize {
 		return "", false, errors.New("it is no Ed25519 key")
 	}
-	sum := sha256.Sum256(public)
-	keyID = hex.EncodeToString(sum[:])[:32]
+	keyID = toolspec.SubmitterKeyID(public)
 	row, _, err := first[submitterAddedRow](ctx, s, "add submitter", step{"AddSubmitter", named{
 		"tenant_id": text(tenantID), "key_id": keyID, "name": text(name), "public_key": []byte(public), "added_by": text(by),
 	}})
