@@ -49,18 +49,22 @@ type call interface {
 }
 
 func (g *gate) authorize(ctx context.Context, v *hook.Gate) error {
-	if _, err := g.decide(ctx, v, nil); err != nil {
-		return err
-	}
 	p, err := g.policies.Policy(ctx, v.PolicyDigest())
 	if err != nil {
+		return err
+	}
+	if _, err := g.decide(ctx, p, v, nil); err != nil {
 		return err
 	}
 	return g.permit(ctx, v, p.Permissions(v.Context().TenantID))
 }
 
 func (g *gate) consent(ctx context.Context, v *hook.Consent) error {
-	decision, err := g.decide(ctx, v, v.Args())
+	p, err := g.policies.Policy(ctx, v.PolicyDigest())
+	if err != nil {
+		return err
+	}
+	decision, err := g.decide(ctx, p, v, v.Args())
 	if err != nil || decision.Verb == policy.Allow {
 		return err
 	}
@@ -94,11 +98,7 @@ func staleness(granted hook.GrantedApproval, v *hook.Consent, now policy.Decisio
 
 // decide judges and refuses what is denied. args nil means that they are not
 // known yet.
-func (g *gate) decide(ctx context.Context, v call, args []byte) (policy.Decision, error) {
-	p, err := g.policies.Policy(ctx, v.PolicyDigest())
-	if err != nil {
-		return policy.Decision{}, err
-	}
+func (g *gate) decide(ctx context.Context, p *policy.Policy, v call, args []byte) (policy.Decision, error) {
 	keyID, _ := v.Submitter()
 	decision := p.Decide(activities.PolicyFacts(hook.Facts{
 		ToolID: v.ToolID(), Context: v.Context(), Submitter: &hook.Submitter{KeyID: keyID}, Effect: v.Effect(), Risk: v.Risk(), Args: args,
@@ -110,10 +110,11 @@ func (g *gate) decide(ctx context.Context, v call, args []byte) (policy.Decision
 		ParkUnknownMs: decision.Approval.ParkUnknown().Milliseconds(),
 	})
 	if decision.Verb != policy.Deny {
-		if len(p.Features(limitFacts(v))) > 0 {
+		facts := limitFacts(v)
+		if len(p.Features(facts)) > 0 {
 			v.Need(hook.WillCheckFeatureFlags.Stage())
 		}
-		for _, limit := range p.Limits(limitFacts(v)) {
+		for _, limit := range p.Limits(facts) {
 			if limit.Tokens > 0 {
 				v.Need(hook.WillAcquireQuota.Stage())
 			} else {
