@@ -34,6 +34,8 @@ type Config struct {
 	Sessions Sessions
 	// Submitters verify who vouches for a subject; without them nobody does.
 	Submitters Submitters
+	// Broker leases connections; nil leases none.
+	Broker Broker
 	// Shadow returns the policy that is tried out, nil for none; it may be nil.
 	Shadow func() *policy.Policy
 }

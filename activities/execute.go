@@ -54,7 +54,14 @@ func (a *Activities) Execute(ctx context.Context, in workflows.ExecuteIn) (workf
 	if err != nil {
 		return a.unprovided(ctx, in, err), nil
 	}
-	out := a.claim(ctx, in, bound)
+	lease, out := a.lease(ctx, in, bound)
+	if lease != nil {
+		defer lease.Close()
+		caps = caps.With(handed(lease, bound)...)
+	}
+	if out == nil {
+		out = a.claim(ctx, in, bound)
+	}
 	if out == nil {
 		attempted := a.attempt(ctx, in, bound, caps)
 		out = &attempted

@@ -50,7 +50,7 @@ func (a *Activities) Review(ctx context.Context, in workflows.ReviewIn) (workflo
 		}
 	}
 	return workflows.ReviewOut{
-		Outcome: workflows.Done, Answer: record.Answer, State: record.State, PolicyDigest: record.PolicyDigest, Kills: record.Kills,
+		Outcome: workflows.Done, Answer: record.Answer, State: record.State, PolicyDigest: record.PolicyDigest, Kills: record.Kills, Connection: record.Connection,
 		RemainingMs: record.Remaining.Milliseconds(), Approver: record.Approver, EditedArgs: edited, SafeArgs: safe,
 		DurationUs: time.Since(started).Microseconds(),
 	}, nil

@@ -43,6 +43,8 @@ type Config struct {
 	// OpenFGA is the server that authorizes calls, in the place of the built-in
 	// engine; the zero value names none.
 	OpenFGA OpenFGA
+	// KeyRing opens the credentials of connections.
+	KeyRing KeyRing
 	// Log is where the worker reports; nil means text on standard error.
 	// LoadConfig sets one of the level PAWL_LOG_LEVEL.
 	Log *slog.Logger
@@ -82,6 +84,7 @@ func LoadConfig() (Config, error) {
 		ConnectionKey:    []byte(os.Getenv("PAWL_CONNECTION_KEY")),
 		Connections:      defaultConnections,
 		OpenFGA:          loadOpenFGA(),
+		KeyRing:          loadKeyRing(),
 	}
 	if text := os.Getenv("PAWL_DATABASE_CONNECTIONS"); text != "" {
 		if c.Connections, err = strconv.Atoi(text); err != nil {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
@@ -9,7 +10,7 @@ import (
 )
 
 // Option adds to a worker: Tools, Hooks, ToolHooks, Capabilities, Providers,
-// Authorizer, Started, RoundTrips.
+// Authorizer, Signers, Started, RoundTrips.
 type Option func(*additions)
 
 type additions struct {
@@ -19,6 +20,7 @@ type additions struct {
 	capabilities []toolspec.Provided
 	providers    []provide.Option
 	authorizers  []authz.Port
+	signers      []broker.Signer
 	started      []func(*client.Client)
 	roundTrips   func()
 	faults
@@ -63,6 +65,11 @@ func Providers(options ...provide.Option) Option {
 // one. nil, or a second one, keeps the worker from starting.
 func Authorizer(engine authz.Port) Option {
 	return func(a *additions) { a.authorizers = append(a.authorizers, engine) }
+}
+
+// Signers adds what signs requests of connections of the kind signed.
+func Signers(signers ...broker.Signer) Option {
+	return func(a *additions) { a.signers = append(a.signers, signers...) }
 }
 
 // Started calls f once the worker takes work, with a client that shares its

@@ -17,11 +17,11 @@ import (
 // does not deny, the authorization engine says whether this actor may: it stands in
 // the same hook, so that a plan that has the one has the other. There is no gate
 // without an engine: nil panics.
-func Policy(policies activities.Policies, engine authz.Port, log *slog.Logger) hook.Hook {
+func Policy(policies activities.Policies, engine authz.Port, source activities.Source, log *slog.Logger) hook.Hook {
 	if engine == nil {
 		panic("hooks: the gate has no authorization engine")
 	}
-	p := &gate{policies: policies, engine: engine, log: log}
+	p := &gate{policies: policies, engine: engine, source: source, log: log}
 	return hook.New("policy", hook.Builtin(),
 		hook.WillAuthorize.Do(p.authorize),
 		hook.WillCheckConsent.Do(p.consent))
@@ -30,6 +30,7 @@ func Policy(policies activities.Policies, engine authz.Port, log *slog.Logger) h
 type gate struct {
 	policies activities.Policies
 	engine   authz.Port
+	source   activities.Source
 	log      *slog.Logger
 }
 
@@ -56,7 +57,10 @@ func (g *gate) authorize(ctx context.Context, v *hook.Gate) error {
 	if _, err := g.decide(ctx, p, v, nil); err != nil {
 		return err
 	}
-	return g.permit(ctx, v, p.Permissions(v.Context().TenantID))
+	if err := g.permit(ctx, v, p.Permissions(v.Context().TenantID)); err != nil {
+		return err
+	}
+	return g.connect(ctx, v, p)
 }
 
 func (g *gate) consent(ctx context.Context, v *hook.Consent) error {
@@ -92,6 +96,8 @@ func staleness(granted hook.GrantedApproval, v *hook.Consent, now policy.Decisio
 		return "its risk"
 	case granted.RuleDigest != now.Approval.Digest():
 		return "who may approve it"
+	case granted.Generation != v.Connection().Generation:
+		return "its connection"
 	}
 	return ""
 }

@@ -58,7 +58,11 @@ func RowTypes() map[string]reflect.Type {
 		"SubmitterKey": reflect.TypeFor[submitterKeyRow](), "SubmitterTrusted": reflect.TypeFor[trustedRow](), "AddSubmitter": reflect.TypeFor[submitterAddedRow](),
 		"RevokeSubmitter": reflect.TypeFor[removedRow](), "ListSubmitters": reflect.TypeFor[Submitter](),
 		"TakeTokens": reflect.TypeFor[tokensRow](), "TakePlaces": reflect.TypeFor[placesRow](), "ReleaseExpired": reflect.TypeFor[expiredRow](),
-		"RegisterKey": reflect.TypeFor[registerRow](), "RevokeKey": reflect.TypeFor[revokeRow](), "LiveGrants": reflect.TypeFor[liveGrantRow](),
+		"RegisterKey": reflect.TypeFor[registerRow](), "RevokeKey": reflect.TypeFor[revokeRow](), "AddConnection": reflect.TypeFor[changedRow](), "ListConnections": reflect.TypeFor[connectionRow](),
+		"ListConnectionGrants": reflect.TypeFor[ConnectionGrantRecord](), "GrantConnection": reflect.TypeFor[grantedRow](),
+		"RevokeConnectionGrant": reflect.TypeFor[changedRow](), "RevokeConnection": reflect.TypeFor[changedRow](),
+		"ConnectionSecret": reflect.TypeFor[secretRow](), "ReplaceSecret": reflect.TypeFor[changedRow](), "LeaseConnection": reflect.TypeFor[leasedRow](),
+		"LiveGrants": reflect.TypeFor[liveGrantRow](),
 		"ListGrants": reflect.TypeFor[grantRow](), "RevokeGrant": reflect.TypeFor[revokedRow](), "ListKeys": reflect.TypeFor[KeyRecord](),
 	}
 }
