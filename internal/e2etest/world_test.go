@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -12,15 +11,9 @@ import (
 	"testing"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/operatorservice/v1"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/temporal"
 	sdkworker "go.temporal.io/sdk/worker"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
@@ -93,46 +86,10 @@ func newWorldOn(t *testing.T, address, database, rules string) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.temporal.Close)
-	w.makeNamespace()
+	devstacktest.Namespace(t, w.temporal, w.namespace, workflows.SearchAttributeNames()...)
 	w.apply(rules)
 	w.pawl = pawl.New(w.temporal, pawl.Options{Outputs: w.store})
 	return w
-}
-
-// makeNamespace registers the namespace with its search attributes and waits until both can be used.
-func (w *world) makeNamespace() {
-	w.t.Helper()
-	ctx := w.t.Context()
-	if _, err := w.temporal.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
-		Namespace: w.namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
-	}); err != nil {
-		w.t.Fatal(err)
-	}
-	attributes := map[string]enumspb.IndexedValueType{}
-	values := []temporal.SearchAttributeUpdate{}
-	for _, name := range workflows.SearchAttributeNames() {
-		attributes[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
-		values = append(values, temporal.NewSearchAttributeKeyKeyword(name).ValueSet("probe"))
-	}
-	var last error
-	w.until(func() bool {
-		_, last = w.temporal.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
-			Namespace: w.namespace, SearchAttributes: attributes,
-		})
-		var exists *serviceerror.AlreadyExists
-		if last != nil && !errors.As(last, &exists) {
-			return false
-		}
-		var run client.WorkflowRun
-		run, last = w.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-			TaskQueue: "nobody", TypedSearchAttributes: temporal.NewSearchAttributes(values...),
-		}, "Probe")
-		if last != nil {
-			return false
-		}
-		last = w.temporal.TerminateWorkflow(ctx, run.GetID(), "", "the namespace works")
-		return last == nil
-	}, "the namespace works", &last)
 }
 
 // apply makes a policy the active one.

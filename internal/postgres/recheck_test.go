@@ -192,14 +192,7 @@ func TestRecheckAgain(t *testing.T) {
 	// The trigger holds the admission after its statement has taken its snapshot.
 	b.sql(`CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NEW; END'`)
 	b.sql(`CREATE TRIGGER hold BEFORE INSERT ON invocations FOR EACH ROW EXECUTE FUNCTION hold()`)
-	tx, err := b.pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback(t.Context())
-	if _, err := tx.Exec(t.Context(), `SELECT pg_advisory_xact_lock(4711)`); err != nil {
-		t.Fatal(err)
-	}
+	tx := b.holds(`SELECT pg_advisory_xact_lock(4711)`)
 	admitted := make(chan activities.Record, 1)
 	go func() {
 		record, err := b.Admit(t.Context(), admitRow("meanwhile"))

@@ -32,6 +32,22 @@ func (s *Store) exec(ctx context.Context, op string, st step) (int64, error) {
 	return tag.RowsAffected(), s.failed(op, err)
 }
 
+// execAll runs the statements one after another in one transaction, for their effect.
+func (s *Store) execAll(ctx context.Context, op string, steps ...step) error {
+	return s.failed(op, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		for _, st := range steps {
+			sql, args, err := s.bound(st)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, sql, args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
 // all runs one statement and returns its rows. Columns and fields of T must match, both ways.
 func all[T any](ctx context.Context, s *Store, op string, st step) ([]T, error) {
 	sql, args, err := s.bound(st)
