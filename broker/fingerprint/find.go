@@ -153,3 +153,12 @@ func (m *members) value(top int) {
 		m.names[top] = true
 	}
 }
+
+// Strings are what a JSON value says, put together in its order: what stands cut
+// into its parts is whole there. What is no JSON is returned as it is.
+func Strings(value []byte) []byte {
+	if _, joined, ok := jsonLeaves(value); ok {
+		return joined
+	}
+	return value
+}

@@ -49,6 +49,16 @@ func printJSON(w io.Writer, v any) error {
 	return err
 }
 
+// printLine prints JSON on a line of its own.
+func printLine(w io.Writer, v any) error {
+	out, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, printable(string(out)))
+	return err
+}
+
 // listed makes no entries an empty list in JSON.
 func listed[T any](s []T) []T {
 	if s == nil {
