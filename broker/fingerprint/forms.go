@@ -115,7 +115,7 @@ func jsonText(text string, escapeHTML bool) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(escapeHTML)
-	if encoder.Encode(text) != nil {
+	if err := encoder.Encode(text); err != nil {
 		return nil
 	}
 	return bytes.TrimPrefix(bytes.TrimSuffix(b.Bytes(), []byte("\"\n")), []byte(`"`))
