@@ -107,7 +107,7 @@ var owners = []struct {
 	{"go.uber.org/dig", []string{"worker"}},
 	{"github.com/spf13/", []string{"internal/cli", "cmd"}},
 	{"go.temporal.io/", []string{
-		"workflows", "activities", "client", "internal/codec", "internal/telemetry", "worker",
+		"workflows", "activities", "client", "internal/codec", "internal/telemetry", "internal/verify", "worker",
 		"internal/devstack", "internal/bench", "internal/cli", "internal/faultkit",
 	}},
 }

@@ -8,6 +8,7 @@ import (
 
 	"code.dny.dev/ssrf"
 
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -98,6 +99,7 @@ type Broker struct {
 	signers Signers
 	base    http.RoundTripper
 	foreign http.RoundTripper
+	live    *live
 }
 
 // Options of a broker.
@@ -109,6 +111,8 @@ type Options struct {
 	// Foreign sends what a connection's host redirects elsewhere; nil is one that
 	// reaches public addresses only.
 	Foreign http.RoundTripper
+	// Live learns what is leased, so that nobody lets it out; nil has nobody know.
+	Live *fingerprint.Set
 }
 
 // New makes a broker.
@@ -122,7 +126,7 @@ func New(store Store, sealer Sealer, o Options) *Broker {
 	if o.Foreign == nil {
 		o.Foreign = newTransport(ssrf.New().Safe)
 	}
-	return &Broker{store: store, sealer: sealer, signers: o.Signers, base: o.Base, foreign: o.Foreign}
+	return &Broker{store: store, sealer: sealer, signers: o.Signers, base: o.Base, foreign: o.Foreign, live: newLive(o.Live)}
 }
 
 // Lease takes the use of a connection for one attempt. Where the answer is not
@@ -140,6 +144,7 @@ func (b *Broker) Lease(ctx context.Context, r Request) (*Lease, Answer, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	b.live.know(record.Sealed.Binding, credential)
 	return &Lease{
 		connectionID: r.ConnectionID, provider: record.Provider, hosts: hosts{record.Hosts, record.Provider.Insecure},
 		base: b.base, foreign: b.foreign, signers: b.signers, credential: credential,

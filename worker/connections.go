@@ -8,6 +8,7 @@ import (
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/hooks"
 	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/seal"
 	"github.com/pawl-run/pawl/toolspec"
@@ -74,9 +75,9 @@ func (n connections) hooks() []hook.Hook {
 }
 
 // broker is nil where the worker has no key ring.
-func (n connections) broker(store *postgres.Store) activities.Broker {
+func (n connections) broker(store *postgres.Store, live *fingerprint.Set) activities.Broker {
 	if n.sealer == nil {
 		return nil
 	}
-	return broker.New(store, n.sealer, broker.Options{Signers: n.signers})
+	return broker.New(store, n.sealer, broker.Options{Signers: n.signers, Live: live})
 }

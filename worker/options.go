@@ -2,6 +2,7 @@ package worker
 
 import (
 	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
@@ -10,7 +11,7 @@ import (
 )
 
 // Option adds to a worker: Tools, Hooks, ToolHooks, Capabilities, Providers,
-// Authorizer, Signers, Started, RoundTrips.
+// Authorizer, Signers, Started, RoundTrips, Secret.
 type Option func(*additions)
 
 type additions struct {
@@ -23,6 +24,7 @@ type additions struct {
 	signers      []broker.Signer
 	started      []func(*client.Client)
 	roundTrips   func()
+	secrets      []fingerprint.Credential
 	faults
 }
 
@@ -83,4 +85,16 @@ func Started(f func(*client.Client)) Option {
 // goroutines: to count them.
 func RoundTrips(f func()) Option {
 	return func(a *additions) { a.roundTrips = f }
+}
+
+// Secret names a secret that this worker's own tools or hooks hold, such as a
+// token of the environment: it is taken out of log records, results, errors and
+// reports, in whatever form it is written. label names it and may be shown. A
+// secret of fewer than 8 bytes, or of fewer than 4 different ones, cannot be told
+// from other text and keeps the worker from starting. Secrets of connections need
+// no naming.
+func Secret(label string, secret []byte) Option {
+	return func(a *additions) {
+		a.secrets = append(a.secrets, fingerprint.Credential{Label: label, Secret: secret})
+	}
 }

@@ -49,6 +49,16 @@ func printJSON(w io.Writer, v any) error {
 	return err
 }
 
+// printLine prints JSON on a line of its own.
+func printLine(w io.Writer, v any) error {
+	out, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, printable(string(out)))
+	return err
+}
+
 // indented shows JSON for reading, and its numbers as they are written.
 func indented(raw json.RawMessage, prefix string) string {
 	var out bytes.Buffer

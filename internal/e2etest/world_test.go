@@ -55,6 +55,13 @@ type world struct {
 	pawl        *pawl.Client
 	store       *postgres.Store
 	log         *logbook
+	// secrets may stand nowhere in the end. planted says that a test has put some of them there itself.
+	secrets *secrets
+	planted bool
+	// connectionKey is a secret that every worker has.
+	connectionKey string
+	// shared says that the servers outlive the test.
+	shared bool
 	// sweepEvery is the interval of the sweeper's schedule; 0 makes none.
 	sweepEvery time.Duration
 }
@@ -62,7 +69,9 @@ type world struct {
 // newWorld makes a world on the shared servers, under a policy.
 func newWorld(t *testing.T, rules string) *world {
 	t.Helper()
-	return newWorldOn(t, devstacktest.Temporal(t), devstacktest.Postgres(t), rules)
+	w := newWorldOn(t, devstacktest.Temporal(t), devstacktest.Postgres(t), rules)
+	w.shared = true
+	return w
 }
 
 // newWorldOn is newWorld on servers that the test may stop.
@@ -71,7 +80,9 @@ func newWorldOn(t *testing.T, address, database, rules string) *world {
 	w := &world{
 		t: t, address: address, namespace: "e2e-" + strings.ToLower(rand.Text()[:12]),
 		database: database, workspace: t.TempDir(), log: &logbook{},
+		secrets: &secrets{}, connectionKey: rand.Text(),
 	}
+	w.secrets.never("the connection key", []byte(w.connectionKey))
 	var err error
 	if w.store, err = postgres.Open(t.Context(), database, postgres.Options{MaxConns: 4, Application: "e2etest"}); err != nil {
 		t.Fatal(err)
@@ -86,6 +97,7 @@ func newWorldOn(t *testing.T, address, database, rules string) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.temporal.Close)
+	t.Cleanup(w.nothingLeaked)
 	devstacktest.Namespace(t, w.temporal, w.namespace, workflows.SearchAttributeNames()...)
 	w.apply(rules)
 	w.pawl = pawl.New(w.temporal, pawl.Options{Outputs: w.store})
@@ -109,8 +121,8 @@ func (w *world) config() worker.Config {
 	return worker.Config{
 		Temporal:    client.Options{HostPort: w.address, Namespace: w.namespace},
 		DatabaseURL: cmp.Or(w.through, w.database), Workspace: w.workspace, SearchAttributes: true, Connections: cmp.Or(w.connections, 10),
-		SweepEvery: w.sweepEvery,
-		Log:        slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		SweepEvery: w.sweepEvery, ConnectionKey: []byte(w.connectionKey),
+		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }
 

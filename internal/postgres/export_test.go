@@ -38,7 +38,8 @@ func (s *Store) RecheckAgain(ctx context.Context) (more bool, err error) { retur
 // RowTypes says what the rows of a query are read into. What is not here is run for its effect.
 func RowTypes() map[string]reflect.Type {
 	return map[string]reflect.Type{
-		"Admit": reflect.TypeFor[recordRow](), "Claim": reflect.TypeFor[outcomeRow](), "Check": reflect.TypeFor[checkRow](),
+		"AllTables": reflect.TypeFor[tableRow](),
+		"Admit":     reflect.TypeFor[recordRow](), "Claim": reflect.TypeFor[outcomeRow](), "Check": reflect.TypeFor[checkRow](),
 		"Settle": reflect.TypeFor[settleRow](), "Request": reflect.TypeFor[requestRow](), "Look": reflect.TypeFor[lookRow](),
 		"Decide": reflect.TypeFor[decideRow](), "Output": reflect.TypeFor[outputRow](), "PolicySource": reflect.TypeFor[sourceRow](),
 		"ActivatePolicy": reflect.TypeFor[activateRow](), "ActivePolicy": reflect.TypeFor[activeRow](), "PolicyHistory": reflect.TypeFor[ActivationRecord](), "PolicyVersions": reflect.TypeFor[digestRow](),
