@@ -28,6 +28,9 @@ func splitHost(pattern string) (host, port string, err error) {
 // checkHost wants host, host:port or *.domain, in lower case. With insecure only
 // loopback addresses do.
 func checkHost(pattern string, insecure bool) error {
+	if strings.Contains(pattern, "/") {
+		return fmt.Errorf("host %q must be a host and no URL", pattern)
+	}
 	host, _, err := splitHost(pattern)
 	if err != nil {
 		return err

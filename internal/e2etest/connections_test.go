@@ -102,6 +102,7 @@ func (v *vault) config() worker.Config {
 // add makes a connection of tenant acme.
 func (v *vault) add(connectionID string, p broker.Provider, token string, scopes ...string) {
 	v.w.t.Helper()
+	v.w.secrets.never("the token of "+connectionID, []byte(token))
 	b := broker.New(v.w.store, v.ring, broker.Options{})
 	credential := broker.NewCredential(map[string]broker.Secret{broker.FieldToken: capability.NewSecret([]byte(token))})
 	sealed, err := b.Seal(credential, broker.Binding{TenantID: "acme", ConnectionID: connectionID, Provider: p.ID, Version: 1}, time.Time{})
