@@ -43,6 +43,10 @@ type Config struct {
 	// OpenFGA is the server that authorizes calls, in the place of the built-in
 	// engine; the zero value names none.
 	OpenFGA OpenFGA
+	// Codec encrypts what Temporal keeps; the zero value does not.
+	Codec Codec
+	// encrypted says that Temporal has the converters of Codec.
+	encrypted bool
 	// Log is where the worker reports; nil means text on standard error.
 	// LoadConfig sets one of the level PAWL_LOG_LEVEL.
 	Log *slog.Logger
@@ -90,6 +94,12 @@ func LoadConfig() (Config, error) {
 		if err := checkConnections(c.Connections); err != nil {
 			return Config{}, err
 		}
+	}
+	if c.Codec, err = LoadCodec(); err != nil {
+		return Config{}, err
+	}
+	if c, err = c.encrypting(); err != nil {
+		return Config{}, err
 	}
 	if c.SweepEvery, c.RetentionDays, err = loadSweeper(); err != nil {
 		return Config{}, err
@@ -139,6 +149,10 @@ func (c Config) complete() (Config, error) {
 	if c.DatabaseURL == "" {
 		return c, errors.New("config: no database: set PAWL_DATABASE_URL=postgres://…, or run `pawl dev`, which brings its own")
 	}
+	var err error
+	if c, err = c.encrypting(); err != nil {
+		return c, err
+	}
 	c.Connections = cmp.Or(c.Connections, defaultConnections)
 	if err := checkConnections(c.Connections); err != nil {
 		return c, err
@@ -148,12 +162,10 @@ func (c Config) complete() (Config, error) {
 		return c, err
 	}
 	if c.Workspace == "" {
-		var err error
 		if c.Workspace, err = os.Getwd(); err != nil {
 			return c, fmt.Errorf("config: workspace: %w", err)
 		}
 	}
-	var err error
 	if c.Workspace, err = filepath.Abs(c.Workspace); err != nil {
 		return c, fmt.Errorf("config: workspace: %w", err)
 	}

@@ -24,6 +24,13 @@ func secrets(c Config, a additions) (*fingerprint.Set, error) {
 		password, _ := u.User.Password()
 		own["PAWL_DATABASE_URL"] = []byte(password)
 	}
+	ring, err := c.Codec.ring()
+	if err != nil {
+		return nil, err
+	}
+	for key := range ring.Secrets() {
+		own[key.Label] = key.Secret
+	}
 	for label, secret := range own {
 		if len(secret) >= minPassword {
 			_ = live.Add(label, secret) // what is too plain is no secret

@@ -17,6 +17,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	sdkworker "go.temporal.io/sdk/worker"
@@ -67,6 +68,9 @@ type world struct {
 	planted bool
 	// connectionKey is a secret that every worker has.
 	connectionKey string
+	// keys and codec encrypt what Temporal keeps, where there are any.
+	keys  string
+	codec converter.PayloadCodec
 	// shared says that the servers outlive the test.
 	shared bool
 	// sweepEvery is the interval of the sweeper's schedule; 0 makes none.
@@ -165,7 +169,8 @@ func (w *world) config() worker.Config {
 		Temporal:    client.Options{HostPort: w.address, Namespace: w.namespace},
 		DatabaseURL: cmp.Or(w.through, w.database), Workspace: w.workspace, SearchAttributes: true, Connections: cmp.Or(w.connections, 10),
 		SweepEvery: w.sweepEvery, ConnectionKey: []byte(w.connectionKey),
-		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Codec: worker.Codec{Keys: []byte(w.keys)},
+		Log:   slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }
 
