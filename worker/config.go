@@ -37,6 +37,9 @@ type Config struct {
 	// SweepEvery is the interval of the sweeper's schedule: PAWL_SWEEP_EVERY, at
 	// least a second. 0 makes none: PAWL_SWEEP_EVERY=off.
 	SweepEvery time.Duration
+	// VerifyEvery is the interval at which closed histories are searched for secrets,
+	// at least a minute: PAWL_VERIFY_EVERY. 0 searches none.
+	VerifyEvery time.Duration
 	// RetentionDays is how long a settled call is kept: PAWL_RETENTION, 1–3650
 	// days; 0 means 400.
 	RetentionDays int
@@ -67,6 +70,7 @@ const (
 	// DefaultSweepEvery is the interval where the operator sets none.
 	DefaultSweepEvery    = time.Minute
 	minSweepEvery        = time.Second
+	minVerifyEvery       = time.Minute
 	defaultRetentionDays = 400
 	maxRetentionDays     = 3650
 )
@@ -103,6 +107,11 @@ func LoadConfig() (Config, error) {
 	}
 	if c.SweepEvery, c.RetentionDays, err = loadSweeper(); err != nil {
 		return Config{}, err
+	}
+	if text := os.Getenv("PAWL_VERIFY_EVERY"); text != "" && text != "off" {
+		if c.VerifyEvery, err = time.ParseDuration(text); err != nil || c.VerifyEvery < minVerifyEvery {
+			return Config{}, fmt.Errorf("config: PAWL_VERIFY_EVERY must be a duration of at least %s, or off", minVerifyEvery)
+		}
 	}
 	level := slog.LevelInfo
 	if text := os.Getenv("PAWL_LOG_LEVEL"); text != "" {

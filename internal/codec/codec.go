@@ -153,7 +153,7 @@ func (c *Codec) open(p *common.Payload) (*common.Payload, error) {
 	}
 	k := c.ring.keys[id]
 	// What was written without a call at hand, as by a codec server, may be read in any.
-	if c.call && tenant != "" && tenant != c.tenant || k.tenant != "" && tenant != k.tenant {
+	if c.call && tenant != "" && tenant != c.tenant {
 		return nil, fmt.Errorf("%w: it is of another tenant", ErrSealed)
 	}
 	aead, err := k.aead(tenant)

@@ -54,7 +54,7 @@ func (w *world) encrypting(keys string) converter.PayloadCodec {
 	}
 	w.t.Cleanup(temporal.Close)
 	w.pawl = pawl.New(temporal, pawl.Options{Outputs: w.store, DataConverter: data})
-	w.codec, w.keys = c, keys
+	w.codec, w.keys, w.sealed = c, keys, temporal
 	return c
 }
 

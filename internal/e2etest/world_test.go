@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -71,6 +72,8 @@ type world struct {
 	// keys and codec encrypt what Temporal keeps, where there are any.
 	keys  string
 	codec converter.PayloadCodec
+	// sealed is a client that has these keys.
+	sealed client.Client
 	// shared says that the servers outlive the test.
 	shared bool
 	// sweepEvery is the interval of the sweeper's schedule; 0 makes none.
@@ -94,6 +97,11 @@ func newWorldOn(t *testing.T, address, database, rules string) *world {
 		secrets: &secrets{}, connectionKey: rand.Text(),
 	}
 	w.secrets.never("the connection key", []byte(w.connectionKey))
+	if u, err := url.Parse(database); err == nil {
+		if password, ok := u.User.Password(); ok {
+			w.secrets.never("the database's password", []byte(password))
+		}
+	}
 	var err error
 	if w.store, err = postgres.Open(t.Context(), database, postgres.Options{MaxConns: 4, Application: "e2etest"}); err != nil {
 		t.Fatal(err)
