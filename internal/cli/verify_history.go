@@ -63,7 +63,12 @@ func (a *app) verifyHistory(ctx context.Context, o searched) error {
 		return err
 	}
 	defer s.close()
+	codec, err := s.config.Codec.PayloadCodec()
+	if err != nil {
+		return err
+	}
 	v := verify.New(secrets, verify.Options{
+		Codec: codec,
 		Found: a.leaked,
 		Unread: func(p verify.Place) {
 			fmt.Fprintln(a.Err, "not read:", oneLine(p.String(), 600))
