@@ -37,7 +37,17 @@ type Sealer interface {
 }
 
 // ErrSealed says that a sealed credential does not open here.
-var ErrSealed = errors.New("the sealed credential does not open: is its key in this worker's key ring")
+var ErrSealed error = sealedError{}
+
+type sealedError struct{}
+
+// Error says what to do.
+func (sealedError) Error() string {
+	return "the sealed credential does not open: is its key in this worker's key ring"
+}
+
+// LogReason is what may be logged of it.
+func (s sealedError) LogReason() string { return s.Error() }
 
 // Request asks for the use of a connection in one attempt of a call.
 type Request struct {
