@@ -411,15 +411,19 @@ func FuzzFind(f *testing.F) {
 }
 
 func BenchmarkFind(b *testing.B) {
-	s := &Set{}
-	for i := range 10_000 {
-		if err := s.Add(fmt.Sprint(i), fmt.Appendf(nil, "tok_live_%06d_abcdef", i*7919)); err != nil {
-			b.Fatal(err)
-		}
-	}
-	text := bytes.Repeat([]byte(`{"toolId":"core__read_file","args":{"path":"README.md"},"n":12345} `), 1000)
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		s.Find(text)
+	text := []byte("[" + strings.Repeat(`{"toolId":"core__read_file","args":{"path":"README.md"},"n":12345}, `, 1000) + "1]")
+	for _, n := range []int{1, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s := &Set{}
+			for i := range n {
+				if err := s.Add(fmt.Sprint(i), fmt.Appendf(nil, "tok_live_%06d_abcdef", i*7919)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				s.Find(text)
+			}
+		})
 	}
 }
