@@ -427,3 +427,20 @@ func BenchmarkFind(b *testing.B) {
 		})
 	}
 }
+
+// TestMixedEscapes: somebody who escapes one character and not the next is found out by reading the JSON.
+func TestMixedEscapes(t *testing.T) {
+	t.Parallel()
+	s := all(t)
+	mixed := `gh\u0070_16C7e42F292c6912E7710c838347Ae178B4\u0061`
+	for name, text := range map[string]string{
+		"a value": `{"a":"x ` + mixed + `"}`, "a name": `{"x":1,"` + mixed + `":2}`, "deeper": `["{\"gh\\u0070_16C7e42F292c6912E7710c838347Ae178B4a\":0}"]`,
+	} {
+		if got := s.labelled(t, text); len(got) != 1 || got[0] != "github" {
+			t.Errorf("%s: found %q", name, got)
+		}
+		if clean := s.Redact(text); clean != Redacted {
+			t.Errorf("%s: redacted as %q", name, clean)
+		}
+	}
+}
