@@ -43,6 +43,9 @@ type Config struct {
 	// OpenFGA is the server that authorizes calls, in the place of the built-in
 	// engine; the zero value names none.
 	OpenFGA OpenFGA
+	// Notify says who is told what becomes of approval requests; the zero value
+	// tells nobody.
+	Notify Notify
 	// Log is where the worker reports; nil means text on standard error.
 	// LoadConfig sets one of the level PAWL_LOG_LEVEL.
 	Log *slog.Logger
@@ -92,6 +95,9 @@ func LoadConfig() (Config, error) {
 		}
 	}
 	if c.SweepEvery, c.RetentionDays, err = loadSweeper(); err != nil {
+		return Config{}, err
+	}
+	if c.Notify, err = loadNotify(); err != nil {
 		return Config{}, err
 	}
 	level := slog.LevelInfo
@@ -145,6 +151,9 @@ func (c Config) complete() (Config, error) {
 	}
 	c.RetentionDays = cmp.Or(c.RetentionDays, defaultRetentionDays)
 	if err := checkSweeper(c.SweepEvery, c.RetentionDays); err != nil {
+		return c, err
+	}
+	if err := c.Notify.check(); err != nil {
 		return c, err
 	}
 	if c.Workspace == "" {

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"context"
+
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
@@ -9,7 +11,7 @@ import (
 )
 
 // Option adds to a worker: Tools, Hooks, ToolHooks, Capabilities, Providers,
-// Authorizer, Started, RoundTrips.
+// Authorizer, Notifier, Started, RoundTrips.
 type Option func(*additions)
 
 type additions struct {
@@ -19,6 +21,7 @@ type additions struct {
 	capabilities []toolspec.Provided
 	providers    []provide.Option
 	authorizers  []authz.Port
+	notifiers    []notifying
 	started      []func(*client.Client)
 	roundTrips   func()
 	faults
@@ -63,6 +66,15 @@ func Providers(options ...provide.Option) Option {
 // one. nil, or a second one, keeps the worker from starting.
 func Authorizer(engine authz.Port) Option {
 	return func(a *additions) { a.authorizers = append(a.authorizers, engine) }
+}
+
+// Notifier has tell told what becomes of approval requests: at least once each, after
+// an error again for a day, later each time. A notice that comes again has the same id.
+// tell has ten seconds and may be called by several goroutines. The name, of small
+// letters, digits and -, is what the database knows it by: give all workers of a
+// database the same notifiers, for each takes notices for those that it has.
+func Notifier(name string, tell func(context.Context, toolspec.Notice) error) Option {
+	return func(a *additions) { a.notifiers = append(a.notifiers, notifying{name, tell}) }
 }
 
 // Started calls f once the worker takes work, with a client that shares its
