@@ -65,9 +65,12 @@ func TestSecretsDoNotShowThemselves(t *testing.T) {
 	var log bytes.Buffer
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "secrets", s)
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "secrets", s)
-	marshalled, _ := json.Marshal(s)
+	marshalled, err := json.Marshal(map[string]any{"secrets": s})
+	if err != nil {
+		t.Error(err)
+	}
 	shown := fmt.Sprintf("%v %+v %#v %s %x %s %s", s, s, s, s, s.String(), marshalled, log.String())
-	for _, hidden := range []string{"MfKQ9r8", fmt.Sprint(s.keys[0]), fmt.Sprintf("%x", s.keys[0])} {
+	for _, hidden := range []string{"MfKQ9r8", fmt.Sprintf("%d", s.keys[0]), fmt.Sprintf("%x", s.keys[0])} {
 		if strings.Contains(shown, hidden) {
 			t.Errorf("shown: %s", shown)
 		}

@@ -189,7 +189,12 @@ func TestFailedNoticeComesAgain(t *testing.T) {
 		b.sql(`UPDATE notice_deliveries SET next_at = now()`)
 	}
 	backlog, err := b.NoticeBacklogs(t.Context())
-	if err != nil || len(backlog) != 1 || backlog[0].Late != 1 || backlog[0].GivenUp != 0 || backlog[0].Since == nil {
+	if err != nil || len(backlog) != 1 || backlog[0] != (postgres.NoticeBacklog{Notifier: "h"}) {
+		t.Errorf("of a moment: %+v, %v", backlog, err)
+	}
+	b.sql(`UPDATE notices SET at = at - interval '6 minutes'`)
+	backlog, err = b.NoticeBacklogs(t.Context())
+	if err != nil || len(backlog) != 1 || backlog[0].Late != 1 || backlog[0].GivenUp != 0 || backlog[0].Since == nil || backlog[0].LastError != "*errors.errorString" {
 		t.Errorf("%+v, %v", backlog, err)
 	}
 	// A day later it is no news.

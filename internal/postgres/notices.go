@@ -41,8 +41,8 @@ type NoticeBacklog struct {
 	Notifier string
 	// GivenUp counts those that were given up within a day.
 	GivenUp int64
-	// Late counts those that failed and are tried again, Since is when the oldest of
-	// them happened, and LastError what the newest failure was.
+	// Late counts those that failed, are tried again and happened more than five minutes
+	// ago, the oldest at Since. LastError is the newest failure of either.
 	Late      int64
 	Since     *time.Time
 	LastError string

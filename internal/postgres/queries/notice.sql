@@ -67,10 +67,12 @@ RETURNING given_up_at IS NOT NULL AS given_up;
 DELETE FROM notices WHERE happened AND at < now() - @keep::interval;
 
 -- name: NoticeBacklog
-SELECT notifier,
-    count(*) FILTER (WHERE given_up_at > now() - interval '1 day') AS given_up,
-    count(*) FILTER (WHERE sent_at IS NULL AND given_up_at IS NULL AND attempts > 1) AS late,
-    min(n.at) FILTER (WHERE sent_at IS NULL AND given_up_at IS NULL AND attempts > 1) AS since,
-    coalesce((array_agg(last_error ORDER BY n.at DESC) FILTER (WHERE sent_at IS NULL AND last_error IS NOT NULL))[1], '') AS last_error
-FROM notice_deliveries d JOIN notices n USING (notice_id)
+-- Late is what has failed and is minutes old: that a receiver is restarted is nothing to speak of.
+SELECT notifier, count(*) FILTER (WHERE given_up_at > now() - interval '1 day') AS given_up,
+    count(*) FILTER (WHERE late) AS late, min(at) FILTER (WHERE late) AS since,
+    coalesce((array_agg(last_error ORDER BY at DESC) FILTER (WHERE late OR given_up_at > now() - interval '1 day'))[1], '') AS last_error
+FROM (
+    SELECT d.*, n.at, sent_at IS NULL AND given_up_at IS NULL AND last_error IS NOT NULL AND n.at < now() - interval '5 minutes' AS late
+    FROM notice_deliveries d JOIN notices n USING (notice_id)
+) d
 GROUP BY notifier ORDER BY notifier;
