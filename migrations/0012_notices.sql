@@ -15,10 +15,11 @@ CREATE TABLE notices (
     -- When it happened, or is to happen.
     at          timestamptz NOT NULL DEFAULT now(),
     happened    boolean     NOT NULL DEFAULT true,
-    -- Who decided what, and why, where it tells of a decision.
+    -- Who decided what, why, and what the answer was, where it tells of a decision.
     approver    text        NOT NULL DEFAULT '',
     decision    text        NOT NULL DEFAULT '',
     reason      text        NOT NULL DEFAULT '',
+    remark      text        NOT NULL DEFAULT '',
     -- When a worker that has notifiers took it on for all of these.
     spread_at   timestamptz,
     CONSTRAINT notices_pkey PRIMARY KEY (notice_id),

@@ -40,10 +40,12 @@ type Notice struct {
 	Approval ApprovalView `json:"approval"`
 	// EscalatedTo says in words to whom it goes, where it is escalated.
 	EscalatedTo string `json:"escalatedTo,omitempty"`
-	// DecidedBy, Decision and Reason are there where somebody has voted or decided.
+	// DecidedBy, Decision and Reason are there where somebody has voted or decided,
+	// and so is Remark, what the approver was told: for whom the request waits now.
 	DecidedBy string `json:"decidedBy,omitempty"`
 	Decision  Verb   `json:"decision,omitempty"`
 	Reason    string `json:"reason,omitempty"`
+	Remark    string `json:"remark,omitempty"`
 	// Attempts counts from 1 how often it was sent to this notifier.
 	Attempts int `json:"-"`
 }

@@ -35,12 +35,13 @@ type data struct {
 	DecidedBy   string        `json:"decidedBy,omitempty"`
 	Decision    toolspec.Verb `json:"decision,omitempty"`
 	Reason      string        `json:"reason,omitempty"`
+	Remark      string        `json:"remark,omitempty"`
 }
 
 func encode(n toolspec.Notice) ([]byte, error) {
 	d := data{
 		TenantID: n.TenantID, InvocationID: n.InvocationID, WorkflowID: n.WorkflowID, Approval: n.Approval, EscalatedTo: cut(n.EscalatedTo),
-		DecidedBy: n.DecidedBy, Decision: n.Decision, Reason: n.Reason,
+		DecidedBy: n.DecidedBy, Decision: n.Decision, Reason: n.Reason, Remark: cut(n.Remark),
 	}
 	if len(n.Approval.Args) > maxArgs {
 		d.Approval.Args, d.ArgsOmitted = nil, true

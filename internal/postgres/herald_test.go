@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -88,7 +89,11 @@ func TestNoticesSayWhatHappened(t *testing.T) {
 	h := &hearer{}
 	b.herald(map[string]postgres.Notifier{"h": h})
 	until(t, "three are told", func() bool { return b.sent("h") == 3 })
-	b.review(reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve)))
+	approve := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
+	approve.Judge = func(activities.OpenRequest) (activities.Judgement, error) {
+		return final(toolspec.Answer{Counted: true, Reason: "remembered"})
+	}
+	b.review(approve)
 	until(t, "all are told", func() bool { return b.sent("h") == 4 })
 	approvalID := toolspec.ApprovalID(id("call_1"), 1)
 	seen := map[toolspec.NoticeKind]toolspec.Notice{}
@@ -100,7 +105,7 @@ func TestNoticesSayWhatHappened(t *testing.T) {
 			t.Errorf("%+v", n)
 		}
 	}
-	if n := seen[toolspec.NoticeDecided]; n.DecidedBy != "user:bob" || n.Decision != toolspec.Approve || n.Reason != "because" {
+	if n := seen[toolspec.NoticeDecided]; n.DecidedBy != "user:bob" || n.Decision != toolspec.Approve || n.Reason != "because" || n.Remark != "remembered" {
 		t.Errorf("%+v", n)
 	}
 	if n := seen[toolspec.NoticeEscalated]; n.EscalatedTo != "role:security" || n.ID != id("call_1")+"_1_escalated_1" || n.DecidedBy != "" {

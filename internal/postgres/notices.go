@@ -11,7 +11,7 @@ import (
 
 // noticeRow is the row of TakeNotices.
 type noticeRow struct {
-	NoticeID, DecidedBy, Reason, ApprovalID, TenantID, InvocationID, WorkflowID, ToolID, Digest, Message, RequestedBy, ApproversText, Parked string
+	NoticeID, DecidedBy, Reason, Remark, ApprovalID, TenantID, InvocationID, WorkflowID, ToolID, Digest, Message, RequestedBy, ApproversText, Parked string
 
 	Kind      toolspec.NoticeKind
 	Nth       int
@@ -66,7 +66,7 @@ func (r noticeRow) notice() (toolspec.Notice, error) {
 			RequestedBy: r.RequestedBy, Approvers: r.ApproversText, ExpiresAtMs: r.ExpiresAt.UnixMilli(), Parked: r.Parked,
 			Escalations: rule.Escalations(r.CreatedAt, r.ExpiresAt),
 		},
-		DecidedBy: r.DecidedBy, Decision: r.Decision, Reason: r.Reason, Attempts: r.Attempts,
+		DecidedBy: r.DecidedBy, Decision: r.Decision, Reason: r.Reason, Remark: r.Remark, Attempts: r.Attempts,
 	}
 	if r.Kind == toolspec.NoticeEscalated && r.Nth <= len(rule.Escalate) {
 		n.EscalatedTo = rule.Escalate[r.Nth-1].Describe()

@@ -17,7 +17,7 @@ import (
 func (b bench) notices(call string) string {
 	b.t.Helper()
 	got := value[string](b, `SELECT coalesce(string_agg(
-		CASE WHEN happened THEN '' ELSE '(' END || substr(notice_id, 38) || CASE WHEN decision = '' THEN '' ELSE ' ' || decision || ' by ' || n.approver || ': ' || n.reason END
+		CASE WHEN happened THEN '' ELSE '(' END || substr(notice_id, 38) || CASE WHEN decision = '' THEN '' ELSE ' ' || decision || ' by ' || n.approver || ': ' || n.reason || n.remark END
 			|| CASE WHEN happened THEN '' ELSE ')' END, ', ' ORDER BY notice_id), '') FROM notices n JOIN approvals USING (approval_id) WHERE invocation_id = $1`, id(call))
 	return strings.ReplaceAll(got, ": because", "")
 }
@@ -67,7 +67,7 @@ func TestNoticesComeWithTheirChange(t *testing.T) {
 		{"of two", func(r *activities.RequestRow) { r.Rule.Quorum = 2 }, func(b bench) {
 			decide(b, "user:bob", toolspec.Approve)
 			decide(b, "user:cid", toolspec.Approve)
-		}, "1_decided approve by user:cid, 1_requested, 1_voted_1 approve by user:bob"},
+		}, "1_decided approve by user:cid, 1_requested, 1_voted_1 approve by user:bob1 of 2 approvals"},
 		{"expired", nil, func(b bench) {
 			b.pass("call_1", time.Minute)
 			b.review(reviewRow("call_1", 1, 1, nil))

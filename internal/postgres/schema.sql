@@ -266,6 +266,7 @@ END)
     approver text NOT NULL DEFAULT ''::text
     decision text NOT NULL DEFAULT ''::text
     reason text NOT NULL DEFAULT ''::text
+    remark text NOT NULL DEFAULT ''::text
     spread_at timestamp with time zone
     CONSTRAINT notices_kind_known CHECK (kind = ANY (ARRAY['requested'::text, 'reminded'::text, 'escalated'::text, 'voted'::text, 'decided'::text, 'expired'::text, 'closed'::text]))
     CONSTRAINT notices_number_counts CHECK (number >= 0)

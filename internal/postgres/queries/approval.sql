@@ -163,9 +163,9 @@ WITH request AS (
     FROM verdict v WHERE a.approval_id = v.approval_id AND v.counts
     RETURNING a.approval_id, a.state, a.approver, a.votes
 ), told AS (
-    INSERT INTO notices (approval_id, kind, number, approver, decision, reason)
+    INSERT INTO notices (approval_id, kind, number, approver, decision, reason, remark)
     SELECT approval_id, CASE WHEN @final::boolean THEN 'decided' ELSE 'voted' END, CASE WHEN @final::boolean THEN 0 ELSE votes END,
-        @approver, @decision, @reason
+        @approver, @decision, @reason, @answer
     FROM decided
     ON CONFLICT DO NOTHING
 ), noted AS (
