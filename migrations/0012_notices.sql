@@ -20,7 +20,7 @@ CREATE TABLE notices (
     decision    text        NOT NULL DEFAULT '',
     reason      text        NOT NULL DEFAULT '',
     remark      text        NOT NULL DEFAULT '',
-    -- When a worker that has notifiers took it on for all of these.
+    -- When a worker took it on for all notifiers that there are.
     spread_at   timestamptz,
     CONSTRAINT notices_pkey PRIMARY KEY (notice_id),
     CONSTRAINT notices_of_approval FOREIGN KEY (approval_id) REFERENCES approvals ON DELETE CASCADE,
@@ -51,3 +51,11 @@ CREATE TABLE notice_deliveries (
 );
 
 CREATE INDEX notice_deliveries_due ON notice_deliveries (notifier, next_at) WHERE sent_at IS NULL AND given_up_at IS NULL;
+
+-- The notifiers that workers have. One worker's notices are for another's notifiers too: while they are deployed, not all have the same.
+CREATE TABLE notifiers (
+    name    text        NOT NULL,
+    -- When a worker that has it was last there, about.
+    seen_at timestamptz NOT NULL DEFAULT now(),
+    CONSTRAINT notifiers_pkey PRIMARY KEY (name)
+);

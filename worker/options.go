@@ -71,8 +71,7 @@ func Authorizer(engine authz.Port) Option {
 // Notifier has tell told what becomes of approval requests: at least once each, after
 // an error again for a day, later each time. A notice that comes again has the same id.
 // tell has ten seconds and may be called by several goroutines. The name, of small
-// letters, digits and -, is what the database knows it by: give all workers of a
-// database the same notifiers, for each takes notices for those that it has.
+// letters, digits and -, is what the database knows it by.
 func Notifier(name string, tell func(context.Context, toolspec.Notice) error) Option {
 	return func(a *additions) { a.notifiers = append(a.notifiers, notifying{name, tell}) }
 }

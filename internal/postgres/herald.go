@@ -36,7 +36,8 @@ type Notifier interface {
 }
 
 // Herald brings about what is due when a request has waited, and tells notifiers of it and of all that becomes of requests, at least once
-// each. Any number of heralds may run on one database; each with notifiers takes any notice, for all of its own notifiers.
+// each. Any number of heralds may run on one database. One without notifiers tells nobody; any other takes notices for its own and for
+// those that others have had within a day.
 type Herald struct {
 	store     *Store
 	notifiers map[string]Notifier

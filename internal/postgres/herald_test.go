@@ -251,3 +251,31 @@ func TestNobodyToTell(t *testing.T) {
 		t.Errorf("%v", heard)
 	}
 }
+
+// TestNotifierOfAnotherWorker: what a worker finds that lacks a notifier is told to that when somebody is there who has it.
+func TestNotifierOfAnotherWorker(t *testing.T) {
+	b := open(t)
+	h, own := &hearer{}, &hearer{}
+	_, stop := b.herald(map[string]postgres.Notifier{"h": h, "own": own})
+	until(t, "both are known", func() bool { return value[int](b, `SELECT count(*) FROM notifiers`) == 2 })
+	stop()
+	b.herald(map[string]postgres.Notifier{"h": h})
+	b.ask("call_1")
+	until(t, "one is told", func() bool { return b.sent("h") == 1 })
+	b.herald(map[string]postgres.Notifier{"h": h, "own": own})
+	until(t, "and the other", func() bool { return b.sent("own") == 1 })
+	if len(h.notices) != 1 {
+		t.Errorf("the first was told %d times", len(h.notices))
+	}
+	// Nothing waits for one that is gone.
+	b.sql(`UPDATE notifiers SET seen_at = seen_at - interval '25 hours'`)
+	b.sql(`INSERT INTO notifiers VALUES ('gone', now() - interval '25 hours')`)
+	b.ask("call_2")
+	until(t, "both are told", func() bool { return b.sent("h") == 2 && b.sent("own") == 2 })
+	if n := value[int](b, `SELECT count(*) FROM notice_deliveries WHERE notifier = 'gone'`); n != 0 {
+		t.Errorf("%d wait for nobody", n)
+	}
+	if n := value[int](b, `SELECT count(*) FROM notifiers WHERE seen_at > now() - interval '1 minute'`); n != 2 {
+		t.Errorf("%d are there, want two", n)
+	}
+}

@@ -278,6 +278,11 @@ END)
     CREATE INDEX notices_old ON public.notices USING btree (at) WHERE happened
     CREATE INDEX notices_to_come ON public.notices USING btree (at) WHERE (NOT happened)
 
+TABLE notifiers
+    name text NOT NULL
+    seen_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT notifiers_pkey PRIMARY KEY (name)
+
 TABLE outbox
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
     kind text NOT NULL

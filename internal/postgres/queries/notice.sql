@@ -22,14 +22,21 @@ WITH due AS MATERIALIZED (
 SELECT count(*) AS looked FROM due;
 
 -- name: SpreadNotices
--- Takes fresh notices on for the notifiers that this worker has.
-WITH fresh AS MATERIALIZED (
+-- Takes fresh notices on for the notifiers that this worker has, and for those that others had of late. Once a minute it says that it is there.
+WITH seen AS (
+    INSERT INTO notifiers (name)
+    SELECT own FROM unnest(@notifiers::text[]) AS own WHERE NOT EXISTS (SELECT FROM notifiers WHERE name = own AND seen_at > now() - interval '1 minute')
+    ON CONFLICT (name) DO UPDATE SET seen_at = now()
+), fresh AS MATERIALIZED (
     SELECT notice_id FROM notices WHERE happened AND spread_at IS NULL AND at > now() - @life::interval ORDER BY at LIMIT @batch
     FOR NO KEY UPDATE SKIP LOCKED
 ), spread AS (
     UPDATE notices n SET spread_at = now() FROM fresh f WHERE n.notice_id = f.notice_id
 ), planned AS (
-    INSERT INTO notice_deliveries (notice_id, notifier) SELECT notice_id, notifier FROM fresh, unnest(@notifiers::text[]) AS notifier
+    INSERT INTO notice_deliveries (notice_id, notifier)
+    SELECT notice_id, name FROM fresh, (
+        SELECT unnest(@notifiers::text[]) AS name UNION SELECT name FROM notifiers WHERE seen_at > now() - @life::interval
+    ) n
     ON CONFLICT DO NOTHING
 )
 SELECT count(*) AS looked FROM fresh;
@@ -72,7 +79,8 @@ SELECT notifier, count(*) FILTER (WHERE given_up_at > now() - interval '1 day') 
     count(*) FILTER (WHERE late) AS late, min(at) FILTER (WHERE late) AS since,
     coalesce((array_agg(last_error ORDER BY at DESC) FILTER (WHERE late OR given_up_at > now() - interval '1 day'))[1], '') AS last_error
 FROM (
-    SELECT d.*, n.at, sent_at IS NULL AND given_up_at IS NULL AND last_error IS NOT NULL AND n.at < now() - interval '5 minutes' AS late
+    SELECT d.*, n.at, sent_at IS NULL AND given_up_at IS NULL AND last_error IS NOT NULL 
+        AND n.at < now() - interval '5 minutes' AND n.at > now() - interval '2 days' AS late
     FROM notice_deliveries d JOIN notices n USING (notice_id)
 ) d
 GROUP BY notifier ORDER BY notifier;
