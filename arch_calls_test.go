@@ -23,6 +23,10 @@ var callers = []struct {
 		"(" + module + "/toolspec.Tool).Run", []string{"activities"},
 		"only the execute activity runs a tool (TOOLS_VIA_TOOLRUNNER, ARCH_SINGLE_EXECUTION_PATH)",
 	},
+	{
+		"(" + module + "/toolspec/capability.Secret).Reveal", []string{"broker", "examples"},
+		"only the broker, and tools that were given one, see a credential (NO_SECRETS_IN_CONTEXT)",
+	},
 }
 
 func toolsRunInOnePlace(t *tree) (found []violation) {

@@ -18,13 +18,15 @@ var ranks = [][]string{
 	{"toolspec/provide"},
 	{"toolspec/hook", "toolspec/hydrate", "toolspec/wire/..."},
 	{"toolspec/catalog", "toolspec/legacy"},
-	{"policy/...", "proof", "broker/...", "tools/...", "migrations/..."},
+	{"policy/...", "proof", "tools/...", "migrations/..."},
+	{"broker/..."},
 	{"workflows/..."},
 	{"activities/...", "client/..."},
 	// Adapters, each the one owner of its dependency.
 	{
 		"internal/postgres/...", "internal/clock/...", "internal/files/...", "internal/web/...", "internal/shell/...", "internal/mcp/...",
-		"internal/codec/...", "internal/notify/...", "internal/telemetry/...", "internal/openfga/...", "internal/submitter/...",
+		"internal/codec/...", "internal/notify/...", "internal/telemetry/...", "internal/openfga/...", "internal/submitter/...", "internal/seal/...",
+		"internal/verify/...", "internal/secretfile",
 	},
 	{"worker/..."},
 	// Doors: the CLI opens the other two.

@@ -3,6 +3,7 @@ package activities
 import (
 	"log/slog"
 
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/provide"
@@ -34,8 +35,13 @@ type Config struct {
 	Sessions Sessions
 	// Submitters verify who vouches for a subject; without them nobody does.
 	Submitters Submitters
+	// Broker leases connections; nil leases none.
+	Broker Broker
 	// Shadow returns the policy that is tried out, nil for none; it may be nil.
 	Shadow func() *policy.Policy
+	// Secrets are those that are alive: they leave with no answer of a tool or of a
+	// hook. nil knows none.
+	Secrets *fingerprint.Set
 }
 
 // New makes the activities. All arguments are needed.
@@ -50,11 +56,11 @@ func (a *Activities) Register(r workflows.Registry) {
 	workflows.Bind(r, workflows.Hydrate, a.log, a.Hydrate)
 	workflows.Bind(r, workflows.Request, a.log, a.Request)
 	workflows.Bind(r, workflows.Review, a.log, a.Review)
-	workflows.Bind(r, workflows.Execute, a.log, a.Execute)
+	workflows.Bind(r, workflows.Execute, a.log, scrubbed(a.config.Secrets, a.log, workflows.Execute.Name(), a.Execute, lostExecute))
 	workflows.Bind(r, workflows.Check, a.log, a.Check)
-	workflows.Bind(r, workflows.Probe, a.log, a.Probe)
+	workflows.Bind(r, workflows.Probe, a.log, scrubbed(a.config.Secrets, a.log, workflows.Probe.Name(), a.Probe, lostProbe))
 	workflows.Bind(r, workflows.Settle, a.log, a.Settle)
 	for _, info := range hook.All() {
-		workflows.Bind(r, workflows.Stage(info.Stage), a.log, a.Stage)
+		workflows.Bind(r, workflows.Stage(info.Stage), a.log, scrubbed(a.config.Secrets, a.log, string(info.Stage), a.Stage, lostStage))
 	}
 }

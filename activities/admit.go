@@ -10,6 +10,7 @@ import (
 
 	"go.temporal.io/sdk/converter"
 
+	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
@@ -41,7 +42,7 @@ func (a *Activities) Admit(ctx context.Context, in workflows.AdmitIn) (workflows
 		InvocationID: identity.InvocationID(), InputDigest: digest,
 		ToolID: inv.ToolID, ToolCallID: inv.ToolCallID, Context: inv.Context,
 		Epoch: record.Epoch, Rounds: record.Rounds, Plan: &record.Plan, PolicyDigest: record.PolicyDigest, Kills: record.Kills,
-		ConnectionHash: a.connectionHash(inv.Context),
+		ConnectionHash: a.connectionHash(inv.Context), Connection: requested(inv, record.Connection),
 	}
 	switch {
 	case record.Digest != digest:
@@ -100,6 +101,21 @@ func failureOf(fault *hydrate.Fault) *hook.Failure {
 	return &hook.Failure{Code: fault.Code, SafeMessage: fault.Error(), Details: &toolspec.Details{
 		Path: fault.Problem.Path, Kind: fault.Problem.Kind, Problems: []toolspec.Problem{fault.Problem},
 	}}
+}
+
+// requested adds to how the connection stands whether the call's own list names
+// it. Of a connection that does not exist that is all there is.
+func requested(inv toolspec.Invocation, stands *hook.Connection) *hook.Connection {
+	id := inv.Context.ConnectionID
+	if id == "" {
+		return nil
+	}
+	var n hook.Connection
+	if stands != nil {
+		n = *stands
+	}
+	n.Requested = len(broker.Effective([]string{id}, inv.AllowedConnectionIDs)) > 0
+	return &n
 }
 
 func (a *Activities) connectionHash(c toolspec.Context) string {

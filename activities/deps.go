@@ -81,6 +81,8 @@ type Record struct {
 	PolicyDigest string
 	// Kills are the kill switches that are on for the call's tenant and tool.
 	Kills []hook.Kill
+	// Connection is how the call's connection stands, nil without one.
+	Connection *hook.Connection
 }
 
 // RefusedInput is what may be kept of input that is refused: nothing of it.
@@ -216,9 +218,11 @@ type ReviewRecord struct {
 	// PolicyDigest is the active policy, read by the same statement.
 	PolicyDigest string
 	// Kills are read no later than the pointer.
-	Kills     []hook.Kill
-	Remaining time.Duration
-	Approver  string
+	Kills []hook.Kill
+	// Connection is read no later either.
+	Connection *hook.Connection
+	Remaining  time.Duration
+	Approver   string
 }
 
 // OutputRow is a redacted value to keep outside of payloads.

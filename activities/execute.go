@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/pawl-run/pawl/broker/redact"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -54,7 +55,14 @@ func (a *Activities) Execute(ctx context.Context, in workflows.ExecuteIn) (workf
 	if err != nil {
 		return a.unprovided(ctx, in, err), nil
 	}
-	out := a.claim(ctx, in, bound)
+	lease, out := a.lease(ctx, in, bound)
+	if lease != nil {
+		defer lease.Close()
+		caps = caps.With(handed(lease, bound)...)
+	}
+	if out == nil {
+		out = a.claim(ctx, in, bound)
+	}
 	if out == nil {
 		attempted := a.attempt(ctx, in, bound, caps)
 		out = &attempted
@@ -119,7 +127,7 @@ func (a *Activities) claim(ctx context.Context, in workflows.ExecuteIn, bound *c
 // attempt runs hooks and tool within the budget. A tool that does not stop in
 // time is left behind: its late answer is discarded.
 func (a *Activities) attempt(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound, caps toolspec.Capabilities) workflows.ExecuteOut {
-	ctx, latest := reporting(ctx)
+	ctx, latest := reporting(ctx, a.config.Secrets)
 	budget, cancel := context.WithTimeout(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond)
 	defer cancel()
 	go leaveInTime(ctx, budget, cancel)
@@ -234,6 +242,11 @@ func (a *Activities) deliver(ctx context.Context, in workflows.ExecuteIn, bound 
 	}
 	value, err := bound.Redact(raw)
 	if err != nil {
+		return refuse(toolspec.CodeRedactionFailed, "", nil)
+	}
+	// Here and not only on the way out, for a large value is kept before that.
+	value, ok := redact.JSON(value, a.config.Secrets)
+	if !ok {
 		return refuse(toolspec.CodeRedactionFailed, "", nil)
 	}
 	switch {

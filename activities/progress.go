@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -17,24 +18,31 @@ type progressKey struct{}
 
 type reported = atomic.Pointer[toolspec.Progress]
 
+// reports are where a tool reports, and what no report may hold.
+type reports struct {
+	latest  *reported
+	secrets *fingerprint.Set
+}
+
 // reporting returns a context whose tool can report, and where the latest report
 // is found.
-func reporting(ctx context.Context) (context.Context, *reported) {
+func reporting(ctx context.Context, secrets *fingerprint.Set) (context.Context, *reported) {
 	latest := new(reported)
-	return context.WithValue(ctx, progressKey{}, latest), latest
+	return context.WithValue(ctx, progressKey{}, reports{latest, secrets}), latest
 }
 
 // Report keeps the report for the next heartbeat.
 func (Progress) Report(ctx context.Context, p toolspec.Progress) {
-	latest, ok := ctx.Value(progressKey{}).(*reported)
+	to, ok := ctx.Value(progressKey{}).(reports)
 	if !ok {
 		return
 	}
 	if toolspec.SecretValue(p.Text) {
 		p.Text = ""
 	}
+	p.Text = to.secrets.Redact(p.Text)
 	if len(p.Text) > toolspec.MaxProgressText {
 		p.Text = strings.ToValidUTF8(p.Text[:toolspec.MaxProgressText], "")
 	}
-	latest.Store(&p)
+	to.latest.Store(&p)
 }

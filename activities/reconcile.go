@@ -37,6 +37,15 @@ func (a *Activities) Probe(ctx context.Context, in workflows.ProbeIn) (workflows
 			out = workflows.ProbeOut{Outcome: workflows.Lost}
 			break
 		}
+		lease, refusal := a.lease(ctx, workflows.ExecuteIn{Facts: in.Facts, Epoch: in.Epoch, MaxRuntimeMs: in.MaxRuntimeMs}, bound)
+		if lease != nil {
+			defer lease.Close()
+			caps = caps.With(handed(lease, bound)...)
+		}
+		if refusal != nil { // without its connection the tool cannot look
+			out = workflows.ProbeOut{Outcome: workflows.Lost}
+			break
+		}
 		out = a.probe(ctx, in, bound, caps)
 	}
 	out.DurationUs = time.Since(started).Microseconds()

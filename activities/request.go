@@ -123,9 +123,14 @@ func (a *Activities) open(
 
 // granted is what an approval of the call covers.
 func granted(f hook.Facts, decision policy.Decision, digest string) hook.GrantedApproval {
-	return hook.GrantedApproval{
+	g := hook.GrantedApproval{
 		Digest: digest, ToolDigest: f.ToolDigest, Effect: f.Effect, Risk: decision.Risk, RuleDigest: decision.Approval.Digest(),
+		ConnectionID: f.Context.ConnectionID,
 	}
+	if f.Connection != nil {
+		g.Generation = f.Connection.Generation
+	}
+	return g
 }
 
 // PolicyFacts is what policy may know of a call. The subject counts only with a

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
@@ -49,7 +50,7 @@ func (a *Activities) Review(ctx context.Context, in workflows.ReviewIn) (workflo
 		}
 	}
 	return workflows.ReviewOut{
-		Outcome: workflows.Done, Answer: record.Answer, State: record.State, PolicyDigest: record.PolicyDigest, Kills: record.Kills,
+		Outcome: workflows.Done, Answer: record.Answer, State: record.State, PolicyDigest: record.PolicyDigest, Kills: record.Kills, Connection: record.Connection,
 		RemainingMs: record.Remaining.Milliseconds(), Approver: record.Approver, EditedArgs: edited, SafeArgs: safe,
 		DurationUs: time.Since(started).Microseconds(),
 	}, nil
@@ -71,7 +72,7 @@ func (a *Activities) rolesOf(ctx context.Context, open OpenRequest, tenantID, ap
 	}
 	roles := p.Roles(tenantID, approver)
 	for _, r := range held {
-		roles = append(roles, strings.TrimPrefix(r, "role:"))
+		roles = append(roles, strings.TrimPrefix(r, authz.RolePrefix))
 	}
 	return roles, nil
 }

@@ -161,10 +161,10 @@ func TestHydrate(t *testing.T) {
 }
 
 // TestHydrateConnection: a tool that needs a connection says nothing of its
-// arguments without one, and no grant exists yet (C-10).
+// arguments without one (CONNECTION_ID_VIA_CONTEXT, C-10).
 func TestHydrateConnection(t *testing.T) {
 	w := newWorld(t, setup{def: func(d *toolspec.Definition) { d.RequiresConnection = true }})
-	for context, want := range map[string]string{"": "validation missing_connection /context/connectionId", `,"connectionId":"c"`: "policy_denied"} {
+	for context, want := range map[string]string{"": "validation missing_connection /context/connectionId", `,"connectionId":"c"`: "validation unknown_property /other"} {
 		input := `{"toolId":"core__tool","toolCallId":"call-1","context":{"tenantId":"acme","runId":"run-1","actorId":"user:ann"` + context + `},"args":{"other":1}}`
 		got, err := w.Hydrate(t.Context(), workflows.HydrateIn{ToolID: "core__tool", Input: []byte(input)})
 		if err != nil {

@@ -2,8 +2,6 @@ package client
 
 import (
 	"crypto/ed25519"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -13,13 +11,6 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
-
-// SubmitterKeyID names the key of a submitter: the first 32 hexadecimal digits of the
-// SHA-256 of its public half.
-func SubmitterKeyID(public ed25519.PublicKey) string {
-	sum := sha256.Sum256(public)
-	return hex.EncodeToString(sum[:])[:32]
-}
 
 // Vouch signs that the actor of a call acts for its subject, for exactly this call, and
 // puts the proof into it. It is for servers that know who their user is: whoever holds
@@ -46,7 +37,7 @@ func Vouch(inv *toolspec.Invocation, key ed25519.PrivateKey, lasts time.Duration
 		},
 		jwt.RegisteredClaims{Audience: jwt.ClaimStrings{toolspec.SubmitterAudience}, ExpiresAt: jwt.NewNumericDate(time.Now().Add(lasts))},
 	})
-	token.Header["kid"] = SubmitterKeyID(key.Public().(ed25519.PublicKey)) //nolint:errcheck,forcetypeassert // it is always that
+	token.Header["kid"] = toolspec.SubmitterKeyID(key.Public().(ed25519.PublicKey)) //nolint:errcheck,forcetypeassert // it is always that
 	inv.SubmitterProof, err = token.SignedString(key)
 	if err != nil {
 		return fmt.Errorf("client: sign the proof: %w", err)

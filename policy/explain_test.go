@@ -3,55 +3,32 @@ package policy
 import (
 	"cmp"
 	"encoding/json"
-	"os"
-	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
 )
 
 // testdata/explain.txtar holds pairs of a call and its explanation.
 func TestExplain(t *testing.T) {
-	const file = "testdata/explain.txtar"
-	archive, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := mustParse(t, string(archive.Files[0].Data))
-	for i, f := range archive.Files {
-		name, isCall := strings.CutSuffix(f.Name, ".json")
-		if !isCall {
-			continue
+	g := readGoldens(t, "testdata/explain.txtar", "json", "text")
+	p := mustParse(t, string(g.Files[0].Data))
+	g.each(t, func(t *testing.T, call []byte) []string {
+		var in struct {
+			Tenant, Actor, Tool string
+			Effect              toolspec.Effect
+			Risk                toolspec.Risk
+			Args                json.RawMessage
 		}
-		t.Run(name, func(t *testing.T) {
-			var in struct {
-				Tenant, Actor, Tool string
-				Effect              toolspec.Effect
-				Risk                toolspec.Risk
-				Args                json.RawMessage
-			}
-			if err := json.Unmarshal(f.Data, &in); err != nil {
-				t.Fatal(err)
-			}
-			facts := Facts{
-				TenantID: cmp.Or(in.Tenant, "acme"), ActorID: in.Actor, ToolID: cmp.Or(in.Tool, "core__write_file"), RunID: "r1",
-				Effect: cmp.Or(in.Effect, toolspec.StateChange), Risk: cmp.Or(in.Risk, toolspec.MediumRisk), Args: in.Args, HasArgs: in.Args != nil,
-			}
-			x := p.Explain(facts)
-			if got, want := x.Text(), &archive.Files[i+1]; *update {
-				want.Data = []byte(got)
-			} else if got != string(want.Data) {
-				t.Errorf("got\n%swant\n%s", got, want.Data)
-			}
-		})
-	}
-	if *update {
-		if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
+		if err := json.Unmarshal(call, &in); err != nil {
 			t.Fatal(err)
 		}
-	}
+		facts := Facts{
+			TenantID: cmp.Or(in.Tenant, "acme"), ActorID: in.Actor, ToolID: cmp.Or(in.Tool, "core__write_file"), RunID: "r1",
+			Effect: cmp.Or(in.Effect, toolspec.StateChange), Risk: cmp.Or(in.Risk, toolspec.MediumRisk), Args: in.Args, HasArgs: in.Args != nil,
+		}
+		return []string{p.Explain(facts).Text()}
+	})
 }
 
 // The explanation is of the decision that Decide makes: it names the same rule,

@@ -1,48 +1,28 @@
 package policy
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
 )
 
 // testdata/lint.txtar holds triples of a policy and what is found in it.
 func TestLint(t *testing.T) {
-	const file = "testdata/lint.txtar"
-	archive, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	specs := readSpecs(t, archive.Files[0].Data)
-	for i, f := range archive.Files {
-		name, isPolicy := strings.CutSuffix(f.Name, ".yaml")
-		if !isPolicy {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			p := mustParse(t, string(f.Data))
-			for j, known := range [][]toolspec.Spec{nil, specs} {
-				var got strings.Builder
-				for _, e := range p.Lint(known) {
-					got.WriteString(e.Error() + "\n")
-				}
-				if want := &archive.Files[i+1+j]; *update {
-					want.Data = []byte(got.String())
-				} else if got.String() != string(want.Data) {
-					t.Errorf("%s: got\n%swant\n%s", want.Name, got.String(), want.Data)
-				}
+	g := readGoldens(t, "testdata/lint.txtar", "yaml", "plain", "tools")
+	specs := readSpecs(t, g.Files[0].Data)
+	g.each(t, func(t *testing.T, doc []byte) (found []string) {
+		p := mustParse(t, string(doc))
+		for _, known := range [][]toolspec.Spec{nil, specs} {
+			var got strings.Builder
+			for _, e := range p.Lint(known) {
+				got.WriteString(e.Error() + "\n")
 			}
-		})
-	}
-	if *update {
-		if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
-			t.Fatal(err)
+			found = append(found, got.String())
 		}
-	}
+		return found
+	})
 }
 
 // A rule of which Lint says that it never decides never does, whatever the call.

@@ -2,51 +2,20 @@ package policy
 
 import (
 	"errors"
-	"flag"
-	"os"
 	"strings"
 	"testing"
-
-	"github.com/rogpeppe/go-internal/txtar"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // testdata/errors.txtar holds pairs of a document and its errors.
 func TestParseErrors(t *testing.T) {
-	const file = "testdata/errors.txtar"
-	archive, err := txtar.ParseFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := &txtar.Archive{Comment: archive.Comment}
-	golden := map[string]string{}
-	for _, f := range archive.Files {
-		golden[f.Name] = string(f.Data)
-	}
-	for _, f := range archive.Files {
-		name, isDocument := strings.CutSuffix(f.Name, ".yaml")
-		if !isDocument {
-			continue
+	readGoldens(t, "testdata/errors.txtar", "yaml", "errors").each(t, func(t *testing.T, doc []byte) []string {
+		_, err := Parse("policy.yaml", doc)
+		if err == nil {
+			t.Fatal("the document was accepted")
 		}
-		t.Run(name, func(t *testing.T) {
-			_, err := Parse("policy.yaml", f.Data)
-			if err == nil {
-				t.Fatal("the document was accepted")
-			}
-			got := err.Error() + "\n"
-			if !*update && got != golden[name+".errors"] {
-				t.Errorf("got\n%swant\n%s", got, golden[name+".errors"])
-			}
-			out.Files = append(out.Files, f, txtar.File{Name: name + ".errors", Data: []byte(got)})
-			checkPositions(t, err, string(f.Data))
-		})
-	}
-	if *update {
-		if err := os.WriteFile(file, txtar.Format(out), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+		checkPositions(t, err, string(doc))
+		return []string{err.Error() + "\n"}
+	})
 }
 
 // checkPositions: every error points into the document.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/pawl-run/pawl/policy/authz"
 )
 
 // Bounds of who has to approve.
@@ -13,7 +15,7 @@ const (
 )
 
 // rolePrefix marks an entry of a set of approvers that is a role.
-const rolePrefix = "role:"
+const rolePrefix = authz.RolePrefix
 
 // Seat is a set of people of whom some have to approve.
 type Seat struct {

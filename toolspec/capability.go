@@ -38,6 +38,9 @@ type Provided struct {
 	value any
 }
 
+// Name returns the untyped name.
+func (p Provided) Name() CapabilityName { return p.name }
+
 // Capabilities are the abilities that a worker provides, or a call received.
 type Capabilities struct{ values map[CapabilityName]any }
 

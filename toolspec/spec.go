@@ -17,8 +17,10 @@ type Spec struct {
 	Redaction    RedactionSpec   `json:"redaction"`
 	Capabilities []string        `json:"capabilities,omitempty"`
 	// RequiresConnection says that context.connectionId must be given.
-	RequiresConnection bool     `json:"requiresConnection,omitempty"`
-	Tags               []string `json:"tags,omitempty"`
+	RequiresConnection bool `json:"requiresConnection,omitempty"`
+	// Scopes are what it needs of the connection.
+	Scopes []string `json:"scopes,omitempty"`
+	Tags   []string `json:"tags,omitempty"`
 	// SchemaHash is the digest of the input schema, hexadecimal SHA-256.
 	SchemaHash string `json:"schemaHash"`
 	// Digest is the tool digest: schemas, effect, risk, redaction and author's

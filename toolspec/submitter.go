@@ -1,7 +1,10 @@
 package toolspec
 
 import (
+	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"strings"
 )
@@ -20,6 +23,13 @@ type SubmitterClaims struct {
 	SubjectID   string `json:"subjectId"`
 	ToolCallID  string `json:"toolCallId,omitempty"`
 	InputDigest string `json:"inputDigest,omitempty"`
+}
+
+// SubmitterKeyID names the key of a submitter: the first 32 hexadecimal digits of the
+// SHA-256 of its public half.
+func SubmitterKeyID(public ed25519.PublicKey) string {
+	sum := sha256.Sum256(public)
+	return hex.EncodeToString(sum[:])[:32]
 }
 
 // MaxProof bounds a proof, in bytes.

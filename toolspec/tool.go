@@ -54,6 +54,8 @@ type Definition struct {
 	Capabilities []CapabilityName
 	// RequiresConnection refuses calls without context.connectionId.
 	RequiresConnection bool
+	// Scopes are what the tool needs of its connection, as the service names them.
+	Scopes []string
 	// Timeout is the budget of one attempt; 0 means DefaultTimeout.
 	Timeout time.Duration
 	// MaxAttempts bounds the attempts; 0 means DefaultAttempts where the effect
@@ -162,7 +164,7 @@ func (t Tool) Definition() Definition { return t.def.clone() }
 func (d Definition) clone() Definition {
 	d.Redaction.Allow = slices.Clone(d.Redaction.Allow)
 	d.Redaction.MaskInput = slices.Clone(d.Redaction.MaskInput)
-	d.Capabilities = slices.Clone(d.Capabilities)
+	d.Capabilities, d.Scopes = slices.Clone(d.Capabilities), slices.Clone(d.Scopes)
 	d.Tags, d.CacheTags = slices.Clone(d.Tags), slices.Clone(d.CacheTags)
 	return d
 }
@@ -229,6 +231,9 @@ func (d Definition) Check() error {
 		return fmt.Errorf("maxArgsBytes must be between 1 and %d", MaxInline)
 	case d.MaxResultBytes < 1 || d.MaxResultBytes > MaxResult:
 		return fmt.Errorf("maxResultBytes must be between 1 and %d", MaxResult)
+	}
+	if len(d.Scopes) > 64 || slices.ContainsFunc(d.Scopes, func(s string) bool { return s == "" || s == "*" || len(s) > 200 }) {
+		return fmt.Errorf("scopes must be at most 64 names of 1–200 bytes, and none of them *")
 	}
 	if err := d.checkCache(); err != nil {
 		return err

@@ -46,6 +46,8 @@ type Config struct {
 	// Notify says who is told what becomes of approval requests; the zero value
 	// tells nobody.
 	Notify Notify
+	// KeyRing opens the credentials of connections.
+	KeyRing KeyRing
 	// Log is where the worker reports; nil means text on standard error.
 	// LoadConfig sets one of the level PAWL_LOG_LEVEL.
 	Log *slog.Logger
@@ -85,6 +87,7 @@ func LoadConfig() (Config, error) {
 		ConnectionKey:    []byte(os.Getenv("PAWL_CONNECTION_KEY")),
 		Connections:      defaultConnections,
 		OpenFGA:          loadOpenFGA(),
+		KeyRing:          loadKeyRing(),
 	}
 	if text := os.Getenv("PAWL_DATABASE_CONNECTIONS"); text != "" {
 		if c.Connections, err = strconv.Atoi(text); err != nil {

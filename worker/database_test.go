@@ -9,13 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-func stopServer(t *testing.T, server interface{ Stop(context.Context) error }) {
-	t.Helper()
-	if err := server.Stop(context.WithoutCancel(t.Context())); err != nil {
-		t.Error(err)
-	}
-}
-
 func passwordOf(t *testing.T, database string) string {
 	t.Helper()
 	u, err := url.Parse(database)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/hooks"
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/clock"
 	"github.com/pawl-run/pawl/internal/files"
@@ -86,15 +87,16 @@ func namespaceOf(c Config) string {
 }
 
 // source binds the built-in tools and those of the user to the capabilities.
-func source(o *opened, c Config, a additions) (*catalog.Registry, error) {
+func source(o *opened, c Config, a additions, n connections) (*catalog.Registry, error) {
 	workspace, err := files.Open(c.Workspace)
 	if err != nil {
 		return nil, fmt.Errorf("workspace %s: %w", c.Workspace, err)
 	}
 	o.add(func() { _ = workspace.Close() })
-	provided, err := toolspec.NewCapabilities(append([]toolspec.Provided{
+	own := append([]toolspec.Provided{
 		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace), capability.ProgressKey.Provide(activities.Progress{}),
-	}, a.capabilities...)...)
+	}, n.provided()...)
+	provided, err := toolspec.NewCapabilities(append(own, a.capabilities...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -120,15 +122,16 @@ func providers(o *opened, a additions) (*provide.Registry, error) {
 
 // seats puts Pawl's own hooks and the user's on their stages.
 func seats(
-	store *postgres.Store, engine authz.Port, source *catalog.Registry, provided *provide.Registry, a additions, log *slog.Logger,
+	store *postgres.Store, engine authz.Port, source *catalog.Registry, provided *provide.Registry, n connections, a additions, log *slog.Logger,
 ) (*hook.Registry, error) {
 	for toolID := range a.toolHooks {
 		if _, ok := source.Get(toolID); !ok {
 			log.Warn("hooks stand on a tool that this worker does not have", "toolId", toolID)
 		}
 	}
-	own := append([]hook.Hook{hooks.Policy(store, engine, log)}, hooks.Redaction(source)...)
+	own := append([]hook.Hook{hooks.Policy(store, engine, source, log)}, hooks.Redaction(source)...)
 	own = append(append(own, hooks.Features(store)), hooks.Limits(store, store)...)
+	own = append(own, n.hooks()...)
 	if provided.Binds() {
 		own = append(own, hooks.Sessions())
 	}
@@ -136,10 +139,10 @@ func seats(
 	return hook.NewRegistry(log, append(append(own, hooks.Audit()), a.hooks...), a.toolHooks)
 }
 
-func steps(c Config, source *catalog.Registry, store *postgres.Store, registry *hook.Registry, provided *provide.Registry, watch *policyWatch, a additions, log *slog.Logger) *activities.Activities {
+func steps(c Config, source *catalog.Registry, store *postgres.Store, registry *hook.Registry, provided *provide.Registry, watch *policyWatch, n connections, a additions, live *fingerprint.Set, log *slog.Logger) *activities.Activities {
 	return activities.New(source, a.records(store), store, registry, log, activities.Config{
 		SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store, Submitters: submitter.New(store),
-		Shadow: watch.shadow.Load,
+		Broker: n.broker(store, live), Shadow: watch.shadow.Load, Secrets: live,
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/internal/notify"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
@@ -51,8 +52,9 @@ func (n Notify) check() error {
 	return nil
 }
 
-// webhook is the one that is configured.
-func (n Notify) webhook() (*notify.Webhook, error) {
+// webhook is the one that is configured. Its secrets are from then on looked for in
+// what leaves the worker.
+func (n Notify) webhook(live *fingerprint.Set) (*notify.Webhook, error) {
 	text := n.Secret
 	if n.SecretFile != "" {
 		raw, err := os.ReadFile(n.SecretFile)
@@ -68,6 +70,9 @@ func (n Notify) webhook() (*notify.Webhook, error) {
 	w, err := notify.NewWebhook(n.URL, secrets)
 	if err != nil {
 		return nil, fmt.Errorf("config: PAWL_NOTIFY_URL: %w", err)
+	}
+	if err := secrets.Register(func(n int, key []byte) error { return live.Add(fmt.Sprintf("PAWL_NOTIFY_SECRET %d", n), key) }); err != nil {
+		return nil, fmt.Errorf("config: PAWL_NOTIFY_SECRET: %w", err)
 	}
 	return w, nil
 }
@@ -90,10 +95,10 @@ func (n notifying) Notify(ctx context.Context, notice toolspec.Notice) error {
 }
 
 // notifiers are all that this worker tells, by name.
-func notifiers(o *opened, c Config, a additions, log *slog.Logger) (map[string]postgres.Notifier, error) {
+func notifiers(o *opened, c Config, a additions, live *fingerprint.Set, log *slog.Logger) (map[string]postgres.Notifier, error) {
 	all := map[string]postgres.Notifier{}
 	if c.Notify.URL != "" {
-		w, err := c.Notify.webhook()
+		w, err := c.Notify.webhook(live)
 		if err != nil {
 			return nil, err
 		}

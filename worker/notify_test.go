@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -72,12 +73,16 @@ func TestNotifiers(t *testing.T) {
 			var log strings.Builder
 			o := &opened{}
 			defer o.close()
-			got, err := notifiers(o, Config{Notify: tc.config}, a, slog.New(slog.NewTextHandler(&log, nil)))
+			live := &fingerprint.Set{}
+			got, err := notifiers(o, Config{Notify: tc.config}, a, live, slog.New(slog.NewTextHandler(&log, nil)))
 			if (err == nil) != (tc.fault == "") || err != nil && (!strings.Contains(err.Error(), tc.fault) || strings.Contains(err.Error(), "canary")) {
 				t.Errorf("error %v", err)
 			}
 			if names := slices.Sorted(maps.Keys(got)); err == nil && !slices.Equal(names, tc.want) {
 				t.Errorf("told are %v", names)
+			}
+			if looked := len(live.FindString("it is "+notifySecret)) > 0; looked != slices.Contains(tc.want, "webhook") {
+				t.Errorf("the secret is looked for in what leaves: %v", looked)
 			}
 			if strings.Contains(log.String(), "canary") || strings.Contains(log.String(), "MfKQ9r8") {
 				t.Error(log.String())

@@ -3,6 +3,8 @@ package worker
 import (
 	"context"
 
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
@@ -11,7 +13,7 @@ import (
 )
 
 // Option adds to a worker: Tools, Hooks, ToolHooks, Capabilities, Providers,
-// Authorizer, Notifier, Started, RoundTrips.
+// Authorizer, Notifier, Signers, Started, RoundTrips, Secret.
 type Option func(*additions)
 
 type additions struct {
@@ -22,8 +24,10 @@ type additions struct {
 	providers    []provide.Option
 	authorizers  []authz.Port
 	notifiers    []notifying
+	signers      []broker.Signer
 	started      []func(*client.Client)
 	roundTrips   func()
+	secrets      []fingerprint.Credential
 	faults
 }
 
@@ -76,6 +80,11 @@ func Notifier(name string, tell func(context.Context, toolspec.Notice) error) Op
 	return func(a *additions) { a.notifiers = append(a.notifiers, notifying{name, tell}) }
 }
 
+// Signers adds what signs requests of connections of the kind signed.
+func Signers(signers ...broker.Signer) Option {
+	return func(a *additions) { a.signers = append(a.signers, signers...) }
+}
+
 // Started calls f once the worker takes work, with a client that shares its
 // connection and starts eagerly: the first task of a call that it submits goes to
 // this very worker, without a way through the server. f must not block.
@@ -87,4 +96,16 @@ func Started(f func(*client.Client)) Option {
 // goroutines: to count them.
 func RoundTrips(f func()) Option {
 	return func(a *additions) { a.roundTrips = f }
+}
+
+// Secret names a secret that this worker's own tools or hooks hold, such as a
+// token of the environment: it is taken out of log records, results, errors and
+// reports, in whatever form it is written. label names it and may be shown. A
+// secret of fewer than 8 bytes, or of fewer than 4 different ones, cannot be told
+// from other text and keeps the worker from starting. Secrets of connections need
+// no naming.
+func Secret(label string, secret []byte) Option {
+	return func(a *additions) {
+		a.secrets = append(a.secrets, fingerprint.Credential{Label: label, Secret: secret})
+	}
 }

@@ -18,10 +18,7 @@ import (
 // TestOwners: only a server that knows the namespace and not the workflow says that a call's workflow is gone.
 func TestOwners(t *testing.T) {
 	t.Parallel()
-	server, err := devstack.StartTemporal(t.Context(), devstack.TemporalOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{})
 	dial := func(namespace string) client.Client {
 		c, err := client.DialContext(t.Context(), client.Options{
 			HostPort: server.Address(), Namespace: namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
@@ -66,7 +63,9 @@ func TestOwners(t *testing.T) {
 	if got, err := (owners{dial("nowhere")}).Owner(t.Context(), "call", ""); !hook.IsTransient(err) {
 		t.Errorf("no such namespace: %+v, %v", got, err)
 	}
-	stopServer(t, server)
+	if err := server.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
 	if got, err := askShortly(t, owners{c}); !hook.IsTransient(err) {
 		t.Errorf("no server: %+v, %v", got, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/dig"
 	"go.uber.org/fx"
 
+	"github.com/pawl-run/pawl/broker/redact"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -30,6 +31,11 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	for _, option := range options {
 		option(&a)
 	}
+	live, err := secrets(c, a)
+	if err != nil {
+		return err
+	}
+	c.Log = slog.New(redact.Handler(c.Log.Handler(), live))
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	o := &opened{}
@@ -37,12 +43,12 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	app := fx.New(
 		fx.NopLogger,
 		fx.StartTimeout(time.Minute), fx.StopTimeout(shutdownTimeout),
-		fx.Supply(c, a, o),
+		fx.Supply(c, a, o, live),
 		fx.Provide(
 			func() context.Context { return ctx },
 			func() context.CancelCauseFunc { return fail },
 			func() *slog.Logger { return c.Log },
-			readPolicy, storage, newPolicyWatch, providers, server, source, authorizer, notifiers, seats, steps, sweeper, newMaker,
+			readPolicy, newConnections, storage, newPolicyWatch, providers, server, source, authorizer, notifiers, seats, steps, sweeper, newMaker,
 		),
 		fx.Invoke(publish, needSchedule, serve),
 	)

@@ -11,7 +11,6 @@ import (
 	"go.temporal.io/api/operatorservice/v1"
 
 	pawl "github.com/pawl-run/pawl/client"
-	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
@@ -212,11 +211,7 @@ func TestAWorkspaceThatIsNotThere(t *testing.T) {
 // TestWaitsForTheDatabase starts a worker while its database is down.
 func TestWaitsForTheDatabase(t *testing.T) {
 	t.Parallel()
-	own, err := devstack.StartPostgres(t.Context(), devstack.PostgresOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { stopServer(t, own) })
+	own := devstacktest.OwnPostgres(t)
 	w := newWorldOn(t, own.URL())
 	store := w.open()
 	if _, err := store.Migrate(t.Context()); err != nil {

@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
 )
@@ -134,11 +135,7 @@ func TestNoSchedule(t *testing.T) {
 // TestScheduleRefused: where schedules are not allowed the worker says so once, and serves.
 func TestScheduleRefused(t *testing.T) {
 	t.Parallel()
-	server, err := devstack.StartTemporal(t.Context(), devstack.TemporalOptions{DynamicConfig: []string{"frontend.enableSchedules=false"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { stopServer(t, server) })
+	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{DynamicConfig: []string{"frontend.enableSchedules=false"}})
 	w := newWorldAt(t, server.Address())
 	w.config.SweepEvery = time.Minute
 	w.config.PolicyFile = w.file("policy.yaml", rules)

@@ -133,10 +133,19 @@ func local[In, Out any](ctx workflow.Context, a Activity[In, Out], in In, option
 // regular runs a as an activity of its own.
 func regular[In, Out any](ctx workflow.Context, a Activity[In, Out], in In, options workflow.ActivityOptions) (Out, error) {
 	var out Out
-	raw, err := encode(in)
+	begun, err := begin(ctx, a, in, options)
 	if err != nil {
 		return out, err
 	}
-	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), a.name, raw).Get(ctx, &out)
+	err = begun.Get(ctx, &out)
 	return out, err
+}
+
+// begin is regular that does not wait for the end.
+func begin[In, Out any](ctx workflow.Context, a Activity[In, Out], in In, options workflow.ActivityOptions) (workflow.Future, error) {
+	raw, err := encode(in)
+	if err != nil {
+		return nil, err
+	}
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), a.name, raw), nil
 }

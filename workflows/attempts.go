@@ -149,7 +149,7 @@ func (c *call) attemptRegular(ctx workflow.Context) outcome {
 		c.rounds.Dispatch++
 		dispatch := c.rounds.Dispatch
 		in := c.executeIn(ctx, dispatch, c.answered())
-		out, err := regular(ctx, Execute, in, executeOptions(c.admitted.ToolID, c.runtime(), c.remaining(ctx)))
+		out, err := c.watched(ctx, in, executeOptions(c.admitted.ToolID, c.runtime(), c.remaining(ctx)))
 		if err != nil {
 			return c.lost(ctx, c.classify(ctx, err), dispatch, at)
 		}

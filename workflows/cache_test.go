@@ -152,7 +152,9 @@ func TestKeptApart(t *testing.T) {
 		{"another subject", func(inv *toolspec.Invocation, _ *rigOptions) {
 			inv.Context.SubjectID, inv.SubmitterProof = "user:sue", "proof"
 		}, false},
-		{"a connection", func(inv *toolspec.Invocation, _ *rigOptions) { inv.Context.ConnectionID = "conn-1" }, false},
+		{"a connection", func(inv *toolspec.Invocation, _ *rigOptions) {
+			inv.Context.ConnectionID, inv.AllowedConnectionIDs = "conn-1", []string{"conn-1"}
+		}, false},
 		{"another tool", func(inv *toolspec.Invocation, _ *rigOptions) { inv.ToolID = "core__remote" }, false},
 		{"other arguments", func(inv *toolspec.Invocation, _ *rigOptions) { inv.Args = json.RawMessage(`{"text":"bye"}`) }, false},
 		{"another policy version", func(_ *toolspec.Invocation, o *rigOptions) {

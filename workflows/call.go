@@ -26,8 +26,10 @@ type call struct {
 	rounds       Rounds
 	budgets      hook.Budgets
 	policyDigest string
-	// kills are the kill switches as they were read with policyDigest.
+	// kills are the kill switches as they were read with policyDigest, and
+	// connection is how the call's connection stood then.
 	kills      []hook.Kill
+	connection *hook.Connection
 	toolDigest string
 	effect     toolspec.Effect
 	risk       toolspec.Risk
@@ -76,6 +78,8 @@ type call struct {
 	leasedAt time.Time
 	// unleased is how long the call waits before it asks once more for what expired.
 	unleased time.Duration
+	// revoked is why an attempt was cancelled whose connection was taken back.
+	revoked *hook.Failure
 	// last is how the last attempt failed, where it may have had an effect.
 	last    *outcome
 	audit   []hook.AuditEntry
@@ -132,7 +136,7 @@ func (c *call) facts(ctx workflow.Context, round int) hook.Facts {
 		Output: c.output, OutputHistory: c.outputHistory, Challenge: c.challenge, Source: c.source,
 		Cached: c.cached, Hit: c.hit, Data: c.data, Bindings: c.bindings, Failure: c.failure, Approval: c.approval,
 		Attempts: c.attempt, AuditIDs: c.auditIDs(),
-		Kills: c.kills, StartedAtMs: c.startedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(), RemainingMs: c.remaining(ctx).Milliseconds(),
+		Kills: c.kills, Connection: c.connection, StartedAtMs: c.startedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(), RemainingMs: c.remaining(ctx).Milliseconds(),
 	}
 }
 

@@ -291,7 +291,7 @@ func (c *call) review(ctx workflow.Context, open RequestOut, l *letter) (ReviewO
 			}
 			continue
 		}
-		c.policyDigest, c.kills = out.PolicyDigest, out.Kills
+		c.stands(out.PolicyDigest, out.Kills, out.Connection)
 		outcome := string(out.State)
 		if l != nil && !out.Answer.Counted {
 			outcome = "not_counted"

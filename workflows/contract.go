@@ -77,6 +77,8 @@ type AdmitOut struct {
 	PolicyDigest string           `json:"policyDigest,omitempty"`
 	// Kills are the kill switches of the call, read in the same statement.
 	Kills []hook.Kill `json:"kills,omitempty"`
+	// Connection is how the call's connection stands, read in the same statement.
+	Connection *hook.Connection `json:"connection,omitempty"`
 	// ConnectionHash stands in search attributes for the connection.
 	ConnectionHash string `json:"connectionHash,omitempty"`
 	// By says what is missing.
@@ -246,8 +248,10 @@ type ReviewOut struct {
 	// PolicyDigest is the active policy, read in the same statement.
 	PolicyDigest string `json:"policyDigest,omitempty"`
 	// Kills are the kill switches of the call, read no later.
-	Kills       []hook.Kill `json:"kills,omitempty"`
-	RemainingMs int64       `json:"remainingMs,omitempty"`
+	Kills []hook.Kill `json:"kills,omitempty"`
+	// Connection is how the call's connection stands, read no later.
+	Connection  *hook.Connection `json:"connection,omitempty"`
+	RemainingMs int64            `json:"remainingMs,omitempty"`
 	// Approver and EditedArgs come from the decision that counted.
 	Approver   string          `json:"approver,omitempty"`
 	EditedArgs json.RawMessage `json:"editedArgs,omitempty"`

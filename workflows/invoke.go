@@ -111,11 +111,24 @@ func (c *call) adopt(out AdmitOut) {
 	c.admitted = out
 	c.inbox.own(out.InvocationID)
 	c.epoch, c.rounds = out.Epoch, out.Rounds
-	c.policyDigest, c.kills = out.PolicyDigest, out.Kills
+	c.stands(out.PolicyDigest, out.Kills, out.Connection)
 	if out.Plan != nil {
 		c.plan = *out.Plan
 		c.toolDigest, c.effect, c.risk = out.Plan.ToolDigest, out.Plan.Effect, out.Plan.Risk
 		c.budgets = out.Plan.Budgets.Tighten(c.budgets)
+	}
+}
+
+// stands takes over what a statement read of what the gate judges by. What the
+// call itself asked for does not change.
+func (c *call) stands(policyDigest string, kills []hook.Kill, connection *hook.Connection) {
+	c.policyDigest, c.kills, c.connection = policyDigest, kills, nil
+	if asked := c.admitted.Connection; asked != nil {
+		c.connection = &hook.Connection{Requested: asked.Requested}
+		if connection != nil {
+			*c.connection = *connection
+			c.connection.Requested = asked.Requested
+		}
 	}
 }
 
@@ -135,7 +148,7 @@ func (c *call) readmit(ctx workflow.Context) (*ending, error) {
 	}
 	// Numbers that this run used up without a trace stay used.
 	c.epoch, c.rounds = out.Epoch, out.Rounds.after(c.rounds)
-	c.policyDigest, c.kills = out.PolicyDigest, out.Kills
+	c.stands(out.PolicyDigest, out.Kills, out.Connection)
 	return nil, nil
 }
 

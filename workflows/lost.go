@@ -59,8 +59,14 @@ func (c *call) lost(ctx workflow.Context, why *hook.Failure, dispatch int, at ti
 // interrupted judges an attempt that was claimed and ended without the tool's
 // answer. Repeating it is safe, or the outcome is unknown.
 func (c *call) interrupted(ctx workflow.Context, why *hook.Failure) outcome {
+	if c.revoked != nil {
+		why = &hook.Failure{Code: CauseRevoked, SafeMessage: c.revoked.SafeMessage}
+	}
 	if !c.plan.Repeatable {
 		return c.doubt(ctx, why)
+	}
+	if c.revoked != nil {
+		return outcome{end: failed(c.revoked)}
 	}
 	if ctx.Err() != nil {
 		return outcome{end: failed(&hook.Failure{Code: toolspec.CodeCancelled})}

@@ -81,6 +81,9 @@ func (r *records) Admit(_ context.Context, in activities.AdmitRow) (activities.R
 	}
 	out := *r.row
 	out.PolicyDigest = r.active
+	if c := in.Invocation.Context; c.ConnectionID != "" { // everybody may use every connection
+		out.Connection = &hook.Connection{Generation: 1, Status: "active", Grants: []hook.ConnectionGrant{{Grantee: c.ActorID}}}
+	}
 	return out, nil
 }
 

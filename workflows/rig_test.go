@@ -90,7 +90,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	if o.engine == nil {
 		o.engine = authztest.AllowAll{}
 	}
-	all := append([]hook.Hook{hooks.Policy(store, o.engine, log)}, hooks.Redaction(source)...)
+	all := append([]hook.Hook{hooks.Policy(store, o.engine, source, log)}, hooks.Redaction(source)...)
 	if o.results == nil {
 		o.results = &results{}
 	}

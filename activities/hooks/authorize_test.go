@@ -25,6 +25,7 @@ func TestGateAsksTheEngine(t *testing.T) {
 		change := func(f *hook.Facts) {
 			f.Submitter = &hook.Submitter{KeyID: "key"}
 			f.Context.SubjectID, f.Context.GraphID, f.Context.ConnectionID, f.Context.SessionID = "user:sue", "g", "c", "s"
+			f.Connection = &hook.Connection{Requested: true, Generation: 1, Status: "active", Grants: []hook.ConnectionGrant{{Grantee: "user:sue"}}}
 		}
 		v, _, err := gateOf(t, p, engine, hook.WillAuthorize.Stage(), change)
 		if err != nil || v.Outcome != hook.Continue {
@@ -119,7 +120,7 @@ func TestNoGateWithoutAnEngine(t *testing.T) {
 			t.Error("a gate was made")
 		}
 	}()
-	hooks.Policy(policies{}, nil, slog.New(slog.DiscardHandler))
+	hooks.Policy(policies{}, nil, nil, slog.New(slog.DiscardHandler))
 }
 
 // TestNobodyVouches: a subject that no trusted submitter vouches for is refused with the reason, and the engine is not asked (ID-07).

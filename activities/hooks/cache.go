@@ -54,6 +54,7 @@ type cached interface {
 	PolicyDigest() string
 	Effect() toolspec.Effect
 	Context() toolspec.Context
+	Connection() hook.Connection
 	Args() json.RawMessage
 	Varies() bool
 }
@@ -96,7 +97,7 @@ func (c *cache) entry(ctx context.Context, v cached) (*hook.CacheEntry, *catalog
 		return nil, nil, err
 	}
 	def := bound.Definition()
-	in, err := newCacheInput(v.Context(), def.CacheScope, v.ToolID(), v.ToolDigest(), v.PolicyDigest(), v.Args())
+	in, err := newCacheInput(v.Context(), def.CacheScope, v.ToolID(), v.ToolDigest(), v.PolicyDigest(), v.Connection(), v.Args())
 	if err != nil {
 		return nil, nil, err
 	}

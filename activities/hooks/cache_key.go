@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"strconv"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
@@ -23,8 +25,7 @@ type cacheInput struct {
 	actor, subject, session string
 	// virtualKey can choose other implementations of what the tool uses.
 	virtualKey string
-	// generation is that of the connection. It is empty until connections have
-	// one.
+	// generation is that of the connection.
 	connection, generation string
 	tool, toolDigest       string
 	policyDigest           string
@@ -35,7 +36,7 @@ type cacheInput struct {
 // newCacheInput reads what a value depends on off a call. The narrower scope wins
 // where a call has a connection: it is somebody's right, and an actor who has it
 // must not be answered with what another one was let see.
-func newCacheInput(c toolspec.Context, scope toolspec.CacheScope, toolID, toolDigest, policyDigest string, args json.RawMessage) (cacheInput, error) {
+func newCacheInput(c toolspec.Context, scope toolspec.CacheScope, toolID, toolDigest, policyDigest string, n hook.Connection, args json.RawMessage) (cacheInput, error) {
 	canonical, err := schema.Canonical(args)
 	if err != nil {
 		return cacheInput{}, err
@@ -46,6 +47,9 @@ func newCacheInput(c toolspec.Context, scope toolspec.CacheScope, toolID, toolDi
 	in := cacheInput{
 		tenant: c.TenantID, scope: scope, virtualKey: c.VirtualKeyID, connection: c.ConnectionID,
 		tool: toolID, toolDigest: toolDigest, policyDigest: policyDigest, args: canonical,
+	}
+	if c.ConnectionID != "" {
+		in.generation = strconv.Itoa(n.Generation)
 	}
 	if scope != toolspec.PerTenant {
 		in.actor, in.subject = c.ActorID, c.SubjectID

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
 func caller() toolspec.Context {
@@ -16,9 +17,9 @@ func caller() toolspec.Context {
 }
 
 // keyOf is the key of a call, and fails the test where it has none.
-func keyOf(t testing.TB, c toolspec.Context, scope toolspec.CacheScope, tool, toolDigest, policy, args string) string {
+func keyOf(t testing.TB, c toolspec.Context, scope toolspec.CacheScope, tool, toolDigest, policy string, n hook.Connection, args string) string {
 	t.Helper()
-	in, err := newCacheInput(c, scope, tool, toolDigest, policy, json.RawMessage(args))
+	in, err := newCacheInput(c, scope, tool, toolDigest, policy, n, json.RawMessage(args))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,16 +32,17 @@ func TestCacheKey(t *testing.T) {
 		c                            toolspec.Context
 		scope                        toolspec.CacheScope
 		tool, digest, policy, argues string
+		n                            hook.Connection
 	}
 	connected := func(p *parts) { p.c.ConnectionID = "conn-1" }
 	tenantWide := func(p *parts) { p.scope = toolspec.PerTenant }
 	session := func(p *parts) { p.scope = toolspec.PerSession }
 	key := func(changes ...func(*parts)) string {
-		p := parts{caller(), toolspec.PerActor, "core__read", "td", "pd", `{"a":1,"b":[true,null]}`}
+		p := parts{caller(), toolspec.PerActor, "core__read", "td", "pd", `{"a":1,"b":[true,null]}`, hook.Connection{Generation: 1}}
 		for _, change := range changes {
 			change(&p)
 		}
-		return keyOf(t, p.c, p.scope, p.tool, p.digest, p.policy, p.argues)
+		return keyOf(t, p.c, p.scope, p.tool, p.digest, p.policy, p.n, p.argues)
 	}
 	tenant := func(p *parts) { p.c.TenantID = "globex" }
 	actor := func(p *parts) { p.c.ActorID = "user:bob" }
@@ -61,6 +63,7 @@ func TestCacheKey(t *testing.T) {
 		{"session, per actor", nil, otherSession, true},
 		{"virtual key", nil, func(p *parts) { p.c.VirtualKeyID = "vk-2" }, false},
 		{"connection", []func(*parts){connected}, func(p *parts) { p.c.ConnectionID = "conn-2" }, false},
+		{"generation of the connection", []func(*parts){connected}, func(p *parts) { p.n.Generation = 2 }, false},
 		{"with a connection and without", nil, connected, false},
 		{"tool", nil, func(p *parts) { p.tool = "core__other" }, false},
 		{"tool digest", nil, func(p *parts) { p.digest = "td2" }, false},
@@ -86,7 +89,7 @@ func TestCacheKey(t *testing.T) {
 	if got := key(); got != "6b941c178f75f97f329babfb452660c05e74d393e3f750bf84801c1920efdcff" {
 		t.Errorf("the key is %s: other workers have other keys now; raise cacheVersion if that is meant", got)
 	}
-	if _, err := newCacheInput(caller(), toolspec.PerActor, "t", "d", "p", json.RawMessage(`{"a":1,"a":2}`)); err == nil {
+	if _, err := newCacheInput(caller(), toolspec.PerActor, "t", "d", "p", hook.Connection{}, json.RawMessage(`{"a":1,"a":2}`)); err == nil {
 		t.Error("arguments without a canonical form have a key")
 	}
 }

@@ -58,7 +58,7 @@ func gateOf(t *testing.T, p *policy.Policy, engine authz.Port, s hook.Stage, cha
 	t.Helper()
 	var log bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&log, nil))
-	r, err := hook.NewRegistry(logger, []hook.Hook{hooks.Policy(policies{p.Digest(): p}, engine, logger)}, nil)
+	r, err := hook.NewRegistry(logger, []hook.Hook{hooks.Policy(policies{p.Digest(): p}, engine, catalog.NewRegistry(toolspec.Capabilities{}), logger)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func TestPolicyAsks(t *testing.T) {
 }
 
 func TestPolicyAway(t *testing.T) {
-	r, err := hook.NewRegistry(slog.New(slog.DiscardHandler), []hook.Hook{hooks.Policy(policies{}, authztest.AllowAll{}, slog.New(slog.DiscardHandler))}, nil)
+	r, err := hook.NewRegistry(slog.New(slog.DiscardHandler), []hook.Hook{hooks.Policy(policies{}, authztest.AllowAll{}, catalog.NewRegistry(toolspec.Capabilities{}), slog.New(slog.DiscardHandler))}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,7 +284,7 @@ func TestSeats(t *testing.T) {
 		hook.WillTransformOutput.Do(func(context.Context, *hook.Output) error { return nil }),
 		hook.WillAudit.Do(func(context.Context, *hook.Audit) error { return nil }))
 	log := slog.New(slog.DiscardHandler)
-	builtin := append([]hook.Hook{hooks.Policy(policies{}, authztest.AllowAll{}, log), hooks.Audit()}, hooks.Redaction(catalog.NewRegistry(toolspec.Capabilities{}))...)
+	builtin := append([]hook.Hook{hooks.Policy(policies{}, authztest.AllowAll{}, catalog.NewRegistry(toolspec.Capabilities{}), log), hooks.Audit()}, hooks.Redaction(catalog.NewRegistry(toolspec.Capabilities{}))...)
 	names := func(hs []hook.Hook, s hook.Stage) string {
 		r, err := hook.NewRegistry(log, hs, nil)
 		if err != nil {

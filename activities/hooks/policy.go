@@ -17,11 +17,11 @@ import (
 // does not deny, the authorization engine says whether this actor may: it stands in
 // the same hook, so that a plan that has the one has the other. There is no gate
 // without an engine: nil panics.
-func Policy(policies activities.Policies, engine authz.Port, log *slog.Logger) hook.Hook {
+func Policy(policies activities.Policies, engine authz.Port, source activities.Source, log *slog.Logger) hook.Hook {
 	if engine == nil {
 		panic("hooks: the gate has no authorization engine")
 	}
-	p := &gate{policies: policies, engine: engine, log: log}
+	p := &gate{policies: policies, engine: engine, source: source, log: log}
 	return hook.New("policy", hook.Builtin(),
 		hook.WillAuthorize.Do(p.authorize),
 		hook.WillCheckConsent.Do(p.consent))
@@ -30,6 +30,7 @@ func Policy(policies activities.Policies, engine authz.Port, log *slog.Logger) h
 type gate struct {
 	policies activities.Policies
 	engine   authz.Port
+	source   activities.Source
 	log      *slog.Logger
 }
 
@@ -49,18 +50,25 @@ type call interface {
 }
 
 func (g *gate) authorize(ctx context.Context, v *hook.Gate) error {
-	if _, err := g.decide(ctx, v, nil); err != nil {
-		return err
-	}
 	p, err := g.policies.Policy(ctx, v.PolicyDigest())
 	if err != nil {
 		return err
 	}
-	return g.permit(ctx, v, p.Permissions(v.Context().TenantID))
+	if _, err := g.decide(ctx, p, v, nil); err != nil {
+		return err
+	}
+	if err := g.permit(ctx, v, p.Permissions(v.Context().TenantID)); err != nil {
+		return err
+	}
+	return g.connect(ctx, v, p)
 }
 
 func (g *gate) consent(ctx context.Context, v *hook.Consent) error {
-	decision, err := g.decide(ctx, v, v.Args())
+	p, err := g.policies.Policy(ctx, v.PolicyDigest())
+	if err != nil {
+		return err
+	}
+	decision, err := g.decide(ctx, p, v, v.Args())
 	if err != nil || decision.Verb == policy.Allow {
 		return err
 	}
@@ -88,17 +96,15 @@ func staleness(granted hook.GrantedApproval, v *hook.Consent, now policy.Decisio
 		return "its risk"
 	case granted.RuleDigest != now.Approval.Digest():
 		return "who may approve it"
+	case granted.Generation != v.Connection().Generation:
+		return "its connection"
 	}
 	return ""
 }
 
 // decide judges and refuses what is denied. args nil means that they are not
 // known yet.
-func (g *gate) decide(ctx context.Context, v call, args []byte) (policy.Decision, error) {
-	p, err := g.policies.Policy(ctx, v.PolicyDigest())
-	if err != nil {
-		return policy.Decision{}, err
-	}
+func (g *gate) decide(ctx context.Context, p *policy.Policy, v call, args []byte) (policy.Decision, error) {
 	keyID, _ := v.Submitter()
 	decision := p.Decide(activities.PolicyFacts(hook.Facts{
 		ToolID: v.ToolID(), Context: v.Context(), Submitter: &hook.Submitter{KeyID: keyID}, Effect: v.Effect(), Risk: v.Risk(), Args: args,
@@ -110,10 +116,11 @@ func (g *gate) decide(ctx context.Context, v call, args []byte) (policy.Decision
 		ParkUnknownMs: decision.Approval.ParkUnknown().Milliseconds(),
 	})
 	if decision.Verb != policy.Deny {
-		if len(p.Features(limitFacts(v))) > 0 {
+		facts := limitFacts(v)
+		if len(p.Features(facts)) > 0 {
 			v.Need(hook.WillCheckFeatureFlags.Stage())
 		}
-		for _, limit := range p.Limits(limitFacts(v)) {
+		for _, limit := range p.Limits(facts) {
 			if limit.Tokens > 0 {
 				v.Need(hook.WillAcquireQuota.Stage())
 			} else {

@@ -26,20 +26,17 @@ func newCache(a *app) *cobra.Command {
 					return usageError{err}
 				}
 			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			deleted, err := s.store.InvalidateCache(cmd.Context(), a.tenant, tags...)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.Out, map[string]any{"tenant": a.tenant, "tags": tags, "deleted": deleted})
-			}
-			fmt.Fprintf(a.Out, "%s: void; %d kept results deleted\n", strings.Join(tags, ", "), deleted)
-			return nil
+			return withStore(cmd.Context(), func(s *session) error {
+				deleted, err := s.store.InvalidateCache(cmd.Context(), a.tenant, tags...)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return printJSON(a.Out, map[string]any{"tenant": a.tenant, "tags": tags, "deleted": deleted})
+				}
+				fmt.Fprintf(a.Out, "%s: void; %d kept results deleted\n", strings.Join(tags, ", "), deleted)
+				return nil
+			})
 		},
 	}
 	invalidate.Flags().StringArrayVar(&tags, "tag", nil, "tag of a tool or a hook; may be given several times")

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -93,20 +92,6 @@ func (d *demo) waiting(ctx context.Context, workflowID string) (toolspec.Approva
 		return view, fmt.Errorf("the call did not ask for an approval: %w", cmp.Or(last, err))
 	}
 	return view, nil
-}
-
-// waitFor polls until done says so or ctx ends.
-func waitFor(ctx context.Context, done func() bool) error {
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
-		}
-	}
-	return nil
 }
 
 // matches reads the lines of a grep result.

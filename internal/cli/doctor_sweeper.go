@@ -35,24 +35,19 @@ func (d *diagnosis) sweeper(ctx context.Context, t temporal.Client, wanted bool)
 	}
 }
 
-// scheduleTries is how often the server is asked: one whose schedule has just been
+// scheduleSettles is how long the server is asked: one whose schedule has just been
 // changed may not say at once how it stands.
-const scheduleTries = 4
+const scheduleSettles = 2 * time.Second
 
 func describeSweep(ctx context.Context, t temporal.Client) (s *temporal.ScheduleDescription, err error) {
+	ctx, cancel := context.WithTimeout(ctx, scheduleSettles)
+	defer cancel()
 	var missing *serviceerror.NotFound
-	for try := range scheduleTries {
+	// Where the time is over, err says what the server answered last.
+	_ = waitFor(ctx, func() bool {
 		s, err = t.ScheduleClient().GetHandle(ctx, workflows.SweepID).Describe(ctx)
-		if err == nil || errors.As(err, &missing) || ctx.Err() != nil {
-			break
-		}
-		timer := time.NewTimer(200 * time.Millisecond << try)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
-	}
+		return err == nil || errors.As(err, &missing)
+	})
 	return s, err
 }
 

@@ -17,27 +17,18 @@ func newGrants(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "grants", Short: "List approvals that are remembered for later calls", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			grants, err := s.store.ListGrants(cmd.Context(), a.tenant)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.Out, listed(grants))
-			}
-			if len(grants) == 0 {
-				fmt.Fprintln(a.Out, "nothing is remembered")
-				return nil
-			}
-			for _, g := range grants {
-				fmt.Fprintf(a.Out, "%s  %s\n  tool     %s, %s\n  by       %s, on %s\n  used     %d times\n",
-					g.ID, oneLine(standsUntil(g), 100), g.ToolID, oneLine(coverage(g), 400), oneLine(g.Approver, 100), g.ApprovalID, g.Uses)
-			}
-			return nil
+			return withStore(cmd.Context(), func(s *session) error {
+				grants, err := s.store.ListGrants(cmd.Context(), a.tenant)
+				if err != nil {
+					return err
+				}
+				return listing(a, grants, "nothing is remembered", func(grants []postgres.GrantRecord) {
+					for _, g := range grants {
+						fmt.Fprintf(a.Out, "%s  %s\n  tool     %s, %s\n  by       %s, on %s\n  used     %d times\n",
+							g.ID, oneLine(standsUntil(g), 100), g.ToolID, oneLine(coverage(g), 400), oneLine(g.Approver, 100), g.ApprovalID, g.Uses)
+					}
+				})
+			})
 		},
 	}
 }
@@ -84,27 +75,24 @@ func newRevokeGrant(a *app) *cobra.Command {
 			if uuid.Validate(args[0]) != nil {
 				return usageError{errors.New("a grant id is a UUID; `pawl approvals grants` lists them")}
 			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			revoked, err := s.store.RevokeGrant(cmd.Context(), a.tenant, args[0], by)
-			if errors.Is(err, postgres.ErrNotFound) {
-				return fmt.Errorf("the tenant %s has no grant %s; `pawl approvals grants` lists its grants", a.tenant, args[0])
-			}
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.Out, map[string]any{"tenant": a.tenant, "grantId": args[0], "revoked": revoked})
-			}
-			if !revoked {
-				fmt.Fprintf(a.Out, "%s was revoked before\n", args[0])
+			return withStore(cmd.Context(), func(s *session) error {
+				revoked, err := s.store.RevokeGrant(cmd.Context(), a.tenant, args[0], by)
+				if errors.Is(err, postgres.ErrNotFound) {
+					return fmt.Errorf("the tenant %s has no grant %s; `pawl approvals grants` lists its grants", a.tenant, args[0])
+				}
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return printJSON(a.Out, map[string]any{"tenant": a.tenant, "grantId": args[0], "revoked": revoked})
+				}
+				if !revoked {
+					fmt.Fprintf(a.Out, "%s was revoked before\n", args[0])
+					return nil
+				}
+				fmt.Fprintf(a.Out, "%s answers no request any more; calls that it let through are let through\n", args[0])
 				return nil
-			}
-			fmt.Fprintf(a.Out, "%s answers no request any more; calls that it let through are let through\n", args[0])
-			return nil
+			})
 		},
 	}
 	cmd.Flags().StringVar(&by, "by", defaultApprover(), "who revokes it, for the audit trail (PAWL_APPROVER)")

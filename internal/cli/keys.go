@@ -75,7 +75,7 @@ func writeKey(file string, private []byte) error {
 	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists, and a key is not replaced: move it away, or name another file with --out", file)
+		return fmt.Errorf("%s exists, and a key is not replaced: move it away, or name another file", file)
 	}
 	if err != nil {
 		return err
@@ -104,23 +104,20 @@ func newKeysRegister(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			err = s.store.RegisterKey(cmd.Context(), a.tenant, identity, key, by)
-			if errors.Is(err, postgres.ErrKeyTaken) {
-				return fmt.Errorf("the key %s is somebody else's, or was revoked; `pawl keys list` shows it, `pawl keys new` makes another", key.ID())
-			}
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.Out, map[string]string{"tenant": a.tenant, "identity": identity, "keyId": key.ID()})
-			}
-			fmt.Fprintf(a.Out, "%s of tenant %s may sign with %s\n", identity, a.tenant, key.ID())
-			return nil
+			return withStore(cmd.Context(), func(s *session) error {
+				err := s.store.RegisterKey(cmd.Context(), a.tenant, identity, key, by)
+				if errors.Is(err, postgres.ErrKeyTaken) {
+					return fmt.Errorf("the key %s is somebody else's, or was revoked; `pawl keys list` shows it, `pawl keys new` makes another", key.ID())
+				}
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return printJSON(a.Out, map[string]string{"tenant": a.tenant, "identity": identity, "keyId": key.ID()})
+				}
+				fmt.Fprintf(a.Out, "%s of tenant %s may sign with %s\n", identity, a.tenant, key.ID())
+				return nil
+			})
 		},
 	}
 	cmd.Flags().StringVar(&identity, "identity", "", "whose key it is, such as user:ann")
@@ -132,32 +129,20 @@ func newKeysList(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the tenant's keys", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			keys, err := s.store.Keys(cmd.Context(), a.tenant)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.Out, keys)
-			}
-			if len(keys) == 0 {
-				fmt.Fprintln(a.Out, "no keys; `pawl keys new` makes one, `pawl keys register` registers it")
-				return nil
-			}
-			rows := make([][]string, len(keys))
-			for i, k := range keys {
-				state := "registered " + clockTime(k.RegisteredAt) + " by " + k.RegisteredBy
-				if k.RevokedAt != nil {
-					state = "revoked " + clockTime(*k.RevokedAt) + " by " + k.RevokedBy
+			return withStore(cmd.Context(), func(s *session) error {
+				keys, err := s.store.Keys(cmd.Context(), a.tenant)
+				if err != nil {
+					return err
 				}
-				rows[i] = []string{k.Identity, k.KeyID, state}
-			}
-			table(a.Out, "", []string{"IDENTITY", "KEY", "STATE"}, rows)
-			return nil
+				nothing := "no keys; `pawl keys new` makes one, `pawl keys register` registers it"
+				return tabled(a, keys, nothing, []string{"IDENTITY", "KEY", "STATE"}, func(k postgres.KeyRecord) []string {
+					state := "registered " + clockTime(k.RegisteredAt) + " by " + k.RegisteredBy
+					if k.RevokedAt != nil {
+						state = "revoked " + clockTime(*k.RevokedAt) + " by " + k.RevokedBy
+					}
+					return []string{k.Identity, k.KeyID, state}
+				})
+			})
 		},
 	}
 }
@@ -167,27 +152,24 @@ func newKeysRevoke(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "revoke KEY", Short: "Take a key out of use for good", Args: exactly(1, "a key id; `pawl keys list` shows them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			identity, revoked, err := s.store.RevokeKey(cmd.Context(), a.tenant, args[0], by)
-			if errors.Is(err, postgres.ErrNotFound) {
-				return fmt.Errorf("the tenant %s has no key %q; `pawl keys list` shows its keys", a.tenant, args[0])
-			}
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.Out, map[string]any{"tenant": a.tenant, "identity": identity, "keyId": args[0], "revoked": revoked})
-			}
-			if !revoked {
-				fmt.Fprintf(a.Out, "%s was revoked before\n", args[0])
+			return withStore(cmd.Context(), func(s *session) error {
+				identity, revoked, err := s.store.RevokeKey(cmd.Context(), a.tenant, args[0], by)
+				if errors.Is(err, postgres.ErrNotFound) {
+					return fmt.Errorf("the tenant %s has no key %q; `pawl keys list` shows its keys", a.tenant, args[0])
+				}
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return printJSON(a.Out, map[string]any{"tenant": a.tenant, "identity": identity, "keyId": args[0], "revoked": revoked})
+				}
+				if !revoked {
+					fmt.Fprintf(a.Out, "%s was revoked before\n", args[0])
+					return nil
+				}
+				fmt.Fprintf(a.Out, "%s proves nothing any more; what it has signed and what has counted stands\n", args[0])
 				return nil
-			}
-			fmt.Fprintf(a.Out, "%s proves nothing any more; what it has signed and what has counted stands\n", args[0])
-			return nil
+			})
 		},
 	}
 	cmd.Flags().StringVar(&by, "by", defaultApprover(), "who revokes it, for the audit trail (PAWL_APPROVER)")

@@ -76,20 +76,17 @@ func newKillOn(a *app) *cobra.Command {
 			if err := checkKillReason(reason); err != nil {
 				return usageError{err}
 			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			k, err := s.store.KillOn(cmd.Context(), scope, reason, f.by)
-			if err != nil {
-				return err
-			}
-			said := "on"
-			if !k.Changed {
-				said = "was on already"
-			}
-			return a.killSwitch(k, said)
+			return withStore(cmd.Context(), func(s *session) error {
+				k, err := s.store.KillOn(cmd.Context(), scope, reason, f.by)
+				if err != nil {
+					return err
+				}
+				said := "on"
+				if !k.Changed {
+					said = "was on already"
+				}
+				return a.killSwitch(k, said)
+			})
 		},
 	}
 	f.add(cmd, "")
@@ -129,19 +126,16 @@ func newKillOff(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			k, found, err := s.store.KillOff(cmd.Context(), id, scope, f.by)
-			switch {
-			case err != nil:
-				return err
-			case !found:
-				return errors.New("no such switch is on; `pawl kill list` shows those that are")
-			}
-			return a.killSwitch(k, "off")
+			return withStore(cmd.Context(), func(s *session) error {
+				k, found, err := s.store.KillOff(cmd.Context(), id, scope, f.by)
+				switch {
+				case err != nil:
+					return err
+				case !found:
+					return errors.New("no such switch is on; `pawl kill list` shows those that are")
+				}
+				return a.killSwitch(k, "off")
+			})
 		},
 	}
 	f.add(cmd, "")
@@ -153,38 +147,26 @@ func newKillList(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the kill switches that are on for the tenant", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			tenant := a.tenant
-			if everyTenant {
-				tenant = ""
-			}
-			switches, err := s.store.KillSwitches(cmd.Context(), tenant, off)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.Out, listed(switches))
-			}
-			if len(switches) == 0 {
-				fmt.Fprintln(a.Out, "no kill switch is on")
-				return nil
-			}
-			var rows [][]string
-			for _, k := range switches {
-				until := ""
-				if k.OffAt != nil {
-					until = clockTime(*k.OffAt) + " by " + k.OffBy
+			return withStore(cmd.Context(), func(s *session) error {
+				tenant := a.tenant
+				if everyTenant {
+					tenant = ""
 				}
-				rows = append(rows, []string{
-					strconv.FormatInt(k.ID, 10), orEvery(k.TenantID), k.Tool, orEvery(string(k.Effect)), clockTime(k.OnAt), k.OnBy, until, k.Reason,
+				switches, err := s.store.KillSwitches(cmd.Context(), tenant, off)
+				if err != nil {
+					return err
+				}
+				headings := []string{"NUMBER", "TENANT", "TOOL", "EFFECT", "ON SINCE", "BY", "OFF", "REASON"}
+				return tabled(a, switches, "no kill switch is on", headings, func(k postgres.KillSwitch) []string {
+					until := ""
+					if k.OffAt != nil {
+						until = clockTime(*k.OffAt) + " by " + k.OffBy
+					}
+					return []string{
+						strconv.FormatInt(k.ID, 10), orEvery(k.TenantID), k.Tool, orEvery(string(k.Effect)), clockTime(k.OnAt), k.OnBy, until, k.Reason,
+					}
 				})
-			}
-			table(a.Out, "", []string{"NUMBER", "TENANT", "TOOL", "EFFECT", "ON SINCE", "BY", "OFF", "REASON"}, rows)
-			return nil
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&off, "all", false, "also those that were turned off")

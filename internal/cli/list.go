@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -20,32 +21,17 @@ func newList(a *app) *cobra.Command {
 			if err := checkFilter(f); err != nil {
 				return err
 			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			calls, err := s.store.List(cmd.Context(), f)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.Out, listed(calls))
-			}
-			if len(calls) == 0 {
-				fmt.Fprintf(a.Out, "tenant %s has no such calls\n", a.tenant)
-				return nil
-			}
-			var rows [][]string
-			for _, c := range calls {
-				state := c.Outcome
-				if state == "" {
-					state = string(c.Status)
+			return withStore(cmd.Context(), func(s *session) error {
+				calls, err := s.store.List(cmd.Context(), f)
+				if err != nil {
+					return err
 				}
-				rows = append(rows, []string{clockTime(c.StartedAt), c.ToolID, state, c.ActorID, c.RunID, c.ToolCallID, c.InvocationID})
-			}
-			table(a.Out, "", []string{"STARTED", "TOOL", "STATE", "ACTOR", "RUN", "CALL", "INVOCATION"}, rows)
-			return nil
+				nothing := fmt.Sprintf("tenant %s has no such calls", a.tenant)
+				return tabled(a, calls, nothing, []string{"STARTED", "TOOL", "STATE", "ACTOR", "RUN", "CALL", "INVOCATION"}, func(c postgres.Call) []string {
+					state := cmp.Or(c.Outcome, string(c.Status))
+					return []string{clockTime(c.StartedAt), c.ToolID, state, c.ActorID, c.RunID, c.ToolCallID, c.InvocationID}
+				})
+			})
 		},
 	}
 	cmd.Flags().StringVar(&status, "status", "", "running, waiting_approval, waiting_capacity, parked_unknown or settled")
@@ -76,35 +62,26 @@ func newApprovals(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "approvals", Short: "List calls that wait for a person", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			requests, err := s.store.Approvals(cmd.Context(), a.tenant, !everything)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.Out, listed(requests))
-			}
-			if len(requests) == 0 {
-				fmt.Fprintln(a.Out, "nothing waits")
-				return nil
-			}
-			for _, r := range requests {
-				fmt.Fprintf(a.Out, "%s  %s\n  tool     %s (%s, %s risk), asked for by %s\n  args     %s\n  digest   %s\n  who      %s\n  expires  %s\n",
-					r.ApprovalID, r.State, r.ToolID, r.Effect, r.Risk, oneLine(r.RequestedBy, 100), oneLine(string(r.Args), 400),
-					r.Digest, oneLine(r.Approvers, 200), clockTime(r.ExpiresAt))
-				a.escalations(r, 7)
-				if r.Parked != "" {
-					fmt.Fprintf(a.Out, "  unknown  %s: the call was made, and nobody knows whether it took effect; `pawl resolve`\n", r.Parked)
+			return withStore(cmd.Context(), func(s *session) error {
+				requests, err := s.store.Approvals(cmd.Context(), a.tenant, !everything)
+				if err != nil {
+					return err
 				}
-				if r.Message != "" {
-					fmt.Fprintf(a.Out, "  why      %s\n", oneLine(r.Message, 200))
-				}
-			}
-			return nil
+				return listing(a, requests, "nothing waits", func(requests []postgres.Approval) {
+					for _, r := range requests {
+						fmt.Fprintf(a.Out, "%s  %s\n  tool     %s (%s, %s risk), asked for by %s\n  args     %s\n  digest   %s\n  who      %s\n  expires  %s\n",
+							r.ApprovalID, r.State, r.ToolID, r.Effect, r.Risk, oneLine(r.RequestedBy, 100), oneLine(string(r.Args), 400),
+							r.Digest, oneLine(r.Approvers, 200), clockTime(r.ExpiresAt))
+						a.escalations(r, 7)
+						if r.Parked != "" {
+							fmt.Fprintf(a.Out, "  unknown  %s: the call was made, and nobody knows whether it took effect; `pawl resolve`\n", r.Parked)
+						}
+						if r.Message != "" {
+							fmt.Fprintf(a.Out, "  why      %s\n", oneLine(r.Message, 200))
+						}
+					}
+				})
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&everything, "all", false, "also those that were decided")

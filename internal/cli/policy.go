@@ -23,27 +23,24 @@ func newPolicy(a *app) *cobra.Command {
 	}, &cobra.Command{
 		Use: "show", Short: "Show the active policy", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			active, ok, err := s.store.ActivePolicy(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if !ok {
-				return fmt.Errorf("no policy is active: every call is denied; `pawl policy apply FILE` makes one active")
-			}
-			p, err := s.store.Policy(cmd.Context(), active.Digest)
-			if err != nil {
-				return err
-			}
-			fmt.Fprintln(a.Out, indented(p.Source(), ""))
-			if !a.json {
-				fmt.Fprintf(a.Err, "%s, since %s by %s\n", active.Digest, clockTime(active.At), oneLine(active.By, 100))
-			}
-			return nil
+			return withStore(cmd.Context(), func(s *session) error {
+				active, ok, err := s.store.ActivePolicy(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if !ok {
+					return fmt.Errorf("no policy is active: every call is denied; `pawl policy apply FILE` makes one active")
+				}
+				p, err := s.store.Policy(cmd.Context(), active.Digest)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintln(a.Out, indented(p.Source(), ""))
+				if !a.json {
+					fmt.Fprintf(a.Err, "%s, since %s by %s\n", active.Digest, clockTime(active.At), oneLine(active.By, 100))
+				}
+				return nil
+			})
 		},
 	}, newPolicyApply(a), newPolicyDiff(a), newPolicyHistory(a), newPolicyRollback(a), newPolicyBacktest(a), newPolicyShadow(a), newPolicyExplain(a), newPolicyTest(a))
 	return group(cmd)

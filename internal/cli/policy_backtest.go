@@ -52,31 +52,28 @@ func newPolicyBacktest(a *app) *cobra.Command {
 			if most < 1 || most > mostBacktest {
 				return usageError{fmt.Errorf("--limit is between 1 and %d", mostBacktest)}
 			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			if err := fits(cmd.Context(), s.store, candidate); err != nil {
-				return err
-			}
-			active, _, err := s.store.ActivePolicy(cmd.Context())
-			if err != nil {
-				return err
-			}
-			current, err := s.store.Policy(cmd.Context(), active.Digest)
-			if err != nil {
-				return err
-			}
-			tenants := policy.Tenants(current, candidate)
-			if cmd.Flags().Changed("tenant") {
-				tenants = []string{a.tenant}
-			}
-			b, err := s.backtest(cmd.Context(), candidate, tenants, time.Now().Add(-ago), most)
-			if err != nil {
-				return err
-			}
-			return a.backtested(b, since)
+			return withStore(cmd.Context(), func(s *session) error {
+				if err := fits(cmd.Context(), s.store, candidate); err != nil {
+					return err
+				}
+				active, _, err := s.store.ActivePolicy(cmd.Context())
+				if err != nil {
+					return err
+				}
+				current, err := s.store.Policy(cmd.Context(), active.Digest)
+				if err != nil {
+					return err
+				}
+				tenants := policy.Tenants(current, candidate)
+				if cmd.Flags().Changed("tenant") {
+					tenants = []string{a.tenant}
+				}
+				b, err := s.backtest(cmd.Context(), candidate, tenants, time.Now().Add(-ago), most)
+				if err != nil {
+					return err
+				}
+				return a.backtested(b, since)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&since, "since", "30d", "how far back, such as 12h or 30d")

@@ -24,13 +24,12 @@ func (a *app) checkPolicy(ctx context.Context, p *policy.Policy) error {
 }
 
 // publishedSpecs are the tools that workers have, or why nobody knows.
-func publishedSpecs(ctx context.Context) ([]toolspec.Spec, error) {
-	s, err := connect(ctx, false, true)
-	if err != nil {
-		return nil, err
-	}
-	defer s.close()
-	return s.store.Specs(ctx)
+func publishedSpecs(ctx context.Context) (specs []toolspec.Spec, err error) {
+	err = withStore(ctx, func(s *session) error {
+		specs, err = s.store.Specs(ctx)
+		return err
+	})
+	return specs, err
 }
 
 // fits refuses a policy whose conditions do not fit the tools that workers have.

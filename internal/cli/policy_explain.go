@@ -83,21 +83,18 @@ func policyOf(ctx context.Context, file string) (*policy.Policy, []toolspec.Spec
 	return p, specs, nil
 }
 
-func activeVersion(ctx context.Context) (*policy.Policy, []toolspec.Spec, error) {
-	s, err := connect(ctx, false, true)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer s.close()
-	active, _, err := s.store.ActivePolicy(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	p, err := s.store.Policy(ctx, active.Digest)
-	if err != nil {
-		return nil, nil, err
-	}
-	specs, err := s.store.Specs(ctx)
+func activeVersion(ctx context.Context) (p *policy.Policy, specs []toolspec.Spec, err error) {
+	err = withStore(ctx, func(s *session) error {
+		active, _, err := s.store.ActivePolicy(ctx)
+		if err != nil {
+			return err
+		}
+		if p, err = s.store.Policy(ctx, active.Digest); err != nil {
+			return err
+		}
+		specs, err = s.store.Specs(ctx)
+		return err
+	})
 	return p, specs, err
 }
 

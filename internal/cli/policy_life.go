@@ -33,23 +33,20 @@ func newPolicyApply(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			if err := fits(cmd.Context(), s.store, p); err != nil {
-				return err
-			}
-			act := postgres.Activation{Policy: p, By: by}
-			if cmd.Flags().Changed("expect") {
-				digest, err := s.expected(cmd.Context(), expected)
-				if err != nil {
+			return withStore(cmd.Context(), func(s *session) error {
+				if err := fits(cmd.Context(), s.store, p); err != nil {
 					return err
 				}
-				act.Expected = &digest
-			}
-			return a.activate(cmd.Context(), s, act)
+				act := postgres.Activation{Policy: p, By: by}
+				if cmd.Flags().Changed("expect") {
+					digest, err := s.expected(cmd.Context(), expected)
+					if err != nil {
+						return err
+					}
+					act.Expected = &digest
+				}
+				return a.activate(cmd.Context(), s, act)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&by, "as", defaultApprover(), "who does it (PAWL_APPROVER)")
@@ -63,28 +60,25 @@ func newPolicyRollback(a *app) *cobra.Command {
 		Use: "rollback [DIGEST]", Short: "Make an earlier version the active policy: that one, or the one before the active one",
 		Args: atMost(1, "at most a digest; `pawl policy history` lists them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			active, digest, err := s.lastMove(cmd.Context())
-			switch {
-			case err != nil:
-				return err
-			case len(args) == 1:
-				if digest, err = s.version(cmd.Context(), args[0]); err != nil {
+			return withStore(cmd.Context(), func(s *session) error {
+				active, digest, err := s.lastMove(cmd.Context())
+				switch {
+				case err != nil:
 					return err
+				case len(args) == 1:
+					if digest, err = s.version(cmd.Context(), args[0]); err != nil {
+						return err
+					}
+				case digest == "":
+					return errors.New("there is no version before the active one; `pawl policy history` lists what was active")
 				}
-			case digest == "":
-				return errors.New("there is no version before the active one; `pawl policy history` lists what was active")
-			}
-			p, err := s.store.Policy(cmd.Context(), digest)
-			if err != nil {
-				return fmt.Errorf("version %s cannot be made active: %w", digest, err)
-			}
-			// What was looked at must still be so: somebody else may have rolled back.
-			return a.activate(cmd.Context(), s, postgres.Activation{Policy: p, By: by, How: postgres.RolledBack, Expected: &active})
+				p, err := s.store.Policy(cmd.Context(), digest)
+				if err != nil {
+					return fmt.Errorf("version %s cannot be made active: %w", digest, err)
+				}
+				// What was looked at must still be so: somebody else may have rolled back.
+				return a.activate(cmd.Context(), s, postgres.Activation{Policy: p, By: by, How: postgres.RolledBack, Expected: &active})
+			})
 		},
 	}
 	cmd.Flags().StringVar(&by, "as", defaultApprover(), "who does it (PAWL_APPROVER)")
@@ -114,28 +108,16 @@ func newPolicyHistory(a *app) *cobra.Command {
 			if limit < 1 || limit > 500 {
 				return usageError{errors.New("--limit is between 1 and 500")}
 			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			moves, err := s.store.PolicyHistory(cmd.Context(), limit)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.Out, listed(moves))
-			}
-			if len(moves) == 0 {
-				fmt.Fprintln(a.Out, "no policy was ever active")
-				return nil
-			}
-			var rows [][]string
-			for _, m := range moves {
-				rows = append(rows, []string{clockTime(m.At), short(m.Digest), short(m.Before), string(m.How), m.By})
-			}
-			table(a.Out, "", []string{"SINCE", "VERSION", "INSTEAD OF", "HOW", "BY"}, rows)
-			return nil
+			return withStore(cmd.Context(), func(s *session) error {
+				moves, err := s.store.PolicyHistory(cmd.Context(), limit)
+				if err != nil {
+					return err
+				}
+				headings := []string{"SINCE", "VERSION", "INSTEAD OF", "HOW", "BY"}
+				return tabled(a, moves, "no policy was ever active", headings, func(m postgres.ActivationRecord) []string {
+					return []string{clockTime(m.At), short(m.Digest), short(m.Before), string(m.How), m.By}
+				})
+			})
 		},
 	}
 	cmd.Flags().IntVar(&limit, "limit", 50, "how many, 1–500")
@@ -158,20 +140,17 @@ func newPolicyDiff(a *app) *cobra.Command {
 					return err
 				}
 			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			before, after, err := s.compared(cmd.Context(), candidate, from)
-			if err != nil {
-				return err
-			}
-			specs, err := s.store.Specs(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return a.difference(before, after, specs)
+			return withStore(cmd.Context(), func(s *session) error {
+				before, after, err := s.compared(cmd.Context(), candidate, from)
+				if err != nil {
+					return err
+				}
+				specs, err := s.store.Specs(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return a.difference(before, after, specs)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "compare with this version; none is the policy that denies everything")

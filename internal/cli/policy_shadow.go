@@ -48,32 +48,29 @@ func (a *app) setShadow(ctx context.Context, p *policy.Policy, by string) error 
 	if by == "" {
 		return usageError{errors.New("--as is missing: who does it?")}
 	}
-	s, err := connect(ctx, false, true)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	if p != nil {
-		if err := fits(ctx, s.store, p); err != nil {
+	return withStore(ctx, func(s *session) error {
+		if p != nil {
+			if err := fits(ctx, s.store, p); err != nil {
+				return err
+			}
+		}
+		changed, err := s.store.SetShadow(ctx, p, by)
+		if err != nil {
 			return err
 		}
-	}
-	changed, err := s.store.SetShadow(ctx, p, by)
-	if err != nil {
-		return err
-	}
-	if p != nil {
-		said := "shadow"
-		if !changed {
-			said = "was the shadow already"
+		if p != nil {
+			said := "shadow"
+			if !changed {
+				said = "was the shadow already"
+			}
+			return a.policy(p, said)
 		}
-		return a.policy(p, said)
-	}
-	if a.json {
-		return printJSON(a.Out, map[string]any{"state": "off", "changed": changed})
-	}
-	fmt.Fprintln(a.Out, "no policy is asked beside the active one")
-	return nil
+		if a.json {
+			return printJSON(a.Out, map[string]any{"state": "off", "changed": changed})
+		}
+		fmt.Fprintln(a.Out, "no policy is asked beside the active one")
+		return nil
+	})
 }
 
 // shadowView is a line of the report as programs see it.
@@ -97,45 +94,42 @@ func newShadowReport(a *app) *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			shadow, ok, err := s.store.ShadowPolicy(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if !ok {
-				return errors.New("no policy is asked beside the active one; `pawl policy shadow set FILE` has one asked")
-			}
-			tenant := ""
-			if cmd.Flags().Changed("tenant") {
-				tenant = a.tenant
-			}
-			lines, err := s.store.ShadowReport(cmd.Context(), shadow.Digest, tenant, time.Now().Add(-ago))
-			if err != nil {
-				return err
-			}
-			views, rows := []shadowView{}, [][]string{}
-			for _, l := range lines {
-				views = append(views, shadowView{Tenant: l.TenantID, Tool: l.ToolID, Live: l.Live, Shadow: l.Shadow, Rule: l.Rule, Calls: l.Calls, Example: l.Example})
-				differs := ""
-				if l.Live != l.Shadow {
-					differs = "!"
+			return withStore(cmd.Context(), func(s *session) error {
+				shadow, ok, err := s.store.ShadowPolicy(cmd.Context())
+				if err != nil {
+					return err
 				}
-				rows = append(rows, []string{differs, strconv.Itoa(l.Calls), l.TenantID, l.ToolID, l.Live, l.Shadow, l.Rule, l.Example})
-			}
-			if a.json {
-				return printJSON(a.Out, map[string]any{"digest": shadow.Digest, "since": shadow.At, "by": shadow.By, "lines": views})
-			}
-			fmt.Fprintf(a.Out, "%s, asked since %s by %s\n", short(shadow.Digest), clockTime(shadow.At), oneLine(shadow.By, 100))
-			if len(rows) == 0 {
-				fmt.Fprintf(a.Out, "no call of the last %s was settled with it\n", since)
+				if !ok {
+					return errors.New("no policy is asked beside the active one; `pawl policy shadow set FILE` has one asked")
+				}
+				tenant := ""
+				if cmd.Flags().Changed("tenant") {
+					tenant = a.tenant
+				}
+				lines, err := s.store.ShadowReport(cmd.Context(), shadow.Digest, tenant, time.Now().Add(-ago))
+				if err != nil {
+					return err
+				}
+				views, rows := []shadowView{}, [][]string{}
+				for _, l := range lines {
+					views = append(views, shadowView{Tenant: l.TenantID, Tool: l.ToolID, Live: l.Live, Shadow: l.Shadow, Rule: l.Rule, Calls: l.Calls, Example: l.Example})
+					differs := ""
+					if l.Live != l.Shadow {
+						differs = "!"
+					}
+					rows = append(rows, []string{differs, strconv.Itoa(l.Calls), l.TenantID, l.ToolID, l.Live, l.Shadow, l.Rule, l.Example})
+				}
+				if a.json {
+					return printJSON(a.Out, map[string]any{"digest": shadow.Digest, "since": shadow.At, "by": shadow.By, "lines": views})
+				}
+				fmt.Fprintf(a.Out, "%s, asked since %s by %s\n", short(shadow.Digest), clockTime(shadow.At), oneLine(shadow.By, 100))
+				if len(rows) == 0 {
+					fmt.Fprintf(a.Out, "no call of the last %s was settled with it\n", since)
+					return nil
+				}
+				table(a.Out, "", []string{"", "CALLS", "TENANT", "TOOL", "LIVE", "SHADOW", "BY", "SUCH AS"}, rows)
 				return nil
-			}
-			table(a.Out, "", []string{"", "CALLS", "TENANT", "TOOL", "LIVE", "SHADOW", "BY", "SUCH AS"}, rows)
-			return nil
+			})
 		},
 	}
 	cmd.Flags().StringVar(&since, "since", "30d", "how far back, such as 12h or 30d")

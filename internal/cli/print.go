@@ -49,12 +49,14 @@ func printJSON(w io.Writer, v any) error {
 	return err
 }
 
-// listed makes no entries an empty list in JSON.
-func listed[T any](s []T) []T {
-	if s == nil {
-		return []T{}
+// printLine prints JSON on a line of its own.
+func printLine(w io.Writer, v any) error {
+	out, err := json.Marshal(v)
+	if err != nil {
+		return err
 	}
-	return s
+	_, err = fmt.Fprintln(w, printable(string(out)))
+	return err
 }
 
 // indented shows JSON for reading, and its numbers as they are written.

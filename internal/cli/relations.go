@@ -38,20 +38,17 @@ func newRelationsAdd(a *app) *cobra.Command {
 			if lasts < 0 || lasts > 0 && lasts < time.Second {
 				return usageError{errors.New("--for is a time of at least 1s, such as 8h")}
 			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			expiresAt, err := s.store.AddRelation(cmd.Context(), a.tenant, r, lasts, defaultApprover())
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.Out, map[string]any{"tenant": a.tenant, "relation": r, "expiresAt": expiresAt})
-			}
-			fmt.Fprintf(a.Out, "%s: %s, %s\n", a.tenant, printable(relationText(r)), until(expiresAt, false))
-			return nil
+			return withStore(cmd.Context(), func(s *session) error {
+				expiresAt, err := s.store.AddRelation(cmd.Context(), a.tenant, r, lasts, defaultApprover())
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return printJSON(a.Out, map[string]any{"tenant": a.tenant, "relation": r, "expiresAt": expiresAt})
+				}
+				fmt.Fprintf(a.Out, "%s: %s, %s\n", a.tenant, printable(relationText(r)), until(expiresAt, false))
+				return nil
+			})
 		},
 	}
 	cmd.Flags().StringVar(&graph, "graph", "", "only for calls of this graph")
@@ -68,23 +65,20 @@ func newRelationsRemove(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			err = s.store.RemoveRelation(cmd.Context(), a.tenant, r, defaultApprover())
-			if errors.Is(err, postgres.ErrNotFound) {
-				return fmt.Errorf("tenant %s has no such relation; `pawl relations list` shows those that it has", a.tenant)
-			}
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.Out, map[string]any{"tenant": a.tenant, "removed": r})
-			}
-			fmt.Fprintf(a.Out, "%s: removed: %s\n", a.tenant, printable(relationText(r)))
-			return nil
+			return withStore(cmd.Context(), func(s *session) error {
+				err := s.store.RemoveRelation(cmd.Context(), a.tenant, r, defaultApprover())
+				if errors.Is(err, postgres.ErrNotFound) {
+					return fmt.Errorf("tenant %s has no such relation; `pawl relations list` shows those that it has", a.tenant)
+				}
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return printJSON(a.Out, map[string]any{"tenant": a.tenant, "removed": r})
+				}
+				fmt.Fprintf(a.Out, "%s: removed: %s\n", a.tenant, printable(relationText(r)))
+				return nil
+			})
 		},
 	}
 	cmd.Flags().StringVar(&graph, "graph", "", "that of the relation")
@@ -96,28 +90,16 @@ func newRelationsList(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the tenant's relations", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			found, err := s.store.Relations(cmd.Context(), a.tenant, of)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.Out, listed(found))
-			}
-			if len(found) == 0 {
-				fmt.Fprintf(a.Out, "tenant %s has no such relations\n", a.tenant)
-				return nil
-			}
-			var rows [][]string
-			for _, r := range found {
-				rows = append(rows, []string{relationText(r.Relation), until(r.ExpiresAt, r.Expired), clockTime(r.GrantedAt), r.GrantedBy})
-			}
-			table(a.Out, "", []string{"RELATION", "COUNTS", "SINCE", "BY"}, rows)
-			return nil
+			return withStore(cmd.Context(), func(s *session) error {
+				found, err := s.store.Relations(cmd.Context(), a.tenant, of)
+				if err != nil {
+					return err
+				}
+				nothing := fmt.Sprintf("tenant %s has no such relations", a.tenant)
+				return tabled(a, found, nothing, []string{"RELATION", "COUNTS", "SINCE", "BY"}, func(r postgres.RelationRecord) []string {
+					return []string{relationText(r.Relation), until(r.ExpiresAt, r.Expired), clockTime(r.GrantedAt), r.GrantedBy}
+				})
+			})
 		},
 	}
 	cmd.Flags().StringVar(&of, "of", "", "only those that name this user, agent, service, group or role")

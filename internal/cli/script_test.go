@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	enumspb "go.temporal.io/api/enums/v1"
 	temporal "go.temporal.io/sdk/client"
 
 	"github.com/pawl-run/pawl/internal/devstack"
@@ -123,11 +124,16 @@ func (r *rig) work() {
 			r.t.Errorf("the worker ended with: %v", err)
 		}
 	})
-	// It publishes its tools before it serves; calls wait until it does.
-	r.until("the worker has published its tools", func() error {
-		specs, err := r.store.Specs(r.t.Context())
-		if err == nil && len(specs) == 0 {
-			err = fmt.Errorf("none")
+	server, err := temporal.DialContext(r.t.Context(), temporal.Options{HostPort: r.address})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer server.Close()
+	// Before it asks for work it has published its tools and made its schedule.
+	r.until("the worker asks for work", func() error {
+		queue, err := server.DescribeTaskQueue(r.t.Context(), toolspec.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+		if err == nil && len(queue.GetPollers()) == 0 {
+			err = fmt.Errorf("nobody does")
 		}
 		return err
 	})

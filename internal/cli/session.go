@@ -104,6 +104,16 @@ func absence(where string, err error) error {
 	return fmt.Errorf("%s does not answer (%s): start Postgres there, or set PAWL_DATABASE_URL to one that runs", where, hook.Reason(err))
 }
 
+// withStore lets use have the database for as long as it runs.
+func withStore(ctx context.Context, use func(*session) error) error {
+	s, err := connect(ctx, false, true)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return use(s)
+}
+
 func (s *session) close() {
 	if s.temporal != nil {
 		s.temporal.Close()

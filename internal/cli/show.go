@@ -22,26 +22,23 @@ func newShow(a *app) *cobra.Command {
 		Long:  "Shows a call by its invocation id, workflow id, toolCallId or an approval id.",
 		Args:  exactly(1, "an id; `pawl list` shows them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			record, err := s.find(cmd.Context(), a.tenant, args[0])
-			if err != nil {
-				return err
-			}
-			if output {
-				return a.output(cmd.Context(), s, record)
-			}
-			if a.json {
-				return printJSON(a.Out, struct {
-					postgres.Detail
-					UI string `json:"ui,omitempty"`
-				}{record, s.link(record.WorkflowID)})
-			}
-			a.show(s, record)
-			return nil
+			return withStore(cmd.Context(), func(s *session) error {
+				record, err := s.find(cmd.Context(), a.tenant, args[0])
+				if err != nil {
+					return err
+				}
+				if output {
+					return a.output(cmd.Context(), s, record)
+				}
+				if a.json {
+					return printJSON(a.Out, struct {
+						postgres.Detail
+						UI string `json:"ui,omitempty"`
+					}{record, s.link(record.WorkflowID)})
+				}
+				a.show(s, record)
+				return nil
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&output, "output", false, "print the value, also where it is stored outside of the result")

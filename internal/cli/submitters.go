@@ -33,15 +33,12 @@ func newSubmitters(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			if err := writeKey(args[1], private); err != nil {
-				return err
-			}
-			return a.addSubmitter(cmd, s, args[0], signer.Key().Bytes())
+			return withStore(cmd.Context(), func(s *session) error {
+				if err := writeKey(args[1], private); err != nil {
+					return err
+				}
+				return a.addSubmitter(cmd, s, args[0], signer.Key().Bytes())
+			})
 		},
 	}, &cobra.Command{
 		Use: "add NAME FILE", Short: "Register a public key, PEM of Ed25519", Args: exactly(2, "a name and a file with a public key"),
@@ -57,12 +54,9 @@ func newSubmitters(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			return a.addSubmitter(cmd, s, args[0], public.Bytes())
+			return withStore(cmd.Context(), func(s *session) error {
+				return a.addSubmitter(cmd, s, args[0], public.Bytes())
+			})
 		},
 	}, newSubmittersRemove(a), newSubmittersList(a))
 	return group(cmd)
@@ -87,23 +81,20 @@ func newSubmittersRemove(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove KEY", Short: "Let a key vouch for nobody any more, in calls that wait too", Args: exactly(1, "the id of a key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			err = s.store.RevokeSubmitter(cmd.Context(), a.tenant, args[0], defaultApprover())
-			if errors.Is(err, postgres.ErrNotFound) {
-				return fmt.Errorf("tenant %s has no such key that counts; `pawl submitters list` shows its keys", a.tenant)
-			}
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.Out, map[string]string{"tenant": a.tenant, "removed": args[0]})
-			}
-			fmt.Fprintf(a.Out, "%s: the key %s vouches for nobody any more\n", a.tenant, printable(args[0]))
-			return nil
+			return withStore(cmd.Context(), func(s *session) error {
+				err := s.store.RevokeSubmitter(cmd.Context(), a.tenant, args[0], defaultApprover())
+				if errors.Is(err, postgres.ErrNotFound) {
+					return fmt.Errorf("tenant %s has no such key that counts; `pawl submitters list` shows its keys", a.tenant)
+				}
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return printJSON(a.Out, map[string]string{"tenant": a.tenant, "removed": args[0]})
+				}
+				fmt.Fprintf(a.Out, "%s: the key %s vouches for nobody any more\n", a.tenant, printable(args[0]))
+				return nil
+			})
 		},
 	}
 }
@@ -112,32 +103,20 @@ func newSubmittersList(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the tenant's keys", Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			s, err := connect(cmd.Context(), false, true)
-			if err != nil {
-				return err
-			}
-			defer s.close()
-			keys, err := s.store.Submitters(cmd.Context(), a.tenant)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.Out, listed(keys))
-			}
-			if len(keys) == 0 {
-				fmt.Fprintf(a.Out, "tenant %s trusts no submitter: no call has a subject\n", a.tenant)
-				return nil
-			}
-			var rows [][]string
-			for _, k := range keys {
-				state := "counts"
-				if k.RevokedAt != nil {
-					state = "removed " + clockTime(*k.RevokedAt) + " by " + k.RevokedBy
+			return withStore(cmd.Context(), func(s *session) error {
+				keys, err := s.store.Submitters(cmd.Context(), a.tenant)
+				if err != nil {
+					return err
 				}
-				rows = append(rows, []string{k.KeyID, k.Name, clockTime(k.AddedAt), k.AddedBy, state})
-			}
-			table(a.Out, "", []string{"KEY", "NAME", "ADDED", "BY", "STATE"}, rows)
-			return nil
+				nothing := fmt.Sprintf("tenant %s trusts no submitter: no call has a subject", a.tenant)
+				return tabled(a, keys, nothing, []string{"KEY", "NAME", "ADDED", "BY", "STATE"}, func(k postgres.Submitter) []string {
+					state := "counts"
+					if k.RevokedAt != nil {
+						state = "removed " + clockTime(*k.RevokedAt) + " by " + k.RevokedBy
+					}
+					return []string{k.KeyID, k.Name, clockTime(k.AddedAt), k.AddedBy, state}
+				})
+			})
 		},
 	}
 }

@@ -30,7 +30,7 @@ func newTools(a *app) *cobra.Command {
 	cmd.AddCommand(list, &cobra.Command{
 		Use: "show TOOL", Short: "Show a tool with its schemas", Args: exactly(1, "the id of a tool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			specs, err := a.specs(cmd.Context())
+			specs, err := publishedSpecs(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -46,40 +46,37 @@ func newTools(a *app) *cobra.Command {
 }
 
 func (a *app) listTools(ctx context.Context, by catalog.Viewer, all bool) error {
-	s, err := connect(ctx, false, true)
-	if err != nil {
-		return err
-	}
-	defer s.close()
-	visible, err := s.store.Catalog(ctx, by)
-	if err != nil {
-		return err
-	}
-	if a.json && !all {
-		return printJSON(a.Out, listed(visible.List()))
-	}
-	specs, err := s.store.Specs(ctx)
-	if err != nil {
-		return err
-	}
-	if a.json {
-		return printJSON(a.Out, listed(specs))
-	}
-	var rows [][]string
-	for _, s := range specs {
-		e, seen := visible.Get(s.Name)
-		if !seen && !all {
-			continue
+	return withStore(ctx, func(s *session) error {
+		visible, err := s.store.Catalog(ctx, by)
+		if err != nil {
+			return err
 		}
-		first, _, _ := strings.Cut(s.Description, ".")
-		rows = append(rows, []string{s.Name, access(e, seen), string(s.Effect), string(s.Risk), s.Origin, first})
-	}
-	if len(rows) == 0 {
-		fmt.Fprintf(a.Out, "tenant %s may see no tools; `pawl tools list --all` shows what workers have\n", a.tenant)
+		if a.json && !all {
+			return printJSON(a.Out, listed(visible.List()))
+		}
+		specs, err := s.store.Specs(ctx)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			return printJSON(a.Out, listed(specs))
+		}
+		var rows [][]string
+		for _, s := range specs {
+			e, seen := visible.Get(s.Name)
+			if !seen && !all {
+				continue
+			}
+			first, _, _ := strings.Cut(s.Description, ".")
+			rows = append(rows, []string{s.Name, access(e, seen), string(s.Effect), string(s.Risk), s.Origin, first})
+		}
+		if len(rows) == 0 {
+			fmt.Fprintf(a.Out, "tenant %s may see no tools; `pawl tools list --all` shows what workers have\n", a.tenant)
+			return nil
+		}
+		table(a.Out, "", []string{"TOOL", "ACCESS", "EFFECT", "RISK", "SOURCE", "WHAT"}, rows)
 		return nil
-	}
-	table(a.Out, "", []string{"TOOL", "ACCESS", "EFFECT", "RISK", "SOURCE", "WHAT"}, rows)
-	return nil
+	})
 }
 
 // access is what policy says before anybody calls.
@@ -94,16 +91,6 @@ func access(e catalog.Entry, seen bool) string {
 	default:
 		return "allowed"
 	}
-}
-
-// specs are what workers have published.
-func (a *app) specs(ctx context.Context) ([]toolspec.Spec, error) {
-	s, err := connect(ctx, false, true)
-	if err != nil {
-		return nil, err
-	}
-	defer s.close()
-	return s.store.Specs(ctx)
 }
 
 func (a *app) tool(s toolspec.Spec) error {

@@ -94,3 +94,17 @@ func (a *app) hintState(ctx context.Context, c *client.Client, workflowID string
 		fmt.Fprintf(a.Err, "waits for capacity: %s\n", oneLine(state.Waiting, 200))
 	}
 }
+
+// waitFor polls until done says so or ctx ends.
+func waitFor(ctx context.Context, done func() bool) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+	return nil
+}

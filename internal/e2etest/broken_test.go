@@ -61,7 +61,7 @@ func TestPoolExhausted(t *testing.T) {
 // go on.
 func TestReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
-	p := ownPostgres(t)
+	p := devstacktest.OwnPostgres(t)
 	w := newWorldOn(t, devstacktest.Temporal(t), p.URL(), plainPolicy)
 	s := newStream(w)
 	w.work(s.tools(), worker.Tools(tool("test__asked", s.effects.counted(echo), once, risky)))
@@ -115,7 +115,7 @@ func TestReadOnlyDatabase(t *testing.T) {
 func TestDatabaseChaos(t *testing.T) {
 	t.Parallel()
 	const length = 30 * time.Second
-	p := ownPostgres(t)
+	p := devstacktest.OwnPostgres(t)
 	w := newWorldOn(t, devstacktest.Temporal(t), p.URL(), plainPolicy)
 	s := newStream(w)
 	w.work(s.tools())

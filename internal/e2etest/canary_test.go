@@ -153,6 +153,7 @@ func TestCanaries(t *testing.T) {
 				options = append(options, worker.ToolHooks(id, hook.New(lane+"-"+name, l.hook(c))))
 			}
 			canaries[id] = c
+			w.secrets.never(id, []byte(c))
 			calls = append(calls, invocation(lane+"-"+name, id, `{}`))
 		}
 	}

@@ -2,9 +2,7 @@ package e2etest
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,27 +20,7 @@ const lastingTool = "test__lasting"
 
 // dyingDurable is dyingHook as a durable one: it dies of its effect the first time.
 func dyingDurable() hook.Hook {
-	return hook.New("dying-durable", hook.Durable(time.Minute), hook.WillAcquireQuota.Do(func(_ context.Context, v *hook.Check) error {
-		var args in
-		if err := json.Unmarshal(v.Args(), &args); err != nil {
-			return err
-		}
-		_, unknown := os.Stat(args.Text + ".hook")
-		if err := enter(args.Text+".hook", v.IdempotencyKey()); err != nil {
-			return err
-		}
-		if unknown == nil {
-			return nil
-		}
-		self, err := os.FindProcess(os.Getpid())
-		if err != nil {
-			return err
-		}
-		if err := self.Kill(); err != nil {
-			return err
-		}
-		select {}
-	}))
+	return hook.New("dying-durable", hook.Durable(time.Minute), hook.WillAcquireQuota.Do(func(_ context.Context, v *hook.Check) error { return dieOnce(v) }))
 }
 
 // lasting is a durable hook before the tool of a test.

@@ -14,29 +14,36 @@ import (
 // hookedTool is the one that dyingHook stands around.
 const hookedTool = "test__hooked"
 
-// dyingHook has an effect, which it enters into a file beside that of the tool, and dies of it the first time.
+// dyingHook dies of its effect the first time.
 func dyingHook() hook.Hook {
-	return hook.New("dying", hook.WillNormalizeInput.Do(func(_ context.Context, v *hook.Input) error {
-		var args in
-		if err := json.Unmarshal(v.Args(), &args); err != nil {
-			return err
-		}
-		_, unknown := os.Stat(args.Text + ".hook")
-		if err := enter(args.Text+".hook", v.IdempotencyKey()); err != nil {
-			return err
-		}
-		if unknown == nil {
-			return nil
-		}
-		self, err := os.FindProcess(os.Getpid())
-		if err != nil {
-			return err
-		}
-		if err := self.Kill(); err != nil {
-			return err
-		}
-		select {}
-	}))
+	return hook.New("dying", hook.WillNormalizeInput.Do(func(_ context.Context, v *hook.Input) error { return dieOnce(v) }))
+}
+
+// dieOnce has an effect, which it enters into a file beside that of the tool, and ends the process the first time.
+func dieOnce(v interface {
+	Args() json.RawMessage
+	IdempotencyKey() string
+},
+) error {
+	var args in
+	if err := json.Unmarshal(v.Args(), &args); err != nil {
+		return err
+	}
+	_, unknown := os.Stat(args.Text + ".hook")
+	if err := enter(args.Text+".hook", v.IdempotencyKey()); err != nil {
+		return err
+	}
+	if unknown == nil {
+		return nil
+	}
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		return err
+	}
+	if err := self.Kill(); err != nil {
+		return err
+	}
+	select {}
 }
 
 // TestHookKeyAfterACrash: the worker dies of the effect of a hook before it can say so. The next one has the effect again, under the same

@@ -51,22 +51,18 @@ func TestSameCallTwice(t *testing.T) {
 	}
 }
 
+// quickDeletes are those of a server that deletes at once. Deleting waits for these queues to say how far they are: else for half a minute.
+func quickDeletes() devstack.TemporalOptions {
+	return devstack.TemporalOptions{DynamicConfig: []string{
+		`history.transferProcessorUpdateAckInterval="100ms"`, `history.visibilityProcessorUpdateAckInterval="100ms"`,
+		`history.timerProcessorUpdateAckInterval="100ms"`,
+	}}
+}
+
 // TestAnotherRun: whatever lets the same workflow id run again, the record answers and the tool does not run.
 func TestAnotherRun(t *testing.T) {
 	t.Parallel()
-	// Deleting waits for these queues to say how far they are: as it is set, for half a minute.
-	server, err := devstack.StartTemporal(t.Context(), devstack.TemporalOptions{DynamicConfig: []string{
-		`history.transferProcessorUpdateAckInterval="100ms"`, `history.visibilityProcessorUpdateAckInterval="100ms"`,
-		`history.timerProcessorUpdateAckInterval="100ms"`,
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	server := devstacktest.OwnTemporal(t, quickDeletes())
 	w := newWorldOn(t, server.Address(), devstacktest.Postgres(t), plainPolicy)
 	var effects ledger
 	w.work(worker.Tools(

@@ -2,7 +2,6 @@ package e2etest
 
 import (
 	"bytes"
-	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -55,15 +54,7 @@ func importingTemporal(t *testing.T) *devstack.Temporal {
 	if found != 1 {
 		t.Fatalf("the switch for global namespaces was found %d times in the server's store, want once: another version of the server?", found)
 	}
-	if s, err = devstack.StartTemporal(t.Context(), options); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
+	return devstacktest.OwnTemporal(t, options)
 }
 
 // moved returns a history that ended so long ago, instead of when it was recorded.

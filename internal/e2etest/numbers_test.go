@@ -29,17 +29,9 @@ const (
 // can still be decided by the other way, and completes.
 func TestTooManyMessages(t *testing.T) {
 	t.Parallel()
-	server, err := devstack.StartTemporal(t.Context(), devstack.TemporalOptions{DynamicConfig: []string{
+	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{DynamicConfig: []string{
 		fmt.Sprintf("history.maximumSignalsPerExecution=%d", mostSignals), fmt.Sprintf("history.maxTotalUpdates=%d", mostUpdates),
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
 	w := newWorldOn(t, server.Address(), devstacktest.Postgres(t), plainPolicy)
 	var effects ledger
 	w.work(worker.Tools(tool("test__send", effects.counted(echo), once, risky)))

@@ -4,31 +4,15 @@ import (
 	"context"
 	"testing"
 
-	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
 )
 
-// ownPostgres is a server that the test may stop.
-func ownPostgres(t *testing.T) *devstack.Postgres {
-	t.Helper()
-	p, err := devstack.StartPostgres(t.Context(), devstack.PostgresOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := p.Stop(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return p
-}
-
 // TestDatabaseAway: calls that meet a database that is away wait for it, wherever they are, and lose nothing.
 func TestDatabaseAway(t *testing.T) {
 	t.Parallel()
-	p := ownPostgres(t)
+	p := devstacktest.OwnPostgres(t)
 	w := newWorldOn(t, devstacktest.Temporal(t), p.URL(), plainPolicy)
 	var effects ledger
 	entered, release := make(chan struct{}), make(chan struct{})
@@ -75,7 +59,7 @@ func TestDatabaseAway(t *testing.T) {
 // TestWorkerBeforeItsDatabase: a worker that starts without its database says so, waits and serves.
 func TestWorkerBeforeItsDatabase(t *testing.T) {
 	t.Parallel()
-	p := ownPostgres(t)
+	p := devstacktest.OwnPostgres(t)
 	w := newWorldOn(t, devstacktest.Temporal(t), p.URL(), plainPolicy)
 	if err := p.StopImmediate(t.Context()); err != nil {
 		t.Fatal(err)

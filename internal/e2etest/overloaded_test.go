@@ -1,7 +1,6 @@
 package e2etest
 
 import (
-	"context"
 	"fmt"
 	"sync/atomic"
 	"testing"
@@ -24,17 +23,9 @@ func (requests) Answer([]byte) tcpproxy.Verdict { return tcpproxy.Forward }
 func TestOverloadedServer(t *testing.T) {
 	t.Parallel()
 	const perSecond, calls = 20, 60
-	server, err := devstack.StartTemporal(t.Context(), devstack.TemporalOptions{DynamicConfig: []string{
+	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{DynamicConfig: []string{
 		fmt.Sprintf("frontend.namespaceRPS=%d", perSecond), "frontend.namespaceBurstRatio=1",
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
 	proxy, err := tcpproxy.Start(server.Address())
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plainPolicy)
 	secret := newCanary()
+	w.secrets.never("what a tool reports", []byte(secret))
 	told := make(chan toolspec.Progress, 1)
 	reports := func(ctx context.Context, in in, call toolspec.Call) (out, error) {
 		report := capability.ProgressKey.From(call)

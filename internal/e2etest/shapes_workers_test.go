@@ -131,7 +131,7 @@ func (r *recorder) deploys(t *testing.T) {
 
 // databaseAway records a call that is admitted while there is no database: its retries come to wait on a durable timer.
 func (r *recorder) databaseAway(t *testing.T) {
-	p := ownPostgres(t)
+	p := devstacktest.OwnPostgres(t)
 	w := newWorldOn(t, devstacktest.Temporal(t), p.URL(), plainPolicy)
 	w.work(worker.Tools(tool("test__read", echo, fast)))
 	w.until(func() bool { return w.log.has("worker runs") }, "the worker runs")

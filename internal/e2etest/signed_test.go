@@ -41,6 +41,7 @@ func enroll(w *world, identities ...string) signers {
 			w.t.Fatal(err)
 		}
 		s.keys[who] = key
+		w.secrets.never("the key of "+who, key.Private().Seed())
 		for _, tenant := range []string{"acme", "globex"} {
 			if err := w.store.RegisterKey(w.t.Context(), tenant, who, key.Key(), "user:root"); err != nil {
 				w.t.Fatal(err)

@@ -22,6 +22,7 @@ func (w *world) submitter() (key ed25519.PrivateKey, keyID string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.secrets.never("the submitter's key", private.Seed())
 	keyID, _, err = w.store.AddSubmitter(w.t.Context(), "acme", "web", public, "user:root")
 	if err != nil {
 		w.t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 
 	"go.temporal.io/sdk/client"
 
-	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
@@ -268,19 +267,7 @@ func TestSweepOfAnotherNamespace(t *testing.T) {
 // TestSweepAfterDelete: calls that were deleted while they ran, with the real program.
 func TestSweepAfterDelete(t *testing.T) {
 	t.Parallel()
-	// As in TestAnotherRun: deleting is slow else.
-	server, err := devstack.StartTemporal(t.Context(), devstack.TemporalOptions{DynamicConfig: []string{
-		`history.transferProcessorUpdateAckInterval="100ms"`, `history.visibilityProcessorUpdateAckInterval="100ms"`,
-		`history.timerProcessorUpdateAckInterval="100ms"`,
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	server := devstacktest.OwnTemporal(t, quickDeletes())
 	w := newWorldOn(t, server.Address(), devstacktest.Postgres(t), plainPolicy)
 	var effects ledger
 	entered := make(chan struct{}, 1)

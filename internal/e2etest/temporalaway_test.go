@@ -25,26 +25,11 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// ownTemporal is a server with a file, which the test may kill.
-func ownTemporal(t *testing.T) *devstack.Temporal {
-	t.Helper()
-	s, err := devstack.StartTemporal(t.Context(), devstack.TemporalOptions{FileStore: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Stop(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
 // TestTemporalKilled: the server is killed under a stream of calls and comes back some seconds later. Clients wait for it, calls go on,
 // and signals that were not delivered are.
 func TestTemporalKilled(t *testing.T) {
 	t.Parallel()
-	server := ownTemporal(t)
+	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{FileStore: true})
 	w := newWorldOn(t, server.Address(), devstacktest.Postgres(t), plainPolicy)
 	s := newStream(w)
 	entered, release := make(chan struct{}, 2), make(chan struct{})

@@ -43,7 +43,7 @@ func (w *world) workWithout(name string, tools []toolspec.Tool, toolID string, o
 	if err := source.Add("test", tools...); err != nil {
 		w.t.Fatal(err)
 	}
-	all := append([]hook.Hook{hooks.Policy(w.store, w.store.Authorizer(), log)}, hooks.Redaction(source)...)
+	all := append([]hook.Hook{hooks.Policy(w.store, w.store.Authorizer(), source, log)}, hooks.Redaction(source)...)
 	registry, err := hook.NewRegistry(log, append(all, hooks.Audit()), map[string][]hook.Hook{toolID: {own}})
 	if err != nil {
 		w.t.Fatal(err)

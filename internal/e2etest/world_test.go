@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -12,15 +11,9 @@ import (
 	"testing"
 	"time"
 
-	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/operatorservice/v1"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/temporal"
 	sdkworker "go.temporal.io/sdk/worker"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
@@ -62,6 +55,13 @@ type world struct {
 	pawl        *pawl.Client
 	store       *postgres.Store
 	log         *logbook
+	// secrets may stand nowhere in the end. planted says that a test has put some of them there itself.
+	secrets *secrets
+	planted bool
+	// connectionKey is a secret that every worker has.
+	connectionKey string
+	// shared says that the servers outlive the test.
+	shared bool
 	// sweepEvery is the interval of the sweeper's schedule; 0 makes none.
 	sweepEvery time.Duration
 }
@@ -69,7 +69,9 @@ type world struct {
 // newWorld makes a world on the shared servers, under a policy.
 func newWorld(t *testing.T, rules string) *world {
 	t.Helper()
-	return newWorldOn(t, devstacktest.Temporal(t), devstacktest.Postgres(t), rules)
+	w := newWorldOn(t, devstacktest.Temporal(t), devstacktest.Postgres(t), rules)
+	w.shared = true
+	return w
 }
 
 // newWorldOn is newWorld on servers that the test may stop.
@@ -78,7 +80,9 @@ func newWorldOn(t *testing.T, address, database, rules string) *world {
 	w := &world{
 		t: t, address: address, namespace: "e2e-" + strings.ToLower(rand.Text()[:12]),
 		database: database, workspace: t.TempDir(), log: &logbook{},
+		secrets: &secrets{}, connectionKey: rand.Text(),
 	}
+	w.secrets.never("the connection key", []byte(w.connectionKey))
 	var err error
 	if w.store, err = postgres.Open(t.Context(), database, postgres.Options{MaxConns: 4, Application: "e2etest"}); err != nil {
 		t.Fatal(err)
@@ -93,46 +97,11 @@ func newWorldOn(t *testing.T, address, database, rules string) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.temporal.Close)
-	w.makeNamespace()
+	t.Cleanup(w.nothingLeaked)
+	devstacktest.Namespace(t, w.temporal, w.namespace, workflows.SearchAttributeNames()...)
 	w.apply(rules)
 	w.pawl = pawl.New(w.temporal, pawl.Options{Outputs: w.store})
 	return w
-}
-
-// makeNamespace registers the namespace with its search attributes and waits until both can be used.
-func (w *world) makeNamespace() {
-	w.t.Helper()
-	ctx := w.t.Context()
-	if _, err := w.temporal.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
-		Namespace: w.namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
-	}); err != nil {
-		w.t.Fatal(err)
-	}
-	attributes := map[string]enumspb.IndexedValueType{}
-	values := []temporal.SearchAttributeUpdate{}
-	for _, name := range workflows.SearchAttributeNames() {
-		attributes[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
-		values = append(values, temporal.NewSearchAttributeKeyKeyword(name).ValueSet("probe"))
-	}
-	var last error
-	w.until(func() bool {
-		_, last = w.temporal.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
-			Namespace: w.namespace, SearchAttributes: attributes,
-		})
-		var exists *serviceerror.AlreadyExists
-		if last != nil && !errors.As(last, &exists) {
-			return false
-		}
-		var run client.WorkflowRun
-		run, last = w.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-			TaskQueue: "nobody", TypedSearchAttributes: temporal.NewSearchAttributes(values...),
-		}, "Probe")
-		if last != nil {
-			return false
-		}
-		last = w.temporal.TerminateWorkflow(ctx, run.GetID(), "", "the namespace works")
-		return last == nil
-	}, "the namespace works", &last)
 }
 
 // apply makes a policy the active one.
@@ -152,8 +121,8 @@ func (w *world) config() worker.Config {
 	return worker.Config{
 		Temporal:    client.Options{HostPort: w.address, Namespace: w.namespace},
 		DatabaseURL: cmp.Or(w.through, w.database), Workspace: w.workspace, SearchAttributes: true, Connections: cmp.Or(w.connections, 10),
-		SweepEvery: w.sweepEvery,
-		Log:        slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		SweepEvery: w.sweepEvery, ConnectionKey: []byte(w.connectionKey),
+		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }
 

@@ -15,13 +15,8 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/api/operatorservice/v1"
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
-	"go.temporal.io/sdk/temporal"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
@@ -88,39 +83,9 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.temporal.Close)
-	w.makeNamespace()
+	devstacktest.Namespace(t, w.temporal, w.namespace, workflows.SearchAttributeNames()...)
 	w.pawl = pawl.New(w.temporal, pawl.Options{})
 	return w
-}
-
-// makeNamespace registers the namespace with its search attributes and waits until both can be used.
-func (w *world) makeNamespace() {
-	w.t.Helper()
-	ctx := w.t.Context()
-	if _, err := w.temporal.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
-		Namespace: w.namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
-	}); err != nil {
-		w.t.Fatal(err)
-	}
-	attributes := map[string]enumspb.IndexedValueType{}
-	values := []temporal.SearchAttributeUpdate{}
-	for _, name := range workflows.SearchAttributeNames() {
-		attributes[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
-		values = append(values, temporal.NewSearchAttributeKeyKeyword(name).ValueSet("probe"))
-	}
-	w.until(func() bool {
-		_, err := w.temporal.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{
-			Namespace: w.namespace, SearchAttributes: attributes,
-		})
-		var exists *serviceerror.AlreadyExists
-		if err != nil && !errors.As(err, &exists) {
-			return false
-		}
-		run, err := w.temporal.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-			TaskQueue: "nobody", TypedSearchAttributes: temporal.NewSearchAttributes(values...),
-		}, "Probe")
-		return err == nil && w.temporal.TerminateWorkflow(ctx, run.GetID(), "", "the namespace works") == nil
-	}, "the namespace works")
 }
 
 // until polls for a condition.

@@ -47,11 +47,12 @@ type Activation struct {
 
 // activateRow is the row of ActivatePolicy.
 type activateRow struct {
-	Changed   bool
-	Before    string
-	Rechecked int64
-	Told      int64
+	Changed bool
+	Before  string
+	Told    int64
 }
+
+func (r activateRow) rechecks() bool { return r.Changed }
 
 // ApplyPolicy stores a version and makes it the active one; by says who does. Unsettled calls are told to look again.
 // changed is false where it was active already.
@@ -77,12 +78,12 @@ func (s *Store) Activate(ctx context.Context, a Activation) (changed bool, err e
 	if a.Expected != nil {
 		expected = *a.Expected
 	}
-	row, _, err := batched[activateRow](ctx, s, "apply policy",
+	row, err := changing[activateRow](ctx, s, "apply policy", RecheckFilter{policyDigest: p.Digest()},
 		step{"InsertPolicy", named{"digest": p.Digest(), "source": string(p.Source())}},
 		step{"LockActivePolicy", named{}},
 		step{"ActivatePolicy", named{
 			"digest": p.Digest(), "activated_by": text(a.By), "only_if_none": a.onlyIfNone, "how": string(a.How),
-			"expects": a.Expected != nil, "expected": text(expected), "again": recheckAgain,
+			"expects": a.Expected != nil, "expected": text(expected),
 		}},
 	)
 	if err == nil && a.Expected != nil && row.Before != *a.Expected && row.Before != p.Digest() {

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows"
@@ -25,6 +27,7 @@ type recordRow struct {
 	Plan          json.RawMessage
 	PolicyDigest  string
 	Kills         json.RawMessage
+	Connection    json.RawMessage
 }
 
 // Admit inserts the call, or reads its record and raises the epoch of an open one. The arguments, the provider's payload and the proof
@@ -41,6 +44,7 @@ func (s *Store) Admit(ctx context.Context, in activities.AdmitRow) (activities.R
 		"tool_call_id": in.Invocation.ToolCallID, "tool_id": in.Invocation.ToolID, "actor_id": c.ActorID, "subject_id": c.SubjectID,
 		"session_id": c.SessionID, "request_id": c.RequestID, "graph_id": c.GraphID, "connection_id": c.ConnectionID,
 		"workflow_id": in.WorkflowID, "temporal_run_id": in.RunID, "namespace": in.Namespace, "plan": plan, "started_at": in.StartedAt,
+		"holder": broker.Holder(c), "depth": authz.MaxNesting,
 	}}
 	for range admitTries {
 		row, found, err := first[recordRow](ctx, s, op, st)
@@ -63,8 +67,12 @@ func (r recordRow) record(op string) (activities.Record, error) {
 	if err != nil {
 		return activities.Record{}, err
 	}
+	connection, err := connectionOf(op, r.Connection)
+	if err != nil {
+		return activities.Record{}, err
+	}
 	record := activities.Record{
-		Digest: r.InputDigest, Epoch: r.Epoch, Plan: plan, PolicyDigest: r.PolicyDigest, Kills: kills,
+		Digest: r.InputDigest, Epoch: r.Epoch, Plan: plan, PolicyDigest: r.PolicyDigest, Kills: kills, Connection: connection,
 		Rounds: workflows.Rounds{Gate: r.GateRound, Dispatch: r.DispatchRound, Request: r.RequestRound, Capacity: r.CapacityRound},
 	}
 	if r.Result != nil {

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"slices"
 
 	"github.com/pawl-run/pawl/policy/authz"
 )
@@ -57,14 +56,3 @@ func (s *Store) Roles(ctx context.Context, tenantID, identity string) ([]string,
 	}})
 	return column(rows, func(r roleRow) string { return r.Role }), err
 }
-
-// HasRole reports whether an identity holds a role in a tenant. The role is a name, with or without role: ahead.
-func (s *Store) HasRole(ctx context.Context, tenantID, identity, role string) (bool, error) {
-	if len(role) < len(rolePrefix) || role[:len(rolePrefix)] != rolePrefix {
-		role = rolePrefix + role
-	}
-	roles, err := s.Roles(ctx, tenantID, identity)
-	return slices.Contains(roles, role), err
-}
-
-const rolePrefix = "role:"

@@ -152,13 +152,7 @@ func TestClaimWaitsForCheck(t *testing.T) {
 		for _, claims := range []bool{true, false} {
 			b := open(t)
 			b.admit("call_1")
-			tx, err := b.pool.Begin(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := tx.Exec(t.Context(), `SELECT 1 FROM invocations FOR NO KEY UPDATE`); err != nil {
-				t.Fatal(err)
-			}
+			tx := b.holds(`SELECT 1 FROM invocations FOR NO KEY UPDATE`)
 			if _, err := tx.Exec(t.Context(), c.before, id("call_1")); err != nil {
 				t.Fatal(err)
 			}

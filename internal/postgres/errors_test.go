@@ -65,14 +65,7 @@ func TestReadOnlyDatabaseIsTransient(t *testing.T) {
 func TestKilledConnectionIsTransient(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
-	tx, err := b.pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback(t.Context())
-	if _, err := tx.Exec(t.Context(), `SELECT FROM invocations FOR UPDATE`); err != nil {
-		t.Fatal(err)
-	}
+	b.holds(`SELECT FROM invocations FOR UPDATE`)
 	got := make(chan error, 1)
 	go func() {
 		_, err := b.Settle(t.Context(), settleIn("call_1", 1))
@@ -86,17 +79,10 @@ func TestKilledConnectionIsTransient(t *testing.T) {
 func TestDeadlineIsTransient(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
-	tx, err := b.pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback(t.Context())
-	if _, err := tx.Exec(t.Context(), `SELECT FROM invocations FOR UPDATE`); err != nil {
-		t.Fatal(err)
-	}
+	b.holds(`SELECT FROM invocations FOR UPDATE`)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err = b.Claim(ctx, claimRow("call_1", 1, 1))
+	_, err := b.Claim(ctx, claimRow("call_1", 1, 1))
 	wantTransient(t, err, "postgres: claim: deadline")
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v is not the context's", err)

@@ -53,7 +53,8 @@ func (s *Store) RecheckAgain(ctx context.Context) (more bool, err error) { retur
 // RowTypes says what the rows of a query are read into. What is not here is run for its effect.
 func RowTypes() map[string]reflect.Type {
 	return map[string]reflect.Type{
-		"Admit": reflect.TypeFor[recordRow](), "Claim": reflect.TypeFor[outcomeRow](), "Check": reflect.TypeFor[checkRow](),
+		"AllTables": reflect.TypeFor[tableRow](),
+		"Admit":     reflect.TypeFor[recordRow](), "Claim": reflect.TypeFor[outcomeRow](), "Check": reflect.TypeFor[checkRow](),
 		"Settle": reflect.TypeFor[settleRow](), "Request": reflect.TypeFor[requestRow](), "Look": reflect.TypeFor[lookRow](),
 		"Decide": reflect.TypeFor[decideRow](), "Output": reflect.TypeFor[outputRow](), "PolicySource": reflect.TypeFor[sourceRow](),
 		"ActivatePolicy": reflect.TypeFor[activateRow](), "ActivePolicy": reflect.TypeFor[activeRow](), "PolicyHistory": reflect.TypeFor[ActivationRecord](), "PolicyVersions": reflect.TypeFor[digestRow](),
@@ -75,7 +76,11 @@ func RowTypes() map[string]reflect.Type {
 		"TakeTokens": reflect.TypeFor[tokensRow](), "TakePlaces": reflect.TypeFor[placesRow](), "ReleaseExpired": reflect.TypeFor[expiredRow](),
 		"HappenNotices": reflect.TypeFor[lookedRow](), "SpreadNotices": reflect.TypeFor[lookedRow](), "TakeNotices": reflect.TypeFor[noticeRow](),
 		"MarkNoticeFailed": reflect.TypeFor[givenUpRow](), "NoticeBacklog": reflect.TypeFor[NoticeBacklog](),
-		"RegisterKey": reflect.TypeFor[registerRow](), "RevokeKey": reflect.TypeFor[revokeRow](), "LiveGrants": reflect.TypeFor[liveGrantRow](),
+		"RegisterKey": reflect.TypeFor[registerRow](), "RevokeKey": reflect.TypeFor[revokeRow](), "AddConnection": reflect.TypeFor[changedRow](), "ListConnections": reflect.TypeFor[connectionRow](),
+		"ListConnectionGrants": reflect.TypeFor[ConnectionGrantRecord](), "GrantConnection": reflect.TypeFor[grantedRow](),
+		"RevokeConnectionGrant": reflect.TypeFor[changedRow](), "RevokeConnection": reflect.TypeFor[changedRow](),
+		"ConnectionSecret": reflect.TypeFor[secretRow](), "ReplaceSecret": reflect.TypeFor[changedRow](), "LeaseConnection": reflect.TypeFor[leasedRow](),
+		"LiveGrants": reflect.TypeFor[liveGrantRow](),
 		"ListGrants": reflect.TypeFor[grantRow](), "RevokeGrant": reflect.TypeFor[revokedRow](), "ListKeys": reflect.TypeFor[KeyRecord](),
 	}
 }

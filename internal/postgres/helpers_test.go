@@ -1,9 +1,12 @@
 package postgres_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/pawl-run/pawl/policy"
 )
@@ -36,7 +39,21 @@ func until(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// waitForLock holds until some statement of this database waits for another's lock.
+// holds begins a transaction, which has the locks of a statement until it ends: with the test, where it was not ended before.
+func (b bench) holds(sql string, args ...any) pgx.Tx {
+	b.t.Helper()
+	tx, err := b.pool.Begin(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(b.t.Context())) })
+	if _, err := tx.Exec(b.t.Context(), sql, args...); err != nil {
+		b.t.Fatal(err)
+	}
+	return tx
+}
+
+// waitForLock waits until some statement of this database waits for another's lock.
 func (b bench) waitForLock() {
 	b.t.Helper()
 	until(b.t, "a statement waits for a lock", b.waits)

@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // maxPartitionMonths bounds EnsurePartitions.
@@ -18,16 +16,5 @@ func (s *Store) EnsurePartitions(ctx context.Context, months int) error {
 	if months < 0 || months > maxPartitionMonths {
 		return failure(op, fmt.Errorf("%d months; it must be between 0 and %d", months, maxPartitionMonths))
 	}
-	return failure(op, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		for _, st := range []step{{"SetPartitionMonths", named{"months": months}}, {"EnsurePartitions", named{}}} {
-			sql, args, err := s.bound(st)
-			if err != nil {
-				return err
-			}
-			if _, err := tx.Exec(ctx, sql, args...); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	return s.execAll(ctx, op, step{"SetPartitionMonths", named{"months": months}}, step{"EnsurePartitions", named{}})
 }

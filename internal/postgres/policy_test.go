@@ -214,14 +214,7 @@ func TestRequestWaitsForAPolicyChange(t *testing.T) {
 		}
 	}
 	b.admit("call_1")
-	tx, err := b.pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback(t.Context())
-	if _, err := tx.Exec(t.Context(), `UPDATE policy_active SET digest = $1`, fresh.Digest()); err != nil {
-		t.Fatal(err)
-	}
+	tx := b.holds(`UPDATE policy_active SET digest = $1`, fresh.Digest())
 	done := make(chan error, 1)
 	go func() {
 		row := requestRow("call_1", 1)
@@ -245,14 +238,7 @@ func TestRequestWaitsForAPolicyChange(t *testing.T) {
 func TestPolicyChangeWaitsForRequests(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
-	tx, err := b.pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback(t.Context())
-	if _, err := tx.Exec(t.Context(), `SELECT FROM policy_active FOR SHARE`); err != nil {
-		t.Fatal(err)
-	}
+	tx := b.holds(`SELECT FROM policy_active FOR SHARE`)
 	done := make(chan error, 1)
 	go func() {
 		_, err := b.ApplyPolicy(t.Context(), development(t), "ops")

@@ -11,7 +11,7 @@ import (
 
 // effectOnly are the queries whose rows nobody reads.
 var effectOnly = []string{
-	"LockInvocation", "LockActivePolicy", "SaveOutput", "SetPartitionMonths", "Refuse", "CloseOtherRequests", "CloseRequest", "InsertPolicy", "PublishSpecs",
+	"LockInvocation", "EndConnectionGrant", "LockActivePolicy", "SaveOutput", "SetPartitionMonths", "Refuse", "CloseOtherRequests", "CloseRequest", "InsertPolicy", "PublishSpecs",
 	"MarkSent", "MarkFailed", "PruneOutbox", "ListenOutbox", "KillOn", "ListenPolicy", "EnsurePartitions",
 	"LockQuotas", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteFullQuotas", "DeleteIdleSemaphores", "DeleteOldSessions",
 	"DeleteExpiredCalls", "SetExpiredPartition", "DropPartition", "LockFlight", "MarkNoticeSent", "PruneNotices",

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -26,6 +28,10 @@ type RecheckFilter struct {
 	// ActorID is who calls, or for whom.
 	ActorID      string
 	ConnectionID string
+	// withSubject leaves out calls without a subject, of those that began before the change.
+	withSubject bool
+	// policyDigest leaves out calls that were admitted under this version, of those that began around the change.
+	policyDigest string
 }
 
 // recheckRow is the row of Recheck.
@@ -41,9 +47,15 @@ type recheckAgainRow struct {
 	Notified int64
 }
 
+// changeRow is the row of a statement that changes something.
+type changeRow interface {
+	// rechecks says whether unsettled calls are to hear of it.
+	rechecks() bool
+}
+
 // Recheck tells every unsettled call that the filter covers to look again, and returns how many: those that wait for a person or for
 // capacity are judged again at once, those that run before their next attempt. What was admitted meanwhile under the old state is told by
-// a second scan, five seconds later. Where a change in the database is the reason, Recheck is too late: its transaction takes recheck.
+// a second scan, five seconds later. Where a change in the database is the reason, Recheck is too late: changing puts both into one transaction.
 func (s *Store) Recheck(ctx context.Context, f RecheckFilter) (told int64, err error) {
 	row, _, err := first[recheckRow](ctx, s, "recheck", recheck(f))
 	return row.Told, err
@@ -53,8 +65,20 @@ func (s *Store) Recheck(ctx context.Context, f RecheckFilter) (told int64, err e
 func recheck(f RecheckFilter) step {
 	return step{"Recheck", named{
 		"tenant_id": text(f.TenantID), "tool": text(f.Tool), "effect": text(f.Effect), "actor_id": text(f.ActorID),
-		"connection_id": text(f.ConnectionID), "again": recheckAgain,
+		"connection_id": text(f.ConnectionID), "with_subject": f.withSubject, "policy_digest": f.policyDigest, "again": recheckAgain,
 	}}
+}
+
+// changing runs the statements of a change, the last of which returns a row, and recheck where that row asks for it: all in one transaction.
+func changing[T changeRow](ctx context.Context, s *Store, op string, f RecheckFilter, steps ...step) (row T, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
+		if row, _, err = sent[T](ctx, s, tx, steps...); err != nil || !row.rechecks() {
+			return err
+		}
+		_, _, err = sent[recheckRow](ctx, s, tx, recheck(f))
+		return err
+	})
+	return row, s.failed(op, err)
 }
 
 // recheckAgain does the second scans that are due, and returns whether there may be more.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -79,6 +81,86 @@ func TestRecheck(t *testing.T) {
 	}
 }
 
+// TestChangeRechecks: who hears of a change, at once and by the second scan; and what changes nothing is heard of by nobody.
+func TestChangeRechecks(t *testing.T) {
+	b := open(t)
+	for _, row := range []activities.AdmitRow{
+		callOf("plain", nil),
+		callOf("bob", func(r *activities.AdmitRow) { r.Invocation.Context.ActorID = "user:bob" }),
+		callOf("subject", func(r *activities.AdmitRow) { r.Invocation.Context.SubjectID = "user:sue" }),
+	} {
+		b.admitted(row)
+	}
+	signer, err := proof.NewSigner()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyID, _, err := b.AddSubmitter(t.Context(), tenant, "web", signer.Key().Bytes(), "user:root")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := development(t)
+	member := authz.Relation{Kind: authz.Member, Subject: "user:bob", Object: "role:ops"}
+	own := authz.Relation{Kind: authz.Executes, Subject: "user:bob", Tools: "core__*"}
+	add := func(r authz.Relation) func() error {
+		return func() error {
+			_, err := b.AddRelation(t.Context(), tenant, r, 0, "user:root")
+			return err
+		}
+	}
+	remove := func(r authz.Relation) func() error {
+		return func() error { return b.RemoveRelation(t.Context(), tenant, r, "user:root") }
+	}
+	revoke := func() error { return b.RevokeSubmitter(t.Context(), tenant, keyID, "user:root") }
+	apply := func() error {
+		_, err := b.ApplyPolicy(t.Context(), p, "ops")
+		return err
+	}
+	everybody, ofTenant := []string{"bob", "plain", "subject"}, tenant+"  "
+	for _, c := range []struct {
+		name   string
+		change func() error
+		want   []string
+		again  string
+	}{
+		{"a member more", add(member), nil, ""},
+		{"a member's other end", add(member), everybody, ofTenant},
+		{"a member less", remove(member), everybody, ofTenant},
+		{"no such member", func() error { _ = remove(member)(); return nil }, nil, ""},
+		{"a right more", add(own), nil, ""},
+		{"a right less", remove(own), []string{"bob"}, tenant + " user:bob "},
+		{"a submitter less", revoke, []string{"subject"}, ofTenant},
+		{"no such submitter", func() error { _ = revoke(); return nil }, nil, ""},
+		{"a policy", apply, everybody, "  " + p.Digest()},
+		{"the same policy", apply, nil, ""},
+	} {
+		if err := c.change(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if got := b.rechecked(); !slices.Equal(got, c.want) && len(got)+len(c.want) > 0 {
+			t.Errorf("%s: %v were told, want %v", c.name, got, c.want)
+		}
+		again := value[string](b, `SELECT coalesce(string_agg(tenant_id || ' ' || actor_id || ' ' || policy_digest, '; '), '') FROM rechecks`)
+		if b.sql(`DELETE FROM rechecks`); again != c.again {
+			t.Errorf("%s: the second scan is for %s, want %s", c.name, again, c.again)
+		}
+	}
+}
+
+// TestChangeAndRechecksAreOne: a change that nobody can be told of has not happened.
+func TestChangeAndRechecksAreOne(t *testing.T) {
+	b := open(t)
+	r := authz.Relation{Kind: authz.Member, Subject: "user:bob", Object: "role:ops"}
+	b.relate(tenant, r, 0)
+	b.sql(`ALTER TABLE rechecks RENAME TO elsewhere`)
+	if err := b.RemoveRelation(t.Context(), tenant, r, "user:root"); err == nil {
+		t.Error("nobody was told, and there is no error")
+	}
+	if list, err := b.Relations(t.Context(), tenant, ""); err != nil || len(list) != 1 {
+		t.Errorf("the relations are %+v, %v", list, err)
+	}
+}
+
 // plan is how the server would run the last of some statements.
 func (b bench) plan(sql string) string {
 	b.t.Helper()
@@ -110,14 +192,7 @@ func TestRecheckAgain(t *testing.T) {
 	// The trigger holds the admission after its statement has taken its snapshot.
 	b.sql(`CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NEW; END'`)
 	b.sql(`CREATE TRIGGER hold BEFORE INSERT ON invocations FOR EACH ROW EXECUTE FUNCTION hold()`)
-	tx, err := b.pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tx.Rollback(t.Context())
-	if _, err := tx.Exec(t.Context(), `SELECT pg_advisory_xact_lock(4711)`); err != nil {
-		t.Fatal(err)
-	}
+	tx := b.holds(`SELECT pg_advisory_xact_lock(4711)`)
 	admitted := make(chan activities.Record, 1)
 	go func() {
 		record, err := b.Admit(t.Context(), admitRow("meanwhile"))

@@ -38,25 +38,31 @@ func (r relationRow) record() RelationRecord {
 
 type addedRow struct {
 	ExpiresAt *time.Time
-	Rechecked int64
+	// Replaced says that it was there, and has another end now, which may come sooner.
+	Replaced bool
 }
 
-type removedRow struct {
-	Removed   bool
-	Rechecked int64
-}
+func (r addedRow) rechecks() bool { return r.Replaced }
 
-// values are those of a relation, and whose calls a change of it touches: the actor's who is named, or everybody's where a membership ends,
-// for who else is in a group, and who decided as the holder of a role, nobody asks here.
+type removedRow struct{ Removed bool }
+
+func (r removedRow) rechecks() bool { return r.Removed }
+
 func values(tenantID string, r authz.Relation) named {
-	affected := ""
-	if r.Kind != authz.Member && authz.Identity(r.Subject) {
-		affected = r.Subject
-	}
 	return named{
 		"tenant_id": text(tenantID), "subject": text(r.Subject), "kind": text(r.Kind), "object": text(r.Object), "tools": text(r.Tools),
-		"graph_id": text(r.GraphID), "affected": text(affected), "again": recheckAgain,
+		"graph_id": text(r.GraphID),
 	}
+}
+
+// touched are the calls that a change of a relation touches: the actor's who is named, or everybody's where a membership ends, for who else
+// is in a group, and who decided as the holder of a role, nobody asks here.
+func touched(tenantID string, r authz.Relation) RecheckFilter {
+	f := RecheckFilter{TenantID: tenantID}
+	if r.Kind != authz.Member && authz.Identity(r.Subject) {
+		f.ActorID = r.Subject
+	}
+	return f
 }
 
 // AddRelation writes a relation down, or gives one that is there another end. It lasts that long from now, by the clock of the database;
@@ -70,7 +76,7 @@ func (s *Store) AddRelation(ctx context.Context, tenantID string, r authz.Relati
 	if lasts > 0 {
 		v["lasts"] = lasts
 	}
-	row, _, err := first[addedRow](ctx, s, "add relation", step{"AddRelation", v})
+	row, err := changing[addedRow](ctx, s, "add relation", touched(tenantID, r), step{"AddRelation", v})
 	return row.ExpiresAt, err
 }
 
@@ -79,7 +85,7 @@ func (s *Store) AddRelation(ctx context.Context, tenantID string, r authz.Relati
 func (s *Store) RemoveRelation(ctx context.Context, tenantID string, r authz.Relation, by string) error {
 	v := values(tenantID, r)
 	v["removed_by"] = text(by)
-	row, _, err := first[removedRow](ctx, s, "remove relation", step{"RemoveRelation", v})
+	row, err := changing[removedRow](ctx, s, "remove relation", touched(tenantID, r), step{"RemoveRelation", v})
 	if err == nil && !row.Removed {
 		return ErrNotFound
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
@@ -50,16 +48,5 @@ func (s *Store) DropExpiredPartitions(ctx context.Context, days int) (out activi
 }
 
 func (s *Store) dropPartition(ctx context.Context, name string) error {
-	return failure("drop a partition", pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		for _, st := range []step{{"SetExpiredPartition", named{"name": name}}, {"DropPartition", named{}}} {
-			sql, args, err := s.bound(st)
-			if err != nil {
-				return err
-			}
-			if _, err := tx.Exec(ctx, sql, args...); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
+	return s.execAll(ctx, "drop a partition", step{"SetExpiredPartition", named{"name": name}}, step{"DropPartition", named{}})
 }

@@ -177,13 +177,7 @@ func TestRetentionGoesByBatches(t *testing.T) {
 		b.whole(call)
 		b.aged(call, 15+i%2)
 	}
-	tx, err := b.pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(t.Context(), `SELECT 1 FROM invocations WHERE tool_call_id = 'call_3' FOR NO KEY UPDATE`); err != nil {
-		t.Fatal(err)
-	}
+	tx := b.holds(`SELECT 1 FROM invocations WHERE tool_call_id = 'call_3' FOR NO KEY UPDATE`)
 	for _, want := range []int{4, 2, 0} {
 		if n, err := b.DeleteExpiredCalls(t.Context(), retentionDays, 4); err != nil || n != want {
 			t.Errorf("deleted %d calls, want %d: %v", n, want, err)
@@ -207,14 +201,7 @@ func TestRetentionGoesByBatches(t *testing.T) {
 func TestAPartitionInUseIsLeft(t *testing.T) {
 	b := open(t)
 	b.monthsOf(15)
-	tx, err := b.pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := tx.Exec(t.Context(), `SELECT count(*) FROM stage_events`); err != nil {
-		t.Fatal(err)
-	}
+	tx := b.holds(`SELECT count(*) FROM stage_events`)
 	done := make(chan workflows.DropExpiredOut, 1)
 	go func() { done <- b.expire() }()
 	// Calls settle while it tries.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -20,6 +21,7 @@ type lookRow struct {
 	RemainingMs  int64
 	PolicyDigest string
 	Kills        json.RawMessage
+	Connection   json.RawMessage
 	Rule         json.RawMessage
 	Granted      json.RawMessage
 	RequestedBy  string
@@ -72,6 +74,7 @@ func (s *Store) review(ctx context.Context, op string, in activities.ReviewRow, 
 	look, found, err := locked[lookRow](ctx, s, op, in.InvocationID, step{"Look", named{
 		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "gate": in.Gate, "capacity": in.Capacity,
 		"approval_id": text(in.ApprovalID), "decision_hash": d.hash, "key_id": text(in.KeyID),
+		"depth": authz.MaxNesting,
 	}})
 	switch {
 	case err != nil:
@@ -85,8 +88,12 @@ func (s *Store) review(ctx context.Context, op string, in activities.ReviewRow, 
 	if err != nil {
 		return record, false, err
 	}
+	connection, err := connectionOf(op, look.Connection)
+	if err != nil {
+		return record, false, err
+	}
 	record = activities.ReviewRecord{
-		Kills: kills, State: look.State, Approver: look.Approver, PolicyDigest: look.PolicyDigest, Remaining: remaining(look.RemainingMs),
+		Kills: kills, Connection: connection, State: look.State, Approver: look.Approver, PolicyDigest: look.PolicyDigest, Remaining: remaining(look.RemainingMs),
 	}
 	switch {
 	case in.Decision == nil && in.Close:
@@ -112,7 +119,7 @@ func (s *Store) review(ctx context.Context, op string, in activities.ReviewRow, 
 		return record, false, err
 	}
 	record, stale, err = s.decide(ctx, op, in, d, look.Votes, becomes, judgement)
-	record.Kills = kills
+	record.Kills, record.Connection = kills, connection
 	return record, stale, err
 }
 

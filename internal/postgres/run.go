@@ -32,6 +32,22 @@ func (s *Store) exec(ctx context.Context, op string, st step) (int64, error) {
 	return tag.RowsAffected(), s.failed(op, err)
 }
 
+// execAll runs the statements one after another in one transaction, for their effect.
+func (s *Store) execAll(ctx context.Context, op string, steps ...step) error {
+	return s.failed(op, pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		for _, st := range steps {
+			sql, args, err := s.bound(st)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, sql, args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
 // all runs one statement and returns its rows. Columns and fields of T must match, both ways.
 func all[T any](ctx context.Context, s *Store, op string, st step) ([]T, error) {
 	sql, args, err := s.bound(st)
@@ -57,11 +73,22 @@ func first[T any](ctx context.Context, s *Store, op string, st step) (row T, fou
 
 // batched runs the statements in one round trip and one transaction, and returns the row of the last one.
 func batched[T any](ctx context.Context, s *Store, op string, steps ...step) (row T, found bool, err error) {
+	row, found, err = sent[T](ctx, s, s.pool, steps...)
+	return row, found, s.failed(op, err)
+}
+
+// sender is a pool, or a transaction.
+type sender interface {
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+// sent is batched within to, with the error as it is.
+func sent[T any](ctx context.Context, s *Store, to sender, steps ...step) (row T, found bool, err error) {
 	var batch pgx.Batch
 	for i, st := range steps {
 		sql, args, err := s.bound(st)
 		if err != nil {
-			return row, false, failure(op, err)
+			return row, false, err
 		}
 		queued := batch.Queue(sql, args...)
 		if i < len(steps)-1 {
@@ -75,7 +102,8 @@ func batched[T any](ctx context.Context, s *Store, op string, steps ...step) (ro
 			return err
 		})
 	}
-	return row, found, s.failed(op, s.pool.SendBatch(ctx, &batch).Close())
+	err = to.SendBatch(ctx, &batch).Close()
+	return row, found, err
 }
 
 // locked is batched with the lock on the invocation ahead.

@@ -106,6 +106,59 @@ TABLE claims
     CONSTRAINT claims_of_invocation FOREIGN KEY (invocation_id) REFERENCES invocations(invocation_id) ON DELETE CASCADE
     CONSTRAINT claims_pkey PRIMARY KEY (invocation_id, dispatch)
 
+TABLE connection_grants
+    grant_id uuid NOT NULL DEFAULT gen_random_uuid()
+    tenant_id text NOT NULL
+    connection_id text NOT NULL
+    grantee text NOT NULL
+    scopes text[] NOT NULL
+    expires_at timestamp with time zone
+    granted_at timestamp with time zone NOT NULL DEFAULT now()
+    granted_by text NOT NULL
+    revoked_at timestamp with time zone
+    revoked_by text
+    CONSTRAINT connection_grants_of_connection FOREIGN KEY (tenant_id, connection_id) REFERENCES connections(tenant_id, connection_id) ON DELETE CASCADE
+    CONSTRAINT connection_grants_pkey PRIMARY KEY (grant_id)
+    CONSTRAINT connection_grants_revoked_whole CHECK ((revoked_at IS NULL) = (revoked_by IS NULL))
+    CONSTRAINT connection_grants_to_somebody CHECK (grantee <> ''::text)
+    CREATE UNIQUE INDEX connection_grants_live ON public.connection_grants USING btree (tenant_id, connection_id, grantee) WHERE (revoked_at IS NULL)
+
+TABLE connection_secrets
+    tenant_id text NOT NULL
+    connection_id text NOT NULL
+    version integer NOT NULL
+    key_id bigint NOT NULL
+    sealed bytea NOT NULL
+    expires_at timestamp with time zone
+    sealed_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT connection_secrets_of_connection FOREIGN KEY (tenant_id, connection_id) REFERENCES connections(tenant_id, connection_id) ON DELETE CASCADE
+    CONSTRAINT connection_secrets_pkey PRIMARY KEY (tenant_id, connection_id, version)
+    CREATE INDEX connection_secrets_by_key ON public.connection_secrets USING btree (key_id, tenant_id, connection_id)
+
+TABLE connections
+    tenant_id text NOT NULL
+    connection_id text NOT NULL
+    provider text NOT NULL
+    settings json NOT NULL
+    hosts text[] NOT NULL
+    scopes text[] NOT NULL
+    status text NOT NULL DEFAULT 'active'::text
+    generation integer NOT NULL DEFAULT 1
+    secret_version integer NOT NULL DEFAULT 1
+    refresher text
+    refresh_until timestamp with time zone
+    refresh_fails integer NOT NULL DEFAULT 0
+    refresh_after timestamp with time zone
+    added_at timestamp with time zone NOT NULL DEFAULT now()
+    added_by text NOT NULL
+    revoked_at timestamp with time zone
+    revoked_by text
+    CONSTRAINT connections_counts CHECK (generation >= 1 AND secret_version >= 1)
+    CONSTRAINT connections_has_hosts CHECK (cardinality(hosts) >= 1)
+    CONSTRAINT connections_pkey PRIMARY KEY (tenant_id, connection_id)
+    CONSTRAINT connections_revoked_whole CHECK ((status = 'revoked'::text) = (revoked_at IS NOT NULL) AND (revoked_at IS NULL) = (revoked_by IS NULL))
+    CONSTRAINT connections_status_known CHECK (status = ANY (ARRAY['active'::text, 'needs_reauth'::text, 'revoked'::text]))
+
 TABLE debits
     invocation_id uuid NOT NULL
     tenant_id text NOT NULL
@@ -203,6 +256,7 @@ TABLE invocations
     CREATE INDEX invocations_by_tenant ON public.invocations USING btree (tenant_id, created_at DESC, invocation_id DESC)
     CREATE INDEX invocations_by_workflow ON public.invocations USING btree (workflow_id)
     CREATE INDEX invocations_open ON public.invocations USING btree (namespace, created_at, invocation_id) WHERE (state = 'open'::text)
+    CREATE INDEX invocations_open_connection ON public.invocations USING btree (tenant_id, connection_id) WHERE ((state = 'open'::text) AND (connection_id IS NOT NULL))
 
 TABLE kill_switches
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY

@@ -3,12 +3,11 @@ package postgres
 import (
 	"context"
 	"crypto/ed25519"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"time"
 
 	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // Submitter is a key that may vouch for subjects.
@@ -46,19 +45,18 @@ func (s *Store) AddSubmitter(ctx context.Context, tenantID, name string, public 
 	if len(public) != ed25519.PublicKeySize {
 		return "", false, errors.New("it is no Ed25519 key")
 	}
-	sum := sha256.Sum256(public)
-	keyID = hex.EncodeToString(sum[:])[:32]
+	keyID = toolspec.SubmitterKeyID(public)
 	row, _, err := first[submitterAddedRow](ctx, s, "add submitter", step{"AddSubmitter", named{
 		"tenant_id": text(tenantID), "key_id": keyID, "name": text(name), "public_key": []byte(public), "added_by": text(by),
 	}})
 	return keyID, row.Added, err
 }
 
-// RevokeSubmitter ends what a key may do, also for calls that it vouched for and that wait; ErrNotFound says that the tenant has no such
-// key that counts.
+// RevokeSubmitter ends what a key may do, also for calls that it vouched for and that wait: those with a subject look again. ErrNotFound
+// says that the tenant has no such key that counts.
 func (s *Store) RevokeSubmitter(ctx context.Context, tenantID, keyID, by string) error {
-	row, _, err := first[removedRow](ctx, s, "revoke submitter", step{"RevokeSubmitter", named{
-		"tenant_id": text(tenantID), "key_id": text(keyID), "revoked_by": text(by), "again": recheckAgain,
+	row, err := changing[removedRow](ctx, s, "revoke submitter", RecheckFilter{TenantID: tenantID, withSubject: true}, step{"RevokeSubmitter", named{
+		"tenant_id": text(tenantID), "key_id": text(keyID), "revoked_by": text(by),
 	}})
 	if err == nil && !row.Removed {
 		return ErrNotFound

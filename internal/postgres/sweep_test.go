@@ -223,17 +223,9 @@ func TestSweepAndClaimRace(t *testing.T) {
 func TestSweepSeesAClaimThatIsCommittedMeanwhile(t *testing.T) {
 	b := open(t)
 	b.opened("call_1")
-	tx, err := b.pool.Begin(t.Context())
-	if err != nil {
+	tx := b.holds(`SELECT 1 FROM invocations FOR NO KEY UPDATE`)
+	if _, err := tx.Exec(t.Context(), `INSERT INTO claims (invocation_id, dispatch, kind, epoch) SELECT invocation_id, 1, 'claim', 1 FROM invocations`); err != nil {
 		t.Fatal(err)
-	}
-	for _, sql := range []string{
-		`SELECT 1 FROM invocations FOR NO KEY UPDATE`,
-		`INSERT INTO claims (invocation_id, dispatch, kind, epoch) SELECT invocation_id, 1, 'claim', 1 FROM invocations`,
-	} {
-		if _, err := tx.Exec(t.Context(), sql); err != nil {
-			t.Fatal(err)
-		}
 	}
 	got := make(chan toolspec.Code, 1)
 	go func() {

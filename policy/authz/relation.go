@@ -13,6 +13,9 @@ import (
 // What is further away does not count, and a circle ends there.
 const MaxNesting = 8
 
+// RolePrefix marks a role where other names may stand too.
+const RolePrefix = "role:"
+
 // maxName bounds a name, in characters.
 const maxName = 200
 

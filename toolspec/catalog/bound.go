@@ -93,14 +93,14 @@ func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
 		InputSchema: inDoc, OutputSchema: outDoc,
 		Effect: b.def.Effect, Risk: b.def.Risk, Idempotent: b.def.Idempotent,
 		Redaction:    toolspec.RedactionSpec{Allow: b.def.Redaction.Allow, MaskInput: b.def.Redaction.MaskInput},
-		Capabilities: names, RequiresConnection: b.def.RequiresConnection, Tags: b.def.Tags,
+		Capabilities: names, RequiresConnection: b.def.RequiresConnection, Scopes: b.def.Scopes, Tags: b.def.Tags,
 		SchemaHash: b.in.Digest(), Digest: digest,
 	}
 	return nil
 }
 
 // digestOf is the tool digest: the hexadecimal SHA-256 of the RFC 8785 JSON of
-// schemas, effect, risk, redaction and the author's version. The description is
+// schemas, effect, risk, redaction, the use of a connection and the author's version. The description is
 // not part of it.
 func digestOf(def toolspec.Definition, inDoc, outDoc json.RawMessage) (string, error) {
 	doc, err := json.Marshal(struct {
@@ -112,9 +112,13 @@ func digestOf(def toolspec.Definition, inDoc, outDoc json.RawMessage) (string, e
 		Redaction    toolspec.RedactionSpec `json:"redaction"`
 		InputSchema  json.RawMessage        `json:"inputSchema"`
 		OutputSchema json.RawMessage        `json:"outputSchema"`
+		// Left out where there is none, as in the first releases.
+		Connection bool     `json:"requiresConnection,omitempty"`
+		Scopes     []string `json:"scopes,omitempty"`
 	}{
 		def.ID, def.Version, def.Effect, def.Risk, def.Idempotent,
 		toolspec.RedactionSpec{Allow: def.Redaction.Allow, MaskInput: def.Redaction.MaskInput}, inDoc, outDoc,
+		def.RequiresConnection, def.Scopes,
 	})
 	if err != nil {
 		return "", fmt.Errorf("tool digest: %w", err)

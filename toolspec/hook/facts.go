@@ -58,6 +58,44 @@ type Facts struct {
 	RemainingMs int64 `json:"remainingMs,omitempty"`
 	// Kills are the kill switches that are on for the call's tenant and tool.
 	Kills []Kill `json:"kills,omitempty"`
+	// Connection is how the call's connection stands; nil where it names none, and
+	// where there is none of that name.
+	Connection *Connection `json:"connection,omitempty"`
+}
+
+// Connection is how a connection stands for a call. It holds no credential, and
+// nothing of it is told to who has no grant.
+type Connection struct {
+	// Requested says that the call's own list of allowed connections names it.
+	Requested bool `json:"requested,omitempty"`
+	// Generation is raised by whatever may make it another account.
+	Generation int `json:"generation"`
+	// Status is active, needs_reauth or revoked.
+	Status string `json:"status"`
+	// Scopes are what the account may do at the service.
+	Scopes []string          `json:"scopes,omitempty"`
+	Grants []ConnectionGrant `json:"grants,omitempty"`
+}
+
+// ConnectionGrant is a grant that stands: to who holds the right of the call, or
+// to a role, which Held says that relations give them. That policy gives it is
+// judged with the policy.
+type ConnectionGrant struct {
+	Grantee string   `json:"grantee"`
+	Held    bool     `json:"held,omitempty"`
+	Scopes  []string `json:"scopes,omitempty"`
+}
+
+func (n *Connection) clone() *Connection {
+	if n == nil {
+		return nil
+	}
+	c := *n
+	c.Scopes, c.Grants = slices.Clone(n.Scopes), slices.Clone(n.Grants)
+	for i, g := range c.Grants {
+		c.Grants[i].Scopes = slices.Clone(g.Scopes)
+	}
+	return &c
 }
 
 // Kill is a kill switch that is on.
@@ -85,7 +123,7 @@ func (f Facts) clone() Facts {
 	f.Args, f.SafeArgs, f.Output, f.Cached = slices.Clone(f.Args), slices.Clone(f.SafeArgs), slices.Clone(f.Output), slices.Clone(f.Cached)
 	f.ArgsHistory, f.OutputHistory = cloneAll(f.ArgsHistory), cloneAll(f.OutputHistory)
 	f.AuditIDs, f.Failure = slices.Clone(f.AuditIDs), f.Failure.clone()
-	f.Bindings, f.Kills = slices.Clone(f.Bindings), slices.Clone(f.Kills)
+	f.Bindings, f.Kills, f.Connection = slices.Clone(f.Bindings), slices.Clone(f.Kills), f.Connection.clone()
 	f.Data = slices.Clone(f.Data)
 	for i, e := range f.Data {
 		f.Data[i].Value = slices.Clone(e.Value)
@@ -106,6 +144,10 @@ type GrantedApproval struct {
 	Effect     toolspec.Effect `json:"effect"`
 	Risk       toolspec.Risk   `json:"risk"`
 	RuleDigest string          `json:"ruleDigest"`
+	// ConnectionID is the call's connection, and Generation that of the connection;
+	// empty and 0 without one.
+	ConnectionID string `json:"connectionId,omitempty"`
+	Generation   int    `json:"generation,omitempty"`
 }
 
 // Entry is a pair of the scratchpad.

@@ -42,6 +42,15 @@ func (r reads) Submitter() (keyID, fault string) {
 	return "", ""
 }
 
+// Connection returns how the call's connection stands; without one, or where
+// there is none of that name, it has no grants.
+func (r reads) Connection() Connection {
+	if n := r.c.facts.Connection.clone(); n != nil {
+		return *n
+	}
+	return Connection{}
+}
+
 // Effect returns the tool's effect.
 func (r reads) Effect() toolspec.Effect { return r.c.facts.Effect }
 

@@ -4,6 +4,6 @@
 //
 //	func TestSomething(t *testing.T) { url := devstacktest.Postgres(t) … }
 //
-// A test that stops or kills a server must start its own with devstack.StartPostgres or devstack.StartTemporal.
+// A test that stops or kills a server must start its own with OwnPostgres or OwnTemporal.
 // It must never read addresses of servers from the environment. Only tests import it.
 package devstacktest

@@ -2,21 +2,27 @@ package devstacktest
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/temporal"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // namespaceTimeout bounds the wait for a new namespace, which takes a moment.
-const namespaceTimeout = time.Minute
+const namespaceTimeout = 90 * time.Second
 
-// Namespace registers the namespace of a client and waits until the server has
-// learned of it: workflows can be started there. Tests with workers of their
-// own need one each, for all workers share a task queue.
-func Namespace(t testing.TB, c client.Client, name string) {
+// Namespace registers the namespace of a client, with keywords as search
+// attributes, and waits until the server has learned of both: workflows can be
+// started there. Tests with workers of their own need one each, for all workers
+// share a task queue.
+func Namespace(t testing.TB, c client.Client, name string, keywords ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), namespaceTimeout)
 	defer cancel()
@@ -28,7 +34,7 @@ func Namespace(t testing.TB, c client.Client, name string) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		err := probe(ctx, c)
+		err := probe(ctx, c, name, keywords)
 		if err == nil {
 			return
 		}
@@ -40,8 +46,22 @@ func Namespace(t testing.TB, c client.Client, name string) {
 	}
 }
 
-func probe(ctx context.Context, c client.Client) error {
-	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: "nobody"}, "Probe")
+func probe(ctx context.Context, c client.Client, name string, keywords []string) error {
+	attributes, values := map[string]enumspb.IndexedValueType{}, []temporal.SearchAttributeUpdate{}
+	for _, k := range keywords {
+		attributes[k] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
+		values = append(values, temporal.NewSearchAttributeKeyKeyword(k).ValueSet("probe"))
+	}
+	if len(keywords) > 0 {
+		_, err := c.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: name, SearchAttributes: attributes})
+		var exists *serviceerror.AlreadyExists
+		if err != nil && !errors.As(err, &exists) {
+			return err
+		}
+	}
+	run, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		TaskQueue: "nobody", TypedSearchAttributes: temporal.NewSearchAttributes(values...),
+	}, "Probe")
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,23 @@ SELECT r.input_digest, r.result, r.epoch, r.gate_round, r.dispatch_round, r.requ
         FROM kill_switches k
         WHERE k.off_at IS NULL AND k.tenant_id IN ('', @tenant_id)
             AND (k.tool = @tool_id OR right(k.tool, 1) = '*' AND starts_with(@tool_id, left(k.tool, -1)))
-    ) AS kills
+    ) AS kills, (
+        -- Only grants that may count for the call: to its holder, and to roles, of which the holder has some by relations.
+        SELECT json_build_object('generation', n.generation, 'status', n.status, 'scopes', n.scopes, 'grants', (
+            WITH RECURSIVE held (who, depth) AS (
+                SELECT @holder::text, 0
+                UNION
+                SELECT m.object, h.depth + 1
+                FROM held h JOIN relations m ON m.tenant_id = @tenant_id AND m.subject = h.who AND m.kind = 'member'
+                WHERE h.depth < @depth::integer AND (m.expires_at IS NULL OR m.expires_at > now())
+            )
+            SELECT json_agg(json_build_object('grantee', g.grantee, 'held', g.grantee IN (SELECT who FROM held), 'scopes', g.scopes) ORDER BY g.grantee)
+            FROM connection_grants g
+            WHERE g.tenant_id = n.tenant_id AND g.connection_id = n.connection_id AND g.revoked_at IS NULL
+                AND (g.expires_at IS NULL OR g.expires_at > now()) AND (g.grantee = @holder OR starts_with(g.grantee, 'role:'))
+        ))
+        FROM connections n WHERE n.tenant_id = @tenant_id AND n.connection_id = @connection_id
+    ) AS connection
 FROM (SELECT * FROM admitted UNION ALL SELECT * FROM final) r;
 
 -- name: Refuse

@@ -94,7 +94,7 @@ FROM found;
 WITH current AS (
     UPDATE invocations SET gate_round = greatest(gate_round, @gate), capacity_round = greatest(capacity_round, @capacity)
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
-    RETURNING invocation_id, tool_id
+    RETURNING invocation_id, tool_id, connection_id, actor_id, subject_id
 ), overdue AS (
     UPDATE approvals SET state = 'expired'
     WHERE approval_id = @approval_id AND invocation_id = (SELECT invocation_id FROM current)
@@ -112,7 +112,23 @@ SELECT
         FROM kill_switches s
         WHERE s.off_at IS NULL AND s.tenant_id IN ('', @tenant_id)
             AND (s.tool = c.tool_id OR right(s.tool, 1) = '*' AND starts_with(c.tool_id, left(s.tool, -1)))
-    ) AS kills,
+    ) AS kills, (
+        -- As in Admit.
+        SELECT json_build_object('generation', n.generation, 'status', n.status, 'scopes', n.scopes, 'grants', (
+            WITH RECURSIVE held (who, depth) AS (
+                SELECT coalesce(c.subject_id, c.actor_id), 0
+                UNION
+                SELECT m.object, h.depth + 1
+                FROM held h JOIN relations m ON m.tenant_id = @tenant_id AND m.subject = h.who AND m.kind = 'member'
+                WHERE h.depth < @depth::integer AND (m.expires_at IS NULL OR m.expires_at > now())
+            )
+            SELECT json_agg(json_build_object('grantee', g.grantee, 'held', g.grantee IN (SELECT who FROM held), 'scopes', g.scopes) ORDER BY g.grantee)
+            FROM connection_grants g
+            WHERE g.tenant_id = n.tenant_id AND g.connection_id = n.connection_id AND g.revoked_at IS NULL
+                AND (g.expires_at IS NULL OR g.expires_at > now()) AND (g.grantee = coalesce(c.subject_id, c.actor_id) OR starts_with(g.grantee, 'role:'))
+        ))
+        FROM connections n WHERE n.tenant_id = @tenant_id AND n.connection_id = c.connection_id
+    ) AS connection,
     a.rule, a.granted, coalesce(a.requested_by, '') AS requested_by, coalesce(a.edited_by, '') AS edited_by, coalesce(a.parked, '') AS parked,
     coalesce(a.on_behalf_of, '') AS on_behalf_of, coalesce(a.digest, '') AS digest, coalesce(a.votes, 0) AS votes, now() AS now,
     coalesce(floor(extract(epoch FROM now() - a.created_at) * 1000)::bigint, 0) AS waited_ms,

@@ -9,7 +9,7 @@ INSERT INTO policies (digest, source) VALUES (@digest, @source) ON CONFLICT (dig
 SELECT 1 FROM policy_active FOR UPDATE;
 
 -- name: ActivatePolicy
--- Moves the pointer and tells every unsettled call to look again: at once, and by a second scan those that were being admitted.
+-- Moves the pointer, and tells every worker.
 WITH before AS (
     SELECT coalesce(digest, '') AS digest FROM policy_active
 ), moved AS (
@@ -24,16 +24,8 @@ WITH before AS (
     INSERT INTO events (kind, detail)
     SELECT 'policy_activated', json_build_object('digest', m.digest, 'before', b.digest, 'by', @activated_by, 'how', @how)
     FROM moved m, before b
-), rechecked AS (
-    INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', workflow_id, 'recheck' FROM invocations WHERE state = 'open' AND EXISTS (SELECT FROM moved)
-    RETURNING id
-), again AS (
-    INSERT INTO rechecks (tenant_id, tool, effect, actor_id, connection_id, policy_digest, due_at)
-    SELECT '', '', '', '', '', digest, now() + @again::interval FROM moved
 )
-SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT digest FROM before) AS before, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked,
-    (SELECT count(pg_notify('pawl_policy', '')) FROM moved) AS told;
+SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT digest FROM before) AS before, (SELECT count(pg_notify('pawl_policy', '')) FROM moved) AS told;
 
 -- name: ActivePolicy
 SELECT digest, activated_at, activated_by FROM policy_active WHERE digest IS NOT NULL;

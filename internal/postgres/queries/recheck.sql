@@ -1,5 +1,6 @@
 -- name: Recheck
--- Tells unsettled calls to look again, and notes that a second scan is due. It stands in the transaction of the change, after it.
+-- Tells unsettled calls to look again, and notes that a second scan is due. It stands in the transaction of the change, after it. The
+-- version of the policy narrows the second scan only: who was admitted under it earlier may have been judged by another one since.
 WITH told AS (
     INSERT INTO outbox (kind, workflow_id, signal)
     SELECT 'signal', workflow_id, 'recheck' FROM invocations
@@ -9,10 +10,11 @@ WITH told AS (
         AND (@effect = '' OR plan ->> 'effect' = @effect)
         AND (@actor_id = '' OR actor_id = @actor_id OR subject_id = @actor_id)
         AND (@connection_id = '' OR connection_id = @connection_id)
+        AND (subject_id IS NOT NULL OR NOT @with_subject::boolean)
     RETURNING id
 ), again AS (
     INSERT INTO rechecks (tenant_id, tool, effect, actor_id, connection_id, policy_digest, due_at)
-    VALUES (@tenant_id, @tool, @effect, @actor_id, @connection_id, '', now() + @again::interval)
+    VALUES (@tenant_id, @tool, @effect, @actor_id, @connection_id, @policy_digest, now() + @again::interval)
 )
 SELECT count(*) AS told, count(pg_notify('pawl_outbox', '')) AS notified FROM told;
 

@@ -35,8 +35,7 @@ WITH RECURSIVE held (who, depth) AS (
 SELECT DISTINCT who AS role FROM held WHERE starts_with(who, 'role:') ORDER BY role;
 
 -- name: AddRelation
--- One that is there gets another end. That may come sooner, so unsettled calls look again: those of the actor, or of the tenant where
--- nobody knows whom it touches.
+-- One that is there gets another end, which may come sooner.
 WITH before AS (
     SELECT FROM relations
     WHERE tenant_id = @tenant_id AND subject = @subject AND kind = @kind AND object = @object AND tools = @tools AND graph_id = @graph_id
@@ -52,16 +51,8 @@ WITH before AS (
         'subject', @subject::text, 'kind', @kind::text, 'object', @object::text, 'tools', @tools::text, 'graphId', @graph_id::text,
         'expiresAt', expires_at, 'by', @granted_by::text
     ) FROM added
-), rechecked AS (
-    INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', workflow_id, 'recheck' FROM invocations
-    WHERE state = 'open' AND tenant_id = @tenant_id AND (@affected::text = '' OR actor_id = @affected) AND EXISTS (SELECT FROM before)
-    RETURNING id
-), again AS (
-    INSERT INTO rechecks (tenant_id, tool, effect, actor_id, connection_id, policy_digest, due_at)
-    SELECT @tenant_id, '', '', @affected, '', '', now() + @again::interval FROM before
 )
-SELECT expires_at, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked FROM added;
+SELECT expires_at, EXISTS (SELECT FROM before) AS replaced FROM added;
 
 -- name: RemoveRelation
 WITH removed AS (
@@ -74,16 +65,8 @@ WITH removed AS (
         'subject', @subject::text, 'kind', @kind::text, 'object', @object::text, 'tools', @tools::text, 'graphId', @graph_id::text,
         'by', @removed_by::text
     ) FROM removed
-), rechecked AS (
-    INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', workflow_id, 'recheck' FROM invocations
-    WHERE state = 'open' AND tenant_id = @tenant_id AND (@affected::text = '' OR actor_id = @affected) AND EXISTS (SELECT FROM removed)
-    RETURNING id
-), again AS (
-    INSERT INTO rechecks (tenant_id, tool, effect, actor_id, connection_id, policy_digest, due_at)
-    SELECT @tenant_id, '', '', @affected, '', '', now() + @again::interval FROM removed
 )
-SELECT EXISTS (SELECT FROM removed) AS removed, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked;
+SELECT EXISTS (SELECT FROM removed) AS removed;
 
 -- name: ListRelations
 SELECT kind, subject, object, tools, graph_id, expires_at, coalesce(expires_at <= now(), false) AS expired, granted_at, granted_by

@@ -22,7 +22,6 @@ WITH added AS (
 SELECT EXISTS (SELECT FROM added) AS added;
 
 -- name: RevokeSubmitter
--- Unsettled calls with a subject look again: for what the key vouched for nobody vouches any more.
 WITH revoked AS (
     UPDATE submitter_keys SET revoked_at = now(), revoked_by = @revoked_by
     WHERE tenant_id = @tenant_id AND key_id = @key_id AND revoked_at IS NULL
@@ -30,16 +29,8 @@ WITH revoked AS (
 ), audited AS (
     INSERT INTO events (kind, tenant_id, detail)
     SELECT 'submitter_revoked', @tenant_id, json_build_object('keyId', key_id, 'by', @revoked_by::text) FROM revoked
-), rechecked AS (
-    INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', workflow_id, 'recheck' FROM invocations
-    WHERE state = 'open' AND tenant_id = @tenant_id AND subject_id IS NOT NULL AND EXISTS (SELECT FROM revoked)
-    RETURNING id
-), again AS (
-    INSERT INTO rechecks (tenant_id, tool, effect, actor_id, connection_id, policy_digest, due_at)
-    SELECT @tenant_id, '', '', '', '', '', now() + @again::interval FROM revoked
 )
-SELECT EXISTS (SELECT FROM revoked) AS removed, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS rechecked;
+SELECT EXISTS (SELECT FROM revoked) AS removed;
 
 -- name: ListSubmitters
 SELECT key_id, name, added_at, added_by, revoked_at, coalesce(revoked_by, '') AS revoked_by

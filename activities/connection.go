@@ -1,0 +1,113 @@
+package activities
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// Broker leases connections to attempts.
+type Broker interface {
+	// Lease answers broker.Leased with a lease, which the caller closes, or says why
+	// there is none. An error that passes by itself is marked hook.Transient.
+	Lease(ctx context.Context, r broker.Request) (*broker.Lease, broker.Answer, error)
+}
+
+const (
+	// ConnectionMark is the scratchpad's entry by which willInjectSecrets says that
+	// the call is to have its connection.
+	ConnectionMark = "pawl.connection"
+	// ConnectionNeedsReauth is the status of a connection that somebody has to sign in
+	// anew for.
+	ConnectionNeedsReauth = "needs_reauth"
+	// leaseMargin is how long a lease outlasts the budget of its attempt.
+	leaseMargin = 10 * time.Second
+)
+
+// NoGrant is the failure of a call that may not use its connection. It says
+// nothing of whether there is such a connection.
+func NoGrant() hook.Failure {
+	return hook.Failure{
+		Code: toolspec.CodePolicyDenied, SafeMessage: "no grant allows this connection",
+		Details: &toolspec.Details{Path: "/context/connectionId", Rule: "connection"},
+	}
+}
+
+// Reauth is the failure of a call whose connection has no usable credential.
+func Reauth() hook.Failure {
+	return hook.Failure{Code: toolspec.CodeNeedsReauth, Details: &toolspec.Details{Path: "/context/connectionId"}}
+}
+
+// UsesConnection reports whether a tool declares a capability of connections.
+func UsesConnection(def toolspec.Definition) bool {
+	return slices.ContainsFunc(def.Capabilities, ofConnection)
+}
+
+func ofConnection(name toolspec.CapabilityName) bool {
+	return name == capability.ClientsKey.Name() || name == capability.AuthKey.Name()
+}
+
+// lease takes the call's connection for one attempt, where willInjectSecrets
+// marked it. It stands before the claim: where there is no lease, nothing has
+// begun. out is how the attempt ends then.
+func (a *Activities) lease(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound) (_ *broker.Lease, out *workflows.ExecuteOut) {
+	f := in.Facts
+	if a.config.Broker == nil || !UsesConnection(bound.Definition()) || !slices.ContainsFunc(f.Data, func(e hook.Entry) bool { return e.Key == ConnectionMark }) {
+		return nil, nil
+	}
+	refuse := func(f hook.Failure) *workflows.ExecuteOut {
+		return &workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &f}
+	}
+	r := broker.Request{
+		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, ConnectionID: f.Context.ConnectionID, Holder: broker.Holder(f.Context),
+		Scopes: bound.Definition().Scopes, Epoch: in.Epoch, Round: f.Attempt, Lasts: time.Duration(in.MaxRuntimeMs)*time.Millisecond + leaseMargin,
+	}
+	if f.Approval != nil {
+		r.Generation = f.Approval.Generation
+	}
+	p, err := a.policies.Policy(ctx, f.PolicyDigest)
+	if err == nil {
+		for _, role := range p.Roles(r.TenantID, r.Holder) {
+			r.Roles = append(r.Roles, broker.RolePrefix+role)
+		}
+		var answer broker.Answer
+		var lease *broker.Lease
+		if lease, answer, err = a.config.Broker.Lease(ctx, r); err == nil {
+			switch answer {
+			case broker.Leased:
+				return lease, nil
+			case broker.Superseded:
+				return nil, &workflows.ExecuteOut{Outcome: workflows.Superseded}
+			case broker.NeedsReauth:
+				return nil, refuse(Reauth())
+			case broker.Changed:
+				return nil, refuse(hook.Failure{Code: toolspec.CodeApprovalStale, SafeMessage: "What was approved has changed: its connection"})
+			default:
+				return nil, refuse(NoGrant())
+			}
+		}
+	}
+	unprovided := a.unprovided(ctx, in, err)
+	return nil, &unprovided
+}
+
+// handed are the capabilities of a lease that the tool declares.
+func handed(l *broker.Lease, bound *catalog.Bound) []toolspec.Provided {
+	if l == nil {
+		return nil
+	}
+	var declared []toolspec.Provided
+	for _, p := range l.Provided() {
+		if slices.Contains(bound.Definition().Capabilities, p.Name()) {
+			declared = append(declared, p)
+		}
+	}
+	return declared
+}

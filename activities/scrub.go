@@ -1,0 +1,62 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+
+	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/broker/redact"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// scrubbed wraps a step that runs code of others: no live secret leaves with what
+// it answers, wherever in the answer it stands. Where taking it out does not do,
+// lost says what the step answers in place of it all.
+func scrubbed[In, Out any](
+	secrets *fingerprint.Set, log *slog.Logger, name string, f func(context.Context, In) (Out, error), lost func(Out) Out,
+) func(context.Context, In) (Out, error) {
+	return func(ctx context.Context, in In) (Out, error) {
+		out, err := f(ctx, in)
+		if err != nil || secrets == nil || secrets.Len() == 0 {
+			return out, err
+		}
+		clean, leaked, ok := scrub(out, secrets)
+		if leaked {
+			log.WarnContext(ctx, "a secret stood in what a step was to answer, and was taken out", "activity", name, "everything", !ok)
+		}
+		if !ok {
+			return lost(out), nil
+		}
+		return clean, nil
+	}
+}
+
+func scrub[Out any](out Out, secrets *fingerprint.Set) (clean Out, leaked, ok bool) {
+	text, err := json.Marshal(out)
+	if err != nil || len(secrets.Find(text)) == 0 {
+		return out, false, true // what does not encode does not leave
+	}
+	text, ok = redact.JSON(text, secrets)
+	if !ok || json.Unmarshal(text, &clean) != nil {
+		return clean, true, false
+	}
+	return clean, true, true
+}
+
+// lostExecute follows a tool that ran: it answered, and the answer is lost.
+func lostExecute(out workflows.ExecuteOut) workflows.ExecuteOut {
+	return workflows.ExecuteOut{
+		Outcome: workflows.Refused, DurationUs: out.DurationUs, Failure: &hook.Failure{Code: toolspec.CodeRedactionFailed},
+	}
+}
+
+func lostStage(v hook.Verdict) hook.Verdict {
+	return hook.Verdict{Outcome: hook.Failed, DurationUs: v.DurationUs, Failure: &hook.Failure{Code: toolspec.CodeRedactionFailed}}
+}
+
+func lostProbe(out workflows.ProbeOut) workflows.ProbeOut {
+	return workflows.ProbeOut{Outcome: workflows.Lost, DurationUs: out.DurationUs}
+}

@@ -1,0 +1,82 @@
+package activities
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+const liveSecret = "Xq7-16C7e42F292c6912E7710c838347Ae178B4a"
+
+func live(t *testing.T) *fingerprint.Set {
+	t.Helper()
+	s := &fingerprint.Set{}
+	if err := s.Add("token", []byte(liveSecret)); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestScrubbed(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	answer := func(secrets *fingerprint.Set, out workflows.ExecuteOut, err error) (workflows.ExecuteOut, error) {
+		f := scrubbed(secrets, logger, "execute", func(context.Context, workflows.ExecuteIn) (workflows.ExecuteOut, error) { return out, err }, lostExecute)
+		return f(t.Context(), workflows.ExecuteIn{})
+	}
+	leaks := workflows.ExecuteOut{
+		Outcome: workflows.Refused, Value: json.RawMessage(`{"n":12345678901234567890,"t":"` + liveSecret + `"}`), DurationUs: 9007199254740993,
+		Failure: &hook.Failure{Code: toolspec.CodeExecution, SafeMessage: "with " + liveSecret},
+	}
+	got, err := answer(live(t), leaks, nil)
+	if err != nil || string(got.Value) != `{"n":12345678901234567890,"t":"[redacted]"}` || got.Failure.SafeMessage != "with [redacted]" ||
+		got.Outcome != workflows.Refused || got.DurationUs != 9007199254740993 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if !strings.Contains(log.String(), "activity=execute everything=false") || strings.Contains(log.String(), liveSecret) {
+		t.Errorf("logged %s", &log)
+	}
+	// Cut over two strings: nothing of the answer is left.
+	pieces := workflows.ExecuteOut{Outcome: workflows.Done, Value: json.RawMessage(`["` + liveSecret[:20] + `","` + liveSecret[20:] + `"]`), DurationUs: 7}
+	if got, err = answer(live(t), pieces, nil); err != nil || got.Outcome != workflows.Refused || got.Value != nil || got.DurationUs != 7 ||
+		got.Failure == nil || got.Failure.Code != toolspec.CodeRedactionFailed {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if v := lostStage(hook.Verdict{Value: json.RawMessage(`1`), Delta: hook.Delta{Args: json.RawMessage(`2`)}, DurationUs: 3}); v.Outcome != hook.Failed ||
+		v.Failure.Code != toolspec.CodeRedactionFailed || v.Size() != 0 || v.DurationUs != 3 {
+		t.Errorf("a stage answers %+v", v)
+	}
+	if out := lostProbe(workflows.ProbeOut{Value: json.RawMessage(`1`)}); out.Outcome != workflows.Lost || out.Value != nil {
+		t.Errorf("a probe answers %+v", out)
+	}
+	// What holds none, or fails, is as it was.
+	broken := errors.New("broke")
+	for _, secrets := range []*fingerprint.Set{nil, {}, live(t)} {
+		clean := workflows.ExecuteOut{Value: json.RawMessage(`{ "b":1.0, "a":"<nothing>" }`)}
+		if got, err := answer(secrets, clean, nil); err != nil || string(got.Value) != string(clean.Value) {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		if _, err := answer(secrets, clean, broken); !errors.Is(err, broken) {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+func TestReportsHoldNoSecret(t *testing.T) {
+	t.Parallel()
+	ctx, latest := reporting(t.Context(), live(t))
+	Progress{}.Report(ctx, toolspec.Progress{Done: 1, Text: "sending " + liveSecret})
+	if p := latest.Load(); p == nil || p.Text != "sending [redacted]" || p.Done != 1 {
+		t.Errorf("reported %+v", p)
+	}
+}

@@ -1,0 +1,174 @@
+package broker
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"code.dny.dev/ssrf"
+
+	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// Binding is the place of a sealed credential, which is bound into it.
+type Binding struct {
+	TenantID, ConnectionID, Provider string
+	Version                          int
+}
+
+// Sealed is a credential as it is kept.
+type Sealed struct {
+	Binding
+	// KeyID is the key that sealed it.
+	KeyID int64
+	Bytes []byte
+	// ExpiresAt is when its access token ends; the zero time for none.
+	ExpiresAt time.Time
+}
+
+// Sealer seals and opens. What was sealed for one binding does not open for another.
+type Sealer interface {
+	Seal(plain []byte, at Binding) (sealed []byte, keyID int64, err error)
+	// Open answers ErrSealed for what is of another binding, was changed, or is of a key
+	// that is not there, and not which of these it is.
+	Open(sealed []byte, at Binding) ([]byte, error)
+}
+
+// ErrSealed says that a sealed credential does not open here.
+var ErrSealed = errors.New("the sealed credential does not open: is its key in this worker's key ring")
+
+// Request asks for the use of a connection in one attempt of a call.
+type Request struct {
+	InvocationID string
+	TenantID     string
+	ConnectionID string
+	// Holder has the grant, or one of the roles does that it has by policy; those by
+	// relations the store knows.
+	Holder string
+	Roles  []string
+	// Scopes are what the tool needs of the connection.
+	Scopes []string
+	// Generation is the one that a person approved; 0 where nobody had to.
+	Generation int
+	Epoch      int
+	// Round counts the attempts of the call.
+	Round int
+	// Lasts bounds the lease.
+	Lasts time.Duration
+}
+
+// Answer is what the store says of a request.
+type Answer string
+
+// The answers.
+const (
+	Leased Answer = "leased"
+	// Denied: there is no connection of that name, or no grant covers the use.
+	Denied Answer = "denied"
+	// NeedsReauth: only somebody who signs in anew can mend it.
+	NeedsReauth Answer = "needs_reauth"
+	// Changed: it is not the connection that was approved.
+	Changed Answer = "changed"
+	// Superseded: the call is over, or goes on elsewhere.
+	Superseded Answer = "superseded"
+)
+
+// Record is a connection with its sealed credential.
+type Record struct {
+	Answer     Answer
+	Provider   Provider
+	Hosts      []string
+	Scopes     []string
+	Generation int
+	Sealed     Sealed
+}
+
+// Store keeps connections. An error that passes by itself is marked hook.Transient.
+type Store interface {
+	// LeaseConnection writes down that the attempt uses the connection, and returns
+	// it: all in one statement, which looks at grant, status and generation once more.
+	LeaseConnection(ctx context.Context, r Request) (Record, error)
+}
+
+// Broker leases connections.
+type Broker struct {
+	store   Store
+	sealer  Sealer
+	signers Signers
+	base    http.RoundTripper
+	foreign http.RoundTripper
+	live    *live
+}
+
+// Options of a broker.
+type Options struct {
+	// Signers sign requests of the kind signed; nil has Pawl's own.
+	Signers Signers
+	// Base sends requests to connections' hosts; nil is a transport of its own.
+	Base http.RoundTripper
+	// Foreign sends what a connection's host redirects elsewhere; nil is one that
+	// reaches public addresses only.
+	Foreign http.RoundTripper
+	// Live learns what is leased, so that nobody lets it out; nil has nobody know.
+	Live *fingerprint.Set
+}
+
+// New makes a broker.
+func New(store Store, sealer Sealer, o Options) *Broker {
+	if o.Signers == nil {
+		o.Signers, _ = NewSigners()
+	}
+	if o.Base == nil {
+		o.Base = newTransport(nil)
+	}
+	if o.Foreign == nil {
+		o.Foreign = newTransport(ssrf.New().Safe)
+	}
+	return &Broker{store: store, sealer: sealer, signers: o.Signers, base: o.Base, foreign: o.Foreign, live: newLive(o.Live)}
+}
+
+// Lease takes the use of a connection for one attempt. Where the answer is not
+// Leased there is no lease, and no credential was opened. The caller closes the
+// lease when the attempt is over.
+func (b *Broker) Lease(ctx context.Context, r Request) (*Lease, Answer, error) {
+	if r.Holder == "" || r.ConnectionID == "" || r.TenantID == "" {
+		return nil, Denied, nil
+	}
+	record, err := b.store.LeaseConnection(ctx, r)
+	if err != nil || record.Answer != Leased {
+		return nil, record.Answer, err
+	}
+	credential, err := b.open(record)
+	if err != nil {
+		return nil, "", err
+	}
+	b.live.know(record.Sealed.Binding, credential)
+	return &Lease{
+		connectionID: r.ConnectionID, provider: record.Provider, hosts: hosts{record.Hosts, record.Provider.Insecure},
+		base: b.base, foreign: b.foreign, signers: b.signers, credential: credential,
+	}, Leased, nil
+}
+
+// open opens what is sealed. A key that is not there may be on the way to this
+// worker.
+func (b *Broker) open(r Record) (Credential, error) {
+	plain, err := b.sealer.Open(r.Sealed.Bytes, r.Sealed.Binding)
+	if err != nil {
+		return Credential{}, hook.Transient(err)
+	}
+	defer clear(plain)
+	return decodeCredential(plain)
+}
+
+// Seal seals a credential for its place.
+func (b *Broker) Seal(c Credential, at Binding, expiresAt time.Time) (Sealed, error) {
+	plain, err := c.encode()
+	if err != nil {
+		return Sealed{}, errors.New("the credential cannot be written")
+	}
+	defer clear(plain)
+	sealed, keyID, err := b.sealer.Seal(plain, at)
+	return Sealed{Binding: at, KeyID: keyID, Bytes: sealed, ExpiresAt: expiresAt}, err
+}

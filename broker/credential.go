@@ -1,0 +1,159 @@
+package broker
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+// Kind is how a credential authenticates a request.
+type Kind string
+
+// The kinds.
+const (
+	// APIKey is put into a header or the query.
+	APIKey Kind = "api_key"
+	// Bearer is a token that does not change (RFC 6750).
+	Bearer Kind = "bearer"
+	// Basic is a name and a password (RFC 7617).
+	Basic Kind = "basic"
+	// OAuth is a token that is refreshed (RFC 6749).
+	OAuth Kind = "oauth2"
+	// Signed signs every request.
+	Signed Kind = "signed"
+)
+
+// Valid reports whether it is one of the kinds.
+func (k Kind) Valid() bool { return slices.Contains([]Kind{APIKey, Bearer, Basic, OAuth, Signed}, k) }
+
+// Names of what credentials consist of.
+const (
+	FieldKey          = "key"
+	FieldToken        = "token"
+	FieldUsername     = "username"
+	FieldPassword     = "password"
+	FieldClientID     = "client_id"
+	FieldClientSecret = "client_secret"
+	FieldAccessToken  = "access_token"
+	FieldRefreshToken = "refresh_token"
+)
+
+// Bounds of a credential.
+const (
+	maxFields = 16
+	maxField  = 16 << 10
+)
+
+// Credential is what authenticates, by the names of its parts. The zero value has
+// none.
+type Credential struct{ parts map[string]Secret }
+
+// NewCredential takes the parts over.
+func NewCredential(parts map[string]Secret) Credential { return Credential{parts} }
+
+// Get returns a part, which holds nothing where there is none.
+func (c Credential) Get(name string) Secret { return c.parts[name] }
+
+// Names lists the parts, sorted.
+func (c Credential) Names() []string { return slices.Sorted(maps.Keys(c.parts)) }
+
+// With is the credential with one part more, or in the place of the one of that
+// name. What it replaces is not destroyed.
+func (c Credential) With(name string, value Secret) Credential {
+	parts := maps.Clone(c.parts)
+	if parts == nil {
+		parts = map[string]Secret{}
+	}
+	parts[name] = value
+	return Credential{parts}
+}
+
+// Destroy overwrites every part.
+func (c Credential) Destroy() {
+	for _, s := range c.parts {
+		s.Destroy()
+	}
+}
+
+// String names the parts and shows none.
+func (c Credential) String() string { return "credential of " + strings.Join(c.Names(), ", ") }
+
+// needs lists the parts that a kind cannot do without, and those that it may have
+// besides. A signer says its own.
+func (k Kind) needs() (required, optional []string) {
+	switch k {
+	case APIKey:
+		return []string{FieldKey}, nil
+	case Bearer:
+		return []string{FieldToken}, nil
+	case Basic:
+		return []string{FieldUsername, FieldPassword}, nil
+	case OAuth:
+		return []string{FieldClientID}, []string{FieldClientSecret, FieldAccessToken, FieldRefreshToken}
+	case Signed:
+	}
+	return nil, nil
+}
+
+// CheckCredential reports whether the parts are those of the provider's kind, and
+// can stand where it puts them. Its errors name parts and show none.
+func (p Provider) CheckCredential(c Credential, signers Signers) error {
+	required, optional := p.Kind.needs()
+	if p.Kind == Signed {
+		s, ok := signers[p.Signer]
+		if !ok {
+			return fmt.Errorf("there is no signer %q", p.Signer)
+		}
+		required = s.Parts()
+	}
+	for _, name := range required {
+		if len(c.Get(name).Reveal()) == 0 {
+			return fmt.Errorf("a credential of the kind %s needs %s", p.Kind, name)
+		}
+	}
+	for _, name := range c.Names() {
+		value := c.Get(name).Reveal()
+		switch {
+		case !slices.Contains(required, name) && !slices.Contains(optional, name):
+			return fmt.Errorf("a credential of the kind %s has no part %q", p.Kind, name)
+		case len(value) > maxField:
+			return fmt.Errorf("%s has more than %d bytes", name, maxField)
+		case p.Kind != Signed && (!utf8.Valid(value) || bytes.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f })):
+			return fmt.Errorf("%s holds a control character: is it the file of another secret, or does it end with an empty line", name)
+		case p.Kind == Basic && name == FieldUsername && bytes.IndexByte(value, ':') >= 0:
+			return errors.New("a username of the kind basic holds no colon")
+		}
+	}
+	return nil
+}
+
+// encode writes the parts down to be sealed at once; the caller clears it.
+func (c Credential) encode() ([]byte, error) {
+	plain := make(map[string][]byte, len(c.parts))
+	for name, s := range c.parts {
+		plain[name] = s.Reveal()
+	}
+	return json.Marshal(plain)
+}
+
+// decodeCredential reads what was sealed.
+func decodeCredential(plain []byte) (Credential, error) {
+	var parts map[string][]byte
+	if err := json.Unmarshal(plain, &parts); err != nil || len(parts) > maxFields {
+		return Credential{}, errSealed // the error of the decoder may quote
+	}
+	c := Credential{make(map[string]Secret, len(parts))}
+	for name, value := range parts {
+		c.parts[name] = capability.NewSecret(value)
+	}
+	return c, nil
+}
+
+var errSealed = errors.New("what was sealed is no credential")

@@ -1,0 +1,164 @@
+package fingerprint
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	// maxDepth is how many layers of encoding are taken off a value.
+	maxDepth = 4
+	// pieces marks a form whose parts were apart.
+	pieces = " in pieces"
+)
+
+// Find searches a value: the text as it is; the text without all that is no
+// letter and no digit; where it is JSON, its strings put together in their order,
+// and what they hold where they are JSON, base64 or hexadecimal themselves. Each
+// secret is named once, by the first form found. The value is not changed.
+func (s *Set) Find(value []byte) []Match {
+	if s.Len() == 0 {
+		return nil
+	}
+	var m matches
+	s.find(value, 0, &m)
+	return m
+}
+
+// FindString is Find of a string.
+func (s *Set) FindString(value string) []Match { return s.Find([]byte(value)) }
+
+type matches []Match
+
+func (m *matches) add(f *form, suffix string) {
+	if !slices.ContainsFunc(*m, func(known Match) bool { return known.Label == f.label }) {
+		*m = append(*m, Match{f.label, f.name + suffix})
+	}
+}
+
+func (s *Set) find(value []byte, depth int, m *matches) {
+	s.flat(value, m, "")
+	if depth == maxDepth {
+		return
+	}
+	if inner := unarmoured(value); inner != nil {
+		s.find(inner, depth+1, m)
+	}
+	leaves, joined, ok := jsonLeaves(value)
+	if !ok {
+		return
+	}
+	s.flat(joined, m, pieces)
+	for _, leaf := range leaves {
+		s.find(leaf, depth+1, m)
+	}
+}
+
+// flat searches text as it is and squeezed.
+func (s *Set) flat(text []byte, m *matches, suffix string) {
+	s.spans(text, false, func(sp span) { m.add(sp.form, suffix) })
+	s.spans(squeeze(text, nil), true, func(sp span) { m.add(sp.form, pieces) })
+}
+
+// unarmoured is what a text of base64 or hexadecimal holds; nil where it is
+// none.
+func unarmoured(value []byte) []byte {
+	text := strings.TrimRight(string(bytes.TrimPrefix(bytes.TrimSpace(value), []byte(`\x`))), "=")
+	if len(text) < MinLength {
+		return nil
+	}
+	if inner, err := hex.DecodeString(text); err == nil {
+		return inner
+	}
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		if inner, err := encoding.DecodeString(text); err == nil {
+			return inner
+		}
+	}
+	return nil
+}
+
+// jsonLeaves are the strings of a JSON value, names of members included, that
+// differ from how they are written or could hold a value of their own; joined are
+// all strings in their order, and numbers that could be bytes.
+func jsonLeaves(value []byte) (leaves [][]byte, joined []byte, ok bool) {
+	value = bytes.TrimSpace(value)
+	if len(value) < 2 || !strings.ContainsRune(`{["`, rune(value[0])) {
+		return nil, nil, false
+	}
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	decoder.UseNumber()
+	names := membersOf(decoder)
+	for {
+		token, isName, err := names.next()
+		if err != nil {
+			return leaves, joined, len(leaves) > 0 || len(joined) > 0
+		}
+		switch v := token.(type) {
+		case string:
+			if len(v) >= MinLength {
+				leaves = append(leaves, []byte(v))
+			}
+			if !isName {
+				joined = append(joined, v...)
+			}
+		case json.Number:
+			if n, err := strconv.ParseUint(v.String(), 10, 8); err == nil {
+				joined = append(joined, byte(n))
+			}
+		}
+	}
+}
+
+// members tells names of members from values.
+type members struct {
+	decoder *json.Decoder
+	// objects says of each open level whether it is an object, and names whether a
+	// name comes next in it.
+	objects, names []bool
+}
+
+func membersOf(d *json.Decoder) *members { return &members{decoder: d} }
+
+func (m *members) next() (token json.Token, isName bool, err error) {
+	if token, err = m.decoder.Token(); err != nil {
+		return nil, false, err
+	}
+	top := len(m.objects) - 1
+	switch token {
+	case json.Delim('{'), json.Delim('['):
+		m.value(top)
+		m.objects, m.names = append(m.objects, token == json.Delim('{')), append(m.names, token == json.Delim('{'))
+		return token, false, nil
+	case json.Delim('}'), json.Delim(']'):
+		m.objects, m.names = m.objects[:top], m.names[:top]
+		return token, false, nil
+	}
+	if top >= 0 && m.objects[top] && m.names[top] {
+		m.names[top] = false
+		return token, true, nil
+	}
+	m.value(top)
+	return token, false, nil
+}
+
+// value notes that a value has begun: after it an object has a name again.
+func (m *members) value(top int) {
+	if top >= 0 && m.objects[top] {
+		m.names[top] = true
+	}
+}
+
+// Strings are what a JSON value says, put together in its order: what stands cut
+// into its parts is whole there. What is no JSON is returned as it is.
+func Strings(value []byte) []byte {
+	if _, joined, ok := jsonLeaves(value); ok {
+		return joined
+	}
+	return value
+}

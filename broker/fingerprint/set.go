@@ -1,0 +1,206 @@
+package fingerprint
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+)
+
+const (
+	// MinLength is the shortest secret that is looked for, in bytes. Shorter ones
+	// stand in innocent text too often.
+	MinLength = 8
+	// minDistinct is how many different bytes a secret has at least, for the same
+	// reason: a row of zeros is none.
+	minDistinct = 4
+	// minSqueezed is how many letters and digits a form has at least that is
+	// looked for regardless of what stands between them.
+	minSqueezed = 12
+	// window is how many bytes of a form are compared before all of them are.
+	window = 8
+	// sparse is how many cells of the filter there are for each form.
+	sparse = 16
+)
+
+// ErrPlain refuses a secret that is too short or too uniform to be told from
+// other text.
+var ErrPlain = errors.New("too short or too uniform to be told from other text")
+
+// Match says that a secret was found, and how it was written.
+type Match struct {
+	// Label names the secret, as Add was told.
+	Label string
+	// Form is the way it was written: plain, base64, hex, url, json, quoted,
+	// html, utf-16, decimal or reversed; with " in pieces" where something stood
+	// between its parts.
+	Form string
+}
+
+// Set is what is looked for: fingerprints of many secrets, all at once. The zero
+// value is empty and ready. It may be used by many goroutines.
+type Set struct {
+	mu sync.RWMutex
+	// labels count how often each was added.
+	labels map[string]*entry
+	// by finds forms by a digest of the bytes in their middle: beginnings such as
+	// those of a PEM file or a token of one provider are shared by many.
+	by    map[uint64][]*form
+	cells []bool
+	n     int
+	key   [32]byte
+}
+
+type entry struct {
+	added int
+	forms []*form
+}
+
+// form is a way of writing a secret, as digests.
+type form struct {
+	label, name string
+	squeezed    bool
+	// at is where in the form its window begins.
+	at, length int
+	middle     uint64
+	all        [sha256.Size]byte
+}
+
+// Add looks for a secret from now on, under a label that may be shown. It keeps
+// no reference to the secret. What was added twice must be removed twice; under
+// one label there is one secret, and the first one stays.
+func (s *Set) Add(label string, secret []byte) error {
+	if len(secret) < MinLength || different(secret) < minDistinct {
+		return fmt.Errorf("fingerprint: secret %q is %w: %d bytes, of which %d differ, are needed", label, ErrPlain, MinLength, minDistinct)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.labels == nil {
+		s.labels, s.by = make(map[string]*entry), make(map[uint64][]*form)
+		_, _ = rand.Read(s.key[:]) // never fails
+	}
+	if e := s.labels[label]; e != nil {
+		e.added++
+		return nil
+	}
+	e := &entry{added: 1}
+	for _, w := range forms(secret) {
+		f := &form{label: label, name: w.name, squeezed: w.squeezed, at: (len(w.text) - window) / 2, length: len(w.text)}
+		f.middle, f.all = s.mix(binary.BigEndian.Uint64(w.text[f.at:])), s.digest(w.text)
+		clear(w.text)
+		e.forms = append(e.forms, f)
+		s.by[f.middle] = append(s.by[f.middle], f)
+	}
+	s.labels[label] = e
+	if s.n += len(e.forms); len(s.cells) < s.n*sparse {
+		s.cells = make([]bool, ceilPower(2*s.n*sparse))
+		for middle := range s.by {
+			s.cells[s.cell(middle)] = true
+		}
+	}
+	for _, f := range e.forms {
+		s.cells[s.cell(f.middle)] = true
+	}
+	return nil
+}
+
+// Remove ends what one Add of the label began.
+func (s *Set) Remove(label string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.labels[label]
+	if e == nil {
+		return
+	}
+	if e.added--; e.added > 0 {
+		return
+	}
+	delete(s.labels, label)
+	s.n -= len(e.forms)
+	for _, f := range e.forms {
+		left := slices.DeleteFunc(s.by[f.middle], func(other *form) bool { return other == f })
+		if s.by[f.middle] = left; len(left) == 0 {
+			delete(s.by, f.middle)
+		}
+	}
+}
+
+// Len is how many secrets are looked for.
+func (s *Set) Len() int {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return len(s.labels)
+}
+
+// span is where a form stands in a text.
+type span struct {
+	from, to int
+	form     *form
+}
+
+// spans calls found with each place where a form stands. text is as it is, or
+// squeezed.
+func (s *Set) spans(text []byte, squeezed bool, found func(span)) {
+	if len(text) < window {
+		return
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if len(s.by) == 0 {
+		return
+	}
+	var w uint64
+	for i, c := range text {
+		w = w<<8 | uint64(folded(c))
+		if i < window-1 {
+			continue
+		}
+		middle := s.mix(w)
+		if !s.cells[s.cell(middle)] {
+			continue
+		}
+		for _, f := range s.by[middle] {
+			from := i - (window - 1) - f.at
+			if f.squeezed == squeezed && from >= 0 && from+f.length <= len(text) && s.digest(fold(text[from:from+f.length])) == f.all {
+				found(span{from, from + f.length, f})
+			}
+		}
+	}
+}
+
+// mix spreads a window over all bits; nobody outside knows how.
+func (s *Set) mix(w uint64) uint64 {
+	w = (w ^ binary.LittleEndian.Uint64(s.key[:])) * (binary.LittleEndian.Uint64(s.key[8:]) | 1)
+	return (w ^ w>>29) * (binary.LittleEndian.Uint64(s.key[16:]) | 1)
+}
+
+func (s *Set) cell(middle uint64) int { return int(middle >> 32 & uint64(len(s.cells)-1)) } //nolint:gosec // the mask bounds it
+
+func (s *Set) digest(text []byte) [sha256.Size]byte {
+	keyed := make([]byte, 0, len(s.key)+len(text))
+	keyed = append(append(keyed, s.key[:]...), text...)
+	defer clear(keyed)
+	return sha256.Sum256(keyed)
+}
+
+func different(secret []byte) int {
+	var seen [256]bool
+	n := 0
+	for _, c := range secret {
+		if !seen[c] {
+			seen[c], n = true, n+1
+		}
+	}
+	return n
+}
+
+func ceilPower(n int) int {
+	power := 1
+	for power < n {
+		power *= 2
+	}
+	return power
+}

@@ -1,0 +1,425 @@
+package fingerprint
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf16"
+)
+
+// shapes are secrets as providers make them; none is one.
+func shapes() map[string]string {
+	return map[string]string{
+		"eight":           "aB3$xY7!",
+		"github":          "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
+		"aws":             "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+		"jwt":             "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U",
+		"pem":             "-----BEGIN PRIVATE KEY-----\nMIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgevZzL1gdAFr88hb2\nOF/2NxApJCzGCEDdfSp6VQO30hyhRANCAAQRWz+jn65BtOMvdyHKcvjBeBSDZH2r\n-----END PRIVATE KEY-----\n",
+		"connection":      "postgres://svc:p%40ss&word<1>@db.internal:5432/app?sslmode=require",
+		"cookie":          `session="s%3A4f3c.9aX/2+z=="; Path=/`,
+		"password":        `Tr0ub4dor &"3\'<>`,
+		"umlaut":          "pässwörter-für-alle",
+		"emoji":           "open\U0001F511sesame\U0001F6AA",
+		"bytes":           "\x00\x01\xfe\xffK\x80\x81\x82\x83ey",
+		"slashes":         "//aa//bb//cc//",
+		"hexadecimal":     "9f86d081884c7d659a2feaa0c55ad015",
+		"new lines":       "first line\r\nsecond\tline\n",
+		"control":         "be\x07ll\x1b[31mred",
+		"line separators": "a\u2028b\u2029c-separated",
+	}
+}
+
+// encodings are ways to write a secret into a longer text.
+func encodings() map[string]func(string) string {
+	in := func(text string) string { return "some text before " + text + " and some after" }
+	b64 := func(e *base64.Encoding, shift int) func(string) string {
+		return func(s string) string {
+			return in(e.EncodeToString([]byte("xyz"[:shift] + s + "tail")))
+		}
+	}
+	found := map[string]func(string) string{
+		"plain":     in,
+		"alone":     func(s string) string { return s },
+		"upper":     func(s string) string { return in(string(bytes.Map(upper, []byte(s)))) },
+		"hex":       func(s string) string { return in(hex.EncodeToString([]byte(s))) },
+		"HEX":       func(s string) string { return in(strings.ToUpper(hex.EncodeToString([]byte(s)))) },
+		"hex dump":  func(s string) string { return in(fmt.Sprintf("% x", s)) },
+		"query":     func(s string) string { return in(url.QueryEscape(s)) },
+		"path":      func(s string) string { return in(url.PathEscape(s)) },
+		"percent":   func(s string) string { return in(string(each([]byte(s), "", "%%%02X"))) },
+		"html":      func(s string) string { return in(html.EscapeString(s)) },
+		"quoted":    func(s string) string { return in(strconv.Quote(s)) },
+		"ascii":     func(s string) string { return in(strconv.QuoteToASCII(s)) },
+		"bytes":     func(s string) string { return in(fmt.Sprintf("%v", []byte(s))) },
+		"list":      func(s string) string { return in(string(each([]byte(s), ",", "%d"))) },
+		"backwards": func(s string) string { return in(string(reversed([]byte(s)))) },
+	}
+	for shift := range 3 {
+		found[fmt.Sprint("base64 at ", shift)] = b64(base64.StdEncoding, shift)
+		found[fmt.Sprint("base64url at ", shift)] = b64(base64.URLEncoding, shift)
+		found[fmt.Sprint("base64 in lines at ", shift)] = func(s string) string {
+			return in(lines(base64.StdEncoding.EncodeToString([]byte("xyz"[:shift]+s+"tail")), 13))
+		}
+	}
+	return found
+}
+
+// texts are encodings of what is valid UTF-8.
+func texts(t *testing.T) map[string]func(string) string {
+	marshal := func(v any) string {
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	plain := func(v any) string {
+		var b strings.Builder
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(v); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	value := func(s string) any { return map[string]any{"n": 1, "text": "before " + s + " after"} }
+	return map[string]func(string) string{
+		"json":              func(s string) string { return marshal(value(s)) },
+		"json unescaped":    func(s string) string { return plain(value(s)) },
+		"json with slashes": func(s string) string { return strings.ReplaceAll(plain(value(s)), "/", `\/`) },
+		"json in text":      func(s string) string { return "it said " + marshal(value(s)) },
+		"json in json":      func(s string) string { return marshal(map[string]string{"args": marshal(value(s))}) },
+		"json name":         func(s string) string { return marshal(map[string]int{s: 1}) },
+		"json as base64":    func(s string) string { return marshal(base64.StdEncoding.EncodeToString([]byte(marshal(value(s))))) },
+		"json as hex":       func(s string) string { return `\x` + hex.EncodeToString([]byte(marshal(value(s)))) },
+		"every character":   func(s string) string { return "x" + string(codeUnits(s)) + "y" },
+		"json bytes": func(s string) string {
+			var numbers []int
+			for _, c := range []byte(s) {
+				numbers = append(numbers, int(c))
+			}
+			text, err := json.MarshalIndent(map[string]any{"a": 300, "data": numbers}, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		},
+		"utf-16 le": func(s string) string { return "x" + string(units(s, 0)) },
+		"utf-16 be": func(s string) string { return "\x00x" + string(units(s, 1)) },
+		"utf-16 as base64": func(s string) string {
+			return base64.StdEncoding.EncodeToString(units(s, 0))
+		},
+	}
+}
+
+func units(s string, low int) (b []byte) {
+	for _, u := range utf16.Encode([]rune(s)) {
+		pair := [2]byte{}
+		pair[low], pair[1-low] = byte(u), byte(u>>8)
+		b = append(b, pair[:]...)
+	}
+	return b
+}
+
+func upper(r rune) rune {
+	if r >= 'a' && r <= 'z' {
+		return r - 'a' + 'A'
+	}
+	return r
+}
+
+func lines(s string, width int) string {
+	var b strings.Builder
+	for i, c := range s {
+		if i%width == 0 {
+			b.WriteString("\n")
+		}
+		b.WriteRune(c)
+	}
+	return b.String()
+}
+
+// all holds every shape.
+func all(t *testing.T) *Set {
+	t.Helper()
+	s := &Set{}
+	for label, secret := range shapes() {
+		if err := s.Add(label, []byte(secret)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func (s *Set) labelled(t *testing.T, value string) []string {
+	t.Helper()
+	var labels []string
+	for _, m := range s.FindString(value) {
+		labels = append(labels, m.Label)
+	}
+	return labels
+}
+
+func TestEveryForm(t *testing.T) {
+	t.Parallel()
+	s := all(t)
+	for label, secret := range shapes() {
+		ways := encodings()
+		if label != "bytes" {
+			for name, way := range texts(t) {
+				ways[name] = way
+			}
+		}
+		for name, way := range ways {
+			if name == "upper" && label == "bytes" {
+				continue // upper-casing is for text
+			}
+			if len(secret) < minSqueezed && strings.Contains(name, "lines") && len(squeeze([]byte(secret), nil)) < minSqueezed {
+				// Too little of it is left between two line ends.
+				if text := way(secret); len(squeeze([]byte(text), nil)) < 40 {
+					continue
+				}
+			}
+			text := way(secret)
+			got := s.labelled(t, text)
+			if len(got) != 1 || got[0] != label {
+				t.Errorf("%s as %s: found %q", label, name, got)
+			}
+			if clean := s.Redact(text); len(s.FindString(clean)) > 0 || !strings.Contains(clean, Redacted) {
+				t.Errorf("%s as %s: not redacted", label, name)
+			}
+		}
+	}
+}
+
+// TestPieces is fault 49: a secret cut into chunks of one value.
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	s := all(t)
+	for label, secret := range shapes() {
+		if label == "bytes" {
+			continue
+		}
+		runes := []rune(secret)
+		third := len(runes) / 3
+		a, b, c := string(runes[:third]), string(runes[third:2*third]), string(runes[2*third:])
+		for name, value := range map[string]any{
+			"items":   []string{"first", a, b, c, "last"},
+			"members": map[string]string{"a": a, "b": b, "c": c},
+			"nested":  []any{map[string]any{"x": []string{a}, "y": b}, 1000, []any{c, true}},
+			"args":    map[string]any{"args": fmt.Sprintf(`[%q]`, "x"), "z": []any{a, b, c}},
+			"letters": strings.Split(secret, ""),
+		} {
+			text, err := json.Marshal(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.labelled(t, string(text)); len(got) != 1 || got[0] != label {
+				t.Errorf("%s as %s: found %q", label, name, got)
+			}
+		}
+	}
+	for name, text := range map[string]string{
+		"spaces": "ghp_ 16C7 e42F 292c 6912 E771 0c83 8347 Ae17 8B4a",
+		"go":     fmt.Sprint([]string{"ghp_16C7e42F292c69", "12E7710c838347Ae178B4a"}),
+		"lines":  lines("ghp_16C7e42F292c6912E7710c838347Ae178B4a", 7),
+		"colons": "67:68:70:5f:31:36:43:37:65:34:32:46:32:39:32:63:36:39:31:32:45:37:37:31:30:63:38:33:38:33:34:37:41:65:31:37:38:42:34:61",
+	} {
+		m := s.FindString(text)
+		if len(m) != 1 || m[0].Label != "github" || !strings.HasSuffix(m[0].Form, pieces) {
+			t.Errorf("%s: found %v", name, m)
+		}
+		if clean := s.Redact("say: " + text + "."); clean != "say: [redacted]." && clean != "say: [[redacted]]." && clean != "say: \n[redacted]." {
+			t.Errorf("%s: redacted as %q", name, clean)
+		}
+	}
+}
+
+// TestInnocent: what is no secret is not found, however close.
+func TestInnocent(t *testing.T) {
+	t.Parallel()
+	s := all(t)
+	for label, secret := range shapes() {
+		for i := range len(secret) {
+			cut := secret[:i] + secret[i+1:]
+			if label == "slashes" || label == "hexadecimal" || label == "emoji" || len(squeeze([]byte(cut), nil)) != len(squeeze([]byte(secret), nil)) {
+				if m := s.FindString(cut); len(m) > 0 && cut != secret && !strings.Contains(cut, secret) {
+					t.Errorf("%s without byte %d: found %v", label, i, m)
+				}
+			}
+		}
+	}
+	for _, file := range []string{"set.go", "forms.go", "find.go", "redact.go", "doc.go"} {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := s.Find(source); len(m) > 0 {
+			t.Errorf("%s: found %v", file, m)
+		}
+		if s.Redact(string(source)) != string(source) {
+			t.Errorf("%s was changed", file)
+		}
+	}
+	// The first and the last character of base64 belong to the neighbours: two secrets that differ there alone are told apart by nobody,
+	// but one of seven bytes more is.
+	if m := s.FindString(base64.StdEncoding.EncodeToString([]byte("ghp_16C7e42F292c6912E7710c83"))); len(m) > 0 {
+		t.Errorf("a part was found: %v", m)
+	}
+}
+
+func TestTooPlain(t *testing.T) {
+	t.Parallel()
+	s := &Set{}
+	for _, secret := range []string{"", "tiny!", "aB3$xY7", "00000000000000000000", "abcabcabcabc"} {
+		err := s.Add("of the test", []byte(secret))
+		if !errors.Is(err, ErrPlain) || secret != "" && strings.Contains(err.Error(), secret) {
+			t.Errorf("%q: %v", secret, err)
+		}
+	}
+	if s.Len() != 0 || len(s.FindString("short")) > 0 || s.Redact("short") != "short" {
+		t.Error("something was added")
+	}
+	var none *Set
+	if none.Redact("text and more") != "text and more" {
+		t.Error("no set redacts")
+	}
+}
+
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	s := &Set{}
+	const secret = "0123456789abcdefghij"
+	for range 2 {
+		if err := s.Add("lease", []byte(secret)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Add("same", []byte(secret)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{2, 2, 1} {
+		if m := s.FindString("x" + secret); len(m) != want {
+			t.Errorf("found %v, want %d", m, want)
+		}
+		s.Remove("lease")
+	}
+	s.Remove("lease")
+	s.Remove("same")
+	if m := s.FindString("x" + secret); len(m) != 0 || s.Len() != 0 || s.n != 0 || len(s.by) != 0 {
+		t.Errorf("found %v; left: %d labels, %d forms", m, s.Len(), s.n)
+	}
+}
+
+// TestNoSecretIsKept: a set holds digests, and the caller may clear what it gave.
+func TestNoSecretIsKept(t *testing.T) {
+	t.Parallel()
+	s, given := &Set{}, []byte("ghp_16C7e42F292c6912E7710c838347Ae178B4a")
+	if err := s.Add("github", given); err != nil {
+		t.Fatal(err)
+	}
+	clear(given)
+	if m := s.FindString(shapes()["github"]); len(m) != 1 {
+		t.Errorf("found %v", m)
+	}
+	if dump := fmt.Sprintf("%#v %+v", s, s.labels["github"].forms); strings.Contains(strings.ToLower(dump), "16c7e42f") {
+		t.Error("the set holds the secret")
+	}
+}
+
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	s := &Set{}
+	const n = 2000
+	secret := func(i int) string { return fmt.Sprintf("tok_live_%06d_abcdef", i*7919) }
+	var wg sync.WaitGroup
+	for worker := range 4 {
+		wg.Go(func() {
+			for i := worker; i < n; i += 4 {
+				if err := s.Add(fmt.Sprint(i), []byte(secret(i))); err != nil {
+					t.Error(err)
+				}
+				s.FindString("nothing at all in this text")
+			}
+		})
+	}
+	wg.Wait()
+	for _, i := range []int{0, 17, n - 1} {
+		m := s.FindString("a" + base64.StdEncoding.EncodeToString([]byte("x"+secret(i))))
+		if len(m) != 1 || m[0].Label != fmt.Sprint(i) {
+			t.Errorf("%d: found %v", i, m)
+		}
+	}
+}
+
+func TestRedactKeepsTheRest(t *testing.T) {
+	t.Parallel()
+	s := all(t)
+	for text, want := range map[string]string{
+		"GET https://api.example.com/?key=ghp_16C7e42F292c6912E7710c838347Ae178B4a&n=1: refused": "GET https://api.example.com/?key=[redacted]&n=1: refused",
+		"aB3$xY7!aB3$xY7! twice":                                                          "[redacted] twice",
+		"aB3$xY7! and 9f86d081884c7d659a2feaa0c55ad015":                                   "[redacted] and [redacted]",
+		"nothing to see here":                                                             "nothing to see here",
+		`{"a":["ghp_16C7e42F29","2c6912E771","0c838347Ae178B4a"],"b":1}`:                  `{"a":["[redacted]"],"b":1}`,
+		base64.StdEncoding.EncodeToString([]byte(hex.EncodeToString([]byte("aB3$xY7!")))): Redacted,
+	} {
+		if got := s.Redact(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func FuzzFind(f *testing.F) {
+	for _, secret := range shapes() {
+		f.Add([]byte(secret), []byte("before"), []byte("after"), uint8(0))
+	}
+	f.Fuzz(func(t *testing.T, secret, before, after []byte, way uint8) {
+		s := &Set{}
+		if s.Add("it", secret) != nil {
+			return
+		}
+		text := append(append(bytes.Clone(before), secret...), after...)
+		switch way % 4 {
+		case 1:
+			text = []byte(base64.StdEncoding.EncodeToString(text))
+		case 2:
+			text = []byte(hex.EncodeToString(text))
+		case 3:
+			text = []byte(url.QueryEscape(string(text)))
+		}
+		was := bytes.Clone(text)
+		if m := s.Find(text); len(m) != 1 {
+			t.Errorf("found %v in %q", m, text)
+		}
+		if !bytes.Equal(text, was) {
+			t.Error("the value was changed")
+		}
+		if clean := s.Redact(string(text)); len(s.FindString(clean)) > 0 {
+			t.Errorf("left in %q", clean)
+		}
+	})
+}
+
+func BenchmarkFind(b *testing.B) {
+	s := &Set{}
+	for i := range 10_000 {
+		if err := s.Add(fmt.Sprint(i), fmt.Appendf(nil, "tok_live_%06d_abcdef", i*7919)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	text := bytes.Repeat([]byte(`{"toolId":"core__read_file","args":{"path":"README.md"},"n":12345} `), 1000)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		s.Find(text)
+	}
+}

@@ -1,0 +1,111 @@
+package broker
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+var domainName = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
+
+// splitHost takes a host and its port apart; the port is "" where none is given.
+func splitHost(pattern string) (host, port string, err error) {
+	if h, p, split := net.SplitHostPort(pattern); split == nil {
+		n, bad := strconv.ParseUint(p, 10, 16)
+		if bad != nil || n == 0 || strconv.FormatUint(n, 10) != p {
+			return "", "", fmt.Errorf("host %q has no valid port", pattern)
+		}
+		return h, p, nil
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(pattern, "["), "]"), "", nil
+}
+
+// checkHost wants host, host:port or *.domain, in lower case. With insecure only
+// loopback addresses do.
+func checkHost(pattern string, insecure bool) error {
+	if strings.Contains(pattern, "/") {
+		return fmt.Errorf("host %q must be a host and no URL", pattern)
+	}
+	host, _, err := splitHost(pattern)
+	if err != nil {
+		return err
+	}
+	if insecure && !loopback(host) {
+		return fmt.Errorf("insecure is for loopback addresses only, not for %q", pattern)
+	}
+	if _, err := netip.ParseAddr(host); err == nil {
+		return nil
+	}
+	domain, wild := strings.CutPrefix(host, "*.")
+	if !domainName.MatchString(domain) || wild && !strings.Contains(domain, ".") {
+		return fmt.Errorf("host %q must be a name in lower case, an address, or *. and a domain of at least two parts", pattern)
+	}
+	return nil
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.IsLoopback()
+}
+
+// checkURL wants an absolute https URL without user, query and fragment.
+func checkURL(text string, insecure bool) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Host == "" || u.Opaque != "":
+		return errors.New("must be an absolute URL")
+	case u.User != nil || u.Fragment != "":
+		return errors.New("must hold neither user nor fragment")
+	case u.Scheme == "https" || u.Scheme == "http" && insecure && loopback(u.Hostname()):
+		return nil
+	}
+	return errors.New("must be https")
+}
+
+// hosts are where a credential may be sent.
+type hosts struct {
+	patterns []string
+	insecure bool
+}
+
+// allow reports whether a URL leads to one of the hosts, over https, or over http
+// where that is excepted.
+func (h hosts) allow(u *url.URL) bool {
+	standard := "443"
+	switch {
+	case u.Scheme == "https":
+	case u.Scheme == "http" && h.insecure && loopback(u.Hostname()):
+		standard = "80"
+	default:
+		return false
+	}
+	port := u.Port()
+	if port == "" {
+		port = standard
+	}
+	name := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	for _, pattern := range h.patterns {
+		host, wants, err := splitHost(pattern)
+		if err != nil {
+			continue
+		}
+		if wants == "" {
+			wants = standard
+		}
+		if wants != port {
+			continue
+		}
+		if domain, wild := strings.CutPrefix(host, "*"); host == name || wild && strings.HasSuffix(name, domain) && len(name) > len(domain) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,182 @@
+package broker
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Bounds of a provider's description.
+const (
+	// MaxProvider is in bytes.
+	MaxProvider = 64 << 10
+	// MaxHosts and MaxScopes are in entries.
+	MaxHosts  = 64
+	MaxScopes = 128
+)
+
+// Provider describes a service by data: where its credentials may go and how they
+// get into a request.
+type Provider struct {
+	// ID is what connections name: [a-z][a-z0-9-]{0,62}.
+	ID string `json:"id" yaml:"id"`
+	// Kind is that of its credentials.
+	Kind Kind `json:"kind" yaml:"kind"`
+	// Hosts are where the credential may be sent: host, host:port or *.domain. The
+	// port is 443 where none is given.
+	Hosts []string `json:"hosts" yaml:"hosts"`
+	// Insecure is for development: the credential may go over plain http as well,
+	// where every host is a loopback address.
+	Insecure bool `json:"insecure,omitempty" yaml:"insecure"`
+	// Place says where an API key goes.
+	Place *Place `json:"place,omitempty" yaml:"place"`
+	// OAuth2 says where tokens come from.
+	OAuth2 *OAuth2 `json:"oauth2,omitempty" yaml:"oauth2"`
+	// Signer names who signs requests of the kind signed.
+	Signer string `json:"signer,omitempty" yaml:"signer"`
+}
+
+// Place is a header or a parameter of the query.
+type Place struct {
+	Header string `json:"header,omitempty" yaml:"header"`
+	Query  string `json:"query,omitempty" yaml:"query"`
+	// Template is the value, with {key} in it; {key} alone if empty.
+	Template string `json:"template,omitempty" yaml:"template"`
+}
+
+// Flow is how the first token is got (RFC 6749).
+type Flow string
+
+// The flows.
+const (
+	AuthorizationCode Flow = "authorization_code"
+	ClientCredentials Flow = "client_credentials"
+)
+
+// OAuth2 describes an authorization server.
+type OAuth2 struct {
+	Flow Flow `json:"flow" yaml:"flow"`
+	// AuthURL is where a person consents; only for authorization_code.
+	AuthURL string `json:"authUrl,omitempty" yaml:"authUrl"`
+	// TokenURL is where tokens come from.
+	TokenURL string `json:"tokenUrl" yaml:"tokenUrl"`
+	// RevokeURL takes tokens back (RFC 7009), where the server can.
+	RevokeURL string `json:"revokeUrl,omitempty" yaml:"revokeUrl"`
+	// Scopes are asked for where a connection names none.
+	Scopes []string `json:"scopes,omitempty" yaml:"scopes"`
+	// ClientAuth is how the client shows who it is: header (the default) or body.
+	ClientAuth string `json:"clientAuth,omitempty" yaml:"clientAuth"`
+}
+
+var (
+	providerID = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
+	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
+)
+
+// ReadProviders reads descriptions from YAML, one per document. Unknown keys are
+// errors, which name the line.
+func ReadProviders(source []byte) ([]Provider, error) {
+	if len(source) > MaxProvider {
+		return nil, fmt.Errorf("more than %d bytes", MaxProvider)
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(source))
+	dec.KnownFields(true)
+	var all []Provider
+	for {
+		var p Provider
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := p.Check(); err != nil {
+			return nil, fmt.Errorf("provider %q: %w", p.ID, err)
+		}
+		if slices.ContainsFunc(all, func(other Provider) bool { return other.ID == p.ID }) {
+			return nil, fmt.Errorf("provider %q is described twice", p.ID)
+		}
+		all = append(all, p)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no provider is described")
+	}
+	return all, nil
+}
+
+// Check reports what is wrong with a description.
+func (p Provider) Check() error {
+	switch {
+	case !providerID.MatchString(p.ID):
+		return errors.New("id must match [a-z][a-z0-9-]{0,62}")
+	case !p.Kind.Valid():
+		return fmt.Errorf("kind %q is none of api_key, bearer, basic, oauth2, signed", p.Kind)
+	case len(p.Hosts) == 0 || len(p.Hosts) > MaxHosts:
+		return fmt.Errorf("hosts must have 1–%d entries", MaxHosts)
+	case (p.Place != nil) != (p.Kind == APIKey):
+		return errors.New("place belongs to the kind api_key, which needs it")
+	case (p.OAuth2 != nil) != (p.Kind == OAuth):
+		return errors.New("oauth2 belongs to the kind oauth2, which needs it")
+	case (p.Signer != "") != (p.Kind == Signed):
+		return errors.New("signer belongs to the kind signed, which needs it")
+	}
+	for _, h := range p.Hosts {
+		if err := checkHost(h, p.Insecure); err != nil {
+			return err
+		}
+	}
+	if p.Place != nil {
+		if err := p.Place.check(); err != nil {
+			return err
+		}
+	}
+	if p.OAuth2 != nil {
+		return p.OAuth2.check(p.Insecure)
+	}
+	return nil
+}
+
+func (p Place) check() error {
+	switch {
+	case (p.Header == "") == (p.Query == ""):
+		return errors.New("place needs either header or query")
+	case p.Header != "" && !headerName.MatchString(p.Header):
+		return fmt.Errorf("place.header %q is no name of a header", p.Header)
+	case p.Header != "" && slices.Contains([]string{"host", "content-length", "transfer-encoding", "connection"}, strings.ToLower(p.Header)):
+		return fmt.Errorf("place.header %q is not the credential's to set", p.Header)
+	case p.Template != "" && strings.Count(p.Template, "{key}") != 1:
+		return errors.New("place.template must hold {key} once")
+	case strings.ContainsAny(p.Template, "\r\n\x00"):
+		return errors.New("place.template must be one line")
+	}
+	return nil
+}
+
+func (o OAuth2) check(insecure bool) error {
+	switch {
+	case o.Flow != AuthorizationCode && o.Flow != ClientCredentials:
+		return fmt.Errorf("oauth2.flow %q is neither authorization_code nor client_credentials", o.Flow)
+	case (o.AuthURL != "") != (o.Flow == AuthorizationCode):
+		return errors.New("oauth2.authUrl belongs to the flow authorization_code, which needs it")
+	case o.ClientAuth != "" && o.ClientAuth != "header" && o.ClientAuth != "body":
+		return errors.New("oauth2.clientAuth is header or body")
+	case len(o.Scopes) > MaxScopes:
+		return fmt.Errorf("oauth2.scopes has more than %d entries", MaxScopes)
+	}
+	for name, u := range map[string]string{"tokenUrl": o.TokenURL, "authUrl": o.AuthURL, "revokeUrl": o.RevokeURL} {
+		if u == "" && name != "tokenUrl" {
+			continue
+		}
+		if err := checkURL(u, insecure); err != nil {
+			return fmt.Errorf("oauth2.%s %w", name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/broker/fingerprint"
+)
+
+// JSON returns a value without the secrets in it: a string, or the name of a
+// member, that holds one has [fingerprint.Redacted] in its place. A value that
+// holds none is returned as it is. ok is false where that does not help, because
+// a secret is cut over several strings, or where the value is no JSON: then
+// nothing of it may go anywhere.
+func JSON(value []byte, secrets *fingerprint.Set) (clean []byte, ok bool) {
+	if secrets == nil || len(secrets.Find(value)) == 0 {
+		return value, true
+	}
+	decoder := json.NewDecoder(bytes.NewReader(value))
+	decoder.UseNumber()
+	var v any
+	if decoder.Decode(&v) != nil {
+		return nil, false
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(within(v, secrets)); err != nil {
+		return nil, false
+	}
+	clean = bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	if len(secrets.Find(clean)) > 0 {
+		return nil, false
+	}
+	return clean, true
+}
+
+func within(v any, secrets *fingerprint.Set) any {
+	switch v := v.(type) {
+	case string:
+		return secrets.Redact(v)
+	case []any:
+		for i, item := range v {
+			v[i] = within(item, secrets)
+		}
+		return v
+	case map[string]any:
+		clean := make(map[string]any, len(v))
+		for name, item := range v {
+			clean[secrets.Redact(name)] = within(item, secrets)
+		}
+		return clean
+	default:
+		return v
+	}
+}

@@ -1,0 +1,36 @@
+package cli
+
+import "fmt"
+
+// listing prints what a command found: a list for programs; for people what show
+// prints of it, or nothing, one sentence, where there is none.
+func listing[T any](a *app, found []T, nothing string, show func([]T)) error {
+	switch {
+	case a.json:
+		return printJSON(a.Out, listed(found))
+	case len(found) == 0:
+		fmt.Fprintln(a.Out, nothing)
+	default:
+		show(found)
+	}
+	return nil
+}
+
+// tabled is listing with a row of a table for each.
+func tabled[T any](a *app, found []T, nothing string, headings []string, row func(T) []string) error {
+	return listing(a, found, nothing, func(found []T) {
+		rows := make([][]string, len(found))
+		for i, one := range found {
+			rows[i] = row(one)
+		}
+		table(a.Out, "", headings, rows)
+	})
+}
+
+// listed makes no entries an empty list in JSON.
+func listed[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}

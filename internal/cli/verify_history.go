@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	temporal "go.temporal.io/sdk/client"
+
+	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/internal/verify"
+)
+
+// progressEvery is how often a long search says how far it is.
+const progressEvery = 5 * time.Second
+
+// searched is what `verify-history` looks through.
+type searched struct {
+	secrets, query, workflow  string
+	byTenant                  bool
+	skipTables, skipHistories bool
+}
+
+func newVerifyHistory(a *app) *cobra.Command {
+	var o searched
+	cmd := &cobra.Command{
+		Use:   "verify-history",
+		Short: "Search histories and tables for secrets that leaked",
+		Long: "Reads every workflow history of the namespace and every row of the database, and searches all of it for\n" +
+			"secrets: as they are, in base64, hexadecimal, UTF-16, escaped, backwards, and cut into pieces. It names where\n" +
+			"one stands, by its number in the list, and never prints it. The exit status is 1 where a secret was found, or\n" +
+			"where something could not be read. Secrets of fewer than 8 bytes cannot be told from other text.",
+		Example: `  pawl verify-history --secrets planted.txt
+  pass show github/token | pawl verify-history --secrets -
+  pawl verify-history --secrets planted.txt --query 'CloseTime > "2026-11-01T00:00:00Z"' --skip-tables`,
+		Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.byTenant = cmd.Flags().Changed("tenant")
+			return a.verifyHistory(cmd.Context(), o)
+		},
+	}
+	cmd.Flags().StringVar(&o.secrets, "secrets", "", "file with the secrets to search for, of mode 0600: one a line, or with a zero byte behind each; - reads standard input")
+	cmd.Flags().StringVar(&o.query, "query", "", "only histories of workflows that this visibility query lists")
+	cmd.Flags().StringVar(&o.workflow, "workflow", "", "only the histories of this workflow id")
+	cmd.Flags().BoolVar(&o.skipTables, "skip-tables", false, "do not search the database")
+	cmd.Flags().BoolVar(&o.skipHistories, "skip-histories", false, "do not search Temporal")
+	return cmd
+}
+
+func (a *app) verifyHistory(ctx context.Context, o searched) error {
+	if o.skipTables && o.skipHistories {
+		return usageError{errors.New("--skip-tables and --skip-histories leave nothing to search")}
+	}
+	secrets, err := a.secretsOf(ctx, o)
+	if err != nil {
+		return err
+	}
+	s, err := connect(ctx, !o.skipHistories, !o.skipTables)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	v := verify.New(secrets, verify.Options{
+		Found: a.leaked,
+		Unread: func(p verify.Place) {
+			fmt.Fprintln(a.Err, "not read:", oneLine(p.String(), 600))
+		},
+	})
+	stop := a.verifying(v)
+	err = search(ctx, s, v, o, a.tenant)
+	stop()
+	if err != nil {
+		return err
+	}
+	return a.verified(v.Report(), secrets.Len())
+}
+
+func (a *app) secretsOf(ctx context.Context, o searched) (*fingerprint.Set, error) {
+	if o.secrets == "" {
+		return nil, usageError{errors.New("--secrets names the file of what to search for")}
+	}
+	list, err := readSecrets(o.secrets, a.In)
+	if err != nil {
+		return nil, err
+	}
+	defer clear(list.text)
+	secrets := &fingerprint.Set{}
+	plain, err := secrets.Load(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	if len(plain) > 0 {
+		fmt.Fprintf(a.Err, "not searched for, because they are too short or too uniform to be told from other text: %s\n", oneLine(strings.Join(plain, ", "), 600))
+	}
+	if secrets.Len() == 0 {
+		return nil, errors.New("there is no secret to search for")
+	}
+	return secrets, nil
+}
+
+func search(ctx context.Context, s *session, v *verify.Verifier, o searched, tenant string) error {
+	if !o.skipHistories {
+		namespace := s.config.Temporal.Namespace
+		if namespace == "" {
+			namespace = temporal.DefaultNamespace
+		}
+		service, query := s.temporal.WorkflowService(), queryOf(o, tenant)
+		if err := v.Histories(ctx, service, namespace, query); err != nil {
+			return err
+		}
+		if query == "" {
+			if err := v.Schedules(ctx, service, namespace); err != nil {
+				return err
+			}
+		}
+	}
+	if o.skipTables {
+		return nil
+	}
+	return v.Tables(ctx, s.store)
+}
+
+// queryOf puts the limits together. A tenant stands in the workflow id, which is
+// there whether or not search attributes are.
+func queryOf(o searched, tenant string) string {
+	var parts []string
+	if o.query != "" {
+		parts = append(parts, "("+o.query+")")
+	}
+	if o.workflow != "" {
+		parts = append(parts, "WorkflowId = "+quoted(o.workflow))
+	}
+	if o.byTenant {
+		parts = append(parts, "WorkflowId STARTS_WITH "+quoted("tool:"+tenant+":"))
+	}
+	return strings.Join(parts, " AND ")
+}
+
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// leaked prints a finding as it is made: a search may take long.
+func (a *app) leaked(f verify.Finding) {
+	if a.json {
+		_ = printLine(a.Out, f)
+		return
+	}
+	fmt.Fprintf(a.Out, "secret %s (%s) stands in %s\n", oneLine(f.Secret, 200), f.Form, oneLine(f.String(), 600))
+}
+
+// verifying tells people how far it is until stop is called.
+func (a *app) verifying(v *verify.Verifier) (stop func()) {
+	if a.json {
+		return func() {}
+	}
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case <-tick.C:
+				r := v.Report()
+				fmt.Fprintf(a.Err, "searched %d workflows, %d events, %d rows; %d findings\n", r.Workflows, r.Events, r.Rows, r.Findings)
+			}
+		}
+	}()
+	return func() {
+		close(end)
+		<-ended
+	}
+}
+
+func (a *app) verified(r verify.Report, secrets int) error {
+	if a.json {
+		if err := printLine(a.Out, struct {
+			verify.Report
+			Secrets int  `json:"secrets"`
+			Clean   bool `json:"clean"`
+		}{r, secrets, r.Clean()}); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(a.Out, "searched for %d secrets in %d workflows (%d events) and %d rows of %d tables: %d found, %d not read\n",
+			secrets, r.Workflows, r.Events, r.Rows, r.Tables, r.Findings, r.Unread)
+	}
+	if !r.Clean() {
+		return &silentError{errors.New("not clean")}
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+package devstacktest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/devstack"
+)
+
+// OwnPostgres starts a server that the test may stop. It ends with the test.
+func OwnPostgres(t testing.TB) *devstack.Postgres {
+	t.Helper()
+	server, err := devstack.StartPostgres(t.Context(), devstack.PostgresOptions{})
+	return owned(t, server, err)
+}
+
+// OwnTemporal starts a server that the test may stop, or that is set in another way. It ends with the test.
+func OwnTemporal(t testing.TB, o devstack.TemporalOptions) *devstack.Temporal {
+	t.Helper()
+	server, err := devstack.StartTemporal(t.Context(), o)
+	return owned(t, server, err)
+}
+
+func owned[S interface{ Stop(context.Context) error }](t testing.TB, server S, err error) S {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}

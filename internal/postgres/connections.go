@@ -1,0 +1,324 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// The store is what brokers ask.
+var _ broker.Store = (*Store)(nil)
+
+// ErrConnectionTaken says that the tenant has, or had, a connection of that id: ids are not used again.
+var ErrConnectionTaken = errors.New("postgres: the connection exists")
+
+// NewConnection is a connection to add, with its sealed secret.
+type NewConnection struct {
+	Provider broker.Provider
+	Hosts    []string
+	Scopes   []string
+	Sealed   broker.Sealed
+	// SignedIn says that the secret is usable; else somebody has to sign in first.
+	SignedIn bool
+}
+
+// ConnectionRecord is a connection, without its secret.
+type ConnectionRecord struct {
+	ConnectionID string      `json:"connectionId"`
+	Provider     string      `json:"provider"`
+	Kind         broker.Kind `json:"kind"`
+	Hosts        []string    `json:"hosts"`
+	Scopes       []string    `json:"scopes"`
+	Status       string      `json:"status"`
+	Generation   int         `json:"generation"`
+	// SecretVersion counts the secrets that there were; KeyID sealed this one.
+	SecretVersion int   `json:"secretVersion"`
+	KeyID         int64 `json:"keyId,omitempty"`
+	// TokenExpiresAt is when the access token ends.
+	TokenExpiresAt *time.Time `json:"tokenExpiresAt,omitempty"`
+	AddedAt        time.Time  `json:"addedAt"`
+	AddedBy        string     `json:"addedBy"`
+	RevokedAt      *time.Time `json:"revokedAt,omitempty"`
+	RevokedBy      string     `json:"revokedBy,omitempty"`
+	// Grants counts those that stand.
+	Grants int64 `json:"grants"`
+}
+
+// ConnectionGrantRecord is who may use a connection.
+type ConnectionGrantRecord struct {
+	ID           string     `json:"grantId"`
+	ConnectionID string     `json:"connectionId"`
+	Grantee      string     `json:"grantee"`
+	Scopes       []string   `json:"scopes"`
+	ExpiresAt    *time.Time `json:"expiresAt,omitempty"`
+	Expired      bool       `json:"expired,omitempty"`
+	GrantedAt    time.Time  `json:"grantedAt"`
+	GrantedBy    string     `json:"grantedBy"`
+	RevokedAt    *time.Time `json:"revokedAt,omitempty"`
+	RevokedBy    string     `json:"revokedBy,omitempty"`
+}
+
+// connectionRow is the row of ListConnections.
+type connectionRow struct {
+	ConnectionID, Provider    string
+	Settings                  json.RawMessage
+	Hosts, Scopes             []string
+	Status                    string
+	Generation, SecretVersion int
+	KeyID                     *int64
+	SecretExpiresAt           *time.Time
+	AddedAt                   time.Time
+	AddedBy                   string
+	RevokedAt                 *time.Time
+	RevokedBy                 string
+	Grants                    int64
+}
+
+// leasedRow is the row of LeaseConnection.
+type leasedRow struct {
+	Answer          broker.Answer
+	Provider        *string
+	Settings        json.RawMessage
+	Hosts, Scopes   []string
+	Generation      int
+	Version         int
+	KeyID           int64
+	Sealed          []byte
+	SecretExpiresAt *time.Time
+}
+
+// secretRow is the row of ConnectionSecret.
+type secretRow struct {
+	Settings        json.RawMessage
+	Hosts, Scopes   []string
+	Status          string
+	Generation      int
+	Version         int
+	KeyID           int64
+	Sealed          []byte
+	SecretExpiresAt *time.Time
+	Remaining       time.Duration
+}
+
+// changedRow is the row of a statement that may change a connection.
+type changedRow struct{ Changed bool }
+
+func (r changedRow) rechecks() bool { return r.Changed }
+
+// grantedRow is the row of GrantConnection.
+type grantedRow struct {
+	ID        string
+	ExpiresAt *time.Time
+	Replaced  bool
+}
+
+func (r grantedRow) rechecks() bool { return r.Replaced }
+
+// AddConnection writes a connection down; by is who says so, for the audit trail. ErrConnectionTaken: the id is not free.
+func (s *Store) AddConnection(ctx context.Context, n NewConnection, by string) error {
+	const op = "add connection"
+	settings, err := encoded(n.Provider)
+	if err != nil {
+		return failure(op, err)
+	}
+	status := "active"
+	if !n.SignedIn {
+		status = "needs_reauth"
+	}
+	at := n.Sealed.Binding
+	row, _, err := first[changedRow](ctx, s, op, step{"AddConnection", named{
+		"tenant_id": text(at.TenantID), "connection_id": text(at.ConnectionID), "provider": n.Provider.ID, "settings": settings,
+		"hosts": n.Hosts, "scopes": texts(n.Scopes), "by": text(by), "status": status, "key_id": n.Sealed.KeyID, "sealed": n.Sealed.Bytes,
+		"secret_expires_at": instant(n.Sealed.ExpiresAt),
+	}})
+	if err == nil && !row.Changed {
+		return ErrConnectionTaken
+	}
+	return err
+}
+
+// Connections lists those of a tenant by id, at most 500, revoked ones too; with an id that one.
+func (s *Store) Connections(ctx context.Context, tenantID, connectionID string) ([]ConnectionRecord, error) {
+	const op = "connections"
+	rows, err := all[connectionRow](ctx, s, op, step{"ListConnections", named{
+		"tenant_id": text(tenantID), "connection_id": text(connectionID), "max": maxList,
+	}})
+	if err != nil {
+		return nil, err
+	}
+	records := make([]ConnectionRecord, len(rows))
+	for i, r := range rows {
+		provider, err := decoded[broker.Provider](r.Settings)
+		if err != nil {
+			return nil, failure(op, err)
+		}
+		records[i] = ConnectionRecord{
+			ConnectionID: r.ConnectionID, Provider: r.Provider, Kind: provider.Kind, Hosts: r.Hosts, Scopes: r.Scopes, Status: r.Status,
+			Generation: r.Generation, SecretVersion: r.SecretVersion, TokenExpiresAt: r.SecretExpiresAt, AddedAt: r.AddedAt, AddedBy: r.AddedBy,
+			RevokedAt: r.RevokedAt, RevokedBy: r.RevokedBy, Grants: r.Grants,
+		}
+		if r.KeyID != nil {
+			records[i].KeyID = *r.KeyID
+		}
+	}
+	return records, nil
+}
+
+// ConnectionGrants lists the grants of a tenant, or of one of its connections, the newest first and at most 500, those that no longer stand
+// too.
+func (s *Store) ConnectionGrants(ctx context.Context, tenantID, connectionID string) ([]ConnectionGrantRecord, error) {
+	return all[ConnectionGrantRecord](ctx, s, "connection grants", step{"ListConnectionGrants", named{
+		"tenant_id": text(tenantID), "connection_id": text(connectionID), "max": maxList,
+	}})
+}
+
+// GrantConnection lets somebody, or a role, use a connection with some of its scopes, for that long from now by the clock of the database;
+// 0 is for good. What the grantee had before ends, and calls under way look again. ErrNotFound: the tenant has no such connection.
+func (s *Store) GrantConnection(ctx context.Context, tenantID, connectionID, grantee string, scopes []string, lasts time.Duration, by string) (g ConnectionGrantRecord, err error) {
+	v := named{"tenant_id": text(tenantID), "connection_id": text(connectionID), "grantee": text(grantee), "by": text(by)}
+	row, err := changing[grantedRow](ctx, s, "grant connection", RecheckFilter{TenantID: tenantID, ConnectionID: connectionID},
+		step{"EndConnectionGrant", v}, step{"GrantConnection", v.and("scopes", texts(scopes)).and("lasts", positive(lasts))})
+	if err == nil && row.ID == "" {
+		err = ErrNotFound
+	}
+	return ConnectionGrantRecord{
+		ID: row.ID, ConnectionID: connectionID, Grantee: grantee, Scopes: scopes, ExpiresAt: row.ExpiresAt, GrantedBy: by,
+	}, err
+}
+
+// RevokeConnectionGrant takes the use of a connection back. From when it returns no attempt begins with it, and the calls under way look
+// again: parked ones are denied, running ones are cancelled. ErrNotFound: the grantee has none.
+func (s *Store) RevokeConnectionGrant(ctx context.Context, tenantID, connectionID, grantee, by string) error {
+	return s.changeConnection(ctx, "revoke connection grant", tenantID, connectionID, step{"RevokeConnectionGrant", named{
+		"tenant_id": text(tenantID), "connection_id": text(connectionID), "grantee": text(grantee), "by": text(by),
+	}})
+}
+
+// RevokeConnection takes a connection away for good, deletes its secret, and tells the calls under way to look again. ErrNotFound: the tenant
+// has none, or it is revoked.
+func (s *Store) RevokeConnection(ctx context.Context, tenantID, connectionID, by string) error {
+	return s.changeConnection(ctx, "revoke connection", tenantID, connectionID, step{"RevokeConnection", named{
+		"tenant_id": text(tenantID), "connection_id": text(connectionID), "by": text(by),
+	}})
+}
+
+func (s *Store) changeConnection(ctx context.Context, op, tenantID, connectionID string, st step) error {
+	row, err := changing[changedRow](ctx, s, op, RecheckFilter{TenantID: tenantID, ConnectionID: connectionID}, st)
+	if err == nil && !row.Changed {
+		return ErrNotFound
+	}
+	return err
+}
+
+// ConnectionSecret returns a connection with its sealed secret, and how long its access token lasts by the clock of the database; ErrNotFound
+// where there is none or it is revoked.
+func (s *Store) ConnectionSecret(ctx context.Context, tenantID, connectionID string) (r broker.Record, status string, remaining time.Duration, err error) {
+	const op = "connection secret"
+	row, found, err := first[secretRow](ctx, s, op, step{"ConnectionSecret", named{"tenant_id": text(tenantID), "connection_id": text(connectionID)}})
+	switch {
+	case err != nil:
+		return r, "", 0, err
+	case !found:
+		return r, "", 0, ErrNotFound
+	}
+	r = broker.Record{Hosts: row.Hosts, Scopes: row.Scopes, Generation: row.Generation}
+	if r.Provider, err = decoded[broker.Provider](row.Settings); err != nil {
+		return r, "", 0, failure(op, err)
+	}
+	r.Sealed = broker.Sealed{
+		Binding: broker.Binding{TenantID: tenantID, ConnectionID: connectionID, Provider: r.Provider.ID, Version: row.Version},
+		KeyID:   row.KeyID, Bytes: row.Sealed,
+	}
+	if row.SecretExpiresAt != nil {
+		r.Sealed.ExpiresAt = *row.SecretExpiresAt
+	}
+	return r, row.Status, row.Remaining, nil
+}
+
+// ReplaceSecret puts a secret in the place of the version before it. Where that is not the one that counts any more, nothing happens and
+// replaced is false: somebody else was faster. anew says that it may be of another account, so that approvals of the old one are stale; a
+// refreshed token is not. lasts is how long its access token does, 0 for good.
+func (s *Store) ReplaceSecret(ctx context.Context, sealed broker.Sealed, lasts time.Duration, anew bool, by string) (replaced bool, err error) {
+	at := sealed.Binding
+	st := step{"ReplaceSecret", named{
+		"tenant_id": text(at.TenantID), "connection_id": text(at.ConnectionID), "version": at.Version - 1, "key_id": sealed.KeyID,
+		"sealed": sealed.Bytes, "secret_lasts": positive(lasts), "anew": anew, "by": text(by),
+	}}
+	if !anew {
+		row, _, err := first[changedRow](ctx, s, "refresh connection", st)
+		return row.Changed, err
+	}
+	row, err := changing[changedRow](ctx, s, "rotate connection", RecheckFilter{TenantID: at.TenantID, ConnectionID: at.ConnectionID}, st)
+	return row.Changed, err
+}
+
+// LeaseConnection writes down that an attempt uses a connection, and returns it.
+func (s *Store) LeaseConnection(ctx context.Context, r broker.Request) (broker.Record, error) {
+	const op = "lease connection"
+	row, found, err := first[leasedRow](ctx, s, op, step{"LeaseConnection", named{
+		"holder": text(r.Holder), "tenant_id": text(r.TenantID), "depth": authz.MaxNesting, "invocation_id": r.InvocationID, "epoch": r.Epoch,
+		"connection_id": text(r.ConnectionID), "roles": texts(r.Roles), "needs": texts(r.Scopes), "generation": r.Generation, "round": r.Round,
+		"lasts": r.Lasts,
+	}})
+	switch {
+	case err != nil:
+		return broker.Record{}, err
+	case !found:
+		return broker.Record{Answer: broker.Denied}, nil
+	case row.Answer != broker.Leased:
+		return broker.Record{Answer: row.Answer}, nil
+	}
+	record := broker.Record{Answer: row.Answer, Hosts: row.Hosts, Scopes: row.Scopes, Generation: row.Generation}
+	if record.Provider, err = decoded[broker.Provider](row.Settings); err != nil {
+		return broker.Record{}, failure(op, err)
+	}
+	record.Sealed = broker.Sealed{
+		Binding: broker.Binding{TenantID: r.TenantID, ConnectionID: r.ConnectionID, Provider: *row.Provider, Version: row.Version},
+		KeyID:   row.KeyID, Bytes: row.Sealed,
+	}
+	if row.SecretExpiresAt != nil {
+		record.Sealed.ExpiresAt = *row.SecretExpiresAt
+	}
+	return record, nil
+}
+
+// connectionOf reads how a connection stands for a call.
+func connectionOf(op string, raw json.RawMessage) (*hook.Connection, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	n, err := decoded[hook.Connection](raw)
+	if err != nil {
+		return nil, failure(op, err)
+	}
+	return &n, nil
+}
+
+// texts are never null.
+func texts(t []string) []string {
+	if t == nil {
+		return []string{}
+	}
+	return t
+}
+
+// positive is a duration, or null for none.
+func positive(d time.Duration) *time.Duration {
+	if d <= 0 {
+		return nil
+	}
+	return &d
+}
+
+// instant is a time, or null for none.
+func instant(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}

@@ -1,0 +1,83 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/hooks"
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/seal"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// KeyRing is where the keys are that open credentials. The zero value names none:
+// then tools cannot use connections.
+type KeyRing struct {
+	// File is PAWL_KEYRING_FILE. The worker follows it.
+	File string
+	// Text is PAWL_KEYRING, the ring itself. It is a secret.
+	Text []byte
+}
+
+func loadKeyRing() KeyRing {
+	return KeyRing{File: os.Getenv("PAWL_KEYRING_FILE"), Text: []byte(os.Getenv("PAWL_KEYRING"))}
+}
+
+// Open opens the ring; nil is none.
+func (k KeyRing) Open() (broker.Sealer, error) {
+	switch {
+	case k.File != "" && len(k.Text) > 0:
+		return nil, errors.New("config: PAWL_KEYRING_FILE and PAWL_KEYRING are both set: one of them is enough")
+	case k.File != "":
+		return seal.OpenFile(k.File)
+	case len(k.Text) > 0:
+		return seal.Parse(k.Text)
+	}
+	return nil, nil
+}
+
+// connections is what a worker needs to let tools use connections. Its zero value
+// lets none.
+type connections struct {
+	sealer  broker.Sealer
+	signers broker.Signers
+}
+
+func newConnections(c Config, a additions) (n connections, err error) {
+	if n.sealer, err = c.KeyRing.Open(); err != nil || n.sealer == nil {
+		return connections{}, err
+	}
+	if n.signers, err = broker.NewSigners(a.signers...); err != nil {
+		return connections{}, fmt.Errorf("signers: %w", err)
+	}
+	return n, nil
+}
+
+// provided are the capabilities of connections, for tools to declare.
+func (n connections) provided() []toolspec.Provided {
+	if n.sealer == nil {
+		return nil
+	}
+	return []toolspec.Provided{capability.ClientsKey.Provide(broker.Outside{}), capability.AuthKey.Provide(broker.Outside{})}
+}
+
+func (n connections) hooks() []hook.Hook {
+	if n.sealer == nil {
+		return nil
+	}
+	return []hook.Hook{hooks.Connections()}
+}
+
+// broker is nil where the worker has no key ring.
+func (n connections) broker(store *postgres.Store, live *fingerprint.Set) activities.Broker {
+	if n.sealer == nil {
+		return nil
+	}
+	return broker.New(store, n.sealer, broker.Options{Signers: n.signers, Live: live})
+}
