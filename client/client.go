@@ -26,6 +26,7 @@ type Client struct {
 	temporal temporal.Client
 	outputs  Outputs
 	catalogs Catalogs
+	data     converter.DataConverter
 	eager    bool
 }
 
@@ -47,6 +48,9 @@ type Options struct {
 	Catalogs Catalogs
 	// Outputs reads results beyond toolspec.MaxInline; without it Output fails.
 	Outputs Outputs
+	// DataConverter is that of the client of Temporal, where it has one of its own:
+	// Progress needs it.
+	DataConverter converter.DataConverter
 	// EagerStart asks for the first task to be handed to a worker of the same
 	// process and connection.
 	EagerStart bool
@@ -54,7 +58,10 @@ type Options struct {
 
 // New makes a client.
 func New(t temporal.Client, o Options) *Client {
-	return &Client{temporal: t, outputs: o.Outputs, catalogs: o.Catalogs, eager: o.EagerStart}
+	if o.DataConverter == nil {
+		o.DataConverter = converter.GetDefaultDataConverter()
+	}
+	return &Client{temporal: t, outputs: o.Outputs, catalogs: o.Catalogs, data: o.DataConverter, eager: o.EagerStart}
 }
 
 // Call is a started call.
@@ -185,7 +192,7 @@ func (c *Client) Progress(ctx context.Context, workflowID string) (p toolspec.Pr
 	}
 	for _, running := range described.GetPendingActivities() {
 		if details := running.GetHeartbeatDetails(); len(details.GetPayloads()) > 0 {
-			err := converter.GetDefaultDataConverter().FromPayloads(details, &p)
+			err := c.data.FromPayloads(details, &p)
 			return p, err == nil, err
 		}
 	}

@@ -37,6 +37,9 @@ type Config struct {
 	// SweepEvery is the interval of the sweeper's schedule: PAWL_SWEEP_EVERY, at
 	// least a second. 0 makes none: PAWL_SWEEP_EVERY=off.
 	SweepEvery time.Duration
+	// VerifyEvery is the interval at which closed histories are searched for secrets,
+	// at least a minute: PAWL_VERIFY_EVERY. 0 searches none.
+	VerifyEvery time.Duration
 	// RetentionDays is how long a settled call is kept: PAWL_RETENTION, 1–3650
 	// days; 0 means 400.
 	RetentionDays int
@@ -48,6 +51,10 @@ type Config struct {
 	Notify Notify
 	// KeyRing opens the credentials of connections.
 	KeyRing KeyRing
+	// Codec encrypts what Temporal keeps; the zero value does not.
+	Codec Codec
+	// encrypted says that Temporal has the converters of Codec.
+	encrypted bool
 	// Log is where the worker reports; nil means text on standard error.
 	// LoadConfig sets one of the level PAWL_LOG_LEVEL.
 	Log *slog.Logger
@@ -68,6 +75,7 @@ const (
 	// DefaultSweepEvery is the interval where the operator sets none.
 	DefaultSweepEvery    = time.Minute
 	minSweepEvery        = time.Second
+	minVerifyEvery       = time.Minute
 	defaultRetentionDays = 400
 	maxRetentionDays     = 3650
 )
@@ -97,11 +105,22 @@ func LoadConfig() (Config, error) {
 			return Config{}, err
 		}
 	}
+	if c.Codec, err = LoadCodec(); err != nil {
+		return Config{}, err
+	}
+	if c, err = c.encrypting(); err != nil {
+		return Config{}, err
+	}
 	if c.SweepEvery, c.RetentionDays, err = loadSweeper(); err != nil {
 		return Config{}, err
 	}
 	if c.Notify, err = loadNotify(); err != nil {
 		return Config{}, err
+	}
+	if text := os.Getenv("PAWL_VERIFY_EVERY"); text != "" && text != "off" {
+		if c.VerifyEvery, err = time.ParseDuration(text); err != nil || c.VerifyEvery < minVerifyEvery {
+			return Config{}, fmt.Errorf("config: PAWL_VERIFY_EVERY must be a duration of at least %s, or off", minVerifyEvery)
+		}
 	}
 	level := slog.LevelInfo
 	if text := os.Getenv("PAWL_LOG_LEVEL"); text != "" {
@@ -148,6 +167,10 @@ func (c Config) complete() (Config, error) {
 	if c.DatabaseURL == "" {
 		return c, errors.New("config: no database: set PAWL_DATABASE_URL=postgres://…, or run `pawl dev`, which brings its own")
 	}
+	var err error
+	if c, err = c.encrypting(); err != nil {
+		return c, err
+	}
 	c.Connections = cmp.Or(c.Connections, defaultConnections)
 	if err := checkConnections(c.Connections); err != nil {
 		return c, err
@@ -160,12 +183,10 @@ func (c Config) complete() (Config, error) {
 		return c, err
 	}
 	if c.Workspace == "" {
-		var err error
 		if c.Workspace, err = os.Getwd(); err != nil {
 			return c, fmt.Errorf("config: workspace: %w", err)
 		}
 	}
-	var err error
 	if c.Workspace, err = filepath.Abs(c.Workspace); err != nil {
 		return c, fmt.Errorf("config: workspace: %w", err)
 	}

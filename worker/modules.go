@@ -174,7 +174,7 @@ func serve(
 				return fmt.Errorf("start the Temporal worker: %w", err)
 			}
 			for _, started := range a.started {
-				started(pawl.New(temporal, pawl.Options{Outputs: store, Catalogs: store, EagerStart: true}))
+				started(pawl.New(temporal, pawl.Options{Outputs: store, Catalogs: store, EagerStart: true, DataConverter: c.Temporal.DataConverter}))
 			}
 			relay.Go(func() {
 				if err := postgres.NewRelay(store, signals{temporal}, log).OnPolicy(watch.look).Run(ctx); !errors.Is(err, context.Canceled) {

@@ -48,9 +48,9 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 			func() context.Context { return ctx },
 			func() context.CancelCauseFunc { return fail },
 			func() *slog.Logger { return c.Log },
-			readPolicy, newConnections, storage, newPolicyWatch, providers, server, source, authorizer, notifiers, seats, steps, sweeper, newMaker,
+			readPolicy, newConnections, storage, newPolicyWatch, providers, server, source, authorizer, notifiers, seats, steps, sweeper, verifier, newMaker,
 		),
-		fx.Invoke(publish, needSchedule, serve),
+		fx.Invoke(publish, needSchedules, serve),
 	)
 	if err := app.Err(); err != nil {
 		return dig.RootCause(err)

@@ -20,31 +20,59 @@ const (
 	// sweepTimeout ends a sweep that no worker carries on; the schedule starts no
 	// other while it runs.
 	sweepTimeout = time.Hour
+	// verifyTimeout is that of a search for secrets.
+	verifyTimeout = 3 * time.Hour
 	// sweepCatchup is how late a sweep still starts, the shortest there is: one
 	// that was missed is made good by the next.
 	sweepCatchup = 10 * time.Second
 	// unswept is what a worker says that may not make the schedule.
 	unswept = "the schedule " + workflows.SweepID + " could not be made, so calls whose workflow was terminated or timed out stay open " +
 		"and nothing is deleted; have it created (docs/operations.md), or set PAWL_SWEEP_EVERY=off where another worker sweeps"
+	unverified = "the schedule " + workflows.VerifyID + " could not be made, so nobody searches histories for secrets; have it created " +
+		"(docs/operations.md), or leave PAWL_VERIFY_EVERY out"
 )
 
-// needSchedule makes the schedule of the sweeper, or brings its interval up to
-// date; what people changed of it besides, such as a pause, stays. Calls do not
-// need it, so a worker that may not make one runs all the same.
-func needSchedule(ctx context.Context, c Config, t client.Client) {
-	if c.SweepEvery == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, scheduleTimeout)
-	defer cancel()
-	if err := schedule(ctx, t.ScheduleClient(), c.SweepEvery); err != nil {
+// scheduled is a workflow that a schedule starts; the schedule has its id.
+type scheduled struct {
+	id, workflow string
+	every        time.Duration
+	// timeout ends a run that no worker carries on.
+	timeout time.Duration
+}
+
+// sweeps settle what no workflow settles; verifications search for secrets.
+func sweeps(every time.Duration) scheduled {
+	return scheduled{workflows.SweepID, workflows.SweepType, every, sweepTimeout}
+}
+
+func verifications(every time.Duration) scheduled {
+	return scheduled{workflows.VerifyID, workflows.VerifyType, every, verifyTimeout}
+}
+
+// needSchedules makes the schedules that are wanted, or brings their intervals up
+// to date; what people changed of one besides, such as a pause, stays. Calls do
+// not need them, so a worker that may not make one runs all the same.
+func needSchedules(ctx context.Context, c Config, t client.Client) {
+	if err := needSchedule(ctx, t, sweeps(c.SweepEvery)); err != nil {
 		c.Log.WarnContext(ctx, unswept, "reason", serviceerror.ToStatus(err).Code().String())
+	}
+	if err := needSchedule(ctx, t, verifications(c.VerifyEvery)); err != nil {
+		c.Log.WarnContext(ctx, unverified, "reason", serviceerror.ToStatus(err).Code().String())
 	}
 }
 
-func schedule(ctx context.Context, schedules client.ScheduleClient, every time.Duration) error {
-	intervals := []client.ScheduleIntervalSpec{{Every: every}}
-	err := schedules.GetHandle(ctx, workflows.SweepID).Update(ctx, client.ScheduleUpdateOptions{
+func needSchedule(ctx context.Context, t client.Client, s scheduled) error {
+	if s.every == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, scheduleTimeout)
+	defer cancel()
+	return schedule(ctx, t.ScheduleClient(), s)
+}
+
+func schedule(ctx context.Context, schedules client.ScheduleClient, wanted scheduled) error {
+	intervals := []client.ScheduleIntervalSpec{{Every: wanted.every}}
+	err := schedules.GetHandle(ctx, wanted.id).Update(ctx, client.ScheduleUpdateOptions{
 		DoUpdate: func(now client.ScheduleUpdateInput) (*client.ScheduleUpdate, error) {
 			s := now.Description.Schedule
 			if s.Spec != nil && len(s.Spec.Intervals) == 1 && s.Spec.Intervals[0] == intervals[0] {
@@ -59,10 +87,10 @@ func schedule(ctx context.Context, schedules client.ScheduleClient, every time.D
 		return err
 	}
 	_, err = schedules.Create(ctx, client.ScheduleOptions{
-		ID:   workflows.SweepID,
+		ID:   wanted.id,
 		Spec: client.ScheduleSpec{Intervals: intervals},
 		Action: &client.ScheduleWorkflowAction{
-			ID: workflows.SweepID, Workflow: workflows.SweepType, TaskQueue: toolspec.TaskQueue, WorkflowExecutionTimeout: sweepTimeout,
+			ID: wanted.id, Workflow: wanted.workflow, TaskQueue: toolspec.TaskQueue, WorkflowExecutionTimeout: wanted.timeout,
 		},
 		Overlap: enumspb.SCHEDULE_OVERLAP_POLICY_SKIP, CatchupWindow: sweepCatchup,
 	})

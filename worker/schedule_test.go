@@ -156,7 +156,7 @@ func TestScheduleIsMadeOnce(t *testing.T) {
 	const workers = 10
 	errs := make(chan error, workers)
 	for range workers {
-		go func() { errs <- schedule(t.Context(), w.temporal.ScheduleClient(), time.Hour) }()
+		go func() { errs <- schedule(t.Context(), w.temporal.ScheduleClient(), sweeps(time.Hour)) }()
 	}
 	for range workers {
 		if err := <-errs; err != nil {

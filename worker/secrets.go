@@ -1,7 +1,10 @@
 package worker
 
 import (
+	"context"
+	"fmt"
 	"net/url"
+	"strings"
 
 	"github.com/pawl-run/pawl/broker/fingerprint"
 )
@@ -14,20 +17,40 @@ const minPassword = 16
 // begin with: what it was configured with and what its user named.
 func secrets(c Config, a additions) (*fingerprint.Set, error) {
 	live := &fingerprint.Set{}
-	for _, named := range a.secrets {
-		if err := live.Add("worker.Secret "+named.Label, named.Secret); err != nil {
-			return nil, err
-		}
-	}
-	own := map[string][]byte{"PAWL_CONNECTION_KEY": c.ConnectionKey, "PAWL_OPENFGA_TOKEN": []byte(c.OpenFGA.Token)}
-	if u, err := url.Parse(c.DatabaseURL); err == nil && u.User != nil {
-		password, _ := u.User.Password()
-		own["PAWL_DATABASE_URL"] = []byte(password)
-	}
-	for label, secret := range own {
-		if len(secret) >= minPassword {
-			_ = live.Add(label, secret) // what is too plain is no secret
-		}
+	plain, err := live.Load(context.Background(), configured{c, a})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(plain) > 0:
+		return nil, fmt.Errorf("%s: %w", strings.Join(plain, ", "), fingerprint.ErrPlain)
 	}
 	return live, nil
+}
+
+// ownSecrets are what the worker was configured with and what its user named.
+func ownSecrets(c Config, a additions) ([]fingerprint.Credential, error) {
+	var own []fingerprint.Credential
+	for _, named := range a.secrets {
+		own = append(own, fingerprint.Credential{Label: "worker.Secret " + named.Label, Secret: named.Secret})
+	}
+	password := ""
+	if u, err := url.Parse(c.DatabaseURL); err == nil {
+		password, _ = u.User.Password()
+	}
+	for _, known := range []fingerprint.Credential{
+		{Label: "PAWL_CONNECTION_KEY", Secret: c.ConnectionKey}, {Label: "PAWL_OPENFGA_TOKEN", Secret: []byte(c.OpenFGA.Token)},
+		{Label: "the password of PAWL_DATABASE_URL", Secret: []byte(password)},
+	} {
+		if len(known.Secret) >= minPassword && fingerprint.Tells(known.Secret) {
+			own = append(own, known)
+		}
+	}
+	ring, err := c.Codec.ring()
+	if err != nil {
+		return nil, err
+	}
+	for key := range ring.Secrets() {
+		own = append(own, key)
+	}
+	return own, nil
 }

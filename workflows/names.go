@@ -26,13 +26,14 @@ const (
 )
 
 // ActivityNames lists every activity that a worker registers, in the order of a
-// call: Pawl's own steps and the 32 stages; then those of the sweeper.
+// call: Pawl's own steps and the 32 stages; then those of the sweeper and
+// of the verifier.
 func ActivityNames() []string {
 	names := []string{nameAdmit, nameHydrate, nameRequest, nameReview, nameExecute, nameCheck, nameProbe, nameSettle}
 	for _, info := range hook.All() {
 		names = append(names, string(info.Stage))
 	}
-	return append(names, nameSweepCalls, nameKeepPartitions, nameDropExpired)
+	return append(names, nameSweepCalls, nameKeepPartitions, nameDropExpired, nameVerifyClosed)
 }
 
 // Search attribute names; all are keywords. No personal data goes into them.

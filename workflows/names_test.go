@@ -21,6 +21,7 @@ func TestNames(t *testing.T) {
 	fmt.Fprintf(&b, "workflow %s\ntask queue %s\n", toolspec.WorkflowType, toolspec.TaskQueue)
 	fmt.Fprintf(&b, "signal and update %s\nsignal %s\nquery %s\n", toolspec.DecideName, toolspec.RecheckName, toolspec.StateName)
 	fmt.Fprintf(&b, "workflow %s\nschedule %s\n", workflows.SweepType, workflows.SweepID)
+	fmt.Fprintf(&b, "workflow %s\nschedule %s\n", workflows.VerifyType, workflows.VerifyID)
 	for _, name := range workflows.ActivityNames() {
 		fmt.Fprintf(&b, "activity %s\n", name)
 	}

@@ -73,7 +73,7 @@ type form struct {
 // no reference to the secret. What was added twice must be removed twice; under
 // one label there is one secret, and the first one stays.
 func (s *Set) Add(label string, secret []byte) error {
-	if len(secret) < MinLength || different(secret) < minDistinct {
+	if !Tells(secret) {
 		return fmt.Errorf("fingerprint: secret %q is %w: %d bytes, of which %d differ, are needed", label, ErrPlain, MinLength, minDistinct)
 	}
 	s.mu.Lock()
@@ -105,6 +105,11 @@ func (s *Set) Add(label string, secret []byte) error {
 		s.cells[s.cell(f.middle)] = true
 	}
 	return nil
+}
+
+// Tells says that a secret can be told from other text: Add takes it.
+func Tells(secret []byte) bool {
+	return len(secret) >= MinLength && different(secret) >= minDistinct
 }
 
 // Remove ends what one Add of the label began.

@@ -71,6 +71,10 @@ func (a *app) dev(ctx context.Context, policyFile string, throwaway bool, comman
 	if err != nil {
 		return err
 	}
+	// Other commands take the keys from the environment: the worker must read what they write.
+	if config.Codec, err = worker.LoadCodec(); err != nil {
+		return err
+	}
 	forget, err := devState{
 		PID: os.Getpid(), Dir: config.Workspace, Temporal: stack.TemporalAddress(), Namespace: stack.Namespace(),
 		UI: stack.UIAddress(), DatabaseURL: stack.DatabaseURL(),

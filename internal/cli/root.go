@@ -76,7 +76,7 @@ func newRoot(a *app) *cobra.Command {
 	root.AddCommand(
 		newDemo(a), newDemoWorker(a), newChaos(a), newChaosWorker(a), newBench(a), newBenchSubmit(a), newDev(a), newWorker(a), newMigrate(a), newDoctor(a), newTools(a),
 		newInvoke(a), newShow(a), newList(a), newApprovals(a), newApprove(a), newDeny(a), newResolve(a), newKeys(a), newPolicy(a), newKill(a), newRelations(a), newSubmitters(a), newCache(a),
-		newVerifyHistory(a),
+		newVerifyHistory(a), newCodecServer(a),
 	)
 	return root
 }

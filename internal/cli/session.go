@@ -51,7 +51,10 @@ func config() (worker.Config, *devState, error) {
 	}
 	if os.Getenv("TEMPORAL_ADDRESS") == "" {
 		// All of it: a profile's certificates and keys are for another server.
-		c.Temporal = temporal.Options{HostPort: state.Temporal, Namespace: state.Namespace}
+		c.Temporal = temporal.Options{
+			HostPort: state.Temporal, Namespace: state.Namespace,
+			DataConverter: c.Temporal.DataConverter, FailureConverter: c.Temporal.FailureConverter,
+		}
 	} else {
 		state.UI = ""
 	}
@@ -124,7 +127,7 @@ func (s *session) close() {
 }
 
 func (s *session) client() *client.Client {
-	o := client.Options{}
+	o := client.Options{DataConverter: s.config.Temporal.DataConverter}
 	if s.store != nil {
 		o.Outputs, o.Catalogs = s.store, s.store
 	}

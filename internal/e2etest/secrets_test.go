@@ -36,6 +36,7 @@ func (s *secrets) never(label string, secret []byte) {
 func (w *world) leaked(ctx context.Context, t client.Client) ([]string, error) {
 	var found []string
 	v := verify.New(&w.secrets.Set, verify.Options{
+		Codec:  w.codec,
 		Found:  func(f verify.Finding) { found = append(found, fmt.Sprintf("%s (%s) in %s", f.Secret, f.Form, f)) },
 		Unread: func(p verify.Place) { found = append(found, "not read: "+p.String()) },
 	})

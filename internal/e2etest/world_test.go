@@ -6,12 +6,14 @@ import (
 	"crypto/rand"
 	"log/slog"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	sdkworker "go.temporal.io/sdk/worker"
 
@@ -60,6 +62,11 @@ type world struct {
 	planted bool
 	// connectionKey is a secret that every worker has.
 	connectionKey string
+	// keys and codec encrypt what Temporal keeps, where there are any.
+	keys  string
+	codec converter.PayloadCodec
+	// sealed is a client that has these keys.
+	sealed client.Client
 	// shared says that the servers outlive the test.
 	shared bool
 	// sweepEvery is the interval of the sweeper's schedule; 0 makes none.
@@ -83,6 +90,11 @@ func newWorldOn(t *testing.T, address, database, rules string) *world {
 		secrets: &secrets{}, connectionKey: rand.Text(),
 	}
 	w.secrets.never("the connection key", []byte(w.connectionKey))
+	if u, err := url.Parse(database); err == nil {
+		if password, ok := u.User.Password(); ok {
+			w.secrets.never("the database's password", []byte(password))
+		}
+	}
 	var err error
 	if w.store, err = postgres.Open(t.Context(), database, postgres.Options{MaxConns: 4, Application: "e2etest"}); err != nil {
 		t.Fatal(err)
@@ -122,7 +134,8 @@ func (w *world) config() worker.Config {
 		Temporal:    client.Options{HostPort: w.address, Namespace: w.namespace},
 		DatabaseURL: cmp.Or(w.through, w.database), Workspace: w.workspace, SearchAttributes: true, Connections: cmp.Or(w.connections, 10),
 		SweepEvery: w.sweepEvery, ConnectionKey: []byte(w.connectionKey),
-		Log: slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Codec: worker.Codec{Keys: []byte(w.keys)},
+		Log:   slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 }
 

@@ -29,6 +29,7 @@ func Replay(h *historypb.History) error {
 		return result, err
 	}, workflow.RegisterOptions{Name: toolspec.WorkflowType})
 	replayer.RegisterWorkflowWithOptions(workflows.Sweep, workflow.RegisterOptions{Name: workflows.SweepType})
+	replayer.RegisterWorkflowWithOptions(workflows.VerifyHistory, workflow.RegisterOptions{Name: workflows.VerifyType})
 	err := replayer.ReplayWorkflowHistoryWithOptions(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h,
 		worker.ReplayWorkflowHistoryOptions{OriginalExecution: workflow.Execution{ID: WorkflowID(h)}})
 	if err != nil {

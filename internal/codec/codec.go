@@ -1,0 +1,201 @@
+package codec
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/proto"
+)
+
+const (
+	// Encoding is what encrypted payloads say of themselves.
+	Encoding = "binary/pawl-aes256gcm"
+	// metaKey and metaTenant are beside it: what is needed to open one.
+	metaKey    = "pawl-key"
+	metaTenant = "pawl-tenant"
+	// version is part of what is derived and authenticated.
+	version = "pawl payload v1"
+)
+
+var (
+	// ErrKey says that a payload is encrypted under a key that the ring lacks:
+	// another process may have it.
+	ErrKey = errors.New("codec: no such key")
+	// ErrSealed says that a payload does not open: it was changed, moved to a call
+	// of another tenant, or the key under that id is another one.
+	ErrSealed = errors.New("codec: the payload does not open")
+	// ErrPlain says that a payload is not encrypted, where all have to be.
+	ErrPlain = errors.New("codec: the payload is not encrypted")
+)
+
+// Options of a codec.
+type Options struct {
+	// RefusePlain opens only what is encrypted. Without it, what was written before
+	// encryption was switched on stays readable.
+	RefusePlain bool
+}
+
+// Codec encrypts payloads with AES-256-GCM and opens them again. Within a call it
+// knows the tenant; without one, as behind a codec server, it opens the payloads
+// of all tenants and writes for none in particular.
+type Codec struct {
+	ring    *Ring
+	options Options
+	// call says that tenant is that of the call at hand.
+	call   bool
+	tenant string
+}
+
+var (
+	_ converter.PayloadCodec                         = (*Codec)(nil)
+	_ converter.PayloadCodecWithSerializationContext = (*Codec)(nil)
+)
+
+// New makes a codec. An empty ring lets payloads pass as they are, and still
+// refuses to hand on what is encrypted.
+func New(ring *Ring, o Options) *Codec { return &Codec{ring: ring, options: o} }
+
+// WithSerializationContext returns a codec for the payloads of one workflow.
+func (c *Codec) WithSerializationContext(ctx converter.SerializationContext) converter.PayloadCodec {
+	within := *c
+	switch ctx := ctx.(type) {
+	case converter.WorkflowSerializationContext:
+		within.tenant, within.call = tenantOf(ctx.WorkflowID)
+	case converter.ActivitySerializationContext:
+		within.tenant, within.call = tenantOf(ctx.WorkflowID)
+	}
+	return &within
+}
+
+// tenantOf reads a workflow id; those of calls are tool:TENANT:RUN:CALL.
+func tenantOf(workflowID string) (tenant string, call bool) {
+	kind, rest, _ := strings.Cut(workflowID, ":")
+	tenant, _, ok := strings.Cut(rest, ":")
+	if kind != "tool" || !ok || !names.MatchString(tenant) {
+		return "", false
+	}
+	return tenant, true
+}
+
+// Encode encrypts each payload; one that is encrypted already stays as it is.
+func (c *Codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
+	if c.ring.Empty() {
+		return payloads, nil
+	}
+	sealed := make([]*common.Payload, len(payloads))
+	for i, p := range payloads {
+		if encodingOf(p) == Encoding {
+			sealed[i] = p
+			continue
+		}
+		var err error
+		if sealed[i], err = c.seal(p); err != nil {
+			return nil, err
+		}
+	}
+	return sealed, nil
+}
+
+// Decode opens each payload. All fail where one does: nothing is handed on that
+// is not what it seems.
+func (c *Codec) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
+	opened := make([]*common.Payload, len(payloads))
+	for i, p := range payloads {
+		var err error
+		if opened[i], err = c.open(p); err != nil {
+			return nil, err
+		}
+	}
+	return opened, nil
+}
+
+func (c *Codec) seal(p *common.Payload) (*common.Payload, error) {
+	text, err := proto.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("codec: marshal a payload: %w", err)
+	}
+	k := c.ring.writer(c.tenant)
+	aead, err := k.aead(c.tenant)
+	if err != nil {
+		return nil, err
+	}
+	nonce := make([]byte, aead.NonceSize(), aead.NonceSize()+len(text)+aead.Overhead())
+	_, _ = rand.Read(nonce) // never fails
+	return &common.Payload{
+		Metadata: map[string][]byte{
+			converter.MetadataEncoding: []byte(Encoding), metaKey: []byte(k.id), metaTenant: []byte(c.tenant),
+		},
+		Data: aead.Seal(nonce, nonce, text, bound(k.id, c.tenant)),
+	}, nil
+}
+
+func (c *Codec) open(p *common.Payload) (*common.Payload, error) {
+	if encodingOf(p) != Encoding {
+		if c.options.RefusePlain && !c.ring.Empty() {
+			return nil, ErrPlain
+		}
+		return p, nil
+	}
+	id, tenant := string(p.GetMetadata()[metaKey]), string(p.GetMetadata()[metaTenant])
+	if !keyIDs.MatchString(id) {
+		return nil, fmt.Errorf("%w: it names no key", ErrSealed)
+	}
+	if c.ring.Empty() || c.ring.keys[id] == nil {
+		return nil, fmt.Errorf("%w: %s", ErrKey, id)
+	}
+	k := c.ring.keys[id]
+	// What was written without a call at hand, as by a codec server, may be read in any.
+	if c.call && tenant != "" && tenant != c.tenant {
+		return nil, fmt.Errorf("%w: it is of another tenant", ErrSealed)
+	}
+	aead, err := k.aead(tenant)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.GetData()) < aead.NonceSize() {
+		return nil, fmt.Errorf("%w: it is cut off", ErrSealed)
+	}
+	nonce, sealed := p.GetData()[:aead.NonceSize()], p.GetData()[aead.NonceSize():]
+	text, err := aead.Open(nil, nonce, sealed, bound(id, tenant))
+	if err != nil {
+		return nil, fmt.Errorf("%w by the key %s", ErrSealed, id)
+	}
+	opened := &common.Payload{}
+	if err := proto.Unmarshal(text, opened); err != nil {
+		return nil, fmt.Errorf("%w: it holds no payload", ErrSealed)
+	}
+	return opened, nil
+}
+
+// bound is what a payload is tied to beside its key; a key id and a tenant have no
+// zero bytes.
+func bound(keyID, tenant string) []byte {
+	return []byte(strings.Join([]string{version, Encoding, keyID, tenant}, "\x00"))
+}
+
+// aead is the key of one tenant. Nonces are random, so a tenant should get a new
+// key before its 2³² payloads.
+func (k *key) aead(tenant string) (cipher.AEAD, error) {
+	derived, err := hkdf.Key(sha256.New, k.secret, nil, version+"\x00"+tenant, keySize)
+	if err != nil {
+		return nil, fmt.Errorf("codec: derive a key: %w", err)
+	}
+	defer clear(derived)
+	block, err := aes.NewCipher(derived)
+	if err != nil {
+		return nil, fmt.Errorf("codec: %w", err)
+	}
+	return cipher.NewGCM(block)
+}
+
+func encodingOf(p *common.Payload) string {
+	return string(p.GetMetadata()[converter.MetadataEncoding])
+}

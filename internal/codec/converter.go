@@ -1,0 +1,83 @@
+package codec
+
+import (
+	"context"
+	"errors"
+
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+)
+
+// undecodable is what stands in the place of an input that does not open.
+const undecodable = "binary/pawl-undecodable"
+
+// Converters are what a client of Temporal needs to encrypt by the codec. With an
+// empty ring the texts of failures stay as they are.
+func Converters(c *Codec) (converter.DataConverter, converter.FailureConverter) {
+	data := &dataConverter{DataConverter: converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), c)}
+	return data, temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{
+		DataConverter: data, EncodeCommonAttributes: !c.ring.Empty(),
+	})
+}
+
+// dataConverter keeps a call from ending for want of a key. In workflow code an
+// error of decoding is an outcome, so where the key is missing it stops the task
+// instead: Temporal repeats it until a worker has the key.
+type dataConverter struct {
+	converter.DataConverter
+	workflow bool
+}
+
+var (
+	_ converter.ContextAware                          = (*dataConverter)(nil)
+	_ converter.DataConverterWithSerializationContext = (*dataConverter)(nil)
+)
+
+// WithWorkflowContext returns one for workflow code.
+func (d *dataConverter) WithWorkflowContext(converter.WorkflowContext) converter.DataConverter {
+	return &dataConverter{DataConverter: d.DataConverter, workflow: true}
+}
+
+// WithContext changes nothing: activities and clients return errors.
+func (d *dataConverter) WithContext(context.Context) converter.DataConverter { return d }
+
+// WithSerializationContext returns one that knows the workflow.
+func (d *dataConverter) WithSerializationContext(ctx converter.SerializationContext) converter.DataConverter {
+	return &dataConverter{DataConverter: converter.WithDataConverterSerializationContext(d.DataConverter, ctx), workflow: d.workflow}
+}
+
+// FromPayload decodes one value.
+func (d *dataConverter) FromPayload(p *common.Payload, to any) error {
+	return d.decoded(d.DataConverter.FromPayload(p, to), to)
+}
+
+// FromPayloads decodes several.
+func (d *dataConverter) FromPayloads(p *common.Payloads, to ...any) error {
+	return d.decoded(d.DataConverter.FromPayloads(p, to...), to...)
+}
+
+func (d *dataConverter) decoded(err error, to ...any) error {
+	if !d.workflow || err == nil {
+		return err
+	}
+	if errors.Is(err, ErrKey) {
+		panic(err.Error() + "; give this worker the key (docs/operations.md)")
+	}
+	raw, ok := first(to).(*converter.RawValue)
+	if !ok || len(to) != 1 {
+		return err
+	}
+	// Input that is taken raw is for admit to refuse: an error here would be a workflow that failed.
+	*raw = converter.NewRawValue(&common.Payload{
+		Metadata: map[string][]byte{converter.MetadataEncoding: []byte(undecodable)}, Data: []byte(undecodable),
+	})
+	return nil
+}
+
+func first(values []any) any {
+	if len(values) == 0 {
+		return nil
+	}
+	return values[0]
+}

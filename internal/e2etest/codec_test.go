@@ -1,0 +1,350 @@
+package e2etest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/codec"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// codecKey is a line of a ring.
+func codecKey(id string) string {
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret)
+	return id + " " + base64.StdEncoding.EncodeToString(secret) + "\n"
+}
+
+// encrypting makes the world's own client, and the workers to come, use these keys. It returns what decodes by them.
+func (w *world) encrypting(keys string) converter.PayloadCodec {
+	w.t.Helper()
+	ring, err := codec.ParseRing([]byte(keys))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for key := range ring.Secrets() {
+		w.secrets.never(key.Label, key.Secret)
+	}
+	c := codec.New(ring, codec.Options{})
+	data, failures := codec.Converters(c)
+	temporal, err := client.NewClientFromExistingWithContext(w.t.Context(), w.temporal, client.Options{
+		Namespace: w.namespace, DataConverter: data, FailureConverter: failures,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(temporal.Close)
+	w.pawl = pawl.New(temporal, pawl.Options{Outputs: w.store, DataConverter: data})
+	w.codec, w.keys, w.sealed = c, keys, temporal
+	return c
+}
+
+// raw is the history of a call as the server keeps it.
+func (w *world) raw(workflowID string) []byte {
+	w.t.Helper()
+	text, err := proto.Marshal(w.history(workflowID, ""))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return text
+}
+
+// TestPayloadsAreEncrypted: with keys, Temporal keeps nothing of a call in clear but its id, its kind and its search attributes.
+func TestPayloadsAreEncrypted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	w.encrypting(codecKey("k1") + codecKey("globex/g1"))
+	w.work(worker.Tools(
+		tool("test__fast", echo, fast), tool("test__risky", echo, idempotent, risky),
+		tool("test__broken", func(context.Context, in, toolspec.Call) (out, error) { return out{}, toolspec.Safef("it says no") }, idempotent, attempts(1)),
+	))
+	asked := map[string]string{}
+	call := func(id, toolID, tenant string) (string, *pawl.Call) {
+		inv := invocation(id, toolID, "")
+		text := "plaintext-" + string(newCanary())
+		inv.Args, inv.Context.TenantID = json.RawMessage(`{"text":"`+text+`"}`), tenant
+		started := w.start(inv)
+		asked[started.WorkflowID] = text
+		return text, started
+	}
+	text, started := call("fast", "test__fast", "acme")
+	wantText(t, w.result(started), text)
+	text, started = call("other", "test__fast", "globex")
+	wantText(t, w.result(started), text)
+	_, started = call("broken", "test__broken", "acme")
+	wantCode(t, w.result(started), toolspec.CodeExecution)
+	text, started = call("risky", "test__risky", "acme")
+	w.approve(started.WorkflowID) // a query, and an update with an answer
+	wantText(t, w.result(started), text)
+
+	for workflowID, text := range asked {
+		history := w.raw(workflowID)
+		for _, clear := range []string{text, "safeMessage", "inputDigest", "willAuthorize", "find or make the record", "it says no", ann, actor} {
+			if bytes.Contains(history, []byte(clear)) {
+				t.Errorf("%s has %q in clear", workflowID, clear)
+			}
+		}
+		var events any
+		if err := json.Unmarshal([]byte(protojson.Format(w.history(workflowID, ""))), &events); err != nil {
+			t.Fatal(err)
+		}
+		if where := plainPayloads(events, ""); len(where) > 0 {
+			t.Errorf("%s has payloads in clear: %q", workflowID, where)
+		}
+		tenant := strings.Split(workflowID, ":")[1]
+		want := map[string]string{"acme": "k1", "globex": "globex/g1"}[tenant]
+		if !bytes.Contains(history, []byte(want)) || !bytes.Contains(history, []byte(codec.Encoding)) {
+			t.Errorf("%s is not encrypted by %s", workflowID, want)
+		}
+	}
+	// Search attributes and the description hold what the contract says, and no argument.
+	described := w.describe("tool:acme:run:risky")
+	if text, _ := proto.Marshal(described); bytes.Contains(text, []byte("plaintext-")) {
+		t.Error("the description has an argument in clear")
+	}
+	if got := w.attributes("tool:acme:run:risky"); got["PawlTenant"] != "acme" || got["PawlTool"] != "test__risky" {
+		t.Errorf("the search attributes are %v", got)
+	}
+}
+
+// plainPayloads are the payloads of a history that are not encrypted. Search attributes never are: the server sorts by them.
+func plainPayloads(v any, path string) (found []string) {
+	switch v := v.(type) {
+	case []any:
+		for i, item := range v {
+			found = append(found, plainPayloads(item, fmt.Sprintf("%s[%d]", path, i))...)
+		}
+	case map[string]any:
+		if metadata, ok := v["metadata"].(map[string]any); ok && metadata["encoding"] != nil {
+			if metadata["encoding"] != base64.StdEncoding.EncodeToString([]byte(codec.Encoding)) {
+				return []string{path}
+			}
+			return nil
+		}
+		for name, item := range v {
+			if name != "searchAttributes" {
+				found = append(found, plainPayloads(item, path+"."+name)...)
+			}
+		}
+	}
+	return found
+}
+
+// TestRotationMidFlight is fault 52: a call that waits goes on under a new key, a worker without its key leaves it alone, and a call from
+// before encryption goes on too.
+func TestRotationMidFlight(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	tools := worker.Tools(tool("test__risky", echo, idempotent, risky))
+	stop := w.work(tools)
+	before := w.start(invocation("before", "test__risky", `{"text":"before"}`))
+	w.waiting(before.WorkflowID)
+	stop()
+
+	k1, k2 := codecKey("k1"), codecKey("k2")
+	w.encrypting(k1)
+	stop = w.work(tools)
+	old := w.start(invocation("old", "test__risky", `{"text":"old"}`))
+	w.waiting(old.WorkflowID)
+	stop()
+
+	// A worker that lacks the key stops at the task: the call is not harmed.
+	w.encrypting(k2)
+	stop = w.work(tools)
+	if err := w.temporal.SignalWorkflow(t.Context(), old.WorkflowID, "", toolspec.RecheckName, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.until(func() bool {
+		return count(w.history(old.WorkflowID, ""), enumspb.EVENT_TYPE_WORKFLOW_TASK_FAILED) > 0
+	}, "the task fails for want of the key")
+	stop()
+
+	w.encrypting(k2 + k1)
+	w.work(tools)
+	fresh := w.start(invocation("fresh", "test__risky", `{"text":"fresh"}`))
+	for call, text := range map[*pawl.Call]string{before: "before", old: "old", fresh: "fresh"} {
+		w.approve(call.WorkflowID)
+		got, err := w.pawl.Attach(t.Context(), invocation(text, "test__risky", `{"text":"`+text+`"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantText(t, w.result(got), text)
+	}
+	history := w.raw(old.WorkflowID)
+	if !bytes.Contains(history, []byte("k1")) || !bytes.Contains(history, []byte("k2")) {
+		t.Error("the call was not written by both keys")
+	}
+}
+
+// TestEncryptedInputThatNobodyOpens: what was changed on its way completes with `validation`, as any input that is none.
+func TestEncryptedInputThatNobodyOpens(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	c := w.encrypting(codecKey("k1"))
+	w.work(worker.Tools(tool("test__fast", echo, fast)))
+	// Encrypted for a call of globex, and then sent as one of acme.
+	inv := invocation("moved", "test__fast", `{"text":"hello"}`)
+	p, err := converter.GetDefaultDataConverter().ToPayload(inv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	aware, ok := c.(converter.PayloadCodecWithSerializationContext)
+	if !ok {
+		t.Fatal("the codec knows no workflows")
+	}
+	sealed, err := aware.WithSerializationContext(converter.WorkflowSerializationContext{WorkflowID: "tool:globex:run:moved"}).Encode([]*common.Payload{p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := w.temporal.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: inv.Identity().WorkflowID(), TaskQueue: toolspec.TaskQueue},
+		toolspec.WorkflowType, converter.NewRawValue(sealed[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call, err := w.pawl.Attach(t.Context(), inv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantCode(t, w.result(call), toolspec.CodeValidation)
+	if n := len(query[string](w, `SELECT tool_call_id FROM invocations`)); n != 0 || run.GetRunID() == "" {
+		t.Errorf("%d calls are recorded", n)
+	}
+}
+
+// TestProgramWithKeys: the commands read and write by the same keys, and the codec server lets a person read.
+func TestProgramWithKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	w.encrypting(codecKey("k1"))
+	w.work(worker.Tools(tool("test__fast", echo, fast)))
+	text := "plaintext-" + string(newCanary())
+	c := w.command("invoke", "test__fast", "--args", `{"text":"`+text+`"}`, "--run", "run", "--call", "one")
+	if status := c.wait(); status != 0 || !c.out.has(text) {
+		t.Fatalf("exit status %d: %s%s", status, c.out, c.err)
+	}
+	if bytes.Contains(w.raw("tool:acme:run:one"), []byte(text)) {
+		t.Error("the program sends in clear")
+	}
+	shown := w.pawlCLI("show one", "show --json one")
+	if !strings.Contains(shown[0], "test__fast") || !strings.Contains(shown[1], text) {
+		t.Errorf("it shows %q", shown)
+	}
+	// What stands in an encrypted history is found, and without the keys it is not taken for clean.
+	file := filepath.Join(t.TempDir(), "secrets")
+	if err := os.WriteFile(file, []byte(text+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	verify := []string{"verify-history", "--skip-tables", "--tenant", "acme", "--secrets", file}
+	w.until(func() bool {
+		c = w.command(verify...)
+		return c.wait() == 1 && c.out.has("workflow tool:acme:run:one") && c.out.has("(decoded)") && c.out.has(" 0 not read")
+	}, "the program finds it")
+	w.keys = ""
+	c = w.command(verify...)
+	if status := c.wait(); status != 1 || c.out.has("stands in") || !c.err.has("not read:") {
+		t.Errorf("without keys: exit status %d: %s%s", status, c.out, c.err)
+	}
+}
+
+// TestCodecServer runs the program and asks it as the UI does.
+func TestCodecServer(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	w.encrypting(codecKey("k1"))
+	w.work(worker.Tools(tool("test__fast", echo, fast)))
+	text := "plaintext-" + string(newCanary())
+	wantText(t, w.invoke(invocation("one", "test__fast", `{"text":"`+text+`"}`)), text)
+
+	token := filepath.Join(t.TempDir(), "token")
+	bearer := rand.Text()
+	if err := os.WriteFile(token, []byte(bearer+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := w.command("codec-server", "--listen", "127.0.0.1:0", "--token-file", token, "--origin", "http://ui.example.com")
+	var address string
+	w.until(func() bool {
+		_, rest, ok := strings.Cut(c.err.String(), "codec server on ")
+		address, _, _ = strings.Cut(rest, ",")
+		return ok && address != ""
+	}, "the codec server listens")
+	ask := func(authorization string) (int, string) {
+		body, err := protojson.Marshal(w.history("tool:acme:run:one", "").GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetInput())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+address+"/decode", bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", authorization)
+		r.Header.Set("Origin", "http://ui.example.com")
+		answer, err := (&http.Client{Timeout: patience}).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		got, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(got)
+	}
+	if status, got := ask("Bearer " + bearer); status != http.StatusOK || !strings.Contains(decodedData(t, got), text) {
+		t.Errorf("it answers %d %s", status, got)
+	}
+	if status, got := ask("Bearer " + bearer[1:]); status != http.StatusUnauthorized || strings.Contains(got, text) {
+		t.Errorf("without the token it answers %d %s", status, got)
+	}
+	// Temporal's own program reads through it.
+	shown := w.mustCLI("workflow", "show", "--workflow-id", "tool:acme:run:one", "--codec-endpoint", "http://"+address, "--codec-auth", "Bearer "+bearer)
+	if canary(text).find([]trace{{"shown", []byte(shown)}}) == nil {
+		t.Error("the temporal program does not read through the codec server")
+	}
+	if strings.Contains(c.err.String()+c.out.String(), text) {
+		t.Error("the server prints what it reads")
+	}
+	c.interrupt()
+	if status := c.wait(); status != 0 {
+		t.Errorf("exit status %d: %s", status, c.err)
+	}
+	// It does not listen beyond this machine in clear, nor for everybody.
+	for _, args := range [][]string{{"--listen", "0.0.0.0:0", "--token-file", token}, {"--listen", "127.0.0.1:0"}, {"--token-file", token, "--origin", "http://x/path"}} {
+		c := w.command(append([]string{"codec-server"}, args...)...)
+		if status := c.wait(); status == 0 {
+			t.Errorf("%q: exit status %d: %s", args, status, c.err)
+		}
+	}
+}
+
+// decodedData is the data of the payloads in an answer.
+func decodedData(t *testing.T, answer string) string {
+	t.Helper()
+	var payloads struct{ Payloads []struct{ Data []byte } }
+	if err := json.Unmarshal([]byte(answer), &payloads); err != nil {
+		t.Fatalf("%s: %v", answer, err)
+	}
+	var all []byte
+	for _, p := range payloads.Payloads {
+		all = append(all, p.Data...)
+	}
+	return string(all)
+}

@@ -1,0 +1,97 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"go.temporal.io/sdk/converter"
+
+	"github.com/pawl-run/pawl/internal/codec"
+	"github.com/pawl-run/pawl/internal/secretfile"
+)
+
+// maxCodecKeys bounds a file of keys, in bytes.
+const maxCodecKeys = 2 << 20
+
+// Codec is the encryption of what Temporal keeps. The zero value encrypts nothing.
+type Codec struct {
+	// Keys is a ring, a line for each key, `ID KEY` or `TENANT/ID KEY` with 32 random
+	// bytes in base64: the first one writes, all of them read. It is read from the
+	// file that PAWL_CODEC_KEYS_FILE names, of mode 0600, or is PAWL_CODEC_KEYS
+	// itself. It is a secret.
+	Keys []byte
+	// RefusePlain opens nothing that is not encrypted: PAWL_CODEC_PLAIN=refuse. By
+	// default calls that were started before encryption go on.
+	RefusePlain bool
+}
+
+// LoadCodec reads the keys that the environment names; LoadConfig does it too.
+func LoadCodec() (c Codec, err error) {
+	file, text := os.Getenv("PAWL_CODEC_KEYS_FILE"), os.Getenv("PAWL_CODEC_KEYS")
+	switch {
+	case file != "" && text != "":
+		return c, errors.New("config: both PAWL_CODEC_KEYS_FILE and PAWL_CODEC_KEYS are set: which keys are meant?")
+	case file != "":
+		if c.Keys, err = secretfile.Read(file, maxCodecKeys); err != nil {
+			return c, fmt.Errorf("config: PAWL_CODEC_KEYS_FILE: %w", err)
+		}
+		if len(c.Keys) == 0 {
+			return c, errors.New("config: PAWL_CODEC_KEYS_FILE names an empty file")
+		}
+	case text != "":
+		c.Keys = []byte(text)
+	}
+	switch os.Getenv("PAWL_CODEC_PLAIN") {
+	case "", "read":
+	case "refuse":
+		c.RefusePlain = true
+	default:
+		return c, errors.New("config: PAWL_CODEC_PLAIN must be read or refuse")
+	}
+	return c, nil
+}
+
+// ring reads the keys; without any it is empty.
+func (c Codec) ring() (*codec.Ring, error) {
+	if len(c.Keys) == 0 {
+		if c.RefusePlain {
+			return nil, errors.New("config: PAWL_CODEC_PLAIN=refuse needs keys, or nothing could be read")
+		}
+		return &codec.Ring{}, nil
+	}
+	ring, err := codec.ParseRing(c.Keys)
+	if err != nil {
+		return nil, fmt.Errorf("config: PAWL_CODEC_KEYS: %w", err)
+	}
+	return ring, nil
+}
+
+// PayloadCodec is the codec of this configuration. Without keys it lets payloads
+// pass, and refuses those that are encrypted.
+func (c Codec) PayloadCodec() (converter.PayloadCodec, error) {
+	ring, err := c.ring()
+	if err != nil {
+		return nil, err
+	}
+	return codec.New(ring, codec.Options{RefusePlain: c.RefusePlain}), nil
+}
+
+// encrypting gives clients of Temporal the converters of the codec; those that a
+// user has set himself stay.
+func (c Config) encrypting() (Config, error) {
+	if c.encrypted {
+		return c, nil
+	}
+	ring, err := c.Codec.ring()
+	switch {
+	case err != nil:
+		return c, err
+	case c.Temporal.DataConverter == nil && c.Temporal.FailureConverter == nil:
+		c.Temporal.DataConverter, c.Temporal.FailureConverter = codec.Converters(codec.New(ring, codec.Options{RefusePlain: c.Codec.RefusePlain}))
+	case !ring.Empty():
+		return c, errors.New("config: Temporal has a converter of its own, and PAWL_CODEC_KEYS wants another: leave one out")
+	}
+	c.encrypted = true
+	return c, nil
+}

@@ -1,0 +1,97 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/verify"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// mostTold bounds the findings that one search names in the log.
+const mostTold = 100
+
+// histories are those of the worker's namespace.
+type histories struct {
+	temporal client.Client
+	config   Config
+	sources  []fingerprint.Source
+	log      *slog.Logger
+}
+
+var _ activities.Histories = histories{}
+
+func verifier(c Config, a additions, n connections, store *postgres.Store, temporal client.Client, log *slog.Logger) *activities.Verifier {
+	sources := []fingerprint.Source{configured{c, a}}
+	if n.sealer != nil {
+		sources = append(sources, broker.New(store, n.sealer, broker.Options{}))
+	}
+	return activities.NewVerifier(histories{temporal: temporal, config: c, sources: sources, log: log}, log)
+}
+
+// Verify searches the workflows that closed in a time.
+func (h histories) Verify(ctx context.Context, in workflows.VerifyClosedIn) (out workflows.VerifyClosedOut, err error) {
+	out.SinceMs, out.UntilMs = in.SinceMs, in.UntilMs
+	secrets := &fingerprint.Set{}
+	plain, err := secrets.Load(ctx, h.sources...)
+	if err != nil {
+		return out, err
+	}
+	codec, err := h.config.Codec.PayloadCodec()
+	if err != nil {
+		return out, err
+	}
+	told := 0
+	v := verify.New(secrets, verify.Options{Codec: codec, Found: func(f verify.Finding) {
+		if told++; told <= mostTold {
+			h.log.ErrorContext(ctx, "a secret stands in a history", "secret", f.Secret, "form", f.Form, "workflowId", f.WorkflowID,
+				"runId", f.RunID, "eventId", f.EventID, "event", f.Event, "path", f.Path)
+		}
+	}})
+	query := fmt.Sprintf("CloseTime >= '%s' AND CloseTime < '%s'", instant(in.SinceMs), instant(in.UntilMs))
+	if err := v.Histories(ctx, h.temporal.WorkflowService(), in.Namespace, query); err != nil {
+		if away(err) {
+			err = hook.Transient(unanswered(serviceerror.ToStatus(err).Code().String()))
+		}
+		return out, err
+	}
+	r := v.Report()
+	out.Secrets, out.TooPlain = secrets.Len(), len(plain)
+	out.Workflows, out.Events, out.Findings, out.Unread = r.Workflows, r.Events, r.Findings, r.Unread
+	return out, nil
+}
+
+func instant(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339Nano) }
+
+// configured are the secrets that a worker was configured with.
+type configured struct {
+	config    Config
+	additions additions
+}
+
+// Secrets yields them.
+func (c configured) Secrets(context.Context) iter.Seq2[fingerprint.Credential, error] {
+	return func(yield func(fingerprint.Credential, error) bool) {
+		own, err := ownSecrets(c.config, c.additions)
+		if err != nil {
+			yield(fingerprint.Credential{}, err)
+			return
+		}
+		for _, secret := range own {
+			if !yield(secret, nil) {
+				return
+			}
+		}
+	}
+}
