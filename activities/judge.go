@@ -6,9 +6,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// judge says whether a decision counts, by the rule of the request: who decides is
-// who has signed, and the decision is about what that person has seen.
+// judge says whether a decision counts, by the rule of the request as it is after the
+// time that this has waited: who decides is who has signed, and the decision is about
+// what that person has seen.
 func judge(open OpenRequest, tenantID string, d toolspec.Decision, roles []string, f remembering) Judgement {
+	open.Rule = open.Rule.At(open.Waited)
 	voter, refusal := identified(open, tenantID, d)
 	voter.Roles = roles
 	j := Judgement{Signed: voter.Signed, Final: true}
