@@ -91,7 +91,7 @@ func TestRecordHistories(t *testing.T) {
 		for name, group := range map[string]func(*recorder, *testing.T){
 			"plain": (*recorder).plain, "approvals": (*recorder).approvals, "waiting": (*recorder).waiting, "ended badly": (*recorder).failing,
 			"all stages": (*recorder).allStages, "lost": (*recorder).lost, "deploys": (*recorder).deploys, "database": (*recorder).databaseAway,
-			"limits": (*recorder).limits, "doubt": (*recorder).doubt, "cache": (*recorder).cached,
+			"limits": (*recorder).limits, "doubt": (*recorder).doubt, "cache": (*recorder).cached, "connections": (*recorder).connections,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
