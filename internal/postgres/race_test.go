@@ -70,7 +70,7 @@ func (b bench) race(n int) string {
 	told := make([]bool, len(verbs))
 	claimed := false
 	together(5, func(i int) {
-		time.Sleep(late[i])
+		<-time.After(late[i]) // which comes first is the question
 		switch i {
 		case 0, 1:
 			d := decision(call, 1, verbs[i])
