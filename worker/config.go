@@ -52,6 +52,10 @@ type Config struct {
 	Codec Codec
 	// encrypted says that Temporal has the converters of Codec.
 	encrypted bool
+	// DisabledTools are those that the worker does not have although it was given them:
+	// ids, or a prefix and *: PAWL_DISABLED_TOOLS, with commas. What they need need not
+	// be there.
+	DisabledTools []string
 	// OIDC are the providers whose ID tokens count as proofs of approvers:
 	// PAWL_OIDC_FILE names a file of them, PAWL_OIDC_ISSUER one.
 	OIDC []OIDCIssuer
@@ -119,6 +123,7 @@ func LoadConfig() (Config, error) {
 			return Config{}, fmt.Errorf("config: PAWL_VERIFY_EVERY must be a duration of at least %s, or off", minVerifyEvery)
 		}
 	}
+	c.DisabledTools = words(os.Getenv("PAWL_DISABLED_TOOLS"))
 	if c.OIDC, err = loadOIDC(); err != nil {
 		return Config{}, err
 	}

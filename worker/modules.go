@@ -101,12 +101,14 @@ func source(o *opened, c Config, a additions, n connections) (*catalog.Registry,
 		return nil, err
 	}
 	registry := catalog.NewRegistry(provided)
-	if err := registry.Add("builtin", tools.All()...); err != nil {
+	on := newSwitch(c.DisabledTools)
+	if err := registry.Add("builtin", on.enabled(tools.All())...); err != nil {
 		return nil, err
 	}
-	if err := registry.Add("worker", a.tools...); err != nil {
+	if err := registry.Add("worker", on.enabled(a.tools)...); err != nil {
 		return nil, err
 	}
+	on.report(c.Log)
 	return registry, nil
 }
 
