@@ -105,7 +105,7 @@ func (a *app) answered(verb toolspec.Verb, answer toolspec.Answer) error {
 		}
 	}
 	if answer.Again {
-		return fmt.Errorf("not confirmed: %s, within its time", answer.Reason)
+		return fmt.Errorf("not confirmed, and nothing is recorded: %s", answer.Reason)
 	}
 	if !answer.Counted {
 		return fmt.Errorf("the decision did not count: %s", answer.Reason)
