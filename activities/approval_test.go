@@ -108,6 +108,12 @@ func TestReview(t *testing.T) {
 	edit := func(args string) toolspec.Decision {
 		return say(func(d *toolspec.Decision) { d.Decision, d.EditedArgs = toolspec.Edit, json.RawMessage(args) })
 	}
+	escalated := func(after time.Duration) activities.OpenRequest {
+		return with(func(o *activities.OpenRequest) {
+			o.Rule.Approvers, o.Waited = []policy.Pattern{"lead:*"}, after
+			o.Rule.Escalate = []policy.Escalation{{AfterMs: 60_000, Approvers: []policy.Pattern{"user:bob"}}}
+		})
+	}
 	for _, tc := range []struct {
 		name string
 		open activities.OpenRequest
@@ -124,6 +130,12 @@ func TestReview(t *testing.T) {
 		{"another than the editor", with(func(o *activities.OpenRequest) { o.EditedBy = "user:cid" }), approve, true, ""},
 		{"somebody policy does not name", with(func(o *activities.OpenRequest) { o.Rule.Approvers = []policy.Pattern{"lead:*"} }), approve, false, "does not name"},
 		{"somebody policy names", with(func(o *activities.OpenRequest) { o.Rule.Approvers = []policy.Pattern{"lead:*"} }), by("lead:eve"), true, ""},
+		{"somebody to whom it has not gone yet", escalated(time.Minute - time.Millisecond), approve, false, "may not decide yet; the request goes to user:bob after 1m"},
+		{"the same denies", escalated(0), say(func(d *toolspec.Decision) { d.Decision = toolspec.Deny }), false, "may not decide yet"},
+		{"the same edits", escalated(0), edit(`{"text":"b"}`), false, "may not decide yet"},
+		{"to whom it has gone", escalated(time.Minute), approve, true, ""},
+		{"and who denies", escalated(time.Minute), say(func(d *toolspec.Decision) { d.Decision = toolspec.Deny }), true, ""},
+		{"whose it was before", escalated(time.Hour), by("lead:eve"), true, ""},
 		{"unsigned", with(func(o *activities.OpenRequest) { o.Rule.AllowUnsigned = false }), approve, false, "only signed"},
 		{"a proof that is none", open, say(func(d *toolspec.Decision) { d.Proof = "x" }), false, "no token"},
 		{"another digest than the request's", open, say(func(d *toolspec.Decision) { d.Digest = strings.Repeat("1", 64) }), false, "another digest"},

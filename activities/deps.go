@@ -146,6 +146,7 @@ type GrantQuery struct{ TenantID, ToolID, ActorID, SessionID string }
 type RequestRecord struct {
 	Superseded bool
 	Number     int
+	CreatedAt  time.Time
 	ExpiresAt  time.Time
 	Remaining  time.Duration
 	// State is open, or how the request was answered.
@@ -191,8 +192,9 @@ type OpenRequest struct {
 	Votes []policy.Vote
 	// Key is what the tenant has registered under the id, or nil.
 	Key *proof.Registered
-	// Now is the database's clock.
-	Now time.Time
+	// Now is the database's clock, and Waited how long by it the request is open.
+	Now    time.Time
+	Waited time.Duration
 }
 
 // Judgement is what comes of a decision. One that is to be sent again is not written

@@ -8,9 +8,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// judge says whether a decision of the voter counts, by the rule of the request: the
-// decision is about what that person has seen.
+// judge says whether a decision of the voter counts, by the rule of the request as it
+// is after the time that this has waited: the decision is about what that person has
+// seen.
 func judge(open OpenRequest, voter policy.Voter, d toolspec.Decision, f remembering) Judgement {
+	open.Rule = open.Rule.At(open.Waited)
 	j := Judgement{Signed: voter.Signed, Final: true}
 	switch {
 	case d.Digest != "" && d.Digest != open.Digest:

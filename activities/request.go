@@ -111,6 +111,7 @@ func (a *Activities) open(
 	}
 	view.ApprovalID = toolspec.ApprovalID(f.InvocationID, record.Number)
 	view.ExpiresAtMs = record.ExpiresAt.UnixMilli()
+	view.Escalations = decision.Approval.Escalations(record.CreatedAt, record.ExpiresAt)
 	approval := record.Granted
 	approval.ApprovalID, approval.Approver = view.ApprovalID, record.Approver
 	return workflows.RequestOut{

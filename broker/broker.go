@@ -37,7 +37,17 @@ type Sealer interface {
 }
 
 // ErrSealed says that a sealed credential does not open here.
-var ErrSealed = errors.New("the sealed credential does not open: is its key in this worker's key ring")
+var ErrSealed error = sealedError{}
+
+type sealedError struct{}
+
+// Error says what to do.
+func (sealedError) Error() string {
+	return "the sealed credential does not open: is its key in this worker's key ring"
+}
+
+// LogReason is what may be logged of it.
+func (s sealedError) LogReason() string { return s.Error() }
 
 // Request asks for the use of a connection in one attempt of a call.
 type Request struct {
@@ -90,6 +100,9 @@ type Store interface {
 	// LeaseConnection writes down that the attempt uses the connection, and returns
 	// it: all in one statement, which looks at grant, status and generation once more.
 	LeaseConnection(ctx context.Context, r Request) (Record, error)
+	// SealedSecrets returns a page of what is sealed, of all tenants: what comes after
+	// that place in order, at most most.
+	SealedSecrets(ctx context.Context, after Binding, most int) ([]Sealed, error)
 }
 
 // Broker leases connections.
@@ -140,7 +153,7 @@ func (b *Broker) Lease(ctx context.Context, r Request) (*Lease, Answer, error) {
 	if err != nil || record.Answer != Leased {
 		return nil, record.Answer, err
 	}
-	credential, err := b.open(record)
+	credential, err := b.open(record.Sealed)
 	if err != nil {
 		return nil, "", err
 	}
@@ -153,8 +166,8 @@ func (b *Broker) Lease(ctx context.Context, r Request) (*Lease, Answer, error) {
 
 // open opens what is sealed. A key that is not there may be on the way to this
 // worker.
-func (b *Broker) open(r Record) (Credential, error) {
-	plain, err := b.sealer.Open(r.Sealed.Bytes, r.Sealed.Binding)
+func (b *Broker) open(s Sealed) (Credential, error) {
+	plain, err := b.sealer.Open(s.Bytes, s.Binding)
 	if err != nil {
 		return Credential{}, hook.Transient(err)
 	}

@@ -3,6 +3,7 @@ package broker
 import (
 	"container/list"
 	"fmt"
+	"iter"
 	"sync"
 
 	"github.com/pawl-run/pawl/broker/fingerprint"
@@ -32,24 +33,32 @@ func newLive(set *fingerprint.Set) *live {
 // public are parts of credentials that are no secret.
 var public = map[string]bool{FieldUsername: true, FieldClientID: true, "key_id": true}
 
+// named are the secrets in a credential, each by a name that may be shown. They
+// are good until the next one.
+func named(at Binding, c Credential) iter.Seq2[string, []byte] {
+	label := func(part string) string {
+		return fmt.Sprintf("connection %s/%s version %d %s", at.TenantID, at.ConnectionID, at.Version, part)
+	}
+	return func(yield func(string, []byte) bool) {
+		for _, name := range c.Names() {
+			if !public[name] && !yield(label(name), c.Get(name).Reveal()) {
+				return
+			}
+		}
+		if name, word := c.Get(FieldUsername).Reveal(), c.Get(FieldPassword).Reveal(); len(word) > 0 {
+			pair := append(append(append([]byte(nil), name...), ':'), word...)
+			defer clear(pair)
+			yield(label("username:password"), pair)
+		}
+	}
+}
+
 // know recognises the parts of a credential from now on. What is too short to be
 // told from other text is left out.
 func (l *live) know(at Binding, c Credential) {
-	secrets := map[string][]byte{}
-	for _, name := range c.Names() {
-		if !public[name] {
-			secrets[name] = c.Get(name).Reveal()
-		}
-	}
-	if name, word := c.Get(FieldUsername).Reveal(), c.Get(FieldPassword).Reveal(); len(word) > 0 {
-		pair := append(append(append([]byte(nil), name...), ':'), word...)
-		defer clear(pair)
-		secrets["username:password"] = pair
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for name, secret := range secrets {
-		label := fmt.Sprintf("connection %s/%s version %d %s", at.TenantID, at.ConnectionID, at.Version, name)
+	for label, secret := range named(at, c) {
 		if e, known := l.at[label]; known {
 			l.order.MoveToFront(e)
 			continue

@@ -46,6 +46,11 @@ type ApprovalRule struct {
 	RememberAnyActor bool  `json:"rememberAnyActor,omitempty"`
 	// Chain asks one seat after the other, instead of Approvers and Quorum.
 	Chain []Seat `json:"chain,omitempty"`
+	// RemindAfterMs is how long a request waits until its approvers are reminded, in
+	// milliseconds; 0 reminds nobody.
+	RemindAfterMs int64 `json:"remindAfterMs,omitempty"`
+	// Escalate lets further people decide, the sooner steps first.
+	Escalate []Escalation `json:"escalate,omitempty"`
 }
 
 // ExpiresAfter is the life of a request.
@@ -65,9 +70,10 @@ func (a ApprovalRule) ParkUnknown() time.Duration {
 // Digest names who may decide: another digest makes an open request stale. It is
 // the hexadecimal SHA-256 of the RFC 8785 JSON of {allowSelfApproval,
 // allowUnsigned, approvers, enabled} with the approvers sorted and each once, and of
-// chain or quorum where more than one person has to approve. The life of a request is
-// not part of it, for that was fixed when it opened, nor is how long a parked call
-// waits or an approval is remembered.
+// chain or quorum where more than one person has to approve, and of escalate where
+// others may later. The life of a request is not part of it, for that was fixed when
+// it opened, nor is when somebody is reminded, how long a parked call waits or an
+// approval is remembered.
 func (a ApprovalRule) Digest() string {
 	parts := map[string]any{
 		"allowSelfApproval": a.AllowSelfApproval,
@@ -85,6 +91,13 @@ func (a ApprovalRule) Digest() string {
 		}
 		parts["chain"] = seats
 	}
+	if len(a.Escalate) > 0 {
+		steps := make([]any, len(a.Escalate))
+		for i, e := range a.Escalate {
+			steps[i] = map[string]any{"afterMs": e.AfterMs, "approvers": sorted(e.Approvers)}
+		}
+		parts["escalate"] = steps
+	}
 	sum := sha256.Sum256(canonical(parts))
 	return hex.EncodeToString(sum[:])
 }
@@ -100,7 +113,8 @@ func sorted(patterns []Pattern) []Pattern {
 
 // MayDecide says whether a decision on a call of the requesters counts: whoever asked,
 // and on whose behalf. The reason is safe to show and empty where ok. Identities are
-// compared byte by byte. It is the whole question for every decision but an approval,
+// compared byte by byte. Those to whom the request goes later may not yet: At is the
+// rule by which they may. It is the whole question for every decision but an approval,
 // for which Approve asks more. Whether a requester may withdraw the own request is not
 // its question.
 func (a ApprovalRule) MayDecide(v Voter, requesters ...string) (ok bool, reason string) {
@@ -115,6 +129,9 @@ func (a ApprovalRule) MayDecide(v Voter, requesters ...string) (ok bool, reason 
 	case !a.AllowSelfApproval && (len(requesters) == 0 || requesters[0] == "" || slices.Contains(requesters, v.Identity)):
 		return false, "policy does not let the requester decide on the own call"
 	case !slices.ContainsFunc(a.seats(), func(s Seat) bool { return s.has(v) }):
+		if e, ok := a.comes(v); ok {
+			return false, fmt.Sprintf("this approver may not decide yet; the request goes to %s after %s", e.Describe(), brief(e.After()))
+		}
 		return false, "policy does not name this approver"
 	}
 	return true, ""
@@ -138,6 +155,7 @@ func (a ApprovalRule) Describe(requester string) string {
 	if !a.AllowSelfApproval {
 		text = fmt.Sprintf("%s but %s", text, requester)
 	}
+	text += a.describeEscalations()
 	if a.AllowUnsigned {
 		return text + "; unsigned decisions count"
 	}
@@ -149,6 +167,10 @@ func (a ApprovalRule) clone() ApprovalRule {
 	a.Chain = slices.Clone(a.Chain)
 	for i := range a.Chain {
 		a.Chain[i].Approvers = slices.Clone(a.Chain[i].Approvers)
+	}
+	a.Escalate = slices.Clone(a.Escalate)
+	for i := range a.Escalate {
+		a.Escalate[i].Approvers = slices.Clone(a.Escalate[i].Approvers)
 	}
 	return a
 }

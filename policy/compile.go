@@ -91,12 +91,22 @@ func compileApproval(doc approvalsDoc) ApprovalRule {
 	life, _ := duration(doc.ExpiresAfter) // read before; a life of zero has expired
 	parked, _ := duration(doc.ParkUnknown)
 	remembered, _ := duration(doc.Remember.For)
+	reminded, _ := duration(doc.RemindAfter)
 	return ApprovalRule{
 		Enabled: doc.Enabled, ExpiresAfterMs: life.Milliseconds(), ParkUnknownMs: parked.Milliseconds(),
 		AllowSelfApproval: doc.AllowSelfApproval, AllowUnsigned: doc.AllowUnsigned, Approvers: doc.Approvers, Quorum: int(doc.Quorum),
 		Chain: compileChain(doc.Chain), RememberForMs: remembered.Milliseconds(),
 		RememberAnyArgs: doc.Remember.AnyArgs, RememberAnyActor: doc.Remember.AnyActor,
+		RemindAfterMs: reminded.Milliseconds(), Escalate: compileEscalations(doc.Escalate),
 	}
+}
+
+func compileEscalations(docs []escalationDoc) (steps []Escalation) {
+	for _, d := range docs {
+		after, _ := duration(d.After)
+		steps = append(steps, Escalation{AfterMs: after.Milliseconds(), Approvers: d.Approvers})
+	}
+	return steps
 }
 
 func compileChain(docs []seatDoc) (seats []Seat) {

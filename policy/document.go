@@ -111,6 +111,14 @@ type approvalsDoc struct {
 	Chain             []seatDoc `json:"chain,omitempty"`
 	Remember          memoryDoc `json:"remember,omitzero"`
 	ParkUnknown       string    `json:"parkUnknown,omitempty"`
+	RemindAfter       string    `json:"remindAfter,omitempty"`
+
+	Escalate []escalationDoc `json:"escalate,omitempty"`
+}
+
+type escalationDoc struct {
+	After     string    `json:"after"`
+	Approvers []Pattern `json:"approvers"`
 }
 
 type memoryDoc struct {

@@ -25,6 +25,9 @@ func (x Explanation) Text() string {
 		}
 		b.WriteString("\n")
 	}
+	if d.Verb == RequireApproval && !d.Undetermined {
+		fmt.Fprintf(&b, "  asks   %s\n", d.Approval.Describe(""))
+	}
 	if len(x.Roles) > 0 {
 		fmt.Fprintf(&b, "  roles  %s\n", strings.Join(x.Roles, ", "))
 	}

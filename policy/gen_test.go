@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/pawl-run/pawl/policy/authz"
@@ -83,7 +84,7 @@ func genDocument() *rapid.Generator[document] {
 			Approvals: approvalsDoc{
 				Enabled: rapid.Bool().Draw(t, "enabled"), ExpiresAfter: rapid.SampledFrom([]string{"1s", "24h0m0s", "720h0m0s"}).Draw(t, "expiry"),
 				AllowSelfApproval: rapid.Bool().Draw(t, "self"), AllowUnsigned: rapid.Bool().Draw(t, "unsigned"), Approvers: approvers,
-			},
+			}.waiting(rapid.IntRange(0, 3).Draw(t, "waiting")),
 		}}}
 	})
 }
@@ -146,4 +147,16 @@ func (d document) with(at int, r ruleDoc) document {
 	t := d.Tenants["acme"]
 	t.Rules = slices.Insert(slices.Clone(t.Rules), min(at, len(t.Rules)), r)
 	return document{Version: 1, Tenants: map[string]tenantDoc{"acme": t}}
+}
+
+// waiting adds what happens to a request that waits long, where its life has room for it and somebody is named.
+func (a approvalsDoc) waiting(steps int) approvalsDoc {
+	if a.ExpiresAfter == "1s" || len(a.Approvers) == 0 || steps == 0 {
+		return a
+	}
+	a.RemindAfter = "30m0s"
+	for i := range steps {
+		a.Escalate = append(a.Escalate, escalationDoc{After: fmt.Sprintf("%dh0m0s", i+1), Approvers: []Pattern{"role:admin", "user:chief"}})
+	}
+	return a
 }

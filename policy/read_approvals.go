@@ -26,6 +26,8 @@ func (r *reader) approvals(n *yaml.Node, path string, a *approvalsDoc) {
 			r.list(n, path, MaxSeats, func(n *yaml.Node, path string) { a.Chain = append(a.Chain, r.seat(n, path)) })
 			r.notEmpty(n, path, "leave it out where one approval is enough")
 		}},
+		field{name: "remindAfter", read: func(n *yaml.Node, path string) { a.RemindAfter = r.expiry(n, path) }},
+		field{name: "escalate", read: func(n *yaml.Node, path string) { a.Escalate = r.escalations(n, path) }},
 		field{name: "remember", read: func(n *yaml.Node, path string) {
 			r.mapping(n, path,
 				field{name: "for", required: "is missing; say how long, such as 7d", read: func(n *yaml.Node, path string) { a.Remember.For = r.expiry(n, path) }},
@@ -37,6 +39,7 @@ func (r *reader) approvals(n *yaml.Node, path string, a *approvalsDoc) {
 	if a.Remember.For != "" && (a.Quorum > 1 || len(a.Chain) > 0) {
 		r.fail(n, join(path, "remember"), "stands beside quorum or chain; what several people approve is approved for one call")
 	}
+	r.timely(n, path, *a)
 	switch {
 	case a.Chain == nil:
 		r.reachable(n, path, seatDoc{Approvers: a.Approvers, Quorum: a.Quorum})

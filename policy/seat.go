@@ -126,9 +126,9 @@ func (s Seat) describe() string {
 	return who
 }
 
-// NeedsRoles reports whether somebody may decide by a role.
+// NeedsRoles reports whether somebody may decide by a role, now or later.
 func (a ApprovalRule) NeedsRoles() bool {
-	return slices.ContainsFunc(a.seats(), func(s Seat) bool {
-		return slices.ContainsFunc(s.Approvers, func(p Pattern) bool { return strings.HasPrefix(string(p), rolePrefix) })
-	})
+	byRole := func(p Pattern) bool { return strings.HasPrefix(string(p), rolePrefix) }
+	return slices.ContainsFunc(a.seats(), func(s Seat) bool { return slices.ContainsFunc(s.Approvers, byRole) }) ||
+		slices.ContainsFunc(a.Escalate, func(e Escalation) bool { return slices.ContainsFunc(e.Approvers, byRole) })
 }

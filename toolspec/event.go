@@ -9,6 +9,8 @@ const (
 	EventStart             = "tool_call_start"
 	EventResult            = "tool_call_result"
 	EventApprovalRequested = "approval_requested"
+	EventApprovalReminded  = "approval_reminded"
+	EventApprovalEscalated = "approval_escalated"
 	EventDecision          = "decision"
 	EventSwept             = "swept"
 	EventRelationAdded     = "relation_added"
@@ -20,7 +22,7 @@ const (
 // OwnEvent reports whether an event of this kind is Pawl's own.
 func OwnEvent(kind string) bool {
 	switch kind {
-	case EventStart, EventResult, EventApprovalRequested, EventDecision, EventSwept, EventRelationAdded, EventRelationRemoved,
+	case EventStart, EventResult, EventApprovalRequested, EventApprovalReminded, EventApprovalEscalated, EventDecision, EventSwept, EventRelationAdded, EventRelationRemoved,
 		EventSubmitterAdded, EventSubmitterRevoked:
 		return true
 	default:

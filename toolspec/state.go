@@ -48,6 +48,16 @@ type ApprovalView struct {
 	// and nobody knows whether it took effect: it is why, and the decisions are
 	// retry, settle_ok and settle_failed.
 	Parked string `json:"parked,omitempty"`
+	// Escalations are who may decide too once the request has waited, in order.
+	Escalations []Escalation `json:"escalations,omitempty"`
+}
+
+// Escalation is a time from which further people may decide on a request.
+type Escalation struct {
+	// AtMs is by the database's clock.
+	AtMs int64 `json:"atMs"`
+	// Approvers says in words who they are.
+	Approvers string `json:"approvers"`
 }
 
 // PlanSummary is the part of the plan that people ask for.

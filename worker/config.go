@@ -46,6 +46,9 @@ type Config struct {
 	// OpenFGA is the server that authorizes calls, in the place of the built-in
 	// engine; the zero value names none.
 	OpenFGA OpenFGA
+	// Notify says who is told what becomes of approval requests; the zero value
+	// tells nobody.
+	Notify Notify
 	// KeyRing opens the credentials of connections.
 	KeyRing KeyRing
 	// Codec encrypts what Temporal keeps; the zero value does not.
@@ -118,6 +121,9 @@ func LoadConfig() (Config, error) {
 	if c.SweepEvery, c.RetentionDays, err = loadSweeper(); err != nil {
 		return Config{}, err
 	}
+	if c.Notify, err = loadNotify(); err != nil {
+		return Config{}, err
+	}
 	if text := os.Getenv("PAWL_VERIFY_EVERY"); text != "" && text != "off" {
 		if c.VerifyEvery, err = time.ParseDuration(text); err != nil || c.VerifyEvery < minVerifyEvery {
 			return Config{}, fmt.Errorf("config: PAWL_VERIFY_EVERY must be a duration of at least %s, or off", minVerifyEvery)
@@ -182,6 +188,9 @@ func (c Config) complete() (Config, error) {
 	}
 	c.RetentionDays = cmp.Or(c.RetentionDays, defaultRetentionDays)
 	if err := checkSweeper(c.SweepEvery, c.RetentionDays); err != nil {
+		return c, err
+	}
+	if err := c.Notify.check(); err != nil {
 		return c, err
 	}
 	if c.Workspace == "" {

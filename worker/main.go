@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/pawl-run/pawl/broker/redact"
 )
 
 // Main is a whole main function: a worker that is configured by the environment,
@@ -30,6 +32,12 @@ func Main(options ...Option) int {
 	if config.Log == nil {
 		config.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	config.Log.Error("the worker ended", "error", err)
+	var a additions
+	for _, option := range options {
+		option(&a)
+	}
+	// Run redacts its own log; this is said after it.
+	live, _ := secrets(config, a)
+	config.Log.Error("the worker ended", "error", redact.Error(err, live))
 	return 1
 }

@@ -157,9 +157,12 @@ func publish(ctx context.Context, c Config, store *postgres.Store, source *catal
 	return withDatabase(ctx, c, func(ctx context.Context) error { return store.PublishSpecs(ctx, source.Specs()) })
 }
 
-// serve runs the worker and the outbox relay between start and stop. told is the
+// serve runs the worker, the outbox relay and the herald between start and stop. told is the
 // context of Run: it ends a start that waits.
-func serve(told context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, temporal client.Client, log *slog.Logger) {
+func serve(
+	told context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, temporal client.Client,
+	notified map[string]postgres.Notifier, log *slog.Logger,
+) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var w worker.Worker
 	var relay sync.WaitGroup
@@ -178,6 +181,11 @@ func serve(told context.Context, lc fx.Lifecycle, c Config, a additions, newWork
 			relay.Go(func() {
 				if err := postgres.NewRelay(store, signals{temporal}, log).OnPolicy(watch.look).Run(ctx); !errors.Is(err, context.Canceled) {
 					log.Error("the outbox relay stopped", "reason", hook.Reason(err))
+				}
+			})
+			relay.Go(func() {
+				if err := postgres.NewHerald(store, notified, log).Run(ctx); !errors.Is(err, context.Canceled) {
+					log.Error("the herald stopped", "reason", hook.Reason(err))
 				}
 			})
 			return nil

@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"context"
+
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/client"
@@ -11,7 +13,7 @@ import (
 )
 
 // Option adds to a worker: Tools, Hooks, ToolHooks, Capabilities, Providers,
-// Authorizer, Signers, Started, RoundTrips, Secret.
+// Authorizer, Notifier, Signers, Started, RoundTrips, Secret.
 type Option func(*additions)
 
 type additions struct {
@@ -21,6 +23,7 @@ type additions struct {
 	capabilities []toolspec.Provided
 	providers    []provide.Option
 	authorizers  []authz.Port
+	notifiers    []notifying
 	signers      []broker.Signer
 	started      []func(*client.Client)
 	roundTrips   func()
@@ -67,6 +70,14 @@ func Providers(options ...provide.Option) Option {
 // one. nil, or a second one, keeps the worker from starting.
 func Authorizer(engine authz.Port) Option {
 	return func(a *additions) { a.authorizers = append(a.authorizers, engine) }
+}
+
+// Notifier has tell told what becomes of approval requests: at least once each, after
+// an error again for a day, later each time. A notice that comes again has the same id.
+// tell has ten seconds and may be called by several goroutines. The name, of small
+// letters, digits and -, is what the database knows it by.
+func Notifier(name string, tell func(context.Context, toolspec.Notice) error) Option {
+	return func(a *additions) { a.notifiers = append(a.notifiers, notifying{name, tell}) }
 }
 
 // Signers adds what signs requests of connections of the kind signed.

@@ -11,7 +11,9 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/verify"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows"
@@ -30,8 +32,12 @@ type histories struct {
 
 var _ activities.Histories = histories{}
 
-func verifier(c Config, a additions, temporal client.Client, log *slog.Logger) *activities.Verifier {
-	return activities.NewVerifier(histories{temporal: temporal, config: c, sources: []fingerprint.Source{configured{c, a}}, log: log}, log)
+func verifier(c Config, a additions, n connections, store *postgres.Store, temporal client.Client, log *slog.Logger) *activities.Verifier {
+	sources := []fingerprint.Source{configured{c, a}}
+	if n.sealer != nil {
+		sources = append(sources, broker.New(store, n.sealer, broker.Options{}))
+	}
+	return activities.NewVerifier(histories{temporal: temporal, config: c, sources: sources, log: log}, log)
 }
 
 // Verify searches the workflows that closed in a time.

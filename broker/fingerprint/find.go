@@ -26,7 +26,7 @@ func (s *Set) Find(value []byte) []Match {
 		return nil
 	}
 	var m matches
-	s.find(value, 0, &m)
+	s.find(value, 0, false, &m)
 	return m
 }
 
@@ -41,21 +41,26 @@ func (m *matches) add(f *form, suffix string) {
 	}
 }
 
-func (s *Set) find(value []byte, depth int, m *matches) {
-	s.flat(value, m, "")
+// find searches a value and what it holds. verbatim says that its text has been
+// searched as a part of a larger one.
+func (s *Set) find(value []byte, depth int, verbatim bool, m *matches) {
+	if !verbatim {
+		s.flat(value, m, "")
+	}
 	if depth == maxDepth {
 		return
 	}
 	if inner := unarmoured(value); inner != nil {
-		s.find(inner, depth+1, m)
+		s.find(inner, depth+1, false, m)
 	}
 	leaves, joined, ok := jsonLeaves(value)
 	if !ok {
 		return
 	}
 	s.flat(joined, m, pieces)
+	verbatim = bytes.IndexByte(value, '\\') < 0
 	for _, leaf := range leaves {
-		s.find(leaf, depth+1, m)
+		s.find(leaf, depth+1, verbatim, m)
 	}
 }
 

@@ -22,7 +22,7 @@ const (
 	minSqueezed = 12
 	// window is how many bytes of a form are compared before all of them are.
 	window = 8
-	// sparse is how many cells of the filter there are for each form.
+	// sparse is how many bits of the filter there are for each form.
 	sparse = 16
 )
 
@@ -48,10 +48,11 @@ type Set struct {
 	labels map[string]*entry
 	// by finds forms by a digest of the bytes in their middle: beginnings such as
 	// those of a PEM file or a token of one provider are shared by many.
-	by    map[uint64][]*form
-	cells []bool
-	n     int
-	key   [32]byte
+	by map[uint64][]*form
+	// bits are a filter before by: most windows are of no form.
+	bits []uint64
+	n    int
+	key  [32]byte
 }
 
 type entry struct {
@@ -95,14 +96,14 @@ func (s *Set) Add(label string, secret []byte) error {
 		s.by[f.middle] = append(s.by[f.middle], f)
 	}
 	s.labels[label] = e
-	if s.n += len(e.forms); len(s.cells) < s.n*sparse {
-		s.cells = make([]bool, ceilPower(2*s.n*sparse))
+	if s.n += len(e.forms); len(s.bits)*64 < s.n*sparse {
+		s.bits = make([]uint64, ceilPower(2*s.n*sparse/64+1))
 		for middle := range s.by {
-			s.cells[s.cell(middle)] = true
+			s.mark(middle)
 		}
 	}
 	for _, f := range e.forms {
-		s.cells[s.cell(f.middle)] = true
+		s.mark(f.middle)
 	}
 	return nil
 }
@@ -164,7 +165,7 @@ func (s *Set) spans(text []byte, squeezed bool, found func(span)) {
 			continue
 		}
 		middle := s.mix(w)
-		if !s.cells[s.cell(middle)] {
+		if !s.marked(middle) {
 			continue
 		}
 		for _, f := range s.by[middle] {
@@ -182,7 +183,13 @@ func (s *Set) mix(w uint64) uint64 {
 	return (w ^ w>>29) * (binary.LittleEndian.Uint64(s.key[16:]) | 1)
 }
 
-func (s *Set) cell(middle uint64) int { return int(middle >> 32 & uint64(len(s.cells)-1)) } //nolint:gosec // the mask bounds it
+func (s *Set) mark(middle uint64) {
+	s.bits[middle>>40&uint64(len(s.bits)-1)] |= 1 << (middle >> 34 & 63)
+}
+
+func (s *Set) marked(middle uint64) bool {
+	return s.bits[middle>>40&uint64(len(s.bits)-1)]&(1<<(middle>>34&63)) != 0
+}
 
 func (s *Set) digest(text []byte) [sha256.Size]byte {
 	keyed := make([]byte, 0, len(s.key)+len(text))

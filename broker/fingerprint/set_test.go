@@ -411,15 +411,36 @@ func FuzzFind(f *testing.F) {
 }
 
 func BenchmarkFind(b *testing.B) {
-	s := &Set{}
-	for i := range 10_000 {
-		if err := s.Add(fmt.Sprint(i), fmt.Appendf(nil, "tok_live_%06d_abcdef", i*7919)); err != nil {
-			b.Fatal(err)
-		}
+	text := []byte("[" + strings.Repeat(`{"toolId":"core__read_file","args":{"path":"README.md"},"n":12345}, `, 1000) + "1]")
+	for _, n := range []int{1, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s := &Set{}
+			for i := range n {
+				if err := s.Add(fmt.Sprint(i), fmt.Appendf(nil, "tok_live_%06d_abcdef", i*7919)); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				s.Find(text)
+			}
+		})
 	}
-	text := bytes.Repeat([]byte(`{"toolId":"core__read_file","args":{"path":"README.md"},"n":12345} `), 1000)
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		s.Find(text)
+}
+
+// TestMixedEscapes: somebody who escapes one character and not the next is found out by reading the JSON.
+func TestMixedEscapes(t *testing.T) {
+	t.Parallel()
+	s := all(t)
+	mixed := `gh\u0070_16C7e42F292c6912E7710c838347Ae178B4\u0061`
+	for name, text := range map[string]string{
+		"a value": `{"a":"x ` + mixed + `"}`, "a name": `{"x":1,"` + mixed + `":2}`, "deeper": `["{\"gh\\u0070_16C7e42F292c6912E7710c838347Ae178B4a\":0}"]`,
+	} {
+		if got := s.labelled(t, text); len(got) != 1 || got[0] != "github" {
+			t.Errorf("%s: found %q", name, got)
+		}
+		if clean := s.Redact(text); clean != Redacted {
+			t.Errorf("%s: redacted as %q", name, clean)
+		}
 	}
 }

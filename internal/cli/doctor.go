@@ -129,6 +129,7 @@ func (d *diagnosis) database(ctx context.Context, c worker.Config) {
 	}
 	d.add("policy", err, "active: "+active.Digest)
 	d.permissions(ctx, store, active.Digest)
+	d.notices(ctx, store)
 }
 
 func (d *diagnosis) server(ctx context.Context, c worker.Config) {

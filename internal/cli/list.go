@@ -72,6 +72,7 @@ func newApprovals(a *app) *cobra.Command {
 						fmt.Fprintf(a.Out, "%s  %s\n  tool     %s (%s, %s risk), asked for by %s\n  args     %s\n  digest   %s\n  who      %s\n  expires  %s\n",
 							r.ApprovalID, r.State, r.ToolID, r.Effect, r.Risk, oneLine(r.RequestedBy, 100), oneLine(string(r.Args), 400),
 							r.Digest, oneLine(r.Approvers, 200), clockTime(r.ExpiresAt))
+						a.escalations(r, 7)
 						if r.Parked != "" {
 							fmt.Fprintf(a.Out, "  unknown  %s: the call was made, and nobody knows whether it took effect; `pawl resolve`\n", r.Parked)
 						}

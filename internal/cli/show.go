@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows"
 )
 
 func newShow(a *app) *cobra.Command {
@@ -163,6 +165,7 @@ func (a *app) showApprovals(d postgres.Detail) {
 		}
 		fmt.Fprintf(a.Out, "\n%s %s: %s\n  digest      %s\n  who         %s\n  expires     %s\n",
 			kind, r.ApprovalID, r.State, r.Digest, oneLine(r.Approvers, 200), clockTime(r.ExpiresAt))
+		a.escalations(r, 10)
 		for _, dec := range r.Decisions {
 			counted := "counted"
 			if !dec.Counted {
@@ -171,6 +174,21 @@ func (a *app) showApprovals(d postgres.Detail) {
 			fmt.Fprintf(a.Out, "  %s by %s at %s, %s%s\n", dec.Decision, oneLine(dec.Approver, 100), clockTime(dec.At), oneLine(counted, 200),
 				prefixed(" — ", oneLine(dec.Reason, 200)))
 		}
+	}
+}
+
+// escalations says to whom a request went while nobody decided, and to whom it still
+// goes, under labels of a width.
+func (a *app) escalations(r postgres.Approval, width int) {
+	for i, e := range r.Escalations {
+		label, since := "went to", "since"
+		if i >= r.Escalated {
+			if r.State != workflows.RequestOpen {
+				return
+			}
+			label, since = "goes to", "at"
+		}
+		fmt.Fprintf(a.Out, "  %-*s  %s, %s %s\n", width, label, oneLine(e.Approvers, 200), since, clockTime(time.UnixMilli(e.AtMs)))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	temporal "go.temporal.io/sdk/client"
 
+	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/internal/verify"
 )
@@ -22,6 +23,7 @@ type searched struct {
 	secrets, query, workflow  string
 	byTenant                  bool
 	skipTables, skipHistories bool
+	connections               bool
 }
 
 func newVerifyHistory(a *app) *cobra.Command {
@@ -31,9 +33,10 @@ func newVerifyHistory(a *app) *cobra.Command {
 		Short: "Search histories and tables for secrets that leaked",
 		Long: "Reads every workflow history of the namespace and every row of the database, and searches all of it for\n" +
 			"secrets: as they are, in base64, hexadecimal, UTF-16, escaped, backwards, and cut into pieces. It names where\n" +
-			"one stands, by its number in the list, and never prints it. The exit status is 1 where a secret was found, or\n" +
+			"one stands, by its name or its number in the list, and never prints it. The exit status is 1 where a secret was found, or\n" +
 			"where something could not be read. Secrets of fewer than 8 bytes cannot be told from other text.",
-		Example: `  pawl verify-history --secrets planted.txt
+		Example: `  pawl verify-history --connections
+  pawl verify-history --secrets planted.txt
   pass show github/token | pawl verify-history --secrets -
   pawl verify-history --secrets planted.txt --query 'CloseTime > "2026-11-01T00:00:00Z"' --skip-tables`,
 		Args: exactly(0, "no arguments"),
@@ -43,6 +46,7 @@ func newVerifyHistory(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&o.secrets, "secrets", "", "file with the secrets to search for, of mode 0600: one a line, or with a zero byte behind each; - reads standard input")
+	cmd.Flags().BoolVar(&o.connections, "connections", false, "search for every live credential of all connections; needs the key ring")
 	cmd.Flags().StringVar(&o.query, "query", "", "only histories of workflows that this visibility query lists")
 	cmd.Flags().StringVar(&o.workflow, "workflow", "", "only the histories of this workflow id")
 	cmd.Flags().BoolVar(&o.skipTables, "skip-tables", false, "do not search the database")
@@ -51,18 +55,21 @@ func newVerifyHistory(a *app) *cobra.Command {
 }
 
 func (a *app) verifyHistory(ctx context.Context, o searched) error {
+	if o.secrets == "" && !o.connections {
+		return usageError{errors.New("nothing to search for: --secrets names a file, --connections is every live credential")}
+	}
 	if o.skipTables && o.skipHistories {
 		return usageError{errors.New("--skip-tables and --skip-histories leave nothing to search")}
 	}
-	secrets, err := a.secretsOf(ctx, o)
-	if err != nil {
-		return err
-	}
-	s, err := connect(ctx, !o.skipHistories, !o.skipTables)
+	s, err := connect(ctx, !o.skipHistories, !o.skipTables || o.connections)
 	if err != nil {
 		return err
 	}
 	defer s.close()
+	secrets, err := a.secretsOf(ctx, s, o)
+	if err != nil {
+		return err
+	}
 	codec, err := s.config.Codec.PayloadCodec()
 	if err != nil {
 		return err
@@ -83,17 +90,28 @@ func (a *app) verifyHistory(ctx context.Context, o searched) error {
 	return a.verified(v.Report(), secrets.Len())
 }
 
-func (a *app) secretsOf(ctx context.Context, o searched) (*fingerprint.Set, error) {
-	if o.secrets == "" {
-		return nil, usageError{errors.New("--secrets names the file of what to search for")}
+func (a *app) secretsOf(ctx context.Context, s *session, o searched) (*fingerprint.Set, error) {
+	var sources []fingerprint.Source
+	if o.secrets != "" {
+		list, err := readSecrets(o.secrets, a.In)
+		if err != nil {
+			return nil, err
+		}
+		defer clear(list.text)
+		sources = append(sources, list)
 	}
-	list, err := readSecrets(o.secrets, a.In)
-	if err != nil {
-		return nil, err
+	if o.connections {
+		sealer, err := s.config.KeyRing.Open()
+		switch {
+		case err != nil:
+			return nil, err
+		case sealer == nil:
+			return nil, usageError{errors.New("--connections needs the key ring of the workers: set PAWL_KEYRING_FILE")}
+		}
+		sources = append(sources, broker.New(s.store, sealer, broker.Options{}))
 	}
-	defer clear(list.text)
 	secrets := &fingerprint.Set{}
-	plain, err := secrets.Load(ctx, list)
+	plain, err := secrets.Load(ctx, sources...)
 	if err != nil {
 		return nil, err
 	}

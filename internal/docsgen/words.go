@@ -74,7 +74,11 @@ var words = map[string]string{
 	"ApprovalView.RequestedBy": "The actor of the call.",
 	"ApprovalView.Approvers":   "In words, who may decide.",
 	"ApprovalView.Parked":      "Why the outcome of the call is unknown; empty where it waits for an approval. The decisions are then retry, settle_ok and settle_failed.",
+	"ApprovalView.Escalations": "Who may decide too once the request has waited for long, the sooner first. Absent where policy names nobody.",
 	"ApprovalView.ExpiresAtMs": "When the request expires, in milliseconds since 1970-01-01 UTC, by the database's clock.",
+
+	"Escalation.AtMs":      "From when on, in milliseconds since 1970-01-01 UTC, by the database's clock.",
+	"Escalation.Approvers": "In words, who.",
 
 	"PlanSummary.ToolDigest":   "The digest of the tool's contract. Absent where no worker knew the tool.",
 	"PlanSummary.PolicyDigest": "The policy version that the call was last judged by. Absent where none was active.",

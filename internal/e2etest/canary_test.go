@@ -6,8 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	pawl "github.com/pawl-run/pawl/client"
@@ -161,7 +165,23 @@ func TestCanaries(t *testing.T) {
 		tool("test__masked", shown, idempotent, risky, func(d *toolspec.Definition) { d.Redaction.MaskInput = []string{"/note"} }),
 		tool("test__invalid", shown, fast),
 	))
-	w.work(options...)
+	// A receiver of notices, which answers the first of each with a broken connection. Its address and its secret are nobody's matter.
+	hooked, address, key := make(chan trace, 100), newCanary(), newCanary()
+	var broken sync.Map
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		hooked <- trace{"webhook " + r.Header.Get("webhook-id"), fmt.Appendf(text, "%v", r.Header)}
+		if _, before := broken.LoadOrStore(r.Header.Get("webhook-id"), true); !before {
+			panic(http.ErrAbortHandler)
+		}
+	}))
+	defer receiver.Close()
+	c := w.config()
+	c.Notify = worker.Notify{URL: receiver.URL + "/" + string(address), Secret: base64.StdEncoding.EncodeToString([]byte(key)), Log: true}
+	w.workWith(c, options...)
 
 	started := map[string]*pawl.Call{}
 	for _, inv := range calls {
@@ -191,6 +211,20 @@ func TestCanaries(t *testing.T) {
 
 	traces := append(w.traces(append(calls, plantedCall, maskedCall, invalidCall)...), before...)
 
+	w.until(func() bool {
+		return scalar[int](w, `SELECT count(*)::int FROM notice_deliveries WHERE sent_at IS NOT NULL`) == 4
+	}, "the webhook and the log are told")
+	traces = append(traces, w.traces(maskedCall)...)
+	shows := false
+	for range len(hooked) {
+		told := <-hooked
+		shows = shows || strings.Contains(string(told.text), `"note":"***"`)
+		traces = append(traces, told)
+	}
+	if !shows {
+		t.Error("no notice shows the mask")
+	}
+
 	// First of all the search must find what is there.
 	found := planted.find(traces)
 	for _, place := range []string{
@@ -212,7 +246,7 @@ func TestCanaries(t *testing.T) {
 			"history tool:acme:run:" + id + " ActivityTaskScheduled",
 		}
 	}
-	for id, c := range map[string]canary{"masked": masked, "invalid": invalid} {
+	for id, c := range map[string]canary{"masked": masked, "invalid": invalid, "webhook's address": address, "webhook's secret": key} {
 		where := slices.DeleteFunc(c.find(traces), func(place string) bool { return slices.Contains(carriers(id), place) })
 		if len(where) > 0 {
 			t.Errorf("%s: what was sent stands in %q", id, where)

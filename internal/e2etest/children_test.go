@@ -87,7 +87,20 @@ func childTools() []toolspec.Tool {
 // serveInChild starts a worker in a process of its own; release names one of releases, and nothing means that of childTools.
 func (w *world) serveInChild(release ...string) *exec.Cmd {
 	w.t.Helper()
-	cmd := w.child(context.WithoutCancel(w.t.Context()), childServe, release...)
+	return w.served(w.child(context.WithoutCancel(w.t.Context()), childServe, release...))
+}
+
+// serveInChildWith is serveInChild with more in its environment.
+func (w *world) serveInChildWith(environment ...string) *exec.Cmd {
+	w.t.Helper()
+	cmd := w.child(context.WithoutCancel(w.t.Context()), childServe)
+	cmd.Env = append(cmd.Env, environment...)
+	return w.served(cmd)
+}
+
+// served starts a worker that is prepared.
+func (w *world) served(cmd *exec.Cmd) *exec.Cmd {
+	w.t.Helper()
 	cmd.Stdout, cmd.Stderr = w.log, w.log
 	if _, err := cmd.StdinPipe(); err != nil {
 		w.t.Fatal(err)

@@ -99,17 +99,32 @@ func (v *vault) config() worker.Config {
 	return c
 }
 
-// add makes a connection of tenant acme.
-func (v *vault) add(connectionID string, p broker.Provider, token string, scopes ...string) {
+// seal seals a token for a connection of tenant acme. Nothing may show it from now on.
+func (v *vault) seal(connectionID string, version int, p broker.Provider, token string) broker.Sealed {
 	v.w.t.Helper()
-	v.w.secrets.never("the token of "+connectionID, []byte(token))
-	b := broker.New(v.w.store, v.ring, broker.Options{})
+	v.w.secrets.never(fmt.Sprintf("token %d of %s", version, connectionID), []byte(token))
 	credential := broker.NewCredential(map[string]broker.Secret{broker.FieldToken: capability.NewSecret([]byte(token))})
-	sealed, err := b.Seal(credential, broker.Binding{TenantID: "acme", ConnectionID: connectionID, Provider: p.ID, Version: 1}, time.Time{})
+	sealed, err := broker.New(v.w.store, v.ring, broker.Options{}).Seal(
+		credential, broker.Binding{TenantID: "acme", ConnectionID: connectionID, Provider: p.ID, Version: version}, time.Time{})
 	if err != nil {
 		v.w.t.Fatal(err)
 	}
-	err = v.w.store.AddConnection(v.w.t.Context(), postgres.NewConnection{Provider: p, Hosts: p.Hosts, Scopes: scopes, Sealed: sealed, SignedIn: true}, "e2etest")
+	return sealed
+}
+
+// rotate puts another secret into a connection that has its first.
+func (v *vault) rotate(connectionID string, p broker.Provider, token string) {
+	v.w.t.Helper()
+	if done, err := v.w.store.ReplaceSecret(v.w.t.Context(), v.seal(connectionID, 2, p, token), 0, true, "e2etest"); err != nil || !done {
+		v.w.t.Fatalf("replaced: %t, %v", done, err)
+	}
+}
+
+// add makes a connection of tenant acme.
+func (v *vault) add(connectionID string, p broker.Provider, token string, scopes ...string) {
+	v.w.t.Helper()
+	sealed := v.seal(connectionID, 1, p, token)
+	err := v.w.store.AddConnection(v.w.t.Context(), postgres.NewConnection{Provider: p, Hosts: p.Hosts, Scopes: scopes, Sealed: sealed, SignedIn: true}, "e2etest")
 	if err != nil {
 		v.w.t.Fatal(err)
 	}
@@ -245,6 +260,85 @@ func TestRevokedWhileRunning(t *testing.T) {
 		}
 	}
 	if s.requests() != 3 {
+		t.Errorf("%d requests", s.requests())
+	}
+}
+
+// TestBrokerAway: where a credential does not open, nothing of the call has begun, and it goes on once the key is there (fault 54).
+func TestBrokerAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	v, s := newVault(w), newService(t, string(newCanary()))
+	v.add("c1", s.provider(), s.token)
+	v.grant("c1", actor)
+	other, err := seal.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := seal.Replace(v.file, other); err != nil {
+		t.Fatal(err)
+	}
+	w.workWith(v.config(), worker.Tools(tool("test__once", fetch(s), connected, once)))
+	call := w.start(over(invocation("away", "test__once", `{}`), "c1"))
+	w.until(func() bool { return w.log.has("the sealed credential does not open") }, "the worker says why")
+	if n := scalar[int](w, `SELECT count(*)::int FROM claims WHERE invocation_id = $1::uuid`, call.InvocationID); n != 0 || s.requests() != 0 {
+		t.Errorf("%d claims and %d requests", n, s.requests())
+	}
+	if err := seal.Replace(v.file, v.ring); err != nil {
+		t.Fatal(err)
+	}
+	r := w.result(call)
+	wantText(t, r, "200 welcome")
+	if r.Attempts != 1 || s.requests() != 1 {
+		t.Errorf("%d attempts and %d requests", r.Attempts, s.requests())
+	}
+}
+
+// TestLeaseAfterTerminate: a lease goes with its call, also where nobody was left to give it back (fault 54).
+func TestLeaseAfterTerminate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	v, s := newVault(w), newService(t, string(newCanary()))
+	s.hold = make(chan struct{})
+	v.add("c1", s.provider(), s.token)
+	v.grant("c1", actor)
+	w.workWith(v.config(), worker.Tools(tool("test__once", fetch(s), connected, once)))
+	inv := over(invocation("ended", "test__once", `{}`), "c1")
+	call := w.start(inv)
+	receive(t, s.entered)
+	leases := func() int {
+		return scalar[int](w, `SELECT count(*)::int FROM leases WHERE invocation_id = $1::uuid AND kind = 'broker'`, call.InvocationID)
+	}
+	if leases() != 1 {
+		t.Errorf("%d leases while it runs", leases())
+	}
+	w.terminate(inv)
+	w.over(inv)
+	w.sweep()
+	w.until(func() bool { return leases() == 0 }, "the lease is gone")
+}
+
+// TestChangedConnection: an approval is for the connection as it was: another secret may be of another account (design section 7).
+func TestChangedConnection(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	v, s := newVault(w), newService(t, string(newCanary()))
+	v.add("c1", s.provider(), s.token)
+	v.grant("c1", actor)
+	w.workWith(v.config(), worker.Tools(tool("test__risky", fetch(s), connected, once, risky)))
+	call := w.start(over(invocation("changed", "test__risky", `{}`), "c1"))
+	w.waiting(call.WorkflowID)
+	v.rotate("c1", s.provider(), string(newCanary()))
+	// By signal, for the recheck may come while the decision is answered.
+	if err := w.temporal.SignalWorkflow(t.Context(), call.WorkflowID, "", toolspec.DecideName, approval(toolspec.ApprovalID(call.InvocationID, 1), ann)); err != nil {
+		t.Fatal(err)
+	}
+	r := w.result(call)
+	wantCode(t, r, toolspec.CodeApprovalStale)
+	if r.SafeMessage != "What was approved has changed: its connection" {
+		t.Errorf("it says %q", r.SafeMessage)
+	}
+	if s.requests() != 0 {
 		t.Errorf("%d requests", s.requests())
 	}
 }

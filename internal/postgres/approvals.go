@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
 )
@@ -26,6 +27,9 @@ type Approval struct {
 	ExpiresAt        time.Time        `json:"expiresAt"`
 	CreatedAt        time.Time        `json:"createdAt"`
 	Decisions        []DecisionRecord `json:"decisions,omitempty"`
+	// Escalated is how many of the escalations had their time when this was read, by the
+	// database's clock.
+	Escalated int `json:"escalated,omitempty"`
 }
 
 // DecisionRecord is a decision that was verified, counted or not.
@@ -61,6 +65,8 @@ type approvalRow struct {
 	ConsumedDispatch *int
 	ExpiresAt        time.Time
 	CreatedAt        time.Time
+	Rule             json.RawMessage
+	Now              time.Time
 }
 
 // Approvals returns the tenant's requests, the newest first and at most 500; onlyOpen leaves out those that nobody can decide any more.
@@ -81,7 +87,10 @@ func (s *Store) withDecisions(ctx context.Context, op string, rows []approvalRow
 	}
 	approvals, ids, at := make([]Approval, len(rows)), make([]string, len(rows)), map[string]*Approval{}
 	for i, r := range rows {
-		approvals[i] = r.approval()
+		var err error
+		if approvals[i], err = r.approval(); err != nil {
+			return nil, failure(op, err)
+		}
 		ids[i], at[r.ApprovalID] = r.ApprovalID, &approvals[i]
 	}
 	decisions, err := all[DecisionRecord](ctx, s, op, step{"ShowDecisions", named{"approval_ids": ids}})
@@ -91,8 +100,12 @@ func (s *Store) withDecisions(ctx context.Context, op string, rows []approvalRow
 	return approvals, err
 }
 
-func (r approvalRow) approval() Approval {
-	return Approval{
+func (r approvalRow) approval() (Approval, error) {
+	rule, err := decoded[policy.ApprovalRule](r.Rule)
+	if err != nil {
+		return Approval{}, err
+	}
+	a := Approval{
 		ApprovalView: toolspec.ApprovalView{
 			ApprovalID: r.ApprovalID, ToolID: r.ToolID, Effect: r.Effect, Risk: r.Risk, Args: r.SafeArgs, Digest: r.Digest,
 			Message: r.Message, RequestedBy: r.RequestedBy, Approvers: r.ApproversText, ExpiresAtMs: r.ExpiresAt.UnixMilli(), Parked: r.Parked,
@@ -101,4 +114,21 @@ func (r approvalRow) approval() Approval {
 		PolicyDigest: r.PolicyDigest, State: r.State, Approver: r.Approver, DecidedAt: r.DecidedAt, ConsumedDispatch: r.ConsumedDispatch,
 		ExpiresAt: r.ExpiresAt, CreatedAt: r.CreatedAt,
 	}
+	a.Escalations = rule.Escalations(r.CreatedAt, r.ExpiresAt)
+	// Nobody is asked any more once somebody has decided.
+	for until := ended(r); a.Escalated < len(a.Escalations) && a.Escalations[a.Escalated].AtMs <= until.UnixMilli(); {
+		a.Escalated++
+	}
+	return a, nil
+}
+
+// ended is until when the request was open, as far as the record knows.
+func ended(r approvalRow) time.Time {
+	switch {
+	case r.DecidedAt != nil:
+		return *r.DecidedAt
+	case r.State == workflows.RequestOpen, r.State == workflows.RequestExpired:
+		return r.Now
+	}
+	return r.CreatedAt
 }

@@ -105,6 +105,14 @@ type secretRow struct {
 	Remaining       time.Duration
 }
 
+// sealedRow is the row of SealedSecrets.
+type sealedRow struct {
+	TenantID, ConnectionID, Provider string
+	Version                          int
+	KeyID                            int64
+	Sealed                           []byte
+}
+
 // changedRow is the row of a statement that may change a connection.
 type changedRow struct{ Changed bool }
 
@@ -255,6 +263,18 @@ func (s *Store) ReplaceSecret(ctx context.Context, sealed broker.Sealed, lasts t
 	}
 	row, err := changing[changedRow](ctx, s, "rotate connection", RecheckFilter{TenantID: at.TenantID, ConnectionID: at.ConnectionID}, st)
 	return row.Changed, err
+}
+
+// SealedSecrets returns a page of what is sealed for connections of all tenants: what comes after that place, at most most.
+func (s *Store) SealedSecrets(ctx context.Context, after broker.Binding, most int) ([]broker.Sealed, error) {
+	rows, err := all[sealedRow](ctx, s, "sealed secrets", step{"SealedSecrets", named{
+		"tenant_id": after.TenantID, "connection_id": after.ConnectionID, "version": after.Version, "max": most,
+	}})
+	return column(rows, func(r sealedRow) broker.Sealed {
+		return broker.Sealed{
+			Binding: broker.Binding{TenantID: r.TenantID, ConnectionID: r.ConnectionID, Provider: r.Provider, Version: r.Version}, KeyID: r.KeyID, Bytes: r.Sealed,
+		}
+	}), err
 }
 
 // LeaseConnection writes down that an attempt uses a connection, and returns it.

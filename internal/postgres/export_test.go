@@ -29,6 +29,21 @@ func (r *Relay) Poll(every time.Duration) *Relay {
 	return r
 }
 
+// Poll makes a herald poll at another pace.
+func (h *Herald) Poll(every time.Duration) *Herald {
+	h.poll = every
+	return h
+}
+
+// Life makes a herald give up sooner.
+func (h *Herald) Life(life time.Duration) *Herald {
+	h.life = life
+	return h
+}
+
+// Prune is what a herald does every hour.
+func (h *Herald) Prune(ctx context.Context) { h.prune(ctx) }
+
 // Prune is what a relay does every hour.
 func (r *Relay) Prune(ctx context.Context) { r.prune(ctx) }
 
@@ -59,10 +74,12 @@ func RowTypes() map[string]reflect.Type {
 		"SubmitterKey": reflect.TypeFor[submitterKeyRow](), "SubmitterTrusted": reflect.TypeFor[trustedRow](), "AddSubmitter": reflect.TypeFor[submitterAddedRow](),
 		"RevokeSubmitter": reflect.TypeFor[removedRow](), "ListSubmitters": reflect.TypeFor[Submitter](),
 		"TakeTokens": reflect.TypeFor[tokensRow](), "TakePlaces": reflect.TypeFor[placesRow](), "ReleaseExpired": reflect.TypeFor[expiredRow](),
+		"HappenNotices": reflect.TypeFor[lookedRow](), "SpreadNotices": reflect.TypeFor[lookedRow](), "TakeNotices": reflect.TypeFor[noticeRow](),
+		"MarkNoticeFailed": reflect.TypeFor[givenUpRow](), "NoticeBacklog": reflect.TypeFor[NoticeBacklog](),
 		"RegisterKey": reflect.TypeFor[registerRow](), "RevokeKey": reflect.TypeFor[revokeRow](), "AddConnection": reflect.TypeFor[changedRow](), "ListConnections": reflect.TypeFor[connectionRow](),
 		"ListConnectionGrants": reflect.TypeFor[ConnectionGrantRecord](), "GrantConnection": reflect.TypeFor[grantedRow](),
 		"RevokeConnectionGrant": reflect.TypeFor[changedRow](), "RevokeConnection": reflect.TypeFor[changedRow](),
-		"ConnectionSecret": reflect.TypeFor[secretRow](), "ReplaceSecret": reflect.TypeFor[changedRow](), "LeaseConnection": reflect.TypeFor[leasedRow](),
+		"ConnectionSecret": reflect.TypeFor[secretRow](), "ReplaceSecret": reflect.TypeFor[changedRow](), "LeaseConnection": reflect.TypeFor[leasedRow](), "SealedSecrets": reflect.TypeFor[sealedRow](),
 		"LiveGrants": reflect.TypeFor[liveGrantRow](),
 		"ListGrants": reflect.TypeFor[grantRow](), "RevokeGrant": reflect.TypeFor[revokedRow](), "ListKeys": reflect.TypeFor[KeyRecord](),
 	}

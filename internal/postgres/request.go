@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows"
@@ -18,6 +19,7 @@ type requestRow struct {
 	Approver    string
 	Granted     json.RawMessage
 	ExpiresAt   time.Time
+	CreatedAt   time.Time
 	RemainingMs int64
 	Notified    int64
 }
@@ -53,6 +55,8 @@ func (s *Store) Request(ctx context.Context, in activities.RequestRow) (activiti
 			"message": text(v.Message), "requested_by": text(v.RequestedBy), "edited_by": text(in.EditedBy), "approvers_text": text(v.Approvers),
 			"rule": rule, "granted": granted, "policy_rule": text(in.PolicyRule), "policy_digest": text(in.PolicyID),
 			"parked": text(v.Parked), "on_behalf_of": text(in.OnBehalfOf), "remembered": in.Remembered, "expire_after": in.ExpireAfter, "edits": edits,
+			"remind_after":      in.Rule.RemindAfter(),
+			"escalate_after_ms": column(in.Rule.Escalate, func(e policy.Escalation) int64 { return e.AfterMs }),
 		}})...)
 	if err != nil {
 		return activities.RequestRecord{}, err
@@ -70,7 +74,7 @@ func (r requestRow) record(op, invocationID string) (activities.RequestRecord, e
 	}
 	granted.ApprovalID, granted.Approver = toolspec.ApprovalID(invocationID, r.Number), r.Approver
 	return activities.RequestRecord{
-		Number: r.Number, ExpiresAt: r.ExpiresAt, Remaining: remaining(r.RemainingMs),
+		Number: r.Number, CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, Remaining: remaining(r.RemainingMs),
 		State: r.State, Approver: r.Approver, Granted: granted,
 	}, nil
 }

@@ -31,6 +31,7 @@ type lookRow struct {
 	Digest       string
 	Votes        int
 	Now          time.Time
+	WaitedMs     int64
 	Voters       json.RawMessage
 	PublicKey    []byte
 	KeyIdentity  string
@@ -130,6 +131,7 @@ func (s *Store) review(ctx context.Context, op string, in activities.ReviewRow, 
 func (r lookRow) open() (open activities.OpenRequest, err error) {
 	open = activities.OpenRequest{
 		RequestedBy: r.RequestedBy, EditedBy: r.EditedBy, OnBehalfOf: r.OnBehalfOf, Parked: r.Parked, Digest: r.Digest, PolicyDigest: r.PolicyDigest, Now: r.Now,
+		Waited: time.Duration(r.WaitedMs) * time.Millisecond,
 	}
 	if open.Rule, err = decoded[policy.ApprovalRule](r.Rule); err != nil {
 		return open, err

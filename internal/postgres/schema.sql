@@ -293,6 +293,50 @@ TABLE leases
     CREATE INDEX leases_by_expiry ON public.leases USING btree (expires_at)
     CREATE INDEX leases_by_key ON public.leases USING btree (kind, tenant_id, key, state, ticket)
 
+TABLE notice_deliveries
+    notice_id text NOT NULL
+    notifier text NOT NULL
+    attempts integer NOT NULL DEFAULT 0
+    next_at timestamp with time zone NOT NULL DEFAULT now()
+    sent_at timestamp with time zone
+    given_up_at timestamp with time zone
+    last_error text
+    CONSTRAINT notice_deliveries_end_one_way CHECK (sent_at IS NULL OR given_up_at IS NULL)
+    CONSTRAINT notice_deliveries_of_notice FOREIGN KEY (notice_id) REFERENCES notices(notice_id) ON DELETE CASCADE
+    CONSTRAINT notice_deliveries_pkey PRIMARY KEY (notice_id, notifier)
+    CREATE INDEX notice_deliveries_due ON public.notice_deliveries USING btree (notifier, next_at) WHERE ((sent_at IS NULL) AND (given_up_at IS NULL))
+
+TABLE notices
+    approval_id text NOT NULL
+    kind text NOT NULL
+    number integer NOT NULL DEFAULT 0
+    notice_id text NOT NULL DEFAULT (((replace(approval_id, '.'::text, '_'::text) || '_'::text) || kind) ||
+CASE
+    WHEN (number = 0) THEN ''::text
+    ELSE ('_'::text || (number)::text)
+END)
+    at timestamp with time zone NOT NULL DEFAULT now()
+    happened boolean NOT NULL DEFAULT true
+    approver text NOT NULL DEFAULT ''::text
+    decision text NOT NULL DEFAULT ''::text
+    reason text NOT NULL DEFAULT ''::text
+    remark text NOT NULL DEFAULT ''::text
+    spread_at timestamp with time zone
+    CONSTRAINT notices_kind_known CHECK (kind = ANY (ARRAY['requested'::text, 'reminded'::text, 'escalated'::text, 'voted'::text, 'decided'::text, 'expired'::text, 'closed'::text]))
+    CONSTRAINT notices_number_counts CHECK (number >= 0)
+    CONSTRAINT notices_of_approval FOREIGN KEY (approval_id) REFERENCES approvals(approval_id) ON DELETE CASCADE
+    CONSTRAINT notices_only_time_is_waited_for CHECK (happened OR (kind = ANY (ARRAY['reminded'::text, 'escalated'::text])) AND spread_at IS NULL)
+    CONSTRAINT notices_pkey PRIMARY KEY (notice_id)
+    CREATE INDEX notices_by_approval ON public.notices USING btree (approval_id)
+    CREATE INDEX notices_fresh ON public.notices USING btree (at) WHERE (happened AND (spread_at IS NULL))
+    CREATE INDEX notices_old ON public.notices USING btree (at) WHERE happened
+    CREATE INDEX notices_to_come ON public.notices USING btree (at) WHERE (NOT happened)
+
+TABLE notifiers
+    name text NOT NULL
+    seen_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT notifiers_pkey PRIMARY KEY (name)
+
 TABLE outbox
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
     kind text NOT NULL

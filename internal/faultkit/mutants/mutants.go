@@ -243,4 +243,24 @@ var mutants = []mutant{
 		edits: []edit{{"entry != nil && c.keeps()", "entry != nil"}},
 		run:   "TestNotKept", packages: onWorkflow,
 	},
+	{
+		guard: "notices: told with the change", file: "internal/postgres/queries/approval.sql",
+		edits: []edit{{"SELECT approval_id, state FROM overdue ON", "SELECT approval_id, state FROM overdue WHERE false ON"}},
+		run:   "TestNoticesComeWithTheirChange", packages: onRecord,
+	},
+	{
+		guard: "notices: nothing after a decision", file: "internal/postgres/queries/notice.sql",
+		edits: []edit{{"a.state = 'open' AND a.expires_at > now() AS stands", "true AS stands"}},
+		run:   "TestWaitingBringsAboutWhatIsDue", packages: onRecord,
+	},
+	{
+		guard: "notices: taken by one", file: "internal/postgres/queries/notice.sql",
+		edits: []edit{{"ORDER BY next_at LIMIT @batch FOR UPDATE SKIP LOCKED", "ORDER BY next_at LIMIT @batch"}},
+		run:   "TestTwoHeraldsTellOnce", packages: onRecord,
+	},
+	{
+		guard: "escalation: not before its time", file: "activities/judge.go",
+		edits: []edit{{"open.Rule.At(open.Waited)", "open.Rule.At(1 << 62)"}},
+		run:   "TestReview", packages: onSteps,
+	},
 }

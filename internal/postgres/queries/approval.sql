@@ -1,15 +1,19 @@
 -- name: CloseOtherRequests
 -- A call waits on one request at a time: those for other arguments are closed, those past their time have expired.
-UPDATE approvals a SET state = CASE WHEN a.expires_at <= now() THEN 'expired' ELSE 'closed' END
-FROM invocations i
-WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.state = 'open' AND i.epoch = @epoch
-    AND a.invocation_id = i.invocation_id AND a.state = 'open'
-    AND (a.expires_at <= now() OR (a.digest <> @digest OR a.edited_by <> @edited_by) AND NOT EXISTS (
-        -- This question was answered by an edit already, and the call is on its way to the request that followed it.
-        SELECT FROM approvals e
-        WHERE e.invocation_id = i.invocation_id AND e.digest = @digest AND e.edited_by = @edited_by
-            AND e.state = 'edited' AND e.number = ANY (@edits::integer[])
-    ));
+WITH closed AS (
+    UPDATE approvals a SET state = CASE WHEN a.expires_at <= now() THEN 'expired' ELSE 'closed' END
+    FROM invocations i
+    WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.state = 'open' AND i.epoch = @epoch
+        AND a.invocation_id = i.invocation_id AND a.state = 'open'
+        AND (a.expires_at <= now() OR (a.digest <> @digest OR a.edited_by <> @edited_by) AND NOT EXISTS (
+            -- This question was answered by an edit already, and the call is on its way to the request that followed it.
+            SELECT FROM approvals e
+            WHERE e.invocation_id = i.invocation_id AND e.digest = @digest AND e.edited_by = @edited_by
+                AND e.state = 'edited' AND e.number = ANY (@edits::integer[])
+        ))
+    RETURNING a.approval_id, a.state
+)
+INSERT INTO notices (approval_id, kind) SELECT approval_id, state FROM closed ON CONFLICT DO NOTHING;
 
 -- name: Request
 -- Finds again the request for the same digest that is open or approved (CloseOtherRequests goes ahead of this), that was answered for good
@@ -22,7 +26,7 @@ WITH active AS MATERIALIZED (
     SELECT request_round, month, workflow_id FROM invocations
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
 ), standing AS (
-    SELECT approval_id, number, state, approver, granted, expires_at
+    SELECT approval_id, number, state, approver, granted, expires_at, created_at
     FROM approvals
     -- Edited arguments are another question, even where they are the same arguments: who edited may not approve.
     WHERE invocation_id = @invocation_id::uuid AND digest = @digest AND edited_by = @edited_by
@@ -48,7 +52,21 @@ WITH active AS MATERIALIZED (
         CASE WHEN r.grant_id IS NULL THEN 'open' ELSE 'approved' END, r.approver, CASE WHEN r.grant_id IS NOT NULL THEN now() END, r.grant_id
     FROM (SELECT greatest(request_round, @last::integer) + 1 AS number FROM current) n LEFT JOIN remembered r ON true
     WHERE NOT EXISTS (SELECT FROM standing)
-    RETURNING approval_id, number, state, approver, granted, expires_at, remembered
+    RETURNING approval_id, number, state, approver, granted, expires_at, created_at, remembered
+), told AS (
+    -- Where nobody is asked, nobody needs to know. What is to happen when nobody decides for long waits with the request.
+    INSERT INTO notices (approval_id, kind, number, at, happened)
+    SELECT o.approval_id, w.kind, w.number, o.created_at + w.after, w.after = interval '0'
+    FROM opened o, LATERAL (
+        SELECT 'requested' AS kind, 0 AS number, interval '0' AS after
+        UNION ALL
+        SELECT 'reminded', 0, @remind_after::interval WHERE @remind_after::interval > interval '0'
+        UNION ALL
+        SELECT 'escalated', e.step::integer, e.after_ms * interval '1 ms'
+        FROM unnest(@escalate_after_ms::bigint[]) WITH ORDINALITY AS e (after_ms, step)
+    ) w
+    WHERE o.state = 'open' AND o.created_at + w.after < o.expires_at
+    ON CONFLICT DO NOTHING
 ), audited AS (
     INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, detail)
     SELECT month, 'approval_requested', @tenant_id, @invocation_id::uuid, workflow_id, json_build_object(
@@ -58,14 +76,14 @@ WITH active AS MATERIALIZED (
     UPDATE invocations SET request_round = greatest(request_round, (SELECT number FROM opened))
     WHERE invocation_id = @invocation_id::uuid AND EXISTS (SELECT FROM opened)
 ), found AS (
-    SELECT * FROM standing UNION ALL SELECT approval_id, number, state, approver, granted, expires_at FROM opened
+    SELECT * FROM standing UNION ALL SELECT approval_id, number, state, approver, granted, expires_at, created_at FROM opened
 ), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
     SELECT 'signal', workflow_id, 'recheck' FROM active, current
     WHERE digest <> @policy_digest AND EXISTS (SELECT FROM found WHERE state = 'open')
     RETURNING id
 )
-SELECT number, state, coalesce(approver, '') AS approver, granted, expires_at,
+SELECT number, state, coalesce(approver, '') AS approver, granted, expires_at, created_at,
     -- The call does not wait for an answer that is there.
     CASE WHEN state IN ('denied', 'withdrawn', 'settled_ok', 'settled_failed', 'expired') THEN 0 ELSE ceil(extract(epoch FROM expires_at - now()) * 1000)::bigint END AS remaining_ms,
     (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS notified
@@ -81,7 +99,9 @@ WITH current AS (
     UPDATE approvals SET state = 'expired'
     WHERE approval_id = @approval_id AND invocation_id = (SELECT invocation_id FROM current)
         AND state = 'open' AND expires_at <= now()
-    RETURNING state
+    RETURNING approval_id, state
+), told AS (
+    INSERT INTO notices (approval_id, kind) SELECT approval_id, state FROM overdue ON CONFLICT DO NOTHING
 )
 SELECT
     coalesce((SELECT state FROM overdue), a.state, '') AS state,
@@ -111,6 +131,7 @@ SELECT
     ) AS connection,
     a.rule, a.granted, coalesce(a.requested_by, '') AS requested_by, coalesce(a.edited_by, '') AS edited_by, coalesce(a.parked, '') AS parked,
     coalesce(a.on_behalf_of, '') AS on_behalf_of, coalesce(a.digest, '') AS digest, coalesce(a.votes, 0) AS votes, now() AS now,
+    coalesce(floor(extract(epoch FROM now() - a.created_at) * 1000)::bigint, 0) AS waited_ms,
     (
         SELECT json_agg(json_build_object('seat', v.seat, 'approver', v.approver) ORDER BY v.at)
         FROM decisions v WHERE v.approval_id = a.approval_id AND v.counted AND v.decision = 'approve'
@@ -124,10 +145,14 @@ LEFT JOIN decisions d ON d.approval_id = a.approval_id AND d.decision_hash = @de
 
 -- name: CloseRequest
 -- Nobody needs to decide any more.
-UPDATE approvals a SET state = CASE WHEN a.expires_at <= now() THEN 'expired' ELSE 'closed' END
-FROM invocations i
-WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.state = 'open' AND i.epoch = @epoch
-    AND a.approval_id = @approval_id AND a.invocation_id = i.invocation_id AND a.state = 'open';
+WITH closed AS (
+    UPDATE approvals a SET state = CASE WHEN a.expires_at <= now() THEN 'expired' ELSE 'closed' END
+    FROM invocations i
+    WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.state = 'open' AND i.epoch = @epoch
+        AND a.approval_id = @approval_id AND a.invocation_id = i.invocation_id AND a.state = 'open'
+    RETURNING a.approval_id, a.state
+)
+INSERT INTO notices (approval_id, kind) SELECT approval_id, state FROM closed ON CONFLICT DO NOTHING;
 
 -- name: Decide
 -- Writes a decision that was judged. It counts only if the request is still open by the database's clock: the first final one wins. Where
@@ -152,7 +177,13 @@ WITH request AS (
     UPDATE approvals a SET votes = a.votes + 1, state = CASE WHEN @final::boolean THEN @becomes ELSE a.state END,
         approver = CASE WHEN @final::boolean THEN @approver END, decided_at = CASE WHEN @final::boolean THEN now() END
     FROM verdict v WHERE a.approval_id = v.approval_id AND v.counts
-    RETURNING a.state, a.approver
+    RETURNING a.approval_id, a.state, a.approver, a.votes
+), told AS (
+    INSERT INTO notices (approval_id, kind, number, approver, decision, reason, remark)
+    SELECT approval_id, CASE WHEN @final::boolean THEN 'decided' ELSE 'voted' END, CASE WHEN @final::boolean THEN 0 ELSE votes END,
+        @approver, @decision, @reason, @answer
+    FROM decided
+    ON CONFLICT DO NOTHING
 ), noted AS (
     INSERT INTO decisions (
         approval_id, decision_hash, decision, approver, reason, args_digest, remember, signed, counted, answer, seat, final, key_id

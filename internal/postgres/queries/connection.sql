@@ -158,3 +158,10 @@ SELECT j.answer, n.provider, n.settings, n.hosts, n.scopes, coalesce(n.generatio
     coalesce(s.key_id, 0) AS key_id, s.sealed, s.expires_at AS secret_expires_at
 FROM judged j LEFT JOIN connection n ON j.answer = 'leased'
 LEFT JOIN connection_secrets s ON s.tenant_id = n.tenant_id AND s.connection_id = n.connection_id AND s.version = n.secret_version;
+
+-- name: SealedSecrets
+-- A page of what is sealed, of all tenants.
+SELECT s.tenant_id, s.connection_id, n.provider, s.version, s.key_id, s.sealed
+FROM connection_secrets s JOIN connections n ON n.tenant_id = s.tenant_id AND n.connection_id = s.connection_id
+WHERE (s.tenant_id, s.connection_id, s.version) > (@tenant_id::text, @connection_id::text, @version::integer)
+ORDER BY s.tenant_id, s.connection_id, s.version LIMIT @max;

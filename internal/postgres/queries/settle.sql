@@ -40,6 +40,9 @@ WITH settled AS (
 ), closed AS (
     UPDATE approvals SET state = CASE WHEN expires_at <= now() THEN 'expired' ELSE 'closed' END
     WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND EXISTS (SELECT FROM settled)
+    RETURNING approval_id, state
+), noticed AS (
+    INSERT INTO notices (approval_id, kind) SELECT approval_id, state FROM closed ON CONFLICT DO NOTHING
 ), kept AS (
     -- An older call does not replace what a younger one has read.
     INSERT INTO result_cache AS c (tenant_id, key, tool_id, value, tags, invocation_id, made_at, expires_at)

@@ -37,6 +37,9 @@ WITH dispatched AS (
 ), closed AS (
     UPDATE approvals SET state = CASE WHEN expires_at <= now() THEN 'expired' ELSE 'closed' END
     WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND EXISTS (SELECT FROM swept)
+    RETURNING approval_id, state
+), noticed AS (
+    INSERT INTO notices (approval_id, kind) SELECT approval_id, state FROM closed ON CONFLICT DO NOTHING
 ), audited AS (
     INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, detail)
     SELECT month, 'swept', tenant_id, @invocation_id::uuid, workflow_id, json_build_object(

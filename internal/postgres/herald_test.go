@@ -1,0 +1,281 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// hearer is a notifier that keeps what it is told.
+type hearer struct {
+	mu      sync.Mutex
+	notices []toolspec.Notice
+	// answer, if any, is asked what to answer.
+	answer func(ctx context.Context, n toolspec.Notice) error
+}
+
+func (h *hearer) Notify(ctx context.Context, n toolspec.Notice) error {
+	h.mu.Lock()
+	h.notices = append(h.notices, n)
+	h.mu.Unlock()
+	if h.answer != nil {
+		return h.answer(ctx, n)
+	}
+	return nil
+}
+
+// heard counts how often each notice came.
+func (h *hearer) heard() map[string]int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	times := map[string]int{}
+	for _, n := range h.notices {
+		times[n.ID]++
+	}
+	return times
+}
+
+func (b bench) newHerald(to map[string]postgres.Notifier) *postgres.Herald {
+	return postgres.NewHerald(b.Store, to, slog.New(slog.DiscardHandler))
+}
+
+// herald runs one until the test ends, or stop; it returns its log.
+func (b bench) herald(to map[string]postgres.Notifier, change ...func(*postgres.Herald)) (log *lockedBuffer, stop func()) {
+	log = &lockedBuffer{}
+	ctx, cancel := context.WithCancel(b.t.Context())
+	stopped := make(chan error, 1)
+	h := postgres.NewHerald(b.Store, to, slog.New(slog.NewTextHandler(log, nil))).Poll(10 * time.Millisecond)
+	for _, f := range change {
+		f(h)
+	}
+	go func() { stopped <- h.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-stopped; !errors.Is(err, context.Canceled) {
+			b.t.Error(err)
+		}
+	})
+	b.t.Cleanup(stop)
+	return log, stop
+}
+
+// ask admits calls and asks about them.
+func (b bench) ask(calls ...string) {
+	b.t.Helper()
+	for _, call := range calls {
+		b.admit(call)
+		b.request(requestRow(call, 1))
+	}
+}
+
+func (b bench) sent(notifier string) int {
+	b.t.Helper()
+	return value[int](b, `SELECT count(*) FROM notice_deliveries WHERE notifier = $1 AND sent_at IS NOT NULL`, notifier)
+}
+
+// TestNoticesSayWhatHappened.
+func TestNoticesSayWhatHappened(t *testing.T) {
+	b := open(t)
+	b.admit("call_1")
+	b.request(waiting("call_1", 1))
+	b.pass("call_1", 21*time.Second)
+	h := &hearer{}
+	b.herald(map[string]postgres.Notifier{"h": h})
+	until(t, "three are told", func() bool { return b.sent("h") == 3 })
+	approve := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
+	approve.Judge = func(activities.OpenRequest) (activities.Judgement, error) {
+		return final(toolspec.Answer{Counted: true, Reason: "remembered"})
+	}
+	b.review(approve)
+	until(t, "all are told", func() bool { return b.sent("h") == 4 })
+	approvalID := toolspec.ApprovalID(id("call_1"), 1)
+	seen := map[toolspec.NoticeKind]toolspec.Notice{}
+	for _, n := range h.notices {
+		seen[n.Kind] = n
+		if n.TenantID != tenant || n.InvocationID != id("call_1") || n.WorkflowID != "tool:acme:run_1:call_1" || n.Approval.ApprovalID != approvalID || n.Attempts != 1 ||
+			n.Approval.ToolID != "core__write_file" || string(n.Approval.Args) != `{"path":"a.txt"}` || n.Approval.Digest != "approval-digest" ||
+			n.Approval.RequestedBy != "user:ann" || len(n.Approval.Escalations) != 2 || n.ID != id("call_1")+"_1_"+string(n.Kind) && n.Kind != toolspec.NoticeEscalated {
+			t.Errorf("%+v", n)
+		}
+	}
+	if n := seen[toolspec.NoticeDecided]; n.DecidedBy != "user:bob" || n.Decision != toolspec.Approve || n.Reason != "because" || n.Remark != "remembered" {
+		t.Errorf("%+v", n)
+	}
+	if n := seen[toolspec.NoticeEscalated]; n.EscalatedTo != "role:security" || n.ID != id("call_1")+"_1_escalated_1" || n.DecidedBy != "" {
+		t.Errorf("%+v", n)
+	}
+	if asked, reminded := seen[toolspec.NoticeRequested].At, seen[toolspec.NoticeReminded].At; reminded.Sub(asked) != 10*time.Second {
+		t.Errorf("asked at %s, reminded at %s", asked, reminded)
+	}
+}
+
+// TestTwoHeraldsTellOnce: what one has taken the other leaves alone.
+func TestTwoHeraldsTellOnce(t *testing.T) {
+	b := open(t)
+	h, other := &hearer{}, &hearer{}
+	for range 2 {
+		b.herald(map[string]postgres.Notifier{"h": h, "other": other})
+	}
+	var calls []string
+	for i := range 40 {
+		calls = append(calls, "call_"+string(rune('A'+i)))
+	}
+	b.ask(calls...)
+	until(t, "all are told", func() bool { return b.sent("h") == 40 && b.sent("other") == 40 })
+	for _, heard := range []map[string]int{h.heard(), other.heard()} {
+		for notice, n := range heard {
+			if n != 1 {
+				t.Errorf("%s came %d times", notice, n)
+			}
+		}
+	}
+}
+
+// TestHeraldThatDiesTellsAgain: it told the notifier and could not note it. The notice comes again, under the same id, from another one.
+func TestHeraldThatDiesTellsAgain(t *testing.T) {
+	b := open(t)
+	h := &hearer{}
+	log, stop := b.herald(map[string]postgres.Notifier{"h": h})
+	b.sql(`ALTER TABLE notice_deliveries ADD CONSTRAINT broken CHECK (sent_at IS NULL)`)
+	b.ask("call_1")
+	until(t, "the notice is told and not noted", func() bool { return contains(log.String(), "was not noted") })
+	stop()
+	b.sql(`ALTER TABLE notice_deliveries DROP CONSTRAINT broken`)
+	b.herald(map[string]postgres.Notifier{"h": h})
+	b.ask("call_2")
+	until(t, "the fresh one is told", func() bool { return b.sent("h") == 1 })
+	if n := h.heard()[id("call_1")+"_1_requested"]; n != 1 {
+		t.Errorf("told %d times: the lease was not respected", n)
+	}
+	b.sql(`UPDATE notice_deliveries SET next_at = now() WHERE sent_at IS NULL`)
+	until(t, "it is told again", func() bool { return b.sent("h") == 2 })
+	if heard := h.heard(); len(heard) != 2 || heard[id("call_1")+"_1_requested"] != 2 {
+		t.Errorf("%v", heard)
+	}
+}
+
+// TestStoppedHeraldNotesWhatItTold: stopping must not send it twice.
+func TestStoppedHeraldNotesWhatItTold(t *testing.T) {
+	b := open(t)
+	b.ask("call_1")
+	ctx, stop := context.WithCancel(t.Context())
+	h := b.newHerald(map[string]postgres.Notifier{"h": &hearer{answer: func(context.Context, toolspec.Notice) error { stop(); return nil }}})
+	if err := h.Poll(10 * time.Millisecond).Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if b.sent("h") != 1 {
+		t.Error("the delivery was not noted")
+	}
+}
+
+// TestFailedNoticeComesAgain, later each time and for a day; its error is kept without its words, and a panic is one.
+func TestFailedNoticeComesAgain(t *testing.T) {
+	b := open(t)
+	h := &hearer{answer: func(_ context.Context, n toolspec.Notice) error {
+		if n.Attempts == 1 {
+			panic("canary")
+		}
+		return errors.New("canary")
+	}}
+	log, _ := b.herald(map[string]postgres.Notifier{"h": h})
+	b.ask("call_1")
+	for attempt, want := range []string{"panic", "*errors.errorString", "*errors.errorString"} {
+		until(t, "the failure is noted", func() bool {
+			return value[int](b, `SELECT count(*) FROM notice_deliveries WHERE attempts = $1 AND last_error = $2 AND given_up_at IS NULL
+				AND next_at > now() + $3 * interval '0.5 s' AND next_at < now() + interval '5 s'`, attempt+1, want, 1<<attempt) == 1
+		})
+		b.sql(`UPDATE notice_deliveries SET next_at = now()`)
+	}
+	backlog, err := b.NoticeBacklogs(t.Context())
+	if err != nil || len(backlog) != 1 || backlog[0] != (postgres.NoticeBacklog{Notifier: "h"}) {
+		t.Errorf("of a moment: %+v, %v", backlog, err)
+	}
+	b.sql(`UPDATE notices SET at = at - interval '6 minutes'`)
+	backlog, err = b.NoticeBacklogs(t.Context())
+	if err != nil || len(backlog) != 1 || backlog[0].Late != 1 || backlog[0].GivenUp != 0 || backlog[0].Since == nil || backlog[0].LastError != "*errors.errorString" {
+		t.Errorf("%+v, %v", backlog, err)
+	}
+	// A day later it is no news.
+	b.sql(`UPDATE notices SET at = at - interval '1 day'`)
+	b.sql(`UPDATE notice_deliveries SET next_at = now()`)
+	until(t, "it is given up", func() bool {
+		return value[int](b, `SELECT count(*) FROM notice_deliveries WHERE given_up_at IS NOT NULL`) == 1
+	})
+	backlog, err = b.NoticeBacklogs(t.Context())
+	if err != nil || len(backlog) != 1 || backlog[0].Late != 0 || backlog[0].GivenUp != 1 || backlog[0].Notifier != "h" {
+		t.Errorf("%+v, %v", backlog, err)
+	}
+	until(t, "the log says so", func() bool { return contains(log.String(), "level=ERROR msg=\"notices: one was given up\"") })
+	if contains(log.String(), "canary") {
+		t.Error(log.String())
+	}
+}
+
+// TestDeadNotifierHoldsUpNobodyElse: neither another notifier nor what is due.
+func TestDeadNotifierHoldsUpNobodyElse(t *testing.T) {
+	b := open(t)
+	dead, alive := &hearer{answer: func(ctx context.Context, _ toolspec.Notice) error { <-ctx.Done(); return ctx.Err() }}, &hearer{}
+	b.herald(map[string]postgres.Notifier{"dead": dead, "alive": alive})
+	b.admit("waits")
+	b.request(waiting("waits", 1))
+	until(t, "the dead one has it", func() bool { return len(dead.heard()) == 1 })
+	b.ask("a", "b", "c", "d", "e", "f", "g", "h")
+	b.pass("waits", 11*time.Second)
+	until(t, "the other is told all", func() bool { return b.sent("alive") == 10 })
+	if n := b.sent("dead"); n != 0 {
+		t.Errorf("%d of the dead one", n)
+	}
+}
+
+// TestNobodyToTell: a worker without notifiers takes nothing from one that has some; and what is too old to be news is not told.
+func TestNobodyToTell(t *testing.T) {
+	b := open(t)
+	b.ask("old")
+	b.sql(`UPDATE notices SET at = at - interval '25 hours'`)
+	b.admit("call_1")
+	b.request(waiting("call_1", 1))
+	b.herald(nil)
+	b.pass("call_1", 11*time.Second)
+	until(t, "the herald has looked", func() bool { return b.notices("call_1") == "(1_escalated_1), (1_escalated_2), 1_reminded, 1_requested" })
+	h := &hearer{}
+	b.herald(map[string]postgres.Notifier{"h": h})
+	until(t, "a later worker tells", func() bool { return b.sent("h") == 2 })
+	if heard := h.heard(); len(heard) != 2 || heard[id("old")+"_1_requested"] != 0 {
+		t.Errorf("%v", heard)
+	}
+}
+
+// TestNotifierOfAnotherWorker: what a worker finds that lacks a notifier is told to that when somebody is there who has it.
+func TestNotifierOfAnotherWorker(t *testing.T) {
+	b := open(t)
+	h, own := &hearer{}, &hearer{}
+	_, stop := b.herald(map[string]postgres.Notifier{"h": h, "own": own})
+	until(t, "both are known", func() bool { return value[int](b, `SELECT count(*) FROM notifiers`) == 2 })
+	stop()
+	b.herald(map[string]postgres.Notifier{"h": h})
+	b.ask("call_1")
+	until(t, "one is told", func() bool { return b.sent("h") == 1 })
+	b.herald(map[string]postgres.Notifier{"h": h, "own": own})
+	until(t, "and the other", func() bool { return b.sent("own") == 1 })
+	if len(h.notices) != 1 {
+		t.Errorf("the first was told %d times", len(h.notices))
+	}
+	// Nothing waits for one that is gone.
+	b.sql(`UPDATE notifiers SET seen_at = seen_at - interval '25 hours'`)
+	b.sql(`INSERT INTO notifiers VALUES ('gone', now() - interval '25 hours')`)
+	b.ask("call_2")
+	until(t, "both are told", func() bool { return b.sent("h") == 2 && b.sent("own") == 2 })
+	if n := value[int](b, `SELECT count(*) FROM notice_deliveries WHERE notifier = 'gone'`); n != 0 {
+		t.Errorf("%d wait for nobody", n)
+	}
+	if n := value[int](b, `SELECT count(*) FROM notifiers WHERE seen_at > now() - interval '1 minute'`); n != 2 {
+		t.Errorf("%d are there, want two", n)
+	}
+}

@@ -1,0 +1,125 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/internal/notify"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Notify says who is told what becomes of approval requests.
+type Notify struct {
+	// URL is a webhook's address: PAWL_NOTIFY_URL. Empty means none. It is taken for
+	// a secret, as some receivers' are.
+	URL string
+	// Secret is what it is signed with, PAWL_NOTIFY_SECRET, or SecretFile a file that
+	// holds it, PAWL_NOTIFY_SECRET_FILE. While one secret replaces another there are
+	// both, with white space between.
+	Secret     string
+	SecretFile string
+	// Log writes notices into the worker's log: PAWL_NOTIFY_LOG=on.
+	Log bool
+}
+
+func loadNotify() (Notify, error) {
+	n := Notify{URL: os.Getenv("PAWL_NOTIFY_URL"), Secret: os.Getenv("PAWL_NOTIFY_SECRET"), SecretFile: os.Getenv("PAWL_NOTIFY_SECRET_FILE")}
+	switch text := os.Getenv("PAWL_NOTIFY_LOG"); text {
+	case "", "off":
+	case "on":
+		n.Log = true
+	default:
+		return n, errors.New("config: PAWL_NOTIFY_LOG must be on or off")
+	}
+	return n, n.check()
+}
+
+func (n Notify) check() error {
+	switch {
+	case n.Secret != "" && n.SecretFile != "":
+		return errors.New("config: PAWL_NOTIFY_SECRET and PAWL_NOTIFY_SECRET_FILE: set one of them")
+	case n.URL != "" && n.Secret == "" && n.SecretFile == "":
+		return errors.New("config: PAWL_NOTIFY_URL needs PAWL_NOTIFY_SECRET_FILE, or PAWL_NOTIFY_SECRET: without a signature anybody could notify its receiver")
+	case n.URL == "" && (n.Secret != "" || n.SecretFile != ""):
+		return errors.New("config: PAWL_NOTIFY_SECRET is set, and PAWL_NOTIFY_URL is not")
+	}
+	return nil
+}
+
+// webhook is the one that is configured. Its secrets are from then on looked for in
+// what leaves the worker.
+func (n Notify) webhook(live *fingerprint.Set) (*notify.Webhook, error) {
+	text := n.Secret
+	if n.SecretFile != "" {
+		raw, err := os.ReadFile(n.SecretFile)
+		if err != nil {
+			return nil, fmt.Errorf("config: PAWL_NOTIFY_SECRET_FILE: %w", err)
+		}
+		text = string(raw)
+	}
+	secrets, err := notify.ParseSecrets(text)
+	if err != nil {
+		return nil, fmt.Errorf("config: PAWL_NOTIFY_SECRET: %w", err)
+	}
+	w, err := notify.NewWebhook(n.URL, secrets)
+	if err != nil {
+		return nil, fmt.Errorf("config: PAWL_NOTIFY_URL: %w", err)
+	}
+	if err := secrets.Register(func(n int, key []byte) error { return live.Add(fmt.Sprintf("PAWL_NOTIFY_SECRET %d", n), key) }); err != nil {
+		return nil, fmt.Errorf("config: PAWL_NOTIFY_SECRET: %w", err)
+	}
+	return w, nil
+}
+
+// Names of the notifiers that are configured. Users' have others.
+const (
+	webhookName = "webhook"
+	logName     = "log"
+)
+
+// notifying is a user's notifier.
+type notifying struct {
+	name string
+	tell func(context.Context, toolspec.Notice) error
+}
+
+// Notify tells.
+func (n notifying) Notify(ctx context.Context, notice toolspec.Notice) error {
+	return n.tell(ctx, notice)
+}
+
+// notifiers are all that this worker tells, by name.
+func notifiers(o *opened, c Config, a additions, live *fingerprint.Set, log *slog.Logger) (map[string]postgres.Notifier, error) {
+	all := map[string]postgres.Notifier{}
+	if c.Notify.URL != "" {
+		w, err := c.Notify.webhook(live)
+		if err != nil {
+			return nil, err
+		}
+		o.add(w.Close)
+		all[webhookName] = w
+		log.Info("a webhook is told of approval requests", "host", w.Host())
+	}
+	if c.Notify.Log {
+		all[logName] = notify.NewLog(log)
+	}
+	for _, n := range a.notifiers {
+		_, taken := all[n.name]
+		switch {
+		case n.tell == nil:
+			return nil, fmt.Errorf("worker.Notifier %q was given nil", n.name)
+		case n.name == "" || len(n.name) > 64 || strings.Trim(n.name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
+			return nil, fmt.Errorf("worker.Notifier %q: a name has 1 to 64 small letters, digits and -", n.name)
+		case taken || n.name == webhookName || n.name == logName:
+			return nil, fmt.Errorf("worker.Notifier %q: the name is taken", n.name)
+		}
+		all[n.name] = n
+	}
+	return all, nil
+}
