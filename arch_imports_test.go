@@ -102,6 +102,8 @@ var owners = []struct {
 	{"github.com/tink-crypto/", []string{"internal/seal"}},
 	{"code.dny.dev/ssrf", []string{"broker"}},
 	{"github.com/golang-jwt/", []string{"proof", "client", "internal/submitter"}},
+	{"github.com/coreos/go-oidc", []string{"internal/oidc"}},
+	{"github.com/go-jose/", []string{"internal/oidc"}},
 	{"github.com/modelcontextprotocol/", []string{"internal/mcp"}},
 	{"go.uber.org/fx", []string{"worker"}},
 	{"go.uber.org/dig", []string{"worker"}},

@@ -26,7 +26,7 @@ var ranks = [][]string{
 	{
 		"internal/postgres/...", "internal/clock/...", "internal/files/...", "internal/web/...", "internal/shell/...", "internal/mcp/...",
 		"internal/codec/...", "internal/notify/...", "internal/telemetry/...", "internal/openfga/...", "internal/submitter/...", "internal/seal/...",
-		"internal/verify/...", "internal/secretfile",
+		"internal/verify/...", "internal/secretfile", "internal/oidc/...",
 	},
 	{"worker/..."},
 	// Doors: the CLI opens the other two.

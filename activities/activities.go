@@ -37,6 +37,8 @@ type Config struct {
 	Submitters Submitters
 	// Broker leases connections; nil leases none.
 	Broker Broker
+	// IDTokens verify the ID tokens of approvers; without them none counts.
+	IDTokens IDTokens
 	// Shadow returns the policy that is tried out, nil for none; it may be nil.
 	Shadow func() *policy.Policy
 	// Secrets are those that are alive: they leave with no answer of a tool or of a

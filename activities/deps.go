@@ -197,15 +197,17 @@ type OpenRequest struct {
 	Waited time.Duration
 }
 
-// Judgement is what comes of a decision.
+// Judgement is what comes of a decision. One that is to be sent again is not written
+// down.
 type Judgement struct {
 	toolspec.Answer
 	// Final says that it answers the request for good.
 	Final bool
 	// Seat is the place in the chain of approvers that an approval counts for.
 	Seat int
-	// Signed says that the proof of the approver was verified.
+	// Signed says that the proof of the approver was verified, and KeyID with which key.
 	Signed bool
+	KeyID  string
 	// Grant is what an approval leaves behind for later calls, or nil.
 	Grant *GrantRow
 }

@@ -1,23 +1,20 @@
 package activities
 
 import (
+	"context"
+
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// judge says whether a decision counts, by the rule of the request as it is after the
-// time that this has waited: who decides is who has signed, and the decision is about
-// what that person has seen.
-func judge(open OpenRequest, tenantID string, d toolspec.Decision, roles []string, f remembering) Judgement {
+// judge says whether a decision of the voter counts, by the rule of the request as it
+// is after the time that this has waited: the decision is about what that person has
+// seen.
+func judge(open OpenRequest, voter policy.Voter, d toolspec.Decision, f remembering) Judgement {
 	open.Rule = open.Rule.At(open.Waited)
-	voter, refusal := identified(open, tenantID, d)
-	voter.Roles = roles
 	j := Judgement{Signed: voter.Signed, Final: true}
 	switch {
-	case refusal != "":
-		j.Reason = refusal
-		return j
 	case d.Digest != "" && d.Digest != open.Digest:
 		j.Reason = "the decision is about another digest than the request's; look at the request again"
 		return j
@@ -42,22 +39,36 @@ func judge(open OpenRequest, tenantID string, d toolspec.Decision, roles []strin
 	return j
 }
 
+// identity is who decides, or why that is not known.
+type identity struct {
+	voter policy.Voter
+	// keyID is the key that the proof was verified with.
+	keyID   string
+	refusal string
+}
+
 // identified says who decides. A proof that does not hold is refused also where none
-// is asked for.
-func identified(open OpenRequest, tenantID string, d toolspec.Decision) (v policy.Voter, refusal string) {
-	v.Identity = d.Approver
-	if d.Proof == "" {
-		return v, ""
-	}
-	if open.Key == nil {
+// is asked for. An error is no answer.
+func (a *Activities) identified(ctx context.Context, open OpenRequest, tenantID string, d toolspec.Decision) (who identity, err error) {
+	who.voter.Identity = d.Approver
+	switch {
+	case d.Proof == "":
+		return who, nil
+	case proof.KeyID(d.Proof) == "" && a.config.IDTokens != nil:
+		who.keyID, who.refusal, err = a.signedIn(ctx, open, tenantID, d)
+	case open.Key == nil:
+		who.refusal = proof.UnknownKey.Error()
 		if proof.KeyID(d.Proof) == "" {
-			return v, proof.Malformed.Error()
+			who.refusal = proof.Malformed.Error()
 		}
-		return v, proof.UnknownKey.Error()
+	default:
+		who.keyID = proof.KeyID(d.Proof)
+		if bad := proof.Verify(d, tenantID, *open.Key, open.Now); bad != nil {
+			who.refusal = bad.Error()
+		}
 	}
-	if err := proof.Verify(d, tenantID, *open.Key, open.Now); err != nil {
-		return v, err.Error()
+	if who.voter.Signed = err == nil && who.refusal == ""; !who.voter.Signed {
+		who.keyID = ""
 	}
-	v.Signed = true
-	return v, ""
+	return who, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows"
 )
 
@@ -24,11 +25,21 @@ func (a *Activities) Review(ctx context.Context, in workflows.ReviewIn) (workflo
 	if d := in.Decision; d != nil {
 		row.KeyID = proof.KeyID(d.Proof)
 		row.Judge = func(open OpenRequest) (Judgement, error) {
-			roles, err := a.rolesOf(ctx, open, in.TenantID, d.Approver)
-			if err != nil {
+			who, err := a.identified(ctx, open, in.TenantID, *d)
+			switch {
+			case hook.IsTransient(err):
+				a.log.WarnContext(ctx, "a decision is to be sent again: its ID token cannot be verified now", "approvalId", in.ApprovalID, "reason", hook.Reason(err))
+				return Judgement{Answer: toolspec.Answer{Reason: notVerified, Again: true}}, nil
+			case err != nil:
+				return Judgement{}, err
+			case who.refusal != "":
+				return Judgement{Answer: toolspec.Answer{Reason: who.refusal}, Final: true}, nil
+			}
+			if who.voter.Roles, err = a.rolesOf(ctx, open, in.TenantID, d.Approver); err != nil {
 				return Judgement{}, err
 			}
-			j := judge(open, in.TenantID, *d, roles, remembering{in.Args, in.SessionID})
+			j := judge(open, who.voter, *d, remembering{in.Args, in.SessionID})
+			j.KeyID = who.keyID
 			if j.Counted && d.Decision == toolspec.Edit {
 				edited, safe, j.Answer = a.edited(in.ToolID, d.EditedArgs)
 			}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	temporal "go.temporal.io/sdk/client"
@@ -15,23 +16,44 @@ import (
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
-// sendAgainAfter is the pause before a decision that the server dropped is sent
-// again.
-const sendAgainAfter = 200 * time.Millisecond
+const (
+	// sendAgainAfter is the pause before a decision that the server dropped is sent
+	// again.
+	sendAgainAfter = 200 * time.Millisecond
+	// askAgainAfter is the first pause before a decision is sent again whose ID token
+	// could not be verified; it doubles up to askAgainAfterMax.
+	askAgainAfter    = time.Second
+	askAgainAfterMax = 8 * time.Second
+	// askAgainFor bounds how long that goes on.
+	askAgainFor = time.Minute
+)
 
 // Decide sends a decision as an update and returns whether it counted, and why
 // not. The same decision sent twice counts once. ErrSettled says that it came
 // too late, ErrNotConfirmed that nobody answered: before ctx ended, or, for a
-// decision that Temporal or a worker may have taken, within a minute.
+// decision that Temporal or a worker may have taken, within a minute. A decision that
+// is to be sent again is sent again, until ctx ends or for a minute; the answer says
+// so (Again) where that did not help.
 func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decision) (toolspec.Answer, error) {
-	var answer toolspec.Answer
 	if err := d.Check(); err != nil {
-		return answer, fmt.Errorf("client: decide: %w", err)
+		return toolspec.Answer{}, fmt.Errorf("client: decide: %w", err)
 	}
 	id, err := updateID(d)
 	if err != nil {
-		return answer, err
+		return toolspec.Answer{}, err
 	}
+	again, cancel := context.WithTimeout(ctx, askAgainFor)
+	defer cancel()
+	answer, err := c.decide(ctx, workflowID, id, d)
+	for wait := askAgainAfter; err == nil && answer.Again && pause(again, wait) == nil; wait = min(2*wait, askAgainAfterMax) {
+		// Under the same id it would be the same update, with the same answer.
+		answer, err = c.decide(ctx, workflowID, id+"."+uuid.NewString(), d)
+	}
+	return answer, err
+}
+
+// decide sends a decision under one update id, until it is taken.
+func (c *Client) decide(ctx context.Context, workflowID, id string, d toolspec.Decision) (answer toolspec.Answer, err error) {
 	for {
 		answer, err = c.update(ctx, workflowID, id, d)
 		// A worker that stops or loses its cache fails its task, and the server

@@ -53,7 +53,8 @@ type Decision struct {
 	// Remember asks that calls like this one, as Scope says, not be asked about again.
 	Remember bool   `json:"remember,omitempty"`
 	Scope    *Scope `json:"scope,omitempty"`
-	// Proof is a signed token over the rest of the decision: see package proof.
+	// Proof is a signed token over the rest of the decision: see package proof. An ID
+	// token of OpenID Connect, whose nonce is the hash of the rest, may stand here too.
 	Proof string `json:"proof,omitempty"`
 }
 
@@ -109,4 +110,8 @@ type Answer struct {
 	Counted bool `json:"counted"`
 	// Reason says why it did not count; safe to show.
 	Reason string `json:"reason,omitempty"`
+	// Again says that nobody knows yet whether the decision counts, and nothing of it
+	// was recorded: who issued its proof could not be asked. The same decision may be
+	// sent again, under another update id.
+	Again bool `json:"again,omitempty"`
 }

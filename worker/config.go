@@ -55,6 +55,13 @@ type Config struct {
 	Codec Codec
 	// encrypted says that Temporal has the converters of Codec.
 	encrypted bool
+	// DisabledTools are those that the worker does not have although it was given them:
+	// ids, or a prefix and *: PAWL_DISABLED_TOOLS, with commas. What they need need not
+	// be there.
+	DisabledTools []string
+	// OIDC are the providers whose ID tokens count as proofs of approvers:
+	// PAWL_OIDC_FILE names a file of them, PAWL_OIDC_ISSUER one.
+	OIDC []OIDCIssuer
 	// Log is where the worker reports; nil means text on standard error.
 	// LoadConfig sets one of the level PAWL_LOG_LEVEL.
 	Log *slog.Logger
@@ -121,6 +128,10 @@ func LoadConfig() (Config, error) {
 		if c.VerifyEvery, err = time.ParseDuration(text); err != nil || c.VerifyEvery < minVerifyEvery {
 			return Config{}, fmt.Errorf("config: PAWL_VERIFY_EVERY must be a duration of at least %s, or off", minVerifyEvery)
 		}
+	}
+	c.DisabledTools = words(os.Getenv("PAWL_DISABLED_TOOLS"))
+	if c.OIDC, err = loadOIDC(); err != nil {
+		return Config{}, err
 	}
 	level := slog.LevelInfo
 	if text := os.Getenv("PAWL_LOG_LEVEL"); text != "" {

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,7 @@ func TestLoadConfig(t *testing.T) {
 		"PAWL_WORKSPACE": "/srv", "PAWL_POLICY": "p.yaml", "PAWL_SEARCH_ATTRIBUTES": "off", "PAWL_CONNECTION_KEY": "key",
 		"PAWL_DATABASE_CONNECTIONS": "7", "PAWL_LOG_LEVEL": "warn", "PAWL_SWEEP_EVERY": "90s", "PAWL_RETENTION": "30",
 		"PAWL_OPENFGA_URL": "http://fga", "PAWL_OPENFGA_STORE": "s", "PAWL_OPENFGA_MODEL": "m", "PAWL_OPENFGA_TOKEN": "t",
+		"PAWL_DISABLED_TOOLS": "core__write_file, mail__*",
 	})
 	c, err := LoadConfig()
 	if err != nil {
@@ -41,6 +43,9 @@ func TestLoadConfig(t *testing.T) {
 		c.PolicyFile != "p.yaml" || c.ApplyPolicy || c.SearchAttributes || string(c.ConnectionKey) != "key" || c.Connections != 7 ||
 		c.SweepEvery != 90*time.Second || c.RetentionDays != 30 || c.OpenFGA != (OpenFGA{URL: "http://fga", StoreID: "s", ModelID: "m", Token: "t"}) {
 		t.Errorf("config %+v", c)
+	}
+	if !slices.Equal(c.DisabledTools, []string{"core__write_file", "mail__*"}) {
+		t.Errorf("turned off are %q", c.DisabledTools)
 	}
 	if c.Log.Enabled(t.Context(), slog.LevelInfo) || !c.Log.Enabled(t.Context(), slog.LevelWarn) {
 		t.Error("the log has another level")

@@ -101,12 +101,14 @@ func source(o *opened, c Config, a additions, n connections) (*catalog.Registry,
 		return nil, err
 	}
 	registry := catalog.NewRegistry(provided)
-	if err := registry.Add("builtin", tools.All()...); err != nil {
+	on := newSwitch(c.DisabledTools)
+	if err := registry.Add("builtin", on.enabled(tools.All())...); err != nil {
 		return nil, err
 	}
-	if err := registry.Add("worker", a.tools...); err != nil {
+	if err := registry.Add("worker", on.enabled(a.tools)...); err != nil {
 		return nil, err
 	}
+	on.report(c.Log)
 	return registry, nil
 }
 
@@ -139,10 +141,10 @@ func seats(
 	return hook.NewRegistry(log, append(append(own, hooks.Audit()), a.hooks...), a.toolHooks)
 }
 
-func steps(c Config, source *catalog.Registry, store *postgres.Store, registry *hook.Registry, provided *provide.Registry, watch *policyWatch, n connections, a additions, live *fingerprint.Set, log *slog.Logger) *activities.Activities {
+func steps(c Config, source *catalog.Registry, store *postgres.Store, registry *hook.Registry, provided *provide.Registry, tokens activities.IDTokens, watch *policyWatch, n connections, a additions, live *fingerprint.Set, log *slog.Logger) *activities.Activities {
 	return activities.New(source, a.records(store), store, registry, log, activities.Config{
 		SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store, Submitters: submitter.New(store),
-		Broker: n.broker(store, live), Shadow: watch.shadow.Load, Secrets: live,
+		Broker: n.broker(store, live), Shadow: watch.shadow.Load, Secrets: live, IDTokens: tokens,
 	})
 }
 

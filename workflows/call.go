@@ -19,6 +19,8 @@ type call struct {
 	startedAt time.Time
 	// waited is the time that people took; the deadline does not count it.
 	waited time.Duration
+	// waits is since when they take more of it.
+	waits time.Time
 
 	admitted     AdmitOut
 	plan         hook.Plan

@@ -171,7 +171,7 @@ func (c *call) wait(ctx workflow.Context, open RequestOut) (ReviewOut, *ending) 
 	if open.Edited {
 		return c.editedBefore(ctx, open)
 	}
-	began := workflow.Now(ctx)
+	c.waits = workflow.Now(ctx)
 	c.pending = open.View
 	c.inbox.expect(open.Number)
 	status := toolspec.StatusWaitingApproval
@@ -181,7 +181,7 @@ func (c *call) wait(ctx workflow.Context, open RequestOut) (ReviewOut, *ending) 
 	c.setStatus(ctx, status)
 	answer, end := c.decided(ctx, open)
 	c.pending = nil
-	c.waited += workflow.Now(ctx).Sub(began)
+	c.waited += workflow.Now(ctx).Sub(c.waits)
 	c.inbox.stand(open, answer.State, answer.Approver)
 	c.inbox.done(open.Number)
 	c.setStatus(ctx, toolspec.StatusRunning)
@@ -259,8 +259,11 @@ func (c *call) decided(ctx workflow.Context, open RequestOut) (ReviewOut, *endin
 // stillAsked runs the gate while the call waits: policy may now refuse the call,
 // or let it pass without a person.
 func (c *call) stillAsked(ctx workflow.Context) (end *ending, asks bool) {
+	// What people have taken so far is not the gate's to lack.
+	c.waited += workflow.Now(ctx).Sub(c.waits)
 	asked := hook.Ask{Rule: "\x00"}
 	end = c.gateAgain(ctx, &asked)
+	c.waits = workflow.Now(ctx)
 	return end, asked.Rule != "\x00"
 }
 

@@ -1,6 +1,7 @@
 package workflows_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -9,6 +10,8 @@ import (
 
 	"go.temporal.io/sdk/testsuite"
 
+	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/policy/authz/authztest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
 )
@@ -292,6 +295,37 @@ func TestRecheck(t *testing.T) {
 	r.decideAfter(10*time.Minute, 1, toolspec.Approve, "user:bob")
 	if result := r.run(call("core__write", args)); result.ErrorCode != toolspec.CodePolicyDenied || r.runs != 0 {
 		t.Errorf("got %+v", result)
+	}
+}
+
+// TestRecheckAfterALongWait: the time that people take is not the call's, so the gate has its time when it looks again after more than the
+// call's deadline.
+func TestRecheckAfterALongWait(t *testing.T) {
+	const looks = 3
+	asked := 0
+	r := newRig(t, rigOptions{
+		policy: testPolicy + "    budgets: {deadlineMs: 60000}\n",
+		engine: authztest.New(func(ctx context.Context, _ authz.Request) (authz.Decision, error) {
+			if asked++; asked == 1 || ctx.Err() != nil {
+				return authz.Allow(), ctx.Err()
+			}
+			// An engine somewhere else takes longer than no time at all.
+			timer := time.NewTimer(30 * time.Millisecond)
+			defer timer.Stop()
+			select {
+			case <-ctx.Done():
+				return authz.Decision{}, ctx.Err()
+			case <-timer.C:
+				return authz.Allow(), nil
+			}
+		}),
+	})
+	for n := range looks {
+		r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, time.Duration(20+n)*time.Minute)
+	}
+	r.decideAfter(50*time.Minute, 1, toolspec.Approve, "user:bob")
+	if result := r.run(call("core__write", args)); !result.OK || r.runs != 1 || asked != looks+2 {
+		t.Errorf("got %+v after %d runs and %d questions", result, r.runs, asked)
 	}
 }
 

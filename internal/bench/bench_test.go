@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -20,6 +22,45 @@ func TestSubmitting(t *testing.T) {
 	}
 	if err := Submit(t.Context(), os.Stdin, os.Stdout); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// workerEnv makes this binary the worker of calls that wait.
+const workerEnv = "PAWL_BENCH_TEST_WORKS"
+
+// TestWorking is that worker.
+func TestWorking(t *testing.T) {
+	if os.Getenv(workerEnv) == "" {
+		t.Skip("it runs as a child of TestPark")
+	}
+	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGTERM)
+	defer stop()
+	if err := Work(ctx, os.Stdin); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPark: the calls that wait outlive the worker, each is decided once, and the report says what it took. How much that is is for `pawl bench`.
+func TestPark(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := Park(t.Context(), Options{
+		Rounds: 1, Calls: 1, Parallel: 4, Store: Memory, Progress: func(line string) { t.Log(line) },
+		Worker: func() *exec.Cmd {
+			cmd := exec.Command(self, "-test.run", "^TestWorking$")
+			cmd.Env = append(os.Environ(), workerEnv+"=1")
+			return cmd
+		},
+	}, []int{5, 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%+v", report)
+	if len(report.Sizes) != 2 || report.Sizes[1].Calls != 20 || report.Sizes[1].RSSMB < 1 || report.Sizes[1].RestartedRatio <= 0 || report.DecidedMB < 1 ||
+		report.P50Ms <= 0 || report.P95Ms < report.P50Ms {
+		t.Errorf("%+v", report)
 	}
 }
 

@@ -47,6 +47,8 @@ type Options struct {
 	TemporalAddress, DatabaseURL string
 	// Submitter makes the process that submits calls from outside; it runs Submit.
 	Submitter func() *exec.Cmd
+	// Worker makes the process that works in Park; it runs Work.
+	Worker func() *exec.Cmd
 	// Progress gets one line at a time.
 	Progress func(string)
 }

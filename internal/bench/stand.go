@@ -32,7 +32,20 @@ type stand struct {
 }
 
 // setUp starts servers, unless the options name some, and the workers.
-func setUp(ctx context.Context, o Options) (s *stand, err error) {
+func setUp(ctx context.Context, o Options) (*stand, error) {
+	s, err := start(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.servePawl(ctx); err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// start is setUp without Pawl's worker.
+func start(ctx context.Context, o Options) (s *stand, err error) {
 	s = &stand{}
 	defer func() {
 		if err != nil {
@@ -50,10 +63,7 @@ func setUp(ctx context.Context, o Options) (s *stand, err error) {
 	if err := s.migrate(ctx); err != nil {
 		return s, err
 	}
-	if err := s.serveBare(ctx); err != nil {
-		return s, err
-	}
-	return s, s.servePawl(ctx)
+	return s, s.serveBare(ctx)
 }
 
 func (s *stand) migrate(ctx context.Context) error {

@@ -35,6 +35,8 @@ const (
 	hookedTool = "bench__hooked"
 	sendTool   = "bench__send"
 	deniedTool = "bench__denied"
+	// askTool waits for a person.
+	askTool = "bench__ask"
 	// guardedTool is read under a quota and a semaphore, and its values are kept.
 	guardedTool = "bench__guarded"
 )
@@ -64,7 +66,10 @@ func tools() []toolspec.Tool {
 	guarded.ID, guarded.CacheFor = guardedTool, time.Hour
 	hooked.ID, denied.ID = hookedTool, deniedTool
 	send.ID, send.Fast, send.Effect = sendTool, false, toolspec.ExternalSideEffect
+	ask := send
+	ask.ID, ask.Risk = askTool, toolspec.HighRisk
 	return []toolspec.Tool{
+		toolspec.Define(ask, echo),
 		toolspec.Define(read, echo), toolspec.Define(hooked, echo), toolspec.Define(denied, echo), toolspec.Define(send, echo),
 		toolspec.Define(guarded, echo),
 	}

@@ -21,7 +21,7 @@ type batchRow struct {
 
 // decideEach sends the same words on each request; one that fails keeps no other from
 // counting.
-func (a *app) decideEach(cmd *cobra.Command, ids []string, keyFile string, said toolspec.Decision) error {
+func (a *app) decideEach(cmd *cobra.Command, ids []string, p proving, said toolspec.Decision) error {
 	s, err := connect(cmd.Context(), true, true)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (a *app) decideEach(cmd *cobra.Command, ids []string, keyFile string, said 
 	for i, id := range ids {
 		rows[i].ApprovalID = id
 		said.ApprovalID = id
-		workflowID, decision, err := s.signed(cmd.Context(), a.tenant, keyFile, "", said)
+		workflowID, decision, err := s.proved(cmd.Context(), a.tenant, p, said)
 		if err != nil {
 			rows[i].Error = err.Error()
 			continue

@@ -20,7 +20,7 @@ func newBench(a *app) *cobra.Command {
 		TemporalAddress: os.Getenv("TEMPORAL_ADDRESS"), DatabaseURL: os.Getenv("PAWL_DATABASE_URL"),
 	}
 	var store, profile string
-	var grow []int
+	var grow, park []int
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure what a call costs beside a bare workflow",
 		Long: "Starts Temporal, Postgres and the workers in one process, and measures a call of each kind beside a hand-written\n" +
@@ -44,7 +44,7 @@ func newBench(a *app) *cobra.Command {
 				}
 				defer pprof.StopCPUProfile()
 			}
-			return a.bench(cmd.Context(), o, grow)
+			return a.bench(cmd.Context(), o, grow, park)
 		},
 	}
 	flags := cmd.Flags()
@@ -54,19 +54,26 @@ func newBench(a *app) *cobra.Command {
 	flags.StringSliceVar(&o.Cases, "cases", nil, "some of "+strings.Join(bench.Names(), ", "))
 	flags.StringVar(&store, "store", string(bench.Memory), "where the Temporal server keeps its state: memory or file")
 	flags.IntSliceVar(&grow, "grow", nil, "instead measure a read while the record grows to so many calls: --grow 1000,1000000")
+	flags.IntSliceVar(&park, "park", nil, "instead measure a worker's memory while so many calls wait for a person, and how long decided ones take: --park 200,2000")
 	flags.StringVar(&profile, "cpuprofile", "", "file for a profile of this process, for `go tool pprof`")
 	return cmd
 }
 
-func (a *app) bench(ctx context.Context, o bench.Options, grow []int) error {
+func (a *app) bench(ctx context.Context, o bench.Options, grow, park []int) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	o.Submitter = func() *exec.Cmd { return exec.Command(self, "bench-submit") }
+	o.Worker = func() *exec.Cmd { return exec.Command(self, "bench-worker") }
 	o.Progress = func(line string) { fmt.Fprintln(a.Err, "  "+printable(line)) }
-	if len(grow) > 0 {
+	switch {
+	case len(grow) > 0 && len(park) > 0:
+		return usageError{errors.New("--grow and --park are two measurements")}
+	case len(grow) > 0:
 		return a.benchGrowth(ctx, o, grow)
+	case len(park) > 0:
+		return a.benchParked(ctx, o, park)
 	}
 	report, err := bench.Run(ctx, o)
 	if err != nil {
@@ -99,6 +106,31 @@ func (a *app) benchGrowth(ctx context.Context, o bench.Options, sizes []int) err
 	return nil
 }
 
+func (a *app) benchParked(ctx context.Context, o bench.Options, sizes []int) error {
+	if !slices.IsSorted(sizes) || sizes[0] < 1 || sizes[len(sizes)-1] > bench.MaxCalls {
+		return usageError{fmt.Errorf("--park takes sizes in ascending order, at most %d, such as 200,2000", bench.MaxCalls)}
+	}
+	report, err := bench.Park(ctx, o, sizes)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return printJSON(a.Out, report)
+	}
+	fmt.Fprintf(a.Out, "\n%s\ncalls that wait for a person; × is the ratio to the smallest number of them\n\n", report.Server)
+	var rows [][]string
+	for _, p := range report.Sizes {
+		rows = append(rows, []string{
+			fmt.Sprint(p.Calls), fmt.Sprintf("%.1f", p.RSSMB), fmt.Sprintf("%.2f×", p.RSSRatio),
+			fmt.Sprintf("%.1f", p.RestartedMB), fmt.Sprintf("%.2f×", p.RestartedRatio),
+		})
+	}
+	table(a.Out, "", []string{"WAITING", "WORKER MB", "", "STARTED ANEW MB", ""}, rows)
+	fmt.Fprintf(a.Out, "\nall decided once, %d at a time: from decision to result p50 %.1f ms, p95 %.1f ms; the worker then has %.1f MB, %.2f×\n",
+		report.Parallel, report.P50Ms, report.P95Ms, report.DecidedMB, report.DecidedRatio)
+	return nil
+}
+
 // benchReport is the table for people.
 func (a *app) benchReport(r *bench.Report) {
 	fmt.Fprintf(a.Out, "\n%s\n%d rounds; × is the ratio to bare in the same round\n\n", r.Server, r.Rounds)
@@ -121,5 +153,13 @@ func newBenchSubmit(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "bench-submit", Hidden: true, Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return bench.Submit(cmd.Context(), os.Stdin, a.Out) },
+	}
+}
+
+// newBenchWorker is the worker of calls that wait, as a process of its own.
+func newBenchWorker(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "bench-worker", Hidden: true, Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return bench.Work(cmd.Context(), a.In) },
 	}
 }

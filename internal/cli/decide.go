@@ -55,25 +55,29 @@ func newResolve(a *app) *cobra.Command {
 
 // newDecide makes a command send a decision on the requests that say returns.
 func newDecide(a *app, cmd *cobra.Command, say func(args []string, d *toolspec.Decision) (ids []string, err error)) *cobra.Command {
-	var approver, reason, keyFile, seen string
+	var approver, reason string
+	p := proving{in: a.In}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		said := toolspec.Decision{ApprovalID: args[0], Approver: approver, Reason: reason}
 		ids, err := say(args, &said)
 		if err != nil {
 			return err
 		}
+		if err := p.check(len(ids)); err != nil {
+			return err
+		}
 		if len(ids) > 1 {
-			if seen != "" {
-				return usageError{errors.New("--digest is of one request; decide on that alone")}
-			}
-			return a.decideEach(cmd, ids, keyFile, said)
+			return a.decideEach(cmd, ids, p, said)
+		}
+		if p.printNonce {
+			return a.nonce(cmd, p, said)
 		}
 		s, err := connect(cmd.Context(), true, true)
 		if err != nil {
 			return err
 		}
 		defer s.close()
-		workflowID, decision, err := s.signed(cmd.Context(), a.tenant, keyFile, seen, said)
+		workflowID, decision, err := s.proved(cmd.Context(), a.tenant, p, said)
 		if err != nil {
 			return err
 		}
@@ -90,8 +94,7 @@ func newDecide(a *app, cmd *cobra.Command, say func(args []string, d *toolspec.D
 	}
 	cmd.Flags().StringVar(&approver, "as", defaultApprover(), "who decides (PAWL_APPROVER)")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
-	cmd.Flags().StringVar(&keyFile, "key", "", "`FILE` of the private key to sign with ("+keyFileEnv+"); where none is named, that of pawl keys new, if there is one")
-	cmd.Flags().StringVar(&seen, "digest", "", "refuse to decide on a request with another digest than this")
+	p.flags(cmd)
 	return cmd
 }
 
@@ -100,6 +103,9 @@ func (a *app) answered(verb toolspec.Verb, answer toolspec.Answer) error {
 		if err := printJSON(a.Out, answer); err != nil {
 			return err
 		}
+	}
+	if answer.Again {
+		return fmt.Errorf("not confirmed, and nothing is recorded: %s", answer.Reason)
 	}
 	if !answer.Counted {
 		return fmt.Errorf("the decision did not count: %s", answer.Reason)

@@ -8,9 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/pawl-run/pawl/internal/oidc"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
@@ -95,6 +97,9 @@ func newKeysRegister(a *app) *cobra.Command {
 			}
 			if err := toolspec.CheckIdentity(identity); err != nil {
 				return usageError{err}
+			}
+			if strings.HasPrefix(identity, oidc.Prefix) {
+				return usageError{fmt.Errorf("identities that begin with %s are those of ID tokens; a key cannot be one's", oidc.Prefix)}
 			}
 			text, err := readKey(args[0], a.In)
 			if err != nil {

@@ -74,7 +74,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	group(root)
 	root.AddCommand(
-		newDemo(a), newDemoWorker(a), newChaos(a), newChaosWorker(a), newBench(a), newBenchSubmit(a), newDev(a), newWorker(a), newMigrate(a), newDoctor(a), newTools(a),
+		newDemo(a), newDemoWorker(a), newChaos(a), newChaosWorker(a), newBench(a), newBenchSubmit(a), newBenchWorker(a), newDev(a), newWorker(a), newMigrate(a), newDoctor(a), newTools(a),
 		newInvoke(a), newShow(a), newList(a), newApprovals(a), newApprove(a), newDeny(a), newResolve(a), newKeys(a), newPolicy(a), newKill(a), newRelations(a), newSubmitters(a), newCache(a),
 		newVerifyHistory(a), newCodecServer(a),
 	)

@@ -18,6 +18,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/devstack/temporalcli"
+	"github.com/pawl-run/pawl/internal/oidc/oidctest"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
@@ -40,7 +41,7 @@ func TestScripts(t *testing.T) {
 		Dir: dir, Setup: r.setup, RequireUniqueNames: true, RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "json": checkJSON, "clean": clean, "larger": larger,
-			"waits": r.waits, "database": r.database, "stopped": r.stopped, "wrongpassword": r.wrongPassword,
+			"waits": r.waits, "database": r.database, "stopped": r.stopped, "wrongpassword": r.wrongPassword, "signin": r.signIn,
 		},
 	})
 }
@@ -50,11 +51,12 @@ type rig struct {
 	t                   *testing.T
 	url, address, tools string
 	store               *postgres.Store
+	corp                *oidctest.Provider
 }
 
 func newRig(t *testing.T, scripts string) *rig {
 	t.Helper()
-	r := &rig{t: t, url: devstacktest.Postgres(t), address: devstacktest.Temporal(t)}
+	r := &rig{t: t, url: devstacktest.Postgres(t), address: devstacktest.Temporal(t), corp: oidctest.New(t)}
 	program, err := temporalcli.Find(t.Context(), temporalcli.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -75,6 +77,8 @@ func newRig(t *testing.T, scripts string) *rig {
 	for _, f := range files {
 		approvals := "{expiresAfter: 1h, allowUnsigned: true}"
 		switch tenantOf(f) {
+		case "t-idtoken":
+			approvals = "{expiresAfter: 1h}"
 		case "t-keys":
 			approvals = "{expiresAfter: 1h, quorum: 2}"
 		case "t-remember":
@@ -115,6 +119,7 @@ func (r *rig) work() {
 	go func() {
 		done <- worker.Run(ctx, worker.Config{
 			Temporal: temporal.Options{HostPort: r.address}, DatabaseURL: r.url, Workspace: workspace, SearchAttributes: true,
+			OIDC:       []worker.OIDCIssuer{{Name: "corp", URL: r.corp.URL(), ClientIDs: []string{oidctest.ClientID}, Tenants: []string{"*"}}},
 			SweepEvery: time.Hour, Log: slog.New(slog.DiscardHandler),
 		}, worker.Tools(scriptTools()...))
 	}()
@@ -210,6 +215,12 @@ func (r *rig) wrongPassword(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(err)
 	u.User = url.UserPassword(u.User.Username(), "s3same")
 	ts.Setenv("PAWL_DATABASE_URL", u.String())
+}
+
+// signin EMAIL NONCE FILE signs somebody in with the nonce in a file, and writes the ID token.
+func (r *rig) signIn(ts *testscript.TestScript, _ bool, args []string) {
+	nonce := strings.TrimSpace(ts.ReadFile(args[1]))
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(r.corp.Token(args[0], nonce, time.Now())+"\n"), 0o600))
 }
 
 func scriptTools() []toolspec.Tool {

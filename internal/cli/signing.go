@@ -35,9 +35,8 @@ func signer(named string) (s proof.Signer, ok bool, err error) {
 	return s, true, nil
 }
 
-// signed is the decision on a request as its approver has it in the record, with a
-// proof where there is a key to sign with.
-func (s *session) signed(ctx context.Context, tenantID, keyFile, seen string, d toolspec.Decision) (workflowID string, _ toolspec.Decision, err error) {
+// addressed is the decision on a request as its approver has it in the record.
+func (s *session) addressed(ctx context.Context, tenantID, seen string, d toolspec.Decision) (workflowID string, _ toolspec.Decision, err error) {
 	record, err := s.request(ctx, tenantID, d.ApprovalID)
 	if err != nil {
 		return "", d, err
@@ -45,12 +44,26 @@ func (s *session) signed(ctx context.Context, tenantID, keyFile, seen string, d 
 	if d.Digest = record.Digest; seen != "" && seen != d.Digest {
 		return "", d, fmt.Errorf("the request's digest is %s, not the one that you name: look at it again with `pawl show %s`", d.Digest, d.ApprovalID)
 	}
-	key, ok, err := signer(keyFile)
+	return record.WorkflowID, d, nil
+}
+
+// proved is addressed, with a proof: the ID token that was got outside, or a signature
+// where there is a key to sign with.
+func (s *session) proved(ctx context.Context, tenantID string, p proving, d toolspec.Decision) (workflowID string, _ toolspec.Decision, err error) {
+	workflowID, d, err = s.addressed(ctx, tenantID, p.seen, d)
+	switch {
+	case err != nil:
+		return "", d, err
+	case p.tokenFile != "":
+		d.Proof, err = p.token(d)
+		return workflowID, d, err
+	}
+	key, ok, err := signer(p.keyFile)
 	if err != nil || !ok {
-		return record.WorkflowID, d, err
+		return workflowID, d, err
 	}
 	d, err = key.Sign(d, tenantID, time.Now(), signedFor)
-	return record.WorkflowID, d, err
+	return workflowID, d, err
 }
 
 // request finds an approval request. Of another tenant there is none.

@@ -105,5 +105,6 @@ var words = map[string]string{
 	"ArgMatch.Pattern": "What it must be: a text, or a prefix and one * at the end. What climbs out of the prefix with .. does not match.",
 
 	"Answer.Counted": "Whether the decision changed anything.",
+	"Answer.Again":   "Nobody knows yet whether the decision counts, and nothing was recorded: the issuer of its ID token could not be asked. Send the same decision again, under another update id.",
 	"Answer.Reason":  "Why it did not count, or a remark; safe to show. The texts are not part of the contract.",
 }

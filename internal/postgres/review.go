@@ -118,6 +118,10 @@ func (s *Store) review(ctx context.Context, op string, in activities.ReviewRow, 
 	if err != nil {
 		return record, false, err
 	}
+	if judgement.Again {
+		record.Answer = judgement.Answer
+		return record, false, nil
+	}
 	record, stale, err = s.decide(ctx, op, in, d, look.Votes, becomes, judgement)
 	record.Kills, record.Connection = kills, connection
 	return record, stale, err
@@ -169,14 +173,10 @@ func judged(in activities.ReviewRow, request activities.OpenRequest) (becomes wo
 func (s *Store) decide(
 	ctx context.Context, op string, in activities.ReviewRow, d seal, votes int, becomes workflows.RequestState, j activities.Judgement,
 ) (record activities.ReviewRecord, stale bool, err error) {
-	keyID := ""
-	if j.Signed {
-		keyID = in.KeyID
-	}
 	values := named{
 		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "approval_id": in.ApprovalID,
 		"decision_hash": d.hash, "decision": text(in.Decision.Decision), "approver": text(in.Decision.Approver),
-		"reason": text(in.Decision.Reason), "args_digest": d.args, "remember": in.Decision.Remember, "signed": j.Signed, "key_id": text(keyID),
+		"reason": text(in.Decision.Reason), "args_digest": d.args, "remember": in.Decision.Remember, "signed": j.Signed, "key_id": text(j.KeyID),
 		"counts": j.Counted, "final": j.Final, "seat": j.Seat, "votes": votes, "becomes": string(becomes), "answer": text(j.Reason),
 	}
 	if err := addGrant(values, j.Grant); err != nil {

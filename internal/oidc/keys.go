@@ -1,0 +1,143 @@
+package oidc
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// pace says how often an issuer is asked, and how long its answer is believed.
+type pace struct {
+	// keep is how long keys count after the issuer has named them: so long does one count that it takes back.
+	keep time.Duration
+	// every is the least time between two questions for a key that is not among them, and retry after a question without an answer.
+	every, retry time.Duration
+	// fetch bounds a question, and wait how long a decision waits for it. What comes later is there for the next one.
+	fetch, wait time.Duration
+}
+
+func usual() pace {
+	return pace{keep: 10 * time.Minute, every: 10 * time.Second, retry: time.Second, fetch: 5 * time.Second, wait: 1200 * time.Millisecond}
+}
+
+// keySet are the keys of an issuer, as it has named them last. It may be used by several goroutines.
+type keySet struct {
+	name, issuer string
+	client       *http.Client
+	pace         pace
+	group        singleflight.Group
+
+	mu   sync.Mutex
+	keys []jose.JSONWebKey
+	// named is when the keys were asked for, asked when anything was last, and failed that this had no answer.
+	named, asked time.Time
+	failed       bool
+}
+
+// find returns the keys of an id, or all where it is empty. Where there is none among those that are known, the issuer is asked, but not for
+// every such token: those that come in between hear that nobody knows. fresh says that the issuer was asked for this very token.
+func (s *keySet) find(ctx context.Context, id, alg string) (found []jose.JSONWebKey, fresh bool, err error) {
+	if found = s.known(id, alg); len(found) > 0 {
+		return found, false, nil
+	}
+	found, err = s.ask(ctx, id, alg)
+	return found, true, err
+}
+
+// ask is find past what is known.
+func (s *keySet) ask(ctx context.Context, id, alg string) ([]jose.JSONWebKey, error) {
+	if state := s.early(); state != "" {
+		return nil, s.away(state)
+	}
+	answer := s.group.DoChan("", func() (any, error) {
+		// The question outlives who asked it first.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.pace.fetch)
+		defer cancel()
+		return nil, s.renew(ctx)
+	})
+	timer := time.NewTimer(s.pace.wait)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return nil, s.away("no answer in time")
+	case <-timer.C:
+		return nil, s.away("no answer in time")
+	case result := <-answer:
+		if result.Err != nil {
+			return nil, s.away(result.Err.Error())
+		}
+	}
+	return s.known(id, alg), nil
+}
+
+// early says why the issuer is not asked now, or nothing.
+func (s *keySet) early() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.asked.IsZero():
+		return ""
+	case s.failed && time.Since(s.asked) < s.pace.retry:
+		return "it did not answer a moment ago"
+	case !s.failed && time.Since(s.named) < s.pace.keep && time.Since(s.asked) < s.pace.every:
+		return "it was asked for another key a moment ago"
+	}
+	return ""
+}
+
+func (s *keySet) renew(ctx context.Context) error {
+	began := time.Now()
+	keys, err := fetch(ctx, s.client, s.issuer)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failed = err != nil
+	if s.asked = began; s.failed {
+		// What takes long to fail is not begun again at once.
+		s.asked = time.Now()
+		return err
+	}
+	s.keys, s.named = keys, began
+	return nil
+}
+
+// known are the keys of the id that are believed.
+func (s *keySet) known(id, alg string) (found []jose.JSONWebKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.named.IsZero() || time.Since(s.named) >= s.pace.keep {
+		return nil
+	}
+	for _, key := range s.keys {
+		if (id == "" || key.KeyID == id) && (key.Algorithm == "" || key.Algorithm == alg) {
+			found = append(found, key)
+		}
+	}
+	return found
+}
+
+func (s *keySet) away(state string) error {
+	return hook.Transient(&Error{Issuer: s.name, State: state})
+}
+
+// usable reports whether signatures may be verified with a key.
+func usable(k jose.JSONWebKey) bool {
+	if k.Use != "" && k.Use != "sig" || !k.Valid() {
+		return false
+	}
+	switch key := k.Key.(type) {
+	case *rsa.PublicKey:
+		return key.Size() >= minRSA
+	case *ecdsa.PublicKey, ed25519.PublicKey:
+		return true
+	}
+	return false
+}

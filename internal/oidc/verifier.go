@@ -1,0 +1,142 @@
+package oidc
+
+import (
+	"context"
+	"crypto"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"github.com/go-jose/go-jose/v4"
+
+	"github.com/pawl-run/pawl/activities"
+)
+
+// algorithms are the ways to sign that only the holder of a private key has.
+var algorithms = []string{
+	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA,
+}
+
+// Verifier verifies ID tokens.
+type Verifier struct {
+	issuers []Issuer
+	keys    map[string]*keySet // by the issuer's URL
+	client  *http.Client
+}
+
+var _ activities.IDTokens = (*Verifier)(nil)
+
+// New makes a Verifier for up to 16 issuers. It asks none of them yet: one that is away at first is as one that is away later.
+func New(issuers ...Issuer) (*Verifier, error) {
+	if len(issuers) > maxIssuers {
+		return nil, fmt.Errorf("oidc: there are %d issuers, and at most %d", len(issuers), maxIssuers)
+	}
+	v := &Verifier{keys: map[string]*keySet{}, client: newClient()}
+	for _, i := range issuers {
+		i, err := i.complete()
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range v.issuers {
+			if err := i.collides(other); err != nil {
+				return nil, err
+			}
+		}
+		v.issuers = append(v.issuers, i)
+		if v.keys[i.URL] == nil {
+			v.keys[i.URL] = &keySet{name: i.Name, issuer: i.URL, client: v.client, pace: usual()}
+		}
+	}
+	return v, nil
+}
+
+// Issuers are those that are trusted, with what was left out of them.
+func (v *Verifier) Issuers() []Issuer { return slices.Clone(v.issuers) }
+
+// Close ends the connections that are idle.
+func (v *Verifier) Close() { v.client.CloseIdleConnections() }
+
+// Identify verifies a token. All that needs no key is judged first, so that an issuer is asked for none on behalf of a token that cannot hold.
+func (v *Verifier) Identify(ctx context.Context, in activities.IDTokenRow) (identity, keyID, fault string, err error) {
+	t, ok := read(in.Proof)
+	switch kind := strings.ToLower(t.kind); {
+	case !ok, kind != "" && kind != "jwt":
+		return "", "", malformed, nil
+	case !slices.Contains(algorithms, t.alg):
+		return "", "", badAlg, nil
+	}
+	i, fault := v.issuer(t.claims, in.TenantID)
+	if fault != "" {
+		return "", "", fault, nil
+	}
+	if identity, fault = t.claims.judge(i, in); fault != "" {
+		return "", "", fault, nil
+	}
+	key, fault, err := v.signer(ctx, i, t, in)
+	if err != nil || fault != "" {
+		return "", "", fault, err
+	}
+	sum, err := key.Thumbprint(crypto.SHA256)
+	if err != nil {
+		return "", "", wrongKey, nil //nolint:nilerr // a key without a name has signed nothing
+	}
+	return identity, Prefix + i.Name + ":" + base64.RawURLEncoding.EncodeToString(sum), "", nil
+}
+
+// issuer is the one that the token says it is of, if the tenant trusts it.
+func (v *Verifier) issuer(c claims, tenantID string) (found Issuer, fault string) {
+	url, _ := c.text("iss")
+	fault = untrusted
+	for _, i := range v.issuers {
+		if i.URL != url || !i.trustedBy(tenantID) {
+			continue
+		}
+		if _, ok := c.client(i.ClientIDs); ok {
+			return i, ""
+		}
+		fault = wrongClient
+	}
+	return found, fault
+}
+
+// signer is the key of the issuer that has signed the token. A token that names no key may be signed with any.
+func (v *Verifier) signer(ctx context.Context, i Issuer, t token, in activities.IDTokenRow) (key jose.JSONWebKey, fault string, err error) {
+	set := v.keys[i.URL]
+	keys, fresh, err := set.find(ctx, t.keyID, t.alg)
+	if err != nil {
+		return key, "", err
+	}
+	client, _ := t.claims.client(i.ClientIDs)
+	key, ok := signedBy(ctx, i, client, keys, in)
+	if !ok && !fresh && t.keyID == "" {
+		if keys, err = set.ask(ctx, "", t.alg); err != nil {
+			return key, "", err
+		}
+		key, ok = signedBy(ctx, i, client, keys, in)
+	}
+	switch {
+	case ok:
+		return key, "", nil
+	case len(keys) == 0:
+		return key, unknownKey, nil
+	default:
+		return key, wrongKey, nil
+	}
+}
+
+// signedBy returns the key that has signed the token.
+func signedBy(ctx context.Context, i Issuer, client string, keys []jose.JSONWebKey, in activities.IDTokenRow) (jose.JSONWebKey, bool) {
+	for _, key := range keys {
+		verifier := oidc.NewVerifier(i.URL, &oidc.StaticKeySet{PublicKeys: []crypto.PublicKey{key.Key}}, &oidc.Config{
+			ClientID: client, SupportedSigningAlgs: algorithms, Now: func() time.Time { return in.Now },
+		})
+		if _, err := verifier.Verify(ctx, in.Proof); err == nil {
+			return key, true
+		}
+	}
+	return jose.JSONWebKey{}, false
+}

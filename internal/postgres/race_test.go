@@ -1,0 +1,134 @@
+package postgres_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// TestApprovalRacingTimeoutAndCancel: two decisions, the expiry of the request, the claim that needs the approval and the end of a cancelled
+// call meet in the database within a few milliseconds (fault 44). One decision counts at most, the request says which, the claim stands
+// only under an approval, and none is written once the call is over.
+func TestApprovalRacingTimeoutAndCancel(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	races := 1000
+	if testing.Short() {
+		races = 50
+	}
+	var mu sync.Mutex
+	seen := map[string]int{}
+	numbers := make(chan int)
+	together(6, func(i int) {
+		if i == 0 {
+			defer close(numbers)
+			for n := range races {
+				numbers <- n
+			}
+			return
+		}
+		for n := range numbers {
+			how := b.race(n)
+			mu.Lock()
+			seen[how]++
+			mu.Unlock()
+		}
+	})
+	for _, want := range []string{"approved and claimed", "approved", "denied", "expired", "closed"} {
+		if seen[want] < races/100 {
+			t.Errorf("%d requests ended %s: %v", seen[want], want, seen)
+		}
+	}
+	t.Log(seen)
+}
+
+// race is one interleaving, and returns how the request ended.
+func (b bench) race(n int) string {
+	random := rand.New(rand.NewPCG(uint64(n), 44))
+	call := fmt.Sprintf("race_%d", n)
+	b.admit(call)
+	row := requestRow(call, 1)
+	row.ExpireAfter = time.Duration(1+random.IntN(12)) * time.Millisecond
+	if random.IntN(2) == 0 {
+		row.ExpireAfter = time.Hour
+	}
+	b.request(row)
+	late := make([]time.Duration, 5)
+	for i := range late {
+		late[i] = time.Duration(random.IntN(9000)) * time.Microsecond
+	}
+	verbs := []toolspec.Verb{toolspec.Approve, toolspec.Approve}
+	if random.IntN(2) == 0 {
+		verbs[1] = toolspec.Deny
+	}
+	cancels := random.IntN(2) == 0
+	told := make([]bool, len(verbs))
+	claimed := false
+	together(5, func(i int) {
+		<-time.After(late[i]) // which comes first is the question
+		switch i {
+		case 0, 1:
+			d := decision(call, 1, verbs[i])
+			d.Approver = fmt.Sprint("user:", i)
+			got, err := b.Review(b.t.Context(), reviewRow(call, 1, 1, d))
+			if err != nil {
+				b.t.Error(err)
+			}
+			told[i] = got.Answer.Counted
+		case 2:
+			if _, err := b.Review(b.t.Context(), reviewRow(call, 1, 1, nil)); err != nil {
+				b.t.Error(err)
+			}
+		case 3:
+			claim := claimRow(call, 1, 1)
+			claim.ApprovalID = toolspec.ApprovalID(id(call), 1)
+			// As a call that asks again: the answer may come later.
+			for range 3 {
+				out, err := b.Claim(b.t.Context(), claim)
+				if err != nil {
+					b.t.Error(err)
+				}
+				if claimed = out == workflows.Done; claimed || out == workflows.Superseded {
+					break
+				}
+			}
+		case 4:
+			if cancels {
+				in := settleIn(call, 1)
+				in.Result.OK, in.Result.Value, in.Result.ErrorCode = false, nil, toolspec.CodeCancelled
+				if _, err := b.Settle(b.t.Context(), in); err != nil {
+					b.t.Error(err)
+				}
+			}
+		}
+	})
+	state := value[string](b, `SELECT state FROM approvals WHERE invocation_id = $1`, id(call))
+	counted := value[[]string](b, `SELECT coalesce(array_agg(decision), '{}') FROM decisions WHERE approval_id = $1 AND counted`, toolspec.ApprovalID(id(call), 1))
+	claims := value[int](b, `SELECT count(*) FROM claims WHERE invocation_id = $1`, id(call))
+	if late := claimRow(call, 1, 2); cancels && b.claim(late) != workflows.Superseded {
+		b.t.Errorf("%d: a claim after the end of the call", n)
+	}
+	answers := 0
+	for _, yes := range told {
+		if yes {
+			answers++
+		}
+	}
+	switch decided := state == "approved" || state == "denied"; {
+	case len(counted) > 1 || len(counted) != answers || decided != (len(counted) == 1):
+		b.t.Errorf("%d: %v count, %d heard that theirs does, and the request is %s", n, counted, answers, state)
+	case decided && (counted[0] == "approve") != (state == "approved"):
+		b.t.Errorf("%d: %v counts, and the request is %s", n, counted, state)
+	case (claims == 1) != claimed || claims > 0 && state != "approved":
+		b.t.Errorf("%d: %d claims (told %v), and the request is %s", n, claims, claimed, state)
+	}
+	if claimed {
+		return state + " and claimed"
+	}
+	return state
+}

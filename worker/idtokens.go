@@ -1,0 +1,117 @@
+package worker
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/internal/oidc"
+)
+
+// maxOIDCFile bounds what is read of the file of issuers, in bytes.
+const maxOIDCFile = 1 << 20
+
+// OIDCIssuer is a provider of OpenID Connect whose ID tokens count as proofs of
+// approvers. All workers of a task queue need the same ones.
+type OIDCIssuer struct {
+	// Name is a word for it: in identities, in the record and in the log.
+	Name string `json:"name"`
+	// URL is its identifier, exactly as its tokens hold it; https, or http of this
+	// machine: PAWL_OIDC_ISSUER.
+	URL string `json:"issuer"`
+	// ClientIDs are those for whom its tokens may be: PAWL_OIDC_CLIENT_ID.
+	ClientIDs []string `json:"clientIds"`
+	// Claim names the person: PAWL_OIDC_CLAIM. Empty means email, which counts where the
+	// issuer has verified it.
+	Claim string `json:"claim,omitempty"`
+	// As goes before the claim to make the identity: PAWL_OIDC_AS. Empty means oidc:NAME:
+	// with the issuer's name, which nobody is named who signs with a key.
+	As string `json:"as,omitempty"`
+	// Tenants are those for which its tokens count, or "*": PAWL_OIDC_TENANTS.
+	Tenants []string `json:"tenants"`
+	// Require are claims that a token must have, each with just this text.
+	Require map[string]string `json:"require,omitempty"`
+}
+
+// loadOIDC reads the file that PAWL_OIDC_FILE names, or the variables of one issuer.
+func loadOIDC() ([]OIDCIssuer, error) {
+	file, url := os.Getenv("PAWL_OIDC_FILE"), os.Getenv("PAWL_OIDC_ISSUER")
+	one := OIDCIssuer{
+		Name: cmp.Or(os.Getenv("PAWL_OIDC_NAME"), "sso"), URL: url, ClientIDs: words(os.Getenv("PAWL_OIDC_CLIENT_ID")),
+		Claim: os.Getenv("PAWL_OIDC_CLAIM"), As: os.Getenv("PAWL_OIDC_AS"), Tenants: words(os.Getenv("PAWL_OIDC_TENANTS")),
+	}
+	set := len(one.ClientIDs)+len(one.Tenants) > 0 || one.Claim+one.As+os.Getenv("PAWL_OIDC_NAME") != ""
+	switch {
+	case file != "" && (url != "" || set):
+		return nil, errors.New("config: PAWL_OIDC_FILE names the issuers; leave out the other PAWL_OIDC_ variables")
+	case file != "":
+		return readOIDC(file)
+	case url != "":
+		return []OIDCIssuer{one}, nil
+	case set:
+		return nil, errors.New("config: PAWL_OIDC_ISSUER is missing: which issuer do the other PAWL_OIDC_ variables mean?")
+	}
+	return nil, nil
+}
+
+func readOIDC(file string) ([]OIDCIssuer, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("config: PAWL_OIDC_FILE: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxOIDCFile+1))
+	if err != nil || len(text) > maxOIDCFile {
+		return nil, fmt.Errorf("config: PAWL_OIDC_FILE: %s cannot be read, or is larger than %d bytes", file, maxOIDCFile)
+	}
+	var document struct {
+		Issuers []OIDCIssuer `json:"issuers"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&document); err != nil {
+		return nil, fmt.Errorf("config: PAWL_OIDC_FILE: %s: %w", file, err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("config: PAWL_OIDC_FILE: %s holds more than one document", file)
+	}
+	return document.Issuers, nil
+}
+
+// words are the parts of a list with commas.
+func words(list string) (parts []string) {
+	for part := range strings.SplitSeq(list, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// idTokens verifies the ID tokens of the configured issuers; nil where there are
+// none, so that no ID token counts.
+func idTokens(o *opened, c Config, log *slog.Logger) (activities.IDTokens, error) {
+	if len(c.OIDC) == 0 {
+		return nil, nil //nolint:nilnil // nobody verifies, and nobody needs to
+	}
+	issuers := make([]oidc.Issuer, len(c.OIDC))
+	for n, i := range c.OIDC {
+		issuers[n] = oidc.Issuer(i)
+	}
+	verifier, err := oidc.New(issuers...)
+	if err != nil {
+		return nil, fmt.Errorf("config: PAWL_OIDC_*: %w", err)
+	}
+	o.add(verifier.Close)
+	for _, i := range verifier.Issuers() {
+		log.Info("ID tokens count as proofs of approvers", "issuer", i.Name, "tenants", i.Tenants, "as", i.As)
+	}
+	return verifier, nil
+}
