@@ -61,3 +61,37 @@ func TestDecisionFromOtherLanguages(t *testing.T) {
 	}
 	sameError(t, d.Check(), "")
 }
+
+// FuzzDecision: whatever arrives as a decision is decoded and judged without a panic, and one that passes the check is within its bounds,
+// of its form, and the same once written and read again.
+func FuzzDecision(f *testing.F) {
+	id := invocation().Identity().InvocationID()
+	for _, seed := range []string{
+		`{"approvalId":"` + id + `.1","decision":"approve","approver":"user:bob","reason":"fine","proof":"x.y.z"}`,
+		`{"approvalId":"` + id + `.2","decision":"edit","approver":"user:bob","editedArgs":{"a":[1,null,"\u0000"]}}`,
+		`{"approvalId":"` + id + `.1","decision":"approve","approver":"a","remember":true,"scope":{"args":"match","match":[{"pointer":"/a","pattern":"b*"}],"forMs":1}}`,
+		`{"approvalId":null,"decision":1}`, `[]`, `{}`, ``,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var d toolspec.Decision
+		if json.Unmarshal(data, &d) != nil || d.Check() != nil {
+			return
+		}
+		if _, number, ok := strings.Cut(d.ApprovalID, "."); !ok || number == "" || number[0] == '0' || d.Approver == "" {
+			t.Errorf("accepted %+v", d)
+		}
+		if len(d.EditedArgs)+len(d.Proof)+len(d.Reason)+len(d.Approver) > 2*toolspec.MaxDecision || (d.Decision == toolspec.Edit) != (len(d.EditedArgs) > 0) && string(d.EditedArgs) != "null" {
+			t.Errorf("accepted %d bytes of %s", len(data), d.Decision)
+		}
+		written, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again toolspec.Decision
+		if err := json.Unmarshal(written, &again); err != nil || again.Check() != nil || again.ApprovalID != d.ApprovalID || again.Approver != d.Approver {
+			t.Errorf("read again it is %+v, %v", again, err)
+		}
+	})
+}
