@@ -23,6 +23,12 @@ func contextsHoldNoSecrets(t *tree) (found []violation) {
 		if !slices.Contains(carriers, p.path) {
 			continue
 		}
+		// What they do not know they cannot have a field of.
+		t.eachImport(p.code(), func(_ *file, spec *ast.ImportSpec, imported string) {
+			if target, ok := ours(imported); ok && within(target, "toolspec/capability", "broker") {
+				found = append(found, violation{t.at(spec.Pos()), p.path + " may not import " + target + ": a credential could cross with its types"})
+			}
+		})
 		for _, f := range p.code() {
 			ast.Inspect(f.syntax, func(n ast.Node) bool {
 				s, ok := n.(*ast.StructType)
