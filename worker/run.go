@@ -42,7 +42,7 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 			func() context.Context { return ctx },
 			func() context.CancelCauseFunc { return fail },
 			func() *slog.Logger { return c.Log },
-			readPolicy, newConnections, storage, newPolicyWatch, providers, server, source, authorizer, seats, steps, sweeper, newMaker,
+			readPolicy, newConnections, storage, newPolicyWatch, providers, server, source, authorizer, seats, steps, sweeper, resealer, newMaker,
 		),
 		fx.Invoke(publish, needSchedule, serve),
 	)

@@ -77,12 +77,12 @@ func needSearchAttributes(ctx context.Context, temporal client.Client, namespace
 // next try needs a new one.
 type maker func() worker.Worker
 
-func newMaker(temporal client.Client, c Config, a *activities.Activities, s *activities.Sweeper, fail context.CancelCauseFunc) maker {
-	return func() worker.Worker { return newWorker(temporal, c, a, s, fail) }
+func newMaker(temporal client.Client, c Config, a *activities.Activities, s *activities.Sweeper, r *activities.Resealer, fail context.CancelCauseFunc) maker {
+	return func() worker.Worker { return newWorker(temporal, c, a, s, r, fail) }
 }
 
 // newWorker makes the Temporal worker and registers everything on it.
-func newWorker(temporal client.Client, c Config, a *activities.Activities, s *activities.Sweeper, fail context.CancelCauseFunc) worker.Worker {
+func newWorker(temporal client.Client, c Config, a *activities.Activities, s *activities.Sweeper, r *activities.Resealer, fail context.CancelCauseFunc) worker.Worker {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
@@ -106,6 +106,8 @@ func newWorker(temporal client.Client, c Config, a *activities.Activities, s *ac
 	// Whether this worker wants sweeps or not: another may have made the schedule.
 	w.RegisterWorkflowWithOptions(workflows.Sweep, workflow.RegisterOptions{Name: workflows.SweepType})
 	s.Register(w)
+	w.RegisterWorkflowWithOptions(workflows.ResealSecrets, workflow.RegisterOptions{Name: workflows.ResealType})
+	r.Register(w)
 	return w
 }
 
