@@ -55,6 +55,8 @@ type world struct {
 	pawl        *pawl.Client
 	store       *postgres.Store
 	log         *logbook
+	// keyring is the file of the key ring of children, if they have one.
+	keyring string
 	// sweepEvery is the interval of the sweeper's schedule; 0 makes none.
 	sweepEvery time.Duration
 }

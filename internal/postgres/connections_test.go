@@ -185,8 +185,12 @@ func TestLeaseConnection(t *testing.T) {
 		{"granted", func(*broker.Request) {}, broker.Leased},
 		{"a scope that is granted", func(r *broker.Request) { r.Scopes = []string{"read"} }, broker.Leased},
 		{"a scope that is not", func(r *broker.Request) { r.Scopes = []string{"read", "write"} }, broker.Denied},
-		{"a scope that the connection lacks", func(r *broker.Request) { r.Holder, r.Roles, r.Scopes = "user:x", []string{"role:ops"}, []string{"admin"} }, broker.Denied},
-		{"a role by policy", func(r *broker.Request) { r.Holder, r.Roles, r.Scopes = "user:x", []string{"role:ops"}, []string{"write"} }, broker.Leased},
+		{"a scope that the connection lacks", func(r *broker.Request) {
+			r.Holder, r.Roles, r.Scopes = "user:x", []string{"role:ops"}, []string{"admin"}
+		}, broker.Denied},
+		{"a role by policy", func(r *broker.Request) {
+			r.Holder, r.Roles, r.Scopes = "user:x", []string{"role:ops"}, []string{"write"}
+		}, broker.Leased},
 		{"a role by relation", func(r *broker.Request) { r.Holder = "user:member" }, broker.Leased},
 		{"nobody", func(r *broker.Request) { r.Holder = "user:x" }, broker.Denied},
 		{"a grant that is over", func(r *broker.Request) { r.Holder = "user:late" }, broker.Denied},
