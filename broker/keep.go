@@ -20,7 +20,7 @@ func (c Credential) Keep(sealer Sealer, s Sealed, names []string) (Credential, e
 	}
 	for _, name := range names {
 		if len(old.Get(name).Reveal()) == 0 {
-			defer old.Destroy()
+			old.Destroy()
 			return c, fmt.Errorf("the credential has no part %q; it has %s", name, strings.Join(old.Names(), ", "))
 		}
 	}
