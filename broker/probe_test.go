@@ -79,6 +79,9 @@ func TestProbe(t *testing.T) {
 			t.Errorf("%s: %d, %v after %q", path, code, err, got)
 		}
 	}
+	if _, err := b.Probe(t.Context(), record, "example.org", "/"); err == nil || !strings.Contains(err.Error(), "none of the connection's hosts: "+u.Host) {
+		t.Errorf("%v", err)
+	}
 	got = nil
 	for name, try := range map[string]struct{ host, path string }{
 		"another host": {"example.org", "/"}, "many hosts": {"*.example.com", "/"}, "no path": {"", "x"}, "another host in the path": {"", "//example.org/"},
