@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -52,7 +53,7 @@ func stopping(ctx context.Context) bool {
 // beating sends heartbeats until the returned function is called. Without them
 // a cancel would not reach the tool, and a lost worker would go unnoticed. The
 // latest report, if there is one, goes with them.
-func beating(ctx context.Context, latest *reported) (stop func()) {
+func beating[T any](ctx context.Context, latest *atomic.Pointer[T]) (stop func()) {
 	if !activity.IsActivity(ctx) || activity.GetInfo(ctx).IsLocalActivity {
 		return func() {}
 	}

@@ -105,13 +105,9 @@ func (k Kind) needs() (required, optional []string) {
 // CheckCredential reports whether the parts are those of the provider's kind, and
 // can stand where it puts them. Its errors name parts and show none.
 func (p Provider) CheckCredential(c Credential, signers Signers) error {
-	required, optional := p.Kind.needs()
-	if p.Kind == Signed {
-		s, ok := signers[p.Signer]
-		if !ok {
-			return fmt.Errorf("there is no signer %q", p.Signer)
-		}
-		required = s.Parts()
+	required, optional, err := p.Parts(signers)
+	if err != nil {
+		return err
 	}
 	for _, name := range required {
 		if len(c.Get(name).Reveal()) == 0 {

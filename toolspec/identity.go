@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -137,6 +138,18 @@ func checkPrintable(field, s string, maxLen int) error {
 		if !unicode.IsPrint(r) {
 			return fmt.Errorf("%s may hold only printable characters", field)
 		}
+	}
+	return nil
+}
+
+// CheckConnectionID reports whether calls can name a connection by id: 1–200
+// printable characters that do not look like a credential.
+func CheckConnectionID(id string) error {
+	if err := checkPrintable("a connection id", id, maxLooseID); err != nil {
+		return err
+	}
+	if SecretValue(id) {
+		return errors.New("a connection id has not the shape of a credential: calls that name it would be refused")
 	}
 	return nil
 }

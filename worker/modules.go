@@ -148,6 +148,10 @@ func steps(c Config, source *catalog.Registry, store *postgres.Store, registry *
 	})
 }
 
+func resealer(n connections, store *postgres.Store, log *slog.Logger) *activities.Resealer {
+	return activities.NewResealer(store, n.sealer, log)
+}
+
 func sweeper(c Config, store *postgres.Store, temporal client.Client, log *slog.Logger) *activities.Sweeper {
 	return activities.NewSweeper(store, owners{temporal}, log, c.RetentionDays)
 }

@@ -77,12 +77,12 @@ func needSearchAttributes(ctx context.Context, temporal client.Client, namespace
 // next try needs a new one.
 type maker func() worker.Worker
 
-func newMaker(temporal client.Client, c Config, a *activities.Activities, s *activities.Sweeper, v *activities.Verifier, fail context.CancelCauseFunc) maker {
-	return func() worker.Worker { return newWorker(temporal, c, a, s, v, fail) }
+func newMaker(temporal client.Client, c Config, a *activities.Activities, s *activities.Sweeper, v *activities.Verifier, r *activities.Resealer, fail context.CancelCauseFunc) maker {
+	return func() worker.Worker { return newWorker(temporal, c, a, s, v, r, fail) }
 }
 
 // newWorker makes the Temporal worker and registers everything on it.
-func newWorker(temporal client.Client, c Config, a *activities.Activities, s *activities.Sweeper, v *activities.Verifier, fail context.CancelCauseFunc) worker.Worker {
+func newWorker(temporal client.Client, c Config, a *activities.Activities, s *activities.Sweeper, v *activities.Verifier, r *activities.Resealer, fail context.CancelCauseFunc) worker.Worker {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
@@ -108,6 +108,8 @@ func newWorker(temporal client.Client, c Config, a *activities.Activities, s *ac
 	s.Register(w)
 	w.RegisterWorkflowWithOptions(workflows.VerifyHistory, workflow.RegisterOptions{Name: workflows.VerifyType})
 	v.Register(w)
+	w.RegisterWorkflowWithOptions(workflows.ResealSecrets, workflow.RegisterOptions{Name: workflows.ResealType})
+	r.Register(w)
 	return w
 }
 

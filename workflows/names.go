@@ -16,6 +16,8 @@ const (
 	nameSweepCalls     = "sweepCalls"
 	nameKeepPartitions = "keepPartitions"
 	nameDropExpired    = "dropExpired"
+
+	nameReseal = "resealSecrets"
 )
 
 // SweepType is the workflow that a Temporal Schedule starts again and again, and
@@ -25,15 +27,18 @@ const (
 	SweepID   = "pawl-sweep"
 )
 
+// ResealType is the workflow that `pawl keyring rotate` starts.
+const ResealType = "ResealSecrets"
+
 // ActivityNames lists every activity that a worker registers, in the order of a
-// call: Pawl's own steps and the 32 stages; then those of the sweeper and
-// of the verifier.
+// call: Pawl's own steps and the 32 stages; then those of the sweeper, of the
+// verifier and of a rotation of keys.
 func ActivityNames() []string {
 	names := []string{nameAdmit, nameHydrate, nameRequest, nameReview, nameExecute, nameCheck, nameProbe, nameSettle}
 	for _, info := range hook.All() {
 		names = append(names, string(info.Stage))
 	}
-	return append(names, nameSweepCalls, nameKeepPartitions, nameDropExpired, nameVerifyClosed)
+	return append(names, nameSweepCalls, nameKeepPartitions, nameDropExpired, nameVerifyClosed, nameReseal)
 }
 
 // Search attribute names; all are keywords. No personal data goes into them.

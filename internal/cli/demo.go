@@ -19,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/worker"
 )
 
 // demoTime bounds a whole demo, the first build of the Temporal CLI not
@@ -62,6 +63,7 @@ type demo struct {
 	run  string
 	file string
 	told []demoRow
+	ring worker.KeyRing
 }
 
 // demoRow is a line of the closing table.
@@ -82,7 +84,12 @@ func (a *app) demo(ctx context.Context, keep, assumeYes bool) error {
 	if err != nil {
 		return err
 	}
-	config, err := a.prepare(ctx, stack, rules, false)
+	if place, err := devDir("."); err == nil { // else there is no home to keep one in
+		if d.ring, err = devKeyRing(place); err != nil {
+			return err
+		}
+	}
+	config, err := a.prepare(ctx, stack, rules, false, d.ring)
 	if err != nil {
 		return err
 	}

@@ -73,10 +73,10 @@ func (d *demo) startWorker() error {
 	// The worker dies with the demo's clean-up, not with its context: what ends
 	// first must still settle.
 	cmd := exec.Command(self, "demo-worker")
-	cmd.Env = append(without(os.Environ(), "TEMPORAL_", "PAWL_", "DATABASE_URL"),
+	cmd.Env = append(append(without(os.Environ(), "TEMPORAL_", "PAWL_", "DATABASE_URL"),
 		"TEMPORAL_CONFIG_FILE="+os.DevNull, // a profile's certificates and keys are for another server
 		"TEMPORAL_ADDRESS="+d.stack.TemporalAddress(), "TEMPORAL_NAMESPACE="+d.stack.Namespace(),
-		"PAWL_DATABASE_URL="+d.stack.DatabaseURL(), "PAWL_LOG_LEVEL=error")
+		"PAWL_DATABASE_URL="+d.stack.DatabaseURL(), "PAWL_LOG_LEVEL=error"), keyRingEnv(d.ring)...)
 	cmd.Stderr = d.Err
 	ownGroup(cmd)
 	leash, err := cmd.StdinPipe()

@@ -67,7 +67,11 @@ func (a *app) dev(ctx context.Context, policyFile string, throwaway bool, comman
 		return err
 	}
 	defer stopStack(ctx, stack)
-	config, err := a.prepare(ctx, stack, p, policyFile != "")
+	ring, err := devKeyRing(dir)
+	if err != nil {
+		return err
+	}
+	config, err := a.prepare(ctx, stack, p, policyFile != "", ring)
 	if err != nil {
 		return err
 	}
@@ -77,7 +81,7 @@ func (a *app) dev(ctx context.Context, policyFile string, throwaway bool, comman
 	}
 	forget, err := devState{
 		PID: os.Getpid(), Dir: config.Workspace, Temporal: stack.TemporalAddress(), Namespace: stack.Namespace(),
-		UI: stack.UIAddress(), DatabaseURL: stack.DatabaseURL(),
+		UI: stack.UIAddress(), DatabaseURL: stack.DatabaseURL(), KeyRing: ring.File,
 	}.announce()
 	if err != nil {
 		return err
@@ -88,7 +92,7 @@ func (a *app) dev(ctx context.Context, policyFile string, throwaway bool, comman
 		"                                         pawl invoke core__ls\nCtrl-C stops everything.\n\n",
 		stack.UIAddress(), stack.TemporalAddress(), config.Workspace)
 	if len(command) > 0 {
-		return a.workWith(ctx, stack, config.Workspace, command)
+		return a.workWith(ctx, stack, config, command)
 	}
 	return worker.Run(ctx, config)
 }
@@ -125,7 +129,7 @@ func stopStack(ctx context.Context, stack *devstack.Stack) {
 
 // prepare migrates the database, activates a policy where none is (or always,
 // with force) and returns a worker's configuration for the stack.
-func (a *app) prepare(ctx context.Context, stack *devstack.Stack, p *policy.Policy, force bool) (worker.Config, error) {
+func (a *app) prepare(ctx context.Context, stack *devstack.Stack, p *policy.Policy, force bool, ring worker.KeyRing) (worker.Config, error) {
 	workspace, err := os.Getwd()
 	if err != nil {
 		return worker.Config{}, err
@@ -137,6 +141,7 @@ func (a *app) prepare(ctx context.Context, stack *devstack.Stack, p *policy.Poli
 		Workspace:        workspace,
 		SearchAttributes: true,
 		SweepEvery:       worker.DefaultSweepEvery,
+		KeyRing:          ring,
 		Log:              log,
 	}
 	store, err := postgres.Open(ctx, config.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-dev"})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/supervise"
+	"github.com/pawl-run/pawl/worker"
 )
 
 // workerStop is what a worker may take to end well, a little more than it gives
@@ -18,8 +19,8 @@ import (
 const workerStop = 20 * time.Second
 
 // workWith runs a command as the worker of `pawl dev`, in this directory and with
-// the servers in its environment, until ctx ends. It does not outlive pawl.
-func (a *app) workWith(ctx context.Context, stack *devstack.Stack, dir string, command []string) error {
+// the servers and the key ring in its environment, until ctx ends. It does not outlive pawl.
+func (a *app) workWith(ctx context.Context, stack *devstack.Stack, config worker.Config, command []string) error {
 	path, err := exec.LookPath(command[0])
 	if err != nil {
 		return fmt.Errorf("the worker %s: %w", command[0], errors.Unwrap(err))
@@ -34,13 +35,13 @@ func (a *app) workWith(ctx context.Context, stack *devstack.Stack, dir string, c
 	defer func() { _ = guard.Close() }()
 	output, _ := a.Err.(*os.File)
 	p, err := guard.Start(supervise.Command{
-		Path: path, Args: command[1:], Dir: dir, Output: output,
+		Path: path, Args: command[1:], Dir: config.Workspace, Output: output,
 		// `go run` starts the program and does not pass signals on.
 		Group: true,
-		Env: append(without(os.Environ(), "TEMPORAL_", "PAWL_DATABASE_URL", "DATABASE_URL"),
+		Env: append(append(without(os.Environ(), "TEMPORAL_", "PAWL_DATABASE_URL", "DATABASE_URL"),
 			"TEMPORAL_CONFIG_FILE="+os.DevNull, // a profile's certificates and keys are for another server
 			"TEMPORAL_ADDRESS="+stack.TemporalAddress(), "TEMPORAL_NAMESPACE="+stack.Namespace(),
-			"PAWL_DATABASE_URL="+stack.DatabaseURL()),
+			"PAWL_DATABASE_URL="+stack.DatabaseURL()), keyRingEnv(config.KeyRing)...),
 	})
 	if err != nil {
 		return err

@@ -24,6 +24,8 @@ type devState struct {
 	Namespace   string `json:"namespace"`
 	UI          string `json:"ui"`
 	DatabaseURL string `json:"databaseUrl"`
+	// KeyRing is the file of the key ring, if it is in one.
+	KeyRing string `json:"keyRing,omitempty"`
 }
 
 // errNoHome says that there is no place for a cache.

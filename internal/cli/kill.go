@@ -110,7 +110,7 @@ func newKillOff(a *app) *cobra.Command {
 	var f killFlags
 	cmd := &cobra.Command{
 		Use: "off [NUMBER]", Short: "Turn a kill switch off: by its number, or the one that covers exactly what the flags say",
-		Args: atMost(1, "at most the number of a switch; `pawl kill list` shows them"),
+		Args: atMostOne("at most the number of a switch; `pawl kill list` shows them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var id int64
 			var err error

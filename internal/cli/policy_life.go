@@ -58,7 +58,7 @@ func newPolicyRollback(a *app) *cobra.Command {
 	var by string
 	cmd := &cobra.Command{
 		Use: "rollback [DIGEST]", Short: "Make an earlier version the active policy: that one, or the one before the active one",
-		Args: atMost(1, "at most a digest; `pawl policy history` lists them"),
+		Args: atMostOne("at most a digest; `pawl policy history` lists them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withStore(cmd.Context(), func(s *session) error {
 				active, digest, err := s.lastMove(cmd.Context())
@@ -131,7 +131,7 @@ func newPolicyDiff(a *app) *cobra.Command {
 		Long: "Show how a policy file differs from the active version in what it says, and for which published tools\n" +
 			"the verdict changes before anything is known of the arguments. Without a file, the active version is\n" +
 			"compared with the one before it.",
-		Args: atMost(1, "at most a policy file"),
+		Args: atMostOne("at most a policy file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var candidate *policy.Policy
 			if len(args) == 1 {

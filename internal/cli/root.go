@@ -75,7 +75,7 @@ func newRoot(a *app) *cobra.Command {
 	group(root)
 	root.AddCommand(
 		newDemo(a), newDemoWorker(a), newChaos(a), newChaosWorker(a), newBench(a), newBenchSubmit(a), newBenchWorker(a), newDev(a), newWorker(a), newMigrate(a), newDoctor(a), newTools(a),
-		newInvoke(a), newShow(a), newList(a), newApprovals(a), newApprove(a), newDeny(a), newResolve(a), newKeys(a), newPolicy(a), newKill(a), newRelations(a), newSubmitters(a), newCache(a),
+		newInvoke(a), newShow(a), newList(a), newApprovals(a), newApprove(a), newDeny(a), newResolve(a), newKeys(a), newPolicy(a), newKill(a), newRelations(a), newSubmitters(a), newConnections(a), newKeyring(a), newCache(a),
 		newVerifyHistory(a), newCodecServer(a),
 	)
 	return root
@@ -148,9 +148,9 @@ func exactly(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-func atMost(n int, what string) cobra.PositionalArgs {
+func atMostOne(what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
-		if len(args) > n {
+		if len(args) > 1 {
 			return usageError{fmt.Errorf("expected %s", what)}
 		}
 		return nil

@@ -49,6 +49,9 @@ func config() (worker.Config, *devState, error) {
 	if os.Getenv("PAWL_DATABASE_URL") == "" {
 		c.DatabaseURL = state.DatabaseURL
 	}
+	if c.KeyRing.File == "" && len(c.KeyRing.Text) == 0 {
+		c.KeyRing.File = state.KeyRing
+	}
 	if os.Getenv("TEMPORAL_ADDRESS") == "" {
 		// All of it: a profile's certificates and keys are for another server.
 		c.Temporal = temporal.Options{

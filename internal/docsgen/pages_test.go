@@ -11,6 +11,7 @@ import (
 	"testing"
 	"unicode"
 
+	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
@@ -20,7 +21,8 @@ import (
 var fence = regexp.MustCompile("(?ms)^```([^\n]*)\n(.*?\n)```$")
 
 // TestExamples: what a page shows is accepted by the code it is about. The words
-// after ```json name the document of the contract that a block is.
+// after ```json name the document of the contract that a block is; YAML is a
+// policy, or what the word after it says.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	compiled := map[string]*schema.Schema{}
@@ -33,6 +35,12 @@ func TestExamples(t *testing.T) {
 			language, kind, _ := strings.Cut(block[1], " ")
 			switch language {
 			case "yaml":
+				if kind == "providers" {
+					if _, err := broker.ReadProviders([]byte(block[2])); err != nil {
+						t.Errorf("%s: %v in\n%s", page, err, block[2])
+					}
+					continue
+				}
 				policies++
 				if _, err := policy.Parse(page, []byte(block[2])); err != nil {
 					t.Errorf("%s: %v in\n%s", page, err, block[2])

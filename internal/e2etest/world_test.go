@@ -69,6 +69,8 @@ type world struct {
 	sealed client.Client
 	// shared says that the servers outlive the test.
 	shared bool
+	// keyring is the file of the key ring of children, if they have one.
+	keyring string
 	// sweepEvery is the interval of the sweeper's schedule; 0 makes none.
 	sweepEvery time.Duration
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -26,7 +27,7 @@ type File struct {
 
 	mu     sync.Mutex
 	ring   *Ring
-	read   time.Time
+	read   fs.FileInfo
 	looked time.Time
 }
 
@@ -71,19 +72,20 @@ func (f *File) load() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.path, err)
 	}
-	f.ring, f.read, f.looked = ring, info.ModTime(), time.Now()
+	f.ring, f.read, f.looked = ring, info, time.Now()
 	return nil
 }
 
-// current returns the ring as it stands in the file.
-func (f *File) current() *Ring {
+// current returns the ring as it stood in the file a moment ago, or, now, as it
+// stands.
+func (f *File) current(now bool) *Ring {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if time.Since(f.looked) < lookEvery {
+	if !now && time.Since(f.looked) < lookEvery {
 		return f.ring
 	}
 	f.looked = time.Now()
-	if info, err := os.Stat(f.path); err == nil && !info.ModTime().Equal(f.read) {
+	if info, err := os.Stat(f.path); err == nil && !(os.SameFile(info, f.read) && info.ModTime().Equal(f.read.ModTime()) && info.Size() == f.read.Size()) {
 		_ = f.load()
 	}
 	return f.ring
@@ -91,42 +93,104 @@ func (f *File) current() *Ring {
 
 // Seal seals with the ring as it stands.
 func (f *File) Seal(plain []byte, at broker.Binding) ([]byte, int64, error) {
-	return f.current().Seal(plain, at)
+	return f.current(false).Seal(plain, at)
 }
 
-// Open opens with the ring as it stands.
+// Open opens with the ring as it stands. Where somebody else seals already with a
+// key that was added a moment ago, it is there.
 func (f *File) Open(sealed []byte, at broker.Binding) ([]byte, error) {
-	return f.current().Open(sealed, at)
+	ring := f.current(false)
+	plain, err := ring.Open(sealed, at)
+	if err == nil {
+		return plain, nil
+	}
+	if newer := f.current(true); newer != ring {
+		return newer.Open(sealed, at)
+	}
+	return nil, err
 }
 
 // Primary is the id of the key that seals.
-func (f *File) Primary() int64 { return f.current().Primary() }
+func (f *File) Primary() int64 { return f.current(false).Primary() }
 
 // Create writes a new ring into a file that must not exist.
-func Create(path string, r *Ring) error { return write(path, r, os.O_EXCL) }
-
-// Replace writes a ring in the place of the one in the file, in one step.
-func Replace(path string, r *Ring) error {
-	next := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".next")
-	if err := write(next, r, os.O_EXCL); err != nil {
+func Create(path string, r *Ring) error {
+	file, err := create(path)
+	if err != nil {
 		return err
 	}
-	if err := os.Rename(next, path); err != nil {
-		return errors.Join(fmt.Errorf("key ring: %w", err), os.Remove(next))
+	if err := errors.Join(r.writeTo(file), file.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
 	}
-	return nil
+	return syncDir(path)
 }
 
-func write(path string, r *Ring, flag int) error {
+// Change puts another ring in the place of the one in the file, in one step: who
+// follows the file sees the one or the other. Two changes at once are not made one
+// over the other: the second is refused.
+func Change(path string, f func(*Ring) (*Ring, error)) error {
+	// A link, say of a mounted secret, stays one.
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	next := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".next")
+	file, err := create(next)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("the key ring %s is being changed: where nobody does, a change was broken off, and %s is to be removed", path, next)
+	}
+	if err != nil {
+		return err
+	}
+	err = func() error {
+		// Only now, when nobody else changes it.
+		now := &File{path: path}
+		if err := now.load(); err != nil {
+			return err
+		}
+		ring, err := f(now.ring)
+		if err != nil {
+			return err
+		}
+		if err := keepOwner(file, path); err != nil {
+			return fmt.Errorf("key ring: %w", err)
+		}
+		return ring.writeTo(file)
+	}()
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = os.Rename(next, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(next))
+	}
+	return syncDir(path)
+}
+
+// create makes a file of a ring, which must not exist.
+func create(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("key ring: %w", err)
+	}
+	return file, nil
+}
+
+func (r *Ring) writeTo(file *os.File) error {
 	text, err := r.Encode()
 	if err != nil {
 		return err
 	}
 	defer clear(text)
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|flag, 0o600)
+	if _, err := file.Write(text); err != nil {
+		return fmt.Errorf("key ring: %w", err)
+	}
+	return file.Sync()
+}
+
+// syncDir makes the name of a file durable: a key must not be lost that has sealed.
+func syncDir(path string) error {
+	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("key ring: %w", err)
 	}
-	_, err = file.Write(text)
-	return errors.Join(err, file.Sync(), file.Close())
+	return errors.Join(dir.Sync(), dir.Close())
 }

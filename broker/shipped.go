@@ -1,0 +1,52 @@
+package broker
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+)
+
+//go:embed providers/*.yaml
+var shippedFiles embed.FS
+
+// Shipped returns the descriptions that come with Pawl, by their ids: examples to
+// use as they are, or to copy.
+func Shipped() ([]Provider, error) { return readAll(shippedFiles) }
+
+// readAll reads the descriptions of a directory's *.yaml files.
+func readAll(files fs.FS) ([]Provider, error) {
+	paths, err := fs.Glob(files, "providers/*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var all []Provider
+	for _, path := range paths {
+		source, err := fs.ReadFile(files, path)
+		if err != nil {
+			return nil, err
+		}
+		found, err := ReadProviders(source)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if all, err = Merge(all, found); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return all, nil
+}
+
+// Merge puts descriptions together, sorted by id. One id twice is an error: a file
+// that could say anew what github is could send its tokens elsewhere.
+func Merge(some, more []Provider) ([]Provider, error) {
+	all := slices.Concat(some, more)
+	slices.SortFunc(all, func(a, b Provider) int { return strings.Compare(a.ID, b.ID) })
+	for i := 1; i < len(all); i++ {
+		if all[i].ID == all[i-1].ID {
+			return nil, fmt.Errorf("provider %q is described twice: give yours another id", all[i].ID)
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+func newConnectionsGrant(a *app) *cobra.Command {
+	var to, expires, by string
+	var scopes []string
+	var all bool
+	cmd := &cobra.Command{
+		Use: "grant ID --to WHO", Short: "Let somebody, or a role, use a connection",
+		Long: "Let somebody, or everybody of a role, use a connection with some of its scopes. A call may use it where its\n" +
+			"subject, or its actor if it has none, is granted it, and the call names it among its allowedConnectionIds.\n" +
+			"What the grantee had before ends.\n\n" +
+			"  pawl connections grant gh-main --to role:release --expires 30d",
+		Args: oneConnection,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkGrantee("--to", to); err != nil {
+				return err
+			}
+			lasts, err := lifetime(expires)
+			switch {
+			case err != nil:
+				return err
+			case all && len(scopes) > 0:
+				return usageError{errors.New("--scope and --all-scopes: give one of them")}
+			}
+			if err := checkScopes(scopes); err != nil {
+				return usageError{fmt.Errorf("--scope: %w", err)}
+			}
+			return withStore(cmd.Context(), func(s *session) error {
+				c, err := a.connection(cmd.Context(), s, args[0])
+				if err != nil {
+					return err
+				}
+				if err := grantable(c, scopes, all); err != nil {
+					return err
+				}
+				if all {
+					scopes = []string{broker.AllScopes}
+				}
+				g, err := s.store.GrantConnection(cmd.Context(), a.tenant, args[0], to, scopes, lasts, by)
+				if errors.Is(err, postgres.ErrNotFound) {
+					return a.noConnection(args[0])
+				}
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return printJSON(a.Out, map[string]any{
+						"tenant": a.tenant, "grantId": g.ID, "connectionId": g.ConnectionID, "grantee": g.Grantee, "scopes": listed(g.Scopes), "expiresAt": g.ExpiresAt,
+					})
+				}
+				fmt.Fprintf(a.Out, "%s: %s may use %s, scopes %s, %s\n", a.tenant, printable(to), printable(args[0]), scopesText(scopes), until(g.ExpiresAt, false))
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", "", "who: an identity such as user:ann, or role:NAME")
+	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "one of the connection's scopes. May be given several times")
+	cmd.Flags().BoolVar(&all, "all-scopes", false, "every scope that the connection has")
+	cmd.Flags().StringVar(&expires, "expires", "", "how long it counts, such as 8h or 30d; for good where it is left out")
+	byFlag(cmd, &by, "grants")
+	return cmd
+}
+
+// checkGrantee wants an identity or a role, for what else would be granted counts
+// for nobody.
+func checkGrantee(flag, grantee string) error {
+	switch err := toolspec.CheckIdentity(grantee); {
+	case grantee == "":
+		return usageError{fmt.Errorf("%s is missing: an identity such as user:ann, or role:NAME", flag)}
+	case err != nil:
+		return usageError{fmt.Errorf("%s: %w", flag, err)}
+	case strings.HasPrefix(grantee, "group:"):
+		return usageError{fmt.Errorf("%s: a group has no connections; grant a role, and make the group a member of it", flag)}
+	case grantee == broker.RolePrefix:
+		return usageError{fmt.Errorf("%s: role: lacks its name", flag)}
+	}
+	return nil
+}
+
+// grantable reports what keeps a grant from meaning anything.
+func grantable(c postgres.ConnectionRecord, scopes []string, all bool) error {
+	switch {
+	case c.RevokedAt != nil:
+		return fmt.Errorf("%s was revoked %s by %s: add another connection", c.ConnectionID, clockTime(*c.RevokedAt), c.RevokedBy)
+	case !all && len(scopes) == 0 && len(c.Scopes) > 0:
+		return usageError{fmt.Errorf("say with which scopes: --scope of %s, or --all-scopes", strings.Join(c.Scopes, ", "))}
+	}
+	for _, s := range scopes {
+		if !slices.Contains(c.Scopes, s) {
+			return usageError{fmt.Errorf("--scope: the connection has no scope %s; it has %s", s, scopesText(c.Scopes))}
+		}
+	}
+	return nil
+}
+
+// lifetime reads a duration in Go's notation or in days; "" is 0.
+func lifetime(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if days, found := strings.CutSuffix(text, "d"); found {
+		var n uint64
+		n, err = strconv.ParseUint(days, 10, 15)
+		d = time.Duration(n) * 24 * time.Hour //nolint:gosec // 15 bits
+	}
+	if err != nil || d < time.Second {
+		return 0, usageError{errors.New("--expires is a time of at least 1s, such as 8h or 30d")}
+	}
+	return d, nil
+}
+
+func newConnectionsRevoke(a *app) *cobra.Command {
+	var from, by string
+	var whole bool
+	cmd := &cobra.Command{
+		Use: "revoke ID", Short: "Take a grant back, or the whole connection",
+		Long: "Take back what somebody was granted, with --from, or the whole connection for good, with --yes. Calls that\n" +
+			"wait are denied, those that run are cancelled, and no other begins. The credential stays good at the\n" +
+			"service until it is taken back there.",
+		Args: oneConnection,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case from != "" && whole:
+				return usageError{errors.New("--from takes one grant back and --yes the whole connection: give one of them")}
+			case from == "" && !whole:
+				return usageError{errors.New("that would take the whole connection away for good and delete its secret: say so with --yes, or name a grantee with --from")}
+			}
+			return withStore(cmd.Context(), func(s *session) error {
+				if from == "" {
+					return a.revokeConnection(cmd, s, args[0], by)
+				}
+				err := s.store.RevokeConnectionGrant(cmd.Context(), a.tenant, args[0], from, by)
+				if errors.Is(err, postgres.ErrNotFound) {
+					return fmt.Errorf("%s has no grant for %q of tenant %s; `pawl connections show` lists those that there are", printable(from), args[0], a.tenant)
+				}
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return printJSON(a.Out, map[string]string{"tenant": a.tenant, "connectionId": args[0], "from": from})
+				}
+				fmt.Fprintf(a.Out, "%s: %s may not use %s any more\n", a.tenant, printable(from), printable(args[0]))
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "whose grant")
+	cmd.Flags().BoolVar(&whole, "yes", false, "the whole connection, for good")
+	byFlag(cmd, &by, "revokes")
+	return cmd
+}
+
+func (a *app) revokeConnection(cmd *cobra.Command, s *session, id, by string) error {
+	err := s.store.RevokeConnection(cmd.Context(), a.tenant, id, by)
+	if errors.Is(err, postgres.ErrNotFound) {
+		return a.noConnection(id)
+	}
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return printJSON(a.Out, map[string]string{"tenant": a.tenant, "connectionId": id, "status": "revoked"})
+	}
+	fmt.Fprintf(a.Out, "%s: %s is gone for good and its secret is deleted here; take it back at the service too\n", a.tenant, printable(id))
+	return nil
+}

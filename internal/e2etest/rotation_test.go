@@ -1,0 +1,304 @@
+package e2etest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/seal"
+	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/workflows"
+)
+
+// TestKeyRotation: all secrets are sealed anew while calls use them and workers refresh them, the worker that does it is killed half-way,
+// and another goes on. No call fails; no version and no approval gets another; the key of before can go then, and not earlier.
+func TestKeyRotation(t *testing.T) {
+	t.Parallel()
+	const secrets = 10_000
+	const used, refreshed = 20, 5 // used are c0 and so on, and the last few of them are refreshed besides
+	w := newWorld(t, plainPolicy)
+	v, token := newVault(w), newCanary()
+	service := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+string(token) {
+			rw.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	t.Cleanup(service.Close)
+	u, err := url.Parse(service.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range used {
+		id := fmt.Sprint("c", i)
+		v.add(id, broker.Provider{ID: "test", Kind: broker.Bearer, Hosts: []string{u.Host}, Insecure: true}, string(token))
+		v.grant(id, actor)
+	}
+	v.copies("c0", string(token), secrets-used)
+	old := v.ring.Primary()
+	children := map[int]*exec.Cmd{}
+	for range 2 {
+		child := w.serveInChild("with connections")
+		children[child.Process.Pid] = child
+	}
+
+	calls := w.callers(3, func(n int) (id string, failed error) {
+		id = fmt.Sprint("c", n%used)
+		r, err := w.pawl.Invoke(w.t.Context(), over(invocation(fmt.Sprint("call-", n), "test__read", fmt.Sprintf(`{"text":%q}`, service.URL)), id))
+		if err == nil && string(r.Value) != `{"text":"200 "}` {
+			err = fmt.Errorf("it answers %s", r.Value)
+		}
+		return id, err
+	})
+	w.until(func() bool { return calls.ended.Load() > 10 }, "calls end")
+	pace := time.NewTicker(5 * time.Millisecond)
+	defer pace.Stop()
+	refreshes := w.callers(1, func(n int) (string, error) {
+		<-pace.C
+		id := fmt.Sprint("c", used-1-n%refreshed)
+		return id, v.refresh(id, string(token))
+	})
+
+	began := time.Now()
+	var added int64
+	if err := seal.Change(v.file, func(r *seal.Ring) (next *seal.Ring, err error) {
+		next, added, err = r.Add()
+		return next, err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := seal.Change(v.file, func(r *seal.Ring) (*seal.Ring, error) { return r.Promote(added) }); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := w.pawlCommand("keyring", "retire", v.file, fmt.Sprint(old)); err == nil || !strings.Contains(text, "is in use: ") {
+		t.Errorf("the old key can go: %s", text)
+	}
+	release := w.holdSecret(v.copy(secrets / 2))
+	rotation := w.child(t.Context(), childCommand, "keyring", "rotate", v.file)
+	var printed bytes.Buffer
+	rotation.Stdout, rotation.Stderr = &printed, w.log
+	if err := rotation.Start(); err != nil {
+		t.Fatal(err)
+	}
+	killed := w.killResealer(children, added)
+	half := v.sealedWith(added)
+	release()
+	if half < int64(secrets)/4 || half > int64(secrets)*3/4 {
+		t.Errorf("worker %d was killed when %d of %d secrets were sealed anew", killed, half, secrets)
+	}
+	if err := rotation.Wait(); err != nil {
+		t.Errorf("pawl keyring rotate: %v", err)
+	}
+	took := time.Since(began)
+	before := calls.ended.Load()
+	w.until(func() bool { return calls.ended.Load() > before+10 }, "calls go on")
+	calls.stop()
+	refreshes.stop()
+	t.Logf("%d secrets in %s, the worker killed at %d; %d calls and %d refreshes meanwhile; %s",
+		secrets, took.Round(time.Millisecond), half, calls.ended.Load(), refreshes.ended.Load(), strings.TrimSpace(printed.String()))
+	if all := v.sealedWith(added); all != int64(secrets) || v.sealedWith(old) != 0 {
+		t.Errorf("%d secrets are sealed with the new key, %d with the old one", all, v.sealedWith(old))
+	}
+	if n := scalar[int](w, `SELECT count(*)::int FROM connection_secrets s JOIN connections n USING (tenant_id, connection_id)
+		WHERE s.version <> n.secret_version OR n.generation <> 1 OR connection_id LIKE 'x%' AND s.version <> 1`); n != 0 {
+		t.Errorf("%d secrets are not what they were", n)
+	}
+	// Without the old key everything opens: nobody needs it.
+	if text, err := w.pawlCommand("keyring", "retire", v.file, fmt.Sprint(old)); err != nil {
+		t.Errorf("the old key cannot go: %v, %s", err, text)
+	}
+	ring, err := seal.Load(v.file)
+	if err != nil || len(ring.Keys()) != 1 {
+		t.Fatalf("%v, %+v", err, ring.Keys())
+	}
+	var traces []trace
+	for _, e := range w.history(workflows.ResealID(added), "").GetEvents() {
+		traces = append(traces, w.eventTraces(workflows.ResealID(added), e)...)
+	}
+	traces = append(append(traces, w.rows()...), trace{"log", []byte(w.log.String())}, trace{"output", printed.Bytes()})
+	if where := token.find(traces); len(where) > 0 {
+		t.Errorf("the token stands in %q", where)
+	}
+	if len(traces) < secrets {
+		t.Errorf("only %d traces were searched", len(traces))
+	}
+	for _, id := range []string{"c0", "c19"} {
+		w.opens(ring, id)
+	}
+}
+
+// copy is the id of a connection that copies has made.
+func (v *vault) copy(n int) string { return fmt.Sprintf("x%06d", n) }
+
+// copies makes connections like another one, each with a sealed secret of its own.
+func (v *vault) copies(like, token string, n int) {
+	v.w.t.Helper()
+	b := broker.New(nil, v.ring, broker.Options{})
+	var ids []string
+	var bytes [][]byte
+	for i := range n {
+		credential := broker.NewCredential(map[string]broker.Secret{broker.FieldToken: capability.NewSecret([]byte(token))})
+		sealed, err := b.Seal(credential, broker.Binding{TenantID: "acme", ConnectionID: v.copy(i), Provider: "test", Version: 1}, time.Time{})
+		if err != nil {
+			v.w.t.Fatal(err)
+		}
+		ids, bytes = append(ids, v.copy(i)), append(bytes, sealed.Bytes)
+	}
+	query[int](v.w, `INSERT INTO connections (tenant_id, connection_id, provider, settings, hosts, scopes, added_by)
+		SELECT tenant_id, id, provider, settings, hosts, scopes, added_by FROM connections, unnest($2::text[]) id WHERE connection_id = $1 RETURNING 1`, like, ids)
+	query[int](v.w, `INSERT INTO connection_secrets (tenant_id, connection_id, version, key_id, sealed)
+		SELECT 'acme', id, 1, $1, sealed FROM unnest($2::text[], $3::bytea[]) s (id, sealed) RETURNING 1`, v.ring.Primary(), ids, bytes)
+}
+
+// refresh replaces the secret of a connection by the same, as a worker that refreshes its token does. One that somebody replaces meanwhile
+// stays.
+func (v *vault) refresh(connectionID, token string) error {
+	sealer, err := seal.OpenFile(v.file)
+	if err != nil {
+		return err
+	}
+	ctx := v.w.t.Context()
+	r, _, _, err := v.w.store.ConnectionSecret(ctx, "acme", connectionID)
+	if err != nil {
+		return err
+	}
+	if _, err := sealer.Open(r.Sealed.Bytes, r.Sealed.Binding); err != nil {
+		return err
+	}
+	at := r.Sealed.Binding
+	at.Version++
+	credential := broker.NewCredential(map[string]broker.Secret{broker.FieldToken: capability.NewSecret([]byte(token))})
+	sealed, err := broker.New(nil, sealer, broker.Options{}).Seal(credential, at, time.Time{})
+	if err != nil {
+		return err
+	}
+	_, err = v.w.store.ReplaceSecret(ctx, sealed, 0, false, "e2etest")
+	return err
+}
+
+// sealedWith counts the secrets of a key.
+func (v *vault) sealedWith(keyID int64) int64 {
+	v.w.t.Helper()
+	uses, err := v.w.store.SecretsByKey(v.w.t.Context())
+	if err != nil {
+		v.w.t.Fatal(err)
+	}
+	if i := slices.IndexFunc(uses, func(u postgres.KeyUse) bool { return u.KeyID == keyID }); i >= 0 {
+		return uses[i].Secrets
+	}
+	return 0
+}
+
+// opens wants the secret of a connection to open with a ring.
+func (w *world) opens(ring *seal.Ring, connectionID string) {
+	w.t.Helper()
+	r, _, _, err := w.store.ConnectionSecret(w.t.Context(), "acme", connectionID)
+	if err == nil {
+		_, err = ring.Open(r.Sealed.Bytes, r.Sealed.Binding)
+	}
+	if err != nil {
+		w.t.Errorf("%s: %v", connectionID, err)
+	}
+}
+
+// pawlCommand runs one command of the pawl program and returns all that it printed.
+func (w *world) pawlCommand(args ...string) (string, error) {
+	w.t.Helper()
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	defer cancel()
+	text, err := w.child(ctx, childCommand, args...).CombinedOutput()
+	return string(text), err
+}
+
+// calling are callers that do something again and again.
+type calling struct {
+	ended atomic.Int64
+	stop  func()
+}
+
+// callers do something until stop; none of it may fail.
+func (w *world) callers(n int, do func(n int) (string, error)) *calling {
+	c, stopped := &calling{}, make(chan struct{})
+	var numbers atomic.Int64
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() {
+			for {
+				select {
+				case <-stopped:
+					return
+				case <-w.t.Context().Done():
+					return
+				default:
+				}
+				number := int(numbers.Add(1))
+				if what, err := do(number); err != nil && w.t.Context().Err() == nil {
+					w.t.Errorf("%d, %s: %v", number, what, err)
+				}
+				c.ended.Add(1)
+			}
+		})
+	}
+	c.stop = sync.OnceFunc(func() {
+		close(stopped)
+		all.Wait()
+	})
+	w.t.Cleanup(c.stop)
+	return c
+}
+
+// holdSecret keeps a secret from being changed until release.
+func (w *world) holdSecret(connectionID string) (release func()) {
+	w.t.Helper()
+	ctx := context.WithoutCancel(w.t.Context())
+	conn, err := pgx.Connect(ctx, w.database)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { _ = conn.Close(ctx) })
+	if _, err := conn.Exec(ctx, `BEGIN`); err != nil {
+		w.t.Fatal(err)
+	}
+	if _, err := conn.Exec(ctx, `SELECT FROM connection_secrets WHERE connection_id = $1 FOR UPDATE`, connectionID); err != nil {
+		w.t.Fatal(err)
+	}
+	return func() {
+		if _, err := conn.Exec(ctx, `COMMIT`); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+// killResealer kills the worker that seals anew, when it waits for a secret that is held.
+func (w *world) killResealer(children map[int]*exec.Cmd, keyID int64) (pid int) {
+	w.t.Helper()
+	w.until(func() bool {
+		return scalar[int](w, `SELECT count(*)::int FROM pg_stat_activity
+			WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%FOR NO KEY UPDATE OF s%'`) > 0
+	}, "a worker meets the secret that is held")
+	for _, a := range w.describe(workflows.ResealID(keyID)).GetPendingActivities() {
+		_, rest, _ := strings.Cut(a.GetLastWorkerIdentity(), ":")
+		number, _, _ := strings.Cut(rest, "@")
+		pid, _ = strconv.Atoi(number)
+	}
+	child, ok := children[pid]
+	if !ok {
+		w.t.Fatalf("worker %d is none of ours", pid)
+	}
+	kill(child)
+	return pid
+}

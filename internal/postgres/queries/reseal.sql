@@ -1,0 +1,28 @@
+-- name: SecretsByKey
+SELECT key_id, count(*) AS secrets FROM connection_secrets GROUP BY key_id ORDER BY key_id;
+
+-- name: SecretsToReseal
+-- Those that another key sealed, by their place.
+SELECT s.tenant_id, s.connection_id, n.provider, s.version, s.key_id, s.sealed
+FROM connection_secrets s JOIN connections n ON n.tenant_id = s.tenant_id AND n.connection_id = s.connection_id
+WHERE s.key_id <> @key_id AND (s.tenant_id, s.connection_id, s.version) > (@after_tenant, @after_connection, @after_version)
+ORDER BY s.tenant_id, s.connection_id, s.version LIMIT @most;
+
+-- name: ResealSecrets
+-- Puts the same secrets there as another key has sealed them. One that somebody has replaced meanwhile, or sealed anew, stays as it is. The
+-- rows are locked in one order, so that two of these get past each other.
+WITH resealed AS (
+    SELECT * FROM unnest(@tenants::text[], @connections::text[], @versions::integer[], @keys::bigint[], @sealed::bytea[])
+        AS r (tenant_id, connection_id, version, was, sealed)
+), held AS (
+    SELECT s.tenant_id, s.connection_id, s.version, r.sealed
+    FROM connection_secrets s JOIN resealed r
+        ON s.tenant_id = r.tenant_id AND s.connection_id = r.connection_id AND s.version = r.version AND s.key_id = r.was
+    ORDER BY s.tenant_id, s.connection_id, s.version
+    FOR NO KEY UPDATE OF s
+), moved AS (
+    UPDATE connection_secrets s SET key_id = @key_id, sealed = h.sealed, sealed_at = now()
+    FROM held h WHERE s.tenant_id = h.tenant_id AND s.connection_id = h.connection_id AND s.version = h.version
+    RETURNING s.version
+)
+SELECT count(*) AS resealed FROM moved;

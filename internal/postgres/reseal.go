@@ -1,0 +1,66 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/broker"
+)
+
+// The store is what a rotation of keys works on.
+var _ activities.Secrets = (*Store)(nil)
+
+// KeyUse is how many secrets a key of a key ring has sealed.
+type KeyUse struct {
+	KeyID   int64 `json:"keyId"`
+	Secrets int64 `json:"secrets"`
+}
+
+// toResealRow is the row of SecretsToReseal.
+type toResealRow struct {
+	TenantID, ConnectionID, Provider string
+	Version                          int
+	KeyID                            int64
+	Sealed                           []byte
+}
+
+// resealedRow is the row of ResealSecrets.
+type resealedRow struct{ Resealed int }
+
+// SecretsByKey counts the secrets of all tenants by the keys that sealed them.
+func (s *Store) SecretsByKey(ctx context.Context) ([]KeyUse, error) {
+	return all[KeyUse](ctx, s, "secrets by key", step{"SecretsByKey", named{}})
+}
+
+// SecretsToReseal returns up to most secrets, of all tenants, that another key sealed, in the order of their places and from the one after
+// that place on.
+func (s *Store) SecretsToReseal(ctx context.Context, keyID int64, after broker.Binding, most int) ([]broker.Sealed, error) {
+	rows, err := all[toResealRow](ctx, s, "secrets to reseal", step{"SecretsToReseal", named{
+		"key_id": keyID, "after_tenant": text(after.TenantID), "after_connection": text(after.ConnectionID), "after_version": after.Version, "most": most,
+	}})
+	secrets := make([]broker.Sealed, len(rows))
+	for i, r := range rows {
+		secrets[i] = broker.Sealed{
+			Binding: broker.Binding{TenantID: r.TenantID, ConnectionID: r.ConnectionID, Provider: r.Provider, Version: r.Version},
+			KeyID:   r.KeyID, Bytes: r.Sealed,
+		}
+	}
+	return secrets, err
+}
+
+// ResealSecrets puts the same secrets there as the key has sealed them, and returns how many. One whose version or key is not the one that
+// it was sealed anew from any more stays as it is: somebody else was faster. The version stays, so no approval gets stale.
+func (s *Store) ResealSecrets(ctx context.Context, keyID int64, resealed []activities.Resealed) (int, error) {
+	var tenants, connections []string
+	var versions []int
+	var keys []int64
+	var sealed [][]byte
+	for _, r := range resealed {
+		tenants, connections = append(tenants, text(r.TenantID)), append(connections, text(r.ConnectionID))
+		versions, keys, sealed = append(versions, r.Version), append(keys, r.Was), append(sealed, r.Bytes)
+	}
+	row, _, err := first[resealedRow](ctx, s, "reseal secrets", step{"ResealSecrets", named{
+		"key_id": keyID, "tenants": tenants, "connections": connections, "versions": versions, "keys": keys, "sealed": sealed,
+	}})
+	return row.Resealed, err
+}
