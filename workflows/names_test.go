@@ -57,6 +57,7 @@ func TestEveryNameIsRegistered(t *testing.T) {
 	var got names
 	new(activities.Activities).Register(&got)
 	new(activities.Sweeper).Register(&got)
+	new(activities.Resealer).Register(&got)
 	want := workflows.ActivityNames()
 	slices.Sort(got)
 	slices.Sort(want)
