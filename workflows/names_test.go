@@ -59,6 +59,7 @@ func TestEveryNameIsRegistered(t *testing.T) {
 	new(activities.Activities).Register(&got)
 	new(activities.Sweeper).Register(&got)
 	new(activities.Verifier).Register(&got)
+	new(activities.Resealer).Register(&got)
 	want := workflows.ActivityNames()
 	slices.Sort(got)
 	slices.Sort(want)

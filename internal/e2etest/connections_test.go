@@ -281,7 +281,7 @@ func TestBrokerAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := seal.Replace(v.file, other); err != nil {
+	if err := seal.Change(v.file, func(*seal.Ring) (*seal.Ring, error) { return other, nil }); err != nil {
 		t.Fatal(err)
 	}
 	w.workWith(v.config(), worker.Tools(tool("test__once", fetch(s), connected, once)))
@@ -290,7 +290,7 @@ func TestBrokerAway(t *testing.T) {
 	if n := scalar[int](w, `SELECT count(*)::int FROM claims WHERE invocation_id = $1::uuid`, call.InvocationID); n != 0 || s.requests() != 0 {
 		t.Errorf("%d claims and %d requests", n, s.requests())
 	}
-	if err := seal.Replace(v.file, v.ring); err != nil {
+	if err := seal.Change(v.file, func(*seal.Ring) (*seal.Ring, error) { return v.ring, nil }); err != nil {
 		t.Fatal(err)
 	}
 	r := w.result(call)
