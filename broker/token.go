@@ -146,13 +146,13 @@ func lifeOf(token *oauth2.Token, began time.Time) time.Duration {
 	var life time.Duration
 	switch {
 	case token.ExpiresIn > 0:
-		life = min(time.Duration(token.ExpiresIn)*time.Second, longestLife) - time.Since(began)
-	case !token.Expiry.IsZero(): // of a form; the library has added it to the clock
-		life = min(time.Until(token.Expiry), longestLife)
+		life = time.Duration(token.ExpiresIn)*time.Second - time.Since(began)
+	case token.ExpiresIn == 0 && time.Until(token.Expiry) > 0: // of a form; the library has added it to the clock
+		life = time.Until(token.Expiry)
 	default:
 		return 0
 	}
-	return max(life, time.Second)
+	return min(max(life, time.Second), longestLife)
 }
 
 // plain reports whether a token can stand in a header.

@@ -236,7 +236,7 @@ func (s *Server) issue(r *http.Request) (answer map[string]any, code string) {
 	if s.Life > 0 {
 		answer["expires_in"] = int(s.Life.Seconds())
 	}
-	if f.current != "" && !s.Keeps {
+	if f.current != "" && (!s.Keeps || r.PostFormValue("grant_type") == "authorization_code") {
 		answer["refresh_token"] = f.current
 	}
 	if f.scope != "" {

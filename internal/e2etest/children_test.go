@@ -23,7 +23,7 @@ func (w *world) child(ctx context.Context, what string, args ...string) *exec.Cm
 	cmd.Env = []string{
 		childEnv + "=" + what, "PATH=" + os.Getenv("PATH"), "HOME=" + w.t.TempDir(),
 		"TEMPORAL_ADDRESS=" + w.address, "TEMPORAL_NAMESPACE=" + w.namespace, "PAWL_DATABASE_URL=" + w.database, "PAWL_LOG_LEVEL=debug",
-		"PAWL_SWEEP_EVERY=off", "PAWL_CONNECTION_KEY=" + w.connectionKey, "PAWL_CODEC_KEYS=" + w.keys,
+		"PAWL_SWEEP_EVERY=off", "PAWL_CONNECTION_KEY=" + w.connectionKey, "PAWL_CODEC_KEYS=" + w.keys, "PAWL_KEYRING_FILE=" + w.keyring,
 	}
 	return cmd
 }

@@ -89,6 +89,7 @@ func newVault(w *world) *vault {
 	if err := seal.Create(v.file, ring); err != nil {
 		w.t.Fatal(err)
 	}
+	w.keyring = v.file
 	return v
 }
 
@@ -132,24 +133,29 @@ func (v *vault) revoke(connectionID, grantee string) {
 // fetch is a tool that asks the service over the connection of its call.
 func fetch(s *service) run {
 	return func(ctx context.Context, _ in, call toolspec.Call) (out, error) {
-		client, err := capability.ClientsKey.From(call).For(call.Context.ConnectionID)
-		if err != nil {
-			return out{}, toolspec.Safef("%w", err)
-		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
-		if err != nil {
-			return out{}, err
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			return out{}, err
-		}
-		body, err := io.ReadAll(resp.Body)
-		if err := errors.Join(err, resp.Body.Close()); err != nil {
-			return out{}, err
-		}
-		return out{Text: fmt.Sprintf("%d %s", resp.StatusCode, body)}, nil
+		return fetchAt(ctx, in{Text: s.URL}, call)
 	}
+}
+
+// fetchAt asks the service at the URL that its text names.
+func fetchAt(ctx context.Context, in in, call toolspec.Call) (out, error) {
+	client, err := capability.ClientsKey.From(call).For(call.Context.ConnectionID)
+	if err != nil {
+		return out{}, toolspec.Safef("%w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, in.Text, nil)
+	if err != nil {
+		return out{}, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return out{}, err
+	}
+	body, err := io.ReadAll(resp.Body)
+	if err := errors.Join(err, resp.Body.Close()); err != nil {
+		return out{}, err
+	}
+	return out{Text: fmt.Sprintf("%d %s", resp.StatusCode, body)}, nil
 }
 
 // connected makes a tool need a connection.

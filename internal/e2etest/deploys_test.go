@@ -68,6 +68,7 @@ func releases() map[string][]worker.Option {
 		"with a changed tool":     {tools(version("2")), worker.Hooks(hook.New("guard", guard), meter)},
 		"with a stricter tool":    {worker.Tools(stricter(deployedWrite), stricter(deployedAsked, risky)), worker.Hooks(hook.New("guard", guard), meter)},
 		"without the tool at all": {worker.Hooks(hook.New("guard", guard), meter)},
+		"with connections":        {worker.Tools(tool("test__read", fetchAt, connected))},
 	}
 }
 

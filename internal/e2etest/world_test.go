@@ -57,6 +57,8 @@ type world struct {
 	pawl        *pawl.Client
 	store       *postgres.Store
 	log         *logbook
+	// keyring is the file of the key ring of children, if they have one.
+	keyring string
 	// secrets may stand nowhere in the end. planted says that a test has put some of them there itself.
 	secrets *secrets
 	planted bool
