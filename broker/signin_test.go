@@ -29,15 +29,17 @@ func visit(t *testing.T, method, page string) (int, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, page, nil)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return 0, ""
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return 0, ""
 	}
 	text, err := io.ReadAll(resp.Body)
 	if err := errors.Join(err, resp.Body.Close()); err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 	return resp.StatusCode, string(text)
 }

@@ -147,8 +147,8 @@ func lifeOf(token *oauth2.Token, began time.Time) time.Duration {
 	switch {
 	case token.ExpiresIn > 0:
 		life = time.Duration(token.ExpiresIn)*time.Second - time.Since(began)
-	case token.ExpiresIn == 0 && time.Until(token.Expiry) > 0: // of a form; the library has added it to the clock
-		life = time.Until(token.Expiry)
+	case token.ExpiresIn == 0 && time.Since(token.Expiry) < 0 && !token.Expiry.IsZero(): // of a form; the library has added it to the clock
+		life = -time.Since(token.Expiry)
 	default:
 		return 0
 	}

@@ -88,6 +88,16 @@ func (s *Server) Grant() string {
 	return f.current
 }
 
+// Token begins a family, and returns an access token of it and its refresh token.
+func (s *Server) Token() (access, refresh string) {
+	refresh, access = s.Grant(), rand.Text()
+	s.Lock()
+	defer s.Unlock()
+	s.access[access] = s.families[refresh]
+	s.families[refresh].ends = time.Now().Add(time.Hour)
+	return access, refresh
+}
+
 // Valid reports whether an access token is good.
 func (s *Server) Valid(token string) bool {
 	s.Lock()
@@ -150,10 +160,18 @@ func client(r *http.Request) bool {
 }
 
 func refuse(w http.ResponseWriter, status int, code string) {
+	// A description that must get nowhere.
+	reply(w, status, map[string]any{"error": code, "error_description": "because of " + ClientSecret})
+}
+
+func reply(w http.ResponseWriter, status int, body map[string]any) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		status, text = http.StatusInternalServerError, nil
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	// A description that must get nowhere.
-	_ = json.NewEncoder(w).Encode(map[string]string{"error": code, "error_description": "because of " + ClientSecret})
+	_, _ = w.Write(text)
 }
 
 func (s *Server) token(w http.ResponseWriter, r *http.Request) {
@@ -188,8 +206,7 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(answer)
+	reply(w, http.StatusOK, answer)
 }
 
 // issue makes a token, or says why not.

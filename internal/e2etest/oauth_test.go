@@ -291,3 +291,96 @@ func TestRefusedToken(t *testing.T) {
 		t.Errorf("%d requests for a token, %d of the service", n, s.requests())
 	}
 }
+
+// TestTokenNearItsEnd: a token that still lasts is used, whether its refresh goes on behind the back of the call or has failed (fault 53).
+func TestTokenNearItsEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	auth := oauthtest.New(t)
+	answered := make(chan struct{})
+	auth.Instead = func(n int) *oauthtest.Answer {
+		if n == 1 {
+			<-answered
+			return &oauthtest.Answer{Status: http.StatusInternalServerError, RetryAfter: "600"}
+		}
+		return nil
+	}
+	v, s := newVault(w), newAPI(t, auth)
+	access, refresh := auth.Token()
+	v.addToken("c1", s.provider(), map[string]string{broker.FieldAccessToken: access, broker.FieldRefreshToken: refresh}, time.Hour)
+	lasts := func(still string) {
+		query[int](w, `UPDATE connection_secrets SET sealed_at = now() - interval '1 hour', expires_at = now() + $1::text::interval RETURNING 1`, still)
+	}
+	w.workWith(v.config(), worker.Tools(tool("test__read", fetchAt, connected, fast)))
+	lasts("40 seconds")
+	// Nobody waits for the answer.
+	wantText(t, w.invoke(over(invocation("soon", "test__read", fetchFrom(s)), "c1")), "200 welcome")
+	close(answered)
+	w.until(func() bool {
+		return scalar[int](w, `SELECT count(*)::int FROM connections WHERE refresh_after > now()`) == 1
+	}, "the refresh has failed")
+	lasts("8 seconds")
+	wantText(t, w.invoke(over(invocation("cooling", "test__read", fetchFrom(s)), "c1")), "200 welcome")
+	if n := len(auth.Requests()); n != 1 {
+		t.Errorf("%d requests for a token", n)
+	}
+	query[int](w, `UPDATE connections SET refresh_after = now() - interval '1 second' RETURNING 1`)
+	lasts("8 seconds")
+	wantText(t, w.invoke(over(invocation("urgent", "test__read", fetchFrom(s)), "c1")), "200 welcome")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(auth.Requests()); n != 2 || s.seen[1] != access || s.seen[2] == access {
+		t.Errorf("%d requests for a token, and the service has seen %d", n, len(s.seen))
+	}
+}
+
+// TestSlowTokenEndpoint: a refresh that takes longer than any call waits goes on without them, and the next try finds its token.
+func TestSlowTokenEndpoint(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	auth := oauthtest.New(t)
+	auth.Instead = func(int) *oauthtest.Answer {
+		eventually(t.Context(), func() bool { return strings.Contains(w.log.String(), "the tool is not provided with what it needs") })
+		return nil
+	}
+	v, s := newVault(w), newAPI(t, auth)
+	v.addToken("c1", s.provider(), stale(auth), -time.Minute)
+	w.workWith(v.config(), worker.Tools(tool("test__read", fetchAt, connected, fast)))
+	wantText(t, w.invoke(over(invocation("call", "test__read", fetchFrom(s)), "c1")), "200 welcome")
+	if n := len(auth.Requests()); n != 1 {
+		t.Errorf("%d requests for a token", n)
+	}
+}
+
+// TestClientCredentials: an application's own token is got when it is first wanted, and taken back at the end.
+func TestClientCredentials(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	auth := oauthtest.New(t)
+	v, s := newVault(w), newAPI(t, auth)
+	p := s.provider()
+	p.OAuth2.Flow, p.OAuth2.AuthURL = broker.ClientCredentials, ""
+	v.addToken("c1", p, nil, time.Hour)
+	w.workWith(v.config(), worker.Tools(tool("test__read", fetchAt, connected)))
+	for i := range 2 {
+		wantText(t, w.invoke(over(invocation(fmt.Sprint("call-", i), "test__read", fetchFrom(s)), "c1")), "200 welcome")
+	}
+	if asked := auth.Requests(); len(asked) != 1 || asked[0].Get("grant_type") != "client_credentials" {
+		t.Errorf("the server was asked %d times", len(asked))
+	}
+	record, _, _, err := w.store.ConnectionSecret(t.Context(), "acme", "c1")
+	if err == nil {
+		err = w.store.RevokeConnection(t.Context(), "acme", "c1", "e2etest")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	retired, err := broker.New(w.store, v.ring, broker.Options{}).Retire(t.Context(), record)
+	if err != nil || retired != broker.RetiredThere {
+		t.Errorf("retired: %s, %v", retired, err)
+	}
+	if auth.Valid(s.seen[0]) || len(auth.Revoked()) != 1 {
+		t.Errorf("the token is good still, after %d requests", len(auth.Revoked()))
+	}
+	wantCode(t, w.invoke(over(invocation("late", "test__read", fetchFrom(s)), "c1")), toolspec.CodePolicyDenied)
+}
