@@ -29,7 +29,7 @@ func TestToken(t *testing.T) {
 		"no JSON":           {oauthtest.Answer{Status: 200, Body: `<html>` + secret}, "malformed passes"},
 		"a line break":      {oauthtest.Answer{Status: 200, Body: `{"access_token":"a\r\nX-Evil: b"}`}, "malformed passes"},
 		"too much":          {oauthtest.Answer{Status: 200, Body: `{` + ok + `,"x":"` + strings.Repeat("x", 1<<20) + `"}`}, "malformed passes"},
-		"a redirect":        {oauthtest.Answer{Status: 302, Body: `{` + ok + `}`}, "http_302 passes"},
+		"a redirect":        {oauthtest.Answer{Status: 307, Body: `{` + ok + `}`, Location: "/token"}, "http_307 passes"},
 		"refused grant":     {oauthtest.Answer{Status: 400, Body: `{"error":"invalid_grant","error_description":"` + secret + `"}`}, "invalid_grant lost"},
 		"refused client":    {oauthtest.Answer{Status: 401, Body: `{"error":"invalid_client"}`}, "invalid_client lost"},
 		"refused with 200":  {oauthtest.Answer{Status: 200, Body: `{"error":"bad_refresh_token"}`}, "bad_refresh_token lost"},

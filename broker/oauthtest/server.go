@@ -26,6 +26,7 @@ type Answer struct {
 	// Body is sent as it is, as JSON.
 	Body       string
 	RetryAfter string
+	Location   string
 }
 
 // Server is an authorization server. Its fields are to be set before the first
@@ -184,6 +185,9 @@ func (s *Server) token(w http.ResponseWriter, r *http.Request) {
 		if a := instead(n); a != nil {
 			if a.RetryAfter != "" {
 				w.Header().Set("Retry-After", a.RetryAfter)
+			}
+			if a.Location != "" {
+				w.Header().Set("Location", a.Location)
 			}
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(a.Status)
