@@ -101,6 +101,7 @@ var owners = []struct {
 	{"github.com/pressly/goose", []string{"internal/postgres", "migrations"}},
 	{"github.com/tink-crypto/", []string{"internal/seal"}},
 	{"code.dny.dev/ssrf", []string{"broker"}},
+	{"golang.org/x/oauth2", []string{"broker"}},
 	{"github.com/golang-jwt/", []string{"proof", "client", "internal/submitter"}},
 	{"github.com/coreos/go-oidc", []string{"internal/oidc"}},
 	{"github.com/go-jose/", []string{"internal/oidc"}},

@@ -29,6 +29,10 @@ const (
 	ConnectionNeedsReauth = "needs_reauth"
 	// leaseMargin is how long a lease outlasts the budget of its attempt.
 	leaseMargin = 10 * time.Second
+	// leaseTime bounds the wait for a lease, whose token may be being refreshed, as
+	// claimTime does for the claim; in the local lane the attempt has less to spare.
+	leaseTime      = 3 * time.Second
+	localLeaseTime = time.Second
 )
 
 // NoGrant is the failure of a call that may not use its connection. It says
@@ -68,7 +72,14 @@ func (a *Activities) lease(ctx context.Context, in workflows.ExecuteIn, bound *c
 	r := broker.Request{
 		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, ConnectionID: f.Context.ConnectionID, Holder: broker.Holder(f.Context),
 		Scopes: bound.Definition().Scopes, Epoch: in.Epoch, Round: f.Attempt, Lasts: time.Duration(in.MaxRuntimeMs)*time.Millisecond + leaseMargin,
+		Repeatable: bound.Definition().Repeatable() && !in.Once,
 	}
+	patient := leaseTime
+	if in.Dispatch == 0 {
+		patient = localLeaseTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, patient)
+	defer cancel()
 	if f.Approval != nil {
 		r.Generation = f.Approval.Generation
 	}

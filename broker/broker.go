@@ -2,11 +2,14 @@ package broker
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"code.dny.dev/ssrf"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -67,6 +70,9 @@ type Request struct {
 	Round int
 	// Lasts bounds the lease.
 	Lasts time.Duration
+	// Repeatable says that the tool may be run again: then a request with a body is
+	// sent once more, too, where its token turns out to be dead.
+	Repeatable bool
 }
 
 // Answer is what the store says of a request.
@@ -93,6 +99,9 @@ type Record struct {
 	Scopes     []string
 	Generation int
 	Sealed     Sealed
+	// Remaining is how long the access token still lasts by the clock of the database,
+	// of the Life that it had; they count where Sealed.ExpiresAt is there.
+	Remaining, Life time.Duration
 }
 
 // Store keeps connections. An error that passes by itself is marked hook.Transient.
@@ -103,6 +112,15 @@ type Store interface {
 	// SealedSecrets returns a page of what is sealed, of all tenants: what comes after
 	// that place in order, at most most.
 	SealedSecrets(ctx context.Context, after Binding, most int) ([]Sealed, error)
+	// BeginRefresh lets one worker at a time refresh the token of the version that it
+	// has seen, and says why not else.
+	BeginRefresh(ctx context.Context, c RefreshClaim) (RefreshAnswer, error)
+	// StoreRefreshed puts the new secret in the place of the version before it; stored
+	// is false where that is not the one that counts any more.
+	StoreRefreshed(ctx context.Context, r Refreshed) (stored bool, err error)
+	// FailRefresh ends a claim without a token: nobody tries again for a while, or
+	// ever, until somebody signs in anew.
+	FailRefresh(ctx context.Context, f FailedRefresh) error
 }
 
 // Broker leases connections.
@@ -113,6 +131,11 @@ type Broker struct {
 	base    http.RoundTripper
 	foreign http.RoundTripper
 	live    *live
+	// self names this broker in claims of refreshes.
+	self    string
+	flights singleflight.Group
+	// under counts what goes on behind the back of those who asked.
+	under sync.WaitGroup
 }
 
 // Options of a broker.
@@ -139,34 +162,59 @@ func New(store Store, sealer Sealer, o Options) *Broker {
 	if o.Foreign == nil {
 		o.Foreign = newTransport(ssrf.New().Safe)
 	}
-	return &Broker{store: store, sealer: sealer, signers: o.Signers, base: o.Base, foreign: o.Foreign, live: newLive(o.Live)}
+	return &Broker{
+		store: store, sealer: sealer, signers: o.Signers, base: o.Base, foreign: o.Foreign, live: newLive(o.Live), self: rand.Text(),
+	}
+}
+
+// Drain waits for the refreshes that are under way, so that a token that was got
+// is stored, until ctx ends. Nobody may lease meanwhile.
+func (b *Broker) Drain(ctx context.Context) {
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		b.under.Wait()
+	}()
+	select {
+	case <-over:
+	case <-ctx.Done():
+	}
 }
 
 // Lease takes the use of a connection for one attempt. Where the answer is not
 // Leased there is no lease, and no credential was opened. The caller closes the
 // lease when the attempt is over.
+//
+// A token that is about to end is refreshed first. While that cannot be, and the
+// token has ended, the error is marked hook.Transient.
 func (b *Broker) Lease(ctx context.Context, r Request) (*Lease, Answer, error) {
 	if r.Holder == "" || r.ConnectionID == "" || r.TenantID == "" {
 		return nil, Denied, nil
 	}
-	record, err := b.store.LeaseConnection(ctx, r)
-	if err != nil || record.Answer != Leased {
-		return nil, record.Answer, err
+	record, credential, answer, err := b.take(ctx, r)
+	if err != nil || answer != Leased {
+		return nil, answer, err
 	}
-	credential, err := b.open(record.Sealed)
-	if err != nil {
-		return nil, "", err
-	}
-	b.live.know(record.Sealed.Binding, credential)
 	return &Lease{
 		connectionID: r.ConnectionID, provider: record.Provider, hosts: hosts{record.Hosts, record.Provider.Insecure},
-		base: b.base, foreign: b.foreign, signers: b.signers, credential: credential,
+		base: b.base, foreign: b.foreign, signers: b.signers, credential: credential, version: record.Sealed.Version,
+		repeatable: r.Repeatable,
+		renew:      func(ctx context.Context, version int) (Credential, int, bool) { return b.renew(ctx, r, version) },
 	}, Leased, nil
 }
 
-// open opens what is sealed. A key that is not there may be on the way to this
-// worker.
+// open opens what is to be used, and recognises it from then on.
 func (b *Broker) open(s Sealed) (Credential, error) {
+	c, err := b.unseal(s)
+	if err == nil {
+		b.live.know(s.Binding, c)
+	}
+	return c, err
+}
+
+// unseal opens what is sealed. A key that is not there may be on the way to this
+// worker.
+func (b *Broker) unseal(s Sealed) (Credential, error) {
 	plain, err := b.sealer.Open(s.Bytes, s.Binding)
 	if err != nil {
 		return Credential{}, hook.Transient(err)

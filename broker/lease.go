@@ -18,11 +18,19 @@ type Lease struct {
 	base         http.RoundTripper
 	foreign      http.RoundTripper
 	signers      Signers
+	// repeatable says that requests with a body may be sent twice.
+	repeatable bool
+	// renew gets another token than that of a version, and takes the lease anew; nil
+	// cannot.
+	renew func(ctx context.Context, version int) (Credential, int, bool)
 
+	// renewing is held by who gets another token.
+	renewing sync.Mutex
 	// mu is held while the credential is read: who ends the lease destroys it.
 	mu         sync.RWMutex
 	over       bool
 	credential Credential
+	version    int
 	// given are copies that a tool was handed.
 	given []Secret
 }
@@ -58,14 +66,46 @@ func (l *Lease) check(connectionID string) error {
 	return nil
 }
 
-// use adds the credential to a request, while the lease lasts.
-func (l *Lease) use(req *http.Request) error {
+// use adds the credential to a request, while the lease lasts, and returns its
+// version.
+func (l *Lease) use(req *http.Request) (version int, err error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if l.over {
-		return capability.ErrLeaseOver
+		return 0, capability.ErrLeaseOver
 	}
-	return l.attach(req)
+	return l.version, l.attach(req)
+}
+
+// renewed gets another token than that of the version, unless there is one by now.
+func (l *Lease) renewed(ctx context.Context, version int) bool {
+	if l.renew == nil || l.provider.Kind != OAuth {
+		return false
+	}
+	l.renewing.Lock()
+	defer l.renewing.Unlock()
+	l.mu.RLock()
+	over, has := l.over, l.version
+	l.mu.RUnlock()
+	switch {
+	case over:
+		return false
+	case has != version:
+		return true
+	}
+	credential, next, ok := l.renew(ctx, version)
+	if !ok {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		credential.Destroy()
+		return false
+	}
+	l.credential.Destroy()
+	l.credential, l.version = credential, next
+	return true
 }
 
 // AccessToken returns a copy of the token or key.

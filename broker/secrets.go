@@ -38,7 +38,7 @@ func (b *Broker) Secrets(ctx context.Context) iter.Seq2[fingerprint.Credential, 
 }
 
 func (b *Broker) yield(sealed Sealed, yield func(fingerprint.Credential, error) bool) bool {
-	credential, err := b.open(sealed)
+	credential, err := b.unseal(sealed)
 	if err != nil {
 		yield(fingerprint.Credential{}, err)
 		return false

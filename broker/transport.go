@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -34,17 +35,48 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		closeBody(req)
 		return nil, fmt.Errorf("%w: it was redirected there, and only GET and HEAD over https follow", capability.ErrForeignHost)
 	}
+	if !own {
+		return l.send(req, l.foreign, func(sent *http.Request) error {
+			sent.Header = plainHeaders(req.Header)
+			return nil
+		})
+	}
+	var version int
+	attach := func(sent *http.Request) (err error) {
+		version, err = l.use(sent)
+		return err
+	}
+	resp, err := l.send(req, l.base, attach)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized {
+		return resp, err
+	}
+	again, ok := l.again(req)
+	if !ok || !l.renewed(req.Context(), version) {
+		if again != nil {
+			closeBody(again)
+		}
+		return resp, nil
+	}
+	_, _ = io.CopyN(io.Discard, resp.Body, drained)
+	_ = resp.Body.Close()
+	resp, err = l.send(again, l.base, attach)
+	if resp != nil {
+		resp.Request = req
+	}
+	return resp, err
+}
+
+// drained is how much of an answer that nobody wants is read, in bytes, so that
+// its connection serves again.
+const drained = 4 << 10
+
+// send sends a copy of the request, after change has had it.
+func (l *Lease) send(req *http.Request, base http.RoundTripper, change func(*http.Request) error) (*http.Response, error) {
 	// Values of the context reach hooks that watch headers being written.
 	sent := req.Clone(bare{req.Context()})
-	base := l.foreign
-	if own {
-		base = l.base
-		if err := l.use(sent); err != nil {
-			closeBody(req)
-			return nil, err
-		}
-	} else {
-		sent.Header = plainHeaders(req.Header)
+	if err := change(sent); err != nil {
+		closeBody(req)
+		return nil, err
 	}
 	resp, err := base.RoundTrip(sent)
 	if err != nil {
@@ -52,6 +84,25 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Request = req
 	return resp, nil
+}
+
+// again makes the request anew, where nothing speaks against sending it twice: it
+// only reads, or its tool may be repeated, and its body can be had once more.
+func (l *Lease) again(req *http.Request) (*http.Request, bool) {
+	reads := req.Method == "" || req.Method == http.MethodGet || req.Method == http.MethodHead || req.Method == http.MethodOptions
+	bodied := req.Body != nil && req.Body != http.NoBody
+	if !reads && !l.repeatable || bodied && req.GetBody == nil {
+		return nil, false
+	}
+	again := req.Clone(req.Context())
+	if bodied {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, false
+		}
+		again.Body = body
+	}
+	return again, true
 }
 
 func closeBody(req *http.Request) {

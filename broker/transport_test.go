@@ -32,6 +32,8 @@ type world struct {
 	// redirect is where the own host sends everybody, with that status.
 	redirect string
 	status   int
+	// refuses is how many requests the own host answers with 401.
+	refuses int
 }
 
 func newWorld(t *testing.T, change ...func(*Provider)) *world {
@@ -40,6 +42,10 @@ func newWorld(t *testing.T, change ...func(*Provider)) *world {
 	w.own = httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.ownSeen, w.bodies = append(w.ownSeen, r), append(w.bodies, string(body))
+		if w.refuses--; w.refuses >= 0 {
+			rw.WriteHeader(http.StatusUnauthorized)
+			return
+		}
 		if w.redirect != "" && r.URL.Path != "/there" {
 			http.Redirect(rw, r, w.redirect, w.status)
 			return

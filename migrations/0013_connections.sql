@@ -24,6 +24,8 @@ CREATE TABLE connections (
     -- Refreshes that failed in a row, and until when none is tried again.
     refresh_fails  integer     NOT NULL DEFAULT 0,
     refresh_after  timestamptz,
+    -- When the token was refreshed last: one that is refused right after that is not refreshed again.
+    refreshed_at   timestamptz,
     added_at       timestamptz NOT NULL DEFAULT now(),
     added_by       text        NOT NULL,
     revoked_at     timestamptz,

@@ -1,9 +1,11 @@
 package worker
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/hooks"
@@ -74,10 +76,20 @@ func (n connections) hooks() []hook.Hook {
 	return []hook.Hook{hooks.Connections()}
 }
 
+// drainTime is how long a worker that ends waits for tokens that are being
+// refreshed: longer than an authorization server may take.
+const drainTime = 15 * time.Second
+
 // broker is nil where the worker has no key ring.
-func (n connections) broker(store *postgres.Store, live *fingerprint.Set) activities.Broker {
+func (n connections) broker(o *opened, store *postgres.Store, live *fingerprint.Set) activities.Broker {
 	if n.sealer == nil {
 		return nil
 	}
-	return broker.New(store, n.sealer, broker.Options{Signers: n.signers, Live: live})
+	b := broker.New(store, n.sealer, broker.Options{Signers: n.signers, Live: live})
+	o.add(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+		defer cancel()
+		b.Drain(ctx)
+	})
+	return b
 }

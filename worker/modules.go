@@ -141,10 +141,10 @@ func seats(
 	return hook.NewRegistry(log, append(append(own, hooks.Audit()), a.hooks...), a.toolHooks)
 }
 
-func steps(c Config, source *catalog.Registry, store *postgres.Store, registry *hook.Registry, provided *provide.Registry, tokens activities.IDTokens, watch *policyWatch, n connections, a additions, live *fingerprint.Set, log *slog.Logger) *activities.Activities {
+func steps(o *opened, c Config, source *catalog.Registry, store *postgres.Store, registry *hook.Registry, provided *provide.Registry, tokens activities.IDTokens, watch *policyWatch, n connections, a additions, live *fingerprint.Set, log *slog.Logger) *activities.Activities {
 	return activities.New(source, a.records(store), store, registry, log, activities.Config{
 		SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store, Submitters: submitter.New(store),
-		Broker: n.broker(store, live), Shadow: watch.shadow.Load, Secrets: live, IDTokens: tokens,
+		Broker: n.broker(o, store, live), Shadow: watch.shadow.Load, Secrets: live, IDTokens: tokens,
 	})
 }
 

@@ -57,6 +57,8 @@ type world struct {
 	pawl        *pawl.Client
 	store       *postgres.Store
 	log         *logbook
+	// keyring is the file of the key ring of children, if they have one.
+	keyring string
 	// secrets may stand nowhere in the end. planted says that a test has put some of them there itself.
 	secrets *secrets
 	planted bool
@@ -69,8 +71,6 @@ type world struct {
 	sealed client.Client
 	// shared says that the servers outlive the test.
 	shared bool
-	// keyring is the file of the key ring of children, if they have one.
-	keyring string
 	// sweepEvery is the interval of the sweeper's schedule; 0 makes none.
 	sweepEvery time.Duration
 }

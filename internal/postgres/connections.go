@@ -90,6 +90,7 @@ type leasedRow struct {
 	KeyID           int64
 	Sealed          []byte
 	SecretExpiresAt *time.Time
+	Remaining, Life time.Duration
 }
 
 // secretRow is the row of ConnectionSecret.
@@ -252,15 +253,12 @@ func (s *Store) ConnectionSecret(ctx context.Context, tenantID, connectionID str
 // replaced is false: somebody else was faster. anew says that it may be of another account, so that approvals of the old one are stale; a
 // refreshed token is not. lasts is how long its access token does, 0 for good.
 func (s *Store) ReplaceSecret(ctx context.Context, sealed broker.Sealed, lasts time.Duration, anew bool, by string) (replaced bool, err error) {
-	at := sealed.Binding
-	st := step{"ReplaceSecret", named{
-		"tenant_id": text(at.TenantID), "connection_id": text(at.ConnectionID), "version": at.Version - 1, "key_id": sealed.KeyID,
-		"sealed": sealed.Bytes, "secret_lasts": positive(lasts), "anew": anew, "by": text(by),
-	}}
+	st := replacing(broker.Refreshed{Sealed: sealed, Lasts: lasts, By: by}, anew)
 	if !anew {
-		row, _, err := first[changedRow](ctx, s, "refresh connection", st)
+		row, _, err := first[changedRow](ctx, s, "replace secret", st)
 		return row.Changed, err
 	}
+	at := sealed.Binding
 	row, err := changing[changedRow](ctx, s, "rotate connection", RecheckFilter{TenantID: at.TenantID, ConnectionID: at.ConnectionID}, st)
 	return row.Changed, err
 }
@@ -275,6 +273,15 @@ func (s *Store) SealedSecrets(ctx context.Context, after broker.Binding, most in
 			Binding: broker.Binding{TenantID: r.TenantID, ConnectionID: r.ConnectionID, Provider: r.Provider, Version: r.Version}, KeyID: r.KeyID, Bytes: r.Sealed,
 		}
 	}), err
+}
+
+// replacing is the statement that puts a secret in the place of the version before it.
+func replacing(r broker.Refreshed, anew bool) step {
+	at := r.Sealed.Binding
+	return step{"ReplaceSecret", named{
+		"tenant_id": text(at.TenantID), "connection_id": text(at.ConnectionID), "version": at.Version - 1, "key_id": r.Sealed.KeyID,
+		"sealed": r.Sealed.Bytes, "secret_lasts": positive(r.Lasts), "anew": anew, "missing": texts(r.Missing), "by": text(r.By),
+	}}
 }
 
 // LeaseConnection writes down that an attempt uses a connection, and returns it.
@@ -293,7 +300,9 @@ func (s *Store) LeaseConnection(ctx context.Context, r broker.Request) (broker.R
 	case row.Answer != broker.Leased:
 		return broker.Record{Answer: row.Answer}, nil
 	}
-	record := broker.Record{Answer: row.Answer, Hosts: row.Hosts, Scopes: row.Scopes, Generation: row.Generation}
+	record := broker.Record{
+		Answer: row.Answer, Hosts: row.Hosts, Scopes: row.Scopes, Generation: row.Generation, Remaining: row.Remaining, Life: row.Life,
+	}
 	if record.Provider, err = decoded[broker.Provider](row.Settings); err != nil {
 		return broker.Record{}, failure(op, err)
 	}

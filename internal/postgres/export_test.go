@@ -79,8 +79,9 @@ func RowTypes() map[string]reflect.Type {
 		"RegisterKey": reflect.TypeFor[registerRow](), "RevokeKey": reflect.TypeFor[revokeRow](), "AddConnection": reflect.TypeFor[changedRow](), "ListConnections": reflect.TypeFor[connectionRow](),
 		"ListConnectionGrants": reflect.TypeFor[ConnectionGrantRecord](), "GrantConnection": reflect.TypeFor[grantedRow](),
 		"RevokeConnectionGrant": reflect.TypeFor[changedRow](), "RevokeConnection": reflect.TypeFor[changedRow](),
-		"ConnectionSecret": reflect.TypeFor[secretRow](), "ReplaceSecret": reflect.TypeFor[changedRow](), "LeaseConnection": reflect.TypeFor[leasedRow](), "SealedSecrets": reflect.TypeFor[sealedRow](),
-		"SecretsByKey": reflect.TypeFor[KeyUse](), "SecretsToReseal": reflect.TypeFor[toResealRow](), "ResealSecrets": reflect.TypeFor[resealedRow](),
+		"ConnectionSecret": reflect.TypeFor[secretRow](), "ReplaceSecret": reflect.TypeFor[changedRow](), "BeginRefresh": reflect.TypeFor[refreshRow](), "FailRefresh": reflect.TypeFor[changedRow](), "LeaseConnection": reflect.TypeFor[leasedRow](),
+		"SealedSecrets": reflect.TypeFor[sealedRow](),
+		"SecretsByKey":  reflect.TypeFor[KeyUse](), "SecretsToReseal": reflect.TypeFor[toResealRow](), "ResealSecrets": reflect.TypeFor[resealedRow](),
 		"LiveGrants": reflect.TypeFor[liveGrantRow](),
 		"ListGrants": reflect.TypeFor[grantRow](), "RevokeGrant": reflect.TypeFor[revokedRow](), "ListKeys": reflect.TypeFor[KeyRecord](),
 	}

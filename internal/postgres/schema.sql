@@ -149,6 +149,7 @@ TABLE connections
     refresh_until timestamp with time zone
     refresh_fails integer NOT NULL DEFAULT 0
     refresh_after timestamp with time zone
+    refreshed_at timestamp with time zone
     added_at timestamp with time zone NOT NULL DEFAULT now()
     added_by text NOT NULL
     revoked_at timestamp with time zone

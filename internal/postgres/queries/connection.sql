@@ -94,7 +94,8 @@ WHERE n.tenant_id = @tenant_id AND n.connection_id = @connection_id AND n.status
 -- generation is raised, and who had to sign in anew has.
 WITH moved AS (
     UPDATE connections SET secret_version = secret_version + 1, generation = generation + CASE WHEN @anew::boolean THEN 1 ELSE 0 END,
-        status = 'active', refresher = NULL, refresh_until = NULL, refresh_fails = 0, refresh_after = NULL
+        status = 'active', refresher = NULL, refresh_until = NULL, refresh_fails = 0, refresh_after = NULL,
+        refreshed_at = CASE WHEN @anew::boolean THEN NULL ELSE now() END
     WHERE tenant_id = @tenant_id AND connection_id = @connection_id AND secret_version = @version AND status <> 'revoked'
         AND (@anew::boolean OR status = 'active')
     RETURNING secret_version, generation
@@ -107,7 +108,7 @@ WITH moved AS (
 ), audited AS (
     INSERT INTO events (kind, tenant_id, detail)
     SELECT CASE WHEN @anew::boolean THEN 'connection_rotated' ELSE 'connection_refreshed' END, @tenant_id,
-        json_build_object('connectionId', @connection_id::text, 'version', secret_version, 'generation', generation, 'by', @by::text)
+        json_build_object('connectionId', @connection_id::text, 'version', secret_version, 'generation', generation, 'missingScopes', @missing::text[], 'by', @by::text)
     FROM moved
 )
 SELECT EXISTS (SELECT FROM moved) AS changed;
@@ -155,7 +156,8 @@ WITH RECURSIVE held (who, depth) AS (
     FROM call c, connection n WHERE EXISTS (SELECT FROM leased)
 )
 SELECT j.answer, n.provider, n.settings, n.hosts, n.scopes, coalesce(n.generation, 0) AS generation, coalesce(s.version, 0) AS version,
-    coalesce(s.key_id, 0) AS key_id, s.sealed, s.expires_at AS secret_expires_at
+    coalesce(s.key_id, 0) AS key_id, s.sealed, s.expires_at AS secret_expires_at, coalesce(s.expires_at - now(), interval '0') AS remaining,
+    coalesce(s.expires_at - s.sealed_at, interval '0') AS life
 FROM judged j LEFT JOIN connection n ON j.answer = 'leased'
 LEFT JOIN connection_secrets s ON s.tenant_id = n.tenant_id AND s.connection_id = n.connection_id AND s.version = n.secret_version;
 
@@ -165,3 +167,43 @@ SELECT s.tenant_id, s.connection_id, n.provider, s.version, s.key_id, s.sealed
 FROM connection_secrets s JOIN connections n ON n.tenant_id = s.tenant_id AND n.connection_id = s.connection_id
 WHERE (s.tenant_id, s.connection_id, s.version) > (@tenant_id::text, @connection_id::text, @version::integer)
 ORDER BY s.tenant_id, s.connection_id, s.version LIMIT @max;
+
+-- name: BeginRefresh
+-- Lets one worker at a time refresh the token of the version that it has seen. Who comes while that row is being written waits for it, and
+-- finds it taken.
+WITH claimed AS (
+    UPDATE connections SET refresher = @refresher, refresh_until = now() + @lasts::interval
+    WHERE tenant_id = @tenant_id AND connection_id = @connection_id AND status = 'active' AND secret_version = @version
+        AND (refresh_until IS NULL OR refresh_until <= now()) AND (refresh_after IS NULL OR refresh_after <= now())
+        AND NOT (@forced::boolean AND coalesce(refreshed_at > now() - @apart::interval, false))
+    RETURNING connection_id
+), seen AS (
+    SELECT status, secret_version, coalesce(refresh_after > now(), false) AS cooling,
+        @forced::boolean AND coalesce(refreshed_at > now() - @apart::interval, false) AS useless
+    FROM connections WHERE tenant_id = @tenant_id AND connection_id = @connection_id AND status <> 'revoked'
+)
+SELECT CASE
+    WHEN EXISTS (SELECT FROM claimed) THEN 'claimed'
+    WHEN NOT EXISTS (SELECT FROM seen WHERE secret_version = @version) THEN 'moved'
+    WHEN EXISTS (SELECT FROM seen WHERE status = 'needs_reauth') THEN 'needs_reauth'
+    WHEN EXISTS (SELECT FROM seen WHERE useless) THEN 'useless'
+    WHEN EXISTS (SELECT FROM seen WHERE cooling) THEN 'cooling'
+    ELSE 'busy'
+END AS answer;
+
+-- name: FailRefresh
+-- Ends the claim of who got no token. Nobody tries again for a while that doubles with each failure, or, where that is of no use, until
+-- somebody signs in anew.
+WITH failed AS (
+    UPDATE connections SET refresher = NULL, refresh_until = NULL, refresh_fails = refresh_fails + 1,
+        status = CASE WHEN @lost::boolean THEN 'needs_reauth' ELSE status END,
+        refresh_after = now() + greatest(@after::interval, least(@first::interval * power(2, least(refresh_fails, 20)), @most::interval))
+    WHERE tenant_id = @tenant_id AND connection_id = @connection_id AND status = 'active' AND secret_version = @version AND refresher = @refresher
+    RETURNING refresh_fails, refresh_after
+), audited AS (
+    INSERT INTO events (kind, tenant_id, detail)
+    SELECT CASE WHEN @lost::boolean THEN 'connection_needs_reauth' ELSE 'connection_refresh_failed' END, @tenant_id,
+        json_build_object('connectionId', @connection_id::text, 'version', @version::integer, 'error', @code::text, 'fails', refresh_fails, 'notBefore', refresh_after)
+    FROM failed
+)
+SELECT EXISTS (SELECT FROM failed) AS changed;

@@ -1,0 +1,176 @@
+package broker
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+)
+
+const (
+	// signInTime is how long a person has to consent.
+	signInTime = 5 * time.Minute
+	// callbackPath is where the browser comes back to.
+	callbackPath = "/callback"
+	// goodbye is how long the last page has to reach the browser.
+	goodbye = 2 * time.Second
+)
+
+// SignIn is how somebody gives a connection the use of an account.
+type SignIn struct {
+	Provider Provider
+	Scopes   []string
+	// Client has the client's id and, if there is one, its secret. It stays the
+	// caller's.
+	Client Credential
+	// Show tells the person where to go.
+	Show func(url string) error
+	// Port is where the browser comes back to on this machine; 0 is any that is free,
+	// which servers are to take (RFC 8252 section 7.3).
+	Port int
+	// Within is how long the person has; 0 is five minutes.
+	Within time.Duration
+}
+
+// SignedIn is what came of it.
+type SignedIn struct {
+	// Credential is the client's with its tokens, and the caller's to destroy.
+	Credential Credential
+	// Lasts is how long the access token does from now, 0 for good.
+	Lasts time.Duration
+	// Renews says that a refresh token came with it: without one, somebody has to sign
+	// in anew when the token ends.
+	Renews bool
+	// Missing are the scopes that were asked for and not given.
+	Missing []string
+}
+
+// SignIn waits on a loopback address for somebody who consents in a browser (RFC
+// 8252), and exchanges the code that the browser brings for tokens, with PKCE (RFC
+// 7636). Its errors hold nothing of what the server said but its code.
+func (b *Broker) SignIn(ctx context.Context, s SignIn) (SignedIn, error) {
+	o := s.Provider.OAuth2
+	if o == nil || o.Flow != AuthorizationCode {
+		return SignedIn{}, fmt.Errorf("nobody signs in at the provider %s: that is for the flow authorization_code of oauth2", s.Provider.ID)
+	}
+	if err := o.check(s.Provider.Insecure); err != nil {
+		return SignedIn{}, err
+	}
+	if s.Within <= 0 {
+		s.Within = signInTime
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.Within)
+	defer cancel()
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", s.Port))
+	if err != nil {
+		return SignedIn{}, fmt.Errorf("the browser has nowhere to come back to: %w", err)
+	}
+	t := b.tokens(s.Provider)
+	back := newCallback(listener.Addr().String())
+	server := &http.Server{Handler: back, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 32 << 10}
+	var serving sync.WaitGroup
+	serving.Go(func() { _ = server.Serve(listener) })
+	defer func() {
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbye)
+		defer cancel()
+		if server.Shutdown(ending) != nil {
+			_ = server.Close()
+		}
+		serving.Wait()
+	}()
+	config := t.config(s.Client)
+	config.RedirectURL, config.Scopes = "http://"+back.host+callbackPath, s.Scopes
+	verifier := oauth2.GenerateVerifier()
+	if err := s.Show(config.AuthCodeURL(back.state, oauth2.S256ChallengeOption(verifier))); err != nil {
+		return SignedIn{}, err
+	}
+	var answer consent
+	select {
+	case answer = <-back.came:
+	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return SignedIn{}, fmt.Errorf("nobody signed in within %s", s.Within)
+		}
+		return SignedIn{}, ctx.Err()
+	}
+	if answer.refused != "" {
+		return SignedIn{}, fmt.Errorf("the authorization server did not let anybody in: %s", answer.refused)
+	}
+	credential, got, f := t.exchanged(ctx, s.Client, answer.code, verifier, config.RedirectURL)
+	if f != nil {
+		return SignedIn{}, f
+	}
+	return SignedIn{credential, got.lasts, o.renews(credential), missing(s.Scopes, got.scopes)}, nil
+}
+
+// consent is what the browser brings back.
+type consent struct{ code, refused string }
+
+// callback is the page that the browser comes back to, once.
+type callback struct {
+	host, state string
+	came        chan consent
+	once        sync.Once
+}
+
+func newCallback(host string) *callback {
+	return &callback{host: host, state: rand.Text(), came: make(chan consent, 1)}
+}
+
+// ServeHTTP takes the answer of who knows the state. Whoever else knocks is sent
+// away, and the wait goes on.
+func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	say := func(status int, text string) {
+		w.WriteHeader(status)
+		_, _ = fmt.Fprintln(w, text)
+	}
+	q := r.URL.Query()
+	switch {
+	case r.URL.Path != callbackPath:
+		say(http.StatusNotFound, "There is nothing here.")
+		return
+	case r.Method != http.MethodGet:
+		h.Set("Allow", http.MethodGet)
+		say(http.StatusMethodNotAllowed, "Only GET.")
+		return
+	case r.Host != c.host, subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(c.state)) != 1:
+		say(http.StatusBadRequest, "This is not the sign-in that is waited for.")
+		return
+	case q.Get("code") == "" && q.Get("error") == "":
+		say(http.StatusBadRequest, "The answer has neither a code nor an error.")
+		return
+	}
+	first := false
+	c.once.Do(func() {
+		first = true
+		answer := consent{code: q.Get("code")}
+		if code := q.Get("error"); code != "" {
+			answer = consent{refused: "other"}
+			if _, ok := known[code]; ok {
+				answer.refused = code
+			}
+		}
+		c.came <- answer
+	})
+	switch {
+	case !first:
+		say(http.StatusConflict, "Somebody has been here already.")
+	case q.Get("error") != "":
+		say(http.StatusOK, "Nobody was signed in. You can close this page.")
+	default:
+		say(http.StatusOK, "Thank you. You can close this page and go back to the terminal.")
+	}
+}

@@ -1,0 +1,386 @@
+package e2etest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/broker/oauthtest"
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// api is a service that takes what an authorization server gives out.
+type api struct {
+	*httptest.Server
+	auth *oauthtest.Server
+	mu   sync.Mutex
+	// seen are the tokens that requests came with.
+	seen []string
+}
+
+func newAPI(t *testing.T, auth *oauthtest.Server) *api {
+	t.Helper()
+	a := &api{auth: auth}
+	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		token := oauthtest.Bearer(r)
+		a.mu.Lock()
+		a.seen = append(a.seen, token)
+		a.mu.Unlock()
+		if !auth.Valid(token) {
+			http.Error(w, "who are you", http.StatusUnauthorized)
+			return
+		}
+		_, _ = fmt.Fprint(w, "welcome")
+	}))
+	t.Cleanup(a.Close)
+	return a
+}
+
+func (a *api) requests() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.seen)
+}
+
+// provider describes it.
+func (a *api) provider() broker.Provider {
+	u, _ := url.Parse(a.URL)
+	return broker.Provider{ID: "test", Kind: broker.OAuth, Hosts: []string{u.Host}, Insecure: true, OAuth2: &broker.OAuth2{
+		Flow: broker.AuthorizationCode, AuthURL: a.auth.URL + "/authorize", TokenURL: a.auth.URL + "/token", RevokeURL: a.auth.URL + "/revoke",
+	}}
+}
+
+// addToken makes a connection of tenant acme whose access token lasts that long still.
+func (v *vault) addToken(connectionID string, p broker.Provider, parts map[string]string, lasts time.Duration) {
+	v.w.t.Helper()
+	v.w.secrets.never("the client's secret", []byte(oauthtest.ClientSecret))
+	secrets := map[string]broker.Secret{
+		broker.FieldClientID: capability.NewSecret([]byte(oauthtest.ClientID)), broker.FieldClientSecret: capability.NewSecret([]byte(oauthtest.ClientSecret)),
+	}
+	for name, value := range parts {
+		v.w.secrets.never(connectionID+"'s "+name, []byte(value))
+		secrets[name] = capability.NewSecret([]byte(value))
+	}
+	b := broker.New(v.w.store, v.ring, broker.Options{})
+	at := broker.Binding{TenantID: "acme", ConnectionID: connectionID, Provider: p.ID, Version: 1}
+	sealed, err := b.Seal(broker.NewCredential(secrets), at, time.Now().Add(lasts))
+	if err == nil {
+		err = v.w.store.AddConnection(v.w.t.Context(), postgres.NewConnection{Provider: p, Hosts: p.Hosts, Sealed: sealed, SignedIn: true}, "e2etest")
+	}
+	if err != nil {
+		v.w.t.Fatal(err)
+	}
+	v.grant(connectionID, actor)
+}
+
+// stale are the parts of a credential whose access token is dead.
+func stale(auth *oauthtest.Server) map[string]string {
+	return map[string]string{broker.FieldAccessToken: string(newCanary()), broker.FieldRefreshToken: auth.Grant()}
+}
+
+// fetchFrom is the arguments of a call of fetchAt.
+func fetchFrom(s *api) string { return fmt.Sprintf(`{"text":%q}`, s.URL) }
+
+// TestOneRefresh: 200 calls on two workers meet a token that has ended, and there is one request for another (fault 53).
+func TestOneRefresh(t *testing.T) {
+	t.Parallel()
+	const many = 200
+	w := newWorld(t, plainPolicy)
+	auth := oauthtest.New(t)
+	v, s := newVault(w), newAPI(t, auth)
+	v.addToken("c1", s.provider(), stale(auth), -time.Minute)
+	// The first answer is not given before many want it.
+	auth.Instead = func(int) *oauthtest.Answer {
+		eventually(t.Context(), func() bool {
+			return scalar[int](w, `SELECT count(*)::int FROM invocations WHERE tenant_id = 'acme'`) >= many/4
+		})
+		return nil
+	}
+	tools := worker.Tools(tool("test__fast", fetchAt, connected, fast), tool("test__write", fetchAt, connected, idempotent))
+	for range 2 {
+		v.w.workWith(v.config(), tools)
+	}
+	var calls []*pawl.Call
+	for i := range many {
+		calls = append(calls, w.start(over(invocation(fmt.Sprint("call-", i), []string{"test__fast", "test__write"}[i%2], fetchFrom(s)), "c1")))
+	}
+	for _, call := range calls {
+		wantText(t, w.result(call), "200 welcome")
+	}
+	if n := len(auth.Requests()); n != 1 {
+		t.Errorf("%d requests for a token", n)
+	}
+	if n := s.requests(); n != many {
+		t.Errorf("%d requests of the service", n)
+	}
+	if n := scalar[int](w, `SELECT count(*)::int FROM events WHERE kind = 'connection_refreshed'`); n != 1 {
+		t.Errorf("%d refreshes are recorded", n)
+	}
+}
+
+// TestKilledBetweenRefreshAndStore: a worker that dies with the new token in its hand leaves the old refresh token behind. Where the server
+// takes that once more the call goes on; where it does not, somebody is to sign in anew, and the server is asked no more (fault 53).
+func TestKilledBetweenRefreshAndStore(t *testing.T) {
+	t.Parallel()
+	for name, grace := range map[string]bool{"grace": true, "strict": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, plainPolicy)
+			auth := oauthtest.New(t)
+			auth.Grace = grace
+			v, s := newVault(w), newAPI(t, auth)
+			v.addToken("c1", s.provider(), stale(auth), -time.Minute)
+			held := make(chan func(), 1)
+			auth.Rotated = func(n int) bool {
+				if n == 1 {
+					held <- w.holdConnection("c1")
+				}
+				return false
+			}
+			first := w.serveInChild("with connections")
+			call := w.start(over(invocation("call", "test__read", fetchFrom(s)), "c1"))
+			release := receive(t, held)
+			w.killStoring(first)
+			release()
+			w.serveInChild("with connections")
+			r := w.result(call)
+			want := "active"
+			if grace {
+				wantText(t, r, "200 welcome")
+			} else {
+				wantCode(t, r, toolspec.CodeNeedsReauth)
+				wantCode(t, w.invoke(over(invocation("another", "test__read", fetchFrom(s)), "c1")), toolspec.CodeNeedsReauth)
+				want = "needs_reauth"
+			}
+			if got := scalar[string](w, `SELECT status FROM connections WHERE connection_id = 'c1'`); got != want {
+				t.Errorf("the connection is %s", got)
+			}
+			if n := len(auth.Requests()); n != 2 {
+				t.Errorf("%d requests for a token", n)
+			}
+		})
+	}
+}
+
+// holdConnection keeps a connection from being changed until release, which ends what waited for it.
+func (w *world) holdConnection(connectionID string) (release func()) {
+	ctx := context.WithoutCancel(w.t.Context())
+	conn, err := pgx.Connect(ctx, w.database)
+	if err == nil {
+		_, err = conn.Exec(ctx, `BEGIN`)
+	}
+	if err == nil {
+		_, err = conn.Exec(ctx, `SELECT FROM connections WHERE connection_id = $1 FOR UPDATE`, connectionID)
+	}
+	if err != nil {
+		w.t.Error(err)
+		return func() {}
+	}
+	return func() {
+		// The statement of a worker that is dead would otherwise still be done.
+		_, err := conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE `+storing)
+		if err == nil {
+			_, err = conn.Exec(ctx, `COMMIT`)
+		}
+		if err != nil {
+			w.t.Error(err)
+		}
+		_ = conn.Close(ctx)
+	}
+}
+
+// storing finds the worker that stores a token, and waits.
+const storing = `datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%secret_version = secret_version + 1%'`
+
+// killStoring kills a worker that has a new token and has not stored it.
+func (w *world) killStoring(child *exec.Cmd) {
+	w.t.Helper()
+	w.until(func() bool { return scalar[int](w, `SELECT count(*)::int FROM pg_stat_activity WHERE `+storing) == 1 }, "the token is to be stored")
+	kill(child)
+}
+
+// TestTokenEndpointAway: while there is no new token calls wait, and the server is asked ever more seldom; then they go on. What has not
+// ended yet is used meanwhile (fault 53).
+func TestTokenEndpointAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	auth := oauthtest.New(t)
+	auth.Instead = func(n int) *oauthtest.Answer {
+		switch n {
+		case 1:
+			return &oauthtest.Answer{Status: http.StatusServiceUnavailable, Body: "<html>"}
+		case 2:
+			return &oauthtest.Answer{Status: http.StatusTooManyRequests, Body: `{"error":"slow_down"}`, RetryAfter: "3"}
+		}
+		return nil
+	}
+	v, s := newVault(w), newAPI(t, auth)
+	v.addToken("c1", s.provider(), stale(auth), -time.Minute)
+	w.workWith(v.config(), worker.Tools(tool("test__read", fetchAt, connected)))
+	var calls []*pawl.Call
+	for i := range 20 {
+		calls = append(calls, w.start(over(invocation(fmt.Sprint("call-", i), "test__read", fetchFrom(s)), "c1")))
+	}
+	for _, call := range calls {
+		if r := w.result(call); r.Attempts != 1 {
+			t.Errorf("%d attempts", r.Attempts)
+		} else {
+			wantText(t, r, "200 welcome")
+		}
+	}
+	if n := len(auth.Requests()); n != 3 {
+		t.Errorf("%d requests for a token", n)
+	}
+	if got := query[string](w, `SELECT detail->>'error' FROM events WHERE kind = 'connection_refresh_failed' ORDER BY at`); !slices.Equal(got, []string{"http_503", "slow_down"}) {
+		t.Errorf("the record says %q", got)
+	}
+}
+
+// TestLostRefresh: the answer with a rotated token gets lost. A strict server refuses the old one, once.
+func TestLostRefresh(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	auth := oauthtest.New(t)
+	auth.Rotated = func(n int) bool { return n == 1 }
+	v, s := newVault(w), newAPI(t, auth)
+	v.addToken("c1", s.provider(), stale(auth), -time.Minute)
+	w.workWith(v.config(), worker.Tools(tool("test__read", fetchAt, connected)))
+	wantCode(t, w.invoke(over(invocation("call", "test__read", fetchFrom(s)), "c1")), toolspec.CodeNeedsReauth)
+	wantCode(t, w.invoke(over(invocation("another", "test__read", fetchFrom(s)), "c1")), toolspec.CodeNeedsReauth)
+	if n := len(auth.Requests()); n != 2 || s.requests() != 0 {
+		t.Errorf("%d requests for a token, %d of the service", n, s.requests())
+	}
+	if got := scalar[string](w, `SELECT detail->>'error' FROM events WHERE kind = 'connection_needs_reauth'`); got != "invalid_grant" {
+		t.Errorf("the record says %q", got)
+	}
+}
+
+// TestRefusedToken: a token that the service does not take any more is refreshed once, and the request sent once more (fault 53).
+func TestRefusedToken(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	auth := oauthtest.New(t)
+	v, s := newVault(w), newAPI(t, auth)
+	v.addToken("c1", s.provider(), stale(auth), time.Hour)
+	w.workWith(v.config(), worker.Tools(tool("test__read", fetchAt, connected, fast)))
+	wantText(t, w.invoke(over(invocation("call", "test__read", fetchFrom(s)), "c1")), "200 welcome")
+	if n := len(auth.Requests()); n != 1 || s.requests() != 2 {
+		t.Errorf("%d requests for a token, %d of the service", n, s.requests())
+	}
+	// What is new and refused all the same is the tool's to see.
+	auth.Expire()
+	if r := w.invoke(over(invocation("another", "test__read", fetchFrom(s)), "c1")); !r.OK || !strings.Contains(string(r.Value), "401") {
+		t.Errorf("got %+v", r)
+	}
+	if n := len(auth.Requests()); n != 1 || s.requests() != 3 {
+		t.Errorf("%d requests for a token, %d of the service", n, s.requests())
+	}
+}
+
+// TestTokenNearItsEnd: a token that still lasts is used, whether its refresh goes on behind the back of the call or has failed (fault 53).
+func TestTokenNearItsEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	auth := oauthtest.New(t)
+	answered := make(chan struct{})
+	auth.Instead = func(n int) *oauthtest.Answer {
+		if n == 1 {
+			<-answered
+			return &oauthtest.Answer{Status: http.StatusInternalServerError, RetryAfter: "600"}
+		}
+		return nil
+	}
+	v, s := newVault(w), newAPI(t, auth)
+	access, refresh := auth.Token()
+	v.addToken("c1", s.provider(), map[string]string{broker.FieldAccessToken: access, broker.FieldRefreshToken: refresh}, time.Hour)
+	lasts := func(still string) {
+		query[int](w, `UPDATE connection_secrets SET sealed_at = now() - interval '1 hour', expires_at = now() + $1::text::interval RETURNING 1`, still)
+	}
+	w.workWith(v.config(), worker.Tools(tool("test__read", fetchAt, connected, fast)))
+	lasts("40 seconds")
+	// Nobody waits for the answer.
+	wantText(t, w.invoke(over(invocation("soon", "test__read", fetchFrom(s)), "c1")), "200 welcome")
+	close(answered)
+	w.until(func() bool {
+		return scalar[int](w, `SELECT count(*)::int FROM connections WHERE refresh_after > now()`) == 1
+	}, "the refresh has failed")
+	lasts("8 seconds")
+	wantText(t, w.invoke(over(invocation("cooling", "test__read", fetchFrom(s)), "c1")), "200 welcome")
+	if n := len(auth.Requests()); n != 1 {
+		t.Errorf("%d requests for a token", n)
+	}
+	query[int](w, `UPDATE connections SET refresh_after = now() - interval '1 second' RETURNING 1`)
+	lasts("8 seconds")
+	wantText(t, w.invoke(over(invocation("urgent", "test__read", fetchFrom(s)), "c1")), "200 welcome")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := len(auth.Requests()); n != 2 || s.seen[1] != access || s.seen[2] == access {
+		t.Errorf("%d requests for a token, and the service has seen %d", n, len(s.seen))
+	}
+}
+
+// TestSlowTokenEndpoint: a refresh that takes longer than any call waits goes on without them, and the next try finds its token.
+func TestSlowTokenEndpoint(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	auth := oauthtest.New(t)
+	auth.Instead = func(int) *oauthtest.Answer {
+		eventually(t.Context(), func() bool { return strings.Contains(w.log.String(), "the tool is not provided with what it needs") })
+		return nil
+	}
+	v, s := newVault(w), newAPI(t, auth)
+	v.addToken("c1", s.provider(), stale(auth), -time.Minute)
+	w.workWith(v.config(), worker.Tools(tool("test__read", fetchAt, connected, fast)))
+	wantText(t, w.invoke(over(invocation("call", "test__read", fetchFrom(s)), "c1")), "200 welcome")
+	if n := len(auth.Requests()); n != 1 {
+		t.Errorf("%d requests for a token", n)
+	}
+}
+
+// TestClientCredentials: an application's own token is got when it is first wanted, and taken back at the end.
+func TestClientCredentials(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	auth := oauthtest.New(t)
+	v, s := newVault(w), newAPI(t, auth)
+	p := s.provider()
+	p.OAuth2.Flow, p.OAuth2.AuthURL = broker.ClientCredentials, ""
+	v.addToken("c1", p, nil, time.Hour)
+	w.workWith(v.config(), worker.Tools(tool("test__read", fetchAt, connected)))
+	for i := range 2 {
+		wantText(t, w.invoke(over(invocation(fmt.Sprint("call-", i), "test__read", fetchFrom(s)), "c1")), "200 welcome")
+	}
+	if asked := auth.Requests(); len(asked) != 1 || asked[0].Get("grant_type") != "client_credentials" {
+		t.Errorf("the server was asked %d times", len(asked))
+	}
+	record, _, _, err := w.store.ConnectionSecret(t.Context(), "acme", "c1")
+	if err == nil {
+		err = w.store.RevokeConnection(t.Context(), "acme", "c1", "e2etest")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	retired, err := broker.New(w.store, v.ring, broker.Options{}).Retire(t.Context(), record)
+	if err != nil || retired != broker.RetiredThere {
+		t.Errorf("retired: %s, %v", retired, err)
+	}
+	if auth.Valid(s.seen[0]) || len(auth.Revoked()) != 1 {
+		t.Errorf("the token is good still, after %d requests", len(auth.Revoked()))
+	}
+	wantCode(t, w.invoke(over(invocation("late", "test__read", fetchFrom(s)), "c1")), toolspec.CodePolicyDenied)
+}

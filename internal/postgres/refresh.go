@@ -1,0 +1,36 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/pawl-run/pawl/broker"
+)
+
+// refreshRow is the row of BeginRefresh.
+type refreshRow struct{ Answer broker.RefreshAnswer }
+
+// BeginRefresh lets one worker at a time refresh the token of the version that it has seen, for as long as the claim lasts by the clock of
+// the database.
+func (s *Store) BeginRefresh(ctx context.Context, c broker.RefreshClaim) (broker.RefreshAnswer, error) {
+	row, _, err := first[refreshRow](ctx, s, "begin refresh", step{"BeginRefresh", named{
+		"tenant_id": text(c.Binding.TenantID), "connection_id": text(c.Binding.ConnectionID), "version": c.Binding.Version,
+		"refresher": text(c.Refresher), "lasts": c.Lasts, "forced": c.Forced, "apart": c.Apart,
+	}})
+	return row.Answer, err
+}
+
+// StoreRefreshed puts a refreshed secret in the place of the version before it. Who had to sign in anew still has to: then, and where another
+// version is there, nothing happens and stored is false.
+func (s *Store) StoreRefreshed(ctx context.Context, r broker.Refreshed) (stored bool, err error) {
+	row, _, err := first[changedRow](ctx, s, "refresh connection", replacing(r, false))
+	return row.Changed, err
+}
+
+// FailRefresh ends the claim of a refresher that got no token, unless another has taken it over.
+func (s *Store) FailRefresh(ctx context.Context, f broker.FailedRefresh) error {
+	_, _, err := first[changedRow](ctx, s, "fail refresh", step{"FailRefresh", named{
+		"tenant_id": text(f.Binding.TenantID), "connection_id": text(f.Binding.ConnectionID), "version": f.Binding.Version,
+		"refresher": text(f.Refresher), "lost": f.Lost, "code": text(f.Code), "after": f.After, "first": f.First, "most": f.Most,
+	}})
+	return err
+}

@@ -1,0 +1,162 @@
+package postgres_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/internal/postgres"
+)
+
+// renewed adds a connection whose secret nobody opens.
+func (b bench) renewed(connectionID string) broker.Binding {
+	b.t.Helper()
+	at := broker.Binding{TenantID: tenant, ConnectionID: connectionID, Provider: "test", Version: 1}
+	p := broker.Provider{ID: "test", Kind: broker.OAuth, Hosts: []string{"api.example.com"}, OAuth2: &broker.OAuth2{Flow: broker.ClientCredentials, TokenURL: "https://a.example/t"}}
+	err := b.AddConnection(b.t.Context(), postgres.NewConnection{
+		Provider: p, Hosts: p.Hosts, Sealed: broker.Sealed{Binding: at, KeyID: 1, Bytes: []byte("sealed")}, SignedIn: true,
+	}, "test")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return at
+}
+
+func (b bench) wantClaim(at broker.Binding, refresher string, forced bool, want broker.RefreshAnswer) {
+	b.t.Helper()
+	got, err := b.BeginRefresh(b.t.Context(), broker.RefreshClaim{
+		Binding: at, Refresher: refresher, Lasts: time.Minute, Forced: forced, Apart: time.Minute,
+	})
+	if err != nil || got != want {
+		b.t.Errorf("%s gets %s, %v; want %s", refresher, got, err, want)
+	}
+}
+
+func (b bench) fail(at broker.Binding, refresher string, lost bool, after time.Duration) {
+	b.t.Helper()
+	if err := b.FailRefresh(b.t.Context(), broker.FailedRefresh{
+		Binding: at, Refresher: refresher, Lost: lost, Code: "http_503", After: after, First: 2 * time.Second, Most: 5 * time.Minute,
+	}); err != nil {
+		b.t.Error(err)
+	}
+}
+
+func (b bench) stored(at broker.Binding, missing ...string) bool {
+	b.t.Helper()
+	at.Version++
+	stored, err := b.StoreRefreshed(b.t.Context(), broker.Refreshed{
+		Sealed: broker.Sealed{Binding: at, KeyID: 1, Bytes: []byte("sealed anew")}, Lasts: time.Hour, Missing: missing, By: "worker",
+	})
+	if err != nil {
+		b.t.Error(err)
+	}
+	return stored
+}
+
+// TestOneRefresher: of many who ask at once one refreshes; a claim that lapses is another's, and a version is refreshed once.
+func TestOneRefresher(t *testing.T) {
+	b := open(t)
+	at := b.renewed("c1")
+	var claimed atomic.Int64
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			got, err := b.BeginRefresh(t.Context(), broker.RefreshClaim{Binding: at, Refresher: fmt.Sprint("w", i), Lasts: time.Minute})
+			switch {
+			case err != nil:
+				t.Error(err)
+			case got == broker.RefreshClaimed:
+				claimed.Add(1)
+			case got != broker.RefreshBusy:
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+	all.Wait()
+	if n := claimed.Load(); n != 1 {
+		t.Fatalf("%d refresh at once", n)
+	}
+	value[int](b, `UPDATE connections SET refresh_until = now() - interval '1 second' RETURNING 1`)
+	b.wantClaim(at, "second", false, broker.RefreshClaimed)
+	// Who was taken for dead changes nothing by failing late, and what it got counts still.
+	b.fail(at, "first", true, 0)
+	b.wantClaim(at, "third", false, broker.RefreshBusy)
+	if !b.stored(at, "write") || b.stored(at) {
+		t.Error("a version is stored other than once")
+	}
+	b.fail(at, "second", true, 0)
+	if got := value[string](b, `SELECT status || ' ' || secret_version || ' ' || generation FROM connections`); got != "active 2 1" {
+		t.Errorf("the connection is %s", got)
+	}
+	if got := value[string](b, `SELECT (detail->>'version') || (detail->>'missingScopes') FROM events WHERE kind = 'connection_refreshed'`); got != `2["write"]` {
+		t.Errorf("the record says %s", got)
+	}
+	b.wantClaim(at, "late", false, broker.RefreshMoved)
+	at.Version = 2
+	// It is new: that a service refuses it is no reason for another.
+	b.wantClaim(at, "forced", true, broker.RefreshUseless)
+	value[int](b, `UPDATE connections SET refreshed_at = now() - interval '2 minutes' RETURNING 1`)
+	b.wantClaim(at, "forced", true, broker.RefreshClaimed)
+	if err := b.RevokeConnection(t.Context(), tenant, "c1", "test"); err != nil {
+		t.Fatal(err)
+	}
+	b.wantClaim(at, "after the end", false, broker.RefreshMoved)
+	if b.stored(at) {
+		t.Error("a connection that is gone got a secret")
+	}
+}
+
+// TestCooldown: after failures nobody tries for a time that doubles, or that the server names; a success begins anew, and what is lost
+// stays lost until somebody signs in.
+func TestCooldown(t *testing.T) {
+	b := open(t)
+	at := b.renewed("c1")
+	pause := func() int {
+		return value[int](b, `SELECT round(extract(epoch FROM refresh_after - now()))::int FROM connections`)
+	}
+	warm := func() {
+		value[int](b, `UPDATE connections SET refresh_after = now() - interval '1 second' RETURNING 1`)
+	}
+	for i, want := range []int{2, 4, 8, 16, 32, 64, 128, 256, 300, 300} {
+		b.wantClaim(at, "w", false, broker.RefreshClaimed)
+		b.fail(at, "w", false, 0)
+		if got := pause(); got < want-1 || got > want {
+			t.Errorf("failure %d: %d seconds, want %d", i+1, got, want)
+		}
+		b.wantClaim(at, "w", false, broker.RefreshCooling)
+		b.wantClaim(at, "w", true, broker.RefreshCooling)
+		warm()
+	}
+	b.wantClaim(at, "w", false, broker.RefreshClaimed)
+	b.fail(at, "w", false, 20*time.Minute)
+	if got := pause(); got < 1199 || got > 1200 {
+		t.Errorf("%d seconds, want what the server named", got)
+	}
+	warm()
+	b.wantClaim(at, "w", false, broker.RefreshClaimed)
+	if !b.stored(at) {
+		t.Fatal("not stored")
+	}
+	at.Version = 2
+	b.wantClaim(at, "w", false, broker.RefreshClaimed)
+	b.fail(at, "w", false, 0)
+	if got := pause(); got > 2 {
+		t.Errorf("%d seconds after a success", got)
+	}
+	warm()
+	b.wantClaim(at, "w", false, broker.RefreshClaimed)
+	b.fail(at, "w", true, 0)
+	b.wantClaim(at, "w", false, broker.RefreshReauth)
+	if b.stored(at) {
+		t.Error("a token was stored for who has to sign in anew")
+	}
+	at.Version = 3
+	replaced, err := b.ReplaceSecret(t.Context(), broker.Sealed{Binding: at, KeyID: 1, Bytes: []byte("x")}, time.Hour, true, "test")
+	if err != nil || !replaced {
+		t.Fatal(replaced, err)
+	}
+	b.wantClaim(at, "w", true, broker.RefreshClaimed)
+}
