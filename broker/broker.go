@@ -3,6 +3,9 @@ package broker
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"sync"
@@ -18,7 +21,23 @@ import (
 // Binding is the place of a sealed credential, which is bound into it.
 type Binding struct {
 	TenantID, ConnectionID, Provider string
-	Version                          int
+	// Target is a digest of where the credential goes, and how: who can write the
+	// database cannot have it sent elsewhere.
+	Target  string
+	Version int
+}
+
+// At is the place of a connection's credential.
+func At(tenantID, connectionID string, p Provider, hosts []string, version int) Binding {
+	target, err := json.Marshal(struct {
+		Provider Provider
+		Hosts    []string
+	}{p, hosts})
+	if err != nil {
+		panic(err) // a struct of texts
+	}
+	sum := sha256.Sum256(target)
+	return Binding{TenantID: tenantID, ConnectionID: connectionID, Provider: p.ID, Target: hex.EncodeToString(sum[:]), Version: version}
 }
 
 // Sealed is a credential as it is kept.

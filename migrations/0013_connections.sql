@@ -37,8 +37,9 @@ CREATE TABLE connections (
     CONSTRAINT connections_has_hosts CHECK (cardinality(hosts) >= 1)
 );
 
--- Credentials, sealed with authenticated encryption. Tenant, connection, provider and version are bound into what is sealed: a row that is
--- copied to another place does not open there. A version that is replaced is deleted in the same transaction.
+-- Credentials, sealed with authenticated encryption. The tenant, the connection with its description and its hosts, and the version are bound
+-- into what is sealed: a row that is copied to another place does not open there, nor one whose connection was made to lead elsewhere. A
+-- version that is replaced is deleted in the same transaction.
 CREATE TABLE connection_secrets (
     tenant_id     text        NOT NULL,
     connection_id text        NOT NULL,

@@ -60,7 +60,7 @@ func newConnectionsAdd(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				at := broker.Binding{TenantID: a.tenant, ConnectionID: args[0], Provider: p.ID, Version: 1}
+				at := broker.At(a.tenant, args[0], p, p.Hosts, 1)
 				sealed, err := broker.New(s.store, sealer, broker.Options{}).Seal(credential, at, time.Time{})
 				if err != nil {
 					return err

@@ -106,7 +106,7 @@ func (v *vault) seal(connectionID string, version int, p broker.Provider, token 
 	v.w.secrets.never(fmt.Sprintf("token %d of %s", version, connectionID), []byte(token))
 	credential := broker.NewCredential(map[string]broker.Secret{broker.FieldToken: capability.NewSecret([]byte(token))})
 	sealed, err := broker.New(v.w.store, v.ring, broker.Options{}).Seal(
-		credential, broker.Binding{TenantID: "acme", ConnectionID: connectionID, Provider: p.ID, Version: version}, time.Time{})
+		credential, broker.At("acme", connectionID, p, p.Hosts, version), time.Time{})
 	if err != nil {
 		v.w.t.Fatal(err)
 	}

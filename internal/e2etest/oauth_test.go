@@ -77,7 +77,7 @@ func (v *vault) addToken(connectionID string, p broker.Provider, parts map[strin
 		secrets[name] = capability.NewSecret([]byte(value))
 	}
 	b := broker.New(v.w.store, v.ring, broker.Options{})
-	at := broker.Binding{TenantID: "acme", ConnectionID: connectionID, Provider: p.ID, Version: 1}
+	at := broker.At("acme", connectionID, p, p.Hosts, 1)
 	sealed, err := b.Seal(broker.NewCredential(secrets), at, time.Now().Add(lasts))
 	if err == nil {
 		err = v.w.store.AddConnection(v.w.t.Context(), postgres.NewConnection{Provider: p, Hosts: p.Hosts, Sealed: sealed, SignedIn: true}, "e2etest")

@@ -148,11 +148,15 @@ func (v *vault) copy(n int) string { return fmt.Sprintf("x%06d", n) }
 func (v *vault) copies(like, token string, n int) {
 	v.w.t.Helper()
 	b := broker.New(nil, v.ring, broker.Options{})
+	r, _, _, err := v.w.store.ConnectionSecret(v.w.t.Context(), "acme", like)
+	if err != nil {
+		v.w.t.Fatal(err)
+	}
 	var ids []string
 	var bytes [][]byte
 	for i := range n {
 		credential := broker.NewCredential(map[string]broker.Secret{broker.FieldToken: capability.NewSecret([]byte(token))})
-		sealed, err := b.Seal(credential, broker.Binding{TenantID: "acme", ConnectionID: v.copy(i), Provider: "test", Version: 1}, time.Time{})
+		sealed, err := b.Seal(credential, broker.At("acme", v.copy(i), r.Provider, r.Hosts, 1), time.Time{})
 		if err != nil {
 			v.w.t.Fatal(err)
 		}

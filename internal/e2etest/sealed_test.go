@@ -33,8 +33,8 @@ tenants:
     budgets: {deadlineMs: 4000}
 `
 
-// TestCopiedSecret: a sealed row that is copied to another tenant, connection, provider or version does not open there: the call fails,
-// nothing is sent, and nobody is told more than that it is not to be had.
+// TestCopiedSecret: a sealed row that is copied to another tenant, connection, provider or version, or whose connection is made to lead
+// elsewhere, does not open there: the call fails, nothing is sent, and nobody is told more than that it is not to be had.
 func TestCopiedSecret(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, soonOver)
@@ -48,7 +48,9 @@ func TestCopiedSecret(t *testing.T) {
 			WHERE s.connection_id = 'connection' AND o.connection_id = 'source' RETURNING 1`,
 		"version": `WITH moved AS (UPDATE connections SET secret_version = 2 WHERE connection_id = 'version')
 			UPDATE connection_secrets SET version = 2 WHERE connection_id = 'version' RETURNING 1`,
-		"provider": `UPDATE connections SET provider = 'another' WHERE connection_id = 'provider' RETURNING 1`,
+		"provider": `UPDATE connections SET settings = jsonb_set(settings::jsonb, '{id}', '"another"') WHERE connection_id = 'provider' RETURNING 1`,
+		"settings": `UPDATE connections SET settings = jsonb_set(settings::jsonb, '{kind}', '"basic"') WHERE connection_id = 'settings' RETURNING 1`,
+		"hosts":    `UPDATE connections SET hosts = hosts || '{evil.example}' WHERE connection_id = 'hosts' RETURNING 1`,
 		"changed": `UPDATE connection_secrets SET sealed = set_byte(sealed, length(sealed) - 1, get_byte(sealed, length(sealed) - 1) # 1)
 			WHERE connection_id = 'changed' RETURNING 1`,
 	}
@@ -90,7 +92,7 @@ func TestCopiedSecret(t *testing.T) {
 func (v *vault) addFor(tenantID, connectionID string, p broker.Provider, token string) {
 	v.w.t.Helper()
 	credential := broker.NewCredential(map[string]broker.Secret{broker.FieldToken: capability.NewSecret([]byte(token))})
-	at := broker.Binding{TenantID: tenantID, ConnectionID: connectionID, Provider: p.ID, Version: 1}
+	at := broker.At(tenantID, connectionID, p, p.Hosts, 1)
 	sealed, err := broker.New(nil, v.ring, broker.Options{}).Seal(credential, at, time.Time{})
 	if err != nil {
 		v.w.t.Fatal(err)

@@ -82,7 +82,6 @@ type connectionRow struct {
 // leasedRow is the row of LeaseConnection.
 type leasedRow struct {
 	Answer          broker.Answer
-	Provider        *string
 	Settings        json.RawMessage
 	Hosts, Scopes   []string
 	Generation      int
@@ -108,10 +107,25 @@ type secretRow struct {
 
 // sealedRow is the row of SealedSecrets.
 type sealedRow struct {
-	TenantID, ConnectionID, Provider string
-	Version                          int
-	KeyID                            int64
-	Sealed                           []byte
+	TenantID, ConnectionID string
+	Settings               json.RawMessage
+	Hosts                  []string
+	Version                int
+	KeyID                  int64
+	Sealed                 []byte
+}
+
+// sealedOf reads what is sealed, each for its place.
+func sealedOf(op string, rows []sealedRow) ([]broker.Sealed, error) {
+	secrets := make([]broker.Sealed, len(rows))
+	for i, r := range rows {
+		p, err := decoded[broker.Provider](r.Settings)
+		if err != nil {
+			return nil, failure(op, err)
+		}
+		secrets[i] = broker.Sealed{Binding: broker.At(r.TenantID, r.ConnectionID, p, r.Hosts, r.Version), KeyID: r.KeyID, Bytes: r.Sealed}
+	}
+	return secrets, nil
 }
 
 // changedRow is the row of a statement that may change a connection.
@@ -240,7 +254,7 @@ func (s *Store) ConnectionSecret(ctx context.Context, tenantID, connectionID str
 		return r, "", 0, failure(op, err)
 	}
 	r.Sealed = broker.Sealed{
-		Binding: broker.Binding{TenantID: tenantID, ConnectionID: connectionID, Provider: r.Provider.ID, Version: row.Version},
+		Binding: broker.At(tenantID, connectionID, r.Provider, row.Hosts, row.Version),
 		KeyID:   row.KeyID, Bytes: row.Sealed,
 	}
 	if row.SecretExpiresAt != nil {
@@ -265,14 +279,14 @@ func (s *Store) ReplaceSecret(ctx context.Context, sealed broker.Sealed, lasts t
 
 // SealedSecrets returns a page of what is sealed for connections of all tenants: what comes after that place, at most most.
 func (s *Store) SealedSecrets(ctx context.Context, after broker.Binding, most int) ([]broker.Sealed, error) {
-	rows, err := all[sealedRow](ctx, s, "sealed secrets", step{"SealedSecrets", named{
+	const op = "sealed secrets"
+	rows, err := all[sealedRow](ctx, s, op, step{"SealedSecrets", named{
 		"tenant_id": after.TenantID, "connection_id": after.ConnectionID, "version": after.Version, "max": most,
 	}})
-	return column(rows, func(r sealedRow) broker.Sealed {
-		return broker.Sealed{
-			Binding: broker.Binding{TenantID: r.TenantID, ConnectionID: r.ConnectionID, Provider: r.Provider, Version: r.Version}, KeyID: r.KeyID, Bytes: r.Sealed,
-		}
-	}), err
+	if err != nil {
+		return nil, err
+	}
+	return sealedOf(op, rows)
 }
 
 // replacing is the statement that puts a secret in the place of the version before it.
@@ -307,7 +321,7 @@ func (s *Store) LeaseConnection(ctx context.Context, r broker.Request) (broker.R
 		return broker.Record{}, failure(op, err)
 	}
 	record.Sealed = broker.Sealed{
-		Binding: broker.Binding{TenantID: r.TenantID, ConnectionID: r.ConnectionID, Provider: *row.Provider, Version: row.Version},
+		Binding: broker.At(r.TenantID, r.ConnectionID, record.Provider, row.Hosts, row.Version),
 		KeyID:   row.KeyID, Bytes: row.Sealed,
 	}
 	if row.SecretExpiresAt != nil {

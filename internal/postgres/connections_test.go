@@ -17,9 +17,11 @@ import (
 	"github.com/pawl-run/pawl/policy/authz"
 )
 
+var someProvider = broker.Provider{ID: "test", Kind: broker.Bearer, Hosts: []string{"api.test"}}
+
 func sealedAs(tenantID, connectionID string, version int, keyID int64, bytes string) broker.Sealed {
 	return broker.Sealed{
-		Binding: broker.Binding{TenantID: tenantID, ConnectionID: connectionID, Provider: "test", Version: version}, KeyID: keyID, Bytes: []byte(bytes),
+		Binding: broker.At(tenantID, connectionID, someProvider, someProvider.Hosts, version), KeyID: keyID, Bytes: []byte(bytes),
 	}
 }
 
@@ -27,7 +29,7 @@ func sealedAs(tenantID, connectionID string, version int, keyID int64, bytes str
 func (b bench) connection(tenantID, connectionID string) {
 	b.t.Helper()
 	err := b.AddConnection(b.t.Context(), postgres.NewConnection{
-		Provider: broker.Provider{ID: "test", Kind: broker.Bearer, Hosts: []string{"api.test"}}, Hosts: []string{"api.test"}, Scopes: []string{"read", "write"},
+		Provider: someProvider, Hosts: someProvider.Hosts, Scopes: []string{"read", "write"},
 		Sealed: sealedAs(tenantID, connectionID, 1, 1, "sealed 1"), SignedIn: true,
 	}, "user:root")
 	if err != nil {

@@ -81,7 +81,7 @@ func RowTypes() map[string]reflect.Type {
 		"RevokeConnectionGrant": reflect.TypeFor[changedRow](), "RevokeConnection": reflect.TypeFor[changedRow](),
 		"ConnectionSecret": reflect.TypeFor[secretRow](), "ReplaceSecret": reflect.TypeFor[changedRow](), "BeginRefresh": reflect.TypeFor[refreshRow](), "FailRefresh": reflect.TypeFor[changedRow](), "LeaseConnection": reflect.TypeFor[leasedRow](),
 		"SealedSecrets": reflect.TypeFor[sealedRow](),
-		"SecretsByKey":  reflect.TypeFor[KeyUse](), "SecretsToReseal": reflect.TypeFor[toResealRow](), "ResealSecrets": reflect.TypeFor[resealedRow](),
+		"SecretsByKey":  reflect.TypeFor[KeyUse](), "SecretsToReseal": reflect.TypeFor[sealedRow](), "ResealSecrets": reflect.TypeFor[resealedRow](),
 		"LiveGrants": reflect.TypeFor[liveGrantRow](),
 		"ListGrants": reflect.TypeFor[grantRow](), "RevokeGrant": reflect.TypeFor[revokedRow](), "ListKeys": reflect.TypeFor[KeyRecord](),
 	}

@@ -16,14 +16,6 @@ type KeyUse struct {
 	Secrets int64 `json:"secrets"`
 }
 
-// toResealRow is the row of SecretsToReseal.
-type toResealRow struct {
-	TenantID, ConnectionID, Provider string
-	Version                          int
-	KeyID                            int64
-	Sealed                           []byte
-}
-
 // resealedRow is the row of ResealSecrets.
 type resealedRow struct{ Resealed int }
 
@@ -35,17 +27,14 @@ func (s *Store) SecretsByKey(ctx context.Context) ([]KeyUse, error) {
 // SecretsToReseal returns up to most secrets, of all tenants, that another key sealed, in the order of their places and from the one after
 // that place on.
 func (s *Store) SecretsToReseal(ctx context.Context, keyID int64, after broker.Binding, most int) ([]broker.Sealed, error) {
-	rows, err := all[toResealRow](ctx, s, "secrets to reseal", step{"SecretsToReseal", named{
+	const op = "secrets to reseal"
+	rows, err := all[sealedRow](ctx, s, op, step{"SecretsToReseal", named{
 		"key_id": keyID, "after_tenant": text(after.TenantID), "after_connection": text(after.ConnectionID), "after_version": after.Version, "most": most,
 	}})
-	secrets := make([]broker.Sealed, len(rows))
-	for i, r := range rows {
-		secrets[i] = broker.Sealed{
-			Binding: broker.Binding{TenantID: r.TenantID, ConnectionID: r.ConnectionID, Provider: r.Provider, Version: r.Version},
-			KeyID:   r.KeyID, Bytes: r.Sealed,
-		}
+	if err != nil {
+		return nil, err
 	}
-	return secrets, err
+	return sealedOf(op, rows)
 }
 
 // ResealSecrets puts the same secrets there as the key has sealed them, and returns how many. One whose version or key is not the one that

@@ -160,7 +160,7 @@ func (r *Ring) Open(sealed []byte, at broker.Binding) ([]byte, error) {
 // associated writes the place down, every field with its length ahead.
 func associated(at broker.Binding) []byte {
 	out := []byte("pawl sealed credential 1")
-	for _, field := range []string{at.TenantID, at.ConnectionID, at.Provider} {
+	for _, field := range []string{at.TenantID, at.ConnectionID, at.Provider, at.Target} {
 		out = binary.BigEndian.AppendUint64(out, uint64(len(field)))
 		out = append(out, field...)
 	}

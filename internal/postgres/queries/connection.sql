@@ -155,7 +155,7 @@ WITH RECURSIVE held (who, depth) AS (
         json_build_object('connectionId', @connection_id::text, 'version', n.secret_version, 'generation', n.generation, 'attempt', @round::integer)
     FROM call c, connection n WHERE EXISTS (SELECT FROM leased)
 )
-SELECT j.answer, n.provider, n.settings, n.hosts, n.scopes, coalesce(n.generation, 0) AS generation, coalesce(s.version, 0) AS version,
+SELECT j.answer, n.settings, n.hosts, n.scopes, coalesce(n.generation, 0) AS generation, coalesce(s.version, 0) AS version,
     coalesce(s.key_id, 0) AS key_id, s.sealed, s.expires_at AS secret_expires_at, coalesce(s.expires_at - now(), interval '0') AS remaining,
     coalesce(s.expires_at - s.sealed_at, interval '0') AS life
 FROM judged j LEFT JOIN connection n ON j.answer = 'leased'
@@ -163,7 +163,7 @@ LEFT JOIN connection_secrets s ON s.tenant_id = n.tenant_id AND s.connection_id 
 
 -- name: SealedSecrets
 -- A page of what is sealed, of all tenants.
-SELECT s.tenant_id, s.connection_id, n.provider, s.version, s.key_id, s.sealed
+SELECT s.tenant_id, s.connection_id, n.settings, n.hosts, s.version, s.key_id, s.sealed
 FROM connection_secrets s JOIN connections n ON n.tenant_id = s.tenant_id AND n.connection_id = s.connection_id
 WHERE (s.tenant_id, s.connection_id, s.version) > (@tenant_id::text, @connection_id::text, @version::integer)
 ORDER BY s.tenant_id, s.connection_id, s.version LIMIT @max;

@@ -3,7 +3,7 @@ SELECT key_id, count(*) AS secrets FROM connection_secrets GROUP BY key_id ORDER
 
 -- name: SecretsToReseal
 -- Those that another key sealed, by their place.
-SELECT s.tenant_id, s.connection_id, n.provider, s.version, s.key_id, s.sealed
+SELECT s.tenant_id, s.connection_id, n.settings, n.hosts, s.version, s.key_id, s.sealed
 FROM connection_secrets s JOIN connections n ON n.tenant_id = s.tenant_id AND n.connection_id = s.connection_id
 WHERE s.key_id <> @key_id AND (s.tenant_id, s.connection_id, s.version) > (@after_tenant, @after_connection, @after_version)
 ORDER BY s.tenant_id, s.connection_id, s.version LIMIT @most;
