@@ -174,3 +174,34 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		say(http.StatusOK, "Thank you. You can close this page and go back to the terminal.")
 	}
 }
+
+// SignInTo signs somebody in to a connection that is there, with the client's parts
+// of its credential, and returns the new credential sealed for the next version.
+// Provider and Client of s are the connection's; without Scopes it asks for the
+// connection's, or else for those of its provider.
+func (b *Broker) SignInTo(ctx context.Context, r Record, s SignIn) (Sealed, SignedIn, error) {
+	c, err := b.unseal(r.Sealed)
+	if err != nil {
+		return Sealed{}, SignedIn{}, ErrSealed
+	}
+	defer c.Destroy()
+	s.Provider = r.Provider
+	// Not the tokens: whoever signs in now may be somebody else.
+	s.Client = NewCredential(map[string]Secret{FieldClientID: c.Get(FieldClientID), FieldClientSecret: c.Get(FieldClientSecret)})
+	if len(s.Scopes) == 0 {
+		s.Scopes = r.Scopes
+	}
+	if len(s.Scopes) == 0 && r.Provider.OAuth2 != nil {
+		s.Scopes = r.Provider.OAuth2.Scopes
+	}
+	got, err := b.SignIn(ctx, s)
+	if err != nil {
+		return Sealed{}, SignedIn{}, err
+	}
+	defer got.Credential.Destroy()
+	at := r.Sealed.Binding
+	at.Version++
+	sealed, err := b.Seal(got.Credential, at, time.Time{})
+	got.Credential = Credential{}
+	return sealed, got, err
+}

@@ -97,6 +97,7 @@ func TestCounts(t *testing.T) {
 
 		"read_only_guarded_miss": {2, 5, 30, 10 << 10},
 		"read_only_guarded_hit":  {2, 5, 30, 10 << 10},
+		"read_only_connection":   {2, 3, 30, 10 << 10}, // one more than read_only
 		"external_side_effect":   {6, 3, 30, 10 << 10}, // the claim is the third
 		"hooks_20":               {2, 2, 50, 20 << 10},
 	} {

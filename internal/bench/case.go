@@ -43,6 +43,7 @@ func cases() []kase {
 			return invoke(ctx, s.pawl, guardedTool, id, id, "")
 		}},
 		{name: "read_only_guarded_hit", about: "the same again, found", run: byPawl(guardedTool, ""), workflowID: workflowID},
+		{name: "read_only_connection", about: "a read that leases a connection", run: byConnection, workflowID: workflowID},
 		{name: "denied", about: "a call that policy denies", run: byPawl(deniedTool, toolspec.CodePolicyDenied), workflowID: workflowID},
 		{name: "external_side_effect", about: "a write, nobody is asked", run: byPawl(sendTool, ""), workflowID: workflowID},
 		{name: "hooks_20", about: "a read with 20 hooks of a user", run: byPawl(hookedTool, ""), workflowID: workflowID},
@@ -102,10 +103,20 @@ func byPawl(toolID string, code toolspec.Code) func(context.Context, *stand, str
 }
 
 func invoke(ctx context.Context, c *client.Client, toolID, id, text string, code toolspec.Code) error {
-	r, err := c.Invoke(ctx, toolspec.Invocation{
+	return made(ctx, c, invocation(toolID, id, text), text, code)
+}
+
+func invocation(toolID, id, text string) toolspec.Invocation {
+	return toolspec.Invocation{
 		ToolID: toolID, ToolCallID: id, Args: json.RawMessage(fmt.Sprintf(`{"text":%q,"times":1}`, text)),
 		Context: toolspec.Context{TenantID: tenant, RunID: runID, ActorID: actor},
-	})
+	}
+}
+
+// made makes a call and checks how it ended.
+func made(ctx context.Context, c *client.Client, inv toolspec.Invocation, text string, code toolspec.Code) error {
+	id := inv.ToolCallID
+	r, err := c.Invoke(ctx, inv)
 	var ended *client.CallError
 	if errors.As(err, &ended) {
 		r, err = ended.Result, nil

@@ -29,6 +29,9 @@ type stand struct {
 	// trips counts round trips to the database, of Pawl and by hand.
 	trips   atomic.Int64
 	closers []func()
+	// keyRing opens the credential of connectionID.
+	keyRing      worker.KeyRing
+	connectionID string
 }
 
 // setUp starts servers, unless the options name some, and the workers.
@@ -86,8 +89,10 @@ func (s *stand) migrate(ctx context.Context) error {
 	if ok && active.Digest != p.Digest() {
 		return errors.New("the database has an active policy: give the benchmark a database of its own")
 	}
-	_, err = store.ApplyPolicy(ctx, p, "pawl bench")
-	return err
+	if _, err = store.ApplyPolicy(ctx, p, "pawl bench"); err != nil {
+		return err
+	}
+	return s.connect(ctx, store)
 }
 
 func (s *stand) serveBare(ctx context.Context) (err error) {
@@ -135,7 +140,7 @@ func (s *stand) servePawl(ctx context.Context) error {
 		failed = worker.Run(working, worker.Config{
 			Temporal:    temporal.Options{HostPort: s.stack.TemporalAddress(), Namespace: s.stack.Namespace()},
 			DatabaseURL: s.stack.DatabaseURL(), Workspace: workspace, SearchAttributes: true,
-			Log: slog.New(slog.DiscardHandler),
+			KeyRing: s.keyRing, Log: slog.New(slog.DiscardHandler),
 		}, append(options(), worker.Started(func(c *client.Client) { ready <- c }), worker.RoundTrips(func() { s.trips.Add(1) }))...)
 	}()
 	select {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -39,6 +40,8 @@ const (
 	askTool = "bench__ask"
 	// guardedTool is read under a quota and a semaphore, and its values are kept.
 	guardedTool = "bench__guarded"
+	// connectedTool is read over a connection.
+	connectedTool = "bench__connected"
 )
 
 type echoIn struct {
@@ -66,12 +69,15 @@ func tools() []toolspec.Tool {
 	guarded.ID, guarded.CacheFor = guardedTool, time.Hour
 	hooked.ID, denied.ID = hookedTool, deniedTool
 	send.ID, send.Fast, send.Effect = sendTool, false, toolspec.ExternalSideEffect
+	connected := read
+	connected.ID, connected.RequiresConnection = connectedTool, true
+	connected.Capabilities = []toolspec.CapabilityName{capability.ClientsKey.Name()}
 	ask := send
 	ask.ID, ask.Risk = askTool, toolspec.HighRisk
 	return []toolspec.Tool{
 		toolspec.Define(ask, echo),
 		toolspec.Define(read, echo), toolspec.Define(hooked, echo), toolspec.Define(denied, echo), toolspec.Define(send, echo),
-		toolspec.Define(guarded, echo),
+		toolspec.Define(guarded, echo), toolspec.Define(connected, overConnection),
 	}
 }
 

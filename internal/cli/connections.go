@@ -24,7 +24,7 @@ func newConnections(a *app) *cobra.Command {
 			"ring (--keyring, PAWL_KEYRING_FILE or PAWL_KEYRING), and no tool, caller or record ever holds it.",
 	}
 	cmd.AddCommand(newConnectionsAdd(a), newConnectionsList(a), newConnectionsShow(a), newConnectionsGrant(a), newConnectionsRevoke(a),
-		newConnectionsRotate(a), newConnectionsTest(a), newConnectionsProviders(a))
+		newConnectionsRotate(a), newConnectionsTest(a), newConnectionsSignIn(a), newConnectionsProviders(a))
 	return group(cmd)
 }
 

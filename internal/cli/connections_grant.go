@@ -167,6 +167,8 @@ func newConnectionsRevoke(a *app) *cobra.Command {
 }
 
 func (a *app) revokeConnection(cmd *cobra.Command, s *session, id, by string) error {
+	// Read before: the revocation deletes it.
+	record, _, _, unread := s.store.ConnectionSecret(cmd.Context(), a.tenant, id)
 	err := s.store.RevokeConnection(cmd.Context(), a.tenant, id, by)
 	if errors.Is(err, postgres.ErrNotFound) {
 		return a.noConnection(id)
@@ -174,9 +176,35 @@ func (a *app) revokeConnection(cmd *cobra.Command, s *session, id, by string) er
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return printJSON(a.Out, map[string]string{"tenant": a.tenant, "connectionId": id, "status": "revoked"})
+	there := broker.RetiredNowhere
+	if unread == nil {
+		there = a.retire(cmd, s, record)
 	}
-	fmt.Fprintf(a.Out, "%s: %s is gone for good and its secret is deleted here; take it back at the service too\n", a.tenant, printable(id))
+	if a.json {
+		return printJSON(a.Out, map[string]string{"tenant": a.tenant, "connectionId": id, "status": "revoked", "provider": string(there)})
+	}
+	fmt.Fprintf(a.Out, "%s: %s is gone for good and its secret is deleted here", a.tenant, printable(id))
+	if there == broker.RetiredThere {
+		fmt.Fprintln(a.Out, "; the service has taken its tokens back")
+	} else {
+		fmt.Fprintln(a.Out, "; take it back at the service too")
+	}
 	return nil
+}
+
+// retire takes tokens back at the service, where it can: what fails there changes
+// nothing here.
+func (a *app) retire(cmd *cobra.Command, s *session, record broker.Record) broker.Retired {
+	if record.Provider.OAuth2 == nil || record.Provider.OAuth2.RevokeURL == "" {
+		return broker.RetiredNowhere
+	}
+	sealer, err := s.sealer("")
+	if err == nil {
+		var there broker.Retired
+		if there, err = broker.New(s.store, sealer, broker.Options{}).Retire(cmd.Context(), record); err == nil {
+			return there
+		}
+	}
+	fmt.Fprintln(a.Err, "the tokens are not taken back at the service:", err)
+	return broker.RetiredNowhere
 }

@@ -59,6 +59,8 @@ func TestResultCache(t *testing.T) {
 			t.Errorf("%s: got %+v and then %+v", what, first, second)
 		}
 	}
+	w.account("acme", "conn-1", actor)
+	w.account("acme", "conn-2", actor)
 	once("the first", "test__kept")
 	once("the regular lane", "test__far")
 	if r := do("test__kept", func(inv *toolspec.Invocation) { inv.Args = []byte(`{ "note": "b", "text": "a" }`) }); r.Source != toolspec.SourceCache {
@@ -67,8 +69,8 @@ func TestResultCache(t *testing.T) {
 	for what, change := range map[string]func(*toolspec.Invocation){
 		"another tenant":       func(inv *toolspec.Invocation) { inv.Context.TenantID = "globex" },
 		"another actor":        func(inv *toolspec.Invocation) { inv.Context.ActorID = "agent:two" },
-		"a connection":         func(inv *toolspec.Invocation) { inv.Context.ConnectionID = "conn-1" },
-		"another connection":   func(inv *toolspec.Invocation) { inv.Context.ConnectionID = "conn-2" },
+		"a connection":         func(inv *toolspec.Invocation) { *inv = over(*inv, "conn-1") },
+		"another connection":   func(inv *toolspec.Invocation) { *inv = over(*inv, "conn-2") },
 		"other arguments":      func(inv *toolspec.Invocation) { inv.Args = []byte(`{"text":"other"}`) },
 		"an argument the less": func(inv *toolspec.Invocation) { inv.Args = []byte(`{"text":"a"}`) },
 	} {

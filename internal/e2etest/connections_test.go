@@ -145,6 +145,22 @@ func (v *vault) revoke(connectionID, grantee string) {
 	}
 }
 
+// account adds a connection that people may use, of tools that do not ask for its credential: that one is sealed elsewhere.
+func (w *world) account(tenantID, connectionID string, grantees ...string) {
+	w.t.Helper()
+	p := broker.Provider{ID: "test", Kind: broker.Bearer, Hosts: []string{"api.example.com"}}
+	if err := w.store.AddConnection(w.t.Context(), postgres.NewConnection{Provider: p, Hosts: p.Hosts, SignedIn: true, Sealed: broker.Sealed{
+		Binding: broker.At(tenantID, connectionID, p, p.Hosts, 1), KeyID: 1, Bytes: []byte("sealed elsewhere"),
+	}}, "e2etest"); err != nil {
+		w.t.Fatal(err)
+	}
+	for _, grantee := range grantees {
+		if _, err := w.store.GrantConnection(w.t.Context(), tenantID, connectionID, grantee, nil, 0, "e2etest"); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
 // fetch is a tool that asks the service over the connection of its call.
 func fetch(s *service) run {
 	return func(ctx context.Context, _ in, call toolspec.Call) (out, error) {

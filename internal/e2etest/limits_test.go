@@ -40,8 +40,11 @@ tenants:
 
 func limitedBy(id, toolID, tenantID, actorID, connectionID string) toolspec.Invocation {
 	inv := invocation(id, toolID, `{"text":"hello"}`)
-	inv.Context.TenantID, inv.Context.ActorID, inv.Context.ConnectionID = tenantID, actorID, connectionID
-	return inv
+	inv.Context.TenantID, inv.Context.ActorID = tenantID, actorID
+	if connectionID == "" {
+		return inv
+	}
+	return over(inv, connectionID)
 }
 
 // hung is a tool that holds calls until they are let go, and counts how many are inside.
@@ -109,6 +112,9 @@ func TestLimits(t *testing.T) {
 		})
 	}
 	on("tenants, actors and connections are apart", func(w *world) {
+		w.account("acme", "c1", actor, "user:bob")
+		w.account("acme", "c2", actor)
+		w.account("globex", "c1", actor)
 		for round := range 2 {
 			for i, inv := range []toolspec.Invocation{
 				limitedBy("a", "test__once", "acme", actor, "c1"), limitedBy("b", "test__once", "acme", actor, "c2"),

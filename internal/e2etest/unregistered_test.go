@@ -64,8 +64,8 @@ func (w *world) workWithout(name string, tools []toolspec.Tool, toolID string, o
 // replayer would say; a complete one then can. This is what TestRecordedCallsGoOn would fail by.
 func TestUnregisteredActivity(t *testing.T) {
 	t.Parallel()
-	if n := len(workflows.ActivityNames()); n != 44 {
-		t.Errorf("%d names, want 44: none may be removed", n)
+	if n := len(workflows.ActivityNames()); n != 45 {
+		t.Errorf("%d names, want 45: none may be removed", n)
 	}
 	w := newWorldOn(t, importingTemporal(t).Address(), devstacktest.Postgres(t), plainPolicy)
 	r, ok := waitingCalls(t)[historytest.Version]["waiting_all_stages"]

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/internal/postgres"
+)
+
+func newConnectionsSignIn(a *app) *cobra.Command {
+	var (
+		ring, by string
+		port     int
+	)
+	cmd := &cobra.Command{
+		Use: "signin ID", Short: "Sign in to a connection in a browser, the first time or anew",
+		Long: "Print where to consent, wait for the browser to come back to a port of this machine, and keep the tokens that it\n" +
+			"brings. It is for providers of the flow authorization_code. Approvals of calls that wait get stale, for the account\n" +
+			"may be another one.",
+		Example: `  pawl connections add mail --provider google --secret-env client_id=ID --secret-file client_secret=secret.txt
+  pawl connections signin mail`,
+		Args: oneConnection,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withStore(cmd.Context(), func(s *session) error {
+				sealer, err := s.sealer(ring)
+				if err != nil {
+					return err
+				}
+				record, _, _, err := s.store.ConnectionSecret(cmd.Context(), a.tenant, args[0])
+				if errors.Is(err, postgres.ErrNotFound) {
+					return a.noConnection(args[0])
+				}
+				if err != nil {
+					return err
+				}
+				sealed, got, err := broker.New(s.store, sealer, broker.Options{}).SignInTo(cmd.Context(), record, broker.SignIn{
+					Port: port, Show: func(url string) error {
+						_, err := fmt.Fprintf(a.Err, "open this in a browser of this machine and consent:\n\n  %s\n\n", url)
+						return err
+					},
+				})
+				if err != nil {
+					return err
+				}
+				replaced, err := s.store.ReplaceSecret(cmd.Context(), sealed, got.Lasts, true, by)
+				switch {
+				case err != nil:
+					return err
+				case !replaced:
+					return fmt.Errorf("%s got another secret meanwhile, or is gone: sign in again", args[0])
+				}
+				return a.signedIn(args[0], got)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&port, "port", 0, "the port that the browser comes back to, where the provider wants to know it; any that is free otherwise")
+	keyRingFlag(cmd, &ring)
+	byFlag(cmd, &by, "signs in")
+	return cmd
+}
+
+func (a *app) signedIn(id string, got broker.SignedIn) error {
+	if a.json {
+		return printJSON(a.Out, map[string]any{
+			"tenant": a.tenant, "connectionId": id, "status": "active", "renews": got.Renews, "missingScopes": listed(got.Missing),
+		})
+	}
+	fmt.Fprintf(a.Out, "%s: %s is signed in\n", a.tenant, printable(id))
+	if len(got.Missing) > 0 {
+		fmt.Fprintf(a.Out, "not given: %s\n", printable(strings.Join(got.Missing, " ")))
+	}
+	if !got.Renews && got.Lasts > 0 {
+		fmt.Fprintf(a.Out, "no refresh token came with it: somebody has to sign in anew after %s\n", got.Lasts)
+	}
+	return nil
+}
