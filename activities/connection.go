@@ -24,9 +24,6 @@ const (
 	// ConnectionMark is the scratchpad's entry by which willInjectSecrets says that
 	// the call is to have its connection.
 	ConnectionMark = "pawl.connection"
-	// ConnectionNeedsReauth is the status of a connection that somebody has to sign in
-	// anew for.
-	ConnectionNeedsReauth = "needs_reauth"
 	// leaseMargin is how long a lease outlasts the budget of its attempt.
 	leaseMargin = 10 * time.Second
 	// leaseTime bounds the wait for a lease, whose token may be being refreshed, as

@@ -12,6 +12,14 @@ import (
 // RolePrefix begins a grantee that is a role.
 const RolePrefix = authz.RolePrefix
 
+// The statuses of a connection that is not active.
+const (
+	// StatusNeedsReauth: somebody has to sign in anew.
+	StatusNeedsReauth = "needs_reauth"
+	// StatusRevoked: it is gone for good.
+	StatusRevoked = "revoked"
+)
+
 // AllScopes in a grant stands for every scope of its connection.
 const AllScopes = "*"
 
@@ -46,8 +54,11 @@ func Holder(c toolspec.Context) string {
 // Covers reports whether grants to the holder, or to a role that it has, give
 // every one of the scopes that a tool needs, of those that the connection has.
 // Scopes are gathered from all grants. Without a grant nothing is covered, not
-// even a tool that needs no scope.
+// even a tool that needs no scope, nor with a connection that is revoked.
 func Covers(n hook.Connection, roles, needs []string) bool {
+	if n.Status == StatusRevoked {
+		return false
+	}
 	granted, all := map[string]bool{}, false
 	any := false
 	for _, g := range n.Grants {

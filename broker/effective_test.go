@@ -69,8 +69,11 @@ func TestCovers(t *testing.T) {
 		"of one that does not count":     {[]hook.ConnectionGrant{grant("user:a", true, "read"), grant("role:x", false, "send")}, nil, scopes, false},
 		"the star is no scope to ask of": {[]hook.ConnectionGrant{grant("user:a", true, "*")}, nil, []string{"*"}, false},
 	} {
-		if got := Covers(hook.Connection{Scopes: scopes, Grants: tc.grants}, tc.roles, tc.needs); got != tc.want {
+		if got := Covers(hook.Connection{Status: "active", Scopes: scopes, Grants: tc.grants}, tc.roles, tc.needs); got != tc.want {
 			t.Errorf("%s: %t", name, got)
+		}
+		if Covers(hook.Connection{Status: StatusRevoked, Scopes: scopes, Grants: tc.grants}, tc.roles, tc.needs) {
+			t.Errorf("%s: of a connection that is revoked", name)
 		}
 	}
 }

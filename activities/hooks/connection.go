@@ -37,11 +37,12 @@ func (g *gate) connect(ctx context.Context, v *hook.Gate, p *policy.Policy) erro
 			"invocationId", v.InvocationID(), "tenantId", c.TenantID, "runId", c.RunID)
 		return hook.Refuse(activities.NoGrant())
 	}
-	if n.Status == activities.ConnectionNeedsReauth {
+	if n.Status == broker.StatusNeedsReauth {
 		v.Explain(ruleConnection)
 		return hook.Refuse(activities.Reauth())
 	}
-	if known && activities.UsesConnection(def) {
+	// Of a tool that only other workers have, nobody knows here what it uses.
+	if !known || activities.UsesConnection(def) {
 		v.Need(hook.WillInjectSecrets.Stage())
 	}
 	return nil

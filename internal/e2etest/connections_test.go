@@ -237,20 +237,31 @@ func TestConnection(t *testing.T) {
 	}
 }
 
-// TestRevokedWhileParked: a grant that goes while a person is asked is gone: the call is denied, and the credential is not used.
+// TestRevokedWhileParked: a grant or a connection that goes while a person is asked is gone: the call is denied, and the credential is not used.
 func TestRevokedWhileParked(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plainPolicy)
 	v, s := newVault(w), newService(t, string(newCanary()))
-	v.add("c1", s.provider(), s.token)
-	v.grant("c1", actor)
 	w.workWith(v.config(), worker.Tools(tool("test__risky", fetch(s), connected, once, risky)))
-	call := w.start(over(invocation("parked", "test__risky", `{}`), "c1"))
-	w.waiting(call.WorkflowID)
-	at := time.Now()
-	v.revoke("c1", actor)
-	wantCode(t, w.result(call), toolspec.CodePolicyDenied)
-	t.Logf("denied %s after the revocation", time.Since(at))
+	for what, revoke := range map[string]func(connectionID string) error{
+		"the-grant": func(connectionID string) error {
+			return w.store.RevokeConnectionGrant(t.Context(), "acme", connectionID, actor, "e2etest")
+		},
+		"the-connection": func(connectionID string) error {
+			return w.store.RevokeConnection(t.Context(), "acme", connectionID, "e2etest")
+		},
+	} {
+		v.add(what, s.provider(), s.token)
+		v.grant(what, actor)
+		call := w.start(over(invocation(what, "test__risky", `{}`), what))
+		w.waiting(call.WorkflowID)
+		at := time.Now()
+		if err := revoke(what); err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, w.result(call), toolspec.CodePolicyDenied)
+		t.Logf("denied %s after %s was revoked", time.Since(at), what)
+	}
 	if s.requests() != 0 {
 		t.Errorf("%d requests", s.requests())
 	}
