@@ -59,7 +59,8 @@ func (w *world) nothingLeaked() {
 	if w.t.Failed() || w.t.Skipped() || w.planted {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), patience)
+	// Ten thousand rows under the race detector take more than a minute.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.t.Context()), 5*patience)
 	defer cancel()
 	found, err := w.leaked(ctx, w.temporal)
 	switch {
