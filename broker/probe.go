@@ -24,10 +24,7 @@ func (b *Broker) Probe(ctx context.Context, r Record, host, path string) (status
 	if err != nil {
 		return 0, ErrSealed
 	}
-	lease := &Lease{
-		connectionID: r.Sealed.ConnectionID, provider: r.Provider, hosts: hosts{r.Hosts, r.Provider.Insecure},
-		base: b.base, foreign: b.foreign, signers: b.signers, credential: credential,
-	}
+	lease := b.lend(r, credential)
 	defer lease.Close()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {

@@ -145,7 +145,6 @@ func (b *Broker) take(ctx context.Context, r Request) (Record, Credential, Answe
 		if err != nil {
 			return record, Credential{}, "", err
 		}
-		b.live.know(record.Sealed.Binding, credential)
 		how := record.needs(credential)
 		if how == fresh {
 			return record, credential, Leased, nil
@@ -245,13 +244,21 @@ func (b *Broker) refreshed(ctx context.Context, r Record, forced bool) (RefreshA
 		case answer != RefreshBusy:
 			return answer, nil
 		}
-		timer := time.NewTimer(delay)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return "", ctx.Err()
+		if err := pause(ctx, delay); err != nil {
+			return "", err
 		}
+	}
+}
+
+// pause waits for a time, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -304,11 +311,7 @@ func (b *Broker) keep(r Refreshed) error {
 		if err == nil || !hook.IsTransient(err) {
 			return err
 		}
-		timer := time.NewTimer(delay)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
+		if pause(ctx, delay) != nil {
 			return err
 		}
 	}
