@@ -64,6 +64,19 @@ func (s *session) sealer(file string) (broker.Sealer, error) {
 	return sealer, err
 }
 
+// kept opens the key ring, and finds a connection of the tenant with what is sealed
+// for it.
+func (a *app) kept(ctx context.Context, s *session, ring, id string) (b *broker.Broker, sealer broker.Sealer, r broker.Record, status string, err error) {
+	if sealer, err = s.sealer(ring); err != nil {
+		return nil, nil, r, "", err
+	}
+	r, status, _, err = s.store.ConnectionSecret(ctx, a.tenant, id)
+	if errors.Is(err, postgres.ErrNotFound) {
+		err = a.noConnection(id)
+	}
+	return broker.New(s.store, sealer, broker.Options{}), sealer, r, status, err
+}
+
 func newConnectionsList(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the tenant's connections", Args: exactly(0, "no arguments"),

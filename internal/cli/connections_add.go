@@ -154,14 +154,7 @@ func newConnectionsRotate(a *app) *cobra.Command {
 		Args: oneConnection,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withStore(cmd.Context(), func(s *session) error {
-				sealer, err := s.sealer(ring)
-				if err != nil {
-					return err
-				}
-				now, _, _, err := s.store.ConnectionSecret(cmd.Context(), a.tenant, args[0])
-				if errors.Is(err, postgres.ErrNotFound) {
-					return a.noConnection(args[0])
-				}
+				b, sealer, now, _, err := a.kept(cmd.Context(), s, ring, args[0])
 				if err != nil {
 					return err
 				}
@@ -178,7 +171,7 @@ func newConnectionsRotate(a *app) *cobra.Command {
 				}
 				at := now.Sealed.Binding
 				at.Version++
-				sealed, err := broker.New(s.store, sealer, broker.Options{}).Seal(credential, at, time.Time{})
+				sealed, err := b.Seal(credential, at, time.Time{})
 				if err != nil {
 					return err
 				}

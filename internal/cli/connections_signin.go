@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/broker"
-	"github.com/pawl-run/pawl/internal/postgres"
 )
 
 func newConnectionsSignIn(a *app) *cobra.Command {
@@ -26,18 +24,11 @@ func newConnectionsSignIn(a *app) *cobra.Command {
 		Args: oneConnection,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withStore(cmd.Context(), func(s *session) error {
-				sealer, err := s.sealer(ring)
+				b, _, record, _, err := a.kept(cmd.Context(), s, ring, args[0])
 				if err != nil {
 					return err
 				}
-				record, _, _, err := s.store.ConnectionSecret(cmd.Context(), a.tenant, args[0])
-				if errors.Is(err, postgres.ErrNotFound) {
-					return a.noConnection(args[0])
-				}
-				if err != nil {
-					return err
-				}
-				sealed, got, err := broker.New(s.store, sealer, broker.Options{}).SignInTo(cmd.Context(), record, broker.SignIn{
+				sealed, got, err := b.SignInTo(cmd.Context(), record, broker.SignIn{
 					Port: port, Show: func(url string) error {
 						_, err := fmt.Fprintf(a.Err, "open this in a browser of this machine and consent:\n\n  %s\n\n", url)
 						return err

@@ -8,9 +8,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/pawl-run/pawl/broker"
-	"github.com/pawl-run/pawl/internal/postgres"
 )
 
 // probeTimeout bounds the wait for a service.
@@ -25,14 +22,8 @@ func newConnectionsTest(a *app) *cobra.Command {
 		Args: oneConnection,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withStore(cmd.Context(), func(s *session) error {
-				sealer, err := s.sealer(ring)
-				if err != nil {
-					return err
-				}
-				record, status, _, err := s.store.ConnectionSecret(cmd.Context(), a.tenant, args[0])
+				b, _, record, status, err := a.kept(cmd.Context(), s, ring, args[0])
 				switch {
-				case errors.Is(err, postgres.ErrNotFound):
-					return a.noConnection(args[0])
 				case err != nil:
 					return err
 				case status != "active":
@@ -40,7 +31,7 @@ func newConnectionsTest(a *app) *cobra.Command {
 				}
 				ctx, cancel := context.WithTimeout(cmd.Context(), probeTimeout)
 				defer cancel()
-				code, err := broker.New(s.store, sealer, broker.Options{}).Probe(ctx, record, host, path)
+				code, err := b.Probe(ctx, record, host, path)
 				if err != nil {
 					return err
 				}
