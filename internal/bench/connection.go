@@ -38,6 +38,13 @@ func (s *stand) connect(ctx context.Context, store *postgres.Store) error {
 	return err
 }
 
+// connected is the tool of the case; only a worker with a key ring can serve it.
+func connected() toolspec.Tool {
+	def := reads(connectedTool)
+	def.RequiresConnection, def.Capabilities = true, []toolspec.CapabilityName{capability.ClientsKey.Name()}
+	return toolspec.Define(def, overConnection)
+}
+
 // overConnection takes the client that a tool would ask the service with, and asks
 // nobody: what the broker costs is to be seen, and not the network.
 func overConnection(ctx context.Context, in echoIn, call toolspec.Call) (echoOut, error) {

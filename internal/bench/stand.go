@@ -141,7 +141,7 @@ func (s *stand) servePawl(ctx context.Context) error {
 			Temporal:    temporal.Options{HostPort: s.stack.TemporalAddress(), Namespace: s.stack.Namespace()},
 			DatabaseURL: s.stack.DatabaseURL(), Workspace: workspace, SearchAttributes: true,
 			KeyRing: s.keyRing, Log: slog.New(slog.DiscardHandler),
-		}, append(options(), worker.Started(func(c *client.Client) { ready <- c }), worker.RoundTrips(func() { s.trips.Add(1) }))...)
+		}, append(options(), worker.Tools(connected()), worker.Started(func(c *client.Client) { ready <- c }), worker.RoundTrips(func() { s.trips.Add(1) }))...)
 	}()
 	select {
 	case s.pawl = <-ready:
