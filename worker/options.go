@@ -26,7 +26,7 @@ type additions struct {
 	notifiers    []notifying
 	signers      []broker.Signer
 	started      []func(*client.Client)
-	roundTrips   func()
+	roundTrips   func(context.Context)
 	secrets      []fingerprint.Credential
 	faults
 }
@@ -93,8 +93,9 @@ func Started(f func(*client.Client)) Option {
 }
 
 // RoundTrips calls f before every round trip to the database, from many
-// goroutines: to count them.
-func RoundTrips(f func()) Option {
+// goroutines, to count them; ctx is an activity's where a call makes it, and
+// none where the worker looks after itself.
+func RoundTrips(f func(ctx context.Context)) Option {
 	return func(a *additions) { a.roundTrips = f }
 }
 
