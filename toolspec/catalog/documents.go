@@ -1,0 +1,76 @@
+package catalog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/schema"
+)
+
+// anyObject stands where a tool is registered without an input schema.
+const anyObject = `{"type":"object"}`
+
+// documents are the tool's schemas: derived from its types, or its own.
+func (b *Bound) documents() (in, out json.RawMessage, err error) {
+	in, out, own := b.tool.Documents()
+	if !own {
+		inType, outType := b.tool.Types()
+		if in, err = schema.Derive(inType); err != nil {
+			return nil, nil, fmt.Errorf("input schema: %w", err)
+		}
+		if out, err = schema.Derive(outType); err != nil {
+			return nil, nil, fmt.Errorf("output schema: %w", err)
+		}
+		return in, out, nil
+	}
+	if len(out) == 0 {
+		return nil, nil, errors.New(`output schema: is missing; {"type":"object"} is one that takes every object`)
+	}
+	if len(in) == 0 {
+		if !b.def.AllowNoSchema {
+			return nil, nil, errors.New("input schema: is missing: without one, nothing says which arguments are right (allowNoSchema and noSchemaMode accept that)")
+		}
+		in, b.noSchema = json.RawMessage(anyObject), true
+	}
+	return in, out, nil
+}
+
+// noSchemaMode is published where it counts.
+func (b *Bound) noSchemaMode() toolspec.NoSchemaMode {
+	if !b.noSchema {
+		return ""
+	}
+	return b.def.NoSchemaMode
+}
+
+// digest is the tool digest: the hexadecimal SHA-256 of the RFC 8785 JSON of
+// schemas, effect, risk, redaction, the use of a connection and the author's
+// version. The description is not part of it.
+func (b *Bound) digest(inDoc, outDoc json.RawMessage) (string, error) {
+	def := b.def
+	doc, err := json.Marshal(struct {
+		ID           string                 `json:"id"`
+		Version      string                 `json:"version"`
+		Effect       toolspec.Effect        `json:"effect"`
+		Risk         toolspec.Risk          `json:"risk"`
+		Idempotent   bool                   `json:"idempotent"`
+		Redaction    toolspec.RedactionSpec `json:"redaction"`
+		InputSchema  json.RawMessage        `json:"inputSchema"`
+		OutputSchema json.RawMessage        `json:"outputSchema"`
+		// Left out where there is none, as in the first releases.
+		Connection   bool                  `json:"requiresConnection,omitempty"`
+		Scopes       []string              `json:"scopes,omitempty"`
+		NoSchema     bool                  `json:"noSchema,omitempty"`
+		NoSchemaMode toolspec.NoSchemaMode `json:"noSchemaMode,omitempty"`
+	}{
+		def.ID, def.Version, def.Effect, def.Risk, def.Idempotent,
+		toolspec.RedactionSpec{Allow: def.Redaction.Allow, MaskInput: def.Redaction.MaskInput}, inDoc, outDoc,
+		def.RequiresConnection, def.Scopes, b.noSchema, b.noSchemaMode(),
+	})
+	if err != nil {
+		return "", fmt.Errorf("tool digest: %w", err)
+	}
+	return schema.Digest(doc)
+}
