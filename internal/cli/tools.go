@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 func newTools(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "tools", Short: "Show the tools that workers have"}
 	var all bool
+	var tags []string
 	var by catalog.Viewer
 	list := &cobra.Command{
 		Use: "list", Short: "List the tools that a caller may see", Args: exactly(0, "no arguments"),
@@ -21,13 +23,13 @@ func newTools(a *app) *cobra.Command {
 			"the arguments, and what a kill switch stops, is left out. Called all the same, such a tool is denied.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			by.TenantID = a.tenant
-			return a.listTools(cmd.Context(), by, all)
+			return a.listTools(cmd.Context(), by, tags, all)
 		},
 	}
-	list.Flags().StringVar(&by.ActorID, "actor", "", "who calls; without it nobody in particular")
-	list.Flags().StringSliceVar(&by.ToolIDs, "tool-ids", nil, "the tools of the run, as in context.toolIds")
+	viewerFlags(list, &by)
+	list.Flags().StringSliceVar(&tags, "tag", nil, "only tools that have all of these tags")
 	list.Flags().BoolVar(&all, "all", false, "also those that policy hides from the tenant")
-	cmd.AddCommand(list, &cobra.Command{
+	cmd.AddCommand(list, newToolsSearch(a), &cobra.Command{
 		Use: "show TOOL", Short: "Show a tool with its schemas", Args: exactly(1, "the id of a tool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			specs, err := publishedSpecs(cmd.Context())
@@ -45,19 +47,21 @@ func newTools(a *app) *cobra.Command {
 	return group(cmd)
 }
 
-func (a *app) listTools(ctx context.Context, by catalog.Viewer, all bool) error {
+func (a *app) listTools(ctx context.Context, by catalog.Viewer, tags []string, all bool) error {
+	tagged := catalog.Query{Tags: tags}
 	return withStore(ctx, func(s *session) error {
 		visible, err := s.store.Catalog(ctx, by)
 		if err != nil {
 			return err
 		}
 		if a.json && !all {
-			return printJSON(a.Out, listed(visible.List()))
+			return printJSON(a.Out, listed(slices.DeleteFunc(visible.List(), func(e catalog.Entry) bool { return !tagged.Takes(e.Spec) })))
 		}
 		specs, err := s.store.Specs(ctx)
 		if err != nil {
 			return err
 		}
+		specs = slices.DeleteFunc(specs, func(spec toolspec.Spec) bool { return !tagged.Takes(spec) })
 		if a.json {
 			return printJSON(a.Out, listed(specs))
 		}
@@ -71,7 +75,11 @@ func (a *app) listTools(ctx context.Context, by catalog.Viewer, all bool) error 
 			rows = append(rows, []string{s.Name, access(e, seen), string(s.Effect), string(s.Risk), s.Origin, first})
 		}
 		if len(rows) == 0 {
-			fmt.Fprintf(a.Out, "tenant %s may see no tools; `pawl tools list --all` shows what workers have\n", a.tenant)
+			what := "tools"
+			if len(tags) > 0 {
+				what = "tools with these tags"
+			}
+			fmt.Fprintf(a.Out, "tenant %s may see no %s; `pawl tools list --all` shows what workers have\n", a.tenant, what)
 			return nil
 		}
 		table(a.Out, "", []string{"TOOL", "ACCESS", "EFFECT", "RISK", "SOURCE", "WHAT"}, rows)
