@@ -31,15 +31,15 @@ func newTools(a *app) *cobra.Command {
 	list.Flags().BoolVar(&all, "all", false, "also those that policy hides from the tenant")
 	cmd.AddCommand(list, newToolsSearch(a), &cobra.Command{
 		Use: "show TOOL", Short: "Show a tool with its schemas", Args: exactly(1, "the id of a tool"),
+		Long: "Show a tool with its schemas. A name without its namespace is enough where no other tool is called so.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			specs, err := publishedSpecs(cmd.Context())
 			if err != nil {
 				return err
 			}
-			for _, s := range specs {
-				if s.Name == args[0] {
-					return a.tool(s)
-				}
+			every := catalog.New(specs, func(toolspec.Spec) catalog.Visibility { return catalog.Visible })
+			if e, ok := every.Resolve(args[0]); ok {
+				return a.tool(e.Spec)
 			}
 			return fmt.Errorf("no worker has published %q; `pawl tools list --all` shows the tools", args[0])
 		},
@@ -112,6 +112,12 @@ func (a *app) tool(s toolspec.Spec) error {
 	}
 	if len(s.Capabilities) > 0 {
 		fmt.Fprintf(a.Out, "needs    %s\n", strings.Join(s.Capabilities, " "))
+	}
+	if len(s.Tags) > 0 {
+		fmt.Fprintf(a.Out, "tags     %s\n", oneLine(strings.Join(s.Tags, " "), 200))
+	}
+	if s.NoSchema {
+		fmt.Fprintf(a.Out, "checks   no arguments: it has no schema for them (%s)\n", s.NoSchemaMode)
 	}
 	fmt.Fprintf(a.Out, "\ninput    %s\n\noutput   %s\n", indented(s.InputSchema, "         "), indented(s.OutputSchema, "         "))
 	return nil
