@@ -32,6 +32,8 @@ type Spec struct {
 	// Digest is the tool digest: schemas, effect, risk, redaction and author's
 	// version; not the description. Approvals are bound to it.
 	Digest string `json:"digest"`
+	// MaxArgsBytes bounds the arguments where it is not DefaultMaxArgs.
+	MaxArgsBytes int `json:"maxArgsBytes,omitempty"`
 	// Origin says which source the tool comes from: builtin, worker …
 	Origin string `json:"source,omitempty"`
 }

@@ -45,14 +45,11 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if err != nil {
 		return err
 	}
-	if err := schema.CheckInput(inDoc); err != nil {
-		return fmt.Errorf("input schema: %w", err)
+	if err := b.bindInput(inDoc); err != nil {
+		return err
 	}
 	if err := schema.CheckInput(outDoc); err != nil {
 		return fmt.Errorf("output schema: %w", err)
-	}
-	if b.in, err = schema.Compile(inDoc); err != nil {
-		return fmt.Errorf("input schema: %w", err)
 	}
 	if b.out, err = schema.Compile(outDoc); err != nil {
 		return fmt.Errorf("output schema: %w", err)
@@ -63,11 +60,6 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 	}
 	if b.projected, err = schema.Compile(projected); err != nil {
 		return fmt.Errorf("redaction.allow: %w", err)
-	}
-	if len(b.def.Redaction.MaskInput) > 0 {
-		if _, err := schema.Project(inDoc, b.def.Redaction.MaskInput); err != nil {
-			return fmt.Errorf("redaction.maskInput: %w", err)
-		}
 	}
 	if b.caps, err = provided.Only(b.def.Capabilities); err != nil {
 		return err
@@ -91,8 +83,13 @@ func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
 		Effect: b.def.Effect, Risk: b.def.Risk, Idempotent: b.def.Idempotent,
 		Redaction:    toolspec.RedactionSpec{Allow: b.def.Redaction.Allow, MaskInput: b.def.Redaction.MaskInput},
 		Capabilities: names, RequiresConnection: b.def.RequiresConnection, Scopes: b.def.Scopes, Tags: b.def.Tags,
-		Strict: b.def.Strict, NoSchema: b.noSchema, NoSchemaMode: b.noSchemaMode(),
-		SchemaHash: b.in.Digest(), Digest: digest,
+		Strict: b.def.Strict, Digest: digest, NoSchema: b.noSchema, NoSchemaMode: b.noSchemaMode(),
+	}
+	if b.in != nil {
+		b.spec.SchemaHash = b.in.Digest()
+	}
+	if b.def.MaxArgsBytes != toolspec.DefaultMaxArgs {
+		b.spec.MaxArgsBytes = b.def.MaxArgsBytes
 	}
 	return nil
 }
@@ -121,11 +118,25 @@ func (b *Bound) Tool() toolspec.Tool { return b.tool }
 // Capabilities returns exactly what the tool declared.
 func (b *Bound) Capabilities() toolspec.Capabilities { return b.caps }
 
-// HasSchema reports whether there is a schema to check arguments against.
-func (b *Bound) HasSchema() bool { return !b.noSchema }
+// InputSchema returns the schema of the arguments, which nobody may write into.
+func (b *Bound) InputSchema() json.RawMessage { return b.spec.InputSchema }
 
-// ValidateInput checks arguments; no problem means that the tool accepts them.
+// SchemaHash returns its digest; empty without a schema.
+func (b *Bound) SchemaHash() string { return b.spec.SchemaHash }
+
+// CompiledAt says when the schema was compiled: a tool of a worker is bound when
+// that starts.
+func (b *Bound) CompiledAt() string { return toolspec.CompiledAtStartup }
+
+// HasSchema reports whether there is a schema that arguments are checked against.
+func (b *Bound) HasSchema() bool { return b.in != nil }
+
+// ValidateInput checks arguments; no problem means that the tool accepts them, or
+// that it is declared to need no schema.
 func (b *Bound) ValidateInput(args json.RawMessage) []toolspec.Problem {
+	if b.in == nil {
+		return nil
+	}
 	return problems(b.in.Validate(args))
 }
 

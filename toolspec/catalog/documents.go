@@ -4,26 +4,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
-// anyObject stands where a tool is registered without an input schema.
+// anyObject is the schema that a model is shown of a tool that has none.
 const anyObject = `{"type":"object"}`
 
 // documents are the tool's schemas: derived from its types, or its own.
 func (b *Bound) documents() (in, out json.RawMessage, err error) {
 	in, out, own := b.tool.Documents()
 	if !own {
-		inType, outType := b.tool.Types()
-		if in, err = schema.Derive(inType); err != nil {
-			return nil, nil, fmt.Errorf("input schema: %w", err)
-		}
-		if out, err = schema.Derive(outType); err != nil {
-			return nil, nil, fmt.Errorf("output schema: %w", err)
-		}
-		return in, out, nil
+		return b.derived()
 	}
 	if len(out) == 0 {
 		return nil, nil, errors.New(`output schema: is missing; {"type":"object"} is one that takes every object`)
@@ -35,6 +29,48 @@ func (b *Bound) documents() (in, out json.RawMessage, err error) {
 		in, b.noSchema = json.RawMessage(anyObject), true
 	}
 	return in, out, nil
+}
+
+func (b *Bound) derived() (in, out json.RawMessage, err error) {
+	inType, outType := b.tool.Types()
+	switch b.noSchema = b.def.AllowNoSchema && openType(inType); {
+	case b.noSchema:
+		in = json.RawMessage(anyObject)
+	case b.def.AllowNoSchema:
+		return nil, nil, errors.New("allowNoSchema is for tools that take json.RawMessage or map[string]any: of this one's type there is a schema")
+	default:
+		if in, err = schema.Derive(inType); err != nil {
+			return nil, nil, fmt.Errorf("input schema: %w", err)
+		}
+	}
+	if out, err = schema.Derive(outType); err != nil {
+		return nil, nil, fmt.Errorf("output schema: %w", err)
+	}
+	return in, out, nil
+}
+
+// openType reports whether nothing can be derived from a type but that it is JSON.
+func openType(t reflect.Type) bool {
+	return t == reflect.TypeFor[json.RawMessage]() || t == reflect.TypeFor[map[string]any]()
+}
+
+// bindInput compiles what arguments are held to, where there is anything.
+func (b *Bound) bindInput(doc json.RawMessage) (err error) {
+	if b.noSchema { // of an open object any path may be masked
+		return nil
+	}
+	if err := schema.CheckInput(doc); err != nil {
+		return fmt.Errorf("input schema: %w", err)
+	}
+	if b.in, err = schema.Compile(doc); err != nil {
+		return fmt.Errorf("input schema: %w", err)
+	}
+	if len(b.def.Redaction.MaskInput) > 0 {
+		if _, err := schema.Project(doc, b.def.Redaction.MaskInput); err != nil {
+			return fmt.Errorf("redaction.maskInput: %w", err)
+		}
+	}
+	return nil
 }
 
 // noSchemaMode is published where it counts.

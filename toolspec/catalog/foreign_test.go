@@ -142,15 +142,15 @@ func TestNoSchema(t *testing.T) {
 	if !without.NoSchema || without.NoSchemaMode != toolspec.NoSchemaAsk || string(without.InputSchema) != `{"type":"object"}` {
 		t.Errorf("published as %+v", without)
 	}
-	if bound.HasSchema() || len(bound.ValidateInput(json.RawMessage(`{"anything":[1]}`))) != 0 || len(bound.ValidateInput(json.RawMessage(`[1]`))) == 0 {
-		t.Error("it does not take any object, and objects alone")
+	if bound.HasSchema() || len(bound.ValidateInput(json.RawMessage(`{"anything":[1]}`))) != 0 {
+		t.Error("it does not take any object")
 	}
 	with := bind(t, foreign(`{"type":"object"}`, issueOutput, unchecked(toolspec.NoSchemaAsk))).Spec()
 	if with.NoSchema || with.NoSchemaMode != "" {
 		t.Errorf("a tool with a schema is published as %+v", with)
 	}
 	other := bind(t, foreign("", issueOutput, unchecked(toolspec.NoSchemaDeny))).Spec()
-	if with.Digest == without.Digest || other.Digest == without.Digest || with.SchemaHash != without.SchemaHash {
+	if with.Digest == without.Digest || other.Digest == without.Digest || with.SchemaHash == "" || without.SchemaHash != "" {
 		t.Error("the digest does not tell them apart")
 	}
 	encoded, err := json.Marshal(without)
