@@ -112,11 +112,13 @@ var vocabulary = map[string]keyword{
 // foreign are rules of dialects that are no JSON Schema of these drafts. To
 // ignore them would change what the author meant.
 var foreign = map[string]string{
-	"nullable":    `OpenAPI 3.0 only: write "type": ["…", "null"]`,
-	"divisibleBy": "draft-03 only: write multipleOf",
-	"disallow":    "draft-03 only: write not",
-	"extends":     "draft-03 only: write allOf",
-	"optional":    "no keyword: leave the name out of required",
+	"nullable":        `is a word of OpenAPI 3.0: write "type": ["…", "null"]`,
+	"divisibleBy":     "is a word of draft-03: write multipleOf",
+	"disallow":        "is a word of draft-03: write not",
+	"extends":         "is a word of draft-03: write allOf",
+	"optional":        "is no keyword: leave the name out of required",
+	"property":        "is no keyword: write properties",
+	"patternProperty": "is no keyword: write patternProperties",
 }
 
 // shapeOf knows how every keyword that holds schemas holds them.

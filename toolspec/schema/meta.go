@@ -247,7 +247,7 @@ func (n *node) checkUnknown(name string, d Draft) error {
 		return nil
 	}
 	if reason, ok := foreign[name]; ok && n.object[name] != false {
-		return refuse(at, "%s is a keyword of %s", printable(cut(name)), reason)
+		return refuse(at, "%s %s", printable(cut(name)), reason)
 	}
 	if meant := misspelled(name, d); meant != "" {
 		return refuse(at, "%s is no keyword: is %s meant? (Words of your own start with x-.)", printable(cut(name)), meant)

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -10,10 +11,12 @@ import (
 // of an id that is a mere fragment). A name that two schemas claim is refused.
 func resolve(root *node, d Draft) error {
 	places := map[string]*node{}
-	_ = root.walk(func(n *node) error {
-		places[n.at.key()] = n
-		return nil
-	})
+	if root.anyRef() {
+		_ = root.walk(func(n *node) error {
+			places[n.at.key()] = n
+			return nil
+		})
+	}
 	anchors, err := anchorsOf(root, d)
 	if err != nil {
 		return err
@@ -45,6 +48,13 @@ func resolve(root *node, d Draft) error {
 		return err
 	}
 	return checkLoops(root)
+}
+
+func (n *node) anyRef() bool {
+	if _, ok := n.object["$ref"]; ok {
+		return true
+	}
+	return slices.ContainsFunc(n.subs, func(s sub) bool { return s.to.anyRef() })
 }
 
 // baseOf is the URI by which the document names itself, or nil.
