@@ -31,12 +31,12 @@ func byLibrary(doc, instance []byte) (valid, ok bool) {
 // libraryErrs are the schemas of testdata/cases.txt where the library is known
 // to be wrong; each was looked up in the specification.
 var libraryErrs = map[string]string{
-	`{"type":"integer"}`:             "draft-04: 1.0 is no integer",
-	`{"format":"regex"}`:             "expressions of ECMA-262 that RE2 lacks",
-	`{"format":"something-else"}`:    "unknown formats are annotations",
+	`{"type":"integer"}`:                      "draft-04: 1.0 is no integer",
+	`{"format":"regex"}`:                      "expressions of ECMA-262 that RE2 lacks",
+	`{"format":"something-else"}`:             "unknown formats are annotations",
 	`{"contentMediaType":"application/json"}`: "an annotation",
 	`{"contentMediaType":"application/json","contentSchema":{"type":"integer"}}`: "an annotation",
-	`{"contains":{"type":"string"},"unevaluatedItems":false}`: "2019-09: contains evaluates nothing",
+	`{"contains":{"type":"string"},"unevaluatedItems":false}`:                    "2019-09: contains evaluates nothing",
 	`{"unevaluatedItems":{"type":["array","string"],"prefixItems":[true,true]}}`: "indices of an element taken for those of the array",
 }
 
