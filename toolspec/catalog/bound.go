@@ -45,7 +45,7 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if err != nil {
 		return err
 	}
-	if err := b.bindInput(inDoc); err != nil {
+	if inDoc, err = b.bindInput(inDoc); err != nil {
 		return err
 	}
 	if err := schema.CheckInput(outDoc); err != nil {

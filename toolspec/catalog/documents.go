@@ -54,23 +54,26 @@ func openType(t reflect.Type) bool {
 	return t == reflect.TypeFor[json.RawMessage]() || t == reflect.TypeFor[map[string]any]()
 }
 
-// bindInput compiles what arguments are held to, where there is anything.
-func (b *Bound) bindInput(doc json.RawMessage) (err error) {
+// bindInput compiles what arguments are held to, where there is anything, and
+// returns the document that is published: closed, where its author left open which
+// other arguments there may be (C-14).
+func (b *Bound) bindInput(doc json.RawMessage) (_ json.RawMessage, err error) {
 	if b.noSchema { // of an open object any path may be masked
-		return nil
+		return doc, nil
 	}
 	if err := schema.CheckInput(doc); err != nil {
-		return fmt.Errorf("input schema: %w", err)
+		return nil, fmt.Errorf("input schema: %w", err)
 	}
-	if b.in, err = schema.Compile(doc); err != nil {
-		return fmt.Errorf("input schema: %w", err)
+	if b.in, err = schema.Compile(doc, schema.Closed); err != nil {
+		return nil, fmt.Errorf("input schema: %w", err)
 	}
+	doc = b.in.Effective()
 	if len(b.def.Redaction.MaskInput) > 0 {
 		if _, err := schema.Project(doc, b.def.Redaction.MaskInput); err != nil {
-			return fmt.Errorf("redaction.maskInput: %w", err)
+			return nil, fmt.Errorf("redaction.maskInput: %w", err)
 		}
 	}
-	return nil
+	return doc, nil
 }
 
 // noSchemaMode is published where it counts.

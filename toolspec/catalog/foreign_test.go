@@ -89,6 +89,22 @@ func TestForeignTool(t *testing.T) {
 	}
 }
 
+// TestForeignDocumentsAreClosed: an argument that an open document does not name is
+// refused, and the document says so to whoever reads it (C-14).
+func TestForeignDocumentsAreClosed(t *testing.T) {
+	b := bind(t, foreign(`{"type":"object","properties":{"title":{"type":"string"},"deep":{"type":"object","properties":{"a":{}}},"map":{"type":"object"}}}`, issueOutput))
+	for args, want := range map[string]int{
+		`{"title":"a","deep":{"a":1},"map":{"any":1}}`: 0, `{"title":"a","titel":"b"}`: 1, `{"deep":{"b":1}}`: 1,
+	} {
+		if got := b.ValidateInput(json.RawMessage(args)); len(got) != want {
+			t.Errorf("%s: %v, want %d", args, got, want)
+		}
+	}
+	if spec := b.Spec(); !strings.Contains(string(spec.InputSchema), `"additionalProperties":false`) {
+		t.Errorf("published as %s", spec.InputSchema)
+	}
+}
+
 // TestForeignRegistration: the rules of the contract hold for documents too, and
 // the error names tool and place (SP-11, SP-17, SP-23, SP-29, ER-23).
 func TestForeignRegistration(t *testing.T) {
