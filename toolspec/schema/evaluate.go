@@ -15,51 +15,6 @@ type evaluator struct {
 	scratch []byte
 }
 
-// marks are the members of one value that some schema has looked at, for the
-// unevaluated keywords.
-type marks struct {
-	all bool
-	set []bool
-}
-
-func (m *marks) add(i int) {
-	if m == nil || m.all {
-		return
-	}
-	for len(m.set) <= i {
-		m.set = append(m.set, false)
-	}
-	m.set[i] = true
-}
-
-func (m *marks) addAll() {
-	if m != nil {
-		m.all = true
-	}
-}
-
-func (m *marks) has(i int) bool { return m.all || i < len(m.set) && m.set[i] }
-
-func (m *marks) merge(other *marks) {
-	if m == nil || other == nil {
-		return
-	}
-	m.all = m.all || other.all
-	for i, set := range other.set {
-		if set {
-			m.add(i)
-		}
-	}
-}
-
-// branch returns marks for a schema that may fail; nil where nobody asks.
-func (m *marks) branch() *marks {
-	if m == nil {
-		return nil
-	}
-	return new(marks)
-}
-
 func (e *evaluator) spend(steps int) bool {
 	if e.bounded {
 		if e.left -= steps; e.left < 0 {
@@ -184,11 +139,9 @@ func (e *evaluator) lengthOK(low, high, i int) bool {
 	if low < 0 && high < 0 {
 		return true
 	}
-	length := 0
+	length := utf8.RuneCount(e.t.bytes(i))
 	if e.t.items[i].escaped {
 		length = utf8.RuneCountInString(e.t.string(i))
-	} else {
-		length = utf8.RuneCount(e.t.bytes(i))
 	}
 	return length >= low && (high < 0 || length <= high)
 }

@@ -313,7 +313,7 @@ func (n *node) accepts(value any) bool {
 }
 
 func (n *node) acceptsJSON(raw json.RawMessage) bool {
-	t := tapes.Get().(*tape) //nolint:forcetypeassert // the pool holds nothing else
+	t := borrow()
 	defer t.done()
 	if !t.read(raw) {
 		return false

@@ -2,10 +2,9 @@ package schema
 
 import (
 	"bytes"
+	"encoding/json"
 	"sync"
 	"unicode/utf8"
-
-	"encoding/json"
 )
 
 // tape is one JSON value read in a single pass: every value and every member
@@ -27,6 +26,14 @@ type item struct {
 }
 
 var tapes = sync.Pool{New: func() any { return new(tape) }}
+
+// borrow takes a tape from the pool; done gives it back.
+func borrow() *tape {
+	if t, ok := tapes.Get().(*tape); ok {
+		return t
+	}
+	return new(tape)
+}
 
 // maxTape bounds the text of a tape, for its offsets are 32 bits wide.
 const maxTape = 1 << 30
