@@ -19,6 +19,8 @@ const (
 	DefaultTimeout = 30 * time.Second
 	// MaxTimeout bounds the budget of one attempt.
 	MaxTimeout = 24 * time.Hour
+	// DefaultMaxArgs bounds the arguments of a tool that says nothing else, in bytes.
+	DefaultMaxArgs = 8 << 10
 	// DefaultMaxResult and MaxResult bound a redacted result, in bytes.
 	DefaultMaxResult = 1 << 20
 	MaxResult        = 1 << 20
@@ -61,12 +63,21 @@ type Definition struct {
 	// MaxAttempts bounds the attempts; 0 means DefaultAttempts where the effect
 	// allows repeating, else 1.
 	MaxAttempts int
-	// MaxArgsBytes bounds the arguments; 0 means MaxInline.
+	// MaxArgsBytes bounds the arguments, at most MaxInline; 0 means DefaultMaxArgs.
 	MaxArgsBytes int
+	// AllowNoSchema says that the tool has no schema and is to be had all the same:
+	// its arguments are any JSON object, nothing checks them, and every call needs
+	// an approval. Without it a tool that has no schema runs nothing.
+	AllowNoSchema bool
+	// NoSchemaMode is required with AllowNoSchema. Policy has a mode too, and the
+	// stricter one counts.
+	NoSchemaMode NoSchemaMode
 	// MaxResultBytes bounds the redacted result; 0 means DefaultMaxResult.
 	MaxResultBytes int
 	// Tags help people and models to find the tool.
 	Tags []string
+	// Strict asks providers that know such a flag to hold the model to the schema.
+	Strict bool
 	// CacheFor is how long a value may answer further calls with the same
 	// arguments; 0 leaves it to policy, which keeps nothing by default, and
 	// NeverCached forbids it. It counts for the effect read_only. It declares that
@@ -114,8 +125,10 @@ func (c Call) WithCapabilities(caps Capabilities) Call {
 type Tool struct {
 	def     Definition
 	in, out reflect.Type
-	run     func(ctx context.Context, args json.RawMessage, call Call) (json.RawMessage, error)
-	probe   func(ctx context.Context, args json.RawMessage, call Call) (Finding, json.RawMessage, error)
+	// documents are the schemas instead of in and out.
+	documents *documents
+	run       func(ctx context.Context, args json.RawMessage, call Call) (json.RawMessage, error)
+	probe     func(ctx context.Context, args json.RawMessage, call Call) (Finding, json.RawMessage, error)
 }
 
 // Define makes a tool of a typed function. The JSON Schemas of In and Out are
@@ -169,7 +182,8 @@ func (d Definition) clone() Definition {
 	return d
 }
 
-// Types returns the Go types that the schemas are derived from.
+// Types returns the Go types that the schemas are derived from, or nil where
+// [Tool.Documents] has them.
 func (t Tool) Types() (in, out reflect.Type) { return t.in, t.out }
 
 // Run calls the function with validated arguments. Only the execute activity
@@ -195,7 +209,7 @@ func (d Definition) withDefaults() Definition {
 		}
 	}
 	if d.MaxArgsBytes == 0 {
-		d.MaxArgsBytes = MaxInline
+		d.MaxArgsBytes = DefaultMaxArgs
 	}
 	if d.MaxResultBytes == 0 {
 		d.MaxResultBytes = DefaultMaxResult
@@ -234,6 +248,9 @@ func (d Definition) Check() error {
 	}
 	if len(d.Scopes) > 64 || slices.ContainsFunc(d.Scopes, func(s string) bool { return s == "" || s == "*" || len(s) > 200 }) {
 		return fmt.Errorf("scopes must be at most 64 names of 1–200 bytes, and none of them *")
+	}
+	if err := d.checkNoSchema(); err != nil {
+		return err
 	}
 	if err := d.checkCache(); err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,11 +29,14 @@ func newConnectionsGrant(a *app) *cobra.Command {
 			if err := checkGrantee("--to", to); err != nil {
 				return err
 			}
-			lasts, err := lifetime(expires)
-			switch {
-			case err != nil:
-				return err
-			case all && len(scopes) > 0:
+			var lasts time.Duration // 0 is for good
+			if expires != "" {
+				var err error
+				if lasts, err = timespan("--expires", expires); err != nil {
+					return err
+				}
+			}
+			if all && len(scopes) > 0 {
 				return usageError{errors.New("--scope and --all-scopes: give one of them")}
 			}
 			if err := checkScopes(scopes); err != nil {
@@ -106,23 +108,6 @@ func grantable(c postgres.ConnectionRecord, scopes []string, all bool) error {
 		}
 	}
 	return nil
-}
-
-// lifetime reads a duration in Go's notation or in days; "" is 0.
-func lifetime(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(text)
-	if days, found := strings.CutSuffix(text, "d"); found {
-		var n uint64
-		n, err = strconv.ParseUint(days, 10, 15)
-		d = time.Duration(n) * 24 * time.Hour //nolint:gosec // 15 bits
-	}
-	if err != nil || d < time.Second {
-		return 0, usageError{errors.New("--expires is a time of at least 1s, such as 8h or 30d")}
-	}
-	return d, nil
 }
 
 func newConnectionsRevoke(a *app) *cobra.Command {

@@ -3,7 +3,6 @@ package seal
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/internal/secretfile"
 )
 
 const (
@@ -49,21 +49,7 @@ func Load(path string) (*Ring, error) {
 }
 
 func (f *File) load() error {
-	file, err := os.Open(f.path)
-	if err != nil {
-		return fmt.Errorf("key ring: %w", err)
-	}
-	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return fmt.Errorf("key ring: %w", err)
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("key ring %s is not a regular file", f.path)
-	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("key ring %s may be read by others: chmod 600 it", f.path)
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxRing))
+	text, info, err := secretfile.ReadInfo(f.path, maxRing)
 	if err != nil {
 		return fmt.Errorf("key ring: %w", err)
 	}

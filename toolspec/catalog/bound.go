@@ -17,7 +17,9 @@ type Bound struct {
 	spec      toolspec.Spec
 	in, out   *schema.Schema
 	projected *schema.Schema
-	caps      toolspec.Capabilities
+	// noSchema says that the author gave no input schema.
+	noSchema bool
+	caps     toolspec.Capabilities
 }
 
 // Bind checks a tool and binds it to what a worker provides. An error names the
@@ -39,23 +41,15 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if err := b.def.Check(); err != nil {
 		return err
 	}
-	inType, outType := b.tool.Types()
-	inDoc, err := schema.Derive(inType)
+	inDoc, outDoc, err := b.documents()
 	if err != nil {
-		return fmt.Errorf("input schema: %w", err)
+		return err
 	}
-	outDoc, err := schema.Derive(outType)
-	if err != nil {
-		return fmt.Errorf("output schema: %w", err)
-	}
-	if err := schema.CheckInput(inDoc); err != nil {
-		return fmt.Errorf("input schema: %w", err)
+	if inDoc, err = b.bindInput(inDoc); err != nil {
+		return err
 	}
 	if err := schema.CheckInput(outDoc); err != nil {
 		return fmt.Errorf("output schema: %w", err)
-	}
-	if b.in, err = schema.Compile(inDoc); err != nil {
-		return fmt.Errorf("input schema: %w", err)
 	}
 	if b.out, err = schema.Compile(outDoc); err != nil {
 		return fmt.Errorf("output schema: %w", err)
@@ -67,11 +61,6 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if b.projected, err = schema.Compile(projected); err != nil {
 		return fmt.Errorf("redaction.allow: %w", err)
 	}
-	if len(b.def.Redaction.MaskInput) > 0 {
-		if _, err := schema.Project(inDoc, b.def.Redaction.MaskInput); err != nil {
-			return fmt.Errorf("redaction.maskInput: %w", err)
-		}
-	}
 	if b.caps, err = provided.Only(b.def.Capabilities); err != nil {
 		return err
 	}
@@ -80,7 +69,7 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 
 // publish writes the spec and its digests.
 func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
-	digest, err := digestOf(b.def, inDoc, outDoc)
+	digest, err := b.digest(inDoc, outDoc)
 	if err != nil {
 		return err
 	}
@@ -94,36 +83,15 @@ func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
 		Effect: b.def.Effect, Risk: b.def.Risk, Idempotent: b.def.Idempotent,
 		Redaction:    toolspec.RedactionSpec{Allow: b.def.Redaction.Allow, MaskInput: b.def.Redaction.MaskInput},
 		Capabilities: names, RequiresConnection: b.def.RequiresConnection, Scopes: b.def.Scopes, Tags: b.def.Tags,
-		SchemaHash: b.in.Digest(), Digest: digest,
+		Strict: b.def.Strict, Digest: digest, NoSchema: b.noSchema, NoSchemaMode: b.noSchemaMode(),
+	}
+	if b.in != nil {
+		b.spec.SchemaHash = b.in.Digest()
+	}
+	if b.def.MaxArgsBytes != toolspec.DefaultMaxArgs {
+		b.spec.MaxArgsBytes = b.def.MaxArgsBytes
 	}
 	return nil
-}
-
-// digestOf is the tool digest: the hexadecimal SHA-256 of the RFC 8785 JSON of
-// schemas, effect, risk, redaction, the use of a connection and the author's version. The description is
-// not part of it.
-func digestOf(def toolspec.Definition, inDoc, outDoc json.RawMessage) (string, error) {
-	doc, err := json.Marshal(struct {
-		ID           string                 `json:"id"`
-		Version      string                 `json:"version"`
-		Effect       toolspec.Effect        `json:"effect"`
-		Risk         toolspec.Risk          `json:"risk"`
-		Idempotent   bool                   `json:"idempotent"`
-		Redaction    toolspec.RedactionSpec `json:"redaction"`
-		InputSchema  json.RawMessage        `json:"inputSchema"`
-		OutputSchema json.RawMessage        `json:"outputSchema"`
-		// Left out where there is none, as in the first releases.
-		Connection bool     `json:"requiresConnection,omitempty"`
-		Scopes     []string `json:"scopes,omitempty"`
-	}{
-		def.ID, def.Version, def.Effect, def.Risk, def.Idempotent,
-		toolspec.RedactionSpec{Allow: def.Redaction.Allow, MaskInput: def.Redaction.MaskInput}, inDoc, outDoc,
-		def.RequiresConnection, def.Scopes,
-	})
-	if err != nil {
-		return "", fmt.Errorf("tool digest: %w", err)
-	}
-	return schema.Digest(doc)
 }
 
 // ID returns the tool's id.
@@ -150,8 +118,25 @@ func (b *Bound) Tool() toolspec.Tool { return b.tool }
 // Capabilities returns exactly what the tool declared.
 func (b *Bound) Capabilities() toolspec.Capabilities { return b.caps }
 
-// ValidateInput checks arguments; no problem means that the tool accepts them.
+// InputSchema returns the schema of the arguments, which nobody may write into.
+func (b *Bound) InputSchema() json.RawMessage { return b.spec.InputSchema }
+
+// SchemaHash returns its digest; empty without a schema.
+func (b *Bound) SchemaHash() string { return b.spec.SchemaHash }
+
+// CompiledAt says when the schema was compiled: a tool of a worker is bound when
+// that starts.
+func (b *Bound) CompiledAt() string { return toolspec.CompiledAtStartup }
+
+// HasSchema reports whether there is a schema that arguments are checked against.
+func (b *Bound) HasSchema() bool { return b.in != nil }
+
+// ValidateInput checks arguments; no problem means that the tool accepts them, or
+// that it is declared to need no schema.
 func (b *Bound) ValidateInput(args json.RawMessage) []toolspec.Problem {
+	if b.in == nil {
+		return nil
+	}
 	return problems(b.in.Validate(args))
 }
 

@@ -27,6 +27,9 @@ FROM stage_events WHERE invocation_id = @invocation_id::uuid ORDER BY seq;
 SELECT attempt, dispatch, lane, outcome, code, at, duration_us
 FROM attempts WHERE invocation_id = @invocation_id::uuid ORDER BY seq;
 
+-- name: ShowHydrations
+SELECT at, provenance FROM hydrations WHERE invocation_id = @invocation_id::uuid ORDER BY at, seq;
+
 -- name: ShowClaims
 SELECT dispatch, kind, epoch, coalesce(approval_id, '') AS approval_id, at
 FROM claims WHERE invocation_id = @invocation_id::uuid ORDER BY dispatch;
@@ -104,8 +107,13 @@ LIMIT @max;
 
 -- name: DecidedCalls
 SELECT invocation_id::text, tenant_id, tool_id, actor_id, run_id, coalesce(connection_id, '') AS connection_id,
-    coalesce(plan ->> 'effect', '') AS effect, coalesce(plan ->> 'risk', '') AS risk, safe_args, policy_digest, created_at
-FROM invocations
+    coalesce(plan ->> 'effect', '') AS effect, coalesce(plan ->> 'risk', '') AS risk, safe_args, policy_digest, created_at,
+    EXISTS (SELECT FROM hydrations h WHERE h.invocation_id = i.invocation_id AND h.month = i.month AND h.repaired) AS repaired,
+    EXISTS (
+        SELECT FROM hydrations h
+        WHERE h.invocation_id = i.invocation_id AND h.month = i.month AND h.outcome = 'success' AND h.provenance -> 'validator' IS NULL
+    ) AS no_schema
+FROM invocations i
 WHERE tenant_id = @tenant_id AND state = 'settled' AND created_at >= @since::timestamptz AND plan ->> 'toolDigest' <> ''
     AND (@before::timestamptz IS NULL OR (created_at, invocation_id) < (@before::timestamptz, @before_id::uuid))
 ORDER BY created_at DESC, invocation_id DESC
