@@ -1,11 +1,17 @@
 package wire
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
 
 // Answer is the result of one call on its way to the model.
 type Answer struct {
-	// CallID and Name are those of the Call, as the provider gave them. For a call
-	// without an id the codec leaves it out, or writes what the format demands.
+	// Index, CallID and Name are those of the Call, as the provider gave them. For
+	// a call without an id the codec leaves it out, or writes what the format
+	// demands: the same that it wrote for that Index into Response.Message.
+	Index        int
 	CallID, Name string
 	// Content is the value, or for a failure what the model may know of it: JSON.
 	// A codec of a format that takes text writes a JSON string as its text and
@@ -17,6 +23,45 @@ type Answer struct {
 	Parts []Part
 	// OutputRef names the stored value where Content is only a part of it (WF-16).
 	OutputRef string
+}
+
+// Text is the answer for a format that takes text: Content, a JSON string as its
+// text and anything else as JSON. What the format has no member for stands around
+// it as the JSON of a tool message, {"content":…,"is_error":true,"output_ref":…}:
+// is_error unless the format has a flag of its own (flagged), output_ref wherever
+// there is one (WF-16). An answer with neither has no frame.
+func (a Answer) Text(flagged bool) (string, error) {
+	content := json.RawMessage(bytes.TrimSpace(a.Content))
+	if len(content) == 0 {
+		content = json.RawMessage("null")
+	}
+	if a.OutputRef == "" && (flagged || !a.IsError) {
+		var text string
+		if content[0] == '"' && json.Unmarshal(content, &text) == nil {
+			return text, nil
+		}
+		if !json.Valid(content) {
+			return "", fmt.Errorf("the content of the answer to %s is not JSON", a.Name)
+		}
+		return string(content), nil
+	}
+	var framed bytes.Buffer
+	enc := json.NewEncoder(&framed)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(struct {
+		Content   json.RawMessage `json:"content"`
+		IsError   bool            `json:"is_error,omitempty"`
+		OutputRef string          `json:"output_ref,omitempty"`
+	}{content, a.IsError && !flagged, a.OutputRef})
+	if err != nil {
+		return "", fmt.Errorf("the content of the answer to %s is not JSON", a.Name)
+	}
+	return string(bytes.TrimSpace(framed.Bytes())), nil
+}
+
+// Note says in words what a format cannot carry of a part.
+func (p Part) Note() string {
+	return fmt.Sprintf("[a part of type %s, %d bytes of base64, which this format cannot carry]", p.MediaType, len(p.Data))
 }
 
 // Part is a piece of a result that is no JSON.
