@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // Answer is the result of one call on its way to the model.
@@ -59,15 +60,19 @@ func (a Answer) Text(flagged bool) (string, error) {
 	return string(bytes.TrimSpace(framed.Bytes())), nil
 }
 
-// Note says in words what a format cannot carry of a part.
-func (p Part) Note() string {
-	return fmt.Sprintf("[a part of type %s, %d bytes of base64, which this format cannot carry]", p.MediaType, len(p.Data))
-}
-
 // Part is a piece of a result that is no JSON.
 type Part struct {
 	// MediaType is such as image/png; text/plain for text.
 	MediaType string
 	// Data is base64 (RFC 4648, padded), or the text itself for text/*.
 	Data string
+}
+
+// Words is the part for a format that takes text alone: its text, or in words
+// that there was something else.
+func (p Part) Words() string {
+	if strings.HasPrefix(p.MediaType, "text/") {
+		return p.Data
+	}
+	return fmt.Sprintf("[a part of type %s, %d characters of base64, which cannot be shown here]", p.MediaType, len(p.Data))
 }

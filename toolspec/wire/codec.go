@@ -12,7 +12,8 @@ import (
 type Codec interface {
 	// Format names it: openai, responses, anthropic, ollama, gemini.
 	Format() string
-	// Tools is the request's array of tools (`tools`).
+	// Tools is the request's array of tools (`tools`); nothing for no tools, for
+	// providers refuse an empty array.
 	Tools(tools []Tool) (json.RawMessage, error)
 	// Choice are the request's members that say whether to call tools; none where
 	// the format says it by their absence. An error means that the format cannot

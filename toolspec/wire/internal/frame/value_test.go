@@ -28,7 +28,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q is taken as %q", bad, v)
 		}
 	}
-	for text, kind := range map[string]byte{" {} ": '{', "\n[]": '[', `""`: '"', "true": 't', "false": 'f', "null": 'n', "-1.5e3": '0', "0": '0'} {
+	for text, kind := range map[string]byte{"{}\n": '{', "\n[]": '[', `""`: '"', "true": 't', "false": 'f', "null": 'n', "-1.5e3": '0', "0": '0'} {
 		if v := parse(t, text); v.Kind() != kind || string(v) != strings.TrimSpace(text) {
 			t.Errorf("%q is %q of kind %c", text, v, v.Kind())
 		}
