@@ -24,7 +24,7 @@ var ErrRepeated = errors.New("a member of an object is there twice")
 // whose UTF-8 or UTF-16 is broken, which Text refuses; both are for hydration to
 // judge within arguments. Nothing is copied.
 func Parse(data []byte) (Value, error) {
-	if !jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
+	if !valid(data) {
 		return nil, errors.New("not one JSON value")
 	}
 	return Value(trim(data)), nil
@@ -54,7 +54,10 @@ func (v Value) Pick(into []Value, names ...string) error {
 	if v.Kind() != '{' {
 		return errors.New("no JSON object")
 	}
-	for name, member := range v.Members() {
+	// The loop of Members in place: an iterator would cost its allocations here.
+	for rest := trimLeft(v[1:]); rest[0] == '"'; {
+		var name, member []byte
+		name, member, rest = next(rest)
 		for i, wanted := range names {
 			if string(name) != wanted {
 				continue
@@ -76,13 +79,9 @@ func (v Value) Members() iter.Seq2[[]byte, Value] {
 			return
 		}
 		for rest := trimLeft(v[1:]); rest[0] == '"'; {
-			name, after := split(rest)
-			member, tail := split(trimLeft(trimLeft(after)[1:])) // behind the colon
-			if !yield(nameOf(name), member) {
+			var name, member []byte
+			if name, member, rest = next(rest); !yield(name, member) {
 				return
-			}
-			if rest = trimLeft(tail); rest[0] == ',' {
-				rest = trimLeft(rest[1:])
 			}
 		}
 	}
@@ -163,6 +162,16 @@ func nameOf(quoted []byte) []byte {
 	}
 	name, _ := Unescape(inner)
 	return name
+}
+
+// next cuts a member and the comma behind it off from the rest of its object.
+func next(p []byte) (name, member, rest []byte) {
+	quoted, after := split(p)
+	member, rest = split(trimLeft(trimLeft(after)[1:])) // behind the colon
+	if rest = trimLeft(rest); rest[0] == ',' {
+		rest = trimLeft(rest[1:])
+	}
+	return nameOf(quoted), member, rest
 }
 
 // split cuts the value at the start of valid JSON off from what follows it.
