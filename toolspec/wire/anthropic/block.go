@@ -59,7 +59,7 @@ func (b *block) add(delta frame.Value) error {
 	if err := delta.Pick(got[:], "type", "partial_json", "text", "thinking", "signature"); err != nil {
 		return err
 	}
-	switch string(got[0].Escaped()) {
+	switch string(kind(got[0])) {
 	case "input_json_delta":
 		return b.prolong(&b.body, got[1], b.isCall() || b.isPassed())
 	case "text_delta":
