@@ -3,6 +3,7 @@ package anthropic
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/wire"
@@ -56,7 +57,8 @@ func (d *draft) response(cut bool) wire.Response {
 		case b.kind == "text":
 			words := said(v)
 			text = append(text, words...)
-			repeated = len(words) > 0 // models say nothing now and then, and requests may not
+			// Models say nothing now and then, and requests may not.
+			repeated = strings.TrimSpace(frame.Loose(words)) != ""
 		}
 		if !repeated {
 			continue
