@@ -33,7 +33,7 @@ type Finish string
 
 // The reasons to stop.
 const (
-	FinishCalls   Finish = "tool_calls" // exactly where there are calls to answer
+	FinishCalls   Finish = "tool_calls" // exactly where there are calls to answer and the response was not cut
 	FinishStop    Finish = "stop"
 	FinishLength  Finish = "length"
 	FinishRefused Finish = "content_filter"
@@ -54,7 +54,11 @@ type Response struct {
 	Finish Finish
 	// Native is the provider's own word for Finish.
 	Native string
-	// Passed are pieces of tools that the provider itself ran: they are kept in
-	// Message, and need no answer.
+	// Passed are pieces of tools that are none of the offer: those that the provider
+	// itself ran, and where a request had such, those that only the caller's own code
+	// can answer. They are kept in Message.
 	Passed []json.RawMessage
+	// Others counts further answers beside the first (choices, candidates), which
+	// were not looked at.
+	Others int
 }
