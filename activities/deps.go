@@ -135,6 +135,8 @@ type RequestRow struct {
 	PolicyRule  string
 	PolicyID    string
 	ExpireAfter time.Duration
+	// Hydrations are written along, also where the request is found again.
+	Hydrations []workflows.Hydration
 	// Remembered is the grant that answers the request if it still stands, or empty.
 	Remembered string
 }

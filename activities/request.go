@@ -88,7 +88,9 @@ func (a *Activities) open(
 ) (workflows.RequestOut, error) {
 	f := in.Facts
 	remembered := ""
-	if decision.Approval.RememberForMs > 0 && in.Parked == "" {
+	if decision.Approval.RememberForMs > 0 && in.Parked == "" && !f.Repaired {
+		// What was mended is looked at: an approval of other calls is none of it.
+
 		grants, err := a.records.Grants(ctx, GrantQuery{f.Context.TenantID, f.ToolID, f.Context.ActorID, f.Context.SessionID})
 		if err != nil {
 			return workflows.RequestOut{}, err
@@ -100,7 +102,8 @@ func (a *Activities) open(
 	record, err := a.records.Request(ctx, RequestRow{
 		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: in.Epoch, Last: in.Last, Edits: in.Edits, View: view,
 		Granted: granted(f, decision, view.Digest), Remembered: remembered,
-		Rule: decision.Approval, EditedBy: in.EditedBy, OnBehalfOf: f.Context.SubjectID, PolicyRule: rule, PolicyID: f.PolicyDigest,
+		Hydrations: in.Hydrations,
+		Rule:       decision.Approval, EditedBy: in.EditedBy, OnBehalfOf: f.Context.SubjectID, PolicyRule: rule, PolicyID: f.PolicyDigest,
 		ExpireAfter: expireAfter,
 	})
 	if err != nil {
@@ -143,6 +146,7 @@ func PolicyFacts(f hook.Facts, withArgs bool) policy.Facts {
 	if f.Submitter != nil && f.Submitter.KeyID != "" {
 		facts.SubjectID = f.Context.SubjectID
 	}
+	facts.Repaired, facts.NoSchema = f.Repaired, f.NoSchema
 	if withArgs {
 		facts.Args, facts.HasArgs = f.Args, true
 	}

@@ -63,6 +63,10 @@ type Problem struct {
 	Path    string `json:"path"`
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
+	// Expected is what the schema wants there, and Got the JSON type that was sent:
+	// never a value. Both are empty where that is not known.
+	Expected string `json:"expected,omitempty"`
+	Got      string `json:"got,omitempty"`
 }
 
 // Failure returns the unsuccessful half of a result: code, a safe message

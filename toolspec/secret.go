@@ -1,6 +1,7 @@
 package toolspec
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -68,6 +69,21 @@ func SecretValue(s string) bool {
 	lower := strings.ToLower(s)
 	for _, shape := range secretShapes {
 		if strings.Contains(lower, shape.hint) && shape.pattern.MatchString(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// MayHoldSecret is a quick look at JSON text: false means that no string in it
+// has the shape of a credential. True means that each has to be looked at.
+func MayHoldSecret(raw []byte) bool {
+	if bytes.Contains(raw, []byte(`\u`)) { // an escape may hide any letter
+		return true
+	}
+	lower := bytes.ToLower(raw)
+	for _, shape := range secretShapes {
+		if bytes.Contains(lower, []byte(shape.hint)) {
 			return true
 		}
 	}

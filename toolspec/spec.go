@@ -26,6 +26,11 @@ type Spec struct {
 	// Digest is the tool digest: schemas, effect, risk, redaction and author's
 	// version; not the description. Approvals are bound to it.
 	Digest string `json:"digest"`
+	// MaxArgsBytes bounds the arguments where it is not DefaultMaxArgs.
+	MaxArgsBytes int `json:"maxArgsBytes,omitempty"`
+	// NoSchema says that InputSchema describes nothing: calls are not checked
+	// against it, and need an approval.
+	NoSchema bool `json:"noSchema,omitempty"`
 	// Origin says which source the tool comes from: builtin, worker …
 	Origin string `json:"source,omitempty"`
 }

@@ -19,6 +19,8 @@ const (
 	DefaultTimeout = 30 * time.Second
 	// MaxTimeout bounds the budget of one attempt.
 	MaxTimeout = 24 * time.Hour
+	// DefaultMaxArgs bounds the arguments of a tool that says nothing else, in bytes.
+	DefaultMaxArgs = 8 << 10
 	// DefaultMaxResult and MaxResult bound a redacted result, in bytes.
 	DefaultMaxResult = 1 << 20
 	MaxResult        = 1 << 20
@@ -61,8 +63,15 @@ type Definition struct {
 	// MaxAttempts bounds the attempts; 0 means DefaultAttempts where the effect
 	// allows repeating, else 1.
 	MaxAttempts int
-	// MaxArgsBytes bounds the arguments; 0 means MaxInline.
+	// MaxArgsBytes bounds the arguments, at most MaxInline; 0 means DefaultMaxArgs.
 	MaxArgsBytes int
+	// AllowNoSchema says that the tool has no schema and is to be had all the same:
+	// its arguments are any JSON object, nothing checks them, and every call needs
+	// an approval. Without it a tool that has no schema runs nothing.
+	AllowNoSchema bool
+	// NoSchemaMode is required with AllowNoSchema. Policy has a mode too, and the
+	// stricter one counts.
+	NoSchemaMode NoSchemaMode
 	// MaxResultBytes bounds the redacted result; 0 means DefaultMaxResult.
 	MaxResultBytes int
 	// Tags help people and models to find the tool.
@@ -195,7 +204,7 @@ func (d Definition) withDefaults() Definition {
 		}
 	}
 	if d.MaxArgsBytes == 0 {
-		d.MaxArgsBytes = MaxInline
+		d.MaxArgsBytes = DefaultMaxArgs
 	}
 	if d.MaxResultBytes == 0 {
 		d.MaxResultBytes = DefaultMaxResult
@@ -231,6 +240,12 @@ func (d Definition) Check() error {
 		return fmt.Errorf("maxArgsBytes must be between 1 and %d", MaxInline)
 	case d.MaxResultBytes < 1 || d.MaxResultBytes > MaxResult:
 		return fmt.Errorf("maxResultBytes must be between 1 and %d", MaxResult)
+	}
+	if d.AllowNoSchema != (d.NoSchemaMode != "") {
+		return fmt.Errorf("allowNoSchema and noSchemaMode go together")
+	}
+	if d.AllowNoSchema && d.NoSchemaMode != NoSchemaDeny && d.NoSchemaMode != NoSchemaAsk {
+		return fmt.Errorf("noSchemaMode %q is none of deny, ask", d.NoSchemaMode)
 	}
 	if len(d.Scopes) > 64 || slices.ContainsFunc(d.Scopes, func(s string) bool { return s == "" || s == "*" || len(s) > 200 }) {
 		return fmt.Errorf("scopes must be at most 64 names of 1–200 bytes, and none of them *")

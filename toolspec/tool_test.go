@@ -55,7 +55,7 @@ func TestDefaults(t *testing.T) {
 			if got.Timeout != tc.timeout || got.MaxAttempts != tc.attempts {
 				t.Errorf("got %s and %d attempts, want %s and %d", got.Timeout, got.MaxAttempts, tc.timeout, tc.attempts)
 			}
-			if got.Title != "core__add" || got.MaxArgsBytes != 64<<10 || got.MaxResultBytes != 1<<20 {
+			if got.Title != "core__add" || got.MaxArgsBytes != 8<<10 || got.MaxResultBytes != 1<<20 {
 				t.Errorf("got %+v", got)
 			}
 		})

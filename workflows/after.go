@@ -130,7 +130,7 @@ func (c *call) settle(ctx workflow.Context, end ending) (toolspec.Result, error)
 			InvocationID: c.admitted.InvocationID, TenantID: c.admitted.Context.TenantID, Epoch: c.epoch,
 			Result: result, Holds: len(c.needs) > 0 || c.epoch > 1, SafeArgs: c.safeArgs, PolicyDigest: c.policyDigest,
 			InputHistory: c.safeHistory, OutputHistory: c.shown,
-			Stages: c.events, Attempts: c.tried, Audit: c.audit,
+			Stages: c.events, Attempts: c.tried, Audit: c.audit, Hydrations: c.hydrations,
 			Kept: c.kept,
 		}, stepOptions("write the result", forever))
 		if err != nil {

@@ -1,6 +1,8 @@
 package workflows
 
 import (
+	"time"
+
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -115,6 +117,7 @@ func (c *call) hydrate(ctx workflow.Context, fromInput bool) *ending {
 		in := HydrateIn{InvocationID: c.admitted.InvocationID, ToolID: c.admitted.ToolID, PlanVersion: c.plan.V}
 		if fromInput {
 			in.Input, _ = c.input()
+			in.PolicyDigest = c.policyDigest
 		} else {
 			in.Args, in.SafeArgs, in.SafeHistory = c.args, c.safeArgs, c.safeHistory
 		}
@@ -129,6 +132,7 @@ func (c *call) hydrate(ctx workflow.Context, fromInput bool) *ending {
 				continue
 			}
 		}
+		c.provenance(out, at)
 		if out.Failure != nil {
 			c.step(nameHydrate, string(out.Failure.Code), at, out.DurationUs)
 			end := failed(out.Failure)
@@ -143,9 +147,24 @@ func (c *call) hydrate(ctx workflow.Context, fromInput bool) *ending {
 		}
 		c.show(out.SafeArgs)
 		c.toolDigest, c.effect, c.risk = out.ToolDigest, out.Effect, out.Risk
+		c.repaired, c.noSchema = c.repaired || out.Repaired, out.NoSchema
 		c.takeCare(out)
 		return nil
 	}
+}
+
+// provenance keeps where arguments came from until a statement takes it along.
+func (c *call) provenance(out HydrateOut, at time.Time) {
+	if out.Provenance == nil {
+		return
+	}
+	c.hydrated++
+	h := Hydration{Seq: c.hydrated, AtMs: at.UnixMilli(), Provenance: *out.Provenance}
+	h.Provenance.ToolID, h.Provenance.DurationUs = c.admitted.ToolID, out.DurationUs
+	if h.Provenance.ToolDigest == "" {
+		h.Provenance.ToolDigest = out.ToolDigest
+	}
+	c.hydrations = append(c.hydrations, h)
 }
 
 // judgeAgain follows a change of the arguments: they are validated, and policy

@@ -68,6 +68,13 @@ type call struct {
 	// tool; it grows over all attempts.
 	disagree time.Duration
 
+	// repaired says that the arguments were mended once, which stays true whatever
+	// becomes of them; noSchema that nothing has checked them.
+	repaired, noSchema bool
+	// hydrations wait to be recorded, and hydrated counts all that there were.
+	hydrations []Hydration
+	hydrated   int
+
 	events []StageEvent
 	tried  []AttemptEvent
 	// undispatched are dispatches whose claim may stand although the tool did not
@@ -138,6 +145,7 @@ func (c *call) facts(ctx workflow.Context, round int) hook.Facts {
 		Output: c.output, OutputHistory: c.outputHistory, Challenge: c.challenge, Source: c.source,
 		Cached: c.cached, Hit: c.hit, Data: c.data, Bindings: c.bindings, Failure: c.failure, Approval: c.approval,
 		Attempts: c.attempt, AuditIDs: c.auditIDs(),
+		Repaired: c.repaired, NoSchema: c.noSchema,
 		Kills: c.kills, Connection: c.connection, StartedAtMs: c.startedAt.UnixMilli(), NowMs: workflow.Now(ctx).UnixMilli(), RemainingMs: c.remaining(ctx).Milliseconds(),
 	}
 }

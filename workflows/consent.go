@@ -134,6 +134,7 @@ func (c *call) open(ctx workflow.Context, in RequestIn) (RequestOut, *ending) {
 	for {
 		at := workflow.Now(ctx)
 		in.Facts, in.Epoch, in.Last = c.facts(ctx, c.rounds.Gate), c.epoch, c.rounds.Request
+		in.Hydrations = c.hydrations
 		deadline := c.remaining(ctx)
 		if in.Parked != "" {
 			deadline = max(deadline, doubtTime)
@@ -157,6 +158,7 @@ func (c *call) open(ctx workflow.Context, in RequestIn) (RequestOut, *ending) {
 			return out, nil
 		}
 		c.step(nameRequest, "ok", at, out.DurationUs)
+		c.hydrations = nil // the record has them
 		c.rounds.Request = max(c.rounds.Request, out.Number)
 		return out, nil
 	}

@@ -115,6 +115,9 @@ type HydrateIn struct {
 	PlanVersion int             `json:"planVersion,omitempty"`
 	Input       []byte          `json:"input,omitempty"`
 	Args        json.RawMessage `json:"args,omitempty"`
+	// PolicyDigest is the policy that says whether the input may be mended. Args
+	// never are.
+	PolicyDigest string `json:"policyDigest,omitempty"`
 	// SafeArgs is what may be shown of Args so far, and SafeHistory of all the
 	// arguments that there were. A tool that masks more than the one before it
 	// masks it in them too.
@@ -133,6 +136,12 @@ type HydrateOut struct {
 	Risk       toolspec.Risk   `json:"risk,omitempty"`
 	// Repeatable says whether the tool may be repeated now; nil means as planned.
 	Repeatable *bool `json:"repeatable,omitempty"`
+	// Repaired says that the arguments were mended, NoSchema that nothing has
+	// checked them. Either has to be shown to somebody before the tool runs.
+	Repaired bool `json:"repaired,omitempty"`
+	NoSchema bool `json:"noSchema,omitempty"`
+	// Provenance is for the record, also of what was refused.
+	Provenance *toolspec.Provenance `json:"provenance,omitempty"`
 	// SafeHistory replaces the history; nil where nothing changed in it.
 	SafeHistory []json.RawMessage `json:"safeHistory,omitempty"`
 	// By says what is missing.
@@ -153,6 +162,8 @@ type RequestIn struct {
 	Edits []int `json:"edits,omitempty"`
 	// EditedBy is the approver whose edit made these arguments.
 	EditedBy string `json:"editedBy,omitempty"`
+	// Hydrations go to the record ahead of the wait, which may end in any way.
+	Hydrations []Hydration `json:"hydrations,omitempty"`
 	// Parked, where the outcome of the call is unknown, is why. The request is for
 	// a decision on that, which policy may not allow: Refused without a failure.
 	Parked string `json:"parked,omitempty"`

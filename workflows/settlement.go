@@ -28,6 +28,8 @@ type SettleIn struct {
 	Stages        []StageEvent      `json:"stages,omitempty"`
 	Attempts      []AttemptEvent    `json:"attempts,omitempty"`
 	Audit         []hook.AuditEntry `json:"audit,omitempty"`
+	// Hydrations are those that the record does not have yet.
+	Hydrations []Hydration `json:"hydrations,omitempty"`
 	// Kept is what the result cache is to have of the call.
 	Kept *Kept `json:"kept,omitempty"`
 }
@@ -72,6 +74,15 @@ type StageEvent struct {
 	DurationUs int64  `json:"durationUs"`
 	// Notes are failures that changed nothing.
 	Notes []hook.Note `json:"notes,omitempty"`
+}
+
+// Hydration is one run of hydrate, as the record keeps it.
+type Hydration struct {
+	// Seq numbers the hydrations of a run from 1; with AtMs it is the name by which
+	// the record knows one that it is given twice.
+	Seq        int                 `json:"seq"`
+	AtMs       int64               `json:"atMs"`
+	Provenance toolspec.Provenance `json:"provenance"`
 }
 
 // AttemptEvent is one dispatch.

@@ -58,6 +58,10 @@ type Facts struct {
 	RemainingMs int64 `json:"remainingMs,omitempty"`
 	// Kills are the kill switches that are on for the call's tenant and tool.
 	Kills []Kill `json:"kills,omitempty"`
+	// Repaired says that the arguments were mended to become usable, NoSchema that
+	// there is no schema which they were checked against.
+	Repaired bool `json:"repaired,omitempty"`
+	NoSchema bool `json:"noSchema,omitempty"`
 	// Connection is how the call's connection stands; nil where it names none, and
 	// where there is none of that name.
 	Connection *Connection `json:"connection,omitempty"`

@@ -1,41 +1,92 @@
 package hydrate
 
 import (
+	"bytes"
 	"encoding/json"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
+// Parsed are arguments that are one JSON object, and that may have a digest.
+type Parsed struct {
+	// Args is the RFC 8785 form.
+	Args json.RawMessage
+	// Tolerances names what was overlooked, in the order in which it was.
+	Tolerances []string
+}
+
 // Args parses arguments: an object, or a string that holds the JSON of one.
 // Absent arguments are {}. Numbers that float64 cannot hold exactly are
 // refused, so that no two arguments share a digest.
 func Args(raw json.RawMessage) (json.RawMessage, *Fault) {
+	p, f := Parse(raw)
+	return p.Args, f
+}
+
+// Parse parses arguments and says what it overlooked. It does not bound their
+// size: its caller does, before.
+func Parse(raw json.RawMessage) (Parsed, *Fault) {
 	raw = given(raw)
-	if text, isString := stringOf(raw); isString {
-		raw = json.RawMessage(text)
-		if schema.CheckJSON(raw) != nil && !json.Valid(raw) {
-			return nil, unparsed()
+	var p Parsed
+	text, wrapped := unwrapped(raw)
+	if wrapped {
+		p.Tolerances = []string{ToleratedString}
+	}
+	f := check(text)
+	if f != nil && f.Problem.Kind == string(schema.KindInvalidJSON) && wrapped {
+		text, f = tolerant(text, f, &p)
+	}
+	if f != nil {
+		return Parsed{Tolerances: p.Tolerances}, f
+	}
+	canonical, f := canonical(text)
+	if f != nil {
+		return Parsed{Tolerances: p.Tolerances}, f
+	}
+	p.Args = canonical
+	return p, nil
+}
+
+// tolerant reads once more a text that is no JSON as it stands. Only a string can
+// hold one: what stands as JSON in an invocation is JSON.
+func tolerant(text []byte, strict *Fault, p *Parsed) ([]byte, *Fault) {
+	trimmed := trim(text)
+	var used []string
+	if len(bytes.Trim(text, " \t\r\n")) != len(trimmed) {
+		used = append(used, ToleratedSpace)
+		if f := check(trimmed); f == nil || f.Problem.Kind != string(schema.KindInvalidJSON) {
+			p.Tolerances = append(p.Tolerances, used...)
+			return trimmed, f
 		}
 	}
-	if p := schema.CheckNumbers(raw); p != nil {
-		f := faultOf(p)
-		if p.Kind == schema.KindInvalidJSON {
-			f.Code = toolspec.CodeInvalidJSON
-		}
-		return nil, f
+	if bytes.IndexByte(trimmed, '\'') < 0 {
+		return text, strict
 	}
-	if f := findSecret(raw, true); f != nil {
-		return nil, f
+	again, ok := requoted(trimmed)
+	if !ok {
+		return text, strict
 	}
-	canonical, err := schema.Canonical(raw)
-	if err != nil {
+	f := check(again)
+	if f != nil && f.Problem.Kind == string(schema.KindInvalidJSON) {
+		return text, strict
+	}
+	p.Tolerances = append(append(p.Tolerances, used...), ToleratedQuotes)
+	return again, f
+}
+
+// canonical is the RFC 8785 form of a document that passed check: an object.
+func canonical(text []byte) (json.RawMessage, *Fault) {
+	value := jsontext.Value(bytes.Clone(text))
+	if err := value.Canonicalize(); err != nil {
 		return nil, unparsed()
 	}
-	if canonical[0] != '{' {
+	if value[0] != '{' {
 		return nil, fault("", string(schema.KindTypeMismatch), "the arguments must be a JSON object")
 	}
-	return canonical, nil
+	return json.RawMessage(value), nil
 }
 
 // given are the arguments as they count: absent and null mean {}.
@@ -52,10 +103,39 @@ func unparsed() *Fault {
 	}}
 }
 
+// unwrapped is the text that a JSON string holds, or raw itself where it is none.
+// Nothing in it is replaced: a string that holds half a character is none.
+func unwrapped(raw []byte) (text []byte, wrapped bool) {
+	if raw[0] != '"' {
+		return raw, false
+	}
+	text, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil {
+		return raw, false
+	}
+	return text, true
+}
+
+// stringOf is what digests go by; see [InputDigest].
 func stringOf(raw json.RawMessage) (string, bool) {
 	var s string
 	if raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
 		return "", false
 	}
 	return s, true
+}
+
+// OfText is what a provider gave for the arguments of a call, byte for byte, as
+// the args of an invocation: JSON stands as it is, any other text as a JSON string
+// that holds it, for hydration to judge. Nothing is repaired. Bytes that are no
+// UTF-8 cannot stand in an invocation: ok is false.
+func OfText(text []byte) (args json.RawMessage, ok bool) {
+	if len(trim(text)) == 0 {
+		return nil, true
+	}
+	if schema.CheckJSON(text) == nil {
+		return bytes.Clone(text), true
+	}
+	quoted, err := jsontext.AppendQuote(nil, text)
+	return quoted, err == nil
 }

@@ -14,16 +14,6 @@ import (
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
-// Kinds of faults besides those of package schema.
-const (
-	KindTooLarge     = "too_large"
-	KindUnknownField = "unknown_field"
-	KindSecretShaped = "secret_shaped"
-	KindInvalidField = "invalid_field"
-	KindUndecodable  = "undecodable"
-	KindForeignID    = "foreign_workflow_id"
-)
-
 // Fault is why input is refused. It holds nothing of the input but paths.
 type Fault struct {
 	Code    toolspec.Code
@@ -55,7 +45,12 @@ func Decode(data []byte) (toolspec.Invocation, *Fault) {
 		return inv, fault("", KindTooLarge, "the invocation is larger than %d bytes", toolspec.MaxInvocation)
 	}
 	if p := schema.CheckJSON(data); p != nil {
-		return inv, faultOf(p)
+		f := faultOf(p)
+		// What has a name of its own goes by it here too.
+		if g := check(data); g != nil && g.Code == toolspec.CodeInvalidJSON && g.Problem.Kind != f.Problem.Kind && p.Kind == schema.KindInvalidJSON {
+			f.Problem.Kind, f.Problem.Message = g.Problem.Kind, g.Problem.Message
+		}
+		return inv, f
 	}
 	if f := findSecret(data, false); f != nil {
 		return inv, f

@@ -1,0 +1,101 @@
+package hydrate
+
+import (
+	"cmp"
+	"encoding/json"
+	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/schema"
+)
+
+// maxCallID bounds the provider's id of a call, in characters.
+const maxCallID = 128
+
+// Given is a call as a model's provider gave it, already assembled.
+type Given struct {
+	// Provider names the format.
+	Provider string
+	// ID is the provider's id of the call, empty where it gave none, and Name what
+	// it calls the tool.
+	ID, Name string
+	// Args is what stands for the arguments, byte for byte; empty means none.
+	Args []byte
+	// Fault is why the call was not whole, incomplete or invalid_json; empty where
+	// it was.
+	Fault toolspec.Code
+	// Source is the provider's own piece of the response, if it is known.
+	Source json.RawMessage
+}
+
+// Lookup finds the registered tool by the name that was sent to the provider.
+type Lookup func(name string) (Target, bool)
+
+// Call hydrates one call and runs nothing. A name that no tool was offered under
+// is a failure at the stage instantiate, and so is an id of more than 128
+// characters, whatever the arguments are.
+func Call(find Lookup, g Given) Result {
+	t, known := find(g.Name)
+	var r Result
+	var args json.RawMessage
+	small := len(g.Args) <= toolspec.MaxInline // nothing larger is looked at
+	ok := small
+	if small {
+		args, ok = OfText(g.Args)
+	}
+	switch {
+	case g.Fault != "":
+		r = unhydrated(g)
+		r.fail(toolspec.HydrationParse, g.Fault, toolspec.Problem{Kind: string(g.Fault), Message: toolspec.InfoOf(g.Fault).Message})
+	case !known:
+		r = unhydrated(g)
+		r.fail(toolspec.HydrationInstantiate, toolspec.CodeUnavailable, toolspec.Problem{Kind: KindUnknownTool, Message: toolspec.InfoOf(toolspec.CodeUnavailable).Message})
+	case utf8.RuneCountInString(g.ID) > maxCallID:
+		r = unhydrated(g)
+		r.fail(toolspec.HydrationInstantiate, toolspec.CodeValidation, toolspec.Problem{Kind: KindTooLarge, Message: "the id of the call is longer than 128 characters"})
+	case !small:
+		r = unhydrated(g)
+		r.fail(toolspec.HydrationParse, toolspec.CodeValidation, tooLarge(cmp.Or(t.MaxArgs, toolspec.DefaultMaxArgs)))
+	case !ok:
+		r = unhydrated(g)
+		r.fail(toolspec.HydrationParse, toolspec.CodeInvalidJSON, named(KindInvalidUTF8, "").Problem)
+	default:
+		r = t.Hydrate(args)
+	}
+	if known {
+		r.ToolID, r.Provenance.ToolID, r.Provenance.ToolDigest = t.ToolID, t.ToolID, t.ToolDigest
+	}
+	r.Provenance.From(toolspec.ProviderCall{Provider: g.Provider, ToolID: g.Name, CallID: g.ID, Source: g.Source})
+	return r
+}
+
+// Calls hydrates every call of a response, in its order: one that fails takes
+// none of the others with it.
+func Calls(find Lookup, given []Given) []Result {
+	results := make([]Result, len(given))
+	for i, g := range given {
+		results[i] = Call(find, g)
+	}
+	return results
+}
+
+func unhydrated(g Given) Result {
+	var r Result
+	r.Provenance.OriginalBytes = len(g.Args)
+	if len(g.Args) <= toolspec.MaxInline {
+		r.Provenance.OriginalDigest = digestOf(g.Args)
+		r.Provenance.Original = original(g.Args)
+	}
+	return r
+}
+
+// original is what may be shown of arguments that were never accepted.
+func original(text []byte) string {
+	if len(text) == 0 {
+		return ""
+	}
+	if schema.CheckJSON(text) == nil {
+		return shapeOf(decoded(text))
+	}
+	return skeleton(text)
+}

@@ -1,0 +1,53 @@
+package hydrate
+
+import (
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/schema"
+)
+
+// Kinds of faults besides those of package schema.
+const (
+	KindTooLarge     = "too_large"
+	KindUnknownField = "unknown_field"
+	KindSecretShaped = "secret_shaped"
+	KindInvalidField = "invalid_field"
+	KindUndecodable  = "undecodable"
+	KindForeignID    = "foreign_workflow_id"
+	KindNoSchema     = "no_schema"
+	KindUnknownTool  = "unknown_tool"
+	KindUnreadable   = "unreadable_validator"
+)
+
+// Kinds of JSON that has two readings, or none: each is refused under its own
+// name, and none is ever altered. What has no name of its own is invalid_json.
+const (
+	KindByteOrderMark = "byte_order_mark"
+	KindInvalidUTF8   = "invalid_utf8"
+	KindLoneSurrogate = "lone_surrogate"
+	KindNUL           = "nul_character"
+	KindNotFinite     = "not_finite"
+	KindRepeatedKey   = "repeated_key"
+	KindTrailingText  = "trailing_text"
+)
+
+// sentences say of each kind what a model, or its developer, has to do.
+var sentences = map[string]string{
+	KindByteOrderMark: "Invalid JSON: begins with a byte order mark; leave it out",
+	KindInvalidUTF8:   "Invalid JSON: holds bytes that are no UTF-8",
+	KindLoneSurrogate: "Invalid JSON: holds half of a surrogate pair; write the whole character",
+	KindNUL:           "A text holds the character NUL; leave it out",
+	KindNotFinite:     "Invalid JSON: NaN and Infinity are no numbers of JSON; send a number, or leave the field out",
+	KindRepeatedKey:   "Invalid JSON: repeated object key",
+	KindTrailingText:  "Invalid JSON: text behind the value",
+}
+
+// codeOf is the code for arguments with a fault of the kind: invalid_json where
+// they are no JSON that can be read in one way only.
+func codeOf(kind string) toolspec.Code {
+	switch kind {
+	case KindByteOrderMark, KindInvalidUTF8, KindLoneSurrogate, KindNotFinite, KindRepeatedKey, KindTrailingText, string(schema.KindInvalidJSON):
+		return toolspec.CodeInvalidJSON
+	default:
+		return toolspec.CodeValidation
+	}
+}

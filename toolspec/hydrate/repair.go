@@ -1,0 +1,213 @@
+package hydrate
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/schema"
+)
+
+// Repairer mends arguments that could not be parsed or that their schema refused.
+// It is asked once per call, and only where policy says so; what it returns is
+// parsed and validated as anything else, and a person sees it before it runs. It
+// must be deterministic, bounded by its input and safe for concurrent use.
+type Repairer interface {
+	// Name stands in the provenance.
+	Name() string
+	// Repair returns other arguments and the name of everything that it did to
+	// them; ok is false where it knows no way.
+	Repair(d Damage) (args []byte, repairs []string, ok bool)
+}
+
+// Damage is what a Repairer is to mend. It keeps and writes none of it.
+type Damage struct {
+	// Text are the arguments as text, at most as large as the tool takes.
+	Text []byte
+	// Stage is parse or validate.
+	Stage toolspec.HydrationOutcome
+	// Problems are what is wrong.
+	Problems []toolspec.Problem
+	// Schema is the document that the arguments are checked against; nil without one.
+	Schema json.RawMessage
+}
+
+// The repairs of Careful, by their names.
+const (
+	RepairFence    = "markdown_fence"   // ```json … ``` around the whole
+	RepairComma    = "trailing_comma"   // a comma behind the last member
+	RepairKey      = "unquoted_key"     // {path: …}
+	RepairWord     = "python_word"      // True, False, None
+	RepairQuotes   = "single_quotes"    // as the tolerance, beside other damage
+	RepairToNumber = "text_to_number"   // "7" where the schema wants a number
+	RepairToBool   = "text_to_boolean"  // "true" where it wants a boolean
+	RepairToText   = "number_to_text"   // 7 where it wants a string
+	RepairUnwrap   = "text_to_document" // "[1]" where it wants an array or an object
+)
+
+// Careful is the built-in repairer: a short list of mistakes that models make and
+// that can be undone in one way only. It never adds, drops or guesses a value: a
+// text that was cut off stays broken.
+type Careful struct{}
+
+// Name is careful.
+func (Careful) Name() string { return "careful" }
+
+// Repair mends syntax first, and then types that the schema names.
+func (Careful) Repair(d Damage) ([]byte, []string, bool) {
+	text, repairs := d.Text, []string(nil)
+	if d.Stage == toolspec.HydrationParse {
+		text, repairs = mendSyntax(text)
+		if check(text) != nil {
+			return nil, nil, false
+		}
+	}
+	value := decoded(text)
+	if len(d.Schema) > 0 {
+		m := mender{reader: readerOf(d.Schema), done: map[string]bool{}}
+		value = m.value(value, m.node(m.root))
+		repairs = append(repairs, slices.Sorted(maps.Keys(m.done))...)
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if len(repairs) == 0 || enc.Encode(value) != nil {
+		return nil, nil, false
+	}
+	return b.Bytes(), repairs, true
+}
+
+// mendSyntax rewrites what stands outside of strings, in one pass.
+func mendSyntax(text []byte) ([]byte, []string) {
+	done := map[string]bool{}
+	text = unfenced(trim(text), done)
+	var b bytes.Buffer
+	for i := 0; i < len(text); {
+		switch c := text[i]; {
+		case c == '"' || c == '\'':
+			end := closing(text, i)
+			if end < 0 {
+				return text, nil
+			}
+			if c == '"' {
+				b.Write(text[i : end+1])
+			} else {
+				done[RepairQuotes] = true
+				if !writeQuoted(&b, text[i+1:end]) {
+					return text, nil
+				}
+			}
+			i = end + 1
+		case c == ',' && bytes.ContainsAny(nextSolid(text, i+1), "}]"):
+			done[RepairComma] = true
+			i++
+		case c == '_' || c == '$' || c|0x20 >= 'a' && c|0x20 <= 'z':
+			end := i + len(word(text[i:]))
+			writeWord(&b, string(text[i:end]), bytes.Equal(nextSolid(text, end), []byte(":")), done)
+			i = end
+		default:
+			b.WriteByte(c)
+			i++
+		}
+	}
+	return b.Bytes(), slices.Sorted(maps.Keys(done))
+}
+
+func writeWord(b *bytes.Buffer, w string, isKey bool, done map[string]bool) {
+	words := map[string]string{"True": "true", "False": "false", "None": "null"}
+	switch {
+	case isKey:
+		done[RepairKey] = true
+		b.WriteString(`"` + w + `"`)
+	case words[w] != "":
+		done[RepairWord] = true
+		b.WriteString(words[w])
+	default:
+		b.WriteString(w)
+	}
+}
+
+// word is the name that text begins with.
+func word(text []byte) []byte {
+	end := bytes.IndexFunc(text, func(r rune) bool {
+		return r != '_' && r != '$' && (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z')
+	})
+	if end < 0 {
+		return text
+	}
+	return text[:end]
+}
+
+// nextSolid is the first byte from i on that is no white space.
+func nextSolid(text []byte, i int) []byte {
+	for ; i < len(text); i++ {
+		if !strings.ContainsRune(" \t\r\n", rune(text[i])) {
+			return text[i : i+1]
+		}
+	}
+	return nil
+}
+
+// unfenced takes the code fence of Markdown off that stands around the whole.
+func unfenced(text []byte, done map[string]bool) []byte {
+	inside, opened := bytes.CutPrefix(text, []byte("```"))
+	inside, closed := bytes.CutSuffix(inside, []byte("```"))
+	if !opened || !closed {
+		return text
+	}
+	done[RepairFence] = true
+	return trim(bytes.TrimPrefix(bytes.TrimPrefix(inside, []byte("json")), []byte("JSON")))
+}
+
+// mender changes the type of values where the schema names another.
+type mender struct {
+	reader
+	done map[string]bool
+}
+
+func (m mender) value(v any, n map[string]any) any {
+	switch is := v.(type) {
+	case map[string]any:
+		for name, child := range is {
+			is[name] = m.value(child, m.member(n, name))
+		}
+	case []any:
+		for i, child := range is {
+			is[i] = m.value(child, m.element(n, i))
+		}
+	case string:
+		return m.text(is, n)
+	case json.Number:
+		if wants(n, v, "string") {
+			m.done[RepairToText] = true
+			return is.String()
+		}
+	}
+	return v
+}
+
+func (m mender) text(s string, n map[string]any) any {
+	switch {
+	case wants(n, s, "number", "integer") && isNumber(s):
+		m.done[RepairToNumber] = true
+		return json.Number(s)
+	case wants(n, s, "boolean") && (s == "true" || s == "false"):
+		m.done[RepairToBool] = true
+		return s == "true"
+	case wants(n, s, "array", "object") && check([]byte(s)) == nil:
+		inner := decoded([]byte(s))
+		if t := typeOf(inner); (t == "array" || t == "object") && slices.Contains(typesOf(n), t) {
+			m.done[RepairUnwrap] = true
+			return inner
+		}
+	}
+	return s
+}
+
+// isNumber reports whether a text is a JSON number that keeps its value.
+func isNumber(s string) bool {
+	return s != "" && (s[0] == '-' || s[0] >= '0' && s[0] <= '9') && json.Valid([]byte(s)) && schema.ExactNumber(s)
+}

@@ -1,0 +1,160 @@
+package toolspec
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"unicode"
+)
+
+// HydrationOutcome is how one hydration ended: success, or the stage that refused
+// the arguments.
+type HydrationOutcome string
+
+// The outcomes of a hydration, in the order of its stages.
+const (
+	HydrationSuccess     HydrationOutcome = "success"
+	HydrationParse       HydrationOutcome = "parse"
+	HydrationValidate    HydrationOutcome = "validate"
+	HydrationInstantiate HydrationOutcome = "instantiate"
+)
+
+// Provenance says where the arguments of a call come from and what was done to
+// make them usable. It is kept of every hydration, also of those that failed,
+// and holds no value that may not be shown: see Original.
+type Provenance struct {
+	Outcome HydrationOutcome `json:"outcome"`
+	// Provider, ProviderToolID and ProviderCallID are what the model's provider
+	// called itself, the tool and the call; empty where it is not known. They are
+	// evidence and decide nothing.
+	Provider       string `json:"provider,omitempty"`
+	ProviderToolID string `json:"providerToolId,omitempty"`
+	ProviderCallID string `json:"providerCallId,omitempty"`
+	// SourceDigest and SourceBytes identify the provider's own piece of the
+	// response: hexadecimal SHA-256 of its bytes, and how many.
+	SourceDigest string `json:"sourceDigest,omitempty"`
+	SourceBytes  int    `json:"sourceBytes,omitempty"`
+	// ToolID is the registered tool, ToolDigest its contract and SchemaHash the
+	// schema that the arguments were checked against.
+	ToolID     string `json:"toolId,omitempty"`
+	ToolDigest string `json:"toolDigest,omitempty"`
+	SchemaHash string `json:"schemaHash,omitempty"`
+	// OriginalDigest and OriginalBytes identify the arguments byte for byte as they
+	// were given: hexadecimal SHA-256, and how many. The bytes themselves stand in
+	// the input of the workflow, and nowhere else.
+	OriginalDigest string `json:"originalDigest,omitempty"`
+	OriginalBytes  int    `json:"originalBytes"`
+	// Original is the shape of the arguments as they were given, where they were
+	// refused or mended: names and types of JSON, or of a text that is none its
+	// punctuation. It holds no value, for what was refused cannot be redacted by
+	// path; what was accepted stands redacted with the call.
+	Original string `json:"original,omitempty"`
+	// Tolerances names what the parser overlooked, Repairs what was mended.
+	Tolerances []string `json:"tolerances,omitempty"`
+	Repairs    []string `json:"repairs,omitempty"`
+	// Repairer is who tried to mend, also in vain; empty where nobody did.
+	Repairer string `json:"repairer,omitempty"`
+	Repaired bool   `json:"repaired,omitempty"`
+	// Validator is nil where nothing was checked against a schema.
+	Validator *ValidatorInfo `json:"validator,omitempty"`
+	// Problems are what was wrong, of arguments that were mended too.
+	Problems []ProblemAt `json:"problems,omitempty"`
+	// DurationUs is how long all of it took, in microseconds.
+	DurationUs int64 `json:"durationUs,omitempty"`
+}
+
+// ProblemAt is a Problem without its sentence.
+type ProblemAt struct {
+	Path string `json:"path,omitempty"`
+	Kind string `json:"kind"`
+}
+
+// ValidatorInfo names a validator.
+type ValidatorInfo struct {
+	Name    string `json:"name"`
+	Version string `json:"version,omitempty"`
+	// CompiledAt is startup or hydration.
+	CompiledAt string `json:"compiledAt,omitempty"`
+}
+
+// When a validator was compiled.
+const (
+	CompiledAtStartup   = "startup"
+	CompiledAtHydration = "hydration"
+)
+
+// NoSchemaMode is what becomes of calls of a tool whose arguments no schema
+// describes.
+type NoSchemaMode string
+
+// The modes, the stricter one first. There is none that lets such a call pass
+// without a person.
+const (
+	NoSchemaDeny NoSchemaMode = "deny"
+	NoSchemaAsk  NoSchemaMode = "ask"
+)
+
+// ProviderCall is what a provider's own piece of a response says of a call.
+type ProviderCall struct {
+	Provider, ToolID, CallID string
+	Source                   json.RawMessage
+}
+
+// maxProviderText bounds what is kept of a provider's names, in bytes.
+const maxProviderText = 128
+
+// From notes what the provider called things. What has the shape of a credential
+// is left out: nobody knows what providers put into their ids.
+func (p *Provenance) From(c ProviderCall) {
+	p.Provider, p.ProviderToolID, p.ProviderCallID = providerText(c.Provider), providerText(c.ToolID), providerText(c.CallID)
+	if len(c.Source) > 0 {
+		sum := sha256.Sum256(c.Source)
+		p.SourceDigest, p.SourceBytes = hex.EncodeToString(sum[:]), len(c.Source)
+	}
+}
+
+func providerText(s string) string {
+	if SecretValue(s) {
+		return Mask
+	}
+	if len(s) > maxProviderText {
+		s = strings.ToValidUTF8(s[:maxProviderText], "") + "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '.'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "."))
+}
+
+// NativeCall reads the names out of the provider's own piece of a response: the
+// ones that the published formats have. What it does not know stays empty.
+func (p Provider) NativeCall() ProviderCall {
+	c := ProviderCall{Provider: p.Name, Source: p.ToolCall}
+	var native struct {
+		ID       string `json:"id"`
+		CallID   string `json:"call_id"`
+		Name     string `json:"name"`
+		Function *struct {
+			Name string `json:"name"`
+		} `json:"function"`
+		FunctionCall *struct {
+			ID   string `json:"id"`
+			Name string `json:"name"`
+		} `json:"functionCall"`
+	}
+	if json.Unmarshal(p.ToolCall, &native) != nil {
+		return c
+	}
+	c.ToolID, c.CallID = native.Name, cmp.Or(native.CallID, native.ID)
+	if native.Function != nil {
+		c.ToolID = cmp.Or(native.Function.Name, c.ToolID)
+	}
+	if f := native.FunctionCall; f != nil {
+		c.ToolID, c.CallID = cmp.Or(f.Name, c.ToolID), cmp.Or(f.ID, c.CallID)
+	}
+	return c
+}
