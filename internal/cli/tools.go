@@ -27,7 +27,7 @@ func newTools(a *app) *cobra.Command {
 	list.Flags().StringVar(&by.ActorID, "actor", "", "who calls; without it nobody in particular")
 	list.Flags().StringSliceVar(&by.ToolIDs, "tool-ids", nil, "the tools of the run, as in context.toolIds")
 	list.Flags().BoolVar(&all, "all", false, "also those that policy hides from the tenant")
-	cmd.AddCommand(list, &cobra.Command{
+	cmd.AddCommand(list, newToolsOffer(a), &cobra.Command{
 		Use: "show TOOL", Short: "Show a tool with its schemas", Args: exactly(1, "the id of a tool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			specs, err := publishedSpecs(cmd.Context())
