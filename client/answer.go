@@ -54,7 +54,7 @@ func flat(message json.RawMessage) (items []json.RawMessage, err error) {
 
 // answer is what a model is told of an outcome.
 func (c *Client) answer(ctx context.Context, tenantID string, o Outcome) (a wire.Answer, err error) {
-	a = wire.Answer{ /*Index: o.Call.Index,*/ CallID: o.Call.ID, Name: o.Call.Name, IsError: !o.Result.OK, OutputRef: o.Result.OutputRef}
+	a = wire.Answer{Index: o.Call.Index, CallID: o.Call.ID, Name: o.Call.Name, IsError: !o.Result.OK, OutputRef: o.Result.OutputRef}
 	if a.IsError {
 		a.Content, err = failureOf(o.Result)
 		return a, err

@@ -26,7 +26,7 @@ func (c *Client) run(ctx context.Context, t Turn, plan Plan) []Outcome {
 		}
 		for _, i := range batch {
 			outcomes[i] = plan.Calls[i].outcome()
-			if stop && outcomes[i].Pending {
+			if stop || !outcomes[i].Pending || plan.Calls[i].same >= 0 {
 				continue
 			}
 			group.Go(func() error {
@@ -36,17 +36,15 @@ func (c *Client) run(ctx context.Context, t Turn, plan Plan) []Outcome {
 		}
 		_ = group.Wait() // each error is in its outcome
 		for _, i := range batch {
-			// What comes after an effect of which nobody knows must not overtake it.
-			stop = stop || outcomes[i].Pending || outcomes[i].Err != nil
+			// What comes after a call of which nobody knows must not overtake it.
+			stop = stop || outcomes[i].Pending && plan.Calls[i].same < 0
 		}
 	}
 	for i, p := range plan.Calls {
 		if p.same >= 0 {
 			first := outcomes[p.same]
-			outcomes[i].Result, outcomes[i].Pending, outcomes[i].Started, outcomes[i].Err = first.Result, first.Pending, first.Started, nil
-			if first.Err != nil {
-				outcomes[i].Pending = true
-			}
+			first.Call, first.Err = p.Call, nil
+			outcomes[i] = first
 		}
 	}
 	return outcomes
@@ -70,9 +68,6 @@ func batches(calls []PlannedCall, together bool) (all [][]int) {
 
 // take starts one call, or finds it, and waits for its result.
 func (c *Client) take(ctx, waiting context.Context, p PlannedCall, o *Outcome) {
-	if !o.Pending || p.same >= 0 {
-		return
-	}
 	if waiting.Err() != nil {
 		o.Err = notTaken(ctx)
 		return
