@@ -33,7 +33,7 @@ type Finish string
 
 // The reasons to stop.
 const (
-	FinishCalls   Finish = "tool_calls" // exactly where there are calls to answer
+	FinishCalls   Finish = "tool_calls" // exactly where there are calls to answer and the response was not cut
 	FinishStop    Finish = "stop"
 	FinishLength  Finish = "length"
 	FinishRefused Finish = "content_filter"
@@ -57,4 +57,7 @@ type Response struct {
 	// Passed are pieces of tools that the provider itself ran: they are kept in
 	// Message, and need no answer.
 	Passed []json.RawMessage
+	// Others counts further answers beside the first (choices, candidates), which
+	// were not looked at.
+	Others int
 }

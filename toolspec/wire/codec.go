@@ -1,6 +1,10 @@
 package wire
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
 
 // Codec translates to and from one published format. Its methods are pure and
 // safe for concurrent use, keep nothing of what they were given and change
@@ -8,14 +12,16 @@ import "encoding/json"
 type Codec interface {
 	// Format names it: openai, responses, anthropic, ollama, gemini.
 	Format() string
-	// Tools is the request's array of tools (`tools`).
+	// Tools is the request's array of tools (`tools`); nothing for no tools, for
+	// providers refuse an empty array.
 	Tools(tools []Tool) (json.RawMessage, error)
-	// Choice is the request's member that says whether to call tools, by its name
-	// and value; an empty name where the format cannot say that, with an error
-	// where the model would then do something else than what was asked for.
-	Choice(choice Choice) (member string, value json.RawMessage, err error)
+	// Choice are the request's members that say whether to call tools; none where
+	// the format says it by their absence. An error means that the format cannot
+	// say it, and the model would do something else than what was asked for.
+	Choice(choice Choice) ([]Member, error)
 	// Decode reads a whole response. An error means that it is no response of this
-	// format; calls that cannot run are no error but have a Fault.
+	// format, or a [*ProviderError]; calls that cannot run are no error but have a
+	// Fault.
 	Decode(response []byte) (Response, error)
 	// Stream begins one decoder for one streamed response.
 	Stream() Stream
@@ -24,17 +30,26 @@ type Codec interface {
 	Answers(answers []Answer) ([]json.RawMessage, error)
 }
 
+// Member is one member of a request's JSON object.
+type Member struct {
+	Name  string
+	Value json.RawMessage
+}
+
 // Stream is the only assembler of a streamed response
 // (DECODER_ASSEMBLES_TOOLCALLS): one value for one stream, not safe for
 // concurrent use. No call is to be had of it before the end (AG-03).
 type Stream interface {
 	// Write takes the next bytes of the body as they came, cut anywhere. It fails
 	// only on bytes that no stream of the format has, and where the response
-	// exceeds MaxResponse; what was assembled until then is lost to nobody: End
-	// gives it, with calls that were cut marked.
+	// exceeds MaxResponse; then it has taken nothing more, and goes on failing. What
+	// was assembled until then is lost to nobody: End gives it, with calls that were
+	// cut marked.
 	Write(p []byte) (n int, err error)
-	// End assembles. It is called once; a stream without its own last event ends
-	// as Finish incomplete, and every call that was not closed as Fault incomplete.
+	// End assembles. It is called once; a stream without its own last event, or
+	// whose Write failed, ends as Finish incomplete, and every call that was not
+	// closed as Fault incomplete. An error that the provider sent inside the stream
+	// is returned beside the Response, as a [*ProviderError].
 	End() (Response, error)
 }
 
@@ -45,3 +60,26 @@ const (
 	// MaxCalls bounds the calls of one response; more is an error.
 	MaxCalls = 128
 )
+
+// ErrTooLarge says that a response exceeds MaxResponse or MaxCalls.
+var ErrTooLarge = errors.New("the response is too large")
+
+// ProviderError is an error that a provider sent in place of a response, or
+// inside a stream.
+type ProviderError struct {
+	// Kind is the provider's own word, such as overloaded_error or
+	// rate_limit_exceeded; empty where it gave none.
+	Kind string
+	// Message is the provider's text. It is foreign: for people and logs, not for
+	// the model.
+	Message string
+	// Raw is the error object as it came.
+	Raw json.RawMessage
+}
+
+func (e *ProviderError) Error() string {
+	if e.Kind == "" {
+		return "the provider answered with an error: " + e.Message
+	}
+	return fmt.Sprintf("the provider answered with the error %s: %s", e.Kind, e.Message)
+}

@@ -1,0 +1,127 @@
+package codectest
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+)
+
+// Model plays the model of one format: it reads the tools of a request and calls
+// each of them once, with args[i] for the tool i, in a whole response and in a
+// stream. Draw lets the stream vary.
+type Model func(t *rapid.T, tools json.RawMessage, args []json.RawMessage) (response, stream []byte)
+
+// pairsPerCheck times the 100 checks that rapid makes is the 1 000 pairs that a
+// format has to show.
+const pairsPerCheck = 10
+
+// RoundTrip makes pairs of a schema and a value of it, offers tools with the
+// schemas, lets the model call them with the values, and compares the arguments
+// that come out, whole and streamed.
+func RoundTrip(t *testing.T, codec wire.Codec, model Model) {
+	t.Helper()
+	rapid.Check(t, func(t *rapid.T) {
+		tools := make([]wire.Tool, pairsPerCheck)
+		args := make([]json.RawMessage, pairsPerCheck)
+		for i := range tools {
+			schema, value := Pair(t)
+			tools[i] = wire.Tool{
+				Name:        fmt.Sprintf("%s_%d", rapid.StringMatching(`[A-Za-z0-9_-]{1,60}`).Draw(t, "name"), i),
+				Description: rapid.String().Draw(t, "description"),
+				Schema:      schema,
+				Strict:      rapid.Bool().Draw(t, "strict"),
+			}
+			args[i] = value
+		}
+		encoded, err := codec.Tools(tools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, stream := model(t, encoded, args)
+		whole, err := codec.Decode(response)
+		if err != nil {
+			t.Fatalf("%v in %s", err, response)
+		}
+		s := codec.Stream()
+		for rest := stream; len(rest) > 0; {
+			n := rapid.IntRange(1, min(len(rest), 512)).Draw(t, "piece")
+			if _, err := s.Write(rest[:n]); err != nil {
+				t.Fatalf("%v in %s", err, stream)
+			}
+			rest = rest[n:]
+		}
+		streamed, err := s.End()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, r := range map[string]wire.Response{"whole": whole, "streamed": streamed} {
+			if len(r.Calls) != len(args) || r.Finish != wire.FinishCalls {
+				t.Fatalf("%s: %d calls, finish %s, want %d", what, len(r.Calls), r.Finish, len(args))
+			}
+			for i, c := range r.Calls {
+				if c.Name != tools[i].Name || c.Fault != "" || string(c.Args) != string(args[i]) {
+					t.Fatalf("%s: call %d is %s(%s), fault %q, want %s(%s)", what, i, c.Name, c.Args, c.Fault, tools[i].Name, args[i])
+				}
+			}
+		}
+	})
+}
+
+// Pair makes a schema with an object at its root, and arguments that fit it.
+func Pair(t *rapid.T) (schema, value json.RawMessage) {
+	s, v := object(t, 3)
+	return encode(s), encode(v)
+}
+
+func encode(v any) json.RawMessage {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it was made here
+	}
+	return raw
+}
+
+func object(t *rapid.T, depth int) (schema, value map[string]any) {
+	properties, value, required := map[string]any{}, map[string]any{}, []string{}
+	for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z][A-Za-z0-9_]{0,12}`), 0, 5, rapid.ID).Draw(t, "members") {
+		s, v := anything(t, depth-1)
+		properties[name] = s
+		if needed := rapid.Bool().Draw(t, "required"); needed {
+			required = append(required, name)
+		} else if rapid.Bool().Draw(t, "absent") {
+			continue
+		}
+		value[name] = v
+	}
+	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}, value
+}
+
+func anything(t *rapid.T, depth int) (schema map[string]any, value any) {
+	kinds := []string{"string", "integer", "number", "boolean", "null", "array", "object"}
+	if depth <= 0 {
+		kinds = kinds[:5]
+	}
+	kind := rapid.SampledFrom(kinds).Draw(t, "kind")
+	schema = map[string]any{"type": kind}
+	switch kind {
+	case "string":
+		value = rapid.String().Draw(t, "string")
+	case "integer":
+		value = rapid.Int64Range(-1<<53, 1<<53).Draw(t, "integer")
+	case "number":
+		value = rapid.Float64Range(-1e9, 1e9).Draw(t, "number")
+	case "boolean":
+		value = rapid.Bool().Draw(t, "boolean")
+	case "array":
+		item, first := anything(t, depth-1)
+		schema["items"] = item
+		value = []any{first}[:rapid.IntRange(0, 1).Draw(t, "length")]
+	case "object":
+		return object(t, depth)
+	}
+	return schema, value
+}

@@ -1,0 +1,116 @@
+package frame
+
+import (
+	"bytes"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+)
+
+// Events splits a server-sent stream into its events by the rules of WHATWG HTML
+// (section 9.2.6): lines end with LF, CRLF or CR, comments and unknown fields are
+// passed over, several data lines are joined by LF, an event without data is
+// none. Its zero value is a stream before its first byte.
+type Events struct {
+	line    []byte // the start of a line that has not ended
+	name    []byte
+	data    []byte
+	held    bool // data has a line, if an empty one
+	begun   bool // the first line is behind
+	afterCR bool // a LF that comes next belongs to the CR before it
+	taken   int
+}
+
+// Write takes the next bytes and calls each for every event that ends in them,
+// with the event's name and data, which are good until it returns. It stops at
+// the first error of each, and with [wire.ErrTooLarge] where the stream exceeds
+// [wire.MaxResponse] bytes; after an error it must not be called again.
+func (e *Events) Write(p []byte, each func(name, data []byte) error) error {
+	if e.taken += len(p); e.taken > wire.MaxResponse {
+		return wire.ErrTooLarge
+	}
+	for len(p) > 0 {
+		if e.afterCR {
+			e.afterCR = false
+			if p[0] == '\n' {
+				p = p[1:]
+				continue
+			}
+		}
+		end := lineEnd(p)
+		if end < 0 {
+			e.line = append(e.line, p...)
+			return nil
+		}
+		line := p[:end]
+		e.afterCR = p[end] == '\r'
+		p = p[end+1:]
+		if len(e.line) > 0 {
+			e.line = append(e.line, line...)
+			line, e.line = e.line, e.line[:0]
+		}
+		if err := e.take(line, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Rest is the event that the end of the stream left without its blank line. The
+// rules drop it; a caller whose data say themselves where they end, as JSON does,
+// may look whether it is whole. It is called once, behind the last Write.
+func (e *Events) Rest() (name, data []byte, ok bool) {
+	if len(e.line) > 0 {
+		e.field(e.line)
+		e.line = nil
+	}
+	return e.name, e.data, e.held
+}
+
+func (e *Events) take(line []byte, each func(name, data []byte) error) error {
+	if !e.begun {
+		e.begun = true
+		line = bytes.TrimPrefix(line, byteOrderMark)
+	}
+	if len(line) > 0 {
+		e.field(line)
+		return nil
+	}
+	var err error
+	if e.held {
+		err = each(e.name, e.data)
+	}
+	e.name, e.data, e.held = e.name[:0], e.data[:0], false
+	return err
+}
+
+var byteOrderMark = []byte("\ufeff")
+
+// field takes a line: a name, a colon and one space that does not count, a value.
+func (e *Events) field(line []byte) {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	if len(value) > 0 && value[0] == ' ' {
+		value = value[1:]
+	}
+	switch string(name) { // a comment has an empty name
+	case "data":
+		if e.held {
+			e.data = append(e.data, '\n')
+		}
+		e.data, e.held = append(e.data, value...), true
+	case "event":
+		e.name = append(e.name[:0], value...)
+	}
+}
+
+// lineEnd is where the first line of p ends, or -1.
+func lineEnd(p []byte) int {
+	end := bytes.IndexByte(p, '\n')
+	line := p
+	if end >= 0 {
+		line = p[:end]
+	}
+	if cr := bytes.IndexByte(line, '\r'); cr >= 0 {
+		return cr
+	}
+	return end
+}

@@ -1,0 +1,54 @@
+package wire
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"strings"
+)
+
+// hashed is how many characters of base32 stand behind a name that is not the
+// tool id itself: 80 bits.
+const hashed = 16
+
+// SentName is the name that a tool is offered by: its id where every provider
+// takes that as a name, else what is left of it, `_` and the first 16 characters
+// of the lower-case base32 SHA-256 of the id. It depends on the id alone. An id
+// that looks like such a name is hashed too, so that nobody can choose an id to
+// be called in another's place.
+func SentName(toolID string) string {
+	if SafeName(toolID) && begins(toolID[0]) && !looksHashed(toolID) {
+		return toolID
+	}
+	sum := sha256.Sum256([]byte(toolID))
+	suffix := "_" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:hashed]
+	name := Repeatable(toolID)
+	if !begins(name[0]) {
+		name = "_" + name
+	}
+	return name[:min(len(name), MaxName-len(suffix))] + suffix
+}
+
+// begins: Gemini takes no name that begins with a digit or a hyphen.
+func begins(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
+}
+
+func looksHashed(name string) bool {
+	at := len(name) - hashed - 1
+	return at >= 0 && name[at] == '_' && strings.Trim(name[at+1:], "abcdefghijklmnopqrstuvwxyz234567") == ""
+}
+
+// bareName is a tool id without its namespace: ls of core__ls, and of
+// mcp__<server>__<tool> the tool, which may itself hold the separator (C-08).
+func bareName(toolID string) string {
+	namespace, name, found := strings.Cut(toolID, "__")
+	if !found {
+		return ""
+	}
+	if namespace == "mcp" {
+		if _, tool, found := strings.Cut(name, "__"); found {
+			return tool
+		}
+	}
+	return name
+}

@@ -1,0 +1,112 @@
+package openai
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// Format is the name of the format.
+const Format = "openai"
+
+// Codec is the format. Its zero value is ready.
+type Codec struct{}
+
+var _ wire.Codec = Codec{}
+
+// Format is "openai".
+func (Codec) Format() string { return Format }
+
+// Tools are {"type":"function","function":{"name","description","parameters"}},
+// with "strict":true where it is asked for.
+func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
+	if len(tools) == 0 {
+		return nil, nil
+	}
+	if err := wire.CheckTools(tools); err != nil {
+		return nil, err
+	}
+	out := []byte{'['}
+	for i, t := range tools {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, `{"type":"function","function":{"name":`...)
+		out = frame.Quote(out, t.Name)
+		if t.Description != "" {
+			out = append(out, `,"description":`...)
+			out = frame.Quote(out, t.Description)
+		}
+		out = append(out, `,"parameters":`...)
+		out = append(out, t.Schema...)
+		if t.Strict {
+			out = append(out, `,"strict":true`...)
+		}
+		out = append(out, `}}`...)
+	}
+	return append(out, ']'), nil
+}
+
+// Choice is tool_choice, and parallel_tool_calls for a serial one.
+func (Codec) Choice(choice wire.Choice) ([]wire.Member, error) {
+	if err := choice.Check(); err != nil {
+		return nil, err
+	}
+	var value json.RawMessage
+	switch choice.Mode {
+	case wire.Named:
+		value = frame.Quote([]byte(`{"type":"function","function":{"name":`), choice.Name)
+		value = append(value, `}}`...)
+	case "", wire.Auto:
+		value = json.RawMessage(`"auto"`)
+	default: // none, required
+		value = frame.Quote(nil, string(choice.Mode))
+	}
+	members := []wire.Member{{Name: "tool_choice", Value: value}}
+	if choice.Serial && choice.Mode != wire.None {
+		members = append(members, wire.Member{Name: "parallel_tool_calls", Value: json.RawMessage(`false`)})
+	}
+	return members, nil
+}
+
+// Answers are messages of the role tool. The format has no flag for an error and
+// no place for a reference: they stand in the text, see [wire.Answer.Text]. With
+// parts the content is an array of texts; other parts than text cannot be
+// carried and are named in words.
+func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
+	messages := make([]json.RawMessage, 0, len(answers))
+	for _, a := range answers {
+		text, err := a.Text(false)
+		if err != nil {
+			return nil, err
+		}
+		m := frame.Quote([]byte(`{"role":"tool","tool_call_id":`), callID(a.CallID, a.Index))
+		m = append(m, `,"content":`...)
+		if len(a.Parts) == 0 {
+			m = frame.Quote(m, text)
+		} else {
+			m = appendText(append(m, '['), text)
+			for _, p := range a.Parts {
+				m = appendText(append(m, ','), p.Words())
+			}
+			m = append(m, ']')
+		}
+		messages = append(messages, append(m, '}'))
+	}
+	return messages, nil
+}
+
+func appendText(dst []byte, text string) []byte {
+	return append(frame.Quote(append(dst, `{"type":"text","text":`...), text), '}')
+}
+
+// callID is the provider's, or for a call without one, which the format does not
+// know but other servers send, the place of the call.
+func callID(id string, index int) string {
+	if id == "" {
+		return "call_" + strconv.Itoa(index)
+	}
+	return id
+}

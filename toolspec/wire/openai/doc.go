@@ -1,0 +1,7 @@
+// Package openai translates to and from the Chat Completions format of OpenAI,
+// which most other servers speak as well.
+//
+// It is pure, like toolspec/wire, and knows no client library; what it takes of
+// other servers beyond the published format is said where it is taken. Clients
+// and doors import it; workflows must not.
+package openai

@@ -1,0 +1,102 @@
+package openai
+
+import (
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// draft is an answer as far as it came. Texts are kept with their escapes until
+// the end, see [frame.Value.Escaped].
+type draft struct {
+	content   []byte
+	spoken    bool        // there was content, if an empty one
+	parts     frame.Value // content that is an array, of a whole response: repeated as it is
+	refusal   []byte
+	reasoning []byte
+	audio     []byte // id
+	calls     calls
+	reason    string // finish_reason
+	others    int    // the highest index of a choice
+}
+
+// response assembles. A draft that was cut has no reason that counts.
+func (d *draft) response(cut bool) wire.Response {
+	r := wire.Response{Native: d.reason, Others: d.others, Text: frame.Loose(d.content)}
+	if r.Text == "" {
+		r.Text = frame.Loose(d.refusal)
+	}
+	cut = cut || d.reason == ""
+	r.Calls = d.calls.finish(cut, d.reason)
+	r.Finish = finishOf(d.reason, cut, len(r.Calls) > 0, len(d.refusal) > 0)
+	r.Message = d.message(r.Calls)
+	return r
+}
+
+func finishOf(reason string, cut, calls, refused bool) wire.Finish {
+	switch {
+	case cut:
+		return wire.FinishCut
+	case calls:
+		return wire.FinishCalls
+	case reason == "length":
+		return wire.FinishLength
+	case reason == "content_filter" || refused:
+		return wire.FinishRefused
+	case reason == "stop":
+		return wire.FinishStop
+	default: // tool_calls without a call among them
+		return wire.FinishOther
+	}
+}
+
+// message is the assistant's message with the members that a request may have:
+// what a response has beside them (annotations, log probabilities) is refused in
+// one.
+func (d *draft) message(calls []wire.Call) json.RawMessage {
+	m := []byte(`{"role":"assistant","content":`)
+	switch {
+	case len(d.parts) > 0:
+		m = append(m, d.parts...)
+	case d.spoken:
+		m = frame.Quote(m, frame.Loose(d.content))
+	default:
+		m = append(m, `null`...)
+	}
+	if len(d.refusal) > 0 {
+		m = frame.Quote(append(m, `,"refusal":`...), frame.Loose(d.refusal))
+	}
+	if len(d.audio) > 0 {
+		m = append(frame.Quote(append(m, `,"audio":{"id":`...), frame.Loose(d.audio)), '}')
+	}
+	// Not of OpenAI: servers that show a model's reasoning so want it back ahead of
+	// the results of its calls, and nowhere else.
+	if len(d.reasoning) > 0 && len(calls) > 0 {
+		m = frame.Quote(append(m, `,"reasoning_content":`...), frame.Loose(d.reasoning))
+	}
+	for i, c := range calls {
+		if i == 0 {
+			m = append(m, `,"tool_calls":[`...)
+		} else {
+			m = append(m, ',')
+		}
+		m = append(m, c.Raw...)
+	}
+	if len(calls) > 0 {
+		m = append(m, ']')
+	}
+	return append(m, '}')
+}
+
+// say takes content: a text, or as some servers send it, parts that have one.
+func (d *draft) say(content frame.Value) {
+	d.spoken = d.spoken || !content.Null()
+	d.content = append(d.content, content.Escaped()...)
+	for part := range content.Elements() {
+		var got [1]frame.Value
+		if part.Pick(got[:], "text") == nil {
+			d.content = append(d.content, got[0].Escaped()...)
+		}
+	}
+}
