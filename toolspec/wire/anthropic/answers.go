@@ -1,0 +1,99 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// Answers are the tool_result blocks of one single message of the user, for the
+// format wants all results of a turn together. Images and PDF documents become
+// blocks, texts too, and of other parts a text says what they were. A reference
+// to the stored value stands in the text, see [wire.Answer.Text].
+func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
+	if len(answers) == 0 {
+		return nil, nil
+	}
+	m := []byte(`{"role":"user","content":[`)
+	for i, a := range answers {
+		if i > 0 {
+			m = append(m, ',')
+		}
+		text, err := a.Text(true)
+		if err != nil {
+			return nil, err
+		}
+		m = frame.Quote(append(m, `{"type":"tool_result","tool_use_id":`...), callID(a.CallID, a.Index))
+		m = append(m, `,"content":[`...)
+		m = appendBlocks(m, text, a)
+		m = append(m, ']')
+		if a.IsError {
+			m = append(m, `,"is_error":true`...)
+		}
+		m = append(m, '}')
+	}
+	return []json.RawMessage{append(m, `]}`...)}, nil
+}
+
+// appendBlocks appends what an answer says. The format refuses texts that are
+// empty, and errors that say nothing.
+func appendBlocks(dst []byte, text string, a wire.Answer) []byte {
+	start := len(dst)
+	dst = appendText(dst, text, start)
+	for _, p := range a.Parts {
+		switch {
+		case isImage(p.MediaType):
+			dst = appendSource(dst, "image", p, start)
+		case p.MediaType == "application/pdf":
+			dst = appendSource(dst, "document", p, start)
+		default:
+			dst = appendText(dst, p.Words(), start)
+		}
+	}
+	if len(dst) == start && a.IsError {
+		dst = appendText(dst, "The call failed.", start)
+	}
+	return dst
+}
+
+// appendText appends a text block to the list that begins at start, but nothing
+// for white space, which the format takes for empty.
+func appendText(dst []byte, text string, start int) []byte {
+	if strings.TrimSpace(text) == "" {
+		return dst
+	}
+	if len(dst) > start {
+		dst = append(dst, ',')
+	}
+	return append(frame.Quote(append(dst, `{"type":"text","text":`...), text), '}')
+}
+
+func appendSource(dst []byte, kind string, p wire.Part, start int) []byte {
+	if len(dst) > start {
+		dst = append(dst, ',')
+	}
+	dst = append(append(append(dst, `{"type":"`...), kind...), `","source":{"type":"base64","media_type":`...)
+	dst = frame.Quote(dst, p.MediaType)
+	return append(frame.Quote(append(dst, `,"data":`...), p.Data), `}}`...)
+}
+
+func isImage(mediaType string) bool {
+	switch mediaType {
+	case "image/jpeg", "image/png", "image/gif", "image/webp":
+		return true
+	default:
+		return false
+	}
+}
+
+// callID is the provider's, or for a call without one, which the format does not
+// know but other servers may send, the place of the call.
+func callID(id string, index int) string {
+	if id == "" {
+		return "call_" + strconv.Itoa(index)
+	}
+	return id
+}

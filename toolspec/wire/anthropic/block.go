@@ -1,0 +1,209 @@
+package anthropic
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// block is one content block. What deltas add to it is kept with its escapes
+// until the end, see [frame.Value.Escaped].
+type block struct {
+	kind string
+	// start is the block as it began: the whole one where no delta came.
+	start frame.Value
+	// body is what was added to text, thinking or input.
+	body      []byte
+	signature []byte
+	citations []byte // ,value,value
+	replaced  []byte // ,"name":value… of a delta that gives members anew
+	touched   bool   // a delta came
+	closed    bool   // nothing more comes
+	broken    bool   // a delta came that is not of the block's kind
+}
+
+var (
+	errNoBlock = errors.New("a content block without a type")
+	errDelta   = errors.New("a delta without a block that takes it")
+)
+
+// begin takes a block as it stands; v must stay as it is.
+func begin(v frame.Value) (*block, error) {
+	var got [1]frame.Value
+	if err := v.Pick(got[:], "type"); err != nil {
+		return nil, err
+	}
+	b := &block{kind: word(got[0]), start: v}
+	if b.kind == "" {
+		return nil, errNoBlock
+	}
+	return b, nil
+}
+
+// isCall reports whether the block is a call that needs an answer.
+func (b *block) isCall() bool { return b.kind == "tool_use" }
+
+// isPassed reports whether the block is a piece of a tool that the provider ran:
+// server_tool_use, web_search_tool_result, mcp_tool_use and their like.
+func (b *block) isPassed() bool {
+	return !b.isCall() && (strings.HasSuffix(b.kind, "_tool_use") || strings.HasSuffix(b.kind, "_tool_result") ||
+		b.kind == "container_upload")
+}
+
+// add takes a delta. One of a kind that is not known yet is passed over, but for
+// a call, whose arguments it may have held.
+func (b *block) add(delta frame.Value) error {
+	var got [5]frame.Value
+	if err := delta.Pick(got[:], "type", "partial_json", "text", "thinking", "signature"); err != nil {
+		return err
+	}
+	switch string(got[0].Escaped()) {
+	case "input_json_delta":
+		return b.prolong(&b.body, got[1], b.isCall() || b.isPassed())
+	case "text_delta":
+		return b.prolong(&b.body, got[2], b.kind == "text")
+	case "thinking_delta":
+		return b.prolong(&b.body, got[3], b.kind == "thinking")
+	case "signature_delta":
+		return b.prolong(&b.signature, got[4], b.kind == "thinking")
+	case "citations_delta":
+		var citation [1]frame.Value
+		err := delta.Pick(citation[:], "citation")
+		if !citation[0].Null() {
+			b.citations = append(append(b.citations, ','), citation[0]...)
+			b.touched = true
+		}
+		return err
+	case "compaction_delta":
+		b.replaced = b.replaced[:0]
+		for name, v := range delta.Members() {
+			if string(name) != "type" {
+				b.replaced = append(append(frame.Quote(append(b.replaced, ','), name), ':'), v...)
+			}
+		}
+		b.touched = true
+		return nil
+	default:
+		b.broken = b.broken || b.isCall()
+		return nil
+	}
+}
+
+// prolong appends a piece of text that must be of the block's kind.
+func (b *block) prolong(to *[]byte, piece frame.Value, mine bool) error {
+	switch {
+	case !mine:
+		return errDelta
+	case piece.Kind() != '"':
+		b.broken = b.broken || !piece.Null()
+		return nil
+	}
+	*to = append(*to, piece.Escaped()...)
+	b.touched = true
+	return nil
+}
+
+// input is what stands for the arguments of a call, byte for byte. It is no text
+// (false) where the frame around it is broken.
+func (b *block) input() (args []byte, ok bool) {
+	var got [1]frame.Value
+	if err := b.start.Pick(got[:], "input"); err != nil {
+		return nil, false
+	}
+	if len(b.body) == 0 {
+		return got[0], true
+	}
+	// The placeholder {} stands in the start of every streamed call. Arguments in
+	// both places would be two answers to one question.
+	if !got[0].Null() && !emptyObject(got[0]) {
+		return nil, false
+	}
+	args, err := frame.Unescape(b.body)
+	return args, err == nil
+}
+
+// whole is the block with what its deltas added, as the next request repeats it.
+func (b *block) whole() frame.Value {
+	if !b.touched {
+		return b.start
+	}
+	v := b.start
+	switch {
+	case b.kind == "text", b.kind == "thinking":
+		v = lengthen(v, b.kind, b.body)
+	case len(b.body) > 0:
+		// What is no object cannot be repeated: the format takes nothing else.
+		if args, ok := b.input(); ok {
+			if p, err := frame.Parse(args); err == nil && p.Kind() == '{' {
+				v = set(v, "input", p)
+			}
+		}
+	}
+	if len(b.signature) > 0 {
+		v = lengthen(v, "signature", b.signature)
+	}
+	if len(b.citations) > 0 {
+		v = set(v, "citations", list(v, b.citations))
+	}
+	if len(b.replaced) > 0 {
+		for name, member := range frame.Value("{" + string(b.replaced[1:]) + "}").Members() {
+			v = set(v, string(name), member)
+		}
+	}
+	return v
+}
+
+// lengthen appends to the text of a member.
+func lengthen(v frame.Value, name string, escaped []byte) frame.Value {
+	text := []byte{'"'}
+	var got [1]frame.Value
+	if v.Pick(got[:], name) == nil {
+		text = append(text, got[0].Escaped()...)
+	}
+	return set(v, name, append(append(text, escaped...), '"'))
+}
+
+// list is the member citations with more elements, each behind a comma.
+func list(v frame.Value, more []byte) []byte {
+	out := []byte{'['}
+	var got [1]frame.Value
+	if v.Pick(got[:], "citations") == nil {
+		for element := range got[0].Elements() {
+			out = append(append(out, element...), ',')
+		}
+	}
+	return append(append(out, more[1:]...), ']')
+}
+
+// set is the object v with one member given anew, at its place or at the end.
+// Everything else stays byte for byte.
+func set(v frame.Value, name string, value []byte) frame.Value {
+	out := make([]byte, 0, len(v)+len(name)+len(value)+8)
+	out = append(out, '{')
+	found := false
+	for n, member := range v.Members() {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(frame.Quote(out, n), ':')
+		if string(n) == name && !found {
+			found = true
+			out = append(out, value...)
+			continue
+		}
+		out = append(out, member...)
+	}
+	if !found {
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(frame.Quote(out, name), ':'), value...)
+	}
+	return append(out, '}')
+}
+
+func emptyObject(v frame.Value) bool {
+	return v.Kind() == '{' && len(bytes.TrimSpace(v[1:len(v)-1])) == 0
+}

@@ -1,0 +1,66 @@
+package anthropic
+
+import (
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// Format is the name of the format.
+const Format = "anthropic"
+
+// Codec is the format. Its zero value is ready.
+type Codec struct{}
+
+var _ wire.Codec = Codec{}
+
+// Format is "anthropic".
+func (Codec) Format() string { return Format }
+
+// Tools are {"name","description","input_schema"}, with "strict":true where it is
+// asked for.
+func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
+	if len(tools) == 0 {
+		return nil, nil
+	}
+	if err := wire.CheckTools(tools); err != nil {
+		return nil, err
+	}
+	out := []byte{'['}
+	for i, t := range tools {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = frame.Quote(append(out, `{"name":`...), t.Name)
+		if t.Description != "" {
+			out = frame.Quote(append(out, `,"description":`...), t.Description)
+		}
+		out = append(append(out, `,"input_schema":`...), t.Schema...)
+		if t.Strict {
+			out = append(out, `,"strict":true`...)
+		}
+		out = append(out, '}')
+	}
+	return append(out, ']'), nil
+}
+
+// Choice is tool_choice; a serial one says disable_parallel_tool_use inside it.
+func (Codec) Choice(choice wire.Choice) ([]wire.Member, error) {
+	if err := choice.Check(); err != nil {
+		return nil, err
+	}
+	value := []byte(`{"type":"auto"`)
+	switch choice.Mode {
+	case wire.None:
+		value = []byte(`{"type":"none"`)
+	case wire.Required:
+		value = []byte(`{"type":"any"`)
+	case wire.Named:
+		value = frame.Quote([]byte(`{"type":"tool","name":`), choice.Name)
+	}
+	if choice.Serial && choice.Mode != wire.None {
+		value = append(value, `,"disable_parallel_tool_use":true`...)
+	}
+	return []wire.Member{{Name: "tool_choice", Value: append(value, '}')}}, nil
+}

@@ -1,0 +1,56 @@
+package anthropic
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// Decode reads a message.
+func (Codec) Decode(response []byte) (wire.Response, error) {
+	if len(response) > wire.MaxResponse {
+		return wire.Response{}, fmt.Errorf("anthropic: %w", wire.ErrTooLarge)
+	}
+	v, err := frame.Parse(bytes.Clone(response))
+	if err != nil {
+		return wire.Response{}, fmt.Errorf("anthropic: the response is %w", err)
+	}
+	var top [4]frame.Value
+	if err := v.Pick(top[:], "type", "content", "stop_reason", "error"); err != nil {
+		return wire.Response{}, fmt.Errorf("anthropic: the response: %w", err)
+	}
+	if !top[3].Null() {
+		return wire.Response{}, providerError(top[3])
+	}
+	if word(top[0]) != "message" || top[1].Kind() != '[' {
+		return wire.Response{}, errors.New("anthropic: the response is no message with content")
+	}
+	d := draft{reason: word(top[2])}
+	for content := range top[1].Elements() {
+		b, err := begin(content)
+		if err != nil {
+			return wire.Response{}, fmt.Errorf("anthropic: content: %w", err)
+		}
+		b.closed = true
+		if err := d.add(b); err != nil {
+			return wire.Response{}, fmt.Errorf("anthropic: %w", err)
+		}
+	}
+	return d.response(d.reason == ""), nil
+}
+
+// providerError reads {"type","message"}.
+func providerError(v frame.Value) error {
+	e := &wire.ProviderError{Raw: bytes.Clone(v)}
+	var got [2]frame.Value
+	if v.Pick(got[:], "type", "message") == nil {
+		e.Kind, e.Message = word(got[0]), word(got[1])
+	}
+	return e
+}
+
+// word is the text of a string, and empty for anything else.
+func word(v frame.Value) string { return frame.Loose(v.Escaped()) }

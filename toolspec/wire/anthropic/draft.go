@@ -1,0 +1,126 @@
+package anthropic
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// draft is a message as far as it came.
+type draft struct {
+	blocks []*block
+	calls  int
+	reason string // stop_reason
+}
+
+// add takes the next block.
+func (d *draft) add(b *block) error {
+	if b.isCall() {
+		if d.calls == wire.MaxCalls {
+			return wire.ErrTooLarge
+		}
+		d.calls++
+	}
+	d.blocks = append(d.blocks, b)
+	return nil
+}
+
+// response assembles. In a message that was cut no call counts as closed, and
+// none in one that a classifier withdrew; where the model was stopped by a limit
+// the block at the end may be cut, however whole it looks.
+func (d *draft) response(cut bool) wire.Response {
+	r := wire.Response{Native: d.reason}
+	withdrawn := cut || d.reason == "refusal"
+	limited := d.reason == "max_tokens" || d.reason == "model_context_window_exceeded"
+	var text []byte
+	message := []byte(`{"role":"assistant","content":[`)
+	start := len(message)
+	for i, b := range d.blocks {
+		last := i == len(d.blocks)-1
+		v := b.whole()
+		switch {
+		case b.isCall():
+			var c wire.Call
+			c, v = b.call(v, len(r.Calls))
+			if withdrawn || limited && last {
+				c.Fault = toolspec.CodeIncomplete
+			}
+			r.Calls = append(r.Calls, c)
+		case b.isPassed():
+			r.Passed = append(r.Passed, json.RawMessage(v))
+		case b.kind == "text":
+			text = append(text, said(v)...)
+		}
+		if !b.closed && !b.isCall() && b.kind != "text" {
+			continue // half a thought, or half of what a server did, is refused in a request
+		}
+		if len(message) > start {
+			message = append(message, ',')
+		}
+		message = append(message, v...)
+	}
+	r.Text = frame.Loose(text)
+	r.Finish = finishOf(d.reason, cut, len(r.Calls) > 0)
+	r.Message = append(message, `]}`...)
+	return r
+}
+
+// call reads the block of a call, and gives it as the message repeats it: with an
+// id, for the format pairs results by it.
+func (b *block) call(v frame.Value, index int) (wire.Call, frame.Value) {
+	var got [2]frame.Value
+	err := b.start.Pick(got[:], "id", "name")
+	c := wire.Call{Index: index, ID: word(got[0]), Name: word(got[1])}
+	args, ok := b.input()
+	if c.Args = bytes.Clone(args); err != nil || !ok || b.broken || c.Name == "" {
+		c.Fault = toolspec.CodeInvalidJSON
+	}
+	if c.ID == "" && err == nil {
+		v = set(v, "id", frame.Quote(nil, callID("", index)))
+	}
+	if v2 := asInput(v); v2 != nil {
+		v = v2
+	}
+	c.Raw = json.RawMessage(v)
+	return c, v
+}
+
+// asInput is the block with an empty input where its own is no object, which a
+// request may not repeat; nil where it may.
+func asInput(v frame.Value) frame.Value {
+	var got [1]frame.Value
+	if v.Pick(got[:], "input") == nil && got[0].Kind() == '{' {
+		return nil
+	}
+	return set(v, "input", []byte("{}"))
+}
+
+func said(v frame.Value) []byte {
+	var got [1]frame.Value
+	if v.Pick(got[:], "text") != nil {
+		return nil
+	}
+	return got[0].Escaped()
+}
+
+func finishOf(reason string, cut, calls bool) wire.Finish {
+	switch {
+	case cut:
+		return wire.FinishCut
+	case calls:
+		return wire.FinishCalls
+	}
+	switch reason {
+	case "end_turn", "stop_sequence":
+		return wire.FinishStop
+	case "max_tokens", "model_context_window_exceeded":
+		return wire.FinishLength
+	case "refusal":
+		return wire.FinishRefused
+	default: // pause_turn, and tool_use without a call
+		return wire.FinishOther
+	}
+}

@@ -1,0 +1,192 @@
+package anthropic
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// stream assembles a message from its events.
+type stream struct {
+	events frame.Events
+	draft  draft
+	// open are the blocks that have begun and not ended, by their index.
+	open map[int]*block
+	// last is the block that a delta was for, which the next one is mostly for too.
+	last      *block
+	lastIndex int
+
+	ended   bool  // message_stop came
+	failure error // what the provider sent in place of the rest
+	err     error // why Write goes on failing
+}
+
+var (
+	errStart = errors.New("a message begins inside a message")
+	errIndex = errors.New("an event of a content block that has not begun")
+)
+
+// Stream begins a decoder of server-sent events.
+func (Codec) Stream() wire.Stream { return &stream{open: map[int]*block{}} }
+
+// Write takes the next bytes of the stream.
+func (s *stream) Write(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	if err := s.events.Write(p, s.event); err != nil {
+		s.err = fmt.Errorf("anthropic: %w", err)
+		return 0, s.err
+	}
+	return len(p), nil
+}
+
+// End gives the message.
+func (s *stream) End() (wire.Response, error) {
+	if _, data, ok := s.events.Rest(); ok && s.err == nil {
+		// An event that is cut is no event; one without its blank line is whole.
+		if _, err := frame.Parse(data); err == nil {
+			if err := s.event(nil, data); err != nil {
+				s.err = fmt.Errorf("anthropic: %w", err)
+			}
+		}
+	}
+	cut := !s.ended || s.err != nil || len(s.open) > 0 || s.draft.reason == ""
+	return s.draft.response(cut), s.failure
+}
+
+// event takes one event. Its data say themselves what they are; the name is
+// theirs once more.
+func (s *stream) event(_, data []byte) error {
+	if s.ended || s.failure != nil || len(bytes.TrimSpace(data)) == 0 {
+		return nil
+	}
+	v, err := frame.Parse(data)
+	if err != nil {
+		return fmt.Errorf("the data of an event are %w", err)
+	}
+	var got [3]frame.Value
+	if err := v.Pick(got[:], "type", "index", "delta"); err != nil {
+		return err
+	}
+	switch string(got[0].Escaped()) {
+	case "content_block_delta":
+		b, err := s.block(got[1])
+		if err != nil {
+			return err
+		}
+		return b.add(got[2])
+	case "content_block_start":
+		return s.start(v, got[1])
+	case "content_block_stop":
+		return s.stop(got[1])
+	case "message_start":
+		return s.message(v)
+	case "message_delta":
+		return s.reason(got[2])
+	case "message_stop":
+		s.ended = true
+	case "error":
+		var e [1]frame.Value
+		if err := v.Pick(e[:], "error"); err != nil {
+			return err
+		}
+		s.failure = providerError(e[0])
+	}
+	return nil // a ping, and kinds that are still to come
+}
+
+// message takes message_start. One that comes again before anything else is a
+// repetition; later it would be another message.
+func (s *stream) message(v frame.Value) error {
+	if len(s.draft.blocks) > 0 {
+		return errStart
+	}
+	var got, inner [1]frame.Value
+	if err := v.Pick(got[:], "message"); err != nil {
+		return err
+	}
+	if err := got[0].Pick(inner[:], "content"); err != nil {
+		return err
+	}
+	for content := range inner[0].Elements() {
+		b, err := begin(bytes.Clone(content))
+		if err != nil {
+			return err
+		}
+		b.closed = true
+		if err := s.draft.add(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// start takes content_block_start. A block that begins again, with nothing said
+// in between, is a repetition. Another one under the index of one that has not
+// ended would leave open whose the deltas are.
+func (s *stream) start(v, index frame.Value) error {
+	i, ok := index.Int()
+	if !ok {
+		return errIndex
+	}
+	var got [1]frame.Value
+	if err := v.Pick(got[:], "content_block"); err != nil {
+		return err
+	}
+	if old := s.open[i]; old != nil {
+		if !old.touched && bytes.Equal(old.start, got[0]) {
+			return nil
+		}
+		return fmt.Errorf("content block %d begins again before it ended", i)
+	}
+	b, err := begin(bytes.Clone(got[0]))
+	if err != nil {
+		return err
+	}
+	if err := s.draft.add(b); err != nil {
+		return err
+	}
+	s.open[i], s.last, s.lastIndex = b, b, i
+	return nil
+}
+
+func (s *stream) stop(index frame.Value) error {
+	b, err := s.block(index)
+	if err != nil {
+		return err
+	}
+	b.closed = true
+	delete(s.open, s.lastIndex)
+	s.last = nil
+	return nil
+}
+
+// block is the open block that an event is for.
+func (s *stream) block(index frame.Value) (*block, error) {
+	i, ok := index.Int()
+	if !ok {
+		return nil, errIndex
+	}
+	if s.last == nil || s.lastIndex != i {
+		if s.last, s.lastIndex = s.open[i], i; s.last == nil {
+			return nil, errIndex
+		}
+	}
+	return s.last, nil
+}
+
+// reason takes message_delta.
+func (s *stream) reason(delta frame.Value) error {
+	var got [1]frame.Value
+	if err := delta.Pick(got[:], "stop_reason"); err != nil {
+		return err
+	}
+	if !got[0].Null() {
+		s.draft.reason = word(got[0])
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// Answers are the functionResponse parts of one single content of the user. The
+// response is {"output":…}, or {"error":…} for a failure, with the value as it
+// is. Images and PDF documents become parts of the functionResponse. Where there
+// is a reference to the stored value, or a part that must be text, the value is
+// {"content":…,"parts":["…"],"output_ref":"…"}: the format has no other place
+// for them inside a response.
+func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
+	if len(answers) == 0 {
+		return nil, nil
+	}
+	m := []byte(`{"role":"user","parts":[`)
+	for i, a := range answers {
+		if i > 0 {
+			m = append(m, ',')
+		}
+		m = append(m, `{"functionResponse":{`...)
+		if a.CallID != "" {
+			m = append(frame.Quote(append(m, `"id":`...), a.CallID), ',')
+		}
+		m = frame.Quote(append(m, `"name":`...), a.Name)
+		outcome := `,"response":{"output":`
+		if a.IsError {
+			outcome = `,"response":{"error":`
+		}
+		m = append(m, outcome...)
+		var err error
+		if m, err = appendValue(m, a); err != nil {
+			return nil, err
+		}
+		m = append(appendMedia(append(m, '}'), a.Parts), `}}`...)
+	}
+	return []json.RawMessage{append(m, `]}`...)}, nil
+}
+
+// appendValue appends the value of an answer, in a frame where more belongs to it.
+func appendValue(dst []byte, a wire.Answer) ([]byte, error) {
+	content := bytes.TrimSpace(a.Content)
+	if len(content) == 0 {
+		content = []byte("null")
+	}
+	if _, err := frame.Parse(content); err != nil {
+		return nil, fmt.Errorf("gemini: the content of the answer to %s is %w", a.Name, err)
+	}
+	var texts []byte
+	for _, p := range a.Parts {
+		if !isMedia(p.MediaType) {
+			texts = frame.Quote(append(texts, ','), p.Words())
+		}
+	}
+	if len(texts) == 0 && a.OutputRef == "" {
+		return append(dst, content...), nil
+	}
+	dst = append(append(dst, `{"content":`...), content...)
+	if len(texts) > 0 {
+		dst = append(append(append(dst, `,"parts":[`...), texts[1:]...), ']')
+	}
+	if a.OutputRef != "" {
+		dst = frame.Quote(append(dst, `,"output_ref":`...), a.OutputRef)
+	}
+	return append(dst, '}'), nil
+}
+
+// appendMedia appends the member parts where there are any that it carries.
+func appendMedia(dst []byte, parts []wire.Part) []byte {
+	begun := false
+	for _, p := range parts {
+		if !isMedia(p.MediaType) {
+			continue
+		}
+		if begun {
+			dst = append(dst, ',')
+		} else {
+			begun = true
+			dst = append(dst, `,"parts":[`...)
+		}
+		dst = frame.Quote(append(dst, `{"inlineData":{"mimeType":`...), p.MediaType)
+		dst = append(frame.Quote(append(dst, `,"data":`...), p.Data), `}}`...)
+	}
+	if begun {
+		dst = append(dst, ']')
+	}
+	return dst
+}
+
+func isMedia(mediaType string) bool {
+	switch mediaType {
+	case "image/jpeg", "image/png", "image/webp", "application/pdf":
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,68 @@
+package gemini
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// Format is the name of the format.
+const Format = "gemini"
+
+// Codec is the format. Its zero value is ready.
+type Codec struct{}
+
+var _ wire.Codec = Codec{}
+
+// Format is "gemini".
+func (Codec) Format() string { return Format }
+
+// Tools is one tool with functionDeclarations, {"name","description",
+// "parametersJsonSchema"}: the other member for a schema, parameters, takes a
+// dialect of its own. The format knows no strict form. A name must begin with a
+// letter or an underscore.
+func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
+	if len(tools) == 0 {
+		return nil, nil
+	}
+	if err := wire.CheckTools(tools); err != nil {
+		return nil, err
+	}
+	out := []byte(`[{"functionDeclarations":[`)
+	for i, t := range tools {
+		if c := t.Name[0]; c == '-' || c >= '0' && c <= '9' {
+			return nil, fmt.Errorf("gemini: %s: a name must begin with a letter or an underscore", t.Name)
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = frame.Quote(append(out, `{"name":`...), t.Name)
+		if t.Description != "" {
+			out = frame.Quote(append(out, `,"description":`...), t.Description)
+		}
+		out = append(append(append(out, `,"parametersJsonSchema":`...), t.Schema...), '}')
+	}
+	return append(out, `]}]`...), nil
+}
+
+// Choice is toolConfig. A named tool is the only one allowed in the mode ANY. The
+// format cannot ask for one call at the most.
+func (Codec) Choice(choice wire.Choice) ([]wire.Member, error) {
+	if err := choice.Check(); err != nil {
+		return nil, err
+	}
+	config := []byte(`{"functionCallingConfig":{"mode":`)
+	switch choice.Mode {
+	case wire.None:
+		config = append(config, `"NONE"`...)
+	case wire.Required:
+		config = append(config, `"ANY"`...)
+	case wire.Named:
+		config = append(frame.Quote(append(config, `"ANY","allowedFunctionNames":[`...), choice.Name), ']')
+	default:
+		config = append(config, `"AUTO"`...)
+	}
+	return []wire.Member{{Name: "toolConfig", Value: append(config, `}}`...)}}, nil
+}

@@ -1,0 +1,41 @@
+package gemini
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// Decode reads a GenerateContentResponse. Its first candidate counts, the others
+// are counted in Response.Others.
+func (Codec) Decode(response []byte) (wire.Response, error) {
+	if len(response) > wire.MaxResponse {
+		return wire.Response{}, fmt.Errorf("gemini: %w", wire.ErrTooLarge)
+	}
+	var d draft
+	if err := d.take(response); err != nil {
+		return wire.Response{}, fmt.Errorf("gemini: %w", err)
+	}
+	if d.failure != nil {
+		return wire.Response{}, d.failure
+	}
+	if !d.begun {
+		return wire.Response{}, errNoCandidate
+	}
+	return d.response(false), nil
+}
+
+// providerError reads {"code","message","status"}.
+func providerError(v frame.Value) error {
+	e := &wire.ProviderError{Raw: bytes.Clone(v)}
+	var got [2]frame.Value
+	if v.Pick(got[:], "status", "message") == nil {
+		e.Kind, e.Message = word(got[0]), word(got[1])
+	}
+	return e
+}
+
+// word is the text of a string, and empty for anything else.
+func word(v frame.Value) string { return frame.Loose(v.Escaped()) }

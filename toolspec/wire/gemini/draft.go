@@ -1,0 +1,207 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// draft is a response as far as it came.
+type draft struct {
+	parts   []part
+	calls   int
+	begun   bool   // a candidate came, or why there is none
+	reason  string // finishReason
+	blocked string // promptFeedback.blockReason
+	others  int    // the highest index of a candidate
+	failure error  // what the provider sent in place of the rest
+}
+
+var errNoCandidate = errors.New("gemini: the response has no candidate")
+
+// take reads a GenerateContentResponse: the only one, or the next of a stream. It
+// keeps nothing of data.
+func (d *draft) take(data []byte) error {
+	if d.failure != nil {
+		return nil
+	}
+	v, err := frame.Parse(data)
+	if err != nil {
+		return fmt.Errorf("the response is %w", err)
+	}
+	var got [3]frame.Value
+	if err := v.Pick(got[:], "candidates", "promptFeedback", "error"); err != nil {
+		return err
+	}
+	if !got[2].Null() {
+		d.failure = providerError(got[2])
+		return nil
+	}
+	if !got[1].Null() {
+		var feedback [1]frame.Value
+		if err := got[1].Pick(feedback[:], "blockReason"); err != nil {
+			return fmt.Errorf("promptFeedback: %w", err)
+		}
+		d.blocked = word(feedback[0])
+		d.begun = d.begun || d.blocked != ""
+	}
+	if !got[0].Null() && got[0].Kind() != '[' {
+		return errors.New("candidates is no array")
+	}
+	seen := false
+	for candidate := range got[0].Elements() {
+		var c [3]frame.Value
+		if err := candidate.Pick(c[:], "index", "content", "finishReason"); err != nil {
+			return fmt.Errorf("candidates: %w", err)
+		}
+		if i, _ := c[0].Int(); i != 0 || seen {
+			d.others = max(d.others, i, 1)
+			continue
+		}
+		seen, d.begun = true, true
+		before := d.calls
+		if !c[1].Null() {
+			if err := d.content(c[1]); err != nil {
+				return fmt.Errorf("content: %w", err)
+			}
+		}
+		// A call behind the end was not part of what ended.
+		if !c[2].Null() || d.calls != before {
+			d.reason = word(c[2])
+		}
+	}
+	return nil
+}
+
+// content takes the parts of a content.
+func (d *draft) content(v frame.Value) error {
+	var got [1]frame.Value
+	if err := v.Pick(got[:], "parts"); err != nil {
+		return err
+	}
+	if !got[0].Null() && got[0].Kind() != '[' {
+		return errors.New("parts is no array")
+	}
+	for v := range got[0].Elements() {
+		if err := d.part(v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *draft) part(v frame.Value) error {
+	p, err := readPart(v)
+	if err != nil {
+		return err
+	}
+	var last *part
+	if len(d.parts) > 0 {
+		last = &d.parts[len(d.parts)-1]
+	}
+	switch {
+	case p.raw == nil && last != nil && last.raw == nil && last.quiet == p.quiet:
+		last.text = append(last.text, p.text...)
+		return nil
+	case p.raw == nil && len(p.text) == 0:
+		return nil // says nothing, and a request may not repeat it
+	case p.raw == nil:
+		p.text = bytes.Clone(p.text)
+	default:
+		p.raw, p.text = bytes.Clone(p.raw), bytes.Clone(p.text)
+	}
+	if last != nil && last.call && last.isMore(v) {
+		last.open = p.open
+		return nil
+	}
+	if p.call {
+		if d.calls == wire.MaxCalls {
+			return wire.ErrTooLarge
+		}
+		d.calls++
+	}
+	d.parts = append(d.parts, p)
+	return nil
+}
+
+// response assembles. In a response that was cut no call counts, and none in one
+// that a filter stopped or whose calls the provider itself says are invalid; nor
+// does a call at the very end where the model ran into a limit.
+func (d *draft) response(cut bool) wire.Response {
+	r := wire.Response{Native: d.reason, Others: d.others}
+	if r.Native == "" {
+		r.Native = d.blocked
+	}
+	cut = cut || r.Native == ""
+	message := []byte(`{"role":"model","parts":[`)
+	start := len(message)
+	var text []byte
+	for i, p := range d.parts {
+		switch {
+		case p.call:
+			c := p.wire(len(r.Calls))
+			if fault := d.fault(cut, i == len(d.parts)-1); fault != "" {
+				c.Fault = fault
+			}
+			r.Calls = append(r.Calls, c)
+		case p.passed:
+			r.Passed = append(r.Passed, json.RawMessage(p.raw))
+		case !p.quiet:
+			text = append(text, p.text...)
+		}
+		if len(message) > start {
+			message = append(message, ',')
+		}
+		message = p.appendTo(message)
+	}
+	r.Text = frame.Loose(text)
+	r.Finish = finishOf(d.reason, cut, len(r.Calls) > 0, d.blocked != "")
+	r.Message = append(message, `]}`...)
+	return r
+}
+
+// fault is what is wrong with a call because of how the response ended.
+func (d *draft) fault(cut, last bool) toolspec.Code {
+	switch {
+	case cut || isFilter(d.reason) || d.blocked != "":
+		return toolspec.CodeIncomplete
+	case d.reason == "MALFORMED_FUNCTION_CALL" || d.reason == "UNEXPECTED_TOOL_CALL":
+		return toolspec.CodeInvalidJSON
+	case (d.reason == "MAX_TOKENS" || d.reason == "CONTINUATION") && last:
+		return toolspec.CodeIncomplete
+	default:
+		return ""
+	}
+}
+
+func isFilter(reason string) bool {
+	switch reason {
+	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION":
+		return true
+	default:
+		return false
+	}
+}
+
+func finishOf(reason string, cut, calls, blocked bool) wire.Finish {
+	switch {
+	case cut:
+		return wire.FinishCut
+	case calls:
+		return wire.FinishCalls
+	case reason == "STOP":
+		return wire.FinishStop
+	case reason == "MAX_TOKENS":
+		return wire.FinishLength
+	case isFilter(reason) || reason == "" && blocked:
+		return wire.FinishRefused
+	default: // among them MALFORMED_FUNCTION_CALL where the call was not even sent
+		return wire.FinishOther
+	}
+}

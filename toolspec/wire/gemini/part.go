@@ -1,0 +1,99 @@
+package gemini
+
+import (
+	"bytes"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// part is one part of a content. Plain texts that follow one another are one
+// part, whose text is kept with its escapes.
+type part struct {
+	raw    frame.Value // as it came; nothing for a plain text
+	text   []byte
+	quiet  bool // a thought
+	call   bool
+	passed bool
+	// pieces says that the arguments of a call come in pieces, and open that
+	// another piece follows.
+	pieces, open bool
+}
+
+// readPart reads a part, which must stay as it is where it is no plain text.
+func readPart(v frame.Value) (part, error) {
+	p := part{}
+	var got [4]frame.Value
+	if err := v.Pick(got[:], "text", "thought", "thoughtSignature", "functionCall"); err != nil {
+		return p, err
+	}
+	p.quiet = got[1].Kind() == 't'
+	members, plain := 0, true
+	for name := range v.Members() {
+		members++
+		switch string(name) {
+		case "text":
+		case "thought":
+			plain = plain && got[1].Kind() != 0
+		case "executableCode", "codeExecutionResult", "toolCall", "toolResponse":
+			p.passed, plain = true, false
+		default:
+			plain = false
+		}
+	}
+	p.text = got[0].Escaped()
+	if plain && members > 0 && got[0].Kind() == '"' {
+		return p, nil
+	}
+	p.raw = v
+	if got[3].Null() {
+		return p, nil
+	}
+	p.call = true
+	var call [2]frame.Value
+	if err := got[3].Pick(call[:], "partialArgs", "willContinue"); err != nil {
+		return p, err
+	}
+	p.open = call[1].Kind() == 't'
+	p.pieces = p.open || !call[0].Null()
+	return p, nil
+}
+
+// isMore reports whether a part goes on with the call of the part before it.
+func (p part) isMore(v frame.Value) bool {
+	var got, call [1]frame.Value
+	return p.open && v.Pick(got[:], "functionCall") == nil && got[0].Kind() == '{' &&
+		got[0].Pick(call[:], "name") == nil && call[0].Null()
+}
+
+// wire reads the call of a part.
+func (p part) wire(index int) wire.Call {
+	c := wire.Call{Index: index, Raw: []byte(p.raw)}
+	var got [1]frame.Value
+	var call [3]frame.Value
+	err := p.raw.Pick(got[:], "functionCall")
+	if err == nil {
+		err = got[0].Pick(call[:], "id", "name", "args")
+	}
+	c.ID, c.Name, c.Args = word(call[0]), word(call[1]), bytes.Clone(call[2])
+	switch {
+	case err != nil || c.Name == "":
+		c.Fault = toolspec.CodeInvalidJSON
+	case p.pieces:
+		c.Fault = toolspec.CodeIncomplete
+	}
+	return c
+}
+
+// appendTo appends the part as the next request repeats it.
+func (p part) appendTo(dst []byte) []byte {
+	if p.raw != nil {
+		return append(dst, p.raw...)
+	}
+	dst = append(append(append(dst, `{"text":"`...), p.text...), '"')
+	if p.quiet {
+		dst = append(dst, `,"thought":true`...)
+	}
+	return append(dst, '}')
+}

@@ -1,0 +1,105 @@
+package ollama
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// Format is the name of the format.
+const Format = "ollama"
+
+// Codec is the format. Its zero value is ready.
+type Codec struct{}
+
+var _ wire.Codec = Codec{}
+
+// Format is "ollama".
+func (Codec) Format() string { return Format }
+
+// Tools are {"type":"function","function":{"name","description","parameters"}}.
+// The format knows no strict form.
+func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
+	if len(tools) == 0 {
+		return nil, nil
+	}
+	if err := wire.CheckTools(tools); err != nil {
+		return nil, err
+	}
+	out := []byte{'['}
+	for i, t := range tools {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = frame.Quote(append(out, `{"type":"function","function":{"name":`...), t.Name)
+		if t.Description != "" {
+			out = frame.Quote(append(out, `,"description":`...), t.Description)
+		}
+		out = append(append(append(out, `,"parameters":`...), t.Schema...), `}}`...)
+	}
+	return append(out, ']'), nil
+}
+
+var (
+	errNone  = errors.New("ollama: the format cannot say that no tool is to be called: send no tools")
+	errForce = errors.New("ollama: the format cannot make a model call a tool: the choice can only be auto")
+)
+
+// Choice has no member in this format: a model decides itself. Every other mode
+// is an error.
+func (Codec) Choice(choice wire.Choice) ([]wire.Member, error) {
+	if err := choice.Check(); err != nil {
+		return nil, err
+	}
+	switch choice.Mode {
+	case wire.None:
+		return nil, errNone
+	case wire.Required, wire.Named:
+		return nil, errForce
+	default:
+		return nil, nil
+	}
+}
+
+// Answers are messages of the role tool with the tool's name, and the id of the
+// call where it had one. The format has no flag for an error and no place for a
+// reference: they stand in the text, see [wire.Answer.Text]. Images go beside the
+// text; of other parts a line of the text says what they were.
+func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
+	messages := make([]json.RawMessage, 0, len(answers))
+	for _, a := range answers {
+		text, err := a.Text(false)
+		if err != nil {
+			return nil, err
+		}
+		var images []byte
+		for _, p := range a.Parts {
+			if isImage(p.MediaType) {
+				images = frame.Quote(append(images, ','), p.Data)
+				continue
+			}
+			text += "\n\n" + p.Words()
+		}
+		m := frame.Quote([]byte(`{"role":"tool","content":`), text)
+		if len(images) > 0 {
+			m = append(append(append(m, `,"images":[`...), images[1:]...), ']')
+		}
+		m = frame.Quote(append(m, `,"tool_name":`...), a.Name)
+		if a.CallID != "" {
+			m = frame.Quote(append(m, `,"tool_call_id":`...), a.CallID)
+		}
+		messages = append(messages, append(m, '}'))
+	}
+	return messages, nil
+}
+
+func isImage(mediaType string) bool {
+	switch mediaType {
+	case "image/jpeg", "image/png", "image/webp":
+		return true
+	default:
+		return false
+	}
+}

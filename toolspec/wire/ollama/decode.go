@@ -1,0 +1,69 @@
+package ollama
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+var errNoMessage = errors.New("ollama: the response has no message")
+
+// Decode reads a response that was not streamed.
+func (Codec) Decode(response []byte) (wire.Response, error) {
+	if len(response) > wire.MaxResponse {
+		return wire.Response{}, fmt.Errorf("ollama: %w", wire.ErrTooLarge)
+	}
+	var d draft
+	if err := d.take(bytes.Clone(response), true); err != nil {
+		return wire.Response{}, fmt.Errorf("ollama: %w", err)
+	}
+	if d.failure != nil {
+		return wire.Response{}, d.failure
+	}
+	if !d.begun {
+		return wire.Response{}, errNoMessage
+	}
+	return d.response(), nil
+}
+
+// stream assembles a response from its lines.
+type stream struct {
+	lines frame.Lines
+	draft draft
+	err   error // why Write goes on failing
+}
+
+// Stream begins a decoder of lines of JSON.
+func (Codec) Stream() wire.Stream { return &stream{} }
+
+// Write takes the next bytes of the stream.
+func (s *stream) Write(p []byte) (int, error) {
+	if s.err == nil {
+		if err := s.lines.Write(p, s.line); err != nil {
+			s.err = fmt.Errorf("ollama: %w", err)
+		}
+	}
+	if s.err != nil {
+		return 0, s.err
+	}
+	return len(p), nil
+}
+
+// End gives the response.
+func (s *stream) End() (wire.Response, error) {
+	if rest := s.lines.Rest(); s.err == nil && len(rest) > 0 {
+		// A line that is cut is no line; one without its end is whole.
+		if _, err := frame.Parse(rest); err == nil {
+			if err := s.line(rest); err != nil {
+				s.err = fmt.Errorf("ollama: %w", err)
+			}
+		}
+	}
+	s.draft.ended = s.draft.ended && s.err == nil
+	return s.draft.response(), s.draft.failure
+}
+
+func (s *stream) line(line []byte) error { return s.draft.take(line, false) }

@@ -1,0 +1,165 @@
+package ollama
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// draft is a response as far as it came. Texts are kept with their escapes until
+// the end, see [frame.Value.Escaped].
+type draft struct {
+	begun    bool        // a message came
+	ended    bool        // "done":true came
+	whole    frame.Value // the message of a response that was not streamed
+	content  []byte
+	thinking []byte
+	images   []byte // ,value,value
+	calls    []wire.Call
+	reason   string // done_reason
+	failure  error  // what the server sent in place of the rest
+}
+
+var errAfter = errors.New("a message goes on behind its end")
+
+// take reads a response: the whole one, whose message is kept as it stands and
+// whose bytes must stay as they are, or a line of a stream.
+func (d *draft) take(data []byte, whole bool) error {
+	if d.failure != nil {
+		return nil
+	}
+	v, err := frame.Parse(data)
+	if err != nil {
+		return fmt.Errorf("the response is %w", err)
+	}
+	var got [4]frame.Value
+	if err := v.Pick(got[:], "message", "done", "done_reason", "error"); err != nil {
+		return err
+	}
+	if !got[3].Null() {
+		d.failure = providerError(got[3])
+		return nil
+	}
+	if d.ended {
+		return errAfter
+	}
+	if !got[0].Null() {
+		if err := d.message(got[0], whole); err != nil {
+			return fmt.Errorf("message: %w", err)
+		}
+	}
+	if got[1].Kind() == 't' {
+		d.ended, d.reason = true, frame.Loose(got[2].Escaped())
+	}
+	return nil
+}
+
+// message takes a message, or the next piece of one.
+func (d *draft) message(v frame.Value, whole bool) error {
+	var got [4]frame.Value
+	if err := v.Pick(got[:], "content", "thinking", "images", "tool_calls"); err != nil {
+		return err
+	}
+	d.begun = true
+	if whole {
+		d.whole = v
+	}
+	d.content = append(d.content, got[0].Escaped()...)
+	d.thinking = append(d.thinking, got[1].Escaped()...)
+	for image := range got[2].Elements() {
+		d.images = append(append(d.images, ','), image...)
+	}
+	if !got[3].Null() && got[3].Kind() != '[' {
+		return errors.New("tool_calls is no array")
+	}
+	for call := range got[3].Elements() {
+		if len(d.calls) == wire.MaxCalls {
+			return wire.ErrTooLarge
+		}
+		if !whole {
+			call = bytes.Clone(call)
+		}
+		d.calls = append(d.calls, read(call, len(d.calls)))
+	}
+	return nil
+}
+
+// read takes an element of tool_calls. Calls come whole. Their function.index is
+// not looked at: not every parser of the server counts it up.
+func read(v frame.Value, index int) wire.Call {
+	c := wire.Call{Index: index, Raw: json.RawMessage(v)}
+	var got, function [2]frame.Value
+	err := v.Pick(got[:], "id", "function")
+	if err == nil {
+		err = got[1].Pick(function[:], "name", "arguments")
+	}
+	c.ID, c.Name = frame.Loose(got[0].Escaped()), frame.Loose(function[0].Escaped())
+	c.Args = bytes.Clone(function[1])
+	if err != nil || c.Name == "" {
+		c.Fault = toolspec.CodeInvalidJSON
+	}
+	return c
+}
+
+// response assembles. In a response that was cut no call counts; nor does the
+// last one where the model ran into a limit and said nothing behind it.
+func (d *draft) response() wire.Response {
+	r := wire.Response{Native: d.reason, Text: frame.Loose(d.content), Calls: d.calls}
+	cut := !d.ended || d.reason == ""
+	for i := range r.Calls {
+		if cut || d.reason == "length" && i == len(r.Calls)-1 {
+			r.Calls[i].Fault = toolspec.CodeIncomplete
+		}
+	}
+	switch {
+	case cut:
+		r.Finish = wire.FinishCut
+	case len(r.Calls) > 0:
+		r.Finish = wire.FinishCalls
+	case d.reason == "stop":
+		r.Finish = wire.FinishStop
+	case d.reason == "length":
+		r.Finish = wire.FinishLength
+	default: // load and unload, which answer a request without messages
+		r.Finish = wire.FinishOther
+	}
+	r.Message = d.repeated()
+	return r
+}
+
+// repeated is the assistant's message as the next request has it.
+func (d *draft) repeated() json.RawMessage {
+	if d.whole != nil {
+		return json.RawMessage(d.whole)
+	}
+	m := append([]byte(`{"role":"assistant","content":"`), d.content...)
+	m = append(m, '"')
+	if len(d.thinking) > 0 {
+		m = append(append(append(m, `,"thinking":"`...), d.thinking...), '"')
+	}
+	if len(d.images) > 0 {
+		m = append(append(append(m, `,"images":[`...), d.images[1:]...), ']')
+	}
+	for i, c := range d.calls {
+		if i == 0 {
+			m = append(m, `,"tool_calls":[`...)
+		} else {
+			m = append(m, ',')
+		}
+		m = append(m, c.Raw...)
+	}
+	if len(d.calls) > 0 {
+		m = append(m, ']')
+	}
+	return append(m, '}')
+}
+
+// providerError reads error, which is a text.
+func providerError(v frame.Value) error {
+	return &wire.ProviderError{Message: frame.Loose(v.Escaped()), Raw: bytes.Clone(v)}
+}
