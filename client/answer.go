@@ -56,6 +56,9 @@ func flat(message json.RawMessage) (items []json.RawMessage, err error) {
 func (c *Client) answer(ctx context.Context, tenantID string, o Outcome) (a wire.Answer, err error) {
 	a = wire.Answer{Index: o.Call.Index, CallID: o.Call.ID, Name: o.Call.Name, IsError: !o.Result.OK, OutputRef: o.Result.OutputRef}
 	if a.IsError {
+		if o.Result.ErrorCode == toolspec.CodeUnavailable && o.hint != "" {
+			o.Result.SafeMessage += ": " + o.hint
+		}
 		a.Content, err = failureOf(o.Result)
 		return a, err
 	}

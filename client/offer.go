@@ -19,42 +19,28 @@ type Offer struct {
 	// Tools is the value of the request's member `tools`; nothing where no tool is
 	// offered, and then the request has no such member.
 	Tools json.RawMessage `json:"tools,omitempty"`
-	// Offered are the tools by their names.
-	Offered []OfferedTool `json:"offered"`
+	// Names says what each name that was sent stands for.
+	Names wire.Offer `json:"names"`
 }
 
-// OfferedTool is a tool as it was offered.
-type OfferedTool struct {
-	// Name is what the model calls, and ToolID what that is.
-	Name   string `json:"name"`
-	ToolID string `json:"toolId"`
-	// Digest is the tool's when it was offered.
-	Digest string          `json:"digest"`
-	Effect toolspec.Effect `json:"effect"`
-}
-
-// Tool is the tool that was offered under a name, letter by letter.
-func (o Offer) Tool(name string) (OfferedTool, bool) {
-	for _, t := range o.Offered {
-		if t.Name == name {
-			return t, true
-		}
+// ReadOffer reads an offer that was kept as JSON.
+func ReadOffer(kept []byte) (Offer, error) {
+	var o Offer
+	if err := json.Unmarshal(kept, &o); err != nil || o.Format == "" {
+		return Offer{}, errors.New("client: this is no offer")
 	}
-	return OfferedTool{}, false
-}
-
-// NameOf is the name under which a tool was offered; its id where it was not.
-func (o Offer) NameOf(toolID string) string {
-	for _, t := range o.Offered {
-		if t.ToolID == toolID {
-			return t.Name
-		}
+	names, err := json.Marshal(o.Names)
+	if err == nil {
+		_, err = wire.ReadOffer(names)
 	}
-	return toolID
+	if err != nil {
+		return Offer{}, fmt.Errorf("client: %w", err)
+	}
+	return o, nil
 }
 
-// Restore takes back what an offered form did to the arguments.
-func (t OfferedTool) Restore(args json.RawMessage) json.RawMessage { return args }
+// NameOf is the name under which a tool is offered, also where this offer is without it.
+func (o Offer) NameOf(toolID string) string { return wire.SentName(toolID) }
 
 // OfferOptions say how tools are offered.
 type OfferOptions struct {
@@ -91,15 +77,13 @@ func (c *Client) Offer(ctx context.Context, by catalog.Viewer, o OfferOptions) (
 	return NewOffer(o.Codec, specs)
 }
 
-// NewOffer offers tools, as they are given.
+// NewOffer offers tools, in the order in which they are given.
 func NewOffer(codec wire.Codec, specs []toolspec.Spec) (Offer, error) {
-	offer := Offer{Format: codec.Format(), Offered: make([]OfferedTool, len(specs))}
-	tools := make([]wire.Tool, len(specs))
-	for i, s := range specs {
-		offer.Offered[i] = OfferedTool{Name: s.Name, ToolID: s.Name, Digest: s.Digest, Effect: s.Effect}
-		tools[i] = wire.Tool{Name: s.Name, Description: s.Description, Schema: s.InputSchema}
+	names, tools, err := wire.NewOffer(specs, nil)
+	if err != nil {
+		return Offer{}, fmt.Errorf("client: offer: %w", err)
 	}
-	var err error
+	offer := Offer{Format: codec.Format(), Names: names}
 	if offer.Tools, err = codec.Tools(tools); err != nil {
 		return Offer{}, fmt.Errorf("client: offer in the format %s: %w", codec.Format(), err)
 	}

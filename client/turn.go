@@ -54,7 +54,7 @@ type Turn struct {
 type Outcome struct {
 	// Call is what the model asked for.
 	Call wire.Call
-	// ToolID is what the call's name stands for.
+	// ToolID is what the call's name stands for; empty where that is no tool.
 	ToolID string
 	// ToolCallID, InvocationID and WorkflowID name the call, where it is one: what
 	// cannot be a call was answered here, and no worker has seen it.
@@ -68,6 +68,8 @@ type Outcome struct {
 	// Err is why nobody knows: Temporal or the store of outputs did not answer, or
 	// refused this program. It is not what a tool answered.
 	Err error
+
+	hint string
 }
 
 // Reply is what a turn came to.

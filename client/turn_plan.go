@@ -3,6 +3,7 @@ package client
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -28,7 +29,8 @@ type Plan struct {
 type PlannedCall struct {
 	Call wire.Call
 	// ToolID is what the call's name stands for: the tool that was offered under it, or
-	// the name itself where nothing was.
+	// the name itself where it could be a tool's; else it is empty, and the call is
+	// recorded as one of no tool (toolspec.UnknownTool).
 	ToolID string
 	// Invocation is what would start; not where Refused stands.
 	Invocation toolspec.Invocation
@@ -36,6 +38,8 @@ type PlannedCall struct {
 	Refused *toolspec.Result
 	// same is the index of an earlier call of which this is a copy, or -1.
 	same int
+	// hint is for the model, where its name stands for nothing.
+	hint string
 	// alone says that the call may have an effect.
 	alone bool
 }
@@ -63,10 +67,17 @@ func (t Turn) Plan(response io.Reader) (Plan, error) {
 
 func (t Turn) plan(i int, call wire.Call, finish wire.Finish) (PlannedCall, error) {
 	p := PlannedCall{Call: call, same: -1, alone: true}
-	tool, offered := t.Offer.Tool(call.Name)
+	tool, err := t.Offer.Names.Resolve(call.Name)
 	p.ToolID = call.Name
-	if offered {
+	switch {
+	case err == nil && tool.Name != call.Name && tool.ToolID != call.Name && toolspec.CheckToolID(call.Name) == nil:
+		// A whole id is never short for another tool's, also where that one was offered.
+	case err == nil:
 		p.ToolID, p.alone = tool.ToolID, tool.Effect != toolspec.ReadOnly
+	case errors.Is(err, wire.ErrAmbiguous):
+		p.ToolID, p.hint = "", err.Error()
+	case toolspec.CheckToolID(call.Name) != nil:
+		p.ToolID, p.hint = "", err.Error()
 	}
 	if finish != wire.FinishCalls || call.Fault == toolspec.CodeIncomplete {
 		// A response that was cut off, or refused, asked for nothing that counts.
@@ -83,16 +94,13 @@ func (t Turn) plan(i int, call wire.Call, finish wire.Finish) (PlannedCall, erro
 		p.refuse(toolspec.CodeInvalidJSON, "")
 		return p, nil
 	}
-	if offered {
-		args = tool.Restore(args)
-	}
 	p.Invocation = toolspec.Invocation{
 		ToolID: p.ToolID, ToolCallID: t.callID(i, call.ID), Args: args,
 		Context: t.Context, AllowedConnectionIDs: slices.Clone(t.AllowedConnectionIDs),
 		Provider: t.native(call),
 	}
 	p.Invocation.Context.ToolIDs = slices.Clone(t.Context.ToolIDs)
-	if toolspec.CheckToolID(p.ToolID) != nil {
+	if p.ToolID == "" {
 		p.Invocation.ToolID = toolspec.UnknownTool(call.Name)
 	}
 	if t.Prepare != nil {
@@ -192,7 +200,7 @@ func oneCallEach(calls []PlannedCall) error {
 
 // outcome is where a call stands before anything has started.
 func (p PlannedCall) outcome() Outcome {
-	o := Outcome{Call: p.Call, ToolID: p.ToolID}
+	o := Outcome{Call: p.Call, ToolID: p.ToolID, hint: p.hint}
 	if p.Refused != nil {
 		o.Result = *p.Refused
 		return o

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/toolspec/wire/openai"
 )
 
@@ -80,14 +81,15 @@ func streamed(t *testing.T, cut bool, calls ...asked) string {
 
 // turn is one of tenant acme, in which the tools of these tests were offered.
 func turn(key string) client.Turn {
-	offered := func(id string, effect toolspec.Effect) client.OfferedTool {
-		return client.OfferedTool{Name: id, ToolID: id, Effect: effect}
+	offered := func(id string, effect toolspec.Effect) wire.Offered {
+		return wire.Offered{Name: id, ToolID: id, Effect: effect}
 	}
 	return client.Turn{
 		Key: key, Codec: openai.Codec{},
-		Offer: client.Offer{Format: openai.Format, Offered: []client.OfferedTool{
+		Offer: client.Offer{Format: openai.Format, Names: wire.Offer{V: 1, Tools: []wire.Offered{
 			offered("test__echo", toolspec.ReadOnly), offered("test__big", toolspec.ReadOnly), offered("test__write", toolspec.StateChange),
-		}},
+			offered("other__write", toolspec.StateChange), offered("other__core__rm", toolspec.StateChange),
+		}}},
 		Context: toolspec.Context{TenantID: "acme", RunID: "run", ActorID: "agent:reader"},
 	}
 }
@@ -121,7 +123,9 @@ func TestPlan(t *testing.T) {
 		{"no JSON", nil, []asked{{"c1", "test__echo", `{"text":`}}, []string{`acme/run c1 test__echo "{\"text\":"`}},
 		{"a tool that was not offered", nil, []asked{{"c1", "core__ls", `{}`}}, []string{"acme/run c1 core__ls {}"}},
 		{"a name that is no tool's", nil, []asked{{"c", "read file", `{}`}}, []string{unknown("read file")}},
-		{"a name without a namespace", nil, []asked{{"c", "echo", `{}`}}, []string{unknown("echo")}},
+		{"a name without its namespace", nil, []asked{{"c", "echo", `{}`}}, []string{"acme/run c test__echo {}"}},
+		{"a whole id that is part of another", nil, []asked{{"c", "core__rm", `{}`}}, []string{"acme/run c core__rm {}"}},
+		{"a name that two have without their namespaces", nil, []asked{{"c", "write", `{}`}}, []string{unknown("write")}},
 		// Names are compared letter by letter: what only looks like a tool's is none (fault 47).
 		{"a name with another e", nil, []asked{{"c", "tеst__echo", `{}`}}, []string{unknown("tеst__echo")}},
 		{"a wide name", nil, []asked{{"c", "ｔest__echo", `{}`}}, []string{unknown("ｔest__echo")}},

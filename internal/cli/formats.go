@@ -5,12 +5,15 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/anthropic"
+	"github.com/pawl-run/pawl/toolspec/wire/gemini"
+	"github.com/pawl-run/pawl/toolspec/wire/ollama"
 	"github.com/pawl-run/pawl/toolspec/wire/openai"
 )
 
 // formats are the codecs, in the order of the documentation.
 func formats() []wire.Codec {
-	return []wire.Codec{openai.Codec{}}
+	return []wire.Codec{openai.Codec{}, anthropic.Codec{}, ollama.Codec{}, gemini.Codec{}}
 }
 
 func formatNames() (names []string) {

@@ -122,13 +122,14 @@ func (f turnFlags) turn(tenant string) (client.Turn, error) {
 }
 
 // readOffer reads what `pawl tools offer` printed.
-func readOffer(file string) (offer client.Offer, err error) {
+func readOffer(file string) (client.Offer, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return offer, err
+		return client.Offer{}, err
 	}
-	if err := json.Unmarshal(text, &offer); err != nil || offer.Format == "" {
-		return offer, fmt.Errorf("%s is not what `pawl tools offer` prints", file)
+	offer, err := client.ReadOffer(text)
+	if err != nil {
+		return offer, fmt.Errorf("%s is not what `pawl tools offer` prints: %w", file, err)
 	}
 	return offer, nil
 }

@@ -71,7 +71,7 @@ func (w *world) takes(codec llm.Codec, tools int) taker {
 	var last error
 	w.until(func() bool {
 		k.offer, last = k.Offer(w.t.Context(), catalog.Viewer{TenantID: "acme", ActorID: actor}, pawl.OfferOptions{Codec: codec})
-		return last == nil && len(k.offer.Offered) >= tools
+		return last == nil && len(k.offer.Names.Tools) >= tools
 	}, "the worker has published its tools", &last)
 	return k
 }
@@ -110,7 +110,7 @@ func TestTurn(t *testing.T) {
 		tool("test__echo", effects.counted(echo)), tool("test__write", effects.counted(echo), idempotent), tool("test__forbidden", effects.counted(echo)),
 	))
 	k := w.takes(openai.Codec{}, 2)
-	if _, offered := k.offer.Tool("test__forbidden"); offered || strings.Contains(string(k.offer.Tools), "test__forbidden") {
+	if _, err := k.offer.Names.Resolve("test__forbidden"); err == nil || strings.Contains(string(k.offer.Tools), "test__forbidden") {
 		t.Errorf("what is denied is offered: %s", k.offer.Tools)
 	}
 	response := interleaved(
@@ -215,8 +215,8 @@ func TestTurnBesides(t *testing.T) {
 			return []catalog.Entry{one, {Spec: toolspec.Spec{Name: "core__not_seen", InputSchema: json.RawMessage(`{}`)}}}
 		},
 	})
-	if err != nil || len(picked.Offered) != 1 {
-		t.Fatalf("picked is %+v, %v", picked.Offered, err)
+	if err != nil || len(picked.Names.Tools) != 1 {
+		t.Fatalf("picked is %+v, %v", picked.Names, err)
 	}
 	k.offer = picked
 	reply, messages := k.take(t, k.turn("t1", openai.Codec{}), interleaved(
