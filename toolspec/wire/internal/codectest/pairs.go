@@ -30,7 +30,7 @@ func RoundTrip(t *testing.T, codec wire.Codec, model Model) {
 		for i := range tools {
 			schema, value := Pair(t)
 			tools[i] = wire.Tool{
-				Name:        fmt.Sprintf("%s_%d", rapid.StringMatching(`[A-Za-z0-9_-]{1,60}`).Draw(t, "name"), i),
+				Name:        fmt.Sprintf("%s_%d", rapid.StringMatching(`[A-Za-z_][A-Za-z0-9_-]{0,59}`).Draw(t, "name"), i),
 				Description: rapid.String().Draw(t, "description"),
 				Schema:      schema,
 				Strict:      rapid.Bool().Draw(t, "strict"),
