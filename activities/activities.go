@@ -2,10 +2,13 @@ package activities
 
 import (
 	"log/slog"
+	"sync"
 
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
 	"github.com/pawl-run/pawl/toolspec/provide"
 	"github.com/pawl-run/pawl/workflows"
 )
@@ -19,6 +22,8 @@ type Activities struct {
 	log      *slog.Logger
 	config   Config
 	places   places
+	// validators are those of Config.Validators, by the digest of their tool.
+	validators sync.Map
 }
 
 // Config is what an operator may set.
@@ -41,6 +46,11 @@ type Config struct {
 	IDTokens IDTokens
 	// Shadow returns the policy that is tried out, nil for none; it may be nil.
 	Shadow func() *policy.Policy
+	// Repairer mends arguments where policy lets it; nil mends none.
+	Repairer hydrate.Repairer
+	// Validators make the validator of a tool in the place of the built-in one; nil
+	// is that.
+	Validators func(toolspec.Spec) (hydrate.Validator, error)
 	// Secrets are those that are alive: they leave with no answer of a tool or of a
 	// hook. nil knows none.
 	Secrets *fingerprint.Set

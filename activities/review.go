@@ -95,7 +95,7 @@ func (a *Activities) edited(toolID string, raw json.RawMessage) (args, safe json
 	if !ok {
 		return nil, nil, toolspec.Answer{Reason: "this worker does not have the tool; try again"}
 	}
-	args, safe, failure := checkArgs(bound, raw)
+	args, safe, failure := a.accepted(bound, raw)
 	if failure != nil {
 		return nil, nil, toolspec.Answer{Reason: "the edited arguments are not valid: " + failure.SafeMessage}
 	}

@@ -60,7 +60,7 @@ func (a *Activities) Stage(ctx context.Context, in hook.StageInput) (hook.Verdic
 			return hook.Verdict{Outcome: hook.Missing, By: "tool " + in.Facts.ToolID}, nil
 		}
 		// Of arguments that the tool does not accept nothing may be shown.
-		if _, safe, failure := checkArgs(bound, v.Delta.Args); failure == nil {
+		if _, safe, failure := a.accepted(bound, v.Delta.Args); failure == nil {
 			v.Delta.SafeArgs = safe
 		}
 	}

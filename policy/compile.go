@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // compile makes the policy of a document that was read without a fault.
@@ -24,7 +25,7 @@ func compile(d document) *Policy {
 func compileTenant(id string, doc tenantDoc) *tenant {
 	t := &tenant{
 		allowed: doc.AllowedTools, mode: doc.Mode, budgets: doc.Budgets,
-		approval: compileApproval(doc.Approvals), basis: cmp.Or(doc.Basis, authz.ByPolicy),
+		approval: compileApproval(doc.Approvals), basis: cmp.Or(doc.Basis, authz.ByPolicy), repair: doc.Repair,
 	}
 	for i, r := range doc.Rules {
 		t.rules = append(t.rules, compileRule(r, fmt.Sprintf("%s.rules[%d]", join("tenants", id), i))...)
@@ -36,17 +37,22 @@ func compileTenant(id string, doc tenantDoc) *tenant {
 		})
 	}
 	// What was guessed or never checked is shown to somebody, in every mode.
+	unchecked := rule{
+		class: denying, verb: Deny, tool: everyTool, cond: when(func(f Facts) bool { return f.NoSchema }),
+		source: "noSchemaMode", message: "there is no schema to check the arguments against, and policy allows no such tool",
+		otherwise: "the arguments are checked against a schema",
+	}
+	if doc.NoSchema == toolspec.NoSchemaAsk {
+		unchecked.class, unchecked.verb = asking, RequireApproval
+		unchecked.source, unchecked.message = "call without schema", "there is no schema to check the arguments against"
+	}
 	t.rules = append(t.rules,
 		rule{
 			class: asking, verb: RequireApproval, tool: everyTool, cond: when(func(f Facts) bool { return f.Repaired }),
 			source: "repaired call", message: "the arguments had to be repaired",
 			otherwise: "the arguments were readable",
 		},
-		rule{
-			class: asking, verb: RequireApproval, tool: everyTool, cond: when(func(f Facts) bool { return f.NoSchema }),
-			source: "call without schema", message: "there is no schema to check the arguments against",
-			otherwise: "the arguments were checked against a schema",
-		})
+		unchecked)
 	for i, l := range doc.Limits {
 		t.limits = append(t.limits, compileLimit(l, fmt.Sprintf("%s.limits[%d]", join("tenants", id), i)))
 	}

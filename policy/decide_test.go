@@ -71,6 +71,7 @@ type step struct {
 	allowed string
 	written string // a line under rules
 	effects string
+	mode    string // noSchemaMode
 	facts   func(f *Facts)
 }
 
@@ -79,10 +80,11 @@ func steps() []step {
 		{name: "allowedTools", verb: Deny, rule: "allowedTools", allowed: "[core__read_*]"},
 		{name: "toolIds", verb: Deny, rule: "toolIds", facts: func(f *Facts) { f.ToolIDs = []string{"core__read_file"} }},
 		{name: "deny rule", verb: Deny, rule: "tenants.acme.rules[%d]", written: `{tool: "core__write_*", decision: deny}`},
+		{name: "no schema, denied", verb: Deny, rule: "noSchemaMode", mode: "deny", facts: func(f *Facts) { f.NoSchema = true }},
 		{name: "ask rule", verb: RequireApproval, rule: "tenants.acme.rules[%d]", written: `{tool: core__write_file, decision: require_approval}`},
 		{name: "ask for effect", verb: RequireApproval, rule: "requireApprovalForEffects", effects: "[state_change]"},
 		{name: "repaired", verb: RequireApproval, rule: "repaired call", facts: func(f *Facts) { f.Repaired = true }},
-		{name: "no schema", verb: RequireApproval, rule: "call without schema", facts: func(f *Facts) { f.NoSchema = true }},
+		{name: "no schema", verb: RequireApproval, rule: "call without schema", mode: "ask", facts: func(f *Facts) { f.NoSchema = true }},
 		{name: "allow rule", verb: Allow, rule: "tenants.acme.rules[%d]", written: `{tool: "*", decision: allow}`},
 	}
 }
@@ -112,13 +114,16 @@ func TestPrecedenceOfEveryPair(t *testing.T) {
 func checkPair(t *testing.T, high, low step, mode string) {
 	t.Helper()
 	f := call()
-	allowed, effects, rules, place := "[core__*]", "[]", "", 0
+	allowed, effects, rules, place, noSchema := "[core__*]", "[]", "", 0, "deny"
 	for _, s := range []step{low, high} {
 		if s.allowed != "" {
 			allowed = s.allowed
 		}
 		if s.effects != "" {
 			effects = s.effects
+		}
+		if s.mode != "" {
+			noSchema = s.mode
 		}
 		if s.facts != nil {
 			s.facts(&f)
@@ -137,7 +142,7 @@ func checkPair(t *testing.T, high, low step, mode string) {
 		rules = "      []\n"
 	}
 	doc := acme("    allowedTools: " + allowed + "\n    mode: " + mode +
-		"\n    requireApprovalForEffects: " + effects + "\n    rules:\n" + rules)
+		"\n    noSchemaMode: " + noSchema + "\n    requireApprovalForEffects: " + effects + "\n    rules:\n" + rules)
 	want := high.rule
 	if high.written != "" {
 		want = fmt.Sprintf(high.rule, place)

@@ -49,6 +49,9 @@ type tenantDoc struct {
 	Roles     map[string][]Pattern  `json:"roles,omitempty"`
 	Features  map[string]featureDoc `json:"features,omitempty"`
 	Overrides []overrideDoc         `json:"overrides,omitempty"`
+	// Repair are patterns of tools, NoSchema is empty where it is deny.
+	Repair   []Pattern             `json:"repair,omitempty"`
+	NoSchema toolspec.NoSchemaMode `json:"noSchemaMode,omitempty"`
 	// Basis is empty where it is the policy: documents stored before there was another keep their digest.
 	Basis authz.Basis `json:"permissions,omitempty"`
 }

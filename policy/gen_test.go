@@ -77,6 +77,8 @@ func genDocument() *rapid.Generator[document] {
 			Budgets:      Budgets{MaxRuntimeMs: rapid.Int64Range(0, 5).Draw(t, "runtime"), DeadlineMs: rapid.Int64Range(0, 5).Draw(t, "deadline")},
 			Limits:       rapid.SliceOfNDistinct(genLimit(), 0, 3, limitDoc.counts).Draw(t, "limits"),
 			Basis:        rapid.SampledFrom([]authz.Basis{"", authz.ByRelations}).Draw(t, "basis"),
+			Repair:       rapid.SliceOfN(genPattern(), 0, 2).Draw(t, "repair"),
+			NoSchema:     rapid.SampledFrom([]toolspec.NoSchemaMode{"", toolspec.NoSchemaAsk}).Draw(t, "no schema mode"),
 			Roles:        map[string][]Pattern{"admin": {"user:ann"}, "bot": {"agent:*"}, "nobody": {}},
 			Features:     rapid.MapOfN(rapid.SampledFrom([]string{"one", "two"}), genFeature(), 0, 2).Draw(t, "features"),
 			Overrides:    rapid.SliceOfNDistinct(genOverride(), 0, 3, func(o overrideDoc) Pattern { return o.Tool }).Draw(t, "overrides"),

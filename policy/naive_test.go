@@ -227,8 +227,11 @@ func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
 	if f.Repaired {
 		note(RequireApproval, "repaired call")
 	}
-	if f.NoSchema {
+	switch {
+	case f.NoSchema && t.NoSchema == toolspec.NoSchemaAsk:
 		note(RequireApproval, "call without schema")
+	case f.NoSchema:
+		note(Deny, "noSchemaMode")
 	}
 	mode := t.Mode
 	for _, o := range slices.Backward(t.Overrides) {

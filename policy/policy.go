@@ -31,6 +31,7 @@ type tenant struct {
 	features  []feature
 	overrides []override
 	basis     authz.Basis
+	repair    []Pattern
 }
 
 // everyTenant is the entry for tenants that are not named.

@@ -111,6 +111,7 @@ func (r *reader) testCase(n *yaml.Node, path string) Case {
 			f.Args = r.json(n, path)
 		}},
 		field{name: "repaired", read: func(n *yaml.Node, path string) { f.Repaired = r.flag(n, path) }},
+		field{name: "noSchema", read: func(n *yaml.Node, path string) { f.NoSchema = r.flag(n, path) }},
 		field{name: "verdict", required: "is missing", read: func(n *yaml.Node, path string) {
 			c.Verdict = string(oneOf(r, n, path, Allow, RequireApproval, Deny, Undetermined))
 		}},

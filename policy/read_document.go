@@ -70,6 +70,16 @@ func (r *reader) tenant(n *yaml.Node, path string) tenantDoc {
 		field{name: "roles", read: func(n *yaml.Node, path string) { t.Roles = r.roles(n, path) }},
 		field{name: "features", read: func(n *yaml.Node, path string) { t.Features = r.features(n, path) }},
 		field{name: "overrides", read: func(n *yaml.Node, path string) { t.Overrides = r.overrides(n, path) }},
+		field{name: "repair", read: func(n *yaml.Node, path string) {
+			r.list(n, path, toolspec.MaxToolIDs, func(n *yaml.Node, path string) {
+				t.Repair = append(t.Repair, r.toolPattern(n, path))
+			})
+		}},
+		field{name: "noSchemaMode", read: func(n *yaml.Node, path string) {
+			if mode := oneOf(r, n, path, toolspec.NoSchemaDeny, toolspec.NoSchemaAsk); mode != toolspec.NoSchemaDeny {
+				t.NoSchema = mode
+			}
+		}},
 		field{name: "permissions", read: func(n *yaml.Node, path string) { t.Basis = r.permissions(n, path) }},
 	)
 	r.checkRoles(t.Roles)

@@ -37,6 +37,7 @@ func WriteFile() toolspec.Tool {
 		Effect:       toolspec.StateChange,
 		Risk:         toolspec.MediumRisk,
 		Idempotent:   true,
+		MaxArgsBytes: toolspec.MaxInline, // the content of a file
 		Redaction:    toolspec.Redaction{Allow: []string{"/bytesWritten", "/sha256"}},
 		Capabilities: []toolspec.CapabilityName{capability.FilesKey.Name()},
 		Tags:         []string{"files"},

@@ -9,11 +9,12 @@ import (
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
 // Option adds to a worker: Tools, Hooks, ToolHooks, Capabilities, Providers,
-// Authorizer, Notifier, Signers, Started, RoundTrips, Secret.
+// Authorizer, Notifier, Signers, Started, RoundTrips, Secret, Repairer, Validators.
 type Option func(*additions)
 
 type additions struct {
@@ -28,6 +29,8 @@ type additions struct {
 	started      []func(*client.Client)
 	roundTrips   func()
 	secrets      []fingerprint.Credential
+	repairers    []hydrate.Repairer
+	validators   func(toolspec.Spec) (hydrate.Validator, error)
 	faults
 }
 
@@ -98,6 +101,21 @@ func RoundTrips(f func()) Option {
 	return func(a *additions) { a.roundTrips = f }
 }
 
+// Repairer puts another one in the place of the built-in [hydrate.Careful]: it
+// mends arguments that cannot be used as they were sent, once per call and only
+// for tools of which policy says so (`repair`). What it mends a person approves.
+// nil mends nothing.
+func Repairer(r hydrate.Repairer) Option {
+	return func(a *additions) { a.repairers = append(a.repairers, r) }
+}
+
+// Validators puts other validators of arguments in the place of the built-in one.
+// compile is asked once for each version of a tool that has a schema, when its
+// first call comes; where it fails, the call does, as internal.
+func Validators(compile func(toolspec.Spec) (hydrate.Validator, error)) Option {
+	return func(a *additions) { a.validators = compile }
+}
+
 // Secret names a secret that this worker's own tools or hooks hold, such as a
 // token of the environment: it is taken out of log records, results, errors and
 // reports, in whatever form it is written. label names it and may be shown. A
@@ -108,4 +126,12 @@ func Secret(label string, secret []byte) Option {
 	return func(a *additions) {
 		a.secrets = append(a.secrets, fingerprint.Credential{Label: label, Secret: secret})
 	}
+}
+
+// repairer is the last one that was given, else the built-in one.
+func (a additions) repairer() hydrate.Repairer {
+	if n := len(a.repairers); n > 0 {
+		return a.repairers[n-1]
+	}
+	return hydrate.Careful{}
 }

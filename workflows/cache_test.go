@@ -244,7 +244,8 @@ func TestNotKept(t *testing.T) {
 // doubling answers with twice its text.
 func doubling() toolspec.Tool {
 	return toolspec.Define(toolspec.Definition{
-		ID: "core__double", Description: "test tool", Version: "1", Risk: toolspec.LowRisk, Effect: toolspec.ReadOnly,
+		MaxArgsBytes: toolspec.MaxInline,
+		ID:           "core__double", Description: "test tool", Version: "1", Risk: toolspec.LowRisk, Effect: toolspec.ReadOnly,
 		Redaction: toolspec.Redaction{Allow: []string{"/text"}},
 	}, func(_ context.Context, in echoIn, _ toolspec.Call) (echoOut, error) {
 		return echoOut{Text: in.Text + in.Text}, nil

@@ -132,7 +132,7 @@ func (r *rig) tools() []toolspec.Tool {
 	}
 	def := toolspec.Definition{
 		Description: "test tool", Version: "1", Risk: toolspec.LowRisk,
-		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, Effect: toolspec.ReadOnly,
+		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, Effect: toolspec.ReadOnly, MaxArgsBytes: toolspec.MaxInline,
 	}
 	read, remote, write, mail := def, def, def, def
 	read.ID, read.Fast = "core__read", true

@@ -54,7 +54,9 @@ func (g *gate) authorize(ctx context.Context, v *hook.Gate) error {
 	if err != nil {
 		return err
 	}
-	if _, err := g.decide(ctx, p, v, nil); err != nil {
+	bound, here := g.source.Get(v.ToolID())
+	unchecked := hook.Facts{NoSchema: here && !bound.HasSchema()}
+	if _, err := g.decide(ctx, p, v, unchecked); err != nil {
 		return err
 	}
 	if err := g.permit(ctx, v, p.Permissions(v.Context().TenantID)); err != nil {
@@ -68,7 +70,7 @@ func (g *gate) consent(ctx context.Context, v *hook.Consent) error {
 	if err != nil {
 		return err
 	}
-	decision, err := g.decide(ctx, p, v, v.Args())
+	decision, err := g.decide(ctx, p, v, hook.Facts{Args: v.Args(), Repaired: v.Repaired(), NoSchema: v.NoSchema()})
 	if err != nil || decision.Verb == policy.Allow {
 		return err
 	}
@@ -102,13 +104,14 @@ func staleness(granted hook.GrantedApproval, v *hook.Consent, now policy.Decisio
 	return ""
 }
 
-// decide judges and refuses what is denied. args nil means that they are not
-// known yet.
-func (g *gate) decide(ctx context.Context, p *policy.Policy, v call, args []byte) (policy.Decision, error) {
+// decide judges and refuses what is denied. args say what is known of the
+// arguments: Args, Repaired and NoSchema; without Args they are not known yet.
+func (g *gate) decide(ctx context.Context, p *policy.Policy, v call, args hook.Facts) (policy.Decision, error) {
 	keyID, _ := v.Submitter()
 	decision := p.Decide(activities.PolicyFacts(hook.Facts{
-		ToolID: v.ToolID(), Context: v.Context(), Submitter: &hook.Submitter{KeyID: keyID}, Effect: v.Effect(), Risk: v.Risk(), Args: args,
-	}, args != nil))
+		ToolID: v.ToolID(), Context: v.Context(), Submitter: &hook.Submitter{KeyID: keyID}, Effect: v.Effect(), Risk: v.Risk(),
+		Args: args.Args, Repaired: args.Repaired, NoSchema: args.NoSchema,
+	}, args.Args != nil))
 	v.Explain(decision.Rule)
 	v.Tighten(hook.Budgets{
 		MaxRuntimeMs: decision.Budgets.MaxRuntimeMs, MaxResultBytes: int(decision.Budgets.MaxResultBytes), DeadlineMs: decision.Budgets.DeadlineMs,

@@ -26,6 +26,7 @@ func tool(id string, f run, change ...func(*toolspec.Definition)) toolspec.Tool 
 	def := toolspec.Definition{
 		ID: id, Description: "a tool of a test", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk,
 		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, Timeout: 20 * time.Second,
+		MaxArgsBytes: toolspec.MaxInline,
 	}
 	for _, c := range change {
 		c(&def)

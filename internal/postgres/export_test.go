@@ -62,7 +62,7 @@ func RowTypes() map[string]reflect.Type {
 		"DecidedCalls": reflect.TypeFor[DecidedCall](), "KillSwitchOf": reflect.TypeFor[KillSwitch](), "KillOff": reflect.TypeFor[KillSwitch](), "ListKillSwitches": reflect.TypeFor[KillSwitch](),
 		"Recheck": reflect.TypeFor[recheckRow](), "RecheckAgain": reflect.TypeFor[recheckAgainRow](), "Specs": reflect.TypeFor[specRow](),
 		"TakeMessages": reflect.TypeFor[Message](), "SchemaIsThere": reflect.TypeFor[thereRow](), "SchemaVersion": reflect.TypeFor[versionRow](),
-		"ShowCall": reflect.TypeFor[showRow](), "ShowStages": reflect.TypeFor[StageRecord](), "ShowAttempts": reflect.TypeFor[AttemptRecord](),
+		"ShowCall": reflect.TypeFor[showRow](), "ShowStages": reflect.TypeFor[StageRecord](), "ShowAttempts": reflect.TypeFor[AttemptRecord](), "ShowHydrations": reflect.TypeFor[HydrationRecord](),
 		"ShowClaims": reflect.TypeFor[ClaimRecord](), "ShowCapacity": reflect.TypeFor[CapacityRecord](), "ShowEvents": reflect.TypeFor[EventRecord](), "ShowApprovals": reflect.TypeFor[approvalRow](),
 		"ShowDecisions": reflect.TypeFor[DecisionRecord](), "ListApprovals": reflect.TypeFor[approvalRow](), "ListCalls": reflect.TypeFor[Call](),
 		"OpenCalls": reflect.TypeFor[activities.OpenCall](), "Sweep": reflect.TypeFor[sweptRow](),

@@ -30,6 +30,13 @@ func (n named) and(name string, value any) named {
 	return more
 }
 
+// with is the values with those of more.
+func (n named) with(more named) named {
+	all := maps.Clone(n)
+	maps.Copy(all, more)
+	return all
+}
+
 // bind puts the values in the order of the parameters. One too few or too many is a mistake of this package.
 func (q query) bind(values named) ([]any, error) {
 	if len(values) != len(q.params) {

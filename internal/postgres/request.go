@@ -37,6 +37,10 @@ func (s *Store) Request(ctx context.Context, in activities.RequestRow) (activiti
 		return activities.RequestRecord{}, failure(op, err)
 	}
 	v, edits := in.View, in.Edits
+	hydrations := named{}
+	if err := addHydrations(hydrations, in.Hydrations); err != nil {
+		return activities.RequestRecord{}, failure(op, err)
+	}
 	if edits == nil {
 		edits = []int{}
 	}
@@ -49,7 +53,7 @@ func (s *Store) Request(ctx context.Context, in activities.RequestRow) (activiti
 			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "digest": v.Digest, "edited_by": text(in.EditedBy),
 			"edits": edits,
 		}},
-		step{"Request", named{
+		step{"Request", hydrations.with(named{
 			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "last": in.Last,
 			"digest": v.Digest, "tool_id": v.ToolID, "effect": string(v.Effect), "risk": string(v.Risk), "safe_args": document(v.Args),
 			"message": text(v.Message), "requested_by": text(v.RequestedBy), "edited_by": text(in.EditedBy), "approvers_text": text(v.Approvers),
@@ -57,7 +61,7 @@ func (s *Store) Request(ctx context.Context, in activities.RequestRow) (activiti
 			"parked": text(v.Parked), "on_behalf_of": text(in.OnBehalfOf), "remembered": in.Remembered, "expire_after": in.ExpireAfter, "edits": edits,
 			"remind_after":      in.Rule.RemindAfter(),
 			"escalate_after_ms": column(in.Rule.Escalate, func(e policy.Escalation) int64 { return e.AfterMs }),
-		}})...)
+		})})...)
 	if err != nil {
 		return activities.RequestRecord{}, err
 	}

@@ -209,6 +209,23 @@ TABLE events PARTITION BY RANGE (month)
 
 TABLE events_default PARTITION OF events DEFAULT
 
+TABLE hydrations PARTITION BY RANGE (month)
+    month date NOT NULL
+    invocation_id uuid NOT NULL
+    at timestamp with time zone NOT NULL
+    seq integer NOT NULL
+    outcome text NOT NULL
+    repaired boolean NOT NULL
+    tool_id text NOT NULL
+    provider_tool text NOT NULL
+    tool_digest text NOT NULL
+    provenance json NOT NULL
+    CONSTRAINT hydrations_outcome_known CHECK (outcome = ANY (ARRAY['success'::text, 'parse'::text, 'validate'::text, 'instantiate'::text]))
+    CONSTRAINT hydrations_pkey PRIMARY KEY (invocation_id, at, seq, month)
+    CONSTRAINT hydrations_repaired_is_usable CHECK (NOT repaired OR outcome = 'success'::text OR outcome = 'instantiate'::text)
+
+TABLE hydrations_default PARTITION OF hydrations DEFAULT
+
 TABLE invocations
     invocation_id uuid NOT NULL
     month date NOT NULL DEFAULT (date_trunc('month'::text, (now() AT TIME ZONE 'UTC'::text)))::date

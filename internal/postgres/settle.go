@@ -33,6 +33,9 @@ func (s *Store) Settle(ctx context.Context, in workflows.SettleIn) (workflows.Se
 	if err := addStages(values, in.Stages); err != nil {
 		return workflows.SettleOut{}, failure(op, err)
 	}
+	if err := addHydrations(values, in.Hydrations); err != nil {
+		return workflows.SettleOut{}, failure(op, err)
+	}
 	addAttempts(values, in.Attempts)
 	addAudit(values, in)
 	addEvents(values, in)

@@ -35,10 +35,13 @@ type Detail struct {
 	OutputHistory []json.RawMessage `json:"outputHistory,omitempty"`
 	Stages        []StageRecord     `json:"stages,omitempty"`
 	AttemptList   []AttemptRecord   `json:"attemptList,omitempty"`
-	Claims        []ClaimRecord     `json:"claims,omitempty"`
-	Capacity      []CapacityRecord  `json:"capacity,omitempty"`
-	Approvals     []Approval        `json:"approvals,omitempty"`
-	Events        []EventRecord     `json:"events,omitempty"`
+	// Hydrations say where the arguments came from, each time that they were
+	// looked at.
+	Hydrations []HydrationRecord `json:"hydrations,omitempty"`
+	Claims     []ClaimRecord     `json:"claims,omitempty"`
+	Capacity   []CapacityRecord  `json:"capacity,omitempty"`
+	Approvals  []Approval        `json:"approvals,omitempty"`
+	Events     []EventRecord     `json:"events,omitempty"`
 }
 
 // StageRecord is a stage that ran.
@@ -63,6 +66,12 @@ type AttemptRecord struct {
 	Code       toolspec.Code `json:"code,omitempty"`
 	At         time.Time     `json:"at"`
 	DurationUs int64         `json:"durationUs"`
+}
+
+// HydrationRecord is one hydration.
+type HydrationRecord struct {
+	At         time.Time           `json:"at"`
+	Provenance toolspec.Provenance `json:"provenance"`
 }
 
 // ClaimRecord is a claim or a tombstone.
@@ -180,6 +189,7 @@ func (s *Store) addLists(ctx context.Context, op string, d *Detail) error {
 	}{
 		{"ShowStages", into(&d.Stages)},
 		{"ShowAttempts", into(&d.AttemptList)},
+		{"ShowHydrations", into(&d.Hydrations)},
 		{"ShowClaims", into(&d.Claims)},
 		{"ShowCapacity", into(&d.Capacity)},
 		{"ShowEvents", into(&d.Events)},

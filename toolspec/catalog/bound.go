@@ -3,6 +3,7 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -40,7 +41,14 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 		return err
 	}
 	inType, outType := b.tool.Types()
-	inDoc, err := schema.Derive(inType)
+	open := b.def.AllowNoSchema && openType(inType)
+	if b.def.AllowNoSchema && !open {
+		return fmt.Errorf("allowNoSchema is for tools that take json.RawMessage or map[string]any: of this one's type there is a schema")
+	}
+	inDoc, err := anyObject, error(nil)
+	if !open {
+		inDoc, err = schema.Derive(inType)
+	}
 	if err != nil {
 		return fmt.Errorf("input schema: %w", err)
 	}
@@ -48,13 +56,19 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if err != nil {
 		return fmt.Errorf("output schema: %w", err)
 	}
-	if err := schema.CheckInput(inDoc); err != nil {
+	if !open {
+		err = schema.CheckInput(inDoc)
+	}
+	if err != nil {
 		return fmt.Errorf("input schema: %w", err)
 	}
 	if err := schema.CheckInput(outDoc); err != nil {
 		return fmt.Errorf("output schema: %w", err)
 	}
-	if b.in, err = schema.Compile(inDoc); err != nil {
+	if !open {
+		b.in, err = schema.Compile(inDoc)
+	}
+	if err != nil {
 		return fmt.Errorf("input schema: %w", err)
 	}
 	if b.out, err = schema.Compile(outDoc); err != nil {
@@ -67,7 +81,7 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if b.projected, err = schema.Compile(projected); err != nil {
 		return fmt.Errorf("redaction.allow: %w", err)
 	}
-	if len(b.def.Redaction.MaskInput) > 0 {
+	if len(b.def.Redaction.MaskInput) > 0 && !open { // of an open object any path may be masked
 		if _, err := schema.Project(inDoc, b.def.Redaction.MaskInput); err != nil {
 			return fmt.Errorf("redaction.maskInput: %w", err)
 		}
@@ -94,7 +108,13 @@ func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
 		Effect: b.def.Effect, Risk: b.def.Risk, Idempotent: b.def.Idempotent,
 		Redaction:    toolspec.RedactionSpec{Allow: b.def.Redaction.Allow, MaskInput: b.def.Redaction.MaskInput},
 		Capabilities: names, RequiresConnection: b.def.RequiresConnection, Scopes: b.def.Scopes, Tags: b.def.Tags,
-		SchemaHash: b.in.Digest(), Digest: digest,
+		Digest: digest, NoSchema: b.in == nil,
+	}
+	if b.in != nil {
+		b.spec.SchemaHash = b.in.Digest()
+	}
+	if b.def.MaxArgsBytes != toolspec.DefaultMaxArgs {
+		b.spec.MaxArgsBytes = b.def.MaxArgsBytes
 	}
 	return nil
 }
@@ -150,8 +170,25 @@ func (b *Bound) Tool() toolspec.Tool { return b.tool }
 // Capabilities returns exactly what the tool declared.
 func (b *Bound) Capabilities() toolspec.Capabilities { return b.caps }
 
-// ValidateInput checks arguments; no problem means that the tool accepts them.
+// InputSchema returns the schema of the arguments, which nobody may write into.
+func (b *Bound) InputSchema() json.RawMessage { return b.spec.InputSchema }
+
+// SchemaHash returns its digest; empty without a schema.
+func (b *Bound) SchemaHash() string { return b.spec.SchemaHash }
+
+// CompiledAt says when the schema was compiled: a tool of a worker is bound when
+// that starts.
+func (b *Bound) CompiledAt() string { return toolspec.CompiledAtStartup }
+
+// HasSchema reports whether there is a schema that arguments are checked against.
+func (b *Bound) HasSchema() bool { return b.in != nil }
+
+// ValidateInput checks arguments; no problem means that the tool accepts them, or
+// that it is declared to need no schema.
 func (b *Bound) ValidateInput(args json.RawMessage) []toolspec.Problem {
+	if b.in == nil {
+		return nil
+	}
 	return problems(b.in.Validate(args))
 }
 
@@ -174,6 +211,14 @@ func (b *Bound) Redact(value json.RawMessage) (json.RawMessage, error) {
 // SafeArgs masks what approvers and records may not see.
 func (b *Bound) SafeArgs(args json.RawMessage) (json.RawMessage, error) {
 	return b.def.Redaction.Input(args)
+}
+
+// anyObject is the schema that a model is shown of a tool that has none.
+var anyObject = json.RawMessage(`{"type":"object"}`)
+
+// openType reports whether nothing can be derived from a type but that it is JSON.
+func openType(t reflect.Type) bool {
+	return t == reflect.TypeFor[json.RawMessage]() || t == reflect.TypeFor[map[string]any]()
 }
 
 func problems(found []schema.Problem) []toolspec.Problem {

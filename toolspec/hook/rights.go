@@ -174,6 +174,12 @@ func (r readsArgs) SafeArgs() json.RawMessage { return slices.Clone(r.c.safeArgs
 // ArgsHistory returns the hydrated arguments and every later version.
 func (r readsArgs) ArgsHistory() []json.RawMessage { return cloneAll(r.c.facts.ArgsHistory) }
 
+// Repaired reports whether the arguments were mended to become usable.
+func (r readsArgs) Repaired() bool { return r.c.facts.Repaired }
+
+// NoSchema reports that nothing has checked the arguments.
+func (r readsArgs) NoSchema() bool { return r.c.facts.NoSchema }
+
 // Approved reports whether a person approved this call in this round.
 func (r readsArgs) Approved() bool { return r.c.facts.Approval != nil }
 

@@ -72,6 +72,15 @@ WITH active AS MATERIALIZED (
     SELECT month, 'approval_requested', @tenant_id, @invocation_id::uuid, workflow_id, json_build_object(
         'approvalId', approval_id, 'digest', @digest, 'parked', @parked <> '', 'remembered', remembered)
     FROM opened, current
+), hydrated AS (
+    -- Ahead of the wait, for it may end without a settle of the call's own.
+    INSERT INTO hydrations (month, invocation_id, at, seq, outcome, repaired, tool_id, provider_tool, tool_digest, provenance)
+    SELECT c.month, @invocation_id::uuid, h.at, h.seq, h.outcome, h.repaired, h.tool_id, h.provider_tool, h.tool_digest, h.provenance::json
+    FROM current c, unnest(
+        @hydration_ats::timestamptz[], @hydration_seqs::integer[], @hydration_outcomes::text[], @hydration_repaired::boolean[],
+        @hydration_tools::text[], @hydration_provider_tools::text[], @hydration_digests::text[], @hydration_provenances::text[]
+    ) AS h (at, seq, outcome, repaired, tool_id, provider_tool, tool_digest, provenance)
+    ON CONFLICT DO NOTHING
 ), counted AS (
     UPDATE invocations SET request_round = greatest(request_round, (SELECT number FROM opened))
     WHERE invocation_id = @invocation_id::uuid AND EXISTS (SELECT FROM opened)

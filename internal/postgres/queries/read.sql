@@ -27,6 +27,9 @@ FROM stage_events WHERE invocation_id = @invocation_id::uuid ORDER BY seq;
 SELECT attempt, dispatch, lane, outcome, code, at, duration_us
 FROM attempts WHERE invocation_id = @invocation_id::uuid ORDER BY seq;
 
+-- name: ShowHydrations
+SELECT at, provenance FROM hydrations WHERE invocation_id = @invocation_id::uuid ORDER BY at, seq;
+
 -- name: ShowClaims
 SELECT dispatch, kind, epoch, coalesce(approval_id, '') AS approval_id, at
 FROM claims WHERE invocation_id = @invocation_id::uuid ORDER BY dispatch;

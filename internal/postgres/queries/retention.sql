@@ -24,7 +24,8 @@ WITH months AS MATERIALIZED (
     FROM generate_series(
         least(
             (SELECT min(month) FROM stage_events_default), (SELECT min(month) FROM attempts_default),
-            (SELECT min(month) FROM payloads_default), (SELECT min(month) FROM events_default)
+            (SELECT min(month) FROM payloads_default), (SELECT min(month) FROM events_default),
+            (SELECT min(month) FROM hydrations_default)
         )::timestamp,
         date_trunc('month', (now() - make_interval(days => @days::integer)) AT TIME ZONE 'UTC') - interval '1 month', interval '1 month'
     ) AS m (month)
@@ -45,8 +46,12 @@ WITH months AS MATERIALIZED (
     DELETE FROM events_default WHERE ctid = ANY (ARRAY (
         SELECT r.ctid FROM months m, LATERAL (SELECT d.ctid FROM events_default d WHERE d.month = m.month LIMIT @batch) r LIMIT @batch
     )) RETURNING 1
+), origins AS (
+    DELETE FROM hydrations_default WHERE ctid = ANY (ARRAY (
+        SELECT r.ctid FROM months m, LATERAL (SELECT d.ctid FROM hydrations_default d WHERE d.month = m.month LIMIT @batch) r LIMIT @batch
+    )) RETURNING 1
 )
-SELECT (SELECT count(*) FROM stages) + (SELECT count(*) FROM tries) + (SELECT count(*) FROM outputs) + (SELECT count(*) FROM trail) AS deleted;
+SELECT (SELECT count(*) FROM origins) + (SELECT count(*) FROM stages) + (SELECT count(*) FROM tries) + (SELECT count(*) FROM outputs) + (SELECT count(*) FROM trail) AS deleted;
 
 -- name: ExpiredPartitions
 -- Partitions of a month that is past its time as a whole and of which no call is left: an open one would lose where it has yet to write,
@@ -55,7 +60,7 @@ SELECT c.relname::text AS name
 FROM pg_inherits h
 JOIN pg_class c ON c.oid = h.inhrelid
 JOIN pg_class p ON p.oid = h.inhparent AND p.relnamespace = current_schema()::regnamespace
-    AND p.relname IN ('stage_events', 'attempts', 'payloads', 'events'),
+    AND p.relname IN ('stage_events', 'attempts', 'payloads', 'events', 'hydrations'),
     LATERAL (SELECT to_date(substring(c.relname FROM '_(\d{4}_\d{2})$'), 'YYYY_MM') AS month) m
 WHERE m.month < date_trunc('month', (now() - make_interval(days => @days::integer)) AT TIME ZONE 'UTC')
     AND NOT EXISTS (SELECT FROM invocations i WHERE i.month = m.month)

@@ -22,7 +22,7 @@ BEGIN
     PERFORM pg_advisory_xact_lock(hashtext('pawl partitions'));
     FOR ahead IN 0 .. current_setting('pawl.partition_months')::integer LOOP
         first := (date_trunc('month', now() AT TIME ZONE 'UTC') + make_interval(months => ahead))::date;
-        FOREACH parent IN ARRAY ARRAY['stage_events', 'attempts', 'payloads', 'events'] LOOP
+        FOREACH parent IN ARRAY ARRAY['stage_events', 'attempts', 'payloads', 'events', 'hydrations'] LOOP
             CONTINUE WHEN to_regclass(parent || to_char(first, '_YYYY_MM')) IS NOT NULL;
             EXECUTE format('SELECT EXISTS (SELECT FROM %I WHERE month = %L)', parent || '_default', first) INTO taken;
             CONTINUE WHEN taken;

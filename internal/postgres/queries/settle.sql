@@ -19,6 +19,15 @@ WITH settled AS (
         @attempt_numbers::integer[], @attempt_dispatches::integer[], @attempt_lanes::text[], @attempt_outcomes::text[],
         @attempt_codes::text[], @attempt_ats::timestamptz[], @attempt_durations::bigint[]
     ) WITH ORDINALITY AS a (attempt, dispatch, lane, outcome, code, at, duration_us, seq)
+), hydrated AS (
+    -- A request may have written some of them before, and so may a run before this one.
+    INSERT INTO hydrations (month, invocation_id, at, seq, outcome, repaired, tool_id, provider_tool, tool_digest, provenance)
+    SELECT s.month, @invocation_id::uuid, h.at, h.seq, h.outcome, h.repaired, h.tool_id, h.provider_tool, h.tool_digest, h.provenance::json
+    FROM settled s, unnest(
+        @hydration_ats::timestamptz[], @hydration_seqs::integer[], @hydration_outcomes::text[], @hydration_repaired::boolean[],
+        @hydration_tools::text[], @hydration_provider_tools::text[], @hydration_digests::text[], @hydration_provenances::text[]
+    ) AS h (at, seq, outcome, repaired, tool_id, provider_tool, tool_digest, provenance)
+    ON CONFLICT DO NOTHING
 ), audited AS (
     INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, audit_id, seq, detail)
     SELECT s.month, e.kind, @tenant_id, @invocation_id::uuid, s.workflow_id, e.audit_id, e.seq, e.detail::json

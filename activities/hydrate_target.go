@@ -1,0 +1,45 @@
+package activities
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+)
+
+// target is a tool of this worker as hydration knows it, without a repairer.
+func (a *Activities) target(bound *catalog.Bound) (hydrate.Target, error) {
+	def := bound.Definition()
+	t := hydrate.Target{ToolID: def.ID, ToolDigest: bound.Digest(), AllowNoSchema: def.AllowNoSchema && def.NoSchemaMode == toolspec.NoSchemaAsk, MaxArgs: def.MaxArgsBytes}
+	if !bound.HasSchema() {
+		return t, nil
+	}
+	t.Schema, t.SchemaHash = bound.InputSchema(), bound.SchemaHash()
+	t.Validator = ownValidator{bound}
+	if a.config.Validators == nil {
+		return t, nil
+	}
+	if known, ok := a.validators.Load(t.ToolDigest); ok {
+		t.Validator, _ = known.(hydrate.Validator)
+		return t, nil
+	}
+	made, err := a.config.Validators(bound.Spec())
+	if err != nil || made == nil {
+		return t, fmt.Errorf("validator of tool %s: %w", def.ID, err)
+	}
+	a.validators.Store(t.ToolDigest, made)
+	t.Validator = made
+	return t, nil
+}
+
+// ownValidator checks against the schema that was compiled when the tool was
+// registered.
+type ownValidator struct{ bound *catalog.Bound }
+
+func (v ownValidator) Info() toolspec.ValidatorInfo { return hydrate.BuiltinInfo(v.bound.CompiledAt()) }
+
+func (v ownValidator) Validate(args json.RawMessage) []toolspec.Problem {
+	return v.bound.ValidateInput(args)
+}
