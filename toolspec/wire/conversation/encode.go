@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
@@ -21,7 +22,7 @@ type Request struct {
 
 // Encode writes a conversation in the format of a codec: the assistant's messages
 // with their calls, and behind each the results, as the codec writes them. name says
-// by which name the model knows a tool; nil keeps the tools' ids. The conversation is
+// by which name the model knows a tool; nil is wire.SentName. The conversation is
 // checked first.
 func Encode(c Conversation, codec wire.Codec, name func(tool string) string) (Request, error) {
 	if err := c.Check(); err != nil {
@@ -32,16 +33,18 @@ func Encode(c Conversation, codec wire.Codec, name func(tool string) string) (Re
 		return Request{}, fmt.Errorf("conversation: nobody knows how the format %s writes messages", codec.Format())
 	}
 	if name == nil {
-		name = func(tool string) string { return tool }
+		name = wire.SentName
 	}
 	var r Request
 	var system []string
 	var answers []wire.Answer
-	called := map[string]string{} // names by id
+	called := map[string]wire.Answer{} // by id, what its answer begins with
 	flush := func() error {
 		if len(answers) == 0 {
 			return nil
 		}
+		// In the order of the calls: some formats know them by nothing else.
+		slices.SortFunc(answers, func(a, b wire.Answer) int { return a.Index - b.Index })
 		messages, err := codec.Answers(answers)
 		r.Messages, answers = append(r.Messages, messages...), nil
 		return err
@@ -49,9 +52,9 @@ func Encode(c Conversation, codec wire.Codec, name func(tool string) string) (Re
 	for _, m := range c.Messages {
 		if m.Role == Tool {
 			part := m.Content[0]
-			answers = append(answers, wire.Answer{
-				CallID: w.id(part.ToolCallID), Name: called[part.ToolCallID], Content: part.Result, IsError: part.IsError, OutputRef: part.OutputRef,
-			})
+			answer := called[part.ToolCallID]
+			answer.Content, answer.IsError, answer.OutputRef = part.Result, part.IsError, part.OutputRef
+			answers = append(answers, answer)
 			continue
 		}
 		if err := flush(); err != nil {
@@ -64,8 +67,9 @@ func Encode(c Conversation, codec wire.Codec, name func(tool string) string) (Re
 		message := spoken{role: m.Role, texts: texts(m)}
 		for _, part := range m.Content {
 			if part.Type == ToolCall {
-				called[part.ToolCallID] = name(part.ToolName)
-				message.calls = append(message.calls, call{id: w.id(part.ToolCallID), name: name(part.ToolName), args: part.Args})
+				c := call{id: w.id(part.ToolCallID), name: name(part.ToolName), args: part.Args}
+				called[part.ToolCallID] = wire.Answer{Index: len(message.calls), CallID: c.id, Name: c.name}
+				message.calls = append(message.calls, c)
 			}
 		}
 		messages, err := encoded(w.write(message))
