@@ -54,8 +54,9 @@ type Response struct {
 	Finish Finish
 	// Native is the provider's own word for Finish.
 	Native string
-	// Passed are pieces of tools that the provider itself ran: they are kept in
-	// Message, and need no answer.
+	// Passed are pieces of tools that are none of the offer: those that the provider
+	// itself ran, and where a request had such, those that only the caller's own code
+	// can answer. They are kept in Message.
 	Passed []json.RawMessage
 	// Others counts further answers beside the first (choices, candidates), which
 	// were not looked at.

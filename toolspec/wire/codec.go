@@ -47,9 +47,10 @@ type Stream interface {
 	// cut marked.
 	Write(p []byte) (n int, err error)
 	// End assembles. It is called once; a stream without its own last event, or
-	// whose Write failed, ends as Finish incomplete, and every call that was not
-	// closed as Fault incomplete. An error that the provider sent inside the stream
-	// is returned beside the Response, as a [*ProviderError].
+	// whose Write failed, ends as Finish incomplete with every call as Fault
+	// incomplete, those that were closed as well: nobody said that there are no more
+	// (AG-03). An error that the provider sent inside the stream is returned beside
+	// the Response, as a [*ProviderError].
 	End() (Response, error)
 }
 

@@ -223,7 +223,7 @@ func (c *call) wire(i int) wire.Call {
 		w.Raw = []byte(c.custom)
 		return w
 	}
-	w.Raw = frame.Quote([]byte(`{"id":`), callID(w.ID, i))
+	w.Raw = frame.Quote([]byte(`{"id":`), frame.CallID(w.ID, i))
 	w.Raw = frame.Quote(append(w.Raw, `,"type":"function","function":{"name":`...), wire.Repeatable(w.Name))
 	w.Raw = append(frame.Quote(append(w.Raw, `,"arguments":`...), w.Args), '}')
 	w.Raw = append(append(w.Raw, c.extra...), '}')

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"strconv"
 
 	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
@@ -82,7 +81,7 @@ func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		m := frame.Quote([]byte(`{"role":"tool","tool_call_id":`), callID(a.CallID, a.Index))
+		m := frame.Quote([]byte(`{"role":"tool","tool_call_id":`), frame.CallID(a.CallID, a.Index))
 		m = append(m, `,"content":`...)
 		if len(a.Parts) == 0 {
 			m = frame.Quote(m, text)
@@ -100,13 +99,4 @@ func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
 
 func appendText(dst []byte, text string) []byte {
 	return append(frame.Quote(append(dst, `{"type":"text","text":`...), text), '}')
-}
-
-// callID is the provider's, or for a call without one, which the format does not
-// know but other servers send, the place of the call.
-func callID(id string, index int) string {
-	if id == "" {
-		return "call_" + strconv.Itoa(index)
-	}
-	return id
 }

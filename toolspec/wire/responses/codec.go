@@ -1,0 +1,105 @@
+package responses
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// Format is the name of the format.
+const Format = "responses"
+
+// Codec is the format. Its zero value is ready.
+type Codec struct{}
+
+var _ wire.Codec = Codec{}
+
+// Format is "responses".
+func (Codec) Format() string { return Format }
+
+// Tools are {"type":"function","name","description","parameters","strict"}. strict
+// is always there: without it the provider takes true.
+func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
+	if len(tools) == 0 {
+		return nil, nil
+	}
+	if err := wire.CheckTools(tools); err != nil {
+		return nil, err
+	}
+	out := []byte{'['}
+	for i, t := range tools {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = frame.Quote(append(out, `{"type":"function","name":`...), t.Name)
+		if t.Description != "" {
+			out = frame.Quote(append(out, `,"description":`...), t.Description)
+		}
+		out = append(append(out, `,"parameters":`...), t.Schema...)
+		out = append(strconv.AppendBool(append(out, `,"strict":`...), t.Strict), '}')
+	}
+	return append(out, ']'), nil
+}
+
+// Choice is tool_choice, and parallel_tool_calls for a serial one.
+func (Codec) Choice(choice wire.Choice) ([]wire.Member, error) {
+	if err := choice.Check(); err != nil {
+		return nil, err
+	}
+	var value json.RawMessage
+	switch choice.Mode {
+	case wire.Named:
+		value = append(frame.Quote([]byte(`{"type":"function","name":`), choice.Name), '}')
+	case "", wire.Auto:
+		value = json.RawMessage(`"auto"`)
+	default: // none, required
+		value = frame.Quote(nil, string(choice.Mode))
+	}
+	members := []wire.Member{{Name: "tool_choice", Value: value}}
+	if choice.Serial && choice.Mode != wire.None {
+		members = append(members, wire.Member{Name: "parallel_tool_calls", Value: json.RawMessage(`false`)})
+	}
+	return members, nil
+}
+
+// Answers are items of the type function_call_output. The format has no flag for
+// an error and no place for a reference: they stand in the text, see
+// [wire.Answer.Text]. With parts the output is an array of texts and images; other
+// parts are named in words.
+func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
+	items := make([]json.RawMessage, 0, len(answers))
+	for _, a := range answers {
+		text, err := a.Text(false)
+		if err != nil {
+			return nil, err
+		}
+		m := frame.Quote([]byte(`{"type":"function_call_output","call_id":`), frame.CallID(a.CallID, a.Index))
+		m = append(m, `,"output":`...)
+		if len(a.Parts) == 0 {
+			m = frame.Quote(m, text)
+		} else {
+			m = appendText(append(m, '['), text)
+			for _, p := range a.Parts {
+				m = appendPart(append(m, ','), p)
+			}
+			m = append(m, ']')
+		}
+		items = append(items, append(m, '}'))
+	}
+	return items, nil
+}
+
+func appendText(dst []byte, text string) []byte {
+	return append(frame.Quote(append(dst, `{"type":"input_text","text":`...), text), '}')
+}
+
+func appendPart(dst []byte, p wire.Part) []byte {
+	if !strings.HasPrefix(p.MediaType, "image/") {
+		return appendText(dst, p.Words())
+	}
+	dst = append(dst, `{"type":"input_image","image_url":`...)
+	return append(frame.Quote(dst, "data:"+p.MediaType+";base64,"+p.Data), '}')
+}

@@ -1,0 +1,90 @@
+package responses
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// Decode reads a response object.
+func (Codec) Decode(response []byte) (wire.Response, error) {
+	r, err := decode(response)
+	var sent *wire.ProviderError
+	if err != nil && !errors.As(err, &sent) {
+		return wire.Response{}, fmt.Errorf("not a response of the Responses API: %w", err)
+	}
+	return r, err
+}
+
+func decode(response []byte) (wire.Response, error) {
+	if len(response) > wire.MaxResponse {
+		return wire.Response{}, wire.ErrTooLarge
+	}
+	v, err := frame.Parse(response)
+	if err != nil {
+		return wire.Response{}, err
+	}
+	h, err := readHead(v, "completed") // the status is optional: without one the object speaks for itself
+	if err != nil {
+		return wire.Response{}, err
+	}
+	if !h.failure.Null() {
+		return wire.Response{}, providerError(h.failure)
+	}
+	if h.output.Kind() != '[' {
+		return wire.Response{}, errors.New("there is no output")
+	}
+	d := draft{ending: h.ending}
+	for item := range h.output.Elements() {
+		if err := d.take(item, d.status == "completed"); err != nil {
+			return wire.Response{}, err
+		}
+	}
+	return d.finish(), nil
+}
+
+// head is what stands around the items.
+type head struct {
+	ending
+	output, failure frame.Value
+}
+
+// readHead reads a response object, whole or of the last event of a stream. One
+// that is still in progress, queued or cancelled was cut. Without a status it has
+// the one that is given.
+func readHead(v frame.Value, status string) (h head, err error) {
+	var got, details [4]frame.Value
+	if err := v.Pick(got[:], "output", "error", "status", "incomplete_details"); err != nil {
+		return h, err
+	}
+	h.output, h.failure = got[0], got[1]
+	if h.status = frame.Loose(got[2].Escaped()); h.status == "" {
+		h.status = status
+	}
+	if !got[3].Null() {
+		if err := got[3].Pick(details[:1], "reason"); err != nil {
+			return h, fmt.Errorf("incomplete_details: %w", err)
+		}
+		h.detail = frame.Loose(details[0].Escaped())
+	}
+	h.cut = h.status != "completed" && h.status != "incomplete"
+	return h, nil
+}
+
+// providerError reads an error object: of a response, of an error event, or of a
+// body that is nothing else.
+func providerError(v frame.Value) *wire.ProviderError {
+	e := &wire.ProviderError{Raw: bytes.Clone(v), Message: frame.Loose(v.Escaped())}
+	var got [3]frame.Value
+	if v.Pick(got[:], "message", "code", "type") != nil {
+		return e
+	}
+	e.Message, e.Kind = frame.Loose(got[0].Escaped()), frame.Loose(got[1].Escaped())
+	if e.Kind == "" {
+		e.Kind = frame.Loose(got[2].Escaped())
+	}
+	return e
+}

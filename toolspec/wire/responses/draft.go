@@ -1,0 +1,160 @@
+package responses
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
+)
+
+// ending says how a response ended.
+type ending struct {
+	status string // completed, incomplete, failed …
+	detail string // incomplete_details.reason
+	cut    bool
+}
+
+// draft gathers the items of a response in their order.
+type draft struct {
+	ending
+	response wire.Response
+	message  []byte // the items so far, without brackets
+	refusal  []byte
+	text     []byte
+}
+
+// finish closes the response over its items.
+func (d *draft) finish() wire.Response {
+	r := d.response
+	r.Text = frame.Loose(d.text)
+	if len(d.text) == 0 {
+		r.Text = frame.Loose(d.refusal)
+	}
+	if r.Native = d.status; d.detail != "" {
+		r.Native = d.detail
+	}
+	switch {
+	case d.cut:
+		r.Finish = wire.FinishCut
+	case len(r.Calls) > 0:
+		r.Finish = wire.FinishCalls
+	case d.detail == "max_output_tokens":
+		r.Finish = wire.FinishLength
+	case d.detail == "content_filter" || len(d.refusal) > 0:
+		r.Finish = wire.FinishRefused
+	case d.status == "completed":
+		r.Finish = wire.FinishStop
+	default:
+		r.Finish = wire.FinishOther
+	}
+	r.Message = append(append([]byte{'['}, d.message...), ']')
+	return r
+}
+
+// take takes one item as the provider gave it. Whole says that the provider said
+// so, of the item or of the response.
+func (d *draft) take(item frame.Value, whole bool) error {
+	var got [1]frame.Value
+	if err := item.Pick(got[:], "type"); err != nil {
+		return fmt.Errorf("output: %w", err)
+	}
+	switch kind := string(got[0].Escaped()); kind {
+	case "function_call":
+		return d.call(item, whole)
+	case "message", "": // of an item without a type, what can be read
+		if err := d.say(item); err != nil {
+			return err
+		}
+	case "reasoning", "compaction":
+	default:
+		d.response.Passed = append(d.response.Passed, json.RawMessage(bytes.Clone(item)))
+	}
+	d.repeat(item)
+	return nil
+}
+
+// repeat keeps an item for the next request.
+func (d *draft) repeat(item []byte) {
+	if len(d.message) > 0 {
+		d.message = append(d.message, ',')
+	}
+	d.message = append(d.message, item...)
+}
+
+func (d *draft) say(item frame.Value) error {
+	var got [1]frame.Value
+	if err := item.Pick(got[:], "content"); err != nil {
+		return fmt.Errorf("message: %w", err)
+	}
+	for part := range got[0].Elements() {
+		var texts [2]frame.Value
+		if err := part.Pick(texts[:], "text", "refusal"); err != nil {
+			return fmt.Errorf("message: content: %w", err)
+		}
+		d.text = append(d.text, texts[0].Escaped()...)
+		d.refusal = append(d.refusal, texts[1].Escaped()...)
+	}
+	return nil
+}
+
+// call takes a function_call. It is repeated as it came where a provider takes it
+// so.
+func (d *draft) call(item frame.Value, whole bool) error {
+	if len(d.response.Calls) == wire.MaxCalls {
+		return wire.ErrTooLarge
+	}
+	var got [5]frame.Value
+	if err := item.Pick(got[:], "call_id", "name", "arguments", "status", "namespace"); err != nil {
+		return fmt.Errorf("function_call: %w", err)
+	}
+	c := wire.Call{Index: len(d.response.Calls), Raw: json.RawMessage(bytes.Clone(item))}
+	var named, identified bool
+	c.ID, identified = got[0].Text()
+	c.Name, named = got[1].Text()
+	args, textual := got[2].Text()
+	switch {
+	case textual:
+		c.Args = []byte(args)
+	case got[2].Kind() == '"':
+		c.Args = []byte(frame.Loose(got[2].Escaped()))
+	case !got[2].Null(): // an object, as other servers send it
+		c.Args = bytes.Clone(got[2])
+	}
+	if len(c.Args) == 0 {
+		c.Args = nil
+	}
+	switch status := string(got[3].Escaped()); {
+	case d.cut || status == "in_progress" || status == "incomplete":
+		c.Fault = toolspec.CodeIncomplete
+	case !whole && status != "completed" && !complete(c.Args):
+		c.Fault = toolspec.CodeIncomplete
+	case !named || c.Name == "" || got[2].Kind() == '"' && !textual:
+		c.Fault = toolspec.CodeInvalidJSON
+	case len(got[4].Escaped()) > 0:
+		// The function of a namespace, and no tool with one was offered.
+		c.Fault = toolspec.CodeInvalidJSON
+	}
+	if identified && c.ID != "" && wire.SafeName(c.Name) && textual {
+		d.repeat(item)
+	} else {
+		d.repeat(rebuilt(c))
+	}
+	d.response.Calls = append(d.response.Calls, c)
+	return nil
+}
+
+// rebuilt is a call as a request may have it.
+func rebuilt(c wire.Call) []byte {
+	m := frame.Quote([]byte(`{"type":"function_call","call_id":`), frame.CallID(c.ID, c.Index))
+	m = frame.Quote(append(m, `,"name":`...), wire.Repeatable(c.Name))
+	return append(frame.Quote(append(m, `,"arguments":`...), c.Args), '}')
+}
+
+// complete reports whether arguments are an object from brace to brace.
+func complete(args []byte) bool {
+	v, err := frame.Parse(args)
+	return err == nil && v.Kind() == '{'
+}
