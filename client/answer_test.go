@@ -25,9 +25,7 @@ func (s stored) Output(_ context.Context, tenantID, ref string) (json.RawMessage
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	problem := toolspec.Problem{Path: "/limit", Kind: "type_mismatch", Message: "Invalid type for field: limit"}
-	failed := func(code toolspec.Code, message string, d *toolspec.Details) toolspec.Result {
-		return toolspec.Failure(code, message, d)
-	}
+	failed := toolspec.Failure
 	late := failed(toolspec.CodeRateLimited, "", nil)
 	late.RetryAfterMs = 1500
 	list := "[" + strings.Repeat(`{"name":"file.txt"},`, 4999) + `{"name":"file.txt"}]`
@@ -76,12 +74,12 @@ func TestAnswers(t *testing.T) {
 			}
 		}},
 		{name: "a list with one large element", result: toolspec.Result{OK: true, Value: json.RawMessage("[" + text + "]")}, look: func(t *testing.T, content []byte) {
-			if p := previewOf(t, content); p["count"] != float64(1) || !strings.HasPrefix(p["preview"].(string), `["é<`) { //nolint:errcheck,forcetypeassert // it panics the test
+			if p := previewOf(t, content); p["count"] != float64(1) || !strings.HasPrefix(p["preview"].(string), `["é<`) { //nolint:forcetypeassert // it panics the test
 				t.Errorf("it is %.100v", p)
 			}
 		}},
 		{name: "a large object full of quotes", result: toolspec.Result{OK: true, Value: json.RawMessage(`{"a":"` + strings.Repeat(`\"`, 20<<10) + `","b":1}`)}, look: func(t *testing.T, content []byte) {
-			if p := previewOf(t, content); p["count"] != float64(2) || !strings.HasPrefix(p["preview"].(string), `{"a":"\"`) { //nolint:errcheck,forcetypeassert // it panics the test
+			if p := previewOf(t, content); p["count"] != float64(2) || !strings.HasPrefix(p["preview"].(string), `{"a":"\"`) { //nolint:forcetypeassert // it panics the test
 				t.Errorf("it is %.100v", p)
 			}
 		}},

@@ -62,7 +62,8 @@ func (t Turn) Plan(response io.Reader) (Plan, error) {
 		}
 		plan.Calls = append(plan.Calls, p)
 	}
-	return plan, oneCallEach(plan.Calls)
+	oneCallEach(plan.Calls)
+	return plan, nil
 }
 
 func (t Turn) plan(i int, call wire.Call, finish wire.Finish) (PlannedCall, error) {
@@ -116,7 +117,7 @@ func (t Turn) prepare(inv *toolspec.Invocation) error {
 		return err
 	}
 	if inv.Identity() != before.Identity() || inv.ToolID != before.ToolID || !bytes.Equal(inv.Args, before.Args) {
-		return fmt.Errorf("Prepare changed the identity, the tool or the arguments")
+		return errors.New("client: Prepare changed the identity, the tool or the arguments")
 	}
 	return nil
 }
@@ -171,7 +172,7 @@ func (p *PlannedCall) refuse(code toolspec.Code, message string) {
 // oneCallEach settles what becomes of ids that a response gives twice. The same call
 // once more is the same call: it runs once, and is answered each time. Another call
 // under a taken id is refused, whichever would have been faster.
-func oneCallEach(calls []PlannedCall) error {
+func oneCallEach(calls []PlannedCall) {
 	first := map[string]int{}
 	digests := make([]string, len(calls))
 	for i := range calls {
@@ -195,11 +196,10 @@ func oneCallEach(calls []PlannedCall) error {
 			p.refuse(toolspec.CodeConflict, "The id of this call is that of another call in the same response; give each call an id of its own")
 		}
 	}
-	return nil
 }
 
 // outcome is where a call stands before anything has started.
-func (p PlannedCall) outcome() Outcome {
+func (p *PlannedCall) outcome() Outcome {
 	o := Outcome{Call: p.Call, ToolID: p.ToolID, hint: p.hint}
 	if p.Refused != nil {
 		o.Result = *p.Refused

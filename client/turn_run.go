@@ -30,7 +30,7 @@ func (c *Client) run(ctx context.Context, t Turn, plan Plan) []Outcome {
 				continue
 			}
 			group.Go(func() error {
-				c.take(ctx, waiting, plan.Calls[i], &outcomes[i])
+				c.take(ctx, waiting, plan.Calls[i].Invocation, &outcomes[i])
 				return nil
 			})
 		}
@@ -67,12 +67,12 @@ func batches(calls []PlannedCall, together bool) (all [][]int) {
 }
 
 // take starts one call, or finds it, and waits for its result.
-func (c *Client) take(ctx, waiting context.Context, p PlannedCall, o *Outcome) {
+func (c *Client) take(ctx, waiting context.Context, inv toolspec.Invocation, o *Outcome) {
 	if waiting.Err() != nil {
 		o.Err = notTaken(ctx)
 		return
 	}
-	result, started, err := c.settled(waiting, p.Invocation)
+	result, started, err := c.settled(waiting, inv)
 	o.Started = started
 	switch {
 	case err == nil:

@@ -55,7 +55,7 @@ func (s *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, piece := range strings.SplitAfter(s.script[len(s.requests)-1], "\n\n") {
 		_, _ = w.Write([]byte(piece))
-		w.(http.Flusher).Flush() //nolint:errcheck,forcetypeassert // the test's server is one
+		w.(http.Flusher).Flush() //nolint:forcetypeassert // the test's server is one
 	}
 }
 

@@ -2,9 +2,10 @@
 // Completions, as most servers do, and with the tools that policy lets it use. It
 // is a worker too, so that one command is all it takes:
 //
-//	pawl dev --policy examples/policy.yaml -- go run ./examples/openai -model gpt-5-mini 'Which files are here?'
+//	pawl dev --policy examples/policy.yaml -- go run ./examples/openai -key-file key 'Which files are here?'
 //
-// OPENAI_API_KEY is the key, if the server wants one; -url names another server.
+// -key-file names the file with the API key; -url names another server, such as
+// http://localhost:11434/v1.
 package main
 
 import (
@@ -12,34 +13,45 @@ import (
 	"crypto/rand"
 	"flag"
 	"fmt"
+	"io"
+	"log"
+	"net/http"
 	"os"
 	"os/signal"
 	"strings"
+	"time"
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/worker"
 )
 
 func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
-
-func run() error {
-	m := model{key: os.Getenv("OPENAI_API_KEY")}
+	m := model{http: &http.Client{Timeout: 10 * time.Minute}}
 	flag.StringVar(&m.url, "url", "https://api.openai.com/v1", "where the server's API begins")
 	flag.StringVar(&m.name, "model", "gpt-5-mini", "the model")
-	name := flag.String("run", "run-"+rand.Text()[:12], "names this conversation: calls belong to it")
+	key := flag.String("key-file", "", "file with the API key, if the server wants one")
+	name := flag.String("run", "run-"+rand.Text()[:12], "names this conversation: its calls belong to it")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if *key != "" {
+		text, err := os.ReadFile(*key)
+		if err != nil {
+			log.Fatal(err) //nolint:gocritic // nothing has started
+		}
+		m.key = strings.TrimSpace(string(text))
+	}
+	if err := answer(ctx, m, *name, strings.Join(flag.Args(), " "), os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// answer runs a worker for as long as the conversation takes.
+func answer(ctx context.Context, m model, name, question string, to io.Writer) error {
 	config, err := worker.LoadConfig()
 	if err != nil {
 		return err
 	}
-	// The worker runs for as long as the conversation does.
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	pawl, ended := make(chan *client.Client, 1), make(chan error, 1)
@@ -48,11 +60,13 @@ func run() error {
 	case err := <-ended:
 		return err
 	case c := <-pawl:
-		answer, err := conversation{model: m, pawl: c, run: *name}.ask(ctx, strings.Join(flag.Args(), " "))
+		said, err := conversation{model: m, pawl: c, run: name}.ask(ctx, question)
 		if err != nil {
 			return err
 		}
-		fmt.Println(answer)
+		if _, err := fmt.Fprintln(to, said); err != nil {
+			return err
+		}
 	}
 	end()
 	return <-ended

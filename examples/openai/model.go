@@ -10,7 +10,10 @@ import (
 )
 
 // model is at a server that speaks Chat Completions.
-type model struct{ url, name, key string }
+type model struct {
+	url, name, key string
+	http           *http.Client
+}
 
 // respond asks for the next message, and returns the stream of it.
 func (m model) respond(ctx context.Context, messages []json.RawMessage, tools json.RawMessage) (io.ReadCloser, error) {
@@ -31,7 +34,7 @@ func (m model) respond(ctx context.Context, messages []json.RawMessage, tools js
 	if m.key != "" {
 		request.Header.Set("Authorization", "Bearer "+m.key)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := m.http.Do(request)
 	if err != nil {
 		return nil, err
 	}
