@@ -101,7 +101,7 @@ func TestDerivedSchemaAgreesWithEncodingJSON(t *testing.T) {
 }
 
 func FuzzValidate(f *testing.F) {
-	f.Add([]byte(rules), []byte(`{"n":1,"a.b":"xx","l":[{}],"o":{"k":1},"z":null}`))
+	f.Add([]byte(ruleDoc), []byte(`{"n":1,"a.b":"xx","l":[{}],"o":{"k":1},"z":null}`))
 	f.Add([]byte(`{"type":"object","properties":{"c":{"items":{"$ref":"#"}}}}`), []byte(`{"c":[{"c":[1]}]}`))
 	f.Add([]byte(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","dependencies":{"a":["b"],"c":{"type":"object"}}}`), []byte(`{"a":1,"c":2}`))
 	f.Add([]byte(`{"type":"object","unevaluatedProperties":{"type":"string"},"anyOf":[{"properties":{"a":true}},false]}`), []byte(`{"a":1,"b":2}`))

@@ -9,14 +9,14 @@ import (
 // The price of compiling and of an everyday validation.
 func BenchmarkCompile(b *testing.B) {
 	for b.Loop() {
-		if _, err := Compile(json.RawMessage(rules)); err != nil {
+		if _, err := Compile(json.RawMessage(ruleDoc)); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 func BenchmarkValidate(b *testing.B) {
-	s := compiled(b, rules)
+	s := compiled(b, ruleDoc)
 	instance := json.RawMessage(`{"n":1,"a.b":"ok","l":[{"id":1},{"id":2}],"o":{"k":true},"z":null}`)
 	for b.Loop() {
 		if s.Validate(instance) != nil {

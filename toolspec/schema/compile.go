@@ -3,104 +3,106 @@ package schema
 import (
 	"encoding/json"
 	"slices"
-	"sync"
-
-	"github.com/kaptinlin/jsonschema"
 )
 
 // Schema is a compiled document. It is immutable and safe for concurrent use;
-// compiling costs milliseconds and is paid once by its owner.
+// compiling costs a fraction of a millisecond and is paid once by its owner.
 type Schema struct {
-	document json.RawMessage
-	digest   string
-	root     *node
-	compiled *jsonschema.Schema
-	weigh    bool        // an instance's effort must be estimated first
-	serial   *sync.Mutex // nil unless the validator writes to the schema
+	document  json.RawMessage
+	effective json.RawMessage
+	open      []Finding
+	digest    string
+	draft     Draft
+	root      *node
+	busy      bool // an instance may cost much: its steps are counted
 }
 
-// Compile checks and compiles one document of draft-06, draft-07, 2019-09 or
-// 2020-12 (also assumed where $schema is absent). It takes input and output
-// schemas alike; input schemas must also pass [CheckInput].
+// Compile checks and compiles one document of draft-04, 06, 07, 2019-09 or
+// 2020-12. $schema names the draft; where it is absent the draft is the newest
+// one that knows every keyword of the document, and a document that two drafts
+// read differently is refused. It takes input and output schemas alike; input
+// schemas must also pass [CheckInput].
 //
 // It refuses what it could not enforce as written: a root that is not an object
-// type, references that leave the document or lead nowhere, schemas that refer
-// to themselves in place, malformed keywords, nested $id, dynamic references,
-// patterns RE2 does not know, and documents beyond [MaxDocumentBytes],
-// [MaxDepth] or the bounds on patterns and branches. The error is a [*Refusal].
-// Unknown formats and content keywords other than base64 are annotations, as
-// the specification says.
-func Compile(doc json.RawMessage) (*Schema, error) {
-	root, err := read(doc)
+// type, what the meta-schema of the draft forbids, keywords of other drafts,
+// words that look like a misspelled keyword, references that leave the document
+// or lead nowhere, schemas that refer to themselves in place, nested ids and
+// names given twice, dynamic references, patterns that RE2 does not know or
+// reads otherwise, and documents beyond [MaxDocumentBytes], [MaxDepth] or the
+// bounds on patterns and branches. The error is a [*Refusal]. Unknown formats
+// and content keywords other than base64 are annotations, as the specification
+// says.
+func Compile(doc json.RawMessage, options ...Option) (*Schema, error) {
+	effective := doc
+	var open []Finding
+	if slices.Contains(options, Closed) {
+		var err error
+		if effective, open, err = Close(doc); err != nil {
+			return nil, err
+		}
+	}
+	root, draft, err := analyse(effective)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPatterns(root); err != nil {
-		return nil, err
-	}
-	if err := checkMeta(root); err != nil {
-		return nil, err
-	}
-	if err := resolve(root); err != nil {
-		return nil, err
-	}
-	compiled, err := compileTree(doc, root)
-	if err != nil {
-		return nil, err
-	}
-	digest, err := Digest(doc)
+	digest, err := Digest(effective)
 	if err != nil {
 		return nil, &Refusal{Reason: err.Error()}
 	}
-	s := &Schema{document: slices.Clone(doc), digest: digest, root: root, compiled: compiled, weigh: root.busy()}
-	if root.anySub("patternProperties") {
-		s.serial = new(sync.Mutex)
-	}
-	return s, nil
+	return &Schema{
+		document: slices.Clone(doc), effective: slices.Clone(effective), open: open,
+		digest: digest, draft: draft, root: root, busy: root.busy(),
+	}, nil
 }
 
-// Document returns a copy of the document as it was compiled.
-func (s *Schema) Document() json.RawMessage { return slices.Clone(s.document) }
+// Option changes how a document is compiled.
+type Option int
 
-// Digest identifies the document: lower-case hex SHA-256 of its RFC 8785 form.
-func (s *Schema) Digest() string { return s.digest }
+// Closed compiles what [Close] makes of the document, so that unknown argument
+// names are refused (C-14).
+const Closed Option = 1
 
-// compileTree compiles with a compiler of its own: a second document with the
-// same $id in one compiler would get the rules of the first.
-func compileTree(doc json.RawMessage, root *node) (*jsonschema.Schema, error) {
-	compiler := jsonschema.NewCompiler().SetAssertFormat(true)
-	clear(compiler.Loaders) // http and https are there by default
+// analyse reads a document, checks it against its draft and resolves it.
+func analyse(doc json.RawMessage) (*node, Draft, error) {
+	root, err := read(doc)
+	if err != nil {
+		return nil, 0, err
+	}
+	if err := checkPatterns(root); err != nil {
+		return nil, 0, err
+	}
+	draft, err := detect(root)
+	if err != nil {
+		return nil, 0, err
+	}
 	_ = root.walk(func(n *node) error {
-		// The library fails every instance on a format it does not know.
-		if format, ok := n.text("format"); ok && jsonschema.Formats[format] == nil {
-			compiler.RegisterFormat(format, func(any) bool { return true })
-		}
+		n.draft = draft
 		return nil
 	})
-	compiled, err := compiler.Compile(doc)
-	if err != nil {
-		return nil, &Refusal{Reason: "not a JSON Schema: " + err.Error()}
+	if err := resolve(root, draft); err != nil {
+		return nil, 0, err
 	}
-	if err := link(root, compiled); err != nil {
-		return nil, err
-	}
-	if err := checkResolved(compiled); err != nil {
-		return nil, err
-	}
-	return compiled, nil
-}
-
-// checkResolved refuses what the validator left unresolved: it would accept
-// every value there.
-func checkResolved(compiled *jsonschema.Schema) error {
-	if left := compiled.UnresolvedReferenceURIs(); len(left) > 0 {
-		return refuse(nil, "reference %q is not resolved", cut(left[0]))
-	}
-	return nil
-}
-
-func (n *node) anySub(keyword string) bool {
-	return slices.ContainsFunc(n.subs, func(s sub) bool {
-		return s.keyword == keyword || s.to.anySub(keyword)
+	_ = root.walk(func(n *node) error {
+		n.build(draft)
+		return nil
 	})
+	return root, draft, nil
 }
+
+// Document returns a copy of the document as it was given.
+func (s *Schema) Document() json.RawMessage { return slices.Clone(s.document) }
+
+// Effective returns a copy of the document by which instances are judged, and
+// which is to be shown to callers: that of [Schema.Document], unless it was
+// compiled [Closed].
+func (s *Schema) Effective() json.RawMessage { return slices.Clone(s.effective) }
+
+// Open lists what [Closed] has left open.
+func (s *Schema) Open() []Finding { return slices.Clone(s.open) }
+
+// Digest identifies the effective document: lower-case hex SHA-256 of its RFC
+// 8785 form.
+func (s *Schema) Digest() string { return s.digest }
+
+// Draft is the version of JSON Schema by which the document is read.
+func (s *Schema) Draft() Draft { return s.draft }

@@ -175,7 +175,7 @@ func limit(s *invopop.Schema, t reflect.Type) {
 func (s *Schema) checkDefaults() error {
 	return s.root.walk(func(n *node) error {
 		value, ok := n.object["default"]
-		if ok && !n.compiled.ValidateStruct(value).IsValid() {
+		if ok && !n.accepts(value) {
 			return refuse(n.at.with("default"), "the default is not a value of the field")
 		}
 		return nil

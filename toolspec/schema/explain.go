@@ -1,161 +1,305 @@
 package schema
 
 import (
-	"maps"
-	"regexp"
-	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/kaptinlin/jsonschema"
 )
 
-// explainer turns the validator's tree of results into problems. Of each result
-// it takes only which keyword failed and where; names and limits come from the
-// schema, because the library's own messages hold instance values.
+// explainer says what is wrong with a value that the evaluator refused. It
+// judges by the same rules, but goes on behind the first fault.
 type explainer struct {
+	evaluator
 	problems []Problem
 }
 
+const (
+	maxCollected = 1024 // faults that wait to be sorted
+	problemCost  = 100  // steps of one: to write it takes longer than to find it
+)
+
 func (e *explainer) add(at path, kind Kind, message string) {
+	if !e.spend(problemCost) {
+		return
+	}
+	if len(e.problems) >= maxCollected {
+		e.problems = settle(e.problems)
+	}
 	e.problems = append(e.problems, Problem{Path: at.pointer(), Kind: kind, Message: message})
 }
 
-// visit explains one failed result of schema s on value.
-func (e *explainer) visit(r *jsonschema.EvaluationResult, s *jsonschema.Schema, value any, at path) {
-	if r == nil || r.Valid {
+func (e *explainer) invalid(at path, rule string) {
+	e.add(at, KindInvalidValue, invalid(at, rule))
+}
+
+// visit adds the faults of the value at i under n. m has the meaning that it
+// has for the evaluator.
+func (e *explainer) visit(n *node, i int, at path, m *marks) {
+	r := n.rules
+	if !e.spend(r.cost) {
 		return
 	}
-	if s == nil {
-		e.add(at, KindInvalidValue, invalid(at, ""))
+	if r.refuses {
+		e.invalid(at, "nothing is allowed here")
 		return
 	}
-	for _, keyword := range slices.Sorted(maps.Keys(r.Errors)) {
-		e.keyword(keyword, r, s, value, at)
+	e.value(n, r, i, at)
+	kind := e.t.items[i].kind
+	own := m
+	if unevaluated := r.unevaluatedField != nil && kind == '{' || r.unevaluatedItems != nil && kind == '['; unevaluated {
+		own = new(marks)
+		defer m.addAll()
+		defer func() { e.unevaluated(r, i, at, own) }()
 	}
-	refSeen := s.ResolvedRef == nil
-	for _, d := range r.Details {
-		if d == nil {
-			continue
+	if r.inPlace {
+		e.inPlaceFaults(r, i, at, own)
+	}
+	switch kind {
+	case '{':
+		e.fields(n, r, i, at, own)
+	case '[':
+		e.elements(n, r, i, at, own)
+	case '"':
+		e.textFaults(n, r, i, at)
+	case '0':
+		e.numberFaults(r, i, at)
+	}
+}
+
+// value explains type, enum and const.
+func (e *explainer) value(n *node, r *rules, i int, at path) {
+	if r.kinds != 0 && !e.kindOK(r, i) {
+		e.add(at, KindTypeMismatch, "Invalid type for field: "+at.field())
+	}
+	if r.enum != nil && !e.inEnum(r, i) {
+		list, _ := n.object["enum"].([]any)
+		e.invalid(at, "must be one of "+brief(values(list)))
+	}
+	if r.equal != nil && !e.t.equal(i, r.equal.key, &e.scratch) {
+		e.invalid(at, "must be "+brief(values([]any{n.object["const"]})))
+	}
+}
+
+func (e *explainer) numberFaults(r *rules, i int, at path) {
+	literal := e.t.bytes(i)
+	if r.minimum != nil && r.minimum.cmp(literal) < 0 {
+		e.invalid(at, "must be ≥ "+r.minimum.literal)
+	}
+	if r.maximum != nil && r.maximum.cmp(literal) > 0 {
+		e.invalid(at, "must be ≤ "+r.maximum.literal)
+	}
+	if r.above != nil && r.above.cmp(literal) <= 0 {
+		e.invalid(at, "must be > "+r.above.literal)
+	}
+	if r.below != nil && r.below.cmp(literal) >= 0 {
+		e.invalid(at, "must be < "+r.below.literal)
+	}
+	if r.multiple != nil && !r.multiple.divides(literal) {
+		e.invalid(at, "must be a multiple of "+r.multiple.literal)
+	}
+}
+
+func (e *explainer) textFaults(n *node, r *rules, i int, at path) {
+	if !e.lengthOK(r.minLength, -1, i) {
+		e.invalid(at, "shorter than "+strconv.Itoa(r.minLength))
+	}
+	if !e.lengthOK(-1, r.maxLength, i) {
+		e.invalid(at, "longer than "+strconv.Itoa(r.maxLength))
+	}
+	if r.pattern != nil && !e.matches(r, i) {
+		e.invalid(at, "must match "+brief(strconv.Quote(r.pattern.String())))
+	}
+	if r.format != nil && !r.format(e.t.string(i)) {
+		name, _ := n.text("format")
+		e.invalid(at, "must be a "+brief(printable(name)))
+	}
+	if r.base64 && !isBase64(e.t.string(i)) {
+		e.invalid(at, "must be base64")
+	}
+}
+
+func (e *explainer) elements(_ *node, r *rules, i int, at path, m *marks) {
+	count := int(e.t.items[i].count)
+	if count < r.minItems {
+		e.invalid(at, "fewer than "+strconv.Itoa(r.minItems)+" entries")
+	}
+	if r.maxItems >= 0 && count > r.maxItems {
+		e.invalid(at, "more than "+strconv.Itoa(r.maxItems)+" entries")
+	}
+	if r.unique && !e.distinct(i) {
+		e.invalid(at, "entries must differ")
+	}
+	if r.contains != nil && !e.containsOK(r, i, m) {
+		e.invalid(at, "number of matching entries")
+	}
+	place := i + 1
+	for k := range count {
+		to := r.rest
+		if k < len(r.prefix) {
+			to = r.prefix[k]
 		}
-		if d.EvaluationPath == "" { // first the target of $ref, then else
-			target := s.Else
-			if !refSeen {
-				target, refSeen = s.ResolvedRef, true
+		if to != nil {
+			m.add(k)
+			e.below(to, place, at, strconv.Itoa(k))
+		}
+		place = int(e.t.items[place].next)
+	}
+}
+
+// below explains a member or an element, where there is something to explain:
+// only for those a longer path is made.
+func (e *explainer) below(n *node, i int, at path, token string) {
+	if !e.ok(n, i, nil) && !e.over {
+		e.visit(n, i, at.with(token), nil)
+	}
+}
+
+func (e *explainer) fields(_ *node, r *rules, i int, at path, m *marks) {
+	count := int(e.t.items[i].count)
+	if count < r.minFields {
+		e.invalid(at, "fewer than "+strconv.Itoa(r.minFields)+" fields")
+	}
+	if r.maxFields >= 0 && count > r.maxFields {
+		e.invalid(at, "more than "+strconv.Itoa(r.maxFields)+" fields")
+	}
+	e.missing(r.required, i, at)
+	for _, need := range r.needs {
+		if e.t.member(i, need.name) != 0 {
+			e.missing(need.then, i, at)
+		}
+	}
+	badName, place := false, i+1
+	for k := range count {
+		name := e.t.string(place)
+		if r.fieldNames != nil && !e.nameOK(r.fieldNames, place) {
+			badName = true
+		}
+		evaluated := false
+		if f := r.fields[name]; f.to != nil {
+			evaluated = true
+			e.member(f.to, place+1, at, name)
+		}
+		for _, p := range r.patterns {
+			if p.re.MatchString(name) {
+				evaluated = true
+				e.member(p.to, place+1, at, name)
 			}
-			e.visit(d, target, value, at)
-			continue
 		}
-		e.detail(d, s, value, at)
+		if !evaluated && r.additional != nil {
+			evaluated = true
+			e.member(r.additional, place+1, at, name)
+		}
+		if evaluated {
+			m.add(k)
+		}
+		place = int(e.t.items[place+1].next)
+	}
+	if badName {
+		e.invalid(at, "a field name is not allowed")
 	}
 }
 
-// detail follows a failed result to the subschema and the part of the value it
-// is about. The library writes one unescaped token per step.
-func (e *explainer) detail(d *jsonschema.EvaluationResult, s *jsonschema.Schema, value any, at path) {
-	if d.Valid {
-		return
-	}
-	keyword, token, _ := strings.Cut(strings.TrimPrefix(d.EvaluationPath, "/"), "/")
-	name := strings.TrimPrefix(d.InstanceLocation, "/")
-	switch keyword {
-	case "allOf":
-		e.visit(d, element(s.AllOf, token), value, at)
-	case "then":
-		e.visit(d, s.Then, value, at)
-	case "dependentSchemas":
-		e.visit(d, s.DependentSchemas[token], value, at)
-	case "items":
-		e.inside(d, s.Items, value, at, name)
-	case "prefixItems":
-		e.inside(d, element(s.PrefixItems, token), value, at, name)
-	case "unevaluatedItems":
-		e.inside(d, s.UnevaluatedItems, value, at, name)
-	case "properties":
-		e.field(d, entry(s.Properties, name), value, at, name)
-	case "patternProperties":
-		e.field(d, byPattern(s, name), value, at, name)
-	case "additionalProperties":
-		e.field(d, s.AdditionalProperties, value, at, name)
-	case "unevaluatedProperties":
-		e.field(d, s.UnevaluatedProperties, value, at, name)
-	}
-}
-
-func (e *explainer) inside(d *jsonschema.EvaluationResult, s *jsonschema.Schema, value any, at path, index string) {
-	array, _ := value.([]any)
-	i, err := strconv.Atoi(index)
-	if err != nil || i >= len(array) {
-		e.add(at, KindInvalidValue, invalid(at, ""))
-		return
-	}
-	e.visit(d, s, array[i], at.with(index))
-}
-
-func (e *explainer) field(d *jsonschema.EvaluationResult, s *jsonschema.Schema, value any, at path, name string) {
-	object, _ := value.(map[string]any)
-	member, present := object[name]
-	switch {
-	case !present: // the library validates null for a missing required field
-	case s != nil && s.Boolean != nil && !*s.Boolean:
+// member explains one field; one that nothing allows is unknown.
+func (e *explainer) member(n *node, i int, at path, name string) {
+	if n.rules.refuses {
 		unknown := at.with(name)
 		e.add(unknown, KindUnknownProperty, "Unknown field: "+strconv.Quote(strings.TrimPrefix(unknown.pointer(), "/")))
-	default:
-		e.visit(d, s, member, at.with(name))
+		return
+	}
+	e.below(n, i, at, name)
+}
+
+func (e *explainer) missing(required []string, i int, at path) {
+	for _, name := range required {
+		if e.t.member(i, name) == 0 {
+			field := at.with(name)
+			e.add(field, KindMissingRequired, "Missing required field: "+field.field())
+		}
 	}
 }
 
-// byPattern returns the schema of the one pattern that matches name, or nil if
-// several do: the result does not say which of them failed.
-func byPattern(s *jsonschema.Schema, name string) *jsonschema.Schema {
-	var found *jsonschema.Schema
-	if s.PatternProperties == nil {
-		return nil
-	}
-	for pattern, candidate := range *s.PatternProperties {
-		if re, err := regexp.Compile(pattern); err != nil || !re.MatchString(name) {
-			continue
+func (e *explainer) unevaluated(r *rules, i int, at path, m *marks) {
+	place := i + 1
+	for k := range int(e.t.items[i].count) {
+		switch e.t.items[i].kind {
+		case '{':
+			if !m.has(k) {
+				e.member(r.unevaluatedField, place+1, at, e.t.string(place))
+			}
+			place = int(e.t.items[place+1].next)
+		default:
+			if !m.has(k) {
+				e.below(r.unevaluatedItems, place, at, strconv.Itoa(k))
+			}
+			place = int(e.t.items[place].next)
 		}
-		if found != nil {
-			return nil
-		}
-		found = candidate
 	}
-	return found
+}
+
+// inPlaceFaults explains what other schemas say of the same value.
+func (e *explainer) inPlaceFaults(r *rules, i int, at path, m *marks) {
+	if r.ref != nil {
+		e.visit(r.ref, i, at, m)
+	}
+	for _, n := range r.all {
+		e.visit(n, i, at, m)
+	}
+	if r.some != nil && !e.anyOK(r.some, i, m) {
+		e.branches(r.some, i, at)
+	}
+	if r.exactly != nil && !e.oneOK(r.exactly, i, m) {
+		e.branches(r.exactly, i, at)
+	}
+	if r.not != nil && e.ok(r.not, i, nil) {
+		e.invalid(at, "matches a forbidden form")
+	}
+	if r.cond != nil {
+		branch, next := m.branch(), r.otherwise
+		if e.ok(r.cond, i, branch) {
+			m.merge(branch)
+			next = r.then
+		}
+		if next != nil {
+			e.visit(next, i, at, m)
+		}
+	}
+	if e.t.items[i].kind != '{' {
+		return
+	}
+	for _, d := range r.dependent {
+		if e.t.member(i, d.name) != 0 {
+			e.visit(d.to, i, at, m)
+		}
+	}
 }
 
 // branches explains anyOf and oneOf. Where all branches want another type it is
 // a type mismatch; where one branch alone has the type, that one is explained.
-func (e *explainer) branches(r *jsonschema.EvaluationResult, keyword string, list []*jsonschema.Schema, value any, at path) {
-	var near []*jsonschema.EvaluationResult
-	var schemas []*jsonschema.Schema
-	for _, d := range r.Details {
-		kind, token, _ := strings.Cut(strings.TrimPrefix(d.EvaluationPath, "/"), "/")
+func (e *explainer) branches(list []*node, i int, at path) {
+	var near []*node
+	for _, n := range list {
 		switch {
-		case kind != keyword:
-		case d.Valid:
-			e.add(at, KindInvalidValue, invalid(at, "matches more than one of the allowed forms"))
+		case e.ok(n, i, nil):
+			e.invalid(at, "matches more than one of the allowed forms")
 			return
-		case !wrongType(d):
-			near, schemas = append(near, d), append(schemas, element(list, token))
+		case !e.wrongType(n, i):
+			near = append(near, n)
 		}
 	}
 	switch len(near) {
 	case 0:
 		e.add(at, KindTypeMismatch, "Invalid type for field: "+at.field())
 	case 1:
-		e.visit(near[0], schemas[0], value, at)
+		e.visit(near[0], i, at, nil)
 	default:
-		e.add(at, KindInvalidValue, invalid(at, "matches none of the allowed forms"))
+		e.invalid(at, "matches none of the allowed forms")
 	}
 }
 
-// wrongType reports whether a branch failed for the type of the value itself.
-func wrongType(r *jsonschema.EvaluationResult) bool {
-	if r.Errors["type"] != nil {
+// wrongType reports whether a branch refuses the type of the value itself.
+func (e *explainer) wrongType(n *node, i int) bool {
+	r := n.rules
+	if !e.spend(1) || r.kinds != 0 && !e.kindOK(r, i) {
 		return true
 	}
-	return slices.ContainsFunc(r.Details, func(d *jsonschema.EvaluationResult) bool {
-		return d != nil && d.EvaluationPath == "" && !d.Valid && wrongType(d)
-	})
+	return r.ref != nil && e.wrongType(r.ref, i)
 }

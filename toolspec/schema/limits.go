@@ -2,8 +2,8 @@ package schema
 
 import (
 	"encoding/json"
+	"regexp"
 	"regexp/syntax"
-	"slices"
 	"strings"
 )
 
@@ -35,41 +35,16 @@ func read(doc json.RawMessage) (*node, error) {
 	return root, root.walk(checkKeywords)
 }
 
-// checkKeywords refuses what the validator would ignore or resolve elsewhere
-// than a reader expects.
+// checkKeywords refuses what holds of no draft that is served, so that it also
+// holds for documents that are only looked at.
 func checkKeywords(n *node) error {
-	for _, keyword := range []string{"$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor", "$vocabulary"} {
-		if _, ok := n.object[keyword]; ok {
-			return refuse(n.at.with(keyword), "%s is not supported, use $ref with a pointer", keyword)
-		}
-	}
-	dialect, declared := n.object["$schema"]
-	switch {
-	case declared && len(n.at) > 0:
+	if _, declared := n.object["$schema"]; declared && len(n.at) > 0 {
 		return refuse(n.at.with("$schema"), "only the root may name a dialect")
-	case declared && !knownDialect(dialect):
-		return refuse(n.at.with("$schema"), "dialect is not one of draft-06, draft-07, 2019-09, 2020-12")
 	}
-	if _, ok := n.object["$id"]; ok && len(n.at) > 0 {
-		return refuse(n.at.with("$id"), "only the root may have an $id: below it pointers would change their meaning")
-	}
-	if _, ok := n.object["$defs"]; ok && n.object["definitions"] != nil {
-		return refuse(n.at.with("definitions"), "use either $defs or definitions: beside $defs these are ignored")
-	}
-	_, ref := n.object["$ref"]
-	if ref && len(n.at) == 0 {
+	if _, ref := n.object["$ref"]; ref && len(n.at) == 0 {
 		return refuse(n.at.with("$ref"), "the root must list its fields itself: older drafts ignore what stands beside $ref")
 	}
 	return nil
-}
-
-func knownDialect(dialect any) bool {
-	uri, _ := dialect.(string)
-	uri = strings.TrimPrefix(strings.TrimSuffix(uri, "#"), "https:")
-	return slices.Contains([]string{
-		"//json-schema.org/draft-06/schema", "//json-schema.org/draft-07/schema",
-		"//json-schema.org/draft/2019-09/schema", "//json-schema.org/draft/2020-12/schema",
-	}, strings.TrimPrefix(uri, "http:"))
 }
 
 // checkPatterns refuses regular expressions that RE2 does not know or that are
@@ -88,6 +63,9 @@ func checkPatterns(root *node) error {
 			}
 		}
 		for _, p := range patterns {
+			if only := notECMA(p); only != "" {
+				return refuse(n.at, "pattern: %s does not mean in ECMA-262 what it means here", only)
+			}
 			size, err := programSize(p)
 			if err != nil {
 				return refuse(n.at, "pattern is not RE2 or too long: lookaround and back references do not exist in it")
@@ -115,3 +93,22 @@ func programSize(pattern string) (int, error) {
 	}
 	return len(prog.Inst), nil
 }
+
+// notECMA finds syntax that RE2 takes and that JSON Schema's dialect of regular
+// expressions (ECMA-262) reads otherwise, or "".
+func notECMA(pattern string) string {
+	for i := 0; i < len(pattern)-1; i++ {
+		switch two := pattern[i : i+2]; {
+		case two[0] == '\\':
+			if strings.ContainsRune("AzQEC", rune(two[1])) {
+				return two
+			}
+			i++
+		case two == "(?" && i+2 < len(pattern) && !strings.ContainsRune(":=!<", rune(pattern[i+2])):
+			return "(?" + pattern[i+2:i+3]
+		}
+	}
+	return posixClass.FindString(pattern)
+}
+
+var posixClass = regexp.MustCompile(`\[[^\]]*\[:\^?[a-z]+:\]`)

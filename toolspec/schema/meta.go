@@ -1,72 +1,283 @@
 package schema
 
 import (
-	"cmp"
+	"encoding/json"
+	"math"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/kaptinlin/jsonschema"
 )
 
-// checkMeta validates the document against the draft-07 meta-schema, whose
-// keywords mean the same in the later drafts: "type": "objekt" or a negative
-// length compiles, and then refuses or accepts every instance. Subschemas under
-// keywords that draft-07 does not know are checked as documents of their own.
-func checkMeta(root *node) error {
-	document := make(map[string]any, len(root.object))
-	for keyword, value := range root.object {
-		if keyword != "$schema" { // it would choose a meta-schema to fetch
-			document[keyword] = value
+// valueForm is what the meta-schemas say about the value of a keyword.
+type valueForm int
+
+const (
+	anyValue       valueForm = iota
+	aText                    // a string
+	aBool                    // true or false
+	aNumber                  // a number
+	positive                 // a number above zero
+	aCount                   // an integer from zero on
+	exclusiveBound           // a number; in draft-04 a boolean beside its bound
+	aList                    // an array
+	someValues               // an array that is not empty
+	typeNames                // a type or a list of them
+	nameList                 // an array of strings, each once
+	nameLists                // an object of such arrays
+	anAnchor                 // a plain name
+)
+
+var simpleTypes = []string{"array", "boolean", "integer", "null", "number", "object", "string"}
+
+var anchorName = regexp.MustCompile(`^[A-Za-z_][-A-Za-z0-9._]*$`)
+
+// checkDraft holds every schema of the document against draft d: what its
+// meta-schema demands of the values of keywords, and, beyond it, that no word
+// stands there which looks like a rule and is none. declared says that $schema
+// names the draft.
+func checkDraft(root *node, d Draft, declared bool) error {
+	return root.walk(func(n *node) error {
+		for _, name := range n.keywords() {
+			k, known := vocabulary[name]
+			var err error
+			switch {
+			case k.role == unserved:
+				err = refuse(n.at.with(name), "%s is not supported, use $ref with a pointer", name)
+			case known && (k.in(d) || name == "$defs" && declared):
+				err = n.checkValue(name, k, d)
+			case known && k.role == annotates, name == "id":
+				// says nothing in this draft
+			case known:
+				err = refuse(n.at.with(name), "%s is a keyword of %s, not of %s: there it has no effect", name, k.drafts(), d)
+			default:
+				err = n.checkUnknown(name, d)
+			}
+			if err != nil {
+				return err
+			}
 		}
+		return n.checkPlaces(d)
+	})
+}
+
+// checkValue holds the value of a keyword against its form.
+func (n *node) checkValue(name string, k keyword, d Draft) error {
+	at := n.at.with(name)
+	value := n.object[name]
+	if reason := fault(k.value, value, d); reason != "" {
+		return refuse(at, "not what JSON Schema allows here: %s", reason)
 	}
-	roots, parts := []*node{root}, []any{document}
-	_ = root.walk(func(n *node) error {
-		for _, s := range n.subs {
-			switch s.keyword {
-			case "$defs", "prefixItems", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties", "contentSchema":
-				if s.to.object != nil {
-					roots, parts = append(roots, s.to), append(parts, s.to.object)
+	switch members, isList := value.([]any); {
+	case k.value == exclusiveBound && d == Draft04:
+		if bound := "m" + name[len("exclusiveM"):]; n.object[bound] == nil {
+			return refuse(at, "%s of draft-04 only says how %s is meant, which is missing", name, bound)
+		}
+	case (k.shape == list || k.shape == either) && isList && len(members) == 0:
+		return refuse(at, "not what JSON Schema allows here: an empty list")
+	case k.shape == either && isList && d == Draft2020:
+		return refuse(at, "a list of schemas is items of older drafts: write prefixItems, or say the draft with $schema")
+	case k.shape == depends:
+		for _, name := range sortedNames(value) {
+			if names, ok := value.(map[string]any)[name].([]any); ok {
+				if reason := fault(nameList, names, d); reason != "" {
+					return refuse(at.with(name), "not what JSON Schema allows here: %s", reason)
 				}
 			}
 		}
-		return nil
-	})
-	doc, err := encode(map[string]any{"allOf": parts})
-	if err != nil {
-		return &Refusal{Reason: "not JSON"}
 	}
-	compiler := jsonschema.NewCompiler().SetDefaultDialect(jsonschema.Draft7)
-	clear(compiler.Loaders)
-	result, err := compiler.ValidateSchema(doc)
-	if err != nil {
-		return &Refusal{Reason: "not a JSON Schema: " + err.Error()}
-	}
-	if result.IsValid() {
-		return nil
-	}
-	at := deepest(result)
-	for i, part := range roots {
-		if len(at) >= 2 && at[1] == strconv.Itoa(i) {
-			return refuse(append(part.at[:len(part.at):len(part.at)], at[2:]...), "not what JSON Schema allows here")
-		}
-	}
-	return refuse(nil, "not a JSON Schema")
+	return nil
 }
 
-// deepest is the longest path to a fault, the first in order among equals.
-func deepest(result *jsonschema.EvaluationResult) path {
-	var longest path
-	for _, detail := range result.Details {
-		if detail == nil || detail.Valid {
-			continue
+// fault says what is wrong with a value, or "".
+func fault(form valueForm, value any, d Draft) string {
+	switch form {
+	case anyValue:
+		return ""
+	case aText:
+		if _, ok := value.(string); !ok {
+			return "not a string"
 		}
-		below := deepest(detail)
-		if token, ok := strings.CutPrefix(detail.InstanceLocation, "/"); ok {
-			below = append(path{token}, below...)
+	case anAnchor:
+		if text, ok := value.(string); !ok || !anchorName.MatchString(text) {
+			return "not a plain name"
 		}
-		if order := cmp.Or(cmp.Compare(len(longest), len(below)), cmp.Compare(below.key(), longest.key())); order < 0 {
-			longest = below
+	case aBool:
+		if _, ok := value.(bool); !ok {
+			return "not true or false"
+		}
+	case aNumber, positive, aCount:
+		return numberFault(form, value)
+	case exclusiveBound:
+		if d == Draft04 {
+			return fault(aBool, value, d)
+		}
+		return numberFault(aNumber, value)
+	case aList, someValues:
+		return listFault(form, value, d)
+	case typeNames:
+		return typeFault(value)
+	case nameList:
+		return namesFault(value, d)
+	case nameLists:
+		lists, ok := value.(map[string]any)
+		if !ok {
+			return "not an object"
+		}
+		for _, name := range sortedNames(value) {
+			if reason := namesFault(lists[name], d); reason != "" {
+				return reason
+			}
 		}
 	}
-	return longest
+	return ""
+}
+
+func numberFault(form valueForm, value any) string {
+	number, ok := value.(json.Number)
+	switch {
+	case !ok:
+		return "not a number"
+	case form == aNumber:
+		return ""
+	}
+	exact := parseDecimal(number.String())
+	switch {
+	case form == positive && (exact.negative || exact.digits == ""):
+		return "not above zero"
+	case form == aCount && (exact.negative || !exact.integral()):
+		return "not a whole number from zero on"
+	}
+	return ""
+}
+
+func listFault(form valueForm, value any, d Draft) string {
+	members, ok := value.([]any)
+	switch {
+	case !ok:
+		return "not a list"
+	case form == someValues && len(members) == 0:
+		return "an empty list"
+	case form == someValues && d == Draft04 && repeats(members):
+		return "a value twice"
+	}
+	return ""
+}
+
+func repeats(members []any) bool {
+	seen := map[string]bool{}
+	for _, member := range members {
+		key := constantOf(member).key
+		if seen[key] {
+			return true
+		}
+		seen[key] = true
+	}
+	return false
+}
+
+func typeFault(value any) string {
+	names, isList := value.([]any)
+	if !isList {
+		names = []any{value}
+	}
+	for i, name := range names {
+		text, _ := name.(string)
+		if !slices.Contains(simpleTypes, text) {
+			return "not a type: array, boolean, integer, null, number, object, string"
+		}
+		if slices.Contains(names[:i], name) {
+			return "a type twice"
+		}
+	}
+	if len(names) == 0 {
+		return "an empty list"
+	}
+	return ""
+}
+
+func namesFault(value any, d Draft) string {
+	names, ok := value.([]any)
+	if !ok {
+		return "not a list of names"
+	}
+	seen := make(map[string]bool, len(names))
+	for _, member := range names {
+		name, ok := member.(string)
+		switch {
+		case !ok:
+			return "not a list of names"
+		case seen[name]:
+			return "a name twice"
+		}
+		seen[name] = true
+	}
+	if len(names) == 0 && d == Draft04 {
+		return "an empty list"
+	}
+	return ""
+}
+
+// checkPlaces refuses boolean schemas where draft-04 has none, and identifiers
+// below the root: behind them pointers would change their meaning.
+func (n *node) checkPlaces(d Draft) error {
+	for _, s := range n.subs {
+		if d == Draft04 && s.to.object == nil && s.keyword != "additionalProperties" && s.keyword != "additionalItems" {
+			return refuse(s.to.at, "true and false are no schemas in draft-04: write {} or {\"not\": {}}")
+		}
+	}
+	if len(n.at) == 0 {
+		return nil
+	}
+	name := "$id"
+	if d == Draft04 {
+		name = "id"
+	}
+	if id, ok := n.text(name); ok && (!strings.HasPrefix(id, "#") || d >= Draft2019 || !anchorName.MatchString(id[1:])) {
+		return refuse(n.at.with(name), "only the root may have an %s: below it pointers would change their meaning", name)
+	}
+	return nil
+}
+
+// checkUnknown judges a word that no draft knows. It is an annotation, unless
+// it looks like a rule.
+func (n *node) checkUnknown(name string, d Draft) error {
+	at := n.at.with(name)
+	if strings.HasPrefix(strings.ToLower(name), "x-") {
+		return nil
+	}
+	if reason, ok := foreign[name]; ok && n.object[name] != false {
+		return refuse(at, "%s %s", printable(cut(name)), reason)
+	}
+	if meant := misspelled(name, d); meant != "" {
+		return refuse(at, "%s is no keyword: is %s meant? (Words of your own start with x-.)", printable(cut(name)), meant)
+	}
+	if looksLikeField(n.object[name]) {
+		return refuse(at, "%s looks like a field: list it under properties", printable(cut(name)))
+	}
+	return nil
+}
+
+// looksLikeField reports whether a value says of itself that it is a schema.
+func looksLikeField(value any) bool {
+	object, _ := value.(map[string]any)
+	kind, _ := object["type"].(string)
+	return slices.Contains(simpleTypes, kind)
+}
+
+// integral reports whether the decimal is a whole number.
+func (d decimal) integral() bool { return len(d.digits) <= d.exp || d.digits == "" }
+
+// countOf reads a count that numberFault has passed; what no instance can reach
+// is cut to the largest int32.
+func countOf(value any) (int, bool) {
+	number, ok := value.(json.Number)
+	if !ok {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(number.String(), 64)
+	if err != nil {
+		return 0, false
+	}
+	return int(min(f, math.MaxInt32)), true
 }

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-
-	"github.com/kaptinlin/jsonschema"
 )
 
 // node is one schema of a document: the document itself or a subschema that a
@@ -21,9 +19,10 @@ type node struct {
 	fields  map[string]*node // subs under "properties", by name
 	ref     *node            // target of $ref
 	program int              // instructions of its patterns; after resolve, of all applied in place
-	weight  int              // after resolve, cost of one scalar, see effort.go
+	weight  int              // after resolve, steps of one scalar, see effort.go
 
-	compiled *jsonschema.Schema // the same schema inside the validator
+	draft Draft  // after detect
+	rules *rules // after build
 }
 
 // sub is an edge from a schema to a subschema.
@@ -44,24 +43,6 @@ const (
 	either          // items: a schema, or an array of schemas in older drafts
 	depends         // dependencies: an object of schemas or of name lists
 )
-
-// shapeOf knows every keyword of drafts 06 to 2020-12 that holds schemas.
-func shapeOf(keyword string) shape {
-	switch keyword {
-	case "additionalProperties", "additionalItems", "propertyNames", "contains", "not", "if", "then", "else",
-		"unevaluatedItems", "unevaluatedProperties", "contentSchema":
-		return one
-	case "allOf", "anyOf", "oneOf", "prefixItems":
-		return list
-	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
-		return table
-	case "items":
-		return either
-	case "dependencies":
-		return depends
-	}
-	return notSchema
-}
 
 // inPlace reports whether the keyword applies its subschemas to the same
 // instance value as the schema that holds it.

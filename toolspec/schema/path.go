@@ -38,11 +38,17 @@ func (p path) field() string {
 }
 
 func escapeToken(token string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(token)
+	if !strings.ContainsAny(token, "~/") {
+		return token
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(token, "~", "~0"), "/", "~1")
 }
 
 func unescapeToken(token string) string {
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+	if !strings.Contains(token, "~") {
+		return token
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 }
 
 // splitPointer splits a JSON pointer. "" and "/" both name the whole document,

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-
-	"github.com/kaptinlin/jsonschema"
 )
 
 // Project returns what a redaction allowlist keeps of an output schema: the
@@ -191,8 +189,7 @@ func (n *node) untyped() bool {
 // refAlone reports whether $ref is all that n says: older drafts ignore the
 // rest, newer ones have nothing else here.
 func (n *node) refAlone() bool {
-	switch n.compiled.Dialect() {
-	case jsonschema.Draft6, jsonschema.Draft7:
+	if n.draft.refAlone() {
 		return true
 	}
 	for keyword := range n.object {

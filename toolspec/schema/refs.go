@@ -2,35 +2,44 @@ package schema
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 )
 
-// resolve points every $ref at its schema. Only pointers into the same document
-// are taken; the validator's own resolution is not used, for it looks for a
-// pointer in the enclosing schemas before it looks in the root.
-func resolve(root *node) error {
+// resolve points every $ref at its schema. Only references into the same
+// document are taken: pointers, and the plain names of $anchor (in older drafts
+// of an id that is a mere fragment). A name that two schemas claim is refused.
+func resolve(root *node, d Draft) error {
 	places := map[string]*node{}
-	_ = root.walk(func(n *node) error {
-		places[n.at.key()] = n
-		return nil
-	})
-	err := root.walk(func(n *node) error {
+	if root.anyRef() {
+		_ = root.walk(func(n *node) error {
+			places[n.at.key()] = n
+			return nil
+		})
+	}
+	anchors, err := anchorsOf(root, d)
+	if err != nil {
+		return err
+	}
+	base := baseOf(root, d)
+	err = root.walk(func(n *node) error {
 		value, ok := n.object["$ref"]
 		if !ok {
 			return nil
 		}
 		at := n.at.with("$ref")
-		text, ok := value.(string)
-		pointer, local := strings.CutPrefix(text, "#")
-		if !ok || !local {
+		text, _ := value.(string)
+		fragment, local := fragmentOf(text, base)
+		if !local {
 			return refuse(at, "only references into the same document (#/…) are resolved, nothing is fetched")
 		}
-		pointer, err := url.PathUnescape(pointer)
-		if err != nil {
-			return refuse(at, "the reference is not a JSON pointer")
+		if n.ref = anchors[fragment]; n.ref == nil {
+			tokens, ok := splitPointer(fragment)
+			if ok && fragment != "/" {
+				n.ref = places[tokens.key()]
+			}
 		}
-		tokens, ok := splitPointer(pointer)
-		if n.ref = places[tokens.key()]; !ok || n.ref == nil {
+		if n.ref == nil {
 			return refuse(at, "the reference leads to no schema of this document")
 		}
 		return nil
@@ -39,6 +48,78 @@ func resolve(root *node) error {
 		return err
 	}
 	return checkLoops(root)
+}
+
+func (n *node) anyRef() bool {
+	if _, ok := n.object["$ref"]; ok {
+		return true
+	}
+	return slices.ContainsFunc(n.subs, func(s sub) bool { return s.to.anyRef() })
+}
+
+// baseOf is the URI by which the document names itself, or nil.
+func baseOf(root *node, d Draft) *url.URL {
+	name := "$id"
+	if d == Draft04 {
+		name = "id"
+	}
+	id, ok := root.text(name)
+	if !ok {
+		return nil
+	}
+	base, err := url.Parse(id)
+	if err != nil {
+		return nil
+	}
+	base.Fragment, base.RawFragment = "", ""
+	return base
+}
+
+// fragmentOf returns what a reference points at within the document, unescaped.
+func fragmentOf(text string, base *url.URL) (fragment string, local bool) {
+	target, err := url.Parse(text)
+	if err != nil {
+		return "", false
+	}
+	fragment = target.Fragment
+	if strings.HasPrefix(text, "#") {
+		return fragment, true
+	}
+	if base == nil || text == "" {
+		return "", false
+	}
+	target = base.ResolveReference(target)
+	target.Fragment, target.RawFragment = "", ""
+	return fragment, target.String() == base.String()
+}
+
+// anchorsOf collects the plain names of a document.
+func anchorsOf(root *node, d Draft) (map[string]*node, error) {
+	anchors := map[string]*node{}
+	err := root.walk(func(n *node) error {
+		keyword, name := "$anchor", ""
+		if d >= Draft2019 {
+			name, _ = n.text(keyword)
+		} else {
+			if keyword = "$id"; d == Draft04 {
+				keyword = "id"
+			}
+			id, _ := n.text(keyword)
+			if _, ignored := n.object["$ref"]; ignored {
+				return nil
+			}
+			_, name, _ = strings.Cut(id, "#")
+		}
+		if name == "" {
+			return nil
+		}
+		if anchors[name] != nil {
+			return refuse(n.at.with(keyword), "two schemas are named %s", printable(cut(name)))
+		}
+		anchors[name] = n
+		return nil
+	})
+	return anchors, err
 }
 
 // key identifies a place without cutting names.
@@ -51,8 +132,8 @@ func (p path) key() string {
 	return b.String()
 }
 
-// checkLoops refuses a schema that applies itself to the same value: the
-// validator breaks such a loop by accepting. Recursion that descends into the
+// checkLoops refuses a schema that applies itself to the same value: no verdict
+// follows from it. Recursion that descends into the
 // instance is fine, for instances end. It also weighs every schema.
 func checkLoops(root *node) error {
 	const (
@@ -89,6 +170,9 @@ func checkLoops(root *node) error {
 // applied yields the schemas that n applies to its own value.
 func (n *node) applied(yield func(*node) bool) {
 	if n.ref != nil && !yield(n.ref) {
+		return
+	}
+	if n.ref != nil && n.draft.refAlone() {
 		return
 	}
 	for _, s := range n.subs {

@@ -9,34 +9,40 @@ import "encoding/json"
 //
 // Numbers are compared as written, not as float64; whether arguments may be
 // digested is the question of [CheckNumbers]. 1.0 is an integer, as in every
-// draft since 06. Defaults are not filled in.
+// draft since 06. Defaults are not filled in. A valid instance costs no
+// allocation for itself.
 func (s *Schema) Validate(instance json.RawMessage) []Problem {
-	if problem := CheckJSON(instance); problem != nil {
-		return []Problem{*problem}
-	}
-	value, err := decode(instance)
-	if err != nil {
+	t := tapes.Get().(*tape) //nolint:forcetypeassert // the pool holds nothing else
+	defer t.done()
+	if !t.read(instance) {
+		if problem := CheckJSON(instance); problem != nil {
+			return []Problem{*problem}
+		}
 		return []Problem{{Kind: KindInvalidJSON, Message: "Invalid JSON"}}
 	}
-	if s.weigh {
-		estimate := effort{known: map[meeting]int{}}
-		if estimate.of(s.root, value) > maxEffort {
-			return []Problem{{Kind: KindTooComplex, Message: "Validation would take too much work: send less or flatter data"}}
-		}
-	}
-	if s.serial != nil {
-		// The library rebuilds its table of property patterns at every use.
-		s.serial.Lock()
-		defer s.serial.Unlock()
-	}
-	result := s.compiled.ValidateStruct(value)
-	if result.IsValid() {
+	e := evaluator{t: t, left: maxEffort, bounded: s.busy}
+	if e.ok(s.root, 0, nil) && !e.over {
 		return nil
 	}
-	e := &explainer{}
-	e.visit(result, s.compiled, value, nil)
-	if len(e.problems) == 0 {
-		e.add(nil, KindInvalidValue, "Invalid value for field: (root) (does not match the schema)")
+	if e.over {
+		return tooMuchWork()
 	}
-	return settle(e.problems)
+	return s.explain(e)
+}
+
+func (s *Schema) explain(e evaluator) []Problem {
+	e.left = maxEffort
+	x := &explainer{evaluator: e}
+	x.visit(s.root, 0, nil, nil)
+	if x.over {
+		return tooMuchWork()
+	}
+	if len(x.problems) == 0 {
+		x.invalid(nil, "does not match the schema")
+	}
+	return settle(x.problems)
+}
+
+func tooMuchWork() []Problem {
+	return []Problem{{Kind: KindTooComplex, Message: "Validation would take too much work: send less or flatter data"}}
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-const rules = `{"type":"object","additionalProperties":false,"required":["n","a.b"],"properties":{
+const ruleDoc = `{"type":"object","additionalProperties":false,"required":["n","a.b"],"properties":{
 	"n":{"type":"number","minimum":1,"maximum":10,"multipleOf":0.5},
 	"x":{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1},
 	"a.b":{"type":"string","minLength":2,"maxLength":10,"pattern":"^[a-z]+$"},
@@ -33,7 +33,7 @@ const rules = `{"type":"object","additionalProperties":false,"required":["n","a.
 	"never":false}}`
 
 func TestValidate(t *testing.T) {
-	s := compiled(t, rules)
+	s := compiled(t, ruleDoc)
 	for instance, want := range map[string]string{
 		``:                              "",
 		`"n":7`:                         "",

@@ -1,0 +1,148 @@
+package schema
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+)
+
+// constant is a value that a schema names, in enum or const.
+type constant struct {
+	key string // equal for equal values, see tape.key
+}
+
+func constantOf(value any) constant {
+	raw, err := encode(value)
+	if err != nil {
+		return constant{}
+	}
+	var t tape
+	if !t.read(raw) {
+		return constant{}
+	}
+	return constant{key: string(t.key(nil, 0))}
+}
+
+// key appends a text to b that is the same for values that JSON Schema holds to
+// be equal, and for no others: members in the order of their names, numbers by
+// their exact value.
+func (t *tape) key(b []byte, i int) []byte {
+	switch it := t.items[i]; it.kind {
+	case '{':
+		members := make([]int, 0, it.count)
+		for j := i + 1; j < int(it.next); j = int(t.items[j+1].next) {
+			members = append(members, j)
+		}
+		names := make(map[int]string, len(members))
+		for _, j := range members {
+			names[j] = t.string(j)
+		}
+		slices.SortFunc(members, func(a, b int) int {
+			switch {
+			case names[a] < names[b]:
+				return -1
+			case names[a] > names[b]:
+				return 1
+			}
+			return 0
+		})
+		b = append(b, '{')
+		for _, j := range members {
+			b = appendText(b, names[j])
+			b = t.key(b, j+1)
+		}
+		return append(b, '}')
+	case '[':
+		b = append(b, '[')
+		for j := i + 1; j < int(it.next); j = int(t.items[j].next) {
+			b = t.key(b, j)
+		}
+		return append(b, ']')
+	case '"':
+		if !it.escaped {
+			b = append(b, '"')
+			b = strconv.AppendInt(b, int64(it.end-it.start), 10)
+			b = append(b, ':')
+			return append(b, t.bytes(i)...)
+		}
+		return appendText(b, t.string(i))
+	case '0':
+		return appendNumber(b, t.bytes(i))
+	default:
+		return append(b, it.kind)
+	}
+}
+
+// appendText writes the length first, so that no two texts run together.
+func appendText(b []byte, text string) []byte {
+	b = append(b, '"')
+	b = strconv.AppendInt(b, int64(len(text)), 10)
+	b = append(b, ':')
+	return append(b, text...)
+}
+
+func appendNumber(b, literal []byte) []byte {
+	if plainInteger(literal) && literal[len(literal)-1] != '0' {
+		b = append(b, 'i')
+		return append(append(b, literal...), ';')
+	}
+	d := parseDecimal(string(literal))
+	if d.integral() && d.exp <= 15 && d.exp == len(d.digits) { // as above
+		b = append(b, 'i')
+		if d.negative {
+			b = append(b, '-')
+		}
+		return append(append(b, d.digits...), ';')
+	}
+	b = append(b, 'd')
+	if d.negative {
+		b = append(b, '-')
+	}
+	b = append(b, d.digits...)
+	b = append(b, 'e')
+	return append(strconv.AppendInt(b, int64(d.exp), 10), ';')
+}
+
+// plainInteger reports whether the literal is an integer of at most 15 digits
+// without fraction and exponent: an int64 and a float64 hold it exactly.
+func plainInteger(literal []byte) bool {
+	digits := literal
+	if len(digits) > 0 && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 || len(digits) > 15 {
+		return false
+	}
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+func smallInt(literal []byte) int64 {
+	var v int64
+	negative := literal[0] == '-'
+	if negative {
+		literal = literal[1:]
+	}
+	for _, c := range literal {
+		v = v*10 + int64(c-'0')
+	}
+	if negative {
+		return -v
+	}
+	return v
+}
+
+// equal reports whether the values at i of t and at j of other are the same.
+func (t *tape) equal(i int, key string, scratch *[]byte) bool {
+	*scratch = t.key((*scratch)[:0], i)
+	return string(*scratch) == key
+}
+
+func numberOf(value any) (json.Number, bool) {
+	n, ok := value.(json.Number)
+	return n, ok
+}

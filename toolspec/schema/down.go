@@ -1,0 +1,100 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Sent is a document as one target takes it. It is a hint to a model and no
+// more: arguments are judged by the document that it was made from.
+type Sent struct {
+	Document json.RawMessage
+	// Findings say what the document says otherwise than the one it was made
+	// from. None of them is Tightened where every valid call can be made.
+	Findings []Finding
+	// Mapping undoes the strict form; nil for other targets.
+	Mapping *Mapping
+}
+
+// Down writes a document for a target. It drops, inlines or replaces what the
+// target does not take, and says so. What it writes never refuses what the
+// document accepts, but where a finding says Tightened. A document that needs no
+// change is returned as it is.
+func Down(doc json.RawMessage, target Target) (*Sent, error) {
+	d, known := dialects[target]
+	if !known {
+		return nil, fmt.Errorf("%q is no target", target)
+	}
+	if d.strict {
+		form, err := strictFor(doc, d)
+		if err != nil {
+			return nil, err
+		}
+		return &Sent{Document: form.Document, Findings: form.Findings, Mapping: &form.Mapping}, nil
+	}
+	root, _, err := analyse(doc)
+	if err != nil {
+		return nil, err
+	}
+	if d.words == nil {
+		return downWhole(doc, root, d)
+	}
+	l := newLowerer(root, d)
+	lowered, err := l.document(root)
+	if err != nil {
+		return nil, err
+	}
+	return &Sent{Document: lowered, Findings: sortFindings(l.findings)}, nil
+}
+
+// downWhole serves targets that take all of JSON Schema but for the root.
+func downWhole(doc json.RawMessage, root *node, d dialect) (*Sent, error) {
+	if !slices.ContainsFunc(d.notAtTop, func(keyword string) bool { return root.object[keyword] != nil }) {
+		return &Sent{Document: slices.Clone(doc)}, nil
+	}
+	l := newLowerer(root, d)
+	w := newWriter(root)
+	out, _ := w.schema(root).(map[string]any)
+	for _, keyword := range d.notAtTop {
+		if _, there := out[keyword]; !there {
+			continue
+		}
+		delete(out, keyword)
+		var parts []map[string]any
+		for _, s := range root.subs {
+			if s.keyword == keyword && keyword != "not" {
+				parts = append(parts, whole(w, s.to))
+			}
+		}
+		switch keyword {
+		case "allOf":
+			for _, part := range parts {
+				l.conjoin(out, part, root.at.with(keyword))
+			}
+		case "anyOf", "oneOf":
+			l.unite(out, parts, root.at, keyword)
+		default:
+			l.note(out, root, keyword)
+		}
+		delete(out, "unevaluatedProperties") // it counted what stood here
+	}
+	out["$schema"] = Draft2020.URI()
+	written, err := encode(out)
+	if err != nil {
+		return nil, err
+	}
+	return &Sent{Document: written, Findings: sortFindings(l.findings)}, nil
+}
+
+// whole writes a part of a composition without a reference at its top.
+func whole(w *writer, n *node) map[string]any {
+	for n.ref != nil && n.refAlone() {
+		n = n.ref
+	}
+	out, ok := w.schema(n).(map[string]any)
+	if !ok {
+		return map[string]any{}
+	}
+	return out
+}

@@ -1,0 +1,431 @@
+package schema
+
+import (
+	"encoding/base64"
+	"unicode/utf8"
+)
+
+// evaluator holds one instance against schemas. It says yes or no and nothing
+// else; explainer finds the reasons.
+type evaluator struct {
+	t       *tape
+	left    int  // steps
+	bounded bool // steps count
+	over    bool // they were used up: no verdict counts any more
+	scratch []byte
+}
+
+// marks are the members of one value that some schema has looked at, for the
+// unevaluated keywords.
+type marks struct {
+	all bool
+	set []bool
+}
+
+func (m *marks) add(i int) {
+	if m == nil || m.all {
+		return
+	}
+	for len(m.set) <= i {
+		m.set = append(m.set, false)
+	}
+	m.set[i] = true
+}
+
+func (m *marks) addAll() {
+	if m != nil {
+		m.all = true
+	}
+}
+
+func (m *marks) has(i int) bool { return m.all || i < len(m.set) && m.set[i] }
+
+func (m *marks) merge(other *marks) {
+	if m == nil || other == nil {
+		return
+	}
+	m.all = m.all || other.all
+	for i, set := range other.set {
+		if set {
+			m.add(i)
+		}
+	}
+}
+
+// branch returns marks for a schema that may fail; nil where nobody asks.
+func (m *marks) branch() *marks {
+	if m == nil {
+		return nil
+	}
+	return new(marks)
+}
+
+func (e *evaluator) spend(steps int) bool {
+	if e.bounded {
+		if e.left -= steps; e.left < 0 {
+			e.over = true
+		}
+	}
+	return !e.over
+}
+
+// ok reports whether the value at i is one of n's. What n and the schemas that
+// it applies in place look at, they mark in m; where ok is false, m is spoilt.
+func (e *evaluator) ok(n *node, i int, m *marks) bool {
+	r := n.rules
+	if !e.spend(r.cost) || r.refuses {
+		return false
+	}
+	it := e.t.items[i]
+	if r.kinds != 0 && !e.kindOK(r, i) || r.enum != nil && !e.inEnum(r, i) || r.equal != nil && !e.t.equal(i, r.equal.key, &e.scratch) {
+		return false
+	}
+	if r.unevaluatedField != nil && it.kind == '{' || r.unevaluatedItems != nil && it.kind == '[' {
+		own := new(marks)
+		if r.inPlace && !e.inPlace(r, i, own) || !e.content(r, i, own) || !e.rest(r, i, own) {
+			return false
+		}
+		m.addAll()
+		return true
+	}
+	return (!r.inPlace || e.inPlace(r, i, m)) && e.content(r, i, m)
+}
+
+// content applies the rules for the value's own type.
+func (e *evaluator) content(r *rules, i int, m *marks) bool {
+	switch e.t.items[i].kind {
+	case '{':
+		return e.object(r, i, m)
+	case '[':
+		return e.array(r, i, m)
+	case '"':
+		return e.text(r, i)
+	case '0':
+		return e.number(r, e.t.bytes(i))
+	default:
+		return true
+	}
+}
+
+// kindOf is the type of the value at i. 1.0 is an integer, but in draft-04.
+func (e *evaluator) kindOf(i int, exact bool) kinds {
+	switch e.t.items[i].kind {
+	case '{':
+		return isObject
+	case '[':
+		return isArray
+	case '"':
+		return isString
+	case 'n':
+		return isNull
+	case '0':
+		literal := e.t.bytes(i)
+		if plainInteger(literal) {
+			return isInteger
+		}
+		if exact {
+			for _, c := range literal {
+				if c == '.' || c == 'e' || c == 'E' {
+					return isNumber
+				}
+			}
+			return isInteger
+		}
+		if parseDecimal(string(literal)).integral() {
+			return isInteger
+		}
+		return isNumber
+	default:
+		return isBool
+	}
+}
+
+func (e *evaluator) kindOK(r *rules, i int) bool {
+	switch e.t.items[i].kind {
+	case '{':
+		return r.kinds&isObject != 0
+	case '[':
+		return r.kinds&isArray != 0
+	case '"':
+		return r.kinds&isString != 0
+	case '0':
+		if r.kinds&isNumber != 0 {
+			return true
+		}
+		return r.kinds&isInteger != 0 && e.kindOf(i, r.exact) == isInteger
+	default:
+		return r.kinds&e.kindOf(i, r.exact) != 0
+	}
+}
+
+func (e *evaluator) inEnum(r *rules, i int) bool {
+	e.scratch = e.t.key(e.scratch[:0], i)
+	return r.enum[string(e.scratch)]
+}
+
+func (e *evaluator) number(r *rules, literal []byte) bool {
+	return (r.minimum == nil || r.minimum.cmp(literal) >= 0) && (r.maximum == nil || r.maximum.cmp(literal) <= 0) &&
+		(r.above == nil || r.above.cmp(literal) > 0) && (r.below == nil || r.below.cmp(literal) < 0) &&
+		(r.multiple == nil || r.multiple.divides(literal))
+}
+
+func (e *evaluator) text(r *rules, i int) bool {
+	if r.minLength < 0 && r.maxLength < 0 && r.pattern == nil && r.format == nil && !r.base64 {
+		return true
+	}
+	if !e.lengthOK(r.minLength, r.maxLength, i) {
+		return false
+	}
+	return (r.pattern == nil || e.matches(r, i)) && (r.format == nil || r.format(e.t.string(i))) && (!r.base64 || isBase64(e.t.string(i)))
+}
+
+// lengthOK counts characters, as JSON Schema does.
+func (e *evaluator) lengthOK(low, high, i int) bool {
+	if low < 0 && high < 0 {
+		return true
+	}
+	length := 0
+	if e.t.items[i].escaped {
+		length = utf8.RuneCountInString(e.t.string(i))
+	} else {
+		length = utf8.RuneCount(e.t.bytes(i))
+	}
+	return length >= low && (high < 0 || length <= high)
+}
+
+func (e *evaluator) matches(r *rules, i int) bool {
+	text := e.t.bytes(i)
+	if e.t.items[i].escaped {
+		text = []byte(e.t.string(i))
+	}
+	return e.spend(r.program*(len(text)+1)/256) && r.pattern.Match(text)
+}
+
+func isBase64(text string) bool {
+	_, err := base64.StdEncoding.DecodeString(text)
+	return err == nil
+}
+
+func (e *evaluator) array(r *rules, i int, m *marks) bool {
+	count := int(e.t.items[i].count)
+	if count < r.minItems || r.maxItems >= 0 && count > r.maxItems || r.unique && !e.distinct(i) {
+		return false
+	}
+	if r.prefix != nil || r.rest != nil {
+		at := i + 1
+		for k := range count {
+			to := r.rest
+			if k < len(r.prefix) {
+				to = r.prefix[k]
+			}
+			if to != nil {
+				if !e.ok(to, at, nil) {
+					return false
+				}
+				m.add(k)
+			}
+			at = int(e.t.items[at].next)
+		}
+	}
+	return r.contains == nil || e.containsOK(r, i, m)
+}
+
+func (e *evaluator) containsOK(r *rules, i int, m *marks) bool {
+	found, at := 0, i+1
+	for k := range int(e.t.items[i].count) {
+		if e.ok(r.contains, at, nil) {
+			found++
+			if r.containsCounts {
+				m.add(k)
+			}
+		}
+		at = int(e.t.items[at].next)
+	}
+	return found >= r.minContains && (r.maxContains < 0 || found <= r.maxContains)
+}
+
+// distinct reports whether no two elements are equal.
+func (e *evaluator) distinct(i int) bool {
+	count := int(e.t.items[i].count)
+	if count < 2 || !e.spend(count/8) {
+		return !e.over
+	}
+	seen := make(map[string]struct{}, count)
+	for at := i + 1; at < int(e.t.items[i].next); at = int(e.t.items[at].next) {
+		e.scratch = e.t.key(e.scratch[:0], at)
+		if _, twice := seen[string(e.scratch)]; twice {
+			return false
+		}
+		seen[string(e.scratch)] = struct{}{}
+	}
+	return true
+}
+
+func (e *evaluator) object(r *rules, i int, m *marks) bool {
+	count := int(e.t.items[i].count)
+	if count < r.minFields || r.maxFields >= 0 && count > r.maxFields {
+		return false
+	}
+	present := 0 // of the required fields that are listed
+	if r.fields != nil || r.patterns != nil || r.additional != nil || r.fieldNames != nil {
+		at := i + 1
+		for k := range count {
+			f, evaluated, ok := e.field(r, at)
+			if !ok {
+				return false
+			}
+			if evaluated {
+				m.add(k)
+			}
+			if f.required {
+				present++
+			}
+			at = int(e.t.items[at+1].next)
+		}
+	}
+	if present < r.listed {
+		return false
+	}
+	for _, name := range r.unlisted {
+		if e.t.member(i, name) == 0 {
+			return false
+		}
+	}
+	for _, need := range r.needs {
+		if e.t.member(i, need.name) == 0 {
+			continue
+		}
+		for _, name := range need.then {
+			if e.t.member(i, name) == 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// field applies what r says of the member whose name is at i.
+func (e *evaluator) field(r *rules, i int) (f fieldRule, evaluated, ok bool) {
+	if r.fieldNames != nil && !e.nameOK(r.fieldNames, i) {
+		return f, false, false
+	}
+	if e.t.items[i].escaped {
+		f = r.fields[e.t.string(i)]
+	} else {
+		f = r.fields[string(e.t.bytes(i))]
+	}
+	if f.to != nil {
+		if !e.ok(f.to, i+1, nil) {
+			return f, true, false
+		}
+		evaluated = true
+	}
+	if r.patterns != nil {
+		name := e.t.string(i)
+		for _, p := range r.patterns {
+			if p.re.MatchString(name) {
+				if evaluated = true; !e.ok(p.to, i+1, nil) {
+					return f, true, false
+				}
+			}
+		}
+	}
+	if !evaluated && r.additional != nil {
+		return f, true, e.ok(r.additional, i+1, nil)
+	}
+	return f, evaluated, true
+}
+
+// nameOK holds a member's name, as a string, against a schema.
+func (e *evaluator) nameOK(n *node, i int) bool {
+	e.t.items[i].kind = '"'
+	ok := e.ok(n, i, nil)
+	e.t.items[i].kind = 'k'
+	return ok
+}
+
+// inPlace applies the schemas that judge the same value.
+func (e *evaluator) inPlace(r *rules, i int, m *marks) bool {
+	if r.ref != nil && !e.ok(r.ref, i, m) {
+		return false
+	}
+	for _, n := range r.all {
+		if !e.ok(n, i, m) {
+			return false
+		}
+	}
+	if r.some != nil && !e.anyOK(r.some, i, m) || r.exactly != nil && !e.oneOK(r.exactly, i, m) {
+		return false
+	}
+	if r.not != nil && e.ok(r.not, i, nil) {
+		return false
+	}
+	if r.cond != nil && !e.condOK(r, i, m) {
+		return false
+	}
+	if e.t.items[i].kind == '{' {
+		for _, d := range r.dependent {
+			if e.t.member(i, d.name) != 0 && !e.ok(d.to, i, m) {
+				return false
+			}
+		}
+	}
+	return !e.over
+}
+
+func (e *evaluator) anyOK(list []*node, i int, m *marks) bool {
+	found := false
+	for _, n := range list {
+		branch := m.branch()
+		if e.ok(n, i, branch) {
+			if found = true; m == nil {
+				return true
+			}
+			m.merge(branch)
+		}
+	}
+	return found
+}
+
+func (e *evaluator) oneOK(list []*node, i int, m *marks) bool {
+	found := 0
+	for _, n := range list {
+		branch := m.branch()
+		if e.ok(n, i, branch) {
+			if found++; found > 1 {
+				return false
+			}
+			m.merge(branch)
+		}
+	}
+	return found == 1
+}
+
+func (e *evaluator) condOK(r *rules, i int, m *marks) bool {
+	branch := m.branch()
+	next := r.otherwise
+	if e.ok(r.cond, i, branch) {
+		m.merge(branch)
+		next = r.then
+	}
+	return next == nil || e.ok(next, i, m)
+}
+
+// rest applies the unevaluated keywords to what nobody has marked.
+func (e *evaluator) rest(r *rules, i int, m *marks) bool {
+	to, step := r.unevaluatedItems, 0
+	if e.t.items[i].kind == '{' {
+		to, step = r.unevaluatedField, 1
+	}
+	if to == nil {
+		return true
+	}
+	at := i + 1
+	for k := range int(e.t.items[i].count) {
+		if !m.has(k) && !e.ok(to, at+step, nil) {
+			return false
+		}
+		at = int(e.t.items[at+step].next)
+	}
+	return true
+}

@@ -1,0 +1,240 @@
+package schema
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// traceWord leads from a written schema back to the document it came from. It
+// never leaves the package.
+const traceWord = "x-pawl-at"
+
+// lowerer writes schemas in the words of a dialect.
+type lowerer struct {
+	d        dialect
+	root     *node
+	trace    bool
+	findings []Finding
+	names    map[*node]string // of what references lead to
+	defs     map[string]any
+	open     []*node // being written out at their place
+	places   int     // schemas written
+}
+
+// maxPlaces bounds a document whose references are written out.
+const maxPlaces = 5_000
+
+func newLowerer(root *node, d dialect) *lowerer {
+	return &lowerer{d: d, root: root, names: map[*node]string{}, defs: map[string]any{}}
+}
+
+func (l *lowerer) find(at path, keyword string, effect Effect, text string) {
+	l.findings = append(l.findings, found(at, keyword, effect, text))
+}
+
+// note drops a keyword and tells the model in words what it asked for.
+func (l *lowerer) note(out map[string]any, n *node, keyword string) {
+	l.find(n.at, keyword, Dropped, "the format does not take it")
+	raw, err := encode(n.object[keyword])
+	if err != nil || len(raw) > maxRuleBytes {
+		return
+	}
+	text, _ := out["description"].(string)
+	if text != "" {
+		text += "\n"
+	}
+	out["description"] = text + "{" + keyword + ": " + string(raw) + "}"
+}
+
+func (l *lowerer) document(root *node) (json.RawMessage, error) {
+	l.open = append(l.open, root)
+	out := l.schema(root)
+	l.open = l.open[:0]
+	l.top(root, out)
+	if l.places > maxPlaces {
+		return nil, refuse(nil, "too large with its references written out")
+	}
+	if len(l.defs) > 0 {
+		out["$defs"] = l.defs
+	}
+	return encode(out)
+}
+
+// top takes from the root what it may not have.
+func (l *lowerer) top(root *node, out map[string]any) {
+	for _, keyword := range l.d.notAtTop {
+		list, _ := out[keyword].([]any)
+		if _, there := out[keyword]; !there {
+			continue
+		}
+		delete(out, keyword)
+		if keyword != "anyOf" {
+			l.find(root.at, keyword, Dropped, "not taken at the root")
+			continue
+		}
+		var parts []map[string]any
+		for _, part := range list {
+			if written, ok := part.(map[string]any); ok {
+				parts = append(parts, l.follow(written))
+			}
+		}
+		l.unite(out, parts, root.at, keyword)
+	}
+	out["type"] = "object"
+	if _, ok := out["properties"]; !ok {
+		out["properties"] = map[string]any{}
+	}
+}
+
+// follow returns what a written reference leads to.
+func (l *lowerer) follow(written map[string]any) map[string]any {
+	for range 32 {
+		ref, ok := written["$ref"].(string)
+		if !ok {
+			return written
+		}
+		next, ok := l.defs[ref[min(len(ref), len("#/$defs/")):]].(map[string]any)
+		if !ok {
+			l.find(nil, "$ref", Loosened, "a composition inside of what it refers to")
+			return map[string]any{}
+		}
+		written = next
+	}
+	return map[string]any{}
+}
+
+// schema writes one schema. It always returns a map that the caller may change.
+func (l *lowerer) schema(n *node) map[string]any {
+	out := map[string]any{}
+	if l.places++; l.places > maxPlaces {
+		return out
+	}
+	if n.object == nil {
+		if !n.boolean {
+			l.find(n.at[:max(len(n.at)-1, 0)], lastOf(n.at), Dropped, "a schema that accepts nothing")
+		}
+		return out
+	}
+	if l.trace {
+		out[traceWord] = n.at.pointer()
+	}
+	l.annotations(n, out)
+	if n.ref != nil {
+		written := l.reference(n)
+		if n.draft.refAlone() || n.ruleBesideRef() == "" {
+			if written["$ref"] != nil && !l.d.beside {
+				return written
+			}
+			for keyword, value := range written {
+				if _, own := out[keyword]; !own || keyword == traceWord {
+					out[keyword] = value
+				}
+			}
+			return out
+		}
+		l.values(n, out)
+		l.conjoin(out, l.follow(written), n.at.with("$ref"))
+		return out
+	}
+	l.values(n, out)
+	return out
+}
+
+func lastOf(at path) string {
+	if len(at) == 0 {
+		return ""
+	}
+	return at[len(at)-1]
+}
+
+// annotations copies what every target takes.
+func (l *lowerer) annotations(n *node, out map[string]any) {
+	for _, keyword := range []string{"description", "title"} {
+		if text, ok := n.text(keyword); ok && (keyword == "description" || l.d.words == nil || !l.d.strict) {
+			out[keyword] = text
+		}
+	}
+}
+
+// reference writes what $ref leads to: as a reference where the target has
+// them, else in full. What leads back is cut.
+func (l *lowerer) reference(n *node) map[string]any {
+	target := n.ref
+	back := slices.Contains(l.open, target) || l.d.refs && !l.d.recurses && n.recursive()
+	switch {
+	case l.d.refs && l.d.recurses && target == l.root:
+		return map[string]any{"$ref": "#"}
+	case back && !(l.d.refs && l.d.recurses):
+		l.find(n.at, "$ref", Loosened, "a recursive reference is not taken: the inner value is left open")
+		return l.cutShort(target)
+	case l.d.refs:
+		return map[string]any{"$ref": "#/$defs/" + l.define(target)}
+	}
+	l.find(n.at, "$ref", Inlined, "references are not taken")
+	l.open = append(l.open, target)
+	defer func() { l.open = l.open[:len(l.open)-1] }()
+	return l.schema(target)
+}
+
+// cutShort is what stands for a schema that would not end.
+func (l *lowerer) cutShort(target *node) map[string]any {
+	out := map[string]any{}
+	if l.trace {
+		out[traceWord] = target.at.pointer()
+	}
+	if kind, ok := target.text("type"); ok {
+		out["type"] = kind
+	}
+	return out
+}
+
+// define writes the target of a reference once, under a name of its own.
+func (l *lowerer) define(target *node) string {
+	if name, ok := l.names[target]; ok {
+		return name
+	}
+	name := "s" + strconv.Itoa(len(l.names)+1)
+	if last := lastOf(target.at); anchorName.MatchString(last) && len(target.at) == 2 && l.defs[last] == nil {
+		name = last
+	}
+	l.names[target] = name
+	l.defs[name] = nil // its place is taken
+	l.defs[name] = l.schema(target)
+	return name
+}
+
+// branches writes the alternatives of anyOf or oneOf.
+func (l *lowerer) branches(n *node, keyword string) []any {
+	var list []any
+	for _, s := range n.subs {
+		if s.keyword == keyword && (s.to.object != nil || s.to.boolean) {
+			list = append(list, l.schema(s.to))
+		}
+	}
+	return list
+}
+
+// spread writes each alternative together with what stands beside it: strict
+// forms take alternatives only alone.
+func (l *lowerer) spread(out map[string]any, list []any, at path) []any {
+	beside := maps.Clone(out)
+	for _, keyword := range []string{"description", "title", traceWord} {
+		delete(beside, keyword)
+	}
+	if len(beside) == 0 {
+		return list
+	}
+	spread := make([]any, 0, len(list))
+	for _, item := range list {
+		branch, _ := item.(map[string]any)
+		joined := maps.Clone(l.follow(branch))
+		l.conjoin(joined, beside, at)
+		spread = append(spread, joined)
+	}
+	for keyword := range beside {
+		delete(out, keyword)
+	}
+	return spread
+}

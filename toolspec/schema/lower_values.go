@@ -1,0 +1,261 @@
+package schema
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// values writes the rules of n into out.
+func (l *lowerer) values(n *node, out map[string]any) {
+	l.types(n, out)
+	l.constants(n, out)
+	l.numbers(n, out)
+	for _, keyword := range n.keywords() {
+		switch keyword {
+		case "minLength", "maxLength", "pattern", "multipleOf", "maxItems", "uniqueItems", "minContains", "maxContains",
+			"minProperties", "maxProperties", "dependentRequired", "contentEncoding",
+			"patternProperties", "propertyNames", "contains", "not", "if", "then", "else", "dependentSchemas", "dependencies",
+			"unevaluatedItems", "unevaluatedProperties":
+			if l.d.takes(keyword) {
+				out[keyword] = n.object[keyword]
+			} else {
+				l.note(out, n, keyword)
+			}
+		case "minItems":
+			l.minItems(n, out)
+		case "format":
+			l.format(n, out)
+		}
+	}
+	l.fields(n, out)
+	l.elements(n, out)
+	l.compositions(n, out)
+}
+
+func (l *lowerer) types(n *node, out map[string]any) {
+	list := typeList(n.object["type"])
+	if len(list) == 0 {
+		return
+	}
+	if !l.d.nullable {
+		out["type"] = n.object["type"]
+		return
+	}
+	rest := slices.DeleteFunc(slices.Clone(list), func(t any) bool { return t == "null" })
+	if len(rest) < len(list) {
+		out["nullable"] = true
+		l.find(n.at, "type", Rewritten, "null is said with nullable")
+	}
+	switch len(rest) {
+	case 0: // no type but null: nullable alone
+	case 1:
+		out["type"] = rest[0]
+	default:
+		branches := make([]any, len(rest))
+		for i, t := range rest {
+			branches[i] = map[string]any{"type": t}
+		}
+		out["anyOf"] = branches
+		l.find(n.at, "type", Rewritten, "several types are said with anyOf")
+	}
+}
+
+func (l *lowerer) constants(n *node, out map[string]any) {
+	values, isEnum := n.object["enum"].([]any)
+	value, isConst := n.object["const"]
+	if isConst && n.draft == Draft04 {
+		isConst = false
+	}
+	switch {
+	case isConst && l.d.takes("const"):
+		out["const"] = value
+		if isEnum {
+			l.find(n.at, "enum", Dropped, "beside const")
+		}
+		return
+	case isConst:
+		values, isEnum = []any{value}, true
+		l.find(n.at, "const", Rewritten, "said with enum")
+	}
+	if !isEnum {
+		return
+	}
+	if l.d.nullable && slices.Contains(values, nil) {
+		values = slices.DeleteFunc(slices.Clone(values), func(v any) bool { return v == nil })
+		out["nullable"] = true
+	}
+	texts := !slices.ContainsFunc(values, func(v any) bool { _, text := v.(string); return !text })
+	switch {
+	case !l.d.takes("enum") || l.d.textEnum && !texts || len(values) == 0:
+		keyword := "enum"
+		if n.object["enum"] == nil {
+			keyword = "const"
+		}
+		l.note(out, n, keyword)
+	default:
+		out["enum"] = values
+		if l.d.nullable && out["type"] == nil {
+			out["type"] = "string"
+		}
+	}
+}
+
+// numbers writes bounds; draft-04 says with a flag that one is exclusive.
+func (l *lowerer) numbers(n *node, out map[string]any) {
+	for _, pair := range [][2]string{{"minimum", "exclusiveMinimum"}, {"maximum", "exclusiveMaximum"}} {
+		bound, exclusive := n.object[pair[0]], n.object[pair[1]]
+		if n.draft == Draft04 {
+			if exclusive == true {
+				bound, exclusive = nil, bound
+			} else {
+				exclusive = nil
+			}
+		}
+		if bound != nil {
+			if l.d.takes(pair[0]) {
+				out[pair[0]] = bound
+			} else {
+				l.note(out, n, pair[0])
+			}
+		}
+		if exclusive == nil {
+			continue
+		}
+		switch {
+		case l.d.takes(pair[1]):
+			out[pair[1]] = exclusive
+		case l.d.takes(pair[0]) && bound == nil:
+			out[pair[0]] = exclusive
+			l.find(n.at, pair[1], Loosened, "the bound itself is allowed")
+		default:
+			l.note(out, n, pair[1])
+		}
+	}
+}
+
+func (l *lowerer) minItems(n *node, out map[string]any) {
+	count, _ := countOf(n.object["minItems"])
+	switch {
+	case !l.d.takes("minItems"):
+		l.note(out, n, "minItems")
+	case l.d.maxMin >= 0 && count > l.d.maxMin:
+		l.note(out, n, "minItems")
+		out["minItems"] = l.d.maxMin
+	default:
+		out["minItems"] = n.object["minItems"]
+	}
+}
+
+func (l *lowerer) format(n *node, out map[string]any) {
+	name, _ := n.text("format")
+	switch {
+	case l.d.takes("format") && (l.d.formats == nil || slices.Contains(l.d.formats, name)):
+		out["format"] = name
+	case formats[name] != nil:
+		l.note(out, n, "format")
+	}
+}
+
+func (l *lowerer) fields(n *node, out map[string]any) {
+	if _, ok := n.object["properties"]; ok {
+		fields := map[string]any{}
+		for _, name := range sortedNames(n.object["properties"]) {
+			if field := n.fields[name]; field.object != nil || field.boolean {
+				fields[name] = l.schema(field)
+			}
+		}
+		out["properties"] = fields
+	}
+	if required := n.object["required"]; required != nil {
+		out["required"] = required
+	}
+	value, stated := n.object["additionalProperties"]
+	switch {
+	case !stated || value == true:
+	case l.d.takes("additionalProperties"):
+		out["additionalProperties"] = false
+		if value != false { // a map: its values are written for merging, see strict.go
+			out["additionalProperties"] = map[string]any{}
+		}
+	default:
+		l.find(n.at, "additionalProperties", Dropped, "the format does not take it")
+	}
+}
+
+// elements writes arrays. A tuple becomes a list of any of its elements.
+func (l *lowerer) elements(n *node, out map[string]any) {
+	var tuple []any
+	var rest *node
+	for _, s := range n.subs {
+		switch keyword, token := n.modernEdge(s); {
+		case keyword == "prefixItems":
+			tuple = append(tuple, l.schema(s.to))
+		case keyword == "items" && token == "":
+			rest = s.to
+		}
+	}
+	switch {
+	case tuple == nil && rest == nil:
+	case tuple == nil && rest.object == nil && !rest.boolean:
+		out["maxItems"] = json.Number("0")
+		if !l.d.takes("maxItems") {
+			delete(out, "maxItems")
+			l.note(out, n, "items")
+		}
+	case tuple == nil:
+		out["items"] = l.schema(rest)
+	default:
+		l.find(n.at, "prefixItems", Loosened, "tuples are not taken: any element may stand anywhere")
+		if rest == nil || rest.object == nil && rest.boolean {
+			out["items"] = map[string]any{}
+			return
+		}
+		if rest.object != nil {
+			tuple = append(tuple, l.schema(rest))
+		}
+		out["items"] = map[string]any{"anyOf": tuple}
+	}
+}
+
+func (l *lowerer) compositions(n *node, out map[string]any) {
+	for _, s := range n.subs {
+		if s.keyword == "allOf" {
+			l.conjoin(out, l.follow(l.schema(s.to)), s.to.at)
+		}
+	}
+	if _, ok := n.object["allOf"]; ok {
+		l.find(n.at, "allOf", Rewritten, "written as one schema")
+	}
+	for _, keyword := range []string{"anyOf", "oneOf"} {
+		list := l.branches(n, keyword)
+		if list == nil {
+			continue
+		}
+		if _, taken := out["anyOf"]; taken {
+			l.note(out, n, keyword)
+			continue
+		}
+		if keyword == "oneOf" {
+			l.find(n.at, keyword, Loosened, "written as anyOf: several may match")
+		}
+		if l.d.nullable {
+			list = l.nullBranch(out, list)
+		}
+		if l.d.strict && len(n.at) > 0 {
+			list = l.spread(out, list, n.at.with(keyword))
+		}
+		out["anyOf"] = list
+	}
+}
+
+// nullBranch turns an alternative that is null alone into the flag.
+func (l *lowerer) nullBranch(out map[string]any, list []any) []any {
+	return slices.DeleteFunc(list, func(item any) bool {
+		branch, _ := item.(map[string]any)
+		if branch["nullable"] == true && branch["type"] == nil && branch["anyOf"] == nil && branch["enum"] == nil {
+			out["nullable"] = true
+			return true
+		}
+		return false
+	})
+}

@@ -1,0 +1,100 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Mapping turns arguments of the strict form back into those of the document it
+// was made from. It is data, to be kept with the definitions that were sent: a
+// response is read by the mapping of its request.
+type Mapping struct {
+	// Places are what there is to undo; the first one is the root.
+	Places []Place `json:"places"`
+}
+
+// Place is one value of the arguments.
+type Place struct {
+	Fields map[string]PlaceField `json:"fields,omitempty"`
+	Items  *int                  `json:"items,omitempty"` // index of the elements' place
+}
+
+// PlaceField is one field of an object.
+type PlaceField struct {
+	Mode  Mode `json:"mode,omitempty"`
+	Place int  `json:"place"`
+}
+
+// Mode is how the strict form says that an optional field is absent.
+type Mode string
+
+// The modes.
+const (
+	Plain   Mode = ""        // the field is required
+	Null    Mode = "null"    // null means absent
+	Wrapped Mode = "wrapped" // null means absent, {"value": x} means x, which may be null
+)
+
+// Restore undoes the strict form: absent fields are absent again, and values
+// that were wrapped stand for themselves. It changes nothing else and judges
+// nothing else; the result is to be validated as ever. Arguments that are not
+// JSON, or a field that should be wrapped and is not, are an error; it names
+// the field and holds no value.
+func (m Mapping) Restore(args json.RawMessage) (json.RawMessage, error) {
+	if problem := CheckJSON(args); problem != nil {
+		return nil, fmt.Errorf("strict arguments: %w", problem)
+	}
+	if len(m.Places) == 0 {
+		return args, nil
+	}
+	value, err := decode(args)
+	if err != nil {
+		return nil, fmt.Errorf("strict arguments: %w", err)
+	}
+	if value, err = m.restore(value, 0, nil); err != nil {
+		return nil, err
+	}
+	return encode(value)
+}
+
+func (m Mapping) restore(value any, place int, at path) (any, error) {
+	if place < 0 || place >= len(m.Places) {
+		return nil, fmt.Errorf("strict arguments: the mapping has no place %d", place)
+	}
+	p := m.Places[place]
+	var err error
+	switch value := value.(type) {
+	case map[string]any:
+		for name, field := range p.Fields {
+			inner, present := value[name]
+			switch {
+			case !present:
+				continue
+			case inner == nil && field.Mode != Plain:
+				delete(value, name)
+				continue
+			case field.Mode == Wrapped:
+				box, ok := inner.(map[string]any)
+				if inner, ok = box[wrappedName], ok && len(box) == 1; !ok {
+					return nil, fmt.Errorf("strict arguments: %s is not wrapped", at.with(name).field())
+				}
+				if _, ok := box[wrappedName]; !ok {
+					return nil, fmt.Errorf("strict arguments: %s is not wrapped", at.with(name).field())
+				}
+			}
+			if value[name], err = m.restore(inner, field.Place, at.with(name)); err != nil {
+				return nil, err
+			}
+		}
+	case []any:
+		if p.Items == nil {
+			return value, nil
+		}
+		for i := range value {
+			if value[i], err = m.restore(value[i], *p.Items, at.with("*")); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return value, nil
+}

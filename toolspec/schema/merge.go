@@ -1,0 +1,161 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// conjoin adds to out what another written schema demands of the same value.
+// Where both say something about one keyword and cannot be joined, out's word
+// stays and the other is dropped: the result allows more.
+func (l *lowerer) conjoin(out, other map[string]any, at path) {
+	for _, keyword := range sortedNames(other) {
+		theirs := other[keyword]
+		ours, both := out[keyword]
+		switch {
+		case !both:
+			out[keyword] = theirs
+		case fmt.Sprint(ours) == fmt.Sprint(theirs), vocabulary[keyword].role == annotates, keyword == traceWord:
+		case keyword == "properties":
+			l.conjoinFields(out, theirs, at)
+		case keyword == "required":
+			out[keyword] = union(ours, theirs)
+		case keyword == "type":
+			l.conjoinTypes(out, ours, theirs, at)
+		case keyword == "$defs":
+			// one table of the document
+		default:
+			l.find(at, keyword, Dropped, "said twice in a composition")
+		}
+	}
+}
+
+func (l *lowerer) conjoinFields(out map[string]any, theirs any, at path) {
+	ours, _ := out["properties"].(map[string]any)
+	ours = maps.Clone(ours)
+	fields, _ := theirs.(map[string]any)
+	for _, name := range sortedNames(theirs) {
+		mine, both := ours[name].(map[string]any)
+		other, isMap := fields[name].(map[string]any)
+		switch {
+		case !both:
+			ours[name] = fields[name]
+		case isMap && mine["$ref"] == nil && other["$ref"] == nil:
+			mine = maps.Clone(mine)
+			l.conjoin(mine, other, at.with("properties").with(name))
+			ours[name] = mine
+		default:
+			l.find(at.with("properties"), name, Dropped, "described twice in a composition")
+		}
+	}
+	out["properties"] = ours
+}
+
+func (l *lowerer) conjoinTypes(out map[string]any, ours, theirs any, at path) {
+	both := []any{}
+	for _, a := range typeList(ours) {
+		for _, b := range typeList(theirs) {
+			switch {
+			case a == b, a == "integer" && b == "number":
+				both = append(both, a)
+			case a == "number" && b == "integer":
+				both = append(both, b)
+			}
+		}
+	}
+	switch len(both) {
+	case 0:
+		l.find(at, "type", Dropped, "no value has both types")
+	case 1:
+		out["type"] = both[0]
+	default:
+		out["type"] = both
+	}
+}
+
+func typeList(value any) []any {
+	if list, ok := value.([]any); ok {
+		return list
+	}
+	if value == nil {
+		return nil
+	}
+	return []any{value}
+}
+
+func union(a, b any) []any {
+	list, _ := a.([]any)
+	list = slices.Clone(list)
+	other, _ := b.([]any)
+	for _, name := range other {
+		if !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// unite adds to out what alternatives have in common, and their fields, so that
+// a model sees them: a field of several is any of theirs, and required is what
+// all require.
+func (l *lowerer) unite(out map[string]any, parts []map[string]any, at path, keyword string) {
+	if len(parts) == 0 {
+		return
+	}
+	l.find(at, keyword, Loosened, "alternatives are not taken here: their fields are listed together")
+	variants := map[string][]any{}
+	for _, part := range parts {
+		fields, _ := part["properties"].(map[string]any)
+		for name, field := range fields {
+			if !slices.ContainsFunc(variants[name], func(v any) bool { return fmt.Sprint(v) == fmt.Sprint(field) }) {
+				variants[name] = append(variants[name], field)
+			}
+		}
+	}
+	own, _ := out["properties"].(map[string]any)
+	fields := maps.Clone(own)
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	for _, name := range sortedNames(anyMap(variants)) {
+		if _, stated := own[name]; stated {
+			continue // what the root says holds for every alternative
+		}
+		switch {
+		case len(variants[name]) == 1:
+			fields[name] = variants[name][0]
+		case l.d.takes("anyOf"):
+			fields[name] = map[string]any{"anyOf": variants[name]}
+		default:
+			fields[name] = map[string]any{}
+		}
+		for _, part := range parts {
+			listed, _ := part["properties"].(map[string]any)
+			if _, has := listed[name]; !has && part["additionalProperties"] != false {
+				l.find(at.with(keyword), name, Tightened, "an alternative that does not list the field leaves it free")
+				break
+			}
+		}
+	}
+	if len(fields) > 0 {
+		out["properties"] = fields
+	}
+	common, _ := parts[0]["required"].([]any)
+	common = slices.Clone(common)
+	for _, part := range parts[1:] {
+		list, _ := part["required"].([]any)
+		common = slices.DeleteFunc(common, func(name any) bool { return !slices.Contains(list, name) })
+	}
+	if len(common) > 0 {
+		out["required"] = union(out["required"], common)
+	}
+}
+
+func anyMap(m map[string][]any) map[string]any {
+	out := make(map[string]any, len(m))
+	for name, value := range m {
+		out[name] = value
+	}
+	return out
+}

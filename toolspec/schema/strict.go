@@ -1,0 +1,315 @@
+package schema
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// wrappedName is the one field of a wrapped value.
+const wrappedName = "value"
+
+// StrictForm is a document in the form that strict providers need: every object
+// closed, every field required, optional ones nullable.
+type StrictForm struct {
+	Document json.RawMessage
+	Mapping  Mapping
+	// Findings say what could not be expressed. Tightened ones keep valid calls
+	// from being made: open objects and maps are closed, a value of any kind may be
+	// a scalar only.
+	Findings []Finding
+
+	root   *node // of the document in the target's words, before it was made strict
+	shapes *shaper
+}
+
+// Strict writes the strict form of a document, as OpenAI takes it; [Down] writes
+// it for the other providers.
+//
+// An optional field is required and may be null, which stands for its absence.
+// Where the field may be null itself, null would stand for two things: it is
+// wrapped as {"value": x}. Alternatives that describe the same field are
+// encoded in one way, so that a mapping needs no verdict about them.
+func Strict(doc json.RawMessage) (*StrictForm, error) {
+	return strictFor(doc, dialects[OpenAIStrict])
+}
+
+func strictFor(doc json.RawMessage, d dialect) (*StrictForm, error) {
+	root, _, err := analyse(doc)
+	if err != nil {
+		return nil, err
+	}
+	l := newLowerer(root, d)
+	l.trace = true
+	lowered, err := l.document(root)
+	if err != nil {
+		return nil, err
+	}
+	plain, _, err := analyse(lowered)
+	if err != nil {
+		return nil, err
+	}
+	s := &shaper{d: d, byKey: map[string]int{}, names: map[string]string{}, ids: map[*node]int{}}
+	s.defs = map[string]any{}
+	_ = plain.walk(func(n *node) error {
+		s.ids[n] = len(s.ids)
+		return nil
+	})
+	top := s.place([]*node{plain})
+	out := s.write(plain, top)
+	if s.full {
+		return nil, refuse(nil, "too large for a strict form")
+	}
+	if len(s.defs) > 0 {
+		out["$defs"] = s.defs
+	}
+	document, err := encode(out)
+	if err != nil {
+		return nil, err
+	}
+	return &StrictForm{
+		Document: document, Mapping: Mapping{Places: s.places}, Findings: sortFindings(append(l.findings, s.findings...)),
+		root: plain, shapes: s,
+	}, nil
+}
+
+// shaper knows the places of a document: for each, the schemas that may
+// describe the value there. The alternatives of one place are encoded alike.
+type shaper struct {
+	d        dialect
+	ids      map[*node]int
+	byKey    map[string]int // place by the schemas that meet there
+	places   []Place
+	defs     map[string]any
+	names    map[string]string // definition by schema and place
+	findings []Finding
+	full     bool
+}
+
+// terminals are the schemas behind references and alternatives.
+func terminals(n *node, list []*node) []*node {
+	if n.ref != nil {
+		return terminals(n.ref, list)
+	}
+	alternatives := false
+	for _, s := range n.subs {
+		if s.keyword == "anyOf" {
+			alternatives = true
+			list = terminals(s.to, list)
+		}
+	}
+	if !alternatives && !slices.Contains(list, n) {
+		list = append(list, n)
+	}
+	return list
+}
+
+// place returns the index of the place that the schemas describe.
+func (s *shaper) place(nodes []*node) int {
+	var ends []*node
+	for _, n := range nodes {
+		ends = terminals(n, ends)
+	}
+	slices.SortFunc(ends, func(a, b *node) int { return s.ids[a] - s.ids[b] })
+	var key strings.Builder
+	for _, n := range ends {
+		key.WriteString(strconv.Itoa(s.ids[n]))
+		key.WriteByte(' ')
+	}
+	if i, ok := s.byKey[key.String()]; ok {
+		return i
+	}
+	i := len(s.places)
+	s.byKey[key.String()] = i
+	s.places = append(s.places, Place{})
+	if len(s.places) > maxPlaces {
+		s.full = true
+		return i
+	}
+	fields := map[string][]*node{}
+	optional := map[string]bool{}
+	var elements []*node
+	for _, n := range ends {
+		required := n.names("required")
+		for name, field := range n.fields {
+			fields[name] = append(fields[name], field)
+			optional[name] = optional[name] || !slices.Contains(required, name)
+		}
+		for _, sub := range n.subs {
+			if sub.keyword == "items" {
+				elements = append(elements, sub.to)
+			}
+		}
+	}
+	p := Place{}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if p.Fields == nil {
+			p.Fields = map[string]PlaceField{}
+		}
+		list := fields[name]
+		slices.SortFunc(list, func(a, b *node) int { return s.ids[a] - s.ids[b] })
+		p.Fields[name] = PlaceField{Mode: s.mode(list, optional[name]), Place: s.place(list)}
+	}
+	if elements != nil {
+		items := s.place(elements)
+		p.Items = &items
+	}
+	s.places[i] = p
+	return i
+}
+
+func (s *shaper) mode(nodes []*node, optional bool) Mode {
+	if !optional {
+		return Plain
+	}
+	for _, n := range nodes {
+		for _, end := range terminals(n, nil) {
+			if end.acceptsJSON(json.RawMessage("null")) {
+				return Wrapped
+			}
+		}
+	}
+	return Null
+}
+
+// write writes the schema of one place.
+func (s *shaper) write(n *node, place int) map[string]any {
+	if s.full {
+		return map[string]any{}
+	}
+	if n.ref != nil {
+		return map[string]any{"$ref": s.define(n.ref, place)}
+	}
+	out := map[string]any{}
+	if text, ok := n.text("description"); ok {
+		out["description"] = text
+	}
+	var branches []any
+	for _, sub := range n.subs {
+		if sub.keyword == "anyOf" {
+			branches = append(branches, s.write(sub.to, place))
+		}
+	}
+	if branches != nil {
+		out["anyOf"] = branches
+		return out
+	}
+	for _, keyword := range n.keywords() {
+		k := vocabulary[keyword]
+		if k.role == asserts && keyword != "required" {
+			out[keyword] = n.object[keyword]
+		}
+	}
+	s.open(n, out)
+	if n.object["properties"] != nil || kindOfType(out, "object") {
+		s.object(n, place, out)
+	}
+	for _, sub := range n.subs {
+		if sub.keyword == "items" {
+			out["items"] = s.write(sub.to, *s.places[place].Items)
+		}
+	}
+	if kindOfType(out, "array") && out["items"] == nil {
+		out["items"] = s.scalar(n, "items")
+	}
+	return out
+}
+
+func kindOfType(out map[string]any, kind string) bool {
+	return slices.Contains(typeList(out["type"]), any(kind))
+}
+
+// open reports what the strict form closes, and names a type where there is none.
+func (s *shaper) open(n *node, out map[string]any) {
+	switch {
+	case out["type"] == nil && out["enum"] == nil && out["const"] == nil && n.object["properties"] == nil:
+		maps.Copy(out, s.scalar(n, "type"))
+	case out["type"] == nil && n.object["properties"] != nil:
+		out["type"] = "object"
+		s.find(n, "type", "a value that is no object cannot be sent")
+	}
+	if (n.object["properties"] != nil || kindOfType(out, "object")) && n.object["additionalProperties"] != false {
+		s.find(n, "additionalProperties", "fields that are not listed cannot be sent")
+	}
+}
+
+// scalar is what stands for a value of any kind.
+func (s *shaper) scalar(n *node, keyword string) map[string]any {
+	s.find(n, keyword, "only a string, a number, true, false and null can be sent")
+	return map[string]any{"type": []any{"string", "number", "boolean", "null"}}
+}
+
+func (s *shaper) find(n *node, keyword, text string) {
+	at, _ := n.text(traceWord)
+	pointer := at + "/" + keyword
+	s.findings = append(s.findings, Finding{Pointer: printable(pointer), Keyword: keyword, Effect: Tightened, Text: text})
+}
+
+func (s *shaper) object(n *node, place int, out map[string]any) {
+	fields := map[string]any{}
+	names := []any{}
+	required := n.names("required")
+	for _, name := range slices.Sorted(maps.Keys(n.fields)) {
+		f := s.places[place].Fields[name]
+		written := s.write(n.fields[name], f.Place)
+		optional := !slices.Contains(required, name)
+		switch {
+		case f.Mode == Wrapped:
+			written = map[string]any{
+				"type": "object", "properties": map[string]any{wrappedName: written}, "required": []any{wrappedName}, "additionalProperties": false,
+			}
+			fallthrough
+		case f.Mode == Null:
+			if optional {
+				written = orNull(written)
+			}
+		}
+		fields[name] = written
+		names = append(names, name)
+	}
+	for _, name := range required {
+		if n.fields[name] == nil {
+			fields[name] = s.scalar(n, "required")
+			names = append(names, name)
+		}
+	}
+	out["properties"], out["required"], out["additionalProperties"] = fields, names, false
+}
+
+// orNull allows null beside what was written.
+func orNull(written map[string]any) map[string]any {
+	kind, single := written["type"].(string)
+	if single && written["enum"] == nil && written["const"] == nil {
+		out := maps.Clone(written)
+		out["type"] = []any{kind, "null"}
+		return out
+	}
+	null := map[string]any{"type": "null"}
+	if list, ok := written["anyOf"].([]any); ok {
+		out := maps.Clone(written)
+		out["anyOf"] = append(slices.Clone(list), null)
+		return out
+	}
+	return map[string]any{"anyOf": []any{written, null}}
+}
+
+// define writes what a reference leads to, once for each place.
+func (s *shaper) define(target *node, place int) string {
+	if len(target.at) == 0 && place == 0 {
+		return "#"
+	}
+	key := strconv.Itoa(s.ids[target]) + " " + strconv.Itoa(place)
+	if name, ok := s.names[key]; ok {
+		return "#/$defs/" + name
+	}
+	name := lastOf(target.at)
+	if _, taken := s.defs[name]; taken || !anchorName.MatchString(name) {
+		name = "s" + strconv.Itoa(len(s.defs)+1)
+	}
+	s.names[key] = name
+	s.defs[name] = map[string]any{}
+	s.defs[name] = s.write(target, place)
+	return "#/$defs/" + name
+}

@@ -1,0 +1,93 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/schema/schematest"
+)
+
+// A value that is valid is valid in the strict form too, and comes back as it
+// was; the mapping is what was written down, not what was in memory.
+func TestStrictRoundTrip(t *testing.T) {
+	wrapped, nulls := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		pair := schematest.Pairs().Draw(t, "pair")
+		original, err := schema.Compile(pair.Schema)
+		if err != nil {
+			t.Fatalf("%s: %v", pair.Schema, err)
+		}
+		if problems := original.Validate(pair.Value); problems != nil {
+			t.Fatalf("the generator is wrong: %s under %s: %v", pair.Value, pair.Schema, problems)
+		}
+		for _, target := range []schema.Target{schema.OpenAIStrict, schema.AnthropicStrict} {
+			sent, err := schema.Down(pair.Schema, target)
+			if err != nil {
+				t.Fatalf("%s: %v", pair.Schema, err)
+			}
+			for _, f := range sent.Findings {
+				if f.Effect == schema.Tightened {
+					t.Fatalf("%s: %+v", pair.Schema, f)
+				}
+			}
+		}
+		form, err := schema.Strict(pair.Schema)
+		if err != nil {
+			t.Fatalf("%s: %v", pair.Schema, err)
+		}
+		strict, err := schema.Compile(form.Document)
+		if err != nil {
+			t.Fatalf("%s: %v", form.Document, err)
+		}
+		encoded, err := form.Encode(pair.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if problems := strict.Validate(encoded); problems != nil {
+			t.Fatalf("schema %s\nvalue %s\nstrict %s\nencoded %s\n%v", pair.Schema, pair.Value, form.Document, encoded, problems)
+		}
+		kept, err := json.Marshal(form.Mapping)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mapping schema.Mapping
+		if err := json.Unmarshal(kept, &mapping); err != nil {
+			t.Fatal(err)
+		}
+		back, err := mapping.Restore(encoded)
+		if err != nil {
+			t.Fatalf("%s: %v", encoded, err)
+		}
+		if !same(t, back, pair.Value) {
+			t.Fatalf("schema %s\nstrict %s\nencoded %s\ngot  %s\nwant %s", pair.Schema, form.Document, encoded, back, pair.Value)
+		}
+		for _, p := range mapping.Places {
+			for _, f := range p.Fields {
+				switch f.Mode {
+				case schema.Wrapped:
+					wrapped++
+				case schema.Null:
+					nulls++
+				}
+			}
+		}
+	})
+	if wrapped == 0 || nulls == 0 {
+		t.Errorf("%d wrapped fields, %d nullable ones: the generator tests nothing", wrapped, nulls)
+	}
+}
+
+func same(t interface{ Fatal(args ...any) }, a, b json.RawMessage) bool {
+	x, err := schema.Digest(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := schema.Digest(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x == y
+}
