@@ -21,6 +21,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
 	"github.com/pawl-run/pawl/workflows"
 )
 
@@ -107,7 +108,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	if o.source != nil {
 		found = o.source(source)
 	}
-	activities.New(found, r.records, store, registry, log, activities.Config{SearchAttributes: true, Submitters: vouching{}}).Register(r.env)
+	activities.New(found, r.records, store, registry, log, activities.Config{SearchAttributes: true, Submitters: vouching{}, Repairer: hydrate.Careful{}}).Register(r.env)
 	r.env.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})
 	return r
 }

@@ -93,6 +93,7 @@ func (a *app) show(s *session, d postgres.Detail) {
 	a.showHistory("arguments over time (redacted)", d.InputHistory)
 	a.showHistory("output over time (redacted)", d.OutputHistory)
 	a.showCapacity(d)
+	a.showHydrations(d)
 	a.showStages(d)
 	a.showApprovals(d)
 	a.showResult(d)

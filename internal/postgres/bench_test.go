@@ -157,9 +157,17 @@ func settleIn(call string, epoch int) workflows.SettleIn {
 			{Stage: "pawl.admit", Outcome: "ok", AtMs: 1_700_000_000_001, DurationUs: 120},
 			{Stage: "willAudit", Round: 1, Outcome: "ok", By: "audit", AtMs: 1_700_000_000_002, DurationUs: 7, Notes: []hook.Note{{Hook: "h", Reason: "r"}}},
 		},
-		Attempts: []workflows.AttemptEvent{{Attempt: 1, Dispatch: 1, Lane: hook.RegularLane, Outcome: "ok", AtMs: 1_700_000_000_002, DurationUs: 99}},
-		Audit:    []hook.AuditEntry{{Kind: "note", Detail: []byte(`{"n":1}`)}, {Kind: "bare"}},
+		Attempts:   []workflows.AttemptEvent{{Attempt: 1, Dispatch: 1, Lane: hook.RegularLane, Outcome: "ok", AtMs: 1_700_000_000_002, DurationUs: 99}},
+		Audit:      []hook.AuditEntry{{Kind: "note", Detail: []byte(`{"n":1}`)}, {Kind: "bare"}},
+		Hydrations: []workflows.Hydration{hydration(1, toolspec.HydrationSuccess)},
 	}
+}
+
+func hydration(seq int, outcome toolspec.HydrationOutcome) workflows.Hydration {
+	return workflows.Hydration{Seq: seq, AtMs: 1_700_000_000_001, Provenance: toolspec.Provenance{
+		Outcome: outcome, ToolID: "core__write_file", ToolDigest: "tool", ProviderToolID: "write_file", OriginalDigest: "digest", OriginalBytes: 14,
+		Validator: &toolspec.ValidatorInfo{Name: "pawl", Version: "1", CompiledAt: toolspec.CompiledAtStartup}, DurationUs: 12,
+	}}
 }
 
 func (b bench) settle(in workflows.SettleIn) workflows.SettleOut {

@@ -61,6 +61,10 @@ func Call(find Lookup, g Given) Result {
 		r.fail(toolspec.HydrationParse, toolspec.CodeInvalidJSON, named(KindInvalidUTF8, "").Problem)
 	default:
 		r = t.Hydrate(args)
+		r.Provenance.OriginalDigest, r.Provenance.OriginalBytes = digestOf(g.Args), len(g.Args)
+		if len(args) > 0 && args[0] == '"' && (len(g.Args) == 0 || trim(g.Args)[0] != '"') {
+			r.Provenance.Tolerances = r.Provenance.Tolerances[1:] // the string around it is none of the model's
+		}
 	}
 	if known {
 		r.ToolID, r.Provenance.ToolID, r.Provenance.ToolDigest = t.ToolID, t.ToolID, t.ToolDigest
