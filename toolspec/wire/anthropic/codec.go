@@ -50,7 +50,7 @@ func (Codec) Choice(choice wire.Choice) ([]wire.Member, error) {
 	if err := choice.Check(); err != nil {
 		return nil, err
 	}
-	value := []byte(`{"type":"auto"`)
+	var value []byte
 	switch choice.Mode {
 	case wire.None:
 		value = []byte(`{"type":"none"`)
@@ -58,6 +58,8 @@ func (Codec) Choice(choice wire.Choice) ([]wire.Member, error) {
 		value = []byte(`{"type":"any"`)
 	case wire.Named:
 		value = frame.Quote([]byte(`{"type":"tool","name":`), choice.Name)
+	default:
+		value = []byte(`{"type":"auto"`)
 	}
 	if choice.Serial && choice.Mode != wire.None {
 		value = append(value, `,"disable_parallel_tool_use":true`...)

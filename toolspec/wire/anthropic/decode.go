@@ -43,7 +43,7 @@ func (Codec) Decode(response []byte) (wire.Response, error) {
 }
 
 // providerError reads {"type","message"}.
-func providerError(v frame.Value) error {
+func providerError(v frame.Value) *wire.ProviderError {
 	e := &wire.ProviderError{Raw: bytes.Clone(v)}
 	var got [2]frame.Value
 	if v.Pick(got[:], "type", "message") == nil {

@@ -64,7 +64,8 @@ func (d *draft) response(cut bool) wire.Response {
 	}
 	r.Text = frame.Loose(text)
 	r.Finish = finishOf(d.reason, cut, len(r.Calls) > 0)
-	r.Message = append(message, `]}`...)
+	message = append(message, `]}`...)
+	r.Message = message
 	return r
 }
 

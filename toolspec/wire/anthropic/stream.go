@@ -19,9 +19,9 @@ type stream struct {
 	last      *block
 	lastIndex int
 
-	ended   bool  // message_stop came
-	failure error // what the provider sent in place of the rest
-	err     error // why Write goes on failing
+	ended bool                // message_stop came
+	sent  *wire.ProviderError // in place of the rest
+	err   error               // why Write goes on failing
 }
 
 var (
@@ -55,13 +55,16 @@ func (s *stream) End() (wire.Response, error) {
 		}
 	}
 	cut := !s.ended || s.err != nil || len(s.open) > 0 || s.draft.reason == ""
-	return s.draft.response(cut), s.failure
+	if s.sent != nil {
+		return s.draft.response(cut), s.sent
+	}
+	return s.draft.response(cut), nil
 }
 
 // event takes one event. Its data say themselves what they are; the name is
 // theirs once more.
 func (s *stream) event(_, data []byte) error {
-	if s.ended || s.failure != nil || len(bytes.TrimSpace(data)) == 0 {
+	if s.ended || s.sent != nil || len(bytes.TrimSpace(data)) == 0 {
 		return nil
 	}
 	v, err := frame.Parse(data)
@@ -94,7 +97,7 @@ func (s *stream) event(_, data []byte) error {
 		if err := v.Pick(e[:], "error"); err != nil {
 			return err
 		}
-		s.failure = providerError(e[0])
+		s.sent = providerError(e[0])
 	}
 	return nil // a ping, and kinds that are still to come
 }

@@ -18,8 +18,8 @@ func (Codec) Decode(response []byte) (wire.Response, error) {
 	if err := d.take(response); err != nil {
 		return wire.Response{}, fmt.Errorf("gemini: %w", err)
 	}
-	if d.failure != nil {
-		return wire.Response{}, d.failure
+	if d.sent != nil {
+		return wire.Response{}, d.sent
 	}
 	if !d.begun {
 		return wire.Response{}, errNoCandidate
@@ -28,7 +28,7 @@ func (Codec) Decode(response []byte) (wire.Response, error) {
 }
 
 // providerError reads {"code","message","status"}.
-func providerError(v frame.Value) error {
+func providerError(v frame.Value) *wire.ProviderError {
 	e := &wire.ProviderError{Raw: bytes.Clone(v)}
 	var got [2]frame.Value
 	if v.Pick(got[:], "status", "message") == nil {

@@ -15,11 +15,11 @@ import (
 type draft struct {
 	parts   []part
 	calls   int
-	begun   bool   // a candidate came, or why there is none
-	reason  string // finishReason
-	blocked string // promptFeedback.blockReason
-	others  int    // the highest index of a candidate
-	failure error  // what the provider sent in place of the rest
+	begun   bool                // a candidate came, or why there is none
+	reason  string              // finishReason
+	blocked string              // promptFeedback.blockReason
+	others  int                 // the highest index of a candidate
+	sent    *wire.ProviderError // in place of the rest
 }
 
 var errNoCandidate = errors.New("gemini: the response has no candidate")
@@ -27,7 +27,7 @@ var errNoCandidate = errors.New("gemini: the response has no candidate")
 // take reads a GenerateContentResponse: the only one, or the next of a stream. It
 // keeps nothing of data.
 func (d *draft) take(data []byte) error {
-	if d.failure != nil {
+	if d.sent != nil {
 		return nil
 	}
 	v, err := frame.Parse(data)
@@ -39,7 +39,7 @@ func (d *draft) take(data []byte) error {
 		return err
 	}
 	if !got[2].Null() {
-		d.failure = providerError(got[2])
+		d.sent = providerError(got[2])
 		return nil
 	}
 	if !got[1].Null() {
@@ -161,7 +161,8 @@ func (d *draft) response(cut bool) wire.Response {
 	}
 	r.Text = frame.Loose(text)
 	r.Finish = finishOf(d.reason, cut, len(r.Calls) > 0, d.blocked != "")
-	r.Message = append(message, `]}`...)
+	message = append(message, `]}`...)
+	r.Message = message
 	return r
 }
 

@@ -67,8 +67,10 @@ func (s *stream) End() (wire.Response, error) {
 			}
 		}
 	}
-	cut := s.err != nil || s.draft.failure != nil || s.kind == '[' && !s.array.ended
-	return s.draft.response(cut), s.draft.failure
+	if s.draft.sent != nil {
+		return s.draft.response(true), s.draft.sent
+	}
+	return s.draft.response(s.err != nil || s.kind == '[' && !s.array.ended), nil
 }
 
 func (s *stream) event(_, data []byte) error {

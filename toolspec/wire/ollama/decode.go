@@ -20,8 +20,8 @@ func (Codec) Decode(response []byte) (wire.Response, error) {
 	if err := d.take(bytes.Clone(response), true); err != nil {
 		return wire.Response{}, fmt.Errorf("ollama: %w", err)
 	}
-	if d.failure != nil {
-		return wire.Response{}, d.failure
+	if d.sent != nil {
+		return wire.Response{}, d.sent
 	}
 	if !d.begun {
 		return wire.Response{}, errNoMessage
@@ -63,7 +63,10 @@ func (s *stream) End() (wire.Response, error) {
 		}
 	}
 	s.draft.ended = s.draft.ended && s.err == nil
-	return s.draft.response(), s.draft.failure
+	if s.draft.sent != nil {
+		return s.draft.response(), s.draft.sent
+	}
+	return s.draft.response(), nil
 }
 
 func (s *stream) line(line []byte) error { return s.draft.take(line, false) }

@@ -21,8 +21,8 @@ type draft struct {
 	thinking []byte
 	images   []byte // ,value,value
 	calls    []wire.Call
-	reason   string // done_reason
-	failure  error  // what the server sent in place of the rest
+	reason   string              // done_reason
+	sent     *wire.ProviderError // in place of the rest
 }
 
 var errAfter = errors.New("a message goes on behind its end")
@@ -30,7 +30,7 @@ var errAfter = errors.New("a message goes on behind its end")
 // take reads a response: the whole one, whose message is kept as it stands and
 // whose bytes must stay as they are, or a line of a stream.
 func (d *draft) take(data []byte, whole bool) error {
-	if d.failure != nil {
+	if d.sent != nil {
 		return nil
 	}
 	v, err := frame.Parse(data)
@@ -42,7 +42,7 @@ func (d *draft) take(data []byte, whole bool) error {
 		return err
 	}
 	if !got[3].Null() {
-		d.failure = providerError(got[3])
+		d.sent = providerError(got[3])
 		return nil
 	}
 	if d.ended {
@@ -160,6 +160,6 @@ func (d *draft) repeated() json.RawMessage {
 }
 
 // providerError reads error, which is a text.
-func providerError(v frame.Value) error {
+func providerError(v frame.Value) *wire.ProviderError {
 	return &wire.ProviderError{Message: frame.Loose(v.Escaped()), Raw: bytes.Clone(v)}
 }

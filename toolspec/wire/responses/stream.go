@@ -20,8 +20,8 @@ type stream struct {
 	items  map[int]*item // by output_index
 	last   *item
 	lastAt int
-	head   head // of the last event
-	ended  bool
+	head   head  // of the last event
+	ended  bool  // nothing behind it counts
 	failed error // what Write failed with
 	sent   *wire.ProviderError
 }
@@ -52,7 +52,7 @@ func (s *stream) Write(p []byte) (int, error) {
 // event takes one event. Its data say themselves what they are; the name is theirs
 // once more.
 func (s *stream) event(_, data []byte) error {
-	if s.ended || s.sent != nil || string(bytes.TrimSpace(data)) == "[DONE]" {
+	if s.ended || string(bytes.TrimSpace(data)) == "[DONE]" {
 		return nil
 	}
 	v, err := frame.Parse(data)
@@ -153,9 +153,9 @@ func (s *stream) error(v frame.Value, kind string) error {
 	}
 	switch {
 	case !got[0].Null():
-		s.sent = providerError(got[0])
+		s.sent, s.ended = providerError(got[0]), true
 	case kind == "error":
-		s.sent = providerError(v)
+		s.sent, s.ended = providerError(v), true
 	}
 	return nil
 }
