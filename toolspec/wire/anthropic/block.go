@@ -18,10 +18,11 @@ type block struct {
 	body      []byte
 	signature []byte
 	citations []byte // ,value,value
-	replaced  []byte // ,"name":value… of a delta that gives members anew
-	touched   bool   // a delta came
-	closed    bool   // nothing more comes
-	broken    bool   // a delta came that is not of the block's kind
+	// content and encrypted are members that a delta gave anew.
+	content, encrypted frame.Value
+	touched            bool // a delta came
+	closed             bool // nothing more comes
+	broken             bool // a delta came that is not of the block's kind
 }
 
 var (
@@ -59,7 +60,7 @@ func (b *block) add(delta frame.Value) error {
 	if err := delta.Pick(got[:], "type", "partial_json", "text", "thinking", "signature"); err != nil {
 		return err
 	}
-	switch string(got[0].Escaped()) {
+	switch string(kind(got[0])) {
 	case "input_json_delta":
 		return b.prolong(&b.body, got[1], b.isCall() || b.isPassed())
 	case "text_delta":
@@ -77,14 +78,14 @@ func (b *block) add(delta frame.Value) error {
 		}
 		return err
 	case "compaction_delta":
-		b.replaced = b.replaced[:0]
-		for name, v := range delta.Members() {
-			if string(name) != "type" {
-				b.replaced = append(append(frame.Quote(append(b.replaced, ','), name), ':'), v...)
-			}
+		if b.kind != "compaction" {
+			return errDelta
 		}
+		var given [2]frame.Value
+		err := delta.Pick(given[:], "content", "encrypted_content")
+		b.content, b.encrypted = bytes.Clone(given[0]), bytes.Clone(given[1])
 		b.touched = true
-		return nil
+		return err
 	default:
 		b.broken = b.broken || b.isCall()
 		return nil
@@ -147,10 +148,11 @@ func (b *block) whole() frame.Value {
 	if len(b.citations) > 0 {
 		v = set(v, "citations", list(v, b.citations))
 	}
-	if len(b.replaced) > 0 {
-		for name, member := range frame.Value("{" + string(b.replaced[1:]) + "}").Members() {
-			v = set(v, string(name), member)
-		}
+	if b.content != nil {
+		v = set(v, "content", b.content)
+	}
+	if b.encrypted != nil {
+		v = set(v, "encrypted_content", b.encrypted)
 	}
 	return v
 }

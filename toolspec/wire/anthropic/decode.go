@@ -52,5 +52,13 @@ func providerError(v frame.Value) *wire.ProviderError {
 	return e
 }
 
+// kind is the text of a type, most often in place.
+func kind(v frame.Value) []byte {
+	if e := v.Escaped(); bytes.IndexByte(e, '\\') < 0 {
+		return e
+	}
+	return []byte(word(v))
+}
+
 // word is the text of a string, and empty for anything else.
 func word(v frame.Value) string { return frame.Loose(v.Escaped()) }

@@ -20,6 +20,7 @@ type stream struct {
 	lastIndex int
 
 	ended bool                // message_stop came
+	over  bool                // it came, or an error in place of the rest: nothing more counts
 	sent  *wire.ProviderError // in place of the rest
 	err   error               // why Write goes on failing
 }
@@ -64,7 +65,7 @@ func (s *stream) End() (wire.Response, error) {
 // event takes one event. Its data say themselves what they are; the name is
 // theirs once more.
 func (s *stream) event(_, data []byte) error {
-	if s.ended || s.sent != nil || len(bytes.TrimSpace(data)) == 0 {
+	if s.over || len(bytes.TrimSpace(data)) == 0 {
 		return nil
 	}
 	v, err := frame.Parse(data)
@@ -75,7 +76,7 @@ func (s *stream) event(_, data []byte) error {
 	if err := v.Pick(got[:], "type", "index", "delta"); err != nil {
 		return err
 	}
-	switch string(got[0].Escaped()) {
+	switch string(kind(got[0])) {
 	case "content_block_delta":
 		b, err := s.block(got[1])
 		if err != nil {
@@ -91,13 +92,13 @@ func (s *stream) event(_, data []byte) error {
 	case "message_delta":
 		return s.reason(got[2])
 	case "message_stop":
-		s.ended = true
+		s.ended, s.over = true, true
 	case "error":
 		var e [1]frame.Value
 		if err := v.Pick(e[:], "error"); err != nil {
 			return err
 		}
-		s.sent = providerError(e[0])
+		s.sent, s.over = providerError(e[0]), true
 	}
 	return nil // a ping, and kinds that are still to come
 }

@@ -67,10 +67,11 @@ func (s *stream) End() (wire.Response, error) {
 			}
 		}
 	}
+	r := s.draft.response(s.err != nil || s.draft.sent != nil || s.kind == '[' && !s.array.ended)
 	if s.draft.sent != nil {
-		return s.draft.response(true), s.draft.sent
+		return r, s.draft.sent
 	}
-	return s.draft.response(s.err != nil || s.kind == '[' && !s.array.ended), nil
+	return r, nil
 }
 
 func (s *stream) event(_, data []byte) error {

@@ -23,6 +23,7 @@ type draft struct {
 	calls    []wire.Call
 	reason   string              // done_reason
 	sent     *wire.ProviderError // in place of the rest
+	over     bool                // it came: nothing more counts
 }
 
 var errAfter = errors.New("a message goes on behind its end")
@@ -30,7 +31,7 @@ var errAfter = errors.New("a message goes on behind its end")
 // take reads a response: the whole one, whose message is kept as it stands and
 // whose bytes must stay as they are, or a line of a stream.
 func (d *draft) take(data []byte, whole bool) error {
-	if d.sent != nil {
+	if d.over {
 		return nil
 	}
 	v, err := frame.Parse(data)
@@ -42,7 +43,7 @@ func (d *draft) take(data []byte, whole bool) error {
 		return err
 	}
 	if !got[3].Null() {
-		d.sent = providerError(got[3])
+		d.sent, d.over = providerError(got[3]), true
 		return nil
 	}
 	if d.ended {
