@@ -21,6 +21,8 @@ type Offer struct {
 	Tools json.RawMessage `json:"tools,omitempty"`
 	// Names says what each name that was sent stands for.
 	Names wire.Offer `json:"names"`
+	// Changed says what could not be offered as it is, for people: it decides nothing.
+	Changed []Changed `json:"changed,omitempty"`
 }
 
 // ReadOffer reads an offer that was kept as JSON.
@@ -46,6 +48,9 @@ func (o Offer) NameOf(toolID string) string { return wire.SentName(toolID) }
 type OfferOptions struct {
 	// Codec is that of the provider's format.
 	Codec wire.Codec
+	// Strict asks the provider to hold the model to the schemas, where the format and
+	// the tool allow it.
+	Strict bool
 	// Pick, if given, narrows what the caller may see to what this request offers, in
 	// its order: see catalog.Catalog.Pick. What it adds is left out.
 	Pick func(catalog.Catalog) []catalog.Entry
@@ -74,16 +79,30 @@ func (c *Client) Offer(ctx context.Context, by catalog.Viewer, o OfferOptions) (
 	for i, e := range entries {
 		specs[i] = e.Spec
 	}
-	return NewOffer(o.Codec, specs)
+	return NewOffer(o.Codec, specs, o.Strict)
 }
 
 // NewOffer offers tools, in the order in which they are given.
-func NewOffer(codec wire.Codec, specs []toolspec.Spec) (Offer, error) {
-	names, tools, err := wire.NewOffer(specs, nil)
+func NewOffer(codec wire.Codec, specs []toolspec.Spec, strict bool) (Offer, error) {
+	offer := Offer{Format: codec.Format()}
+	forms := make(map[string]wire.Form, len(specs))
+	var sent []toolspec.Spec
+	for _, s := range specs {
+		form, changed, err := formOf(offer.Format, strict, s)
+		if err != nil {
+			changed.LeftOut = err.Error()
+		} else {
+			forms[s.Name], sent = form, append(sent, s)
+		}
+		if changed.LeftOut != "" || changed.NotStrict || len(changed.Findings) > 0 {
+			offer.Changed = append(offer.Changed, changed)
+		}
+	}
+	names, tools, err := wire.NewOffer(sent, func(s toolspec.Spec) (wire.Form, error) { return forms[s.Name], nil })
 	if err != nil {
 		return Offer{}, fmt.Errorf("client: offer: %w", err)
 	}
-	offer := Offer{Format: codec.Format(), Names: names}
+	offer.Names = names
 	if offer.Tools, err = codec.Tools(tools); err != nil {
 		return Offer{}, fmt.Errorf("client: offer in the format %s: %w", codec.Format(), err)
 	}

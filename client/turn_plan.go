@@ -95,6 +95,9 @@ func (t Turn) plan(i int, call wire.Call, finish wire.Finish) (PlannedCall, erro
 		p.refuse(toolspec.CodeInvalidJSON, "")
 		return p, nil
 	}
+	if p.ToolID == tool.ToolID {
+		args = restored(tool, args)
+	}
 	p.Invocation = toolspec.Invocation{
 		ToolID: p.ToolID, ToolCallID: t.callID(i, call.ID), Args: args,
 		Context: t.Context, AllowedConnectionIDs: slices.Clone(t.AllowedConnectionIDs),

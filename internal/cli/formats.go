@@ -9,11 +9,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/gemini"
 	"github.com/pawl-run/pawl/toolspec/wire/ollama"
 	"github.com/pawl-run/pawl/toolspec/wire/openai"
+	"github.com/pawl-run/pawl/toolspec/wire/responses"
 )
 
 // formats are the codecs, in the order of the documentation.
 func formats() []wire.Codec {
-	return []wire.Codec{openai.Codec{}, anthropic.Codec{}, ollama.Codec{}, gemini.Codec{}}
+	return []wire.Codec{openai.Codec{}, responses.Codec{}, anthropic.Codec{}, ollama.Codec{}, gemini.Codec{}}
 }
 
 func formatNames() (names []string) {

@@ -11,6 +11,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/gemini"
 	"github.com/pawl-run/pawl/toolspec/wire/ollama"
 	"github.com/pawl-run/pawl/toolspec/wire/openai"
+	"github.com/pawl-run/pawl/toolspec/wire/responses"
 	"github.com/pawl-run/pawl/worker"
 )
 
@@ -31,6 +32,9 @@ func TestTurnOfEachFormat(t *testing.T) {
 		{openai.Codec{}, `{"object":"chat.completion","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":"I look","tool_calls":[` +
 			`{"id":"call_1","type":"function","function":{"name":"test__write","arguments":"{\"text\":\"hi\"}"}}]}}]}`,
 			"call_1", `"role":"assistant"`, `{"role":"tool","tool_call_id":"call_1","content":"{\"text\":\"hi\"}"}`},
+		{responses.Codec{}, `{"id":"resp_1","object":"response","status":"completed","output":[{"type":"message","id":"m1","role":"assistant","status":"completed",` +
+			`"content":[{"type":"output_text","text":"I look","annotations":[]}]},{"type":"function_call","id":"fc_1","call_id":"call_r","name":"test__write","arguments":"{\"text\":\"hi\"}","status":"completed"}]}`,
+			"call_r", `"message"`, `{"type":"function_call_output","call_id":"call_r","output":"{\"text\":\"hi\"}"}`},
 		{anthropic.Codec{}, `{"id":"m","type":"message","role":"assistant","model":"x","content":[{"type":"text","text":"I look"},` +
 			`{"type":"tool_use","id":"toolu_1","name":"test__write","input":{"text":"hi"}}],"stop_reason":"tool_use","stop_sequence":null}`,
 			"toolu_1", `"tool_use"`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"{\"text\":\"hi\"}"}]}]}`},
@@ -87,7 +91,7 @@ func TestReplayRunsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, codec := range []llm.Codec{openai.Codec{}, anthropic.Codec{}, ollama.Codec{}, gemini.Codec{}} {
+	for _, codec := range []llm.Codec{openai.Codec{}, responses.Codec{}, anthropic.Codec{}, ollama.Codec{}, gemini.Codec{}} {
 		request, err := conversation.Encode(talk, codec, nil)
 		if err != nil || len(request.Messages) != 5 {
 			t.Errorf("%s: %q, %v", codec.Format(), request.Messages, err)

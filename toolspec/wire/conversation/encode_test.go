@@ -14,12 +14,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/gemini"
 	"github.com/pawl-run/pawl/toolspec/wire/ollama"
 	"github.com/pawl-run/pawl/toolspec/wire/openai"
+	"github.com/pawl-run/pawl/toolspec/wire/responses"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files of this package")
 
 func codecs() []wire.Codec {
-	return []wire.Codec{openai.Codec{}, anthropic.Codec{}, ollama.Codec{}, gemini.Codec{}}
+	return []wire.Codec{openai.Codec{}, responses.Codec{}, anthropic.Codec{}, ollama.Codec{}, gemini.Codec{}}
 }
 
 // earlier is a talk with earlier calls and their results: two at once, answered in another order, one of them malformed; then one whose
