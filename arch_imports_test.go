@@ -30,6 +30,14 @@ var fences = []fence{
 		why:  "workflows import hook, and a schema library is not deterministic code",
 	},
 	{
+		tree: "toolspec/wire",
+		ours: []string{"toolspec", "toolspec/wire"}, third: []string{"github.com/go-json-experiment/json"},
+		not: []string{
+			"os", "net/http", "net/rpc", "database/sql", "syscall", "math/rand", "crypto/rand", "time",
+		},
+		why: "formats are pure, and no provider's client is part of the core (WIRE_FORMATS_ARE_ADAPTERS)",
+	},
+	{
 		tree: "tools",
 		ours: []string{"toolspec", "toolspec/capability"}, third: []string{},
 		not: []string{

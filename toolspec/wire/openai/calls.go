@@ -17,7 +17,14 @@ type calls struct {
 	last *call
 	// pieces counts what was taken.
 	pieces int
+	// looked is how many bytes begins has looked at; see maxLooked.
+	looked int
 }
+
+// maxLooked bounds what begins looks at in all, for it may look at the same
+// arguments with every piece. Behind it all pieces of an index are one call,
+// whose arguments then are not JSON if they were two.
+const maxLooked = 4 * wire.MaxResponse
 
 type call struct {
 	place  int // the index that pieces find it by
@@ -148,7 +155,15 @@ func (cs *calls) begins(c *call, p piece) bool {
 	if !renamed && len(id) > 0 { // found by its id
 		return false
 	}
-	return len(c.name) > 0 && !bytes.Equal(c.name, name) || c.complete()
+	if len(c.name) > 0 && !bytes.Equal(c.name, name) {
+		return true
+	}
+	// White space may follow the brace, as it is or as an escape.
+	if c.object == nil && !bytes.HasSuffix(bytes.TrimRight(c.args, ` \nrt`), []byte{'}'}) {
+		return false
+	}
+	cs.looked += len(c.args) + len(c.object)
+	return cs.looked <= maxLooked && c.complete()
 }
 
 func (c *call) take(p piece) {

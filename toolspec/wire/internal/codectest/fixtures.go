@@ -163,3 +163,19 @@ func Read(t testing.TB, codec wire.Codec, pieces ...[]byte) View {
 	v.Refused = refused
 	return v
 }
+
+// GoldenJSON compares JSON with a file member for member, or with -update writes
+// the file.
+func GoldenJSON(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, append(indent(got), '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	SameJSON(t, path, got, want)
+}

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/pawl-run/pawl/toolspec/schema"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
@@ -21,21 +22,28 @@ const pairsPerCheck = 10
 
 // RoundTrip makes pairs of a schema and a value of it, offers tools with the
 // schemas, lets the model call them with the values, and compares the arguments
-// that come out, whole and streamed.
+// that come out, whole and streamed: byte for byte what the model wrote, and for
+// a strict tool, whose model writes the strict form, the value when the mapping
+// that was kept has undone it.
 func RoundTrip(t *testing.T, codec wire.Codec, model Model) {
 	t.Helper()
 	rapid.Check(t, func(t *rapid.T) {
 		tools := make([]wire.Tool, pairsPerCheck)
 		args := make([]json.RawMessage, pairsPerCheck)
+		values := make([]json.RawMessage, pairsPerCheck)
+		mappings := make([]json.RawMessage, pairsPerCheck)
 		for i := range tools {
-			schema, value := Pair(t)
+			document, value := Pair(t)
 			tools[i] = wire.Tool{
 				Name:        fmt.Sprintf("%s_%d", rapid.StringMatching(`[A-Za-z_][A-Za-z0-9_-]{0,59}`).Draw(t, "name"), i),
 				Description: rapid.String().Draw(t, "description"),
-				Schema:      schema,
+				Schema:      document,
 				Strict:      rapid.Bool().Draw(t, "strict"),
 			}
-			args[i] = value
+			args[i], values[i] = value, value
+			if tools[i].Strict {
+				tools[i].Schema, args[i], mappings[i] = strict(t, document, value)
+			}
 		}
 		encoded, err := codec.Tools(tools)
 		if err != nil {
@@ -66,13 +74,52 @@ func RoundTrip(t *testing.T, codec wire.Codec, model Model) {
 				if c.Name != tools[i].Name || c.Fault != "" || string(c.Args) != string(args[i]) {
 					t.Fatalf("%s: call %d is %s(%s), fault %q, want %s(%s)", what, i, c.Name, c.Args, c.Fault, tools[i].Name, args[i])
 				}
+				if mappings[i] != nil {
+					restores(t, mappings[i], c.Args, values[i])
+				}
 			}
 		}
 	})
 }
 
+// strict gives the strict form of a schema, a value in it, and the mapping as it
+// is kept.
+func strict(t *rapid.T, document, value json.RawMessage) (sent, args, mapping json.RawMessage) {
+	form, err := schema.Strict(document)
+	if err != nil {
+		t.Fatalf("%v: %s", err, document)
+	}
+	if args, err = form.Encode(value); err != nil {
+		t.Fatalf("%v: %s", err, value)
+	}
+	// As json.Marshal would spell it: models that are Go code go through it.
+	return form.Document, encode(args), encode(form.Mapping)
+}
+
+func restores(t *rapid.T, kept, args, value json.RawMessage) {
+	var mapping schema.Mapping
+	if err := json.Unmarshal(kept, &mapping); err != nil {
+		t.Fatal(err)
+	}
+	got, err := mapping.Restore(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same, err := schema.Canonical(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := schema.Canonical(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(same) != string(want) {
+		t.Fatalf("%s of the strict form became %s, want %s", args, same, want)
+	}
+}
+
 // Pair makes a schema with an object at its root, and arguments that fit it.
-func Pair(t *rapid.T) (schema, value json.RawMessage) {
+func Pair(t *rapid.T) (document, value json.RawMessage) {
 	s, v := object(t, 3)
 	return encode(s), encode(v)
 }
@@ -85,7 +132,7 @@ func encode(v any) json.RawMessage {
 	return raw
 }
 
-func object(t *rapid.T, depth int) (schema, value map[string]any) {
+func object(t *rapid.T, depth int) (document, value map[string]any) {
 	properties, value, required := map[string]any{}, map[string]any{}, []string{}
 	for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z][A-Za-z0-9_]{0,12}`), 0, 5, rapid.ID).Draw(t, "members") {
 		s, v := anything(t, depth-1)
@@ -100,13 +147,13 @@ func object(t *rapid.T, depth int) (schema, value map[string]any) {
 	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}, value
 }
 
-func anything(t *rapid.T, depth int) (schema map[string]any, value any) {
+func anything(t *rapid.T, depth int) (document map[string]any, value any) {
 	kinds := []string{"string", "integer", "number", "boolean", "null", "array", "object"}
 	if depth <= 0 {
 		kinds = kinds[:5]
 	}
 	kind := rapid.SampledFrom(kinds).Draw(t, "kind")
-	schema = map[string]any{"type": kind}
+	document = map[string]any{"type": kind}
 	switch kind {
 	case "string":
 		value = rapid.String().Draw(t, "string")
@@ -118,10 +165,10 @@ func anything(t *rapid.T, depth int) (schema map[string]any, value any) {
 		value = rapid.Bool().Draw(t, "boolean")
 	case "array":
 		item, first := anything(t, depth-1)
-		schema["items"] = item
+		document["items"] = item
 		value = []any{first}[:rapid.IntRange(0, 1).Draw(t, "length")]
 	case "object":
 		return object(t, depth)
 	}
-	return schema, value
+	return document, value
 }
