@@ -120,12 +120,14 @@ func anthropicRead(t *testing.T, a archive) sdk.Message {
 // anthropicApart are fixtures in which the client reads something else, and why.
 var anthropicApart = map[string]string{
 	"stream-compaction":     "it knows the block in its beta types alone",
+	"stream-empty-text":     "it repeats a text that says nothing",
 	"stream-lines":          "it needs the names of the events",
 	"stream-piece-kind":     "it takes a piece that is no text for one",
 	"stream-repeated-start": "a start that comes twice is an error to it",
 	"stream-reused-index":   "an index that comes twice is an error to it",
 	"stream-surrogates":     "it cannot join a pair that was cut",
 	"stream-two-inputs":     "it joins the two, and gives an empty object for what is no JSON",
+	"whole-empty-text":      "it repeats a text that says nothing",
 	"whole-input-bytes":     "numbers are float64 in this comparison",
 	"whole-input-kinds":     "it repeats an input that the format refuses",
 	"whole-nameless":        "it repeats an empty name",

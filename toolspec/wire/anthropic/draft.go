@@ -3,6 +3,7 @@ package anthropic
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/wire"
@@ -41,6 +42,8 @@ func (d *draft) response(cut bool) wire.Response {
 	for i, b := range d.blocks {
 		last := i == len(d.blocks)-1
 		v := b.whole()
+		// Half a thought, or half of what a server did, is refused in a request.
+		repeated := b.closed || b.isCall() || b.kind == "text"
 		switch {
 		case b.isCall():
 			var c wire.Call
@@ -52,10 +55,13 @@ func (d *draft) response(cut bool) wire.Response {
 		case b.isPassed():
 			r.Passed = append(r.Passed, json.RawMessage(v))
 		case b.kind == "text":
-			text = append(text, said(v)...)
+			words := said(v)
+			text = append(text, words...)
+			// Models say nothing now and then, and requests may not.
+			repeated = strings.TrimSpace(frame.Loose(words)) != ""
 		}
-		if !b.closed && !b.isCall() && b.kind != "text" {
-			continue // half a thought, or half of what a server did, is refused in a request
+		if !repeated {
+			continue
 		}
 		if len(message) > start {
 			message = append(message, ',')
