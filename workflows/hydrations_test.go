@@ -120,7 +120,9 @@ func TestCallsWithoutSchema(t *testing.T) {
 	open := toolspec.Define(toolspec.Definition{
 		ID: "core__open", Description: "test tool", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Fast: true,
 		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, AllowNoSchema: true, NoSchemaMode: toolspec.NoSchemaAsk,
-	}, func(_ context.Context, in json.RawMessage, _ toolspec.Call) (echoOut, error) { return echoOut{Text: string(in)}, nil })
+	}, func(_ context.Context, in json.RawMessage, _ toolspec.Call) (echoOut, error) {
+		return echoOut{Text: string(in)}, nil
+	})
 	for _, tc := range []struct {
 		name, policy string
 		code         toolspec.Code

@@ -6,7 +6,7 @@ var words = map[string]string{
 	"Invocation.ToolID":     "The namespaced id of the tool, such as core__read_file.",
 	"Invocation.ToolCallID": "The model's or the caller's id of this call: 1 to 128 printable characters. With tenantId and runId it is the identity of the call.",
 	"Invocation.Args": "The arguments: a JSON object, or a string that holds the JSON of one. Absent and null mean {}. " +
-		"At most 65536 bytes, and less where the tool says so.",
+		"At most 8192 bytes, or what the tool says, up to 65536.",
 	"Invocation.Context":              "Who calls, for whom and in what run. Opaque references only, never credentials.",
 	"Invocation.AllowedConnectionIDs": "Narrows the connections that this call may use; absence never means all. Part of the input digest. This version uses no connections. At most 256 entries.",
 	"Invocation.Provider":             "What the model's provider sent. Kept in the workflow's input for people who look; it influences nothing.",
@@ -52,9 +52,11 @@ var words = map[string]string{
 	"Details.ApprovalID": "The approval request that was denied, expired or went stale.",
 	"Details.Stage":      "The stage where the call ended.",
 
-	"Problem.Path":    "The JSON pointer of the fault; empty for the whole.",
-	"Problem.Kind":    "What kind of fault.",
-	"Problem.Message": "The same in words, without the value.",
+	"Problem.Path":     "The JSON pointer of the fault; empty for the whole.",
+	"Problem.Kind":     "What kind of fault.",
+	"Problem.Message":  "The same in words, without the value.",
+	"Problem.Expected": "The type that the schema wants there, where it is known.",
+	"Problem.Got":      "The JSON type that came; never the value.",
 
 	"State.Status":      "Where the call stands. In parked_unknown the outcome is unknown and a person is asked.",
 	"State.Stage":       "The stage or step that runs or ran last: admit, hydrate, requestApproval, execute, settle, or one of the 32 stages.",

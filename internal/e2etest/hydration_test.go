@@ -159,7 +159,9 @@ func openTool() toolspec.Tool {
 	return toolspec.Define(toolspec.Definition{
 		ID: "test__open", Description: "a tool of a test", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Fast: true,
 		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, AllowNoSchema: true, NoSchemaMode: toolspec.NoSchemaAsk,
-	}, func(_ context.Context, args json.RawMessage, _ toolspec.Call) (out, error) { return out{Text: string(args)}, nil })
+	}, func(_ context.Context, args json.RawMessage, _ toolspec.Call) (out, error) {
+		return out{Text: string(args)}, nil
+	})
 }
 
 // TestToolsWithoutSchema: a person is asked in every mode where policy lets such tools be, and nothing runs where it does not (SP-24, C-42).

@@ -34,7 +34,7 @@ func TestHydrations(t *testing.T) {
 	}
 	b.request(row)
 	in := settleIn("call_1", 1)
-	in.Hydrations = append(row.Hydrations, hydration(2, toolspec.HydrationValidate))
+	in.Hydrations = []workflows.Hydration{row.Hydrations[0], hydration(2, toolspec.HydrationValidate)}
 	b.settle(in)
 	got := b.hydrations("call_1")
 	if len(got) != 2 || got[0].Outcome != toolspec.HydrationSuccess || got[1].Outcome != toolspec.HydrationValidate {

@@ -46,19 +46,19 @@ func Call(find Lookup, g Given) Result {
 	switch {
 	case g.Fault != "":
 		r = unhydrated(g)
-		r.fail(toolspec.HydrationParse, g.Fault, toolspec.Problem{Kind: string(g.Fault), Message: toolspec.InfoOf(g.Fault).Message})
+		fail(&r, toolspec.HydrationParse, g.Fault, toolspec.Problem{Kind: string(g.Fault), Message: toolspec.InfoOf(g.Fault).Message})
 	case !known:
 		r = unhydrated(g)
-		r.fail(toolspec.HydrationInstantiate, toolspec.CodeUnavailable, toolspec.Problem{Kind: KindUnknownTool, Message: toolspec.InfoOf(toolspec.CodeUnavailable).Message})
+		fail(&r, toolspec.HydrationInstantiate, toolspec.CodeUnavailable, toolspec.Problem{Kind: KindUnknownTool, Message: toolspec.InfoOf(toolspec.CodeUnavailable).Message})
 	case utf8.RuneCountInString(g.ID) > maxCallID:
 		r = unhydrated(g)
-		r.fail(toolspec.HydrationInstantiate, toolspec.CodeValidation, toolspec.Problem{Kind: KindTooLarge, Message: "the id of the call is longer than 128 characters"})
+		fail(&r, toolspec.HydrationInstantiate, toolspec.CodeValidation, toolspec.Problem{Kind: KindTooLarge, Message: "the id of the call is longer than 128 characters"})
 	case !small:
 		r = unhydrated(g)
-		r.fail(toolspec.HydrationParse, toolspec.CodeValidation, tooLarge(cmp.Or(t.MaxArgs, toolspec.DefaultMaxArgs)))
+		fail(&r, toolspec.HydrationParse, toolspec.CodeValidation, tooLarge(cmp.Or(t.MaxArgs, toolspec.DefaultMaxArgs)))
 	case !ok:
 		r = unhydrated(g)
-		r.fail(toolspec.HydrationParse, toolspec.CodeInvalidJSON, named(KindInvalidUTF8, "").Problem)
+		fail(&r, toolspec.HydrationParse, toolspec.CodeInvalidJSON, named(KindInvalidUTF8, "").Problem)
 	default:
 		r = t.Hydrate(args)
 		r.Provenance.OriginalDigest, r.Provenance.OriginalBytes = digestOf(g.Args), len(g.Args)

@@ -21,7 +21,9 @@ type hostile struct {
 }
 
 func hostiles() []hostile {
-	deep := func(open, closing string, n int) string { return strings.Repeat(open, n) + "1" + strings.Repeat(closing, n) }
+	deep := func(open, closing string, n int) string {
+		return strings.Repeat(open, n) + "1" + strings.Repeat(closing, n)
+	}
 	many := func(n int, member func(int) string) string {
 		var b strings.Builder
 		b.WriteByte('{')

@@ -30,19 +30,19 @@ func (t Target) Hydrate(raw json.RawMessage) Result {
 	}
 	// A byte takes six at the most where a string holds the JSON.
 	if len(raw) > 6*most+2 {
-		r.fail(toolspec.HydrationParse, toolspec.CodeValidation, tooLarge(most))
+		fail(&r, toolspec.HydrationParse, toolspec.CodeValidation, tooLarge(most))
 		return r
 	}
 	r.Provenance.OriginalDigest = digestOf(raw)
 	text, _ := unwrapped(given(raw))
 	if len(text) > most {
-		r.fail(toolspec.HydrationParse, toolspec.CodeValidation, tooLarge(most))
+		fail(&r, toolspec.HydrationParse, toolspec.CodeValidation, tooLarge(most))
 		return r
 	}
 	parsed, f := Parse(raw)
 	r.Provenance.Tolerances = parsed.Tolerances
 	if f != nil {
-		r.fail(toolspec.HydrationParse, f.Code, f.Problem)
+		fail(&r, toolspec.HydrationParse, f.Code, f.Problem)
 		r.Provenance.Original = skeleton(text)
 		if f.Problem.Kind == string(schema.KindInvalidJSON) {
 			t.mend(&r, text, most)
@@ -65,7 +65,7 @@ func (t Target) Hydrate(raw json.RawMessage) Result {
 func (t Target) accept(r *Result, args json.RawMessage, most int) {
 	// The canonical form of 1e20 is five times as long.
 	if len(args) > most {
-		r.fail(toolspec.HydrationParse, toolspec.CodeValidation, tooLarge(most))
+		fail(r, toolspec.HydrationParse, toolspec.CodeValidation, tooLarge(most))
 		return
 	}
 	switch {
@@ -73,11 +73,11 @@ func (t Target) accept(r *Result, args json.RawMessage, most int) {
 		info := t.Validator.Info()
 		r.Provenance.Validator = &info
 		if problems := t.Validator.Validate(args); len(problems) > 0 {
-			r.fail(toolspec.HydrationValidate, toolspec.CodeValidation, explained(problems, args, t.Schema)...)
+			fail(r, toolspec.HydrationValidate, toolspec.CodeValidation, explained(problems, args, t.Schema)...)
 			return
 		}
 	case !t.AllowNoSchema:
-		r.fail(toolspec.HydrationValidate, toolspec.CodeValidation, toolspec.Problem{
+		fail(r, toolspec.HydrationValidate, toolspec.CodeValidation, toolspec.Problem{
 			Kind: KindNoSchema, Message: "the tool has no schema to check its arguments against, and is not declared to need none: nothing runs",
 		})
 		return

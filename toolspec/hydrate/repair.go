@@ -74,7 +74,10 @@ func (Careful) Repair(d Damage) ([]byte, []string, bool) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if len(repairs) == 0 || enc.Encode(value) != nil {
+	if len(repairs) == 0 {
+		return nil, nil, false
+	}
+	if err := enc.Encode(value); err != nil {
 		return nil, nil, false
 	}
 	return b.Bytes(), repairs, true

@@ -71,8 +71,8 @@ func (r Result) Message() string {
 	return r.Errors[0].Message
 }
 
-// fail makes the result one of a failure.
-func (r *Result) fail(stage toolspec.HydrationOutcome, code toolspec.Code, problems ...toolspec.Problem) {
+// fail makes a result one of a failure.
+func fail(r *Result, stage toolspec.HydrationOutcome, code toolspec.Code, problems ...toolspec.Problem) {
 	r.Success, r.instance, r.Errors = false, nil, nil
 	r.code, r.Provenance.Outcome, r.Provenance.Repaired = code, stage, false
 	for _, p := range problems {
