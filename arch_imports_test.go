@@ -58,7 +58,7 @@ var fences = []fence{
 		ours: []string{
 			"toolspec", "toolspec/hook", "toolspec/capability", "toolspec/catalog", "toolspec/legacy", "toolspec/provide", "client", "worker",
 			"toolspec/wire", "toolspec/wire/openai", "toolspec/wire/responses", "toolspec/wire/anthropic", "toolspec/wire/ollama", "toolspec/wire/gemini",
-			"toolspec/wire/conversation",
+			"toolspec/conversation",
 		},
 		why: "an example is what a user can write: copy it anywhere and it compiles",
 	},

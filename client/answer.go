@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/conversation"
 	"github.com/pawl-run/pawl/toolspec/wire"
-	"github.com/pawl-run/pawl/toolspec/wire/conversation"
 )
 
 // MaxAnswer bounds the content of an answer to a model, in bytes: more becomes a

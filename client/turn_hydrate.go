@@ -40,6 +40,8 @@ func (t Turn) given(p PlannedCall) hydrate.Given {
 	g := hydrate.Given{Provider: t.Codec.Format(), ID: p.Call.ID, Name: p.Call.Name, Args: p.Call.Args, Fault: p.Call.Fault, Source: p.Call.Raw}
 	if p.Refused != nil {
 		g.Fault = p.Refused.ErrorCode
+	} else if p.Call.ID != "" {
+		g.ID = p.Invocation.ToolCallID // where the provider's cannot name a call, the turn's does
 	}
 	if tool, err := t.Offer.Names.Resolve(p.Call.Name); err == nil {
 		g.Args = restored(tool, g.Args)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pawl-run/pawl/toolspec/wire/conversation"
+	"github.com/pawl-run/pawl/toolspec/conversation"
 )
 
 const canary = "canary4711"

@@ -3,5 +3,6 @@
 // of any format. Earlier calls in it are repeated to a model with their results;
 // nothing of it ever runs.
 //
-// It is pure, like all of package wire. Clients and doors import it.
+// It is pure, like package wire below it. Clients and doors import it; workflows
+// must not.
 package conversation

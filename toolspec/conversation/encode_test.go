@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/toolspec/conversation"
 	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/toolspec/wire/anthropic"
-	"github.com/pawl-run/pawl/toolspec/wire/conversation"
 	"github.com/pawl-run/pawl/toolspec/wire/gemini"
 	"github.com/pawl-run/pawl/toolspec/wire/ollama"
 	"github.com/pawl-run/pawl/toolspec/wire/openai"
