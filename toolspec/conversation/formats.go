@@ -97,7 +97,11 @@ func ollama(m spoken) []any {
 func gemini(m spoken) []any {
 	parts := textParts(m.texts)
 	for _, c := range m.calls {
-		parts = append(parts, object{"functionCall": object{"id": c.id, "name": c.name, "args": c.object()}})
+		function := object{"id": c.id, "name": c.name}
+		if args := c.object(); string(args) != "{}" {
+			function["args"] = args
+		}
+		parts = append(parts, object{"functionCall": function})
 	}
 	role := string(m.role)
 	if m.role == Assistant {
