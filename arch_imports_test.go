@@ -55,8 +55,12 @@ var fences = []fence{
 	},
 	{
 		tree: "examples",
-		ours: []string{"toolspec", "toolspec/hook", "toolspec/capability", "toolspec/legacy", "toolspec/provide", "client", "worker"},
-		why:  "an example is what a user can write: copy it anywhere and it compiles",
+		ours: []string{
+			"toolspec", "toolspec/hook", "toolspec/capability", "toolspec/catalog", "toolspec/legacy", "toolspec/provide", "client", "worker",
+			"toolspec/wire", "toolspec/wire/openai", "toolspec/wire/responses", "toolspec/wire/anthropic", "toolspec/wire/ollama", "toolspec/wire/gemini",
+			"toolspec/conversation",
+		},
+		why: "an example is what a user can write: copy it anywhere and it compiles",
 	},
 }
 

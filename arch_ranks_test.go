@@ -17,7 +17,7 @@ var ranks = [][]string{
 	{"toolspec/capability"},
 	{"toolspec/provide"},
 	{"toolspec/hook", "toolspec/hydrate", "toolspec/wire/..."},
-	{"toolspec/catalog", "toolspec/legacy"},
+	{"toolspec/catalog", "toolspec/legacy", "toolspec/conversation"},
 	{"policy/...", "proof", "tools/...", "migrations/..."},
 	{"broker/..."},
 	{"workflows/..."},

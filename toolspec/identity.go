@@ -41,8 +41,12 @@ func (id Identity) Check() error {
 	if err := checkName("context.runId", id.RunID, MaxRunID); err != nil {
 		return err
 	}
-	return checkPrintable("toolCallId", id.ToolCallID, MaxToolCallID)
+	return CheckToolCallID(id.ToolCallID)
 }
+
+// CheckToolCallID reports whether a call can have this id: 1–128 printable
+// characters.
+func CheckToolCallID(id string) error { return checkPrintable("toolCallId", id, MaxToolCallID) }
 
 // WorkflowID is `tool:<tenantId>:<runId>:<call>`. The call part is the
 // toolCallId where its characters allow it, else `~` and the first 26

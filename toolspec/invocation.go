@@ -1,6 +1,8 @@
 package toolspec
 
 import (
+	"crypto/sha256"
+	"encoding/base32"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -123,6 +125,16 @@ func CheckToolID(id string) error {
 		return fmt.Errorf("must be namespaced, such as core__read_file")
 	}
 	return nil
+}
+
+// UnknownNamespace is that of no tool.
+const UnknownNamespace = "unknown"
+
+// UnknownTool is the id under which a call is recorded whose name cannot be the id
+// of a tool, such as "read file": it is always the same for a name, and never a tool's.
+func UnknownTool(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return UnknownNamespace + "__" + strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:26]
 }
 
 // Clone returns a copy that shares nothing with inv.

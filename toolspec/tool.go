@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -223,6 +224,8 @@ func (d Definition) Check() error {
 		return fmt.Errorf("id %w", err)
 	}
 	switch {
+	case strings.HasPrefix(d.ID, UnknownNamespace+"__"):
+		return fmt.Errorf("id may not be in the namespace %s, which is for calls of no tool", UnknownNamespace)
 	case d.Description == "":
 		return fmt.Errorf("description is missing")
 	case d.Effect == "":

@@ -19,6 +19,7 @@ const (
 	exitFailure      = 1
 	exitUsage        = 2
 	exitNotConfirmed = 3
+	exitPending      = 4
 )
 
 // Streams are where a command reads and writes.
@@ -75,7 +76,7 @@ func newRoot(a *app) *cobra.Command {
 	group(root)
 	root.AddCommand(
 		newDemo(a), newDemoWorker(a), newChaos(a), newChaosWorker(a), newBench(a), newBenchSubmit(a), newBenchWorker(a), newDev(a), newWorker(a), newMigrate(a), newDoctor(a), newTools(a),
-		newInvoke(a), newShow(a), newList(a), newApprovals(a), newApprove(a), newDeny(a), newResolve(a), newKeys(a), newPolicy(a), newKill(a), newRelations(a), newSubmitters(a), newConnections(a), newKeyring(a), newCache(a),
+		newInvoke(a), newTurn(a), newShow(a), newList(a), newApprovals(a), newApprove(a), newDeny(a), newResolve(a), newKeys(a), newPolicy(a), newKill(a), newRelations(a), newSubmitters(a), newConnections(a), newKeyring(a), newCache(a),
 		newVerifyHistory(a), newCodecServer(a),
 	)
 	return root
@@ -125,6 +126,8 @@ func exitOf(err error) int {
 		return toolspec.InfoOf(call.Code()).Exit
 	case errors.Is(err, client.ErrNotConfirmed):
 		return exitNotConfirmed
+	case errors.Is(err, errPending):
+		return exitPending
 	}
 	return exitFailure
 }

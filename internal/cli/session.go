@@ -137,6 +137,11 @@ func (s *session) client() *client.Client {
 	return client.New(s.temporal, o)
 }
 
+// clientWithOutputs is a client that reads large results too.
+func (s *session) clientWithOutputs() *client.Client {
+	return client.New(s.temporal, client.Options{DataConverter: s.config.Temporal.DataConverter, Outputs: lazyOutputs{}})
+}
+
 // address is where Temporal is looked for.
 func (s *session) address() string {
 	return cmp.Or(s.config.Temporal.HostPort, temporal.DefaultHostPort)

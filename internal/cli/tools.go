@@ -29,7 +29,7 @@ func newTools(a *app) *cobra.Command {
 	viewerFlags(list, &by)
 	list.Flags().StringSliceVar(&tags, "tag", nil, "only tools that have all of these tags")
 	list.Flags().BoolVar(&all, "all", false, "also those that policy hides from the tenant")
-	cmd.AddCommand(list, newToolsSearch(a), &cobra.Command{
+	cmd.AddCommand(list, newToolsSearch(a), newToolsOffer(a), &cobra.Command{
 		Use: "show TOOL", Short: "Show a tool with its schemas", Args: exactly(1, "the id of a tool"),
 		Long: "Show a tool with its schemas. A name without its namespace is enough where no other tool is called so.",
 		RunE: func(cmd *cobra.Command, args []string) error {

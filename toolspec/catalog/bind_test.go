@@ -57,6 +57,7 @@ func TestRegistrationMatrix(t *testing.T) {
 		{"all of it", tool[in, out](definition()), nil},
 		{"no id", with(func(d *toolspec.Definition) { d.ID = "" }), []string{"tool (no id): id is missing"}},
 		{"bad id", with(func(d *toolspec.Definition) { d.ID = "read" }), []string{"tool read: id must be namespaced"}},
+		{"id of no tool", with(func(d *toolspec.Definition) { d.ID = toolspec.UnknownTool("read file") }), []string{"id may not be in the namespace unknown"}},
 		{"id with a colon", with(func(d *toolspec.Definition) { d.ID = "core:read" }), []string{"tool core:read: id may hold only"}},
 		{"no description", with(func(d *toolspec.Definition) { d.Description = "" }), []string{"tool core__read: description is missing"}},
 		{"no effect", with(func(d *toolspec.Definition) { d.Effect = "" }), []string{"tool core__read: effect is missing"}},

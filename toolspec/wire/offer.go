@@ -28,6 +28,8 @@ type Offered struct {
 	// ToolDigest and SchemaHash are those of the tool's Spec.
 	ToolDigest string `json:"toolDigest"`
 	SchemaHash string `json:"schemaHash"`
+	// Effect is what a call of the tool may do, as far as the order of calls goes by it.
+	Effect toolspec.Effect `json:"effect,omitempty"`
 	// Strict says that the provider was told to hold the model to the schema.
 	Strict bool `json:"strict,omitempty"`
 	// Mapping says how arguments of the form that was sent become arguments of the
@@ -60,7 +62,7 @@ func NewOffer(specs []toolspec.Spec, form func(toolspec.Spec) (Form, error)) (Of
 		}
 		name := SentName(s.Name)
 		offer.Tools = append(offer.Tools, Offered{
-			Name: name, ToolID: s.Name, ToolDigest: s.Digest, SchemaHash: s.SchemaHash, Strict: f.Strict, Mapping: f.Mapping,
+			Name: name, ToolID: s.Name, ToolDigest: s.Digest, SchemaHash: s.SchemaHash, Effect: s.Effect, Strict: f.Strict, Mapping: f.Mapping,
 		})
 		tools = append(tools, Tool{Name: name, Description: s.Description, Schema: f.Schema, Strict: f.Strict})
 	}

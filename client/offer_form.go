@@ -1,0 +1,78 @@
+package client
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/wire"
+)
+
+// Changed says what an offer says otherwise of a tool than the tool itself.
+type Changed struct {
+	ToolID string `json:"toolId"`
+	// NotStrict says that the tool is offered without strict, though it was asked for:
+	// some calls that the tool accepts could not be made otherwise.
+	NotStrict bool `json:"notStrict,omitempty"`
+	// LeftOut is why the tool is not offered at all; empty where it is.
+	LeftOut  string           `json:"leftOut,omitempty"`
+	Findings []schema.Finding `json:"findings,omitempty"`
+}
+
+// target is how the schemas of a format are written.
+func target(format string, strict bool) (t schema.Target, holds bool) {
+	switch {
+	case format == "anthropic" && strict:
+		return schema.AnthropicStrict, true
+	case format == "anthropic":
+		return schema.Anthropic, false
+	case format == "gemini": // its codec fills parametersJsonSchema, which takes JSON Schema
+		return schema.OpenAI, false
+	case format == "ollama":
+		return schema.Ollama, false
+	case strict:
+		return schema.OpenAIStrict, true
+	default:
+		return schema.OpenAI, false
+	}
+}
+
+// formOf is the schema of a tool in a format's words. A strict form that cannot say
+// everything is not sent: the worker judges the arguments in any case.
+func formOf(format string, strict bool, spec toolspec.Spec) (form wire.Form, changed Changed, err error) {
+	changed.ToolID = spec.Name
+	to, holds := target(format, strict)
+	sent, err := schema.Down(spec.InputSchema, to)
+	if holds && (err != nil || tightened(sent)) {
+		changed.NotStrict = true
+		to, holds = target(format, false)
+		sent, err = schema.Down(spec.InputSchema, to)
+	}
+	if err != nil {
+		return form, changed, err
+	}
+	changed.Findings = sent.Findings
+	form = wire.Form{Schema: sent.Document, Strict: holds}
+	if sent.Mapping != nil {
+		form.Mapping, err = json.Marshal(sent.Mapping)
+	}
+	return form, changed, err
+}
+
+func tightened(sent *schema.Sent) bool {
+	return slices.ContainsFunc(sent.Findings, func(f schema.Finding) bool { return f.Effect == schema.Tightened })
+}
+
+// restored takes back what the form that was sent did to arguments. What it cannot
+// take back stands as it is, for the worker to judge.
+func restored(tool wire.Offered, args json.RawMessage) json.RawMessage {
+	var mapping schema.Mapping
+	if len(tool.Mapping) == 0 || len(args) == 0 || args[0] != '{' || json.Unmarshal(tool.Mapping, &mapping) != nil {
+		return args
+	}
+	if was, err := mapping.Restore(args); err == nil {
+		return was
+	}
+	return args
+}

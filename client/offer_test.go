@@ -1,0 +1,130 @@
+package client_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/anthropic"
+	"github.com/pawl-run/pawl/toolspec/wire/gemini"
+	"github.com/pawl-run/pawl/toolspec/wire/ollama"
+	"github.com/pawl-run/pawl/toolspec/wire/openai"
+	"github.com/pawl-run/pawl/toolspec/wire/responses"
+)
+
+const (
+	// searching is a schema that a strict form can say all of.
+	searching = `{"type":"object","additionalProperties":false,"required":["query"],"properties":{` +
+		`"query":{"type":"string"},"limit":{"type":"integer"},"after":{"type":["string","null"]}}}`
+	// labelling is one that it cannot: names of the caller's own.
+	labelling = `{"type":"object","additionalProperties":false,"properties":{"labels":{"type":"object","additionalProperties":{"type":"string"}}}}`
+)
+
+func offeredTool(id, inputSchema string) toolspec.Spec {
+	return toolspec.Spec{
+		Name: id, Description: "A tool of a test.", InputSchema: json.RawMessage(inputSchema), Effect: toolspec.ReadOnly,
+		Digest: "d-" + id, SchemaHash: "h-" + id,
+	}
+}
+
+// TestOffer (RG-09, RG-26): a request offers each tool, in its format's words, and what is kept says what each name stood for.
+func TestOffer(t *testing.T) {
+	t.Parallel()
+	long := "mcp__server__" + strings.Repeat("a", 60)
+	specs := []toolspec.Spec{offeredTool("test__search", searching), offeredTool("test__label", labelling), offeredTool(long, `{"type":"object"}`)}
+	for _, codec := range []wire.Codec{openai.Codec{}, responses.Codec{}, anthropic.Codec{}, ollama.Codec{}, gemini.Codec{}} {
+		for _, strict := range []bool{false, true} {
+			offer, err := client.NewOffer(codec, specs, strict)
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept, err := json.Marshal(offer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, err := client.ReadOffer(kept)
+			if err != nil || again.Format != codec.Format() {
+				t.Fatalf("%s is read as %+v, %v", kept, again, err)
+			}
+			for _, s := range specs {
+				name := offer.NameOf(s.Name)
+				tool, err := again.Names.Resolve(name)
+				if err != nil || tool.ToolID != s.Name || tool.ToolDigest != s.Digest || tool.SchemaHash != s.SchemaHash || tool.Effect != toolspec.ReadOnly || len(name) > 64 {
+					t.Errorf("%s: %s stands for %+v, %v", codec.Format(), name, tool, err)
+				}
+				if !strings.Contains(string(offer.Tools), `"`+name+`"`) {
+					t.Errorf("%s: %s is not in %s", codec.Format(), name, offer.Tools)
+				}
+				knows := codec.Format() == "openai" || codec.Format() == "responses" || codec.Format() == "anthropic"
+				if tool.Strict != (strict && knows && s.Name == "test__search") {
+					t.Errorf("%s: %s is strict: %t", codec.Format(), s.Name, tool.Strict)
+				}
+			}
+		}
+	}
+	if o, err := client.NewOffer(openai.Codec{}, append(specs, specs[0]), false); err == nil {
+		t.Errorf("a tool is offered twice: %s", o.Tools)
+	}
+	for _, none := range []string{``, `[]`, `{}`, `{"format":"openai"}`, `{"format":"openai","names":{"v":2}}`} {
+		if o, err := client.ReadOffer([]byte(none)); err == nil {
+			t.Errorf("%s is read as %+v", none, o)
+		}
+	}
+}
+
+// TestOfferSaysWhatItCannotSay: a tool whose strict form would keep valid calls from being made is offered without strict, and one that no
+// request can offer is left out; both are told.
+func TestOfferSaysWhatItCannotSay(t *testing.T) {
+	t.Parallel()
+	offer, err := client.NewOffer(openai.Codec{}, []toolspec.Spec{
+		offeredTool("test__label", labelling), offeredTool("test__broken", `{"type":"object","properties":{"a":{"$ref":"#/nowhere"}}}`), offeredTool("test__search", searching),
+	}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]client.Changed{}
+	for _, c := range offer.Changed {
+		told[c.ToolID] = c
+	}
+	if !told["test__label"].NotStrict || told["test__broken"].LeftOut == "" || told["test__search"].NotStrict || len(offer.Names.Tools) != 2 {
+		t.Errorf("offered is %+v, told is %+v", offer.Names, offer.Changed)
+	}
+}
+
+// TestStrictArgumentsComeBack: what stands for absence in the strict form is absent in the call, and what was null stays null.
+func TestStrictArgumentsComeBack(t *testing.T) {
+	t.Parallel()
+	offer, err := client.NewOffer(openai.Codec{}, []toolspec.Spec{offeredTool("test__search", searching)}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := schema.Compile([]byte(searching))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tu := turn("k")
+	tu.Offer = offer
+	for args, want := range map[string]string{
+		`{"query":"a","limit":null,"after":null}`:           `{"query":"a"}`,
+		`{"query":"a","limit":3,"after":{"value":null}}`:    `{"after":null,"limit":3,"query":"a"}`,
+		`{"query":"a","limit":null,"after":{"value":"2b"}}`: `{"after":"2b","query":"a"}`,
+		`{"query":"a","limit":null,"after":"2b"}`:           `{"query":"a","limit":null,"after":"2b"}`, // not of the form: the worker judges it as it is
+		`{"query":`: `"{\"query\":"`,
+	} {
+		plan, err := tu.Plan(strings.NewReader(chat(t, asked{"c1", "test__search", args})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := string(plan.Calls[0].Invocation.Args)
+		if got != want {
+			t.Errorf("%s became %s, want %s", args, got, want)
+		}
+		if strings.Contains(args, `:null}`) && len(compiled.Validate([]byte(got))) != 0 && strings.HasPrefix(want, `{"query":"a"}`) {
+			t.Errorf("%s is refused", got)
+		}
+	}
+}

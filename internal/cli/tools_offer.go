@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+)
+
+func newToolsOffer(a *app) *cobra.Command {
+	var by catalog.Viewer
+	var format string
+	var strict bool
+	cmd := &cobra.Command{
+		Use:   "offer",
+		Short: "Print what a request offers to a model",
+		Long: "Print the tools that a caller may see as a request in the provider's format has them (`tools`), with what each name\n" +
+			"stands for (`names`), and what could not be offered as it is (`changed`). Keep it: `pawl turn --offer` reads the response by it.",
+		Example: `  pawl tools offer --format openai --actor agent:one > offer.json
+  jq .tools offer.json`,
+		Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			codec, err := formatOf(format)
+			if err != nil {
+				return err
+			}
+			by.TenantID = a.tenant
+			return withStore(cmd.Context(), func(s *session) error {
+				offer, err := s.client().Offer(cmd.Context(), by, client.OfferOptions{Codec: codec, Strict: strict})
+				if err != nil {
+					return err
+				}
+				return printJSON(a.Out, offer)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "", "the provider's format")
+	cmd.Flags().BoolVar(&strict, "strict", false, "ask the provider to hold the model to the schemas, where format and tool allow it")
+	cmd.Flags().StringVar(&by.ActorID, "actor", "", "who calls; without it nobody in particular")
+	cmd.Flags().StringSliceVar(&by.ToolIDs, "tool-ids", nil, "the tools of the run, as in context.toolIds")
+	return cmd
+}

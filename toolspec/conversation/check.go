@@ -1,0 +1,170 @@
+package conversation
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/wire"
+)
+
+// Check reports everything that a provider, or the next request, would stumble
+// over: each role says only what it may, every value is JSON within its bounds, and
+// every call has exactly one result, in the tool messages that follow it at once.
+// An error is an *Error.
+func (c Conversation) Check() error {
+	var found problems
+	switch n := len(c.Messages); {
+	case n == 0:
+		found.add("/messages", KindMissing, "a conversation has messages")
+	case n > MaxMessages:
+		found.add("/messages", KindTooLarge, "more than %d messages", MaxMessages)
+		return found.err()
+	}
+	for i, m := range c.Messages {
+		found.message(i, m)
+	}
+	found.pairs(c.Messages)
+	return found.err()
+}
+
+// message checks one by itself.
+func (p *problems) message(i int, m Message) {
+	path := fmt.Sprintf(pathOfMessage, i)
+	may, known := said[m.Role]
+	if !known {
+		p.add(path+"/role", KindRole, "a role is system, user, assistant or tool")
+		return
+	}
+	calls, results, text := 0, 0, false
+	for j, part := range m.Content {
+		at := fmt.Sprintf(pathOfMessagePart, i, j)
+		switch part.Type {
+		case ToolCall:
+			calls++
+		case ToolResult:
+			results++
+		case Text:
+			text = text || part.Text != ""
+		default:
+			p.add(at+"/type", KindInvalidField, "a part is a text, a tool-call or a tool-result")
+			continue
+		}
+		if !slices.Contains(may, part.Type) {
+			p.add(at, KindWrongPart, "a message of role %s holds no %s", m.Role, part.Type)
+			continue
+		}
+		p.value(at, part)
+	}
+	switch {
+	case m.Role == Tool && (results != 1 || len(m.Content) != 1):
+		p.add(path+"/content", KindResultCount, "a tool message holds exactly one tool-result; this one has %d", results)
+	case m.Role != Tool && calls == 0 && !text:
+		p.add(path+"/content", KindMissing, "a message says something")
+	case calls > wire.MaxCalls:
+		p.add(path+"/content", KindTooManyCalls, "more than %d calls", wire.MaxCalls)
+	}
+}
+
+// said is what each role may say.
+var said = map[Role][]PartType{
+	System: {Text}, User: {Text}, Assistant: {Text, ToolCall}, Tool: {ToolResult},
+}
+
+// value checks the fields of a part.
+func (p *problems) value(at string, part Part) {
+	if part.Type == Text {
+		return
+	}
+	if err := toolspec.CheckToolCallID(part.ToolCallID); err != nil {
+		p.add(at+"/toolCallId", KindInvalidField, "%s", err)
+	}
+	if part.Type == ToolCall || part.ToolName != "" {
+		if err := toolspec.CheckIdentity(part.ToolName); err != nil {
+			p.add(at+"/toolName", KindInvalidField, "a tool's name is 1–200 bytes of printable text")
+		}
+	}
+	switch {
+	case part.Type == ToolCall && len(part.Args) > 0:
+		if p.json(at+"/args", part.Args, MaxArgs) && part.Args[0] != '{' && part.Args[0] != '"' {
+			p.add(at+"/args", string(schema.KindTypeMismatch), "arguments are an object, or a string that holds what stood for one")
+		}
+	case part.Type == ToolResult && len(part.Result) == 0:
+		p.add(at+"/result", KindMissing, "a tool-result has a result")
+	case part.Type == ToolResult:
+		p.json(at+"/result", part.Result, MaxResult)
+	}
+}
+
+// json checks a value of a caller's, and reports whether it is one.
+func (p *problems) json(at string, raw json.RawMessage, most int) bool {
+	if len(raw) > most {
+		p.add(at, KindTooLarge, "the value is larger than %d bytes", most)
+		return false
+	}
+	if problem := schema.CheckJSON(raw); problem != nil {
+		p.add(at+problem.Path, string(problem.Kind), "%s", problem.Message)
+		return false
+	}
+	return true
+}
+
+// pairs checks that calls and results are one to one. The results of a message's
+// calls follow it, before anybody else speaks: providers refuse a request where they
+// do not.
+func (p *problems) pairs(messages []Message) {
+	type call struct{ path, tool string }
+	waiting := map[string]call{}
+	seen := map[string]bool{} // calls, and whether they were answered
+	unanswered := func() {
+		paths := slices.Sorted(maps.Keys(waiting))
+		slices.SortStableFunc(paths, func(a, b string) int { return comparePaths(waiting[a].path, waiting[b].path) })
+		for _, id := range paths {
+			p.add(waiting[id].path, KindUnanswered, "the call has no result in the tool messages that follow it")
+		}
+		clear(waiting)
+	}
+	for i, m := range messages {
+		if m.Role != Tool {
+			unanswered()
+		}
+		for j, part := range m.Content {
+			at := fmt.Sprintf(pathOfMessagePart, i, j)
+			answered, known := seen[part.ToolCallID]
+			of, waits := waiting[part.ToolCallID]
+			switch {
+			case part.Type == ToolCall && m.Role == Assistant && known:
+				p.add(at+"/toolCallId", KindSecondCall, "another call has this id")
+			case part.Type == ToolCall && m.Role == Assistant:
+				seen[part.ToolCallID] = false
+				waiting[part.ToolCallID] = call{at, part.ToolName}
+			case part.Type != ToolResult || m.Role != Tool:
+			case answered:
+				p.add(at+"/toolCallId", KindSecondResult, "the call has a result already")
+			case !waits:
+				p.add(at+"/toolCallId", KindOrphan, "no call right before has this id")
+			case part.ToolName != "" && part.ToolName != of.tool:
+				p.add(at+"/toolName", KindOtherTool, "the call with this id is of another tool")
+				fallthrough
+			default:
+				seen[part.ToolCallID] = true
+				delete(waiting, part.ToolCallID)
+			}
+		}
+	}
+	unanswered()
+}
+
+// comparePaths puts shorter numbers first.
+func comparePaths(a, b string) int {
+	if len(a) != len(b) {
+		return len(a) - len(b)
+	}
+	if a < b {
+		return -1
+	}
+	return 1
+}

@@ -1,0 +1,62 @@
+package conversation
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Kinds of problems besides those of package schema.
+const (
+	KindTooLarge      = "too_large"
+	KindUnknownField  = "unknown_field"
+	KindInvalidField  = "invalid_field"
+	KindMissing       = "missing_required"
+	KindRole          = "invalid_role"
+	KindWrongPart     = "wrong_part"      // a part that this role does not say
+	KindResultCount   = "one_result"      // a tool message without exactly one result
+	KindOrphan        = "orphan_result"   // a result of no call
+	KindSecondResult  = "second_result"   // a call with two results
+	KindSecondCall    = "second_call"     // two calls with one id
+	KindUnanswered    = "unanswered_call" // a call without a result
+	KindOtherTool     = "result_of_other" // a result that names another tool than its call
+	KindTooManyCalls  = "too_many_calls"  // more than wire.MaxCalls in a message
+	maxProblems       = 32                // how many are told
+	pathOfMessage     = "/messages/%d"    //
+	pathOfMessagePart = "/messages/%d/content/%d"
+)
+
+// Error is what is wrong with a conversation: every problem with its path, the
+// first ones first, at most 32. It repeats nothing of what was said.
+type Error struct{ Problems []toolspec.Problem }
+
+// Error tells the first problem, and how many more there are.
+func (e *Error) Error() string {
+	var b strings.Builder
+	first := e.Problems[0]
+	if first.Path != "" {
+		b.WriteString(first.Path + ": ")
+	}
+	b.WriteString(first.Message)
+	if more := len(e.Problems) - 1; more > 0 {
+		fmt.Fprintf(&b, " (and %d more)", more)
+	}
+	return "conversation: " + b.String()
+}
+
+// problems collects them.
+type problems []toolspec.Problem
+
+func (p *problems) add(path, kind, format string, args ...any) {
+	if len(*p) < maxProblems {
+		*p = append(*p, toolspec.Problem{Path: path, Kind: kind, Message: fmt.Sprintf(format, args...)})
+	}
+}
+
+func (p *problems) err() error {
+	if len(*p) == 0 {
+		return nil
+	}
+	return &Error{Problems: *p}
+}
