@@ -12,7 +12,6 @@ type evaluator struct {
 	left    int  // steps
 	bounded bool // steps count
 	over    bool // they were used up: no verdict counts any more
-	scratch []byte
 }
 
 func (e *evaluator) spend(steps int) bool {
@@ -32,7 +31,7 @@ func (e *evaluator) ok(n *node, i int, m *marks) bool {
 		return false
 	}
 	it := e.t.items[i]
-	if r.kinds != 0 && !e.kindOK(r, i) || r.enum != nil && !e.inEnum(r, i) || r.equal != nil && !e.t.equal(i, r.equal.key, &e.scratch) {
+	if r.kinds != 0 && !e.kindOK(r, i) || r.enum != nil && !e.inEnum(r, i) || r.equal != nil && !e.t.equal(i, r.equal.key, &e.t.scratch) {
 		return false
 	}
 	if r.unevaluatedField != nil && it.kind == '{' || r.unevaluatedItems != nil && it.kind == '[' {
@@ -114,8 +113,8 @@ func (e *evaluator) kindOK(r *rules, i int) bool {
 }
 
 func (e *evaluator) inEnum(r *rules, i int) bool {
-	e.scratch = e.t.key(e.scratch[:0], i)
-	return r.enum[string(e.scratch)]
+	e.t.scratch = e.t.key(e.t.scratch[:0], i)
+	return r.enum[string(e.t.scratch)]
 }
 
 func (e *evaluator) number(r *rules, literal []byte) bool {
@@ -205,11 +204,11 @@ func (e *evaluator) distinct(i int) bool {
 	}
 	seen := make(map[string]struct{}, count)
 	for at := i + 1; at < int(e.t.items[i].next); at = int(e.t.items[at].next) {
-		e.scratch = e.t.key(e.scratch[:0], at)
-		if _, twice := seen[string(e.scratch)]; twice {
+		e.t.scratch = e.t.key(e.t.scratch[:0], at)
+		if _, twice := seen[string(e.t.scratch)]; twice {
 			return false
 		}
-		seen[string(e.scratch)] = struct{}{}
+		seen[string(e.t.scratch)] = struct{}{}
 	}
 	return true
 }
