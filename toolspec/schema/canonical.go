@@ -32,6 +32,24 @@ func Canonical(raw []byte) ([]byte, error) {
 	return b, nil
 }
 
+// CanonicalExact is [CheckNumbers] and [Canonical] in one pass over the text: the
+// canonical form of arguments that may be digested, or what is wrong with them.
+func CanonicalExact(raw []byte) ([]byte, *Problem) {
+	t := borrow()
+	defer t.done()
+	if !t.read(raw) || !t.exact() {
+		if problem := scan(raw, ExactNumber); problem != nil {
+			return nil, problem
+		}
+		return nil, &Problem{Kind: KindInvalidJSON, Message: "Invalid JSON"}
+	}
+	b, err := t.canonical(make([]byte, 0, len(raw)), 0)
+	if err != nil {
+		return nil, &Problem{Kind: KindInvalidJSON, Message: "Invalid JSON"}
+	}
+	return b, nil
+}
+
 // canonical appends the value at i in the form of RFC 8785.
 func (t *tape) canonical(b []byte, i int) ([]byte, error) {
 	var err error
