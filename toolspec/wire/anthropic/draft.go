@@ -88,8 +88,8 @@ func (b *block) call(v frame.Value, index int) (wire.Call, frame.Value) {
 	if c.ID == "" && err == nil {
 		v = set(v, "id", frame.Quote(nil, callID("", index)))
 	}
-	if v2 := asInput(v); v2 != nil {
-		v = v2
+	if fixed := asInput(v); fixed != nil {
+		v = fixed
 	}
 	c.Raw = json.RawMessage(v)
 	return c, v
