@@ -9,12 +9,12 @@ import (
 // Sent is a document as one target takes it. It is a hint to a model and no
 // more: arguments are judged by the document that it was made from.
 type Sent struct {
-	Document json.RawMessage
+	Document json.RawMessage `json:"document"`
 	// Findings say what the document says otherwise than the one it was made
 	// from. None of them is Tightened where every valid call can be made.
-	Findings []Finding
+	Findings []Finding `json:"findings,omitempty"`
 	// Mapping undoes the strict form; nil for other targets.
-	Mapping *Mapping
+	Mapping *Mapping `json:"mapping,omitempty"`
 }
 
 // Down writes a document for a target. It drops, inlines or replaces what the

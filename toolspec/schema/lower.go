@@ -27,7 +27,7 @@ type lowerer struct {
 const maxPlaces = 5_000
 
 func newLowerer(root *node, d dialect) *lowerer {
-	return &lowerer{d: d, root: root, names: map[*node]string{}, defs: map[string]any{}}
+	return &lowerer{d: d, root: root, trace: d.nullable, names: map[*node]string{}, defs: map[string]any{}}
 }
 
 func (l *lowerer) find(at path, keyword string, effect Effect, text string) {
@@ -59,7 +59,47 @@ func (l *lowerer) document(root *node) (json.RawMessage, error) {
 	if len(l.defs) > 0 {
 		out["$defs"] = l.defs
 	}
+	if l.d.nullable {
+		l.objects(out)
+	}
 	return encode(out)
+}
+
+// objects says of what lists fields that it is an object, requires no field
+// that it does not list, and takes the traces away.
+func (l *lowerer) objects(out map[string]any) {
+	at, _ := out[traceWord].(string)
+	delete(out, traceWord)
+	fields, lists := out["properties"].(map[string]any)
+	required, _ := out["required"].([]any)
+	listed := slices.DeleteFunc(slices.Clone(required), func(name any) bool {
+		text, _ := name.(string)
+		return fields[text] == nil
+	})
+	if (lists || len(listed) > 0) && out["type"] == nil {
+		out["type"] = "object"
+		l.findings = append(l.findings, Finding{at + "/type", "type", Tightened, "a value that is no object cannot be sent"})
+	}
+	if len(listed) < len(required) {
+		l.findings = append(l.findings, Finding{at + "/required", "required", Loosened, "a field that is not listed cannot be required"})
+	}
+	if delete(out, "required"); len(listed) > 0 {
+		out["required"] = listed
+	}
+	for _, field := range fields {
+		l.inner(field)
+	}
+	l.inner(out["items"])
+	branches, _ := out["anyOf"].([]any)
+	for _, branch := range branches {
+		l.inner(branch)
+	}
+}
+
+func (l *lowerer) inner(value any) {
+	if inner, ok := value.(map[string]any); ok {
+		l.objects(inner)
+	}
 }
 
 // top takes from the root what it may not have.

@@ -92,6 +92,9 @@ func (l *lowerer) constants(n *node, out map[string]any) {
 			keyword = "const"
 		}
 		l.note(out, n, keyword)
+		if kind, one := n.kindsOf().(string); one && out["type"] == nil && kind != "null" {
+			out["type"] = kind
+		}
 	default:
 		out["enum"] = values
 		if l.d.nullable && out["type"] == nil {
@@ -173,9 +176,9 @@ func (l *lowerer) fields(n *node, out map[string]any) {
 	switch {
 	case !stated || value == true:
 	case l.d.takes("additionalProperties"):
-		out["additionalProperties"] = false
-		if value != false { // a map: its values are written for merging, see strict.go
-			out["additionalProperties"] = map[string]any{}
+		// A map, or names by pattern: open, which strict.go reports.
+		if patterns, _ := n.object["patternProperties"].(map[string]any); value == false && len(patterns) == 0 {
+			out["additionalProperties"] = false
 		}
 	default:
 		l.find(n.at, "additionalProperties", Dropped, "the format does not take it")
@@ -241,7 +244,7 @@ func (l *lowerer) compositions(n *node, out map[string]any) {
 		if l.d.nullable {
 			list = l.nullBranch(out, list)
 		}
-		if l.d.strict && len(n.at) > 0 {
+		if l.d.alone && len(n.at) > 0 {
 			list = l.spread(out, list, n.at.with(keyword))
 		}
 		out["anyOf"] = list

@@ -3,13 +3,10 @@ package schema
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"os"
 	"strings"
 	"testing"
 )
-
-var updateRefusals = flag.Bool("update-refusals", false, "rewrite the messages of testdata/refusals.txt")
 
 // What would be accepted and then judged otherwise than its author meant is
 // refused when it is registered, with a message that says where and why.
@@ -27,7 +24,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: got %v", lines[i], err)
 			continue
 		}
-		if *updateRefusals {
+		if *update {
 			lines[i+1] = "  " + err.Error()
 		}
 		if "  "+err.Error() != lines[i+1] {
@@ -37,8 +34,8 @@ func TestRefusals(t *testing.T) {
 	if n := len(lines) / 3; n < 40 {
 		t.Errorf("%d refusals", n)
 	}
-	if *updateRefusals {
-		if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+	if *update {
+		if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

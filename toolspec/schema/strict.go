@@ -203,7 +203,8 @@ func (s *shaper) write(n *node, place int) map[string]any {
 		}
 	}
 	s.open(n, out)
-	if n.object["properties"] != nil || kindOfType(out, "object") {
+	listed := out["enum"] != nil || out["const"] != nil
+	if n.object["properties"] != nil || kindOfType(out, "object") && !listed {
 		s.object(n, place, out)
 	}
 	for _, sub := range n.subs {
@@ -211,7 +212,7 @@ func (s *shaper) write(n *node, place int) map[string]any {
 			out["items"] = s.write(sub.to, *s.places[place].Items)
 		}
 	}
-	if kindOfType(out, "array") && out["items"] == nil {
+	if kindOfType(out, "array") && out["items"] == nil && !listed {
 		out["items"] = s.scalar(n, "items")
 	}
 	return out
@@ -221,16 +222,53 @@ func kindOfType(out map[string]any, kind string) bool {
 	return slices.Contains(typeList(out["type"]), any(kind))
 }
 
-// open reports what the strict form closes, and names a type where there is none.
+// kindsOf are the types of the values that a schema lists.
+func (n *node) kindsOf() any {
+	list, _ := n.object["enum"].([]any)
+	if value, ok := n.object["const"]; ok {
+		list = []any{value}
+	}
+	var kinds []any
+	for _, value := range list {
+		kind := "object"
+		switch value := value.(type) {
+		case nil:
+			kind = "null"
+		case string:
+			kind = "string"
+		case bool:
+			kind = "boolean"
+		case []any:
+			kind = "array"
+		case json.Number:
+			if kind = "number"; parseDecimal(value.String()).integral() {
+				kind = "integer"
+			}
+		}
+		if !slices.Contains(kinds, any(kind)) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) == 1 {
+		return kinds[0]
+	}
+	return kinds
+}
+
+// open reports what the strict form closes, and names a type where there is
+// none: strict providers want one everywhere.
 func (s *shaper) open(n *node, out map[string]any) {
 	switch {
+	case out["type"] == nil && (out["enum"] != nil || out["const"] != nil):
+		out["type"] = n.kindsOf()
 	case out["type"] == nil && out["enum"] == nil && out["const"] == nil && n.object["properties"] == nil:
 		maps.Copy(out, s.scalar(n, "type"))
 	case out["type"] == nil && n.object["properties"] != nil:
 		out["type"] = "object"
 		s.find(n, "type", "a value that is no object cannot be sent")
 	}
-	if (n.object["properties"] != nil || kindOfType(out, "object")) && n.object["additionalProperties"] != false {
+	listed := out["enum"] != nil || out["const"] != nil
+	if (n.object["properties"] != nil || kindOfType(out, "object") && !listed) && n.object["additionalProperties"] != false {
 		s.find(n, "additionalProperties", "fields that are not listed cannot be sent")
 	}
 }
@@ -255,16 +293,13 @@ func (s *shaper) object(n *node, place int, out map[string]any) {
 		f := s.places[place].Fields[name]
 		written := s.write(n.fields[name], f.Place)
 		optional := !slices.Contains(required, name)
-		switch {
-		case f.Mode == Wrapped:
+		if f.Mode == Wrapped {
 			written = map[string]any{
 				"type": "object", "properties": map[string]any{wrappedName: written}, "required": []any{wrappedName}, "additionalProperties": false,
 			}
-			fallthrough
-		case f.Mode == Null:
-			if optional {
-				written = orNull(written)
-			}
+		}
+		if f.Mode != Plain && optional {
+			written = orNull(written)
 		}
 		fields[name] = written
 		names = append(names, name)

@@ -31,6 +31,7 @@ type dialect struct {
 	maxMin   int      // the largest minItems, -1: any
 	nullable bool     // nullable instead of the type null, one type for each schema
 	textEnum bool     // enum holds strings only
+	alone    bool     // nothing but annotations may stand beside anyOf
 	strict   bool     // all fields required, nothing else allowed
 }
 
@@ -54,7 +55,7 @@ var dialects = map[Target]dialect{
 			"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "pattern", "format",
 			"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems",
 		},
-		notAtTop: []string{"anyOf", "enum", "const"}, refs: true, recurses: true, strict: true, maxMin: -1,
+		notAtTop: []string{"anyOf", "enum", "const"}, refs: true, recurses: true, strict: true, alone: true, maxMin: -1,
 		formats: []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"},
 	},
 
@@ -73,19 +74,23 @@ var dialects = map[Target]dialect{
 		words: []string{
 			"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "pattern", "format", "minItems",
 		},
-		notAtTop: []string{"anyOf", "enum", "const"}, refs: true, strict: true, maxMin: 1,
+		notAtTop: []string{"anyOf", "enum", "const"}, refs: true, strict: true, alone: true, maxMin: 1,
 		formats: []string{"date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"},
 	},
 
 	// google.golang.org/genai v1.77.0 types.go, type Schema: "a select subset of an
 	// OpenAPI 3.0 schema object"; Enum is []string, Type one type, Nullable a flag.
-	// (parametersJsonSchema beside it takes JSON Schema: use OpenAI's target there.)
+	// The server wants anyOf alone (github.com/anomalyco/opencode/pull/14659), and
+	// required and properties on objects only, for fields that are listed there
+	// (github.com/goruck/home-generative-agent/pull/525,
+	// github.com/ayunis-core/ayunis-core/pull/998).
+	// parametersJsonSchema beside it takes JSON Schema: use OpenAI's target there.
 	Gemini: {
 		words: []string{
 			"type", "properties", "required", "items", "enum", "anyOf", "pattern", "format", "minimum", "maximum",
 			"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties",
 		},
-		nullable: true, textEnum: true, maxMin: -1,
+		notAtTop: []string{"anyOf", "enum"}, nullable: true, textEnum: true, alone: true, maxMin: -1,
 		formats: []string{"float", "double", "int32", "int64", "email", "byte", "date", "date-time", "password", "enum"},
 	},
 
