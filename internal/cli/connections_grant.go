@@ -198,7 +198,7 @@ func (a *app) retire(cmd *cobra.Command, s *session, record broker.Record) broke
 	if record.Provider.OAuth2 == nil || record.Provider.OAuth2.RevokeURL == "" {
 		return broker.RetiredNowhere
 	}
-	sealer, err := s.sealer("")
+	sealer, err := a.sealer(s, "")
 	if err == nil {
 		var there broker.Retired
 		if there, err = broker.New(s.store, sealer, broker.Options{}).Retire(cmd.Context(), record); err == nil {

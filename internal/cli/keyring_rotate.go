@@ -36,7 +36,7 @@ func newKeyringRotate(a *app) *cobra.Command {
 			if len(args) == 1 {
 				file = args[0]
 			}
-			sealer, err := s.sealer(file)
+			sealer, err := a.sealer(s, file)
 			if err != nil {
 				return err
 			}
