@@ -24,8 +24,8 @@ type service struct {
 	mu    sync.Mutex
 	away  error
 	asked int
-	// forgets has it wrap what does not unwrap.
-	forgets bool
+	// forgets has it wrap what does not unwrap; aliases, know one key by every name.
+	forgets, aliases bool
 }
 
 var _ broker.KeyWrapper = (*service)(nil)
@@ -42,6 +42,9 @@ func (s *service) key(name string) (cipher.AEAD, error) {
 	s.asked++
 	if s.away != nil {
 		return nil, s.away
+	}
+	if s.aliases {
+		name = ""
 	}
 	sum := sha256.Sum256([]byte("of a test " + name))
 	block, err := aes.NewCipher(sum[:])
@@ -142,7 +145,7 @@ func TestWrapped(t *testing.T) {
 // TestWrappedIsRefused: who cannot unwrap a ring is told why, and what was changed does not open.
 func TestWrappedIsRefused(t *testing.T) {
 	t.Parallel()
-	w := &service{}
+	w := &service{aliases: true}
 	path, _ := newWrapped(t, w)
 	text := string(must(os.ReadFile(path))(t))
 	// A letter in the middle, so that it is another one of base64.
@@ -158,7 +161,8 @@ func TestWrappedIsRefused(t *testing.T) {
 	}{
 		"no KMS":          {text, nil, "the key ring is wrapped by " + wrappingKey + ", and this program speaks with no KMS: use pawl-kms"},
 		"another service": {text, &service{away: errors.New("denied")}, "which does not unwrap it: denied"},
-		"another key":     {strings.Replace(text, "keys/one", "keys/two", 1), w, "wrapped by test-kms://vault.example/keys/two, which does not unwrap it"},
+		"another key":     {text, &service{}, "the key ring is wrapped by " + wrappingKey + ", which does not unwrap it"},
+		"another name":    {strings.Replace(text, "keys/one", "keys/two", 1), w, "wrapped by test-kms://vault.example/keys/two, which does not unwrap it"},
 		"changed":         {text[:i] + letter + text[i+1:], w, "the key ring is wrapped by"},
 		"no key":          {strings.Replace(text, "test-kms://", "test-kms://user:canary@", 1), w, "this is no key ring"},
 		"more":            {text + "{}", w, "this is no key ring"},
