@@ -134,9 +134,9 @@ type Store interface {
 	// BeginRefresh lets one worker at a time refresh the token of the version that it
 	// has seen, and says why not else.
 	BeginRefresh(ctx context.Context, c RefreshClaim) (RefreshAnswer, error)
-	// StoreRefreshed puts the new secret in the place of the version before it; stored
-	// is false where that is not the one that counts any more.
-	StoreRefreshed(ctx context.Context, r Refreshed) (stored bool, err error)
+	// StoreRefreshed puts the new secret in the place of the version before it, or says
+	// why not.
+	StoreRefreshed(ctx context.Context, r Refreshed) (StoreAnswer, error)
 	// FailRefresh ends a claim without a token: nobody tries again for a while, or
 	// ever, until somebody signs in anew.
 	FailRefresh(ctx context.Context, f FailedRefresh) error

@@ -53,6 +53,19 @@ type Refreshed struct {
 	By      string
 }
 
+// StoreAnswer is what the store says of a refreshed secret.
+type StoreAnswer string
+
+// The answers.
+const (
+	TokenStored StoreAnswer = "stored"
+	// TokenSuperseded: there is another version: it was stored before, or somebody has
+	// replaced it, or has to sign in anew.
+	TokenSuperseded StoreAnswer = "superseded"
+	// TokenUnwanted: the connection was revoked meanwhile.
+	TokenUnwanted StoreAnswer = "unwanted"
+)
+
 // FailedRefresh is how a claim ends without a token.
 type FailedRefresh struct {
 	Binding   Binding
@@ -293,12 +306,18 @@ func (b *Broker) redeem(ctx context.Context, r Record) (RefreshAnswer, error) {
 	if err != nil {
 		return fail(&fault{code: "unsealed"})
 	}
-	return RefreshMoved, b.keep(Refreshed{Sealed: sealed, Lasts: got.lasts, Missing: missing(r.Scopes, got.scopes), By: "worker"})
+	answer, err := b.keep(Refreshed{Sealed: sealed, Lasts: got.lasts, Missing: missing(r.Scopes, got.scopes), By: "worker"})
+	if err == nil && answer == TokenUnwanted {
+		// Who revoked the connection had the old token only. Best effort: nobody is left to
+		// be told.
+		_, _ = b.retire(ctx, r.Provider, next)
+	}
+	return RefreshMoved, err
 }
 
 // keep stores what cannot be got a second time: the old token may be dead already.
 // Where another version is there, it was stored before, or is not wanted.
-func (b *Broker) keep(r Refreshed) error {
+func (b *Broker) keep(r Refreshed) (StoreAnswer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeLasts)
 	defer cancel()
 	got := time.Now()
@@ -307,12 +326,12 @@ func (b *Broker) keep(r Refreshed) error {
 		if lasts > 0 {
 			r.Lasts = max(lasts-time.Since(got), time.Millisecond)
 		}
-		_, err := b.store.StoreRefreshed(ctx, r)
+		answer, err := b.store.StoreRefreshed(ctx, r)
 		if err == nil || !hook.IsTransient(err) {
-			return err
+			return answer, err
 		}
 		if pause(ctx, delay) != nil {
-			return err
+			return "", err
 		}
 	}
 }

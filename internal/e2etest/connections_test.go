@@ -248,7 +248,8 @@ func TestRevokedWhileParked(t *testing.T) {
 			return w.store.RevokeConnectionGrant(t.Context(), "acme", connectionID, actor, "e2etest")
 		},
 		"the-connection": func(connectionID string) error {
-			return w.store.RevokeConnection(t.Context(), "acme", connectionID, "e2etest")
+			_, err := w.store.RevokeConnection(t.Context(), "acme", connectionID, "e2etest")
+			return err
 		},
 	} {
 		v.add(what, s.provider(), s.token)

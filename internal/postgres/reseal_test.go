@@ -86,7 +86,7 @@ func TestResealIsGuarded(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.sql(`UPDATE connection_secrets SET key_id = 3, sealed = 'by another' WHERE connection_id = 'resealed'`)
-	if err := b.RevokeConnection(t.Context(), tenant, "revoked", "x"); err != nil {
+	if _, err := b.RevokeConnection(t.Context(), tenant, "revoked", "x"); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := b.ResealSecrets(t.Context(), 2, old); err != nil || n != 1 {
