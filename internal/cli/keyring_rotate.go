@@ -20,6 +20,7 @@ import (
 const tellEvery = 2 * time.Second
 
 func newKeyringRotate(a *app) *cobra.Command {
+	var by string
 	cmd := &cobra.Command{
 		Use: "rotate [FILE]", Short: "Seal anew what other keys have sealed, while calls go on",
 		Long: "Have the workers seal every secret anew with the key of the ring that seals. Calls go on meanwhile. The work\n" +
@@ -44,19 +45,20 @@ func newKeyringRotate(a *app) *cobra.Command {
 			if !ok {
 				return errors.New("the key ring does not say which of its keys seals")
 			}
-			return a.reseal(cmd.Context(), s, ring.Primary())
+			return a.reseal(cmd.Context(), s, ring.Primary(), by)
 		},
 	}
+	byFlag(cmd, &by, "asks for")
 	return cmd
 }
 
 // reseal starts the workflow, or joins it, and tells how far it is.
-func (a *app) reseal(ctx context.Context, s *session, keyID int64) error {
+func (a *app) reseal(ctx context.Context, s *session, keyID int64, by string) error {
 	run, err := s.temporal.ExecuteWorkflow(ctx, temporal.StartWorkflowOptions{
 		ID: workflows.ResealID(keyID), TaskQueue: toolspec.TaskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-	}, workflows.ResealType, workflows.ResealIn{KeyID: keyID})
+	}, workflows.ResealType, workflows.ResealIn{KeyID: keyID, By: by})
 	if err != nil {
 		return fmt.Errorf("the workflow %s does not start: %w", workflows.ResealID(keyID), err)
 	}
