@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -150,8 +151,9 @@ type Broker struct {
 	base    http.RoundTripper
 	foreign http.RoundTripper
 	live    *live
-	// self names this broker in claims of refreshes.
+	// self names this broker in claims of refreshes, and by in the audit trail of them.
 	self    string
+	by      string
 	flights singleflight.Group
 	// under counts what goes on behind the back of those who asked.
 	under sync.WaitGroup
@@ -166,6 +168,8 @@ type Options struct {
 	// Foreign sends what a connection's host redirects elsewhere; nil is one that
 	// reaches public addresses only.
 	Foreign http.RoundTripper
+	// By is who refreshes, for the audit trail; "" is worker.
+	By string
 	// Live learns what is leased, so that nobody lets it out; nil has nobody know.
 	Live *fingerprint.Set
 }
@@ -182,7 +186,7 @@ func New(store Store, sealer Sealer, o Options) *Broker {
 		o.Foreign = newTransport(ssrf.New().Safe)
 	}
 	return &Broker{
-		store: store, sealer: sealer, signers: o.Signers, base: o.Base, foreign: o.Foreign, live: newLive(o.Live), self: rand.Text(),
+		store: store, sealer: sealer, signers: o.Signers, base: o.Base, foreign: o.Foreign, live: newLive(o.Live), self: rand.Text(), by: cmp.Or(o.By, "worker"),
 	}
 }
 

@@ -183,6 +183,27 @@ func (b *Broker) take(ctx context.Context, r Request) (Record, Credential, Answe
 	return Record{}, Credential{}, "", hook.Transient(errNoToken)
 }
 
+// Refresh gets a new token for a record whose token has ended, or is about to, as a
+// lease would: once for all workers, and stored before it is used. RefreshMoved says
+// that the record is to be read anew; "" that its token lasts, or that nothing can
+// renew one that it still has. What is under way when ctx ends goes on until Drain.
+func (b *Broker) Refresh(ctx context.Context, r Record) (RefreshAnswer, error) {
+	credential, err := b.open(r.Sealed)
+	if err != nil {
+		return "", ErrSealed
+	}
+	defer credential.Destroy()
+	how := r.needs(credential)
+	if how != now && how != ended {
+		return "", nil
+	}
+	answer, err := wait(ctx, b.refresh(r, false))
+	if how == now && (err != nil || answer != RefreshMoved) {
+		return "", nil
+	}
+	return answer, err
+}
+
 // renew gets another token than that of the version, which a service refused, and
 // takes the lease anew.
 func (b *Broker) renew(ctx context.Context, r Request, version int) (Credential, int, bool) {
@@ -306,7 +327,7 @@ func (b *Broker) redeem(ctx context.Context, r Record) (RefreshAnswer, error) {
 	if err != nil {
 		return fail(&fault{code: "unsealed"})
 	}
-	answer, err := b.keep(Refreshed{Sealed: sealed, Lasts: got.lasts, Missing: missing(r.Scopes, got.scopes), By: "worker"})
+	answer, err := b.keep(Refreshed{Sealed: sealed, Lasts: got.lasts, Missing: missing(r.Scopes, got.scopes), By: b.by})
 	if err == nil && answer == TokenUnwanted {
 		// Who revoked the connection had the old token only. Best effort: nobody is left to
 		// be told.

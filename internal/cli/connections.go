@@ -75,7 +75,7 @@ func (a *app) kept(ctx context.Context, s *session, ring, id string) (b *broker.
 	if errors.Is(err, postgres.ErrNotFound) {
 		err = a.noConnection(id)
 	}
-	return broker.New(s.store, sealer, broker.Options{}), sealer, r, status, err
+	return broker.New(s.store, sealer, broker.Options{By: defaultApprover()}), sealer, r, status, err
 }
 
 func newConnectionsList(a *app) *cobra.Command {

@@ -102,7 +102,7 @@ type secretRow struct {
 	KeyID           int64
 	Sealed          []byte
 	SecretExpiresAt *time.Time
-	Remaining       time.Duration
+	Remaining, Life time.Duration
 }
 
 // takenRow is the row of TakeSecret.
@@ -274,7 +274,7 @@ func (s *Store) ConnectionSecret(ctx context.Context, tenantID, connectionID str
 	case !found:
 		return r, "", 0, ErrNotFound
 	}
-	r = broker.Record{Hosts: row.Hosts, Scopes: row.Scopes, Generation: row.Generation}
+	r = broker.Record{Hosts: row.Hosts, Scopes: row.Scopes, Generation: row.Generation, Remaining: row.Remaining, Life: row.Life}
 	if r.Provider, err = decoded[broker.Provider](row.Settings); err != nil {
 		return r, "", 0, failure(op, err)
 	}

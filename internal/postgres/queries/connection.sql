@@ -94,7 +94,7 @@ FROM gone g LEFT JOIN taken t ON t.version = g.secret_version;
 -- name: ConnectionSecret
 -- What is sealed, for who replaces, refreshes, revokes or tests it.
 SELECT n.settings, n.hosts, n.scopes, n.status, n.generation, s.version, s.key_id, s.sealed, s.expires_at AS secret_expires_at,
-    coalesce(s.expires_at - now(), interval '0') AS remaining
+    coalesce(s.expires_at - now(), interval '0') AS remaining, coalesce(s.expires_at - s.sealed_at, interval '0') AS life
 FROM connections n JOIN connection_secrets s ON s.tenant_id = n.tenant_id AND s.connection_id = n.connection_id AND s.version = n.secret_version
 WHERE n.tenant_id = @tenant_id AND n.connection_id = @connection_id AND n.status <> 'revoked';
 
