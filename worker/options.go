@@ -14,7 +14,8 @@ import (
 )
 
 // Option adds to a worker: Tools, Hooks, ToolHooks, Capabilities, Providers,
-// Authorizer, Notifier, Signers, Started, RoundTrips, Secret, Repairer, Validators.
+// Authorizer, Notifier, Signers, KeyWrapper, Started, RoundTrips, Secret,
+// Repairer, Validators.
 type Option func(*additions)
 
 type additions struct {
@@ -26,6 +27,7 @@ type additions struct {
 	authorizers  []authz.Port
 	notifiers    []notifying
 	signers      []broker.Signer
+	wrappers     []broker.KeyWrapper
 	started      []func(*client.Client)
 	roundTrips   func(context.Context)
 	secrets      []fingerprint.Credential
@@ -86,6 +88,13 @@ func Notifier(name string, tell func(context.Context, toolspec.Notice) error) Op
 // Signers adds what signs requests of connections of the kind signed.
 func Signers(signers ...broker.Signer) Option {
 	return func(a *additions) { a.signers = append(a.signers, signers...) }
+}
+
+// KeyWrapper unwraps the key ring where a key of a KMS has wrapped it; the module
+// github.com/pawl-run/pawl/kms has one. nil, or a second one, keeps the worker from
+// starting, and so does a ring that it does not unwrap.
+func KeyWrapper(w broker.KeyWrapper) Option {
+	return func(a *additions) { a.wrappers = append(a.wrappers, w) }
 }
 
 // Started calls f once the worker takes work, with a client that shares its

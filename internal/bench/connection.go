@@ -19,7 +19,7 @@ func (s *stand) connect(ctx context.Context, store *postgres.Store) error {
 	if err != nil {
 		return err
 	}
-	text, err := ring.Encode()
+	text, err := ring.Encode(nil)
 	if err != nil {
 		return err
 	}
