@@ -130,6 +130,7 @@ var anthropicApart = map[string]string{
 	"whole-empty-text":      "it repeats a text that says nothing",
 	"whole-input-bytes":     "numbers are float64 in this comparison",
 	"whole-input-kinds":     "it repeats an input that the format refuses",
+	"whole-made-up-name":    "it repeats a name that a request may not have",
 	"whole-nameless":        "it repeats an empty name",
 	"whole-no-id":           "it repeats an empty id",
 	"whole-repeated-member": "it takes the first of two names",

@@ -60,6 +60,7 @@ func TestResponsesRequest(t *testing.T) {
 // responsesApart are fixtures that the client reads in another way, and why.
 var responsesApart = map[string]string{
 	"stream-empty-output": "the client believes the last event, and its output is empty",
+	"stream-late":         "a response of one member is an error to the client",
 	"stream-more-behind":  "an event behind the last is an error to the client",
 	"stream-not-done":     "a response of one member is an error to the client",
 	"stream-orphan":       "a response without members is an error to the client",

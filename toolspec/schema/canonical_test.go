@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 func TestCanonicalOfRFC8785(t *testing.T) {
@@ -67,7 +69,8 @@ func TestDigest(t *testing.T) {
 }
 
 func FuzzCanonical(f *testing.F) {
-	for _, seed := range []string{`{"b":1,"a":[1.0,"\u0041",null]}`, `1e30`, `"\ud83d\ude00"`, `{"a":{"a":{}}}`, `[1e400]`} {
+	for _, seed := range []string{`{"b":1,"a":[1.0,"\u0041",null]}`, `1e30`, `"\ud83d\ude00"`, `{"a":{"a":{}}}`, `[1e400]`,
+		`{"\u20ac":1,"\r":2,"\ufb33":3,"1":4,"\ud83d\ude00":5,"\u0080":6,"é":7,"z":{"b":1,"a":[-0,0.10,1e21,"\/\u001f"]}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
@@ -81,6 +84,14 @@ func FuzzCanonical(f *testing.F) {
 		}
 		if err != nil {
 			return
+		}
+		byLibrary := jsontext.Value(bytes.Clone(raw))
+		if err := byLibrary.Canonicalize(); err != nil || !bytes.Equal(byLibrary, once) {
+			t.Fatalf("got %s, the library has %s, %v", once, byLibrary, err)
+		}
+		exact, problem := CanonicalExact(raw)
+		if (problem == nil) != (CheckNumbers(raw) == nil) || problem == nil && !bytes.Equal(exact, once) {
+			t.Fatalf("in one pass: %s, %v", exact, problem)
 		}
 		twice, err := Canonical(once)
 		if err != nil || !bytes.Equal(once, twice) {

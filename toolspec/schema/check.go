@@ -18,7 +18,7 @@ const MaxDepth = 64
 // (1e400, 1e-400, more than 1100 characters). Two readers of JSON that passes
 // see the same value. It does not bound the size: callers do.
 func CheckJSON(raw []byte) *Problem {
-	t := tapes.Get().(*tape) //nolint:forcetypeassert // the pool holds nothing else
+	t := borrow()
 	defer t.done()
 	if t.read(raw) {
 		return nil
@@ -30,7 +30,7 @@ func CheckJSON(raw []byte) *Problem {
 // [ExactNumber] does not keep. Arguments must pass it before they are digested,
 // or two different argument objects could share one approval.
 func CheckNumbers(raw []byte) *Problem {
-	t := tapes.Get().(*tape) //nolint:forcetypeassert // the pool holds nothing else
+	t := borrow()
 	defer t.done()
 	if t.read(raw) && t.exact() {
 		return nil

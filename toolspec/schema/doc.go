@@ -1,6 +1,7 @@
-// Package schema derives JSON Schema from Go types, compiles schema documents,
-// validates instances against them and projects output schemas to a redaction
-// allowlist. It also owns the two questions of JSON itself that digests depend
+// Package schema derives JSON Schema from Go types, compiles schema documents of
+// any draft from 04 to 2020-12, validates instances against them, projects output
+// schemas to a redaction allowlist, and writes schemas as providers of models
+// take them. It also owns the two questions of JSON itself that digests depend
 // on: strict parsing and the RFC 8785 canonical form.
 //
 // Schemas cross package borders as bytes. The package must never fetch anything
@@ -9,8 +10,9 @@
 // instances are both taken as hostile: every bound is a constant of this
 // package.
 //
-// It is the only importer of github.com/invopop/jsonschema and
-// github.com/kaptinlin/jsonschema. toolspec/catalog, toolspec/hydrate, hooks
+// It is the only importer of github.com/invopop/jsonschema, which derives, and of
+// github.com/kaptinlin/jsonschema, which knows the formats and gives a second
+// opinion in tests (docs/adr/0015). toolspec/catalog, toolspec/hydrate, hooks
 // and the tool sources may import it; workflows must not (digests are the work
 // of activities).
 package schema

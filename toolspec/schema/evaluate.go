@@ -12,52 +12,6 @@ type evaluator struct {
 	left    int  // steps
 	bounded bool // steps count
 	over    bool // they were used up: no verdict counts any more
-	scratch []byte
-}
-
-// marks are the members of one value that some schema has looked at, for the
-// unevaluated keywords.
-type marks struct {
-	all bool
-	set []bool
-}
-
-func (m *marks) add(i int) {
-	if m == nil || m.all {
-		return
-	}
-	for len(m.set) <= i {
-		m.set = append(m.set, false)
-	}
-	m.set[i] = true
-}
-
-func (m *marks) addAll() {
-	if m != nil {
-		m.all = true
-	}
-}
-
-func (m *marks) has(i int) bool { return m.all || i < len(m.set) && m.set[i] }
-
-func (m *marks) merge(other *marks) {
-	if m == nil || other == nil {
-		return
-	}
-	m.all = m.all || other.all
-	for i, set := range other.set {
-		if set {
-			m.add(i)
-		}
-	}
-}
-
-// branch returns marks for a schema that may fail; nil where nobody asks.
-func (m *marks) branch() *marks {
-	if m == nil {
-		return nil
-	}
-	return new(marks)
 }
 
 func (e *evaluator) spend(steps int) bool {
@@ -77,7 +31,7 @@ func (e *evaluator) ok(n *node, i int, m *marks) bool {
 		return false
 	}
 	it := e.t.items[i]
-	if r.kinds != 0 && !e.kindOK(r, i) || r.enum != nil && !e.inEnum(r, i) || r.equal != nil && !e.t.equal(i, r.equal.key, &e.scratch) {
+	if r.kinds != 0 && !e.kindOK(r, i) || r.enum != nil && !e.inEnum(r, i) || r.equal != nil && !e.t.equal(i, r.equal.key, &e.t.scratch) {
 		return false
 	}
 	if r.unevaluatedField != nil && it.kind == '{' || r.unevaluatedItems != nil && it.kind == '[' {
@@ -159,8 +113,8 @@ func (e *evaluator) kindOK(r *rules, i int) bool {
 }
 
 func (e *evaluator) inEnum(r *rules, i int) bool {
-	e.scratch = e.t.key(e.scratch[:0], i)
-	return r.enum[string(e.scratch)]
+	e.t.scratch = e.t.key(e.t.scratch[:0], i)
+	return r.enum[string(e.t.scratch)]
 }
 
 func (e *evaluator) number(r *rules, literal []byte) bool {
@@ -184,11 +138,9 @@ func (e *evaluator) lengthOK(low, high, i int) bool {
 	if low < 0 && high < 0 {
 		return true
 	}
-	length := 0
+	length := utf8.RuneCount(e.t.bytes(i))
 	if e.t.items[i].escaped {
 		length = utf8.RuneCountInString(e.t.string(i))
-	} else {
-		length = utf8.RuneCount(e.t.bytes(i))
 	}
 	return length >= low && (high < 0 || length <= high)
 }
@@ -252,11 +204,11 @@ func (e *evaluator) distinct(i int) bool {
 	}
 	seen := make(map[string]struct{}, count)
 	for at := i + 1; at < int(e.t.items[i].next); at = int(e.t.items[at].next) {
-		e.scratch = e.t.key(e.scratch[:0], at)
-		if _, twice := seen[string(e.scratch)]; twice {
+		e.t.scratch = e.t.key(e.t.scratch[:0], at)
+		if _, twice := seen[string(e.t.scratch)]; twice {
 			return false
 		}
-		seen[string(e.scratch)] = struct{}{}
+		seen[string(e.t.scratch)] = struct{}{}
 	}
 	return true
 }

@@ -28,7 +28,7 @@ func (w *writer) place(n *node, at path) {
 			continue
 		}
 		below := at.with(keyword)
-		if token != "" {
+		if token != "" || shapeOf(keyword) == table {
 			below = below.with(token)
 		}
 		w.place(s.to, below)
@@ -141,7 +141,7 @@ func (w *writer) sub(n *node, s sub, out map[string]any) {
 	written := w.schema(s.to)
 	switch {
 	case keyword == "":
-	case token == "":
+	case token == "" && shapeOf(keyword) != table:
 		out[keyword] = written
 	case shapeOf(keyword) == table:
 		members, ok := out[keyword].(map[string]any)

@@ -97,10 +97,9 @@ func fragmentOf(text string, base *url.URL) (fragment string, local bool) {
 func anchorsOf(root *node, d Draft) (map[string]*node, error) {
 	anchors := map[string]*node{}
 	err := root.walk(func(n *node) error {
-		keyword, name := "$anchor", ""
-		if d >= Draft2019 {
-			name, _ = n.text(keyword)
-		} else {
+		keyword := "$anchor"
+		name, _ := n.text(keyword)
+		if d < Draft2019 {
 			if keyword = "$id"; d == Draft04 {
 				keyword = "id"
 			}

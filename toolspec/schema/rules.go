@@ -1,10 +1,13 @@
 package schema
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"math/big"
 	"regexp"
 	"slices"
+	"strconv"
 )
 
 // kinds is a set of JSON types.
@@ -98,6 +101,8 @@ type bound struct {
 	literal string
 	small   bool // whole holds it
 	whole   int64
+	short   bool // float holds it, among all short decimals
+	float   float64
 	rat     *big.Rat
 }
 
@@ -114,6 +119,7 @@ func boundOf(value any) *bound {
 	if b.small = plainInteger([]byte(b.literal)); b.small {
 		b.whole = smallInt([]byte(b.literal))
 	}
+	b.float, b.short = shortDecimal([]byte(b.literal))
 	return b
 }
 
@@ -128,7 +134,24 @@ func (b *bound) cmp(literal []byte) int {
 		}
 		return 0
 	}
+	if f, short := shortDecimal(literal); short && b.short {
+		return cmp.Compare(f, b.float)
+	}
 	return ratOf(literal).Cmp(b.rat)
+}
+
+// shortDecimal reads a literal of at most 15 digits without exponent. No two
+// such decimals have the same float64, and the order is kept, so that comparing
+// floats compares what was written.
+func shortDecimal(literal []byte) (float64, bool) {
+	if len(literal) > 16 || bytes.ContainsAny(literal, "eE") {
+		return 0, false
+	}
+	if len(literal) == 16 && !bytes.ContainsAny(literal, ".-") {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(string(literal), 64)
+	return f, err == nil
 }
 
 // divides reports whether the literal is a whole multiple of the bound.
@@ -313,7 +336,7 @@ func (n *node) accepts(value any) bool {
 }
 
 func (n *node) acceptsJSON(raw json.RawMessage) bool {
-	t := tapes.Get().(*tape) //nolint:forcetypeassert // the pool holds nothing else
+	t := borrow()
 	defer t.done()
 	if !t.read(raw) {
 		return false

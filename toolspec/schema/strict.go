@@ -293,16 +293,13 @@ func (s *shaper) object(n *node, place int, out map[string]any) {
 		f := s.places[place].Fields[name]
 		written := s.write(n.fields[name], f.Place)
 		optional := !slices.Contains(required, name)
-		switch {
-		case f.Mode == Wrapped:
+		if f.Mode == Wrapped {
 			written = map[string]any{
 				"type": "object", "properties": map[string]any{wrappedName: written}, "required": []any{wrappedName}, "additionalProperties": false,
 			}
-			fallthrough
-		case f.Mode == Null:
-			if optional {
-				written = orNull(written)
-			}
+		}
+		if f.Mode != Plain && optional {
+			written = orNull(written)
 		}
 		fields[name] = written
 		names = append(names, name)

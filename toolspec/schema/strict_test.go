@@ -66,10 +66,10 @@ func TestStrictRoundTrip(t *testing.T) {
 		}
 		for _, p := range mapping.Places {
 			for _, f := range p.Fields {
-				switch f.Mode {
-				case schema.Wrapped:
+				if f.Mode == schema.Wrapped {
 					wrapped++
-				case schema.Null:
+				}
+				if f.Mode == schema.Null {
 					nulls++
 				}
 			}

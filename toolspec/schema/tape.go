@@ -2,10 +2,9 @@ package schema
 
 import (
 	"bytes"
+	"encoding/json"
 	"sync"
 	"unicode/utf8"
-
-	"encoding/json"
 )
 
 // tape is one JSON value read in a single pass: every value and every member
@@ -15,6 +14,9 @@ type tape struct {
 	raw   []byte
 	items []item
 	names map[string]struct{} // of objects with many members
+
+	scratch []byte // for whoever reads the tape
+	order   []int
 }
 
 // item is a value or a name on a tape.
@@ -28,13 +30,21 @@ type item struct {
 
 var tapes = sync.Pool{New: func() any { return new(tape) }}
 
+// borrow takes a tape from the pool; done gives it back.
+func borrow() *tape {
+	if t, ok := tapes.Get().(*tape); ok {
+		return t
+	}
+	return new(tape)
+}
+
 // maxTape bounds the text of a tape, for its offsets are 32 bits wide.
 const maxTape = 1 << 30
 
 // read puts raw on the tape. It reports whether raw is one strict JSON value, as
 // [CheckJSON] says; where it is not, CheckJSON knows why.
 func (t *tape) read(raw []byte) bool {
-	t.raw, t.items = raw, t.items[:0]
+	t.raw, t.items, t.order = raw, t.items[:0], t.order[:0]
 	if len(raw) > maxTape {
 		return false
 	}
@@ -210,7 +220,13 @@ func (t *tape) distinctMany(self int) bool {
 // text reads a string behind its opening quote.
 func (t *tape) text(at int, kind byte) (int, bool) {
 	start, escaped := at, false
-	for at < len(t.raw) {
+	for {
+		for at < len(t.raw) && plainByte[t.raw[at]] {
+			at++
+		}
+		if at >= len(t.raw) {
+			return at, false
+		}
 		c := t.raw[at]
 		switch {
 		case c == '"':
@@ -225,8 +241,6 @@ func (t *tape) text(at int, kind byte) (int, bool) {
 			}
 			escaped = true
 			at += n
-		case c < utf8.RuneSelf:
-			at++
 		default:
 			r, n := utf8.DecodeRune(t.raw[at:])
 			if r == utf8.RuneError && n == 1 {
@@ -235,8 +249,15 @@ func (t *tape) text(at int, kind byte) (int, bool) {
 			at += n
 		}
 	}
-	return at, false
 }
+
+// plainByte are the bytes of a string that stand for themselves alone.
+var plainByte = func() (plain [256]bool) {
+	for c := ' '; c < utf8.RuneSelf; c++ {
+		plain[c] = c != '"' && c != '\\'
+	}
+	return plain
+}()
 
 // escape is the length of the escape that raw begins with; 0 where it is none
 // or half of a surrogate pair.

@@ -12,7 +12,7 @@ import "encoding/json"
 // draft since 06. Defaults are not filled in. A valid instance costs no
 // allocation for itself.
 func (s *Schema) Validate(instance json.RawMessage) []Problem {
-	t := tapes.Get().(*tape) //nolint:forcetypeassert // the pool holds nothing else
+	t := borrow()
 	defer t.done()
 	if !t.read(instance) {
 		if problem := CheckJSON(instance); problem != nil {

@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec/wire"
@@ -26,7 +25,7 @@ func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
 		if err != nil {
 			return nil, err
 		}
-		m = frame.Quote(append(m, `{"type":"tool_result","tool_use_id":`...), callID(a.CallID, a.Index))
+		m = frame.Quote(append(m, `{"type":"tool_result","tool_use_id":`...), frame.CallID(a.CallID, a.Index))
 		m = append(m, `,"content":[`...)
 		m = appendBlocks(m, text, a)
 		m = append(m, ']')
@@ -87,13 +86,4 @@ func isImage(mediaType string) bool {
 	default:
 		return false
 	}
-}
-
-// callID is the provider's, or for a call without one, which the format does not
-// know but other servers may send, the place of the call.
-func callID(id string, index int) string {
-	if id == "" {
-		return "call_" + strconv.Itoa(index)
-	}
-	return id
 }

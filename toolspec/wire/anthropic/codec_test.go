@@ -94,7 +94,7 @@ func TestAnswers(t *testing.T) {
 	}
 	codectest.SameJSON(t, "answers", got[0], []byte(`{"role":"user","content":[
 		{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"{\"n\":1}"}]},
-		{"type":"tool_result","tool_use_id":"call_1","content":[{"type":"text","text":"plain <text>"}]},
+		{"type":"tool_result","tool_use_id":"pawl_1","content":[{"type":"text","text":"plain <text>"}]},
 		{"type":"tool_result","tool_use_id":"toolu_3","content":[{"type":"text","text":"{\"errorCode\":\"policy_denied\"}"}],"is_error":true},
 		{"type":"tool_result","tool_use_id":"toolu_4","content":[{"type":"text","text":"{\"content\":\"head\",\"output_ref\":\"out_1\"}"}]},
 		{"type":"tool_result","tool_use_id":"toolu_5","content":[

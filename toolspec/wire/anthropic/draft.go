@@ -76,7 +76,8 @@ func (d *draft) response(cut bool) wire.Response {
 }
 
 // call reads the block of a call, and gives it as the message repeats it: with an
-// id, for the format pairs results by it.
+// id, for the format pairs results by it, with a name and an input that a request
+// may have, and otherwise as it came.
 func (b *block) call(v frame.Value, index int) (wire.Call, frame.Value) {
 	var got [2]frame.Value
 	err := b.start.Pick(got[:], "id", "name")
@@ -85,13 +86,19 @@ func (b *block) call(v frame.Value, index int) (wire.Call, frame.Value) {
 	if c.Args = bytes.Clone(args); err != nil || !ok || b.broken || c.Name == "" {
 		c.Fault = toolspec.CodeInvalidJSON
 	}
-	if c.ID == "" && err == nil {
-		v = set(v, "id", frame.Quote(nil, callID("", index)))
-	}
-	if v2 := asInput(v); v2 != nil {
-		v = v2
-	}
 	c.Raw = json.RawMessage(v)
+	if err != nil { // two ids or two names: one of each is left
+		v = frame.Value(`{"type":"tool_use"}`)
+		v = set(v, "id", frame.Quote(nil, frame.CallID(c.ID, index)))
+	} else if c.ID == "" {
+		v = set(v, "id", frame.Quote(nil, frame.CallID("", index)))
+	}
+	if err != nil || !wire.SafeName(c.Name) {
+		v = set(v, "name", frame.Quote(nil, wire.Repeatable(c.Name)))
+	}
+	if fixed := asInput(v); fixed != nil {
+		v = fixed
+	}
 	return c, v
 }
 

@@ -24,35 +24,31 @@ type part struct {
 // readPart reads a part, which must stay as it is where it is no plain text.
 func readPart(v frame.Value) (part, error) {
 	p := part{}
-	var got [4]frame.Value
-	if err := v.Pick(got[:], "text", "thought", "thoughtSignature", "functionCall"); err != nil {
+	var got [3]frame.Value
+	if err := v.Pick(got[:], "text", "thought", "functionCall"); err != nil {
 		return p, err
 	}
-	p.quiet = got[1].Kind() == 't'
-	members, plain := 0, true
+	p.text, p.quiet = got[0].Escaped(), got[1].Kind() == 't'
+	plain := got[0].Kind() == '"'
 	for name := range v.Members() {
-		members++
 		switch string(name) {
-		case "text":
-		case "thought":
-			plain = plain && got[1].Kind() != 0
+		case "text", "thought":
 		case "executableCode", "codeExecutionResult", "toolCall", "toolResponse":
 			p.passed, plain = true, false
 		default:
 			plain = false
 		}
 	}
-	p.text = got[0].Escaped()
-	if plain && members > 0 && got[0].Kind() == '"' {
+	if plain {
 		return p, nil
 	}
 	p.raw = v
-	if got[3].Null() {
+	if got[2].Null() {
 		return p, nil
 	}
 	p.call = true
 	var call [2]frame.Value
-	if err := got[3].Pick(call[:], "partialArgs", "willContinue"); err != nil {
+	if err := got[2].Pick(call[:], "partialArgs", "willContinue"); err != nil {
 		return p, err
 	}
 	p.open = call[1].Kind() == 't'

@@ -107,8 +107,8 @@ func read(v frame.Value, index int) wire.Call {
 	return c
 }
 
-// response assembles. In a response that was cut no call counts; nor does the
-// last one where the model ran into a limit and said nothing behind it.
+// response assembles. In a response that was cut no call counts, nor does the
+// last one where the model ran into a limit.
 func (d *draft) response() wire.Response {
 	r := wire.Response{Native: d.reason, Text: frame.Loose(d.content), Calls: d.calls}
 	cut := !d.ended || d.reason == ""

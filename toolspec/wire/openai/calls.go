@@ -206,10 +206,12 @@ func (c *call) complete() bool {
 }
 
 // finish gives the calls in the order of their indexes. Where the response was
-// cut, none counts as closed; where the model was stopped for a reason that may
-// strike inside a call, those that are complete do.
+// cut, or a filter took parts of it away, none counts as closed; where the model
+// was stopped for a reason that may strike inside a call, those that are complete
+// do.
 func (cs *calls) finish(cut bool, reason string) []wire.Call {
 	slices.SortStableFunc(cs.all, func(a, b *call) int { return a.order - b.order })
+	cut = cut || reason == "content_filter"
 	closed := reason == "tool_calls" || reason == "stop" || reason == "function_call"
 	calls := make([]wire.Call, 0, len(cs.all))
 	for i, c := range cs.all {

@@ -127,7 +127,7 @@ func (d *draft) call(item frame.Value, whole bool) error {
 		c.Args = nil
 	}
 	switch status := string(got[3].Escaped()); {
-	case d.cut || status == "in_progress" || status == "incomplete":
+	case d.cut || d.detail == "content_filter" || status == "in_progress" || status == "incomplete":
 		c.Fault = toolspec.CodeIncomplete
 	case !whole && status != "completed" && !complete(c.Args):
 		c.Fault = toolspec.CodeIncomplete

@@ -21,7 +21,7 @@ const maxSeed = 1500
 func Fuzz(f *testing.F, codec wire.Codec) {
 	f.Helper()
 	for _, fixture := range Fixtures(f) {
-		if seed := append(fixture.Response, fixture.Stream...); len(seed) <= maxSeed {
+		if seed := slices.Concat(fixture.Response, fixture.Stream); len(seed) <= maxSeed {
 			f.Add(seed, byte(7))
 		}
 	}

@@ -49,6 +49,7 @@ func TestEvents(t *testing.T) {
 		{"a name behind its data", "data: a\nevent: one\n\n", []string{"one:a"}},
 		{"the last name counts", "event: one\nevent: two\ndata: a\n\n", []string{"two:a"}},
 		{"several lines", "data: a\ndata: b\ndata\ndata:\ndata: c\n\n", []string{":a\nb\n\n\nc"}},
+		{"several lines, CRLF", "data: a\r\ndata: b\r\n\r\n", []string{":a\nb"}},
 		{"an empty line of data", "data\n\n", []string{":"}},
 		{"no data", "event: one\n\ndata: a\n\n", []string{":a"}},
 		{"blank lines", "\n\n\ndata: a\n\n\n\n", []string{":a"}},

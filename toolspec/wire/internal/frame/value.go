@@ -209,18 +209,15 @@ func extent(p []byte) int {
 	}
 }
 
-// stringEnd is where the string that begins at p[i] has ended.
+// stringEnd is where the string that begins at p[i] has ended. Most strings are
+// short, and to look for the quote at once would cost more than the way to it.
 func stringEnd(p []byte, i int) int {
-	for i++; ; i++ {
-		i += bytes.IndexByte(p[i:], '"')
-		escapes := 0
-		for p[i-1-escapes] == '\\' {
-			escapes++
-		}
-		if escapes%2 == 0 {
-			return i + 1
+	for i++; p[i] != '"'; i++ {
+		if p[i] == '\\' {
+			i++
 		}
 	}
+	return i + 1
 }
 
 func trim(p []byte) []byte { return bytes.Trim(p, " \t\r\n") }

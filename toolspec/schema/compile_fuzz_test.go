@@ -1,0 +1,55 @@
+package schema
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// FuzzCompile feeds documents to every door of the package: none may panic, and
+// what is written from a document that is accepted must be accepted too.
+func FuzzCompile(f *testing.F) {
+	f.Add([]byte(rich))
+	f.Add([]byte(twenty))
+	f.Add([]byte(ruleDoc))
+	f.Add([]byte(`{"type":"object","id":"x","properties":{"a":{"minimum":1,"exclusiveMinimum":true}}}`))
+	f.Add([]byte(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"items":[{"$ref":"#/properties/a/items/0/x"}]}},"dependencies":{"a":["b"],"b":{}}}`))
+	f.Add([]byte(`{"type":"object","$defs":{"a":{"properties":{"n":{"$ref":"#/$defs/a"}},"allOf":[{"$ref":"#/$defs/b"}]},"b":{"anyOf":[{"type":"null"},{"properties":{"x":{"$ref":"#/$defs/a"}}}]}},"properties":{"r":{"$ref":"#/$defs/a"}},"oneOf":[{"$ref":"#/$defs/b"},{"required":["r"]}]}`))
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		s, err := Compile(doc)
+		if err != nil {
+			return
+		}
+		if string(s.Document()) != string(doc) {
+			t.Fatal("the document was changed")
+		}
+		closed, err := Compile(doc, Closed)
+		if err != nil {
+			t.Fatalf("closed: %v", err)
+		}
+		if _, err := Lint(doc); err != nil {
+			t.Fatal(err)
+		}
+		var strict []json.RawMessage
+		for _, target := range Targets() {
+			sent, err := Down(doc, target)
+			if err != nil {
+				continue // too large
+			}
+			if target != Gemini {
+				if _, err := Compile(sent.Document); err != nil {
+					t.Fatalf("%s: %s: %v", target, sent.Document, err)
+				}
+			}
+			if sent.Mapping != nil {
+				if _, err := sent.Mapping.Restore([]byte(`{"a":null,"b":[{"x":null}],"r":{"n":null}}`)); err == nil {
+					strict = append(strict, sent.Document)
+				}
+			}
+		}
+		for _, args := range []string{`{}`, `{"a":1}`, `{"a":[1,{"x":null}],"b":{"n":{}}}`, `{"r":{"n":{"n":1}},"query":"x"}`} {
+			if closed.Validate([]byte(args)) == nil && s.Validate([]byte(args)) != nil {
+				t.Fatalf("%s: closed accepts more", args)
+			}
+		}
+	})
+}
