@@ -28,6 +28,9 @@ func TestClosed(t *testing.T) {
 		`"definitions":{"d":{"properties":{"x":{}}}},"properties":{"a":{"$ref":"#/definitions/d"}}`:                         {[]string{`{"a":{"x":1}}`}, []string{`{"a":{"y":1}}`}, nil},
 		`"definitions":{"d":{"properties":{"x":{}}}},"properties":{"a":{"$ref":"#/definitions/d"},"b":{"allOf":[{"$ref":"#/definitions/d"},{"properties":{"y":{}}}]}}`: {
 			[]string{`{"a":{"x":1},"b":{"x":1,"y":1}}`}, []string{`{"a":{"y":1}}`, `{"b":{"z":1}}`}, nil},
+		`"properties":{"a":{"properties":{"x":{}}},"b":{"allOf":[{"$ref":"#/properties/a"},{"properties":{"y":{}}}]}}`: {
+			[]string{`{"b":{"x":1,"y":1}}`}, []string{`{"b":{"z":1}}`, `{"c":1}`}, []string{"/properties/a/properties"},
+		},
 		`"properties":{"a":{"not":{"properties":{"x":{}},"required":["x"]}}}`: {[]string{`{"a":{"y":1}}`}, []string{`{"a":{"x":1}}`, `{"b":1}`}, nil},
 		`"definitions":{"d":{"type":"object","properties":{"x":{"properties":{"k":{"const":1}},"required":["k"]}},"required":["x"]}},"properties":{"a":{"$ref":"#/definitions/d"},"n":{"not":{"$ref":"#/definitions/d"}}}`: {
 			[]string{`{"n":{}}`}, []string{`{"n":{"x":{"k":1,"more":1}}}`}, nil},
@@ -70,6 +73,26 @@ func TestClosed(t *testing.T) {
 	done := `{"type":"object","properties":{"a":{}},"additionalProperties":false}`
 	if got, findings, err := Close(json.RawMessage(done)); err != nil || string(got) != done || findings != nil {
 		t.Errorf("got %s, %v, %v", got, findings, err)
+	}
+}
+
+// What two drafts read differently is taken once somebody says which counts.
+func TestDeclare(t *testing.T) {
+	doc := ` {"type":"object","definitions":{"n":{"type":"integer"}},"properties":{"v":{"$ref":"#/definitions/n","minimum":3}}}`
+	if _, err := Compile(json.RawMessage(doc)); err == nil {
+		t.Error("an ambiguous document was accepted")
+	}
+	s := compiled(t, string(Declare(json.RawMessage(doc), Draft2020)))
+	if s.Draft() != Draft2020 || first(s, `{"v":1}`) == "" || first(s, `{"v":3}`) != "" {
+		t.Errorf("%s by %s", s.Draft(), s.Document())
+	}
+	for _, same := range []string{`{"$schema":"` + draft07 + `","type":"object"}`, `[]`, `{`, `null`} {
+		if got := Declare(json.RawMessage(same), Draft2020); string(got) != same {
+			t.Errorf("got %s", got)
+		}
+	}
+	if got := Declare(json.RawMessage(`{}`), Draft06); string(got) != `{"$schema":"`+Draft06.URI()+`"}` {
+		t.Errorf("got %s", got)
 	}
 }
 

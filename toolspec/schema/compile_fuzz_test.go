@@ -1,9 +1,6 @@
 package schema
 
-import (
-	"encoding/json"
-	"testing"
-)
+import "testing"
 
 // FuzzCompile feeds documents to every door of the package: none may panic, and
 // what is written from a document that is accepted must be accepted too.
@@ -29,7 +26,6 @@ func FuzzCompile(f *testing.F) {
 		if _, err := Lint(doc); err != nil {
 			t.Fatal(err)
 		}
-		var strict []json.RawMessage
 		for _, target := range Targets() {
 			sent, err := Down(doc, target)
 			if err != nil {
@@ -41,9 +37,8 @@ func FuzzCompile(f *testing.F) {
 				}
 			}
 			if sent.Mapping != nil {
-				if _, err := sent.Mapping.Restore([]byte(`{"a":null,"b":[{"x":null}],"r":{"n":null}}`)); err == nil {
-					strict = append(strict, sent.Document)
-				}
+				// Whether it is of the form or not, to undo it panics never.
+				_, _ = sent.Mapping.Restore([]byte(`{"a":null,"b":[{"x":null}],"r":{"n":null}}`))
 			}
 		}
 		for _, args := range []string{`{}`, `{"a":1}`, `{"a":[1,{"x":null}],"b":{"n":{}}}`, `{"r":{"n":{"n":1}},"query":"x"}`} {

@@ -1,6 +1,11 @@
 package schema
 
-import "strings"
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
 
 // Draft is a version of JSON Schema.
 type Draft int
@@ -45,6 +50,21 @@ func draftOf(dialect any) (Draft, bool) {
 		}
 	}
 	return 0, false
+}
+
+// Declare returns the document with $schema naming draft d, unless it names one
+// already: for protocols that say which draft counts where a document does not,
+// as MCP does (2020-12). A document that is no JSON object is returned as it is.
+func Declare(doc json.RawMessage, d Draft) json.RawMessage {
+	var members map[string]json.RawMessage
+	if CheckJSON(doc) != nil || json.Unmarshal(doc, &members) != nil || members == nil || members["$schema"] != nil {
+		return doc
+	}
+	head := `{"$schema":"` + d.URI() + `"`
+	if len(members) > 0 {
+		head += ","
+	}
+	return slices.Concat(json.RawMessage(head), bytes.TrimLeft(doc, " \t\r\n")[1:])
 }
 
 // detect finds the draft of a document and checks the document against it.

@@ -16,7 +16,7 @@ func (n *node) ownWeight() int {
 // busy reports whether some value may cost much more than one step for each
 // schema it meets. Without that, the size of the instance bounds the effort.
 func (n *node) busy() bool {
-	if n.ref != nil || n.program > 200 || n.ownWeight() > 8 {
+	if n.ref != nil || n.program > 200 || n.ownWeight() > 8 || n.object["uniqueItems"] == true || n.object["dependentRequired"] != nil {
 		return true
 	}
 	for _, s := range n.subs {

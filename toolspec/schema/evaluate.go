@@ -31,7 +31,7 @@ func (e *evaluator) ok(n *node, i int, m *marks) bool {
 		return false
 	}
 	it := e.t.items[i]
-	if r.kinds != 0 && !e.kindOK(r, i) || r.enum != nil && !e.inEnum(r, i) || r.equal != nil && !e.t.equal(i, r.equal.key, &e.t.scratch) {
+	if r.kinds != 0 && !e.kindOK(r, i) || r.enum != nil && !e.inEnum(r, i) || r.equal != nil && !e.isConst(r, i) {
 		return false
 	}
 	if r.unevaluatedField != nil && it.kind == '{' || r.unevaluatedItems != nil && it.kind == '[' {
@@ -112,7 +112,17 @@ func (e *evaluator) kindOK(r *rules, i int) bool {
 	}
 }
 
+func (e *evaluator) isConst(r *rules, i int) bool {
+	return e.spend(e.size(i)) && e.t.equal(i, r.equal.key, &e.t.scratch)
+}
+
+// size is the steps of reading a whole value once more.
+func (e *evaluator) size(i int) int { return int(e.t.items[i].end-e.t.items[i].start) / 64 }
+
 func (e *evaluator) inEnum(r *rules, i int) bool {
+	if !e.spend(e.size(i)) {
+		return false
+	}
 	e.t.scratch = e.t.key(e.t.scratch[:0], i)
 	return r.enum[string(e.t.scratch)]
 }
@@ -199,7 +209,7 @@ func (e *evaluator) containsOK(r *rules, i int, m *marks) bool {
 // distinct reports whether no two elements are equal.
 func (e *evaluator) distinct(i int) bool {
 	count := int(e.t.items[i].count)
-	if count < 2 || !e.spend(count/8) {
+	if count < 2 || !e.spend(count/8+e.size(i)) {
 		return !e.over
 	}
 	seen := make(map[string]struct{}, count)
@@ -236,6 +246,10 @@ func (e *evaluator) object(r *rules, i int, m *marks) bool {
 		}
 	}
 	if present < r.listed {
+		return false
+	}
+	// Each of these searches the members.
+	if !e.spend((len(r.unlisted) + len(r.needs)) * count / 16) {
 		return false
 	}
 	for _, name := range r.unlisted {
@@ -275,6 +289,9 @@ func (e *evaluator) field(r *rules, i int) (f fieldRule, evaluated, ok bool) {
 	if r.patterns != nil {
 		name := e.t.string(i)
 		for _, p := range r.patterns {
+			if !e.spend(1 + p.program*(len(name)+1)/256) {
+				return f, false, false
+			}
 			if p.re.MatchString(name) {
 				if evaluated = true; !e.ok(p.to, i+1, nil) {
 					return f, true, false
@@ -315,7 +332,7 @@ func (e *evaluator) inPlace(r *rules, i int, m *marks) bool {
 	if r.cond != nil && !e.condOK(r, i, m) {
 		return false
 	}
-	if e.t.items[i].kind == '{' {
+	if e.t.items[i].kind == '{' && e.spend(len(r.dependent)*int(e.t.items[i].count)/16) {
 		for _, d := range r.dependent {
 			if e.t.member(i, d.name) != 0 && !e.ok(d.to, i, m) {
 				return false

@@ -74,7 +74,7 @@ func (e *explainer) value(n *node, r *rules, i int, at path) {
 		list, _ := n.object["enum"].([]any)
 		e.invalid(at, "must be one of "+brief(values(list)))
 	}
-	if r.equal != nil && !e.t.equal(i, r.equal.key, &e.t.scratch) {
+	if r.equal != nil && !e.isConst(r, i) {
 		e.invalid(at, "must be "+brief(values([]any{n.object["const"]})))
 	}
 }
@@ -179,6 +179,9 @@ func (e *explainer) fields(_ *node, r *rules, i int, at path, m *marks) {
 			e.member(f.to, place+1, at, name)
 		}
 		for _, p := range r.patterns {
+			if !e.spend(1 + p.program*(len(name)+1)/256) {
+				return
+			}
 			if p.re.MatchString(name) {
 				evaluated = true
 				e.member(p.to, place+1, at, name)

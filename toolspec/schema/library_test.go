@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/kaptinlin/jsonschema"
+	"pgregory.net/rapid"
+
+	"github.com/pawl-run/pawl/toolspec/schema/schematest"
 )
 
 // byLibrary is the verdict of a library that others wrote; ok is false where it
@@ -54,5 +57,33 @@ func TestLibraryAgrees(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The same for documents that nobody chose: values of one against another.
+func TestLibraryAgreesOnGenerated(t *testing.T) {
+	good, wrong := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		a := schematest.Pairs(schematest.Maps).Draw(t, "a")
+		b := schematest.Pairs(schematest.Maps).Draw(t, "b")
+		s, err := Compile(a.Schema)
+		if err != nil {
+			t.Fatalf("%s: %v", a.Schema, err)
+		}
+		for _, value := range []json.RawMessage{a.Value, b.Value} {
+			ours := s.Validate(value) == nil
+			theirs, ok := byLibrary(a.Schema, value)
+			if !ok || ours != theirs {
+				t.Fatalf("%s under %s: we say %v, the library %v", value, a.Schema, ours, theirs)
+			}
+			if ours {
+				good++
+			} else {
+				wrong++
+			}
+		}
+	})
+	if good == 0 || wrong == 0 {
+		t.Errorf("%d valid, %d not: nothing is tested", good, wrong)
 	}
 }

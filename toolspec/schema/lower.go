@@ -59,17 +59,35 @@ func (l *lowerer) document(root *node) (json.RawMessage, error) {
 	if len(l.defs) > 0 {
 		out["$defs"] = l.defs
 	}
-	if l.d.nullable {
-		l.objects(out)
+	if !l.d.strict {
+		l.tidy(out)
 	}
 	return encode(out)
 }
 
-// objects says of what lists fields that it is an object, requires no field
-// that it does not list, and takes the traces away.
-func (l *lowerer) objects(out map[string]any) {
-	at, _ := out[traceWord].(string)
+// tidy takes away what was only needed to put schemas together.
+func (l *lowerer) tidy(out map[string]any) {
+	if !l.d.takes("additionalProperties") {
+		delete(out, "additionalProperties")
+	}
+	if l.d.nullable {
+		l.object(out)
+	}
 	delete(out, traceWord)
+	fields, _ := out["properties"].(map[string]any)
+	branches, _ := out["anyOf"].([]any)
+	inner := append(slices.Collect(maps.Values(fields)), branches...)
+	for _, value := range append(inner, out["items"]) {
+		if below, ok := value.(map[string]any); ok {
+			l.tidy(below)
+		}
+	}
+}
+
+// object says of what lists fields that it is an object, and requires no field
+// that it does not list.
+func (l *lowerer) object(out map[string]any) {
+	at, _ := out[traceWord].(string)
 	fields, lists := out["properties"].(map[string]any)
 	required, _ := out["required"].([]any)
 	listed := slices.DeleteFunc(slices.Clone(required), func(name any) bool {
@@ -85,20 +103,6 @@ func (l *lowerer) objects(out map[string]any) {
 	}
 	if delete(out, "required"); len(listed) > 0 {
 		out["required"] = listed
-	}
-	for _, field := range fields {
-		l.inner(field)
-	}
-	l.inner(out["items"])
-	branches, _ := out["anyOf"].([]any)
-	for _, branch := range branches {
-		l.inner(branch)
-	}
-}
-
-func (l *lowerer) inner(value any) {
-	if inner, ok := value.(map[string]any); ok {
-		l.objects(inner)
 	}
 }
 

@@ -173,15 +173,16 @@ func (l *lowerer) fields(n *node, out map[string]any) {
 		out["required"] = required
 	}
 	value, stated := n.object["additionalProperties"]
-	switch {
-	case !stated || value == true:
-	case l.d.takes("additionalProperties"):
-		// A map, or names by pattern: open, which strict.go reports.
-		if patterns, _ := n.object["patternProperties"].(map[string]any); value == false && len(patterns) == 0 {
-			out["additionalProperties"] = false
-		}
-	default:
+	if !stated || value == true {
+		return
+	}
+	if !l.d.takes("additionalProperties") {
 		l.find(n.at, "additionalProperties", Dropped, "the format does not take it")
+	}
+	// Also where it is not taken: tidy drops it once all is put together. A map,
+	// or names by pattern: open, which strict.go reports.
+	if patterns, _ := n.object["patternProperties"].(map[string]any); value == false && len(patterns) == 0 {
+		out["additionalProperties"] = false
 	}
 }
 

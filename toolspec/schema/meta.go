@@ -46,12 +46,14 @@ func checkDraft(root *node, d Draft, declared bool) error {
 				err = refuse(n.at.with(name), "%s is not supported, use $ref with a pointer", name)
 			case known && (k.in(d) || name == "$defs" && declared):
 				err = n.checkValue(name, k, d)
+			case known && k.role == annotates && !declared:
+				err = n.checkValue(name, k, newest) // else a slip would choose the draft
 			case known && k.role == annotates, name == "id":
 				// says nothing in this draft
 			case known:
 				err = refuse(n.at.with(name), "%s is a keyword of %s, not of %s: there it has no effect", name, k.drafts(), d)
 			default:
-				err = n.checkUnknown(name, d)
+				err = n.checkUnknown(name)
 			}
 			if err != nil {
 				return err
@@ -241,7 +243,7 @@ func (n *node) checkPlaces(d Draft) error {
 
 // checkUnknown judges a word that no draft knows. It is an annotation, unless
 // it looks like a rule.
-func (n *node) checkUnknown(name string, d Draft) error {
+func (n *node) checkUnknown(name string) error {
 	at := n.at.with(name)
 	if strings.HasPrefix(strings.ToLower(name), "x-") {
 		return nil
@@ -249,7 +251,7 @@ func (n *node) checkUnknown(name string, d Draft) error {
 	if reason, ok := foreign[name]; ok && n.object[name] != false {
 		return refuse(at, "%s %s", printable(cut(name)), reason)
 	}
-	if meant := misspelled(name, d); meant != "" {
+	if meant := misspelled(name); meant != "" {
 		return refuse(at, "%s is no keyword: is %s meant? (Words of your own start with x-.)", printable(cut(name)), meant)
 	}
 	if looksLikeField(n.object[name]) {

@@ -81,8 +81,9 @@ type fieldRule struct {
 }
 
 type patternField struct {
-	re *regexp.Regexp
-	to *node
+	re      *regexp.Regexp
+	program int
+	to      *node
 }
 
 // need is one entry of dependentRequired.
@@ -267,7 +268,8 @@ func (n *node) buildSubs(r *rules, d Draft) {
 			}
 			r.fields[s.token] = fieldRule{to: s.to}
 		case "patternProperties":
-			r.patterns = append(r.patterns, patternField{regexp.MustCompile(s.token), s.to})
+			size, _ := programSize(s.token) // checkPatterns has seen it
+			r.patterns = append(r.patterns, patternField{regexp.MustCompile(s.token), size, s.to})
 		case "additionalProperties":
 			r.additional = s.to
 		case "propertyNames":

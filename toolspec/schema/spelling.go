@@ -7,18 +7,19 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// misspelled names the keyword of draft d that an unknown word was probably
-// meant to be, or "". Only rules count: a lost annotation changes no verdict.
+// misspelled names the keyword, of whatever draft, that an unknown word was
+// probably meant to be, or "". Only rules count: a lost annotation changes no
+// verdict. Keywords of other drafts count too, for spelled rightly they are
+// refused, and a slip must not make an older draft of a newer one.
 // Two edits are too many for words under six letters, and one for words under
 // four: "form" and "note" are words of their own.
-func misspelled(word string, d Draft) string {
+func misspelled(word string) string {
 	if len(word) > 40 {
 		return ""
 	}
 	best, meant := 3, ""
 	for _, name := range sortedKeywords {
-		k := vocabulary[name]
-		if !k.in(d) || k.role == annotates {
+		if vocabulary[name].role == annotates {
 			continue
 		}
 		if toolspec.FoldName(word) == toolspec.FoldName(name) {

@@ -14,7 +14,7 @@ import (
 // was; the mapping is what was written down, not what was in memory.
 func TestStrictRoundTrip(t *testing.T) {
 	wrapped, nulls := 0, 0
-	rapid.Check(t, func(t *rapid.T) {
+	roundTrip := func(t *rapid.T) {
 		pair := schematest.Pairs().Draw(t, "pair")
 		original, err := schema.Compile(pair.Schema)
 		if err != nil {
@@ -74,7 +74,10 @@ func TestStrictRoundTrip(t *testing.T) {
 				}
 			}
 		}
-	})
+	}
+	for range 10 { // a hundred each
+		rapid.Check(t, roundTrip)
+	}
 	if wrapped == 0 || nulls == 0 {
 		t.Errorf("%d wrapped fields, %d nullable ones: the generator tests nothing", wrapped, nulls)
 	}

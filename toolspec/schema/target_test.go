@@ -209,3 +209,33 @@ func TestStrictAlternativesAgree(t *testing.T) {
 		}
 	}
 }
+
+// Alternatives at the root become one list of fields. Where that keeps a valid
+// call from being made, the report says so.
+func TestSentAlternativesAtTheRoot(t *testing.T) {
+	doc := func(rest string) json.RawMessage {
+		return json.RawMessage(`{"type":"object","anyOf":[{"properties":{"a":{"type":"string"}},"required":["a","k"]` + rest +
+			`},{"properties":{"b":{"type":"string"},"k":{"type":"integer"}},"required":["b","k"]` + rest + `}]}`)
+	}
+	for _, target := range Targets() {
+		for rest, want := range map[string]bool{``: true, `,"additionalProperties":false`: dialects[target].strict} {
+			sent, err := Down(doc(rest), target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := tightened(sent.Findings); got != want {
+				t.Errorf("%s, %s: tightened is %v: %+v", target, rest, got, sent.Findings)
+			}
+			var root struct {
+				Properties map[string]any
+				Required   []string
+			}
+			if err := json.Unmarshal(sent.Document, &root); err != nil {
+				t.Fatal(err)
+			}
+			if len(root.Properties) != 3 || !slices.Contains(root.Required, "k") {
+				t.Errorf("%s: %s", target, sent.Document)
+			}
+		}
+	}
+}

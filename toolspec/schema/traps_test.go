@@ -172,6 +172,9 @@ func TestTrapBranchingBombs(t *testing.T) {
 		"absent fields":     {`{"type":"object","properties":{"l":{"type":"array","items":{"required":["` + strings.Join(many("f", 3000), `","`) + `"],"properties":{"` + strings.Join(many("f", 3000), `":{},"`) + `":{}}}}}}`, `{"l":[{}` + strings.Repeat(`,{}`, 50_000) + `]}`},
 		"long enum":         {`{"type":"object","properties":{"l":{"type":"array","items":{"enum":["` + strings.Join(many("v", 20_000), `","`) + `"]}}}}`, `{"l":["x"` + strings.Repeat(`,"x"`, 50_000) + `]}`},
 		"heavy pattern":     {`{"type":"object","properties":{"x":{"type":"string","pattern":"(a|b|c|.{0,900}){1}(.{0,900}){1}x{900}$"}}}`, `{"x":"` + strings.Repeat("a", 4<<20) + `"}`},
+		"many patterns":     {`{"type":"object","patternProperties":{"` + strings.Join(many("^p", 3000), `":{},"`) + `":{}}}`, `{"` + strings.Join(many("q", 20_000), `":1,"`) + `":1}`},
+		"many constants":    {`{"type":"object","properties":{"x":{"anyOf":[{"const":"` + strings.Join(many("c", 3000), `"},{"const":"`) + `"}]}}}`, `{"x":"` + strings.Repeat("a", 1<<20) + `"}`},
+		"many needs":        {`{"type":"object","dependentRequired":{"` + strings.Join(many("n", 3000), `":["x"],"`) + `":["x"]}}`, `{"` + strings.Join(many("q", 20_000), `":1,"`) + `":1}`},
 		"$ref and siblings": {`{"type":"object","properties":{"x":{"$ref":"#","anyOf":[{"$ref":"#"}]}}}`, deep(`{"x":`, `}`)},
 	} {
 		t.Run(name, func(t *testing.T) {
