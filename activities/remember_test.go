@@ -114,6 +114,7 @@ func TestCovered(t *testing.T) {
 		{"a member that is not there", func(g *given) {
 			g.grant.ArgsDigest, g.grant.Match = "", []toolspec.ArgMatch{{Pointer: "/other", Pattern: "notes/*"}}
 		}, false},
+		{"arguments that were mended", func(g *given) { g.facts.Repaired = true }, false},
 		{"another version of the tool", func(g *given) { g.grant.Granted.ToolDigest = "older" }, false},
 		{"another effect", func(g *given) { g.grant.Granted.Effect = toolspec.ReadOnly }, false},
 		{"another risk", func(g *given) { g.grant.Granted.Risk = toolspec.HighRisk }, false},

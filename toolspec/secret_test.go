@@ -1,6 +1,7 @@
 package toolspec_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -53,5 +54,28 @@ func TestSecretValue(t *testing.T) {
 		if toolspec.SecretValue(value) {
 			t.Errorf("%q is refused", value)
 		}
+	}
+}
+
+// TestMayHoldSecret: where the quick look says no, no string of the document is a credential, however it is spelled.
+func TestMayHoldSecret(t *testing.T) {
+	t.Parallel()
+	a := strings.Repeat("a", 40)
+	for _, secret := range []string{
+		"sk-" + a, "sk_live_" + a, "ghp_" + a, "github_pat_" + a, "glpat-" + a, "xoxb-" + a, "AKIA" + strings.ToUpper(a[:16]), "AIza" + a, "ya29." + a,
+		"eyJ" + a + ".eyJ" + a + "." + a, "-----BEGIN PRIVATE KEY-----", "BeaRer " + a,
+	} {
+		if !toolspec.SecretValue(secret) {
+			t.Errorf("%q is none", secret)
+		}
+		escaped := fmt.Sprintf(`\u%04x`, secret[0]) + secret[1:]
+		for _, text := range []string{`{"x":"` + secret + `"}`, `{"` + secret + `":1}`, `["` + escaped + `"]`} {
+			if !toolspec.MayHoldSecret([]byte(text)) {
+				t.Errorf("%s passes", text)
+			}
+		}
+	}
+	if toolspec.MayHoldSecret([]byte(`{"path":"notes/a.txt","limit":1}`)) {
+		t.Error("a plain document does not")
 	}
 }

@@ -45,7 +45,7 @@ func newPolicyExplain(a *app) *cobra.Command {
 				}
 				facts.HasArgs = true
 			}
-			facts.Effect, facts.Risk = spec.Effect, spec.Risk
+			facts.Effect, facts.Risk, facts.NoSchema = spec.Effect, spec.Risk, spec.NoSchema
 			x := p.Explain(facts)
 			if a.json {
 				return printJSON(a.Out, x)

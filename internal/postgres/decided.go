@@ -23,6 +23,9 @@ type DecidedCall struct {
 	ConnectionID string
 	Effect       toolspec.Effect
 	Risk         toolspec.Risk
+	// Repaired says that the arguments were mended, NoSchema that nothing has checked
+	// them.
+	Repaired, NoSchema bool
 	// SafeArgs is nil where the call ended before its arguments were known.
 	SafeArgs json.RawMessage
 	// PolicyDigest is the version that judged it last.
@@ -34,7 +37,7 @@ type DecidedCall struct {
 func (c DecidedCall) Facts() policy.Facts {
 	return policy.Facts{
 		TenantID: c.TenantID, ActorID: c.ActorID, RunID: c.RunID, ConnectionID: c.ConnectionID, ToolID: c.ToolID, Effect: c.Effect, Risk: c.Risk,
-		Args: c.SafeArgs, HasArgs: c.SafeArgs != nil,
+		Args: c.SafeArgs, HasArgs: c.SafeArgs != nil, Repaired: c.Repaired, NoSchema: c.NoSchema,
 	}
 }
 

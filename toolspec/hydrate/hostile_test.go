@@ -196,6 +196,14 @@ func TestSizeBoundsTheCost(t *testing.T) {
 		raw := json.RawMessage(`{"path":"` + strings.Repeat("a", n) + `"}`)
 		return testing.AllocsPerRun(20, func() { tool.Hydrate(raw) })
 	}
+	// A string that holds it is not even unwrapped.
+	raw := quoted(t, strings.Repeat("a", 50<<20))
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	tool.Hydrate(raw)
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 64<<10 {
+		t.Errorf("%d bytes for a string of 50 MB", after.TotalAlloc-before.TotalAlloc)
+	}
 	if small, large := cost(100<<10), cost(50<<20); large > small || large > 20 {
 		t.Errorf("%v allocations for 50 MB, %v for 100 KB", large, small)
 	}

@@ -337,3 +337,43 @@ func TestOfText(t *testing.T) {
 		t.Errorf("no UTF-8 gives %s", got)
 	}
 }
+
+// TestInputsAreLeft: arguments are read in place, from many goroutines, and stay as they are; what one call left in a decoder is nothing to
+// the next.
+func TestInputsAreLeft(t *testing.T) {
+	tool := target(t)
+	tool.Repairer = hydrate.Careful{}
+	inputs := []string{`{"path":"a", "limit": 1}`, `{"path":`, `"{'path':'b'}"`, `"{path: 7,}"`, `{"path":"a","path":"b"}`, `{"limit":"x"}`, `{"path":"c","lines":[1,2,3]}`}
+	var wants []string
+	for _, in := range inputs {
+		wants = append(wants, answer(t, tool, json.RawMessage(in)))
+	}
+	done := make(chan string)
+	for range 4 {
+		go func() {
+			for i := range 500 {
+				raw := json.RawMessage(inputs[i%len(inputs)])
+				if got := answer(t, tool, raw); got != wants[i%len(inputs)] || string(raw) != inputs[i%len(inputs)] {
+					done <- string(raw) + " gives " + got
+					return
+				}
+			}
+			done <- ""
+		}()
+	}
+	for range 4 {
+		if wrong := <-done; wrong != "" {
+			t.Error(wrong)
+		}
+	}
+}
+
+func answer(t *testing.T, tool hydrate.Target, raw json.RawMessage) string {
+	r := tool.Hydrate(raw)
+	text, err := json.Marshal(r)
+	if err != nil {
+		t.Error(err)
+	}
+	i, _ := r.Instance()
+	return string(text) + string(i.Args())
+}

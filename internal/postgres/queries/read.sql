@@ -107,8 +107,13 @@ LIMIT @max;
 
 -- name: DecidedCalls
 SELECT invocation_id::text, tenant_id, tool_id, actor_id, run_id, coalesce(connection_id, '') AS connection_id,
-    coalesce(plan ->> 'effect', '') AS effect, coalesce(plan ->> 'risk', '') AS risk, safe_args, policy_digest, created_at
-FROM invocations
+    coalesce(plan ->> 'effect', '') AS effect, coalesce(plan ->> 'risk', '') AS risk, safe_args, policy_digest, created_at,
+    EXISTS (SELECT FROM hydrations h WHERE h.invocation_id = i.invocation_id AND h.month = i.month AND h.repaired) AS repaired,
+    EXISTS (
+        SELECT FROM hydrations h
+        WHERE h.invocation_id = i.invocation_id AND h.month = i.month AND h.outcome = 'success' AND h.provenance -> 'validator' IS NULL
+    ) AS no_schema
+FROM invocations i
 WHERE tenant_id = @tenant_id AND state = 'settled' AND created_at >= @since::timestamptz AND plan ->> 'toolDigest' <> ''
     AND (@before::timestamptz IS NULL OR (created_at, invocation_id) < (@before::timestamptz, @before_id::uuid))
 ORDER BY created_at DESC, invocation_id DESC
