@@ -102,6 +102,7 @@ var owners = []struct {
 }{
 	{"github.com/kaptinlin/", []string{"toolspec/schema"}},
 	{"github.com/invopop/jsonschema", []string{"toolspec/schema"}},
+	{"github.com/kljensen/snowball", []string{"toolspec/catalog"}},
 	{"cel.dev/", []string{"policy"}},
 	{"github.com/google/cel-go", []string{"policy"}},
 	{"go.yaml.in/yaml", []string{"policy", "broker"}},

@@ -22,11 +22,12 @@ var ranks = [][]string{
 	{"broker/..."},
 	{"workflows/..."},
 	{"activities/...", "client/..."},
+	{"internal/secretfile"},
 	// Adapters, each the one owner of its dependency.
 	{
 		"internal/postgres/...", "internal/clock/...", "internal/files/...", "internal/web/...", "internal/shell/...", "internal/mcp/...",
 		"internal/codec/...", "internal/notify/...", "internal/telemetry/...", "internal/openfga/...", "internal/submitter/...", "internal/seal/...",
-		"internal/verify/...", "internal/secretfile", "internal/oidc/...",
+		"internal/verify/...", "internal/oidc/...",
 	},
 	{"worker/..."},
 	// Doors: the CLI opens the other two.

@@ -28,8 +28,9 @@ type Secrets interface {
 	// their places and from the one after that place on.
 	SecretsToReseal(ctx context.Context, keyID int64, after broker.Binding, most int) ([]broker.Sealed, error)
 	// ResealSecrets puts those there that are sealed anew, but for what somebody else
-	// has replaced or sealed anew meanwhile, and returns how many.
-	ResealSecrets(ctx context.Context, keyID int64, resealed []Resealed) (int, error)
+	// has replaced or sealed anew meanwhile, and returns how many. by is who asked for
+	// it, for the audit trail.
+	ResealSecrets(ctx context.Context, keyID int64, by string, resealed []Resealed) (int, error)
 }
 
 // Resealed is a secret that is sealed anew.
@@ -75,7 +76,7 @@ func (s *Resealer) Reseal(ctx context.Context, in workflows.ResealSecretsIn) (wo
 	stop := beating(ctx, &latest)
 	defer stop()
 	for began := time.Now(); time.Since(began) < resealTime && !stopping(ctx); {
-		err := s.batch(ctx, in.KeyID, &out)
+		err := s.batch(ctx, in, &out)
 		switch {
 		case errors.Is(err, broker.ErrOtherKey):
 			out.OtherKey = true
@@ -93,9 +94,9 @@ func (s *Resealer) Reseal(ctx context.Context, in workflows.ResealSecretsIn) (wo
 }
 
 // batch seals the next few anew and moves out on.
-func (s *Resealer) batch(ctx context.Context, keyID int64, out *workflows.ResealSecretsOut) error {
+func (s *Resealer) batch(ctx context.Context, in workflows.ResealSecretsIn, out *workflows.ResealSecretsOut) error {
 	after := broker.Binding{TenantID: out.After.TenantID, ConnectionID: out.After.ConnectionID, Version: out.After.Version}
-	secrets, err := s.secrets.SecretsToReseal(ctx, keyID, after, resealBatch)
+	secrets, err := s.secrets.SecretsToReseal(ctx, in.KeyID, after, resealBatch)
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (s *Resealer) batch(ctx context.Context, keyID int64, out *workflows.Reseal
 	var resealed []Resealed
 	for _, secret := range secrets {
 		progress.After = workflows.ResealPlace{TenantID: secret.TenantID, ConnectionID: secret.ConnectionID, Version: secret.Version}
-		anew, err := broker.Reseal(s.sealer, secret, keyID)
+		anew, err := broker.Reseal(s.sealer, secret, in.KeyID)
 		switch {
 		case errors.Is(err, broker.ErrSealed):
 			s.log.ErrorContext(ctx, "a sealed credential does not open: its key is not in this worker's key ring, or it was changed",
@@ -116,7 +117,7 @@ func (s *Resealer) batch(ctx context.Context, keyID int64, out *workflows.Reseal
 		}
 	}
 	if len(resealed) > 0 {
-		n, err := s.secrets.ResealSecrets(ctx, keyID, resealed)
+		n, err := s.secrets.ResealSecrets(ctx, in.KeyID, in.By, resealed)
 		if err != nil {
 			return err
 		}

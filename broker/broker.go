@@ -1,6 +1,7 @@
 package broker
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -134,9 +135,9 @@ type Store interface {
 	// BeginRefresh lets one worker at a time refresh the token of the version that it
 	// has seen, and says why not else.
 	BeginRefresh(ctx context.Context, c RefreshClaim) (RefreshAnswer, error)
-	// StoreRefreshed puts the new secret in the place of the version before it; stored
-	// is false where that is not the one that counts any more.
-	StoreRefreshed(ctx context.Context, r Refreshed) (stored bool, err error)
+	// StoreRefreshed puts the new secret in the place of the version before it, or says
+	// why not.
+	StoreRefreshed(ctx context.Context, r Refreshed) (StoreAnswer, error)
 	// FailRefresh ends a claim without a token: nobody tries again for a while, or
 	// ever, until somebody signs in anew.
 	FailRefresh(ctx context.Context, f FailedRefresh) error
@@ -150,8 +151,9 @@ type Broker struct {
 	base    http.RoundTripper
 	foreign http.RoundTripper
 	live    *live
-	// self names this broker in claims of refreshes.
+	// self names this broker in claims of refreshes, and by in the audit trail of them.
 	self    string
+	by      string
 	flights singleflight.Group
 	// under counts what goes on behind the back of those who asked.
 	under sync.WaitGroup
@@ -166,6 +168,8 @@ type Options struct {
 	// Foreign sends what a connection's host redirects elsewhere; nil is one that
 	// reaches public addresses only.
 	Foreign http.RoundTripper
+	// By is who refreshes, for the audit trail; "" is worker.
+	By string
 	// Live learns what is leased, so that nobody lets it out; nil has nobody know.
 	Live *fingerprint.Set
 }
@@ -182,7 +186,7 @@ func New(store Store, sealer Sealer, o Options) *Broker {
 		o.Foreign = newTransport(ssrf.New().Safe)
 	}
 	return &Broker{
-		store: store, sealer: sealer, signers: o.Signers, base: o.Base, foreign: o.Foreign, live: newLive(o.Live), self: rand.Text(),
+		store: store, sealer: sealer, signers: o.Signers, base: o.Base, foreign: o.Foreign, live: newLive(o.Live), self: rand.Text(), by: cmp.Or(o.By, "worker"),
 	}
 }
 

@@ -53,6 +53,19 @@ type Refreshed struct {
 	By      string
 }
 
+// StoreAnswer is what the store says of a refreshed secret.
+type StoreAnswer string
+
+// The answers.
+const (
+	TokenStored StoreAnswer = "stored"
+	// TokenSuperseded: there is another version: it was stored before, or somebody has
+	// replaced it, or has to sign in anew.
+	TokenSuperseded StoreAnswer = "superseded"
+	// TokenUnwanted: the connection was revoked meanwhile.
+	TokenUnwanted StoreAnswer = "unwanted"
+)
+
 // FailedRefresh is how a claim ends without a token.
 type FailedRefresh struct {
 	Binding   Binding
@@ -168,6 +181,27 @@ func (b *Broker) take(ctx context.Context, r Request) (Record, Credential, Answe
 		}
 	}
 	return Record{}, Credential{}, "", hook.Transient(errNoToken)
+}
+
+// Refresh gets a new token for a record whose token has ended, or is about to, as a
+// lease would: once for all workers, and stored before it is used. RefreshMoved says
+// that the record is to be read anew; "" that its token lasts, or that nothing can
+// renew one that it still has. What is under way when ctx ends goes on until Drain.
+func (b *Broker) Refresh(ctx context.Context, r Record) (RefreshAnswer, error) {
+	credential, err := b.open(r.Sealed)
+	if err != nil {
+		return "", ErrSealed
+	}
+	defer credential.Destroy()
+	how := r.needs(credential)
+	if how != now && how != ended {
+		return "", nil
+	}
+	answer, err := wait(ctx, b.refresh(r, false))
+	if how == now && (err != nil || answer != RefreshMoved) {
+		return "", nil
+	}
+	return answer, err
 }
 
 // renew gets another token than that of the version, which a service refused, and
@@ -293,12 +327,18 @@ func (b *Broker) redeem(ctx context.Context, r Record) (RefreshAnswer, error) {
 	if err != nil {
 		return fail(&fault{code: "unsealed"})
 	}
-	return RefreshMoved, b.keep(Refreshed{Sealed: sealed, Lasts: got.lasts, Missing: missing(r.Scopes, got.scopes), By: "worker"})
+	answer, err := b.keep(Refreshed{Sealed: sealed, Lasts: got.lasts, Missing: missing(r.Scopes, got.scopes), By: b.by})
+	if err == nil && answer == TokenUnwanted {
+		// Who revoked the connection had the old token only. Best effort: nobody is left to
+		// be told.
+		_, _ = b.retire(ctx, r.Provider, next)
+	}
+	return RefreshMoved, err
 }
 
 // keep stores what cannot be got a second time: the old token may be dead already.
 // Where another version is there, it was stored before, or is not wanted.
-func (b *Broker) keep(r Refreshed) error {
+func (b *Broker) keep(r Refreshed) (StoreAnswer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeLasts)
 	defer cancel()
 	got := time.Now()
@@ -307,12 +347,12 @@ func (b *Broker) keep(r Refreshed) error {
 		if lasts > 0 {
 			r.Lasts = max(lasts-time.Since(got), time.Millisecond)
 		}
-		_, err := b.store.StoreRefreshed(ctx, r)
+		answer, err := b.store.StoreRefreshed(ctx, r)
 		if err == nil || !hook.IsTransient(err) {
-			return err
+			return answer, err
 		}
 		if pause(ctx, delay) != nil {
-			return err
+			return "", err
 		}
 	}
 }

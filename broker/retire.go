@@ -22,10 +22,10 @@ const (
 )
 
 // Retire takes the tokens of a connection back at its provider (RFC 7009), the
-// refresh token first. The record is one that was read before the connection was
-// revoked here, which comes first: what happens there changes nothing of that. It
-// asks at most twice, for ten seconds each, and its errors hold nothing of the
-// credential.
+// refresh token first. The record is what the revocation here has deleted, which comes
+// first: what happens there changes nothing of that. A refresh that is under way then
+// takes back itself what it gets. It asks at most twice, for ten seconds each, and its
+// errors hold nothing of the credential.
 func (b *Broker) Retire(ctx context.Context, r Record) (Retired, error) {
 	if r.Provider.OAuth2 == nil || r.Provider.OAuth2.RevokeURL == "" {
 		return RetiredNowhere, nil
@@ -35,7 +35,14 @@ func (b *Broker) Retire(ctx context.Context, r Record) (Retired, error) {
 		return "", ErrSealed
 	}
 	defer c.Destroy()
-	t := b.tokens(r.Provider)
+	return b.retire(ctx, r.Provider, c)
+}
+
+func (b *Broker) retire(ctx context.Context, p Provider, c Credential) (Retired, error) {
+	if p.OAuth2 == nil || p.OAuth2.RevokeURL == "" {
+		return RetiredNowhere, nil
+	}
+	t := b.tokens(p)
 	outcome := RetiredNowhere
 	for _, name := range []string{FieldRefreshToken, FieldAccessToken} {
 		token := c.Get(name).Reveal()

@@ -16,3 +16,19 @@ func (c *Client) Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalo
 	}
 	return c.catalogs.Catalog(ctx, by)
 }
+
+// PickTools returns the tools that a caller may see now and that fit a query best:
+// what to offer a model of a catalog that is too large for a request. It reads the
+// catalog and makes an index of it each time; who asks often keeps what Catalog
+// returned, and calls its Pick.
+//
+// A tool that was not picked is not denied: called all the same, it is judged by
+// the gate as any other. To keep a run to what was picked, put the ids into the
+// calls' context.toolIds.
+func (c *Client) PickTools(ctx context.Context, by catalog.Viewer, query catalog.Query) ([]catalog.Match, error) {
+	visible, err := c.Catalog(ctx, by)
+	if err != nil {
+		return nil, err
+	}
+	return visible.Pick(query), nil
+}

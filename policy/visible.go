@@ -9,8 +9,12 @@ import (
 // gate would say of one whose arguments are not known yet. A tool whose calls would
 // be denied whatever their arguments is hidden.
 func (p *Policy) Visible(by catalog.Viewer, tool toolspec.Spec) catalog.Visibility {
+	if tool.NoSchema && tool.NoSchemaMode == toolspec.NoSchemaDeny {
+		return catalog.Hidden
+	}
 	d := p.Decide(Facts{
 		TenantID: by.TenantID, ActorID: by.ActorID, ToolIDs: by.ToolIDs, ToolID: tool.Name, Effect: tool.Effect, Risk: tool.Risk,
+		NoSchema: tool.NoSchema,
 	})
 	switch {
 	case d.Undetermined:

@@ -21,6 +21,12 @@ type Spec struct {
 	// Scopes are what it needs of the connection.
 	Scopes []string `json:"scopes,omitempty"`
 	Tags   []string `json:"tags,omitempty"`
+	// Strict asks providers to hold the model to the schema.
+	Strict bool `json:"strict,omitempty"`
+	// NoSchema says that InputSchema describes nothing: calls are not checked
+	// against it, and need an approval. NoSchemaMode is what the author allows then.
+	NoSchema     bool         `json:"noSchema,omitempty"`
+	NoSchemaMode NoSchemaMode `json:"noSchemaMode,omitempty"`
 	// SchemaHash is the digest of the input schema, hexadecimal SHA-256.
 	SchemaHash string `json:"schemaHash"`
 	// Digest is the tool digest: schemas, effect, risk, redaction and author's
@@ -28,9 +34,6 @@ type Spec struct {
 	Digest string `json:"digest"`
 	// MaxArgsBytes bounds the arguments where it is not DefaultMaxArgs.
 	MaxArgsBytes int `json:"maxArgsBytes,omitempty"`
-	// NoSchema says that InputSchema describes nothing: calls are not checked
-	// against it, and need an approval.
-	NoSchema bool `json:"noSchema,omitempty"`
 	// Origin says which source the tool comes from: builtin, worker …
 	Origin string `json:"source,omitempty"`
 }

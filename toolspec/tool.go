@@ -77,6 +77,8 @@ type Definition struct {
 	MaxResultBytes int
 	// Tags help people and models to find the tool.
 	Tags []string
+	// Strict asks providers that know such a flag to hold the model to the schema.
+	Strict bool
 	// CacheFor is how long a value may answer further calls with the same
 	// arguments; 0 leaves it to policy, which keeps nothing by default, and
 	// NeverCached forbids it. It counts for the effect read_only. It declares that
@@ -124,8 +126,10 @@ func (c Call) WithCapabilities(caps Capabilities) Call {
 type Tool struct {
 	def     Definition
 	in, out reflect.Type
-	run     func(ctx context.Context, args json.RawMessage, call Call) (json.RawMessage, error)
-	probe   func(ctx context.Context, args json.RawMessage, call Call) (Finding, json.RawMessage, error)
+	// documents are the schemas instead of in and out.
+	documents *documents
+	run       func(ctx context.Context, args json.RawMessage, call Call) (json.RawMessage, error)
+	probe     func(ctx context.Context, args json.RawMessage, call Call) (Finding, json.RawMessage, error)
 }
 
 // Define makes a tool of a typed function. The JSON Schemas of In and Out are
@@ -179,7 +183,8 @@ func (d Definition) clone() Definition {
 	return d
 }
 
-// Types returns the Go types that the schemas are derived from.
+// Types returns the Go types that the schemas are derived from, or nil where
+// [Tool.Documents] has them.
 func (t Tool) Types() (in, out reflect.Type) { return t.in, t.out }
 
 // Run calls the function with validated arguments. Only the execute activity
@@ -244,14 +249,11 @@ func (d Definition) Check() error {
 	case d.MaxResultBytes < 1 || d.MaxResultBytes > MaxResult:
 		return fmt.Errorf("maxResultBytes must be between 1 and %d", MaxResult)
 	}
-	if d.AllowNoSchema != (d.NoSchemaMode != "") {
-		return fmt.Errorf("allowNoSchema and noSchemaMode go together")
-	}
-	if d.AllowNoSchema && d.NoSchemaMode != NoSchemaDeny && d.NoSchemaMode != NoSchemaAsk {
-		return fmt.Errorf("noSchemaMode %q is none of deny, ask", d.NoSchemaMode)
-	}
 	if len(d.Scopes) > 64 || slices.ContainsFunc(d.Scopes, func(s string) bool { return s == "" || s == "*" || len(s) > 200 }) {
 		return fmt.Errorf("scopes must be at most 64 names of 1–200 bytes, and none of them *")
+	}
+	if err := d.checkNoSchema(); err != nil {
+		return err
 	}
 	if err := d.checkCache(); err != nil {
 		return err

@@ -25,6 +25,9 @@ type KeyRing struct {
 	File string
 	// Text is PAWL_KEYRING, the ring itself. It is a secret.
 	Text []byte
+	// Wrapper unwraps a ring that a key of a KMS has wrapped; nil can do without. The
+	// option KeyWrapper sets it too.
+	Wrapper broker.KeyWrapper
 }
 
 func loadKeyRing() KeyRing {
@@ -37,9 +40,9 @@ func (k KeyRing) Open() (broker.Sealer, error) {
 	case k.File != "" && len(k.Text) > 0:
 		return nil, errors.New("config: PAWL_KEYRING_FILE and PAWL_KEYRING are both set: one of them is enough")
 	case k.File != "":
-		return seal.OpenFile(k.File)
+		return seal.OpenFile(k.File, k.Wrapper)
 	case len(k.Text) > 0:
-		return seal.Parse(k.Text)
+		return seal.Parse(k.Text, k.Wrapper)
 	}
 	return nil, nil
 }
@@ -52,7 +55,14 @@ type connections struct {
 }
 
 func newConnections(c Config, a additions) (n connections, err error) {
-	if n.sealer, err = c.KeyRing.Open(); err != nil || n.sealer == nil {
+	ring := c.KeyRing
+	if len(a.wrappers) > 0 {
+		ring.Wrapper = a.wrappers[0]
+	}
+	if len(a.wrappers) > 1 || len(a.wrappers) == 1 && ring.Wrapper == nil {
+		return connections{}, errors.New("config: KeyWrapper wants one wrapper of key rings, which is not nil")
+	}
+	if n.sealer, err = ring.Open(); err != nil || n.sealer == nil {
 		return connections{}, err
 	}
 	if n.signers, err = broker.NewSigners(a.signers...); err != nil {

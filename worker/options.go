@@ -14,7 +14,8 @@ import (
 )
 
 // Option adds to a worker: Tools, Hooks, ToolHooks, Capabilities, Providers,
-// Authorizer, Notifier, Signers, Started, RoundTrips, Secret, Repairer, Validators.
+// Authorizer, Notifier, Signers, KeyWrapper, Started, RoundTrips, Secret,
+// Repairer, Validators.
 type Option func(*additions)
 
 type additions struct {
@@ -26,8 +27,9 @@ type additions struct {
 	authorizers  []authz.Port
 	notifiers    []notifying
 	signers      []broker.Signer
+	wrappers     []broker.KeyWrapper
 	started      []func(*client.Client)
-	roundTrips   func()
+	roundTrips   func(context.Context)
 	secrets      []fingerprint.Credential
 	repairers    []hydrate.Repairer
 	validators   func(toolspec.Spec) (hydrate.Validator, error)
@@ -88,6 +90,13 @@ func Signers(signers ...broker.Signer) Option {
 	return func(a *additions) { a.signers = append(a.signers, signers...) }
 }
 
+// KeyWrapper unwraps the key ring where a key of a KMS has wrapped it; the module
+// github.com/pawl-run/pawl/kms has one. nil, or a second one, keeps the worker from
+// starting, and so does a ring that it does not unwrap.
+func KeyWrapper(w broker.KeyWrapper) Option {
+	return func(a *additions) { a.wrappers = append(a.wrappers, w) }
+}
+
 // Started calls f once the worker takes work, with a client that shares its
 // connection and starts eagerly: the first task of a call that it submits goes to
 // this very worker, without a way through the server. f must not block.
@@ -96,8 +105,9 @@ func Started(f func(*client.Client)) Option {
 }
 
 // RoundTrips calls f before every round trip to the database, from many
-// goroutines: to count them.
-func RoundTrips(f func()) Option {
+// goroutines, to count them; ctx is an activity's where a call makes it, and
+// none where the worker looks after itself.
+func RoundTrips(f func(ctx context.Context)) Option {
 	return func(a *additions) { a.roundTrips = f }
 }
 

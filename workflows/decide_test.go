@@ -1,7 +1,6 @@
 package workflows_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -10,10 +9,7 @@ import (
 
 	"go.temporal.io/sdk/testsuite"
 
-	"github.com/pawl-run/pawl/policy/authz"
-	"github.com/pawl-run/pawl/policy/authz/authztest"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
 )
 
 // own is the invocation id of the rig's call.
@@ -249,83 +245,6 @@ func TestFloodBeforeItAsks(t *testing.T) {
 	r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
 	if result := r.run(call("core__write", args)); !result.OK {
 		t.Errorf("got %+v", result)
-	}
-}
-
-// TestRecheck: policy is looked at again while the call waits.
-func TestRecheck(t *testing.T) {
-	recheck := func(r *rig, after time.Duration) {
-		r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, after)
-	}
-	for _, tc := range []struct {
-		name   string
-		policy string
-		setup  func(*rig)
-		code   toolspec.Code
-		took   time.Duration
-	}{
-		{"nothing changed", testPolicy, func(*rig) {}, toolspec.CodeApprovalExpired, time.Hour},
-		{"nothing changed, then approved", testPolicy, func(r *rig) { r.decideAfter(10*time.Minute, 1, toolspec.Approve, "user:bob") }, "", 10 * time.Minute},
-		{"denied now", "version: 1\ntenants: {acme: {allowedTools: [core__read]}}\n", func(*rig) {}, toolspec.CodePolicyDenied, 5 * time.Minute},
-		{"no longer asked", freePolicy, func(*rig) {}, "", 5 * time.Minute},
-		{"behind a corrupt signal", freePolicy, func(r *rig) {
-			r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.DecideName, "x") }, time.Minute)
-		}, "", 5 * time.Minute},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			var r *rig
-			var listed workflows.RequestState // while the tool runs
-			r = newRig(t, rigOptions{fail: func(int) error { listed = r.records.requests[0].state; return nil }})
-			r.env.RegisterDelayedCallback(func() { r.activate(tc.policy) }, 2*time.Minute)
-			recheck(r, 5*time.Minute)
-			tc.setup(r)
-			result := r.run(call("core__write", args))
-			took := time.Duration(result.EndedAtMs-result.StartedAtMs) * time.Millisecond
-			if result.ErrorCode != tc.code || took < tc.took || took > tc.took+time.Second {
-				t.Errorf("got %+v after %s, want %q after %s", result, took, tc.code, tc.took)
-			}
-			if tc.policy == freePolicy && listed != workflows.RequestClosed {
-				t.Errorf("while the tool runs its request is %s", listed)
-			}
-		})
-	}
-	// Without a recheck the change counts after the approval.
-	r := newRig(t, rigOptions{})
-	r.env.RegisterDelayedCallback(func() { r.activate("version: 1\ntenants: {acme: {allowedTools: [core__read]}}\n") }, 2*time.Minute)
-	r.decideAfter(10*time.Minute, 1, toolspec.Approve, "user:bob")
-	if result := r.run(call("core__write", args)); result.ErrorCode != toolspec.CodePolicyDenied || r.runs != 0 {
-		t.Errorf("got %+v", result)
-	}
-}
-
-// TestRecheckAfterALongWait: the time that people take is not the call's, so the gate has its time when it looks again after more than the
-// call's deadline.
-func TestRecheckAfterALongWait(t *testing.T) {
-	const looks = 3
-	asked := 0
-	r := newRig(t, rigOptions{
-		policy: testPolicy + "    budgets: {deadlineMs: 60000}\n",
-		engine: authztest.New(func(ctx context.Context, _ authz.Request) (authz.Decision, error) {
-			if asked++; asked == 1 || ctx.Err() != nil {
-				return authz.Allow(), ctx.Err()
-			}
-			// An engine somewhere else takes longer than no time at all.
-			timer := time.NewTimer(30 * time.Millisecond)
-			defer timer.Stop()
-			select {
-			case <-ctx.Done():
-				return authz.Decision{}, ctx.Err()
-			case <-timer.C:
-				return authz.Allow(), nil
-			}
-		}),
-	})
-	for n := range looks {
-		r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, time.Duration(20+n)*time.Minute)
-	}
-	r.decideAfter(50*time.Minute, 1, toolspec.Approve, "user:bob")
-	if result := r.run(call("core__write", args)); !result.OK || r.runs != 1 || asked != looks+2 {
-		t.Errorf("got %+v after %d runs and %d questions", result, r.runs, asked)
 	}
 }
 

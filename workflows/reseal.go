@@ -33,6 +33,8 @@ func ResealID(keyID int64) string { return "pawl-reseal:" + strconv.FormatInt(ke
 // rings seal with.
 type ResealIn struct {
 	KeyID int64 `json:"keyId"`
+	// By is who asks, for the audit trail.
+	By string `json:"by,omitempty"`
 	// State is where the run before this one was.
 	State *ResealState `json:"state,omitempty"`
 }
@@ -84,6 +86,7 @@ func (p ResealProgress) WithUnopened(tenantID, connectionID string) ResealProgre
 // ResealSecretsIn asks for the secrets after a place.
 type ResealSecretsIn struct {
 	KeyID int64          `json:"keyId"`
+	By    string         `json:"by,omitempty"`
 	From  ResealProgress `json:"from"`
 }
 
@@ -107,9 +110,9 @@ func ResealSecrets(ctx workflow.Context, in ResealIn) (ResealOut, error) {
 	delay, waited := missingDelay, time.Duration(0)
 	for runs := 0; ; runs++ {
 		if runs == resealRuns || workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			return ResealOut{}, workflow.NewContinueAsNewError(ctx, ResealSecrets, ResealIn{KeyID: in.KeyID, State: &s})
+			return ResealOut{}, workflow.NewContinueAsNewError(ctx, ResealSecrets, ResealIn{KeyID: in.KeyID, By: in.By, State: &s})
 		}
-		out, err := regular(ctx, Reseal, ResealSecretsIn{KeyID: in.KeyID, From: s.Progress}, resealOptions())
+		out, err := regular(ctx, Reseal, ResealSecretsIn{KeyID: in.KeyID, By: in.By, From: s.Progress}, resealOptions())
 		if err != nil {
 			return ResealOut{}, err
 		}

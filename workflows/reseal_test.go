@@ -63,7 +63,7 @@ func (s *safe) SecretsToReseal(_ context.Context, keyID int64, after broker.Bind
 	return found, nil
 }
 
-func (s *safe) ResealSecrets(_ context.Context, keyID int64, resealed []activities.Resealed) (n int, err error) {
+func (s *safe) ResealSecrets(_ context.Context, keyID int64, _ string, resealed []activities.Resealed) (n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.between != nil {

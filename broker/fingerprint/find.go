@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 const (
@@ -96,67 +97,34 @@ func jsonLeaves(value []byte) (leaves [][]byte, joined []byte, ok bool) {
 	if len(value) < 2 || !strings.ContainsRune(`{["`, rune(value[0])) {
 		return nil, nil, false
 	}
-	decoder := json.NewDecoder(bytes.NewReader(value))
-	decoder.UseNumber()
-	names := membersOf(decoder)
+	decoder := jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for {
-		token, isName, err := names.next()
-		if err != nil {
-			return leaves, joined, len(leaves) > 0 || len(joined) > 0
+		kind := decoder.PeekKind()
+		if strings.ContainsRune("{}[]", rune(kind)) {
+			if _, err := decoder.ReadToken(); err != nil {
+				break
+			}
+			continue
 		}
-		switch v := token.(type) {
-		case string:
-			if len(v) >= MinLength {
-				leaves = append(leaves, []byte(v))
+		level, members := decoder.StackIndex(decoder.StackDepth())
+		isName := level == jsontext.KindBeginObject && members%2 == 0
+		scalar, err := decoder.ReadValue()
+		if err != nil {
+			break
+		}
+		if kind == jsontext.KindString {
+			text, _ := jsontext.AppendUnquote(nil, scalar) // its error tells of invalid UTF-8, which it has replaced
+			if len(text) >= MinLength {
+				leaves = append(leaves, text)
 			}
 			if !isName {
-				joined = append(joined, v...)
+				joined = append(joined, text...)
 			}
-		case json.Number:
-			if n, err := strconv.ParseUint(v.String(), 10, 8); err == nil {
-				joined = append(joined, byte(n))
-			}
+		} else if n, err := strconv.ParseUint(string(scalar), 10, 8); err == nil {
+			joined = append(joined, byte(n))
 		}
 	}
-}
-
-// members tells names of members from values.
-type members struct {
-	decoder *json.Decoder
-	// objects says of each open level whether it is an object, and names whether a
-	// name comes next in it.
-	objects, names []bool
-}
-
-func membersOf(d *json.Decoder) *members { return &members{decoder: d} }
-
-func (m *members) next() (token json.Token, isName bool, err error) {
-	if token, err = m.decoder.Token(); err != nil {
-		return nil, false, err
-	}
-	top := len(m.objects) - 1
-	switch token {
-	case json.Delim('{'), json.Delim('['):
-		m.value(top)
-		m.objects, m.names = append(m.objects, token == json.Delim('{')), append(m.names, token == json.Delim('{'))
-		return token, false, nil
-	case json.Delim('}'), json.Delim(']'):
-		m.objects, m.names = m.objects[:top], m.names[:top]
-		return token, false, nil
-	}
-	if top >= 0 && m.objects[top] && m.names[top] {
-		m.names[top] = false
-		return token, true, nil
-	}
-	m.value(top)
-	return token, false, nil
-}
-
-// value notes that a value has begun: after it an object has a name again.
-func (m *members) value(top int) {
-	if top >= 0 && m.objects[top] {
-		m.names[top] = true
-	}
+	return leaves, joined, len(leaves) > 0 || len(joined) > 0
 }
 
 // Strings are what a JSON value says, put together in its order: what stands cut

@@ -53,6 +53,7 @@ type Set struct {
 	bits []uint64
 	n    int
 	key  [32]byte
+	mix  mixer
 }
 
 type entry struct {
@@ -82,6 +83,7 @@ func (s *Set) Add(label string, secret []byte) error {
 	if s.labels == nil {
 		s.labels, s.by = make(map[string]*entry), make(map[uint64][]*form)
 		_, _ = rand.Read(s.key[:]) // never fails
+		s.mix = mixerOf(s.key)
 	}
 	if e := s.labels[label]; e != nil {
 		e.added++
@@ -90,7 +92,7 @@ func (s *Set) Add(label string, secret []byte) error {
 	e := &entry{added: 1}
 	for _, w := range forms(secret) {
 		f := &form{label: label, name: w.name, squeezed: w.squeezed, at: (len(w.text) - window) / 2, length: len(w.text)}
-		f.middle, f.all = s.mix(binary.BigEndian.Uint64(w.text[f.at:])), s.digest(w.text)
+		f.middle, f.all = s.mix.of(binary.BigEndian.Uint64(w.text[f.at:])), s.digest(w.text)
 		clear(w.text)
 		e.forms = append(e.forms, f)
 		s.by[f.middle] = append(s.by[f.middle], f)
@@ -158,14 +160,16 @@ func (s *Set) spans(text []byte, squeezed bool, found func(span)) {
 	if len(s.by) == 0 {
 		return
 	}
+	// The loop runs for every byte of every answer: what it needs lies beside it.
+	mix, bits := s.mix, s.bits
 	var w uint64
 	for i, c := range text {
 		w = w<<8 | uint64(folded(c))
 		if i < window-1 {
 			continue
 		}
-		middle := s.mix(w)
-		if !s.marked(middle) {
+		middle := mix.of(w)
+		if !marked(bits, middle) {
 			continue
 		}
 		for _, f := range s.by[middle] {
@@ -177,18 +181,26 @@ func (s *Set) spans(text []byte, squeezed bool, found func(span)) {
 	}
 }
 
-// mix spreads a window over all bits; nobody outside knows how.
-func (s *Set) mix(w uint64) uint64 {
-	w = (w ^ binary.LittleEndian.Uint64(s.key[:])) * (binary.LittleEndian.Uint64(s.key[8:]) | 1)
-	return (w ^ w>>29) * (binary.LittleEndian.Uint64(s.key[16:]) | 1)
+// mixer spreads a window over all bits; nobody outside knows how.
+type mixer struct{ add, first, second uint64 }
+
+func mixerOf(key [32]byte) mixer {
+	return mixer{
+		add: binary.LittleEndian.Uint64(key[:]), first: binary.LittleEndian.Uint64(key[8:]) | 1, second: binary.LittleEndian.Uint64(key[16:]) | 1,
+	}
+}
+
+func (m mixer) of(w uint64) uint64 {
+	w = (w ^ m.add) * m.first
+	return (w ^ w>>29) * m.second
 }
 
 func (s *Set) mark(middle uint64) {
 	s.bits[middle>>40&uint64(len(s.bits)-1)] |= 1 << (middle >> 34 & 63)
 }
 
-func (s *Set) marked(middle uint64) bool {
-	return s.bits[middle>>40&uint64(len(s.bits)-1)]&(1<<(middle>>34&63)) != 0
+func marked(bits []uint64, middle uint64) bool {
+	return bits[middle>>40&uint64(len(bits)-1)]&(1<<(middle>>34&63)) != 0
 }
 
 func (s *Set) digest(text []byte) [sha256.Size]byte {

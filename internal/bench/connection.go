@@ -19,7 +19,7 @@ func (s *stand) connect(ctx context.Context, store *postgres.Store) error {
 	if err != nil {
 		return err
 	}
-	text, err := ring.Encode()
+	text, err := ring.Encode(nil)
 	if err != nil {
 		return err
 	}
@@ -36,6 +36,13 @@ func (s *stand) connect(ctx context.Context, store *postgres.Store) error {
 	}
 	_, err = store.GrantConnection(ctx, tenant, s.connectionID, actor, nil, 0, "pawl bench")
 	return err
+}
+
+// connected is the tool of the case; only a worker with a key ring can serve it.
+func connected() toolspec.Tool {
+	def := reads(connectedTool)
+	def.RequiresConnection, def.Capabilities = true, []toolspec.CapabilityName{capability.ClientsKey.Name()}
+	return toolspec.Define(def, overConnection)
 }
 
 // overConnection takes the client that a tool would ask the service with, and asks

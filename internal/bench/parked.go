@@ -1,8 +1,10 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -51,6 +53,8 @@ type parking struct {
 	pool   *pgxpool.Pool
 	client *client.Client
 	worker *exec.Cmd
+	// ended is closed when the worker is gone.
+	ended  chan struct{}
 	stdin  io.Closer
 	run    string
 	probes int
@@ -185,7 +189,7 @@ func (p *parking) call(toolID, kind string, i int) toolspec.Invocation {
 func (p *parking) restart(ctx context.Context) error {
 	p.stop()
 	cmd := p.o.Worker()
-	cmd.Stderr = os.Stderr
+	cmd.Stdout, cmd.Stderr = os.Stderr, os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err
@@ -193,7 +197,13 @@ func (p *parking) restart(ctx context.Context) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	p.worker, p.stdin = cmd, in
+	p.worker, p.stdin, p.ended = cmd, in, make(chan struct{})
+	ctx, dead := context.WithCancelCause(ctx)
+	defer dead(nil)
+	go func() {
+		dead(fmt.Errorf("bench: the worker ended: %w", cmp.Or(cmd.Wait(), errors.New("exit status 0"))))
+		close(p.ended)
+	}()
 	what := workOrder{Address: p.stack.TemporalAddress(), Namespace: p.stack.Namespace(), DatabaseURL: p.stack.DatabaseURL()}
 	if err := json.NewEncoder(in).Encode(what); err != nil {
 		return err
@@ -202,7 +212,7 @@ func (p *parking) restart(ctx context.Context) error {
 	for range warmUp {
 		p.probes++
 		if _, err := p.client.Invoke(ctx, p.call(sendTool, "probe", p.probes)); err != nil {
-			return fmt.Errorf("bench: the worker takes no calls: %w", err)
+			return fmt.Errorf("bench: the worker takes no calls: %w", cmp.Or(context.Cause(ctx), err))
 		}
 	}
 	return nil
@@ -214,7 +224,7 @@ func (p *parking) stop() {
 	}
 	_ = p.worker.Process.Signal(syscall.SIGTERM)
 	_ = p.stdin.Close()
-	_ = p.worker.Wait()
+	<-p.ended
 	p.worker = nil
 }
 

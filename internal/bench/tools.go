@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -60,24 +59,26 @@ func echo(_ context.Context, in echoIn, _ toolspec.Call) (echoOut, error) {
 	return echoOut{Text: in.Text, Hidden: "hidden"}, nil
 }
 
-func tools() []toolspec.Tool {
-	read := toolspec.Definition{
-		ID: readTool, Description: "answers with its text", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Fast: true,
+// reads is the contract of a read; the others differ from it.
+func reads(id string) toolspec.Definition {
+	return toolspec.Definition{
+		ID: id, Description: "answers with its text", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Fast: true,
 		Redaction: toolspec.Redaction{Allow: []string{"/text"}},
 	}
+}
+
+func tools() []toolspec.Tool {
+	read := reads(readTool)
 	hooked, denied, send, guarded := read, read, read, read
 	guarded.ID, guarded.CacheFor = guardedTool, time.Hour
 	hooked.ID, denied.ID = hookedTool, deniedTool
 	send.ID, send.Fast, send.Effect = sendTool, false, toolspec.ExternalSideEffect
-	connected := read
-	connected.ID, connected.RequiresConnection = connectedTool, true
-	connected.Capabilities = []toolspec.CapabilityName{capability.ClientsKey.Name()}
 	ask := send
 	ask.ID, ask.Risk = askTool, toolspec.HighRisk
 	return []toolspec.Tool{
 		toolspec.Define(ask, echo),
 		toolspec.Define(read, echo), toolspec.Define(hooked, echo), toolspec.Define(denied, echo), toolspec.Define(send, echo),
-		toolspec.Define(guarded, echo), toolspec.Define(connected, overConnection),
+		toolspec.Define(guarded, echo),
 	}
 }
 

@@ -101,7 +101,7 @@ func (a *app) chaos(ctx context.Context, o chaos.Options) error {
 }
 
 // newChaosWorker is a worker process of `pawl chaos`.
-func newChaosWorker(*app) *cobra.Command {
+func newChaosWorker(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "chaos-serve", Hidden: true, Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -109,6 +109,7 @@ func newChaosWorker(*app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			c.KeyRing.Wrapper = a.wrapper
 			return chaos.Serve(cmd.Context(), c, os.Getenv(chaos.LedgerEnv), os.Stdin)
 		},
 	}

@@ -52,8 +52,9 @@ func keyRingFlag(cmd *cobra.Command, file *string) {
 
 // sealer opens the key ring that a flag names, or else the environment or a running
 // `pawl dev`.
-func (s *session) sealer(file string) (broker.Sealer, error) {
+func (a *app) sealer(s *session, file string) (broker.Sealer, error) {
 	ring := s.config.KeyRing
+	ring.Wrapper = a.wrapper
 	if file != "" {
 		ring.File, ring.Text = file, nil
 	}
@@ -67,14 +68,14 @@ func (s *session) sealer(file string) (broker.Sealer, error) {
 // kept opens the key ring, and finds a connection of the tenant with what is sealed
 // for it.
 func (a *app) kept(ctx context.Context, s *session, ring, id string) (b *broker.Broker, sealer broker.Sealer, r broker.Record, status string, err error) {
-	if sealer, err = s.sealer(ring); err != nil {
+	if sealer, err = a.sealer(s, ring); err != nil {
 		return nil, nil, r, "", err
 	}
 	r, status, _, err = s.store.ConnectionSecret(ctx, a.tenant, id)
 	if errors.Is(err, postgres.ErrNotFound) {
 		err = a.noConnection(id)
 	}
-	return broker.New(s.store, sealer, broker.Options{}), sealer, r, status, err
+	return broker.New(s.store, sealer, broker.Options{By: defaultApprover()}), sealer, r, status, err
 }
 
 func newConnectionsList(a *app) *cobra.Command {

@@ -56,7 +56,7 @@ func newConnectionsAdd(a *app) *cobra.Command {
 			}
 			defer credential.Destroy()
 			return withStore(cmd.Context(), func(s *session) error {
-				sealer, err := s.sealer(ring)
+				sealer, err := a.sealer(s, ring)
 				if err != nil {
 					return err
 				}

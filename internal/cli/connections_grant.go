@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,11 +29,14 @@ func newConnectionsGrant(a *app) *cobra.Command {
 			if err := checkGrantee("--to", to); err != nil {
 				return err
 			}
-			lasts, err := lifetime(expires)
-			switch {
-			case err != nil:
-				return err
-			case all && len(scopes) > 0:
+			var lasts time.Duration // 0 is for good
+			if expires != "" {
+				var err error
+				if lasts, err = timespan("--expires", expires); err != nil {
+					return err
+				}
+			}
+			if all && len(scopes) > 0 {
 				return usageError{errors.New("--scope and --all-scopes: give one of them")}
 			}
 			if err := checkScopes(scopes); err != nil {
@@ -108,31 +110,15 @@ func grantable(c postgres.ConnectionRecord, scopes []string, all bool) error {
 	return nil
 }
 
-// lifetime reads a duration in Go's notation or in days; "" is 0.
-func lifetime(text string) (time.Duration, error) {
-	if text == "" {
-		return 0, nil
-	}
-	d, err := time.ParseDuration(text)
-	if days, found := strings.CutSuffix(text, "d"); found {
-		var n uint64
-		n, err = strconv.ParseUint(days, 10, 15)
-		d = time.Duration(n) * 24 * time.Hour //nolint:gosec // 15 bits
-	}
-	if err != nil || d < time.Second {
-		return 0, usageError{errors.New("--expires is a time of at least 1s, such as 8h or 30d")}
-	}
-	return d, nil
-}
-
 func newConnectionsRevoke(a *app) *cobra.Command {
-	var from, by string
+	var from, ring, by string
 	var whole bool
 	cmd := &cobra.Command{
 		Use: "revoke ID", Short: "Take a grant back, or the whole connection",
 		Long: "Take back what somebody was granted, with --from, or the whole connection for good, with --yes. Calls that\n" +
-			"wait are denied, those that run are cancelled, and no other begins. The credential stays good at the\n" +
-			"service until it is taken back there.",
+			"wait are denied, those that run are cancelled, and no other begins. Tokens of OAuth2 are taken back at the\n" +
+			"service where it can be told, for which the key ring opens them; any other credential stays good there\n" +
+			"until somebody takes it back.",
 		Args: oneConnection,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -143,7 +129,7 @@ func newConnectionsRevoke(a *app) *cobra.Command {
 			}
 			return withStore(cmd.Context(), func(s *session) error {
 				if from == "" {
-					return a.revokeConnection(cmd, s, args[0], by)
+					return a.revokeConnection(cmd, s, ring, args[0], by)
 				}
 				err := s.store.RevokeConnectionGrant(cmd.Context(), a.tenant, args[0], from, by)
 				if errors.Is(err, postgres.ErrNotFound) {
@@ -162,24 +148,20 @@ func newConnectionsRevoke(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&from, "from", "", "whose grant")
 	cmd.Flags().BoolVar(&whole, "yes", false, "the whole connection, for good")
+	keyRingFlag(cmd, &ring)
 	byFlag(cmd, &by, "revokes")
 	return cmd
 }
 
-func (a *app) revokeConnection(cmd *cobra.Command, s *session, id, by string) error {
-	// Read before: the revocation deletes it.
-	record, _, _, unread := s.store.ConnectionSecret(cmd.Context(), a.tenant, id)
-	err := s.store.RevokeConnection(cmd.Context(), a.tenant, id, by)
+func (a *app) revokeConnection(cmd *cobra.Command, s *session, ring, id, by string) error {
+	record, err := s.store.RevokeConnection(cmd.Context(), a.tenant, id, by)
 	if errors.Is(err, postgres.ErrNotFound) {
 		return a.noConnection(id)
 	}
 	if err != nil {
 		return err
 	}
-	there := broker.RetiredNowhere
-	if unread == nil {
-		there = a.retire(cmd, s, record)
-	}
+	there := a.retire(cmd, s, ring, record)
 	if a.json {
 		return printJSON(a.Out, map[string]string{"tenant": a.tenant, "connectionId": id, "status": "revoked", "provider": string(there)})
 	}
@@ -194,11 +176,11 @@ func (a *app) revokeConnection(cmd *cobra.Command, s *session, id, by string) er
 
 // retire takes tokens back at the service, where it can: what fails there changes
 // nothing here.
-func (a *app) retire(cmd *cobra.Command, s *session, record broker.Record) broker.Retired {
+func (a *app) retire(cmd *cobra.Command, s *session, ring string, record broker.Record) broker.Retired {
 	if record.Provider.OAuth2 == nil || record.Provider.OAuth2.RevokeURL == "" {
 		return broker.RetiredNowhere
 	}
-	sealer, err := s.sealer("")
+	sealer, err := a.sealer(s, ring)
 	if err == nil {
 		var there broker.Retired
 		if there, err = broker.New(s.store, sealer, broker.Options{}).Retire(cmd.Context(), record); err == nil {

@@ -85,7 +85,7 @@ func (a *app) demo(ctx context.Context, keep, assumeYes bool) error {
 		return err
 	}
 	if place, err := devDir("."); err == nil { // else there is no home to keep one in
-		if d.ring, err = devKeyRing(place); err != nil {
+		if d.ring, err = a.devKeyRing(place); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ import (
 const demoCrashSuffix = "-crash.md"
 
 // newDemoWorker is the worker of `pawl demo`: a worker with one hook more.
-func newDemoWorker(*app) *cobra.Command {
+func newDemoWorker(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "demo-worker", Hidden: true, Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -39,6 +39,7 @@ func newDemoWorker(*app) *cobra.Command {
 				_, _ = io.Copy(io.Discard, os.Stdin)
 				cancel()
 			}()
+			c.KeyRing.Wrapper = a.wrapper
 			return worker.Run(ctx, c, worker.Hooks(slowAnswer()))
 		},
 	}

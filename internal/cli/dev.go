@@ -67,7 +67,7 @@ func (a *app) dev(ctx context.Context, policyFile string, throwaway bool, comman
 		return err
 	}
 	defer stopStack(ctx, stack)
-	ring, err := devKeyRing(dir)
+	ring, err := a.devKeyRing(dir)
 	if err != nil {
 		return err
 	}

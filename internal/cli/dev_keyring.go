@@ -12,19 +12,19 @@ import (
 
 // devKeyRing is the key ring of the development servers of a directory, which is
 // made where there is none; one that the environment names is used as it is.
-func devKeyRing(place string) (worker.KeyRing, error) {
+func (a *app) devKeyRing(place string) (worker.KeyRing, error) {
 	if file, text := os.Getenv("PAWL_KEYRING_FILE"), os.Getenv("PAWL_KEYRING"); file != "" || text != "" {
-		return worker.KeyRing{File: file, Text: []byte(text)}, nil
+		return worker.KeyRing{File: file, Text: []byte(text), Wrapper: a.wrapper}, nil
 	}
 	if err := os.MkdirAll(place, 0o700); err != nil {
 		return worker.KeyRing{}, err
 	}
-	own := worker.KeyRing{File: filepath.Join(place, "keyring.json")}
+	own := worker.KeyRing{File: filepath.Join(place, "keyring.json"), Wrapper: a.wrapper}
 	ring, err := seal.New()
 	if err != nil {
 		return own, err
 	}
-	if err := seal.Create(own.File, ring); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := seal.Create(own.File, ring, a.wrapper); err != nil && !errors.Is(err, fs.ErrExist) {
 		return own, err
 	}
 	return own, nil

@@ -29,21 +29,26 @@ func newKeyring(a *app) *cobra.Command {
 			"  pawl keyring rotate FILE         # seal anew what other keys have sealed, while calls go on\n" +
 			"  pawl keyring retire FILE KEY     # take the old key out, once nothing is sealed with it\n\n" +
 			"Workers follow the file (PAWL_KEYRING_FILE) within a second. Who has the file and the database has the\n" +
-			"credentials; who has lost the file has lost them.",
+			"credentials; who has lost the file has lost them. A ring that a key of a KMS has wrapped (--kms) needs that too.",
 	}
-	cmd.AddCommand(newKeyringNew(a), newKeyringList(a), newKeyringAdd(a), newKeyringPromote(a), newKeyringRotate(a), newKeyringRetire(a))
+	cmd.AddCommand(newKeyringNew(a), newKeyringList(a), newKeyringAdd(a), newKeyringPromote(a), newKeyringRotate(a), newKeyringRetire(a),
+		newKeyringWrap(a), newKeyringUnwrap(a))
 	return group(cmd)
 }
 
 func newKeyringNew(a *app) *cobra.Command {
-	return &cobra.Command{
+	var key string
+	cmd := &cobra.Command{
 		Use: "new FILE", Short: "Make a key ring of one key", Args: exactly(1, "a file that does not exist yet"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			ring, err := seal.New()
+			if err == nil {
+				ring, err = ring.Wrap(key)
+			}
 			if err != nil {
 				return err
 			}
-			err = seal.Create(args[0], ring)
+			err = seal.Create(args[0], ring, a.wrapper)
 			if errors.Is(err, fs.ErrExist) {
 				return fmt.Errorf("%s exists, and a key ring is not replaced: what is sealed with its keys would be lost", args[0])
 			}
@@ -53,6 +58,8 @@ func newKeyringNew(a *app) *cobra.Command {
 			return a.keys(ring, nil)
 		},
 	}
+	kmsFlag(cmd, &key)
+	return cmd
 }
 
 func newKeyringList(a *app) *cobra.Command {
@@ -60,7 +67,7 @@ func newKeyringList(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list FILE", Short: "List the keys of a key ring, without what is secret of them", Args: exactly(1, "the file of a key ring"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ring, err := seal.Load(args[0])
+			ring, err := seal.Load(args[0], a.wrapper)
 			if err != nil {
 				return err
 			}
@@ -110,6 +117,9 @@ func (a *app) keys(ring *seal.Ring, uses []postgres.KeyUse) error {
 	if uses != nil {
 		headings = append(headings, "SECRETS")
 	}
+	if key := ring.WrappedBy(); key != "" && !a.json {
+		fmt.Fprintf(a.Err, "wrapped by %s\n", key)
+	}
 	return tabled(a, lines, "", headings, func(l keyLine) []string {
 		does := "opens"
 		switch {
@@ -140,7 +150,7 @@ func newKeyringAdd(a *app) *cobra.Command {
 		Use: "add FILE", Short: "Add a new key, which only opens", Args: exactly(1, "the file of a key ring"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			var keyID int64
-			err := seal.Change(args[0], func(r *seal.Ring) (added *seal.Ring, err error) {
+			err := seal.Change(args[0], a.wrapper, func(r *seal.Ring) (added *seal.Ring, err error) {
 				added, keyID, err = r.Add()
 				return added, err
 			})
@@ -165,7 +175,7 @@ func newKeyringPromote(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := seal.Change(args[0], func(r *seal.Ring) (*seal.Ring, error) { return r.Promote(keyID) }); err != nil {
+			if err := seal.Change(args[0], a.wrapper, func(r *seal.Ring) (*seal.Ring, error) { return r.Promote(keyID) }); err != nil {
 				return err
 			}
 			if a.json {
@@ -200,7 +210,7 @@ func newKeyringRetire(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ring, err := seal.Load(args[0])
+			ring, err := seal.Load(args[0], a.wrapper)
 			if err == nil {
 				_, err = ring.Remove(keyID)
 			}
@@ -224,7 +234,7 @@ func newKeyringRetire(a *app) *cobra.Command {
 						return cmd.Context().Err()
 					}
 				}
-				err = seal.Change(args[0], func(r *seal.Ring) (*seal.Ring, error) {
+				err = seal.Change(args[0], a.wrapper, func(r *seal.Ring) (*seal.Ring, error) {
 					if err := unused(cmd, s, keyID); err != nil {
 						return nil, err
 					}

@@ -20,6 +20,8 @@ import (
 const tellEvery = 2 * time.Second
 
 func newKeyringRotate(a *app) *cobra.Command {
+	var by string
+	var detach bool
 	cmd := &cobra.Command{
 		Use: "rotate [FILE]", Short: "Seal anew what other keys have sealed, while calls go on",
 		Long: "Have the workers seal every secret anew with the key of the ring that seals. Calls go on meanwhile. The work\n" +
@@ -36,7 +38,7 @@ func newKeyringRotate(a *app) *cobra.Command {
 			if len(args) == 1 {
 				file = args[0]
 			}
-			sealer, err := s.sealer(file)
+			sealer, err := a.sealer(s, file)
 			if err != nil {
 				return err
 			}
@@ -44,21 +46,31 @@ func newKeyringRotate(a *app) *cobra.Command {
 			if !ok {
 				return errors.New("the key ring does not say which of its keys seals")
 			}
-			return a.reseal(cmd.Context(), s, ring.Primary())
+			return a.reseal(cmd.Context(), s, ring.Primary(), by, detach)
 		},
 	}
+	cmd.Flags().BoolVar(&detach, "detach", false, "start it and do not wait for its end")
+	byFlag(cmd, &by, "asks for")
 	return cmd
 }
 
-// reseal starts the workflow, or joins it, and tells how far it is.
-func (a *app) reseal(ctx context.Context, s *session, keyID int64) error {
+// reseal starts the workflow, or joins it, and tells how far it is, unless it is to
+// be left alone.
+func (a *app) reseal(ctx context.Context, s *session, keyID int64, by string, detach bool) error {
 	run, err := s.temporal.ExecuteWorkflow(ctx, temporal.StartWorkflowOptions{
 		ID: workflows.ResealID(keyID), TaskQueue: toolspec.TaskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-	}, workflows.ResealType, workflows.ResealIn{KeyID: keyID})
+	}, workflows.ResealType, workflows.ResealIn{KeyID: keyID, By: by})
 	if err != nil {
 		return fmt.Errorf("the workflow %s does not start: %w", workflows.ResealID(keyID), err)
+	}
+	if detach && a.json {
+		return printJSON(a.Out, map[string]any{"keyId": keyID, "workflowId": run.GetID()})
+	}
+	if detach {
+		fmt.Fprintf(a.Out, "%s runs; `pawl keyring rotate` joins it, `pawl keyring list FILE --count` says how far it is\n", run.GetID())
+		return nil
 	}
 	stop := a.telling(ctx, s, keyID)
 	var out workflows.ResealOut

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -45,9 +44,9 @@ func newPolicyBacktest(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ago, err := sinceWhen(since)
+			ago, err := timespan("--since", since)
 			if err != nil {
-				return usageError{err}
+				return err
 			}
 			if most < 1 || most > mostBacktest {
 				return usageError{fmt.Errorf("--limit is between 1 and %d", mostBacktest)}
@@ -79,20 +78,6 @@ func newPolicyBacktest(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&since, "since", "30d", "how far back, such as 12h or 30d")
 	cmd.Flags().IntVar(&most, "limit", 100_000, "how many calls of a tenant, the newest first")
 	return cmd
-}
-
-// sinceWhen reads a duration that may be in days.
-func sinceWhen(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if days, found := strings.CutSuffix(text, "d"); found {
-		var n int
-		n, err = strconv.Atoi(days)
-		d = time.Duration(min(n, 36500)) * 24 * time.Hour
-	}
-	if err != nil || d <= 0 {
-		return 0, errors.New("--since is a time such as 12h or 30d")
-	}
-	return d, nil
 }
 
 func (s *session) backtest(ctx context.Context, candidate *policy.Policy, tenants []string, since time.Time, most int) (*backtest, error) {

@@ -90,9 +90,9 @@ func newShadowReport(a *app) *cobra.Command {
 		Use: "report", Short: "Show what the shadow would have said of settled calls, beside what was said",
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ago, err := sinceWhen(since)
+			ago, err := timespan("--since", since)
 			if err != nil {
-				return usageError{err}
+				return err
 			}
 			return withStore(cmd.Context(), func(s *session) error {
 				shadow, ok, err := s.store.ShadowPolicy(cmd.Context())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
@@ -33,11 +34,23 @@ type app struct {
 	Streams
 	json   bool
 	tenant string
+	// wrapper speaks with a KMS; nil in a program that has no client of one.
+	wrapper broker.KeyWrapper
 }
 
+// Option adds to the commands.
+type Option func(*app)
+
+// KeyWrapper lets commands and workers use key rings that a key of a KMS has wrapped.
+func KeyWrapper(w broker.KeyWrapper) Option { return func(a *app) { a.wrapper = w } }
+
 // Main runs one command and returns its exit status.
-func Main(ctx context.Context, args []string, s Streams) int {
-	root := newRoot(&app{Streams: s})
+func Main(ctx context.Context, args []string, s Streams, options ...Option) int {
+	a := &app{Streams: s}
+	for _, option := range options {
+		option(a)
+	}
+	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(s.In)
 	root.SetOut(s.Out)

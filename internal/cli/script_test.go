@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -244,6 +245,12 @@ func scriptTools() []toolspec.Tool {
 		define("test__number", toolspec.LowRisk, func(in) (out, error) { return out{Number: 9007199254740993}, nil }),
 		define("test__odd", toolspec.MediumRisk, func(in) (out, error) { return out{Text: odd}, nil }),
 		define("test__safe", toolspec.LowRisk, func(in) (out, error) { return out{}, toolspec.Safef("no such thing: %s", odd) }),
+		toolspec.DefineSchema(toolspec.Definition{
+			ID: "test__unchecked", Description: "Takes anything.", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk,
+			Redaction: toolspec.Redaction{Allow: []string{"/text"}}, AllowNoSchema: true, NoSchemaMode: toolspec.NoSchemaAsk,
+		}, nil, json.RawMessage(`{"type":"object"}`), func(_ context.Context, args json.RawMessage, _ toolspec.Call) (json.RawMessage, error) {
+			return args, nil
+		}),
 		define("hidden__tool", toolspec.LowRisk, func(in) (out, error) { return out{}, nil }),
 	}
 }

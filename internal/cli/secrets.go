@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/internal/secretfile"
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
@@ -69,7 +69,13 @@ func (f *secretFlags) read(a *app, required, optional []string) (_ broker.Creden
 	}
 	for _, text := range f.files {
 		part, file := partAnd(text)
-		if err := take("--secret-file", part, func() ([]byte, error) { return readSecretFile(file) }); err != nil {
+		if err := take("--secret-file", part, func() ([]byte, error) {
+			value, err := secretfile.ReadPiped(file, maxSecretFile)
+			if err != nil {
+				return nil, fmt.Errorf("--secret-file: %w", err)
+			}
+			return value, nil
+		}); err != nil {
 			return broker.Credential{}, err
 		}
 	}
@@ -90,7 +96,7 @@ func (f *secretFlags) read(a *app, required, optional []string) (_ broker.Creden
 		if part == "-" {
 			part = ""
 		}
-		if err := take("--secret-stdin", part, func() ([]byte, error) { return readSecret("the input", a.In) }); err != nil {
+		if err := take("--secret-stdin", part, func() ([]byte, error) { return secretfile.Limited(a.In, "the input", maxSecretFile) }); err != nil {
 			return broker.Credential{}, err
 		}
 	}
@@ -116,37 +122,6 @@ func partAnd(text string) (part, rest string) {
 		return part, rest
 	}
 	return "", text
-}
-
-// readSecretFile reads a file that nobody but its owner may read, or a pipe.
-func readSecretFile(name string) ([]byte, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("--secret-file: %w", err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("--secret-file: %w", err)
-	case info.IsDir():
-		return nil, fmt.Errorf("--secret-file: %s is a directory", name)
-	case info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0:
-		return nil, fmt.Errorf("--secret-file: others may read %s: chmod 600 it, and consider whether somebody has", name)
-	}
-	return readSecret(name, file)
-}
-
-func readSecret(name string, from io.Reader) ([]byte, error) {
-	value, err := io.ReadAll(io.LimitReader(from, maxSecretFile+1))
-	if err == nil && len(value) > maxSecretFile {
-		err = fmt.Errorf("%s is larger than %d bytes: that is no secret", name, maxSecretFile)
-	}
-	if err != nil {
-		clear(value)
-		return nil, err
-	}
-	return value, nil
 }
 
 // withoutNewline is the text without the end of its last line.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 func newTools(a *app) *cobra.Command {
 	cmd := &cobra.Command{Use: "tools", Short: "Show the tools that workers have"}
 	var all bool
+	var tags []string
 	var by catalog.Viewer
 	list := &cobra.Command{
 		Use: "list", Short: "List the tools that a caller may see", Args: exactly(0, "no arguments"),
@@ -21,23 +23,23 @@ func newTools(a *app) *cobra.Command {
 			"the arguments, and what a kill switch stops, is left out. Called all the same, such a tool is denied.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			by.TenantID = a.tenant
-			return a.listTools(cmd.Context(), by, all)
+			return a.listTools(cmd.Context(), by, tags, all)
 		},
 	}
-	list.Flags().StringVar(&by.ActorID, "actor", "", "who calls; without it nobody in particular")
-	list.Flags().StringSliceVar(&by.ToolIDs, "tool-ids", nil, "the tools of the run, as in context.toolIds")
+	viewerFlags(list, &by)
+	list.Flags().StringSliceVar(&tags, "tag", nil, "only tools that have all of these tags")
 	list.Flags().BoolVar(&all, "all", false, "also those that policy hides from the tenant")
-	cmd.AddCommand(list, newToolsOffer(a), &cobra.Command{
+	cmd.AddCommand(list, newToolsSearch(a), newToolsOffer(a), &cobra.Command{
 		Use: "show TOOL", Short: "Show a tool with its schemas", Args: exactly(1, "the id of a tool"),
+		Long: "Show a tool with its schemas. A name without its namespace is enough where no other tool is called so.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			specs, err := publishedSpecs(cmd.Context())
 			if err != nil {
 				return err
 			}
-			for _, s := range specs {
-				if s.Name == args[0] {
-					return a.tool(s)
-				}
+			every := catalog.New(specs, func(toolspec.Spec) catalog.Visibility { return catalog.Visible })
+			if e, ok := every.Resolve(args[0]); ok {
+				return a.tool(e.Spec)
 			}
 			return fmt.Errorf("no worker has published %q; `pawl tools list --all` shows the tools", args[0])
 		},
@@ -45,19 +47,21 @@ func newTools(a *app) *cobra.Command {
 	return group(cmd)
 }
 
-func (a *app) listTools(ctx context.Context, by catalog.Viewer, all bool) error {
+func (a *app) listTools(ctx context.Context, by catalog.Viewer, tags []string, all bool) error {
+	tagged := catalog.Query{Tags: tags}
 	return withStore(ctx, func(s *session) error {
 		visible, err := s.store.Catalog(ctx, by)
 		if err != nil {
 			return err
 		}
 		if a.json && !all {
-			return printJSON(a.Out, listed(visible.List()))
+			return printJSON(a.Out, listed(slices.DeleteFunc(visible.List(), func(e catalog.Entry) bool { return !tagged.Takes(e.Spec) })))
 		}
 		specs, err := s.store.Specs(ctx)
 		if err != nil {
 			return err
 		}
+		specs = slices.DeleteFunc(specs, func(spec toolspec.Spec) bool { return !tagged.Takes(spec) })
 		if a.json {
 			return printJSON(a.Out, listed(specs))
 		}
@@ -71,7 +75,11 @@ func (a *app) listTools(ctx context.Context, by catalog.Viewer, all bool) error 
 			rows = append(rows, []string{s.Name, access(e, seen), string(s.Effect), string(s.Risk), s.Origin, first})
 		}
 		if len(rows) == 0 {
-			fmt.Fprintf(a.Out, "tenant %s may see no tools; `pawl tools list --all` shows what workers have\n", a.tenant)
+			what := "tools"
+			if len(tags) > 0 {
+				what = "tools with these tags"
+			}
+			fmt.Fprintf(a.Out, "tenant %s may see no %s; `pawl tools list --all` shows what workers have\n", a.tenant, what)
 			return nil
 		}
 		table(a.Out, "", []string{"TOOL", "ACCESS", "EFFECT", "RISK", "SOURCE", "WHAT"}, rows)
@@ -104,6 +112,12 @@ func (a *app) tool(s toolspec.Spec) error {
 	}
 	if len(s.Capabilities) > 0 {
 		fmt.Fprintf(a.Out, "needs    %s\n", strings.Join(s.Capabilities, " "))
+	}
+	if len(s.Tags) > 0 {
+		fmt.Fprintf(a.Out, "tags     %s\n", oneLine(strings.Join(s.Tags, " "), 200))
+	}
+	if s.NoSchema {
+		fmt.Fprintf(a.Out, "checks   no arguments: it has no schema for them (%s)\n", s.NoSchemaMode)
 	}
 	fmt.Fprintf(a.Out, "\ninput    %s\n\noutput   %s\n", indented(s.InputSchema, "         "), indented(s.OutputSchema, "         "))
 	return nil

@@ -101,7 +101,9 @@ func (a *app) secretsOf(ctx context.Context, s *session, o searched) (*fingerpri
 		sources = append(sources, list)
 	}
 	if o.connections {
-		sealer, err := s.config.KeyRing.Open()
+		ring := s.config.KeyRing
+		ring.Wrapper = a.wrapper
+		sealer, err := ring.Open()
 		switch {
 		case err != nil:
 			return nil, err

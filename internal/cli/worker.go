@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-func newWorker(*app) *cobra.Command {
+func newWorker(a *app) *cobra.Command {
 	var policyFile, workspace string
 	var apply bool
 	cmd := &cobra.Command{
@@ -27,7 +27,7 @@ func newWorker(*app) *cobra.Command {
 			if workspace != "" {
 				c.Workspace = workspace
 			}
-			c.ApplyPolicy = apply
+			c.ApplyPolicy, c.KeyRing.Wrapper = apply, a.wrapper
 			return worker.Run(cmd.Context(), c)
 		},
 	}

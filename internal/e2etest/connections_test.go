@@ -86,7 +86,7 @@ func newVault(w *world) *vault {
 		w.t.Fatal(err)
 	}
 	v := &vault{w, ring, filepath.Join(w.t.TempDir(), "keyring.json")}
-	if err := seal.Create(v.file, ring); err != nil {
+	if err := seal.Create(v.file, ring, nil); err != nil {
 		w.t.Fatal(err)
 	}
 	w.keyring = v.file
@@ -248,7 +248,8 @@ func TestRevokedWhileParked(t *testing.T) {
 			return w.store.RevokeConnectionGrant(t.Context(), "acme", connectionID, actor, "e2etest")
 		},
 		"the-connection": func(connectionID string) error {
-			return w.store.RevokeConnection(t.Context(), "acme", connectionID, "e2etest")
+			_, err := w.store.RevokeConnection(t.Context(), "acme", connectionID, "e2etest")
+			return err
 		},
 	} {
 		v.add(what, s.provider(), s.token)
@@ -308,7 +309,7 @@ func TestBrokerAway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := seal.Change(v.file, func(*seal.Ring) (*seal.Ring, error) { return other, nil }); err != nil {
+	if err := seal.Change(v.file, nil, func(*seal.Ring) (*seal.Ring, error) { return other, nil }); err != nil {
 		t.Fatal(err)
 	}
 	w.workWith(v.config(), worker.Tools(tool("test__once", fetch(s), connected, once)))
@@ -317,7 +318,7 @@ func TestBrokerAway(t *testing.T) {
 	if n := scalar[int](w, `SELECT count(*)::int FROM claims WHERE invocation_id = $1::uuid`, call.InvocationID); n != 0 || s.requests() != 0 {
 		t.Errorf("%d claims and %d requests", n, s.requests())
 	}
-	if err := seal.Change(v.file, func(*seal.Ring) (*seal.Ring, error) { return v.ring, nil }); err != nil {
+	if err := seal.Change(v.file, nil, func(*seal.Ring) (*seal.Ring, error) { return v.ring, nil }); err != nil {
 		t.Fatal(err)
 	}
 	r := w.result(call)

@@ -79,7 +79,7 @@ func TestConfusedDeputy(t *testing.T) {
 	grant("no-scopes", actor, 0, all)
 	grant("role-as-name", "ops", 0, all)
 	grant("gone", actor, 0, all)
-	if err := w.store.RevokeConnection(t.Context(), "acme", "gone", "user:root"); err != nil {
+	if _, err := w.store.RevokeConnection(t.Context(), "acme", "gone", "user:root"); err != nil {
 		t.Fatal(err)
 	}
 

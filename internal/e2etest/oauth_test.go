@@ -368,10 +368,7 @@ func TestClientCredentials(t *testing.T) {
 	if asked := auth.Requests(); len(asked) != 1 || asked[0].Get("grant_type") != "client_credentials" {
 		t.Errorf("the server was asked %d times", len(asked))
 	}
-	record, _, _, err := w.store.ConnectionSecret(t.Context(), "acme", "c1")
-	if err == nil {
-		err = w.store.RevokeConnection(t.Context(), "acme", "c1", "e2etest")
-	}
+	record, err := w.store.RevokeConnection(t.Context(), "acme", "c1", "e2etest")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -383,4 +380,31 @@ func TestClientCredentials(t *testing.T) {
 		t.Errorf("the token is good still, after %d requests", len(auth.Revoked()))
 	}
 	wantCode(t, w.invoke(over(invocation("late", "test__read", fetchFrom(s)), "c1")), toolspec.CodePolicyDenied)
+}
+
+// TestRevokedWhileRefreshing: a connection is revoked while a token for it is on the way. Who revokes has the old token only; what comes is
+// taken back by who asked for it, and used by nobody.
+func TestRevokedWhileRefreshing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, plainPolicy)
+	auth := oauthtest.New(t)
+	v, s := newVault(w), newAPI(t, auth)
+	p := s.provider()
+	p.OAuth2.Flow, p.OAuth2.AuthURL = broker.ClientCredentials, ""
+	v.addToken("c1", p, nil, time.Hour)
+	revoked := make(chan error, 1)
+	auth.Rotated = func(int) bool {
+		_, err := w.store.RevokeConnection(t.Context(), "acme", "c1", "e2etest")
+		revoked <- err
+		return false
+	}
+	w.workWith(v.config(), worker.Tools(tool("test__read", fetchAt, connected)))
+	wantCode(t, w.invoke(over(invocation("call", "test__read", fetchFrom(s)), "c1")), toolspec.CodePolicyDenied)
+	if err := <-revoked; err != nil {
+		t.Fatal(err)
+	}
+	w.until(func() bool { return len(auth.Revoked()) == 1 }, "the token that nobody wants is taken back")
+	if token := auth.Revoked()[0].Get("token"); token == "" || auth.Valid(token) || s.requests() != 0 {
+		t.Errorf("the token is good still: %t; the service was asked %d times", auth.Valid(token), s.requests())
+	}
 }

@@ -75,13 +75,13 @@ func TestKeyRotation(t *testing.T) {
 
 	began := time.Now()
 	var added int64
-	if err := seal.Change(v.file, func(r *seal.Ring) (next *seal.Ring, err error) {
+	if err := seal.Change(v.file, nil, func(r *seal.Ring) (next *seal.Ring, err error) {
 		next, added, err = r.Add()
 		return next, err
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := seal.Change(v.file, func(r *seal.Ring) (*seal.Ring, error) { return r.Promote(added) }); err != nil {
+	if err := seal.Change(v.file, nil, func(r *seal.Ring) (*seal.Ring, error) { return r.Promote(added) }); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := w.pawlCommand("keyring", "retire", v.file, fmt.Sprint(old)); err == nil || !strings.Contains(text, "is in use: ") {
@@ -121,7 +121,7 @@ func TestKeyRotation(t *testing.T) {
 	if text, err := w.pawlCommand("keyring", "retire", v.file, fmt.Sprint(old)); err != nil {
 		t.Errorf("the old key cannot go: %v, %s", err, text)
 	}
-	ring, err := seal.Load(v.file)
+	ring, err := seal.Load(v.file, nil)
 	if err != nil || len(ring.Keys()) != 1 {
 		t.Fatalf("%v, %+v", err, ring.Keys())
 	}
@@ -171,7 +171,7 @@ func (v *vault) copies(like, token string, n int) {
 // refresh replaces the secret of a connection by the same, as a worker that refreshes its token does. One that somebody replaces meanwhile
 // stays.
 func (v *vault) refresh(connectionID, token string) error {
-	sealer, err := seal.OpenFile(v.file)
+	sealer, err := seal.OpenFile(v.file, nil)
 	if err != nil {
 		return err
 	}

@@ -141,7 +141,7 @@ func lived(t *testing.T, w *world) (secrets []canary) {
 	run(second, "connections", "rotate", "c1", "--secret-stdin", "-")
 	wantText(t, w.invoke(over(invocation("two", "test__read", `{}`), "c1")), "200 welcome")
 	run("", "keyring", "add", v.file)
-	ring, err := seal.Load(v.file)
+	ring, err := seal.Load(v.file, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

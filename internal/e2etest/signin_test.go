@@ -47,7 +47,8 @@ func TestSignInByCommand(t *testing.T) {
 		t.Error("the command prints a secret")
 	}
 
-	texts := w.pawlCLI("connections revoke c1 --yes")
+	w.keyring = "" // the flag alone says where it is
+	texts := w.pawlCLI("connections revoke c1 --yes --keyring " + v.file)
 	if !strings.Contains(texts[0], "the service has taken its tokens back") || auth.Valid(used) {
 		t.Errorf("it says %q; the token is good: %t", texts[0], auth.Valid(used))
 	}

@@ -102,8 +102,20 @@ type secretRow struct {
 	KeyID           int64
 	Sealed          []byte
 	SecretExpiresAt *time.Time
-	Remaining       time.Duration
+	Remaining, Life time.Duration
 }
+
+// takenRow is the row of TakeSecret.
+type takenRow struct {
+	Settings      json.RawMessage
+	Hosts, Scopes []string
+	Generation    int
+	Version       int
+	KeyID         int64
+	Sealed        []byte
+}
+
+func (r takenRow) rechecks() bool { return r.Settings != nil }
 
 // sealedRow is the row of SealedSecrets.
 type sealedRow struct {
@@ -222,12 +234,25 @@ func (s *Store) RevokeConnectionGrant(ctx context.Context, tenantID, connectionI
 	}})
 }
 
-// RevokeConnection takes a connection away for good, deletes its secret, and tells the calls under way to look again. ErrNotFound: the tenant
-// has none, or it is revoked.
-func (s *Store) RevokeConnection(ctx context.Context, tenantID, connectionID, by string) error {
-	return s.changeConnection(ctx, "revoke connection", tenantID, connectionID, step{"RevokeConnection", named{
-		"tenant_id": text(tenantID), "connection_id": text(connectionID), "by": text(by),
-	}})
+// RevokeConnection takes a connection away for good, deletes its secret, and tells the calls under way to look again. The record has the
+// secret that was deleted, so that its tokens can be taken back at the service. ErrNotFound: the tenant has none, or it is revoked.
+func (s *Store) RevokeConnection(ctx context.Context, tenantID, connectionID, by string) (r broker.Record, err error) {
+	const op = "revoke connection"
+	v := named{"tenant_id": text(tenantID), "connection_id": text(connectionID)}
+	row, err := changing[takenRow](ctx, s, op, RecheckFilter{TenantID: tenantID, ConnectionID: connectionID},
+		step{"RevokeConnection", v.and("by", text(by))}, step{"TakeSecret", v})
+	switch {
+	case err != nil:
+		return r, err
+	case !row.rechecks():
+		return r, ErrNotFound
+	}
+	r = broker.Record{Hosts: row.Hosts, Scopes: row.Scopes, Generation: row.Generation}
+	if r.Provider, err = decoded[broker.Provider](row.Settings); err != nil {
+		return r, failure(op, err)
+	}
+	r.Sealed = broker.Sealed{Binding: broker.At(tenantID, connectionID, r.Provider, row.Hosts, row.Version), KeyID: row.KeyID, Bytes: row.Sealed}
+	return r, nil
 }
 
 func (s *Store) changeConnection(ctx context.Context, op, tenantID, connectionID string, st step) error {
@@ -249,7 +274,7 @@ func (s *Store) ConnectionSecret(ctx context.Context, tenantID, connectionID str
 	case !found:
 		return r, "", 0, ErrNotFound
 	}
-	r = broker.Record{Hosts: row.Hosts, Scopes: row.Scopes, Generation: row.Generation}
+	r = broker.Record{Hosts: row.Hosts, Scopes: row.Scopes, Generation: row.Generation, Remaining: row.Remaining, Life: row.Life}
 	if r.Provider, err = decoded[broker.Provider](row.Settings); err != nil {
 		return r, "", 0, failure(op, err)
 	}

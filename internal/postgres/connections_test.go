@@ -133,7 +133,7 @@ func TestConnections(t *testing.T) {
 	}
 
 	// The end.
-	if err := b.RevokeConnection(t.Context(), tenant, "c1", "user:root"); err != nil {
+	if _, err := b.RevokeConnection(t.Context(), tenant, "c1", "user:root"); err != nil {
 		t.Fatal(err)
 	}
 	if got := b.rechecked(); !slices.Equal(got, []string{"uses"}) {
@@ -148,8 +148,8 @@ func TestConnections(t *testing.T) {
 	_, _, _, none := b.ConnectionSecret(t.Context(), tenant, "c1")
 	replaced, err := b.ReplaceSecret(t.Context(), sealedAs(tenant, "c1", 4, 1, "late"), 0, true, "user:root")
 	_, late := b.GrantConnection(t.Context(), tenant, "c1", actor, nil, 0, "user:root")
-	if !errors.Is(none, postgres.ErrNotFound) || replaced || err != nil || !errors.Is(late, postgres.ErrNotFound) ||
-		!errors.Is(b.RevokeConnection(t.Context(), tenant, "c1", "x"), postgres.ErrNotFound) {
+	_, again := b.RevokeConnection(t.Context(), tenant, "c1", "x")
+	if !errors.Is(none, postgres.ErrNotFound) || replaced || err != nil || !errors.Is(late, postgres.ErrNotFound) || !errors.Is(again, postgres.ErrNotFound) {
 		t.Errorf("it lives on: %v; %t, %v; %v", none, replaced, err, late)
 	}
 

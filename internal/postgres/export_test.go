@@ -78,7 +78,7 @@ func RowTypes() map[string]reflect.Type {
 		"MarkNoticeFailed": reflect.TypeFor[givenUpRow](), "NoticeBacklog": reflect.TypeFor[NoticeBacklog](),
 		"RegisterKey": reflect.TypeFor[registerRow](), "RevokeKey": reflect.TypeFor[revokeRow](), "AddConnection": reflect.TypeFor[changedRow](), "ListConnections": reflect.TypeFor[connectionRow](),
 		"ListConnectionGrants": reflect.TypeFor[ConnectionGrantRecord](), "GrantConnection": reflect.TypeFor[grantedRow](),
-		"RevokeConnectionGrant": reflect.TypeFor[changedRow](), "RevokeConnection": reflect.TypeFor[changedRow](),
+		"RevokeConnectionGrant": reflect.TypeFor[changedRow](), "TakeSecret": reflect.TypeFor[takenRow](),
 		"ConnectionSecret": reflect.TypeFor[secretRow](), "ReplaceSecret": reflect.TypeFor[changedRow](), "BeginRefresh": reflect.TypeFor[refreshRow](), "FailRefresh": reflect.TypeFor[changedRow](), "LeaseConnection": reflect.TypeFor[leasedRow](),
 		"SealedSecrets": reflect.TypeFor[sealedRow](),
 		"SecretsByKey":  reflect.TypeFor[KeyUse](), "SecretsToReseal": reflect.TypeFor[sealedRow](), "ResealSecrets": reflect.TypeFor[resealedRow](),

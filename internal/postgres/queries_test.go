@@ -14,7 +14,7 @@ var effectOnly = []string{
 	"LockInvocation", "EndConnectionGrant", "LockActivePolicy", "SaveOutput", "SetPartitionMonths", "Refuse", "CloseOtherRequests", "CloseRequest", "InsertPolicy", "PublishSpecs",
 	"MarkSent", "MarkFailed", "PruneOutbox", "ListenOutbox", "KillOn", "ListenPolicy", "EnsurePartitions",
 	"LockQuotas", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteFullQuotas", "DeleteIdleSemaphores", "DeleteOldSessions",
-	"DeleteExpiredCalls", "SetExpiredPartition", "DropPartition", "LockFlight", "MarkNoticeSent", "PruneNotices",
+	"DeleteExpiredCalls", "SetExpiredPartition", "DropPartition", "LockFlight", "MarkNoticeSent", "PruneNotices", "RevokeConnection",
 }
 
 // TestQueries prepares every statement on a migrated schema and compares its columns with the fields they are read into.

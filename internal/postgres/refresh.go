@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 
 	"github.com/pawl-run/pawl/broker"
 )
@@ -20,10 +21,21 @@ func (s *Store) BeginRefresh(ctx context.Context, c broker.RefreshClaim) (broker
 }
 
 // StoreRefreshed puts a refreshed secret in the place of the version before it. Who had to sign in anew still has to: then, and where another
-// version is there, nothing happens and stored is false.
-func (s *Store) StoreRefreshed(ctx context.Context, r broker.Refreshed) (stored bool, err error) {
+// version is there, nothing happens and the answer is another.
+func (s *Store) StoreRefreshed(ctx context.Context, r broker.Refreshed) (broker.StoreAnswer, error) {
 	row, _, err := first[changedRow](ctx, s, "refresh connection", replacing(r, false))
-	return row.Changed, err
+	switch {
+	case err != nil:
+		return "", err
+	case row.Changed:
+		return broker.TokenStored, nil
+	}
+	// Another statement, for the one before may have waited for a revocation that it did not see.
+	_, _, _, err = s.ConnectionSecret(ctx, r.Sealed.TenantID, r.Sealed.ConnectionID)
+	if errors.Is(err, ErrNotFound) {
+		return broker.TokenUnwanted, nil
+	}
+	return broker.TokenSuperseded, err
 }
 
 // FailRefresh ends the claim of a refresher that got no token, unless another has taken it over.

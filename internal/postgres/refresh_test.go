@@ -53,7 +53,7 @@ func (b bench) stored(at broker.Binding, missing ...string) bool {
 	if err != nil {
 		b.t.Error(err)
 	}
-	return stored
+	return stored == broker.TokenStored
 }
 
 // TestOneRefresher: of many who ask at once one refreshes; a claim that lapses is another's, and a version is refreshed once.
@@ -100,12 +100,60 @@ func TestOneRefresher(t *testing.T) {
 	b.wantClaim(at, "forced", true, broker.RefreshUseless)
 	value[int](b, `UPDATE connections SET refreshed_at = now() - interval '2 minutes' RETURNING 1`)
 	b.wantClaim(at, "forced", true, broker.RefreshClaimed)
-	if err := b.RevokeConnection(t.Context(), tenant, "c1", "test"); err != nil {
+	if _, err := b.RevokeConnection(t.Context(), tenant, "c1", "test"); err != nil {
 		t.Fatal(err)
 	}
 	b.wantClaim(at, "after the end", false, broker.RefreshMoved)
 	if b.stored(at) {
 		t.Error("a connection that is gone got a secret")
+	}
+}
+
+// TestRevokedBehindRefresh: a revocation that waits for a refresh takes what that has stored, and leaves nothing; a refresh that waits for a
+// revocation hears that nobody wants what it got.
+func TestRevokedBehindRefresh(t *testing.T) {
+	for name, order := range map[string][]string{"the refresh is first": {"refresh", "revoke"}, "the revocation is first": {"revoke", "refresh"}} {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			at := b.renewed("c1")
+			next := at
+			next.Version++
+			held := b.holds(`SELECT FROM connections FOR UPDATE`)
+			var begun sync.WaitGroup
+			var answer broker.StoreAnswer
+			var record broker.Record
+			errs := make([]error, 2)
+			for i, what := range order {
+				begun.Go(func() {
+					if what == "refresh" {
+						answer, errs[i] = b.StoreRefreshed(t.Context(), broker.Refreshed{Sealed: broker.Sealed{Binding: next, KeyID: 7, Bytes: []byte("sealed anew")}, Lasts: time.Hour, By: "worker"})
+						return
+					}
+					record, errs[i] = b.RevokeConnection(t.Context(), tenant, "c1", "user:root")
+				})
+				until(t, "it waits", func() bool {
+					return value[int](b, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`) == i+1
+				})
+			}
+			if err := held.Rollback(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			begun.Wait()
+			wantAnswer, wantSealed, wantVersion, wantKey := broker.TokenStored, "sealed anew", 2, int64(7)
+			if order[0] == "revoke" {
+				wantAnswer, wantSealed, wantVersion, wantKey = broker.TokenUnwanted, "sealed", 1, 1
+			}
+			got := record.Sealed
+			if errs[0] != nil || errs[1] != nil || answer != wantAnswer || string(got.Bytes) != wantSealed || got.Version != wantVersion || got.KeyID != wantKey {
+				t.Errorf("%v: the refresh is %s, the revocation has %q, version %d of key %d", errs, answer, got.Bytes, got.Version, got.KeyID)
+			}
+			if record.Provider.OAuth2 == nil || got.ConnectionID != "c1" || got.TenantID != tenant {
+				t.Errorf("the revocation has %+v", record)
+			}
+			if n := value[int](b, `SELECT count(*)::int FROM connection_secrets`); n != 0 {
+				t.Errorf("%d secrets stay behind", n)
+			}
+		})
 	}
 }
 

@@ -38,8 +38,9 @@ func (s *Store) SecretsToReseal(ctx context.Context, keyID int64, after broker.B
 }
 
 // ResealSecrets puts the same secrets there as the key has sealed them, and returns how many. One whose version or key is not the one that
-// it was sealed anew from any more stays as it is: somebody else was faster. The version stays, so no approval gets stale.
-func (s *Store) ResealSecrets(ctx context.Context, keyID int64, resealed []activities.Resealed) (int, error) {
+// it was sealed anew from any more stays as it is: somebody else was faster. The version stays, so no approval gets stale. by is who asked
+// for it, for the audit trail.
+func (s *Store) ResealSecrets(ctx context.Context, keyID int64, by string, resealed []activities.Resealed) (int, error) {
 	var tenants, connections []string
 	var versions []int
 	var keys []int64
@@ -49,7 +50,7 @@ func (s *Store) ResealSecrets(ctx context.Context, keyID int64, resealed []activ
 		versions, keys, sealed = append(versions, r.Version), append(keys, r.Was), append(sealed, r.Bytes)
 	}
 	row, _, err := first[resealedRow](ctx, s, "reseal secrets", step{"ResealSecrets", named{
-		"key_id": keyID, "tenants": tenants, "connections": connections, "versions": versions, "keys": keys, "sealed": sealed,
+		"key_id": keyID, "by": text(by), "tenants": tenants, "connections": connections, "versions": versions, "keys": keys, "sealed": sealed,
 	}})
 	return row.Resealed, err
 }

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -60,7 +61,7 @@ func TestReseal(t *testing.T) {
 			}
 		}
 		after = page[len(page)-1].Binding
-		if n, err := b.ResealSecrets(t.Context(), 2, resealed(page)); err != nil || n != len(page) {
+		if n, err := b.ResealSecrets(t.Context(), 2, "user:root", resealed(page)); err != nil || n != len(page) {
 			t.Errorf("%d of %d, %v", n, len(page), err)
 		}
 	}
@@ -86,15 +87,19 @@ func TestResealIsGuarded(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.sql(`UPDATE connection_secrets SET key_id = 3, sealed = 'by another' WHERE connection_id = 'resealed'`)
-	if err := b.RevokeConnection(t.Context(), tenant, "revoked", "x"); err != nil {
+	if _, err := b.RevokeConnection(t.Context(), tenant, "revoked", "x"); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := b.ResealSecrets(t.Context(), 2, old); err != nil || n != 1 {
+	if n, err := b.ResealSecrets(t.Context(), 2, "user:root", old); err != nil || n != 1 {
 		t.Errorf("%d, %v", n, err)
 	}
 	got := value[string](b, `SELECT string_agg(connection_id || ' ' || version || ' ' || key_id || ' ' || convert_from(sealed, 'UTF8'), ', ' ORDER BY connection_id) FROM connection_secrets`)
 	if want := "refreshed 2 1 newer, resealed 1 3 by another, same 1 2 anew"; got != want {
 		t.Errorf("%s", got)
+	}
+	events := value[string](b, `SELECT string_agg(tenant_id || ' ' || detail, ', ') FROM events WHERE kind = 'connection_resealed'`)
+	if want := tenant + ` {"connectionId" : "same", "version" : 1, "keyId" : 2, "wasKeyId" : 1, "by" : "user:root"}`; compact(events) != compact(want) {
+		t.Errorf("the record says %s", events)
 	}
 }
 
@@ -109,7 +114,7 @@ func TestResealMeetsRefresh(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		n, err := b.ResealSecrets(t.Context(), 2, old)
+		n, err := b.ResealSecrets(t.Context(), 2, "user:root", old)
 		if n != 0 {
 			err = fmt.Errorf("%d were sealed anew", n)
 		}
@@ -141,7 +146,7 @@ func TestResealsAtOnce(t *testing.T) {
 	sum := 0
 	for i := range 6 {
 		all.Go(func() {
-			n, err := b.ResealSecrets(t.Context(), 2, [][]activities.Resealed{there, back}[i%2])
+			n, err := b.ResealSecrets(t.Context(), 2, "user:root", [][]activities.Resealed{there, back}[i%2])
 			if err != nil {
 				t.Error(err)
 			}
@@ -155,3 +160,5 @@ func TestResealsAtOnce(t *testing.T) {
 		t.Errorf("%d were sealed anew", sum)
 	}
 }
+
+func compact(text string) string { return strings.ReplaceAll(text, " ", "") }

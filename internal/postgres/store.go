@@ -39,8 +39,8 @@ type Options struct {
 	MaxConns int
 	// Application is the name that the server shows for the connections; empty means pawl.
 	Application string
-	// OnRoundTrip, if any, is called before every round trip of the pool, from many goroutines.
-	OnRoundTrip func()
+	// OnRoundTrip, if any, is called before every round trip of the pool, from many goroutines, with the context of who asks.
+	OnRoundTrip func(context.Context)
 }
 
 // New makes a Store of a pool. The pool stays the caller's.

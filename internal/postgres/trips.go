@@ -7,11 +7,11 @@ import (
 )
 
 // trips is told of every round trip of the pool: a statement, or a batch. Statements are prepared once a connection, which is none.
-type trips func()
+type trips func(context.Context)
 
 // TraceQueryStart counts a statement.
 func (t trips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
-	t()
+	t(ctx)
 	return ctx
 }
 
@@ -20,7 +20,7 @@ func (trips) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
 // TraceBatchStart counts a batch.
 func (t trips) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
-	t()
+	t(ctx)
 	return ctx
 }
 

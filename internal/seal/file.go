@@ -3,7 +3,6 @@ package seal
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/internal/secretfile"
 )
 
 const (
@@ -21,27 +21,32 @@ const (
 )
 
 // File is a ring in a file. It follows the file: a key that is added there opens
-// within a second. While the file is not readable, the last ring stays.
+// within a second. While the file is not readable, or a KMS does not unwrap it, the
+// last ring stays.
 type File struct {
-	path string
+	path    string
+	wrapper broker.KeyWrapper
 
 	mu     sync.Mutex
 	ring   *Ring
 	read   fs.FileInfo
 	looked time.Time
+	// rests is until when the KMS is left alone.
+	rests time.Time
 }
 
 var _ broker.Sealer = (*File)(nil)
 
-// OpenFile reads the ring of a file that nobody but its owner may read.
-func OpenFile(path string) (*File, error) {
-	f := &File{path: path}
+// OpenFile reads the ring of a file that nobody but its owner may read. w unwraps a
+// ring that is wrapped; nil can do without.
+func OpenFile(path string, w broker.KeyWrapper) (*File, error) {
+	f := &File{path: path, wrapper: w}
 	return f, f.load()
 }
 
 // Load reads the ring of a file once.
-func Load(path string) (*Ring, error) {
-	f := &File{path: path}
+func Load(path string, w broker.KeyWrapper) (*Ring, error) {
+	f := &File{path: path, wrapper: w}
 	if err := f.load(); err != nil {
 		return nil, err
 	}
@@ -49,26 +54,12 @@ func Load(path string) (*Ring, error) {
 }
 
 func (f *File) load() error {
-	file, err := os.Open(f.path)
-	if err != nil {
-		return fmt.Errorf("key ring: %w", err)
-	}
-	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return fmt.Errorf("key ring: %w", err)
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("key ring %s is not a regular file", f.path)
-	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("key ring %s may be read by others: chmod 600 it", f.path)
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxRing))
+	text, info, err := secretfile.ReadInfo(f.path, maxRing)
 	if err != nil {
 		return fmt.Errorf("key ring: %w", err)
 	}
 	defer clear(text)
-	ring, err := Parse(text)
+	ring, err := Parse(text, f.wrapper)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.path, err)
 	}
@@ -81,12 +72,15 @@ func (f *File) load() error {
 func (f *File) current(now bool) *Ring {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !now && time.Since(f.looked) < lookEvery {
+	if !now && time.Since(f.looked) < lookEvery || time.Until(f.rests) > 0 {
 		return f.ring
 	}
 	f.looked = time.Now()
 	if info, err := os.Stat(f.path); err == nil && !(os.SameFile(info, f.read) && info.ModTime().Equal(f.read.ModTime()) && info.Size() == f.read.Size()) {
-		_ = f.load()
+		var no *refused
+		if errors.As(f.load(), &no) {
+			f.rests = time.Now().Add(restTime)
+		}
 	}
 	return f.ring
 }
@@ -113,13 +107,14 @@ func (f *File) Open(sealed []byte, at broker.Binding) ([]byte, error) {
 // Primary is the id of the key that seals.
 func (f *File) Primary() int64 { return f.current(false).Primary() }
 
-// Create writes a new ring into a file that must not exist.
-func Create(path string, r *Ring) error {
+// Create writes a new ring into a file that must not exist. w wraps it where it is to
+// be kept so.
+func Create(path string, r *Ring, w broker.KeyWrapper) error {
 	file, err := create(path)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(r.writeTo(file), file.Close()); err != nil {
+	if err := errors.Join(r.writeTo(file, w), file.Close()); err != nil {
 		return errors.Join(err, os.Remove(path))
 	}
 	return syncDir(path)
@@ -127,8 +122,8 @@ func Create(path string, r *Ring) error {
 
 // Change puts another ring in the place of the one in the file, in one step: who
 // follows the file sees the one or the other. Two changes at once are not made one
-// over the other: the second is refused.
-func Change(path string, f func(*Ring) (*Ring, error)) error {
+// over the other: the second is refused. A ring that is wrapped stays so, by w.
+func Change(path string, w broker.KeyWrapper, f func(*Ring) (*Ring, error)) error {
 	// A link, say of a mounted secret, stays one.
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -143,7 +138,7 @@ func Change(path string, f func(*Ring) (*Ring, error)) error {
 	}
 	err = func() error {
 		// Only now, when nobody else changes it.
-		now := &File{path: path}
+		now := &File{path: path, wrapper: w}
 		if err := now.load(); err != nil {
 			return err
 		}
@@ -154,7 +149,7 @@ func Change(path string, f func(*Ring) (*Ring, error)) error {
 		if err := keepOwner(file, path); err != nil {
 			return fmt.Errorf("key ring: %w", err)
 		}
-		return ring.writeTo(file)
+		return ring.writeTo(file, w)
 	}()
 	if err = errors.Join(err, file.Close()); err == nil {
 		err = os.Rename(next, path)
@@ -174,8 +169,8 @@ func create(path string) (*os.File, error) {
 	return file, nil
 }
 
-func (r *Ring) writeTo(file *os.File) error {
-	text, err := r.Encode()
+func (r *Ring) writeTo(file *os.File, w broker.KeyWrapper) error {
+	text, err := r.Encode(w)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 func newFile(t *testing.T, r *seal.Ring) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ring.json")
-	if err := seal.Create(path, r); err != nil {
+	if err := seal.Create(path, r, nil); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -36,7 +36,7 @@ func TestFileMode(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		_, err := seal.OpenFile(path)
+		_, err := seal.OpenFile(path, nil)
 		if (err == nil) != want || err != nil && !strings.Contains(err.Error(), "chmod 600") {
 			t.Errorf("%o: %v", mode, err)
 		}
@@ -44,17 +44,17 @@ func TestFileMode(t *testing.T) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := seal.Change(path, add); err != nil {
+	if err := seal.Change(path, nil, add); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.Mode() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if _, err := seal.OpenFile(filepath.Dir(path)); err == nil {
+	if _, err := seal.OpenFile(filepath.Dir(path), nil); err == nil {
 		t.Error("a directory is a key ring")
 	}
-	if err := seal.Create(path, newRing(t)); !errors.Is(err, fs.ErrExist) {
+	if err := seal.Create(path, newRing(t), nil); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a ring is replaced: %v", err)
 	}
 }
@@ -65,17 +65,17 @@ func TestFileIsFollowed(t *testing.T) {
 	t.Parallel()
 	first := newRing(t)
 	path := newFile(t, first)
-	f := must(seal.OpenFile(path))(t)
+	f := must(seal.OpenFile(path, nil))(t)
 	byOld := sealed(t, f)
-	if err := seal.Change(path, add); err != nil {
+	if err := seal.Change(path, nil, add); err != nil {
 		t.Fatal(err)
 	}
-	next := must(seal.Load(path))(t).Keys()[1].ID
-	if err := seal.Change(path, func(r *seal.Ring) (*seal.Ring, error) { return r.Promote(next) }); err != nil {
+	next := must(seal.Load(path, nil))(t).Keys()[1].ID
+	if err := seal.Change(path, nil, func(r *seal.Ring) (*seal.Ring, error) { return r.Promote(next) }); err != nil {
 		t.Fatal(err)
 	}
 	// Somebody else is faster and seals with the new key: it opens at once.
-	if byNew := sealed(t, must(seal.Load(path))(t)); !opens(t, f, byNew, here) || !opens(t, f, byOld, here) {
+	if byNew := sealed(t, must(seal.Load(path, nil))(t)); !opens(t, f, byNew, here) || !opens(t, f, byOld, here) {
 		t.Error("a file is not looked at when something does not open")
 	}
 	until(t, "it seals with the new key", func() bool { return f.Primary() == next })
@@ -89,7 +89,7 @@ func TestFileIsFollowed(t *testing.T) {
 			t.Error("the last ring does not stay")
 		}
 	}
-	if err := seal.Create(path, newRing(t)); err != nil {
+	if err := seal.Create(path, newRing(t), nil); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the old key is gone", func() bool { return !opens(t, f, byOld, here) })
@@ -114,7 +114,7 @@ func TestChangesAtOnce(t *testing.T) {
 	done := 0
 	for range 20 {
 		made.Go(func() {
-			if seal.Change(path, add) == nil {
+			if seal.Change(path, nil, add) == nil {
 				mu.Lock()
 				done++
 				mu.Unlock()
@@ -122,10 +122,10 @@ func TestChangesAtOnce(t *testing.T) {
 		})
 	}
 	made.Wait()
-	if n := len(must(seal.Load(path))(t).Keys()); done == 0 || n != done+1 {
+	if n := len(must(seal.Load(path, nil))(t).Keys()); done == 0 || n != done+1 {
 		t.Errorf("%d changes were made, and there are %d keys", done, n)
 	}
-	if err := seal.Change(path, func(*seal.Ring) (*seal.Ring, error) { return nil, errors.New("refused") }); err == nil || seal.Change(path, add) != nil {
+	if err := seal.Change(path, nil, func(*seal.Ring) (*seal.Ring, error) { return nil, errors.New("refused") }); err == nil || seal.Change(path, nil, add) != nil {
 		t.Error("a change that is refused leaves something behind")
 	}
 }
@@ -138,11 +138,11 @@ func TestLinkedFile(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	if err := seal.Change(link, add); err != nil {
+	if err := seal.Change(link, nil, add); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Lstat(link)
-	if err != nil || info.Mode()&os.ModeSymlink == 0 || len(must(seal.Load(path))(t).Keys()) != 2 {
+	if err != nil || info.Mode()&os.ModeSymlink == 0 || len(must(seal.Load(path, nil))(t).Keys()) != 2 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }

@@ -20,6 +20,8 @@ import (
 type Ring struct {
 	handle *keyset.Handle
 	sealer tink.AEAD
+	// wrappedBy is the key of a KMS that it is kept under.
+	wrappedBy string
 }
 
 var _ broker.Sealer = (*Ring)(nil)
@@ -38,13 +40,25 @@ func New() (*Ring, error) {
 	})
 }
 
-// Parse reads a ring as Encode writes it: a Tink keyset in JSON.
-func Parse(text []byte) (*Ring, error) {
-	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(text)))
+// Parse reads a ring as Encode writes it: a Tink keyset in JSON, or one that a key of
+// a KMS has wrapped. w unwraps it; nil can do without.
+func Parse(text []byte, w broker.KeyWrapper) (*Ring, error) {
+	plain, key, err := unwrapped(text, w)
+	if err != nil {
+		return nil, err
+	}
+	if key != "" {
+		defer clear(plain)
+	}
+	handle, err := insecurecleartextkeyset.Read(keyset.NewJSONReader(bytes.NewReader(plain)))
 	if err != nil {
 		return nil, ErrRing
 	}
-	return ring(handle)
+	r, err := ring(handle)
+	if err == nil {
+		r.wrappedBy = key
+	}
+	return r, err
 }
 
 func ring(handle *keyset.Handle) (*Ring, error) {
@@ -52,7 +66,7 @@ func ring(handle *keyset.Handle) (*Ring, error) {
 	if err != nil {
 		return nil, ErrRing
 	}
-	return &Ring{handle, aead.NewKMSEnvelopeAEAD2(aead.AES256GCMKeyTemplate(), keys)}, nil
+	return &Ring{handle: handle, sealer: aead.NewKMSEnvelopeAEAD2(aead.AES256GCMKeyTemplate(), keys)}, nil
 }
 
 // change returns the ring of a manager after a change.
@@ -67,13 +81,26 @@ func change(m *keyset.Manager, f func(*keyset.Manager) error) (*Ring, error) {
 	return ring(handle)
 }
 
-// Encode writes the ring down, keys and all.
-func (r *Ring) Encode() ([]byte, error) {
+// changed returns the ring after a change, kept as it was.
+func (r *Ring) changed(f func(*keyset.Manager) error) (*Ring, error) {
+	next, err := change(keyset.NewManagerFromHandle(r.handle), f)
+	if err == nil {
+		next.wrappedBy = r.wrappedBy
+	}
+	return next, err
+}
+
+// Encode writes the ring down: keys and all, or as w wraps it where it is kept so.
+func (r *Ring) Encode(w broker.KeyWrapper) ([]byte, error) {
 	var out bytes.Buffer
 	if err := insecurecleartextkeyset.Write(r.handle, keyset.NewJSONWriter(&out)); err != nil {
 		return nil, errors.New("the key ring cannot be written")
 	}
-	return out.Bytes(), nil
+	if r.wrappedBy == "" {
+		return out.Bytes(), nil
+	}
+	defer clear(out.Bytes())
+	return wrap(out.Bytes(), r.wrappedBy, w)
 }
 
 // Key is a key of a ring, without what is secret of it.
@@ -109,7 +136,7 @@ func (r *Ring) Primary() int64 { return int64(r.handle.KeysetInfo().GetPrimaryKe
 // it before it seals.
 func (r *Ring) Add() (_ *Ring, keyID int64, err error) {
 	var id uint32
-	added, err := change(keyset.NewManagerFromHandle(r.handle), func(m *keyset.Manager) (err error) {
+	added, err := r.changed(func(m *keyset.Manager) (err error) {
 		id, err = m.Add(aead.AES256GCMKeyTemplate())
 		return err
 	})
@@ -121,7 +148,7 @@ func (r *Ring) Promote(keyID int64) (*Ring, error) {
 	if !r.has(keyID) {
 		return nil, fmt.Errorf("the key ring has no key %d", keyID)
 	}
-	return change(keyset.NewManagerFromHandle(r.handle), func(m *keyset.Manager) error { return m.SetPrimary(uint32(keyID)) }) //nolint:gosec // has says that it is one
+	return r.changed(func(m *keyset.Manager) error { return m.SetPrimary(uint32(keyID)) }) //nolint:gosec // has says that it is one
 }
 
 // Remove returns the ring without a key. What is sealed with it never opens again.
@@ -132,7 +159,7 @@ func (r *Ring) Remove(keyID int64) (*Ring, error) {
 	case keyID == r.Primary():
 		return nil, fmt.Errorf("the key %d seals: promote another one first", keyID)
 	}
-	return change(keyset.NewManagerFromHandle(r.handle), func(m *keyset.Manager) error { return m.Delete(uint32(keyID)) }) //nolint:gosec // as above
+	return r.changed(func(m *keyset.Manager) error { return m.Delete(uint32(keyID)) }) //nolint:gosec // as above
 }
 
 func (r *Ring) has(keyID int64) bool {

@@ -156,8 +156,8 @@ func TestEncode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := must(r.Encode())(t)
-	again := must(seal.Parse(text))(t)
+	text := must(r.Encode(nil))(t)
+	again := must(seal.Parse(text, nil))(t)
 	if fmt.Sprint(again.Keys()) != fmt.Sprint(r.Keys()) || !opens(t, again, sealed(t, r), here) {
 		t.Errorf("%v became %v", r.Keys(), again.Keys())
 	}
@@ -165,7 +165,7 @@ func TestEncode(t *testing.T) {
 		t.Errorf("the keys show %s", shown)
 	}
 	for _, wrong := range []string{"", "{}", secret, `{"primaryKeyId":1,"key":[]}`, `{"secret":"` + secret + `"}`, string(text[:len(text)/2])} {
-		if _, err := seal.Parse([]byte(wrong)); !errors.Is(err, seal.ErrRing) || strings.Contains(err.Error(), secret) {
+		if _, err := seal.Parse([]byte(wrong), nil); !errors.Is(err, seal.ErrRing) || strings.Contains(err.Error(), secret) {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}
@@ -188,10 +188,10 @@ func FuzzOpen(f *testing.F) {
 
 // FuzzParse: what is no ring is refused, and what is one can be used.
 func FuzzParse(f *testing.F) {
-	f.Add(must(newRing(f).Encode())(f))
+	f.Add(must(newRing(f).Encode(nil))(f))
 	f.Add([]byte(`{"primaryKeyId":1,"key":[{"keyData":{"typeUrl":"type.googleapis.com/google.crypto.tink.AesGcmKey","value":"","keyMaterialType":"SYMMETRIC"},"status":"ENABLED","keyId":1,"outputPrefixType":"TINK"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := seal.Parse(text)
+		r, err := seal.Parse(text, nil)
 		if err == nil && !opens(t, r, sealed(t, r), here) {
 			t.Errorf("%s is a ring that does not open what it seals", text)
 		}

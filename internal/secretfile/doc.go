@@ -1,4 +1,4 @@
 // Package secretfile reads files that hold secrets: small, regular, and readable by nobody but their owner.
 //
-// It must never log or return what it read in an error. worker and the command line import it.
+// It must never log or return what it read in an error. Adapters, worker and the command line import it.
 package secretfile

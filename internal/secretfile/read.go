@@ -3,8 +3,10 @@ package secretfile
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
+	"syscall"
 )
 
 // others are the permissions that anybody but the owner has.
@@ -14,29 +16,57 @@ const others = 0o077
 // or others may read is refused, and so is what is no regular file; Windows has no
 // such permissions, and there they are not looked at.
 func Read(path string, most int64) ([]byte, error) {
+	text, _, err := ReadInfo(path, most)
+	return text, err
+}
+
+// ReadInfo is Read, and says which file it was, to see later whether it has changed.
+func ReadInfo(path string, most int64) ([]byte, fs.FileInfo, error) {
+	// Not waiting for it: a named pipe that nobody writes to is refused as well.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return read(f, path, most, false)
+}
+
+// ReadPiped is Read for what a person gives once: a pipe is taken too, such as that
+// of a command in the shell, <(command), and waited for. What goes through it,
+// nobody else reads.
+func ReadPiped(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
+	text, _, err := read(f, path, most, true)
+	return text, err
+}
+
+func read(f *os.File, path string, most int64, piped bool) ([]byte, fs.FileInfo, error) {
 	defer f.Close()
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, nil, err
+	case piped && info.Mode().Type() == fs.ModeNamedPipe:
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is no regular file", path)
+		return nil, nil, fmt.Errorf("%s is no regular file", path)
 	case runtime.GOOS != "windows" && info.Mode().Perm()&others != 0:
-		return nil, fmt.Errorf("%s may be read by others than its owner (mode %04o): chmod 600 it", path, info.Mode().Perm())
+		return nil, nil, fmt.Errorf("%s may be read by others than its owner (mode %04o): chmod 600 it, and consider whether somebody has", path, info.Mode().Perm())
 	}
-	return Limited(f, path, most)
+	text, err := Limited(f, path, most)
+	return text, info, err
 }
 
 // Limited returns what a reader holds, at most so many bytes; name says what it is.
 func Limited(in io.Reader, name string, most int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(in, most+1))
 	if err == nil && int64(len(text)) > most {
-		clear(text)
-		return nil, fmt.Errorf("%s is larger than %d bytes", name, most)
+		err = fmt.Errorf("%s is larger than %d bytes", name, most)
 	}
-	return text, err
+	if err != nil {
+		clear(text)
+		return nil, err
+	}
+	return text, nil
 }

@@ -2,6 +2,7 @@ package secretfile
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -44,6 +45,50 @@ func TestRead(t *testing.T) {
 	for _, path := range []string{dir, filepath.Join(dir, "none")} {
 		if _, err := Read(path, 10); err == nil {
 			t.Errorf("%s was read", path)
+		}
+	}
+}
+
+// TestPipes: a pipe is read where a person gives it, and nowhere else, and is not
+// waited for there.
+func TestPipes(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("no named pipes")
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "pipe")
+	if err := exec.Command("mkfifo", "-m", "644", path).Run(); err != nil {
+		t.Skipf("mkfifo: %v", err)
+	}
+	// Nobody writes.
+	if text, err := Read(path, 10); err == nil || !strings.Contains(err.Error(), "is no regular file") {
+		t.Errorf("%q, %v", text, err)
+	}
+	for _, tc := range []struct{ text, fault string }{{"ghp_16C7", ""}, {"", ""}, {"ghp_16C7e42", "larger than 10 bytes"}} {
+		written := make(chan error, 1)
+		go func() { written <- os.WriteFile(path, []byte(tc.text), 0) }()
+		text, err := ReadPiped(path, 10)
+		if tc.fault == "" && (err != nil || string(text) != tc.text) || tc.fault != "" && (err == nil || !strings.Contains(err.Error(), tc.fault) || text != nil) {
+			t.Errorf("%q, %v, want %q %s", text, err, tc.text, tc.fault)
+		}
+		if err := <-written; err != nil {
+			t.Error(err)
+		}
+	}
+	open := filepath.Join(dir, "open")
+	if err := os.WriteFile(open, []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := ReadPiped(open, 10); err != nil || string(text) != "x" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if err := os.Chmod(open, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{open, dir, filepath.Join(dir, "none"), os.DevNull} {
+		if text, err := ReadPiped(path, 10); err == nil {
+			t.Errorf("%s was read: %q", path, text)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -18,7 +17,9 @@ type Bound struct {
 	spec      toolspec.Spec
 	in, out   *schema.Schema
 	projected *schema.Schema
-	caps      toolspec.Capabilities
+	// noSchema says that the author gave no input schema.
+	noSchema bool
+	caps     toolspec.Capabilities
 }
 
 // Bind checks a tool and binds it to what a worker provides. An error names the
@@ -40,36 +41,15 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if err := b.def.Check(); err != nil {
 		return err
 	}
-	inType, outType := b.tool.Types()
-	open := b.def.AllowNoSchema && openType(inType)
-	if b.def.AllowNoSchema && !open {
-		return fmt.Errorf("allowNoSchema is for tools that take json.RawMessage or map[string]any: of this one's type there is a schema")
-	}
-	inDoc, err := anyObject, error(nil)
-	if !open {
-		inDoc, err = schema.Derive(inType)
-	}
+	inDoc, outDoc, err := b.documents()
 	if err != nil {
-		return fmt.Errorf("input schema: %w", err)
+		return err
 	}
-	outDoc, err := schema.Derive(outType)
-	if err != nil {
-		return fmt.Errorf("output schema: %w", err)
-	}
-	if !open {
-		err = schema.CheckInput(inDoc)
-	}
-	if err != nil {
-		return fmt.Errorf("input schema: %w", err)
+	if inDoc, err = b.bindInput(inDoc); err != nil {
+		return err
 	}
 	if err := schema.CheckInput(outDoc); err != nil {
 		return fmt.Errorf("output schema: %w", err)
-	}
-	if !open {
-		b.in, err = schema.Compile(inDoc)
-	}
-	if err != nil {
-		return fmt.Errorf("input schema: %w", err)
 	}
 	if b.out, err = schema.Compile(outDoc); err != nil {
 		return fmt.Errorf("output schema: %w", err)
@@ -81,11 +61,6 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if b.projected, err = schema.Compile(projected); err != nil {
 		return fmt.Errorf("redaction.allow: %w", err)
 	}
-	if len(b.def.Redaction.MaskInput) > 0 && !open { // of an open object any path may be masked
-		if _, err := schema.Project(inDoc, b.def.Redaction.MaskInput); err != nil {
-			return fmt.Errorf("redaction.maskInput: %w", err)
-		}
-	}
 	if b.caps, err = provided.Only(b.def.Capabilities); err != nil {
 		return err
 	}
@@ -94,7 +69,7 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 
 // publish writes the spec and its digests.
 func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
-	digest, err := digestOf(b.def, inDoc, outDoc)
+	digest, err := b.digest(inDoc, outDoc)
 	if err != nil {
 		return err
 	}
@@ -108,7 +83,7 @@ func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
 		Effect: b.def.Effect, Risk: b.def.Risk, Idempotent: b.def.Idempotent,
 		Redaction:    toolspec.RedactionSpec{Allow: b.def.Redaction.Allow, MaskInput: b.def.Redaction.MaskInput},
 		Capabilities: names, RequiresConnection: b.def.RequiresConnection, Scopes: b.def.Scopes, Tags: b.def.Tags,
-		Digest: digest, NoSchema: b.in == nil,
+		Strict: b.def.Strict, Digest: digest, NoSchema: b.noSchema, NoSchemaMode: b.noSchemaMode(),
 	}
 	if b.in != nil {
 		b.spec.SchemaHash = b.in.Digest()
@@ -117,33 +92,6 @@ func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
 		b.spec.MaxArgsBytes = b.def.MaxArgsBytes
 	}
 	return nil
-}
-
-// digestOf is the tool digest: the hexadecimal SHA-256 of the RFC 8785 JSON of
-// schemas, effect, risk, redaction, the use of a connection and the author's version. The description is
-// not part of it.
-func digestOf(def toolspec.Definition, inDoc, outDoc json.RawMessage) (string, error) {
-	doc, err := json.Marshal(struct {
-		ID           string                 `json:"id"`
-		Version      string                 `json:"version"`
-		Effect       toolspec.Effect        `json:"effect"`
-		Risk         toolspec.Risk          `json:"risk"`
-		Idempotent   bool                   `json:"idempotent"`
-		Redaction    toolspec.RedactionSpec `json:"redaction"`
-		InputSchema  json.RawMessage        `json:"inputSchema"`
-		OutputSchema json.RawMessage        `json:"outputSchema"`
-		// Left out where there is none, as in the first releases.
-		Connection bool     `json:"requiresConnection,omitempty"`
-		Scopes     []string `json:"scopes,omitempty"`
-	}{
-		def.ID, def.Version, def.Effect, def.Risk, def.Idempotent,
-		toolspec.RedactionSpec{Allow: def.Redaction.Allow, MaskInput: def.Redaction.MaskInput}, inDoc, outDoc,
-		def.RequiresConnection, def.Scopes,
-	})
-	if err != nil {
-		return "", fmt.Errorf("tool digest: %w", err)
-	}
-	return schema.Digest(doc)
 }
 
 // ID returns the tool's id.
@@ -211,14 +159,6 @@ func (b *Bound) Redact(value json.RawMessage) (json.RawMessage, error) {
 // SafeArgs masks what approvers and records may not see.
 func (b *Bound) SafeArgs(args json.RawMessage) (json.RawMessage, error) {
 	return b.def.Redaction.Input(args)
-}
-
-// anyObject is the schema that a model is shown of a tool that has none.
-var anyObject = json.RawMessage(`{"type":"object"}`)
-
-// openType reports whether nothing can be derived from a type but that it is JSON.
-func openType(t reflect.Type) bool {
-	return t == reflect.TypeFor[json.RawMessage]() || t == reflect.TypeFor[map[string]any]()
 }
 
 func problems(found []schema.Problem) []toolspec.Problem {

@@ -1,7 +1,9 @@
 package catalog
 
 import (
+	"cmp"
 	"slices"
+	"sync"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -30,7 +32,11 @@ type Viewer struct {
 
 // Catalog is what one caller may see: a source filtered by policy. Seeing a tool
 // does not mean that it may run; the gate decides again.
-type Catalog struct{ entries []Entry }
+type Catalog struct {
+	entries []Entry // by id
+	// indexed is what Pick looks into, made when it is first asked for.
+	indexed func() *index
+}
 
 // Entry is a visible tool.
 type Entry struct {
@@ -56,6 +62,9 @@ func New(specs []toolspec.Spec, see func(toolspec.Spec) Visibility) Catalog {
 		case Hidden:
 		}
 	}
+	slices.SortStableFunc(c.entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
+	entries := c.entries
+	c.indexed = sync.OnceValue(func() *index { return newIndex(entries) })
 	return c
 }
 

@@ -63,11 +63,14 @@ func (t Tool[In, Out]) Import() (toolspec.Tool, []hook.Hook) {
 	return tool, []hook.Hook{hook.New(hookName(def.ID), handlers...)}
 }
 
-func (t Tool[In, Out]) id() string {
-	if t.ProvidedBy == "" || strings.Contains(t.ID, "__") {
-		return t.ID
+func (t Tool[In, Out]) id() string { return namespaced(t.ProvidedBy, t.ID) }
+
+// namespaced puts a bare name into a namespace, where there is one.
+func namespaced(by, name string) string {
+	if by == "" || strings.Contains(name, "__") {
+		return name
 	}
-	return t.ProvidedBy + "__" + t.ID
+	return by + "__" + name
 }
 
 func (t Tool[In, Out]) before(ctx context.Context, v *hook.Attempt) error {

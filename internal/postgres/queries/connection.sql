@@ -69,23 +69,32 @@ WITH gone AS (
 SELECT EXISTS (SELECT FROM gone) AS changed;
 
 -- name: RevokeConnection
--- Takes a connection away for good, and deletes its secret.
+-- Takes a connection away for good. TakeSecret follows in the same transaction.
 WITH gone AS (
     UPDATE connections SET status = 'revoked', revoked_at = now(), revoked_by = @by, generation = generation + 1
     WHERE tenant_id = @tenant_id AND connection_id = @connection_id AND status <> 'revoked'
     RETURNING connection_id
-), deleted AS (
-    DELETE FROM connection_secrets WHERE tenant_id = @tenant_id AND connection_id = (SELECT connection_id FROM gone)
-), audited AS (
-    INSERT INTO events (kind, tenant_id, detail)
-    SELECT 'connection_revoked', @tenant_id, json_build_object('connectionId', connection_id, 'by', @by::text) FROM gone
 )
-SELECT EXISTS (SELECT FROM gone) AS changed;
+INSERT INTO events (kind, tenant_id, detail)
+SELECT 'connection_revoked', @tenant_id, json_build_object('connectionId', connection_id, 'by', @by::text) FROM gone;
+
+-- name: TakeSecret
+-- Deletes the secret of a connection that this transaction has revoked, and returns it. It is a statement of its own, for RevokeConnection
+-- may have waited for one that put another secret there, which it does not see itself.
+WITH gone AS (
+    SELECT settings, hosts, scopes, generation, secret_version FROM connections
+    WHERE tenant_id = @tenant_id AND connection_id = @connection_id AND revoked_at = now()
+), taken AS (
+    DELETE FROM connection_secrets WHERE tenant_id = @tenant_id AND connection_id = @connection_id AND EXISTS (SELECT FROM gone)
+    RETURNING version, key_id, sealed
+)
+SELECT g.settings, g.hosts, g.scopes, g.generation, coalesce(t.version, 0) AS version, coalesce(t.key_id, 0) AS key_id, t.sealed
+FROM gone g LEFT JOIN taken t ON t.version = g.secret_version;
 
 -- name: ConnectionSecret
 -- What is sealed, for who replaces, refreshes, revokes or tests it.
 SELECT n.settings, n.hosts, n.scopes, n.status, n.generation, s.version, s.key_id, s.sealed, s.expires_at AS secret_expires_at,
-    coalesce(s.expires_at - now(), interval '0') AS remaining
+    coalesce(s.expires_at - now(), interval '0') AS remaining, coalesce(s.expires_at - s.sealed_at, interval '0') AS life
 FROM connections n JOIN connection_secrets s ON s.tenant_id = n.tenant_id AND s.connection_id = n.connection_id AND s.version = n.secret_version
 WHERE n.tenant_id = @tenant_id AND n.connection_id = @connection_id AND n.status <> 'revoked';
 

@@ -23,6 +23,11 @@ WITH resealed AS (
 ), moved AS (
     UPDATE connection_secrets s SET key_id = @key_id, sealed = h.sealed, sealed_at = now()
     FROM held h WHERE s.tenant_id = h.tenant_id AND s.connection_id = h.connection_id AND s.version = h.version
-    RETURNING s.version
+    RETURNING s.tenant_id, s.connection_id, s.version
+), audited AS (
+    INSERT INTO events (kind, tenant_id, detail)
+    SELECT 'connection_resealed', m.tenant_id,
+        json_build_object('connectionId', m.connection_id, 'version', m.version, 'keyId', @key_id::bigint, 'wasKeyId', r.was, 'by', @by::text)
+    FROM moved m JOIN resealed r ON r.tenant_id = m.tenant_id AND r.connection_id = m.connection_id AND r.version = m.version
 )
 SELECT count(*) AS resealed FROM moved;

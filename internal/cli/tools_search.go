@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+)
+
+func newToolsSearch(a *app) *cobra.Command {
+	var by catalog.Viewer
+	var query catalog.Query
+	var effects, risks []string
+	cmd := &cobra.Command{
+		Use: "search [WORD…]", Short: "Find the tools that fit a request best",
+		Long: "Find the tools that fit a request best, of those that a caller of the tenant may see: what to offer a model\n" +
+			"that cannot choose among all of them. The words are looked for in names, titles, tags, descriptions and\n" +
+			"arguments; a tool that has none of them is left out, and so is what policy hides. Without words, the first by id.\n" +
+			"What is not found is not denied: called all the same, a tool is judged as ever.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			by.TenantID, query.Text = a.tenant, strings.Join(args, " ")
+			if query.K < 1 {
+				return usageError{fmt.Errorf("--k must be 1 or more")}
+			}
+			for _, s := range effects {
+				if query.Effects = append(query.Effects, toolspec.Effect(s)); !toolspec.Effect(s).Valid() {
+					return usageError{fmt.Errorf("--effect %q is none of read_only, state_change, external_side_effect", s)}
+				}
+			}
+			for _, s := range risks {
+				if query.Risks = append(query.Risks, toolspec.Risk(s)); !toolspec.Risk(s).Valid() {
+					return usageError{fmt.Errorf("--risk %q is none of low, medium, high", s)}
+				}
+			}
+			return a.searchTools(cmd.Context(), by, query)
+		},
+	}
+	viewerFlags(cmd, &by)
+	cmd.Flags().IntVar(&query.K, "k", catalog.DefaultPick, "how many tools at the most")
+	cmd.Flags().StringSliceVar(&query.Tags, "tag", nil, "only tools that have all of these tags")
+	cmd.Flags().StringSliceVar(&effects, "effect", nil, "only tools of one of these effects")
+	cmd.Flags().StringSliceVar(&risks, "risk", nil, "only tools of one of these risks")
+	return cmd
+}
+
+// viewerFlags say who looks, besides the tenant.
+func viewerFlags(cmd *cobra.Command, by *catalog.Viewer) {
+	cmd.Flags().StringVar(&by.ActorID, "actor", "", "who calls; without it nobody in particular")
+	cmd.Flags().StringSliceVar(&by.ToolIDs, "tool-ids", nil, "the tools of the run, as in context.toolIds")
+}
+
+func (a *app) searchTools(ctx context.Context, by catalog.Viewer, query catalog.Query) error {
+	return withStore(ctx, func(s *session) error {
+		found, err := s.client().PickTools(ctx, by, query)
+		if err != nil {
+			return err
+		}
+		nothing := fmt.Sprintf("no tool that tenant %s may see fits; `pawl tools list` shows them all", a.tenant)
+		headings := []string{"TOOL", "SCORE", "ACCESS", "EFFECT", "RISK", "WHY"}
+		return tabled(a, found, nothing, headings, func(m catalog.Match) []string {
+			return []string{m.Name, strconv.FormatFloat(m.Score, 'f', 2, 64), access(m.Entry, true), string(m.Effect), string(m.Risk), because(m.Why)}
+		})
+	})
+}
+
+// because lists the words that were found.
+func because(hits []catalog.Hit) string {
+	words := make([]string, len(hits))
+	for i, hit := range hits {
+		words[i] = hit.Word
+	}
+	return strings.Join(words, ", ")
+}

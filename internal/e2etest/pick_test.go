@@ -1,0 +1,80 @@
+package e2etest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// TestUnpickedTools (PT-05): what is picked is of what the caller may see, and
+// decides nothing. A tool that was not picked and is called runs, asks or is denied
+// as policy says; a run is kept to what was picked by its toolIds alone.
+func TestUnpickedTools(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, catalogPolicy)
+	var effects ledger
+	run := effects.counted(echo)
+	told := func(what string) func(*toolspec.Definition) {
+		return func(d *toolspec.Definition) { d.Description = what }
+	}
+	w.work(worker.Tools(
+		tool("test__read", run, fast, told("Reads a file of the archive.")), tool("test__time", run, fast, told("Tells the time.")),
+		tool("test__asks", run, risky, told("Writes a file of the archive.")), tool("test__secret", run, fast, told("Reads the archive of secret files.")),
+		tool("other__read", run, fast, told("Reads a file of the archive.")),
+	))
+	own := pawl.New(w.temporal, pawl.Options{Outputs: w.store, Catalogs: w.store})
+	w.until(func() bool {
+		specs, err := w.store.Specs(t.Context())
+		return err == nil && len(specs) > 0
+	}, "the worker has published its tools")
+
+	by := catalog.Viewer{TenantID: "acme", ActorID: actor}
+	picked, err := own.PickTools(t.Context(), by, catalog.Query{Text: "read the archive file", K: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(picked) != 1 || picked[0].Name != "test__read" {
+		t.Fatalf("picked %+v", picked)
+	}
+	every, err := own.PickTools(t.Context(), by, catalog.Query{Text: "read the archive file", K: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.ContainsFunc(every, func(m catalog.Match) bool { return m.Name == "test__secret" || m.Name == "other__read" }) {
+		t.Errorf("hidden tools are picked: %+v", every)
+	}
+	for i, c := range []struct {
+		tool    string
+		toolIDs []string
+		want    string
+	}{
+		{"test__time", nil, "runs"}, // not picked, and allowed
+		{"test__asks", nil, "asks"},
+		{"test__secret", nil, "denied"},
+		{"other__read", nil, "denied"},
+		{"test__read", []string{"test__read"}, "runs"},
+		{"test__time", []string{"test__read"}, "denied"}, // the run is kept to what was picked
+	} {
+		inv := invocation(fmt.Sprintf("call-%d", i), c.tool, `{"text":"hello"}`)
+		inv.Context.TenantID, inv.Context.ActorID, inv.Context.ToolIDs = by.TenantID, by.ActorID, c.toolIDs
+		switch call := w.start(inv); c.want {
+		case "runs":
+			wantText(t, w.result(call), "hello")
+		case "asks":
+			w.waiting(call.WorkflowID)
+		default:
+			wantCode(t, w.result(call), toolspec.CodePolicyDenied)
+			if effects.of(inv.ToolCallID) != 0 {
+				t.Errorf("%s ran", c.tool)
+			}
+		}
+	}
+	if _, err := w.pawl.PickTools(t.Context(), by, catalog.Query{}); err == nil {
+		t.Error("a client without a way to the catalog picks from one")
+	}
+}

@@ -1,0 +1,148 @@
+package seal
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/tink-crypto/tink-go/v2/aead"
+	"github.com/tink-crypto/tink-go/v2/tink"
+
+	"github.com/pawl-run/pawl/broker"
+)
+
+const (
+	// wrapTime bounds what a KMS has to answer one question. Workers have to see a
+	// change of their ring within what `pawl keyring retire` waits for that.
+	wrapTime = 5 * time.Second
+	// restTime is how long a KMS is left alone that did not unwrap a ring.
+	restTime = 10 * time.Second
+)
+
+// wrapped is how a ring is kept that a key of a KMS has encrypted.
+type wrapped struct {
+	// WrappedBy names the key.
+	WrappedBy string `json:"wrappedBy"`
+	// Ring is a Tink envelope: a data key that the KMS has encrypted, and the text of
+	// the ring encrypted with it. A KMS encrypts a few kilobytes at most.
+	Ring []byte `json:"ring"`
+}
+
+// wrappingKey is a scheme and what a KMS calls its key. There is no @ in it: it is
+// written into files and errors, and must have no room for a password.
+var wrappingKey = regexp.MustCompile(`^[a-z][a-z0-9+.-]{0,31}://[A-Za-z0-9!#$%&*+,./:;=?_~-]{1,1000}$`)
+
+// WrappedBy names the key of a KMS that the ring is kept under; "" is none.
+func (r *Ring) WrappedBy() string { return r.wrappedBy }
+
+// Wrap returns the ring as one that is kept under a key of a KMS; "" keeps it in
+// clear.
+func (r *Ring) Wrap(key string) (*Ring, error) {
+	if key != "" && !wrappingKey.MatchString(key) {
+		return nil, errors.New("a key of a KMS is named by its scheme and its path, such as gcp-kms://projects/…, and has no @ in it")
+	}
+	again := *r
+	again.wrappedBy = key
+	return &again, nil
+}
+
+// unwrapped returns the text of a ring, and the key that it was wrapped by, if any.
+func unwrapped(text []byte, w broker.KeyWrapper) (plain []byte, key string, err error) {
+	var kept wrapped
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if dec.Decode(&kept) != nil || kept.WrappedBy == "" {
+		return text, "", nil
+	}
+	if dec.More() || !wrappingKey.MatchString(kept.WrappedBy) {
+		return nil, "", ErrRing
+	}
+	if w == nil {
+		return nil, "", fmt.Errorf("the key ring is wrapped by %s, and this program speaks with no KMS: use pawl-kms, or a worker with worker.KeyWrapper", kept.WrappedBy)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), wrapTime)
+	defer cancel()
+	remote := &kms{ctx: ctx, wrapper: w, key: kept.WrappedBy}
+	plain, err = remote.envelope().Decrypt(kept.Ring, remote.purpose())
+	switch {
+	case remote.err != nil:
+		return nil, "", &refused{fmt.Errorf("the key ring is wrapped by %s, which does not unwrap it: %w", kept.WrappedBy, remote.err)}
+	case err != nil:
+		return nil, "", fmt.Errorf("the key ring is wrapped by %s, and is not what that has wrapped: it was changed", kept.WrappedBy)
+	}
+	return plain, kept.WrappedBy, nil
+}
+
+// refused is what a KMS did not unwrap.
+type refused struct{ error }
+
+// Unwrap returns what it said.
+func (r *refused) Unwrap() error { return r.error }
+
+// wrap encrypts the text of a ring. What does not unwrap again is an error: a ring
+// would be lost.
+func wrap(plain []byte, key string, w broker.KeyWrapper) ([]byte, error) {
+	if w == nil {
+		return nil, fmt.Errorf("the key ring is to be wrapped by %s, and this program speaks with no KMS: use pawl-kms", key)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), wrapTime)
+	defer cancel()
+	remote := &kms{ctx: ctx, wrapper: w, key: key}
+	sealed, err := remote.envelope().Encrypt(plain, remote.purpose())
+	switch {
+	case remote.err != nil:
+		return nil, fmt.Errorf("%s does not wrap the key ring: %w", key, remote.err)
+	case err != nil:
+		return nil, errors.New("the key ring cannot be wrapped")
+	}
+	text, err := json.MarshalIndent(wrapped{key, sealed}, "", "  ")
+	if err != nil {
+		return nil, errors.New("the key ring cannot be written")
+	}
+	again, _, err := unwrapped(text, w)
+	if err != nil {
+		return nil, err
+	}
+	defer clear(again)
+	if !bytes.Equal(again, plain) {
+		return nil, fmt.Errorf("%s unwraps something else than it has wrapped", key)
+	}
+	return append(text, '\n'), nil
+}
+
+// kms is a key of a KMS as Tink wants one.
+type kms struct {
+	ctx     context.Context
+	wrapper broker.KeyWrapper
+	key     string
+	// err is why it failed last.
+	err error
+}
+
+var _ tink.AEAD = (*kms)(nil)
+
+func (k *kms) envelope() tink.AEAD { return aead.NewKMSEnvelopeAEAD2(aead.AES256GCMKeyTemplate(), k) }
+
+// purpose keeps what is no key ring from being taken for one, and one from being
+// said to be of another key. Tink leaves the data key unbound; here it is bound too.
+func (k *kms) purpose() []byte {
+	out := binary.BigEndian.AppendUint64([]byte("pawl wrapped key ring 1"), uint64(len(k.key)))
+	return append(out, k.key...)
+}
+
+// Encrypt has the data key encrypted.
+func (k *kms) Encrypt(plain, _ []byte) (out []byte, err error) {
+	out, k.err = k.wrapper.Wrap(k.ctx, k.key, plain, k.purpose())
+	return out, k.err
+}
+
+// Decrypt has the data key decrypted.
+func (k *kms) Decrypt(wrapped, _ []byte) (out []byte, err error) {
+	out, k.err = k.wrapper.Unwrap(k.ctx, k.key, wrapped, k.purpose())
+	return out, k.err
+}

@@ -1,0 +1,50 @@
+package kms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	vault "github.com/hashicorp/vault/api"
+	"github.com/tink-crypto/tink-go-hcvault/v2/integration/hcvault"
+	"github.com/tink-crypto/tink-go/v2/core/registry"
+)
+
+const (
+	// vaultScheme is of keys such as hcvault://vault.example.com:8200/transit/keys/NAME.
+	vaultScheme = "hcvault"
+	// vaultTime bounds a request where the caller does not, tries and all.
+	vaultTime = 5 * time.Second
+)
+
+// openVault asks the server of VAULT_ADDR, and no other: whoever writes the file of
+// a ring could else have the token sent to a server of his own.
+func openVault(ctx context.Context, key string) (registry.KMSClient, error) {
+	config := vault.DefaultConfig()
+	if config.Error != nil {
+		return nil, errors.New("the VAULT_* variables cannot be read")
+	}
+	named, err := url.Parse(key)
+	if err != nil || named.Host == "" {
+		return nil, errors.New("a key of Vault is named hcvault://HOST/transit/keys/NAME")
+	}
+	server, err := url.Parse(config.Address)
+	if err != nil || server.Host != named.Host {
+		return nil, fmt.Errorf("VAULT_ADDR names another server than %s", named.Host)
+	}
+	config.Timeout = vaultTime
+	if end, ok := ctx.Deadline(); ok {
+		config.Timeout = min(vaultTime, time.Until(end))
+	}
+	client, err := vault.NewClient(config)
+	if err != nil {
+		return nil, errors.New("the VAULT_* variables cannot be read")
+	}
+	if client.Token() == "" {
+		return nil, errors.New("VAULT_TOKEN is missing")
+	}
+	// Which server it is the variable says, so that the prefix has to be nothing more.
+	return hcvault.NewClientWithAEADOptions(vaultScheme+"://"+named.Host+"/", client.Logical())
+}

@@ -1,0 +1,98 @@
+package kms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/tink-crypto/tink-go/v2/core/registry"
+	"github.com/tink-crypto/tink-go/v2/tink"
+
+	"github.com/pawl-run/pawl/broker"
+)
+
+// onlyEnv names the one key that may be used.
+const onlyEnv = "PAWL_KMS_KEY"
+
+// Opener makes the client of a service for a key. An error of its own is shown.
+type Opener func(ctx context.Context, key string) (registry.KMSClient, error)
+
+// Options of a wrapper.
+type Options struct {
+	// Only is the one key that may be used; "" allows every key that the services let
+	// this program use. Where others can change the file of the ring, name it: they
+	// could put a ring of their own there, wrapped by a key of their own.
+	Only string
+	// Openers are the services by the schemes of their keys, such as aws-kms; nil has
+	// those that Pawl knows.
+	Openers map[string]Opener
+}
+
+// Wrapper asks key management services. It keeps no connection, for it is asked
+// when a program starts and when a ring changes.
+type Wrapper struct{ o Options }
+
+var _ broker.KeyWrapper = (*Wrapper)(nil)
+
+// New makes a wrapper.
+func New(o Options) *Wrapper {
+	if o.Openers == nil {
+		o.Openers = map[string]Opener{awsScheme: openAWS, gcpScheme: openGCP, vaultScheme: openVault}
+	}
+	return &Wrapper{o}
+}
+
+// FromEnv makes a wrapper for the services that Pawl knows. PAWL_KMS_KEY is the one
+// key that may be used; who the program is they find out as their own programs do:
+// AWS_* variables and profiles, Google's application default credentials, VAULT_ADDR
+// and VAULT_TOKEN.
+func FromEnv() *Wrapper { return New(Options{Only: os.Getenv(onlyEnv)}) }
+
+// Wrap encrypts with a key.
+func (w *Wrapper) Wrap(ctx context.Context, key string, plain, associated []byte) ([]byte, error) {
+	return w.ask(ctx, key, plain, associated, tink.AEAD.Encrypt, tink.AEADWithContext.EncryptWithContext)
+}
+
+// Unwrap decrypts with a key.
+func (w *Wrapper) Unwrap(ctx context.Context, key string, wrapped, associated []byte) ([]byte, error) {
+	return w.ask(ctx, key, wrapped, associated, tink.AEAD.Decrypt, tink.AEADWithContext.DecryptWithContext)
+}
+
+func (w *Wrapper) ask(ctx context.Context, key string, in, associated []byte,
+	plainly func(tink.AEAD, []byte, []byte) ([]byte, error), bounded func(tink.AEADWithContext, context.Context, []byte, []byte) ([]byte, error),
+) ([]byte, error) {
+	if w.o.Only != "" && key != w.o.Only {
+		return nil, fmt.Errorf("%s names another key, %s", onlyEnv, w.o.Only)
+	}
+	scheme, _, _ := strings.Cut(key, "://")
+	open := w.o.Openers[scheme]
+	if open == nil {
+		known := slices.Sorted(maps.Keys(w.o.Openers))
+		return nil, fmt.Errorf("no service is known by the scheme %s: there are %s", scheme, strings.Join(known, ", "))
+	}
+	client, err := open(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if closer, ok := client.(interface{ Close() error }); ok {
+		defer func() { _ = closer.Close() }()
+	}
+	aead, err := client.GetAEAD(key)
+	if err != nil {
+		return nil, errors.New("that is no name of a key there")
+	}
+	var out []byte
+	if able, ok := aead.(tink.AEADWithContext); ok {
+		out, err = bounded(able, ctx, in, associated)
+	} else {
+		out, err = plainly(aead, in, associated)
+	}
+	if err != nil {
+		return nil, reason(ctx, err)
+	}
+	return out, nil
+}

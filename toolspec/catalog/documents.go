@@ -1,0 +1,115 @@
+package catalog
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/schema"
+)
+
+// anyObject is the schema that a model is shown of a tool that has none.
+const anyObject = `{"type":"object"}`
+
+// documents are the tool's schemas: derived from its types, or its own.
+func (b *Bound) documents() (in, out json.RawMessage, err error) {
+	in, out, own := b.tool.Documents()
+	if !own {
+		return b.derived()
+	}
+	if len(out) == 0 {
+		return nil, nil, errors.New(`output schema: is missing; {"type":"object"} is one that takes every object`)
+	}
+	if len(in) == 0 {
+		if !b.def.AllowNoSchema {
+			return nil, nil, errors.New("input schema: is missing: without one, nothing says which arguments are right (allowNoSchema and noSchemaMode accept that)")
+		}
+		in, b.noSchema = json.RawMessage(anyObject), true
+	}
+	return in, out, nil
+}
+
+func (b *Bound) derived() (in, out json.RawMessage, err error) {
+	inType, outType := b.tool.Types()
+	switch b.noSchema = b.def.AllowNoSchema && openType(inType); {
+	case b.noSchema:
+		in = json.RawMessage(anyObject)
+	case b.def.AllowNoSchema:
+		return nil, nil, errors.New("allowNoSchema is for tools that take json.RawMessage or map[string]any: of this one's type there is a schema")
+	default:
+		if in, err = schema.Derive(inType); err != nil {
+			return nil, nil, fmt.Errorf("input schema: %w", err)
+		}
+	}
+	if out, err = schema.Derive(outType); err != nil {
+		return nil, nil, fmt.Errorf("output schema: %w", err)
+	}
+	return in, out, nil
+}
+
+// openType reports whether nothing can be derived from a type but that it is JSON.
+func openType(t reflect.Type) bool {
+	return t == reflect.TypeFor[json.RawMessage]() || t == reflect.TypeFor[map[string]any]()
+}
+
+// bindInput compiles what arguments are held to, where there is anything, and
+// returns the document that is published: closed, where its author left open which
+// other arguments there may be (C-14).
+func (b *Bound) bindInput(doc json.RawMessage) (_ json.RawMessage, err error) {
+	if b.noSchema { // of an open object any path may be masked
+		return doc, nil
+	}
+	if err := schema.CheckInput(doc); err != nil {
+		return nil, fmt.Errorf("input schema: %w", err)
+	}
+	if b.in, err = schema.Compile(doc, schema.Closed); err != nil {
+		return nil, fmt.Errorf("input schema: %w", err)
+	}
+	doc = b.in.Effective()
+	if len(b.def.Redaction.MaskInput) > 0 {
+		if _, err := schema.Project(doc, b.def.Redaction.MaskInput); err != nil {
+			return nil, fmt.Errorf("redaction.maskInput: %w", err)
+		}
+	}
+	return doc, nil
+}
+
+// noSchemaMode is published where it counts.
+func (b *Bound) noSchemaMode() toolspec.NoSchemaMode {
+	if !b.noSchema {
+		return ""
+	}
+	return b.def.NoSchemaMode
+}
+
+// digest is the tool digest: the hexadecimal SHA-256 of the RFC 8785 JSON of
+// schemas, effect, risk, redaction, the use of a connection and the author's
+// version. The description is not part of it.
+func (b *Bound) digest(inDoc, outDoc json.RawMessage) (string, error) {
+	def := b.def
+	doc, err := json.Marshal(struct {
+		ID           string                 `json:"id"`
+		Version      string                 `json:"version"`
+		Effect       toolspec.Effect        `json:"effect"`
+		Risk         toolspec.Risk          `json:"risk"`
+		Idempotent   bool                   `json:"idempotent"`
+		Redaction    toolspec.RedactionSpec `json:"redaction"`
+		InputSchema  json.RawMessage        `json:"inputSchema"`
+		OutputSchema json.RawMessage        `json:"outputSchema"`
+		// Left out where there is none, as in the first releases.
+		Connection   bool                  `json:"requiresConnection,omitempty"`
+		Scopes       []string              `json:"scopes,omitempty"`
+		NoSchema     bool                  `json:"noSchema,omitempty"`
+		NoSchemaMode toolspec.NoSchemaMode `json:"noSchemaMode,omitempty"`
+	}{
+		def.ID, def.Version, def.Effect, def.Risk, def.Idempotent,
+		toolspec.RedactionSpec{Allow: def.Redaction.Allow, MaskInput: def.Redaction.MaskInput}, inDoc, outDoc,
+		def.RequiresConnection, def.Scopes, b.noSchema, b.noSchemaMode(),
+	})
+	if err != nil {
+		return "", fmt.Errorf("tool digest: %w", err)
+	}
+	return schema.Digest(doc)
+}

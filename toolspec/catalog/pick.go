@@ -1,0 +1,212 @@
+package catalog
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Bounds of a query.
+const (
+	// DefaultPick is how many tools a query takes that does not say.
+	DefaultPick = 20
+	// MaxQueryBytes is how much of a query's text is read.
+	MaxQueryBytes = 16 << 10
+	// maxQueryWords is how many of its words count: the rarest.
+	maxQueryWords = 64
+)
+
+// Query asks for the tools that a request to a model should offer.
+type Query struct {
+	// Text is what the tools are for: words, a sentence, the user's message. Blank
+	// asks for no order but that of the ids.
+	Text string
+	// K is how many tools to take at the most; 0 or less takes DefaultPick.
+	K int
+	// Tags, Effects and Risks narrow: to the tools that have every one of the tags,
+	// one of the effects and one of the risks. None narrows nothing.
+	Tags    []string
+	Effects []toolspec.Effect
+	Risks   []toolspec.Risk
+}
+
+// Takes reports whether the filters of the query let a tool through.
+func (q Query) Takes(spec toolspec.Spec) bool {
+	for _, tag := range q.Tags {
+		if !slices.Contains(spec.Tags, tag) {
+			return false
+		}
+	}
+	return (len(q.Effects) == 0 || slices.Contains(q.Effects, spec.Effect)) && (len(q.Risks) == 0 || slices.Contains(q.Risks, spec.Risk))
+}
+
+// Match is a tool that was picked.
+type Match struct {
+	Entry
+	// Score orders the tools of one query. It compares with nothing else.
+	Score float64 `json:"score"`
+	// Why lists the words of the query that the tool has, in the query's order.
+	Why []Hit `json:"why,omitempty"`
+}
+
+// Hit is a word of a query, and the fields that have it.
+type Hit struct {
+	Word string  `json:"word"`
+	In   []Field `json:"in"`
+}
+
+// Pick returns the tools of the catalog that fit a query best, the best first,
+// equal ones by id (pickTools). A tool that has none of the words is not picked;
+// of words that no tool has, nothing follows.
+//
+// It only narrows: what the catalog does not show is not picked, and changes
+// neither order nor score of what is. Nor does it decide anything: a tool that was
+// not picked is judged by the gate as any other, called all the same.
+//
+// The first call makes the index, which the catalog and its copies keep; a
+// catalog that is read anew has a new one. Pick may be called from many
+// goroutines.
+func (c Catalog) Pick(q Query) []Match {
+	k := q.K
+	if k <= 0 {
+		k = DefaultPick
+	}
+	k = min(k, len(c.entries))
+	if strings.TrimSpace(q.Text) == "" || len(c.entries) == 0 {
+		return c.first(q, k)
+	}
+	x := c.indexed()
+	asked := x.asked(q.Text)
+	scores := make([]float64, len(c.entries))
+	for _, a := range asked {
+		for _, p := range a.postings {
+			scores[p.tool] += p.weight
+		}
+	}
+	top := best{k: k}
+	for tool, score := range scores {
+		if score > 0 && q.Takes(c.entries[tool].Spec) {
+			top.add(scored{math.Round(score*1e6) / 1e6, tool})
+		}
+	}
+	matches := make([]Match, 0, k)
+	for _, f := range top.all() {
+		matches = append(matches, Match{Entry: c.entries[f.tool], Score: f.score, Why: why(asked, f.tool)})
+	}
+	return matches
+}
+
+// first are the first k tools that the filters take.
+func (c Catalog) first(q Query, k int) []Match {
+	matches := []Match{}
+	for _, e := range c.entries {
+		if len(matches) < k && q.Takes(e.Spec) {
+			matches = append(matches, Match{Entry: e})
+		}
+	}
+	return matches
+}
+
+// scored is a tool of the catalog, whose tools are in the order of their ids.
+type scored struct {
+	score float64
+	tool  int
+}
+
+func (s scored) compare(other scored) int {
+	return cmp.Or(cmp.Compare(other.score, s.score), cmp.Compare(s.tool, other.tool))
+}
+
+// best keeps the first k of what is added.
+type best struct {
+	k     int
+	found []scored
+	// floor is a score that k of those found reach.
+	floor float64
+}
+
+// add takes tools in the order of their ids: of equal ones the first stay.
+func (b *best) add(one scored) {
+	if one.score <= b.floor {
+		return
+	}
+	if b.found = append(b.found, one); len(b.found) >= 2*b.k {
+		b.floor = b.all()[b.k-1].score
+	}
+}
+
+func (b *best) all() []scored {
+	slices.SortFunc(b.found, scored.compare)
+	b.found = b.found[:min(b.k, len(b.found))]
+	return b.found
+}
+
+// asked is a word of a query with what the index has of it.
+type asked struct {
+	shown    string
+	postings []posting
+}
+
+// asked reads a query: each word once, and the rarest if there are too many. Words
+// that only hold a sentence together need no list: they are in so many tools that
+// they count for nothing.
+func (x *index) asked(text string) []asked {
+	if len(text) > MaxQueryBytes {
+		end := MaxQueryBytes
+		for !utf8.RuneStart(text[end]) {
+			end--
+		}
+		text = text[:end]
+	}
+	var words []asked
+	read, seen := map[string]bool{}, map[string]bool{}
+	eachWord(text, false, func(word string) {
+		if read[word] {
+			return
+		}
+		read[word] = true
+		stemmed := stem(word)
+		if postings := x.of(stemmed); len(postings) > 0 && !seen[stemmed] {
+			words = append(words, asked{strings.Clone(word), postings})
+		}
+		seen[stemmed] = true
+	})
+	if len(words) <= maxQueryWords {
+		return words
+	}
+	rare := make([]int, len(words))
+	for i := range rare {
+		rare[i] = i
+	}
+	slices.SortStableFunc(rare, func(a, b int) int { return cmp.Compare(len(words[a].postings), len(words[b].postings)) })
+	rare = rare[:maxQueryWords]
+	slices.Sort(rare)
+	kept := make([]asked, len(rare))
+	for i, at := range rare {
+		kept[i] = words[at]
+	}
+	return kept
+}
+
+// why says which of the words a tool has, and where.
+func why(words []asked, tool int) []Hit {
+	var hits []Hit
+	for _, a := range words {
+		at, has := slices.BinarySearchFunc(a.postings, tool, func(p posting, tool int) int { return cmp.Compare(int(p.tool), tool) })
+		if !has {
+			continue
+		}
+		hit := Hit{Word: a.shown}
+		for field, name := range fieldNames {
+			if a.postings[at].fields&(1<<field) != 0 {
+				hit.In = append(hit.In, name)
+			}
+		}
+		hits = append(hits, hit)
+	}
+	return hits
+}

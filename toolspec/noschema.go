@@ -1,0 +1,16 @@
+package toolspec
+
+import "fmt"
+
+// checkNoSchema reports a mode that is missing, has no meaning, or none here.
+func (d Definition) checkNoSchema() error {
+	switch {
+	case d.AllowNoSchema && d.NoSchemaMode == "":
+		return fmt.Errorf("allowNoSchema needs a noSchemaMode: deny or ask")
+	case !d.AllowNoSchema && d.NoSchemaMode != "":
+		return fmt.Errorf("noSchemaMode goes with allowNoSchema only")
+	case d.AllowNoSchema && d.NoSchemaMode != NoSchemaDeny && d.NoSchemaMode != NoSchemaAsk:
+		return fmt.Errorf("noSchemaMode %q is none of deny, ask", d.NoSchemaMode)
+	}
+	return nil
+}
