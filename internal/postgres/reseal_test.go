@@ -47,6 +47,7 @@ func TestReseal(t *testing.T) {
 		b.connection([]string{tenant, "globex"}[i%2], fmt.Sprint("c", i))
 	}
 	b.calls("uses", "c0")
+	b.sql(`UPDATE connection_secrets SET sealed_at = '2026-01-01Z'`)
 	if got := b.uses(); !slices.Equal(got, []postgres.KeyUse{{KeyID: 1, Secrets: 7}}) {
 		t.Errorf("%+v", got)
 	}
@@ -70,6 +71,9 @@ func TestReseal(t *testing.T) {
 	}
 	if got := b.uses(); !slices.Equal(got, []postgres.KeyUse{{KeyID: 2, Secrets: 7}}) || len(b.toReseal(broker.Binding{}, 10)) != 0 {
 		t.Errorf("%+v", got)
+	}
+	if n := value[int](b, `SELECT count(*)::int FROM connection_secrets WHERE sealed_at = '2026-01-01Z'`); n != 7 {
+		t.Errorf("%d tokens of 7 are as old as they were", n)
 	}
 	if c := b.shown("c0"); c.SecretVersion != 1 || c.Generation != 1 || c.KeyID != 2 || len(b.rechecked()) != 0 {
 		t.Errorf("%+v", c)

@@ -10,7 +10,7 @@ ORDER BY s.tenant_id, s.connection_id, s.version LIMIT @most;
 
 -- name: ResealSecrets
 -- Puts the same secrets there as another key has sealed them. One that somebody has replaced meanwhile, or sealed anew, stays as it is. The
--- rows are locked in one order, so that two of these get past each other.
+-- rows are locked in one order, so that two of these get past each other. When a secret came stays as it was: its life is counted from there.
 WITH resealed AS (
     SELECT * FROM unnest(@tenants::text[], @connections::text[], @versions::integer[], @keys::bigint[], @sealed::bytea[])
         AS r (tenant_id, connection_id, version, was, sealed)
@@ -21,7 +21,7 @@ WITH resealed AS (
     ORDER BY s.tenant_id, s.connection_id, s.version
     FOR NO KEY UPDATE OF s
 ), moved AS (
-    UPDATE connection_secrets s SET key_id = @key_id, sealed = h.sealed, sealed_at = now()
+    UPDATE connection_secrets s SET key_id = @key_id, sealed = h.sealed
     FROM held h WHERE s.tenant_id = h.tenant_id AND s.connection_id = h.connection_id AND s.version = h.version
     RETURNING s.tenant_id, s.connection_id, s.version
 ), audited AS (
