@@ -29,7 +29,7 @@ func TestAnswers(t *testing.T) {
 	late := failed(toolspec.CodeRateLimited, "", nil)
 	late.RetryAfterMs = 1500
 	list := "[" + strings.Repeat(`{"name":"file.txt"},`, 4999) + `{"name":"file.txt"}]`
-	text := `"` + strings.Repeat("é<", 30<<10) + `"`
+	text := `"ab` + strings.Repeat("é<", 30<<10) + `"` // so that a cut falls into a character
 	for _, tc := range []struct {
 		name   string
 		result toolspec.Result
@@ -69,12 +69,12 @@ func TestAnswers(t *testing.T) {
 		{name: "a large text", result: toolspec.Result{OK: true, Value: json.RawMessage(text)}, look: func(t *testing.T, content []byte) {
 			p := previewOf(t, content)
 			shown, ok := p["preview"].(string)
-			if !ok || !strings.HasPrefix(shown, "é<é<") || len(shown) < 8<<10 || p["count"] != float64(60<<10) || strings.ContainsRune(shown, '\ufffd') {
+			if !ok || !strings.HasPrefix(shown, "abé<é<") || len(shown) < 8<<10 || p["count"] != float64(60<<10+2) || strings.ContainsRune(shown, '\ufffd') {
 				t.Errorf("it is %d bytes of %v", len(shown), p["count"])
 			}
 		}},
 		{name: "a list with one large element", result: toolspec.Result{OK: true, Value: json.RawMessage("[" + text + "]")}, look: func(t *testing.T, content []byte) {
-			if p := previewOf(t, content); p["count"] != float64(1) || !strings.HasPrefix(p["preview"].(string), `["é<`) { //nolint:forcetypeassert // it panics the test
+			if p := previewOf(t, content); p["count"] != float64(1) || !strings.HasPrefix(p["preview"].(string), `["abé<`) { //nolint:forcetypeassert // it panics the test
 				t.Errorf("it is %.100v", p)
 			}
 		}},

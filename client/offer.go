@@ -51,8 +51,10 @@ type OfferOptions struct {
 	// Strict asks the provider to hold the model to the schemas, where the format and
 	// the tool allow it.
 	Strict bool
+	// Query, if given, narrows the offer to the tools that fit it best.
+	Query *catalog.Query
 	// Pick, if given, narrows what the caller may see to what this request offers, in
-	// its order: see catalog.Catalog.Pick. What it adds is left out.
+	// its order, instead of Query. What it adds is left out.
 	Pick func(catalog.Catalog) []catalog.Entry
 }
 
@@ -66,14 +68,20 @@ func (c *Client) Offer(ctx context.Context, by catalog.Viewer, o OfferOptions) (
 	if err != nil {
 		return Offer{}, err
 	}
-	entries := visible.List()
-	if o.Pick != nil {
-		entries = nil
+	var entries []catalog.Entry
+	switch {
+	case o.Pick != nil:
 		for _, picked := range o.Pick(visible) {
 			if e, seen := visible.Get(picked.Name); seen {
 				entries = append(entries, e)
 			}
 		}
+	case o.Query != nil:
+		for _, match := range visible.Pick(*o.Query) {
+			entries = append(entries, match.Entry)
+		}
+	default:
+		entries = visible.List()
 	}
 	specs := make([]toolspec.Spec, len(entries))
 	for i, e := range entries {

@@ -50,4 +50,10 @@ func TestHydrateOnly(t *testing.T) {
 			}
 		}
 	}
+	// What Turn would not start is no success here either.
+	tu := turn("k")
+	results, err := tu.Hydrate(strings.NewReader(chat(t, asked{"c1", "test__search", `{"query":"a"}`}, asked{"c1", "test__search", `{"query":"b"}`})), specs)
+	if err != nil || !results[0].Success || results[1].Success || results[1].Code() != toolspec.CodeConflict {
+		t.Errorf("an id twice: %+v, %v", results, err)
+	}
 }

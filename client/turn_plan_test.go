@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/anthropic"
 	"github.com/pawl-run/pawl/toolspec/wire/openai"
 )
 
@@ -160,6 +161,30 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+const (
+	// anthropicStream asks for one call, which is closed before the end.
+	anthropicStream = `event: message_start
+data: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"x","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_1","name":"test__echo","input":{}}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{\"text\":\"a\"}"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+` + anthropicEnd
+	anthropicEnd = `event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"output_tokens":1}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+`
+)
+
 // TestPlanOfAStream: a stream gives what the whole response gives, and one that was cut asks for nothing (AG-03, AG-06).
 func TestPlanOfAStream(t *testing.T) {
 	t.Parallel()
@@ -188,6 +213,15 @@ func TestPlanOfAStream(t *testing.T) {
 	for i, p := range cut.Calls {
 		if p.Refused == nil || p.Refused.ErrorCode != toolspec.CodeIncomplete {
 			t.Errorf("call %d of a cut stream would run: %+v", i, p)
+		}
+	}
+	// A format that closes each call: the first one is whole, and does not run for all that, for the response is not.
+	closed := turn("k")
+	closed.Codec, closed.Offer.Format, closed.Streamed = anthropic.Codec{}, anthropic.Format, true
+	for body, want := range map[string]toolspec.Code{anthropicStream: "", strings.TrimSuffix(anthropicStream, anthropicEnd): toolspec.CodeIncomplete} {
+		plan, err := closed.Plan(strings.NewReader(body))
+		if err != nil || len(plan.Calls) != 1 || (plan.Calls[0].Refused == nil) != (want == "") {
+			t.Errorf("of a closed call: %+v, %v, want %q", plan.Calls, err, want)
 		}
 	}
 	broken := errors.New("the network is gone")

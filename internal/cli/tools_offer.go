@@ -11,6 +11,7 @@ func newToolsOffer(a *app) *cobra.Command {
 	var by catalog.Viewer
 	var format string
 	var strict bool
+	var query catalog.Query
 	cmd := &cobra.Command{
 		Use:   "offer",
 		Short: "Print what a request offers to a model",
@@ -25,8 +26,12 @@ func newToolsOffer(a *app) *cobra.Command {
 				return err
 			}
 			by.TenantID = a.tenant
+			options := client.OfferOptions{Codec: codec, Strict: strict}
+			if query.Text != "" || query.K > 0 {
+				options.Query = &query
+			}
 			return withStore(cmd.Context(), func(s *session) error {
-				offer, err := s.client().Offer(cmd.Context(), by, client.OfferOptions{Codec: codec, Strict: strict})
+				offer, err := s.client().Offer(cmd.Context(), by, options)
 				if err != nil {
 					return err
 				}
@@ -35,6 +40,8 @@ func newToolsOffer(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "", "the provider's format")
+	cmd.Flags().StringVar(&query.Text, "query", "", "what the tools are for: only those that fit it best; see `pawl tools search`")
+	cmd.Flags().IntVar(&query.K, "top", 0, "how many tools, at most")
 	cmd.Flags().BoolVar(&strict, "strict", false, "ask the provider to hold the model to the schemas, where format and tool allow it")
 	cmd.Flags().StringVar(&by.ActorID, "actor", "", "who calls; without it nobody in particular")
 	cmd.Flags().StringSliceVar(&by.ToolIDs, "tool-ids", nil, "the tools of the run, as in context.toolIds")

@@ -224,6 +224,10 @@ func TestTurnBesides(t *testing.T) {
 	if err != nil || len(picked.Names.Tools) != 1 {
 		t.Fatalf("picked is %+v, %v", picked.Names, err)
 	}
+	fitting, err := k.Offer(t.Context(), catalog.Viewer{TenantID: "acme", ActorID: actor}, pawl.OfferOptions{Codec: openai.Codec{}, Query: &catalog.Query{Text: "other", K: 1}})
+	if err != nil || len(fitting.Names.Tools) != 1 || fitting.Names.Tools[0].ToolID != "test__other" {
+		t.Fatalf("what fits is %+v, %v", fitting.Names, err)
+	}
 	k.offer = picked
 	reply, messages := k.take(t, k.turn("t1", openai.Codec{}), interleaved(
 		wanted{"c0", "read file", `{"text":"a"}`}, wanted{"c1", "test__other", `{"text":"b"}`}, wanted{"c2", "test__echo", `{"text":7,"more":1}`},
