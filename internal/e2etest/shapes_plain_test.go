@@ -58,12 +58,13 @@ func (r *recorder) plain(t *testing.T) {
 
 // approvals records calls that a person decides on, or nobody.
 func (r *recorder) approvals(t *testing.T) {
-	w := newWorld(t, strings.Replace(plainPolicy, "  globex:", `  hasty:
+	w := newWorld(t, strings.Replace(plainPolicy, "  globex:", `    repair: ["test__mended"]
+  hasty:
     allowedTools: ["test__*"]
     mode: auto
     approvals: {enabled: true, expiresAfter: 1s, allowUnsigned: true}
   globex:`, 1))
-	w.work(worker.Tools(waitingTool("test__write", echo), tool("test__never", echo, idempotent, risky)))
+	w.work(worker.Tools(waitingTool("test__write", echo), tool("test__never", echo, idempotent, risky), tool("test__mended", echo, fast)))
 	start := func(shape string) (toolspec.Invocation, *asked) {
 		inv := invocation(shape, "test__write", `{"text":"hello"}`)
 		call := w.start(inv)
@@ -91,6 +92,13 @@ func (r *recorder) approvals(t *testing.T) {
 	w.wantAnswer(c.Call, approval(c.view.ApprovalID, ann), "")
 	wantText(t, w.result(c.Call), "hello")
 	r.ended(w, "approved_by_update", inv)
+
+	// A read that asks nobody but for what was done to its arguments.
+	inv = invocation("mended_then_approved", "test__mended", `"{text: \"hello\"}"`)
+	call := w.start(inv)
+	w.wantAnswer(call, approval(w.waiting(call.WorkflowID).ApprovalID, ann), "")
+	wantText(t, w.result(call), "hello")
+	r.ended(w, "mended_then_approved", inv)
 
 	inv, c = start("denied_by_person")
 	signal(c.WorkflowID, toolspec.DecideName, toolspec.Decision{ApprovalID: c.view.ApprovalID, Decision: toolspec.Deny, Approver: ann})
@@ -132,7 +140,7 @@ func (r *recorder) approvals(t *testing.T) {
 
 	// Last, for every call that waits here looks again.
 	inv = invocation("policy_changed", "test__never", `{"text":"hello"}`)
-	call := w.start(inv)
+	call = w.start(inv)
 	w.waiting(call.WorkflowID)
 	w.apply(strings.ReplaceAll(plainPolicy, `"test__*"`, `"test__w*"`))
 	wantCode(t, w.result(call), toolspec.CodePolicyDenied)

@@ -27,6 +27,7 @@ func Cases() []Case {
 		ended("approved_by_update", "local requestApproval", "update decide", "local reviewDecision", "update decide", "local reviewDecision", "activity execute", "ended ok"),
 		ended("approved_too_early", "signal decide", "local requestApproval", "local reviewDecision", "activity execute", "ended ok"),
 		ended("edited_then_approved", "update decide", "local hydrate", "local requestApproval", "update decide", "activity execute", "ended ok"),
+		ended("mended_then_approved", "local hydrate", "local requestApproval", "update decide", "local reviewDecision", "activity execute", "ended ok"),
 		ended("denied_by_policy", "local willAuthorize", "ended policy_denied"),
 		ended("denied_by_person", "signal decide", "local reviewDecision", "ended approval_denied"),
 		ended("policy_changed", "signal recheck", "local reviewDecision", "local willAuthorize", "ended policy_denied"),
