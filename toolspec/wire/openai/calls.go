@@ -37,6 +37,8 @@ type call struct {
 	closed bool        // found complete
 	custom frame.Value // a call of a custom tool, to be repeated as it is
 	extra  []byte      // further members, ,"name":value…, to be repeated
+
+	repeated []byte // how the next request writes it
 }
 
 // piece is one element of tool_calls.
@@ -237,12 +239,21 @@ func (c *call) wire(i int) wire.Call {
 		w.Args = nil
 	}
 	if c.custom != nil {
-		w.Raw = []byte(c.custom)
+		w.Raw, c.repeated = []byte(c.custom), c.custom
 		return w
 	}
-	w.Raw = frame.Quote([]byte(`{"id":`), frame.CallID(w.ID, i))
-	w.Raw = frame.Quote(append(w.Raw, `,"type":"function","function":{"name":`...), wire.Repeatable(w.Name))
-	w.Raw = append(frame.Quote(append(w.Raw, `,"arguments":`...), w.Args), '}')
-	w.Raw = append(append(w.Raw, c.extra...), '}')
+	w.Raw = c.element(w.ID, w.Name, w.Args)
+	c.repeated = w.Raw
+	if id, name := frame.CallID(w.ID, i), wire.Repeatable(w.Name); id != w.ID || name != w.Name {
+		c.repeated = c.element(id, name, w.Args)
+	}
 	return w
+}
+
+// element writes the call as one of tool_calls.
+func (c *call) element(id, name string, args []byte) []byte {
+	e := frame.Quote([]byte(`{"id":`), id)
+	e = frame.Quote(append(e, `,"type":"function","function":{"name":`...), name)
+	e = append(frame.Quote(append(e, `,"arguments":`...), args), '}')
+	return append(append(e, c.extra...), '}')
 }

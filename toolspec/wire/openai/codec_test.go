@@ -186,6 +186,22 @@ func model(t *rapid.T, tools json.RawMessage, args []json.RawMessage) (response,
 	return response, append(stream, "data: [DONE]\n\n"...)
 }
 
+// TestRawIsTheModels: the record has a call as the model wrote it, and the next request as it may be repeated.
+func TestRawIsTheModels(t *testing.T) {
+	const call = `{"id":"","type":"function","function":{"name":"read file","arguments":"{}"}}`
+	r, err := openai.Codec{}.Decode([]byte(`{"choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[` + call + `]},"finish_reason":"tool_calls"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(r.Calls[0].Raw); got != call {
+		t.Errorf("the record has %s", got)
+	}
+	want := `{"role":"assistant","content":null,"tool_calls":[{"id":"pawl_0","type":"function","function":{"name":"read_file","arguments":"{}"}}]}`
+	if got := string(r.Message); got != want {
+		t.Errorf("the next request repeats %s", got)
+	}
+}
+
 // BenchmarkStream decodes 500 chunks with the frame that OpenAI sends, read as a
 // client reads a body.
 func BenchmarkStream(b *testing.B) {

@@ -30,7 +30,7 @@ func (d *draft) response(cut bool) wire.Response {
 	cut = cut || d.reason == ""
 	r.Calls = d.calls.finish(cut, d.reason)
 	r.Finish = finishOf(d.reason, cut, len(r.Calls) > 0, len(d.refusal) > 0)
-	r.Message = d.message(r.Calls)
+	r.Message = d.message()
 	return r
 }
 
@@ -54,7 +54,7 @@ func finishOf(reason string, cut, calls, refused bool) wire.Finish {
 // message is the assistant's message with the members that a request may have:
 // what a response has beside them (annotations, log probabilities) is refused in
 // one.
-func (d *draft) message(calls []wire.Call) json.RawMessage {
+func (d *draft) message() json.RawMessage {
 	m := []byte(`{"role":"assistant","content":`)
 	switch {
 	case len(d.parts) > 0:
@@ -72,18 +72,18 @@ func (d *draft) message(calls []wire.Call) json.RawMessage {
 	}
 	// Not of OpenAI: servers that show a model's reasoning so want it back ahead of
 	// the results of its calls, and nowhere else.
-	if len(d.reasoning) > 0 && len(calls) > 0 {
+	if len(d.reasoning) > 0 && len(d.calls.all) > 0 {
 		m = frame.Quote(append(m, `,"reasoning_content":`...), frame.Loose(d.reasoning))
 	}
-	for i, c := range calls {
+	for i, c := range d.calls.all {
 		if i == 0 {
 			m = append(m, `,"tool_calls":[`...)
 		} else {
 			m = append(m, ',')
 		}
-		m = append(m, c.Raw...)
+		m = append(m, c.repeated...)
 	}
-	if len(calls) > 0 {
+	if len(d.calls.all) > 0 {
 		m = append(m, ']')
 	}
 	return append(m, '}')
