@@ -171,7 +171,7 @@ func TestPayloads(t *testing.T) {
 	}
 	w.work(options...)
 	// A fast tool has seconds for megabytes, and the race detector makes them many.
-	room := make(chan struct{}, 4)
+	room := make(chan struct{}, 2)
 	for name, o := range oversizes() {
 		for _, lane := range []string{"local", "regular"} {
 			id := lane + "-" + name
