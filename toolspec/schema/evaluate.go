@@ -119,6 +119,11 @@ func (e *evaluator) isConst(r *rules, i int) bool {
 // size is the steps of reading a whole value once more.
 func (e *evaluator) size(i int) int { return int(e.t.items[i].end-e.t.items[i].start) / 64 }
 
+// searches spends the steps of looking for so many names among the members.
+func (e *evaluator) searches(names, i int) bool {
+	return e.spend(names * int(e.t.items[i].count) / 16)
+}
+
 func (e *evaluator) inEnum(r *rules, i int) bool {
 	if !e.spend(e.size(i)) {
 		return false
@@ -137,7 +142,7 @@ func (e *evaluator) text(r *rules, i int) bool {
 	if r.minLength < 0 && r.maxLength < 0 && r.pattern == nil && r.format == nil && !r.base64 {
 		return true
 	}
-	if !e.lengthOK(r.minLength, r.maxLength, i) {
+	if !e.spend(e.size(i)*r.reading) || !e.lengthOK(r.minLength, r.maxLength, i) {
 		return false
 	}
 	return (r.pattern == nil || e.matches(r, i)) && (r.format == nil || r.format(e.t.string(i))) && (!r.base64 || isBase64(e.t.string(i)))
@@ -174,6 +179,9 @@ func (e *evaluator) array(r *rules, i int, m *marks) bool {
 		return false
 	}
 	if r.prefix != nil || r.rest != nil {
+		if !e.spend(count / 16) {
+			return false
+		}
 		at := i + 1
 		for k := range count {
 			to := r.rest
@@ -230,6 +238,9 @@ func (e *evaluator) object(r *rules, i int, m *marks) bool {
 	}
 	present := 0 // of the required fields that are listed
 	if r.fields != nil || r.patterns != nil || r.additional != nil || r.fieldNames != nil {
+		if !e.spend(count / 16) {
+			return false
+		}
 		at := i + 1
 		for k := range count {
 			f, evaluated, ok := e.field(r, at)
@@ -248,8 +259,7 @@ func (e *evaluator) object(r *rules, i int, m *marks) bool {
 	if present < r.listed {
 		return false
 	}
-	// Each of these searches the members.
-	if !e.spend((len(r.unlisted) + len(r.needs)) * count / 16) {
+	if !e.searches(len(r.unlisted)+len(r.needs), i) {
 		return false
 	}
 	for _, name := range r.unlisted {
@@ -260,6 +270,9 @@ func (e *evaluator) object(r *rules, i int, m *marks) bool {
 	for _, need := range r.needs {
 		if e.t.member(i, need.name) == 0 {
 			continue
+		}
+		if !e.searches(len(need.then), i) {
+			return false
 		}
 		for _, name := range need.then {
 			if e.t.member(i, name) == 0 {
@@ -276,6 +289,9 @@ func (e *evaluator) field(r *rules, i int) (f fieldRule, evaluated, ok bool) {
 		return f, false, false
 	}
 	if e.t.items[i].escaped {
+		if !e.spend(e.size(i)) {
+			return f, false, false
+		}
 		f = r.fields[e.t.string(i)]
 	} else {
 		f = r.fields[string(e.t.bytes(i))]
@@ -332,7 +348,7 @@ func (e *evaluator) inPlace(r *rules, i int, m *marks) bool {
 	if r.cond != nil && !e.condOK(r, i, m) {
 		return false
 	}
-	if e.t.items[i].kind == '{' && e.spend(len(r.dependent)*int(e.t.items[i].count)/16) {
+	if e.t.items[i].kind == '{' && e.searches(len(r.dependent), i) {
 		for _, d := range r.dependent {
 			if e.t.member(i, d.name) != 0 && !e.ok(d.to, i, m) {
 				return false
@@ -388,6 +404,9 @@ func (e *evaluator) rest(r *rules, i int, m *marks) bool {
 	}
 	if to == nil {
 		return true
+	}
+	if !e.spend(int(e.t.items[i].count) / 16) {
+		return false
 	}
 	at := i + 1
 	for k := range int(e.t.items[i].count) {
