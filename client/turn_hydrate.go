@@ -43,7 +43,7 @@ func (t Turn) given(p PlannedCall) hydrate.Given {
 	} else if p.Call.ID != "" {
 		g.ID = p.Invocation.ToolCallID // where the provider's cannot name a call, the turn's does
 	}
-	if tool, err := t.Offer.Names.Resolve(p.Call.Name); err == nil {
+	if tool, err := t.Offer.Names.Resolve(p.Call.Name); err == nil && tool.ToolID == p.ToolID {
 		g.Args = restored(tool, g.Args)
 	}
 	return g
