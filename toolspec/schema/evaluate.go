@@ -14,15 +14,6 @@ type evaluator struct {
 	over    bool // they were used up: no verdict counts any more
 }
 
-func (e *evaluator) spend(steps int) bool {
-	if e.bounded {
-		if e.left -= steps; e.left < 0 {
-			e.over = true
-		}
-	}
-	return !e.over
-}
-
 // ok reports whether the value at i is one of n's. What n and the schemas that
 // it applies in place look at, they mark in m; where ok is false, m is spoilt.
 func (e *evaluator) ok(n *node, i int, m *marks) bool {
@@ -114,14 +105,6 @@ func (e *evaluator) kindOK(r *rules, i int) bool {
 
 func (e *evaluator) isConst(r *rules, i int) bool {
 	return e.spend(e.size(i)) && e.t.equal(i, r.equal.key, &e.t.scratch)
-}
-
-// size is the steps of reading a whole value once more.
-func (e *evaluator) size(i int) int { return int(e.t.items[i].end-e.t.items[i].start) / 64 }
-
-// searches spends the steps of looking for so many names among the members.
-func (e *evaluator) searches(names, i int) bool {
-	return e.spend(names * int(e.t.items[i].count) / 16)
 }
 
 func (e *evaluator) inEnum(r *rules, i int) bool {
