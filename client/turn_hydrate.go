@@ -38,6 +38,9 @@ func (t Turn) Hydrate(response io.Reader, specs []toolspec.Spec) ([]hydrate.Resu
 // given is a planned call as hydration takes it.
 func (t Turn) given(p PlannedCall) hydrate.Given {
 	g := hydrate.Given{Provider: t.Codec.Format(), ID: p.Call.ID, Name: p.Call.Name, Args: p.Call.Args, Fault: p.Call.Fault, Source: p.Call.Raw}
+	if len(p.Call.Args) > maxRead {
+		return g
+	}
 	if p.Refused != nil {
 		g.Fault = p.Refused.ErrorCode
 	} else if p.Call.ID != "" {
