@@ -1,9 +1,6 @@
 package schema
 
-import (
-	"encoding/base64"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // evaluator holds one instance against schemas. It says yes or no and nothing
 // else; explainer finds the reasons.
@@ -149,11 +146,6 @@ func (e *evaluator) matches(r *rules, i int) bool {
 		text = []byte(e.t.string(i))
 	}
 	return e.spend(r.program*(len(text)+1)/256) && r.pattern.Match(text)
-}
-
-func isBase64(text string) bool {
-	_, err := base64.StdEncoding.DecodeString(text)
-	return err == nil
 }
 
 func (e *evaluator) array(r *rules, i int, m *marks) bool {
