@@ -16,3 +16,11 @@ type KeyWrapper interface {
 	// Unwrap decrypts what Wrap has encrypted.
 	Unwrap(ctx context.Context, key string, wrapped, associated []byte) ([]byte, error)
 }
+
+// KeyPinner is a [KeyWrapper] that may use one key only. A worker with one takes no
+// ring that is kept in clear: whoever can write the file could put his own there.
+type KeyPinner interface {
+	KeyWrapper
+	// Only names the key; "" is none.
+	Only() string
+}

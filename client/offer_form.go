@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -68,6 +69,7 @@ func tightened(sent *schema.Sent) bool {
 // take back stands as it is, for the worker to judge.
 func restored(tool wire.Offered, args json.RawMessage) json.RawMessage {
 	var mapping schema.Mapping
+	args = bytes.TrimLeft(args, " \t\r\n")
 	if len(tool.Mapping) == 0 || len(args) == 0 || args[0] != '{' || json.Unmarshal(tool.Mapping, &mapping) != nil {
 		return args
 	}

@@ -113,6 +113,7 @@ func TestStrictArgumentsComeBack(t *testing.T) {
 		`{"query":"a","limit":3,"after":{"value":null}}`:    `{"after":null,"limit":3,"query":"a"}`,
 		`{"query":"a","limit":null,"after":{"value":"2b"}}`: `{"after":"2b","query":"a"}`,
 		`{"query":"a","limit":null,"after":"2b"}`:           `{"query":"a","limit":null,"after":"2b"}`, // not of the form: the worker judges it as it is
+		" \n" + `{"query":"a","limit":null,"after":null}`:   `{"query":"a"}`,
 		`{"query":`: `"{\"query\":"`,
 	} {
 		plan, err := tu.Plan(strings.NewReader(chat(t, asked{"c1", "test__search", args})))

@@ -38,12 +38,15 @@ func (t Turn) Hydrate(response io.Reader, specs []toolspec.Spec) ([]hydrate.Resu
 // given is a planned call as hydration takes it.
 func (t Turn) given(p PlannedCall) hydrate.Given {
 	g := hydrate.Given{Provider: t.Codec.Format(), ID: p.Call.ID, Name: p.Call.Name, Args: p.Call.Args, Fault: p.Call.Fault, Source: p.Call.Raw}
+	if len(p.Call.Args) > maxRead {
+		return g
+	}
 	if p.Refused != nil {
 		g.Fault = p.Refused.ErrorCode
 	} else if p.Call.ID != "" {
 		g.ID = p.Invocation.ToolCallID // where the provider's cannot name a call, the turn's does
 	}
-	if tool, err := t.Offer.Names.Resolve(p.Call.Name); err == nil {
+	if tool, err := t.Offer.Names.Resolve(p.Call.Name); err == nil && tool.ToolID == p.ToolID {
 		g.Args = restored(tool, g.Args)
 	}
 	return g

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/toolspec/wire/anthropic"
@@ -49,6 +50,16 @@ func TestHydrateOnly(t *testing.T) {
 				t.Errorf("%s: call %d: %+v", tc.codec.Format(), i, r)
 			}
 		}
+	}
+	// The form of one tool is not undone for another.
+	strict, err := client.NewOffer(openai.Codec{}, []toolspec.Spec{offeredTool("mcp__x__test__search", searching)}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := turn("k")
+	other.Offer = strict
+	if r, err := other.Hydrate(strings.NewReader(chat(t, asked{"c1", "test__search", `{"query":"a","limit":null}`})), specs); err != nil || r[0].Success {
+		t.Errorf("another tool's form: %+v, %v", r, err)
 	}
 	// What Turn would not start is no success here either.
 	tu := turn("k")

@@ -19,6 +19,11 @@ import (
 // larger one the names go.
 const maxNative = 32 << 10
 
+// maxRead bounds the arguments that are looked at, in bytes. To parse some takes a
+// hundred times as much. It is more than a call may have, for a strict form is longer
+// than what it stands for.
+const maxRead = toolspec.MaxInvocation
+
 // Plan is what a response asks for, with nothing started.
 type Plan struct {
 	Response wire.Response
@@ -85,9 +90,13 @@ func (t Turn) plan(i int, call wire.Call, finish wire.Finish) (PlannedCall, erro
 		p.refuse(toolspec.CodeIncomplete, "")
 		return p, nil
 	}
-	if call.Fault != "" && json.Valid(call.Args) {
+	if call.Fault != "" && len(call.Args) <= maxRead && json.Valid(call.Args) {
 		// What arrived may look whole, and is not what was meant.
 		p.refuse(call.Fault, "")
+		return p, nil
+	}
+	if len(call.Args) > maxRead {
+		p.refuse(toolspec.CodeValidation, fmt.Sprintf("The arguments are larger than %d bytes", toolspec.MaxInline))
 		return p, nil
 	}
 	args, ok := hydrate.OfText(call.Args)

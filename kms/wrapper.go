@@ -36,7 +36,7 @@ type Options struct {
 // when a program starts and when a ring changes.
 type Wrapper struct{ o Options }
 
-var _ broker.KeyWrapper = (*Wrapper)(nil)
+var _ broker.KeyPinner = (*Wrapper)(nil)
 
 // New makes a wrapper.
 func New(o Options) *Wrapper {
@@ -51,6 +51,9 @@ func New(o Options) *Wrapper {
 // AWS_* variables and profiles, Google's application default credentials, VAULT_ADDR
 // and VAULT_TOKEN.
 func FromEnv() *Wrapper { return New(Options{Only: os.Getenv(onlyEnv)}) }
+
+// Only is the one key that may be used; "" where there is none.
+func (w *Wrapper) Only() string { return w.o.Only }
 
 // Wrap encrypts with a key.
 func (w *Wrapper) Wrap(ctx context.Context, key string, plain, associated []byte) ([]byte, error) {

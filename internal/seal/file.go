@@ -26,6 +26,8 @@ const (
 type File struct {
 	path    string
 	wrapper broker.KeyWrapper
+	// only is the one key that the ring may be wrapped by, if there is one.
+	only string
 
 	mu     sync.Mutex
 	ring   *Ring
@@ -38,9 +40,13 @@ type File struct {
 var _ broker.Sealer = (*File)(nil)
 
 // OpenFile reads the ring of a file that nobody but its owner may read. w unwraps a
-// ring that is wrapped; nil can do without.
+// ring that is wrapped; nil can do without. Where w may use one key only, a ring in
+// clear is refused, now and whenever the file changes.
 func OpenFile(path string, w broker.KeyWrapper) (*File, error) {
 	f := &File{path: path, wrapper: w}
+	if pinner, ok := w.(broker.KeyPinner); ok {
+		f.only = pinner.Only()
+	}
 	return f, f.load()
 }
 
@@ -62,6 +68,9 @@ func (f *File) load() error {
 	ring, err := Parse(text, f.wrapper)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.path, err)
+	}
+	if f.only != "" && ring.wrappedBy != f.only {
+		return fmt.Errorf("%s: the key ring is not wrapped by %s, and no other counts here", f.path, f.only)
 	}
 	f.ring, f.read, f.looked = ring, info, time.Now()
 	return nil

@@ -217,3 +217,36 @@ func TestWrappedWhileAway(t *testing.T) {
 		t.Errorf("it was asked %d times", n)
 	}
 }
+
+// pinned may use one key only.
+type pinned struct{ service }
+
+func (*pinned) Only() string { return wrappingKey }
+
+// TestPinnedTakesNoOther: whoever can write the file of a worker that has one key of a KMS cannot have it seal with a ring of his own.
+func TestPinnedTakesNoOther(t *testing.T) {
+	t.Parallel()
+	w := new(pinned)
+	path, plain := newWrapped(t, w)
+	f := must(seal.OpenFile(path, w))(t)
+	was := f.Primary()
+	foreign := newRing(t)
+	for name, ring := range map[string]*seal.Ring{"in clear": foreign, "by another key": must(foreign.Wrap("test-kms://evil.example/keys/one"))(t)} {
+		if err := os.WriteFile(path, must(ring.Encode(w))(t), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := seal.OpenFile(path, w); err == nil {
+			t.Errorf("%s: the ring is taken", name)
+		}
+		if _, err := f.Open([]byte("looks again"), broker.Binding{}); err == nil || f.Primary() != was {
+			t.Errorf("%s: the ring takes the place of the worker's", name)
+		}
+	}
+	// It can still be wrapped: the commands take what a worker does not.
+	if err := os.WriteFile(path, plain, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := seal.Load(path, w); err != nil {
+		t.Error(err)
+	}
+}

@@ -16,6 +16,8 @@ type Parsed struct {
 	Args json.RawMessage
 	// Tolerances names what was overlooked, in the order in which it was.
 	Tolerances []string
+
+	text []byte // as it was written
 }
 
 // Args parses arguments: an object, or a string that holds the JSON of one.
@@ -46,7 +48,7 @@ func Parse(raw json.RawMessage) (Parsed, *Fault) {
 	if f != nil {
 		return Parsed{Tolerances: p.Tolerances}, f
 	}
-	p.Args = canonical
+	p.Args, p.text = canonical, text
 	return p, nil
 }
 

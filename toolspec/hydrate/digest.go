@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/schema"
@@ -11,12 +12,12 @@ import (
 
 // InputDigest names what was asked: the hexadecimal SHA-256 of the RFC 8785
 // JSON of {toolId, args, context, allowedConnectionIds}. args that are a string
-// are parsed, and stand as the string itself where they do not parse; context
-// goes without requestId and sessionId; the connections are sorted. Provider
+// are parsed, and stand as the string itself where they do not parse, or hold
+// another string: what holds that is another input. context goes without requestId and sessionId; the connections are sorted. Provider
 // and proofs stand outside.
 func InputDigest(inv toolspec.Invocation) (string, error) {
 	args := given(inv.Args)
-	if text, isString := stringOf(args); isString && schema.CheckJSON([]byte(text)) == nil {
+	if text, isString := stringOf(args); isString && schema.CheckJSON([]byte(text)) == nil && strings.TrimLeft(text, " \t\r\n")[0] != '"' {
 		args = json.RawMessage(text)
 	}
 	ctx := inv.Context

@@ -128,6 +128,24 @@ func TestArgsAndTheirDigest(t *testing.T) {
 	})
 }
 
+// TestStringsInStrings: a string that holds a string is no object, and must not be
+// vouched for by the digest of one that is.
+func TestStringsInStrings(t *testing.T) {
+	digests := map[string]string{}
+	for _, args := range []string{`"{'a':1}"`, `"\"{'a':1}\""`, `" \"{'a':1}\""`, `"\"\\\"{'a':1}\\\"\""`, `"{}"`, `"\"{}\""`, `"{'a': 1}"`} {
+		inv := invocation()
+		inv.Args = json.RawMessage(args)
+		d, err := hydrate.InputDigest(inv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if other, taken := digests[d]; taken {
+			t.Errorf("%s and %s have one digest", args, other)
+		}
+		digests[d] = args
+	}
+}
+
 // TestApprovedDigest: an approval is for one call exactly.
 func TestApprovedDigest(t *testing.T) {
 	a := hydrate.Approved{

@@ -55,7 +55,7 @@ func (t Target) Hydrate(raw json.RawMessage) Result {
 	if r.Provenance.Outcome == toolspec.HydrationValidate {
 		r.Provenance.Original = shapeOf(decoded(parsed.Args))
 		if t.Validator != nil && onlyTypes(r.Provenance.Problems) {
-			t.mend(&r, parsed.Args, most)
+			t.mend(&r, parsed.text, most)
 		}
 	}
 	return r

@@ -25,7 +25,7 @@ type Repairer interface {
 
 // Damage is what a Repairer is to mend. It keeps and writes none of it.
 type Damage struct {
-	// Text are the arguments as text, at most as large as the tool takes.
+	// Text are the arguments as they were written, at most as large as the tool takes.
 	Text []byte
 	// Stage is parse or validate.
 	Stage toolspec.HydrationOutcome
@@ -44,7 +44,7 @@ const (
 	RepairQuotes   = "single_quotes"    // as the tolerance, beside other damage
 	RepairToNumber = "text_to_number"   // "7" where the schema wants a number
 	RepairToBool   = "text_to_boolean"  // "true" where it wants a boolean
-	RepairToText   = "number_to_text"   // 7 where it wants a string
+	RepairToText   = "number_to_text"   // 7 where it wants a string; not 7.0
 	RepairUnwrap   = "text_to_document" // "[1]" where it wants an array or an object
 )
 
@@ -184,7 +184,8 @@ func (m mender) value(v any, n map[string]any) any {
 	case string:
 		return m.text(is, n)
 	case json.Number:
-		if wants(n, v, "string") {
+		// 1.10 and 1.1 are one number, and one digest, but two texts.
+		if wants(n, v, "string") && is != "-0" && plainNumber([]byte(is)) {
 			m.done[RepairToText] = true
 			return is.String()
 		}

@@ -79,8 +79,7 @@ func downWhole(doc json.RawMessage, root *node, d dialect) (*Sent, error) {
 		}
 		delete(out, "unevaluatedProperties") // it counted what stood here
 	}
-	out["$schema"] = Draft2020.URI()
-	written, err := encode(out)
+	written, err := w.encode(out)
 	if err != nil {
 		return nil, err
 	}

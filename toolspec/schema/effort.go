@@ -28,3 +28,20 @@ func (n *node) busy() bool {
 }
 
 func bounded(total int) int { return min(total, maxEffort+1) }
+
+func (e *evaluator) spend(steps int) bool {
+	if e.bounded {
+		if e.left -= steps; e.left < 0 {
+			e.over = true
+		}
+	}
+	return !e.over
+}
+
+// size is the steps of reading a whole value once more.
+func (e *evaluator) size(i int) int { return int(e.t.items[i].end-e.t.items[i].start) / 64 }
+
+// searches spends the steps of looking for so many names among the members.
+func (e *evaluator) searches(names, i int) bool {
+	return e.spend(names * int(e.t.items[i].count) / 16)
+}

@@ -1,9 +1,6 @@
 package schema
 
-import (
-	"encoding/base64"
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // evaluator holds one instance against schemas. It says yes or no and nothing
 // else; explainer finds the reasons.
@@ -12,15 +9,6 @@ type evaluator struct {
 	left    int  // steps
 	bounded bool // steps count
 	over    bool // they were used up: no verdict counts any more
-}
-
-func (e *evaluator) spend(steps int) bool {
-	if e.bounded {
-		if e.left -= steps; e.left < 0 {
-			e.over = true
-		}
-	}
-	return !e.over
 }
 
 // ok reports whether the value at i is one of n's. What n and the schemas that
@@ -116,9 +104,6 @@ func (e *evaluator) isConst(r *rules, i int) bool {
 	return e.spend(e.size(i)) && e.t.equal(i, r.equal.key, &e.t.scratch)
 }
 
-// size is the steps of reading a whole value once more.
-func (e *evaluator) size(i int) int { return int(e.t.items[i].end-e.t.items[i].start) / 64 }
-
 func (e *evaluator) inEnum(r *rules, i int) bool {
 	if !e.spend(e.size(i)) {
 		return false
@@ -137,7 +122,7 @@ func (e *evaluator) text(r *rules, i int) bool {
 	if r.minLength < 0 && r.maxLength < 0 && r.pattern == nil && r.format == nil && !r.base64 {
 		return true
 	}
-	if !e.lengthOK(r.minLength, r.maxLength, i) {
+	if !e.spend(e.size(i)*r.reading) || !e.lengthOK(r.minLength, r.maxLength, i) {
 		return false
 	}
 	return (r.pattern == nil || e.matches(r, i)) && (r.format == nil || r.format(e.t.string(i))) && (!r.base64 || isBase64(e.t.string(i)))
@@ -163,17 +148,15 @@ func (e *evaluator) matches(r *rules, i int) bool {
 	return e.spend(r.program*(len(text)+1)/256) && r.pattern.Match(text)
 }
 
-func isBase64(text string) bool {
-	_, err := base64.StdEncoding.DecodeString(text)
-	return err == nil
-}
-
 func (e *evaluator) array(r *rules, i int, m *marks) bool {
 	count := int(e.t.items[i].count)
 	if count < r.minItems || r.maxItems >= 0 && count > r.maxItems || r.unique && !e.distinct(i) {
 		return false
 	}
 	if r.prefix != nil || r.rest != nil {
+		if !e.spend(count / 16) {
+			return false
+		}
 		at := i + 1
 		for k := range count {
 			to := r.rest
@@ -230,6 +213,9 @@ func (e *evaluator) object(r *rules, i int, m *marks) bool {
 	}
 	present := 0 // of the required fields that are listed
 	if r.fields != nil || r.patterns != nil || r.additional != nil || r.fieldNames != nil {
+		if !e.spend(count / 16) {
+			return false
+		}
 		at := i + 1
 		for k := range count {
 			f, evaluated, ok := e.field(r, at)
@@ -248,8 +234,7 @@ func (e *evaluator) object(r *rules, i int, m *marks) bool {
 	if present < r.listed {
 		return false
 	}
-	// Each of these searches the members.
-	if !e.spend((len(r.unlisted) + len(r.needs)) * count / 16) {
+	if !e.searches(len(r.unlisted)+len(r.needs), i) {
 		return false
 	}
 	for _, name := range r.unlisted {
@@ -260,6 +245,9 @@ func (e *evaluator) object(r *rules, i int, m *marks) bool {
 	for _, need := range r.needs {
 		if e.t.member(i, need.name) == 0 {
 			continue
+		}
+		if !e.searches(len(need.then), i) {
+			return false
 		}
 		for _, name := range need.then {
 			if e.t.member(i, name) == 0 {
@@ -276,6 +264,9 @@ func (e *evaluator) field(r *rules, i int) (f fieldRule, evaluated, ok bool) {
 		return f, false, false
 	}
 	if e.t.items[i].escaped {
+		if !e.spend(e.size(i)) {
+			return f, false, false
+		}
 		f = r.fields[e.t.string(i)]
 	} else {
 		f = r.fields[string(e.t.bytes(i))]
@@ -332,7 +323,7 @@ func (e *evaluator) inPlace(r *rules, i int, m *marks) bool {
 	if r.cond != nil && !e.condOK(r, i, m) {
 		return false
 	}
-	if e.t.items[i].kind == '{' && e.spend(len(r.dependent)*int(e.t.items[i].count)/16) {
+	if e.t.items[i].kind == '{' && e.searches(len(r.dependent), i) {
 		for _, d := range r.dependent {
 			if e.t.member(i, d.name) != 0 && !e.ok(d.to, i, m) {
 				return false
@@ -388,6 +379,9 @@ func (e *evaluator) rest(r *rules, i int, m *marks) bool {
 	}
 	if to == nil {
 		return true
+	}
+	if !e.spend(int(e.t.items[i].count) / 16) {
+		return false
 	}
 	at := i + 1
 	for k := range int(e.t.items[i].count) {

@@ -99,6 +99,9 @@ func (e *explainer) numberFaults(r *rules, i int, at path) {
 }
 
 func (e *explainer) textFaults(n *node, r *rules, i int, at path) {
+	if !e.spend(e.size(i) * r.reading) {
+		return
+	}
 	if !e.lengthOK(r.minLength, -1, i) {
 		e.invalid(at, "shorter than "+strconv.Itoa(r.minLength))
 	}
@@ -130,6 +133,9 @@ func (e *explainer) elements(_ *node, r *rules, i int, at path, m *marks) {
 	}
 	if r.contains != nil && !e.containsOK(r, i, m) {
 		e.invalid(at, "number of matching entries")
+	}
+	if !e.spend(count / 16) {
+		return
 	}
 	place := i + 1
 	for k := range count {
@@ -166,6 +172,9 @@ func (e *explainer) fields(_ *node, r *rules, i int, at path, m *marks) {
 		if e.t.member(i, need.name) != 0 {
 			e.missing(need.then, i, at)
 		}
+	}
+	if !e.spend(count / 16) {
+		return
 	}
 	badName, place := false, i+1
 	for k := range count {
@@ -212,6 +221,9 @@ func (e *explainer) member(n *node, i int, at path, name string) {
 }
 
 func (e *explainer) missing(required []string, i int, at path) {
+	if !e.searches(len(required), i) {
+		return
+	}
 	for _, name := range required {
 		if e.t.member(i, name) == 0 {
 			field := at.with(name)

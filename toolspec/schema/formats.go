@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/base64"
 	"regexp"
 	"regexp/syntax"
 
@@ -33,5 +34,10 @@ func isRegex(v any) bool {
 		return "x"
 	})
 	_, err := syntax.Parse(text, syntax.Perl)
+	return err == nil
+}
+
+func isBase64(text string) bool {
+	_, err := base64.StdEncoding.DecodeString(text)
 	return err == nil
 }

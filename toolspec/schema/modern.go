@@ -10,12 +10,14 @@ import (
 // identifiers are left out, for nothing outside refers to them.
 type writer struct {
 	places map[*node]path
+	keys   map[*node]string // of what a reference leads to
+	refs   int              // bytes of all references
 	// after may add to what was written for a schema.
 	after func(n *node, out map[string]any)
 }
 
 func newWriter(root *node) *writer {
-	w := &writer{places: map[*node]path{}}
+	w := &writer{places: map[*node]path{}, keys: map[*node]string{}}
 	w.place(root, nil)
 	return w
 }
@@ -64,6 +66,15 @@ func (w *writer) document(root *node) (json.RawMessage, error) {
 	if !ok {
 		return nil, refuse(nil, "the root is no object")
 	}
+	return w.encode(out)
+}
+
+// encode refuses what references make too large: an anchor of one letter can
+// stand at a place whose pointer is as long as the document.
+func (w *writer) encode(out map[string]any) (json.RawMessage, error) {
+	if w.refs > MaxDocumentBytes {
+		return nil, refuse(nil, "too large with its references written out")
+	}
 	out["$schema"] = Draft2020.URI()
 	return encode(out)
 }
@@ -93,7 +104,12 @@ func (w *writer) schema(n *node) any {
 		w.sub(n, s, out)
 	}
 	if n.ref != nil {
-		out["$ref"] = "#" + w.places[n.ref].key()
+		key, known := w.keys[n.ref]
+		if !known {
+			key = "#" + w.places[n.ref].key()
+			w.keys[n.ref] = key
+		}
+		out["$ref"], w.refs = key, w.refs+len(key)
 	}
 	if w.after != nil {
 		w.after(n, out)

@@ -10,10 +10,12 @@ import (
 // document are taken: pointers, and the plain names of $anchor (in older drafts
 // of an id that is a mere fragment). A name that two schemas claim is refused.
 func resolve(root *node, d Draft) error {
-	places := map[string]*node{}
+	places := map[step]*node{}
 	if root.anyRef() {
 		_ = root.walk(func(n *node) error {
-			places[n.at.key()] = n
+			for _, s := range n.subs {
+				places[step{n, s.keyword, s.token}] = s.to
+			}
 			return nil
 		})
 	}
@@ -36,7 +38,7 @@ func resolve(root *node, d Draft) error {
 		if n.ref = anchors[fragment]; n.ref == nil {
 			tokens, ok := splitPointer(fragment)
 			if ok && fragment != "/" {
-				n.ref = places[tokens.key()]
+				n.ref = follow(places, root, tokens)
 			}
 		}
 		if n.ref == nil {
@@ -48,6 +50,33 @@ func resolve(root *node, d Draft) error {
 		return err
 	}
 	return checkLoops(root)
+}
+
+// step is the way from a schema to one below it. Places are found step by step:
+// written out, the names on the way to each could be larger than the document by
+// as much as it has schemas.
+type step struct {
+	from           *node
+	keyword, token string
+}
+
+// follow goes along a pointer; nil where no schema stands at its end.
+func follow(places map[step]*node, from *node, tokens path) *node {
+	for len(tokens) > 0 {
+		// A schema stands under its keyword, or under a name or an index below that.
+		to := places[step{from, tokens[0], ""}]
+		if to != nil && len(to.at) > len(from.at)+1 {
+			to = nil
+		}
+		if len(tokens) > 1 && to == nil {
+			to = places[step{from, tokens[0], tokens[1]}]
+		}
+		if to == nil {
+			return nil
+		}
+		from, tokens = to, tokens[len(to.at)-len(from.at):]
+	}
+	return from
 }
 
 func (n *node) anyRef() bool {

@@ -46,6 +46,7 @@ type rules struct {
 	pattern              *regexp.Regexp
 	program              int
 	format               func(any) bool
+	reading              int // how often it costs to read a text
 	base64               bool
 
 	minItems, maxItems       int
@@ -177,7 +178,7 @@ func ratOf(literal []byte) *big.Rat {
 func (n *node) build(d Draft) {
 	n.draft = d
 	r := &rules{
-		cost: 1 + n.ownWeight(), ref: n.ref, refuses: n.object == nil && !n.boolean,
+		cost: 1 + n.ownWeight(), reading: 1, ref: n.ref, refuses: n.object == nil && !n.boolean,
 		minLength: -1, maxLength: -1, minItems: -1, maxItems: -1, minFields: -1, maxFields: -1, minContains: 1, maxContains: -1,
 	}
 	n.rules = r
@@ -227,7 +228,9 @@ func (n *node) buildValue(r *rules, d Draft) {
 		r.program, _ = programSize(pattern)
 	}
 	if format, ok := n.text("format"); ok {
-		r.format = formats[format]
+		if r.format = formats[format]; format == "regex" {
+			r.reading = 100 // it is parsed
+		}
 	}
 	encoding, _ := n.text("contentEncoding")
 	r.base64 = encoding == "base64"

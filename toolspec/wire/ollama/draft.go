@@ -26,7 +26,10 @@ type draft struct {
 	over     bool                // it came: nothing more counts
 }
 
-var errAfter = errors.New("a message goes on behind its end")
+var (
+	errAfter = errors.New("a message goes on behind its end")
+	errRole  = errors.New("the role is another than assistant")
+)
 
 // take reads a response: the whole one, whose message is kept as it stands and
 // whose bytes must stay as they are, or a line of a stream.
@@ -62,9 +65,13 @@ func (d *draft) take(data []byte, whole bool) error {
 
 // message takes a message, or the next piece of one.
 func (d *draft) message(v frame.Value, whole bool) error {
-	var got [4]frame.Value
-	if err := v.Pick(got[:], "content", "thinking", "images", "tool_calls"); err != nil {
+	var got [5]frame.Value
+	if err := v.Pick(got[:], "content", "thinking", "images", "tool_calls", "role"); err != nil {
 		return err
+	}
+	// The message is repeated: one of another role would speak for the user, or for a tool.
+	if !got[4].Null() && string(got[4].Escaped()) != "assistant" {
+		return errRole
 	}
 	d.begun = true
 	if whole {

@@ -3,6 +3,7 @@ package responses
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -54,17 +55,29 @@ func (d *draft) finish() wire.Response {
 	return r
 }
 
+var (
+	errRole      = errors.New("output: a message of another role than assistant")
+	errReference = errors.New("output: a reference to another item")
+)
+
 // take takes one item as the provider gave it. Whole says that the provider said
 // so, of the item or of the response.
 func (d *draft) take(item frame.Value, whole bool) error {
-	var got [1]frame.Value
-	if err := item.Pick(got[:], "type"); err != nil {
+	var got [2]frame.Value
+	if err := item.Pick(got[:], "type", "role"); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
 	switch kind := string(got[0].Escaped()); kind {
+	case "item_reference":
+		return errReference
 	case "function_call":
 		return d.call(item, whole)
 	case "message", "": // of an item without a type, what can be read
+		// Items are repeated: a message of another role would speak for the user or the
+		// developer, and what has neither role nor type is read as a reference.
+		if role := string(got[1].Escaped()); role != "assistant" && (kind == "" || !got[1].Null()) {
+			return errRole
+		}
 		if err := d.say(item); err != nil {
 			return err
 		}
