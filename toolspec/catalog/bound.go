@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -40,6 +41,9 @@ func Bind(tool toolspec.Tool, provided toolspec.Capabilities) (*Bound, error) {
 func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if err := b.def.Check(); err != nil {
 		return err
+	}
+	if !b.tool.HasRun() {
+		return errors.New("its function is missing")
 	}
 	inDoc, outDoc, err := b.documents()
 	if err != nil {
