@@ -104,6 +104,9 @@ func (b *Bound) ID() string { return b.def.ID }
 // Digest returns the tool digest.
 func (b *Bound) Digest() string { return b.spec.Digest }
 
+// Tags returns the tool's tags, which nobody may write into.
+func (b *Bound) Tags() []string { return b.def.Tags }
+
 // Definition returns a copy of the contract.
 func (b *Bound) Definition() toolspec.Definition { return b.tool.Definition() }
 
