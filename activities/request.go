@@ -25,7 +25,7 @@ func (a *Activities) Request(ctx context.Context, in workflows.RequestIn) (workf
 	if err != nil {
 		return workflows.RequestOut{}, err
 	}
-	decision := p.Decide(PolicyFacts(f, true))
+	decision := p.Decide(Tagged(PolicyFacts(f, true), a.source))
 	if in.Parked != "" {
 		return a.park(ctx, in, decision)
 	}
@@ -137,7 +137,7 @@ func granted(f hook.Facts, decision policy.Decision, digest string) hook.Granted
 }
 
 // PolicyFacts is what policy may know of a call. The subject counts only with a
-// proof, and is left out without one.
+// proof, and is left out without one. Tags are not known: see Tagged.
 func PolicyFacts(f hook.Facts, withArgs bool) policy.Facts {
 	facts := policy.Facts{
 		TenantID: f.Context.TenantID, ActorID: f.Context.ActorID, RunID: f.Context.RunID, ConnectionID: f.Context.ConnectionID,
@@ -146,9 +146,19 @@ func PolicyFacts(f hook.Facts, withArgs bool) policy.Facts {
 	if f.Submitter != nil && f.Submitter.KeyID != "" {
 		facts.SubjectID = f.Context.SubjectID
 	}
+	facts.TagsUnknown = true
 	facts.Repaired, facts.NoSchema = f.Repaired, f.NoSchema
 	if withArgs {
 		facts.Args, facts.HasArgs = f.Args, true
+	}
+	return facts
+}
+
+// Tagged adds the tags that the tool has in this worker. One without the tool
+// knows none.
+func Tagged(facts policy.Facts, tools Source) policy.Facts {
+	if bound, here := tools.Get(facts.ToolID); here {
+		facts.Tags, facts.TagsUnknown = bound.Tags(), false
 	}
 	return facts
 }

@@ -58,7 +58,7 @@ func (a *Activities) shadow(ctx context.Context, in hook.StageInput, v *hook.Ver
 	if err != nil {
 		return
 	}
-	facts := PolicyFacts(in.Facts, withArgs)
+	facts := Tagged(PolicyFacts(in.Facts, withArgs), a.source)
 	was, is := live.Decide(facts), tried.Decide(facts)
 	note := ShadowNote{Live: verdictOf(was), Shadow: verdictOf(is), Rule: is.Rule}
 	v.Notes = append(v.Notes, hook.Note{Hook: shadowHook, Reason: note.text(tried.Digest())})

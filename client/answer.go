@@ -68,6 +68,9 @@ func (c *Client) answer(ctx context.Context, tenantID string, o Outcome) (a wire
 			return a, err
 		}
 	}
+	if len(value) > MaxAnswer && a.OutputRef == "" && o.Result.InvocationID != "" {
+		a.OutputRef = toolspec.ResultRef(o.Result.InvocationID) // the result itself has all of it
+	}
 	a.Content, err = fitting(value, o.Result)
 	return a, err
 }

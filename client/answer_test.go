@@ -30,6 +30,7 @@ func TestAnswers(t *testing.T) {
 	late.RetryAfterMs = 1500
 	list := "[" + strings.Repeat(`{"name":"file.txt"},`, 4999) + `{"name":"file.txt"}]`
 	text := `"ab` + strings.Repeat("é<", 30<<10) + `"` // so that a cut falls into a character
+	inRecord := toolspec.Identity{TenantID: "acme", RunID: "r", ToolCallID: "c1"}.InvocationID()
 	for _, tc := range []struct {
 		name   string
 		result toolspec.Result
@@ -83,6 +84,8 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("it is %.100v", p)
 			}
 		}},
+		{name: "one that stands in its record", result: toolspec.Result{OK: true, InvocationID: inRecord, Value: json.RawMessage(list[:48<<10] + `"}]`)}, ref: inRecord + ".result",
+			look: func(t *testing.T, content []byte) { previewOf(t, content) }},
 		{name: "one that is stored", result: toolspec.Result{OK: true, OutputRef: "out_1"}, ref: "out_1", look: func(t *testing.T, content []byte) {
 			if p := previewOf(t, content); p["count"] != float64(5000) {
 				t.Errorf("it is %.100v", p)

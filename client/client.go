@@ -30,8 +30,8 @@ type Client struct {
 	eager    bool
 }
 
-// Outputs reads large results, by their references. The reader checks that the
-// tenant owns what it asks for.
+// Outputs reads results by their references: large ones, and of settled calls those
+// of toolspec.ResultRef. The reader checks that the tenant owns what it asks for.
 type Outputs interface {
 	Output(ctx context.Context, tenantID, ref string) (json.RawMessage, error)
 }
@@ -46,7 +46,8 @@ type Catalogs interface {
 type Options struct {
 	// Catalogs answers Catalog; without it Catalog fails.
 	Catalogs Catalogs
-	// Outputs reads results beyond toolspec.MaxInline; without it Output fails.
+	// Outputs reads results by their references; without it Output fails, and of a
+	// value beyond toolspec.MaxInline a model is shown nothing but its reference.
 	Outputs Outputs
 	// DataConverter is that of the client of Temporal, where it has one of its own:
 	// Progress needs it.
@@ -215,7 +216,8 @@ func (c *Client) Cancel(ctx context.Context, workflowID string) error {
 	return nil
 }
 
-// Output returns a value that Result names by outputRef.
+// Output returns a value that Result names by outputRef, or an answer to a model by
+// output_ref.
 func (c *Client) Output(ctx context.Context, tenantID, ref string) (json.RawMessage, error) {
 	if c.outputs == nil {
 		return nil, errors.New("client: no reader of outputs was given; set Options.Outputs")

@@ -13,7 +13,7 @@ policy: policy.yaml
 tenant: acme
 actor: user:ann
 tools:
-  core__x: {effect: read_only, risk: low, inputSchema: {type: object, properties: {n: {type: integer}}}}
+  core__x: {effect: read_only, risk: low, tags: [pii, files], inputSchema: {type: object, properties: {n: {type: integer}}}}
   core__y: {effect: state_change, risk: high}
 cases:
   - {tool: core__x, args: {n: 9007199254740993, r: 1.50, s: "1", l: [true, ~], o: {a: 1e3}}, verdict: allow}

@@ -35,6 +35,11 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		return string(e.facts.Effect), true
 	case "tool.risk":
 		return string(e.facts.Risk), true
+	case "tool.tags":
+		if e.facts.TagsUnknown {
+			return types.NewErr("the tags of the tool are not known"), true
+		}
+		return types.NewStringList(adapter{}, e.facts.Tags), true
 	case "actor":
 		return e.facts.ActorID, true
 	case "subject":

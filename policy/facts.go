@@ -21,6 +21,10 @@ type Facts struct {
 	// Effect and Risk are what the tool declares. A call without both is denied.
 	Effect toolspec.Effect
 	Risk   toolspec.Risk
+	// Tags are those of the tool. TagsUnknown says that nobody knows them: a
+	// condition that asks for them fails.
+	Tags        []string
+	TagsUnknown bool
 	// ToolIDs are the tools that the run may use; empty means that the run does
 	// not narrow them.
 	ToolIDs []string

@@ -61,6 +61,9 @@ func (r *reader) cases(root *yaml.Node) Cases {
 	return c
 }
 
+// maxCaseTags bounds the tags of a tool of the cases.
+const maxCaseTags = 64
+
 // toolFacts reads what a tool declares.
 func (r *reader) toolFacts(id string, at, n *yaml.Node, path string) toolspec.Spec {
 	s := toolspec.Spec{Name: id, InputSchema: anyInput}
@@ -72,6 +75,13 @@ func (r *reader) toolFacts(id string, at, n *yaml.Node, path string) toolspec.Sp
 			s.Effect = oneOf(r, n, path, toolspec.ReadOnly, toolspec.StateChange, toolspec.ExternalSideEffect)
 		}},
 		field{name: "risk", required: "is missing", read: func(n *yaml.Node, path string) { s.Risk = r.risk(n, path) }},
+		field{name: "tags", read: func(n *yaml.Node, path string) {
+			r.list(n, path, maxCaseTags, func(n *yaml.Node, path string) {
+				if tag, ok := r.text(n, path, maxName); ok {
+					s.Tags = append(s.Tags, tag)
+				}
+			})
+		}},
 		field{name: "inputSchema", read: func(n *yaml.Node, path string) { s.InputSchema = r.json(n, path) }},
 	)
 	return s

@@ -14,7 +14,7 @@ func (p *Policy) Visible(by catalog.Viewer, tool toolspec.Spec) catalog.Visibili
 	}
 	d := p.Decide(Facts{
 		TenantID: by.TenantID, ActorID: by.ActorID, ToolIDs: by.ToolIDs, ToolID: tool.Name, Effect: tool.Effect, Risk: tool.Risk,
-		NoSchema: tool.NoSchema,
+		NoSchema: tool.NoSchema, Tags: tool.Tags,
 	})
 	switch {
 	case d.Undetermined:

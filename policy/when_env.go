@@ -32,7 +32,7 @@ const argsName = "args"
 
 // variables are what a condition may name, besides args.
 func variables() []string {
-	return []string{"actor", "connection", "roles", "run", "subject", "tenant", "tool.effect", "tool.id", "tool.risk"}
+	return []string{"actor", "connection", "roles", "run", "subject", "tenant", "tool.effect", "tool.id", "tool.risk", "tool.tags"}
 }
 
 // whenEnv is the language of conditions with args of no known type. Strings and
@@ -53,12 +53,13 @@ var whenEnv = sync.OnceValue(func() *cel.Env {
 		cel.ExpressionNodeLimit(maxWhenNodes),
 		cel.RegexProgramSizeLimit(maxRegex),
 		cel.ASTValidators(cel.ValidateRegexLiterals(), cel.ValidateDurationLiterals(), cel.ValidateTimestampLiterals()),
-		cel.Variable("roles", cel.ListType(cel.StringType)),
 	}
 	for _, name := range variables() {
-		if name != "roles" {
-			options = append(options, cel.Variable(name, cel.StringType))
+		of := cel.StringType
+		if name == "roles" || name == "tool.tags" {
+			of = cel.ListType(cel.StringType)
 		}
+		options = append(options, cel.Variable(name, of))
 	}
 	made, err := cel.NewCustomEnv(options...)
 	if err != nil {

@@ -19,6 +19,7 @@ func mustWhen(t testing.TB, text string) *whenCondition {
 // asked evaluates a condition for a call of acme's, whose actor is an admin.
 func asked(w *whenCondition, args string) truth {
 	f := call()
+	f.Tags = []string{"files", "pii"}
 	f.ConnectionID, f.Args, f.HasArgs = "c1", json.RawMessage(args), args != ""
 	t := &tenant{roles: []role{{"admin", []Pattern{"agent:*"}}, {"ops", []Pattern{"user:*"}}}}
 	return w.eval(t.evaluation(f))
@@ -54,6 +55,9 @@ func TestWhen(t *testing.T) {
 		{`sets.intersects(roles, ["admin", "root"])`, args, yes},
 		{`"ops" in roles`, args, no},
 		{`tool.id == "core__write_file" && tool.effect == "state_change" && tool.risk == "medium"`, "", yes},
+		{`"pii" in tool.tags && !("public" in tool.tags)`, "", yes},
+		{`sets.intersects(tool.tags, ["pii", "money"])`, "", yes},
+		{`tool.tags.exists(t, t.startsWith("team:"))`, "", no},
 		{`actor == "agent:a" && subject == "" && tenant == "acme" && run == "r1" && connection == "c1"`, "", yes},
 		// What is known decides where it suffices.
 		{`actor == "agent:b" && args.path == "/x"`, "", no},

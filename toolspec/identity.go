@@ -84,6 +84,21 @@ func SplitApprovalID(approvalID string) (invocationID string, n int, ok bool) {
 	return invocationID, n, true
 }
 
+// ResultRef names the value that stands in an invocation's own result, for those
+// who are shown a part of it. Like every reference to an output it is opaque.
+func ResultRef(invocationID string) string { return invocationID + resultRef }
+
+const resultRef = ".result"
+
+// SplitResultRef takes a ResultRef apart; ok is false if it is not one.
+func SplitResultRef(ref string) (invocationID string, ok bool) {
+	invocationID, found := strings.CutSuffix(ref, resultRef)
+	if !found || !IsInvocationID(invocationID) {
+		return "", false
+	}
+	return invocationID, true
+}
+
 // IsInvocationID reports whether s has the form of an invocation id.
 func IsInvocationID(s string) bool {
 	if len(s) != 36 {

@@ -175,6 +175,17 @@ func TestSplitApprovalID(t *testing.T) {
 	}
 }
 
+func TestSplitResultRef(t *testing.T) {
+	inv := toolspec.Identity{TenantID: "acme", RunID: "run-1", ToolCallID: "call-1"}.InvocationID()
+	for ref, want := range map[string]string{
+		toolspec.ResultRef(inv): inv, inv: "", ".result": "", "": "", inv + ".out.1": "", inv[1:] + ".result": "", inv + ".result.result": "",
+	} {
+		if got, ok := toolspec.SplitResultRef(ref); got != want || ok != (want != "") {
+			t.Errorf("%q: got (%q, %v), want %q", ref, got, ok, want)
+		}
+	}
+}
+
 func TestCheckToolID(t *testing.T) {
 	for _, tc := range []struct{ id, want string }{
 		{"core__read_file", ""},

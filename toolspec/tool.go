@@ -136,11 +136,9 @@ type Tool struct {
 // derived when the tool is registered, where every rule of the contract is
 // checked; Define itself cannot fail.
 func Define[In, Out any](def Definition, run func(ctx context.Context, in In, call Call) (Out, error)) Tool {
-	return Tool{
-		def: def.clone().withDefaults(),
-		in:  reflect.TypeFor[In](),
-		out: reflect.TypeFor[Out](),
-		run: func(ctx context.Context, args json.RawMessage, call Call) (json.RawMessage, error) {
+	t := Tool{def: def.clone().withDefaults(), in: reflect.TypeFor[In](), out: reflect.TypeFor[Out]()}
+	if run != nil {
+		t.run = func(ctx context.Context, args json.RawMessage, call Call) (json.RawMessage, error) {
 			in, err := decodeArgs[In](args)
 			if err != nil {
 				return nil, err
@@ -150,8 +148,9 @@ func Define[In, Out any](def Definition, run func(ctx context.Context, in In, ca
 				return nil, err
 			}
 			return encodeValue(out)
-		},
+		}
 	}
+	return t
 }
 
 func decodeArgs[In any](args json.RawMessage) (in In, err error) {
@@ -186,6 +185,9 @@ func (d Definition) clone() Definition {
 // Types returns the Go types that the schemas are derived from, or nil where
 // [Tool.Documents] has them.
 func (t Tool) Types() (in, out reflect.Type) { return t.in, t.out }
+
+// HasRun reports whether the tool has a function.
+func (t Tool) HasRun() bool { return t.run != nil }
 
 // Run calls the function with validated arguments. Only the execute activity
 // may call it (TOOLS_VIA_TOOLRUNNER).

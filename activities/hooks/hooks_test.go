@@ -56,9 +56,15 @@ func gate(t *testing.T, p *policy.Policy, s hook.Stage, change func(*hook.Facts)
 // gateOf is gate with another engine.
 func gateOf(t *testing.T, p *policy.Policy, engine authz.Port, s hook.Stage, change func(*hook.Facts)) (hook.Verdict, string, error) {
 	t.Helper()
+	return gateIn(t, p, engine, catalog.NewRegistry(toolspec.Capabilities{}), s, change)
+}
+
+// gateIn is gateOf in a worker with tools.
+func gateIn(t *testing.T, p *policy.Policy, engine authz.Port, source activities.Source, s hook.Stage, change func(*hook.Facts)) (hook.Verdict, string, error) {
+	t.Helper()
 	var log bytes.Buffer
 	logger := slog.New(slog.NewJSONHandler(&log, nil))
-	r, err := hook.NewRegistry(logger, []hook.Hook{hooks.Policy(policies{p.Digest(): p}, engine, catalog.NewRegistry(toolspec.Capabilities{}), logger)}, nil)
+	r, err := hook.NewRegistry(logger, []hook.Hook{hooks.Policy(policies{p.Digest(): p}, engine, source, logger)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,6 +133,37 @@ func TestPolicyVerdicts(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestPolicyKnowsTags: a rule goes by what the tool is tagged with, before its arguments are known and with them. A worker without the tool
+// knows no tags, and a condition on them then denies (SP-25).
+func TestPolicyKnowsTags(t *testing.T) {
+	p := parse(t, approvals+`    rules: [{tool: "*", when: '"pii" in tool.tags', decision: deny, message: not this}]`+"\n")
+	for _, tc := range []struct {
+		name   string
+		tool   bool
+		tags   []string
+		denied bool
+	}{{"tagged", true, []string{"files", "pii"}, true}, {"another tag", true, []string{"files"}, false}, {"no tag", true, nil, false}, {"no tool", false, nil, true}} {
+		source := catalog.NewRegistry(toolspec.Capabilities{})
+		if tc.tool {
+			err := source.Add("test", toolspec.Define(toolspec.Definition{
+				ID: "core__tool", Description: "A tool.", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Tags: tc.tags, Redaction: toolspec.Redaction{Allow: []string{"/text"}},
+			}, func(context.Context, in, toolspec.Call) (out, error) { return out{}, nil }))
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, at := range []hook.Stage{hook.WillAuthorize.Stage(), hook.WillCheckConsent.Stage()} {
+			v, _, err := gateIn(t, p, authztest.AllowAll{}, source, at, func(f *hook.Facts) { f.Risk = toolspec.LowRisk })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if denied := v.Failure != nil && v.Failure.Code == toolspec.CodePolicyDenied; denied != tc.denied {
+				t.Errorf("%s at %s: %+v", tc.name, at, v)
+			}
+		}
 	}
 }
 

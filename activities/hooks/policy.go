@@ -108,10 +108,10 @@ func staleness(granted hook.GrantedApproval, v *hook.Consent, now policy.Decisio
 // arguments: Args, Repaired and NoSchema; without Args they are not known yet.
 func (g *gate) decide(ctx context.Context, p *policy.Policy, v call, args hook.Facts) (policy.Decision, error) {
 	keyID, _ := v.Submitter()
-	decision := p.Decide(activities.PolicyFacts(hook.Facts{
+	decision := p.Decide(activities.Tagged(activities.PolicyFacts(hook.Facts{
 		ToolID: v.ToolID(), Context: v.Context(), Submitter: &hook.Submitter{KeyID: keyID}, Effect: v.Effect(), Risk: v.Risk(),
 		Args: args.Args, Repaired: args.Repaired, NoSchema: args.NoSchema,
-	}, args.Args != nil))
+	}, args.Args != nil), g.source))
 	v.Explain(decision.Rule)
 	v.Tighten(hook.Budgets{
 		MaxRuntimeMs: decision.Budgets.MaxRuntimeMs, MaxResultBytes: int(decision.Budgets.MaxResultBytes), DeadlineMs: decision.Budgets.DeadlineMs,

@@ -25,6 +25,8 @@ type backtest struct {
 	// before their arguments were known, unreadable those of which the version that
 	// judged them cannot be read.
 	masked, argsUnknown, unreadable int
+	// tools are as they are published now: records keep no tags.
+	tools []toolspec.Spec
 	// cut says that there were more calls than were read.
 	cut bool
 }
@@ -81,7 +83,11 @@ func newPolicyBacktest(a *app) *cobra.Command {
 }
 
 func (s *session) backtest(ctx context.Context, candidate *policy.Policy, tenants []string, since time.Time, most int) (*backtest, error) {
-	b := &backtest{}
+	specs, err := s.store.Specs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &backtest{tools: specs}
 	for _, tenant := range tenants {
 		left := most
 		var failed error
@@ -115,7 +121,11 @@ func (s *session) replay(ctx context.Context, b *backtest, c postgres.DecidedCal
 	case bytes.Contains(c.SafeArgs, []byte(strconv.Quote(toolspec.Mask))):
 		b.masked++
 	}
-	b.Add(c.InvocationID, c.Facts(), then, candidate)
+	facts := c.Facts()
+	if spec, known := (policy.Cases{}).Spec(c.ToolID, b.tools); known {
+		facts.Tags, facts.TagsUnknown = spec.Tags, false
+	}
+	b.Add(c.InvocationID, facts, then, candidate)
 	return nil
 }
 

@@ -45,7 +45,7 @@ func newPolicyExplain(a *app) *cobra.Command {
 				}
 				facts.HasArgs = true
 			}
-			facts.Effect, facts.Risk, facts.NoSchema = spec.Effect, spec.Risk, spec.NoSchema
+			facts.Effect, facts.Risk, facts.NoSchema, facts.Tags = spec.Effect, spec.Risk, spec.NoSchema, spec.Tags
 			x := p.Explain(facts)
 			if a.json {
 				return printJSON(a.Out, x)

@@ -29,21 +29,7 @@ func newTools(a *app) *cobra.Command {
 	viewerFlags(list, &by)
 	list.Flags().StringSliceVar(&tags, "tag", nil, "only tools that have all of these tags")
 	list.Flags().BoolVar(&all, "all", false, "also those that policy hides from the tenant")
-	cmd.AddCommand(list, newToolsSearch(a), newToolsOffer(a), &cobra.Command{
-		Use: "show TOOL", Short: "Show a tool with its schemas", Args: exactly(1, "the id of a tool"),
-		Long: "Show a tool with its schemas. A name without its namespace is enough where no other tool is called so.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			specs, err := publishedSpecs(cmd.Context())
-			if err != nil {
-				return err
-			}
-			every := catalog.New(specs, func(toolspec.Spec) catalog.Visibility { return catalog.Visible })
-			if e, ok := every.Resolve(args[0]); ok {
-				return a.tool(e.Spec)
-			}
-			return fmt.Errorf("no worker has published %q; `pawl tools list --all` shows the tools", args[0])
-		},
-	})
+	cmd.AddCommand(list, newToolsSearch(a), newToolsOffer(a), newToolsShow(a))
 	return group(cmd)
 }
 
@@ -99,26 +85,4 @@ func access(e catalog.Entry, seen bool) string {
 	default:
 		return "allowed"
 	}
-}
-
-func (a *app) tool(s toolspec.Spec) error {
-	if a.json {
-		return printJSON(a.Out, s)
-	}
-	fmt.Fprintf(a.Out, "%s  (%s, %s risk, version %s)\n\n%s\n\n", s.Name, s.Effect, s.Risk, oneLine(s.Version, 100), printable(s.Description))
-	fmt.Fprintf(a.Out, "digest   %s\nshows    %s\n", s.Digest, strings.Join(s.Redaction.Allow, " "))
-	if len(s.Redaction.MaskInput) > 0 {
-		fmt.Fprintf(a.Out, "masks    %s\n", strings.Join(s.Redaction.MaskInput, " "))
-	}
-	if len(s.Capabilities) > 0 {
-		fmt.Fprintf(a.Out, "needs    %s\n", strings.Join(s.Capabilities, " "))
-	}
-	if len(s.Tags) > 0 {
-		fmt.Fprintf(a.Out, "tags     %s\n", oneLine(strings.Join(s.Tags, " "), 200))
-	}
-	if s.NoSchema {
-		fmt.Fprintf(a.Out, "checks   no arguments: it has no schema for them (%s)\n", s.NoSchemaMode)
-	}
-	fmt.Fprintf(a.Out, "\ninput    %s\n\noutput   %s\n", indented(s.InputSchema, "         "), indented(s.OutputSchema, "         "))
-	return nil
 }

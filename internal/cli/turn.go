@@ -44,7 +44,7 @@ func newTurn(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&f.key, "turn", "", "names the response, once in a run; a call without an id gets <turn>-<index>")
 	cmd.Flags().StringVar(&f.run, "run", "cli", "the run the calls belong to")
 	cmd.Flags().StringVar(&f.actor, "actor", "agent:cli", "who calls")
-	cmd.Flags().StringVar(&f.offer, "offer", "", "file of `pawl tools offer` that the request was made with; without it models call tools by their ids")
+	cmd.Flags().StringVar(&f.offer, "offer", "", "`file` of `pawl tools offer` that the request was made with; without it models call tools by their ids")
 	cmd.Flags().StringVar(&f.subject, "subject", "", "on whose behalf; it counts only with --submitter-key")
 	cmd.Flags().StringVar(&f.submitterKey, "submitter-key", "", "file with the private key of a trusted submitter, who vouches for the subject")
 	cmd.Flags().DurationVar(&f.wait, "wait", 0, "how long to wait for results; 0 waits until they are there")

@@ -119,8 +119,8 @@ func TestProvenance(t *testing.T) {
 				p.ToolID != tc.tool || len(p.ToolDigest) != 64 || len(p.SchemaHash) != 64 || len(p.OriginalDigest) != 64 || p.OriginalBytes != len(tc.args) {
 				t.Errorf("provenance %s", asJSON(p))
 			}
-			if validated := tc.outcome != toolspec.HydrationParse; validated != (p.Validator != nil) || validated && (p.Validator.Name == "" || p.Validator.CompiledAt != toolspec.CompiledAtStartup) {
-				t.Errorf("validator %+v", p.Validator)
+			if validated := tc.outcome != toolspec.HydrationParse; validated != (p.Validator != nil) || validated && (p.Validator.Name == "" || p.Validator.Version == "" || p.Validator.CompiledAt != toolspec.CompiledAtStartup || p.DurationUs <= 0) {
+				t.Errorf("validator %+v in %d µs", p.Validator, p.DurationUs)
 			}
 			printed := w.pawlCLI("show " + tc.name)[0]
 			for _, part := range append(slices.Concat(tc.repairs, tc.kinds), "the_"+tc.name) {

@@ -33,11 +33,11 @@ type DecidedCall struct {
 	CreatedAt    time.Time
 }
 
-// Facts are what policy may know of the call.
+// Facts are what policy may know of the call. The record does not have the tags of its tool.
 func (c DecidedCall) Facts() policy.Facts {
 	return policy.Facts{
 		TenantID: c.TenantID, ActorID: c.ActorID, RunID: c.RunID, ConnectionID: c.ConnectionID, ToolID: c.ToolID, Effect: c.Effect, Risk: c.Risk,
-		Args: c.SafeArgs, HasArgs: c.SafeArgs != nil, Repaired: c.Repaired, NoSchema: c.NoSchema,
+		Args: c.SafeArgs, HasArgs: c.SafeArgs != nil, Repaired: c.Repaired, NoSchema: c.NoSchema, TagsUnknown: true,
 	}
 }
 

@@ -56,7 +56,7 @@ func RowTypes() map[string]reflect.Type {
 		"AllTables": reflect.TypeFor[tableRow](),
 		"Admit":     reflect.TypeFor[recordRow](), "Claim": reflect.TypeFor[outcomeRow](), "Check": reflect.TypeFor[checkRow](),
 		"Settle": reflect.TypeFor[settleRow](), "Request": reflect.TypeFor[requestRow](), "Look": reflect.TypeFor[lookRow](),
-		"Decide": reflect.TypeFor[decideRow](), "Output": reflect.TypeFor[outputRow](), "PolicySource": reflect.TypeFor[sourceRow](),
+		"Decide": reflect.TypeFor[decideRow](), "Output": reflect.TypeFor[outputRow](), "SettledValue": reflect.TypeFor[settledValueRow](), "PolicySource": reflect.TypeFor[sourceRow](),
 		"ActivatePolicy": reflect.TypeFor[activateRow](), "ActivePolicy": reflect.TypeFor[activeRow](), "PolicyHistory": reflect.TypeFor[ActivationRecord](), "PolicyVersions": reflect.TypeFor[digestRow](),
 		"SetShadow": reflect.TypeFor[shadowRow](), "ShadowPolicy": reflect.TypeFor[activeRow](), "ShadowReport": reflect.TypeFor[shadowedRow](),
 		"DecidedCalls": reflect.TypeFor[DecidedCall](), "KillSwitchOf": reflect.TypeFor[KillSwitch](), "KillOff": reflect.TypeFor[KillSwitch](), "ListKillSwitches": reflect.TypeFor[KillSwitch](),

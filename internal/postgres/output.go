@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // SaveOutput keeps a redacted value of an open call and returns its reference, which is opaque. The same (invocation, dispatch)
@@ -29,11 +30,37 @@ type outputRow struct {
 	Value json.RawMessage
 }
 
-// Output returns a value that SaveOutput kept, or ErrNotFound.
+// Output returns a value that SaveOutput kept, or that a settled call's result holds (toolspec.ResultRef), or ErrNotFound.
 func (s *Store) Output(ctx context.Context, tenantID, ref string) (json.RawMessage, error) {
+	if invocationID, ok := toolspec.SplitResultRef(ref); ok {
+		return s.settledValue(ctx, tenantID, invocationID)
+	}
 	row, found, err := first[outputRow](ctx, s, "output", step{"Output", named{"ref": text(ref), "tenant_id": text(tenantID)}})
 	if err == nil && !found {
 		err = ErrNotFound
 	}
 	return row.Value, err
+}
+
+type settledValueRow struct {
+	Result json.RawMessage
+}
+
+func (s *Store) settledValue(ctx context.Context, tenantID, invocationID string) (json.RawMessage, error) {
+	const op = "output of a result"
+	row, found, err := first[settledValueRow](ctx, s, op, step{"SettledValue", named{"invocation_id": invocationID, "tenant_id": text(tenantID)}})
+	if err != nil {
+		return nil, err
+	}
+	var result toolspec.Result
+	if !found {
+		return nil, ErrNotFound
+	}
+	if err := json.Unmarshal(row.Result, &result); err != nil {
+		return nil, fmt.Errorf("postgres: %s: %w", op, err)
+	}
+	if len(result.Value) == 0 {
+		return nil, ErrNotFound
+	}
+	return result.Value, nil
 }

@@ -89,6 +89,29 @@ func TestOutputIsKeptAsSettled(t *testing.T) {
 	}
 }
 
+// TestOutputOfARecord: a value that was small enough for the result is read by its reference, by its tenant alone.
+func TestOutputOfARecord(t *testing.T) {
+	b := open(t)
+	for _, call := range []string{"value", "failed", "stored", "open"} {
+		b.admit(call)
+	}
+	for call, r := range map[string]toolspec.Result{
+		"value":  {OK: true, Value: []byte(`{"b":2,"a":"x\u0000y"}`), Attempts: 1},
+		"stored": {OK: true, OutputRef: "elsewhere", Attempts: 1},
+		"failed": toolspec.Failure(toolspec.CodeTimeout, "", nil),
+	} {
+		b.settle(workflows.SettleIn{InvocationID: id(call), TenantID: tenant, Epoch: 1, Result: r})
+	}
+	if v, err := b.Output(t.Context(), tenant, toolspec.ResultRef(id("value"))); err != nil || string(v) != `{"b":2,"a":"x\u0000y"}` {
+		t.Errorf("%s, %v", v, err)
+	}
+	for _, tc := range [][2]string{{"other", "value"}, {"", "value"}, {tenant, "failed"}, {tenant, "stored"}, {tenant, "open"}, {tenant, "nobody"}} {
+		if v, err := b.Output(t.Context(), tc[0], toolspec.ResultRef(id(tc[1]))); !errors.Is(err, postgres.ErrNotFound) || v != nil {
+			t.Errorf("%s to %q: %s, %v", tc[1], tc[0], v, err)
+		}
+	}
+}
+
 func TestList(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"a", "b", "c", "d", "e"} {

@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -55,6 +56,8 @@ func TestRegistrationMatrix(t *testing.T) {
 		want []string // all of them; none is acceptance
 	}{
 		{"all of it", tool[in, out](definition()), nil},
+		{"no function", toolspec.Define[in, out](definition(), nil), []string{"tool core__read: its function is missing"}},
+		{"no function of documents", toolspec.DefineSchema(definition(), json.RawMessage(`{"type":"object"}`), json.RawMessage(`{"type":"object"}`), nil), []string{"tool core__read: its function is missing"}},
 		{"no id", with(func(d *toolspec.Definition) { d.ID = "" }), []string{"tool (no id): id is missing"}},
 		{"bad id", with(func(d *toolspec.Definition) { d.ID = "read" }), []string{"tool read: id must be namespaced"}},
 		{"id of no tool", with(func(d *toolspec.Definition) { d.ID = toolspec.UnknownTool("read file") }), []string{"id may not be in the namespace unknown"}},

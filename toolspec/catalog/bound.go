@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -40,6 +41,9 @@ func Bind(tool toolspec.Tool, provided toolspec.Capabilities) (*Bound, error) {
 func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if err := b.def.Check(); err != nil {
 		return err
+	}
+	if !b.tool.HasRun() {
+		return errors.New("its function is missing")
 	}
 	inDoc, outDoc, err := b.documents()
 	if err != nil {
@@ -99,6 +103,9 @@ func (b *Bound) ID() string { return b.def.ID }
 
 // Digest returns the tool digest.
 func (b *Bound) Digest() string { return b.spec.Digest }
+
+// Tags returns the tool's tags, which nobody may write into.
+func (b *Bound) Tags() []string { return b.def.Tags }
 
 // Definition returns a copy of the contract.
 func (b *Bound) Definition() toolspec.Definition { return b.tool.Definition() }

@@ -26,7 +26,7 @@ func benchCall(b *testing.B) (hydrate.Target, json.RawMessage) {
 			kind, value = `{"type":"boolean"}`, "true"
 		}
 		if i%4 == 0 && i > 0 {
-			value = fmt.Sprintf("%q", strings.Repeat("some words ", 25))
+			value = fmt.Sprintf("%q", strings.Repeat("some words ", 34))
 		}
 		properties, members = append(properties, fmt.Sprintf("%q:%s", name, kind)), append(members, fmt.Sprintf("%q: %s", name, value))
 		required = append(required, fmt.Sprintf("%q", name))
@@ -36,7 +36,11 @@ func benchCall(b *testing.B) (hydrate.Target, json.RawMessage) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return tool, json.RawMessage("{" + strings.Join(members, ", ") + "}")
+	args := json.RawMessage("{" + strings.Join(members, ", ") + "}")
+	if len(args) < 2<<10 {
+		b.Fatalf("the call has %d bytes", len(args))
+	}
+	return tool, args
 }
 
 // BenchmarkHydrate is the whole way of a call of 2 KB: parse, validate, instantiate.

@@ -1,14 +1,17 @@
 package wire_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
@@ -79,6 +82,56 @@ func TestSentNames(t *testing.T) {
 			seen[name] = id
 		}
 	})
+}
+
+// TestLongForeignNames: two names of another server's, of 70 characters and the
+// same but for the last, are registered under ids that fit, offered under names
+// that fit, and reach their own tools by their true names (SP-31).
+func TestLongForeignNames(t *testing.T) {
+	t.Parallel()
+	registry := catalog.NewRegistry(toolspec.Capabilities{})
+	var trueNames []string
+	for _, last := range []string{"a", "b"} {
+		name := strings.Repeat("create_pull_request_", 4)[:69] + last
+		trueNames = append(trueNames, name)
+		err := registry.Add("mcp", toolspec.DefineSchema(toolspec.Definition{
+			ID: wire.SentName("mcp__github__" + name), Description: "A tool of a server.", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk,
+			Redaction: toolspec.Redaction{Allow: []string{"/called"}},
+		}, json.RawMessage(`{"type":"object"}`), json.RawMessage(`{"type":"object","properties":{"called":{"type":"string"}}}`),
+			func(context.Context, json.RawMessage, toolspec.Call) (json.RawMessage, error) {
+				return json.Marshal(map[string]string{"called": name})
+			}))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	offer, tools, err := wire.NewOffer(registry.Specs(), nil)
+	if err != nil || len(tools) != 2 || tools[0].Name == tools[1].Name {
+		t.Fatalf("offered as %+v, %v", tools, err)
+	}
+	var called []string
+	for _, tool := range tools {
+		offered, err := offer.Resolve(tool.Name)
+		if err != nil || len(tool.Name) > wire.MaxName || len(offered.ToolID) > wire.MaxName {
+			t.Fatalf("%s is %+v, %v", tool.Name, offered, err)
+		}
+		bound, ok := registry.Get(offered.ToolID)
+		if !ok {
+			t.Fatalf("no tool %s", offered.ToolID)
+		}
+		value, err := bound.Tool().Run(t.Context(), json.RawMessage(`{}`), toolspec.Call{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out struct{ Called string }
+		if err := json.Unmarshal(value, &out); err != nil {
+			t.Fatal(err)
+		}
+		called = append(called, out.Called)
+	}
+	if slices.Sort(called); !slices.Equal(called, trueNames) {
+		t.Errorf("called %q, want %q", called, trueNames)
+	}
 }
 
 // TestOffer: the tools in their order, the mapping kept and read back (RG-09,

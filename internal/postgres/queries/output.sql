@@ -7,5 +7,9 @@ WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state 
 ON CONFLICT (ref, month) DO UPDATE SET value = excluded.value, created_at = excluded.created_at
 RETURNING ref;
 
+-- name: SettledValue
+-- Whole, for a value is as it was written: -> reads a text with \u0000 in it as an error.
+SELECT result FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'settled' AND ok;
+
 -- name: Output
 SELECT value FROM payloads WHERE ref = @ref AND tenant_id = @tenant_id;

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/schema/schematest"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
@@ -33,16 +34,16 @@ func RoundTrip(t *testing.T, codec wire.Codec, model Model) {
 		values := make([]json.RawMessage, pairsPerCheck)
 		mappings := make([]json.RawMessage, pairsPerCheck)
 		for i := range tools {
-			document, value := Pair(t)
+			pair := schematest.Pairs().Draw(t, "pair")
 			tools[i] = wire.Tool{
 				Name:        fmt.Sprintf("%s_%d", rapid.StringMatching(`[A-Za-z_][A-Za-z0-9_-]{0,59}`).Draw(t, "name"), i),
 				Description: rapid.String().Draw(t, "description"),
-				Schema:      document,
+				Schema:      pair.Schema,
 				Strict:      rapid.Bool().Draw(t, "strict"),
 			}
-			args[i], values[i] = value, value
+			args[i], values[i] = pair.Value, pair.Value
 			if tools[i].Strict {
-				tools[i].Schema, args[i], mappings[i] = strict(t, document, value)
+				tools[i].Schema, args[i], mappings[i] = strict(t, pair.Schema, pair.Value)
 			}
 		}
 		encoded, err := codec.Tools(tools)
@@ -118,57 +119,10 @@ func restores(t *rapid.T, kept, args, value json.RawMessage) {
 	}
 }
 
-// Pair makes a schema with an object at its root, and arguments that fit it.
-func Pair(t *rapid.T) (document, value json.RawMessage) {
-	s, v := object(t, 3)
-	return encode(s), encode(v)
-}
-
 func encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // it was made here
 	}
 	return raw
-}
-
-func object(t *rapid.T, depth int) (document, value map[string]any) {
-	properties, value, required := map[string]any{}, map[string]any{}, []string{}
-	for _, name := range rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z][A-Za-z0-9_]{0,12}`), 0, 5, rapid.ID).Draw(t, "members") {
-		s, v := anything(t, depth-1)
-		properties[name] = s
-		if needed := rapid.Bool().Draw(t, "required"); needed {
-			required = append(required, name)
-		} else if rapid.Bool().Draw(t, "absent") {
-			continue
-		}
-		value[name] = v
-	}
-	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}, value
-}
-
-func anything(t *rapid.T, depth int) (document map[string]any, value any) {
-	kinds := []string{"string", "integer", "number", "boolean", "null", "array", "object"}
-	if depth <= 0 {
-		kinds = kinds[:5]
-	}
-	kind := rapid.SampledFrom(kinds).Draw(t, "kind")
-	document = map[string]any{"type": kind}
-	switch kind {
-	case "string":
-		value = rapid.String().Draw(t, "string")
-	case "integer":
-		value = rapid.Int64Range(-1<<53, 1<<53).Draw(t, "integer")
-	case "number":
-		value = rapid.Float64Range(-1e9, 1e9).Draw(t, "number")
-	case "boolean":
-		value = rapid.Bool().Draw(t, "boolean")
-	case "array":
-		item, first := anything(t, depth-1)
-		document["items"] = item
-		value = []any{first}[:rapid.IntRange(0, 1).Draw(t, "length")]
-	case "object":
-		return object(t, depth)
-	}
-	return document, value
 }
