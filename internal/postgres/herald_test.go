@@ -270,6 +270,9 @@ func TestNotifierOfAnotherWorker(t *testing.T) {
 	// Nothing waits for one that is gone.
 	b.sql(`UPDATE notifiers SET seen_at = seen_at - interval '25 hours'`)
 	b.sql(`INSERT INTO notifiers VALUES ('gone', now() - interval '25 hours')`)
+	until(t, "both say again that they are there", func() bool {
+		return value[int](b, `SELECT count(*) FROM notifiers WHERE seen_at > now() - interval '1 minute'`) == 2
+	})
 	b.ask("call_2")
 	until(t, "both are told", func() bool { return b.sent("h") == 2 && b.sent("own") == 2 })
 	if n := value[int](b, `SELECT count(*) FROM notice_deliveries WHERE notifier = 'gone'`); n != 0 {
