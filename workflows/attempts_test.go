@@ -95,13 +95,13 @@ func TestRetries(t *testing.T) {
 			var r *rig
 			r = newRig(t, rigOptions{policy: freePolicy, fail: tc.fail, hooks: []hook.Hook{c.hook()}, tools: []toolspec.Tool{
 				patientMail(func(_ context.Context, in echoIn, _ toolspec.Call) (echoOut, error) {
-					r.runs++
-					return echoOut{Text: in.Text}, tc.fail(r.runs)
+					r.runs.Add(1)
+					return echoOut{Text: in.Text}, tc.fail(r.ran())
 				}),
 			}})
 			result := r.run(call(tc.tool, args))
-			if result.ErrorCode != tc.code || result.Attempts != tc.attempts || r.runs != tc.attempts {
-				t.Errorf("got %+v after %d runs, want %q after %d attempts", result, r.runs, tc.code, tc.attempts)
+			if result.ErrorCode != tc.code || result.Attempts != tc.attempts || r.ran() != tc.attempts {
+				t.Errorf("got %+v after %d runs, want %q after %d attempts", result, r.ran(), tc.code, tc.attempts)
 			}
 			took := time.Duration(result.EndedAtMs-result.StartedAtMs) * time.Millisecond
 			if took < tc.took || took > tc.took+time.Second/2 {
@@ -248,8 +248,8 @@ func TestSuperseded(t *testing.T) {
 			if got := result.Attempts == 5; got != tc.other || !result.OK {
 				t.Errorf("got %+v", result)
 			}
-			if r.runs != tc.runs || r.records.admits != tc.admits || r.records.settles != tc.settles {
-				t.Errorf("%d runs, %d admits, %d settles", r.runs, r.records.admits, r.records.settles)
+			if r.ran() != tc.runs || r.records.admits != tc.admits || r.records.settles != tc.settles {
+				t.Errorf("%d runs, %d admits, %d settles", r.ran(), r.records.admits, r.records.settles)
 			}
 		})
 	}

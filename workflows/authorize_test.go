@@ -39,8 +39,8 @@ func TestAuthorizedAgain(t *testing.T) {
 			})})
 			r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
 			got := r.run(call(tc.tool, `{"text":"hello"}`))
-			if got.ErrorCode != tc.code || got.OK != (tc.code == "") || asked != tc.asked || r.runs != tc.runs {
-				t.Errorf("got %+v after %d questions and %d runs", got, asked, r.runs)
+			if got.ErrorCode != tc.code || got.OK != (tc.code == "") || asked != tc.asked || r.ran() != tc.runs {
+				t.Errorf("got %+v after %d questions and %d runs", got, asked, r.ran())
 			}
 		})
 	}
@@ -54,7 +54,7 @@ func TestEngineStaysAway(t *testing.T) {
 		asked++
 		return authz.Allow(), errors.New("down")
 	})})
-	if got := r.run(call("core__read", `{"text":"hello"}`)); got.ErrorCode != toolspec.CodeUnavailable || asked < 3 || r.runs != 0 {
-		t.Errorf("got %+v after %d questions and %d runs", got, asked, r.runs)
+	if got := r.run(call("core__read", `{"text":"hello"}`)); got.ErrorCode != toolspec.CodeUnavailable || asked < 3 || r.ran() != 0 {
+		t.Errorf("got %+v after %d questions and %d runs", got, asked, r.ran())
 	}
 }

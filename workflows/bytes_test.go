@@ -127,7 +127,7 @@ func TestChangedArgumentsAreValidated(t *testing.T) {
 		r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{
 			hook.New("h", hook.WillNormalizeInput.Do(func(_ context.Context, v *hook.Input) error { v.SetArgs(tc.args); return nil })),
 		}})
-		if result := r.run(call("core__read", args)); result.ErrorCode != tc.code || (r.runs == 1) != (tc.code == "") {
+		if result := r.run(call("core__read", args)); result.ErrorCode != tc.code || (r.ran() == 1) != (tc.code == "") {
 			t.Errorf("%s: got %+v", name, result)
 		}
 	}
@@ -204,7 +204,7 @@ func TestForeignWorkflowID(t *testing.T) {
 	r.env.SetStartWorkflowOptions(startOptions("tool:acme:run-1:call-2"))
 	r.env.ExecuteWorkflow(toolspec.WorkflowType, call("core__read", args))
 	result := r.result()
-	if result.ErrorCode != toolspec.CodeValidation || result.Details.Kind != "foreign_workflow_id" || !strings.Contains(result.SafeMessage, "tool:acme:run-1:call-1") || r.runs != 0 {
+	if result.ErrorCode != toolspec.CodeValidation || result.Details.Kind != "foreign_workflow_id" || !strings.Contains(result.SafeMessage, "tool:acme:run-1:call-1") || r.ran() != 0 {
 		t.Errorf("got %+v", result)
 	}
 	if r.records.admits != 0 || len(r.records.refused) != 1 {

@@ -101,8 +101,8 @@ func TestWaitForCapacity(t *testing.T) {
 			if result.ErrorCode != tc.code || result.RetryAfterMs != tc.retry || took < tc.took-5*time.Second || took > tc.took+time.Second {
 				t.Errorf("got %+v after %s, want %q after %s", result, took, tc.code, tc.took)
 			}
-			if tc.code == "" && (r.runs != 1 || took < tc.took) || tc.code != "" && r.runs != 0 {
-				t.Errorf("the tool ran %d times", r.runs)
+			if tc.code == "" && (r.ran() != 1 || took < tc.took) || tc.code != "" && r.ran() != 0 {
+				t.Errorf("the tool ran %d times", r.ran())
 			}
 			if !slices.Equal(s.rounds, tc.rounds) {
 				t.Errorf("rounds %v, want %v", s.rounds, tc.rounds)
@@ -218,8 +218,8 @@ func TestLostPlace(t *testing.T) {
 				return workflows.Unleased, nil
 			}
 			result := r.run(call("core__mail", args))
-			if result.ErrorCode != tc.code || r.runs != tc.runs || !slices.Equal(s.rounds, tc.rounds) || result.Attempts != tc.runs {
-				t.Errorf("got %+v after %d runs in rounds %v", result, r.runs, s.rounds)
+			if result.ErrorCode != tc.code || r.ran() != tc.runs || !slices.Equal(s.rounds, tc.rounds) || result.Attempts != tc.runs {
+				t.Errorf("got %+v after %d runs in rounds %v", result, r.ran(), s.rounds)
 			}
 		})
 	}

@@ -100,8 +100,8 @@ func TestToolThatLosesItsIdempotence(t *testing.T) {
 				}, func(context.Context, echoIn, toolspec.Call) (echoOut, error) { later++; return echoOut{}, errPlain })),
 			})
 			result := r.run(call("core__write", args))
-			if result.ErrorCode != tc.code || r.runs != tc.old || later != tc.later || r.records.claimed != tc.claims {
-				t.Errorf("got %+v after %d runs of the old tool and %d of the new one, with %d claims", result, r.runs, later, r.records.claimed)
+			if result.ErrorCode != tc.code || r.ran() != tc.old || later != tc.later || r.records.claimed != tc.claims {
+				t.Errorf("got %+v after %d runs of the old tool and %d of the new one, with %d claims", result, r.ran(), later, r.records.claimed)
 			}
 		})
 	}
@@ -239,8 +239,8 @@ func TestNewerPlan(t *testing.T) {
 			}
 			result := r.run(call("core__remote", args))
 			took := time.Duration(result.EndedAtMs-result.StartedAtMs) * time.Millisecond
-			if result.ErrorCode != tc.code || took < tc.took || took > tc.took+2*time.Minute || len(r.records.settled) != 1 || (r.runs == 1) != (tc.code == "") {
-				t.Errorf("got %+v after %s and %d runs, settled %d times", result, took, r.runs, len(r.records.settled))
+			if result.ErrorCode != tc.code || took < tc.took || took > tc.took+2*time.Minute || len(r.records.settled) != 1 || (r.ran() == 1) != (tc.code == "") {
+				t.Errorf("got %+v after %s and %d runs, settled %d times", result, took, r.ran(), len(r.records.settled))
 			}
 			if tc.code == toolspec.CodeUnavailable && result.SafeMessage != "no worker has what the call needs: plan version 2" {
 				t.Errorf("the message is %q", result.SafeMessage)

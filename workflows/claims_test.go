@@ -85,8 +85,8 @@ func TestLost(t *testing.T) {
 			r := newRig(t, rigOptions{policy: freePolicy})
 			tc.setup(r)
 			result := r.run(call(tc.tool, args))
-			if result.ErrorCode != tc.code || result.Attempts != tc.attempts || r.runs != tc.runs {
-				t.Errorf("got %+v after %d runs, want %q after %d", result, r.runs, tc.code, tc.runs)
+			if result.ErrorCode != tc.code || result.Attempts != tc.attempts || r.ran() != tc.runs {
+				t.Errorf("got %+v after %d runs, want %q after %d", result, r.ran(), tc.code, tc.runs)
 			}
 			if tc.cause != "" && (result.Details == nil || result.Details.Cause != tc.cause) {
 				t.Errorf("details %+v, want the cause %s", result.Details, tc.cause)
@@ -124,8 +124,8 @@ func TestClaimWithoutAnswer(t *testing.T) {
 		if tc.code != "" {
 			runs = 0
 		}
-		if result.ErrorCode != tc.code || r.runs != runs || result.Attempts != runs {
-			t.Errorf("%s: got %+v after %d runs", tc.name, result, r.runs)
+		if result.ErrorCode != tc.code || r.ran() != runs || result.Attempts != runs {
+			t.Errorf("%s: got %+v after %d runs", tc.name, result, r.ran())
 		}
 		if tc.claim > 0 && r.records.claimed != tc.claim {
 			t.Errorf("%s: %d claims", tc.name, r.records.claimed)

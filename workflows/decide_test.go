@@ -93,8 +93,8 @@ func TestDecisions(t *testing.T) {
 			r := newRig(t, rigOptions{})
 			tc.setup(r)
 			result := r.run(call("core__write", args))
-			if result.ErrorCode != tc.code || (r.runs == 1) != (tc.code == "") {
-				t.Errorf("got %+v after %d runs, want %q", result, r.runs, tc.code)
+			if result.ErrorCode != tc.code || (r.ran() == 1) != (tc.code == "") {
+				t.Errorf("got %+v after %d runs, want %q", result, r.ran(), tc.code)
 			}
 			if got := r.records.requests[0].approver; got != tc.approver {
 				t.Errorf("decided by %q, want %q", got, tc.approver)
@@ -255,7 +255,7 @@ func TestStaleApproval(t *testing.T) {
 		r.activate(testPolicy + "    rules: [{tool: core__write, risk: high}]\n")
 	}, time.Minute)
 	r.decideAfter(2*time.Minute, 1, toolspec.Approve, "user:bob")
-	if result := r.run(call("core__write", args)); result.ErrorCode != toolspec.CodeApprovalStale || r.runs != 0 {
+	if result := r.run(call("core__write", args)); result.ErrorCode != toolspec.CodeApprovalStale || r.ran() != 0 {
 		t.Errorf("got %+v", result)
 	}
 }

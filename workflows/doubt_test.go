@@ -107,6 +107,8 @@ func TestProbe(t *testing.T) {
 			counter := &retryCounter{}
 			r := newRig(t, rigOptions{policy: freePolicy, tools: []toolspec.Tool{w.tool()}, hooks: []hook.Hook{counter.hook()}})
 			result := r.run(call("core__wire", args))
+			w.mu.Lock() // a tool that timed out may still be at it
+			defer w.mu.Unlock()
 			if result.OK != (tc.code == "") || result.ErrorCode != tc.code || result.Attempts != tc.attempts || w.runs != tc.runs || w.probes != tc.probes || counter.gaveUp != tc.gaveUp {
 				t.Errorf("got %+v after %d runs and %d probes, gave up %d times\n%s", result, w.runs, w.probes, counter.gaveUp, r.stages())
 			}
@@ -145,6 +147,8 @@ func TestProbeAfterCancel(t *testing.T) {
 			}
 			r = newRig(t, rigOptions{policy: parkingPolicy, tools: []toolspec.Tool{w.tool()}})
 			result := r.run(call("core__wire", args))
+			w.mu.Lock() // a tool that timed out may still be at it
+			defer w.mu.Unlock()
 			if result.ErrorCode != tc.code || w.runs != 1 || len(r.records.requests) != 0 {
 				t.Errorf("got %+v after %d runs and %d requests", result, w.runs, len(r.records.requests))
 			}
@@ -204,6 +208,8 @@ func TestParked(t *testing.T) {
 			}, 30*time.Second)
 			began := r.env.Now()
 			result := r.run(call("core__wire", args))
+			w.mu.Lock() // a tool that timed out may still be at it
+			defer w.mu.Unlock()
 			if result.OK != (tc.code == "") || result.ErrorCode != tc.code || w.runs != tc.runs || len(r.records.requests) != tc.requests {
 				t.Errorf("got %+v after %d runs and %d requests\n%s", result, w.runs, len(r.records.requests), r.stages())
 			}
@@ -231,7 +237,10 @@ func TestParkedBeyondTheDeadline(t *testing.T) {
 	short := strings.Replace(parkingPolicy, "mode: auto", "mode: auto\n    budgets: {deadlineMs: 3000}", 1)
 	r := newRig(t, rigOptions{policy: short, tools: []toolspec.Tool{w.tool()}})
 	r.decideAfter(47*time.Hour, 1, toolspec.Retry, "user:bob")
-	if result := r.run(call("core__wire", args)); !result.OK || w.runs != 2 {
+	result := r.run(call("core__wire", args))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !result.OK || w.runs != 2 {
 		t.Errorf("got %+v after %d runs\n%s", result, w.runs, r.stages())
 	}
 }
@@ -259,8 +268,8 @@ func TestPolicyBoundsAttempts(t *testing.T) {
 			began := r.env.Now()
 			result := r.run(call("core__remote", args))
 			took := r.env.Now().Sub(began)
-			if result.ErrorCode != toolspec.CodeExecution || r.runs != want.runs || took < want.took || took > want.took+want.took/4 {
-				t.Errorf("got %q after %d runs in %s, want %d in %s", result.ErrorCode, r.runs, took, want.runs, want.took)
+			if result.ErrorCode != toolspec.CodeExecution || r.ran() != want.runs || took < want.took || took > want.took+want.took/4 {
+				t.Errorf("got %q after %d runs in %s, want %d in %s", result.ErrorCode, r.ran(), took, want.runs, want.took)
 			}
 		})
 	}

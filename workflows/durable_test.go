@@ -172,8 +172,8 @@ func TestDurableCancelled(t *testing.T) {
 	r := newRig(t, rigOptions{hooks: []hook.Hook{h}})
 	r.env.SetTestTimeout(time.Minute)
 	r.env.RegisterDelayedCallback(r.env.CancelWorkflow, time.Second)
-	if got := r.run(call("core__read", `{"text":"hello"}`)); got.ErrorCode != toolspec.CodeCancelled || r.runs != 0 {
-		t.Errorf("got %+v after %d runs", got, r.runs)
+	if got := r.run(call("core__read", `{"text":"hello"}`)); got.ErrorCode != toolspec.CodeCancelled || r.ran() != 0 {
+		t.Errorf("got %+v after %d runs", got, r.ran())
 	}
 	if got := strings.Join(seen, " "); !strings.HasSuffix(got, "willAcquireQuota "+errorOrder) {
 		t.Errorf("ran %s", got)

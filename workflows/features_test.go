@@ -27,8 +27,8 @@ func TestFeatureFlags(t *testing.T) {
 			quota := hook.New("quota", hook.WillAcquireQuota.Do(func(context.Context, *hook.Check) error { asked = true; return nil }))
 			r := newRig(t, rigOptions{policy: testPolicy + "    features: " + tc.features + "\n", hooks: []hook.Hook{quota}})
 			result := r.run(call("core__read", `{"text":"x"}`))
-			if result.ErrorCode != tc.code || asked != tc.quota || (r.runs == 1) != (tc.code == "") {
-				t.Errorf("%+v, quota asked %v, ran %d times", result, asked, r.runs)
+			if result.ErrorCode != tc.code || asked != tc.quota || (r.ran() == 1) != (tc.code == "") {
+				t.Errorf("%+v, quota asked %v, ran %d times", result, asked, r.ran())
 			}
 			if tc.code != "" && (result.SafeMessage != "not today" || result.Details.Code != "feature_off" || result.Details.Rule != "tenants.acme.features.writes") {
 				t.Errorf("%+v %+v", result, result.Details)

@@ -73,12 +73,12 @@ func race(t *testing.T, n uint64) string {
 	r.records.mu.Lock()
 	defer r.records.mu.Unlock()
 	state, settled := r.records.requests[0].state, len(r.records.settled)
-	approved, ran, claimed := state == workflows.RequestApproved, r.runs == 1, len(r.records.claims) == 1
+	approved, ran, claimed := state == workflows.RequestApproved, r.ran() == 1, len(r.records.claims) == 1
 	switch {
-	case settled != 1 || len(r.records.requests) != 1 || r.runs > 1 || len(r.records.events) > 0:
-		t.Errorf("%d: settled %d times, %d requests, %d runs, %v", n, settled, len(r.records.requests), r.runs, r.records.events)
+	case settled != 1 || len(r.records.requests) != 1 || r.ran() > 1 || len(r.records.events) > 0:
+		t.Errorf("%d: settled %d times, %d requests, %d runs, %v", n, settled, len(r.records.requests), r.ran(), r.records.events)
 	case (ran || claimed) && !approved, result.OK && !ran, ran && !claimed, claimed && !ran && result.ErrorCode != toolspec.CodeOutcomeUnknown:
-		t.Errorf("%d: the request is %s, the tool ran %d times under %d claims, and the call ended %+v", n, state, r.runs, len(r.records.claims), result)
+		t.Errorf("%d: the request is %s, the tool ran %d times under %d claims, and the call ended %+v", n, state, r.ran(), len(r.records.claims), result)
 	case !result.OK && !slices.Contains(ends(state), result.ErrorCode):
 		t.Errorf("%d: the request is %s, and the call ended with %s", n, state, result.ErrorCode)
 	}

@@ -65,8 +65,8 @@ func TestRecheckOfARunningCall(t *testing.T) {
 			}
 			result := r.run(call(tc.tool, args))
 			took := time.Duration(result.EndedAtMs-result.StartedAtMs) * time.Millisecond
-			if result.ErrorCode != tc.code || r.runs != tc.runs || took < tc.took-time.Second || took > tc.took+time.Minute/2 {
-				t.Errorf("got %+v after %s and %d runs", result, took, r.runs)
+			if result.ErrorCode != tc.code || r.ran() != tc.runs || took < tc.took-time.Second || took > tc.took+time.Minute/2 {
+				t.Errorf("got %+v after %s and %d runs", result, took, r.ran())
 			}
 			if got := strings.Count(r.stages(), "willAuthorize"); got != tc.gates {
 				t.Errorf("the gate was asked %d times, want %d:\n%s", got, tc.gates, r.stages())
@@ -116,7 +116,7 @@ func TestRecheck(t *testing.T) {
 	r := newRig(t, rigOptions{})
 	r.env.RegisterDelayedCallback(func() { r.activate("version: 1\ntenants: {acme: {allowedTools: [core__read]}}\n") }, 2*time.Minute)
 	r.decideAfter(10*time.Minute, 1, toolspec.Approve, "user:bob")
-	if result := r.run(call("core__write", args)); result.ErrorCode != toolspec.CodePolicyDenied || r.runs != 0 {
+	if result := r.run(call("core__write", args)); result.ErrorCode != toolspec.CodePolicyDenied || r.ran() != 0 {
 		t.Errorf("got %+v", result)
 	}
 }
@@ -147,7 +147,7 @@ func TestRecheckAfterALongWait(t *testing.T) {
 		r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, time.Duration(20+n)*time.Minute)
 	}
 	r.decideAfter(50*time.Minute, 1, toolspec.Approve, "user:bob")
-	if result := r.run(call("core__write", args)); !result.OK || r.runs != 1 || asked != looks+2 {
-		t.Errorf("got %+v after %d runs and %d questions", result, r.runs, asked)
+	if result := r.run(call("core__write", args)); !result.OK || r.ran() != 1 || asked != looks+2 {
+		t.Errorf("got %+v after %d runs and %d questions", result, r.ran(), asked)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,7 +51,7 @@ type rig struct {
 	env     *testsuite.TestWorkflowEnvironment
 	records *records
 	store   policies
-	runs    int
+	runs    atomic.Int64
 	fail    func(run int) error
 }
 
@@ -120,12 +121,15 @@ func (vouching) Vouched(context.Context, activities.VouchRow) (keyID, fault stri
 	return "key", "", nil
 }
 
+// ran is how often its tools ran. One that timed out may still be at it.
+func (r *rig) ran() int { return int(r.runs.Load()) }
+
 // tools are a read in the local lane, a read in the regular lane and two writes.
 func (r *rig) tools() []toolspec.Tool {
 	run := func(_ context.Context, in echoIn, _ toolspec.Call) (echoOut, error) {
-		r.runs++
+		n := int(r.runs.Add(1))
 		if r.fail != nil {
-			if err := r.fail(r.runs); err != nil {
+			if err := r.fail(n); err != nil {
 				return echoOut{}, err
 			}
 		}

@@ -110,8 +110,8 @@ func TestMissingHook(t *testing.T) {
 			r := newRig(t, rigOptions{policy: freePolicy})
 			r.records.plan = tc.plan
 			result := r.run(call(tc.tool, args))
-			if result.ErrorCode != tc.code || r.runs != tc.runs {
-				t.Errorf("got %+v after %d runs, want %q", result, r.runs, tc.code)
+			if result.ErrorCode != tc.code || r.ran() != tc.runs {
+				t.Errorf("got %+v after %d runs, want %q", result, r.ran(), tc.code)
 			}
 			if tc.code != "" && time.Duration(result.EndedAtMs-result.StartedAtMs)*time.Millisecond < 14*time.Minute {
 				t.Errorf("it did not wait: %+v", result)

@@ -30,8 +30,8 @@ func TestConditions(t *testing.T) {
 				r.decideAfter(time.Second, 1, toolspec.Edit, "user:bob", func(d *toolspec.Decision) { d.EditedArgs = []byte(tc.edit) })
 			}
 			result := r.run(call("core__read", tc.args))
-			if result.ErrorCode != tc.code || (r.runs == 1) != (tc.code == "") {
-				t.Fatalf("%+v, ran %d times", result, r.runs)
+			if result.ErrorCode != tc.code || (r.ran() == 1) != (tc.code == "") {
+				t.Fatalf("%+v, ran %d times", result, r.ran())
 			}
 			if tc.code != "" && (result.SafeMessage != "not there" || result.Details.Rule != tc.rule) {
 				t.Errorf("%+v %+v", result, result.Details)
