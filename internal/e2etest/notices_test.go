@@ -287,9 +287,12 @@ func TestKilledWorkerTellsAgain(t *testing.T) {
 func TestDoctorSaysWhoIsNotTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plainPolicy)
-	r := newTold(t)
-	r.answer = func(rw http.ResponseWriter, _ *http.Request, _ string, _ int) { rw.WriteHeader(http.StatusTeapot) }
-	w.workWith(w.notifying(r), worker.Tools(tool("test__send", echo, once, risky)))
+	// Not a told: it would take the notice that is made older below for a forgery.
+	refusing := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusTeapot) }))
+	t.Cleanup(refusing.Close)
+	c := w.config()
+	c.Notify = worker.Notify{URL: refusing.URL, Secret: noticeSecret}
+	w.workWith(c, worker.Tools(tool("test__send", echo, once, risky)))
 	call := w.start(invocation("asked", "test__send", `{"text":"hello"}`))
 	w.waiting(call.WorkflowID)
 	w.until(func() bool {
