@@ -24,7 +24,7 @@ var ErrRepeated = errors.New("a member of an object is there twice")
 // whose UTF-8 or UTF-16 is broken, which Text refuses; both are for hydration to
 // judge within arguments. Nothing is copied.
 func Parse(data []byte) (Value, error) {
-	if !valid(data) {
+	if !jsontext.Value(data).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) {
 		return nil, errors.New("not one JSON value")
 	}
 	return Value(trim(data)), nil
