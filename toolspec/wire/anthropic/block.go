@@ -36,7 +36,7 @@ func begin(v frame.Value) (*block, error) {
 	if err := v.Pick(got[:], "type"); err != nil {
 		return nil, err
 	}
-	b := &block{kind: word(got[0]), start: v}
+	b := &block{kind: got[0].Loose(), start: v}
 	if b.kind == "" {
 		return nil, errNoBlock
 	}

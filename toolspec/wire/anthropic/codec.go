@@ -21,28 +21,12 @@ func (Codec) Format() string { return Format }
 // Tools are {"name","description","input_schema"}, with "strict":true where it is
 // asked for.
 func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
-	if len(tools) == 0 {
-		return nil, nil
-	}
-	if err := wire.CheckTools(tools); err != nil {
-		return nil, err
-	}
-	out := []byte{'['}
-	for i, t := range tools {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = frame.Quote(append(out, `{"name":`...), t.Name)
-		if t.Description != "" {
-			out = frame.Quote(append(out, `,"description":`...), t.Description)
-		}
-		out = append(append(out, `,"input_schema":`...), t.Schema...)
+	return frame.Tools(tools, `{"name":`, "input_schema", func(t wire.Tool) string {
 		if t.Strict {
-			out = append(out, `,"strict":true`...)
+			return `,"strict":true}`
 		}
-		out = append(out, '}')
-	}
-	return append(out, ']'), nil
+		return `}`
+	})
 }
 
 // Choice is tool_choice; a serial one says disable_parallel_tool_use inside it.

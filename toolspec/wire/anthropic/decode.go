@@ -25,10 +25,10 @@ func (Codec) Decode(response []byte) (wire.Response, error) {
 	if !top[3].Null() {
 		return wire.Response{}, providerError(top[3])
 	}
-	if word(top[0]) != "message" || top[1].Kind() != '[' {
+	if top[0].Loose() != "message" || top[1].Kind() != '[' {
 		return wire.Response{}, errors.New("anthropic: the response is no message with content")
 	}
-	d := draft{reason: word(top[2])}
+	d := draft{reason: top[2].Loose()}
 	for content := range top[1].Elements() {
 		b, err := begin(content)
 		if err != nil {
@@ -47,7 +47,7 @@ func providerError(v frame.Value) *wire.ProviderError {
 	e := &wire.ProviderError{Raw: bytes.Clone(v)}
 	var got [2]frame.Value
 	if v.Pick(got[:], "type", "message") == nil {
-		e.Kind, e.Message = word(got[0]), word(got[1])
+		e.Kind, e.Message = got[0].Loose(), got[1].Loose()
 	}
 	return e
 }
@@ -57,8 +57,7 @@ func kind(v frame.Value) []byte {
 	if e := v.Escaped(); bytes.IndexByte(e, '\\') < 0 {
 		return e
 	}
-	return []byte(word(v))
+	return []byte(v.Loose())
 }
 
 // word is the text of a string, and empty for anything else.
-func word(v frame.Value) string { return frame.Loose(v.Escaped()) }

@@ -81,7 +81,7 @@ func (d *draft) response(cut bool) wire.Response {
 func (b *block) call(v frame.Value, index int) (wire.Call, frame.Value) {
 	var got [2]frame.Value
 	err := b.start.Pick(got[:], "id", "name")
-	c := wire.Call{Index: index, ID: word(got[0]), Name: word(got[1])}
+	c := wire.Call{Index: index, ID: got[0].Loose(), Name: got[1].Loose()}
 	args, ok := b.input()
 	if c.Args = bytes.Clone(args); err != nil || !ok || b.broken || c.Name == "" {
 		c.Fault = toolspec.CodeInvalidJSON

@@ -48,11 +48,8 @@ func (s *stream) Write(p []byte) (int, error) {
 // End gives the message.
 func (s *stream) End() (wire.Response, error) {
 	if _, data, ok := s.events.Rest(); ok && s.err == nil {
-		// An event that is cut is no event; one without its blank line is whole.
-		if _, err := frame.Parse(data); err == nil {
-			if err := s.event(nil, data); err != nil {
-				s.err = fmt.Errorf("anthropic: %w", err)
-			}
+		if err := s.event(nil, data); err != nil {
+			s.err = fmt.Errorf("anthropic: %w", err)
 		}
 	}
 	cut := !s.ended || s.err != nil || len(s.open) > 0 || s.draft.reason == ""
@@ -190,7 +187,7 @@ func (s *stream) reason(delta frame.Value) error {
 		return err
 	}
 	if !got[0].Null() {
-		s.draft.reason = word(got[0])
+		s.draft.reason = got[0].Loose()
 	}
 	return nil
 }

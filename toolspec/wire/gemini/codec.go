@@ -24,27 +24,16 @@ func (Codec) Format() string { return Format }
 // dialect of its own. The format knows no strict form. A name must begin with a
 // letter or an underscore.
 func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
-	if len(tools) == 0 {
-		return nil, nil
-	}
-	if err := wire.CheckTools(tools); err != nil {
-		return nil, err
-	}
-	out := []byte(`[{"functionDeclarations":[`)
-	for i, t := range tools {
-		if c := t.Name[0]; c == '-' || c >= '0' && c <= '9' {
+	for _, t := range tools {
+		if c := t.Name[:min(1, len(t.Name))]; c == "-" || c >= "0" && c <= "9" {
 			return nil, fmt.Errorf("gemini: %s: a name must begin with a letter or an underscore", t.Name)
 		}
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = frame.Quote(append(out, `{"name":`...), t.Name)
-		if t.Description != "" {
-			out = frame.Quote(append(out, `,"description":`...), t.Description)
-		}
-		out = append(append(append(out, `,"parametersJsonSchema":`...), t.Schema...), '}')
 	}
-	return append(out, `]}]`...), nil
+	list, err := frame.Tools(tools, `{"name":`, "parametersJsonSchema", func(wire.Tool) string { return `}` })
+	if list == nil {
+		return nil, err
+	}
+	return append(append([]byte(`[{"functionDeclarations":`), list...), `}]`...), nil
 }
 
 // Choice is toolConfig. A named tool is the only one allowed in the mode ANY. The

@@ -32,10 +32,9 @@ func providerError(v frame.Value) *wire.ProviderError {
 	e := &wire.ProviderError{Raw: bytes.Clone(v)}
 	var got [2]frame.Value
 	if v.Pick(got[:], "status", "message") == nil {
-		e.Kind, e.Message = word(got[0]), word(got[1])
+		e.Kind, e.Message = got[0].Loose(), got[1].Loose()
 	}
 	return e
 }
 
 // word is the text of a string, and empty for anything else.
-func word(v frame.Value) string { return frame.Loose(v.Escaped()) }

@@ -47,7 +47,7 @@ func (d *draft) take(data []byte) error {
 		if err := got[1].Pick(feedback[:], "blockReason"); err != nil {
 			return fmt.Errorf("promptFeedback: %w", err)
 		}
-		d.blocked = word(feedback[0])
+		d.blocked = feedback[0].Loose()
 		d.begun = d.begun || d.blocked != ""
 	}
 	if !got[0].Null() && got[0].Kind() != '[' {
@@ -72,7 +72,7 @@ func (d *draft) take(data []byte) error {
 		}
 		// A call behind the end was not part of what ended.
 		if !c[2].Null() || d.calls != before {
-			d.reason = word(c[2])
+			d.reason = c[2].Loose()
 		}
 	}
 	return nil

@@ -72,7 +72,7 @@ func (p part) wire(index int) wire.Call {
 	if err == nil {
 		err = got[0].Pick(call[:], "id", "name", "args")
 	}
-	c.ID, c.Name, c.Args = word(call[0]), word(call[1]), bytes.Clone(call[2])
+	c.ID, c.Name, c.Args = call[0].Loose(), call[1].Loose(), bytes.Clone(call[2])
 	switch {
 	case err != nil || c.Name == "":
 		c.Fault = toolspec.CodeInvalidJSON

@@ -60,11 +60,8 @@ func (s *stream) write(p []byte) error {
 // End gives the response.
 func (s *stream) End() (wire.Response, error) {
 	if _, data, ok := s.events.Rest(); ok && s.err == nil {
-		// An event that is cut is no event; one without its blank line is whole.
-		if _, err := frame.Parse(data); err == nil {
-			if err := s.draft.take(data); err != nil {
-				s.err = fmt.Errorf("gemini: %w", err)
-			}
+		if err := s.draft.take(data); err != nil {
+			s.err = fmt.Errorf("gemini: %w", err)
 		}
 	}
 	r := s.draft.response(s.err != nil || s.draft.sent != nil || s.kind == '[' && !s.array.ended)

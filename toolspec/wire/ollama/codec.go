@@ -22,24 +22,7 @@ func (Codec) Format() string { return Format }
 // Tools are {"type":"function","function":{"name","description","parameters"}}.
 // The format knows no strict form.
 func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
-	if len(tools) == 0 {
-		return nil, nil
-	}
-	if err := wire.CheckTools(tools); err != nil {
-		return nil, err
-	}
-	out := []byte{'['}
-	for i, t := range tools {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = frame.Quote(append(out, `{"type":"function","function":{"name":`...), t.Name)
-		if t.Description != "" {
-			out = frame.Quote(append(out, `,"description":`...), t.Description)
-		}
-		out = append(append(append(out, `,"parameters":`...), t.Schema...), `}}`...)
-	}
-	return append(out, ']'), nil
+	return frame.Tools(tools, `{"type":"function","function":{"name":`, "parameters", func(wire.Tool) string { return `}}` })
 }
 
 var (

@@ -54,12 +54,9 @@ func (s *stream) Write(p []byte) (int, error) {
 
 // End gives the response.
 func (s *stream) End() (wire.Response, error) {
-	if rest := s.lines.Rest(); s.err == nil && len(rest) > 0 {
-		// A line that is cut is no line; one without its end is whole.
-		if _, err := frame.Parse(rest); err == nil {
-			if err := s.line(rest); err != nil {
-				s.err = fmt.Errorf("ollama: %w", err)
-			}
+	if rest, ok := s.lines.Rest(); ok && s.err == nil {
+		if err := s.line(rest); err != nil {
+			s.err = fmt.Errorf("ollama: %w", err)
 		}
 	}
 	s.draft.ended = s.draft.ended && s.err == nil

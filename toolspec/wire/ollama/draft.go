@@ -58,7 +58,7 @@ func (d *draft) take(data []byte, whole bool) error {
 		}
 	}
 	if got[1].Kind() == 't' {
-		d.ended, d.reason = true, frame.Loose(got[2].Escaped())
+		d.ended, d.reason = true, got[2].Loose()
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func read(v frame.Value, index int) wire.Call {
 	if err == nil {
 		err = got[1].Pick(function[:], "name", "arguments")
 	}
-	c.ID, c.Name = frame.Loose(got[0].Escaped()), frame.Loose(function[0].Escaped())
+	c.ID, c.Name = got[0].Loose(), function[0].Loose()
 	c.Args = bytes.Clone(function[1])
 	if err != nil || c.Name == "" {
 		c.Fault = toolspec.CodeInvalidJSON
@@ -169,5 +169,5 @@ func (d *draft) repeated() json.RawMessage {
 
 // providerError reads error, which is a text.
 func providerError(v frame.Value) *wire.ProviderError {
-	return &wire.ProviderError{Message: frame.Loose(v.Escaped()), Raw: bytes.Clone(v)}
+	return &wire.ProviderError{Message: v.Loose(), Raw: bytes.Clone(v)}
 }

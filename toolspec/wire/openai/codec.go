@@ -21,53 +21,17 @@ func (Codec) Format() string { return Format }
 // Tools are {"type":"function","function":{"name","description","parameters"}},
 // with "strict":true where it is asked for.
 func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
-	if len(tools) == 0 {
-		return nil, nil
-	}
-	if err := wire.CheckTools(tools); err != nil {
-		return nil, err
-	}
-	out := []byte{'['}
-	for i, t := range tools {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, `{"type":"function","function":{"name":`...)
-		out = frame.Quote(out, t.Name)
-		if t.Description != "" {
-			out = append(out, `,"description":`...)
-			out = frame.Quote(out, t.Description)
-		}
-		out = append(out, `,"parameters":`...)
-		out = append(out, t.Schema...)
+	return frame.Tools(tools, `{"type":"function","function":{"name":`, "parameters", func(t wire.Tool) string {
 		if t.Strict {
-			out = append(out, `,"strict":true`...)
+			return `,"strict":true}}`
 		}
-		out = append(out, `}}`...)
-	}
-	return append(out, ']'), nil
+		return `}}`
+	})
 }
 
 // Choice is tool_choice, and parallel_tool_calls for a serial one.
 func (Codec) Choice(choice wire.Choice) ([]wire.Member, error) {
-	if err := choice.Check(); err != nil {
-		return nil, err
-	}
-	var value json.RawMessage
-	switch choice.Mode {
-	case wire.Named:
-		value = frame.Quote([]byte(`{"type":"function","function":{"name":`), choice.Name)
-		value = append(value, `}}`...)
-	case "", wire.Auto:
-		value = json.RawMessage(`"auto"`)
-	default: // none, required
-		value = frame.Quote(nil, string(choice.Mode))
-	}
-	members := []wire.Member{{Name: "tool_choice", Value: value}}
-	if choice.Serial && choice.Mode != wire.None {
-		members = append(members, wire.Member{Name: "parallel_tool_calls", Value: json.RawMessage(`false`)})
-	}
-	return members, nil
+	return frame.Choice(choice, `{"type":"function","function":{"name":`, `}}`)
 }
 
 // Answers are messages of the role tool. The format has no flag for an error and

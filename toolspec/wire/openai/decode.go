@@ -52,7 +52,7 @@ func decode(response []byte) (wire.Response, error) {
 		if err := d.take(got[1], true); err != nil {
 			return wire.Response{}, fmt.Errorf("message: %w", err)
 		}
-		d.reason = frame.Loose(got[2].Escaped())
+		d.reason = got[2].Loose()
 	}
 	if !found {
 		return wire.Response{}, errors.New("there is no choice")
@@ -123,18 +123,18 @@ func (d *draft) takeCalls(pieces frame.Value, whole bool) error {
 // providerError reads what OpenAI and others send as "error": an object, or a
 // text.
 func providerError(v frame.Value) *wire.ProviderError {
-	e := &wire.ProviderError{Raw: bytes.Clone(v), Message: frame.Loose(v.Escaped())}
+	e := &wire.ProviderError{Raw: bytes.Clone(v), Message: v.Loose()}
 	var got [3]frame.Value
 	if v.Pick(got[:], "message", "type", "code") != nil {
 		return e
 	}
-	e.Message = frame.Loose(got[0].Escaped())
+	e.Message = got[0].Loose()
 	// The code says more than the type, where there is one: some send a number.
-	if e.Kind = frame.Loose(got[2].Escaped()); got[2].Kind() == '0' {
+	if e.Kind = got[2].Loose(); got[2].Kind() == '0' {
 		e.Kind = string(got[2])
 	}
 	if e.Kind == "" {
-		e.Kind = frame.Loose(got[1].Escaped())
+		e.Kind = got[1].Loose()
 	}
 	return e
 }

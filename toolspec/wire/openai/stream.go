@@ -36,9 +36,7 @@ func (s *stream) Write(p []byte) (int, error) {
 // too.
 func (s *stream) End() (wire.Response, error) {
 	if name, data, ok := s.events.Rest(); ok && s.failed == nil {
-		if _, err := frame.Parse(data); err == nil {
-			s.failed = s.event(name, data)
-		}
+		s.failed = s.event(name, data)
 	}
 	r := s.draft.response(s.failed != nil || s.sent != nil)
 	if s.sent != nil {

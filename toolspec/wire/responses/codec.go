@@ -23,46 +23,14 @@ func (Codec) Format() string { return Format }
 // Tools are {"type":"function","name","description","parameters","strict"}. strict
 // is always there: without it the provider takes true.
 func (Codec) Tools(tools []wire.Tool) (json.RawMessage, error) {
-	if len(tools) == 0 {
-		return nil, nil
-	}
-	if err := wire.CheckTools(tools); err != nil {
-		return nil, err
-	}
-	out := []byte{'['}
-	for i, t := range tools {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = frame.Quote(append(out, `{"type":"function","name":`...), t.Name)
-		if t.Description != "" {
-			out = frame.Quote(append(out, `,"description":`...), t.Description)
-		}
-		out = append(append(out, `,"parameters":`...), t.Schema...)
-		out = append(strconv.AppendBool(append(out, `,"strict":`...), t.Strict), '}')
-	}
-	return append(out, ']'), nil
+	return frame.Tools(tools, `{"type":"function","name":`, "parameters", func(t wire.Tool) string {
+		return `,"strict":` + strconv.FormatBool(t.Strict) + `}`
+	})
 }
 
 // Choice is tool_choice, and parallel_tool_calls for a serial one.
 func (Codec) Choice(choice wire.Choice) ([]wire.Member, error) {
-	if err := choice.Check(); err != nil {
-		return nil, err
-	}
-	var value json.RawMessage
-	switch choice.Mode {
-	case wire.Named:
-		value = append(frame.Quote([]byte(`{"type":"function","name":`), choice.Name), '}')
-	case "", wire.Auto:
-		value = json.RawMessage(`"auto"`)
-	default: // none, required
-		value = frame.Quote(nil, string(choice.Mode))
-	}
-	members := []wire.Member{{Name: "tool_choice", Value: value}}
-	if choice.Serial && choice.Mode != wire.None {
-		members = append(members, wire.Member{Name: "parallel_tool_calls", Value: json.RawMessage(`false`)})
-	}
-	return members, nil
+	return frame.Choice(choice, `{"type":"function","name":`, `}`)
 }
 
 // Answers are items of the type function_call_output. The format has no flag for

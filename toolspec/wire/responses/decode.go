@@ -61,14 +61,14 @@ func readHead(v frame.Value, status string) (h head, err error) {
 		return h, err
 	}
 	h.output, h.failure = got[0], got[1]
-	if h.status = frame.Loose(got[2].Escaped()); h.status == "" {
+	if h.status = got[2].Loose(); h.status == "" {
 		h.status = status
 	}
 	if !got[3].Null() {
 		if err := got[3].Pick(details[:1], "reason"); err != nil {
 			return h, fmt.Errorf("incomplete_details: %w", err)
 		}
-		h.detail = frame.Loose(details[0].Escaped())
+		h.detail = details[0].Loose()
 	}
 	h.cut = h.status != "completed" && h.status != "incomplete"
 	return h, nil
@@ -77,14 +77,14 @@ func readHead(v frame.Value, status string) (h head, err error) {
 // providerError reads an error object: of a response, of an error event, or of a
 // body that is nothing else.
 func providerError(v frame.Value) *wire.ProviderError {
-	e := &wire.ProviderError{Raw: bytes.Clone(v), Message: frame.Loose(v.Escaped())}
+	e := &wire.ProviderError{Raw: bytes.Clone(v), Message: v.Loose()}
 	var got [3]frame.Value
 	if v.Pick(got[:], "message", "code", "type") != nil {
 		return e
 	}
-	e.Message, e.Kind = frame.Loose(got[0].Escaped()), frame.Loose(got[1].Escaped())
+	e.Message, e.Kind = got[0].Loose(), got[1].Loose()
 	if e.Kind == "" {
-		e.Kind = frame.Loose(got[2].Escaped())
+		e.Kind = got[2].Loose()
 	}
 	return e
 }

@@ -132,7 +132,7 @@ func (d *draft) call(item frame.Value, whole bool) error {
 	case textual:
 		c.Args = []byte(args)
 	case got[2].Kind() == '"':
-		c.Args = []byte(frame.Loose(got[2].Escaped()))
+		c.Args = []byte(got[2].Loose())
 	case !got[2].Null(): // an object, as other servers send it
 		c.Args = bytes.Clone(got[2])
 	}

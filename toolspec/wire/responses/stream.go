@@ -164,9 +164,7 @@ func (s *stream) error(v frame.Value, kind string) error {
 // that were done do.
 func (s *stream) End() (wire.Response, error) {
 	if name, data, ok := s.events.Rest(); ok && s.failed == nil {
-		if _, err := frame.Parse(data); err == nil {
-			s.failed = s.event(name, data)
-		}
+		s.failed = s.event(name, data)
 	}
 	d := draft{ending: s.head.ending}
 	d.cut = d.cut || !s.ended || s.failed != nil || s.sent != nil

@@ -55,15 +55,20 @@ func (e *Events) Write(p []byte, each func(name, data []byte) error) error {
 	return nil
 }
 
-// Rest is the event that the end of the stream left without its blank line. The
-// rules drop it; a caller whose data say themselves where they end, as JSON does,
-// may look whether it is whole. It is called once, behind the last Write.
+// Rest is the event that the end of the stream left without its blank line, where
+// its data are a JSON value. The rules drop it, but JSON says itself where it ends:
+// such an event is whole. It is called once, behind the last Write.
 func (e *Events) Rest() (name, data []byte, ok bool) {
 	if len(e.line) > 0 {
 		e.field(e.line)
 		e.line = nil
 	}
-	return e.name, e.data, e.held
+	return e.name, e.data, whole(e.data)
+}
+
+func whole(data []byte) bool {
+	_, err := Parse(data)
+	return err == nil
 }
 
 func (e *Events) take(line []byte, each func(name, data []byte) error) error {

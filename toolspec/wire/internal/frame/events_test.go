@@ -60,9 +60,10 @@ func TestEvents(t *testing.T) {
 		{"a byte order mark", "\ufeffdata: a\n\n", []string{":a"}},
 		{"a second one is a name", "\ufeff\ufeffdata: a\n\ndata: b\n\n", []string{":b"}},
 		{"one further on", "data: a\n\n\ufeffdata: b\n\n", []string{":a"}},
-		{"the blank line is missing", "data: a\n\nevent: x\ndata: b\n", []string{":a", "|x:b"}},
-		{"the line end is missing", "data: a\n\ndata: b\ndata: c", []string{":a", "|:b\nc"}},
-		{"a field that was cut", "data: a\n\ndata: b\nda", []string{":a", "|:b"}},
+		{"the blank line is missing", "data: a\n\nevent: x\ndata: 1\n", []string{":a", "|x:1"}},
+		{"the line end is missing", "data: a\n\ndata: [1,\ndata: 2]", []string{":a", "|:[1,\n2]"}},
+		{"a field that was cut", "data: a\n\ndata: 1\nda", []string{":a", "|:1"}},
+		{"data that were cut", "data: a\n\ndata: [1", []string{":a"}},
 		{"nothing open", "data: a\n\nevent: x", []string{":a"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -116,7 +117,7 @@ func lines(t *testing.T, pieces ...string) []string {
 			t.Fatal(err)
 		}
 	}
-	if rest := l.Rest(); len(rest) > 0 {
+	if rest, ok := l.Rest(); ok {
 		got = append(got, "|"+string(rest))
 	}
 	return got
@@ -131,7 +132,8 @@ func TestLines(t *testing.T) {
 		{"nothing", "", nil},
 		{"LF", "{}\n[]\n", []string{"{}", "[]"}},
 		{"CRLF and blank lines", "{}\r\n\r\n \n\t[] \r\n", []string{"{}", "[]"}},
-		{"the last without an end", "{}\n[", []string{"{}", "|["}},
+		{"the last without an end", "{}\n[] ", []string{"{}", "|[]"}},
+		{"the last was cut", "{}\n[", []string{"{}"}},
 		{"blank at the end", "{}\n  ", []string{"{}"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -41,6 +41,6 @@ func (l *Lines) Write(p []byte, each func(line []byte) error) error {
 	}
 }
 
-// Rest is the last line where the stream ended without a line end. A caller looks
-// whether it is whole.
-func (l *Lines) Rest() []byte { return bytes.TrimSpace(l.line) }
+// Rest is the last line where the stream ended without a line end and the line is a
+// whole JSON value.
+func (l *Lines) Rest() (line []byte, ok bool) { return bytes.TrimSpace(l.line), whole(l.line) }

@@ -140,6 +140,10 @@ func Loose(escaped []byte) string {
 	return string(text)
 }
 
+// Loose is [Loose] of what stands between the quotes of a string; "" for any other
+// value.
+func (v Value) Loose() string { return Loose(v.Escaped()) }
+
 // Quote appends a text as a JSON string; what is no valid UTF-8 becomes U+FFFD.
 func Quote[Text ~string | ~[]byte](dst []byte, text Text) []byte {
 	dst, _ = jsontext.AppendQuote(dst, text)
