@@ -186,27 +186,6 @@ func TestSplitResultRef(t *testing.T) {
 	}
 }
 
-func TestCheckToolID(t *testing.T) {
-	for _, tc := range []struct{ id, want string }{
-		{"core__read_file", ""},
-		{"mcp__server-1__Tool_2", ""},
-		{"a__" + strings.Repeat("b", 61), ""},
-		{"a__" + strings.Repeat("b", 62), "is longer than 64 characters"},
-		{"", "is missing"},
-		{"read_file", "must be namespaced"},
-		{"core_read", "must be namespaced"},
-		{"__read", "must be namespaced"},
-		{"core__", "must be namespaced"},
-		{"core:read", "may hold only"},
-		{"core.read", "may hold only"},
-		{"core__read file", "may hold only"},
-		{"core__réad", "may hold only"},
-		{"core__read/", "may hold only"},
-	} {
-		sameError(t, toolspec.CheckToolID(tc.id), tc.want)
-	}
-}
-
 func TestAuditID(t *testing.T) {
 	if got := toolspec.AuditID("x", 3); got != "x/audit/3" {
 		t.Errorf("got %s", got)

@@ -1,6 +1,6 @@
 package catalog
 
-import "strings"
+import "github.com/pawl-run/pawl/toolspec"
 
 // Resolve returns the visible tool that a caller means: the one with this id, else
 // the only one whose bare name it is (C-09). glob means core__glob as long as no
@@ -13,7 +13,7 @@ func (c Catalog) Resolve(name string) (Entry, bool) {
 	var meant Entry
 	found := 0
 	for _, e := range c.entries {
-		if bare := bareName(e.Name); bare != "" && bare == name {
+		if bare := toolspec.BareName(e.Name); bare != "" && bare == name {
 			meant = e
 			found++
 		}
@@ -22,14 +22,4 @@ func (c Catalog) Resolve(name string) (Entry, bool) {
 		return Entry{}, false
 	}
 	return meant, true
-}
-
-// bareName is a tool id without its namespace: of core__name, and of
-// mcp__server__name with its server. A name may have the separator in it.
-func bareName(id string) string {
-	namespace, name, _ := strings.Cut(id, "__")
-	if namespace == "mcp" {
-		_, name, _ = strings.Cut(name, "__")
-	}
-	return name
 }

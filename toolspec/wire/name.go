@@ -37,18 +37,3 @@ func looksHashed(name string) bool {
 	at := len(name) - hashed - 1
 	return at >= 0 && name[at] == '_' && strings.Trim(name[at+1:], "abcdefghijklmnopqrstuvwxyz234567") == ""
 }
-
-// bareName is a tool id without its namespace: ls of core__ls, and of
-// mcp__<server>__<tool> the tool, which may itself hold the separator (C-08).
-func bareName(toolID string) string {
-	namespace, name, found := strings.Cut(toolID, "__")
-	if !found {
-		return ""
-	}
-	if namespace == "mcp" {
-		if _, tool, found := strings.Cut(name, "__"); found {
-			return tool
-		}
-	}
-	return name
-}

@@ -111,7 +111,7 @@ func (o Offer) Resolve(name string) (Offered, error) {
 	for _, means := range []func(Offered) bool{
 		func(t Offered) bool { return t.Name == name },
 		func(t Offered) bool { return t.ToolID == name },
-		func(t Offered) bool { return bareName(t.ToolID) == name && name != "" },
+		func(t Offered) bool { return toolspec.BareName(t.ToolID) == name && name != "" },
 	} {
 		var found []Offered
 		for _, t := range o.Tools {
