@@ -1,0 +1,93 @@
+package e2etest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	llm "github.com/pawl-run/pawl/toolspec/wire"
+)
+
+// turnPolicy lets acme use the tools of tests, but for one.
+const turnPolicy = `
+version: 1
+tenants:
+  acme:
+    allowedTools: ["test__*"]
+    mode: auto
+    rules:
+      - {tool: test__forbidden, decision: deny, message: not for agents}
+    approvals: {enabled: true, expiresAfter: 1h, allowUnsigned: true}
+`
+
+// wanted is one call in a response of a model.
+type wanted struct{ id, name, args string }
+
+// interleaved is a stream of Chat Completions whose calls come in pieces, mixed.
+func interleaved(calls ...wanted) string {
+	var b strings.Builder
+	event := func(delta, reason string) {
+		fmt.Fprintf(&b, "data: {\"id\":\"r\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}]}\n\n", delta, reason)
+	}
+	event(`{"role":"assistant","content":null}`, "null")
+	for i, c := range calls {
+		event(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":""}}]}`, i, asJSON(c.id), asJSON(c.name)), "null")
+	}
+	for at, more := 0, true; more; at += 4 {
+		more = false
+		for i, c := range calls {
+			if at < len(c.args) {
+				more = true
+				event(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, i, asJSON(c.args[at:min(at+4, len(c.args))])), "null")
+			}
+		}
+	}
+	event(`{}`, `"tool_calls"`)
+	return b.String() + "data: [DONE]\n\n"
+}
+
+// taker takes turns of one offer.
+type taker struct {
+	*pawl.Client
+	offer pawl.Offer
+}
+
+// takes makes a taker that is offered what acme may see, once the workers have published it.
+func (w *world) takes(codec llm.Codec, tools int) taker {
+	w.t.Helper()
+	k := taker{Client: pawl.New(w.temporal, pawl.Options{Outputs: w.store, Catalogs: w.store})}
+	var last error
+	w.until(func() bool {
+		k.offer, last = k.Offer(w.t.Context(), catalog.Viewer{TenantID: "acme", ActorID: actor}, pawl.OfferOptions{Codec: codec})
+		return last == nil && len(k.offer.Names.Tools) >= tools
+	}, "the worker has published its tools", &last)
+	return k
+}
+
+// turn is one of the offer.
+func (k taker) turn(key string, codec llm.Codec) pawl.Turn {
+	return pawl.Turn{
+		Key: key, Codec: codec, Streamed: true, Offer: k.offer,
+		Context: toolspec.Context{TenantID: "acme", RunID: "run", ActorID: actor},
+	}
+}
+
+// take takes a turn that ends, and returns its messages.
+func (k taker) take(t *testing.T, tu pawl.Turn, response string) (pawl.Reply, []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	reply, err := k.Turn(ctx, tu, strings.NewReader(response))
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := make([]string, len(reply.Messages))
+	for i, m := range reply.Messages {
+		messages[i] = string(m)
+	}
+	return reply, messages
+}
