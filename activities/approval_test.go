@@ -179,6 +179,30 @@ func TestReview(t *testing.T) {
 	}
 }
 
+// TestEditThatNobodyCanCheck: where the validator of a tool cannot be made, the approver is told so, and may try again.
+func TestEditThatNobodyCanCheck(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		err  error
+	}{{"fails", errors.New("canary-4711")}, {"is nil", nil}} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, setup{config: activities.Config{Validators: func(toolspec.Spec) (hydrate.Validator, error) { return nil, tc.err }}})
+			w.records.state = workflows.RequestOpen
+			w.records.open = activities.OpenRequest{Rule: policy.ApprovalRule{Enabled: true, AllowUnsigned: true}, RequestedBy: "user:ann"}
+			got, err := w.Review(t.Context(), workflows.ReviewIn{InvocationID: "inv", ToolID: "core__tool", TenantID: "acme", ApprovalID: "inv.1", Decision: &toolspec.Decision{
+				ApprovalID: "inv.1", Decision: toolspec.Edit, Approver: "user:bob", EditedArgs: json.RawMessage(`{"text":"b"}`),
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.safe(t, got)
+			if want := "this worker cannot check arguments of the tool; try again"; got.Answer.Counted || got.Answer.Reason != want {
+				t.Errorf("got %+v, want %q", got.Answer, want)
+			}
+		})
+	}
+}
+
 func TestReviewLooks(t *testing.T) {
 	w := newWorld(t, setup{})
 	w.records.state = workflows.RequestExpired

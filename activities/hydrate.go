@@ -143,7 +143,8 @@ func failureOfResult(r hydrate.Result) *hook.Failure {
 func (a *Activities) accepted(bound *catalog.Bound, raw json.RawMessage) (args, safe json.RawMessage, f *hook.Failure) {
 	target, err := a.target(bound)
 	if err != nil {
-		return nil, nil, &hook.Failure{Code: toolspec.CodeInternal}
+		a.log.Error("arguments cannot be checked", "toolId", bound.ID(), "reason", hook.Reason(err))
+		return nil, nil, &hook.Failure{Code: toolspec.CodeInternal, SafeMessage: "this worker cannot check arguments of the tool"}
 	}
 	result := target.Hydrate(raw)
 	instance, ok := result.Instance()

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -26,11 +27,14 @@ func (a *Activities) target(bound *catalog.Bound) (hydrate.Target, error) {
 		return t, nil
 	}
 	made, err := a.config.Validators(bound.Spec())
-	if err != nil || made == nil {
+	if err == nil && made == nil {
+		err = errors.New("is nil")
+	}
+	if err != nil {
 		return t, fmt.Errorf("validator of tool %s: %w", def.ID, err)
 	}
-	a.validators.Store(t.ToolDigest, made)
-	t.Validator = made
+	first, _ := a.validators.LoadOrStore(t.ToolDigest, made)
+	t.Validator, _ = first.(hydrate.Validator)
 	return t, nil
 }
 

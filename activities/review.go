@@ -96,8 +96,12 @@ func (a *Activities) edited(toolID string, raw json.RawMessage) (args, safe json
 		return nil, nil, toolspec.Answer{Reason: "this worker does not have the tool; try again"}
 	}
 	args, safe, failure := a.accepted(bound, raw)
-	if failure != nil {
+	switch {
+	case failure == nil:
+		return args, safe, toolspec.Answer{Counted: true}
+	case failure.Code == toolspec.CodeInternal:
+		return nil, nil, toolspec.Answer{Reason: failure.SafeMessage + "; try again"}
+	default:
 		return nil, nil, toolspec.Answer{Reason: "the edited arguments are not valid: " + failure.SafeMessage}
 	}
-	return args, safe, toolspec.Answer{Counted: true}
 }

@@ -131,7 +131,7 @@ func Shifts(from, to *Policy, tools []toolspec.Spec) []Shift {
 	var shifts []Shift
 	for _, id := range Tenants(from, to) {
 		for _, tool := range tools {
-			f := Facts{TenantID: id, ToolID: tool.Name, Effect: tool.Effect, Risk: tool.Risk, Tags: tool.Tags}
+			f := Facts{TenantID: id}.Of(tool)
 			before, after := from.Decide(f), to.Decide(f)
 			if before.Verb != after.Verb || before.Undetermined != after.Undetermined {
 				shifts = append(shifts, Shift{TenantID: id, ToolID: tool.Name, Before: before, After: after})

@@ -98,9 +98,10 @@ func TestShifts(t *testing.T) {
 	tools := []toolspec.Spec{
 		{Name: "core__a", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk},
 		{Name: "core__b", Effect: toolspec.StateChange, Risk: toolspec.MediumRisk},
+		{Name: "core__open", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, NoSchema: true},
 	}
 	from := mustParse(t, acme("    allowedTools: [core__*]\n    mode: auto\n"))
-	to := mustParse(t, "version: 1\ntenants: {acme: {allowedTools: [core__a], mode: ask}, beta: {allowedTools: [core__b], mode: yolo}}\n")
+	to := mustParse(t, "version: 1\ntenants: {acme: {allowedTools: [core__a, core__open], mode: ask, noSchemaMode: ask}, beta: {allowedTools: [core__b], mode: yolo}}\n")
 	var got []string
 	for _, s := range Shifts(from, to, tools) {
 		got = append(got, s.TenantID+" "+s.ToolID+" "+string(s.Before.Verb)+" "+string(s.After.Verb)+" "+s.After.Rule)
@@ -108,6 +109,7 @@ func TestShifts(t *testing.T) {
 	want := []string{
 		"acme core__a allow require_approval mode ask, risk low",
 		"acme core__b require_approval deny allowedTools",
+		"acme core__open deny require_approval call without schema",
 		"beta core__b deny allow mode yolo, risk medium",
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -37,3 +37,10 @@ type Facts struct {
 	// NoSchema says that there was no schema to check the arguments against.
 	NoSchema bool
 }
+
+// Of returns f with what a published tool says of itself.
+func (f Facts) Of(tool toolspec.Spec) Facts {
+	f.ToolID, f.Effect, f.Risk, f.Tags = tool.Name, tool.Effect, tool.Risk, tool.Tags
+	f.NoSchema = f.NoSchema || tool.NoSchema
+	return f
+}

@@ -12,10 +12,7 @@ func (p *Policy) Visible(by catalog.Viewer, tool toolspec.Spec) catalog.Visibili
 	if tool.NoSchema && tool.NoSchemaMode == toolspec.NoSchemaDeny {
 		return catalog.Hidden
 	}
-	d := p.Decide(Facts{
-		TenantID: by.TenantID, ActorID: by.ActorID, ToolIDs: by.ToolIDs, ToolID: tool.Name, Effect: tool.Effect, Risk: tool.Risk,
-		NoSchema: tool.NoSchema, Tags: tool.Tags,
-	})
+	d := p.Decide(Facts{TenantID: by.TenantID, ActorID: by.ActorID, ToolIDs: by.ToolIDs}.Of(tool))
 	switch {
 	case d.Undetermined:
 		return catalog.VisibleDepending

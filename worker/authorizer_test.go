@@ -30,10 +30,7 @@ func TestAuthorizer(t *testing.T) {
 		{"OpenFGA without an address", nil, OpenFGA{StoreID: "s", Token: "s3same"}, "", "config: PAWL_OPENFGA_*: openfga: the address"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			var a additions
-			for _, option := range tc.options {
-				option(&a)
-			}
+			a := added(tc.options)
 			o := &opened{}
 			defer o.close()
 			got, err := authorizer(o, Config{OpenFGA: tc.fga}, &postgres.Store{}, a, slog.New(slog.DiscardHandler))

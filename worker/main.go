@@ -32,12 +32,8 @@ func Main(options ...Option) int {
 	if config.Log == nil {
 		config.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	var a additions
-	for _, option := range options {
-		option(&a)
-	}
 	// Run redacts its own log; this is said after it.
-	live, _ := secrets(config, a)
+	live, _ := secrets(config, added(options))
 	config.Log.Error("the worker ended", "error", redact.Error(err, live))
 	return 1
 }

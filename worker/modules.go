@@ -145,7 +145,7 @@ func steps(o *opened, c Config, source *catalog.Registry, store *postgres.Store,
 	return activities.New(source, a.records(store), store, registry, log, activities.Config{
 		SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store, Submitters: submitter.New(store),
 		Broker: n.broker(o, store, live), Shadow: watch.shadow.Load, Secrets: live, IDTokens: tokens,
-		Repairer: a.repairer(), Validators: a.validators,
+		Repairer: a.repairer, Validators: a.validators,
 	})
 }
 

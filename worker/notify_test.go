@@ -66,10 +66,7 @@ func TestNotifiers(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			var a additions
-			for _, option := range tc.options {
-				option(&a)
-			}
+			a := added(tc.options)
 			var log strings.Builder
 			o := &opened{}
 			defer o.close()

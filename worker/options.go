@@ -31,7 +31,7 @@ type additions struct {
 	started      []func(*client.Client)
 	roundTrips   func(context.Context)
 	secrets      []fingerprint.Credential
-	repairers    []hydrate.Repairer
+	repairer     hydrate.Repairer
 	validators   func(toolspec.Spec) (hydrate.Validator, error)
 	faults
 }
@@ -116,7 +116,7 @@ func RoundTrips(f func(ctx context.Context)) Option {
 // for tools of which policy says so (`repair`). What it mends a person approves.
 // nil mends nothing.
 func Repairer(r hydrate.Repairer) Option {
-	return func(a *additions) { a.repairers = append(a.repairers, r) }
+	return func(a *additions) { a.repairer = r }
 }
 
 // Validators puts other validators of arguments in the place of the built-in one.
@@ -138,10 +138,10 @@ func Secret(label string, secret []byte) Option {
 	}
 }
 
-// repairer is the last one that was given, else the built-in one.
-func (a additions) repairer() hydrate.Repairer {
-	if n := len(a.repairers); n > 0 {
-		return a.repairers[n-1]
+func added(options []Option) additions {
+	a := additions{repairer: hydrate.Careful{}}
+	for _, option := range options {
+		option(&a)
 	}
-	return hydrate.Careful{}
+	return a
 }

@@ -27,10 +27,7 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	if err != nil {
 		return err
 	}
-	var a additions
-	for _, option := range options {
-		option(&a)
-	}
+	a := added(options)
 	live, err := secrets(c, a)
 	if err != nil {
 		return err

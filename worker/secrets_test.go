@@ -16,9 +16,7 @@ func TestSecretsOfAWorker(t *testing.T) {
 		DatabaseURL: "postgres://pawl:a-long-password-1@db:5432/pawl", ConnectionKey: []byte("the-connection-key"), OpenFGA: OpenFGA{Token: "the-openfga-token"},
 		Codec: Codec{Keys: []byte("k " + base64.StdEncoding.EncodeToString(key))},
 	}
-	var a additions
-	Secret("mine", []byte("my-own-token"))(&a)
-	live, err := secrets(c, a)
+	live, err := secrets(c, added([]Option{Secret("mine", []byte("my-own-token"))}))
 	if err != nil || live.Len() != 5 {
 		t.Fatalf("%d secrets are known: %v", live.Len(), err)
 	}

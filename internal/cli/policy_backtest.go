@@ -26,7 +26,7 @@ type backtest struct {
 	// judged them cannot be read.
 	masked, argsUnknown, unreadable int
 	// tools are as they are published now: records keep no tags.
-	tools []toolspec.Spec
+	tools map[string]toolspec.Spec
 	// cut says that there were more calls than were read.
 	cut bool
 }
@@ -39,7 +39,7 @@ func newPolicyBacktest(a *app) *cobra.Command {
 		Long: "Judge settled calls by a policy file and by the version that judged them then, with what the record holds,\n" +
 			"and show what would newly be denied, asked about or allowed. With --tenant only the calls of that tenant.\n\n" +
 			"The record is redacted: a rule that looks into a masked argument sees " + toolspec.Mask + ". It does not hold the tools that\n" +
-			"a run was narrowed to. Both policies see the same, so that what is shown is the change of policy.",
+			"a run was narrowed to, nor tags: those are of the tools as they are now. Both policies see the same, so that what is shown is the change of policy.",
 		Args: exactly(1, "a policy file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			candidate, err := readPolicy(args[0])
@@ -87,7 +87,7 @@ func (s *session) backtest(ctx context.Context, candidate *policy.Policy, tenant
 	if err != nil {
 		return nil, err
 	}
-	b := &backtest{tools: specs}
+	b := &backtest{tools: byName(specs)}
 	for _, tenant := range tenants {
 		left := most
 		var failed error
@@ -122,8 +122,11 @@ func (s *session) replay(ctx context.Context, b *backtest, c postgres.DecidedCal
 		b.masked++
 	}
 	facts := c.Facts()
-	if spec, known := (policy.Cases{}).Spec(c.ToolID, b.tools); known {
+	if spec, known := b.tools[c.ToolID]; known {
 		facts.Tags, facts.TagsUnknown = spec.Tags, false
+		if c.SafeArgs == nil { // it did not come to be checked
+			facts.NoSchema = spec.NoSchema
+		}
 	}
 	b.Add(c.InvocationID, facts, then, candidate)
 	return nil

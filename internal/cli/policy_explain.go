@@ -33,10 +33,15 @@ func newPolicyExplain(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			spec := toolspec.Spec{Name: facts.ToolID, Effect: toolspec.Effect(effect), Risk: toolspec.Risk(risk)}
-			if published, ok := (policy.Cases{}).Spec(facts.ToolID, specs); ok && effect == "" && risk == "" {
-				spec = published
-			} else if !spec.Effect.Valid() || !spec.Risk.Valid() {
+			spec, published := byName(specs)[facts.ToolID]
+			spec.Name, facts.TagsUnknown = facts.ToolID, !published
+			if effect != "" {
+				spec.Effect = toolspec.Effect(effect)
+			}
+			if risk != "" {
+				spec.Risk = toolspec.Risk(risk)
+			}
+			if !spec.Effect.Valid() || !spec.Risk.Valid() {
 				return usageError{fmt.Errorf("no worker has published %q: say with --effect and --risk what it declares", facts.ToolID)}
 			}
 			if cmd.Flags().Changed("args") {
@@ -45,8 +50,7 @@ func newPolicyExplain(a *app) *cobra.Command {
 				}
 				facts.HasArgs = true
 			}
-			facts.Effect, facts.Risk, facts.NoSchema, facts.Tags = spec.Effect, spec.Risk, spec.NoSchema, spec.Tags
-			x := p.Explain(facts)
+			x := p.Explain(facts.Of(spec))
 			if a.json {
 				return printJSON(a.Out, x)
 			}
@@ -63,6 +67,14 @@ func newPolicyExplain(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&effect, "effect", "", "what the tool declares, in place of what workers have published")
 	cmd.Flags().StringVar(&risk, "risk", "", "what the tool declares, in place of what workers have published")
 	return cmd
+}
+
+func byName(specs []toolspec.Spec) map[string]toolspec.Spec {
+	tools := make(map[string]toolspec.Spec, len(specs))
+	for _, s := range specs {
+		tools[s.Name] = s
+	}
+	return tools
 }
 
 // policyOf reads a policy file, or the active version, and the tools that

@@ -110,8 +110,7 @@ func tryCase(c policy.Case, cases policy.Cases, p *policy.Policy, specs []toolsp
 		}
 		c.Facts.Args = args
 	}
-	c.Facts.Effect, c.Facts.Risk, c.Facts.Tags = spec.Effect, spec.Risk, spec.Tags
-	o.explained = p.Explain(c.Facts)
+	o.explained = p.Explain(c.Facts.Of(spec))
 	o.Differences = c.Compare(o.explained.Decision)
 	o.OK = len(o.Differences) == 0
 	return o

@@ -27,8 +27,11 @@ func newToolsOffer(a *app) *cobra.Command {
 			}
 			by.TenantID = a.tenant
 			options := client.OfferOptions{Codec: codec, Strict: strict}
-			if query.Text != "" || query.K > 0 {
+			if cmd.Flags().Changed("query") || cmd.Flags().Changed("top") {
 				options.Query = &query
+			}
+			if query.K < 1 {
+				return errTop
 			}
 			return withStore(cmd.Context(), func(s *session) error {
 				offer, err := s.client().Offer(cmd.Context(), by, options)
@@ -41,9 +44,8 @@ func newToolsOffer(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&format, "format", "", "the provider's format")
 	cmd.Flags().StringVar(&query.Text, "query", "", "what the tools are for: only those that fit it best; see `pawl tools search`")
-	cmd.Flags().IntVar(&query.K, "top", 0, "how many tools, at most")
+	cmd.Flags().IntVar(&query.K, "top", catalog.DefaultPick, "how many tools at the most, with --query")
 	cmd.Flags().BoolVar(&strict, "strict", false, "ask the provider to hold the model to the schemas, where format and tool allow it")
-	cmd.Flags().StringVar(&by.ActorID, "actor", "", "who calls; without it nobody in particular")
-	cmd.Flags().StringSliceVar(&by.ToolIDs, "tool-ids", nil, "the tools of the run, as in context.toolIds")
+	viewerFlags(cmd, &by)
 	return cmd
 }

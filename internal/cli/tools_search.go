@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -25,7 +26,7 @@ func newToolsSearch(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			by.TenantID, query.Text = a.tenant, strings.Join(args, " ")
 			if query.K < 1 {
-				return usageError{fmt.Errorf("--k must be 1 or more")}
+				return errTop
 			}
 			for _, s := range effects {
 				if query.Effects = append(query.Effects, toolspec.Effect(s)); !toolspec.Effect(s).Valid() {
@@ -41,12 +42,14 @@ func newToolsSearch(a *app) *cobra.Command {
 		},
 	}
 	viewerFlags(cmd, &by)
-	cmd.Flags().IntVar(&query.K, "k", catalog.DefaultPick, "how many tools at the most")
+	cmd.Flags().IntVar(&query.K, "top", catalog.DefaultPick, "how many tools at the most")
 	cmd.Flags().StringSliceVar(&query.Tags, "tag", nil, "only tools that have all of these tags")
 	cmd.Flags().StringSliceVar(&effects, "effect", nil, "only tools of one of these effects")
 	cmd.Flags().StringSliceVar(&risks, "risk", nil, "only tools of one of these risks")
 	return cmd
 }
+
+var errTop = usageError{errors.New("--top must be 1 or more")}
 
 // viewerFlags say who looks, besides the tenant.
 func viewerFlags(cmd *cobra.Command, by *catalog.Viewer) {

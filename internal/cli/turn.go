@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -134,65 +133,6 @@ func readOffer(file string) (client.Offer, error) {
 	return offer, nil
 }
 
-// outcomes tells a person what came of each call.
-func (a *app) outcomes(s *session, outcomes []client.Outcome) {
-	for _, o := range outcomes {
-		fmt.Fprintf(a.Err, "%d  %s  %s", o.Call.Index, oneLine(o.Call.Name, 64), standing(o))
-		if o.WorkflowID != "" {
-			fmt.Fprintf(a.Err, "  %s  %s", o.WorkflowID, s.link(o.WorkflowID))
-		}
-		fmt.Fprintln(a.Err)
-	}
-}
-
-func standing(o client.Outcome) string {
-	switch {
-	case o.Err != nil:
-		return "no answer"
-	case o.Pending && !o.Started:
-		return "not started"
-	case o.Pending:
-		return "waits"
-	case o.Result.OK:
-		return "ok"
-	}
-	return string(o.Result.ErrorCode)
-}
-
-// shownOutcome is an outcome as --json prints it.
-type shownOutcome struct {
-	Index        int              `json:"index"`
-	Name         string           `json:"name"`
-	ToolID       string           `json:"toolId"`
-	ToolCallID   string           `json:"toolCallId,omitempty"`
-	InvocationID string           `json:"invocationId,omitempty"`
-	WorkflowID   string           `json:"workflowId,omitempty"`
-	Status       string           `json:"status"`
-	Result       *toolspec.Result `json:"result,omitempty"`
-}
-
-type shown struct {
-	Finish   string            `json:"finish"`
-	Text     string            `json:"text,omitempty"`
-	Calls    []shownOutcome    `json:"calls"`
-	Messages []json.RawMessage `json:"messages,omitempty"`
-}
-
-func shownReply(r client.Reply) shown {
-	all := shown{Finish: string(r.Response.Finish), Text: r.Response.Text, Calls: []shownOutcome{}, Messages: r.Messages}
-	for _, o := range r.Outcomes {
-		one := shownOutcome{
-			Index: o.Call.Index, Name: o.Call.Name, ToolID: o.ToolID, ToolCallID: o.ToolCallID,
-			InvocationID: o.InvocationID, WorkflowID: o.WorkflowID, Status: standing(o),
-		}
-		if !o.Pending {
-			one.Result = &o.Result
-		}
-		all.Calls = append(all.Calls, one)
-	}
-	return all
-}
-
 // dryTurn prints the invocations that a turn would start.
 func (a *app) dryTurn(t client.Turn) error {
 	plan, err := t.Plan(a.In)
@@ -214,17 +154,4 @@ func (a *app) dryTurn(t client.Turn) error {
 		all = append(all, one)
 	}
 	return printJSON(a.Out, all)
-}
-
-// lazyOutputs opens the database where a large result has to be read, and not
-// before: most turns need none.
-type lazyOutputs struct{}
-
-// Output reads one.
-func (lazyOutputs) Output(ctx context.Context, tenantID, ref string) (value json.RawMessage, err error) {
-	err = withStore(ctx, func(s *session) error {
-		value, err = s.store.Output(ctx, tenantID, ref)
-		return err
-	})
-	return value, err
 }
