@@ -62,7 +62,8 @@ func Call(find Lookup, g Given) Result {
 	default:
 		r = t.Hydrate(args)
 		r.Provenance.OriginalDigest, r.Provenance.OriginalBytes = digestOf(g.Args), len(g.Args)
-		if len(args) > 0 && args[0] == '"' && (len(g.Args) == 0 || trim(g.Args)[0] != '"') {
+		// What is too large was not read, and nothing of it overlooked.
+		if len(r.Provenance.Tolerances) > 0 && args[0] == '"' && trim(g.Args)[0] != '"' {
 			r.Provenance.Tolerances = r.Provenance.Tolerances[1:] // the string around it is none of the model's
 		}
 	}

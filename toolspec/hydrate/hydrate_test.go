@@ -234,7 +234,7 @@ func TestNoSchema(t *testing.T) {
 	if r := forced.Hydrate(json.RawMessage(`{}`)); r.Success || r.Errors[0].Detail.Kind != hydrate.KindNoSchema || r.Provenance.Outcome != toolspec.HydrationValidate {
 		t.Errorf("%+v", r)
 	}
-	declared := target(t, func(s *toolspec.Spec) { s.NoSchema = true })
+	declared := target(t, func(s *toolspec.Spec) { s.NoSchema, s.NoSchemaMode = true, toolspec.NoSchemaAsk })
 	r := declared.Hydrate(json.RawMessage(`{"anything":[1]}`))
 	if got, ok := r.Instance(); !ok || string(got.Args()) != `{"anything":[1]}` || r.Provenance.Validator != nil {
 		t.Errorf("%+v", r)
@@ -316,6 +316,13 @@ func TestCallBounds(t *testing.T) {
 		r := hydrate.Call(find, hydrate.Given{ID: strings.Repeat("é", tc.id), Args: args(tc.args)})
 		if r.Success != tc.ok || !tc.ok && r.Errors[0].Detail.Kind != hydrate.KindTooLarge {
 			t.Errorf("%s: %+v", tc.name, r.Errors)
+		}
+	}
+	// A text that was cut is no JSON, and larger than the tool takes: it is too large, with a record of its size.
+	for _, size := range []int{8195, 10 << 10, 6*8192 + 3, 64 << 10} {
+		r := hydrate.Call(find, hydrate.Given{ID: "c", Args: args(size)[:size-2]})
+		if p := r.Provenance; r.Success || r.Errors[0].Detail.Kind != hydrate.KindTooLarge || p.OriginalBytes != size-2 || p.OriginalDigest == "" || len(p.Tolerances) != 0 {
+			t.Errorf("%d bytes that are no JSON: %+v", size, r)
 		}
 	}
 	// As a string the same bytes count, whatever escapes them.
