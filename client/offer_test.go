@@ -76,6 +76,29 @@ func TestOffer(t *testing.T) {
 	}
 }
 
+// TestOfferOfAStrictTool: a tool whose own definition asks for strict is offered so without the option, and no other is for it.
+func TestOfferOfAStrictTool(t *testing.T) {
+	t.Parallel()
+	own, labels := offeredTool("test__search", searching), offeredTool("test__label", labelling)
+	own.Strict, labels.Strict = true, true
+	specs := []toolspec.Spec{own, labels, offeredTool("test__other", searching)}
+	for _, codec := range []wire.Codec{openai.Codec{}, responses.Codec{}, anthropic.Codec{}, ollama.Codec{}, gemini.Codec{}} {
+		offer, err := client.NewOffer(codec, specs, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		knows := codec.Format() == "openai" || codec.Format() == "responses" || codec.Format() == "anthropic"
+		for i, strict := range []bool{knows, false, false} {
+			if tool := offer.Names.Tools[i]; tool.Strict != strict || strict && codec.Format() != "anthropic" && len(tool.Mapping) == 0 {
+				t.Errorf("%s: %s is strict: %t, want %t", codec.Format(), tool.ToolID, tool.Strict, strict)
+			}
+		}
+		if told := len(offer.Changed) > 0 && offer.Changed[0].ToolID == "test__label" && offer.Changed[0].NotStrict; told != knows {
+			t.Errorf("%s: told is %+v", codec.Format(), offer.Changed)
+		}
+	}
+}
+
 // TestOfferSaysWhatItCannotSay: a tool whose strict form would keep valid calls from being made is offered without strict, and one that no
 // request can offer is left out; both are told.
 func TestOfferSaysWhatItCannotSay(t *testing.T) {
