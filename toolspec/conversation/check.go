@@ -106,7 +106,7 @@ func (p *problems) json(at string, raw json.RawMessage, most int) bool {
 		return false
 	}
 	if problem := schema.CheckJSON(raw); problem != nil {
-		p.add(at+problem.Path, string(problem.Kind), "%s", problem.Message)
+		p.schema(at, problem)
 		return false
 	}
 	return true

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
 // Kinds of problems besides those of package schema.
@@ -28,7 +30,8 @@ const (
 )
 
 // Error is what is wrong with a conversation: every problem with its path, the
-// first ones first, at most 32. It repeats nothing of what was said.
+// first ones first, at most 32. It repeats nothing of what was said but the names of
+// members, and of these none that has the shape of a credential.
 type Error struct{ Problems []toolspec.Problem }
 
 // Error tells the first problem, and how many more there are.
@@ -52,6 +55,12 @@ func (p *problems) add(path, kind, format string, args ...any) {
 	if len(*p) < maxProblems {
 		*p = append(*p, toolspec.Problem{Path: path, Kind: kind, Message: fmt.Sprintf(format, args...)})
 	}
+}
+
+// schema adds what package schema says of the value at a path.
+func (p *problems) schema(at string, found *schema.Problem) {
+	safe := hydrate.FaultOf(found).Problem
+	p.add(at+safe.Path, safe.Kind, "%s", safe.Message)
 }
 
 func (p *problems) err() error {
