@@ -114,7 +114,7 @@ func (b *Bound) Definition() toolspec.Definition { return b.tool.Definition() }
 func (b *Bound) Spec() toolspec.Spec {
 	s := b.spec
 	s.InputSchema, s.OutputSchema = slices.Clone(s.InputSchema), slices.Clone(s.OutputSchema)
-	s.Capabilities, s.Tags = slices.Clone(s.Capabilities), slices.Clone(s.Tags)
+	s.Capabilities, s.Scopes, s.Tags = slices.Clone(s.Capabilities), slices.Clone(s.Scopes), slices.Clone(s.Tags)
 	s.Redaction.Allow, s.Redaction.MaskInput = slices.Clone(s.Redaction.Allow), slices.Clone(s.Redaction.MaskInput)
 	return s
 }
