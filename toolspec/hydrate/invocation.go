@@ -52,7 +52,7 @@ func Decode(data []byte) (toolspec.Invocation, *Fault) {
 		}
 		return inv, f
 	}
-	if f := findSecret(data, false); f != nil {
+	if f := findSecret(data); f != nil {
 		return inv, f
 	}
 	if err := json.Unmarshal(data, &inv, json.RejectUnknownMembers(true)); err != nil {
@@ -81,7 +81,7 @@ func decodeFault(err error) *Fault {
 // findSecret looks at every string, and at every name outside of arguments, whose
 // names are the schema's matter: what has the shape of a credential is refused
 // before it is kept.
-func findSecret(data []byte, args bool) *Fault {
+func findSecret(data []byte) *Fault {
 	dec := jsontext.NewDecoder(bytes.NewReader(data))
 	for {
 		token, err := dec.ReadToken()
@@ -94,9 +94,9 @@ func findSecret(data []byte, args bool) *Fault {
 			continue
 		}
 		switch text := token.String(); {
-		case !args && toolspec.SecretName(text) && isName(dec) && !isFree(string(dec.StackPointer())):
+		case toolspec.SecretName(text) && isName(dec) && !isFree(string(dec.StackPointer())):
 			return fault(Clip(string(dec.StackPointer())), KindSecretShaped, "secret-shaped field; credentials never travel here, send a connectionId")
-		case toolspec.SecretValue(text) && (args || dec.StackPointer() != "/submitterProof" || !toolspec.IsSubmitterProof(text)):
+		case toolspec.SecretValue(text) && (dec.StackPointer() != "/submitterProof" || !toolspec.IsSubmitterProof(text)):
 			return fault(Clip(string(dec.StackPointer())), KindSecretShaped, "the value has the shape of a credential; send a connectionId instead")
 		}
 	}
