@@ -90,8 +90,10 @@ func canonical(text []byte) (json.RawMessage, *Fault) {
 	return json.RawMessage(value), nil
 }
 
-// given are the arguments as they count: absent and null mean {}.
+// given are the arguments as they count: absent and null mean {}, and the white
+// space around JSON, which does not travel, is none of them.
 func given(raw json.RawMessage) json.RawMessage {
+	raw = bytes.Trim(raw, " \t\r\n")
 	if len(raw) == 0 || string(raw) == "null" {
 		return json.RawMessage(`{}`)
 	}
@@ -115,15 +117,6 @@ func unwrapped(raw []byte) (text []byte, wrapped bool) {
 		return raw, false
 	}
 	return text, true
-}
-
-// stringOf is what digests go by; see [InputDigest].
-func stringOf(raw json.RawMessage) (string, bool) {
-	var s string
-	if raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
-		return "", false
-	}
-	return s, true
 }
 
 // OfText is what a provider gave for the arguments of a call, byte for byte, as
