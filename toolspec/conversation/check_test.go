@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -135,6 +136,33 @@ func TestRules(t *testing.T) {
 				t.Errorf("something came out: %+v", c)
 			}
 		})
+	}
+}
+
+// TestUnansweredInOrder: calls without a result are told as they stand, however many there are in a message, and message by message.
+func TestUnansweredInOrder(t *testing.T) {
+	var first, second, want []string
+	for i := range 12 {
+		first, second = append(first, toolCall(fmt.Sprintf("z%d", 12-i), `{}`)), append(second, toolCall(fmt.Sprintf("a%d", i), `{}`))
+	}
+	_, err := conversation.Parse([]byte(talk(user("x"), called(first...), answered("z2", `1`), called(second...))))
+	for _, message := range []int{1, 3} {
+		for i := range 12 {
+			if message == 3 || i != 10 {
+				want = append(want, fmt.Sprintf("/messages/%d/content/%d", message, i))
+			}
+		}
+	}
+	var wrong *conversation.Error
+	if !errors.As(err, &wrong) {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range wrong.Problems {
+		got = append(got, p.Path)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("told are %s, want %s", got, want)
 	}
 }
 

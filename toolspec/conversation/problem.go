@@ -11,21 +11,26 @@ import (
 
 // Kinds of problems besides those of package schema.
 const (
-	KindTooLarge      = "too_large"
-	KindUnknownField  = "unknown_field"
-	KindInvalidField  = "invalid_field"
-	KindMissing       = "missing_required"
-	KindRole          = "invalid_role"
-	KindWrongPart     = "wrong_part"      // a part that this role does not say
-	KindResultCount   = "one_result"      // a tool message without exactly one result
-	KindOrphan        = "orphan_result"   // a result of no call
-	KindSecondResult  = "second_result"   // a call with two results
-	KindSecondCall    = "second_call"     // two calls with one id
-	KindUnanswered    = "unanswered_call" // a call without a result
-	KindOtherTool     = "result_of_other" // a result that names another tool than its call
-	KindTooManyCalls  = "too_many_calls"  // more than wire.MaxCalls in a message
-	maxProblems       = 32                // how many are told
-	pathOfMessage     = "/messages/%d"    //
+	KindTooLarge     = "too_large"
+	KindUnknownField = "unknown_field"
+	KindInvalidField = "invalid_field"
+	KindMissing      = "missing_required"
+	KindRole         = "invalid_role"
+	KindWrongPart    = "wrong_part"      // a part that this role does not say
+	KindResultCount  = "one_result"      // a tool message without exactly one result
+	KindOrphan       = "orphan_result"   // a result of no call
+	KindSecondResult = "second_result"   // a call with two results
+	KindSecondCall   = "second_call"     // two calls with one id
+	KindUnanswered   = "unanswered_call" // a call without a result
+	KindOtherTool    = "result_of_other" // a result that names another tool than its call
+	KindTooManyCalls = "too_many_calls"  // more than wire.MaxCalls in a message
+)
+
+// maxProblems is how many are told.
+const maxProblems = 32
+
+const (
+	pathOfMessage     = "/messages/%d"
 	pathOfMessagePart = "/messages/%d/content/%d"
 )
 
