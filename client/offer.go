@@ -31,18 +31,11 @@ func ReadOffer(kept []byte) (Offer, error) {
 	if err := json.Unmarshal(kept, &o); err != nil || o.Format == "" {
 		return Offer{}, errors.New("client: this is no offer")
 	}
-	names, err := json.Marshal(o.Names)
-	if err == nil {
-		_, err = wire.ReadOffer(names)
-	}
-	if err != nil {
+	if err := o.Names.Check(); err != nil {
 		return Offer{}, fmt.Errorf("client: %w", err)
 	}
 	return o, nil
 }
-
-// NameOf is the name under which a tool is offered, also where this offer is without it.
-func (o Offer) NameOf(toolID string) string { return wire.SentName(toolID) }
 
 // OfferOptions say how tools are offered.
 type OfferOptions struct {

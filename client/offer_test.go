@@ -51,7 +51,7 @@ func TestOffer(t *testing.T) {
 				t.Fatalf("%s is read as %+v, %v", kept, again, err)
 			}
 			for _, s := range specs {
-				name := offer.NameOf(s.Name)
+				name := wire.SentName(s.Name)
 				tool, err := again.Names.Resolve(name)
 				if err != nil || tool.ToolID != s.Name || tool.ToolDigest != s.Digest || tool.SchemaHash != s.SchemaHash || tool.Effect != toolspec.ReadOnly || len(name) > 64 {
 					t.Errorf("%s: %s stands for %+v, %v", codec.Format(), name, tool, err)
