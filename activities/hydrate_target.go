@@ -42,7 +42,9 @@ func (a *Activities) target(bound *catalog.Bound) (hydrate.Target, error) {
 // registered.
 type ownValidator struct{ bound *catalog.Bound }
 
-func (v ownValidator) Info() toolspec.ValidatorInfo { return hydrate.BuiltinInfo(v.bound.CompiledAt()) }
+func (v ownValidator) Info() toolspec.ValidatorInfo {
+	return hydrate.BuiltinInfo(toolspec.CompiledAtStartup)
+}
 
 func (v ownValidator) Validate(args json.RawMessage) []toolspec.Problem {
 	return v.bound.ValidateInput(args)

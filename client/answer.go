@@ -133,6 +133,7 @@ type preview struct {
 
 // fitting is a value as it is, or a preview of it that is valid JSON all the same.
 func fitting(value json.RawMessage, r toolspec.Result) (json.RawMessage, error) {
+	value = bytes.TrimSpace(value)
 	switch {
 	case len(value) == 0 && r.OutputRef != "":
 		return written(preview{Truncated: true})
@@ -166,7 +167,7 @@ func beginning(value json.RawMessage, room int) (any, *int) {
 			shown = append(shown, element)
 		}
 		count := len(list)
-		if len(shown) == 0 { // the first is too large by itself
+		if len(list) > 0 && len(shown) == 0 { // the first is too large by itself
 			return cut(string(value), room+len(list[0])+1), &count
 		}
 		return shown, &count

@@ -84,6 +84,8 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("it is %.100v", p)
 			}
 		}},
+		{name: "an empty list, far apart", result: toolspec.Result{OK: true, Value: json.RawMessage("[" + strings.Repeat(" ", 40<<10) + "]")}, want: `{"preview":[],"count":0,"bytes":40962,"truncated":true}`},
+		{name: "null, far from the end", result: toolspec.Result{OK: true, Value: json.RawMessage("null" + strings.Repeat("\n", 40<<10))}, want: `null`},
 		{name: "one that stands in its record", result: toolspec.Result{OK: true, InvocationID: inRecord, Value: json.RawMessage(list[:48<<10] + `"}]`)}, ref: inRecord + ".result",
 			look: func(t *testing.T, content []byte) { previewOf(t, content) }},
 		{name: "one that is stored", result: toolspec.Result{OK: true, OutputRef: "out_1"}, ref: "out_1", look: func(t *testing.T, content []byte) {

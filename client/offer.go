@@ -31,25 +31,19 @@ func ReadOffer(kept []byte) (Offer, error) {
 	if err := json.Unmarshal(kept, &o); err != nil || o.Format == "" {
 		return Offer{}, errors.New("client: this is no offer")
 	}
-	names, err := json.Marshal(o.Names)
-	if err == nil {
-		_, err = wire.ReadOffer(names)
-	}
-	if err != nil {
+	if err := o.Names.Check(); err != nil {
 		return Offer{}, fmt.Errorf("client: %w", err)
 	}
 	return o, nil
 }
 
-// NameOf is the name under which a tool is offered, also where this offer is without it.
-func (o Offer) NameOf(toolID string) string { return wire.SentName(toolID) }
-
 // OfferOptions say how tools are offered.
 type OfferOptions struct {
 	// Codec is that of the provider's format.
 	Codec wire.Codec
-	// Strict asks the provider to hold the model to the schemas, where the format and
-	// the tool allow it.
+	// Strict asks the provider to hold the model to the schemas of all tools, where the
+	// format and the schema allow it; without it, to those of the tools that ask for it
+	// themselves (Definition.Strict).
 	Strict bool
 	// Query, if given, narrows the offer to the tools that fit it best.
 	Query *catalog.Query
@@ -90,13 +84,14 @@ func (c *Client) Offer(ctx context.Context, by catalog.Viewer, o OfferOptions) (
 	return NewOffer(o.Codec, specs, o.Strict)
 }
 
-// NewOffer offers tools, in the order in which they are given.
+// NewOffer offers tools, in the order in which they are given; strict as
+// OfferOptions.Strict has it.
 func NewOffer(codec wire.Codec, specs []toolspec.Spec, strict bool) (Offer, error) {
 	offer := Offer{Format: codec.Format()}
 	forms := make(map[string]wire.Form, len(specs))
 	var sent []toolspec.Spec
 	for _, s := range specs {
-		form, changed, err := formOf(offer.Format, strict, s)
+		form, changed, err := formOf(offer.Format, strict || s.Strict, s)
 		if err != nil {
 			changed.LeftOut = err.Error()
 		} else {

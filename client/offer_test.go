@@ -51,7 +51,7 @@ func TestOffer(t *testing.T) {
 				t.Fatalf("%s is read as %+v, %v", kept, again, err)
 			}
 			for _, s := range specs {
-				name := offer.NameOf(s.Name)
+				name := wire.SentName(s.Name)
 				tool, err := again.Names.Resolve(name)
 				if err != nil || tool.ToolID != s.Name || tool.ToolDigest != s.Digest || tool.SchemaHash != s.SchemaHash || tool.Effect != toolspec.ReadOnly || len(name) > 64 {
 					t.Errorf("%s: %s stands for %+v, %v", codec.Format(), name, tool, err)
@@ -72,6 +72,29 @@ func TestOffer(t *testing.T) {
 	for _, none := range []string{``, `[]`, `{}`, `{"format":"openai"}`, `{"format":"openai","names":{"v":2}}`} {
 		if o, err := client.ReadOffer([]byte(none)); err == nil {
 			t.Errorf("%s is read as %+v", none, o)
+		}
+	}
+}
+
+// TestOfferOfAStrictTool: a tool whose own definition asks for strict is offered so without the option, and no other is for it.
+func TestOfferOfAStrictTool(t *testing.T) {
+	t.Parallel()
+	own, labels := offeredTool("test__search", searching), offeredTool("test__label", labelling)
+	own.Strict, labels.Strict = true, true
+	specs := []toolspec.Spec{own, labels, offeredTool("test__other", searching)}
+	for _, codec := range []wire.Codec{openai.Codec{}, responses.Codec{}, anthropic.Codec{}, ollama.Codec{}, gemini.Codec{}} {
+		offer, err := client.NewOffer(codec, specs, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		knows := codec.Format() == "openai" || codec.Format() == "responses" || codec.Format() == "anthropic"
+		for i, strict := range []bool{knows, false, false} {
+			if tool := offer.Names.Tools[i]; tool.Strict != strict || strict && codec.Format() != "anthropic" && len(tool.Mapping) == 0 {
+				t.Errorf("%s: %s is strict: %t, want %t", codec.Format(), tool.ToolID, tool.Strict, strict)
+			}
+		}
+		if told := len(offer.Changed) > 0 && offer.Changed[0].ToolID == "test__label" && offer.Changed[0].NotStrict; told != knows {
+			t.Errorf("%s: told is %+v", codec.Format(), offer.Changed)
 		}
 	}
 }

@@ -65,8 +65,9 @@ type Outcome struct {
 	// such as for a person: Client.State tells. What has not started waits for
 	// what stands before it, until the turn is taken again.
 	Pending, Started bool
-	// Err is why nobody knows: Temporal or the store of outputs did not answer, or
-	// refused this program. It is not what a tool answered.
+	// Err is why nobody knows: Temporal did not answer, or refused this program. It is
+	// not what a tool answered, nor that its output could not be read: that is an error
+	// of Turn.
 	Err error
 
 	hint string
@@ -104,9 +105,9 @@ var turnKey = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 // it. No call runs before the response is whole, and none of one that was cut off.
 //
 // An error says that there is no turn to speak of: the turn or the response is
-// none, or an outcome has an Err. Where ctx ended it is ErrNoAnswer: what was started
-// goes on, and the same turn taken again finds it. The Reply holds what is known all
-// the same.
+// none, an outcome has an Err, or the store of outputs did not give one. Where ctx
+// ended it is ErrNoAnswer: what was started goes on, and the same turn taken again
+// finds it. The Reply holds what is known all the same.
 func (c *Client) Turn(ctx context.Context, t Turn, response io.Reader) (Reply, error) {
 	plan, err := t.Plan(response)
 	if err != nil {

@@ -30,7 +30,7 @@ func (t Turn) Hydrate(response io.Reader, specs []toolspec.Spec) ([]hydrate.Resu
 			}
 			targets[p.ToolID], known = target, true
 		}
-		results[i] = hydrate.Call(func(string) (hydrate.Target, bool) { return target, known }, t.given(p))
+		results[i] = hydrate.Call(target, known, t.given(p))
 	}
 	return results, nil
 }

@@ -85,13 +85,13 @@ func (t Turn) plan(i int, call wire.Call, finish wire.Finish) (PlannedCall, erro
 	case toolspec.CheckToolID(call.Name) != nil:
 		p.ToolID, p.hint = "", err.Error()
 	}
-	if finish != wire.FinishCalls || call.Fault == toolspec.CodeIncomplete {
+	if finish != wire.FinishCalls {
 		// A response that was cut off, or refused, asked for nothing that counts.
 		p.refuse(toolspec.CodeIncomplete, "")
 		return p, nil
 	}
-	if call.Fault != "" && len(call.Args) <= maxRead && json.Valid(call.Args) {
-		// What arrived may look whole, and is not what was meant.
+	if call.Fault != "" {
+		// What arrived may look whole, or like no arguments, and is not what was meant.
 		p.refuse(call.Fault, "")
 		return p, nil
 	}

@@ -2,6 +2,17 @@ package toolspec
 
 import "fmt"
 
+// NoSchemaMode is what becomes of calls of a tool whose arguments no schema
+// describes.
+type NoSchemaMode string
+
+// The modes, the stricter one first. There is none that lets such a call pass
+// without a person.
+const (
+	NoSchemaDeny NoSchemaMode = "deny"
+	NoSchemaAsk  NoSchemaMode = "ask"
+)
+
 // checkNoSchema reports a mode that is missing, has no meaning, or none here.
 func (d Definition) checkNoSchema() error {
 	switch {

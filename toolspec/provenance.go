@@ -85,17 +85,6 @@ const (
 	CompiledAtHydration = "hydration"
 )
 
-// NoSchemaMode is what becomes of calls of a tool whose arguments no schema
-// describes.
-type NoSchemaMode string
-
-// The modes, the stricter one first. There is none that lets such a call pass
-// without a person.
-const (
-	NoSchemaDeny NoSchemaMode = "deny"
-	NoSchemaAsk  NoSchemaMode = "ask"
-)
-
 // ProviderCall is what a provider's own piece of a response says of a call.
 type ProviderCall struct {
 	Provider, ToolID, CallID string

@@ -77,7 +77,8 @@ type Definition struct {
 	MaxResultBytes int
 	// Tags help people and models to find the tool.
 	Tags []string
-	// Strict asks providers that know such a flag to hold the model to the schema.
+	// Strict asks providers that know such a flag to hold the model to the schema,
+	// also in requests that do not ask for it of all tools.
 	Strict bool
 	// CacheFor is how long a value may answer further calls with the same
 	// arguments; 0 leaves it to policy, which keeps nothing by default, and

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/conversation"
 	llm "github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/toolspec/wire/anthropic"
@@ -64,6 +65,52 @@ func TestTurnOfEachFormat(t *testing.T) {
 				t.Errorf("it ran %d times", n)
 			}
 		})
+	}
+}
+
+// TestTurnRunsNoFault: a call that the codec marks is answered and never runs, also where nothing, or what hydration overlooks, stands for
+// its arguments; the next request answers it. It leaves no record, and its neighbour runs.
+func TestTurnRunsNoFault(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, turnPolicy)
+	var effects ledger
+	w.work(worker.Tools(tool("test__echo", effects.counted(echo)), tool("test__write", effects.counted(echo), idempotent)))
+	for _, tc := range []struct {
+		codec    llm.Codec
+		response string
+		ids      []string // of the calls, as they would run
+		good     int      // the one that runs, or -1
+	}{
+		{openai.Codec{}, `{"object":"chat.completion","choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant","content":null,"tool_calls":[` +
+			`{"id":"o0","type":"custom","custom":{"name":"test__write","input":""}},{"id":"o1","type":"custom","custom":{"name":"test__write","input":"{'text':'a'}"}},` +
+			`{"id":"o2","type":"function","function":{"name":"test__write","arguments":"{}"}}]}}]}`, []string{"o0", "o1", "o2"}, 2},
+		{responses.Codec{}, `{"id":"r","object":"response","status":"completed","output":[{"type":"function_call","call_id":"r0","name":"test__write","namespace":"crm","arguments":""},` +
+			`{"type":"function_call","call_id":"r1","name":"test__write","arguments":"{}"}]}`, []string{"r0", "r1"}, 1},
+		{anthropic.Codec{}, `{"id":"m","type":"message","role":"assistant","model":"x","stop_reason":"tool_use","stop_sequence":null,"content":[` +
+			`{"type":"tool_use","id":"a0","name":"test__write","input":{"text":"a"},"input":{"text":"b"}},{"type":"tool_use","id":"a1","name":"test__write","input":{}}]}`, []string{"a0", "a1"}, 1},
+		{ollama.Codec{}, `{"model":"m","done":true,"done_reason":"stop","message":{"role":"assistant","content":"","tool_calls":[` +
+			`{"function":{"name":"test__write","arguments":{"text":"a"},"arguments":{"text":"b"}}},{"function":{"name":"test__write","arguments":{}}}]}}`, []string{"faults-ollama-0", "faults-ollama-1"}, 1},
+		{gemini.Codec{}, `{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"test__write"}}]},"finishReason":"MALFORMED_FUNCTION_CALL"}]}`, []string{"faults-gemini-0"}, -1},
+	} {
+		k := w.takes(tc.codec, 2)
+		tu := k.turn("faults-"+tc.codec.Format(), tc.codec)
+		tu.Streamed = false
+		reply, messages := k.take(t, tu, tc.response)
+		if len(reply.Outcomes) != len(tc.ids) || len(messages) < 2 {
+			t.Fatalf("%s: it came to %+v, answered with %q", tc.codec.Format(), reply.Outcomes, messages)
+		}
+		for i, o := range reply.Outcomes {
+			ran, want := effects.of(tc.ids[i]), 0
+			if i == tc.good {
+				want = 1
+			}
+			if ran != want || o.Result.OK != (i == tc.good) || i != tc.good && (o.Result.ErrorCode != toolspec.CodeInvalidJSON || o.WorkflowID != "") {
+				t.Errorf("%s: call %d ran %d times, want %d, and came to %+v", tc.codec.Format(), i, ran, want, o.Result)
+			}
+		}
+	}
+	if n := scalar[int](w, `SELECT count(*)::int FROM invocations`); n != 4 {
+		t.Errorf("there are %d records, want those of the four calls that ran", n)
 	}
 }
 

@@ -181,3 +181,25 @@ func TestDigest(t *testing.T) {
 		t.Error("the order of fields in the code changes digests")
 	}
 }
+
+// TestSpecIsACopy: who writes into a spec that a bound tool returned writes into nothing of the tool's.
+func TestSpecIsACopy(t *testing.T) {
+	d := definition()
+	d.RequiresConnection, d.Scopes, d.Tags = true, []string{"files.read"}, []string{"files"}
+	b := bind(t, tool[in, out](d))
+	before, err := json.Marshal(b.Spec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := b.Spec()
+	for _, list := range [][]string{s.Capabilities, s.Scopes, s.Tags, s.Redaction.Allow, s.Redaction.MaskInput} {
+		if len(list) == 0 {
+			t.Fatalf("this tests nothing: %+v", s)
+		}
+		list[0] = "written"
+	}
+	s.InputSchema[0], s.OutputSchema[0] = ' ', ' '
+	if after, err := json.Marshal(b.Spec()); err != nil || string(after) != string(before) {
+		t.Errorf("%s became %s, %v", before, after, err)
+	}
+}

@@ -16,11 +16,9 @@ type Bound struct {
 	tool      toolspec.Tool
 	def       toolspec.Definition
 	spec      toolspec.Spec
-	in, out   *schema.Schema
+	in, out   *schema.Schema // in is nil where the author gave none
 	projected *schema.Schema
-	// noSchema says that the author gave no input schema.
-	noSchema bool
-	caps     toolspec.Capabilities
+	caps      toolspec.Capabilities
 }
 
 // Bind checks a tool and binds it to what a worker provides. An error names the
@@ -87,9 +85,9 @@ func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
 		Effect: b.def.Effect, Risk: b.def.Risk, Idempotent: b.def.Idempotent,
 		Redaction:    toolspec.RedactionSpec{Allow: b.def.Redaction.Allow, MaskInput: b.def.Redaction.MaskInput},
 		Capabilities: names, RequiresConnection: b.def.RequiresConnection, Scopes: b.def.Scopes, Tags: b.def.Tags,
-		Strict: b.def.Strict, Digest: digest, NoSchema: b.noSchema, NoSchemaMode: b.noSchemaMode(),
+		Strict: b.def.Strict, Digest: digest, NoSchema: !b.HasSchema(), NoSchemaMode: b.noSchemaMode(),
 	}
-	if b.in != nil {
+	if b.HasSchema() {
 		b.spec.SchemaHash = b.in.Digest()
 	}
 	if b.def.MaxArgsBytes != toolspec.DefaultMaxArgs {
@@ -114,7 +112,7 @@ func (b *Bound) Definition() toolspec.Definition { return b.tool.Definition() }
 func (b *Bound) Spec() toolspec.Spec {
 	s := b.spec
 	s.InputSchema, s.OutputSchema = slices.Clone(s.InputSchema), slices.Clone(s.OutputSchema)
-	s.Capabilities, s.Tags = slices.Clone(s.Capabilities), slices.Clone(s.Tags)
+	s.Capabilities, s.Scopes, s.Tags = slices.Clone(s.Capabilities), slices.Clone(s.Scopes), slices.Clone(s.Tags)
 	s.Redaction.Allow, s.Redaction.MaskInput = slices.Clone(s.Redaction.Allow), slices.Clone(s.Redaction.MaskInput)
 	return s
 }
@@ -130,10 +128,6 @@ func (b *Bound) InputSchema() json.RawMessage { return b.spec.InputSchema }
 
 // SchemaHash returns its digest; empty without a schema.
 func (b *Bound) SchemaHash() string { return b.spec.SchemaHash }
-
-// CompiledAt says when the schema was compiled: a tool of a worker is bound when
-// that starts.
-func (b *Bound) CompiledAt() string { return toolspec.CompiledAtStartup }
 
 // HasSchema reports whether there is a schema that arguments are checked against.
 func (b *Bound) HasSchema() bool { return b.in != nil }

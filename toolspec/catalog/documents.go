@@ -13,7 +13,8 @@ import (
 // anyObject is the schema that a model is shown of a tool that has none.
 const anyObject = `{"type":"object"}`
 
-// documents are the tool's schemas: derived from its types, or its own.
+// documents are the tool's schemas: derived from its types, or its own. in is empty
+// where the author gave none, and says that there need be none.
 func (b *Bound) documents() (in, out json.RawMessage, err error) {
 	in, out, own := b.tool.Documents()
 	if !own {
@@ -22,26 +23,21 @@ func (b *Bound) documents() (in, out json.RawMessage, err error) {
 	if len(out) == 0 {
 		return nil, nil, errors.New(`output schema: is missing; {"type":"object"} is one that takes every object`)
 	}
-	if len(in) == 0 {
-		if !b.def.AllowNoSchema {
-			return nil, nil, errors.New("input schema: is missing: without one, nothing says which arguments are right (allowNoSchema and noSchemaMode accept that)")
-		}
-		in, b.noSchema = json.RawMessage(anyObject), true
+	if len(in) == 0 && !b.def.AllowNoSchema {
+		return nil, nil, errors.New("input schema: is missing: without one, nothing says which arguments are right (allowNoSchema and noSchemaMode accept that)")
 	}
 	return in, out, nil
 }
 
 func (b *Bound) derived() (in, out json.RawMessage, err error) {
 	inType, outType := b.tool.Types()
-	switch b.noSchema = b.def.AllowNoSchema && openType(inType); {
-	case b.noSchema:
-		in = json.RawMessage(anyObject)
-	case b.def.AllowNoSchema:
-		return nil, nil, errors.New("allowNoSchema is for tools that take json.RawMessage or map[string]any: of this one's type there is a schema")
-	default:
+	switch {
+	case !b.def.AllowNoSchema:
 		if in, err = schema.Derive(inType); err != nil {
 			return nil, nil, fmt.Errorf("input schema: %w", err)
 		}
+	case !openType(inType):
+		return nil, nil, errors.New("allowNoSchema is for tools that take json.RawMessage or map[string]any: of this one's type there is a schema")
 	}
 	if out, err = schema.Derive(outType); err != nil {
 		return nil, nil, fmt.Errorf("output schema: %w", err)
@@ -58,8 +54,8 @@ func openType(t reflect.Type) bool {
 // returns the document that is published: closed, where its author left open which
 // other arguments there may be (C-14).
 func (b *Bound) bindInput(doc json.RawMessage) (_ json.RawMessage, err error) {
-	if b.noSchema { // of an open object any path may be masked
-		return doc, nil
+	if len(doc) == 0 { // of an open object any path may be masked
+		return json.RawMessage(anyObject), nil
 	}
 	if err := schema.CheckInput(doc); err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
@@ -78,7 +74,7 @@ func (b *Bound) bindInput(doc json.RawMessage) (_ json.RawMessage, err error) {
 
 // noSchemaMode is published where it counts.
 func (b *Bound) noSchemaMode() toolspec.NoSchemaMode {
-	if !b.noSchema {
+	if b.HasSchema() {
 		return ""
 	}
 	return b.def.NoSchemaMode
@@ -106,7 +102,7 @@ func (b *Bound) digest(inDoc, outDoc json.RawMessage) (string, error) {
 	}{
 		def.ID, def.Version, def.Effect, def.Risk, def.Idempotent,
 		toolspec.RedactionSpec{Allow: def.Redaction.Allow, MaskInput: def.Redaction.MaskInput}, inDoc, outDoc,
-		def.RequiresConnection, def.Scopes, b.noSchema, b.noSchemaMode(),
+		def.RequiresConnection, def.Scopes, !b.HasSchema(), b.noSchemaMode(),
 	})
 	if err != nil {
 		return "", fmt.Errorf("tool digest: %w", err)

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -155,16 +154,9 @@ type asked struct {
 // that only hold a sentence together need no list: they are in so many tools that
 // they count for nothing.
 func (x *index) asked(text string) []asked {
-	if len(text) > MaxQueryBytes {
-		end := MaxQueryBytes
-		for !utf8.RuneStart(text[end]) {
-			end--
-		}
-		text = text[:end]
-	}
 	var words []asked
 	read, seen := map[string]bool{}, map[string]bool{}
-	eachWord(text, false, func(word string) {
+	eachWord(cut(text, MaxQueryBytes), false, func(word string) {
 		if read[word] {
 			return
 		}

@@ -22,9 +22,7 @@ const maxWordBytes = 64
 // no spaces between words (Han, Kana, Hangul, Thai, Lao, Khmer, Burmese) becomes
 // pairs of neighbouring characters; with single, the characters too.
 func eachWord(text string, single bool, emit func(word string)) {
-	if !isASCII(text) && !norm.NFKC.IsNormalString(text) {
-		text = norm.NFKC.String(text)
-	}
+	text = norm.NFKC.String(text)
 	for len(text) > 0 {
 		start := strings.IndexFunc(text, inWord)
 		if start < 0 {
@@ -41,15 +39,6 @@ func eachWord(text string, single bool, emit func(word string)) {
 		eachPart(text[:end], emit)
 		text = text[end:]
 	}
-}
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 func inWord(r rune) bool {
@@ -106,7 +95,7 @@ func eachPart(name string, emit func(word string)) {
 		name = strings.TrimLeft(name[end:], "_-")
 	}
 	if parts > 1 {
-		emit(cut(whole.String()))
+		emit(cut(whole.String(), maxWordBytes))
 	}
 }
 
@@ -131,18 +120,17 @@ func endOfPart(name string) int {
 	return len(name)
 }
 
-func lowered(word string) string { return cut(strings.ToLower(word)) }
+func lowered(word string) string { return cut(strings.ToLower(word), maxWordBytes) }
 
-// cut keeps the first maxWordBytes, in whole characters.
-func cut(word string) string {
-	if len(word) <= maxWordBytes {
-		return word
+// cut keeps the first bytes of a text, at most that many, in whole characters.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
-	end := maxWordBytes
-	for !utf8.RuneStart(word[end]) {
-		end--
+	for !utf8.RuneStart(text[most]) {
+		most--
 	}
-	return word[:end]
+	return text[:most]
 }
 
 // stem takes the English ending off: files, filing and file are one word. Words

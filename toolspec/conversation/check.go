@@ -3,7 +3,6 @@ package conversation
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -106,7 +105,7 @@ func (p *problems) json(at string, raw json.RawMessage, most int) bool {
 		return false
 	}
 	if problem := schema.CheckJSON(raw); problem != nil {
-		p.add(at+problem.Path, string(problem.Kind), "%s", problem.Message)
+		p.schema(at, problem)
 		return false
 	}
 	return true
@@ -116,16 +115,19 @@ func (p *problems) json(at string, raw json.RawMessage, most int) bool {
 // calls follow it, before anybody else speaks: providers refuse a request where they
 // do not.
 func (p *problems) pairs(messages []Message) {
-	type call struct{ path, tool string }
-	waiting := map[string]call{}
-	seen := map[string]bool{} // calls, and whether they were answered
+	type call struct {
+		path, tool     string
+		answered, late bool
+	}
+	seen := map[string]*call{}
+	var waiting []*call // those of the last message with calls
 	unanswered := func() {
-		paths := slices.Sorted(maps.Keys(waiting))
-		slices.SortStableFunc(paths, func(a, b string) int { return comparePaths(waiting[a].path, waiting[b].path) })
-		for _, id := range paths {
-			p.add(waiting[id].path, KindUnanswered, "the call has no result in the tool messages that follow it")
+		for _, c := range waiting {
+			if c.late = !c.answered; c.late {
+				p.add(c.path, KindUnanswered, "the call has no result in the tool messages that follow it")
+			}
 		}
-		clear(waiting)
+		waiting = nil
 	}
 	for i, m := range messages {
 		if m.Role != Tool {
@@ -133,38 +135,25 @@ func (p *problems) pairs(messages []Message) {
 		}
 		for j, part := range m.Content {
 			at := fmt.Sprintf(pathOfMessagePart, i, j)
-			answered, known := seen[part.ToolCallID]
-			of, waits := waiting[part.ToolCallID]
+			of := seen[part.ToolCallID]
 			switch {
-			case part.Type == ToolCall && m.Role == Assistant && known:
+			case part.Type == ToolCall && m.Role == Assistant && of != nil:
 				p.add(at+"/toolCallId", KindSecondCall, "another call has this id")
 			case part.Type == ToolCall && m.Role == Assistant:
-				seen[part.ToolCallID] = false
-				waiting[part.ToolCallID] = call{at, part.ToolName}
+				of = &call{path: at, tool: part.ToolName}
+				seen[part.ToolCallID], waiting = of, append(waiting, of)
 			case part.Type != ToolResult || m.Role != Tool:
-			case answered:
-				p.add(at+"/toolCallId", KindSecondResult, "the call has a result already")
-			case !waits:
+			case of == nil || of.late:
 				p.add(at+"/toolCallId", KindOrphan, "no call right before has this id")
+			case of.answered:
+				p.add(at+"/toolCallId", KindSecondResult, "the call has a result already")
 			case part.ToolName != "" && part.ToolName != of.tool:
 				p.add(at+"/toolName", KindOtherTool, "the call with this id is of another tool")
 				fallthrough
 			default:
-				seen[part.ToolCallID] = true
-				delete(waiting, part.ToolCallID)
+				of.answered = true
 			}
 		}
 	}
 	unanswered()
-}
-
-// comparePaths puts shorter numbers first.
-func comparePaths(a, b string) int {
-	if len(a) != len(b) {
-		return len(a) - len(b)
-	}
-	if a < b {
-		return -1
-	}
-	return 1
 }

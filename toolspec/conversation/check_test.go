@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/toolspec/conversation"
 )
@@ -134,6 +136,66 @@ func TestRules(t *testing.T) {
 				t.Errorf("something came out: %+v", c)
 			}
 		})
+	}
+}
+
+// TestUnansweredInOrder: calls without a result are told as they stand, however many there are in a message, and message by message.
+func TestUnansweredInOrder(t *testing.T) {
+	var first, second, want []string
+	for i := range 12 {
+		first, second = append(first, toolCall(fmt.Sprintf("z%d", 12-i), `{}`)), append(second, toolCall(fmt.Sprintf("a%d", i), `{}`))
+	}
+	_, err := conversation.Parse([]byte(talk(user("x"), called(first...), answered("z2", `1`), called(second...))))
+	for _, message := range []int{1, 3} {
+		for i := range 12 {
+			if message == 3 || i != 10 {
+				want = append(want, fmt.Sprintf("/messages/%d/content/%d", message, i))
+			}
+		}
+	}
+	var wrong *conversation.Error
+	if !errors.As(err, &wrong) {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range wrong.Problems {
+		got = append(got, p.Path)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("told are %s, want %s", got, want)
+	}
+}
+
+// TestProblemsNameNoCredential: names of members stand in what is told, whole characters of them, and none that has the shape of a credential.
+func TestProblemsNameNoCredential(t *testing.T) {
+	secret, long := "sk-"+strings.Repeat("a", 24), strings.Repeat("é", 300)
+	in := func(args string) string { return talk(user("x"), called(toolCall("c1", args)), answered("c1", `1`)) }
+	for _, tc := range []struct{ name, input, path string }{
+		{"an unknown field", `{"` + secret + `":1}`, ""},
+		{"an unknown field of a message", talk(`{"role":"user","content":"x","` + secret + `":1}`), "/messages/0"},
+		{"an unknown field of a part", talk(`{"role":"user","content":[{"type":"text","text":"x","` + secret + `":1}]}`), "/messages/0/content/0"},
+		{"a key twice", in(`{"` + secret + `":1,"` + secret + `":1}`), "/messages/1/content/0/args"},
+		{"a number", in(`{"a":{"` + secret + `":1e400}}`), "/messages/1/content/0/args/a"},
+		{"no value", in(`{"` + secret + `":x}`), "/messages/1/content/0/args"},
+		{"an unknown long field", `{"` + long + `":1}`, "/" + long[:198] + "…"},
+		{"an unknown long field of a part", talk(`{"role":"user","content":[{"type":"text","text":"x","` + long + `":1}]}`), "/messages/0/content/0/" + long[:198] + "…"},
+		{"a deep number", in(strings.Repeat(`{"`+long[:40]+`":`, 30) + `1e400` + strings.Repeat("}", 30)), ("/messages/1/content/0/args" + strings.Repeat("/"+long[:40], 30))[:199] + "…"},
+	} {
+		_, err := conversation.Parse([]byte(tc.input))
+		var wrong *conversation.Error
+		if !errors.As(err, &wrong) {
+			t.Fatalf("%s: got %v", tc.name, err)
+		}
+		if said := fmt.Sprintf("%+v", wrong.Problems); strings.Contains(said, secret) || !utf8.ValidString(said) || len(said) > 1000 || wrong.Problems[0].Path != tc.path {
+			t.Errorf("%s: it says %s, want %q", tc.name, said, tc.path)
+		}
+	}
+	// A program's own value is told of in the same way.
+	own := conversation.Conversation{Messages: []conversation.Message{{Role: conversation.Assistant, Content: []conversation.Part{
+		{Type: conversation.ToolCall, ToolCallID: "c1", ToolName: "core__ls", Args: json.RawMessage(`{"a":{"` + secret + `":1e400}}`)},
+	}}}}
+	if err := own.Check(); err == nil || strings.Contains(err.Error(), secret) || !strings.Contains(err.Error(), "/messages/0/content/0/args/a") {
+		t.Errorf("it says %v", err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/pawl-run/pawl/toolspec/hydrate"
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
@@ -21,7 +22,7 @@ func Parse(data []byte) (Conversation, error) {
 		return c, found.err()
 	}
 	if p := schema.CheckJSON(data); p != nil {
-		found.add(p.Path, string(p.Kind), "%s", p.Message)
+		found.schema("", p)
 		return c, found.err()
 	}
 	var doc struct {
@@ -137,11 +138,7 @@ func (p *problems) decoding(at string, err error) {
 		p.add(at, string(schema.KindInvalidJSON), "Invalid JSON")
 		return
 	}
-	path := at + string(semantic.JSONPointer)
-	const most = 200
-	if len(path) > most {
-		path = path[:most] + "…"
-	}
+	path := at + hydrate.Clip(string(semantic.JSONPointer))
 	if errors.Is(err, json.ErrUnknownName) {
 		p.add(path, KindUnknownField, "the field is not known here")
 		return

@@ -5,30 +5,38 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
 // Kinds of problems besides those of package schema.
 const (
-	KindTooLarge      = "too_large"
-	KindUnknownField  = "unknown_field"
-	KindInvalidField  = "invalid_field"
-	KindMissing       = "missing_required"
-	KindRole          = "invalid_role"
-	KindWrongPart     = "wrong_part"      // a part that this role does not say
-	KindResultCount   = "one_result"      // a tool message without exactly one result
-	KindOrphan        = "orphan_result"   // a result of no call
-	KindSecondResult  = "second_result"   // a call with two results
-	KindSecondCall    = "second_call"     // two calls with one id
-	KindUnanswered    = "unanswered_call" // a call without a result
-	KindOtherTool     = "result_of_other" // a result that names another tool than its call
-	KindTooManyCalls  = "too_many_calls"  // more than wire.MaxCalls in a message
-	maxProblems       = 32                // how many are told
-	pathOfMessage     = "/messages/%d"    //
+	KindTooLarge     = "too_large"
+	KindUnknownField = "unknown_field"
+	KindInvalidField = "invalid_field"
+	KindMissing      = "missing_required"
+	KindRole         = "invalid_role"
+	KindWrongPart    = "wrong_part"      // a part that this role does not say
+	KindResultCount  = "one_result"      // a tool message without exactly one result
+	KindOrphan       = "orphan_result"   // a result of no call
+	KindSecondResult = "second_result"   // a call with two results
+	KindSecondCall   = "second_call"     // two calls with one id
+	KindUnanswered   = "unanswered_call" // a call without a result
+	KindOtherTool    = "result_of_other" // a result that names another tool than its call
+	KindTooManyCalls = "too_many_calls"  // more than wire.MaxCalls in a message
+)
+
+// maxProblems is how many are told.
+const maxProblems = 32
+
+const (
+	pathOfMessage     = "/messages/%d"
 	pathOfMessagePart = "/messages/%d/content/%d"
 )
 
 // Error is what is wrong with a conversation: every problem with its path, the
-// first ones first, at most 32. It repeats nothing of what was said.
+// first ones first, at most 32. It repeats nothing of what was said but the names of
+// members, and of these none that has the shape of a credential.
 type Error struct{ Problems []toolspec.Problem }
 
 // Error tells the first problem, and how many more there are.
@@ -52,6 +60,12 @@ func (p *problems) add(path, kind, format string, args ...any) {
 	if len(*p) < maxProblems {
 		*p = append(*p, toolspec.Problem{Path: path, Kind: kind, Message: fmt.Sprintf(format, args...)})
 	}
+}
+
+// schema adds what package schema says of the value at a path.
+func (p *problems) schema(at string, found *schema.Problem) {
+	safe := hydrate.FaultOf(found).Problem
+	p.add(at+safe.Path, safe.Kind, "%s", safe.Message)
 }
 
 func (p *problems) err() error {

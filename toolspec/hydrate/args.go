@@ -10,57 +10,56 @@ import (
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
-// Parsed are arguments that are one JSON object, and that may have a digest.
-type Parsed struct {
-	// Args is the RFC 8785 form.
-	Args json.RawMessage
-	// Tolerances names what was overlooked, in the order in which it was.
-	Tolerances []string
-
-	text []byte // as it was written
+// parsed are arguments that are one JSON object, and that may have a digest.
+type parsed struct {
+	// args is the RFC 8785 form, and text what was written.
+	args json.RawMessage
+	text []byte
+	// tolerances names what was overlooked, in the order in which it was.
+	tolerances []string
 }
 
 // Args parses arguments: an object, or a string that holds the JSON of one.
 // Absent arguments are {}. Numbers that float64 cannot hold exactly are
 // refused, so that no two arguments share a digest.
 func Args(raw json.RawMessage) (json.RawMessage, *Fault) {
-	p, f := Parse(raw)
-	return p.Args, f
+	p, f := parse(raw)
+	return p.args, f
 }
 
-// Parse parses arguments and says what it overlooked. It does not bound their
+// parse parses arguments and says what it overlooked. It does not bound their
 // size: its caller does, before.
-func Parse(raw json.RawMessage) (Parsed, *Fault) {
+func parse(raw json.RawMessage) (parsed, *Fault) {
 	raw = given(raw)
-	var p Parsed
+	var p parsed
 	text, wrapped := unwrapped(raw)
 	if wrapped {
-		p.Tolerances = []string{ToleratedString}
+		p.tolerances = []string{ToleratedString}
 	}
 	f := check(text)
 	if f != nil && f.Problem.Kind == string(schema.KindInvalidJSON) && wrapped {
 		text, f = tolerant(text, f, &p)
 	}
 	if f != nil {
-		return Parsed{Tolerances: p.Tolerances}, f
+		return parsed{tolerances: p.tolerances}, f
 	}
 	canonical, f := canonical(text)
 	if f != nil {
-		return Parsed{Tolerances: p.Tolerances}, f
+		return parsed{tolerances: p.tolerances}, f
 	}
-	p.Args, p.text = canonical, text
+	p.args, p.text = canonical, text
 	return p, nil
 }
 
 // tolerant reads once more a text that is no JSON as it stands. Only a string can
 // hold one: what stands as JSON in an invocation is JSON.
-func tolerant(text []byte, strict *Fault, p *Parsed) ([]byte, *Fault) {
+func tolerant(text []byte, strict *Fault, p *parsed) ([]byte, *Fault) {
 	trimmed := trim(text)
 	var used []string
 	if len(bytes.Trim(text, " \t\r\n")) != len(trimmed) {
 		used = append(used, ToleratedSpace)
 		if f := check(trimmed); f == nil || f.Problem.Kind != string(schema.KindInvalidJSON) {
-			p.Tolerances = append(p.Tolerances, used...)
+			p.tolerances = append(p.tolerances, used...)
 			return trimmed, f
 		}
 	}
@@ -75,7 +74,7 @@ func tolerant(text []byte, strict *Fault, p *Parsed) ([]byte, *Fault) {
 	if f != nil && f.Problem.Kind == string(schema.KindInvalidJSON) {
 		return text, strict
 	}
-	p.Tolerances = append(append(p.Tolerances, used...), ToleratedQuotes)
+	p.tolerances = append(append(p.tolerances, used...), ToleratedQuotes)
 	return again, f
 }
 
@@ -91,8 +90,10 @@ func canonical(text []byte) (json.RawMessage, *Fault) {
 	return json.RawMessage(value), nil
 }
 
-// given are the arguments as they count: absent and null mean {}.
+// given are the arguments as they count: absent and null mean {}, and the white
+// space around JSON, which does not travel, is none of them.
 func given(raw json.RawMessage) json.RawMessage {
+	raw = bytes.Trim(raw, " \t\r\n")
 	if len(raw) == 0 || string(raw) == "null" {
 		return json.RawMessage(`{}`)
 	}
@@ -116,15 +117,6 @@ func unwrapped(raw []byte) (text []byte, wrapped bool) {
 		return raw, false
 	}
 	return text, true
-}
-
-// stringOf is what digests go by; see [InputDigest].
-func stringOf(raw json.RawMessage) (string, bool) {
-	var s string
-	if raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
-		return "", false
-	}
-	return s, true
 }
 
 // OfText is what a provider gave for the arguments of a call, byte for byte, as

@@ -28,14 +28,10 @@ type Given struct {
 	Source json.RawMessage
 }
 
-// Lookup finds the registered tool by the name that was sent to the provider.
-type Lookup func(name string) (Target, bool)
-
-// Call hydrates one call and runs nothing. A name that no tool was offered under
-// is a failure at the stage instantiate, and so is an id of more than 128
-// characters, whatever the arguments are.
-func Call(find Lookup, g Given) Result {
-	t, known := find(g.Name)
+// Call hydrates one call of the tool t, and runs nothing. A call of a tool that is
+// not known is a failure at the stage instantiate, and so is one with an id of more
+// than 128 characters, whatever the arguments are.
+func Call(t Target, known bool, g Given) Result {
 	var r Result
 	var args json.RawMessage
 	small := len(g.Args) <= toolspec.MaxInline // nothing larger is looked at
@@ -62,7 +58,8 @@ func Call(find Lookup, g Given) Result {
 	default:
 		r = t.Hydrate(args)
 		r.Provenance.OriginalDigest, r.Provenance.OriginalBytes = digestOf(g.Args), len(g.Args)
-		if len(args) > 0 && args[0] == '"' && (len(g.Args) == 0 || trim(g.Args)[0] != '"') {
+		// What is too large was not read, and nothing of it overlooked.
+		if len(r.Provenance.Tolerances) > 0 && args[0] == '"' && trim(g.Args)[0] != '"' {
 			r.Provenance.Tolerances = r.Provenance.Tolerances[1:] // the string around it is none of the model's
 		}
 	}
@@ -71,16 +68,6 @@ func Call(find Lookup, g Given) Result {
 	}
 	r.Provenance.From(toolspec.ProviderCall{Provider: g.Provider, ToolID: g.Name, CallID: g.ID, Source: g.Source})
 	return r
-}
-
-// Calls hydrates every call of a response, in its order: one that fails takes
-// none of the others with it.
-func Calls(find Lookup, given []Given) []Result {
-	results := make([]Result, len(given))
-	for i, g := range given {
-		results[i] = Call(find, g)
-	}
-	return results
 }
 
 func unhydrated(g Given) Result {

@@ -59,7 +59,7 @@ func (c *checker) run(raw []byte, secrets bool) *Fault {
 		case dec.StackDepth() > schema.MaxDepth:
 			return &Fault{Code: toolspec.CodeValidation, Problem: toolspec.Problem{Kind: string(schema.KindTooComplex), Message: "JSON is nested too deeply"}}
 		case kind == '0' && !plainNumber(value) && !schema.ExactNumber(string(value)):
-			at := clip(string(dec.StackPointer()))
+			at := Clip(string(dec.StackPointer()))
 			return fault(at, string(schema.KindInexactNumber), "Number is not exact, send a string instead%s", of(at))
 		case kind == '"':
 			if f := c.text(value, secrets); f != nil {
@@ -81,14 +81,14 @@ func (c *checker) run(raw []byte, secrets bool) *Fault {
 // text looks at a string as it is written, be it a value or a name.
 func (c *checker) text(quoted []byte, secrets bool) *Fault {
 	if i := bytes.IndexByte(quoted, '\\'); i >= 0 && holdsNUL(quoted[i:]) {
-		return named(KindNUL, clip(string(c.dec.StackPointer())))
+		return named(KindNUL, Clip(string(c.dec.StackPointer())))
 	}
 	if !secrets {
 		return nil
 	}
 	plain, err := jsontext.AppendUnquote(nil, quoted)
 	if err == nil && toolspec.SecretValue(string(plain)) {
-		return fault(clip(string(c.dec.StackPointer())), KindSecretShaped, "the value has the shape of a credential; send a connectionId instead")
+		return fault(Clip(string(c.dec.StackPointer())), KindSecretShaped, "the value has the shape of a credential; send a connectionId instead")
 	}
 	return nil
 }
@@ -129,7 +129,7 @@ func syntaxFault(raw []byte, err error) *Fault {
 	if !errors.As(err, &at) {
 		return unparsed()
 	}
-	path := clip(string(at.JSONPointer))
+	path := Clip(string(at.JSONPointer))
 	if errors.Is(err, jsontext.ErrDuplicateName) {
 		return named(KindRepeatedKey, path)
 	}

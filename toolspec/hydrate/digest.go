@@ -1,10 +1,10 @@
 package hydrate
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/schema"
@@ -13,12 +13,13 @@ import (
 // InputDigest names what was asked: the hexadecimal SHA-256 of the RFC 8785
 // JSON of {toolId, args, context, allowedConnectionIds}. args that are a string
 // are parsed, and stand as the string itself where they do not parse, or hold
-// another string: what holds that is another input. context goes without requestId and sessionId; the connections are sorted. Provider
-// and proofs stand outside.
+// another string: what holds that is another input. context goes without
+// requestId and sessionId; the connections are sorted. Provider and proofs stand
+// outside. It fails for args that are no JSON, or hold half a character.
 func InputDigest(inv toolspec.Invocation) (string, error) {
 	args := given(inv.Args)
-	if text, isString := stringOf(args); isString && schema.CheckJSON([]byte(text)) == nil && strings.TrimLeft(text, " \t\r\n")[0] != '"' {
-		args = json.RawMessage(text)
+	if text, wrapped := unwrapped(args); wrapped && schema.CheckJSON(text) == nil && bytes.TrimLeft(text, " \t\r\n")[0] != '"' {
+		args = text
 	}
 	ctx := inv.Context
 	ctx.RequestID, ctx.SessionID = "", ""

@@ -78,6 +78,39 @@ func TestInputDigest(t *testing.T) {
 	}
 }
 
+// TestDigestsTravel: a digest is the same where a call is made and where it arrives, and what cannot travel has none.
+func TestDigestsTravel(t *testing.T) {
+	for _, args := range []string{"", "null", "null\n", `{"a":1}`, " {\"a\":1}\r\n", `"{\"a\":1}"`, "\"{\\\"a\\\":1}\"\n", " \t\"{\\\"a\\\":1}\"", `"{'a':1}"`, `"\"{}\""`} {
+		inv := invocation()
+		if args != "" {
+			inv.Args = json.RawMessage(args)
+		}
+		inv.Provider, inv.SubmitterProof = nil, ""
+		sent, err := json.Marshal(inv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		arrived, fault := hydrate.Decode(sent)
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		if made, got := digest(t, inv), digest(t, arrived); made != got {
+			t.Errorf("%q has the digest %s, and %s as it arrives", args, made, got)
+		}
+		made, _ := hydrate.Args(inv.Args)
+		if got, _ := hydrate.Args(arrived.Args); string(made) != string(got) {
+			t.Errorf("%q is %s, and %s as it arrives", args, made, got)
+		}
+	}
+	for _, args := range []string{`"{\"a\":\"\ud800\"}"`, "\"{\\\"a\\\":\\\"\xff\\\"}\""} {
+		inv := invocation()
+		inv.Args = json.RawMessage(args)
+		if d, err := hydrate.InputDigest(inv); err == nil {
+			t.Errorf("%q has the digest %s", args, d)
+		}
+	}
+}
+
 // TestInputDigestLeavesItsInput: sorting the connections is its own affair.
 func TestInputDigestLeavesItsInput(t *testing.T) {
 	inv := invocation()

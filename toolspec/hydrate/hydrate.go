@@ -1,6 +1,7 @@
 package hydrate
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -24,10 +25,7 @@ func (t Target) Hydrate(raw json.RawMessage) Result {
 	r := Result{ToolID: t.ToolID, Provenance: toolspec.Provenance{
 		ToolID: t.ToolID, ToolDigest: t.ToolDigest, SchemaHash: t.SchemaHash, OriginalBytes: len(raw),
 	}}
-	most := t.MaxArgs
-	if most == 0 {
-		most = toolspec.DefaultMaxArgs
-	}
+	most := cmp.Or(t.MaxArgs, toolspec.DefaultMaxArgs)
 	// A byte takes six at the most where a string holds the JSON.
 	if len(raw) > 6*most+2 {
 		fail(&r, toolspec.HydrationParse, toolspec.CodeValidation, tooLarge(most))
@@ -39,8 +37,8 @@ func (t Target) Hydrate(raw json.RawMessage) Result {
 		fail(&r, toolspec.HydrationParse, toolspec.CodeValidation, tooLarge(most))
 		return r
 	}
-	parsed, f := Parse(raw)
-	r.Provenance.Tolerances = parsed.Tolerances
+	p, f := parse(raw)
+	r.Provenance.Tolerances = p.tolerances
 	if f != nil {
 		fail(&r, toolspec.HydrationParse, f.Code, f.Problem)
 		r.Provenance.Original = skeleton(text)
@@ -49,13 +47,13 @@ func (t Target) Hydrate(raw json.RawMessage) Result {
 		}
 		return r
 	}
-	if t.accept(&r, parsed.Args, most); r.Success {
+	if t.accept(&r, p.args, most); r.Success {
 		return r
 	}
 	if r.Provenance.Outcome == toolspec.HydrationValidate {
-		r.Provenance.Original = shapeOf(decoded(parsed.Args))
+		r.Provenance.Original = shapeOf(decoded(p.args))
 		if t.Validator != nil && onlyTypes(r.Provenance.Problems) {
-			t.mend(&r, parsed.text, most)
+			t.mend(&r, p.text, most)
 		}
 	}
 	return r
@@ -100,13 +98,13 @@ func (t Target) mend(r *Result, text []byte, most int) {
 		return
 	}
 	was.Provenance.Repairs = repairs[:min(len(repairs), maxNoted)]
-	parsed, f := Parse(mended)
-	if f != nil || len(parsed.Tolerances) > 0 {
+	p, f := parse(mended)
+	if f != nil || len(p.tolerances) > 0 {
 		*r = was
 		return
 	}
 	problems := r.Provenance.Problems
-	if t.accept(r, parsed.Args, most); !r.Success {
+	if t.accept(r, p.args, most); !r.Success {
 		was.Provenance.Validator = r.Provenance.Validator
 		*r = was
 		return

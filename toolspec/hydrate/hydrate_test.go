@@ -234,7 +234,7 @@ func TestNoSchema(t *testing.T) {
 	if r := forced.Hydrate(json.RawMessage(`{}`)); r.Success || r.Errors[0].Detail.Kind != hydrate.KindNoSchema || r.Provenance.Outcome != toolspec.HydrationValidate {
 		t.Errorf("%+v", r)
 	}
-	declared := target(t, func(s *toolspec.Spec) { s.NoSchema = true })
+	declared := target(t, func(s *toolspec.Spec) { s.NoSchema, s.NoSchemaMode = true, toolspec.NoSchemaAsk })
 	r := declared.Hydrate(json.RawMessage(`{"anything":[1]}`))
 	if got, ok := r.Instance(); !ok || string(got.Args()) != `{"anything":[1]}` || r.Provenance.Validator != nil {
 		t.Errorf("%+v", r)
@@ -262,24 +262,20 @@ func TestAnotherValidator(t *testing.T) {
 func TestResultGolden(t *testing.T) {
 	mending := target(t)
 	mending.Repairer = hydrate.Careful{}
-	find := func(name string) (hydrate.Target, bool) {
-		switch name {
-		case "read_file":
-			return target(t), true
-		case "mended":
-			return mending, true
-		}
-		return hydrate.Target{}, false
-	}
+	tools := map[string]hydrate.Target{"read_file": target(t), "mended": mending}
 	source := json.RawMessage(`{"id":"call_1","function":{"name":"read_file"}}`)
-	results := hydrate.Calls(find, []hydrate.Given{
+	var results []hydrate.Result
+	for _, g := range []hydrate.Given{
 		{Provider: "openai", ID: "call_1", Name: "read_file", Args: []byte(`{"path":"a.txt"}`), Source: source},
 		{Provider: "openai", ID: "call_2", Name: "read_file", Args: []byte(`{"path":`)},
 		{Provider: "openai", ID: "call_3", Name: "read_file", Args: []byte(`{"limit":"7"}`)},
 		{Provider: "openai", ID: "call_4", Name: "delete_all", Args: []byte(`{}`)},
 		{Provider: "openai", ID: "call_5", Name: "mended", Args: []byte(`{path: 7}`)},
 		{Provider: "openai", ID: "call_6", Name: "read_file", Args: []byte(`{"path":"a`), Fault: toolspec.CodeIncomplete},
-	})
+	} {
+		tool, known := tools[g.Name]
+		results = append(results, hydrate.Call(tool, known, g))
+	}
 	got, err := json.MarshalIndent(results, "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -305,7 +301,6 @@ func TestResultGolden(t *testing.T) {
 func TestCallBounds(t *testing.T) {
 	long := target(t)
 	long.Validator, long.AllowNoSchema = nil, true
-	find := func(string) (hydrate.Target, bool) { return long, true }
 	args := func(n int) []byte { return []byte(`{"path":"` + strings.Repeat("a", n-11) + `"}`) }
 	for _, tc := range []struct {
 		name string
@@ -313,9 +308,16 @@ func TestCallBounds(t *testing.T) {
 		args int
 		ok   bool
 	}{{"most", 128, 8192, true}, {"a longer id", 129, 20, false}, {"larger arguments", 1, 8193, false}, {"far larger ones", 1, 10 << 20, false}} {
-		r := hydrate.Call(find, hydrate.Given{ID: strings.Repeat("é", tc.id), Args: args(tc.args)})
+		r := hydrate.Call(long, true, hydrate.Given{ID: strings.Repeat("é", tc.id), Args: args(tc.args)})
 		if r.Success != tc.ok || !tc.ok && r.Errors[0].Detail.Kind != hydrate.KindTooLarge {
 			t.Errorf("%s: %+v", tc.name, r.Errors)
+		}
+	}
+	// A text that was cut is no JSON, and larger than the tool takes: it is too large, with a record of its size.
+	for _, size := range []int{8195, 10 << 10, 6*8192 + 3, 64 << 10} {
+		r := hydrate.Call(long, true, hydrate.Given{ID: "c", Args: args(size)[:size-2]})
+		if p := r.Provenance; r.Success || r.Errors[0].Detail.Kind != hydrate.KindTooLarge || p.OriginalBytes != size-2 || p.OriginalDigest == "" || len(p.Tolerances) != 0 {
+			t.Errorf("%d bytes that are no JSON: %+v", size, r)
 		}
 	}
 	// As a string the same bytes count, whatever escapes them.
@@ -323,7 +325,7 @@ func TestCallBounds(t *testing.T) {
 		t.Errorf("a string with escapes: %+v", r.Errors)
 	}
 	long.MaxArgs = 100
-	if r := hydrate.Call(find, hydrate.Given{Args: args(101)}); r.Success {
+	if r := hydrate.Call(long, true, hydrate.Given{Args: args(101)}); r.Success {
 		t.Error("the tool's own bound does not count")
 	}
 }

@@ -45,14 +45,14 @@ func Decode(data []byte) (toolspec.Invocation, *Fault) {
 		return inv, fault("", KindTooLarge, "the invocation is larger than %d bytes", toolspec.MaxInvocation)
 	}
 	if p := schema.CheckJSON(data); p != nil {
-		f := faultOf(p)
+		f := FaultOf(p)
 		// What has a name of its own goes by it here too.
 		if g := check(data); g != nil && g.Code == toolspec.CodeInvalidJSON && g.Problem.Kind != f.Problem.Kind && p.Kind == schema.KindInvalidJSON {
 			f.Problem.Kind, f.Problem.Message = g.Problem.Kind, g.Problem.Message
 		}
 		return inv, f
 	}
-	if f := findSecret(data, false); f != nil {
+	if f := findSecret(data); f != nil {
 		return inv, f
 	}
 	if err := json.Unmarshal(data, &inv, json.RejectUnknownMembers(true)); err != nil {
@@ -73,15 +73,15 @@ func decodeFault(err error) *Fault {
 	}
 	path := string(semantic.JSONPointer)
 	if errors.Is(err, json.ErrUnknownName) {
-		return fault(clip(path), KindUnknownField, "the field is not known")
+		return fault(Clip(path), KindUnknownField, "the field is not known")
 	}
-	return fault(clip(path), string(schema.KindTypeMismatch), "the field has the wrong type")
+	return fault(Clip(path), string(schema.KindTypeMismatch), "the field has the wrong type")
 }
 
 // findSecret looks at every string, and at every name outside of arguments, whose
 // names are the schema's matter: what has the shape of a credential is refused
 // before it is kept.
-func findSecret(data []byte, args bool) *Fault {
+func findSecret(data []byte) *Fault {
 	dec := jsontext.NewDecoder(bytes.NewReader(data))
 	for {
 		token, err := dec.ReadToken()
@@ -94,10 +94,10 @@ func findSecret(data []byte, args bool) *Fault {
 			continue
 		}
 		switch text := token.String(); {
-		case !args && toolspec.SecretName(text) && isName(dec) && !isFree(string(dec.StackPointer())):
-			return fault(clip(string(dec.StackPointer())), KindSecretShaped, "secret-shaped field; credentials never travel here, send a connectionId")
-		case toolspec.SecretValue(text) && (args || dec.StackPointer() != "/submitterProof" || !toolspec.IsSubmitterProof(text)):
-			return fault(clip(string(dec.StackPointer())), KindSecretShaped, "the value has the shape of a credential; send a connectionId instead")
+		case toolspec.SecretName(text) && isName(dec) && !isFree(string(dec.StackPointer())):
+			return fault(Clip(string(dec.StackPointer())), KindSecretShaped, "secret-shaped field; credentials never travel here, send a connectionId")
+		case toolspec.SecretValue(text) && (dec.StackPointer() != "/submitterProof" || !toolspec.IsSubmitterProof(text)):
+			return fault(Clip(string(dec.StackPointer())), KindSecretShaped, "the value has the shape of a credential; send a connectionId instead")
 		}
 	}
 }
@@ -113,25 +113,28 @@ func isName(dec *jsontext.Decoder) bool {
 	return kind == '{' && length%2 == 1
 }
 
-// faultOf is a problem of package schema as a fault. Its message may name fields.
-func faultOf(p *schema.Problem) *Fault {
+// FaultOf is a problem of package schema as a fault. Its path, and its message where
+// that is short, may name members, but none that has the shape of a credential.
+func FaultOf(p *schema.Problem) *Fault {
 	message := p.Message
-	if toolspec.SecretValue(message) {
+	if len(p.Path) > mostPath || toolspec.SecretValue(message) {
 		message, _, _ = strings.Cut(message, ":")
 		message, _, _ = strings.Cut(message, " at ")
 	}
-	return fault(clip(p.Path), string(p.Kind), "%s", message)
+	return fault(Clip(p.Path), string(p.Kind), "%s", message)
 }
 
-// clip bounds a path, which holds names that the caller chose: it ends before
-// the first that has the shape of a credential.
-func clip(path string) string {
-	const most = 200
+// mostPath bounds the paths that are told, in bytes.
+const mostPath = 200
+
+// Clip bounds a path to 200 bytes in whole characters, for it holds names that the
+// caller chose: it ends before the first that has the shape of a credential.
+func Clip(path string) string {
 	for toolspec.SecretValue(path) {
 		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
 	}
-	if len(path) > most {
-		return strings.ToValidUTF8(path[:most], "") + "…"
+	if len(path) > mostPath {
+		return strings.ToValidUTF8(path[:mostPath], "") + "…"
 	}
 	return path
 }

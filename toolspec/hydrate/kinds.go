@@ -15,7 +15,6 @@ const (
 	KindForeignID    = "foreign_workflow_id"
 	KindNoSchema     = "no_schema"
 	KindUnknownTool  = "unknown_tool"
-	KindUnreadable   = "unreadable_validator"
 )
 
 // Kinds of JSON that has two readings, or none: each is refused under its own

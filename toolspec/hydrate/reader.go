@@ -73,7 +73,7 @@ func (r reader) element(n map[string]any, i int) map[string]any {
 		tuple, isTuple = n["items"].([]any)
 	}
 	if isTuple {
-		if i < len(tuple) {
+		if i >= 0 && i < len(tuple) {
 			return r.node(tuple[i])
 		}
 		return nil
@@ -108,7 +108,7 @@ func explained(problems []toolspec.Problem, args, doc json.RawMessage) []toolspe
 				n = r.member(n, token)
 			case []any:
 				at, err := strconv.Atoi(token)
-				if present = err == nil && at < len(parent); present {
+				if present = err == nil && at >= 0 && at < len(parent); present {
 					v = parent[at]
 				}
 				n = r.element(n, at)

@@ -51,7 +51,7 @@ type Target struct {
 func TargetOf(spec toolspec.Spec) (Target, error) {
 	t := Target{
 		ToolID: spec.Name, ToolDigest: spec.Digest, SchemaHash: spec.SchemaHash, Schema: spec.InputSchema,
-		AllowNoSchema: spec.NoSchema, MaxArgs: spec.MaxArgsBytes,
+		AllowNoSchema: spec.NoSchema && spec.NoSchemaMode == toolspec.NoSchemaAsk, MaxArgs: spec.MaxArgsBytes,
 	}
 	if spec.NoSchema {
 		t.Schema, t.SchemaHash = nil, ""

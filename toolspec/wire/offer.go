@@ -66,7 +66,7 @@ func NewOffer(specs []toolspec.Spec, form func(toolspec.Spec) (Form, error)) (Of
 		})
 		tools = append(tools, Tool{Name: name, Description: s.Description, Schema: f.Schema, Strict: f.Strict})
 	}
-	if err := offer.check(); err != nil {
+	if err := offer.Check(); err != nil {
 		return Offer{}, nil, err
 	}
 	return offer, tools, nil
@@ -78,10 +78,12 @@ func ReadOffer(kept json.RawMessage) (Offer, error) {
 	if err := json.Unmarshal(kept, &o); err != nil {
 		return Offer{}, fmt.Errorf("an offer: %w", err)
 	}
-	return o, o.check()
+	return o, o.Check()
 }
 
-func (o Offer) check() error {
+// Check refuses what no request offered: another version, a tool without an id or
+// twice, a name that no provider takes or that two tools have.
+func (o Offer) Check() error {
 	if o.V != offerVersion {
 		return fmt.Errorf("an offer of version %d, and %d is known", o.V, offerVersion)
 	}
