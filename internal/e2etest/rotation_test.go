@@ -171,7 +171,7 @@ func (v *vault) copies(like, token string, n int) {
 // refresh replaces the secret of a connection by the same, as a worker that refreshes its token does. One that somebody replaces meanwhile
 // stays.
 func (v *vault) refresh(connectionID, token string) error {
-	sealer, err := seal.OpenFile(v.file, nil)
+	sealer, err := seal.OpenFile(v.file, nil, nil)
 	if err != nil {
 		return err
 	}
