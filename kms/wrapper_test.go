@@ -136,7 +136,7 @@ func TestRings(t *testing.T) {
 		t.Setenv("VAULT_CACERT", "")
 		load("its certificate is not trusted")
 		t.Setenv("VAULT_ADDR", "https://vault.example")
-		load("VAULT_ADDR names another server")
+		load("VAULT_ADDR, or VAULT_AGENT_ADDR, names another server")
 	})
 }
 
@@ -148,6 +148,15 @@ func TestVaultTokenStays(t *testing.T) {
 	}
 	_, err := kms.FromEnv().Unwrap(t.Context(), stranger.key("one"), []byte("vault:v1:AAAA"), nil)
 	if err == nil || stranger.times() != 0 || v.times() != 0 {
+		t.Errorf("%v; asked %d and %d times", err, stranger.times(), v.times())
+	}
+	// Where there is an agent, that is asked, whatever VAULT_ADDR says: a ring has to name it.
+	t.Setenv("VAULT_AGENT_ADDR", stranger.URL)
+	t.Setenv("VAULT_CACERT", stranger.env["VAULT_CACERT"])
+	if _, err := kms.FromEnv().Wrap(t.Context(), v.key("one"), []byte("canary"), nil); err == nil || stranger.times() != 0 || v.times() != 0 {
+		t.Errorf("%v; asked %d and %d times", err, stranger.times(), v.times())
+	}
+	if _, err := kms.FromEnv().Wrap(t.Context(), stranger.key("one"), []byte("canary"), nil); err != nil || stranger.times() != 1 || v.times() != 0 {
 		t.Errorf("%v; asked %d and %d times", err, stranger.times(), v.times())
 	}
 }
