@@ -71,7 +71,7 @@ func (a *app) kept(ctx context.Context, s *session, ring, id string) (b *broker.
 	if sealer, err = a.sealer(s, ring); err != nil {
 		return nil, nil, r, "", err
 	}
-	r, status, _, err = s.store.ConnectionSecret(ctx, a.tenant, id)
+	r, status, err = s.store.ConnectionSecret(ctx, a.tenant, id)
 	if errors.Is(err, postgres.ErrNotFound) {
 		err = a.noConnection(id)
 	}
