@@ -330,7 +330,9 @@ func (b *Broker) redeem(ctx context.Context, r Record) (RefreshAnswer, error) {
 	answer, err := b.keep(Refreshed{Sealed: sealed, Lasts: got.lasts, Missing: missing(r.Scopes, got.scopes), By: b.by})
 	if err == nil && answer == TokenUnwanted {
 		// Who revoked the connection had the old token only. Best effort: nobody is left to
-		// be told.
+		// be told. It has a time of its own, for storing may have spent that of ctx.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*tokenTime)
+		defer cancel()
 		_, _ = b.retire(ctx, r.Provider, next)
 	}
 	return RefreshMoved, err

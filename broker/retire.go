@@ -19,6 +19,8 @@ const (
 	// RetiredNowhere: there is nothing that Pawl could take back there, or no way to:
 	// somebody has to do it by hand.
 	RetiredNowhere Retired = "unsupported"
+	// RetiredFailed: there may be tokens that are good there still.
+	RetiredFailed Retired = "failed"
 )
 
 // Retire takes the tokens of a connection back at its provider (RFC 7009), the
@@ -32,7 +34,7 @@ func (b *Broker) Retire(ctx context.Context, r Record) (Retired, error) {
 	}
 	c, err := b.open(r.Sealed)
 	if err != nil {
-		return "", ErrSealed
+		return RetiredFailed, ErrSealed
 	}
 	defer c.Destroy()
 	return b.retire(ctx, r.Provider, c)
@@ -50,7 +52,7 @@ func (b *Broker) retire(ctx context.Context, p Provider, c Credential) (Retired,
 			continue
 		}
 		if err := t.revoke(ctx, c, name, token); err != nil {
-			return "", fmt.Errorf("the %s is not taken back: %w", strings.ReplaceAll(name, "_", " "), err)
+			return RetiredFailed, fmt.Errorf("the %s is not taken back: %w", strings.ReplaceAll(name, "_", " "), err)
 		}
 		outcome = RetiredThere
 	}

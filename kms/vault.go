@@ -19,8 +19,9 @@ const (
 	vaultTime = 5 * time.Second
 )
 
-// openVault asks the server of VAULT_ADDR, and no other: whoever writes the file of
-// a ring could else have the token sent to a server of his own.
+// openVault asks the server of VAULT_ADDR, or the agent of VAULT_AGENT_ADDR, and no
+// other: whoever writes the file of a ring could else have the token sent to a server
+// of his own.
 func openVault(ctx context.Context, key string) (registry.KMSClient, error) {
 	config := vault.DefaultConfig()
 	if config.Error != nil {
@@ -30,10 +31,6 @@ func openVault(ctx context.Context, key string) (registry.KMSClient, error) {
 	if err != nil || named.Host == "" {
 		return nil, errors.New("a key of Vault is named hcvault://HOST/transit/keys/NAME")
 	}
-	server, err := url.Parse(config.Address)
-	if err != nil || server.Host != named.Host {
-		return nil, fmt.Errorf("VAULT_ADDR names another server than %s", named.Host)
-	}
 	config.Timeout = vaultTime
 	if end, ok := ctx.Deadline(); ok {
 		config.Timeout = min(vaultTime, time.Until(end))
@@ -41,6 +38,10 @@ func openVault(ctx context.Context, key string) (registry.KMSClient, error) {
 	client, err := vault.NewClient(config)
 	if err != nil {
 		return nil, errors.New("the VAULT_* variables cannot be read")
+	}
+	server, err := url.Parse(client.Address())
+	if err != nil || server.Host != named.Host {
+		return nil, fmt.Errorf("VAULT_ADDR, or VAULT_AGENT_ADDR, names another server than %s", named.Host)
 	}
 	if client.Token() == "" {
 		return nil, errors.New("VAULT_TOKEN is missing")

@@ -74,6 +74,39 @@ func (p *programs) must(args ...string) string {
 	return out
 }
 
+// settles wants a ring that was just changed to be given more than the fifteen seconds that an answer costs which a KMS did not give.
+func (p *programs) settles(ring string) {
+	p.t.Helper()
+	p.must("keyring", "add", ring)
+	var keys []struct{ ID int64 }
+	if err := json.Unmarshal([]byte(p.must("keyring", "list", ring, "--json")), &keys); err != nil || len(keys) != 3 {
+		p.t.Fatalf("%v: %v", keys, err)
+	}
+	var said logged
+	retire := p.command("pawl-kms", "keyring", "retire", ring, strconv.FormatInt(keys[1].ID, 10))
+	retire.Stdout, retire.Stderr = &said, &said
+	if err := retire.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- retire.Wait() }()
+	const looking = "looking again in "
+	for tick := time.NewTicker(50 * time.Millisecond); !strings.Contains(said.String(), looking); {
+		select {
+		case <-tick.C:
+		case err := <-ended:
+			p.t.Fatalf("the key is gone at once: %v\n%s", err, said.String())
+		}
+	}
+	_ = retire.Process.Signal(syscall.SIGTERM)
+	<-ended
+	_, after, _ := strings.Cut(said.String(), looking)
+	text, _, _ := strings.Cut(after, "\n")
+	if wait, err := time.ParseDuration(text); err != nil || wait <= 15*time.Second {
+		p.t.Errorf("it waits %q, %v", text, err)
+	}
+}
+
 // TestWorkerOpensWrappedRing: a connection is sealed with a ring that a key of Vault wraps, a worker of its own process opens it with the
 // ring and follows it to another key, and neither starts without the KMS, nor with another one.
 func TestWorkerOpensWrappedRing(t *testing.T) {
@@ -160,6 +193,7 @@ func TestWorkerOpensWrappedRing(t *testing.T) {
 	if v.times() != asked {
 		t.Error("the KMS is asked for what needs no key")
 	}
+	p.settles(ring)
 	stop()
 	for _, word := range []string{token, vaultToken} {
 		if strings.Contains(p.log.String(), word) {

@@ -18,42 +18,32 @@ import (
 // onlyEnv names the one key that may be used.
 const onlyEnv = "PAWL_KMS_KEY"
 
-// Opener makes the client of a service for a key. An error of its own is shown.
-type Opener func(ctx context.Context, key string) (registry.KMSClient, error)
-
-// Options of a wrapper.
-type Options struct {
-	// Only is the one key that may be used; "" allows every key that the services let
-	// this program use. Where others can change the file of the ring, name it: they
-	// could put a ring of their own there, wrapped by a key of their own.
-	Only string
-	// Openers are the services by the schemes of their keys, such as aws-kms; nil has
-	// those that Pawl knows.
-	Openers map[string]Opener
-}
+// opener makes the client of a service for a key. An error of its own is shown.
+type opener func(ctx context.Context, key string) (registry.KMSClient, error)
 
 // Wrapper asks key management services. It keeps no connection, for it is asked
 // when a program starts and when a ring changes.
-type Wrapper struct{ o Options }
+type Wrapper struct {
+	// only is the one key that may be used; "" allows every key that the services let
+	// this program use.
+	only string
+	// openers are the services by the schemes of their keys, such as aws-kms.
+	openers map[string]opener
+}
 
 var _ broker.KeyPinner = (*Wrapper)(nil)
 
-// New makes a wrapper.
-func New(o Options) *Wrapper {
-	if o.Openers == nil {
-		o.Openers = map[string]Opener{awsScheme: openAWS, gcpScheme: openGCP, vaultScheme: openVault}
-	}
-	return &Wrapper{o}
+// FromEnv makes a wrapper for the services that Pawl knows. PAWL_KMS_KEY is the one
+// key that may be used: name it where others can change the file of the ring, for
+// they could put a ring of their own there, wrapped by a key of their own. Who the
+// program is the services find out as their own programs do: AWS_* variables and
+// profiles, Google's application default credentials, VAULT_ADDR and VAULT_TOKEN.
+func FromEnv() *Wrapper {
+	return &Wrapper{os.Getenv(onlyEnv), map[string]opener{awsScheme: openAWS, gcpScheme: openGCP, vaultScheme: openVault}}
 }
 
-// FromEnv makes a wrapper for the services that Pawl knows. PAWL_KMS_KEY is the one
-// key that may be used; who the program is they find out as their own programs do:
-// AWS_* variables and profiles, Google's application default credentials, VAULT_ADDR
-// and VAULT_TOKEN.
-func FromEnv() *Wrapper { return New(Options{Only: os.Getenv(onlyEnv)}) }
-
 // Only is the one key that may be used; "" where there is none.
-func (w *Wrapper) Only() string { return w.o.Only }
+func (w *Wrapper) Only() string { return w.only }
 
 // Wrap encrypts with a key.
 func (w *Wrapper) Wrap(ctx context.Context, key string, plain, associated []byte) ([]byte, error) {
@@ -68,13 +58,13 @@ func (w *Wrapper) Unwrap(ctx context.Context, key string, wrapped, associated []
 func (w *Wrapper) ask(ctx context.Context, key string, in, associated []byte,
 	plainly func(tink.AEAD, []byte, []byte) ([]byte, error), bounded func(tink.AEADWithContext, context.Context, []byte, []byte) ([]byte, error),
 ) ([]byte, error) {
-	if w.o.Only != "" && key != w.o.Only {
-		return nil, fmt.Errorf("%s names another key, %s", onlyEnv, w.o.Only)
+	if w.only != "" && key != w.only {
+		return nil, fmt.Errorf("%s names another key, %s", onlyEnv, w.only)
 	}
 	scheme, _, _ := strings.Cut(key, "://")
-	open := w.o.Openers[scheme]
+	open := w.openers[scheme]
 	if open == nil {
-		known := slices.Sorted(maps.Keys(w.o.Openers))
+		known := slices.Sorted(maps.Keys(w.openers))
 		return nil, fmt.Errorf("no service is known by the scheme %s: there are %s", scheme, strings.Join(known, ", "))
 	}
 	client, err := open(ctx, key)

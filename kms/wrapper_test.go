@@ -33,7 +33,7 @@ func newFake(t *testing.T) string {
 // TestWrapper: what a key wraps unwraps with that key and the same purpose, and with nothing else.
 func TestWrapper(t *testing.T) {
 	t.Parallel()
-	w, key, other := kms.New(kms.Options{Openers: fakes}), newFake(t), newFake(t)
+	w, key, other := kms.New("", fakes), newFake(t), newFake(t)
 	wrapped, err := w.Wrap(t.Context(), key, []byte("canary"), []byte("for a test"))
 	if err != nil || strings.Contains(string(wrapped), "canary") {
 		t.Fatalf("%q, %v", wrapped, err)
@@ -50,7 +50,7 @@ func TestWrapper(t *testing.T) {
 		"another key":     {w, other, "for a test", "the service refuses"},
 		"no key":          {w, "fake-kms://none", "for a test", "no name of a key"},
 		"another scheme":  {w, "acme-kms://key", "for a test", "no service is known by the scheme acme-kms: there are fake-kms"},
-		"not that one":    {kms.New(kms.Options{Only: other, Openers: fakes}), key, "for a test", "PAWL_KMS_KEY names another key"},
+		"not that one":    {kms.New(other, fakes), key, "for a test", "PAWL_KMS_KEY names another key"},
 	} {
 		plain, err := tc.w.Unwrap(t.Context(), tc.key, wrapped, []byte(tc.purpose))
 		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "canary") {
@@ -87,7 +87,7 @@ func keeps(t *testing.T, w *kms.Wrapper, key string) (file string) {
 
 // TestRings: every service keeps rings, of any size.
 func TestRings(t *testing.T) {
-	t.Run("fake", func(t *testing.T) { keeps(t, kms.New(kms.Options{Openers: fakes}), newFake(t)) })
+	t.Run("fake", func(t *testing.T) { keeps(t, kms.New("", fakes), newFake(t)) })
 	t.Run("aws", func(t *testing.T) {
 		newAWS(t)
 		file := keeps(t, kms.FromEnv(), awsKey)
@@ -136,7 +136,7 @@ func TestRings(t *testing.T) {
 		t.Setenv("VAULT_CACERT", "")
 		load("its certificate is not trusted")
 		t.Setenv("VAULT_ADDR", "https://vault.example")
-		load("VAULT_ADDR names another server")
+		load("VAULT_ADDR, or VAULT_AGENT_ADDR, names another server")
 	})
 }
 
@@ -148,6 +148,15 @@ func TestVaultTokenStays(t *testing.T) {
 	}
 	_, err := kms.FromEnv().Unwrap(t.Context(), stranger.key("one"), []byte("vault:v1:AAAA"), nil)
 	if err == nil || stranger.times() != 0 || v.times() != 0 {
+		t.Errorf("%v; asked %d and %d times", err, stranger.times(), v.times())
+	}
+	// Where there is an agent, that is asked, whatever VAULT_ADDR says: a ring has to name it.
+	t.Setenv("VAULT_AGENT_ADDR", stranger.URL)
+	t.Setenv("VAULT_CACERT", stranger.env["VAULT_CACERT"])
+	if _, err := kms.FromEnv().Wrap(t.Context(), v.key("one"), []byte("canary"), nil); err == nil || stranger.times() != 0 || v.times() != 0 {
+		t.Errorf("%v; asked %d and %d times", err, stranger.times(), v.times())
+	}
+	if _, err := kms.FromEnv().Wrap(t.Context(), stranger.key("one"), []byte("canary"), nil); err != nil || stranger.times() != 1 || v.times() != 0 {
 		t.Errorf("%v; asked %d and %d times", err, stranger.times(), v.times())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -35,12 +36,15 @@ func loadKeyRing() KeyRing {
 }
 
 // Open opens the ring; nil is none.
-func (k KeyRing) Open() (broker.Sealer, error) {
+func (k KeyRing) Open() (broker.Sealer, error) { return k.open(nil) }
+
+// open opens the ring; log is told while its file is not followed.
+func (k KeyRing) open(log *slog.Logger) (broker.Sealer, error) {
 	switch {
 	case k.File != "" && len(k.Text) > 0:
 		return nil, errors.New("config: PAWL_KEYRING_FILE and PAWL_KEYRING are both set: one of them is enough")
 	case k.File != "":
-		return seal.OpenFile(k.File, k.Wrapper)
+		return seal.OpenFile(k.File, k.Wrapper, log)
 	case len(k.Text) > 0:
 		return seal.Parse(k.Text, k.Wrapper)
 	}
@@ -62,7 +66,7 @@ func newConnections(c Config, a additions) (n connections, err error) {
 	if len(a.wrappers) > 1 || len(a.wrappers) == 1 && ring.Wrapper == nil {
 		return connections{}, errors.New("config: KeyWrapper wants one wrapper of key rings, which is not nil")
 	}
-	if n.sealer, err = ring.Open(); err != nil || n.sealer == nil {
+	if n.sealer, err = ring.open(c.Log); err != nil || n.sealer == nil {
 		return connections{}, err
 	}
 	if n.signers, err = broker.NewSigners(a.signers...); err != nil {

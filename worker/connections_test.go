@@ -17,6 +17,11 @@ func (plainly) Unwrap(_ context.Context, _ string, wrapped, _ []byte) ([]byte, e
 	return wrapped, nil
 }
 
+// pinned may use one key only.
+type pinned struct{ plainly }
+
+func (pinned) Only() string { return "test-kms://key" }
+
 // TestKeyWrapper: a worker opens a wrapped ring with the one wrapper that it was given, from a file or a text, and does not start without.
 func TestKeyWrapper(t *testing.T) {
 	t.Parallel()
@@ -35,19 +40,35 @@ func TestKeyWrapper(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	inClear, err := seal.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	clearFile := filepath.Join(t.TempDir(), "ring.json")
+	if err := seal.Create(clearFile, inClear, nil); err != nil {
+		t.Fatal(err)
+	}
+	clearText, err := inClear.Encode(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, tc := range map[string]struct {
 		ring    KeyRing
 		options []Option
 		want    string
 	}{
-		"a file":            {KeyRing{File: file}, []Option{KeyWrapper(plainly{})}, ""},
-		"a text":            {KeyRing{Text: text}, []Option{KeyWrapper(plainly{})}, ""},
-		"of the config":     {KeyRing{File: file, Wrapper: plainly{}}, nil, ""},
-		"none":              {KeyRing{File: file}, nil, "wrapped by test-kms://key, and this program speaks with no KMS"},
-		"none for a text":   {KeyRing{Text: text}, nil, "wrapped by test-kms://key, and this program speaks with no KMS"},
-		"nil":               {KeyRing{File: file}, []Option{KeyWrapper(nil)}, "KeyWrapper wants one wrapper"},
-		"two":               {KeyRing{File: file}, []Option{KeyWrapper(plainly{}), KeyWrapper(plainly{})}, "KeyWrapper wants one wrapper"},
-		"no ring needs one": {KeyRing{}, nil, ""},
+		"a file":                {KeyRing{File: file}, []Option{KeyWrapper(plainly{})}, ""},
+		"a text":                {KeyRing{Text: text}, []Option{KeyWrapper(plainly{})}, ""},
+		"of the config":         {KeyRing{File: file, Wrapper: plainly{}}, nil, ""},
+		"none":                  {KeyRing{File: file}, nil, "wrapped by test-kms://key, and this program speaks with no KMS"},
+		"none for a text":       {KeyRing{Text: text}, nil, "wrapped by test-kms://key, and this program speaks with no KMS"},
+		"nil":                   {KeyRing{File: file}, []Option{KeyWrapper(nil)}, "KeyWrapper wants one wrapper"},
+		"two":                   {KeyRing{File: file}, []Option{KeyWrapper(plainly{}), KeyWrapper(plainly{})}, "KeyWrapper wants one wrapper"},
+		"a file by the one key": {KeyRing{File: file}, []Option{KeyWrapper(pinned{})}, ""},
+		"a text by the one key": {KeyRing{Text: text}, []Option{KeyWrapper(pinned{})}, ""},
+		"a file in clear":       {KeyRing{File: clearFile}, []Option{KeyWrapper(pinned{})}, "the key ring is not wrapped by test-kms://key"},
+		"a text in clear":       {KeyRing{Text: clearText}, []Option{KeyWrapper(pinned{})}, "the key ring is not wrapped by test-kms://key"},
+		"no ring needs one":     {KeyRing{}, nil, ""},
 	} {
 		var a additions
 		for _, option := range tc.options {

@@ -71,11 +71,17 @@ func (a *app) kept(ctx context.Context, s *session, ring, id string) (b *broker.
 	if sealer, err = a.sealer(s, ring); err != nil {
 		return nil, nil, r, "", err
 	}
-	r, status, _, err = s.store.ConnectionSecret(ctx, a.tenant, id)
+	r, status, err = a.secret(ctx, s, id)
+	return broker.New(s.store, sealer, broker.Options{By: defaultApprover()}), sealer, r, status, err
+}
+
+// secret finds a connection of the tenant with what is sealed for it.
+func (a *app) secret(ctx context.Context, s *session, id string) (r broker.Record, status string, err error) {
+	r, status, err = s.store.ConnectionSecret(ctx, a.tenant, id)
 	if errors.Is(err, postgres.ErrNotFound) {
 		err = a.noConnection(id)
 	}
-	return broker.New(s.store, sealer, broker.Options{By: defaultApprover()}), sealer, r, status, err
+	return r, status, err
 }
 
 func newConnectionsList(a *app) *cobra.Command {

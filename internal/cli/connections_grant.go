@@ -117,8 +117,9 @@ func newConnectionsRevoke(a *app) *cobra.Command {
 		Use: "revoke ID", Short: "Take a grant back, or the whole connection",
 		Long: "Take back what somebody was granted, with --from, or the whole connection for good, with --yes. Calls that\n" +
 			"wait are denied, those that run are cancelled, and no other begins. Tokens of OAuth2 are taken back at the\n" +
-			"service where it can be told, for which the key ring opens them; any other credential stays good there\n" +
-			"until somebody takes it back.",
+			"service where it can be told, for which the key ring opens them: where that fails, they are deleted here all\n" +
+			"the same, but for a ring of --keyring that does not open. Any other credential stays good there until\n" +
+			"somebody takes it back.",
 		Args: oneConnection,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -154,6 +155,15 @@ func newConnectionsRevoke(a *app) *cobra.Command {
 }
 
 func (a *app) revokeConnection(cmd *cobra.Command, s *session, ring, id, by string) error {
+	var sealer broker.Sealer
+	if ring != "" {
+		// A ring that was named and does not open is told while there are tokens to take
+		// back. One of the environment holds nobody up: it was not asked for.
+		var err error
+		if sealer, err = a.sealer(s, ring); err != nil {
+			return err
+		}
+	}
 	record, err := s.store.RevokeConnection(cmd.Context(), a.tenant, id, by)
 	if errors.Is(err, postgres.ErrNotFound) {
 		return a.noConnection(id)
@@ -161,7 +171,7 @@ func (a *app) revokeConnection(cmd *cobra.Command, s *session, ring, id, by stri
 	if err != nil {
 		return err
 	}
-	there := a.retire(cmd, s, ring, record)
+	there := a.retire(cmd, s, sealer, record)
 	if a.json {
 		return printJSON(a.Out, map[string]string{"tenant": a.tenant, "connectionId": id, "status": "revoked", "provider": string(there)})
 	}
@@ -175,18 +185,21 @@ func (a *app) revokeConnection(cmd *cobra.Command, s *session, ring, id, by stri
 }
 
 // retire takes tokens back at the service, where it can: what fails there changes
-// nothing here.
-func (a *app) retire(cmd *cobra.Command, s *session, ring string, record broker.Record) broker.Retired {
+// nothing here. Without a sealer it opens the key ring of the environment.
+func (a *app) retire(cmd *cobra.Command, s *session, sealer broker.Sealer, record broker.Record) (there broker.Retired) {
 	if record.Provider.OAuth2 == nil || record.Provider.OAuth2.RevokeURL == "" {
 		return broker.RetiredNowhere
 	}
-	sealer, err := a.sealer(s, ring)
-	if err == nil {
-		var there broker.Retired
-		if there, err = broker.New(s.store, sealer, broker.Options{}).Retire(cmd.Context(), record); err == nil {
-			return there
-		}
+	var err error
+	if sealer == nil {
+		sealer, err = a.sealer(s, "")
 	}
-	fmt.Fprintln(a.Err, "the tokens are not taken back at the service:", err)
-	return broker.RetiredNowhere
+	if err == nil {
+		there, err = broker.New(s.store, sealer, broker.Options{}).Retire(cmd.Context(), record)
+	}
+	if err != nil {
+		fmt.Fprintln(a.Err, "the tokens are not taken back at the service:", err)
+		return broker.RetiredFailed
+	}
+	return there
 }

@@ -30,11 +30,11 @@ func newConnectionsTest(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withStore(cmd.Context(), func(s *session) error {
 				b, _, record, status, err := a.kept(cmd.Context(), s, ring, args[0])
-				switch {
-				case err != nil:
+				if err == nil {
+					err = usable(args[0], status)
+				}
+				if err != nil {
 					return err
-				case status != "active":
-					return fmt.Errorf("%s is %s: somebody has to sign in anew, or `pawl connections rotate` gives it another secret", args[0], status)
 				}
 				ctx, cancel := context.WithTimeout(cmd.Context(), probeTimeout)
 				defer cancel()
@@ -45,7 +45,9 @@ func newConnectionsTest(a *app) *cobra.Command {
 					if !a.json {
 						fmt.Fprintln(a.Err, "the token had ended, and was refreshed")
 					}
-					_, _, record, _, err = a.kept(ctx, s, ring, args[0])
+					if record, status, err = a.secret(ctx, s, args[0]); err == nil {
+						err = usable(args[0], status)
+					}
 				}
 				if err != nil {
 					return err
@@ -71,6 +73,14 @@ func newConnectionsTest(a *app) *cobra.Command {
 	cmd.Flags().StringVar(&path, "path", "/", "path and query")
 	keyRingFlag(cmd, &ring)
 	return cmd
+}
+
+// usable reports a connection that has no secret to be used.
+func usable(id, status string) error {
+	if status != "active" {
+		return fmt.Errorf("%s is %s: somebody has to sign in anew, or `pawl connections rotate` gives it another secret", id, status)
+	}
+	return nil
 }
 
 // refreshed gets a new token where the old one has ended.

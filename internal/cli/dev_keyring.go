@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/seal"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -21,6 +22,9 @@ func (a *app) devKeyRing(place string) (worker.KeyRing, error) {
 	}
 	own := worker.KeyRing{File: filepath.Join(place, "keyring.json"), Wrapper: a.wrapper}
 	ring, err := seal.New()
+	if pinner, ok := a.wrapper.(broker.KeyPinner); ok && err == nil {
+		ring, err = ring.Wrap(pinner.Only()) // no other would open here
+	}
 	if err != nil {
 		return own, err
 	}

@@ -20,6 +20,10 @@ import (
 // ring before it is committed.
 const ringSettles = 10 * time.Second
 
+// wrappedSettles is that of a ring that a KMS unwraps: one question that it does not
+// answer costs a worker fifteen seconds.
+const wrappedSettles = 30 * time.Second
+
 func newKeyring(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "keyring", Short: "Keys that the credentials of connections are sealed with",
@@ -201,9 +205,10 @@ func newKeyringRetire(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "retire FILE KEY", Short: "Take a key out that nothing is sealed with any more",
 		Long: "Take a key out of a key ring. It is refused while the database has a secret that the key has sealed. A ring\n" +
-			"that was just changed is given ten seconds first, in which workers see the change. Ask the database that the\n" +
-			"ring is for, and all of them if there are more; every worker must have had the ring in which another key\n" +
-			"seals. A copy of the database from before the rotation opens with the old key only: keep that with it.",
+			"that was just changed is given ten seconds first, in which workers see the change, and one that a KMS has\n" +
+			"wrapped thirty. Ask the database that the ring is for, and all of them if there are more; every worker must\n" +
+			"have had the ring in which another key seals: one that cannot see it says so in its log. A copy of the\n" +
+			"database from before the rotation opens with the old key only: keep that with it.",
 		Args: exactly(2, "the file of a key ring and the id of a key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			keyID, err := ringKey(args[1])
@@ -226,7 +231,11 @@ func newKeyringRetire(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if wait := min(ringSettles-time.Since(info.ModTime()), ringSettles); wait > 0 {
+				settles := ringSettles
+				if ring.WrappedBy() != "" {
+					settles = wrappedSettles
+				}
+				if wait := min(settles-time.Since(info.ModTime()), settles); wait > 0 {
 					fmt.Fprintf(a.Err, "the key ring was just changed; looking again in %s\n", wait.Round(time.Second))
 					select {
 					case <-time.After(wait):

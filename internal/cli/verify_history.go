@@ -21,6 +21,7 @@ const progressEvery = 5 * time.Second
 // searched is what `verify-history` looks through.
 type searched struct {
 	secrets, query, workflow  string
+	ring                      string
 	byTenant                  bool
 	skipTables, skipHistories bool
 	connections               bool
@@ -47,6 +48,7 @@ func newVerifyHistory(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&o.secrets, "secrets", "", "file with the secrets to search for, of mode 0600: one a line, or with a zero byte behind each; - reads standard input")
 	cmd.Flags().BoolVar(&o.connections, "connections", false, "search for every live credential of all connections; needs the key ring")
+	keyRingFlag(cmd, &o.ring)
 	cmd.Flags().StringVar(&o.query, "query", "", "only histories of workflows that this visibility query lists")
 	cmd.Flags().StringVar(&o.workflow, "workflow", "", "only the histories of this workflow id")
 	cmd.Flags().BoolVar(&o.skipTables, "skip-tables", false, "do not search the database")
@@ -101,14 +103,9 @@ func (a *app) secretsOf(ctx context.Context, s *session, o searched) (*fingerpri
 		sources = append(sources, list)
 	}
 	if o.connections {
-		ring := s.config.KeyRing
-		ring.Wrapper = a.wrapper
-		sealer, err := ring.Open()
-		switch {
-		case err != nil:
+		sealer, err := a.sealer(s, o.ring)
+		if err != nil {
 			return nil, err
-		case sealer == nil:
-			return nil, usageError{errors.New("--connections needs the key ring of the workers: set PAWL_KEYRING_FILE")}
 		}
 		sources = append(sources, broker.New(s.store, sealer, broker.Options{}))
 	}

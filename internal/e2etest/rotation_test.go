@@ -148,7 +148,7 @@ func (v *vault) copy(n int) string { return fmt.Sprintf("x%06d", n) }
 func (v *vault) copies(like, token string, n int) {
 	v.w.t.Helper()
 	b := broker.New(nil, v.ring, broker.Options{})
-	r, _, _, err := v.w.store.ConnectionSecret(v.w.t.Context(), "acme", like)
+	r, _, err := v.w.store.ConnectionSecret(v.w.t.Context(), "acme", like)
 	if err != nil {
 		v.w.t.Fatal(err)
 	}
@@ -171,12 +171,12 @@ func (v *vault) copies(like, token string, n int) {
 // refresh replaces the secret of a connection by the same, as a worker that refreshes its token does. One that somebody replaces meanwhile
 // stays.
 func (v *vault) refresh(connectionID, token string) error {
-	sealer, err := seal.OpenFile(v.file, nil)
+	sealer, err := seal.OpenFile(v.file, nil, nil)
 	if err != nil {
 		return err
 	}
 	ctx := v.w.t.Context()
-	r, _, _, err := v.w.store.ConnectionSecret(ctx, "acme", connectionID)
+	r, _, err := v.w.store.ConnectionSecret(ctx, "acme", connectionID)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (v *vault) sealedWith(keyID int64) int64 {
 // opens wants the secret of a connection to open with a ring.
 func (w *world) opens(ring *seal.Ring, connectionID string) {
 	w.t.Helper()
-	r, _, _, err := w.store.ConnectionSecret(w.t.Context(), "acme", connectionID)
+	r, _, err := w.store.ConnectionSecret(w.t.Context(), "acme", connectionID)
 	if err == nil {
 		_, err = ring.Open(r.Sealed.Bytes, r.Sealed.Binding)
 	}

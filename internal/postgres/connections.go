@@ -79,34 +79,8 @@ type connectionRow struct {
 	Grants                    int64
 }
 
-// leasedRow is the row of LeaseConnection.
-type leasedRow struct {
-	Answer          broker.Answer
-	Settings        json.RawMessage
-	Hosts, Scopes   []string
-	Generation      int
-	Version         int
-	KeyID           int64
-	Sealed          []byte
-	SecretExpiresAt *time.Time
-	Remaining, Life time.Duration
-}
-
-// secretRow is the row of ConnectionSecret.
-type secretRow struct {
-	Settings        json.RawMessage
-	Hosts, Scopes   []string
-	Status          string
-	Generation      int
-	Version         int
-	KeyID           int64
-	Sealed          []byte
-	SecretExpiresAt *time.Time
-	Remaining, Life time.Duration
-}
-
-// takenRow is the row of TakeSecret.
-type takenRow struct {
+// keptRow is what rows say of a connection with its secret.
+type keptRow struct {
 	Settings      json.RawMessage
 	Hosts, Scopes []string
 	Generation    int
@@ -114,6 +88,49 @@ type takenRow struct {
 	KeyID         int64
 	Sealed        []byte
 }
+
+// record is the connection of that place.
+func (r keptRow) record(op, tenantID, connectionID string) (broker.Record, error) {
+	p, err := decoded[broker.Provider](r.Settings)
+	if err != nil {
+		return broker.Record{}, failure(op, err)
+	}
+	return broker.Record{
+		Provider: p, Hosts: r.Hosts, Scopes: r.Scopes, Generation: r.Generation,
+		Sealed: broker.Sealed{Binding: broker.At(tenantID, connectionID, p, r.Hosts, r.Version), KeyID: r.KeyID, Bytes: r.Sealed},
+	}, nil
+}
+
+// lastingRow is one that says how long the access token lasts, too.
+type lastingRow struct {
+	keptRow
+	SecretExpiresAt *time.Time
+	Remaining, Life time.Duration
+}
+
+func (r lastingRow) record(op, tenantID, connectionID string) (broker.Record, error) {
+	record, err := r.keptRow.record(op, tenantID, connectionID)
+	record.Remaining, record.Life = r.Remaining, r.Life
+	if r.SecretExpiresAt != nil {
+		record.Sealed.ExpiresAt = *r.SecretExpiresAt
+	}
+	return record, err
+}
+
+// leasedRow is the row of LeaseConnection.
+type leasedRow struct {
+	Answer broker.Answer
+	lastingRow
+}
+
+// secretRow is the row of ConnectionSecret.
+type secretRow struct {
+	Status string
+	lastingRow
+}
+
+// takenRow is the row of TakeSecret.
+type takenRow struct{ keptRow }
 
 func (r takenRow) rechecks() bool { return r.Settings != nil }
 
@@ -247,12 +264,7 @@ func (s *Store) RevokeConnection(ctx context.Context, tenantID, connectionID, by
 	case !row.rechecks():
 		return r, ErrNotFound
 	}
-	r = broker.Record{Hosts: row.Hosts, Scopes: row.Scopes, Generation: row.Generation}
-	if r.Provider, err = decoded[broker.Provider](row.Settings); err != nil {
-		return r, failure(op, err)
-	}
-	r.Sealed = broker.Sealed{Binding: broker.At(tenantID, connectionID, r.Provider, row.Hosts, row.Version), KeyID: row.KeyID, Bytes: row.Sealed}
-	return r, nil
+	return row.record(op, tenantID, connectionID)
 }
 
 func (s *Store) changeConnection(ctx context.Context, op, tenantID, connectionID string, st step) error {
@@ -263,29 +275,18 @@ func (s *Store) changeConnection(ctx context.Context, op, tenantID, connectionID
 	return err
 }
 
-// ConnectionSecret returns a connection with its sealed secret, and how long its access token lasts by the clock of the database; ErrNotFound
-// where there is none or it is revoked.
-func (s *Store) ConnectionSecret(ctx context.Context, tenantID, connectionID string) (r broker.Record, status string, remaining time.Duration, err error) {
+// ConnectionSecret returns a connection with its sealed secret, and how it stands; ErrNotFound where there is none or it is revoked.
+func (s *Store) ConnectionSecret(ctx context.Context, tenantID, connectionID string) (r broker.Record, status string, err error) {
 	const op = "connection secret"
 	row, found, err := first[secretRow](ctx, s, op, step{"ConnectionSecret", named{"tenant_id": text(tenantID), "connection_id": text(connectionID)}})
 	switch {
 	case err != nil:
-		return r, "", 0, err
+		return r, "", err
 	case !found:
-		return r, "", 0, ErrNotFound
+		return r, "", ErrNotFound
 	}
-	r = broker.Record{Hosts: row.Hosts, Scopes: row.Scopes, Generation: row.Generation, Remaining: row.Remaining, Life: row.Life}
-	if r.Provider, err = decoded[broker.Provider](row.Settings); err != nil {
-		return r, "", 0, failure(op, err)
-	}
-	r.Sealed = broker.Sealed{
-		Binding: broker.At(tenantID, connectionID, r.Provider, row.Hosts, row.Version),
-		KeyID:   row.KeyID, Bytes: row.Sealed,
-	}
-	if row.SecretExpiresAt != nil {
-		r.Sealed.ExpiresAt = *row.SecretExpiresAt
-	}
-	return r, row.Status, row.Remaining, nil
+	r, err = row.record(op, tenantID, connectionID)
+	return r, row.Status, err
 }
 
 // ReplaceSecret puts a secret in the place of the version before it. Where that is not the one that counts any more, nothing happens and
@@ -339,20 +340,9 @@ func (s *Store) LeaseConnection(ctx context.Context, r broker.Request) (broker.R
 	case row.Answer != broker.Leased:
 		return broker.Record{Answer: row.Answer}, nil
 	}
-	record := broker.Record{
-		Answer: row.Answer, Hosts: row.Hosts, Scopes: row.Scopes, Generation: row.Generation, Remaining: row.Remaining, Life: row.Life,
-	}
-	if record.Provider, err = decoded[broker.Provider](row.Settings); err != nil {
-		return broker.Record{}, failure(op, err)
-	}
-	record.Sealed = broker.Sealed{
-		Binding: broker.At(r.TenantID, r.ConnectionID, record.Provider, row.Hosts, row.Version),
-		KeyID:   row.KeyID, Bytes: row.Sealed,
-	}
-	if row.SecretExpiresAt != nil {
-		record.Sealed.ExpiresAt = *row.SecretExpiresAt
-	}
-	return record, nil
+	record, err := row.record(op, r.TenantID, r.ConnectionID)
+	record.Answer = row.Answer
+	return record, err
 }
 
 // connectionOf reads how a connection stands for a call.

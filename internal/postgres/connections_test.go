@@ -127,7 +127,7 @@ func TestConnections(t *testing.T) {
 	if n := value[int](b, `SELECT count(*)::int FROM connection_secrets WHERE tenant_id = $1`, tenant); n != 1 {
 		t.Errorf("%d secrets are kept", n)
 	}
-	r, status, _, err := b.ConnectionSecret(t.Context(), tenant, "c1")
+	r, status, err := b.ConnectionSecret(t.Context(), tenant, "c1")
 	if err != nil || status != "active" || string(r.Sealed.Bytes) != "sealed 3" || r.Sealed.Binding != sealedAs(tenant, "c1", 3, 1, "").Binding || r.Generation != 2 {
 		t.Errorf("%+v, %s, %v", r, status, err)
 	}
@@ -145,7 +145,7 @@ func TestConnections(t *testing.T) {
 	if n := value[int](b, `SELECT count(*)::int FROM connection_secrets`); n != 1 { // that of globex
 		t.Errorf("%d secrets are kept", n)
 	}
-	_, _, _, none := b.ConnectionSecret(t.Context(), tenant, "c1")
+	_, _, none := b.ConnectionSecret(t.Context(), tenant, "c1")
 	replaced, err := b.ReplaceSecret(t.Context(), sealedAs(tenant, "c1", 4, 1, "late"), 0, true, "user:root")
 	_, late := b.GrantConnection(t.Context(), tenant, "c1", actor, nil, 0, "user:root")
 	_, again := b.RevokeConnection(t.Context(), tenant, "c1", "x")
@@ -253,7 +253,7 @@ func TestRotationsAtOnce(t *testing.T) {
 	all.Wait()
 	winner := won.Load() - 100
 	c := b.shown("c1")
-	r, _, _, err := b.ConnectionSecret(t.Context(), tenant, "c1")
+	r, _, err := b.ConnectionSecret(t.Context(), tenant, "c1")
 	if err != nil || winner < 0 || winner > 7 || string(r.Sealed.Bytes) != fmt.Sprint("by ", winner) || r.Sealed.KeyID != winner+1 || c.SecretVersion != 2 {
 		t.Errorf("%d won; %+v, %v", winner, c, err)
 	}

@@ -31,7 +31,7 @@ func (s *Store) StoreRefreshed(ctx context.Context, r broker.Refreshed) (broker.
 		return broker.TokenStored, nil
 	}
 	// Another statement, for the one before may have waited for a revocation that it did not see.
-	_, _, _, err = s.ConnectionSecret(ctx, r.Sealed.TenantID, r.Sealed.ConnectionID)
+	_, _, err = s.ConnectionSecret(ctx, r.Sealed.TenantID, r.Sealed.ConnectionID)
 	if errors.Is(err, ErrNotFound) {
 		return broker.TokenUnwanted, nil
 	}

@@ -94,6 +94,9 @@ func TestOneRefresher(t *testing.T) {
 	if got := value[string](b, `SELECT (detail->>'version') || (detail->>'missingScopes') FROM events WHERE kind = 'connection_refreshed'`); got != `2["write"]` {
 		t.Errorf("the record says %s", got)
 	}
+	if r, _, err := b.ConnectionSecret(t.Context(), tenant, "c1"); err != nil || r.Life != time.Hour || r.Remaining <= 0 || r.Remaining > time.Hour || r.Sealed.ExpiresAt.IsZero() {
+		t.Errorf("%v; the token lasts %s of %s, until %s", err, r.Remaining, r.Life, r.Sealed.ExpiresAt)
+	}
 	b.wantClaim(at, "late", false, broker.RefreshMoved)
 	at.Version = 2
 	// It is new: that a service refuses it is no reason for another.

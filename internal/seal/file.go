@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pawl-run/pawl/broker"
@@ -26,72 +28,120 @@ const (
 type File struct {
 	path    string
 	wrapper broker.KeyWrapper
-	// only is the one key that the ring may be wrapped by, if there is one.
-	only string
+	log     *slog.Logger
 
-	mu     sync.Mutex
-	ring   *Ring
-	read   fs.FileInfo
-	looked time.Time
+	ring atomic.Pointer[Ring]
+
+	// looking is held while the file is looked at and a KMS is asked. What opens with
+	// the ring that is there does not wait for it. What seals does: its key may be one
+	// that was taken out.
+	looking sync.Mutex
+	read    fs.FileInfo
+	looked  time.Time
 	// rests is until when the KMS is left alone.
 	rests time.Time
+	// told is why the file is not followed, as it was logged; "" where it is.
+	told string
 }
 
 var _ broker.Sealer = (*File)(nil)
 
 // OpenFile reads the ring of a file that nobody but its owner may read. w unwraps a
 // ring that is wrapped; nil can do without. Where w may use one key only, a ring in
-// clear is refused, now and whenever the file changes.
-func OpenFile(path string, w broker.KeyWrapper) (*File, error) {
-	f := &File{path: path, wrapper: w}
-	if pinner, ok := w.(broker.KeyPinner); ok {
-		f.only = pinner.Only()
+// clear is refused, now and whenever the file changes. log is told when the file is
+// followed no more, and when it is again; nil tells nobody.
+func OpenFile(path string, w broker.KeyWrapper, log *slog.Logger) (*File, error) {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
 	}
+	f := &File{path: path, wrapper: w, log: log}
 	return f, f.load()
 }
 
-// Load reads the ring of a file once.
+// Load reads the ring of a file once, one in clear too.
 func Load(path string, w broker.KeyWrapper) (*Ring, error) {
-	f := &File{path: path, wrapper: w}
-	if err := f.load(); err != nil {
-		return nil, err
+	ring, _, err := readFile(path, w, parse)
+	return ring, err
+}
+
+// readFile reads the ring of a file, and says which file that was.
+func readFile(path string, w broker.KeyWrapper, parse func([]byte, broker.KeyWrapper) (*Ring, error)) (*Ring, fs.FileInfo, error) {
+	text, info, err := secretfile.ReadInfo(path, maxRing)
+	if err != nil {
+		return nil, nil, fmt.Errorf("key ring: %w", err)
 	}
-	return f.ring, nil
+	defer clear(text)
+	ring, err := parse(text, w)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return ring, info, nil
 }
 
 func (f *File) load() error {
-	text, info, err := secretfile.ReadInfo(f.path, maxRing)
-	if err != nil {
-		return fmt.Errorf("key ring: %w", err)
+	ring, info, err := readFile(f.path, f.wrapper, Parse)
+	if err == nil {
+		f.ring.Store(ring)
+		f.read, f.looked = info, time.Now()
 	}
-	defer clear(text)
-	ring, err := Parse(text, f.wrapper)
-	if err != nil {
-		return fmt.Errorf("%s: %w", f.path, err)
-	}
-	if f.only != "" && ring.wrappedBy != f.only {
-		return fmt.Errorf("%s: the key ring is not wrapped by %s, and no other counts here", f.path, f.only)
-	}
-	f.ring, f.read, f.looked = ring, info, time.Now()
-	return nil
+	return err
 }
 
 // current returns the ring as it stood in the file a moment ago, or, now, as it
 // stands.
 func (f *File) current(now bool) *Ring {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !now && time.Since(f.looked) < lookEvery || time.Until(f.rests) > 0 {
-		return f.ring
+	f.looking.Lock()
+	defer f.looking.Unlock()
+	if f.due(now) {
+		f.look()
 	}
+	return f.ring.Load()
+}
+
+// glance has the file looked at where it is time to, and waits for nothing.
+func (f *File) glance() {
+	if !f.looking.TryLock() {
+		return
+	}
+	if !f.due(false) {
+		f.looking.Unlock()
+		return
+	}
+	go func() {
+		defer f.looking.Unlock()
+		f.look()
+	}()
+}
+
+func (f *File) due(now bool) bool {
+	return (now || time.Since(f.looked) >= lookEvery) && time.Until(f.rests) <= 0
+}
+
+// look reads the file again where it has changed.
+func (f *File) look() {
 	f.looked = time.Now()
-	if info, err := os.Stat(f.path); err == nil && !(os.SameFile(info, f.read) && info.ModTime().Equal(f.read.ModTime()) && info.Size() == f.read.Size()) {
-		var no *refused
-		if errors.As(f.load(), &no) {
-			f.rests = time.Now().Add(restTime)
-		}
+	info, err := os.Stat(f.path)
+	if err == nil && !(os.SameFile(info, f.read) && info.ModTime().Equal(f.read.ModTime()) && info.Size() == f.read.Size()) {
+		err = f.load()
 	}
-	return f.ring
+	var no *refused
+	if errors.As(err, &no) {
+		f.rests = time.Now().Add(restTime)
+	}
+	f.tell(err)
+}
+
+// tell logs once why the file is not followed: a key that is retired meanwhile may be
+// the one that seals here. The errors hold nothing of a ring.
+func (f *File) tell(err error) {
+	switch {
+	case err != nil && err.Error() != f.told:
+		f.told = err.Error()
+		f.log.Warn("the key ring is not followed: the last one stays; retire no key meanwhile", "reason", f.told)
+	case err == nil && f.told != "":
+		f.told = ""
+		f.log.Info("the key ring is followed again")
+	}
 }
 
 // Seal seals with the ring as it stands.
@@ -99,12 +149,13 @@ func (f *File) Seal(plain []byte, at broker.Binding) ([]byte, int64, error) {
 	return f.current(false).Seal(plain, at)
 }
 
-// Open opens with the ring as it stands. Where somebody else seals already with a
-// key that was added a moment ago, it is there.
+// Open opens with the last ring, or else with the ring as it stands: where somebody
+// else seals already with a key that was added a moment ago, it is there.
 func (f *File) Open(sealed []byte, at broker.Binding) ([]byte, error) {
-	ring := f.current(false)
+	ring := f.ring.Load()
 	plain, err := ring.Open(sealed, at)
 	if err == nil {
+		f.glance()
 		return plain, nil
 	}
 	if newer := f.current(true); newer != ring {
@@ -147,11 +198,11 @@ func Change(path string, w broker.KeyWrapper, f func(*Ring) (*Ring, error)) erro
 	}
 	err = func() error {
 		// Only now, when nobody else changes it.
-		now := &File{path: path, wrapper: w}
-		if err := now.load(); err != nil {
+		now, err := Load(path, w)
+		if err != nil {
 			return err
 		}
-		ring, err := f(now.ring)
+		ring, err := f(now)
 		if err != nil {
 			return err
 		}

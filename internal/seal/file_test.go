@@ -36,7 +36,7 @@ func TestFileMode(t *testing.T) {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
-		_, err := seal.OpenFile(path, nil)
+		_, err := seal.OpenFile(path, nil, nil)
 		if (err == nil) != want || err != nil && !strings.Contains(err.Error(), "chmod 600") {
 			t.Errorf("%o: %v", mode, err)
 		}
@@ -51,7 +51,7 @@ func TestFileMode(t *testing.T) {
 	if err != nil || info.Mode() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if _, err := seal.OpenFile(filepath.Dir(path), nil); err == nil {
+	if _, err := seal.OpenFile(filepath.Dir(path), nil, nil); err == nil {
 		t.Error("a directory is a key ring")
 	}
 	if err := seal.Create(path, newRing(t), nil); !errors.Is(err, fs.ErrExist) {
@@ -65,7 +65,7 @@ func TestFileIsFollowed(t *testing.T) {
 	t.Parallel()
 	first := newRing(t)
 	path := newFile(t, first)
-	f := must(seal.OpenFile(path, nil))(t)
+	f := must(seal.OpenFile(path, nil, nil))(t)
 	byOld := sealed(t, f)
 	if err := seal.Change(path, nil, add); err != nil {
 		t.Fatal(err)

@@ -41,8 +41,22 @@ func New() (*Ring, error) {
 }
 
 // Parse reads a ring as Encode writes it: a Tink keyset in JSON, or one that a key of
-// a KMS has wrapped. w unwraps it; nil can do without.
+// a KMS has wrapped. w unwraps it; nil can do without. Where w may use one key only,
+// a ring that is not wrapped by it is refused: whoever can say what the ring is could
+// name one of his own.
 func Parse(text []byte, w broker.KeyWrapper) (*Ring, error) {
+	r, err := parse(text, w)
+	if err != nil {
+		return nil, err
+	}
+	if pinner, ok := w.(broker.KeyPinner); ok && pinner.Only() != "" && r.wrappedBy != pinner.Only() {
+		return nil, fmt.Errorf("the key ring is not wrapped by %s, and no other counts here; if it is yours, `pawl keyring wrap` wraps it", pinner.Only())
+	}
+	return r, nil
+}
+
+// parse reads a ring, one in clear too: who keeps rings can have one wrapped.
+func parse(text []byte, w broker.KeyWrapper) (*Ring, error) {
 	plain, key, err := unwrapped(text, w)
 	if err != nil {
 		return nil, err

@@ -17,10 +17,11 @@ import (
 )
 
 const (
-	// wrapTime bounds what a KMS has to answer one question. Workers have to see a
-	// change of their ring within what `pawl keyring retire` waits for that.
+	// wrapTime bounds what a KMS has to answer one question.
 	wrapTime = 5 * time.Second
-	// restTime is how long a KMS is left alone that did not unwrap a ring.
+	// restTime is how long a KMS is left alone that did not unwrap a ring. A worker has
+	// to see a change within what `pawl keyring retire` waits for that, where one of two
+	// questions is answered: lookEvery, restTime and twice wrapTime.
 	restTime = 10 * time.Second
 )
 

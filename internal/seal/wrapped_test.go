@@ -8,10 +8,12 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
+	"log/slog"
 	"os"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/seal"
@@ -24,6 +26,8 @@ type service struct {
 	mu    sync.Mutex
 	away  error
 	asked int
+	// hangs, where it is not nil, has it answer when that is closed.
+	hangs chan struct{}
 	// forgets has it wrap what does not unwrap; aliases, know one key by every name.
 	forgets, aliases bool
 }
@@ -36,10 +40,22 @@ func (s *service) fails(err error) {
 	s.away = err
 }
 
-func (s *service) key(name string) (cipher.AEAD, error) {
+func (s *service) times() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.asked
+}
+
+func (s *service) key(name string) (cipher.AEAD, error) {
+	s.mu.Lock()
 	s.asked++
+	hangs := s.hangs
+	s.mu.Unlock()
+	if hangs != nil {
+		<-hangs
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.away != nil {
 		return nil, s.away
 	}
@@ -100,7 +116,7 @@ func TestWrapped(t *testing.T) {
 	if !strings.Contains(string(text), wrappingKey) || strings.Contains(string(text), "primaryKeyId") || bytes.Contains(text, inClear[100:140]) {
 		t.Errorf("%s", text)
 	}
-	f := must(seal.OpenFile(path, w))(t)
+	f := must(seal.OpenFile(path, w, nil))(t)
 	byOld := sealed(t, f)
 	var added int64
 	if err := seal.Change(path, w, func(r *seal.Ring) (next *seal.Ring, err error) {
@@ -201,20 +217,90 @@ func TestWrappedWhileAway(t *testing.T) {
 	t.Parallel()
 	w := &service{}
 	path, _ := newWrapped(t, w)
-	f := must(seal.OpenFile(path, w))(t)
+	f := must(seal.OpenFile(path, w, nil))(t)
 	text := sealed(t, f)
 	if err := seal.Change(path, w, add); err != nil {
 		t.Fatal(err)
 	}
 	w.fails(errors.New("away"))
-	before := w.asked
+	before := w.times()
 	for range 100 {
 		if opens(t, f, nil, here) || !opens(t, f, text, here) { // the first looks at the file
 			t.Fatal("the last ring does not stay")
 		}
 	}
-	if n := w.asked - before; n != 1 {
+	if n := w.times() - before; n != 1 {
 		t.Errorf("it was asked %d times", n)
+	}
+}
+
+// TestWrappedWhileSilent: while a KMS is being asked, what opens with the last ring does, and what needs the newer one gets it.
+func TestWrappedWhileSilent(t *testing.T) {
+	t.Parallel()
+	w := &service{}
+	path, _ := newWrapped(t, w)
+	f := must(seal.OpenFile(path, w, nil))(t)
+	byOld := sealed(t, f)
+	if err := seal.Change(path, w, func(r *seal.Ring) (*seal.Ring, error) {
+		added, keyID, err := r.Add()
+		if err != nil {
+			return nil, err
+		}
+		return added.Promote(keyID)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	next := must(seal.Load(path, w))(t)
+	byNew := sealed(t, next)
+	hangs := make(chan struct{})
+	answers := sync.OnceFunc(func() { close(hangs) })
+	defer answers()
+	before := w.times()
+	w.mu.Lock()
+	w.hangs = hangs
+	w.mu.Unlock()
+	newer := make(chan bool, 2)
+	for range 2 {
+		go func() { newer <- opens(t, f, byNew, here) }()
+	}
+	until(t, "the KMS is asked", func() bool { return w.times() > before })
+	for range 100 {
+		if !within(t, func() bool { return opens(t, f, byOld, here) }) {
+			t.Fatal("the last ring does not stay")
+		}
+	}
+	key := make(chan int64, 1)
+	go func() {
+		_, by, _ := f.Seal([]byte("secret"), here)
+		key <- by
+	}()
+	select {
+	case by := <-key:
+		t.Errorf("it seals with the key %d of a ring that may be old", by)
+	case <-time.After(100 * time.Millisecond):
+	}
+	answers()
+	for range 2 {
+		if !<-newer {
+			t.Error("what needs the newer ring does not wait for it")
+		}
+	}
+	if by := <-key; by != next.Primary() {
+		t.Errorf("sealed with the key %d", by)
+	}
+}
+
+// within runs what must not wait.
+func within(t *testing.T, f func() bool) bool {
+	t.Helper()
+	done := make(chan bool, 1)
+	go func() { done <- f() }()
+	select {
+	case ok := <-done:
+		return ok
+	case <-time.After(5 * time.Second):
+		t.Fatal("it waits for the KMS")
+		return false
 	}
 }
 
@@ -228,18 +314,23 @@ func TestPinnedTakesNoOther(t *testing.T) {
 	t.Parallel()
 	w := new(pinned)
 	path, plain := newWrapped(t, w)
-	f := must(seal.OpenFile(path, w))(t)
+	f := must(seal.OpenFile(path, w, nil))(t)
 	was := f.Primary()
 	foreign := newRing(t)
 	for name, ring := range map[string]*seal.Ring{"in clear": foreign, "by another key": must(foreign.Wrap("test-kms://evil.example/keys/one"))(t)} {
 		if err := os.WriteFile(path, must(ring.Encode(w))(t), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := seal.OpenFile(path, w); err == nil {
+		if _, err := seal.OpenFile(path, w, nil); err == nil {
 			t.Errorf("%s: the ring is taken", name)
 		}
 		if _, err := f.Open([]byte("looks again"), broker.Binding{}); err == nil || f.Primary() != was {
 			t.Errorf("%s: the ring takes the place of the worker's", name)
+		}
+	}
+	for name, text := range map[string][]byte{"in clear": plain, "by another key": must(must(foreign.Wrap("test-kms://evil.example/keys/one"))(t).Encode(w))(t)} {
+		if r, err := seal.Parse(text, w); err == nil || r != nil || !strings.Contains(err.Error(), "not wrapped by "+wrappingKey) {
+			t.Errorf("%s: the text of a variable is taken: %v", name, err)
 		}
 	}
 	// It can still be wrapped: the commands take what a worker does not.
@@ -249,4 +340,60 @@ func TestPinnedTakesNoOther(t *testing.T) {
 	if _, err := seal.Load(path, w); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestFileTells: a worker that follows its ring no more says so once, with a reason that holds nothing of it, and when it does again.
+func TestFileTells(t *testing.T) {
+	t.Parallel()
+	w := &service{}
+	path, plain := newWrapped(t, w)
+	var out bytes.Buffer
+	f := must(seal.OpenFile(path, w, slog.New(slog.NewTextHandler(&out, nil))))(t)
+	look := func() {
+		t.Helper()
+		for range 10 {
+			if opens(t, f, nil, here) { // which looks at the file
+				t.Error("nothing opens")
+			}
+		}
+	}
+	told := func(want ...string) {
+		t.Helper()
+		text := out.String()
+		out.Reset()
+		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+		if len(lines) != len(want) || strings.Contains(text, "canary") || strings.Contains(text, string(plain[100:140])) {
+			t.Fatalf("%s, want %q", text, want)
+		}
+		for i, line := range lines {
+			if !strings.Contains(line, want[i]) {
+				t.Errorf("%s, want %q", line, want[i])
+			}
+		}
+	}
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	whole := must(os.ReadFile(path))(t)
+	look()
+	write("canary")
+	look()
+	told("this is no key ring")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	look()
+	told("no such file")
+	write(string(whole))
+	look()
+	told("is followed again")
+	if err := seal.Change(path, w, add); err != nil {
+		t.Fatal(err)
+	}
+	w.fails(errors.New("denied"))
+	look()
+	told("does not unwrap it: denied")
 }
