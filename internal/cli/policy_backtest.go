@@ -39,7 +39,8 @@ func newPolicyBacktest(a *app) *cobra.Command {
 		Long: "Judge settled calls by a policy file and by the version that judged them then, with what the record holds,\n" +
 			"and show what would newly be denied, asked about or allowed. With --tenant only the calls of that tenant.\n\n" +
 			"The record is redacted: a rule that looks into a masked argument sees " + toolspec.Mask + ". It does not hold the tools that\n" +
-			"a run was narrowed to, nor tags: those are of the tools as they are now. Both policies see the same, so that what is shown is the change of policy.",
+			"a run was narrowed to, nor tags: those are of the tools as they are now. Both policies see the same, so that\n" +
+			"what is shown is the change of policy.",
 		Args: exactly(1, "a policy file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			candidate, err := readPolicy(args[0])
