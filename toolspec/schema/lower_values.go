@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 )
 
 // values writes the rules of n into out.
@@ -143,7 +144,7 @@ func (l *lowerer) minItems(n *node, out map[string]any) {
 		l.note(out, n, "minItems")
 	case l.d.maxMin >= 0 && count > l.d.maxMin:
 		l.note(out, n, "minItems")
-		out["minItems"] = l.d.maxMin
+		out["minItems"] = json.Number(strconv.Itoa(l.d.maxMin)) // as if it had been read
 	default:
 		out["minItems"] = n.object["minItems"]
 	}

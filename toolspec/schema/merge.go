@@ -1,8 +1,8 @@
 package schema
 
 import (
-	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -16,7 +16,7 @@ func (l *lowerer) conjoin(out, other map[string]any, at path) {
 		switch {
 		case !both:
 			out[keyword] = theirs
-		case fmt.Sprint(ours) == fmt.Sprint(theirs), vocabulary[keyword].role == annotates, keyword == traceWord:
+		case vocabulary[keyword].role == annotates, keyword == traceWord, reflect.DeepEqual(ours, theirs):
 		case keyword == "properties":
 			l.conjoinFields(out, theirs, at)
 		case keyword == "required":
@@ -108,7 +108,7 @@ func (l *lowerer) unite(out map[string]any, parts []map[string]any, at path, key
 	for _, part := range parts {
 		fields, _ := part["properties"].(map[string]any)
 		for name, field := range fields {
-			if !slices.ContainsFunc(variants[name], func(v any) bool { return fmt.Sprint(v) == fmt.Sprint(field) }) {
+			if !slices.ContainsFunc(variants[name], func(v any) bool { return reflect.DeepEqual(v, field) }) {
 				variants[name] = append(variants[name], field)
 			}
 		}
