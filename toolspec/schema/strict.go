@@ -80,50 +80,75 @@ func strictFor(doc json.RawMessage, d dialect) (*StrictForm, error) {
 type shaper struct {
 	d        dialect
 	ids      map[*node]int
-	byKey    map[string]int // place by the schemas that meet there
+	byKey    map[string]int // place by the schemas that meet there, and by what leads to them
 	places   []Place
+	nullable []bool // of each place: some value there is null
 	defs     map[string]any
 	names    map[string]string // definition by schema and place
 	findings []Finding
 	full     bool
 }
 
-// terminals are the schemas behind references and alternatives.
-func terminals(n *node, list []*node) []*node {
-	if n.ref != nil {
-		return terminals(n.ref, list)
-	}
-	alternatives := false
-	for _, s := range n.subs {
-		if s.keyword == "anyOf" {
+// terminals are the schemas behind references and alternatives, each once,
+// however many ways lead there.
+func terminals(nodes []*node) []*node {
+	var ends []*node
+	seen := map[*node]bool{}
+	var visit func(n *node)
+	visit = func(n *node) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
+		alternatives := false
+		for next := range n.applied {
 			alternatives = true
-			list = terminals(s.to, list)
+			visit(next)
+		}
+		if !alternatives {
+			ends = append(ends, n)
 		}
 	}
-	if !alternatives && !slices.Contains(list, n) {
-		list = append(list, n)
+	for _, n := range nodes {
+		visit(n)
 	}
-	return list
+	return ends
+}
+
+// key sorts a list of schemas and names it.
+func (s *shaper) key(nodes []*node) string {
+	slices.SortFunc(nodes, func(a, b *node) int { return s.ids[a] - s.ids[b] })
+	var key strings.Builder
+	for _, n := range nodes {
+		key.WriteString(strconv.Itoa(s.ids[n]))
+		key.WriteByte(' ')
+	}
+	return key.String()
 }
 
 // place returns the index of the place that the schemas describe.
 func (s *shaper) place(nodes []*node) int {
-	var ends []*node
-	for _, n := range nodes {
-		ends = terminals(n, ends)
+	// Fields that refer to the same alternatives need no look at each of them.
+	heads := slices.Clone(nodes)
+	for i := range heads {
+		for heads[i].ref != nil {
+			heads[i] = heads[i].ref
+		}
 	}
-	slices.SortFunc(ends, func(a, b *node) int { return s.ids[a] - s.ids[b] })
-	var key strings.Builder
-	for _, n := range ends {
-		key.WriteString(strconv.Itoa(s.ids[n]))
-		key.WriteByte(' ')
+	head := s.key(heads)
+	if i, ok := s.byKey[head]; ok {
+		return i
 	}
-	if i, ok := s.byKey[key.String()]; ok {
+	ends := terminals(heads)
+	key := s.key(ends)
+	if i, ok := s.byKey[key]; ok {
+		s.byKey[head] = i
 		return i
 	}
 	i := len(s.places)
-	s.byKey[key.String()] = i
+	s.byKey[head], s.byKey[key] = i, i
 	s.places = append(s.places, Place{})
+	s.nullable = append(s.nullable, slices.ContainsFunc(ends, func(n *node) bool { return n.acceptsJSON(json.RawMessage("null")) }))
 	if len(s.places) > maxPlaces {
 		s.full = true
 		return i
@@ -148,9 +173,8 @@ func (s *shaper) place(nodes []*node) int {
 		if p.Fields == nil {
 			p.Fields = map[string]PlaceField{}
 		}
-		list := fields[name]
-		slices.SortFunc(list, func(a, b *node) int { return s.ids[a] - s.ids[b] })
-		p.Fields[name] = PlaceField{Mode: s.mode(list, optional[name]), Place: s.place(list)}
+		place := s.place(fields[name])
+		p.Fields[name] = PlaceField{Mode: s.mode(place, optional[name]), Place: place}
 	}
 	if elements != nil {
 		items := s.place(elements)
@@ -160,18 +184,15 @@ func (s *shaper) place(nodes []*node) int {
 	return i
 }
 
-func (s *shaper) mode(nodes []*node, optional bool) Mode {
-	if !optional {
+func (s *shaper) mode(place int, optional bool) Mode {
+	switch {
+	case !optional:
 		return Plain
+	case s.nullable[place]:
+		return Wrapped
+	default:
+		return Null
 	}
-	for _, n := range nodes {
-		for _, end := range terminals(n, nil) {
-			if end.acceptsJSON(json.RawMessage("null")) {
-				return Wrapped
-			}
-		}
-	}
-	return Null
 }
 
 // write writes the schema of one place.
