@@ -12,7 +12,8 @@ import (
 // the root. An object that is composed of several schemas is closed with
 // unevaluatedProperties, so that the parts keep their meaning; such a document
 // is written as 2020-12 where its draft has no such keyword. It accepts nothing
-// that the document refuses.
+// that the document refuses, but for one thing: 1.0 is an integer in 2020-12 and
+// none in draft-04. Arguments in canonical form have 1 for both.
 //
 // The findings name what stays open: objects that list no fields, for these are
 // maps; conditions (not, if, contains) and the alternatives of oneOf, because
