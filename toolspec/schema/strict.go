@@ -11,43 +11,19 @@ import (
 // wrappedName is the one field of a wrapped value.
 const wrappedName = "value"
 
-// StrictForm is a document in the form that strict providers need: every object
-// closed, every field required, optional ones nullable.
-type StrictForm struct {
-	Document json.RawMessage
-	Mapping  Mapping
-	// Findings say what could not be expressed. Tightened ones keep valid calls
-	// from being made: open objects and maps are closed, a value of any kind may be
-	// a scalar only.
-	Findings []Finding
-
-	root   *node // of the document in the target's words, before it was made strict
-	shapes *shaper
-}
-
-// Strict writes the strict form of a document, as OpenAI takes it; [Down] writes
-// it for the other providers.
+// strictForm writes a document in the form that strict providers need: every
+// object closed, every field required, optional ones nullable.
 //
 // An optional field is required and may be null, which stands for its absence.
 // Where the field may be null itself, null would stand for two things: it is
 // wrapped as {"value": x}. Alternatives that describe the same field are
 // encoded in one way, so that a mapping needs no verdict about them.
-func Strict(doc json.RawMessage) (*StrictForm, error) {
-	return strictFor(doc, dialects[OpenAIStrict])
-}
-
-func strictFor(doc json.RawMessage, d dialect) (*StrictForm, error) {
-	root, _, err := analyse(doc)
-	if err != nil {
-		return nil, err
-	}
-	l := newLowerer(root, d)
-	l.trace = true
-	lowered, err := l.document(root)
-	if err != nil {
-		return nil, err
-	}
-	plain, _, err := analyse(lowered)
+//
+// The findings say what could not be expressed. Tightened ones keep valid calls
+// from being made: open objects and maps are closed, a value of any kind may be
+// a scalar only.
+func strictForm(doc json.RawMessage, d dialect) (*Sent, error) {
+	plain, findings, err := lowerTraced(doc, d)
 	if err != nil {
 		return nil, err
 	}
@@ -69,10 +45,24 @@ func strictFor(doc json.RawMessage, d dialect) (*StrictForm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &StrictForm{
-		Document: document, Mapping: Mapping{Places: s.places}, Findings: sortFindings(append(l.findings, s.findings...)),
-		root: plain, shapes: s,
-	}, nil
+	return &Sent{Document: document, Mapping: &Mapping{Places: s.places}, Findings: sortFindings(append(findings, s.findings...))}, nil
+}
+
+// lowerTraced reads what a document is in the target's words, before it is made
+// strict.
+func lowerTraced(doc json.RawMessage, d dialect) (*node, []Finding, error) {
+	root, _, err := analyse(doc)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := newLowerer(root, d)
+	l.trace = true
+	lowered, err := l.document(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	plain, _, err := analyse(lowered)
+	return plain, l.findings, err
 }
 
 // shaper knows the places of a document: for each, the schemas that may
