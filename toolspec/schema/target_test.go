@@ -97,7 +97,7 @@ func checkWords(t *testing.T, target Target, s map[string]any) {
 		switch {
 		case keyword == "description", keyword == "title", keyword == "nullable" && d.nullable:
 		case keyword == "$ref" && d.refs:
-			if len(s) > 1 && !d.beside {
+			if len(s) > 1 {
 				t.Errorf("%s: something beside $ref: %v", target, s)
 			}
 		case keyword == "$defs" && d.refs, keyword == "properties":
