@@ -1,26 +1,21 @@
 package schema
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 )
 
-// constant is a value that a schema names, in enum or const.
-type constant struct {
-	key string // equal for equal values, see tape.key
-}
-
-func constantOf(value any) constant {
+// keyOf is the [tape.key] of a value that a schema names, in enum or const.
+func keyOf(value any) string {
 	raw, err := encode(value)
 	if err != nil {
-		return constant{}
+		return ""
 	}
 	var t tape
 	if !t.read(raw) {
-		return constant{}
+		return ""
 	}
-	return constant{key: string(t.key(nil, 0))}
+	return string(t.key(nil, 0))
 }
 
 // key appends a text to b that is the same for values that JSON Schema holds to
@@ -134,15 +129,4 @@ func smallInt(literal []byte) int64 {
 		return -v
 	}
 	return v
-}
-
-// equal reports whether the values at i of t and at j of other are the same.
-func (t *tape) equal(i int, key string, scratch *[]byte) bool {
-	*scratch = t.key((*scratch)[:0], i)
-	return string(*scratch) == key
-}
-
-func numberOf(value any) (json.Number, bool) {
-	n, ok := value.(json.Number)
-	return n, ok
 }

@@ -19,7 +19,7 @@ func (e *evaluator) ok(n *node, i int, m *marks) bool {
 		return false
 	}
 	it := e.t.items[i]
-	if r.kinds != 0 && !e.kindOK(r, i) || r.enum != nil && !e.inEnum(r, i) || r.equal != nil && !e.isConst(r, i) {
+	if r.kinds != 0 && !e.kindOK(r, i) || r.enum != nil && !e.inEnum(r, i) || r.equal != "" && !e.isConst(r, i) {
 		return false
 	}
 	if r.unevaluatedField != nil && it.kind == '{' || r.unevaluatedItems != nil && it.kind == '[' {
@@ -101,7 +101,11 @@ func (e *evaluator) kindOK(r *rules, i int) bool {
 }
 
 func (e *evaluator) isConst(r *rules, i int) bool {
-	return e.spend(e.size(i)) && e.t.equal(i, r.equal.key, &e.t.scratch)
+	if !e.spend(e.size(i)) {
+		return false
+	}
+	e.t.scratch = e.t.key(e.t.scratch[:0], i)
+	return string(e.t.scratch) == r.equal
 }
 
 func (e *evaluator) inEnum(r *rules, i int) bool {

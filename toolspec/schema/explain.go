@@ -74,7 +74,7 @@ func (e *explainer) value(n *node, r *rules, i int, at path) {
 		list, _ := n.object["enum"].([]any)
 		e.invalid(at, "must be one of "+brief(values(list)))
 	}
-	if r.equal != nil && !e.isConst(r, i) {
+	if r.equal != "" && !e.isConst(r, i) {
 		e.invalid(at, "must be "+brief(values([]any{n.object["const"]})))
 	}
 }

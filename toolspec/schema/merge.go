@@ -118,7 +118,7 @@ func (l *lowerer) unite(out map[string]any, parts []map[string]any, at path, key
 	if fields == nil {
 		fields = map[string]any{}
 	}
-	for _, name := range sortedNames(anyMap(variants)) {
+	for _, name := range slices.Sorted(maps.Keys(variants)) {
 		if _, stated := own[name]; stated {
 			continue // what the root says holds for every alternative
 		}
@@ -150,12 +150,4 @@ func (l *lowerer) unite(out map[string]any, parts []map[string]any, at path, key
 	if len(common) > 0 {
 		out["required"] = union(out["required"], common)
 	}
-}
-
-func anyMap(m map[string][]any) map[string]any {
-	out := make(map[string]any, len(m))
-	for name, value := range m {
-		out[name] = value
-	}
-	return out
 }

@@ -169,7 +169,7 @@ func listFault(form valueForm, value any, d Draft) string {
 func repeats(members []any) bool {
 	seen := map[string]bool{}
 	for _, member := range members {
-		key := constantOf(member).key
+		key := keyOf(member)
 		if seen[key] {
 			return true
 		}

@@ -76,7 +76,7 @@ func parseNode(value any, at path) (*node, error) {
 	default:
 		return nil, refuse(at, "a schema must be an object or a boolean")
 	}
-	for _, keyword := range slices.Sorted(maps.Keys(n.object)) {
+	for _, keyword := range n.keywords() {
 		if err := n.parseKeyword(keyword, n.object[keyword]); err != nil {
 			return nil, err
 		}
@@ -103,7 +103,7 @@ func (n *node) parseKeyword(keyword string, value any) error {
 		}
 		return nil
 	case (kind == table || kind == depends) && isTable:
-		for _, name := range slices.Sorted(maps.Keys(named)) {
+		for _, name := range sortedNames(named) {
 			if _, names := named[name].([]any); names && kind == depends {
 				continue
 			}
@@ -160,6 +160,13 @@ func (n *node) names(keyword string) []string {
 func (n *node) text(keyword string) (string, bool) {
 	s, ok := n.object[keyword].(string)
 	return s, ok
+}
+
+// sortedNames are the members of a decoded object in a fixed order; none of what
+// is no object.
+func sortedNames(value any) []string {
+	object, _ := value.(map[string]any)
+	return slices.Sorted(maps.Keys(object))
 }
 
 // decode reads JSON that CheckJSON has passed; numbers stay as written.

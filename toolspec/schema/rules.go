@@ -38,7 +38,7 @@ type rules struct {
 	kinds kinds // 0: any
 	exact bool  // draft-04: 1.0 is no integer
 	enum  map[string]bool
-	equal *constant
+	equal string // key of const; "": none
 
 	minimum, maximum, above, below, multiple *bound
 
@@ -109,7 +109,7 @@ type bound struct {
 }
 
 func boundOf(value any) *bound {
-	n, ok := numberOf(value)
+	n, ok := value.(json.Number)
 	if !ok {
 		return nil
 	}
@@ -204,12 +204,11 @@ func (n *node) buildValue(r *rules, d Draft) {
 	if values, ok := n.object["enum"].([]any); ok {
 		r.enum = make(map[string]bool, len(values))
 		for _, value := range values {
-			r.enum[constantOf(value).key] = true
+			r.enum[keyOf(value)] = true
 		}
 	}
 	if value, ok := n.object["const"]; ok {
-		c := constantOf(value)
-		r.equal = &c
+		r.equal = keyOf(value)
 	}
 	r.minimum, r.maximum = boundOf(n.object["minimum"]), boundOf(n.object["maximum"])
 	if d == Draft04 {
