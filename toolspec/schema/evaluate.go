@@ -1,6 +1,9 @@
 package schema
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // evaluator holds one instance against schemas. It says yes or no and nothing
 // else; explainer finds the reasons.
@@ -49,54 +52,32 @@ func (e *evaluator) content(r *rules, i int, m *marks) bool {
 	}
 }
 
-// kindOf is the type of the value at i. 1.0 is an integer, but in draft-04.
-func (e *evaluator) kindOf(i int, exact bool) kinds {
+func (e *evaluator) kindOK(r *rules, i int) bool {
+	is := isBool
 	switch e.t.items[i].kind {
 	case '{':
-		return isObject
+		is = isObject
 	case '[':
-		return isArray
+		is = isArray
 	case '"':
-		return isString
+		is = isString
 	case 'n':
-		return isNull
+		is = isNull
 	case '0':
-		literal := e.t.bytes(i)
-		if plainInteger(literal) {
-			return isInteger
-		}
-		if exact {
-			for _, c := range literal {
-				if c == '.' || c == 'e' || c == 'E' {
-					return isNumber
-				}
-			}
-			return isInteger
-		}
-		if parseDecimal(string(literal)).integral() {
-			return isInteger
-		}
-		return isNumber
-	default:
-		return isBool
+		return r.kinds&isNumber != 0 || r.kinds&isInteger != 0 && isWhole(e.t.bytes(i), r.exact)
 	}
+	return r.kinds&is != 0
 }
 
-func (e *evaluator) kindOK(r *rules, i int) bool {
-	switch e.t.items[i].kind {
-	case '{':
-		return r.kinds&isObject != 0
-	case '[':
-		return r.kinds&isArray != 0
-	case '"':
-		return r.kinds&isString != 0
-	case '0':
-		if r.kinds&isNumber != 0 {
-			return true
-		}
-		return r.kinds&isInteger != 0 && e.kindOf(i, r.exact) == isInteger
+// isWhole reports whether a number is an integer. 1.0 is one, but in draft-04.
+func isWhole(literal []byte, exact bool) bool {
+	switch {
+	case plainInteger(literal):
+		return true
+	case exact:
+		return !bytes.ContainsAny(literal, ".eE")
 	default:
-		return r.kinds&e.kindOf(i, r.exact) != 0
+		return parseDecimal(string(literal)).integral()
 	}
 }
 
