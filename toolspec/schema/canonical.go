@@ -70,7 +70,7 @@ func (t *tape) canonical(b []byte, i int) ([]byte, error) {
 		return t.quoted(b, i)
 	case '0':
 		literal := t.bytes(i)
-		if plainInteger(literal) && string(literal) != "-0" {
+		if PlainInteger(literal) && string(literal) != "-0" {
 			return append(b, literal...), nil
 		}
 		value := jsontext.Value(bytes.Clone(literal))

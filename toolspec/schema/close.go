@@ -39,7 +39,7 @@ func Close(doc json.RawMessage) (json.RawMessage, []Finding, error) {
 	}
 	var closed json.RawMessage
 	if draft >= Draft2019 || !c.composed {
-		closed, err = encode(c.inPlace(root))
+		closed, err = encode(c.rewrite(root))
 	} else {
 		w := newWriter(root)
 		w.after = func(n *node, out map[string]any) {
@@ -234,8 +234,8 @@ func (n *node) holdsObjects(seen map[*node]bool) bool {
 	})
 }
 
-// inPlace writes the document again as it was, with what closes it.
-func (c *closer) inPlace(n *node) any {
+// rewrite writes the document again as it was, with what closes it.
+func (c *closer) rewrite(n *node) any {
 	if n.object == nil {
 		return n.boolean
 	}
@@ -250,7 +250,7 @@ func (c *closer) inPlace(n *node) any {
 		out[keyword] = value
 	}
 	for _, s := range n.subs {
-		written := c.inPlace(s.to)
+		written := c.rewrite(s.to)
 		switch held := out[s.keyword].(type) {
 		case []any:
 			i, _ := strconv.Atoi(s.token)

@@ -27,7 +27,7 @@ func (e *evaluator) ok(n *node, i int, m *marks) bool {
 	}
 	if r.unevaluatedField != nil && it.kind == '{' || r.unevaluatedItems != nil && it.kind == '[' {
 		own := new(marks)
-		if r.inPlace && !e.inPlace(r, i, own) || !e.content(r, i, own) || !e.rest(r, i, own) {
+		if r.inPlace && !e.inPlace(r, i, own) || !e.content(r, i, own) || !e.unevaluatedOK(r, i, own) {
 			return false
 		}
 		m.addAll()
@@ -72,7 +72,7 @@ func (e *evaluator) kindOK(r *rules, i int) bool {
 // isWhole reports whether a number is an integer. 1.0 is one, but in draft-04.
 func isWhole(literal []byte, exact bool) bool {
 	switch {
-	case plainInteger(literal):
+	case PlainInteger(literal):
 		return true
 	case exact:
 		return !bytes.ContainsAny(literal, ".eE")
@@ -356,8 +356,8 @@ func (e *evaluator) condOK(r *rules, i int, m *marks) bool {
 	return next == nil || e.ok(next, i, m)
 }
 
-// rest applies the unevaluated keywords to what nobody has marked.
-func (e *evaluator) rest(r *rules, i int, m *marks) bool {
+// unevaluatedOK applies the unevaluated keywords to what nobody has marked.
+func (e *evaluator) unevaluatedOK(r *rules, i int, m *marks) bool {
 	to, step := r.unevaluatedItems, 0
 	if e.t.items[i].kind == '{' {
 		to, step = r.unevaluatedField, 1

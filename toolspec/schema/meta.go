@@ -267,9 +267,6 @@ func looksLikeField(value any) bool {
 	return slices.Contains(simpleTypes, kind)
 }
 
-// integral reports whether the decimal is a whole number.
-func (d decimal) integral() bool { return len(d.digits) <= d.exp || d.digits == "" }
-
 // countOf reads a count that numberFault has passed; what no instance can reach
 // is cut to the largest int32.
 func countOf(value any) (int, bool) {

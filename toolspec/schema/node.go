@@ -162,6 +162,71 @@ func (n *node) text(keyword string) (string, bool) {
 	return s, ok
 }
 
+// refAlone reports whether $ref is all that n says: older drafts ignore the
+// rest, newer ones have nothing else here.
+func (n *node) refAlone() bool {
+	if n.draft.refAlone() {
+		return true
+	}
+	for keyword := range n.object {
+		switch keyword {
+		case "$ref", "title", "description", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// kindsOf are the types of the values that a schema lists.
+func (n *node) kindsOf() any {
+	list, _ := n.object["enum"].([]any)
+	if value, ok := n.object["const"]; ok {
+		list = []any{value}
+	}
+	var kinds []any
+	for _, value := range list {
+		kind := "object"
+		switch value := value.(type) {
+		case nil:
+			kind = "null"
+		case string:
+			kind = "string"
+		case bool:
+			kind = "boolean"
+		case []any:
+			kind = "array"
+		case json.Number:
+			if kind = "number"; parseDecimal(value.String()).integral() {
+				kind = "integer"
+			}
+		}
+		if !slices.Contains(kinds, any(kind)) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) == 1 {
+		return kinds[0]
+	}
+	return kinds
+}
+
+// accepts reports whether a decoded value is one of n's.
+func (n *node) accepts(value any) bool {
+	raw, err := encode(value)
+	return err == nil && n.acceptsJSON(raw)
+}
+
+func (n *node) acceptsJSON(raw json.RawMessage) bool {
+	t := borrow()
+	defer t.done()
+	if !t.read(raw) {
+		return false
+	}
+	e := evaluator{t: t, left: maxEffort, bounded: true}
+	return e.ok(n, 0, nil) && !e.over
+}
+
 // sortedNames are the members of a decoded object in a fixed order; none of what
 // is no object.
 func sortedNames(value any) []string {

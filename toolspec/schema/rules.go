@@ -118,7 +118,7 @@ func boundOf(value any) *bound {
 	if !ok {
 		return nil
 	}
-	if b.small = plainInteger([]byte(b.literal)); b.small {
+	if b.small = PlainInteger([]byte(b.literal)); b.small {
 		b.whole = smallInt([]byte(b.literal))
 	}
 	b.float, b.short = shortDecimal([]byte(b.literal))
@@ -127,7 +127,7 @@ func boundOf(value any) *bound {
 
 // cmp compares a literal with the bound.
 func (b *bound) cmp(literal []byte) int {
-	if b.small && plainInteger(literal) {
+	if b.small && PlainInteger(literal) {
 		switch v := smallInt(literal); {
 		case v < b.whole:
 			return -1
@@ -158,7 +158,7 @@ func shortDecimal(literal []byte) (float64, bool) {
 
 // divides reports whether the literal is a whole multiple of the bound.
 func (b *bound) divides(literal []byte) bool {
-	if b.small && plainInteger(literal) {
+	if b.small && PlainInteger(literal) {
 		return smallInt(literal)%b.whole == 0
 	}
 	return new(big.Rat).Quo(ratOf(literal), b.rat).IsInt()
@@ -331,20 +331,4 @@ func (n *node) additionalItems() *node {
 		return nil
 	}
 	return n.subs[i].to
-}
-
-// accepts reports whether a decoded value is one of n's.
-func (n *node) accepts(value any) bool {
-	raw, err := encode(value)
-	return err == nil && n.acceptsJSON(raw)
-}
-
-func (n *node) acceptsJSON(raw json.RawMessage) bool {
-	t := borrow()
-	defer t.done()
-	if !t.read(raw) {
-		return false
-	}
-	e := evaluator{t: t, left: maxEffort, bounded: true}
-	return e.ok(n, 0, nil) && !e.over
 }

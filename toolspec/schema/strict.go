@@ -233,39 +233,6 @@ func kindOfType(out map[string]any, kind string) bool {
 	return slices.Contains(typeList(out["type"]), any(kind))
 }
 
-// kindsOf are the types of the values that a schema lists.
-func (n *node) kindsOf() any {
-	list, _ := n.object["enum"].([]any)
-	if value, ok := n.object["const"]; ok {
-		list = []any{value}
-	}
-	var kinds []any
-	for _, value := range list {
-		kind := "object"
-		switch value := value.(type) {
-		case nil:
-			kind = "null"
-		case string:
-			kind = "string"
-		case bool:
-			kind = "boolean"
-		case []any:
-			kind = "array"
-		case json.Number:
-			if kind = "number"; parseDecimal(value.String()).integral() {
-				kind = "integer"
-			}
-		}
-		if !slices.Contains(kinds, any(kind)) {
-			kinds = append(kinds, kind)
-		}
-	}
-	if len(kinds) == 1 {
-		return kinds[0]
-	}
-	return kinds
-}
-
 // open reports what the strict form closes, and names a type where there is
 // none: strict providers want one everywhere.
 func (s *shaper) open(n *node, out map[string]any) {
