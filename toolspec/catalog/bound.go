@@ -168,7 +168,7 @@ func problems(found []schema.Problem) []toolspec.Problem {
 	}
 	out := make([]toolspec.Problem, len(found))
 	for i, p := range found {
-		out[i] = toolspec.Problem{Path: p.Path, Kind: string(p.Kind), Message: p.Message}
+		out[i] = p.Detail()
 	}
 	return out
 }

@@ -58,7 +58,7 @@ func (c *checker) run(raw []byte, secrets bool) *Fault {
 			return syntaxFault(raw, err)
 		case dec.StackDepth() > schema.MaxDepth:
 			return &Fault{Code: toolspec.CodeValidation, Problem: toolspec.Problem{Kind: string(schema.KindTooComplex), Message: "JSON is nested too deeply"}}
-		case kind == '0' && !plainNumber(value) && !schema.ExactNumber(string(value)):
+		case kind == '0' && !schema.ExactNumber(string(value)):
 			at := Clip(string(dec.StackPointer()))
 			return fault(at, string(schema.KindInexactNumber), "Number is not exact, send a string instead%s", of(at))
 		case kind == '"':
@@ -105,21 +105,6 @@ func holdsNUL(quoted []byte) bool {
 		i++ // what is escaped begins no escape
 	}
 	return false
-}
-
-// plainNumber reports whether a number is a whole one of at most 15 digits, which
-// a float64 holds as it is written. -0 is none: exactness is for others to say.
-func plainNumber(literal []byte) bool {
-	digits := bytes.TrimPrefix(literal, []byte("-"))
-	if len(digits) > 15 {
-		return false
-	}
-	for _, b := range digits {
-		if b < '0' || b > '9' {
-			return false
-		}
-	}
-	return true
 }
 
 // syntaxFault names what the decoder stumbled over. The offset is of the byte

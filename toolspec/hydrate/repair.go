@@ -185,7 +185,7 @@ func (m mender) value(v any, n map[string]any) any {
 		return m.text(is, n)
 	case json.Number:
 		// 1.10 and 1.1 are one number, and one digest, but two texts.
-		if wants(n, v, "string") && is != "-0" && plainNumber([]byte(is)) {
+		if wants(n, v, "string") && is != "-0" && schema.PlainInteger([]byte(is)) {
 			m.done[RepairToText] = true
 			return is.String()
 		}

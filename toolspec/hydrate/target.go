@@ -72,7 +72,7 @@ func (b builtin) Info() toolspec.ValidatorInfo { return BuiltinInfo(toolspec.Com
 
 func (b builtin) Validate(args json.RawMessage) (problems []toolspec.Problem) {
 	for _, p := range b.compiled.Validate(args) {
-		problems = append(problems, toolspec.Problem{Path: p.Path, Kind: string(p.Kind), Message: p.Message})
+		problems = append(problems, p.Detail())
 	}
 	return problems
 }

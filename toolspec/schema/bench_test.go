@@ -92,12 +92,12 @@ func BenchmarkExplain(b *testing.B) {
 	}
 }
 
-func BenchmarkCheckNumbers(b *testing.B) {
+func BenchmarkCheckJSON(b *testing.B) {
 	args := twoKB()
 	b.ReportAllocs()
 	b.SetBytes(int64(len(args)))
 	for b.Loop() {
-		if CheckNumbers(args) != nil {
+		if CheckJSON(args) != nil {
 			b.Fatal("refused")
 		}
 	}

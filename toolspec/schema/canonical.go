@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf16"
@@ -15,37 +14,16 @@ import (
 
 // Canonical returns raw in the canonical form of RFC 8785. It refuses what
 // [CheckJSON] refuses. It rounds numbers to float64 as the RFC says: where that
-// would merge two values, [CheckNumbers] goes first.
+// would merge two values, callers ask [ExactNumber] first.
 func Canonical(raw []byte) ([]byte, error) {
 	t := borrow()
 	defer t.done()
 	if !t.read(raw) {
-		if problem := CheckJSON(raw); problem != nil {
-			return nil, fmt.Errorf("canonical form: %w", problem)
-		}
-		return nil, errors.New("canonical form: not JSON")
+		return nil, fmt.Errorf("canonical form: %w", CheckJSON(raw))
 	}
 	b, err := t.canonical(make([]byte, 0, len(raw)), 0)
 	if err != nil {
 		return nil, fmt.Errorf("canonical form: %w", err)
-	}
-	return b, nil
-}
-
-// CanonicalExact is [CheckNumbers] and [Canonical] in one pass over the text: the
-// canonical form of arguments that may be digested, or what is wrong with them.
-func CanonicalExact(raw []byte) ([]byte, *Problem) {
-	t := borrow()
-	defer t.done()
-	if !t.read(raw) || !t.exact() {
-		if problem := scan(raw, ExactNumber); problem != nil {
-			return nil, problem
-		}
-		return nil, &Problem{Kind: KindInvalidJSON, Message: "Invalid JSON"}
-	}
-	b, err := t.canonical(make([]byte, 0, len(raw)), 0)
-	if err != nil {
-		return nil, &Problem{Kind: KindInvalidJSON, Message: "Invalid JSON"}
 	}
 	return b, nil
 }
@@ -92,7 +70,7 @@ func (t *tape) canonical(b []byte, i int) ([]byte, error) {
 		return t.quoted(b, i)
 	case '0':
 		literal := t.bytes(i)
-		if plainInteger(literal) && string(literal) != "-0" {
+		if PlainInteger(literal) && string(literal) != "-0" {
 			return append(b, literal...), nil
 		}
 		value := jsontext.Value(bytes.Clone(literal))

@@ -12,7 +12,8 @@ import (
 // the root. An object that is composed of several schemas is closed with
 // unevaluatedProperties, so that the parts keep their meaning; such a document
 // is written as 2020-12 where its draft has no such keyword. It accepts nothing
-// that the document refuses.
+// that the document refuses, but for one thing: 1.0 is an integer in 2020-12 and
+// none in draft-04. Arguments in canonical form have 1 for both.
 //
 // The findings name what stays open: objects that list no fields, for these are
 // maps; conditions (not, if, contains) and the alternatives of oneOf, because
@@ -38,7 +39,7 @@ func Close(doc json.RawMessage) (json.RawMessage, []Finding, error) {
 	}
 	var closed json.RawMessage
 	if draft >= Draft2019 || !c.composed {
-		closed, err = encode(c.inPlace(root))
+		closed, err = encode(c.rewrite(root))
 	} else {
 		w := newWriter(root)
 		w.after = func(n *node, out map[string]any) {
@@ -233,8 +234,8 @@ func (n *node) holdsObjects(seen map[*node]bool) bool {
 	})
 }
 
-// inPlace writes the document again as it was, with what closes it.
-func (c *closer) inPlace(n *node) any {
+// rewrite writes the document again as it was, with what closes it.
+func (c *closer) rewrite(n *node) any {
 	if n.object == nil {
 		return n.boolean
 	}
@@ -249,7 +250,7 @@ func (c *closer) inPlace(n *node) any {
 		out[keyword] = value
 	}
 	for _, s := range n.subs {
-		written := c.inPlace(s.to)
+		written := c.rewrite(s.to)
 		switch held := out[s.keyword].(type) {
 		case []any:
 			i, _ := strconv.Atoi(s.token)

@@ -151,7 +151,6 @@ func TestNothingIsFetched(t *testing.T) {
 		}
 		_, _ = Compile(raw, Closed)
 		_, _ = Lint(raw)
-		_, _ = Strict(raw)
 		_ = CheckInput(raw)
 		_, _ = Project(raw, []string{"/a"})
 		for _, target := range Targets() {

@@ -1,26 +1,21 @@
 package schema
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 )
 
-// constant is a value that a schema names, in enum or const.
-type constant struct {
-	key string // equal for equal values, see tape.key
-}
-
-func constantOf(value any) constant {
+// keyOf is the [tape.key] of a value that a schema names, in enum or const.
+func keyOf(value any) string {
 	raw, err := encode(value)
 	if err != nil {
-		return constant{}
+		return ""
 	}
 	var t tape
 	if !t.read(raw) {
-		return constant{}
+		return ""
 	}
-	return constant{key: string(t.key(nil, 0))}
+	return string(t.key(nil, 0))
 }
 
 // key appends a text to b that is the same for values that JSON Schema holds to
@@ -82,7 +77,7 @@ func appendText(b []byte, text string) []byte {
 }
 
 func appendNumber(b, literal []byte) []byte {
-	if plainInteger(literal) && literal[len(literal)-1] != '0' {
+	if PlainInteger(literal) && literal[len(literal)-1] != '0' {
 		b = append(b, 'i')
 		return append(append(b, literal...), ';')
 	}
@@ -101,48 +96,4 @@ func appendNumber(b, literal []byte) []byte {
 	b = append(b, d.digits...)
 	b = append(b, 'e')
 	return append(strconv.AppendInt(b, int64(d.exp), 10), ';')
-}
-
-// plainInteger reports whether the literal is an integer of at most 15 digits
-// without fraction and exponent: an int64 and a float64 hold it exactly.
-func plainInteger(literal []byte) bool {
-	digits := literal
-	if len(digits) > 0 && digits[0] == '-' {
-		digits = digits[1:]
-	}
-	if len(digits) == 0 || len(digits) > 15 {
-		return false
-	}
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return false
-		}
-	}
-	return true
-}
-
-func smallInt(literal []byte) int64 {
-	var v int64
-	negative := literal[0] == '-'
-	if negative {
-		literal = literal[1:]
-	}
-	for _, c := range literal {
-		v = v*10 + int64(c-'0')
-	}
-	if negative {
-		return -v
-	}
-	return v
-}
-
-// equal reports whether the values at i of t and at j of other are the same.
-func (t *tape) equal(i int, key string, scratch *[]byte) bool {
-	*scratch = t.key((*scratch)[:0], i)
-	return string(*scratch) == key
-}
-
-func numberOf(value any) (json.Number, bool) {
-	n, ok := value.(json.Number)
-	return n, ok
 }

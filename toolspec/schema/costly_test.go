@@ -66,6 +66,33 @@ func TestStepsCountWhatIsRead(t *testing.T) {
 	}
 }
 
+// The strict form looks once at each schema that many ways lead to.
+func TestStrictFormVisitsOnce(t *testing.T) {
+	doc := strings.ReplaceAll(doubling(16, `{"type":"string"}`), "allOf", "anyOf")
+	doc = strings.Replace(doc, `"v":`, listed(4000, `"%s":{"$ref":"#/$defs/d0"}`)+`,"v":`, 1)
+	start := time.Now()
+	if _, err := Down(json.RawMessage(doc), OpenAIStrict); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(start); took > 3*time.Second {
+		t.Error(took)
+	}
+}
+
+// Nor does it list the same alternatives anew for each field that refers to them.
+func TestStrictFormListsOnce(t *testing.T) {
+	doc := `{"type":"object","properties":{` + listed(2000, `"%s":{"$ref":"#/$defs/d"}`) + `},"$defs":{"d":{"anyOf":[` + listed(2900, `{"const":"%s"}`) + `]}}}`
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := Down(json.RawMessage(doc), OpenAIStrict); err != nil {
+		t.Error(err)
+	}
+	runtime.ReadMemStats(&after)
+	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 200 {
+		t.Errorf("%d MB", mb)
+	}
+}
+
 // Places whose names are long are no more memory than the document is.
 func TestLongNamesAreNotCopied(t *testing.T) {
 	long := strings.Repeat("n", 100_000)

@@ -27,11 +27,7 @@ func Down(doc json.RawMessage, target Target) (*Sent, error) {
 		return nil, fmt.Errorf("%q is no target", target)
 	}
 	if d.strict {
-		form, err := strictFor(doc, d)
-		if err != nil {
-			return nil, err
-		}
-		return &Sent{Document: form.Document, Findings: form.Findings, Mapping: &form.Mapping}, nil
+		return strictForm(doc, d)
 	}
 	root, _, err := analyse(doc)
 	if err != nil {

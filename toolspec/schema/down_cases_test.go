@@ -75,13 +75,7 @@ func TestSentAcceptsWhatIsValid(t *testing.T) {
 				for _, value := range c.good {
 					args := json.RawMessage(c.instance(value))
 					if sent.Mapping != nil {
-						form, err := strictFor(json.RawMessage(c.document(d)), dialects[target])
-						if err != nil {
-							t.Fatal(err)
-						}
-						if args, err = form.Encode(args); err != nil {
-							t.Fatal(err)
-						}
+						args = strictArgs(t, c.document(d), target, sent.Mapping, c.instance(value))
 					}
 					judged++
 					if problems := s.Validate(args); problems != nil {
@@ -97,7 +91,7 @@ func TestSentAcceptsWhatIsValid(t *testing.T) {
 					}
 					got, _ := Digest(back)
 					want, _ := Digest(json.RawMessage(c.instance(value)))
-					if got != want && CheckNumbers(back) == nil {
+					if got != want && exact(back) {
 						t.Errorf("line %d, %s, %s: %s came back as %s", c.line, d, target, c.instance(value), back)
 					}
 				}

@@ -27,8 +27,6 @@ func (n *node) busy() bool {
 	return false
 }
 
-func bounded(total int) int { return min(total, maxEffort+1) }
-
 func (e *evaluator) spend(steps int) bool {
 	if e.bounded {
 		if e.left -= steps; e.left < 0 {

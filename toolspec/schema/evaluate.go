@@ -1,6 +1,9 @@
 package schema
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 // evaluator holds one instance against schemas. It says yes or no and nothing
 // else; explainer finds the reasons.
@@ -19,12 +22,12 @@ func (e *evaluator) ok(n *node, i int, m *marks) bool {
 		return false
 	}
 	it := e.t.items[i]
-	if r.kinds != 0 && !e.kindOK(r, i) || r.enum != nil && !e.inEnum(r, i) || r.equal != nil && !e.isConst(r, i) {
+	if r.kinds != 0 && !e.kindOK(r, i) || r.enum != nil && !e.inEnum(r, i) || r.equal != "" && !e.isConst(r, i) {
 		return false
 	}
 	if r.unevaluatedField != nil && it.kind == '{' || r.unevaluatedItems != nil && it.kind == '[' {
 		own := new(marks)
-		if r.inPlace && !e.inPlace(r, i, own) || !e.content(r, i, own) || !e.rest(r, i, own) {
+		if r.inPlace && !e.inPlace(r, i, own) || !e.content(r, i, own) || !e.unevaluatedOK(r, i, own) {
 			return false
 		}
 		m.addAll()
@@ -49,59 +52,41 @@ func (e *evaluator) content(r *rules, i int, m *marks) bool {
 	}
 }
 
-// kindOf is the type of the value at i. 1.0 is an integer, but in draft-04.
-func (e *evaluator) kindOf(i int, exact bool) kinds {
+func (e *evaluator) kindOK(r *rules, i int) bool {
+	is := isBool
 	switch e.t.items[i].kind {
 	case '{':
-		return isObject
+		is = isObject
 	case '[':
-		return isArray
+		is = isArray
 	case '"':
-		return isString
+		is = isString
 	case 'n':
-		return isNull
+		is = isNull
 	case '0':
-		literal := e.t.bytes(i)
-		if plainInteger(literal) {
-			return isInteger
-		}
-		if exact {
-			for _, c := range literal {
-				if c == '.' || c == 'e' || c == 'E' {
-					return isNumber
-				}
-			}
-			return isInteger
-		}
-		if parseDecimal(string(literal)).integral() {
-			return isInteger
-		}
-		return isNumber
-	default:
-		return isBool
+		return r.kinds&isNumber != 0 || r.kinds&isInteger != 0 && isWhole(e.t.bytes(i), r.exact)
 	}
+	return r.kinds&is != 0
 }
 
-func (e *evaluator) kindOK(r *rules, i int) bool {
-	switch e.t.items[i].kind {
-	case '{':
-		return r.kinds&isObject != 0
-	case '[':
-		return r.kinds&isArray != 0
-	case '"':
-		return r.kinds&isString != 0
-	case '0':
-		if r.kinds&isNumber != 0 {
-			return true
-		}
-		return r.kinds&isInteger != 0 && e.kindOf(i, r.exact) == isInteger
+// isWhole reports whether a number is an integer. 1.0 is one, but in draft-04.
+func isWhole(literal []byte, exact bool) bool {
+	switch {
+	case PlainInteger(literal):
+		return true
+	case exact:
+		return !bytes.ContainsAny(literal, ".eE")
 	default:
-		return r.kinds&e.kindOf(i, r.exact) != 0
+		return parseDecimal(string(literal)).integral()
 	}
 }
 
 func (e *evaluator) isConst(r *rules, i int) bool {
-	return e.spend(e.size(i)) && e.t.equal(i, r.equal.key, &e.t.scratch)
+	if !e.spend(e.size(i)) {
+		return false
+	}
+	e.t.scratch = e.t.key(e.t.scratch[:0], i)
+	return string(e.t.scratch) == r.equal
 }
 
 func (e *evaluator) inEnum(r *rules, i int) bool {
@@ -371,8 +356,8 @@ func (e *evaluator) condOK(r *rules, i int, m *marks) bool {
 	return next == nil || e.ok(next, i, m)
 }
 
-// rest applies the unevaluated keywords to what nobody has marked.
-func (e *evaluator) rest(r *rules, i int, m *marks) bool {
+// unevaluatedOK applies the unevaluated keywords to what nobody has marked.
+func (e *evaluator) unevaluatedOK(r *rules, i int, m *marks) bool {
 	to, step := r.unevaluatedItems, 0
 	if e.t.items[i].kind == '{' {
 		to, step = r.unevaluatedField, 1

@@ -55,9 +55,9 @@ func (e *explainer) visit(n *node, i int, at path, m *marks) {
 	}
 	switch kind {
 	case '{':
-		e.fields(n, r, i, at, own)
+		e.fields(r, i, at, own)
 	case '[':
-		e.elements(n, r, i, at, own)
+		e.elements(r, i, at, own)
 	case '"':
 		e.textFaults(n, r, i, at)
 	case '0':
@@ -74,7 +74,7 @@ func (e *explainer) value(n *node, r *rules, i int, at path) {
 		list, _ := n.object["enum"].([]any)
 		e.invalid(at, "must be one of "+brief(values(list)))
 	}
-	if r.equal != nil && !e.isConst(r, i) {
+	if r.equal != "" && !e.isConst(r, i) {
 		e.invalid(at, "must be "+brief(values([]any{n.object["const"]})))
 	}
 }
@@ -120,7 +120,7 @@ func (e *explainer) textFaults(n *node, r *rules, i int, at path) {
 	}
 }
 
-func (e *explainer) elements(_ *node, r *rules, i int, at path, m *marks) {
+func (e *explainer) elements(r *rules, i int, at path, m *marks) {
 	count := int(e.t.items[i].count)
 	if count < r.minItems {
 		e.invalid(at, "fewer than "+strconv.Itoa(r.minItems)+" entries")
@@ -159,7 +159,7 @@ func (e *explainer) below(n *node, i int, at path, token string) {
 	}
 }
 
-func (e *explainer) fields(_ *node, r *rules, i int, at path, m *marks) {
+func (e *explainer) fields(r *rules, i int, at path, m *marks) {
 	count := int(e.t.items[i].count)
 	if count < r.minFields {
 		e.invalid(at, "fewer than "+strconv.Itoa(r.minFields)+" fields")

@@ -168,7 +168,7 @@ func (l *lowerer) schema(n *node) map[string]any {
 	if n.ref != nil {
 		written := l.reference(n)
 		if n.draft.refAlone() || n.ruleBesideRef() == "" {
-			if written["$ref"] != nil && !l.d.beside {
+			if written["$ref"] != nil {
 				return written
 			}
 			for keyword, value := range written {
@@ -196,7 +196,7 @@ func lastOf(at path) string {
 // annotations copies what every target takes.
 func (l *lowerer) annotations(n *node, out map[string]any) {
 	for _, keyword := range []string{"description", "title"} {
-		if text, ok := n.text(keyword); ok && (keyword == "description" || l.d.words == nil || !l.d.strict) {
+		if text, ok := n.text(keyword); ok && (keyword == "description" || !l.d.strict) {
 			out[keyword] = text
 		}
 	}

@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 )
 
 // values writes the rules of n into out.
@@ -141,9 +142,9 @@ func (l *lowerer) minItems(n *node, out map[string]any) {
 	switch {
 	case !l.d.takes("minItems"):
 		l.note(out, n, "minItems")
-	case l.d.maxMin >= 0 && count > l.d.maxMin:
+	case l.d.maxMin > 0 && count > l.d.maxMin:
 		l.note(out, n, "minItems")
-		out["minItems"] = l.d.maxMin
+		out["minItems"] = json.Number(strconv.Itoa(l.d.maxMin)) // as if it had been read
 	default:
 		out["minItems"] = n.object["minItems"]
 	}
@@ -152,7 +153,7 @@ func (l *lowerer) minItems(n *node, out map[string]any) {
 func (l *lowerer) format(n *node, out map[string]any) {
 	name, _ := n.text("format")
 	switch {
-	case l.d.takes("format") && (l.d.formats == nil || slices.Contains(l.d.formats, name)):
+	case slices.Contains(l.d.formats, name):
 		out["format"] = name
 	case formats[name] != nil:
 		l.note(out, n, "format")

@@ -74,11 +74,9 @@ func (m Mapping) restore(value any, place int, at path) (any, error) {
 				delete(value, name)
 				continue
 			case field.Mode == Wrapped:
-				box, ok := inner.(map[string]any)
-				if inner, ok = box[wrappedName], ok && len(box) == 1; !ok {
-					return nil, fmt.Errorf("strict arguments: %s is not wrapped", at.with(name).field())
-				}
-				if _, ok := box[wrappedName]; !ok {
+				box, _ := inner.(map[string]any)
+				var ok bool
+				if inner, ok = box[wrappedName]; !ok || len(box) != 1 {
 					return nil, fmt.Errorf("strict arguments: %s is not wrapped", at.with(name).field())
 				}
 			}

@@ -1,8 +1,8 @@
 package schema
 
 import (
-	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 )
 
@@ -16,7 +16,7 @@ func (l *lowerer) conjoin(out, other map[string]any, at path) {
 		switch {
 		case !both:
 			out[keyword] = theirs
-		case fmt.Sprint(ours) == fmt.Sprint(theirs), vocabulary[keyword].role == annotates, keyword == traceWord:
+		case vocabulary[keyword].role == annotates, keyword == traceWord, reflect.DeepEqual(ours, theirs):
 		case keyword == "properties":
 			l.conjoinFields(out, theirs, at)
 		case keyword == "required":
@@ -108,7 +108,7 @@ func (l *lowerer) unite(out map[string]any, parts []map[string]any, at path, key
 	for _, part := range parts {
 		fields, _ := part["properties"].(map[string]any)
 		for name, field := range fields {
-			if !slices.ContainsFunc(variants[name], func(v any) bool { return fmt.Sprint(v) == fmt.Sprint(field) }) {
+			if !slices.ContainsFunc(variants[name], func(v any) bool { return reflect.DeepEqual(v, field) }) {
 				variants[name] = append(variants[name], field)
 			}
 		}
@@ -118,7 +118,7 @@ func (l *lowerer) unite(out map[string]any, parts []map[string]any, at path, key
 	if fields == nil {
 		fields = map[string]any{}
 	}
-	for _, name := range sortedNames(anyMap(variants)) {
+	for _, name := range slices.Sorted(maps.Keys(variants)) {
 		if _, stated := own[name]; stated {
 			continue // what the root says holds for every alternative
 		}
@@ -150,12 +150,4 @@ func (l *lowerer) unite(out map[string]any, parts []map[string]any, at path, key
 	if len(common) > 0 {
 		out["required"] = union(out["required"], common)
 	}
-}
-
-func anyMap(m map[string][]any) map[string]any {
-	out := make(map[string]any, len(m))
-	for name, value := range m {
-		out[name] = value
-	}
-	return out
 }

@@ -169,7 +169,7 @@ func listFault(form valueForm, value any, d Draft) string {
 func repeats(members []any) bool {
 	seen := map[string]bool{}
 	for _, member := range members {
-		key := constantOf(member).key
+		key := keyOf(member)
 		if seen[key] {
 			return true
 		}
@@ -266,9 +266,6 @@ func looksLikeField(value any) bool {
 	kind, _ := object["type"].(string)
 	return slices.Contains(simpleTypes, kind)
 }
-
-// integral reports whether the decimal is a whole number.
-func (d decimal) integral() bool { return len(d.digits) <= d.exp || d.digits == "" }
 
 // countOf reads a count that numberFault has passed; what no instance can reach
 // is cut to the largest int32.

@@ -6,7 +6,8 @@ import (
 )
 
 // writer writes the tree of a document as one of 2020-12 with the same meaning,
-// whatever its draft. References become pointers into the new document;
+// whatever its draft; only that 1.0 is no integer in draft-04 cannot be said
+// there. References become pointers into the new document;
 // identifiers are left out, for nothing outside refers to them.
 type writer struct {
 	places map[*node]path

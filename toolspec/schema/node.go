@@ -76,7 +76,7 @@ func parseNode(value any, at path) (*node, error) {
 	default:
 		return nil, refuse(at, "a schema must be an object or a boolean")
 	}
-	for _, keyword := range slices.Sorted(maps.Keys(n.object)) {
+	for _, keyword := range n.keywords() {
 		if err := n.parseKeyword(keyword, n.object[keyword]); err != nil {
 			return nil, err
 		}
@@ -103,7 +103,7 @@ func (n *node) parseKeyword(keyword string, value any) error {
 		}
 		return nil
 	case (kind == table || kind == depends) && isTable:
-		for _, name := range slices.Sorted(maps.Keys(named)) {
+		for _, name := range sortedNames(named) {
 			if _, names := named[name].([]any); names && kind == depends {
 				continue
 			}
@@ -160,6 +160,78 @@ func (n *node) names(keyword string) []string {
 func (n *node) text(keyword string) (string, bool) {
 	s, ok := n.object[keyword].(string)
 	return s, ok
+}
+
+// refAlone reports whether $ref is all that n says: older drafts ignore the
+// rest, newer ones have nothing else here.
+func (n *node) refAlone() bool {
+	if n.draft.refAlone() {
+		return true
+	}
+	for keyword := range n.object {
+		switch keyword {
+		case "$ref", "title", "description", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly":
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// kindsOf are the types of the values that a schema lists.
+func (n *node) kindsOf() any {
+	list, _ := n.object["enum"].([]any)
+	if value, ok := n.object["const"]; ok {
+		list = []any{value}
+	}
+	var kinds []any
+	for _, value := range list {
+		kind := "object"
+		switch value := value.(type) {
+		case nil:
+			kind = "null"
+		case string:
+			kind = "string"
+		case bool:
+			kind = "boolean"
+		case []any:
+			kind = "array"
+		case json.Number:
+			if kind = "number"; parseDecimal(value.String()).integral() {
+				kind = "integer"
+			}
+		}
+		if !slices.Contains(kinds, any(kind)) {
+			kinds = append(kinds, kind)
+		}
+	}
+	if len(kinds) == 1 {
+		return kinds[0]
+	}
+	return kinds
+}
+
+// accepts reports whether a decoded value is one of n's.
+func (n *node) accepts(value any) bool {
+	raw, err := encode(value)
+	return err == nil && n.acceptsJSON(raw)
+}
+
+func (n *node) acceptsJSON(raw json.RawMessage) bool {
+	t := borrow()
+	defer t.done()
+	if !t.read(raw) {
+		return false
+	}
+	e := evaluator{t: t, left: maxEffort, bounded: true}
+	return e.ok(n, 0, nil) && !e.over
+}
+
+// sortedNames are the members of a decoded object in a fixed order; none of what
+// is no object.
+func sortedNames(value any) []string {
+	object, _ := value.(map[string]any)
+	return slices.Sorted(maps.Keys(object))
 }
 
 // decode reads JSON that CheckJSON has passed; numbers stay as written.

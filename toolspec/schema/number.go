@@ -14,6 +14,9 @@ const maxLiteralBytes = 1100
 // same decimal. 0.1, 1.10, 1e3 and -0 do; 9007199254740993, 1e400 and 1e-400
 // do not, and share a digest with another number.
 func ExactNumber(literal string) bool {
+	if PlainInteger([]byte(literal)) {
+		return true
+	}
 	if !finiteNumber(literal) {
 		return false
 	}
@@ -24,6 +27,40 @@ func ExactNumber(literal string) bool {
 	// The shortest digits that read back as f are those of ECMAScript's
 	// Number::toString, which RFC 8785 prescribes; only the layout differs.
 	return parseDecimal(literal) == parseDecimal(strconv.FormatFloat(f, 'e', -1, 64))
+}
+
+// PlainInteger reports whether the literal is an integer of at most 15 digits
+// without fraction and exponent: an int64 and a float64 hold it exactly. -0 is
+// one.
+func PlainInteger(literal []byte) bool {
+	digits := literal
+	if len(digits) > 0 && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 || len(digits) > 15 {
+		return false
+	}
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+func smallInt(literal []byte) int64 {
+	var v int64
+	negative := literal[0] == '-'
+	if negative {
+		literal = literal[1:]
+	}
+	for _, c := range literal {
+		v = v*10 + int64(c-'0')
+	}
+	if negative {
+		return -v
+	}
+	return v
 }
 
 // finiteNumber reports whether a float64 holds the literal at all: no overflow,
@@ -69,3 +106,6 @@ func parseDecimal(literal string) decimal {
 	}
 	return d
 }
+
+// integral reports whether the decimal is a whole number.
+func (d decimal) integral() bool { return len(d.digits) <= d.exp || d.digits == "" }

@@ -28,6 +28,16 @@ func (p path) pointer() string {
 	return b.String()
 }
 
+// key identifies a place without cutting names.
+func (p path) key() string {
+	var b strings.Builder
+	for _, token := range p {
+		b.WriteByte('/')
+		b.WriteString(escapeToken(token))
+	}
+	return b.String()
+}
+
 // field is the path as people read it: no leading slash, control characters
 // escaped, the root spelled out.
 func (p path) field() string {

@@ -3,6 +3,8 @@ package schema
 import (
 	"cmp"
 	"slices"
+
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // Kind is the class of a [Problem]. The set is closed (ER-12).
@@ -32,6 +34,11 @@ type Problem struct {
 
 // Error is the message, so that a Problem can travel as an error.
 func (p Problem) Error() string { return p.Message }
+
+// Detail is the problem as results carry it.
+func (p Problem) Detail() toolspec.Problem {
+	return toolspec.Problem{Path: p.Path, Kind: string(p.Kind), Message: p.Message}
+}
 
 // rank is the order in which checks decide (VA-01): a document that cannot be
 // read, missing fields, types, values, unknown fields.

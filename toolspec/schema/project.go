@@ -186,22 +186,6 @@ func (n *node) untyped() bool {
 	return true
 }
 
-// refAlone reports whether $ref is all that n says: older drafts ignore the
-// rest, newer ones have nothing else here.
-func (n *node) refAlone() bool {
-	if n.draft.refAlone() {
-		return true
-	}
-	for keyword := range n.object {
-		switch keyword {
-		case "$ref", "title", "description", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly":
-		default:
-			return false
-		}
-	}
-	return true
-}
-
 // references reports whether any schema below value still has a $ref.
 func references(object map[string]any) bool {
 	for keyword, value := range object {

@@ -150,16 +150,6 @@ func anchorsOf(root *node, d Draft) (map[string]*node, error) {
 	return anchors, err
 }
 
-// key identifies a place without cutting names.
-func (p path) key() string {
-	var b strings.Builder
-	for _, token := range p {
-		b.WriteByte('/')
-		b.WriteString(escapeToken(token))
-	}
-	return b.String()
-}
-
 // checkLoops refuses a schema that applies itself to the same value: no verdict
 // follows from it. Recursion that descends into the
 // instance is fine, for instances end. It also weighs every schema.
@@ -183,7 +173,7 @@ func checkLoops(root *node) error {
 			if err := visit(next); err != nil {
 				return err
 			}
-			n.weight = bounded(n.weight + next.weight)
+			n.weight = min(n.weight+next.weight, maxEffort+1)
 			n.program = min(n.program+next.program, maxPatternsTotal)
 		}
 		if n.weight > maxEffort {

@@ -38,7 +38,7 @@ type rules struct {
 	kinds kinds // 0: any
 	exact bool  // draft-04: 1.0 is no integer
 	enum  map[string]bool
-	equal *constant
+	equal string // key of const; "": none
 
 	minimum, maximum, above, below, multiple *bound
 
@@ -109,7 +109,7 @@ type bound struct {
 }
 
 func boundOf(value any) *bound {
-	n, ok := numberOf(value)
+	n, ok := value.(json.Number)
 	if !ok {
 		return nil
 	}
@@ -118,7 +118,7 @@ func boundOf(value any) *bound {
 	if !ok {
 		return nil
 	}
-	if b.small = plainInteger([]byte(b.literal)); b.small {
+	if b.small = PlainInteger([]byte(b.literal)); b.small {
 		b.whole = smallInt([]byte(b.literal))
 	}
 	b.float, b.short = shortDecimal([]byte(b.literal))
@@ -127,7 +127,7 @@ func boundOf(value any) *bound {
 
 // cmp compares a literal with the bound.
 func (b *bound) cmp(literal []byte) int {
-	if b.small && plainInteger(literal) {
+	if b.small && PlainInteger(literal) {
 		switch v := smallInt(literal); {
 		case v < b.whole:
 			return -1
@@ -158,7 +158,7 @@ func shortDecimal(literal []byte) (float64, bool) {
 
 // divides reports whether the literal is a whole multiple of the bound.
 func (b *bound) divides(literal []byte) bool {
-	if b.small && plainInteger(literal) {
+	if b.small && PlainInteger(literal) {
 		return smallInt(literal)%b.whole == 0
 	}
 	return new(big.Rat).Quo(ratOf(literal), b.rat).IsInt()
@@ -204,12 +204,11 @@ func (n *node) buildValue(r *rules, d Draft) {
 	if values, ok := n.object["enum"].([]any); ok {
 		r.enum = make(map[string]bool, len(values))
 		for _, value := range values {
-			r.enum[constantOf(value).key] = true
+			r.enum[keyOf(value)] = true
 		}
 	}
 	if value, ok := n.object["const"]; ok {
-		c := constantOf(value)
-		r.equal = &c
+		r.equal = keyOf(value)
 	}
 	r.minimum, r.maximum = boundOf(n.object["minimum"]), boundOf(n.object["maximum"])
 	if d == Draft04 {
@@ -332,20 +331,4 @@ func (n *node) additionalItems() *node {
 		return nil
 	}
 	return n.subs[i].to
-}
-
-// accepts reports whether a decoded value is one of n's.
-func (n *node) accepts(value any) bool {
-	raw, err := encode(value)
-	return err == nil && n.acceptsJSON(raw)
-}
-
-func (n *node) acceptsJSON(raw json.RawMessage) bool {
-	t := borrow()
-	defer t.done()
-	if !t.read(raw) {
-		return false
-	}
-	e := evaluator{t: t, left: maxEffort, bounded: true}
-	return e.ok(n, 0, nil) && !e.over
 }

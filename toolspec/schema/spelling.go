@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -17,12 +18,12 @@ func misspelled(word string) string {
 	if len(word) > 40 {
 		return ""
 	}
-	best, meant := 3, ""
+	best, meant, folded := 3, "", toolspec.FoldName(word)
 	for _, name := range sortedKeywords {
 		if vocabulary[name].role == annotates {
 			continue
 		}
-		if toolspec.FoldName(word) == toolspec.FoldName(name) {
+		if folded == toolspec.FoldName(name) {
 			return name // case and separators alone
 		}
 		allowed := 2
@@ -39,14 +40,7 @@ func misspelled(word string) string {
 	return meant
 }
 
-var sortedKeywords = func() []string {
-	names := make([]string, 0, len(vocabulary))
-	for name := range vocabulary {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}()
+var sortedKeywords = slices.Sorted(maps.Keys(vocabulary))
 
 // distance counts the letters to insert, drop, replace or swap with their
 // neighbour between two words. It looks no further than two.
@@ -74,14 +68,4 @@ func distance(a, b string) int {
 		before, last = last, row
 	}
 	return last[len(b)]
-}
-
-func sortedNames(value any) []string {
-	object, _ := value.(map[string]any)
-	names := make([]string, 0, len(object))
-	for name := range object {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }

@@ -11,43 +11,19 @@ import (
 // wrappedName is the one field of a wrapped value.
 const wrappedName = "value"
 
-// StrictForm is a document in the form that strict providers need: every object
-// closed, every field required, optional ones nullable.
-type StrictForm struct {
-	Document json.RawMessage
-	Mapping  Mapping
-	// Findings say what could not be expressed. Tightened ones keep valid calls
-	// from being made: open objects and maps are closed, a value of any kind may be
-	// a scalar only.
-	Findings []Finding
-
-	root   *node // of the document in the target's words, before it was made strict
-	shapes *shaper
-}
-
-// Strict writes the strict form of a document, as OpenAI takes it; [Down] writes
-// it for the other providers.
+// strictForm writes a document in the form that strict providers need: every
+// object closed, every field required, optional ones nullable.
 //
 // An optional field is required and may be null, which stands for its absence.
 // Where the field may be null itself, null would stand for two things: it is
 // wrapped as {"value": x}. Alternatives that describe the same field are
 // encoded in one way, so that a mapping needs no verdict about them.
-func Strict(doc json.RawMessage) (*StrictForm, error) {
-	return strictFor(doc, dialects[OpenAIStrict])
-}
-
-func strictFor(doc json.RawMessage, d dialect) (*StrictForm, error) {
-	root, _, err := analyse(doc)
-	if err != nil {
-		return nil, err
-	}
-	l := newLowerer(root, d)
-	l.trace = true
-	lowered, err := l.document(root)
-	if err != nil {
-		return nil, err
-	}
-	plain, _, err := analyse(lowered)
+//
+// The findings say what could not be expressed. Tightened ones keep valid calls
+// from being made: open objects and maps are closed, a value of any kind may be
+// a scalar only.
+func strictForm(doc json.RawMessage, d dialect) (*Sent, error) {
+	plain, findings, err := lowerTraced(doc, d)
 	if err != nil {
 		return nil, err
 	}
@@ -69,10 +45,24 @@ func strictFor(doc json.RawMessage, d dialect) (*StrictForm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &StrictForm{
-		Document: document, Mapping: Mapping{Places: s.places}, Findings: sortFindings(append(l.findings, s.findings...)),
-		root: plain, shapes: s,
-	}, nil
+	return &Sent{Document: document, Mapping: &Mapping{Places: s.places}, Findings: sortFindings(append(findings, s.findings...))}, nil
+}
+
+// lowerTraced reads what a document is in the target's words, before it is made
+// strict.
+func lowerTraced(doc json.RawMessage, d dialect) (*node, []Finding, error) {
+	root, _, err := analyse(doc)
+	if err != nil {
+		return nil, nil, err
+	}
+	l := newLowerer(root, d)
+	l.trace = true
+	lowered, err := l.document(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	plain, _, err := analyse(lowered)
+	return plain, l.findings, err
 }
 
 // shaper knows the places of a document: for each, the schemas that may
@@ -80,50 +70,75 @@ func strictFor(doc json.RawMessage, d dialect) (*StrictForm, error) {
 type shaper struct {
 	d        dialect
 	ids      map[*node]int
-	byKey    map[string]int // place by the schemas that meet there
+	byKey    map[string]int // place by the schemas that meet there, and by what leads to them
 	places   []Place
+	nullable []bool // of each place: some value there is null
 	defs     map[string]any
 	names    map[string]string // definition by schema and place
 	findings []Finding
 	full     bool
 }
 
-// terminals are the schemas behind references and alternatives.
-func terminals(n *node, list []*node) []*node {
-	if n.ref != nil {
-		return terminals(n.ref, list)
-	}
-	alternatives := false
-	for _, s := range n.subs {
-		if s.keyword == "anyOf" {
+// terminals are the schemas behind references and alternatives, each once,
+// however many ways lead there.
+func terminals(nodes []*node) []*node {
+	var ends []*node
+	seen := map[*node]bool{}
+	var visit func(n *node)
+	visit = func(n *node) {
+		if seen[n] {
+			return
+		}
+		seen[n] = true
+		alternatives := false
+		for next := range n.applied {
 			alternatives = true
-			list = terminals(s.to, list)
+			visit(next)
+		}
+		if !alternatives {
+			ends = append(ends, n)
 		}
 	}
-	if !alternatives && !slices.Contains(list, n) {
-		list = append(list, n)
+	for _, n := range nodes {
+		visit(n)
 	}
-	return list
+	return ends
+}
+
+// key sorts a list of schemas and names it.
+func (s *shaper) key(nodes []*node) string {
+	slices.SortFunc(nodes, func(a, b *node) int { return s.ids[a] - s.ids[b] })
+	var key strings.Builder
+	for _, n := range nodes {
+		key.WriteString(strconv.Itoa(s.ids[n]))
+		key.WriteByte(' ')
+	}
+	return key.String()
 }
 
 // place returns the index of the place that the schemas describe.
 func (s *shaper) place(nodes []*node) int {
-	var ends []*node
-	for _, n := range nodes {
-		ends = terminals(n, ends)
+	// Fields that refer to the same alternatives need no look at each of them.
+	heads := slices.Clone(nodes)
+	for i := range heads {
+		for heads[i].ref != nil {
+			heads[i] = heads[i].ref
+		}
 	}
-	slices.SortFunc(ends, func(a, b *node) int { return s.ids[a] - s.ids[b] })
-	var key strings.Builder
-	for _, n := range ends {
-		key.WriteString(strconv.Itoa(s.ids[n]))
-		key.WriteByte(' ')
+	head := s.key(heads)
+	if i, ok := s.byKey[head]; ok {
+		return i
 	}
-	if i, ok := s.byKey[key.String()]; ok {
+	ends := terminals(heads)
+	key := s.key(ends)
+	if i, ok := s.byKey[key]; ok {
+		s.byKey[head] = i
 		return i
 	}
 	i := len(s.places)
-	s.byKey[key.String()] = i
+	s.byKey[head], s.byKey[key] = i, i
 	s.places = append(s.places, Place{})
+	s.nullable = append(s.nullable, slices.ContainsFunc(ends, func(n *node) bool { return n.acceptsJSON(json.RawMessage("null")) }))
 	if len(s.places) > maxPlaces {
 		s.full = true
 		return i
@@ -148,9 +163,8 @@ func (s *shaper) place(nodes []*node) int {
 		if p.Fields == nil {
 			p.Fields = map[string]PlaceField{}
 		}
-		list := fields[name]
-		slices.SortFunc(list, func(a, b *node) int { return s.ids[a] - s.ids[b] })
-		p.Fields[name] = PlaceField{Mode: s.mode(list, optional[name]), Place: s.place(list)}
+		place := s.place(fields[name])
+		p.Fields[name] = PlaceField{Mode: s.mode(place, optional[name]), Place: place}
 	}
 	if elements != nil {
 		items := s.place(elements)
@@ -160,18 +174,15 @@ func (s *shaper) place(nodes []*node) int {
 	return i
 }
 
-func (s *shaper) mode(nodes []*node, optional bool) Mode {
-	if !optional {
+func (s *shaper) mode(place int, optional bool) Mode {
+	switch {
+	case !optional:
 		return Plain
+	case s.nullable[place]:
+		return Wrapped
+	default:
+		return Null
 	}
-	for _, n := range nodes {
-		for _, end := range terminals(n, nil) {
-			if end.acceptsJSON(json.RawMessage("null")) {
-				return Wrapped
-			}
-		}
-	}
-	return Null
 }
 
 // write writes the schema of one place.
@@ -220,39 +231,6 @@ func (s *shaper) write(n *node, place int) map[string]any {
 
 func kindOfType(out map[string]any, kind string) bool {
 	return slices.Contains(typeList(out["type"]), any(kind))
-}
-
-// kindsOf are the types of the values that a schema lists.
-func (n *node) kindsOf() any {
-	list, _ := n.object["enum"].([]any)
-	if value, ok := n.object["const"]; ok {
-		list = []any{value}
-	}
-	var kinds []any
-	for _, value := range list {
-		kind := "object"
-		switch value := value.(type) {
-		case nil:
-			kind = "null"
-		case string:
-			kind = "string"
-		case bool:
-			kind = "boolean"
-		case []any:
-			kind = "array"
-		case json.Number:
-			if kind = "number"; parseDecimal(value.String()).integral() {
-				kind = "integer"
-			}
-		}
-		if !slices.Contains(kinds, any(kind)) {
-			kinds = append(kinds, kind)
-		}
-	}
-	if len(kinds) == 1 {
-		return kinds[0]
-	}
-	return kinds
 }
 
 // open reports what the strict form closes, and names a type where there is

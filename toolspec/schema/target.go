@@ -20,19 +20,19 @@ func Targets() []Target {
 	return []Target{OpenAI, OpenAIStrict, Anthropic, AnthropicStrict, Gemini, Ollama}
 }
 
-// dialect is what one target takes.
+// dialect is what one target takes. One without words takes all of 2020-12 below
+// the root, and nothing but notAtTop is asked of it.
 type dialect struct {
-	words    []string // keywords that judge, nil: all of 2020-12
+	words    []string // keywords that judge
 	notAtTop []string // keywords that the root may not have
-	refs     bool     // local $ref, and $defs
+	refs     bool     // local $ref, and $defs; nothing beside $ref
 	recurses bool     // references may lead back
-	beside   bool     // annotations may stand beside $ref
-	formats  []string // nil: all
-	maxMin   int      // the largest minItems, -1: any
-	nullable bool     // nullable instead of the type null, one type for each schema
-	textEnum bool     // enum holds strings only
-	alone    bool     // nothing but annotations may stand beside anyOf
-	strict   bool     // all fields required, nothing else allowed
+	formats  []string
+	maxMin   int  // the largest minItems, 0: any
+	nullable bool // nullable instead of the type null, one type for each schema
+	textEnum bool // enum holds strings only
+	alone    bool // nothing but annotations may stand beside anyOf
+	strict   bool // all fields required, nothing else allowed
 }
 
 // dialects are facts about formats that others publish and change; each names
@@ -43,7 +43,7 @@ var dialects = map[Target]dialect{
 	// 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'const'/'not' at the top
 	// level" (github.com/langchain-ai/langchainjs/issues/9804,
 	// github.com/goruck/home-generative-agent/pull/545).
-	OpenAI: {refs: true, recurses: true, beside: true, maxMin: -1, notAtTop: []string{"oneOf", "anyOf", "allOf", "enum", "const", "not"}},
+	OpenAI: {notAtTop: []string{"oneOf", "anyOf", "allOf", "enum", "const", "not"}},
 
 	// platform.openai.com/docs/guides/structured-outputs, "Supported schemas", as
 	// captured by jsonschemaprofiles.unitvectorylabs.com/schemas/openai (February
@@ -55,7 +55,7 @@ var dialects = map[Target]dialect{
 			"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "pattern", "format",
 			"multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minItems", "maxItems",
 		},
-		notAtTop: []string{"anyOf", "enum", "const"}, refs: true, recurses: true, strict: true, alone: true, maxMin: -1,
+		notAtTop: []string{"anyOf", "enum", "const"}, refs: true, recurses: true, strict: true, alone: true,
 		formats: []string{"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"},
 	},
 
@@ -63,7 +63,7 @@ var dialects = map[Target]dialect{
 	// properties, required. The server answers 400 "input_schema does not support
 	// oneOf, allOf, or anyOf at the top level"
 	// (github.com/anthropics/claude-code/issues/27337).
-	Anthropic: {refs: true, recurses: true, beside: true, maxMin: -1, notAtTop: []string{"oneOf", "anyOf", "allOf"}},
+	Anthropic: {notAtTop: []string{"oneOf", "anyOf", "allOf"}},
 
 	// anthropic-sdk-go v1.84.0 schemautil.go (supportedSchemaKeys,
 	// supportedStringFormats, transformSchema): nothing beside $ref, minItems 0 or
@@ -90,13 +90,13 @@ var dialects = map[Target]dialect{
 			"type", "properties", "required", "items", "enum", "anyOf", "pattern", "format", "minimum", "maximum",
 			"minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties",
 		},
-		notAtTop: []string{"anyOf", "enum"}, nullable: true, textEnum: true, alone: true, maxMin: -1,
+		notAtTop: []string{"anyOf", "enum"}, nullable: true, textEnum: true, alone: true,
 		formats: []string{"float", "double", "int32", "int64", "email", "byte", "date", "date-time", "password", "enum"},
 	},
 
 	// ollama v0.17.4 api/types.go, ToolFunctionParameters and ToolProperty: other
 	// members are lost when the server reads the request.
-	Ollama: {words: []string{"type", "properties", "required", "items", "enum", "anyOf"}, notAtTop: []string{"anyOf", "enum"}, maxMin: -1},
+	Ollama: {words: []string{"type", "properties", "required", "items", "enum", "anyOf"}, notAtTop: []string{"anyOf", "enum"}},
 }
 
 func (d dialect) takes(keyword string) bool {

@@ -8,17 +8,14 @@ import "encoding/json"
 // and holds at most 32 entries. Messages name fields and rules, never values.
 //
 // Numbers are compared as written, not as float64; whether arguments may be
-// digested is the question of [CheckNumbers]. 1.0 is an integer, as in every
+// digested is the question of [ExactNumber]. 1.0 is an integer, as in every
 // draft since 06. Defaults are not filled in. A valid instance costs no
 // allocation for itself.
 func (s *Schema) Validate(instance json.RawMessage) []Problem {
 	t := borrow()
 	defer t.done()
 	if !t.read(instance) {
-		if problem := CheckJSON(instance); problem != nil {
-			return []Problem{*problem}
-		}
-		return []Problem{{Kind: KindInvalidJSON, Message: "Invalid JSON"}}
+		return []Problem{*CheckJSON(instance)}
 	}
 	e := evaluator{t: t, left: maxEffort, bounded: s.busy}
 	if e.ok(s.root, 0, nil) && !e.over {

@@ -11,6 +11,7 @@ import (
 type Pair struct {
 	Schema json.RawMessage
 	Value  json.RawMessage
+	tree   any // the value, its objects with the fields that their schemas list
 }
 
 // Option widens what is generated.
@@ -39,7 +40,8 @@ func Pairs(options ...Option) *rapid.Generator[Pair] {
 			}
 			root.schema["$defs"] = defs
 		}
-		return Pair{Schema: encode(root.schema), Value: encode(root.value())}
+		tree := root.value()
+		return Pair{Schema: encode(root.schema), Value: encode(tree), tree: tree}
 	})
 }
 
@@ -135,10 +137,10 @@ func (g *generator) object(depth int) made {
 	}
 	schema := map[string]any{"type": "object", "properties": schemas, "required": required, "additionalProperties": false}
 	return made{schema, func() any {
-		value := map[string]any{}
+		value := object{listed: fields, held: map[string]any{}}
 		for _, name := range []string{"a", "b", "c", "value"} {
 			if f, ok := fields[name]; ok && (must[name] || rapid.Bool().Draw(g.t, "present")) {
-				value[name] = f.value()
+				value.held[name] = f.value()
 			}
 		}
 		return value

@@ -1,0 +1,81 @@
+package schema
+
+import (
+	"encoding/json"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Values that print alike are not the same: what one part of a composition says
+// beside the other is kept, or reported.
+func TestRulesThatPrintAlike(t *testing.T) {
+	for name, c := range map[string]struct {
+		doc     string
+		targets []Target
+		effect  Effect // of a finding that must be there; "" where the call must be possible
+		keyword string
+		call    string
+	}{
+		"a text and a number, either": {
+			`{"type":"object","anyOf":[{"properties":{"x":{"const":"1"}}},{"properties":{"x":{"const":1}}}]}`,
+			[]Target{OpenAI, Anthropic, Ollama}, "", "", `{"x":1}`,
+		},
+		"a text and a number, both": {
+			`{"type":"object","allOf":[{"properties":{"x":{"const":"1"}}},{"properties":{"x":{"const":1}}}]}`,
+			[]Target{OpenAI, Anthropic, OpenAIStrict, AnthropicStrict}, Dropped, "const", "",
+		},
+		"one name and two": {
+			`{"type":"object","properties":{"x":{"type":"array","allOf":[{"items":{"enum":["a b"]}},{"items":{"enum":["a","b"]}}]}}}`,
+			[]Target{OpenAIStrict, AnthropicStrict, Gemini, Ollama}, Dropped, "items", "",
+		},
+		"the same twice": {
+			`{"type":"object","allOf":[{"properties":{"x":{"enum":["a",1]}}},{"properties":{"x":{"enum":["a",1]}}}]}`,
+			[]Target{OpenAI, Anthropic, Ollama}, "", "", `{"x":1}`,
+		},
+	} {
+		for _, target := range c.targets {
+			sent, err := Down(json.RawMessage(c.doc), target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.effect != "" {
+				if !slices.ContainsFunc(sent.Findings, func(f Finding) bool { return f.Effect == c.effect && f.Keyword == c.keyword }) {
+					t.Errorf("%s, %s: %s of %s is not reported: %+v", name, target, c.keyword, sent.Document, sent.Findings)
+				}
+				continue
+			}
+			if s := compiled(t, string(sent.Document)); s.Validate(json.RawMessage(c.call)) != nil || tightened(sent.Findings) {
+				t.Errorf("%s, %s: %s under %s: %+v", name, target, c.call, sent.Document, sent.Findings)
+			}
+		}
+	}
+}
+
+// A bound that a target caps is one bound, however often it is said.
+func TestCappedBoundIsOne(t *testing.T) {
+	sent, err := Down(json.RawMessage(`{"type":"object","properties":{"x":{"type":"array","items":{"type":"string"},"allOf":[{"minItems":1},{"minItems":3}]}}}`), AnthropicStrict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range sent.Findings {
+		if f.Text == "said twice in a composition" {
+			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// Parts of a composition are not written out for each that follows.
+func TestManyPartsAreJoinedFast(t *testing.T) {
+	doc := `{"type":"object","allOf":[` + listed(2400, `{"properties":{"field_%s":{"description":"`+strings.Repeat("d", 30)+`"}}}`) + `]}`
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := Down(json.RawMessage(doc), OpenAI); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 500 {
+		t.Errorf("%d MB", mb)
+	}
+}
