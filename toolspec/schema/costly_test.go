@@ -56,7 +56,7 @@ func TestStepsCountWhatIsRead(t *testing.T) {
 			}
 			start := time.Now()
 			problems := s.Validate(json.RawMessage(`{"v":` + c.v + `}`))
-			if took := time.Since(start); took > 2*time.Second {
+			if took := time.Since(start); took > 10*time.Second {
 				t.Errorf("%v", took)
 			}
 			if len(problems) != 1 || problems[0].Kind != KindTooComplex {
@@ -74,7 +74,7 @@ func TestStrictFormVisitsOnce(t *testing.T) {
 	if _, err := Down(json.RawMessage(doc), OpenAIStrict); err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(start); took > 3*time.Second {
+	if took := time.Since(start); took > 10*time.Second {
 		t.Error(took)
 	}
 }

@@ -188,7 +188,7 @@ func TestTrapBranchingBombs(t *testing.T) {
 					t.Errorf("got %v", problems)
 				}
 			}
-			if took := time.Since(start); took > 5*time.Second {
+			if took := time.Since(start); took > 20*time.Second {
 				t.Errorf("took %v", took)
 			}
 		})
@@ -217,7 +217,7 @@ func TestTrapPatternsAreBounded(t *testing.T) {
 	// What catastrophic means elsewhere is linear here.
 	s := compiled(t, `{"type":"object","properties":{"a":{"pattern":"^(a+)+$"}}}`)
 	start := time.Now()
-	if first(s, `{"a":"`+strings.Repeat("a", 100_000)+`!"}`) == "" || time.Since(start) > time.Second {
+	if first(s, `{"a":"`+strings.Repeat("a", 100_000)+`!"}`) == "" || time.Since(start) > 10*time.Second {
 		t.Errorf("took %v", time.Since(start))
 	}
 }
