@@ -33,7 +33,7 @@ func TestSameCallByEveryDoor(t *testing.T) {
 		entered <- struct{}{}
 		<-release
 		return echo(ctx, in, call)
-	}), once)))
+	}), once, within(2*time.Minute))))
 	made := func(name, text string) toolspec.Invocation {
 		return invocation("by-"+name, "test__send", fmt.Sprintf(`{"text":%q}`, text))
 	}

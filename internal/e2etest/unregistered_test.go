@@ -88,10 +88,10 @@ func TestUnregisteredActivity(t *testing.T) {
 		stop := w.workWithout(name, tools, allTool, own)
 		var state toolspec.State
 		var err error
-		// On a busy machine a query may end without any answer.
+		// On a busy machine a query may end without any answer, or because the workflow did not run for a second.
 		w.until(func() bool {
 			state, err = w.pawl.State(t.Context(), id)
-			return err == nil || !strings.Contains(err.Error(), "context")
+			return err == nil || !strings.Contains(err.Error(), "context") && !strings.Contains(err.Error(), "TMPRL1101")
 		}, "the state is answered", &err)
 		switch {
 		case err == nil && state.Approval != nil:
