@@ -119,15 +119,16 @@ func (w *world) attributes(workflowID string) map[string]string {
 // details is the text that the UI shows as a call's current details.
 func (w *world) details(workflowID string) string {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
-	defer cancel()
-	value, err := w.temporal.QueryWorkflow(ctx, workflowID, "", "__temporal_workflow_metadata")
-	if err != nil {
-		w.t.Fatal(err)
-	}
 	var metadata sdkpb.WorkflowMetadata
-	if err := value.Get(&metadata); err != nil {
-		w.t.Fatal(err)
-	}
+	var last error
+	w.until(func() bool {
+		ctx, cancel := context.WithTimeout(w.t.Context(), 10*time.Second)
+		defer cancel()
+		var value converter.EncodedValue
+		if value, last = w.temporal.QueryWorkflow(ctx, workflowID, "", "__temporal_workflow_metadata"); last == nil {
+			last = value.Get(&metadata)
+		}
+		return last == nil
+	}, workflowID+" shows its details", &last)
 	return metadata.GetCurrentDetails()
 }

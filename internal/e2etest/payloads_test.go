@@ -304,8 +304,8 @@ func TestPayloadsOfCallers(t *testing.T) {
 			}
 		}
 	}
-	if state, err := w.pawl.State(t.Context(), call.WorkflowID); err != nil || state.Status != toolspec.StatusWaitingApproval {
-		t.Fatalf("after all that the call is %+v (%v), want that it waits", state, err)
+	if state := w.state(call.WorkflowID); state.Status != toolspec.StatusWaitingApproval {
+		t.Fatalf("after all that the call is %+v, want that it waits", state)
 	}
 	w.approve(call.WorkflowID)
 	wantText(t, w.result(call), "hello")
