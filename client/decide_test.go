@@ -131,9 +131,13 @@ func TestRecheckAndCancelReachTheCall(t *testing.T) {
 	if _, err := w.client.Result(t.Context(), c); !errors.Is(err, client.Coded(toolspec.CodeCancelled)) {
 		t.Errorf("cancelled, it ended with %v", err)
 	}
-	state, err := w.client.State(t.Context(), c.WorkflowID)
-	if err != nil || state.Status != toolspec.StatusSettled {
-		t.Errorf("state %+v, %v", state, err)
+	var state toolspec.State
+	w.until("the call says how it is", func() (err error) {
+		state, err = w.client.State(t.Context(), c.WorkflowID)
+		return err
+	})
+	if state.Status != toolspec.StatusSettled {
+		t.Errorf("state %+v", state)
 	}
 	if err := w.client.Recheck(t.Context(), c.WorkflowID); !errors.Is(err, client.ErrSettled) {
 		t.Errorf("recheck of a settled call: %v", err)

@@ -79,7 +79,7 @@ func rateLimit(t *testing.T, w *world) {
 		calls.Go(func() {
 			// By the client: so many processes would take longer to start than a call holds its slot.
 			result, err := w.client.Invoke(t.Context(), toolspec.Invocation{
-				ToolID: "report__build", ToolCallID: fmt.Sprintf("burst-%d", n), Args: json.RawMessage(`{"milliseconds":6000}`),
+				ToolID: "report__build", ToolCallID: fmt.Sprintf("burst-%d", n), Args: json.RawMessage(`{"milliseconds":12000}`),
 				Context: toolspec.Context{TenantID: "acme", RunID: "run", ActorID: "agent:cli"},
 			})
 			var ended *pawl.CallError

@@ -159,6 +159,7 @@ func TestDurableCancelled(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var seen []string
+	var cancel func()
 	h := hook.New("lasting", durableStages(func(ctx context.Context, s hook.Stage, _ any) error {
 		mu.Lock()
 		seen = append(seen, string(s))
@@ -166,12 +167,12 @@ func TestDurableCancelled(t *testing.T) {
 		if s != hook.WillAcquireQuota.Stage() {
 			return ctx.Err()
 		}
+		cancel()
 		<-ctx.Done()
 		return ctx.Err()
 	})...)
 	r := newRig(t, rigOptions{hooks: []hook.Hook{h}})
-	r.env.SetTestTimeout(time.Minute)
-	r.env.RegisterDelayedCallback(r.env.CancelWorkflow, time.Second)
+	cancel = sync.OnceFunc(r.env.CancelWorkflow)
 	if got := r.run(call("core__read", `{"text":"hello"}`)); got.ErrorCode != toolspec.CodeCancelled || r.ran() != 0 {
 		t.Errorf("got %+v after %d runs", got, r.ran())
 	}

@@ -75,6 +75,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	r := &rig{t: t, env: suite.NewTestWorkflowEnvironment(), fail: o.fail}
 	// A loaded machine is no deadlock.
 	r.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
+	r.env.SetTestTimeout(time.Minute)
 	if o.policy == "" {
 		o.policy = testPolicy
 	}

@@ -23,7 +23,6 @@ func TestWorkerStops(t *testing.T) {
 			r := newRig(t, rigOptions{})
 			r.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute, WorkflowPanicPolicy: worker.FailWorkflow})
 			r.env.OnActivity(step, mock.Anything, mock.Anything).Return(converter.RawValue{}, temporal.NewCanceledError())
-			r.env.SetTestTimeout(time.Minute)
 			inv := call("core__read", `{"text":"hello"}`)
 			r.env.SetStartWorkflowOptions(startOptions(inv.Identity().WorkflowID()))
 			r.env.ExecuteWorkflow(toolspec.WorkflowType, inv)

@@ -90,7 +90,7 @@ func newRig(t *testing.T, scripts string) *rig {
 			rules += "    permissions: relations\n"
 		}
 		if tenantOf(f) == "t-limits" {
-			rules += "    limits:\n      - {tool: core__ls, quota: {tokens: 1, every: 12s}, then: wait}\n" +
+			rules += "    limits:\n      - {tool: core__ls, quota: {tokens: 1, every: 20s}, then: wait}\n" +
 				"      - {tool: core__read_file, quota: {tokens: 1, every: 1h}}\n"
 		}
 	}

@@ -20,17 +20,19 @@ type api struct {
 	*httptest.Server
 	auth *oauthtest.Server
 	mu   sync.Mutex
-	// seen are the tokens that requests came with.
-	seen []string
+	// seen are the tokens that requests came with, and paths how often each path was asked for.
+	seen  []string
+	paths map[string]int
 }
 
 func newAPI(t *testing.T, auth *oauthtest.Server) *api {
 	t.Helper()
-	a := &api{auth: auth}
+	a := &api{auth: auth, paths: map[string]int{}}
 	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token := oauthtest.Bearer(r)
 		a.mu.Lock()
 		a.seen = append(a.seen, token)
+		a.paths[r.URL.Path]++
 		a.mu.Unlock()
 		if !auth.Valid(token) {
 			http.Error(w, "who are you", http.StatusUnauthorized)

@@ -82,17 +82,18 @@ func awayInEveryStep(t *testing.T, o outage) {
 		w.start(inv)
 		return inv
 	}
+	deciding := begin("test__write").Identity().WorkflowID()
+	view := w.waiting(deciding)
 	// Before willAuthorize reads the policy, requestApproval, the claim; while the tool runs, in both lanes; and while a person is asked.
 	for toolID, there := range reached {
 		begin(toolID)
 		receive(t, there)
 	}
 	begin("test__send")
+	receive(t, entered)
+	// The last one: in the local lane a tool has two seconds before it is tried again.
 	begin("test__slow")
 	receive(t, entered)
-	receive(t, entered)
-	deciding := begin("test__write").Identity().WorkflowID()
-	view := w.waiting(deciding)
 
 	o.begin(t, proxy)
 	began := time.Now()

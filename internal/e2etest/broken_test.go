@@ -114,7 +114,8 @@ func TestReadOnlyDatabase(t *testing.T) {
 // TestDatabaseChaos: the database crashes every few seconds, for up to two, under a stream of calls. The seed is in the log.
 func TestDatabaseChaos(t *testing.T) {
 	t.Parallel()
-	const length = 30 * time.Second
+	const length, most, enough = 30 * time.Second, 2 * time.Minute, 3
+	began := time.Now()
 	p := devstacktest.OwnPostgres(t)
 	w := newWorldOn(t, devstacktest.Temporal(t), p.URL(), plainPolicy)
 	s := newStream(w)
@@ -155,6 +156,11 @@ func TestDatabaseChaos(t *testing.T) {
 			}
 			crash.Reset(between(2*time.Second, 5*time.Second))
 		case <-over.C:
+			// On a busy machine a restart takes a while.
+			if crashes < enough && time.Since(began) < most {
+				over.Reset(time.Second)
+				continue
+			}
 			running = false
 			calls.Stop()
 		}
@@ -173,7 +179,7 @@ func TestDatabaseChaos(t *testing.T) {
 			ok++
 		}
 	}
-	if crashes < 3 || ok*10 < s.started*6 {
+	if crashes < enough || ok*10 < s.started*6 {
 		t.Errorf("%d crashes, and %d of %d calls ended ok: this shows nothing", crashes, ok, s.started)
 	}
 	t.Logf("%d crashes", crashes)

@@ -90,6 +90,17 @@ func (w *world) waiting(workflowID string, before ...string) toolspec.ApprovalVi
 	return view
 }
 
+// state asks a call how it is until it answers.
+func (w *world) state(workflowID string) (state toolspec.State) {
+	w.t.Helper()
+	var last error
+	w.until(func() bool {
+		state, last = w.pawl.State(w.t.Context(), workflowID)
+		return last == nil
+	}, workflowID+" says how it is", &last)
+	return state
+}
+
 // decide sends a decision as an update and returns the answer.
 func (w *world) decide(workflowID string, d toolspec.Decision) toolspec.Answer {
 	w.t.Helper()

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	pawl "github.com/pawl-run/pawl/client"
@@ -61,12 +62,11 @@ func leaks() map[string]leak {
 			return hook.WillFinalizeInvoke.Do(func(context.Context, *hook.Report) error { panic("broke at " + string(c)) })
 		}},
 		"transient-hook-error": {hook: func(c canary) hook.Option {
-			failed := false
+			var failed atomic.Bool
 			return hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error {
-				if failed {
+				if failed.Swap(true) {
 					return nil
 				}
-				failed = true
 				return hook.Transient(errors.New("broke at " + string(c)))
 			})
 		}},

@@ -42,7 +42,7 @@ func TestToolChangesUnderACall(t *testing.T) {
 			return out{}, err
 		}
 	}
-	plain, busy := errors.New("broken"), toolspec.RetryAfter(time.Second, "busy")
+	plain, busy := errors.New("broken"), toolspec.RetryAfter(10*time.Second, "busy")
 	stop := w.work(worker.Tools(
 		tool("test__lapses", hangs, idempotent, version("1")),
 		tool("test__failed", fails(plain), idempotent, version("1"), attempts(8)),

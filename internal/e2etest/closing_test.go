@@ -125,7 +125,10 @@ func TestClosingTask(t *testing.T) {
 		"update": func(w *world, call *pawl.Call) func() {
 			late := w.decideMeanwhile(call)
 			return func() {
-				if answer, err := late(); !errors.Is(err, pawl.ErrSettled) {
+				answer, err := late()
+				// Where the task was held for longer than it has, the server has given it up, and the one after it brought the update.
+				again := count(w.history(call.WorkflowID, ""), enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT) > 0
+				if !errors.Is(err, pawl.ErrSettled) && (!again || err != nil || answer.Counted || answer.Reason != "the call is settled") {
 					w.t.Errorf("a decision in the closing task: %+v and %v, want ErrSettled", answer, err)
 				}
 			}

@@ -31,7 +31,8 @@ func TestConfusedDeputy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, deputyPolicy)
 	v, s := newVault(w), newService(t, string(newCanary()))
-	w.workWith(v.config(), worker.Tools(tool("test__read", fetch(s), connected, fast, func(d *toolspec.Definition) { d.Scopes = []string{"mail.read"} })))
+	var asked ledger
+	w.workWith(v.config(), worker.Tools(tool("test__read", asked.counted(fetch(s)), connected, fast, func(d *toolspec.Definition) { d.Scopes = []string{"mail.read"} })))
 	const all = "*"
 	for _, r := range []authz.Relation{
 		{Kind: authz.Delegates, Subject: actor, Object: sue, Tools: all},
@@ -118,7 +119,9 @@ func TestConfusedDeputy(t *testing.T) {
 	for i := range rows {
 		rows[i].call = w.start(rows[i].inv)
 	}
-	passed := 0
+	// A tool that may be repeated may come again on a busy machine: what counts is for which calls.
+	var passed []string
+	runs := 0
 	for _, r := range rows {
 		result := w.result(r.call)
 		want := toolspec.CodePolicyDenied
@@ -127,7 +130,12 @@ func TestConfusedDeputy(t *testing.T) {
 			want = toolspec.CodeAuthzDenied
 		case r.inv.Context.TenantID == "acme" && r.requested && slices.Contains(holders[r.connection], r.holder):
 			want = ""
-			passed++
+			passed = append(passed, r.name)
+		}
+		if n := asked.of(r.name); (n > 0) != (want == "") {
+			t.Errorf("the tool of %s ran %d times", r.name, n)
+		} else {
+			runs += n
 		}
 		if result.ErrorCode != want {
 			t.Errorf("%s ended with %q %s, want %q", r.name, result.ErrorCode, result.SafeMessage, want)
@@ -136,8 +144,9 @@ func TestConfusedDeputy(t *testing.T) {
 			t.Errorf("%s: %q tells something", r.name, result.SafeMessage)
 		}
 	}
-	t.Logf("%d rows, %d pass", len(rows), passed)
-	if used := scalar[int](w, `SELECT count(*)::int FROM events WHERE kind = 'connection_used'`); s.requests() != passed || used != passed || passed == 0 {
-		t.Errorf("%d rows pass; the service heard %d requests, and %d leases were taken", passed, s.requests(), used)
+	t.Logf("%d rows, %d pass", len(rows), len(passed))
+	used := query[string](w, `SELECT DISTINCT tool_call_id FROM events JOIN invocations USING (invocation_id) WHERE events.kind = 'connection_used' ORDER BY 1`)
+	if slices.Sort(passed); len(passed) == 0 || s.requests() < len(passed) || s.requests() > runs || !slices.Equal(used, passed) {
+		t.Errorf("%d runs of the tool, and %d requests that the service heard; leases were taken for %v, want %v", runs, s.requests(), used, passed)
 	}
 }

@@ -30,7 +30,7 @@ tenants:
 // wire makes a tool that must not be repeated and can find out whether it took effect. Its text names the file of its effects. In its
 // first attempt it hangs, where its note says so, before or after the effect; its probe is mute where the note says that.
 func wire() toolspec.Tool {
-	def := tool("test__wire", nil, once, within(20*time.Second)).Definition()
+	def := tool("test__wire", nil, once, within(2*time.Minute)).Definition()
 	def.MaxAttempts = 0
 	return toolspec.DefineWithProbe(def, func(ctx context.Context, in in, call toolspec.Call) (out, error) {
 		hangs := func(where string) error {

@@ -81,9 +81,11 @@ func newPlaces(t *testing.T) *places {
 
 // work starts the worker whose calls are held up.
 func (p *places) work() (stop func()) {
+	// What is held in its tool stays there until all the others have come to their places.
+	stays := within(2 * time.Minute)
 	tools := worker.Tools(
-		tool("test__read", p.run, fast, attempts(9)), tool("test__write", p.run, idempotent, attempts(3)),
-		tool("test__send", p.run, once, attempts(3)), tool("test__asked", p.run, once, risky),
+		tool("test__read", p.run, fast, attempts(9)), tool("test__write", p.run, idempotent, attempts(3), stays),
+		tool("test__send", p.run, once, attempts(3), stays), tool("test__asked", p.run, once, risky, stays),
 	)
 	return p.w.workWith(p.w.intercepted(p.intercept), tools, worker.Hooks(hook.New("held",
 		on(hook.WillAuthorize, p.stage), on(hook.WillCheckConsent, p.stage), on(hook.WillNormalizeInput, p.stage), on(hook.WillReadCache, p.stage),
@@ -137,7 +139,7 @@ func (p *places) run(ctx context.Context, in in, call toolspec.Call) (out, error
 	p.pass(call.ToolCallID, inTool)
 	switch place := p.of(call.ToolCallID); {
 	case place == inRetry && n == 1:
-		return out{}, toolspec.RetryAfter(30*time.Second, "not now")
+		return out{}, toolspec.RetryAfter(2*time.Minute, "not now")
 	case place == string(hook.OnRetry.Stage()) && n == 1:
 		return out{}, toolspec.RetryAfter(time.Second, "not now")
 	case place == string(hook.OnError.Stage()):

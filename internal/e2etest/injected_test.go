@@ -92,7 +92,10 @@ func TestOneInstance(t *testing.T) {
 		}, fast, func(d *toolspec.Definition) { d.Capabilities = []toolspec.CapabilityName{key.Name()} })))
 	for _, id := range []string{"one", "two"} {
 		wantText(t, w.invoke(invocation(id, "test__thing", `{}`)), id)
-		if s := seen[id]; len(s) != 2 || s[0] == nil || s[0] != s[1] {
+		mu.Lock()
+		s := seen[id]
+		mu.Unlock()
+		if len(s) != 2 || s[0] == nil || s[0] != s[1] {
 			t.Errorf("%s: the tool and the hook have %v", id, s)
 		}
 	}

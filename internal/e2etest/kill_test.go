@@ -56,13 +56,13 @@ func TestChangeReachesWaits(t *testing.T) {
 			defer close(place.release)
 			w.work(worker.Tools(
 				tool("test__asks", effects.counted(echo), once, risky),
-				tool("test__place", place.run),
+				tool("test__place", place.run, within(2*time.Minute)),
 				tool("test__token", effects.counted(echo)),
 				tool("test__retries", func(context.Context, in, toolspec.Call) (out, error) {
 					late.Add(1)
 					return out{}, toolspec.RetryAfter(5*time.Minute, "not now")
 				}, attempts(3)),
-				tool("test__runs", running.run, once),
+				tool("test__runs", running.run, once, within(2*time.Minute)),
 				tool("test__lost", func(ctx context.Context, _ in, _ toolspec.Call) (out, error) {
 					<-ctx.Done()
 					return out{}, ctx.Err()

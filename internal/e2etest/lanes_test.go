@@ -28,7 +28,11 @@ func TestReadLane(t *testing.T) {
 		enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED: 0, enumspb.EVENT_TYPE_TIMER_STARTED: 0,
 		enumspb.EVENT_TYPE_UPSERT_WORKFLOW_SEARCH_ATTRIBUTES: 1,
 	} {
-		if got := count(h, kind); got != want {
+		got := count(h, kind)
+		if kind == enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED {
+			got -= count(h, enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT) // a busy machine was given up on
+		}
+		if got != want {
 			t.Errorf("%s: %d times in the history of a read, want %d", kind, got, want)
 		}
 	}

@@ -218,6 +218,9 @@ func (l *leaky) plantHistory() {
 			return ctx.Err()
 		},
 		"stop": func(ctx context.Context) error {
+			if err := l.temporal.SignalWorkflow(ctx, activity.GetInfo(ctx).WorkflowExecution.ID, "", "stop runs", nil); err != nil {
+				return err
+			}
 			for ctx.Err() == nil {
 				activity.RecordHeartbeat(ctx)
 				select {
@@ -311,10 +314,10 @@ func (l *leaky) slips(ctx workflow.Context, _ map[string]any, _ []string, _ []by
 	_ = workflow.ExecuteActivity(regular, "ok", l.of("input of an activity")).Get(ctx, nil)
 	_ = workflow.ExecuteActivity(regular, "fail", l.of("failure of an activity")).Get(ctx, nil)
 	_ = workflow.ExecuteActivity(regular, "panic", l.of("panic of an activity")).Get(ctx, nil)
-	_ = workflow.ExecuteActivity(workflow.WithHeartbeatTimeout(regular, time.Second), "beat", "x "+l.of("heartbeat")).Get(ctx, nil)
+	_ = workflow.ExecuteActivity(workflow.WithHeartbeatTimeout(regular, 5*time.Second), "beat", "x "+l.of("heartbeat")).Get(ctx, nil)
 	stopped, cancel := workflow.WithCancel(regular)
 	stopping := workflow.ExecuteActivity(stopped, "stop")
-	_ = workflow.Sleep(ctx, time.Second)
+	workflow.GetSignalChannel(ctx, "stop runs").ReceiveWithTimeout(ctx, 20*time.Second, nil)
 	cancel()
 	_ = stopping.Get(ctx, nil)
 	workflow.SideEffect(ctx, func(workflow.Context) any { return l.of("side effect") })

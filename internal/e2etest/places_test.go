@@ -187,7 +187,8 @@ func TestTimedOutAtEveryPlace(t *testing.T) {
 	p := newPlaces(t)
 	all := map[stop]*held{}
 	end := p.reach(all, func(s stop) {
-		limit := 15 * time.Second
+		// As long as all the others may take to get to their places.
+		limit := 30 * time.Second
 		if s.place == inQueue {
 			limit = time.Second
 		}
@@ -221,6 +222,7 @@ func (p *places) reach(all map[stop]*held, start, halt func(stop)) (end func(rec
 		}
 	}
 	stopWork := p.work()
+	w.until(func() bool { return w.log.has("worker runs") }, "the worker runs")
 	for _, s := range stops() {
 		if s.place != inQueue && s.slow() {
 			begin(s)

@@ -62,7 +62,7 @@ func TestPolicyChange(t *testing.T) {
 		w, effects, result, view := waiting(t)
 		w.apply(changed(t, "allowUnsigned: true", `allowUnsigned: true, approvers: ["user:ben"]`))
 		// The word of the change would otherwise throw the closing task away, and with it the answer to the approval.
-		w.until(func() bool { return count(w.history(id, ""), enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED) == 1 }, "the call hears of it")
+		w.until(func() bool { return count(w.history(id, ""), enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED) > 0 }, "the call hears of it")
 		w.approve(id)
 		r := result()
 		wantCode(t, r, toolspec.CodeApprovalStale)

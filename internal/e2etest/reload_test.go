@@ -95,8 +95,8 @@ func TestPolicyOfANewerRelease(t *testing.T) {
 	call := w.start(invocation("call", "test__echo", `{"text":"hello"}`))
 	w.approve(asking.WorkflowID)
 	w.until(func() bool { return count(w.history(call.WorkflowID, ""), enumspb.EVENT_TYPE_TIMER_STARTED) > 0 }, "the call waits for a worker")
-	if state, err := w.pawl.State(t.Context(), call.WorkflowID); err != nil || state.Status != toolspec.StatusRunning {
-		t.Errorf("%+v, %v", state, err)
+	if state := w.state(call.WorkflowID); state.Status != toolspec.StatusRunning {
+		t.Errorf("%+v", state)
 	}
 
 	w.apply(plainPolicy)

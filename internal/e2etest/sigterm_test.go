@@ -16,8 +16,9 @@ import (
 	"github.com/pawl-run/pawl/workflows"
 )
 
-// stopPatience is what a worker may take to end: ten seconds for what runs, five for the rest, and a little for a machine under load.
-const stopPatience = 20 * time.Second
+// stopPatience is what a worker may take to end: ten seconds for what runs, five for the rest, and as much again and more for a machine
+// under load.
+const stopPatience = 45 * time.Second
 
 // TestWorkerTerminated: a worker that gets SIGTERM while tools run in both lanes, some of which do not listen, ends in good order and in
 // time. Another one completes their calls.

@@ -71,11 +71,12 @@ func TestSweptCalls(t *testing.T) {
 		left <- call.ToolCallID
 		return out{}, ctx.Err()
 	})
+	stays := within(2 * time.Minute)
 	w.work(worker.Tools(
-		tool("test__read", hang), tool("test__write", hang, idempotent), tool("test__send", hang, once),
+		tool("test__read", hang, stays), tool("test__write", hang, idempotent, stays), tool("test__send", hang, once, stays),
 		tool("test__asked", effects.counted(echo), once, risky),
 		tool("test__busy", effects.counted(func(context.Context, in, toolspec.Call) (out, error) {
-			return out{}, toolspec.RetryAfter(20*time.Second, "not now")
+			return out{}, toolspec.RetryAfter(2*time.Minute, "not now")
 		}), idempotent, attempts(3)),
 	))
 	const limit = 12 * time.Second
@@ -196,6 +197,7 @@ func TestSweepRemembersTheOwner(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plainPolicy)
 	w.work(worker.Tools(tool("test__asked", echo, once, risky)))
+	w.until(func() bool { return w.log.has("worker runs") }, "the worker runs")
 	inv := invocation("asked", "test__asked", `{"text":"hello"}`)
 	w.startWithin(inv, 8*time.Second)
 	w.over(inv)

@@ -88,18 +88,18 @@ func TestUnregisteredActivity(t *testing.T) {
 		stop := w.workWithout(name, tools, allTool, own)
 		var state toolspec.State
 		var err error
-		// On a busy machine a query may end without any answer.
+		// On a busy machine a query may end without any answer, or because the workflow did not run for a second.
 		w.until(func() bool {
 			state, err = w.pawl.State(t.Context(), id)
-			return err == nil || !strings.Contains(err.Error(), "context")
-		}, "the state is answered", &err)
+			return err == nil || strings.Contains(err.Error(), "TMPRL1100")
+		}, "there is a state, or a history that does not fit, without "+name, &err)
 		switch {
 		case err == nil && state.Approval != nil:
 			t.Errorf("a worker without %s goes on with the call", name)
 		case err == nil && name == workflows.Admit.Name():
 			// Without it the workflow is over before anything can disagree; the query answers with nothing.
-		case err == nil || !strings.Contains(err.Error(), "TMPRL1100"):
-			t.Errorf("a worker without %s: %+v, %v; want a history that does not fit", name, state, err)
+		case err == nil:
+			t.Errorf("a worker without %s: %+v; want a history that does not fit", name, state)
 		}
 		stop()
 	}

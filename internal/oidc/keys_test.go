@@ -126,12 +126,16 @@ func TestSlowIssuer(t *testing.T) {
 	p := oidctest.New(t)
 	v := verifier(t, issuer(p))
 	v.Paced(never, never, 0, long, 10*time.Millisecond)
-	hold := make(chan struct{})
+	hold, asked := make(chan struct{}), make(chan struct{})
+	once := sync.OnceFunc(func() { close(asked) })
 	p.Serve(func(w http.ResponseWriter, _ *http.Request) {
+		once()
 		<-hold
 		http.Error(w, "late", http.StatusServiceUnavailable)
 	})
 	wantAgain(t, v, row(tokenOf(p)), "no answer in time")
+	// From here on the question does not look at the paces any more.
+	<-asked
 	p.Serve(nil)
 	close(hold)
 	v.Paced(never, 0, 0, long, long)

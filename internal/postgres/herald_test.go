@@ -184,14 +184,18 @@ func TestFailedNoticeComesAgain(t *testing.T) {
 		}
 		return errors.New("canary")
 	}}
+	b.noting("notice_deliveries")
 	log, _ := b.herald(map[string]postgres.Notifier{"h": h})
 	b.ask("call_1")
 	for attempt, want := range []string{"panic", "*errors.errorString", "*errors.errorString"} {
 		until(t, "the failure is noted", func() bool {
-			return value[int](b, `SELECT count(*) FROM notice_deliveries WHERE attempts = $1 AND last_error = $2 AND given_up_at IS NULL
-				AND next_at > now() + $3 * interval '0.5 s' AND next_at < now() + interval '5 s'`, attempt+1, want, 1<<attempt) == 1
+			return value[int](b, `SELECT count(*) FROM noted WHERE attempts = $1 AND error = $2 AND away > $3 * interval '0.5 s' AND away < interval '5 s'`,
+				attempt+1, want, 1<<attempt) == 1
 		})
-		b.sql(`UPDATE notice_deliveries SET next_at = now()`)
+		if n := value[int](b, `SELECT count(*) FROM notice_deliveries WHERE given_up_at IS NOT NULL`); n != 0 {
+			t.Errorf("given up after %d attempts", attempt+1)
+		}
+		b.sql(`UPDATE notice_deliveries SET next_at = now() WHERE attempts = $1`, attempt+1)
 	}
 	backlog, err := b.NoticeBacklogs(t.Context())
 	if err != nil || len(backlog) != 1 || backlog[0] != (postgres.NoticeBacklog{Notifier: "h"}) {
