@@ -175,10 +175,15 @@ func All() []Info {
 
 // InfoOf returns the row of a stage; ok is false if there is no such stage.
 func InfoOf(s Stage) (info Info, ok bool) {
-	for _, info := range All() {
-		if info.Stage == s {
-			return info, true
-		}
-	}
-	return Info{}, false
+	info, ok = infos[s]
+	return info, ok
 }
+
+// infos is a table, for every step of a call looks its stage up.
+var infos = func() map[Stage]Info {
+	table := map[Stage]Info{}
+	for _, info := range All() {
+		table[info.Stage] = info
+	}
+	return table
+}()
