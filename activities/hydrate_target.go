@@ -22,19 +22,18 @@ func (a *Activities) target(bound *catalog.Bound) (hydrate.Target, error) {
 	if a.config.Validators == nil {
 		return t, nil
 	}
-	if known, ok := a.validators.Load(t.ToolDigest); ok {
-		t.Validator, _ = known.(hydrate.Validator)
-		return t, nil
+	known, ok := a.validators.Load(t.ToolDigest)
+	if !ok {
+		made, err := a.config.Validators(bound.Spec())
+		if err == nil && made == nil {
+			err = errors.New("is nil")
+		}
+		if err != nil {
+			return t, fmt.Errorf("validator of tool %s: %w", def.ID, err)
+		}
+		known, _ = a.validators.LoadOrStore(t.ToolDigest, made)
 	}
-	made, err := a.config.Validators(bound.Spec())
-	if err == nil && made == nil {
-		err = errors.New("is nil")
-	}
-	if err != nil {
-		return t, fmt.Errorf("validator of tool %s: %w", def.ID, err)
-	}
-	first, _ := a.validators.LoadOrStore(t.ToolDigest, made)
-	t.Validator, _ = first.(hydrate.Validator)
+	t.Validator, _ = known.(hydrate.Validator) // nothing else is kept there
 	return t, nil
 }
 

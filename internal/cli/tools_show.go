@@ -60,7 +60,7 @@ type sentTool struct {
 func shownToolOf(spec toolspec.Spec) (shownTool, error) {
 	shown := shownTool{Spec: spec}
 	for _, codec := range formats() {
-		offer, err := client.NewOffer(codec, []toolspec.Spec{spec}, spec.Strict)
+		offer, err := client.NewOffer(codec, []toolspec.Spec{spec}, false)
 		if err != nil {
 			return shown, err
 		}
