@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	llm "github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/worker"
 )
 
 // turnPolicy lets acme use the tools of tests, but for one.
@@ -48,6 +49,14 @@ func interleaved(calls ...wanted) string {
 	}
 	event(`{}`, `"tool_calls"`)
 	return b.String() + "data: [DONE]\n\n"
+}
+
+// echoes starts a worker with a read and a write that answer what they were given, and counts their effects.
+func (w *world) echoes() *ledger {
+	w.t.Helper()
+	effects := &ledger{}
+	w.work(worker.Tools(tool("test__echo", effects.counted(echo)), tool("test__write", effects.counted(echo), idempotent)))
+	return effects
 }
 
 // taker takes turns of one offer.

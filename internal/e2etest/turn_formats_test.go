@@ -13,7 +13,6 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/ollama"
 	"github.com/pawl-run/pawl/toolspec/wire/openai"
 	"github.com/pawl-run/pawl/toolspec/wire/responses"
-	"github.com/pawl-run/pawl/worker"
 )
 
 // TestTurnOfEachFormat: the same tool, called in each provider's words, gets the same arguments, and answers in those words (HY-15, HY-20).
@@ -21,8 +20,7 @@ import (
 func TestTurnOfEachFormat(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, turnPolicy)
-	var effects ledger
-	w.work(worker.Tools(tool("test__echo", effects.counted(echo)), tool("test__write", effects.counted(echo), idempotent)))
+	effects := w.echoes()
 	for _, tc := range []struct {
 		codec    llm.Codec
 		response string
@@ -73,8 +71,7 @@ func TestTurnOfEachFormat(t *testing.T) {
 func TestTurnRunsNoFault(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, turnPolicy)
-	var effects ledger
-	w.work(worker.Tools(tool("test__echo", effects.counted(echo)), tool("test__write", effects.counted(echo), idempotent)))
+	effects := w.echoes()
 	for _, tc := range []struct {
 		codec    llm.Codec
 		response string
@@ -118,8 +115,7 @@ func TestTurnRunsNoFault(t *testing.T) {
 func TestReplayRunsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, turnPolicy)
-	var effects ledger
-	w.work(worker.Tools(tool("test__echo", effects.counted(echo)), tool("test__write", effects.counted(echo), idempotent)))
+	effects := w.echoes()
 	k := w.takes(openai.Codec{}, 2)
 	reply, _ := k.take(t, k.turn("t1", openai.Codec{}), interleaved(wanted{"c1", "test__write", `{"text":"once"}`}))
 	text := func(role conversation.Role, text string) conversation.Message {
