@@ -136,9 +136,14 @@ func TestReaderKilled(t *testing.T) {
 					}
 				}
 			})
-			from, _ := w.sources(calls, "x")
-			if effects := len(w.ledger.Effects()); effects != 2 || from[toolspec.SourceExecuted] != 1 {
-				t.Errorf("%d effects, and values by source %v", effects, from)
+			from, attempts := w.sources(calls, "x")
+			// The regular lane counts the attempts that died, the local one begins anew. On a busy machine there may be more of either.
+			most := attempts
+			if tool == ledger.LocalRead {
+				most += 2
+			}
+			if effects := len(w.ledger.Effects()); effects < 2 || effects > most || from[toolspec.SourceExecuted] != 1 {
+				t.Errorf("%d effects of %d attempts, and values by source %v", effects, attempts, from)
 			}
 		})
 	}

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"encoding/json"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -248,16 +249,14 @@ func (b bench) review(row activities.ReviewRow) activities.ReviewRecord {
 
 // together runs f n times at once.
 func together(n int, f func(i int)) {
-	start, done := make(chan struct{}), make(chan struct{})
+	start := make(chan struct{})
+	var all sync.WaitGroup
 	for i := range n {
-		go func() {
+		all.Go(func() {
 			<-start
 			f(i)
-			done <- struct{}{}
-		}()
+		})
 	}
 	close(start)
-	for range n {
-		<-done
-	}
+	all.Wait()
 }

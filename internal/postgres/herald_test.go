@@ -85,7 +85,7 @@ func TestNoticesSayWhatHappened(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	b.request(waiting("call_1", 1))
-	b.pass("call_1", 21*time.Second)
+	b.pass("call_1", 21*time.Minute)
 	h := &hearer{}
 	b.herald(map[string]postgres.Notifier{"h": h})
 	until(t, "three are told", func() bool { return b.sent("h") == 3 })
@@ -111,7 +111,7 @@ func TestNoticesSayWhatHappened(t *testing.T) {
 	if n := seen[toolspec.NoticeEscalated]; n.EscalatedTo != "role:security" || n.ID != id("call_1")+"_1_escalated_1" || n.DecidedBy != "" {
 		t.Errorf("%+v", n)
 	}
-	if asked, reminded := seen[toolspec.NoticeRequested].At, seen[toolspec.NoticeReminded].At; reminded.Sub(asked) != 10*time.Second {
+	if asked, reminded := seen[toolspec.NoticeRequested].At, seen[toolspec.NoticeReminded].At; reminded.Sub(asked) != 10*time.Minute {
 		t.Errorf("asked at %s, reminded at %s", asked, reminded)
 	}
 }
@@ -231,7 +231,7 @@ func TestDeadNotifierHoldsUpNobodyElse(t *testing.T) {
 	b.request(waiting("waits", 1))
 	until(t, "the dead one has it", func() bool { return len(dead.heard()) == 1 })
 	b.ask("a", "b", "c", "d", "e", "f", "g", "h")
-	b.pass("waits", 11*time.Second)
+	b.pass("waits", 11*time.Minute)
 	until(t, "the other is told all", func() bool { return b.sent("alive") == 10 })
 	if n := b.sent("dead"); n != 0 {
 		t.Errorf("%d of the dead one", n)
@@ -246,7 +246,7 @@ func TestNobodyToTell(t *testing.T) {
 	b.admit("call_1")
 	b.request(waiting("call_1", 1))
 	b.herald(nil)
-	b.pass("call_1", 11*time.Second)
+	b.pass("call_1", 11*time.Minute)
 	until(t, "the herald has looked", func() bool { return b.notices("call_1") == "(1_escalated_1), (1_escalated_2), 1_reminded, 1_requested" })
 	h := &hearer{}
 	b.herald(map[string]postgres.Notifier{"h": h})

@@ -232,6 +232,22 @@ func TestAPartitionInUseIsLeft(t *testing.T) {
 	}
 }
 
+// TestOneDropsAtATime: two that drop one partition make Postgres fail with an internal error, so one leaves it to the other.
+func TestOneDropsAtATime(t *testing.T) {
+	b := open(t)
+	b.monthsOf(15)
+	tx := b.holds(`SELECT pg_advisory_xact_lock(hashtext('pawl partitions'))`)
+	if out := b.expire(); out.Busy != len(partitioned) || out.Partitions != 0 || !out.Unfinished {
+		t.Errorf("beside another: %+v", out)
+	}
+	if err := tx.Rollback(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if out := b.expire(); out.Busy != 0 || out.Partitions != len(partitioned) || out.Unfinished {
+		t.Errorf("then %+v", out)
+	}
+}
+
 // TestRetentionsAtOnce: several workers of one database.
 func TestRetentionsAtOnce(t *testing.T) {
 	b := open(t)

@@ -71,10 +71,12 @@ ORDER BY m.month, name;
 SELECT set_config('pawl.expired_partition', @name, true);
 
 -- name: DropPartition
--- Every insert into the table waits behind this one's wait for its lock, so that one is short.
+-- Every insert into the table waits behind this one's wait for its lock, so that one is short. One worker at a time: two that drop the same
+-- partition make Postgres fail with an internal error.
 DO $$
 BEGIN
     PERFORM set_config('lock_timeout', '200ms', true);
+    PERFORM pg_advisory_xact_lock(hashtext('pawl partitions'));
     EXECUTE format('DROP TABLE IF EXISTS %I', current_setting('pawl.expired_partition'));
 END
 $$;
