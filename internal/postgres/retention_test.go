@@ -203,7 +203,10 @@ func TestAPartitionInUseIsLeft(t *testing.T) {
 	b.monthsOf(15)
 	tx := b.holds(`SELECT count(*) FROM stage_events`)
 	done := make(chan workflows.DropExpiredOut, 1)
-	go func() { done <- b.expire() }()
+	go func() {
+		defer close(done) // should it fail
+		done <- b.expire()
+	}()
 	// Calls settle while it tries.
 	b.opened("call_1")
 	began := time.Now()
