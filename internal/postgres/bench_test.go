@@ -191,7 +191,7 @@ func (b bench) detail(call string) *postgres.Detail {
 }
 
 func requestRow(call string, epoch int) activities.RequestRow {
-	rule := policy.ApprovalRule{Enabled: true, ExpiresAfterMs: 60_000, AllowUnsigned: true}
+	rule := policy.ApprovalRule{Enabled: true, ExpiresAfterMs: 3_600_000, AllowUnsigned: true}
 	return activities.RequestRow{
 		InvocationID: id(call), TenantID: tenant, Epoch: epoch,
 		View: toolspec.ApprovalView{
@@ -201,7 +201,7 @@ func requestRow(call string, epoch int) activities.RequestRow {
 		Granted: hook.GrantedApproval{
 			Digest: "approval-digest", ToolDigest: "tool", Effect: toolspec.StateChange, Risk: toolspec.MediumRisk, RuleDigest: rule.Digest(),
 		},
-		Rule: rule, PolicyRule: "rules[0]", ExpireAfter: time.Minute,
+		Rule: rule, PolicyRule: "rules[0]", ExpireAfter: time.Hour,
 	}
 }
 
