@@ -138,8 +138,8 @@ func TestEveryStageInOrder(t *testing.T) {
 		{name: "all_parked", tool: "core__wire", rig: rigOptions{policy: parkingPolicy, tools: []toolspec.Tool{(&wire{lost: 1}).tool()}},
 			setup: func(r *rig) { r.decideAfter(time.Minute, 1, toolspec.SettleOK, "user:bob") }},
 		{name: "all_cancelled_waiting", tool: "core__write", setup: func(r *rig) { r.env.RegisterDelayedCallback(r.env.CancelWorkflow, time.Minute) }, code: toolspec.CodeCancelled},
-		{name: "all_cancelled_retrying", tool: "core__remote", rig: rigOptions{fail: func(int) error { return errPlain }},
-			setup: func(r *rig) { r.env.RegisterDelayedCallback(r.env.CancelWorkflow, 500*time.Millisecond) }, code: toolspec.CodeCancelled},
+		{name: "all_cancelled_retrying", tool: "core__remote", rig: rigOptions{policy: slowRetries, fail: func(int) error { return errPlain }},
+			setup: func(r *rig) { r.env.RegisterDelayedCallback(r.env.CancelWorkflow, 30*time.Second) }, code: toolspec.CodeCancelled},
 		{name: "all_tool_responds", tool: "core__mail", rig: rigOptions{policy: freePolicy, fail: func(int) error { return toolspec.Respond(echoOut{Text: "mine"}) }}},
 		{name: "all_tool_aborts", tool: "core__remote", rig: rigOptions{fail: func(int) error { return toolspec.Abort("no", "own", 403) }}, code: toolspec.CodeAborted},
 		{name: "all_tool_busy", tool: "core__remote", rig: rigOptions{fail: func(run int) error {
