@@ -174,7 +174,7 @@ func TestWorkerOpensWrappedRing(t *testing.T) {
 	}
 	key := strconv.FormatInt(added.KeyID, 10)
 	p.must("keyring", "promote", ring, key)
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(3 * time.Minute)
 	for tick := time.NewTicker(100 * time.Millisecond); ; <-tick.C { // until it has seen the file
 		out, all, err := p.run("pawl-kms", "keyring", "rotate", ring, "--json")
 		if err == nil && strings.Contains(out, `"resealed": 1`) {
