@@ -44,13 +44,15 @@ func open(t testing.TB) bench {
 // empty is open without a schema.
 func empty(t testing.TB) bench {
 	t.Helper()
-	b := bench{t: t, url: devstacktest.Postgres(t), trips: new(atomic.Int64)}
+	b := bench{t: t, url: devstacktest.Postgres(t) + "&connect_timeout=60", trips: new(atomic.Int64)}
 	config, err := pgxpool.ParseConfig(b.url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	config.MaxConns = 12
 	config.ConnConfig.Tracer = tripCounter{b.trips}
+	// A connection that has idled for a second would be tried first, and that counted.
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	if b.pool, err = pgxpool.NewWithConfig(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // TestABrokenConnectionIsSeldomTheOnlyOne: after a server has dropped all connections, one statement fails and the next ones do not.
 func TestABrokenConnectionIsSeldomTheOnlyOne(t *testing.T) {
 	t.Parallel()
-	s, err := Open(t.Context(), devstacktest.Postgres(t), Options{MaxConns: 6})
+	s, err := Open(t.Context(), devstacktest.Postgres(t)+"&connect_timeout=60", Options{MaxConns: 6})
 	if err != nil {
 		t.Fatal(err)
 	}
