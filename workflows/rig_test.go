@@ -117,8 +117,8 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	return r
 }
 
-// patient keeps a busy machine from being taken for a deadlock, a test that hangs or a step that is lost: local activities of two seconds are
-// timed by a real clock here.
+// patient keeps a busy machine from being taken for a deadlock, a test that hangs or a step that is lost: local activities of two seconds
+// and heartbeats are timed by a real clock here.
 func patient(env *testsuite.TestWorkflowEnvironment, o worker.Options) {
 	o.DeadlockDetectionTimeout = time.Minute
 	o.Interceptors = []interceptor.WorkerInterceptor{&patience{}}
@@ -126,7 +126,7 @@ func patient(env *testsuite.TestWorkflowEnvironment, o worker.Options) {
 	env.SetTestTimeout(time.Minute)
 }
 
-// patience gives every local activity a minute.
+// patience gives every local activity a minute, and every heartbeat.
 type patience struct {
 	interceptor.WorkerInterceptorBase
 }
@@ -151,6 +151,13 @@ func (p *patientSteps) ExecuteLocalActivity(ctx workflow.Context, name string, a
 	o := workflow.GetLocalActivityOptions(ctx)
 	o.StartToCloseTimeout = max(o.StartToCloseTimeout, time.Minute)
 	return p.Next.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, o), name, args...)
+}
+
+func (p *patientSteps) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	if o := workflow.GetActivityOptions(ctx); o.HeartbeatTimeout > 0 {
+		ctx = workflow.WithHeartbeatTimeout(ctx, max(o.HeartbeatTimeout, time.Minute))
+	}
+	return p.Next.ExecuteActivity(ctx, name, args...)
 }
 
 // vouching believes every proof.
