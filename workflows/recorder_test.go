@@ -283,7 +283,7 @@ func TestEveryPathFinalises(t *testing.T) {
 		tool := rapid.SampledFrom([]string{"core__read", "core__remote", "core__write", "core__mail", "core__none"}).Draw(rt, "tool")
 		failures := rapid.IntRange(0, 3).Draw(rt, "failures")
 		verb := rapid.SampledFrom([]toolspec.Verb{"", toolspec.Approve, toolspec.Deny, toolspec.Withdraw}).Draw(rt, "decision")
-		cancel := rapid.SampledFrom([]time.Duration{0, time.Second / 2, 90 * time.Second}).Draw(rt, "cancel")
+		cancel := rapid.SampledFrom([]time.Duration{0, 30 * time.Second, 90 * time.Second}).Draw(rt, "cancel")
 		failure := rapid.SampledFrom([]error{
 			errPlain, toolspec.Safef("safe"), toolspec.RetryAfter(time.Second, "busy"), toolspec.Abort("no", "own", 403),
 			toolspec.Respond(echoOut{Text: "responded"}), toolspec.RespondChallenge("sign here"),
@@ -298,7 +298,7 @@ func TestEveryPathFinalises(t *testing.T) {
 			}
 			return act(acts[string(s)], view)
 		}
-		r := newRig(t, rigOptions{hooks: []hook.Hook{rec.hook()}, fail: func(run int) error {
+		r := newRig(t, rigOptions{policy: slowRetries, hooks: []hook.Hook{rec.hook()}, fail: func(run int) error {
 			if run <= failures {
 				return failure
 			}
