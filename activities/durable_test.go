@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -42,16 +43,19 @@ func TestDurableBudget(t *testing.T) {
 func TestDurableCancelled(t *testing.T) {
 	for name, answer := range map[string]error{"stopped": context.Canceled, "failed": errors.New("broken off"), "answered": nil} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			w := newWorld(t, setup{hooks: []hook.Hook{lasting(func(ctx context.Context, v *hook.Input) error {
-				cancel()
-				<-ctx.Done()
-				return answer
-			})}})
-			v, err := w.Stage(ctx, hook.StageInput{Stage: hook.WillNormalizeInput.Stage(), Hooks: []string{"h"}, BudgetMs: 60_000, Facts: w.facts()})
-			if answer == nil && (err != nil || v.Outcome != hook.Continue) || answer != nil && !errors.Is(err, context.Canceled) {
-				t.Errorf("got %+v, %v", v, err)
-			}
+			// It has a second to answer, which costs none here.
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				w := newWorld(t, setup{hooks: []hook.Hook{lasting(func(ctx context.Context, v *hook.Input) error {
+					cancel()
+					<-ctx.Done()
+					return answer
+				})}})
+				v, err := w.Stage(ctx, hook.StageInput{Stage: hook.WillNormalizeInput.Stage(), Hooks: []string{"h"}, BudgetMs: 60_000, Facts: w.facts()})
+				if answer == nil && (err != nil || v.Outcome != hook.Continue) || answer != nil && !errors.Is(err, context.Canceled) {
+					t.Errorf("got %+v, %v", v, err)
+				}
+			})
 		})
 	}
 }

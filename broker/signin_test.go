@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -46,6 +47,9 @@ func visit(t *testing.T, method, page string) (int, string) {
 
 // TestSignIn: a consent in the browser becomes a credential, by a code that only who has the verifier can exchange.
 func TestSignIn(t *testing.T) {
+	// A browser that is still at it when the test ends has nowhere to say so.
+	var browsers sync.WaitGroup
+	defer browsers.Wait()
 	for _, auth := range []string{"header", "body"} {
 		s := oauthtest.New(t)
 		s.Scope = "read"
@@ -53,7 +57,7 @@ func TestSignIn(t *testing.T) {
 		p.OAuth2.ClientAuth = auth
 		b := New(nil, nil, Options{})
 		got, err := b.SignIn(t.Context(), SignIn{Provider: p, Scopes: []string{"read", "write"}, Client: theClient(), Show: func(u string) error {
-			go visit(t, http.MethodGet, u)
+			browsers.Go(func() { visit(t, http.MethodGet, u) })
 			return nil
 		}})
 		if err != nil {

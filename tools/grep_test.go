@@ -40,6 +40,13 @@ func (f found) lines() string {
 	return strings.Join(all, " | ")
 }
 
+// grep runs the tool by a clock that stands still while it works: it has two seconds, which a busy machine may take.
+func grep(t *testing.T, provided toolspec.Provided, args map[string]any) (got found, err error) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { got, err = run[found](t, tools.Grep(), provided, args) })
+	return got, err
+}
+
 func TestGrep(t *testing.T) {
 	provided, dir := workspace(t)
 	for path, content := range map[string]string{
@@ -82,7 +89,7 @@ func TestGrep(t *testing.T) {
 		{args{"pattern": "two", "maxMatches": 1}, "a.txt:2:Two two"},
 		{args{"pattern": "nowhere"}, ""},
 	} {
-		got, err := run[found](t, tools.Grep(), provided, c.args)
+		got, err := grep(t, provided, c.args)
 		if err != nil || got.lines() != c.want || got.Matches == nil || got.Incomplete {
 			t.Errorf("%v:\n got %s, %+v, %v\nwant %s", c.args, got.lines(), got, err, c.want)
 		}
@@ -90,7 +97,7 @@ func TestGrep(t *testing.T) {
 			t.Errorf("%v: total %d of %d, truncated %v", c.args, got.Total, len(got.Matches), got.Truncated)
 		}
 	}
-	got, err := run[found](t, tools.Grep(), provided, args{"pattern": "two"})
+	got, err := grep(t, provided, args{"pattern": "two"})
 	if err != nil || got.FilesSearched != 7 || got.FilesSkipped != 1 {
 		t.Errorf("searched %d, skipped %d, %v", got.FilesSearched, got.FilesSkipped, err)
 	}
@@ -114,7 +121,7 @@ func TestGrepBadPatterns(t *testing.T) {
 		{args{"pattern": "a", "include": "{a"}, "the glob pattern is not valid"},
 		{args{"pattern": "a", "include": strings.Repeat("{a,a}", 40)}, "the glob pattern is not valid"},
 	} {
-		_, err := run[found](t, tools.Grep(), provided, c.args)
+		_, err := grep(t, provided, c.args)
 		wantSafe(t, fmt.Sprint(c.args), err, c.want)
 	}
 }
@@ -132,7 +139,7 @@ func TestGrepBoundary(t *testing.T) {
 		if c.most > 0 {
 			args["maxMatches"] = c.most
 		}
-		got, err := run[found](t, tools.Grep(), provided, args)
+		got, err := grep(t, provided, args)
 		if err != nil || got.Total != c.there || len(got.Matches) != c.shown || got.Truncated != (c.shown < c.there) || got.Incomplete {
 			t.Errorf("%+v: %d of %d, truncated %v, incomplete %v, %v", c, len(got.Matches), got.Total, got.Truncated, got.Incomplete, err)
 		}
@@ -155,7 +162,7 @@ func TestGrepLongLines(t *testing.T) {
 		{"a character across its beginning", x(900) + "€" + x(98) + "hit", "€" + x(98) + "hit"},
 	} {
 		write(t, filepath.Join(dir, "file"), "\n"+c.line+"\n")
-		got, err := run[found](t, tools.Grep(), provided, map[string]any{"pattern": "hit"})
+		got, err := grep(t, provided, map[string]any{"pattern": "hit"})
 		if err != nil || len(got.Matches) != 1 || got.Matches[0].Text != c.want || got.Matches[0].Line != 2 || !utf8.ValidString(got.Matches[0].Text) {
 			t.Errorf("%s: %+v, %v", c.name, got, err)
 		}
@@ -168,7 +175,7 @@ func TestGrepLongLines(t *testing.T) {
 		incomplete bool
 	}{{16<<10 - 3, 1, false}, {16<<10 - 2, 0, true}, {900_000, 0, true}} {
 		write(t, filepath.Join(dir, "file"), x(c.at)+"hit"+x(20000))
-		got, err := run[found](t, tools.Grep(), provided, map[string]any{"pattern": "h.t", "regex": true})
+		got, err := grep(t, provided, map[string]any{"pattern": "h.t", "regex": true})
 		if err != nil || got.Total != c.total || got.Incomplete != c.incomplete || got.Truncated != c.incomplete {
 			t.Errorf("at %d: %+v, %v", c.at, got, err)
 		}
@@ -181,7 +188,7 @@ func TestGrepLimits(t *testing.T) {
 	write(t, filepath.Join(dir, "at", "file"), mega)
 	write(t, filepath.Join(dir, "over", "file"), mega+"x")
 	for path, want := range map[string]int{"at": 1, "over": 0} {
-		got, err := run[found](t, tools.Grep(), provided, map[string]any{"pattern": "y", "path": path})
+		got, err := grep(t, provided, map[string]any{"pattern": "y", "path": path})
 		if err != nil || got.FilesSearched != want || got.FilesSkipped != 1-want || got.Incomplete {
 			t.Errorf("%s: %+v, %v", path, got, err)
 		}
@@ -190,14 +197,14 @@ func TestGrepLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "over", "next"), "y")
-	got, err := run[found](t, tools.Grep(), provided, map[string]any{"pattern": "y", "path": "over"})
+	got, err := grep(t, provided, map[string]any{"pattern": "y", "path": "over"})
 	if err != nil || got.Total != 1 || got.FilesSkipped != 1 || got.Incomplete {
 		t.Errorf("beside 1 TB: %+v, %v", got, err)
 	}
 	for i := range 65 {
 		write(t, filepath.Join(dir, "many", fmt.Sprintf("%02d", i)), mega)
 	}
-	got, err = run[found](t, tools.Grep(), provided, map[string]any{"pattern": "y", "path": "many"})
+	got, err = grep(t, provided, map[string]any{"pattern": "y", "path": "many"})
 	if err != nil || got.FilesSearched > 64 || !got.Incomplete || !got.Truncated {
 		t.Errorf("65 MB: %+v, %v", got, err)
 	}
@@ -256,7 +263,7 @@ func (endlessFiles) Walk(_ context.Context, _ string, _ capability.WalkOptions, 
 }
 
 func TestGrepStops(t *testing.T) {
-	got, err := run[found](t, tools.Grep(), capability.FilesKey.Provide(endlessFiles{}), map[string]any{"pattern": "hit"})
+	got, err := grep(t, capability.FilesKey.Provide(endlessFiles{}), map[string]any{"pattern": "hit"})
 	if err != nil || got.FilesSearched != 10_000 || got.Total != 10_000 || len(got.Matches) != 50 || !got.Incomplete || !got.Truncated {
 		t.Errorf("endless: %d in %d files, %v", got.Total, got.FilesSearched, err)
 	}

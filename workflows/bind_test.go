@@ -120,7 +120,7 @@ func TestStepsGetBytes(t *testing.T) {
 		for i := range seen {
 			seen[i] = 'X'
 		}
-	}, time.Second)
+	}, 30*time.Second)
 	r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
 	r.run(call("core__write", args))
 	if got := string(r.records.settled[0].SafeArgs); got != args {

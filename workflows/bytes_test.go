@@ -140,14 +140,14 @@ func TestBudgetsBound(t *testing.T) {
 	if result := r.run(call("core__read", args)); result.ErrorCode != toolspec.CodeResultTooLarge {
 		t.Errorf("got %+v", result)
 	}
-	quick := strings.Replace(freePolicy, "mode: auto", "mode: auto\n    budgets: {maxRuntimeMs: 20}", 1)
+	quick := strings.Replace(freePolicy, "mode: auto", "mode: auto\n    budgets: {maxRuntimeMs: 10000}", 1)
 	var budget time.Duration
 	r = newRig(t, rigOptions{policy: quick, tools: []toolspec.Tool{patientMail(func(ctx context.Context, in echoIn, _ toolspec.Call) (echoOut, error) {
 		deadline, _ := ctx.Deadline()
 		budget = time.Until(deadline)
 		return echoOut{Text: in.Text}, nil
 	})}})
-	if result := r.run(call("core__patient_mail", args)); !result.OK || budget > 20*time.Millisecond {
+	if result := r.run(call("core__patient_mail", args)); !result.OK || budget > 10*time.Second {
 		t.Errorf("got %+v with a budget of %s", result, budget)
 	}
 }
@@ -221,13 +221,13 @@ func TestCancel(t *testing.T) {
 		fail  func(int) error
 		code  toolspec.Code
 	}{
-		{"between attempts", "core__remote", 500 * time.Millisecond, func(int) error { return errPlain }, toolspec.CodeCancelled},
-		{"between attempts in the local lane", "core__read", 500 * time.Millisecond, func(int) error { return errPlain }, toolspec.CodeCancelled},
+		{"between attempts", "core__remote", 30 * time.Second, func(int) error { return errPlain }, toolspec.CodeCancelled},
+		{"between attempts in the local lane", "core__read", 30 * time.Second, func(int) error { return errPlain }, toolspec.CodeCancelled},
 		{"while it waits", "core__write", time.Minute, nil, toolspec.CodeCancelled},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			rec := &recorder{}
-			r := newRig(t, rigOptions{fail: tc.fail, hooks: []hook.Hook{rec.hook()}})
+			r := newRig(t, rigOptions{policy: slowRetries, fail: tc.fail, hooks: []hook.Hook{rec.hook()}})
 			r.env.RegisterDelayedCallback(r.env.CancelWorkflow, tc.after)
 			if result := r.run(call(tc.tool, args)); result.ErrorCode != tc.code || len(r.records.settled) != 1 {
 				t.Errorf("got %+v", result)

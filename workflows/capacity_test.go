@@ -56,12 +56,12 @@ func TestWaitForCapacity(t *testing.T) {
 	}{
 		{name: "open at once", wait: hook.Wait{RetryMs: minute}, setup: func(_ *rig, s *turnstile) { s.open = true }, rounds: []int{1}, gates: 1},
 		{name: "told", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *turnstile) {
-			r.env.RegisterDelayedCallback(func() { s.open = true; r.env.SignalWorkflow(toolspec.RecheckName, nil) }, 7*time.Second)
-		}, took: 7 * time.Second, rounds: []int{1, 2}, gates: 2},
+			r.env.RegisterDelayedCallback(func() { s.open = true; r.env.SignalWorkflow(toolspec.RecheckName, nil) }, 7*time.Minute)
+		}, took: 7 * time.Minute, rounds: []int{1, 2}, gates: 2},
 		{name: "told before there is anything", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *turnstile) {
-			r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, time.Second)
-			r.env.RegisterDelayedCallback(func() { s.open = true; r.env.SignalWorkflow(toolspec.RecheckName, nil) }, 3*time.Second)
-		}, took: 3 * time.Second, rounds: []int{1, 2, 3}, gates: 3},
+			r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, time.Minute)
+			r.env.RegisterDelayedCallback(func() { s.open = true; r.env.SignalWorkflow(toolspec.RecheckName, nil) }, 3*time.Minute)
+		}, took: 3 * time.Minute, rounds: []int{1, 2, 3}, gates: 3},
 		{name: "woken by the timer", wait: hook.Wait{RetryMs: 20 * second}, setup: func(r *rig, s *turnstile) {
 			r.env.RegisterDelayedCallback(func() { s.open = true }, 30*time.Second)
 		}, took: 40 * time.Second, rounds: []int{1, 2, 3}, gates: 3},
@@ -72,22 +72,22 @@ func TestWaitForCapacity(t *testing.T) {
 		{name: "the deadline is over, without one of its own", wait: hook.Wait{RetryMs: 10 * minute, Code: toolspec.CodeCapacity},
 			code: toolspec.CodeCapacity, took: 15*time.Minute + 7*time.Second, rounds: []int{1, 2, 3}, gates: 3},
 		{name: "cancelled", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, _ *turnstile) {
-			r.env.RegisterDelayedCallback(r.env.CancelWorkflow, 5*time.Second)
-		}, code: toolspec.CodeCancelled, took: 5 * time.Second, rounds: []int{1}, gates: 1},
+			r.env.RegisterDelayedCallback(r.env.CancelWorkflow, 5*time.Minute)
+		}, code: toolspec.CodeCancelled, took: 5 * time.Minute, rounds: []int{1}, gates: 1},
 		{name: "denied meanwhile", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *turnstile) {
 			r.env.RegisterDelayedCallback(func() {
 				s.open = true
 				r.activate(denyingPolicy)
 				r.env.SignalWorkflow(toolspec.RecheckName, nil)
-			}, 5*time.Second)
-		}, code: toolspec.CodePolicyDenied, took: 5 * time.Second, rounds: []int{1}, gates: 2},
+			}, 5*time.Minute)
+		}, code: toolspec.CodePolicyDenied, took: 5 * time.Minute, rounds: []int{1}, gates: 2},
 		{name: "to be asked about meanwhile", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *turnstile) {
 			r.env.RegisterDelayedCallback(func() {
 				s.open = true
 				r.activate(strings.Replace(freePolicy, "decision: allow", "decision: require_approval", 1))
 				r.env.SignalWorkflow(toolspec.RecheckName, nil)
-			}, 5*time.Second)
-		}, code: toolspec.CodeApprovalStale, took: 5 * time.Second, rounds: []int{1}, gates: 2},
+			}, 5*time.Minute)
+		}, code: toolspec.CodeApprovalStale, took: 5 * time.Minute, rounds: []int{1}, gates: 2},
 		{name: "superseded", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(_ *rig, s *turnstile) { s.open, s.stale = true, true }, rounds: []int{1, 1}, gates: 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func TestStateSaysWhyACallWaits(t *testing.T) {
 		look(&waiting)
 		s.open = true
 		r.env.SignalWorkflow(toolspec.RecheckName, nil)
-	}, time.Second)
+	}, 30*time.Second)
 	r.run(call("core__read", args))
 	look(&after)
 	if waiting.Status != toolspec.StatusWaitingCapacity || waiting.Waiting != s.wait.Reason || waiting.Stage != "willAcquireSemaphore" {

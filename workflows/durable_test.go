@@ -188,21 +188,21 @@ func TestDurableCancelled(t *testing.T) {
 // stage and changes nothing at a logged one.
 func TestDurableTimesOut(t *testing.T) {
 	t.Parallel()
-	for stage, code := range map[hook.Stage]toolspec.Code{
-		hook.WillAcquireQuota.Stage(): toolspec.CodeTimeout, hook.WillTransformOutput.Stage(): toolspec.CodeTimeout, hook.DidAudit.Stage(): "",
+	hangs := func(ctx context.Context, _ hook.Stage, _ any) error { <-ctx.Done(); return ctx.Err() }
+	// One stage each: the others would have no more time.
+	for stage, tc := range map[hook.Stage]struct {
+		at   hook.Handler
+		code toolspec.Code
+	}{
+		hook.WillAcquireQuota.Stage():    {lasting(hook.WillAcquireQuota, hangs), toolspec.CodeTimeout},
+		hook.WillTransformOutput.Stage(): {lasting(hook.WillTransformOutput, hangs), toolspec.CodeTimeout},
+		hook.DidAudit.Stage():            {lasting(hook.DidAudit, hangs), ""},
 	} {
 		t.Run(string(stage), func(t *testing.T) {
 			t.Parallel()
-			options := durableStages(func(ctx context.Context, s hook.Stage, _ any) error {
-				if s != stage {
-					return nil
-				}
-				<-ctx.Done()
-				return ctx.Err()
-			})
-			r := newRig(t, rigOptions{hooks: []hook.Hook{hook.New("lasting", append(options, hook.Durable(50*time.Millisecond))...)}})
+			r := newRig(t, rigOptions{hooks: []hook.Hook{hook.New("lasting", tc.at, hook.Durable(50*time.Millisecond))}})
 			got := r.run(call("core__read", `{"text":"hello"}`))
-			if got.ErrorCode != code || code != "" && got.SafeMessage != "hook lasting did not end within 50ms at "+string(stage) {
+			if got.ErrorCode != tc.code || tc.code != "" && got.SafeMessage != "hook lasting did not end within 50ms at "+string(stage) {
 				t.Errorf("got %+v", got)
 			}
 		})

@@ -138,8 +138,8 @@ func TestEveryStageInOrder(t *testing.T) {
 		{name: "all_parked", tool: "core__wire", rig: rigOptions{policy: parkingPolicy, tools: []toolspec.Tool{(&wire{lost: 1}).tool()}},
 			setup: func(r *rig) { r.decideAfter(time.Minute, 1, toolspec.SettleOK, "user:bob") }},
 		{name: "all_cancelled_waiting", tool: "core__write", setup: func(r *rig) { r.env.RegisterDelayedCallback(r.env.CancelWorkflow, time.Minute) }, code: toolspec.CodeCancelled},
-		{name: "all_cancelled_retrying", tool: "core__remote", rig: rigOptions{fail: func(int) error { return errPlain }},
-			setup: func(r *rig) { r.env.RegisterDelayedCallback(r.env.CancelWorkflow, 500*time.Millisecond) }, code: toolspec.CodeCancelled},
+		{name: "all_cancelled_retrying", tool: "core__remote", rig: rigOptions{policy: slowRetries, fail: func(int) error { return errPlain }},
+			setup: func(r *rig) { r.env.RegisterDelayedCallback(r.env.CancelWorkflow, 30*time.Second) }, code: toolspec.CodeCancelled},
 		{name: "all_tool_responds", tool: "core__mail", rig: rigOptions{policy: freePolicy, fail: func(int) error { return toolspec.Respond(echoOut{Text: "mine"}) }}},
 		{name: "all_tool_aborts", tool: "core__remote", rig: rigOptions{fail: func(int) error { return toolspec.Abort("no", "own", 403) }}, code: toolspec.CodeAborted},
 		{name: "all_tool_busy", tool: "core__remote", rig: rigOptions{fail: func(run int) error {
@@ -283,7 +283,7 @@ func TestEveryPathFinalises(t *testing.T) {
 		tool := rapid.SampledFrom([]string{"core__read", "core__remote", "core__write", "core__mail", "core__none"}).Draw(rt, "tool")
 		failures := rapid.IntRange(0, 3).Draw(rt, "failures")
 		verb := rapid.SampledFrom([]toolspec.Verb{"", toolspec.Approve, toolspec.Deny, toolspec.Withdraw}).Draw(rt, "decision")
-		cancel := rapid.SampledFrom([]time.Duration{0, time.Second / 2, 90 * time.Second}).Draw(rt, "cancel")
+		cancel := rapid.SampledFrom([]time.Duration{0, 30 * time.Second, 90 * time.Second}).Draw(rt, "cancel")
 		failure := rapid.SampledFrom([]error{
 			errPlain, toolspec.Safef("safe"), toolspec.RetryAfter(time.Second, "busy"), toolspec.Abort("no", "own", 403),
 			toolspec.Respond(echoOut{Text: "responded"}), toolspec.RespondChallenge("sign here"),
@@ -298,7 +298,7 @@ func TestEveryPathFinalises(t *testing.T) {
 			}
 			return act(acts[string(s)], view)
 		}
-		r := newRig(t, rigOptions{hooks: []hook.Hook{rec.hook()}, fail: func(run int) error {
+		r := newRig(t, rigOptions{policy: slowRetries, hooks: []hook.Hook{rec.hook()}, fail: func(run int) error {
 			if run <= failures {
 				return failure
 			}

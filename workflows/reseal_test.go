@@ -12,6 +12,7 @@ import (
 
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/pawl-run/pawl/activities"
@@ -107,6 +108,7 @@ func reseal(t *testing.T, s *safe, sealer broker.Sealer, in workflows.ResealIn) 
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(slogDiscard{})
 	env := suite.NewTestWorkflowEnvironment()
+	patient(env, worker.Options{})
 	env.RegisterWorkflowWithOptions(workflows.ResealSecrets, workflow.RegisterOptions{Name: workflows.ResealType})
 	activities.NewResealer(s, sealer, slog.New(slog.DiscardHandler)).Register(env)
 	began := env.Now()

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
@@ -34,6 +35,9 @@ tenants:
     mode: auto
     approvals: {enabled: true, expiresAfter: 1h, allowUnsigned: true}
 `
+
+// slowRetries leaves a minute between attempts: what is to come between them must not come before the first, however busy the machine.
+var slowRetries = strings.Replace(testPolicy, "mode: auto", "mode: auto\n    budgets: {retryDelayMs: 60000}", 1)
 
 type echoIn struct {
 	Text string `json:"text"`
@@ -73,9 +77,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(slogDiscard{})
 	r := &rig{t: t, env: suite.NewTestWorkflowEnvironment(), fail: o.fail}
-	// A loaded machine is no deadlock.
-	r.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
-	r.env.SetTestTimeout(time.Minute)
+	patient(r.env, worker.Options{})
 	if o.policy == "" {
 		o.policy = testPolicy
 	}
@@ -113,6 +115,49 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	activities.New(found, r.records, store, registry, log, activities.Config{SearchAttributes: true, Submitters: vouching{}, Repairer: hydrate.Careful{}}).Register(r.env)
 	r.env.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})
 	return r
+}
+
+// patient keeps a busy machine from being taken for a deadlock, a test that hangs or a step that is lost: local activities of two seconds
+// and heartbeats are timed by a real clock here.
+func patient(env *testsuite.TestWorkflowEnvironment, o worker.Options) {
+	o.DeadlockDetectionTimeout = time.Minute
+	o.Interceptors = []interceptor.WorkerInterceptor{&patience{}}
+	env.SetWorkerOptions(o)
+	env.SetTestTimeout(time.Minute)
+}
+
+// patience gives every local activity a minute, and every heartbeat.
+type patience struct {
+	interceptor.WorkerInterceptorBase
+}
+
+func (*patience) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	return &patientCall{interceptor.WorkflowInboundInterceptorBase{Next: next}}
+}
+
+type patientCall struct {
+	interceptor.WorkflowInboundInterceptorBase
+}
+
+func (p *patientCall) Init(out interceptor.WorkflowOutboundInterceptor) error {
+	return p.Next.Init(&patientSteps{interceptor.WorkflowOutboundInterceptorBase{Next: out}})
+}
+
+type patientSteps struct {
+	interceptor.WorkflowOutboundInterceptorBase
+}
+
+func (p *patientSteps) ExecuteLocalActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	o := workflow.GetLocalActivityOptions(ctx)
+	o.StartToCloseTimeout = max(o.StartToCloseTimeout, time.Minute)
+	return p.Next.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, o), name, args...)
+}
+
+func (p *patientSteps) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+	if o := workflow.GetActivityOptions(ctx); o.HeartbeatTimeout > 0 {
+		ctx = workflow.WithHeartbeatTimeout(ctx, max(o.HeartbeatTimeout, time.Minute))
+	}
+	return p.Next.ExecuteActivity(ctx, name, args...)
 }
 
 // vouching believes every proof.

@@ -3,7 +3,6 @@ package workflows_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/mock"
 	"go.temporal.io/sdk/converter"
@@ -21,7 +20,7 @@ func TestWorkerStops(t *testing.T) {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, rigOptions{})
-			r.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute, WorkflowPanicPolicy: worker.FailWorkflow})
+			patient(r.env, worker.Options{WorkflowPanicPolicy: worker.FailWorkflow})
 			r.env.OnActivity(step, mock.Anything, mock.Anything).Return(converter.RawValue{}, temporal.NewCanceledError())
 			inv := call("core__read", `{"text":"hello"}`)
 			r.env.SetStartWorkflowOptions(startOptions(inv.Identity().WorkflowID()))

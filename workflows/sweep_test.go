@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/pawl-run/pawl/activities"
@@ -80,6 +81,7 @@ func sweep(t *testing.T, u *upkeep, prepare func(*testsuite.TestWorkflowEnvironm
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(slogDiscard{})
 	env := suite.NewTestWorkflowEnvironment()
+	patient(env, worker.Options{})
 	env.RegisterWorkflowWithOptions(workflows.Sweep, workflow.RegisterOptions{Name: workflows.SweepType})
 	activities.NewSweeper(u, u, slog.New(slog.DiscardHandler), 30).Register(env)
 	if prepare != nil {

@@ -10,6 +10,7 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/pawl-run/pawl/activities"
@@ -51,6 +52,7 @@ func TestVerifyHistory(t *testing.T) {
 			var suite testsuite.WorkflowTestSuite
 			suite.SetLogger(slogDiscard{})
 			env := suite.NewTestWorkflowEnvironment()
+			patient(env, worker.Options{})
 			env.SetStartTime(now)
 			env.RegisterWorkflowWithOptions(workflows.VerifyHistory, workflow.RegisterOptions{Name: workflows.VerifyType})
 			s := &searching{findings: tc.findings, err: tc.err}

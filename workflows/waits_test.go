@@ -142,7 +142,7 @@ func TestLoggedOutputStageFailsNothing(t *testing.T) {
 		"transient": func(context.Context, *hook.Keep) error { return hook.Transient(errPlain) },
 		"panic":     func(context.Context, *hook.Keep) error { panic("canary") },
 	} {
-		short := "version: 1\ntenants: {acme: {allowedTools: [\"core__*\"], mode: yolo, budgets: {deadlineMs: 300}}}\n"
+		short := "version: 1\ntenants: {acme: {allowedTools: [\"core__*\"], mode: yolo, budgets: {deadlineMs: 60000}}}\n"
 		r := newRig(t, rigOptions{policy: short, hooks: []hook.Hook{hook.New("h", hook.WillWriteCache.Do(f))}})
 		if result := r.run(call("core__read", args)); !result.OK || string(result.Value) != `{"text":"hello"}` {
 			t.Errorf("%s: got %+v", name, result)

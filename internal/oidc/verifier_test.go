@@ -39,6 +39,8 @@ func verifier(t testing.TB, issuers ...oidc.Issuer) *oidc.Verifier {
 		t.Fatal(err)
 	}
 	t.Cleanup(v.Close)
+	// The usual pace, but for a busy machine.
+	v.Paced(10*time.Minute, 10*time.Second, time.Second, time.Minute, time.Minute)
 	return v
 }
 

@@ -138,7 +138,7 @@ func TestAdmitThatLosesARace(t *testing.T) {
 				if _, err := tx.Exec(t.Context(), finish.sql); err != nil {
 					t.Fatal(err)
 				}
-				got := make(chan activities.Record)
+				got := make(chan activities.Record, 1)
 				go func() {
 					record, err := b.Admit(t.Context(), admitRow("call_1"))
 					if err != nil {

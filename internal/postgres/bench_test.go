@@ -44,13 +44,15 @@ func open(t testing.TB) bench {
 // empty is open without a schema.
 func empty(t testing.TB) bench {
 	t.Helper()
-	b := bench{t: t, url: devstacktest.Postgres(t), trips: new(atomic.Int64)}
+	b := bench{t: t, url: devstacktest.Postgres(t) + "&connect_timeout=60", trips: new(atomic.Int64)}
 	config, err := pgxpool.ParseConfig(b.url)
 	if err != nil {
 		t.Fatal(err)
 	}
 	config.MaxConns = 12
 	config.ConnConfig.Tracer = tripCounter{b.trips}
+	// A connection that has idled for a second would be tried first, and that counted.
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
 	if b.pool, err = pgxpool.NewWithConfig(t.Context(), config); err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +193,7 @@ func (b bench) detail(call string) *postgres.Detail {
 }
 
 func requestRow(call string, epoch int) activities.RequestRow {
-	rule := policy.ApprovalRule{Enabled: true, ExpiresAfterMs: 60_000, AllowUnsigned: true}
+	rule := policy.ApprovalRule{Enabled: true, ExpiresAfterMs: 3_600_000, AllowUnsigned: true}
 	return activities.RequestRow{
 		InvocationID: id(call), TenantID: tenant, Epoch: epoch,
 		View: toolspec.ApprovalView{
@@ -201,7 +203,7 @@ func requestRow(call string, epoch int) activities.RequestRow {
 		Granted: hook.GrantedApproval{
 			Digest: "approval-digest", ToolDigest: "tool", Effect: toolspec.StateChange, Risk: toolspec.MediumRisk, RuleDigest: rule.Digest(),
 		},
-		Rule: rule, PolicyRule: "rules[0]", ExpireAfter: time.Minute,
+		Rule: rule, PolicyRule: "rules[0]", ExpireAfter: time.Hour,
 	}
 }
 

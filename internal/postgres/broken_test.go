@@ -2,11 +2,11 @@ package postgres
 
 import (
 	"context"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 )
@@ -14,7 +14,7 @@ import (
 // TestABrokenConnectionIsSeldomTheOnlyOne: after a server has dropped all connections, one statement fails and the next ones do not.
 func TestABrokenConnectionIsSeldomTheOnlyOne(t *testing.T) {
 	t.Parallel()
-	s, err := Open(t.Context(), devstacktest.Postgres(t), Options{MaxConns: 6})
+	s, err := Open(t.Context(), devstacktest.Postgres(t)+"&connect_timeout=60", Options{MaxConns: 6})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,15 +23,18 @@ func TestABrokenConnectionIsSeldomTheOnlyOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	// As many connections as the pool has, each in use at once.
-	var busy sync.WaitGroup
+	var taken []*pgxpool.Conn
 	for range s.MaxConns() {
-		busy.Go(func() {
-			if _, err := s.pool.Exec(t.Context(), `SELECT pg_sleep(0.3)`); err != nil {
-				t.Error(err)
-			}
-		})
+		conn, err := s.pool.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(conn.Release) // or the pool could not close, should this fail
+		taken = append(taken, conn)
 	}
-	busy.Wait()
+	for _, conn := range taken {
+		conn.Release()
+	}
 	if n := s.pool.Stat().IdleConns(); int(n) != s.MaxConns() {
 		t.Fatalf("%d connections idle, want %d", n, s.MaxConns())
 	}
@@ -41,7 +44,8 @@ func TestABrokenConnectionIsSeldomTheOnlyOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close(ctx)
-	if _, err := other.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`); err != nil {
+	// It waits until they are gone.
+	if _, err := other.Exec(ctx, `SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`); err != nil {
 		t.Fatal(err)
 	}
 	failed := 0

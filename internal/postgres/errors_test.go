@@ -100,18 +100,12 @@ func TestExhaustedPoolIsTransient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	t.Cleanup(s.Close) // which waits for its statement: that ends with the test's context
 	if n := s.MaxConns(); n != 1 {
 		t.Errorf("%d connections", n)
 	}
-	tx, err := b.pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	b.admit("call_1")
-	if _, err := tx.Exec(t.Context(), `LOCK TABLE invocations`); err != nil {
-		t.Fatal(err)
-	}
+	tx := b.holds(`LOCK TABLE invocations`)
 	busy := make(chan error, 1)
 	go func() {
 		_, err := s.Admit(t.Context(), admitRow("call_1"))

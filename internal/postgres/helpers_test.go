@@ -28,10 +28,10 @@ func otherPolicy(t testing.TB, name string) *policy.Policy {
 	return p
 }
 
-// until polls for a condition.
+// until polls for a condition, for longer than what was taken and lost stays taken.
 func until(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(3 * time.Minute)
 	for tick := time.NewTicker(2 * time.Millisecond); !holds(); <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatalf("never: %s", what)

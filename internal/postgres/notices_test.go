@@ -75,12 +75,12 @@ func TestNoticesComeWithTheirChange(t *testing.T) {
 			decide(b, "user:cid", toolspec.Approve)
 		}, "1_decided approve by user:cid, 1_requested, 1_voted_1 approve by user:bob1 of 2 approvals"},
 		{"expired", nil, func(b bench) {
-			b.pass("call_1", time.Minute)
+			b.pass("call_1", time.Hour)
 			b.review(reviewRow("call_1", 1, 1, nil))
 			b.review(reviewRow("call_1", 1, 1, nil))
 		}, "1_expired, 1_requested"},
 		{"expired, and found so by a decision", nil, func(b bench) {
-			b.pass("call_1", time.Minute)
+			b.pass("call_1", time.Hour)
 			decide(b, "user:bob", toolspec.Approve)
 		}, "1_expired, 1_requested"},
 		{"not needed any more", nil, func(b bench) {
@@ -95,7 +95,7 @@ func TestNoticesComeWithTheirChange(t *testing.T) {
 		}, "1_closed, 1_requested, 2_requested"},
 		{"settled", nil, func(b bench) { b.settle(settleIn("call_1", 1)) }, "1_closed, 1_requested"},
 		{"settled too late", nil, func(b bench) {
-			b.pass("call_1", time.Minute)
+			b.pass("call_1", time.Hour)
 			b.settle(settleIn("call_1", 1))
 		}, "1_expired, 1_requested"},
 		{"swept", nil, func(b bench) {
@@ -209,7 +209,7 @@ func TestTheJudgeKnowsHowLongItWaited(t *testing.T) {
 	}
 	chief := decision("call_1", 1, toolspec.Approve)
 	chief.Approver = "user:chief"
-	for _, wait := range []time.Duration{0, 20 * time.Second, 11 * time.Second} {
+	for _, wait := range []time.Duration{0, 20 * time.Minute, 11 * time.Minute} {
 		b.pass("call_1", wait)
 		row := reviewRow("call_1", 1, 1, chief)
 		row.Judge = func(r activities.OpenRequest) (activities.Judgement, error) {

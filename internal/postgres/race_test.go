@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,16 +24,9 @@ func TestApprovalRacingTimeoutAndCancel(t *testing.T) {
 	}
 	var mu sync.Mutex
 	seen := map[string]int{}
-	numbers := make(chan int)
-	together(6, func(i int) {
-		if i == 0 {
-			defer close(numbers)
-			for n := range races {
-				numbers <- n
-			}
-			return
-		}
-		for n := range numbers {
+	var next atomic.Int64
+	together(5, func(int) {
+		for n := int(next.Add(1)) - 1; n < races; n = int(next.Add(1)) - 1 {
 			how := b.race(n)
 			mu.Lock()
 			seen[how]++

@@ -214,6 +214,12 @@ func TestRecheckAgain(t *testing.T) {
 	if record := <-admitted; record.PolicyDigest != old.Digest() {
 		t.Errorf("admitted under %s; the test wants the old version", record.PolicyDigest)
 	}
+	// Both began shortly before the change, however long the test has taken since, and the second scan is not due yet.
+	b.sql(`UPDATE invocations SET created_at = greatest(created_at, (SELECT asked_at - interval '5 seconds' FROM rechecks))`)
+	if soon := value[bool](b, `SELECT due_at > asked_at FROM rechecks`); !soon {
+		t.Error("the second scan is due at once")
+	}
+	b.sql(`UPDATE rechecks SET due_at = due_at + interval '1 hour'`)
 	b.admit("after") // under the new version
 
 	again := func() []string {

@@ -28,7 +28,7 @@ func (b bench) renewed(connectionID string) broker.Binding {
 func (b bench) wantClaim(at broker.Binding, refresher string, forced bool, want broker.RefreshAnswer) {
 	b.t.Helper()
 	got, err := b.BeginRefresh(b.t.Context(), broker.RefreshClaim{
-		Binding: at, Refresher: refresher, Lasts: time.Minute, Forced: forced, Apart: time.Minute,
+		Binding: at, Refresher: refresher, Lasts: time.Hour, Forced: forced, Apart: time.Hour,
 	})
 	if err != nil || got != want {
 		b.t.Errorf("%s gets %s, %v; want %s", refresher, got, err, want)
@@ -64,7 +64,7 @@ func TestOneRefresher(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			got, err := b.BeginRefresh(t.Context(), broker.RefreshClaim{Binding: at, Refresher: fmt.Sprint("w", i), Lasts: time.Minute})
+			got, err := b.BeginRefresh(t.Context(), broker.RefreshClaim{Binding: at, Refresher: fmt.Sprint("w", i), Lasts: time.Hour})
 			switch {
 			case err != nil:
 				t.Error(err)
@@ -101,7 +101,7 @@ func TestOneRefresher(t *testing.T) {
 	at.Version = 2
 	// It is new: that a service refuses it is no reason for another.
 	b.wantClaim(at, "forced", true, broker.RefreshUseless)
-	value[int](b, `UPDATE connections SET refreshed_at = now() - interval '2 minutes' RETURNING 1`)
+	value[int](b, `UPDATE connections SET refreshed_at = now() - interval '2 hours' RETURNING 1`)
 	b.wantClaim(at, "forced", true, broker.RefreshClaimed)
 	if _, err := b.RevokeConnection(t.Context(), tenant, "c1", "test"); err != nil {
 		t.Fatal(err)

@@ -188,7 +188,7 @@ func TestFailedMessageComesAgain(t *testing.T) {
 func TestRelayThatDiedLosesNothing(t *testing.T) {
 	b := open(t)
 	b.post(1, false)
-	b.sql(`UPDATE outbox SET attempts = 1, next_at = now() + interval '1 minute'`)
+	b.sql(`UPDATE outbox SET attempts = 1, next_at = now() + interval '1 hour'`)
 	sender := &inboxes{}
 	b.relay(sender, 10*time.Millisecond)
 	b.post(1, true)

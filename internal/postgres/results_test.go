@@ -18,7 +18,7 @@ import (
 const cacheKey = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 func lookupRow(call string) activities.LookupRow {
-	return activities.LookupRow{InvocationID: id(call), TenantID: tenant, Epoch: 1, Round: 1, Key: cacheKey, Lease: time.Minute}
+	return activities.LookupRow{InvocationID: id(call), TenantID: tenant, Epoch: 1, Round: 1, Key: cacheKey, Lease: time.Hour}
 }
 
 func (b bench) lookup(row activities.LookupRow) activities.Finding {
@@ -40,7 +40,7 @@ func holding(call string) workflows.SettleIn {
 // keeps is the settle of a call that had a value for the cache.
 func keeps(call, value string, tags ...string) workflows.SettleIn {
 	in := holding(call)
-	in.Kept = &workflows.Kept{Entry: hook.CacheEntry{Key: cacheKey, TTLMs: 60_000, Tags: tags}, Value: json.RawMessage(value)}
+	in.Kept = &workflows.Kept{Entry: hook.CacheEntry{Key: cacheKey, TTLMs: 3_600_000, Tags: tags}, Value: json.RawMessage(value)}
 	return in
 }
 
@@ -64,7 +64,7 @@ func TestFlight(t *testing.T) {
 		t.Errorf("a lookup takes %d round trips", n)
 	}
 	for _, call := range []string{"third", "second", "third"} {
-		if found := b.lookup(lookupRow(call)); !found.Flies || found.Value != nil || found.Remaining <= 50*time.Second || found.Remaining > time.Minute {
+		if found := b.lookup(lookupRow(call)); !found.Flies || found.Value != nil || found.Remaining <= 50*time.Minute || found.Remaining > time.Hour {
 			t.Errorf("%s found %+v", call, found)
 		}
 	}
@@ -207,7 +207,7 @@ func TestKept(t *testing.T) {
 		t.Errorf("settle takes %d round trips", n)
 	}
 	if got := value[string](b, `SELECT concat_ws('|', tenant_id, key, tool_id, value, tags, invocation_id, expires_at - created_at) FROM result_cache`); got !=
-		strings.Join([]string{tenant, cacheKey, "core__write_file", value1, "{repo:7}", id("first"), "00:01:00"}, "|") {
+		strings.Join([]string{tenant, cacheKey, "core__write_file", value1, "{repo:7}", id("first"), "01:00:00"}, "|") {
 		t.Errorf("kept %s", got)
 	}
 	found := func() string { return string(b.lookup(lookupRow("second")).Value) }

@@ -17,7 +17,7 @@ func TestRequestOpens(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	got := b.request(requestRow("call_1", 1))
-	if got.Number != 1 || got.State != workflows.RequestOpen || got.Superseded || got.Remaining <= 59*time.Second || got.Remaining > time.Minute ||
+	if got.Number != 1 || got.State != workflows.RequestOpen || got.Superseded || got.Remaining <= 59*time.Minute || got.Remaining > time.Hour ||
 		got.Granted.ApprovalID != toolspec.ApprovalID(id("call_1"), 1) || got.Granted.Digest != "approval-digest" || got.Granted.Approver != "" {
 		t.Errorf("%+v", got)
 	}

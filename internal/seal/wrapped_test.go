@@ -223,14 +223,15 @@ func TestWrappedWhileAway(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.fails(errors.New("away"))
-	before := w.times()
+	before, began := w.times(), time.Now()
 	for range 100 {
 		if opens(t, f, nil, here) || !opens(t, f, text, here) { // the first looks at the file
 			t.Fatal("the last ring does not stay")
 		}
 	}
-	if n := w.times() - before; n != 1 {
-		t.Errorf("it was asked %d times", n)
+	// It rests for ten seconds.
+	if n, most := w.times()-before, 1+int(time.Since(began)/(10*time.Second)); n < 1 || n > most {
+		t.Errorf("it was asked %d times, want once and at most %d times", n, most)
 	}
 }
 
@@ -298,7 +299,7 @@ func within(t *testing.T, f func() bool) bool {
 	select {
 	case ok := <-done:
 		return ok
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it waits for the KMS")
 		return false
 	}
