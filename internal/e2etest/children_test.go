@@ -79,8 +79,11 @@ func enter(name string, line any) error {
 // childTools are the tools of a worker that is to die.
 func childTools() []toolspec.Tool {
 	f := entered
+	// What hangs does so until its worker is ended, however long a test takes to get there.
+	stays := within(2 * time.Minute)
 	return []toolspec.Tool{
-		tool("test__write", f, idempotent), tool("test__send", f, once), tool("test__asked", f, once, risky), tool("test__read", f), tool("test__fast", f, fast),
+		tool("test__write", f, idempotent, stays), tool("test__send", f, once, stays), tool("test__asked", f, once, risky), tool("test__read", f, stays),
+		tool("test__fast", f, fast),
 		tool(hookedTool, f, once), tool(lastingTool, f, once), wire(),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
@@ -25,7 +26,7 @@ func TestExpiredHolder(t *testing.T) {
 	w := newWorld(t, fencedPolicy)
 	h := newHung()
 	var goOn atomic.Bool
-	w.work(worker.Tools(tool("test__hold", h.run, once)), worker.Hooks(hook.New("stuck", hook.WillInjectSecrets.Do(func(_ context.Context, v *hook.Check) error {
+	w.work(worker.Tools(tool("test__hold", h.run, once, within(2*time.Minute))), worker.Hooks(hook.New("stuck", hook.WillInjectSecrets.Do(func(_ context.Context, v *hook.Check) error {
 		if v.ToolCallID() == "first" && !goOn.Load() {
 			return hook.Transient(errors.New("not yet"))
 		}

@@ -28,7 +28,7 @@ tenants:
       - {tool: test__two, quota: {tokens: 2, every: 1h}}
       - {tool: test__turns, quota: {tokens: 1, every: 3s}, then: wait}
       - {tool: test__places, concurrent: 2, then: wait}
-      - {tool: test__brief, concurrent: 1, then: wait, waitFor: 1s}
+      - {tool: test__brief, concurrent: 1, then: wait, waitFor: 5s}
       - {tool: test__busy, concurrent: 1}
       - {tool: test__held, concurrent: 1, then: wait}
       - {tool: test__both, quota: {tokens: 100, every: 1h}}
@@ -94,6 +94,7 @@ func TestLimits(t *testing.T) {
 	w.sweepEvery = 2 * time.Second
 	places, held := newHung(), newHung()
 	var effects ledger
+	stays := within(2 * time.Minute)
 	stops := hook.New("stops", hook.WillInjectSecrets.Do(func(_ context.Context, v *hook.Check) error {
 		if v.ToolCallID() == "stopped" {
 			return v.Abort("stopped by a test")
@@ -102,7 +103,7 @@ func TestLimits(t *testing.T) {
 	}))
 	w.work(worker.Hooks(stops), worker.Tools(
 		tool("test__once", effects.counted(echo), fast), tool("test__two", echo), tool("test__turns", echo, fast),
-		tool("test__places", places.run), tool("test__brief", held.run), tool("test__busy", held.run), tool("test__held", held.run),
+		tool("test__places", places.run, stays), tool("test__brief", held.run, stays), tool("test__busy", held.run, stays), tool("test__held", held.run, stays),
 		tool("test__both", echo, fast),
 	))
 	on := func(name string, f func(w *world)) {
@@ -219,7 +220,7 @@ func TestLimits(t *testing.T) {
 			wantCode(w.t, r, toolspec.CodeCapacity)
 			waits := count(w.history(second.Identity().WorkflowID(), ""), enumspb.EVENT_TYPE_TIMER_STARTED)
 			took := time.Duration(r.EndedAtMs-r.StartedAtMs) * time.Millisecond
-			if brief := c.id == "brief"; r.RetryAfterMs != 1000 || (waits > 0) != brief || brief && took < time.Second {
+			if brief := c.id == "brief"; r.RetryAfterMs != 1000 || (waits > 0) != brief || brief && took < 5*time.Second {
 				w.t.Errorf("%s: %+v after %s and %d waits", c.id, r, took, waits)
 			}
 			if err := w.temporal.CancelWorkflow(w.t.Context(), call.WorkflowID, ""); err != nil {
