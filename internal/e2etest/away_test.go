@@ -114,10 +114,7 @@ func awayInEveryStep(t *testing.T, o outage) {
 		set(t, proxy, tcpproxy.Pass)
 	}
 	w.approve(calls["tool:acme:run:test__asking"].Identity().WorkflowID())
-	most := o.events
-	if late := time.Since(began) - o.length - 10*time.Second; late > 0 {
-		most += int(late.Seconds()) // what waited for longer has left more
-	}
+	most := o.events + longer(began, o.length+10*time.Second)
 	for id, inv := range calls {
 		r, n := w.ended(w.temporal.GetWorkflow(t.Context(), id, "")), effects.of(inv.ToolCallID)
 		// A read of the local lane that a busy machine holds up for its two seconds is made again.

@@ -116,6 +116,16 @@ func (w *world) served(cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
+// dies waits for a worker to end by itself, and badly.
+func (w *world) dies(cmd *exec.Cmd) {
+	w.t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	if err := receive(w.t, ended); err == nil {
+		w.t.Fatal("the worker did not die")
+	}
+}
+
 // kill ends a child without a chance to say goodbye.
 func kill(cmd *exec.Cmd) {
 	if cmd.ProcessState == nil {

@@ -39,9 +39,7 @@ func TestDurableHookKeyAfterACrash(t *testing.T) {
 	first := w.serveInChild()
 	file := filepath.Join(t.TempDir(), "effects")
 	call := w.start(invocation("lasting", lastingTool, fmt.Sprintf(`{"text":%q}`, file)))
-	if err := first.Wait(); err == nil {
-		t.Fatal("the first worker did not die")
-	}
+	w.dies(first)
 	w.serveInChild()
 	wantText(t, w.result(call), "done")
 	keys := w.effects(file + ".hook")

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,23 +49,40 @@ func limitedBy(id, toolID, tenantID, actorID, connectionID string) toolspec.Invo
 	return over(inv, connectionID)
 }
 
-// hung is a tool that holds calls until they are let go, and counts how many are inside.
+// hung is a tool that holds calls until they are let go, and counts how many are inside: calls, of which a busy machine may make an attempt
+// again before it has heard of the end of the one before.
 type hung struct {
-	inside, highest atomic.Int64
-	entered         chan string
-	release         chan struct{}
+	entered chan string
+	release chan struct{}
+
+	mu      sync.Mutex
+	inside  map[string]int // attempts, by call
+	highest int
 }
 
-func newHung() *hung { return &hung{entered: make(chan string, 64), release: make(chan struct{})} }
+func newHung() *hung {
+	return &hung{entered: make(chan string, 64), release: make(chan struct{}), inside: map[string]int{}}
+}
+
+// counts are how many calls are inside, and how many there were at most.
+func (h *hung) counts() (inside, highest int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.inside), h.highest
+}
+
+func (h *hung) step(id string, by int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.inside[id] += by; h.inside[id] == 0 {
+		delete(h.inside, id)
+	}
+	h.highest = max(h.highest, len(h.inside))
+}
 
 func (h *hung) run(ctx context.Context, in in, call toolspec.Call) (out, error) {
-	now := h.inside.Add(1)
-	defer h.inside.Add(-1)
-	for highest := h.highest.Load(); now > highest; highest = h.highest.Load() {
-		if h.highest.CompareAndSwap(highest, now) {
-			break
-		}
-	}
+	h.step(call.ToolCallID, 1)
+	defer h.step(call.ToolCallID, -1)
 	h.entered <- call.ToolCallID
 	select {
 	case <-h.release:
@@ -165,7 +182,12 @@ func TestLimits(t *testing.T) {
 		for i := range 6 {
 			calls = append(calls, w.start(invocation(fmt.Sprint("place-", i), "test__places", `{"text":"hello"}`)))
 		}
-		inside := []string{receive(w.t, places.entered), receive(w.t, places.entered)}
+		var inside []string
+		for len(inside) < 2 {
+			if id := receive(w.t, places.entered); !slices.Contains(inside, id) {
+				inside = append(inside, id)
+			}
+		}
 		waiting := 0
 		for _, call := range calls {
 			if slices.Contains(inside, strings.TrimPrefix(call.WorkflowID, "tool:acme:"+invocation("", "", "").Context.RunID+":")) {
@@ -202,7 +224,7 @@ func TestLimits(t *testing.T) {
 				ok++
 			}
 		}
-		if highest := places.highest.Load(); highest != 2 || ok != 5 {
+		if _, highest := places.counts(); highest != 2 || ok != 5 {
 			w.t.Errorf("%d were inside at once, and %d calls have a value", highest, ok)
 		}
 		if n := scalar[int](w, `SELECT count(*)::int FROM leases WHERE key LIKE '%test\_\_places%'`); n != 0 {

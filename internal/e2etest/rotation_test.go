@@ -92,7 +92,9 @@ func TestKeyRotation(t *testing.T) {
 		t.Errorf("the old key can go: %s", text)
 	}
 	release := w.holdSecret(v.copy(secrets / 2))
-	rotation := w.child(t.Context(), childCommand, "keyring", "rotate", v.file)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
+	defer cancel()
+	rotation := w.child(ctx, childCommand, "keyring", "rotate", v.file)
 	var printed bytes.Buffer
 	rotation.Stdout, rotation.Stderr = &printed, w.log
 	if err := rotation.Start(); err != nil {

@@ -326,7 +326,9 @@ func TestTurnOfAClientThatIsKilled(t *testing.T) {
 		t.Errorf("they ran %d and %d times: %q", effects.of("slow"), effects.of("t1-1"), messages)
 	}
 	// The command answers the same.
-	second := w.child(t.Context(), childCommand, args...)
+	ctx, cancel = context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	second := w.child(ctx, childCommand, args...)
 	second.Stdin = strings.NewReader(response)
 	text, err := second.Output()
 	var printed []json.RawMessage
