@@ -31,7 +31,8 @@ func (w *world) child(ctx context.Context, what string, args ...string) *exec.Cm
 // pawlCLI runs commands of the pawl program, all in one process, and returns what each of them printed.
 func (w *world) pawlCLI(commands ...string) []string {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	// Some tests have a hundred commands.
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience+time.Duration(len(commands))*2*time.Second)
 	defer cancel()
 	text, err := w.child(ctx, childPawl, commands...).Output()
 	if err != nil {
