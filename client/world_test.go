@@ -74,7 +74,8 @@ func newWorld(t *testing.T) *world {
 func (w *world) options() temporal.Options {
 	return temporal.Options{
 		HostPort: devstacktest.Temporal(w.t), Namespace: w.namespace,
-		Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		Logger:            sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		ConnectionOptions: temporal.ConnectionOptions{GetSystemInfoTimeout: patience},
 	}
 }
 
@@ -82,12 +83,11 @@ func (w *world) options() temporal.Options {
 func (w *world) work() (stop func()) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(w.t.Context()))
+	config := worker.Config{
+		Temporal: w.options(), DatabaseURL: w.database, Workspace: w.t.TempDir(), Connections: 8, Log: slog.New(slog.DiscardHandler),
+	}
 	done := make(chan error, 1)
-	go func() {
-		done <- worker.Run(ctx, worker.Config{
-			Temporal: w.options(), DatabaseURL: w.database, Workspace: w.t.TempDir(), Connections: 8, Log: slog.New(slog.DiscardHandler),
-		}, worker.Tools(echo, write, big))
-	}()
+	go func() { done <- worker.Run(ctx, config, worker.Tools(echo, write, big)) }()
 	stopped := false
 	stop = func() {
 		cancel()

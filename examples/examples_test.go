@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -79,7 +80,7 @@ func rateLimit(t *testing.T, w *world) {
 		calls.Go(func() {
 			// By the client: so many processes would take longer to start than a call holds its slot.
 			result, err := w.client.Invoke(t.Context(), toolspec.Invocation{
-				ToolID: "report__build", ToolCallID: fmt.Sprintf("burst-%d", n), Args: json.RawMessage(`{"milliseconds":12000}`),
+				ToolID: "report__build", ToolCallID: fmt.Sprintf("burst-%d", n), Args: json.RawMessage(`{"milliseconds":20000}`),
 				Context: toolspec.Context{TenantID: "acme", RunID: "run", ActorID: "agent:cli"},
 			})
 			var ended *pawl.CallError
@@ -190,7 +191,8 @@ func durableHook(t *testing.T, w *world) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if len(all) != 2 || all[0] != all[1] || all[0].key != got.InvocationID+"/didAudit/notify/1" || !strings.Contains(all[0].body, `"ok":true`) {
+	// Twice, or more often where a busy machine did not hear the answer.
+	if len(all) < 2 || len(slices.Compact(slices.Clone(all))) != 1 || all[0].key != got.InvocationID+"/didAudit/notify/1" || !strings.Contains(all[0].body, `"ok":true`) {
 		t.Errorf("the service was told %q", all)
 	}
 }

@@ -54,6 +54,7 @@ func newWorld(t *testing.T, programs string) *world {
 	address, namespace := devstacktest.Temporal(t), "example-"+strings.ToLower(rand.Text()[:12])
 	c, err := client.DialContext(t.Context(), client.Options{
 		HostPort: address, Namespace: namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: patience},
 	})
 	if err != nil {
 		t.Fatal(err)

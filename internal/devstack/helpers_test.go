@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	patience = 20 * time.Second
+	patience = 90 * time.Second
 	tick     = 20 * time.Millisecond
 )
 

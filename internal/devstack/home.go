@@ -179,8 +179,13 @@ func (h *home) keepLog(kind string) string {
 func (h *home) close() error {
 	var err error
 	if h.throwaway {
-		if err = os.RemoveAll(h.dir); err != nil {
-			err = fmt.Errorf("delete the temporary directory %s (delete it by hand): %w", h.dir, err)
+		// Under another name, or a sweep that finds it without its lock file makes a new one while it is deleted.
+		dir := filepath.Join(filepath.Dir(h.dir), newPrefix+filepath.Base(h.dir))
+		if os.Rename(h.dir, dir) != nil {
+			dir = h.dir
+		}
+		if err = os.RemoveAll(dir); err != nil {
+			err = fmt.Errorf("delete the temporary directory %s (delete it by hand): %w", dir, err)
 		}
 	}
 	return errors.Join(err, h.lock.Release())

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -48,6 +49,42 @@ func TestTheNextStartSweepsWhatTheDeadLeft(t *testing.T) {
 			t.Errorf("%s is still there", h.dir)
 		}
 	}
+}
+
+// TestASweepDoesNotDisturbWhoEnds: another start sweeps while a directory is being deleted.
+func TestASweepDoesNotDisturbWhoEnds(t *testing.T) {
+	parent, ended := t.TempDir(), make(chan struct{})
+	var sweeps sync.WaitGroup
+	for range 2 {
+		sweeps.Go(func() {
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+					sweep(parent, "thing")
+				}
+			}
+		})
+	}
+	for range 60 {
+		h, err := openHome(t.Context(), "thing", parent, false, nil)
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		for _, name := range []string{"a", "b", "c", "d", "z"} {
+			if err := os.MkdirAll(h.path(filepath.Join(name, "deep", "er")), 0o700); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := h.close(); err != nil {
+			t.Error(err)
+			break
+		}
+	}
+	close(ended)
+	sweeps.Wait()
 }
 
 func TestKeepingDataNeedsADirectory(t *testing.T) {

@@ -66,7 +66,7 @@ func awayInEveryStep(t *testing.T, o outage) {
 			tool("test__read", effects.counted(echo), fast),
 			tool("test__write", effects.counted(echo), once, risky),
 			tool("test__asking", effects.counted(echo), once, risky),
-			tool("test__send", effects.counted(held), once),
+			tool("test__send", effects.counted(held), once, within(2*time.Minute)),
 			tool("test__slow", effects.counted(held), fast),
 			tool("test__gated", effects.counted(echo), once),
 			tool("test__claiming", effects.counted(echo), once),
@@ -114,12 +114,15 @@ func awayInEveryStep(t *testing.T, o outage) {
 		set(t, proxy, tcpproxy.Pass)
 	}
 	w.approve(calls["tool:acme:run:test__asking"].Identity().WorkflowID())
+	most := o.events + longer(began, o.length+10*time.Second)
 	for id, inv := range calls {
-		r := w.ended(w.temporal.GetWorkflow(t.Context(), id, ""))
-		if record := w.record(inv); !r.OK || effects.of(inv.ToolCallID) != 1 || record.Outcome != "ok" || len(record.Stages) == 0 {
-			t.Errorf("%s: %+v with %d effects; the record is %s with %d stages", id, r, effects.of(inv.ToolCallID), record.Outcome, len(record.Stages))
+		r, n := w.ended(w.temporal.GetWorkflow(t.Context(), id, "")), effects.of(inv.ToolCallID)
+		// A read of the local lane that a busy machine holds up for its two seconds is made again.
+		local := inv.ToolID == "test__read" || inv.ToolID == "test__slow"
+		if record := w.record(inv); !r.OK || n < 1 || n > 1 && !local || record.Outcome != "ok" || len(record.Stages) == 0 {
+			t.Errorf("%s: %+v with %d effects; the record is %s with %d stages", id, r, n, record.Outcome, len(record.Stages))
 		}
-		w.bounded(id, o.events)
+		w.bounded(id, most)
 		w.replay(id)
 	}
 	if o.length > 0 {

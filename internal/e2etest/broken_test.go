@@ -47,11 +47,13 @@ func TestPoolExhausted(t *testing.T) {
 	}
 	w.work(s.tools())
 	s.verdict(t, 0)
+	most := 60 + longer(began, 30*time.Second)
 	for id, toolID := range s.kinds {
-		w.bounded(invocation(id, toolID, "").Identity().WorkflowID(), 60)
+		w.bounded(invocation(id, toolID, "").Identity().WorkflowID(), most)
 	}
-	// The relay listens on one more. A statement that a busy machine cuts off leaves a connection that is still being closed.
-	if n := proxy.Peak(); n > 4+1+2 {
+	// The relay listens on one more. A statement that a busy machine cuts off leaves a connection that is still being closed, and it may cut off
+	// all of them at once.
+	if n := proxy.Peak(); n > 2*(4+1) {
 		t.Errorf("%d connections at once, want the 4 of the pool and one that listens", n)
 	}
 	t.Logf("64 calls took %s", time.Since(began).Round(time.Millisecond))

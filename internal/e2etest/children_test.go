@@ -31,7 +31,8 @@ func (w *world) child(ctx context.Context, what string, args ...string) *exec.Cm
 // pawlCLI runs commands of the pawl program, all in one process, and returns what each of them printed.
 func (w *world) pawlCLI(commands ...string) []string {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	// Some tests have a hundred commands.
+	ctx, cancel := context.WithTimeout(w.t.Context(), patience+time.Duration(len(commands))*2*time.Second)
 	defer cancel()
 	text, err := w.child(ctx, childPawl, commands...).Output()
 	if err != nil {
@@ -79,8 +80,11 @@ func enter(name string, line any) error {
 // childTools are the tools of a worker that is to die.
 func childTools() []toolspec.Tool {
 	f := entered
+	// What hangs does so until its worker is ended, however long a test takes to get there.
+	stays := within(2 * time.Minute)
 	return []toolspec.Tool{
-		tool("test__write", f, idempotent), tool("test__send", f, once), tool("test__asked", f, once, risky), tool("test__read", f), tool("test__fast", f, fast),
+		tool("test__write", f, idempotent, stays), tool("test__send", f, once, stays), tool("test__asked", f, once, risky), tool("test__read", f, stays),
+		tool("test__fast", f, fast),
 		tool(hookedTool, f, once), tool(lastingTool, f, once), wire(),
 	}
 }
@@ -111,6 +115,16 @@ func (w *world) served(cmd *exec.Cmd) *exec.Cmd {
 	}
 	w.t.Cleanup(func() { kill(cmd) })
 	return cmd
+}
+
+// dies waits for a worker to end by itself, and badly.
+func (w *world) dies(cmd *exec.Cmd) {
+	w.t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	if err := receive(w.t, ended); err == nil {
+		w.t.Fatal("the worker did not die")
+	}
 }
 
 // kill ends a child without a chance to say goodbye.

@@ -282,9 +282,10 @@ func TestCodecServer(t *testing.T) {
 	c := w.command("codec-server", "--listen", "127.0.0.1:0", "--token-file", token, "--origin", "http://ui.example.com")
 	var address string
 	w.until(func() bool {
-		_, rest, ok := strings.Cut(c.err.String(), "codec server on ")
-		address, _, _ = strings.Cut(rest, ",")
-		return ok && address != ""
+		_, rest, _ := strings.Cut(c.err.String(), "codec server on ")
+		var whole bool
+		address, _, whole = strings.Cut(rest, ",")
+		return whole
 	}, "the codec server listens")
 	ask := func(authorization string) (int, string) {
 		body, err := protojson.Marshal(w.history("tool:acme:run:one", "").GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetInput())

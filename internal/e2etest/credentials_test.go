@@ -188,8 +188,9 @@ func TestCredentialsStayInside(t *testing.T) {
 	if codes[""] < len(all) || codes[toolspec.CodeExecution] < len(all) || codes[toolspec.CodePolicyDenied]+codes[toolspec.CodeNeedsReauth] > 0 {
 		t.Errorf("the tool did not get as far as to leak: %v", codes)
 	}
-	if used := scalar[int](w, `SELECT count(*)::int FROM events WHERE kind = 'connection_used'`); used != len(calls) {
-		t.Errorf("%d leases for %d calls", used, len(calls))
+	// A lease whose answer a busy machine does not hear of is taken again.
+	if used := scalar[int](w, `SELECT count(DISTINCT invocation_id)::int FROM events WHERE kind = 'connection_used'`); used != len(calls) {
+		t.Errorf("leases for %d of %d calls", used, len(calls))
 	}
 	said := w.pawlCLI("list --limit 500", "show "+calls[0].InvocationID, "show "+calls[1].InvocationID+" --json", "show "+calls[2].InvocationID+" --json")
 	if found := w.secrets.FindString(strings.Join(said, "\n")); len(found) > 0 {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
@@ -29,7 +30,7 @@ const (
 func releases() map[string][]worker.Option {
 	tools := func(change ...func(*toolspec.Definition)) worker.Option {
 		return worker.Tools(
-			tool(deployedWrite, entered, append(change, idempotent, attempts(5))...),
+			tool(deployedWrite, entered, append(change, idempotent, attempts(5), within(2*time.Minute))...),
 			tool(deployedAsked, entered, append(change, idempotent, risky)...),
 		)
 	}
@@ -129,11 +130,12 @@ func deploy(t *testing.T) *deployment {
 	d := &deployment{w: newWorld(t, plainPolicy), calls: map[string]toolspec.Invocation{}, files: map[string]string{}}
 	d.runs = d.w.serveInChild("first")
 	d.begin("parked", deployedAsked, "")
-	d.begin("retrying", deployedWrite, "busy")
 	d.begin("executing", deployedWrite, "hang")
 	d.parked = d.w.waiting(d.calls["parked"].Identity().WorkflowID())
+	d.w.until(func() bool { return len(d.w.effects(d.files["executing"])) >= 1 }, "it is in execute")
+	// The last one: it is between two attempts for ten seconds only.
+	d.begin("retrying", deployedWrite, "busy")
 	d.w.retrying(d.calls["retrying"].Identity().WorkflowID())
-	d.w.until(func() bool { return len(d.w.effects(d.files["executing"])) == 1 }, "it is in execute")
 	return d
 }
 

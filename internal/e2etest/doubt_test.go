@@ -174,7 +174,7 @@ func TestParkedHoldsNothing(t *testing.T) {
 		}
 		return out{Text: "done"}, nil
 	}
-	w.work(worker.Tools(tool("test__short", f, once, within(time.Second)), tool("test__send", f, once)))
+	w.work(worker.Tools(tool("test__short", f, once, within(4*time.Second)), tool("test__send", f, once, within(2*time.Minute))))
 	lost := w.start(invocation("lost", "test__short", `{"note":"lost"}`))
 	view := w.waiting(lost.WorkflowID)
 	if view.Parked == "" {

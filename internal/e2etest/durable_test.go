@@ -39,9 +39,7 @@ func TestDurableHookKeyAfterACrash(t *testing.T) {
 	first := w.serveInChild()
 	file := filepath.Join(t.TempDir(), "effects")
 	call := w.start(invocation("lasting", lastingTool, fmt.Sprintf(`{"text":%q}`, file)))
-	if err := first.Wait(); err == nil {
-		t.Fatal("the first worker did not die")
-	}
+	w.dies(first)
 	w.serveInChild()
 	wantText(t, w.result(call), "done")
 	keys := w.effects(file + ".hook")
@@ -118,7 +116,7 @@ func TestDurableHookCancelled(t *testing.T) {
 		t.Fatal(err)
 	}
 	receive(t, stopped)
-	if took := time.Since(began); took > 20*time.Second {
+	if took := time.Since(began); took > 40*time.Second {
 		t.Errorf("the cancel took %s to reach the hook", took)
 	}
 	if got := w.result(call); got.ErrorCode != toolspec.CodeCancelled {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
@@ -25,7 +26,7 @@ func TestExpiredHolder(t *testing.T) {
 	w := newWorld(t, fencedPolicy)
 	h := newHung()
 	var goOn atomic.Bool
-	w.work(worker.Tools(tool("test__hold", h.run, once)), worker.Hooks(hook.New("stuck", hook.WillInjectSecrets.Do(func(_ context.Context, v *hook.Check) error {
+	w.work(worker.Tools(tool("test__hold", h.run, once, within(2*time.Minute))), worker.Hooks(hook.New("stuck", hook.WillInjectSecrets.Do(func(_ context.Context, v *hook.Check) error {
 		if v.ToolCallID() == "first" && !goOn.Load() {
 			return hook.Transient(errors.New("not yet"))
 		}
@@ -43,15 +44,15 @@ func TestExpiredHolder(t *testing.T) {
 	}
 	goOn.Store(true)
 	w.queued(first)
-	if h.inside.Load() != 1 {
+	if inside, _ := h.counts(); inside != 1 {
 		t.Error("both are inside")
 	}
 	close(h.release)
 	wantText(t, w.result(second), "hello")
 	r := w.result(first)
 	wantText(t, r, "hello")
-	if r.Attempts != 1 || h.highest.Load() != 1 {
-		t.Errorf("%d attempts, and %d were inside at once", r.Attempts, h.highest.Load())
+	if _, highest := h.counts(); r.Attempts != 1 || highest != 1 {
+		t.Errorf("%d attempts, and %d were inside at once", r.Attempts, highest)
 	}
 	if n := scalar[int](w, `SELECT count(*)::int FROM claims WHERE invocation_id = $1::uuid`, first.InvocationID); n != 1 {
 		t.Errorf("%d claims of the first", n)

@@ -84,7 +84,7 @@ func (p *places) work() (stop func()) {
 	// What is held in its tool stays there until all the others have come to their places.
 	stays := within(2 * time.Minute)
 	tools := worker.Tools(
-		tool("test__read", p.run, fast, attempts(9)), tool("test__write", p.run, idempotent, attempts(3), stays),
+		tool("test__read", p.run, fast, longest, attempts(9)), tool("test__write", p.run, idempotent, attempts(3), stays),
 		tool("test__send", p.run, once, attempts(3), stays), tool("test__asked", p.run, once, risky, stays),
 	)
 	return p.w.workWith(p.w.intercepted(p.intercept), tools, worker.Hooks(hook.New("held",

@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/converter"
 
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
 )
 
@@ -35,6 +36,18 @@ func (w *world) history(workflowID, runID string) *historypb.History {
 func ofTheMachine(a *historypb.WorkflowTaskFailedEventAttributes) bool {
 	message := a.GetFailure().GetMessage()
 	return strings.Contains(message, "premature end of stream") || strings.Contains(message, "TMPRL1101")
+}
+
+// lostTasks counts the workflow tasks of a call's current run that a machine under load lost: each is made anew, with what it had done and the
+// server had not heard of.
+func (w *world) lostTasks(inv toolspec.Invocation) int {
+	w.t.Helper()
+	n := 0
+	for _, e := range w.history(inv.Identity().WorkflowID(), "").GetEvents() {
+		// Of several losses in a row the history has only the first.
+		n += max(0, int(e.GetWorkflowTaskScheduledEventAttributes().GetAttempt())-1)
+	}
+	return n
 }
 
 func count(h *historypb.History, kind enumspb.EventType) int {

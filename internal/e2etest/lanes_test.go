@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 
@@ -23,6 +24,14 @@ func TestReadLane(t *testing.T) {
 	wantText(t, w.invoke(inv), "hello")
 
 	h := w.history(id, "")
+	anew := count(h, enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT) // a busy machine was given up on
+	for _, e := range h.GetEvents() {
+		if a := e.GetWorkflowTaskFailedEventAttributes(); a != nil && ofTheMachine(a) {
+			anew++
+		}
+	}
+	events := h.GetEvents()
+	took := events[len(events)-1].GetEventTime().AsTime().Sub(events[0].GetEventTime().AsTime())
 	for kind, want := range map[enumspb.EventType]int{
 		enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED: 1, enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED: 1,
 		enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED: 0, enumspb.EVENT_TYPE_TIMER_STARTED: 0,
@@ -30,7 +39,12 @@ func TestReadLane(t *testing.T) {
 	} {
 		got := count(h, kind)
 		if kind == enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED {
-			got -= count(h, enumspb.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT) // a busy machine was given up on
+			got -= anew
+		}
+		// A task that takes four seconds of its five is made two: the server is told what there is so far.
+		inTwo := kind == enumspb.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED || kind == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
+		if inTwo && took > 3*time.Second && got > want {
+			continue
 		}
 		if got != want {
 			t.Errorf("%s: %d times in the history of a read, want %d", kind, got, want)
@@ -68,7 +82,7 @@ func TestWriteLane(t *testing.T) {
 		case <-ctx.Done():
 		}
 		return echo(ctx, in, call)
-	}, idempotent, risky)))
+	}, idempotent, risky, within(2*time.Minute))))
 	inv := invocation("write", "test__write", `{"text":"hello"}`)
 	id := inv.Identity().WorkflowID()
 	call := w.start(inv)

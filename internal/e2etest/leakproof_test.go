@@ -304,9 +304,9 @@ func (l *leaky) slips(ctx workflow.Context, _ map[string]any, _ []string, _ []by
 	if err := workflow.SetUpdateHandler(ctx, "tell", func(workflow.Context, string) (string, error) { return l.of("answer of an update"), nil }); err != nil {
 		return "", err
 	}
-	options := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{ScheduleToCloseTimeout: 10 * time.Second, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
+	options := workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{ScheduleToCloseTimeout: time.Minute, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1}})
 	regular := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		ScheduleToCloseTimeout: 30 * time.Second, HeartbeatTimeout: 10 * time.Second, WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+		ScheduleToCloseTimeout: 2 * time.Minute, WaitForCancellation: true, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 	})
 	_ = workflow.ExecuteLocalActivity(options, "ok", l.of("result of a local activity")).Get(ctx, nil)
 	_ = workflow.ExecuteLocalActivity(options, "fail", l.of("failure of a local activity")).Get(ctx, nil)
@@ -314,10 +314,10 @@ func (l *leaky) slips(ctx workflow.Context, _ map[string]any, _ []string, _ []by
 	_ = workflow.ExecuteActivity(regular, "ok", l.of("input of an activity")).Get(ctx, nil)
 	_ = workflow.ExecuteActivity(regular, "fail", l.of("failure of an activity")).Get(ctx, nil)
 	_ = workflow.ExecuteActivity(regular, "panic", l.of("panic of an activity")).Get(ctx, nil)
-	_ = workflow.ExecuteActivity(workflow.WithHeartbeatTimeout(regular, 5*time.Second), "beat", "x "+l.of("heartbeat")).Get(ctx, nil)
-	stopped, cancel := workflow.WithCancel(regular)
+	_ = workflow.ExecuteActivity(workflow.WithHeartbeatTimeout(regular, 12*time.Second), "beat", "x "+l.of("heartbeat")).Get(ctx, nil)
+	stopped, cancel := workflow.WithCancel(workflow.WithHeartbeatTimeout(regular, 15*time.Second))
 	stopping := workflow.ExecuteActivity(stopped, "stop")
-	workflow.GetSignalChannel(ctx, "stop runs").ReceiveWithTimeout(ctx, 20*time.Second, nil)
+	workflow.GetSignalChannel(ctx, "stop runs").ReceiveWithTimeout(ctx, time.Minute, nil)
 	cancel()
 	_ = stopping.Get(ctx, nil)
 	workflow.SideEffect(ctx, func(workflow.Context) any { return l.of("side effect") })

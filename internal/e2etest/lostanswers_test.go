@@ -63,7 +63,8 @@ func TestLostCommitAnswers(t *testing.T) {
 		if len(record.Stages) == 0 || record.Outcome != outcomeOf(r) || len(record.Approvals) > 1 {
 			t.Errorf("%s: the record is %+v, and the answer %+v", c.name, record, r)
 		}
-		if !r.OK || effect != 1 {
+		// A read of the local lane may be made again with its task.
+		if !r.OK || effect < 1 || effect > 1 && c.tool != "test__read" {
 			t.Errorf("%s: %d effects, and the call ended with %+v", c.name, effect, r)
 		}
 		w.replay(call.WorkflowID)

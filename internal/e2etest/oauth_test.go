@@ -27,9 +27,11 @@ func TestOneRefresh(t *testing.T) {
 	auth := oauthtest.New(t)
 	v, s := newVault(w), newAPI(t, auth)
 	v.addToken("c1", s.provider(), stale(auth), -time.Minute)
-	// The first answer is not given before many want it.
+	// The first answer is not given before many want it; but who asks for a token gives up after ten seconds.
 	auth.Instead = func(int) *oauthtest.Answer {
-		eventually(t.Context(), func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		eventually(ctx, func() bool {
 			return scalar[int](w, `SELECT count(*)::int FROM invocations WHERE tenant_id = 'acme'`) >= many/4
 		})
 		return nil
@@ -204,17 +206,22 @@ func TestRefusedToken(t *testing.T) {
 	v, s := newVault(w), newAPI(t, auth)
 	v.addToken("c1", s.provider(), stale(auth), time.Hour)
 	w.workWith(v.config(), worker.Tools(tool("test__read", fetchAt, connected, fast)))
-	wantText(t, w.invoke(over(invocation("call", "test__read", fetchFrom(s)), "c1")), "200 welcome")
-	if n := len(auth.Requests()); n != 1 || s.requests() != 2 {
-		t.Errorf("%d requests for a token, %d of the service", n, s.requests())
+	inv := over(invocation("call", "test__read", fetchFrom(s)), "c1")
+	r := w.invoke(inv)
+	wantText(t, r, "200 welcome")
+	// Each attempt asks twice at most; a busy machine may have made another one.
+	first := s.requests()
+	if n := len(auth.Requests()); n != 1 || first < 2 || first > 2*(r.Attempts+w.lostTasks(inv)) {
+		t.Errorf("%d requests for a token, %d of the service in %d attempts", n, first, r.Attempts)
 	}
 	// What is new and refused all the same is the tool's to see.
 	auth.Expire()
-	if r := w.invoke(over(invocation("another", "test__read", fetchFrom(s)), "c1")); !r.OK || !strings.Contains(string(r.Value), "401") {
+	inv = over(invocation("another", "test__read", fetchFrom(s)), "c1")
+	if r = w.invoke(inv); !r.OK || !strings.Contains(string(r.Value), "401") {
 		t.Errorf("got %+v", r)
 	}
-	if n := len(auth.Requests()); n != 1 || s.requests() != 3 {
-		t.Errorf("%d requests for a token, %d of the service", n, s.requests())
+	if n, more := len(auth.Requests()), s.requests()-first; n != 1 || more < 1 || more > r.Attempts+w.lostTasks(inv) {
+		t.Errorf("%d requests for a token, %d more of the service in %d attempts", n, more, r.Attempts)
 	}
 }
 
@@ -226,7 +233,10 @@ func TestTokenNearItsEnd(t *testing.T) {
 	answered := make(chan struct{})
 	auth.Instead = func(n int) *oauthtest.Answer {
 		if n == 1 {
-			<-answered
+			select {
+			case <-answered:
+			case <-t.Context().Done(): // the test has failed
+			}
 			return &oauthtest.Answer{Status: http.StatusInternalServerError, RetryAfter: "600"}
 		}
 		return nil
@@ -239,24 +249,32 @@ func TestTokenNearItsEnd(t *testing.T) {
 	}
 	w.workWith(v.config(), worker.Tools(tool("test__read", fetchAt, connected, fast)))
 	lasts("40 seconds")
+	// came are the tokens that the requests of one call had; a busy machine may make its attempt again.
+	came := func(id string) []string {
+		t.Helper()
+		before := s.requests()
+		wantText(t, w.invoke(over(invocation(id, "test__read", fetchFrom(s)), "c1")), "200 welcome")
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return slices.Compact(slices.Clone(s.seen[before:]))
+	}
 	// Nobody waits for the answer.
-	wantText(t, w.invoke(over(invocation("soon", "test__read", fetchFrom(s)), "c1")), "200 welcome")
+	soon := came("soon")
 	close(answered)
 	w.until(func() bool {
 		return scalar[int](w, `SELECT count(*)::int FROM connections WHERE refresh_after > now()`) == 1
 	}, "the refresh has failed")
-	lasts("8 seconds")
-	wantText(t, w.invoke(over(invocation("cooling", "test__read", fetchFrom(s)), "c1")), "200 welcome")
+	lasts("9 seconds") // less than what is urgent
+	cooling := came("cooling")
 	if n := len(auth.Requests()); n != 1 {
 		t.Errorf("%d requests for a token", n)
 	}
 	query[int](w, `UPDATE connections SET refresh_after = now() - interval '1 second' RETURNING 1`)
-	lasts("8 seconds")
-	wantText(t, w.invoke(over(invocation("urgent", "test__read", fetchFrom(s)), "c1")), "200 welcome")
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n := len(auth.Requests()); n != 2 || s.seen[1] != access || s.seen[2] == access {
-		t.Errorf("%d requests for a token, and the service has seen %d", n, len(s.seen))
+	lasts("9 seconds")
+	urgent := came("urgent")
+	old := []string{access}
+	if n := len(auth.Requests()); n != 2 || !slices.Equal(soon, old) || !slices.Equal(cooling, old) || len(urgent) != 1 || urgent[0] == access {
+		t.Errorf("%d requests for a token; of the calls before the end %t and %t had the old one, and the last %d", n, slices.Equal(soon, old), slices.Equal(cooling, old), len(urgent))
 	}
 }
 
@@ -318,7 +336,7 @@ func TestRevokedWhileRefreshing(t *testing.T) {
 	p := s.provider()
 	p.OAuth2.Flow, p.OAuth2.AuthURL = broker.ClientCredentials, ""
 	v.addToken("c1", p, nil, time.Hour)
-	revoked := make(chan error, 1)
+	revoked := make(chan error, 16) // nobody may wait to say so
 	auth.Rotated = func(int) bool {
 		_, err := w.store.RevokeConnection(t.Context(), "acme", "c1", "e2etest")
 		revoked <- err
@@ -326,7 +344,7 @@ func TestRevokedWhileRefreshing(t *testing.T) {
 	}
 	w.workWith(v.config(), worker.Tools(tool("test__read", fetchAt, connected)))
 	wantCode(t, w.invoke(over(invocation("call", "test__read", fetchFrom(s)), "c1")), toolspec.CodePolicyDenied)
-	if err := <-revoked; err != nil {
+	if err := receive(t, revoked); err != nil {
 		t.Fatal(err)
 	}
 	w.until(func() bool { return len(auth.Revoked()) == 1 }, "the token that nobody wants is taken back")

@@ -2,12 +2,14 @@ package e2etest
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/pawl-run/pawl/internal/oidc/oidctest"
@@ -62,12 +64,19 @@ func (w *world) decideOnce(workflowID string, d toolspec.Decision) (answer tools
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
-	handle, err := w.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		UpdateID: uuid.NewString(), WorkflowID: workflowID, UpdateName: toolspec.DecideName, Args: []any{d}, WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
-	if err == nil {
-		err = handle.Get(ctx, &answer)
-	}
+	var err error
+	// An update that a busy machine's server drops was taken by nobody: it is sent until it is.
+	w.until(func() bool {
+		var handle client.WorkflowUpdateHandle
+		handle, err = w.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+			UpdateID: uuid.NewString(), WorkflowID: workflowID, UpdateName: toolspec.DecideName, Args: []any{d}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		})
+		if err == nil {
+			err = handle.Get(ctx, &answer)
+		}
+		var dropped *serviceerror.WorkflowNotReady
+		return !errors.As(err, &dropped)
+	}, "the decision is taken", &err)
 	if err != nil {
 		w.t.Fatal(err)
 	}

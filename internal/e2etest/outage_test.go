@@ -3,6 +3,7 @@ package e2etest
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/toolspec"
@@ -23,7 +24,7 @@ func TestDatabaseAway(t *testing.T) {
 			close(entered)
 			<-release
 			return echo(ctx, in, call)
-		}), once),
+		}), once, within(2*time.Minute)),
 	))
 	deciding := w.start(invocation("deciding", "test__write", `{"text":"hello"}`))
 	view := w.waiting(deciding.WorkflowID)

@@ -140,8 +140,12 @@ func TestCancelledAtEveryPlace(t *testing.T) {
 			t.Errorf("%s ended %+v, and its record is %+v", h.inv.ToolCallID, r, record.Result)
 			continue
 		}
-		if r.OK != (s.code == "") || r.ErrorCode != s.code || r.Attempts != s.attempts {
+		late := s.late(record)
+		if !late && (r.OK != (s.code == "") || r.ErrorCode != s.code || r.Attempts != s.attempts) {
 			t.Errorf("%s ended ok=%t %q after %d attempts, want %q after %d", h.inv.ToolCallID, r.OK, r.ErrorCode, r.Attempts, s.code, s.attempts)
+		}
+		if late && !r.OK && r.ErrorCode != toolspec.CodeCancelled {
+			t.Errorf("%s ended with %q after an attempt that ran out of time", h.inv.ToolCallID, r.ErrorCode)
 		}
 		if s.code == toolspec.CodeOutcomeUnknown && r.Details.Cause != "cancelled" {
 			t.Errorf("%s: the cause is %q", h.inv.ToolCallID, r.Details.Cause)
@@ -156,10 +160,16 @@ func TestCancelledAtEveryPlace(t *testing.T) {
 	p.nothingOpen()
 	end(records)
 	for s, h := range all {
-		if n := p.effects.of(h.inv.ToolCallID); n != s.effects {
+		if n := p.effects.of(h.inv.ToolCallID); n != s.effects && !s.late(records[s]) {
 			t.Errorf("%s had %d effects, want %d", h.inv.ToolCallID, n, s.effects)
 		}
 	}
+}
+
+// late reports whether a busy machine has not released the call within the seconds that a tool of the local lane has: then the cancel
+// counts, or the answer of another attempt.
+func (s stop) late(record postgres.Detail) bool {
+	return s.release == atOnce && s.place != inClosing && len(record.AttemptList) > 0 && record.AttemptList[0].Outcome == "interrupted"
 }
 
 // TestTerminatedAtEveryPlace: one sweep ends every call whose workflow was terminated, wherever it stood. Releasing what was left behind
@@ -188,7 +198,7 @@ func TestTimedOutAtEveryPlace(t *testing.T) {
 	all := map[stop]*held{}
 	end := p.reach(all, func(s stop) {
 		// As long as all the others may take to get to their places.
-		limit := 30 * time.Second
+		limit := 45 * time.Second
 		if s.place == inQueue {
 			limit = time.Second
 		}

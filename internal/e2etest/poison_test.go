@@ -106,9 +106,11 @@ func TestPoison(t *testing.T) {
 			w := *w
 			w.t = t
 			wantText(t, w.result(good), "hello")
-			r := w.result(bad)
-			if r.OK != (c.code == "") || r.ErrorCode != c.code || effects.of(name) != c.runs {
-				t.Errorf("after %d runs the call ended with %+v, want %q after %d", effects.of(name), r, c.code, c.runs)
+			r, runs := w.result(bad), effects.of(name)
+			// What may be repeated may run again on a busy machine.
+			again := c.runs > 0 && (c.toolID == "test__panics_fast" || c.toolID == "test__write")
+			if r.OK != (c.code == "") || r.ErrorCode != c.code || runs < c.runs || runs > c.runs && !again {
+				t.Errorf("after %d runs the call ended with %+v, want %q after %d", runs, r, c.code, c.runs)
 			}
 			if record := w.record(invocation(name, "", "")); record.Result == nil || !same(*record.Result, r) {
 				t.Errorf("the record is %+v", record)

@@ -35,7 +35,7 @@ func TestPolicyReload(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, plainPolicy)
 	slow := newHung()
-	w.work(worker.Tools(tool("test__echo", echo, fast), tool("test__slow", slow.run)))
+	w.work(worker.Tools(tool("test__echo", echo, fast), tool("test__slow", slow.run, within(2*time.Minute))))
 	wantText(t, w.invoke(invocation("before", "test__echo", `{"text":"hello"}`)), "hello")
 	running := w.start(invocation("running", "test__slow", `{"text":"hello"}`))
 	receive(t, slow.entered)

@@ -68,7 +68,7 @@ func TestRetriesForReal(t *testing.T) {
 			}
 			took := time.Duration(scalar[int](&w, `SELECT (extract(epoch FROM max(a.at) - min(a.at)) * 1000)::int FROM attempts a `+of)) * time.Millisecond
 			// A busy machine is slow; what must not be is sooner.
-			if took < tc.from || took > tc.to+10*time.Second {
+			if took < tc.from || took > tc.to+40*time.Second {
 				t.Errorf("the attempts began within %s, want between %s and %s", took, tc.from, tc.to)
 			}
 		})

@@ -114,7 +114,7 @@ func scribbler() []hook.Hook {
 func TestScribblingHooks(t *testing.T) {
 	t.Parallel()
 	tools := []toolspec.Tool{
-		tool("test__read", echo, fast), tool("test__write", echo, idempotent, risky),
+		tool("test__read", echo, fast, longest), tool("test__write", echo, idempotent, risky),
 		tool("test__fail", func(_ context.Context, _ in, call toolspec.Call) (out, error) {
 			if call.Attempt == 1 {
 				return out{}, toolspec.RetryAfter(0, "not now")

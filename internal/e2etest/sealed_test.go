@@ -23,14 +23,14 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// soonOver is plainPolicy under which calls end that wait for something for four seconds.
+// soonOver is plainPolicy under which calls end that wait for something for twelve seconds.
 const soonOver = `
 version: 1
 tenants:
   acme:
     allowedTools: ["test__*"]
     mode: auto
-    budgets: {deadlineMs: 4000}
+    budgets: {deadlineMs: 12000}
 `
 
 // TestCopiedSecret: a sealed row that is copied to another tenant, connection, provider or version, or whose connection is made to lead

@@ -12,7 +12,9 @@ import (
 // doubt records calls that lose an attempt which must not be repeated: the probe knows, a person decides, or is waited for.
 func (r *recorder) doubt(t *testing.T) {
 	w := newWorld(t, parkingPolicy)
-	def := tool("test__probed", nil, once, within(time.Second)).Definition()
+	// Long enough for the second attempt on a busy machine.
+	brief := within(3 * time.Second)
+	def := tool("test__probed", nil, once, brief).Definition()
 	def.MaxAttempts = 3
 	hangs := func(ctx context.Context, in in, call toolspec.Call) (out, error) {
 		if call.Attempt == 1 {
@@ -21,7 +23,7 @@ func (r *recorder) doubt(t *testing.T) {
 		}
 		return echo(ctx, in, call)
 	}
-	w.work(worker.Tools(tool("test__send", hangs, once, within(time.Second)),
+	w.work(worker.Tools(tool("test__send", hangs, once, brief),
 		toolspec.DefineWithProbe(def, hangs, func(_ context.Context, in in, _ toolspec.Call) (toolspec.Found[out], error) {
 			if in.Note == "effect" {
 				return toolspec.FoundEffect(out{Text: in.Text}), nil
@@ -55,7 +57,7 @@ func (r *recorder) cached(t *testing.T) {
 	w := newWorld(t, plainPolicy)
 	h := newHung()
 	kept := func(d *toolspec.Definition) { d.CacheFor = time.Hour }
-	w.work(worker.Tools(tool("test__read", echo, fast, kept), tool("test__slow", h.run, kept)))
+	w.work(worker.Tools(tool("test__read", echo, fast, kept), tool("test__slow", h.run, kept, within(2*time.Minute))))
 	first := invocation("cache_kept", "test__read", `{"text":"hello"}`)
 	wantText(t, w.invoke(first), "hello")
 	r.ended(w, "cache_kept", first)

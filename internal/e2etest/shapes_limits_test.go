@@ -2,6 +2,7 @@ package e2etest
 
 import (
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
@@ -16,7 +17,7 @@ tenants:
     limits:
       - {tool: test__place, quota: {tokens: 100, every: 1h}}
       - {tool: test__place, concurrent: 1, then: wait}
-      - {tool: test__brief, concurrent: 1, then: wait, waitFor: 1s}
+      - {tool: test__brief, concurrent: 1, then: wait, waitFor: 5s}
       - {tool: test__token, quota: {tokens: 1, every: 1h}}
 `
 
@@ -24,7 +25,8 @@ tenants:
 func (r *recorder) limits(t *testing.T) {
 	w := newWorld(t, shapesOfLimits)
 	h := newHung()
-	w.work(worker.Tools(tool("test__place", h.run), tool("test__brief", h.run), tool("test__token", echo, fast)))
+	stays := within(2 * time.Minute)
+	w.work(worker.Tools(tool("test__place", h.run, stays), tool("test__brief", h.run, stays), tool("test__token", echo, fast)))
 
 	wantText(t, w.invoke(invocation("token", "test__token", `{"text":"hello"}`)), "hello")
 	inv := invocation("quota_used_up", "test__token", `{"text":"hello"}`)

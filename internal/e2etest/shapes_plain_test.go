@@ -168,7 +168,7 @@ func (r *recorder) failing(t *testing.T) {
 	entered := make(chan struct{}, 1)
 	w.work(worker.Tools(
 		tool("test__busy", busy(1, time.Second), once, attempts(2)),
-		tool("test__always", busy(100, 30*time.Second), once, attempts(3)),
+		tool("test__always", busy(100, 2*time.Minute), once, attempts(3)),
 		tool("test__slow", hang(nil), fast, within(200*time.Millisecond), attempts(2)),
 		tool("test__send", hang(entered), once),
 	))

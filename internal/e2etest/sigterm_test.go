@@ -60,7 +60,7 @@ func TestWorkerTerminated(t *testing.T) {
 		wantText(t, w.result(calls[name]), "done")
 		// A local attempt may run out of time before its worker ends, and be made again there.
 		got, local := by(name), strings.HasSuffix(name, "fast")
-		if len(got) != 2 || got[0] != before || got[1] != after && !local {
+		if len(got) < 2 || len(got) > 2 && !local || got[0] != before || got[1] != after && !local {
 			t.Errorf("%s was run by %v, want by %s and %s", name, got, before, after)
 		}
 	}

@@ -39,7 +39,7 @@ func TestTemporalKilled(t *testing.T) {
 		return echo(ctx, in, call)
 	}
 	w.work(s.tools(), worker.Tools(
-		tool("test__asked", s.effects.counted(echo), once, risky), tool("test__held", s.effects.counted(held), once),
+		tool("test__asked", s.effects.counted(echo), once, risky), tool("test__held", s.effects.counted(held), once, within(2*time.Minute)),
 	))
 	asked := w.start(invocation("asked", "test__asked", `{"text":"hello"}`))
 	view := w.waiting(asked.WorkflowID)
@@ -120,6 +120,7 @@ func (w *world) clientThrough(address string) *pawl.Client {
 	w.t.Helper()
 	c, err := client.DialContext(w.t.Context(), client.Options{
 		HostPort: address, Namespace: w.namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: patience},
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -195,7 +196,7 @@ func (w *world) startedOnce(inv toolspec.Invocation) {
 	if n := count(w.history(inv.Identity().WorkflowID(), ""), enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED); n != 1 {
 		w.t.Errorf("started %d times", n)
 	}
-	if record := w.record(inv); record.Epoch != 1 {
+	if record := w.record(inv); record.Epoch > 1+w.lostTasks(inv) {
 		w.t.Errorf("admitted %d times", record.Epoch)
 	}
 }

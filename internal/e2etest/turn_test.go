@@ -193,7 +193,7 @@ func TestTurnWaits(t *testing.T) {
 	k := w.takes(openai.Codec{}, 2)
 	response := interleaved(wanted{"r1", "test__read", `{"text":"before"}`}, wanted{"w1", "test__asked", `{"text":"write"}`}, wanted{"r2", "test__read", `{"text":"after"}`})
 	tu := k.turn("t1", openai.Codec{})
-	tu.Wait = time.Minute
+	tu.Wait = 2 * time.Minute
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()
 	var reply pawl.Reply
@@ -206,7 +206,7 @@ func TestTurnWaits(t *testing.T) {
 	// It is the approval that it waits for, and its own patience that ends.
 	view := w.waiting("tool:acme:run:w1")
 	short := tu
-	short.Wait = 2 * time.Second
+	short.Wait = 8 * time.Second // time for the others on a busy machine
 	early, earlyErr := k.Turn(ctx, short, strings.NewReader(response))
 	if earlyErr != nil || early.Messages != nil || len(early.Pending()) != 2 {
 		t.Fatalf("while it waits: %+v, %v", early, earlyErr)
@@ -326,7 +326,9 @@ func TestTurnOfAClientThatIsKilled(t *testing.T) {
 		t.Errorf("they ran %d and %d times: %q", effects.of("slow"), effects.of("t1-1"), messages)
 	}
 	// The command answers the same.
-	second := w.child(t.Context(), childCommand, args...)
+	ctx, cancel = context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	second := w.child(ctx, childCommand, args...)
 	second.Stdin = strings.NewReader(response)
 	text, err := second.Output()
 	var printed []json.RawMessage

@@ -107,6 +107,7 @@ func newWorldOn(t *testing.T, address, database, rules string) *world {
 	}
 	if w.temporal, err = client.DialContext(t.Context(), client.Options{
 		HostPort: w.address, Namespace: w.namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: patience},
 	}); err != nil {
 		t.Fatal(err)
 	}

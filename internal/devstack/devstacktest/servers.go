@@ -3,6 +3,7 @@ package devstacktest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -10,13 +11,15 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/pawl-run/pawl/internal/devstack"
 )
 
 const (
 	notPrepared = "the shared servers have no end: write func TestMain(m *testing.M) { devstacktest.Main(m) }"
-	sqlPatience = 30 * time.Second
+	sqlPatience = time.Minute
+	inUse       = "55006" // Postgres's object_in_use
 )
 
 // Postgres returns the URL of a fresh, empty database on the shared server. The database is dropped when the test ends, whoever
@@ -30,7 +33,7 @@ func Postgres(t testing.TB) string {
 	}
 	t.Cleanup(func() {
 		// The test's own context has ended.
-		if err := execute(context.WithoutCancel(t.Context()), server.URL(), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+		if err := drop(context.WithoutCancel(t.Context()), server.URL(), name); err != nil {
 			t.Errorf("drop the test's database: %v", err)
 		}
 	})
@@ -40,6 +43,17 @@ func Postgres(t testing.TB) string {
 	}
 	address.Path = "/" + name
 	return address.String()
+}
+
+// drop drops a database, whoever is connected. The server gives those whom it ends five seconds to go; a busy machine may need more.
+func drop(ctx context.Context, url, name string) error {
+	for deadline := time.Now().Add(sqlPatience); ; {
+		err := execute(ctx, url, "DROP DATABASE "+name+" WITH (FORCE)")
+		var refused *pgconn.PgError
+		if !errors.As(err, &refused) || refused.Code != inUse || time.Now().After(deadline) {
+			return err
+		}
+	}
 }
 
 // Temporal returns the host:port of the shared dev server; its namespace is "default". All tests of the binary share it, so

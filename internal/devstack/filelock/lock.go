@@ -71,5 +71,9 @@ func Wait(ctx context.Context, path string, waiting func()) (*Lock, error) {
 // File is the open lock file, to be handed to child processes that shall hold the lock too.
 func (l *Lock) File() *os.File { return l.file }
 
-// Release gives up this process's hold. The file stays.
-func (l *Lock) Release() error { return l.file.Close() }
+// Release gives up this process's hold. The file stays. Where an heir holds the lock still, or a child that is only about to become another
+// program and has our files until then, HeldBy no longer names this process: who waits for them waits for nothing that has no end.
+func (l *Lock) Release() error {
+	_ = l.file.Truncate(0)
+	return l.file.Close()
+}

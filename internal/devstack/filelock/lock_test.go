@@ -33,7 +33,11 @@ func TestOneHolderAtATime(t *testing.T) {
 		}
 		waited <- err
 	}()
-	<-waiting
+	select {
+	case <-waiting:
+	case err := <-waited:
+		t.Fatalf("it did not wait: %v", err)
+	}
 	if err := first.Release(); err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +77,9 @@ func TestAnHeirHoldsTheLockToo(t *testing.T) {
 	}
 	if err := lock.Release(); err != nil {
 		t.Fatal(err)
+	}
+	if pid := filelock.HeldBy(path); pid != 0 {
+		t.Errorf("it is held by %d, which has released it", pid)
 	}
 	if _, err := filelock.Try(path); !errors.Is(err, filelock.ErrHeld) {
 		t.Errorf("while the heir lives: %v", err)

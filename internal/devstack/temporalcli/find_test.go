@@ -71,7 +71,7 @@ func TestAStoppedBuildLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", path+":/bin:/usr/bin")
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var lines []string
 	_, err := Find(ctx, Options{CacheDir: cache, Progress: func(line string) {
