@@ -79,7 +79,9 @@ func newWorldOf(t *testing.T, temporal, database string) *world {
 		Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	}
 	var err error
-	if w.temporal, err = client.DialContext(t.Context(), options); err != nil {
+	own := options
+	own.ConnectionOptions.GetSystemInfoTimeout = patience
+	if w.temporal, err = client.DialContext(t.Context(), own); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.temporal.Close)
