@@ -169,7 +169,7 @@ func (r *rig) setup(env *testscript.Env) error {
 	for k, v := range map[string]string{
 		"PAWL_DATABASE_URL": r.url, "TEMPORAL_ADDRESS": r.address, "PAWL_TENANT": tenantOf(name), "PAWL_TEMPORAL_UI": "http://ui.test",
 		"PAWL_APPROVER": "user:anna", "XDG_CACHE_HOME": filepath.Join(env.WorkDir, ".cache"), "TZ": "UTC", "ODD": odd,
-		"TEMPORAL_CONFIG_FILE": os.DevNull, "PATH": r.tools + string(filepath.ListSeparator) + env.Getenv("PATH"),
+		"TEMPORAL_CONFIG_FILE": os.DevNull, "TEMPORAL_DEBUG": os.Getenv("TEMPORAL_DEBUG"), "PATH": r.tools + string(filepath.ListSeparator) + env.Getenv("PATH"),
 	} {
 		env.Setenv(k, v)
 	}
