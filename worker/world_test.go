@@ -91,7 +91,7 @@ func newWorldOf(t *testing.T, temporal, database string) *world {
 
 func (w *world) open() *postgres.Store {
 	w.t.Helper()
-	store, err := postgres.Open(w.t.Context(), w.config.DatabaseURL, postgres.Options{MaxConns: 4, Application: "test"})
+	store, err := postgres.Open(w.t.Context(), w.config.DatabaseURL+"&connect_timeout=60", postgres.Options{MaxConns: 4, Application: "test"})
 	if err != nil {
 		w.t.Fatal(err)
 	}

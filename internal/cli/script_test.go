@@ -57,7 +57,7 @@ type rig struct {
 
 func newRig(t *testing.T, scripts string) *rig {
 	t.Helper()
-	r := &rig{t: t, url: devstacktest.Postgres(t), address: devstacktest.Temporal(t), corp: oidctest.New(t)}
+	r := &rig{t: t, url: devstacktest.Postgres(t) + "&connect_timeout=60", address: devstacktest.Temporal(t), corp: oidctest.New(t)}
 	program, err := temporalcli.Find(t.Context(), temporalcli.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -56,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
 		t: t, address: devstacktest.Temporal(t), namespace: "faults-" + strings.ToLower(rand.Text()[:12]),
-		database: devstacktest.Postgres(t), workspace: t.TempDir(),
+		database: devstacktest.Postgres(t) + "&connect_timeout=60", workspace: t.TempDir(),
 	}
 	var err error
 	if w.ledger, err = ledger.Start(); err != nil {
