@@ -119,7 +119,8 @@ func TestOneReadForAHundred(t *testing.T) {
 		before := len(w.ledger.Effects())
 		calls := w.read(tool, ledger.In{Text: tool, AfterMs: while(tool, 500, 1500)}, func(ledger.Effect) {})
 		from, most := w.sources(calls, tool)
-		if effects := len(w.ledger.Effects()) - before; effects < 1 || effects > most || from[toolspec.SourceExecuted] != 1 || from[toolspec.SourceCache] != readers-1 {
+		effects := len(w.ledger.Effects()) - before
+		if effects < 1 || effects > most || from[toolspec.SourceExecuted] != 1 || from[toolspec.SourceCache] != readers-1 {
 			t.Errorf("%s: %d effects, at most %d are explained, and values by source %v", tool, effects, most, from)
 		}
 	}
@@ -169,7 +170,8 @@ func TestReaderTerminated(t *testing.T) {
 		}
 	})
 	from, most := w.sources(calls, "x", ended)
-	if effects := len(w.ledger.Effects()) - len(w.ledger.Of(killed)); effects < 1 || effects > most || from[toolspec.SourceExecuted] != 1 || from[toolspec.SourceCache] != readers-2 {
+	effects := len(w.ledger.Effects()) - len(w.ledger.Of(killed))
+	if effects < 1 || effects > most || from[toolspec.SourceExecuted] != 1 || from[toolspec.SourceCache] != readers-2 {
 		t.Errorf("%d effects, at most %d are explained, and values by source %v", effects, most, from)
 	}
 	w.until(func() bool { return w.leases() == 0 }, "no lease is left over")
