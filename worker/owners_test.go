@@ -22,6 +22,7 @@ func TestOwners(t *testing.T) {
 	dial := func(namespace string) client.Client {
 		c, err := client.DialContext(t.Context(), client.Options{
 			HostPort: server.Address(), Namespace: namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+			ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: patience},
 		})
 		if err != nil {
 			t.Fatal(err)

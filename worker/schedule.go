@@ -16,7 +16,7 @@ import (
 
 const (
 	// scheduleTimeout bounds what a start waits for the schedule.
-	scheduleTimeout = 10 * time.Second
+	scheduleTimeout = 30 * time.Second
 	// sweepTimeout ends a sweep that no worker carries on; the schedule starts no
 	// other while it runs.
 	sweepTimeout = time.Hour

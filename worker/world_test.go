@@ -79,7 +79,9 @@ func newWorldOf(t *testing.T, temporal, database string) *world {
 		Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	}
 	var err error
-	if w.temporal, err = client.DialContext(t.Context(), options); err != nil {
+	own := options
+	own.ConnectionOptions.GetSystemInfoTimeout = patience
+	if w.temporal, err = client.DialContext(t.Context(), own); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.temporal.Close)
@@ -89,7 +91,7 @@ func newWorldOf(t *testing.T, temporal, database string) *world {
 
 func (w *world) open() *postgres.Store {
 	w.t.Helper()
-	store, err := postgres.Open(w.t.Context(), w.config.DatabaseURL, postgres.Options{MaxConns: 4, Application: "test"})
+	store, err := postgres.Open(w.t.Context(), w.config.DatabaseURL+"&connect_timeout=60", postgres.Options{MaxConns: 4, Application: "test"})
 	if err != nil {
 		w.t.Fatal(err)
 	}

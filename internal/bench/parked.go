@@ -155,7 +155,7 @@ func (p *parking) decide(ctx context.Context, calls int) ([]time.Duration, error
 	return latencies, p.until(ctx, "each call was decided and made once", `
 		SELECT count(*) = $2 AND sum(c.n) = $2 AND bool_and(c.n = 1) FROM (
 			SELECT (SELECT count(*) FROM decisions d WHERE d.approval_id = a.approval_id AND d.counted) AS n
-			FROM approvals a JOIN claims k USING (invocation_id) WHERE a.tenant_id = $1 AND a.state = 'approved'
+			FROM approvals a JOIN claims k USING (invocation_id) WHERE a.tenant_id = $1 AND a.state = 'approved' AND k.kind = 'claim'
 		) c`, tenant, calls)
 }
 

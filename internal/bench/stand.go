@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.temporal.io/sdk/activity"
@@ -99,7 +100,8 @@ func (s *stand) migrate(ctx context.Context) error {
 func (s *stand) serveBare(ctx context.Context) (err error) {
 	s.temporal, err = temporal.DialContext(ctx, temporal.Options{
 		HostPort: s.stack.TemporalAddress(), Namespace: s.stack.Namespace(),
-		Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		Logger:            sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		ConnectionOptions: temporal.ConnectionOptions{GetSystemInfoTimeout: time.Minute}, // the server has just started
 	})
 	if err != nil {
 		return fmt.Errorf("bench: dial Temporal: %w", err)

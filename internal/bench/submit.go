@@ -72,6 +72,7 @@ func Submit(ctx context.Context, in io.Reader, out io.Writer) error {
 	}
 	t, err := temporal.DialContext(ctx, temporal.Options{
 		HostPort: what.Address, Namespace: what.Namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		ConnectionOptions: temporal.ConnectionOptions{GetSystemInfoTimeout: time.Minute},
 	})
 	if err != nil {
 		return fmt.Errorf("bench: dial Temporal: %w", err)

@@ -55,6 +55,10 @@ func newSite(t *testing.T) *site {
 		"PATH=" + filepath.Dir(temporal) + string(filepath.ListSeparator) + os.Getenv("PATH"),
 		"HOME=" + s.path("home"), "XDG_CACHE_HOME=" + s.path("cache"), "TMPDIR=" + s.path("tmp"), "TZ=UTC",
 	}
+	// As in this process: else the SDK takes a race build on a busy machine for stuck.
+	if debug := os.Getenv("TEMPORAL_DEBUG"); debug != "" {
+		s.env = append(s.env, "TEMPORAL_DEBUG="+debug)
+	}
 	return s
 }
 
@@ -178,7 +182,7 @@ func (c *child) signal(sig syscall.Signal) error {
 // ends waits for the end and wants that status. A whole run of chaos is no matter of a moment.
 func (c *child) ends(status int) {
 	c.s.t.Helper()
-	timer := time.NewTimer(3 * patience)
+	timer := time.NewTimer(2 * patience)
 	defer timer.Stop()
 	select {
 	case <-c.done:

@@ -96,7 +96,7 @@ func (a *app) demo(ctx context.Context, keep, assumeYes bool) error {
 	if err := d.enroll(ctx, config.DatabaseURL); err != nil {
 		return err
 	}
-	t, err := temporal.DialContext(ctx, quiet(config.Temporal))
+	t, err := temporal.DialContext(ctx, patient(config.Temporal, dialTimeout))
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -92,10 +94,16 @@ func (s *site) tell(env []string) {
 		"3. A model sends arguments that do not fit.", "validation at /path",
 		"4. A write.", "waits for approval  ", "digest  ", "only signed decisions count",
 		"a forged approval does not count: the proof is signed with a key that is not registered", "user:demo-approver decides: approve, signed with the key ", `now begins with "# Written by a tool call"`,
-		"5. Another write.", "is dead. A new one starts", "in attempt 2: the file holds \"written once, whatever dies\"",
+		"5. Another write.", "is dead. A new one starts", ": the file holds \"written once, whatever dies\"",
 		"CALL ", "ENDED ", "HOW ", "WORKFLOW",
-		"approved by user:demo-approver", "attempt 2, on another worker", "tool:acme:demo-", "in the Temporal UI, a marker per stage: http://127.0.0.1:",
+		"approved by user:demo-approver", ", on another worker", "tool:acme:demo-", "in the Temporal UI, a marker per stage: http://127.0.0.1:",
 	)
+	// The one that was killed was the first, unless the machine had stood still before.
+	for _, words := range []string{`in attempt [2-9]: the file holds`, `attempt [2-9], on another worker`} {
+		if !regexp.MustCompile(words).MatchString(out) {
+			s.t.Errorf("%q is not in:\n%s", words, out)
+		}
+	}
 	if strings.Contains(errs, "pawl:") || strings.Contains(errs, "level=") {
 		s.t.Errorf("it complains:\n%s", errs)
 	}
@@ -112,6 +120,15 @@ func (s *site) tell(env []string) {
 		if got := strings.Join(names, " "); got != want {
 			s.t.Errorf("%s holds %q, not %q", dir, got, want)
 		}
+	}
+}
+
+// TestWithout: a worker process of ours finds no server of the environment, and waits for slow workflow code as we do.
+func TestWithout(t *testing.T) {
+	t.Parallel()
+	got := without([]string{"HOME=/", "TEMPORAL_ADDRESS=there:1", "TEMPORAL_DEBUG=1", "PAWL_TENANT=acme"}, "TEMPORAL_", "PAWL_")
+	if want := []string{"HOME=/", "TEMPORAL_DEBUG=1"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

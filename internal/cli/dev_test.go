@@ -120,8 +120,12 @@ func TestDev(t *testing.T) {
 
 		address := regexp.MustCompile(`Temporal +(127\S+)`).FindStringSubmatch(dev.out.String())[1]
 		s.namespace(address, "nobody-works-here")
-		c = s.start("work", []string{"TEMPORAL_ADDRESS=" + address, "TEMPORAL_NAMESPACE=nobody-works-here"}, "invoke", "core__ls")
+		there := []string{"TEMPORAL_ADDRESS=" + address, "TEMPORAL_NAMESPACE=nobody-works-here"}
+		c = s.start("work", there, "invoke", "core__write_file", "--args", `{"path":"newer.txt","content":"x"}`)
 		c.hears("no worker answers yet; `(pawl doctor)`")
+		// It is not its last word.
+		s.start("work", there, "worker")
+		c.hears(`(waits for a person): .pawl approve `)
 	})
 	t.Run("is refused twice", func(t *testing.T) {
 		s := s.of(t)
@@ -209,7 +213,7 @@ func (c *child) hears(words string) string {
 // namespace makes a namespace in which workflows can be started.
 func (s *site) namespace(address, name string) {
 	s.t.Helper()
-	t, err := temporal.DialContext(s.t.Context(), quiet(temporal.Options{HostPort: address, Namespace: name}))
+	t, err := temporal.DialContext(s.t.Context(), patient(temporal.Options{HostPort: address, Namespace: name}, patience))
 	if err != nil {
 		s.t.Fatal(err)
 	}

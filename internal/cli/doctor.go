@@ -21,8 +21,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// checkTimeout bounds one check.
-const checkTimeout = 5 * time.Second
+// checkTimeout bounds the checks of the database, and those of Temporal.
+const checkTimeout = 10 * time.Second
 
 // diagnosis is what doctor prints with --json.
 type diagnosis struct {
@@ -135,7 +135,7 @@ func (d *diagnosis) database(ctx context.Context, c worker.Config) {
 func (d *diagnosis) server(ctx context.Context, c worker.Config) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	t, err := temporal.DialContext(ctx, quiet(c.Temporal))
+	t, err := temporal.DialContext(ctx, patient(c.Temporal, checkTimeout))
 	if err != nil {
 		d.add("temporal", fmt.Errorf("%s does not answer: run `pawl dev` in this directory, or set TEMPORAL_ADDRESS to a server that runs", d.Temporal.Address), "")
 		return

@@ -37,7 +37,7 @@ func (d *diagnosis) sweeper(ctx context.Context, t temporal.Client, wanted bool)
 
 // scheduleSettles is how long the server is asked: one whose schedule has just been
 // changed may not say at once how it stands.
-const scheduleSettles = 2 * time.Second
+const scheduleSettles = 8 * time.Second
 
 func describeSweep(ctx context.Context, t temporal.Client) (s *temporal.ScheduleDescription, err error) {
 	ctx, cancel := context.WithTimeout(ctx, scheduleSettles)

@@ -27,7 +27,7 @@ import (
 )
 
 // patience is how long a test waits for what should take a moment.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // odd is what must never reach a terminal as it is.
 const odd = "\x1b[31m\x1b]0;t\a \u009b31m \u202etxt \u200b\u2066 \u3164 \U000e0041 \r \x7f \ufe0f"
@@ -57,7 +57,7 @@ type rig struct {
 
 func newRig(t *testing.T, scripts string) *rig {
 	t.Helper()
-	r := &rig{t: t, url: devstacktest.Postgres(t), address: devstacktest.Temporal(t), corp: oidctest.New(t)}
+	r := &rig{t: t, url: devstacktest.Postgres(t) + "&connect_timeout=60", address: devstacktest.Temporal(t), corp: oidctest.New(t)}
 	program, err := temporalcli.Find(t.Context(), temporalcli.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +90,7 @@ func newRig(t *testing.T, scripts string) *rig {
 			rules += "    permissions: relations\n"
 		}
 		if tenantOf(f) == "t-limits" {
-			rules += "    limits:\n      - {tool: core__ls, quota: {tokens: 1, every: 20s}, then: wait}\n" +
+			rules += "    limits:\n      - {tool: core__ls, quota: {tokens: 1, every: 40s}, then: wait}\n" +
 				"      - {tool: core__read_file, quota: {tokens: 1, every: 1h}}\n"
 		}
 	}
@@ -130,7 +130,7 @@ func (r *rig) work() {
 			r.t.Errorf("the worker ended with: %v", err)
 		}
 	})
-	server, err := temporal.DialContext(r.t.Context(), temporal.Options{HostPort: r.address})
+	server, err := temporal.DialContext(r.t.Context(), patient(temporal.Options{HostPort: r.address}, patience))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func (r *rig) setup(env *testscript.Env) error {
 	for k, v := range map[string]string{
 		"PAWL_DATABASE_URL": r.url, "TEMPORAL_ADDRESS": r.address, "PAWL_TENANT": tenantOf(name), "PAWL_TEMPORAL_UI": "http://ui.test",
 		"PAWL_APPROVER": "user:anna", "XDG_CACHE_HOME": filepath.Join(env.WorkDir, ".cache"), "TZ": "UTC", "ODD": odd,
-		"TEMPORAL_CONFIG_FILE": os.DevNull, "PATH": r.tools + string(filepath.ListSeparator) + env.Getenv("PATH"),
+		"TEMPORAL_CONFIG_FILE": os.DevNull, "TEMPORAL_DEBUG": os.Getenv("TEMPORAL_DEBUG"), "PATH": r.tools + string(filepath.ListSeparator) + env.Getenv("PATH"),
 	} {
 		env.Setenv(k, v)
 	}

@@ -85,12 +85,19 @@ func connect(ctx context.Context, needTemporal, needStore bool) (*session, error
 		}
 	}
 	if needTemporal {
-		if s.temporal, err = temporal.DialContext(ctx, quiet(c.Temporal)); err != nil {
+		if s.temporal, err = temporal.DialContext(ctx, patient(c.Temporal, dialTimeout)); err != nil {
 			s.close()
 			return nil, fmt.Errorf("temporal does not answer at %s: run `pawl dev` in this directory, or set TEMPORAL_ADDRESS", s.address())
 		}
 	}
 	return s, nil
+}
+
+// patient is quiet with a time for the server's first answer; the SDK gives it five seconds.
+func patient(o temporal.Options, answer time.Duration) temporal.Options {
+	o = quiet(o)
+	o.ConnectionOptions.GetSystemInfoTimeout = answer
+	return o
 }
 
 // absence says in words why there is no connection to a database.

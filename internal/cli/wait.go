@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// hintAfter is how long a person waits without a word.
+	// hintAfter is how long a person waits without a word, and the pause between looks.
 	hintAfter = 2 * time.Second
 	// stateTimeout bounds the wait for Temporal, or for a worker, to say where a
 	// call stands.
@@ -22,23 +22,24 @@ const (
 
 // start starts a call. A person is told after a while that Temporal is away.
 func (a *app) start(ctx context.Context, s *session, inv toolspec.Invocation) (*client.Call, error) {
-	stop := a.hinting(ctx, s, "the call starts when it does", func(context.Context) {})
+	stop := a.hinting(ctx, s, "the call starts when it does", func(context.Context) string { return "" })
 	defer stop()
 	return s.client().Start(ctx, inv)
 }
 
 // wait waits for the result. A person is told after a while what it waits for.
 func (a *app) wait(ctx context.Context, s *session, call *client.Call) (toolspec.Result, error) {
-	stop := a.hinting(ctx, s, "the call has started, and goes on when it does", func(ctx context.Context) {
-		a.hintState(ctx, s.client(), call.WorkflowID)
+	stop := a.hinting(ctx, s, "the call has started, and goes on when it does", func(ctx context.Context) string {
+		return stateHint(ctx, s.client(), call.WorkflowID)
 	})
 	defer stop()
 	return s.client().Result(ctx, call)
 }
 
 // hinting says, until stop is called, once that Temporal is away, and what else
-// there is to say after a while. It looks again every hintAfter.
-func (a *app) hinting(ctx context.Context, s *session, then string, hint func(context.Context)) (stop func()) {
+// there is to say after a while: that no worker answers, until one does, and once
+// what the call waits for. It looks again every hintAfter.
+func (a *app) hinting(ctx context.Context, s *session, then string, hint func(context.Context) string) (stop func()) {
 	if a.json {
 		return func() {}
 	}
@@ -47,7 +48,8 @@ func (a *app) hinting(ctx context.Context, s *session, then string, hint func(co
 	hints.Go(func() {
 		ticker := time.NewTicker(hintAfter)
 		defer ticker.Stop()
-		for first := true; ; first = false {
+		last := ""
+		for {
 			select {
 			case <-ctx.Done():
 				return
@@ -56,8 +58,12 @@ func (a *app) hinting(ctx context.Context, s *session, then string, hint func(co
 			if a.hintAway(ctx, s, then) {
 				return
 			}
-			if first {
-				hint(ctx)
+			if last != "" && last != noWorker {
+				continue
+			}
+			if said := hint(ctx); said != "" && said != last && ctx.Err() == nil {
+				fmt.Fprintln(a.Err, said)
+				last = said
 			}
 		}
 	})
@@ -78,21 +84,25 @@ func (a *app) hintAway(ctx context.Context, s *session, then string) bool {
 	return true
 }
 
-func (a *app) hintState(ctx context.Context, c *client.Client, workflowID string) {
+// noWorker is what there is to say of a call that nobody has taken.
+const noWorker = "no worker answers yet; `pawl doctor` tells more"
+
+// stateHint is what a call waits for, in words; "" where it goes on.
+func stateHint(ctx context.Context, c *client.Client, workflowID string) string {
 	asking, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
 	state, err := c.State(asking, workflowID)
 	switch {
-	case ctx.Err() != nil:
 	case err != nil:
-		fmt.Fprintln(a.Err, "no worker answers yet; `pawl doctor` tells more")
+		return noWorker
 	case state.Approval != nil && state.Approval.Parked != "":
-		fmt.Fprintf(a.Err, "the outcome is unknown (%s) and waits for a person: `pawl resolve %s`\n", state.Approval.Parked, state.Approval.ApprovalID)
+		return fmt.Sprintf("the outcome is unknown (%s) and waits for a person: `pawl resolve %s`", state.Approval.Parked, state.Approval.ApprovalID)
 	case state.Approval != nil:
-		fmt.Fprintf(a.Err, "waits for a person: `pawl approve %s`, or `pawl deny`\n", state.Approval.ApprovalID)
+		return fmt.Sprintf("waits for a person: `pawl approve %s`, or `pawl deny`", state.Approval.ApprovalID)
 	case state.Waiting != "":
-		fmt.Fprintf(a.Err, "waits for capacity: %s\n", oneLine(state.Waiting, 200))
+		return "waits for capacity: " + oneLine(state.Waiting, 200)
 	}
+	return ""
 }
 
 // waitFor polls until done says so or ctx ends.

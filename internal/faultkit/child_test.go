@@ -102,6 +102,7 @@ func (w *world) work(plan failpoint.Plan, more ...string) *child {
 	c.cmd.Env = append(append([]string{
 		"HOME=" + w.workspace, "TEMPORAL_ADDRESS=" + w.address, "TEMPORAL_NAMESPACE=" + w.namespace, "PAWL_DATABASE_URL=" + w.database,
 		"PAWL_DATABASE_CONNECTIONS=8", "PAWL_LEDGER=" + w.ledger.URL(),
+		"TEMPORAL_DEBUG=1", // else the SDK takes a machine that stands still for a second for workflow code that is stuck
 	}, plan.Environ()...), more...)
 	c.cmd.Stdout, c.cmd.Stderr = &c.log, &c.log
 	c.cmd.SysProcAttr = endWithParent()

@@ -27,6 +27,8 @@ const (
 	semaphoreEnds  = 15 // calls that are terminated
 	// insideMs is how long a tool works after its effect.
 	insideMs = 60
+	// crowdPatience is for all of them.
+	crowdPatience = 8 * time.Minute
 )
 
 const semaphoreRules = `
@@ -60,7 +62,7 @@ func TestSemaphoreUnderKills(t *testing.T) {
 	var mu sync.Mutex
 	ended := map[string]toolspec.Result{}
 	var ending sync.WaitGroup
-	ctx, cancel := context.WithTimeout(t.Context(), 5*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), crowdPatience)
 	defer cancel()
 	for _, i := range random.Perm(semaphoreCalls)[:semaphoreEnds] {
 		terminated[calls[i].WorkflowID] = true
@@ -70,7 +72,7 @@ func TestSemaphoreUnderKills(t *testing.T) {
 			continue
 		}
 		ending.Go(func() {
-			r, err := w.ended(call, 5*patience)
+			r, err := w.ended(call, crowdPatience)
 			if err != nil {
 				t.Errorf("%s: %v", call.WorkflowID, err)
 				return

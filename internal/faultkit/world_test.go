@@ -28,7 +28,7 @@ import (
 )
 
 // patience is how long a test waits for what takes seconds on a quiet machine.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 const rules = `
 version: 1
@@ -56,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
 		t: t, address: devstacktest.Temporal(t), namespace: "faults-" + strings.ToLower(rand.Text()[:12]),
-		database: devstacktest.Postgres(t), workspace: t.TempDir(),
+		database: devstacktest.Postgres(t) + "&connect_timeout=60", workspace: t.TempDir(),
 	}
 	var err error
 	if w.ledger, err = ledger.Start(); err != nil {
@@ -79,6 +79,7 @@ func newWorld(t *testing.T) *world {
 	}
 	if w.temporal, err = client.DialContext(t.Context(), client.Options{
 		HostPort: w.address, Namespace: w.namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: patience},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -197,11 +198,13 @@ type tasks struct {
 	completed int
 	// lostTasks were begun and not answered, or failed; lostAttempts are activities.
 	lostTasks, lostAttempts int
-	closed                  enumspb.EventType
+	// again are the local activities that were tried once more within their task.
+	again  int
+	closed enumspb.EventType
 }
 
 func (t tasks) String() string {
-	return fmt.Sprintf("%d tasks completed, %d tasks and %d attempts lost", t.completed, t.lostTasks, t.lostAttempts)
+	return fmt.Sprintf("%d tasks completed, %d tasks and %d attempts lost, %d steps tried again", t.completed, t.lostTasks, t.lostAttempts, t.again)
 }
 
 func tasksOf(h *historypb.History) (t tasks) {
@@ -221,6 +224,11 @@ func tasksOf(h *historypb.History) (t tasks) {
 			}
 		case enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT, enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED:
 			t.lostAttempts++
+		case enumspb.EVENT_TYPE_MARKER_RECORDED:
+			var step struct{ Attempt int }
+			if data := e.GetMarkerRecordedEventAttributes().GetDetails()["data"].GetPayloads(); len(data) > 0 && json.Unmarshal(data[0].GetData(), &step) == nil {
+				t.again += max(step.Attempt-1, 0)
+			}
 		default:
 		}
 	}

@@ -39,7 +39,9 @@ func workers(t *testing.T, program string) func() *exec.Cmd {
 	return func() *exec.Cmd {
 		cmd := exec.Command(program)
 		cmd.Dir = home
-		cmd.Env = []string{childEnv + "=yes", "PATH=" + os.Getenv("PATH"), "HOME=" + home, "PAWL_LOG_LEVEL=warn"}
+		cmd.Env = []string{
+			childEnv + "=yes", "PATH=" + os.Getenv("PATH"), "HOME=" + home, "PAWL_LOG_LEVEL=warn", "TEMPORAL_DEBUG=" + os.Getenv("TEMPORAL_DEBUG"),
+		}
 		return cmd
 	}
 }

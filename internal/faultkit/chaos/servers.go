@@ -32,6 +32,9 @@ tenants:
 `
 )
 
+// startPatience is how long servers that have just started may take to answer.
+const startPatience = time.Minute
+
 // servers are what a run stands on. close ends all of them.
 type servers struct {
 	stack    *devstack.Stack
@@ -76,7 +79,8 @@ func start(ctx context.Context, o Options) (s *servers, err error) {
 	}
 	s.temporal, err = temporal.DialContext(ctx, temporal.Options{
 		HostPort: s.stack.TemporalAddress(), Namespace: s.stack.Namespace(),
-		Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		Logger:            sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		ConnectionOptions: temporal.ConnectionOptions{GetSystemInfoTimeout: startPatience},
 	})
 	if err != nil {
 		return s, err

@@ -19,15 +19,15 @@ const (
 )
 
 // watch notes when Temporal takes so long to write that attempts are lost as if
-// it were away: on a machine that is too busy for the run.
+// it were away: on a machine that is too busy for the run. A look that comes late
+// says the same, for then all have stood still.
 func (r *run) watch(ctx context.Context) {
-	for pause(ctx, watchEvery) {
-		from := time.Now()
+	for due := time.Now().Add(watchEvery); pause(ctx, watchEvery); due = time.Now().Add(watchEvery) {
 		_, err := r.servers.temporal.SignalWithStartWorkflow(ctx, watchID, watchSignal, nil,
 			temporal.StartWorkflowOptions{TaskQueue: watchQueue}, watchID)
 		to := time.Now()
-		if ctx.Err() == nil && (err != nil || to.Sub(from) >= stalled) {
-			r.noteStall(from, to)
+		if ctx.Err() == nil && (err != nil || to.Sub(due) >= stalled) {
+			r.noteStall(due, to)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // hangUpTimeout bounds how long a process takes to hang up before it stops.
-const hangUpTimeout = 5 * time.Second
+const hangUpTimeout = 20 * time.Second
 
 // polls are the requests by which a worker waits for tasks. A process that is
 // stopped keeps its connections, and the server would give it a task for every

@@ -29,7 +29,7 @@ func Start() (*Ledger, error) {
 		return nil, err
 	}
 	l := &Ledger{url: "http://" + listener.Addr().String()}
-	l.server = &http.Server{Handler: http.HandlerFunc(l.write), ReadHeaderTimeout: 10 * time.Second}
+	l.server = &http.Server{Handler: http.HandlerFunc(l.write), ReadHeaderTimeout: time.Minute}
 	go func() {
 		if err := l.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			panic(err) // effects that nobody writes down would make every verdict worthless

@@ -10,7 +10,7 @@ import (
 )
 
 // writeTimeout bounds one effect.
-const writeTimeout = 10 * time.Second
+const writeTimeout = time.Minute
 
 // Writer enters effects into the ledger at URL.
 type Writer struct{ URL string }

@@ -16,7 +16,7 @@ const (
 	highestPort  = 32000
 	portAttempts = 200
 	relistenWait = 10 * time.Millisecond
-	dialTimeout  = 5 * time.Second
+	dialTimeout  = 30 * time.Second
 )
 
 // Mode is what the proxy does with connections, old and new.
