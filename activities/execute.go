@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"go.temporal.io/sdk/temporal"
+
 	"github.com/pawl-run/pawl/broker/redact"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
@@ -288,12 +290,16 @@ func (a *Activities) save(ctx context.Context, row OutputRow) (ref string, err e
 // interrupted says that the tool gave no answer, and why it was stopped.
 func interrupted(ctx, budget context.Context) workflows.ExecuteOut {
 	f := &hook.Failure{Code: toolspec.CodeTimeout}
+	cause := context.Cause(ctx)
 	switch {
-	case ctx.Err() == nil && errors.Is(budget.Err(), context.DeadlineExceeded):
+	case cause == nil && errors.Is(budget.Err(), context.DeadlineExceeded):
 	case stopping(ctx):
 		f.Code = workflows.CauseStopped
-	case ctx.Err() != nil:
+	case cause == nil, errors.Is(cause, context.DeadlineExceeded):
+	case errors.Is(cause, context.Canceled), temporal.IsCanceledError(cause):
 		f.Code = toolspec.CodeCancelled
+	default:
+		f.Code = workflows.CauseLost // nobody wished it: heartbeats did not arrive
 	}
 	return workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: f}
 }

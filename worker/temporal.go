@@ -30,9 +30,9 @@ const (
 	stickyTimeout = time.Second
 	// stopTimeout lets running steps end; every one is shorter.
 	stopTimeout = 10 * time.Second
-	// cancelLatency is how long a cancel may take to reach a running tool: it
-	// travels on heartbeats, which the SDK would thin out.
-	cancelLatency = 2 * time.Second
+	// beatThrottle lets every heartbeat of a running tool through, which the SDK
+	// would thin out: cancels travel on them.
+	beatThrottle = time.Second
 	// IdentityPrefix begins the identity of a worker, before its process id.
 	IdentityPrefix = "pawl-worker:"
 )
@@ -42,7 +42,8 @@ func dial(ctx context.Context, c Config) (client.Client, error) {
 	options := c.Temporal
 	options.HostPort = cmp.Or(options.HostPort, client.DefaultHostPort)
 	options.Logger = sdklog.NewStructuredLogger(c.Log)
-	options.ConnectionOptions.DialOptions = append(slices.Clone(options.ConnectionOptions.DialOptions), grpc.WithChainUnaryInterceptor(shortenRefusals))
+	options.ConnectionOptions.DialOptions = append(slices.Clone(options.ConnectionOptions.DialOptions),
+		grpc.WithChainUnaryInterceptor(shortenRefusals, keepBeating))
 	return client.DialContext(ctx, options)
 }
 
@@ -94,8 +95,8 @@ func newWorker(temporal client.Client, c Config, a *activities.Activities, s *ac
 		ActivityTaskPollerBehavior:              worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 		StickyScheduleToStartTimeout:            stickyTimeout,
 		WorkerStopTimeout:                       stopTimeout,
-		MaxHeartbeatThrottleInterval:            cancelLatency,
-		DefaultHeartbeatThrottleInterval:        cancelLatency,
+		MaxHeartbeatThrottleInterval:            beatThrottle,
+		DefaultHeartbeatThrottleInterval:        beatThrottle,
 		DisableRegistrationAliasing:             true,
 		OnFatalError: func(error) {
 			fail(errFatal) // the SDK has logged what it was
