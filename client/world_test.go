@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long a test waits for what should take a moment.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 const rules = `
 version: 1

@@ -25,7 +25,7 @@ import (
 )
 
 // patience is how long a test waits for what should take a moment.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // programs are the examples and the stock pawl, compiled as a user would.
 func programs(t *testing.T) (dir string) {

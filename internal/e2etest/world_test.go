@@ -26,7 +26,7 @@ import (
 )
 
 // patience is how long a test waits for what should take a moment.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // plainPolicy lets tenants acme and globex use every tool and asks about what is not harmless.
 const plainPolicy = `
