@@ -299,7 +299,7 @@ func interrupted(ctx, budget context.Context) workflows.ExecuteOut {
 	case errors.Is(cause, context.Canceled), temporal.IsCanceledError(cause):
 		f.Code = toolspec.CodeCancelled
 	default:
-		f.Code = workflows.CauseLost // nobody wished it: heartbeats did not arrive
+		f.Code = workflows.CauseLost // not cancelled: not heard for too long, or not wanted any more
 	}
 	return workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: f}
 }

@@ -30,9 +30,6 @@ const (
 	stickyTimeout = time.Second
 	// stopTimeout lets running steps end; every one is shorter.
 	stopTimeout = 10 * time.Second
-	// beatThrottle lets every heartbeat of a running tool through, which the SDK
-	// would thin out: cancels travel on them.
-	beatThrottle = time.Second
 	// IdentityPrefix begins the identity of a worker, before its process id.
 	IdentityPrefix = "pawl-worker:"
 )

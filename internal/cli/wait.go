@@ -13,8 +13,11 @@ import (
 )
 
 const (
-	// hintAfter is how long a person waits without a word, and the pause between looks.
+	// hintAfter is how long a person waits without a word, and how often Temporal is
+	// looked for. What the call waits for is asked at ever longer intervals, up to
+	// hintsMost times that: a worker has to answer.
 	hintAfter = 2 * time.Second
+	hintsMost = 15
 	// stateTimeout bounds the wait for Temporal, or for a worker, to say where a
 	// call stands.
 	stateTimeout = 3 * time.Second
@@ -37,8 +40,8 @@ func (a *app) wait(ctx context.Context, s *session, call *client.Call) (toolspec
 }
 
 // hinting says, until stop is called, once that Temporal is away, and what else
-// there is to say after a while: that no worker answers, until one does, and once
-// what the call waits for. It looks again every hintAfter.
+// there is to say after a while: once that no worker answers, unless one has
+// before, and once what the call waits for.
 func (a *app) hinting(ctx context.Context, s *session, then string, hint func(context.Context) string) (stop func()) {
 	if a.json {
 		return func() {}
@@ -48,8 +51,8 @@ func (a *app) hinting(ctx context.Context, s *session, then string, hint func(co
 	hints.Go(func() {
 		ticker := time.NewTicker(hintAfter)
 		defer ticker.Stop()
-		last := ""
-		for {
+		heard, said := false, ""
+		for left, pause := 1, 1; ; {
 			select {
 			case <-ctx.Done():
 				return
@@ -58,12 +61,16 @@ func (a *app) hinting(ctx context.Context, s *session, then string, hint func(co
 			if a.hintAway(ctx, s, then) {
 				return
 			}
-			if last != "" && last != noWorker {
+			if left--; left > 0 || said != "" && said != noWorker {
 				continue
 			}
-			if said := hint(ctx); said != "" && said != last && ctx.Err() == nil {
-				fmt.Fprintln(a.Err, said)
-				last = said
+			pause = min(2*pause, hintsMost)
+			left = pause
+			text := hint(ctx)
+			heard = heard || text != noWorker
+			if text != "" && text != said && (text != noWorker || !heard) && ctx.Err() == nil {
+				fmt.Fprintln(a.Err, text)
+				said = text
 			}
 		}
 	})
