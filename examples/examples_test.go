@@ -191,8 +191,9 @@ func durableHook(t *testing.T, w *world) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	// Twice, or more often where a busy machine did not hear the answer.
-	if len(all) < 2 || len(slices.Compact(slices.Clone(all))) != 1 || all[0].key != got.InvocationID+"/didAudit/notify/1" || !strings.Contains(all[0].body, `"ok":true`) {
+	// Twice, or a little more often where a busy machine did not hear the answer.
+	if len(all) < 2 || len(all) > 4 || len(slices.Compact(slices.Clone(all))) != 1 ||
+		all[0].key != got.InvocationID+"/didAudit/notify/1" || !strings.Contains(all[0].body, `"ok":true`) {
 		t.Errorf("the service was told %q", all)
 	}
 }

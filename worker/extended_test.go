@@ -2,8 +2,9 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"os"
-	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -65,18 +66,27 @@ func TestALegacyTool(t *testing.T) {
 		PostHook: func(_ context.Context, c legacy.Call, in in, out out) error { saw("post " + out.Text); return nil },
 	}.Import()
 	w.start(Tools(imported, tool("test__other")), ToolHooks(imported.Definition().ID, hooks...)).logged(runs)
-	result, err := w.invoke("test__shout", "shout", `{"text":"hey"}`)
-	if err != nil || string(result.Value) != `{"text":"HEY"}` {
-		t.Errorf("got %+v, %v", result, err)
+	// A slow machine may lose an attempt anywhere, and begin anew: then another call must do.
+	var tries []string
+	for n := 0; n < 3 && !slices.Contains(tries, "pre hey, execute hey, post HEY"); n++ {
+		result, err := w.invoke("test__shout", fmt.Sprintf("shout-%d", n), `{"text":"hey"}`)
+		if err != nil || string(result.Value) != `{"text":"HEY"}` {
+			t.Fatalf("got %+v, %v", result, err)
+		}
+		mu.Lock()
+		tries, seen = append(tries, strings.Join(seen, ", ")), nil
+		mu.Unlock()
+	}
+	if !slices.Contains(tries, "pre hey, execute hey, post HEY") {
+		t.Errorf("seen: %q", tries)
 	}
 	if _, err := w.invoke("test__other", "other", `{}`); err != nil {
 		t.Error(err)
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	// A slow machine may lose an attempt anywhere, and begin anew.
-	if got := strings.Join(seen, ", "); !regexp.MustCompile(`^(pre hey, (execute hey, (post HEY, )?)?)*pre hey, execute hey, post HEY$`).MatchString(got) {
-		t.Errorf("seen: %s", got)
+	if slices.ContainsFunc(seen, func(what string) bool { return !strings.HasSuffix(strings.ToLower(what), " hey") }) {
+		t.Errorf("seen with another tool: %q", seen)
 	}
 }
 

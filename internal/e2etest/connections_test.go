@@ -217,10 +217,10 @@ func TestConnection(t *testing.T) {
 	call := w.start(over(invocation("risky", "test__risky", `{}`), "c1"))
 	w.approve(call.WorkflowID)
 	wantText(t, w.result(call), "200 welcome")
-	// A tool that may be repeated may come again on a busy machine.
+	// A tool that may be repeated may come again on a busy machine, but not each of them.
 	asked := s.requests()
-	if asked < 3 {
-		t.Errorf("%d requests", asked)
+	if asked < 3 || asked > 5 {
+		t.Errorf("%d requests of 3 calls", asked)
 	}
 	missing := w.invoke(invocation("missing", "test__read", `{}`))
 	wantCode(t, missing, toolspec.CodeValidation)

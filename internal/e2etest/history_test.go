@@ -2,6 +2,7 @@ package e2etest
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -46,6 +47,20 @@ func (w *world) lostTasks(inv toolspec.Invocation) int {
 	for _, e := range w.history(inv.Identity().WorkflowID(), "").GetEvents() {
 		// Of several losses in a row the history has only the first.
 		n += max(0, int(e.GetWorkflowTaskScheduledEventAttributes().GetAttempt())-1)
+	}
+	return n
+}
+
+// triedAgain counts what a run has done once more: workflow tasks that were lost, and steps within them that were not answered in time.
+func (w *world) triedAgain(workflowID, runID string) int {
+	w.t.Helper()
+	n := 0
+	for _, e := range w.history(workflowID, runID).GetEvents() {
+		n += max(0, int(e.GetWorkflowTaskScheduledEventAttributes().GetAttempt())-1)
+		var step struct{ Attempt int }
+		if data := e.GetMarkerRecordedEventAttributes().GetDetails()["data"].GetPayloads(); len(data) > 0 && json.Unmarshal(data[0].GetData(), &step) == nil {
+			n += max(0, step.Attempt-1)
+		}
 	}
 	return n
 }

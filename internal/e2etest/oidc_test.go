@@ -59,13 +59,14 @@ func by(t *testing.T, p *oidctest.Provider, d toolspec.Decision, change func(cla
 
 func asIs(map[string]any) {}
 
-// decideOnce sends a decision as one update, as a client does that does not send again.
+// decideOnce sends a decision as an update with an id of its own and takes its answer as it is: one that asks for the decision again is not
+// followed, as pawl's client would. Only where the server dropped the update is the decision sent again, in another one.
 func (w *world) decideOnce(workflowID string, d toolspec.Decision) (answer toolspec.Answer) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
 	defer cancel()
 	var err error
-	// An update that a busy machine's server drops was taken by nobody: it is sent until it is.
+	// An update that the server drops, as it does on a busy machine, was taken by nobody.
 	w.until(func() bool {
 		var handle client.WorkflowUpdateHandle
 		handle, err = w.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{

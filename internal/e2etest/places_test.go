@@ -167,9 +167,10 @@ func TestCancelledAtEveryPlace(t *testing.T) {
 }
 
 // late reports whether a busy machine has not released the call within the seconds that a tool of the local lane has: then the cancel
-// counts, or the answer of another attempt.
+// counts, or the answer of another attempt. An attempt that the cancel itself has stopped is not late.
 func (s stop) late(record postgres.Detail) bool {
-	return s.release == atOnce && s.place != inClosing && len(record.AttemptList) > 0 && record.AttemptList[0].Outcome == "interrupted"
+	return s.release == atOnce && s.place != inClosing && len(record.AttemptList) > 0 &&
+		record.AttemptList[0].Outcome == "interrupted" && record.AttemptList[0].Code == toolspec.CodeTimeout
 }
 
 // TestTerminatedAtEveryPlace: one sweep ends every call whose workflow was terminated, wherever it stood. Releasing what was left behind

@@ -77,6 +77,7 @@ func TestResetWhileWaiting(t *testing.T) {
 	inv := invocation("send", "test__send", `{"text":"hello"}`)
 	call := w.start(inv)
 	view := w.waiting(call.WorkflowID)
+	first := w.describe(call.WorkflowID).GetWorkflowExecutionInfo().GetExecution().GetRunId()
 	runID := w.reset(call.WorkflowID)
 	again := w.approve(call.WorkflowID)
 	if again.ApprovalID != view.ApprovalID || again.Digest != view.Digest || again.ExpiresAtMs != view.ExpiresAtMs {
@@ -86,8 +87,10 @@ func TestResetWhileWaiting(t *testing.T) {
 	if n := effects.of("send"); n != 1 {
 		t.Errorf("the tool ran %d times", n)
 	}
-	if record := w.record(inv); len(record.Approvals) != 1 || record.Epoch < 2 {
-		t.Errorf("%d requests and epoch %d, want 1 and at least 2", len(record.Approvals), record.Epoch)
+	// Each run has an epoch of its own, and more where a busy machine made it begin anew.
+	most := 2 + w.triedAgain(call.WorkflowID, first) + w.triedAgain(call.WorkflowID, runID)
+	if record := w.record(inv); len(record.Approvals) != 1 || record.Epoch < 2 || record.Epoch > most {
+		t.Errorf("%d requests and epoch %d, want 1 and 2 to %d", len(record.Approvals), record.Epoch, most)
 	}
 }
 

@@ -49,26 +49,37 @@ func TestRetriesForReal(t *testing.T) {
 			t.Parallel()
 			w := *w
 			w.t = t
-			id := tc.tool[len("test__"):]
-			r := w.invoke(invocation(id, tc.tool, `{"text":"hello"}`))
-			if r.ErrorCode != tc.code {
-				t.Errorf("ended with %+v, want %q", r, tc.code)
+			try := func(suffix string) time.Duration {
+				id := tc.tool[len("test__"):] + suffix
+				r := w.invoke(invocation(id, tc.tool, `{"text":"hello"}`))
+				if r.ErrorCode != tc.code {
+					t.Errorf("ended with %+v, want %q", r, tc.code)
+				}
+				if tc.code == toolspec.CodeAborted && (r.SafeMessage != "not today" || r.HTTPStatus != 403 || r.Details.Code != "closed") {
+					t.Errorf("the caller is told %+v (%+v)", r, r.Details)
+				}
+				of := fmt.Sprintf(`JOIN invocations USING (invocation_id) WHERE tool_call_id = '%s'`, id)
+				if got := scalar[string](&w, `SELECT string_agg(trim(a.outcome || ' ' || a.code), ', ' ORDER BY seq) FROM attempts a `+of); got != tc.tried {
+					t.Errorf("attempts: %s; want %s", got, tc.tried)
+				}
+				got := scalar[string](&w, `SELECT coalesce(string_agg(stage || CASE WHEN stage = 'onRetry' THEN ' ' || round ELSE '' END, ', ' ORDER BY seq), '')
+					FROM stage_events `+of+` AND stage IN ('onRetry', 'onGiveUp', 'onError')`)
+				if got != tc.stages {
+					t.Errorf("stages: %s; want %s", got, tc.stages)
+				}
+				took := time.Duration(scalar[int](&w, `SELECT (extract(epoch FROM max(a.at) - min(a.at)) * 1000)::int FROM attempts a `+of)) * time.Millisecond
+				if took < tc.from {
+					t.Errorf("the attempts began within %s, want between %s and %s", took, tc.from, tc.to)
+				}
+				return took
 			}
-			if tc.code == toolspec.CodeAborted && (r.SafeMessage != "not today" || r.HTTPStatus != 403 || r.Details.Code != "closed") {
-				t.Errorf("the caller is told %+v (%+v)", r, r.Details)
+			// A busy machine is slow, but not each time; what must not be is sooner.
+			took := try("")
+			for n := 2; n <= 3 && took > tc.to+10*time.Second; n++ {
+				t.Logf("the attempts began within %s", took)
+				took = try(fmt.Sprintf("-%d", n))
 			}
-			of := fmt.Sprintf(`JOIN invocations USING (invocation_id) WHERE tool_call_id = '%s'`, id)
-			if got := scalar[string](&w, `SELECT string_agg(trim(a.outcome || ' ' || a.code), ', ' ORDER BY seq) FROM attempts a `+of); got != tc.tried {
-				t.Errorf("attempts: %s; want %s", got, tc.tried)
-			}
-			got := scalar[string](&w, `SELECT coalesce(string_agg(stage || CASE WHEN stage = 'onRetry' THEN ' ' || round ELSE '' END, ', ' ORDER BY seq), '')
-				FROM stage_events `+of+` AND stage IN ('onRetry', 'onGiveUp', 'onError')`)
-			if got != tc.stages {
-				t.Errorf("stages: %s; want %s", got, tc.stages)
-			}
-			took := time.Duration(scalar[int](&w, `SELECT (extract(epoch FROM max(a.at) - min(a.at)) * 1000)::int FROM attempts a `+of)) * time.Millisecond
-			// A busy machine is slow; what must not be is sooner.
-			if took < tc.from || took > tc.to+40*time.Second {
+			if took > tc.to+10*time.Second {
 				t.Errorf("the attempts began within %s, want between %s and %s", took, tc.from, tc.to)
 			}
 		})

@@ -25,6 +25,8 @@ const (
 	parkedRounds = 8
 	// resumeBound is far above the seconds that it takes, for a machine that does other things, too.
 	resumeBound = time.Minute
+	// parkedLost is how many of the calls may lose their attempt to such a machine.
+	parkedLost = 4
 )
 
 // parked is a call that waits for a person.
@@ -78,8 +80,15 @@ func TestParkedApprovals(t *testing.T) {
 		t.Errorf("a decided call went on %s after its worker was back; the decision was sent at %s:\n%s",
 			slowestBack, slow.sent.UTC().Format(time.TimeOnly), w.timeline(slow.call.WorkflowID))
 	}
+	stoodStill := 0
 	for _, p := range calls {
-		w.decidedOnce(p)
+		if !w.decidedOnce(p) {
+			stoodStill++
+		}
+	}
+	// Nothing that was killed had an attempt under way.
+	if stoodStill > parkedLost {
+		t.Errorf("%d calls lost their attempt, want none, and at most %d on a machine that stood still", stoodStill, parkedLost)
 	}
 }
 
@@ -140,12 +149,12 @@ func (w *world) decide(p *parked) error {
 	return err
 }
 
-// decidedOnce holds a call that was approved against what must be true of it.
-func (w *world) decidedOnce(p *parked) {
+// decidedOnce holds a call that was approved against what must be true of it, and reports whether it ended with its effect. No worker dies with
+// an attempt, but a machine that stands still for long enough loses one: the caller says of how many calls that may be so.
+func (w *world) decidedOnce(p *parked) bool {
 	w.t.Helper()
 	e := w.evidence(p.call, p.result)
 	w.agrees(e)
-	// No worker dies with an attempt, but a machine that stands still for long enough loses one.
 	stoodStill := e.result.ErrorCode == toolspec.CodeOutcomeUnknown && e.tasks.lostAttempts > 0
 	if !stoodStill && (!e.result.OK || len(e.effects) != 1) {
 		w.t.Errorf("%s ended with %s and %d effects (%s), want ok with one", p.call.WorkflowID, codeOf(e.result), len(e.effects), e.tasks)
@@ -158,6 +167,7 @@ func (w *world) decidedOnce(p *parked) {
 			w.t.Errorf("%s: a replay did something else: %s", p.call.WorkflowID, f.GetFailure().GetMessage())
 		}
 	}
+	return !stoodStill
 }
 
 // TestStickyWorkerKilledWhileWaiting: the only worker that knows a waiting call dies; the decision finds another one. It takes the time, too.
@@ -173,11 +183,14 @@ func TestStickyWorkerKilledWhileWaiting(t *testing.T) {
 	var deciding sync.WaitGroup
 	w.decideAll(&deciding, calls)
 	deciding.Wait()
+	stoodStill := 0
 	for _, p := range calls {
 		if p.err != nil {
 			t.Fatalf("%s: %v", p.call.WorkflowID, p.err)
 		}
-		w.decidedOnce(p)
+		if !w.decidedOnce(p) {
+			stoodStill++
+		}
 		took := p.ended.Sub(p.sent)
 		t.Logf("by signal %t: from the decision to the result %s; %s", p.bySignal, took.Round(time.Millisecond), tasksOf(w.history(p.call.WorkflowID)))
 		if took > resumeBound {
@@ -186,6 +199,9 @@ func TestStickyWorkerKilledWhileWaiting(t *testing.T) {
 		if got := w.ledger.Of(p.call.InvocationID); len(got) > 0 && got[0].PID != second.pid() {
 			t.Errorf("the tool was run by %+v, want process %d", got, second.pid())
 		}
+	}
+	if stoodStill > 1 {
+		t.Errorf("all %d calls lost their attempt", stoodStill)
 	}
 }
 

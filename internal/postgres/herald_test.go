@@ -147,6 +147,9 @@ func TestHeraldThatDiesTellsAgain(t *testing.T) {
 	b.ask("call_1")
 	until(t, "the notice is told and not noted", func() bool { return contains(log.String(), "was not noted") })
 	stop()
+	if leased := value[bool](b, `SELECT bool_and(d.next_at > n.spread_at + interval '1 minute') FROM notice_deliveries d JOIN notices n USING (notice_id)`); !leased {
+		t.Error("what was taken is due at once: there is no lease")
+	}
 	b.sql(`UPDATE notice_deliveries SET next_at = next_at + interval '1 hour'`) // its lease outlasts the test
 	b.sql(`ALTER TABLE notice_deliveries DROP CONSTRAINT broken`)
 	b.herald(map[string]postgres.Notifier{"h": h})
