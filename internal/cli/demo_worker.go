@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
-	temporal "go.temporal.io/sdk/client"
-	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
@@ -126,25 +124,7 @@ func (w *demoWorker) stop() {
 // without leaves out the variables that name servers. TEMPORAL_DEBUG names none: it
 // has the SDK wait for workflow code that is slow.
 func without(env []string, prefixes ...string) []string {
-	var kept []string
-	for _, entry := range env {
-		drop := false
-		if strings.HasPrefix(entry, "TEMPORAL_DEBUG=") {
-			kept = append(kept, entry)
-			continue
-		}
-		for _, p := range prefixes {
-			drop = drop || strings.HasPrefix(entry, p)
-		}
-		if !drop {
-			kept = append(kept, entry)
-		}
-	}
-	return kept
-}
-
-// quiet keeps the SDK from writing into the story.
-func quiet(o temporal.Options) temporal.Options {
-	o.Logger = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
-	return o
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		return !strings.HasPrefix(entry, "TEMPORAL_DEBUG=") && slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(entry, p) })
+	})
 }

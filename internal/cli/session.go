@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"os/user"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	temporal "go.temporal.io/sdk/client"
+	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres"
@@ -93,9 +95,10 @@ func connect(ctx context.Context, needTemporal, needStore bool) (*session, error
 	return s, nil
 }
 
-// patient is quiet with a time for the server's first answer; the SDK gives it five seconds.
+// patient keeps the SDK from writing into what a command prints, and sets the time
+// for the server's first answer, which the SDK would wait for five seconds.
 func patient(o temporal.Options, answer time.Duration) temporal.Options {
-	o = quiet(o)
+	o.Logger = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	o.ConnectionOptions.GetSystemInfoTimeout = answer
 	return o
 }

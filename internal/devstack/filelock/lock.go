@@ -74,6 +74,6 @@ func (l *Lock) File() *os.File { return l.file }
 // Release gives up this process's hold. The file stays. Where an heir holds the lock still, or a child that is only about to become another
 // program and has our files until then, HeldBy no longer names this process: who waits for them waits for nothing that has no end.
 func (l *Lock) Release() error {
-	_ = l.file.Truncate(0)
+	_ = l.file.Truncate(0) // as in Try: a hint
 	return l.file.Close()
 }
