@@ -2,7 +2,6 @@ package e2etest
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/historytest"
 )
 
 // history is everything that Temporal keeps of a run; runID "" means the current one.
@@ -43,8 +43,11 @@ func ofTheMachine(a *historypb.WorkflowTaskFailedEventAttributes) bool {
 // server had not heard of.
 func (w *world) lostTasks(inv toolspec.Invocation) int {
 	w.t.Helper()
-	n := 0
-	for _, e := range w.history(inv.Identity().WorkflowID(), "").GetEvents() {
+	return lostTasks(w.history(inv.Identity().WorkflowID(), ""))
+}
+
+func lostTasks(h *historypb.History) (n int) {
+	for _, e := range h.GetEvents() {
 		// Of several losses in a row the history has only the first.
 		n += max(0, int(e.GetWorkflowTaskScheduledEventAttributes().GetAttempt())-1)
 	}
@@ -54,13 +57,10 @@ func (w *world) lostTasks(inv toolspec.Invocation) int {
 // triedAgain counts what a run has done once more: workflow tasks that were lost, and steps within them that were not answered in time.
 func (w *world) triedAgain(workflowID, runID string) int {
 	w.t.Helper()
-	n := 0
-	for _, e := range w.history(workflowID, runID).GetEvents() {
-		n += max(0, int(e.GetWorkflowTaskScheduledEventAttributes().GetAttempt())-1)
-		var step struct{ Attempt int }
-		if data := e.GetMarkerRecordedEventAttributes().GetDetails()["data"].GetPayloads(); len(data) > 0 && json.Unmarshal(data[0].GetData(), &step) == nil {
-			n += max(0, step.Attempt-1)
-		}
+	h := w.history(workflowID, runID)
+	n := lostTasks(h)
+	for _, e := range h.GetEvents() {
+		n += max(0, historytest.AttemptOf(e)-1)
 	}
 	return n
 }

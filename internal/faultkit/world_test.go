@@ -25,6 +25,7 @@ import (
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/historytest"
 )
 
 // patience is how long a test waits for what takes seconds on a quiet machine.
@@ -225,10 +226,7 @@ func tasksOf(h *historypb.History) (t tasks) {
 		case enumspb.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT, enumspb.EVENT_TYPE_ACTIVITY_TASK_FAILED:
 			t.lostAttempts++
 		case enumspb.EVENT_TYPE_MARKER_RECORDED:
-			var step struct{ Attempt int }
-			if data := e.GetMarkerRecordedEventAttributes().GetDetails()["data"].GetPayloads(); len(data) > 0 && json.Unmarshal(data[0].GetData(), &step) == nil {
-				t.again += max(step.Attempt-1, 0)
-			}
+			t.again += max(historytest.AttemptOf(e)-1, 0)
 		default:
 		}
 	}

@@ -80,12 +80,25 @@ func ActivityOf(e *historypb.HistoryEvent) string {
 	if a := e.GetActivityTaskScheduledEventAttributes(); a != nil {
 		return a.GetActivityType().GetName()
 	}
-	var data struct{ ActivityType string }
+	return local(e).ActivityType
+}
+
+// AttemptOf is the attempt with which the local activity of a marker ended, from
+// 1; 0 for other events.
+func AttemptOf(e *historypb.HistoryEvent) int { return local(e).Attempt }
+
+// localData is what the Temporal SDK keeps of a local activity in its marker.
+type localData struct {
+	ActivityType string
+	Attempt      int
+}
+
+func local(e *historypb.HistoryEvent) (data localData) {
 	payloads := e.GetMarkerRecordedEventAttributes().GetDetails()["data"].GetPayloads()
 	if len(payloads) == 0 || converter.GetDefaultDataConverter().FromPayload(payloads[0], &data) != nil {
-		return ""
+		return localData{}
 	}
-	return data.ActivityType
+	return data
 }
 
 // ending is "ok" or the code that a call ended with.
