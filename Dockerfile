@@ -7,7 +7,7 @@ RUN --mount=type=cache,target=/go/pkg/mod go mod download
 COPY . .
 # Static, so that the image needs no libc.
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
-    CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /root/image/pawl ./cmd/pawl
+    CGO_ENABLED=0 go build -trimpath -ldflags='-s -w' -o /root/image/pawl ./cmd/pawl-server
 RUN mkdir -p /root/image/workspace /root/image/tmp
 
 FROM scratch

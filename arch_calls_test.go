@@ -13,28 +13,43 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// callers says who may use a function, by the full name the type checker gives.
+// callers says who may use a function, by the full name the type checker gives, and
+// whether at one place only.
 var callers = []struct {
 	symbol string
 	trees  []string
+	once   bool
 	why    string
 }{
 	{
-		"(" + module + "/toolspec.Tool).Run", []string{"activities"},
-		"only the execute activity runs a tool (TOOLS_VIA_TOOLRUNNER, ARCH_SINGLE_EXECUTION_PATH)",
+		symbol: "(" + module + "/toolspec.Tool).Run", trees: []string{"activities"},
+		why: "only the execute activity runs a tool (TOOLS_VIA_TOOLRUNNER, ARCH_SINGLE_EXECUTION_PATH)",
 	},
 	{
-		"(" + module + "/toolspec/capability.Secret).Reveal", []string{"broker", "examples"},
-		"only the broker, and tools that were given one, see a credential (NO_SECRETS_IN_CONTEXT)",
+		symbol: "(" + module + "/toolspec/capability.Secret).Reveal", trees: []string{"broker", "examples"},
+		why: "only the broker, and tools that were given one, see a credential (NO_SECRETS_IN_CONTEXT)",
+	},
+	{
+		symbol: module + "/workflows/gate.Judge", trees: []string{"workflows"}, once: true,
+		why: "the gate judges in its first pass, which is in the plan, and in regate",
+	},
+	{
+		symbol: module + "/workflows/gate.Denial", trees: []string{"workflows"}, once: true,
+		why: "the gate judges in its first pass, which is in the plan, and in regate",
 	},
 }
 
 func toolsRunInOnePlace(t *tree) (found []violation) {
+	seen := map[string]bool{}
 	for _, c := range t.calls {
 		for _, rule := range callers {
-			if c.symbol == rule.symbol && !within(c.pkg, rule.trees...) && !supports(c.pkg) {
-				found = append(found, violation{t.at(c.at), fmt.Sprintf("%s may not use %s: %s", c.pkg, c.symbol, rule.why)})
+			if c.symbol != rule.symbol || supports(c.pkg) {
+				continue
 			}
+			if !within(c.pkg, rule.trees...) || rule.once && seen[c.symbol] {
+				found = append(found, violation{t.at(c.at), fmt.Sprintf("%s may not use %s here: %s", c.pkg, c.symbol, rule.why)})
+			}
+			seen[c.symbol] = true
 		}
 	}
 	return found

@@ -9,35 +9,21 @@ import (
 // verb is a function or a method that ends a call by control flow.
 var verb = regexp.MustCompile(`^(Abort|Respond)`)
 
-// answering are the views on which a built-in hook may respond: those of the
-// cache, whose hit is an answer, and of consent, which may challenge.
-var answering = []string{"Consent", "Lookup", "Cached"}
-
 // controlFlowBelongsToHooks: the runtime lets a tool abort and respond, and the
 // built-in tools do neither (HK-17, C-39): they answer with a value or an error.
 // That nothing happened is for the tool alone to know, so RetryAfter is none of
-// the verbs. Built-in hooks respond for cache hits and consent challenges only
-// (CF-07).
+// the verbs. Of Pawl's own steps only the cache responds (CF-07).
 func controlFlowBelongsToHooks(t *tree) (found []violation) {
 	for _, c := range t.calls {
 		pkgPath, name := home(c.symbol)
 		switch {
 		case within(c.pkg, "tools") && (pkgPath == "toolspec" && verb.MatchString(name) || pkgPath == "toolspec/hook"):
 			found = append(found, violation{t.at(c.at), fmt.Sprintf("%s may not use %s: control flow belongs to hooks, and a tool to its purpose", c.pkg, c.symbol)})
-		case within(c.pkg, "activities/hooks") && pkgPath == "toolspec/hook" && strings.HasPrefix(name, "Respond") && !answers(c.on):
-			found = append(found, violation{t.at(c.at), fmt.Sprintf("%s may not use %s on %s: built-in hooks respond for cache hits and consent challenges", c.pkg, c.symbol, c.on)})
+		case pkgPath == "activities/stage" && name == "Respond" && c.pkg != "activities/cache":
+			found = append(found, violation{t.at(c.at), fmt.Sprintf("%s may not use %s: of Pawl's own steps only the cache answers a call", c.pkg, c.symbol)})
 		}
 	}
 	return found
-}
-
-func answers(view string) bool {
-	for _, name := range answering {
-		if view == module+"/toolspec/hook."+name {
-			return true
-		}
-	}
-	return false
 }
 
 // home splits the full name of a function, or of a method such as

@@ -54,6 +54,15 @@ var fences = []fence{
 		why: "workflow code is deterministic and replayed",
 	},
 	{
+		tree: "activities",
+		not: []string{
+			module + "/workflows/steps", module + "/workflows/envelope", module + "/workflows/gate", module + "/workflows/hydrate",
+			module + "/workflows/approval", module + "/workflows/capacity", module + "/workflows/attempt", module + "/workflows/output",
+			module + "/workflows/settle", module + "/workflows/upkeep",
+		},
+		why: "activities know the workflow by its contract alone",
+	},
+	{
 		tree: "examples",
 		ours: []string{
 			"toolspec", "toolspec/hook", "toolspec/capability", "toolspec/catalog", "toolspec/legacy", "toolspec/provide", "client", "worker",
@@ -121,10 +130,10 @@ var owners = []struct {
 	{"github.com/modelcontextprotocol/", []string{"internal/mcp"}},
 	{"go.uber.org/fx", []string{"worker"}},
 	{"go.uber.org/dig", []string{"worker"}},
-	{"github.com/spf13/", []string{"internal/cli", "cmd"}},
+	{"github.com/spf13/", []string{"internal/cli", "internal/devcli", "cmd"}},
 	{"go.temporal.io/", []string{
 		"workflows", "activities", "client", "internal/codec", "internal/telemetry", "internal/verify", "worker",
-		"internal/devstack", "internal/bench", "internal/cli", "internal/faultkit",
+		"internal/devstack", "internal/bench", "internal/cli", "internal/devcli", "internal/faultkit",
 	}},
 }
 

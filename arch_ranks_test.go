@@ -3,7 +3,9 @@ package pawl_test
 import (
 	"fmt"
 	"go/ast"
+	"os"
 	"strings"
+	"testing"
 )
 
 // ranks is the one table of who stands above whom, low to high. Imports only go
@@ -20,20 +22,31 @@ var ranks = [][]string{
 	{"toolspec/catalog", "toolspec/legacy", "toolspec/conversation"},
 	{"policy/...", "proof", "tools/...", "migrations/..."},
 	{"broker/..."},
-	{"workflows/..."},
-	{"activities/...", "client/..."},
-	{"internal/secretfile"},
+	{"workflows/contract"},
+	{"workflows/steps", "activities/heartbeat", "activities/judge", "activities/stage"},
+	{"workflows/envelope"},
+	// The parts of a call know none of each other.
+	{
+		"workflows/gate", "workflows/hydrate", "workflows/approval", "workflows/capacity", "workflows/attempt", "workflows/output",
+		"workflows/settle", "workflows/upkeep", "activities/approval", "activities/hydrate", "activities/upkeep",
+		"activities/gate", "activities/capacity", "activities/cache",
+	},
+	// The workflow and its activities know each other by the contract alone.
+	{"workflows", "workflows/envtest", "workflows/historytest", "activities/...", "client/..."},
+	{"internal/secretfile", "internal/workerkey", "internal/filelock"},
 	// Adapters, each the one owner of its dependency.
 	{
-		"internal/postgres/...", "internal/clock/...", "internal/files/...", "internal/web/...", "internal/shell/...", "internal/mcp/...",
-		"internal/codec/...", "internal/notify/...", "internal/telemetry/...", "internal/openfga/...", "internal/submitter/...", "internal/seal/...",
+		"internal/postgres/...", "internal/clock/...", "internal/files/...",
+		"internal/codec/...", "internal/notify/...", "internal/openfga/...", "internal/submitter/...", "internal/seal/...",
 		"internal/verify/...", "internal/oidc/...",
 	},
 	{"worker/..."},
-	// Doors: the CLI opens the other two.
-	{"internal/devstack/..."},
-	{"internal/bench/...", "internal/faultkit/..."},
+	{"internal/devstate"},
 	{"internal/cli/..."},
+	// For development only: no program for production links them.
+	{"internal/devstack/..."},
+	{"internal/bench/...", "internal/faultkit/...", "internal/attack"},
+	{"internal/devcli"},
 	{"internal/docsgen/..."}, // asks the CLI for its help
 	{"cmd/..."},
 	{"examples/..."}, // what users write: fenced off from all that they cannot import
@@ -59,6 +72,26 @@ func everyPackageHasARank(t *tree) (found []violation) {
 		}
 	}
 	return found
+}
+
+// TestArchitectureIsDescribed: docs/architecture.md has a line for every entry of the
+// table, by the same name.
+func TestArchitectureIsDescribed(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entries := range ranks[1:] {
+		for _, entry := range entries {
+			if _, err := os.Stat(strings.TrimSuffix(entry, "/...")); err != nil {
+				t.Errorf("the table of ranks names %s, which is no package", entry)
+			}
+			if !supports(entry) && !strings.Contains(string(page), "`"+entry+"`") {
+				t.Errorf("docs/architecture.md has no line for %s", entry)
+			}
+		}
+	}
 }
 
 // importsOnlyGoDown holds for what ships. Tests may reach up: they are never

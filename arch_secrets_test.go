@@ -16,7 +16,7 @@ import (
 var carriers = []string{"toolspec", "toolspec/hook", "policy", "workflows"}
 
 // composers may read the environment: the composition root and the doors.
-var composers = []string{"worker", "internal/cli", "internal/devstack", "internal/faultkit/faultworker", "cmd"}
+var composers = []string{"worker", "internal/cli", "internal/devcli", "internal/devstate", "internal/devstack", "internal/faultkit/faultworker", "cmd"}
 
 func contextsHoldNoSecrets(t *tree) (found []violation) {
 	for _, p := range t.shipped() {

@@ -10,15 +10,16 @@ import (
 
 	"go.temporal.io/sdk/converter"
 
+	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // Admit decodes the workflow's input strictly, and finds or makes the record.
-func (a *Activities) Admit(ctx context.Context, in workflows.AdmitIn) (workflows.AdmitOut, error) {
+func (a *Activities) Admit(ctx context.Context, in contract.AdmitIn) (contract.AdmitOut, error) {
 	started := time.Now()
 	inv, fault := decode(in)
 	if fault != nil {
@@ -26,7 +27,7 @@ func (a *Activities) Admit(ctx context.Context, in workflows.AdmitIn) (workflows
 	}
 	digest, err := hydrate.InputDigest(inv)
 	if err != nil {
-		return workflows.AdmitOut{}, err
+		return contract.AdmitOut{}, err
 	}
 	identity := inv.Identity()
 	record, err := a.records.Admit(ctx, AdmitRow{
@@ -35,29 +36,29 @@ func (a *Activities) Admit(ctx context.Context, in workflows.AdmitIn) (workflows
 		Plan: a.plan(inv.ToolID), StartedAt: time.UnixMilli(in.NowMs).UTC(),
 	})
 	if err != nil {
-		return workflows.AdmitOut{}, err
+		return contract.AdmitOut{}, err
 	}
-	out := workflows.AdmitOut{
-		Outcome: workflows.Done, Recorded: true,
+	out := contract.AdmitOut{
+		Outcome: contract.Done, Recorded: true,
 		InvocationID: identity.InvocationID(), InputDigest: digest,
 		ToolID: inv.ToolID, ToolCallID: inv.ToolCallID, Context: inv.Context,
 		Epoch: record.Epoch, Rounds: record.Rounds, Plan: &record.Plan, PolicyDigest: record.PolicyDigest, Kills: record.Kills,
 		ConnectionHash: a.connectionHash(inv.Context), Connection: requested(inv, record.Connection),
 	}
 	switch {
-	case record.Digest != digest:
-		out.Outcome, out.Recorded = workflows.Refused, false
+	case record.Digest != digest || record.Elsewhere:
+		out.Outcome, out.Recorded = contract.Refused, false
 		out.Failure = &hook.Failure{Code: toolspec.CodeConflict}
 	case record.Result != nil:
-		out.Outcome, out.Result = workflows.AlreadySettled, record.Result
-	case newer(record.Plan.V):
-		out.Outcome, out.By = workflows.NotHere, planName(record.Plan.V)
+		out.Outcome, out.Result = contract.AlreadySettled, record.Result
+	case judge.IsNewerPlan(record.Plan.V):
+		out.Outcome, out.By = contract.NotHere, judge.PlanName(record.Plan.V)
 	case record.Plan.ToolDigest == "":
 		out.Failure = &hook.Failure{Code: toolspec.CodeUnavailable}
 	}
-	if out.Outcome == workflows.Done && out.Failure == nil {
+	if out.Outcome == contract.Done && out.Failure == nil {
 		if out.Submitter, err = a.vouched(ctx, inv, digest); err != nil {
-			return workflows.AdmitOut{}, err
+			return contract.AdmitOut{}, err
 		}
 	}
 	out.DurationUs = time.Since(started).Microseconds()
@@ -65,7 +66,7 @@ func (a *Activities) Admit(ctx context.Context, in workflows.AdmitIn) (workflows
 }
 
 // decode reads the payload and checks whose call it is.
-func decode(in workflows.AdmitIn) (toolspec.Invocation, *hydrate.Fault) {
+func decode(in contract.AdmitIn) (toolspec.Invocation, *hydrate.Fault) {
 	if len(in.Input) > 0 && in.Encoding != converter.MetadataEncodingJSON {
 		return toolspec.Invocation{}, &hydrate.Fault{Code: toolspec.CodeValidation, Problem: toolspec.Problem{
 			Kind: hydrate.KindUndecodable, Message: "the workflow input must be JSON (encoding json/plain)",
@@ -86,21 +87,15 @@ func decode(in workflows.AdmitIn) (toolspec.Invocation, *hydrate.Fault) {
 
 // refuse notes input that gets no record: with an identity nobody vouches for,
 // anyone could settle another's call. Nothing of the input is kept.
-func (a *Activities) refuse(ctx context.Context, in workflows.AdmitIn, inv toolspec.Invocation, fault *hydrate.Fault) (workflows.AdmitOut, error) {
+func (a *Activities) refuse(ctx context.Context, in contract.AdmitIn, inv toolspec.Invocation, fault *hydrate.Fault) (contract.AdmitOut, error) {
 	err := a.records.Refuse(ctx, RefusedInput{
 		WorkflowID: in.WorkflowID, RunID: in.RunID, Code: fault.Code, Reason: fault.Problem.Kind, Bytes: len(in.Input),
 	})
 	if err != nil {
-		return workflows.AdmitOut{}, err
+		return contract.AdmitOut{}, err
 	}
 	a.log.WarnContext(ctx, "input refused", "workflowId", in.WorkflowID, "kind", fault.Problem.Kind)
-	return workflows.AdmitOut{Outcome: workflows.Refused, Failure: failureOf(fault), ToolCallID: inv.ToolCallID}, nil
-}
-
-func failureOf(fault *hydrate.Fault) *hook.Failure {
-	return &hook.Failure{Code: fault.Code, SafeMessage: fault.Error(), Details: &toolspec.Details{
-		Path: fault.Problem.Path, Kind: fault.Problem.Kind, Problems: []toolspec.Problem{fault.Problem},
-	}}
+	return contract.AdmitOut{Outcome: contract.Refused, Failure: judge.FaultFailure(fault), ToolCallID: inv.ToolCallID}, nil
 }
 
 // requested adds to how the connection stands whether the call's own list names

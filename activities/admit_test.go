@@ -10,25 +10,25 @@ import (
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 const sent = `{"toolId":"core__tool","toolCallId":"call-1","args":{"text":"canary-4711"},"context":{"tenantId":"acme","runId":"run-1","actorId":"user:ann","connectionId":"conn"}}`
 
-func admitIn() workflows.AdmitIn {
-	return workflows.AdmitIn{Input: []byte(sent), Encoding: "json/plain", WorkflowID: "tool:acme:run-1:call-1", RunID: "temporal-run", NowMs: 1000}
+func admitIn() contract.AdmitIn {
+	return contract.AdmitIn{Input: []byte(sent), Encoding: "json/plain", WorkflowID: "tool:acme:run-1:call-1", RunID: "temporal-run", NowMs: 1000}
 }
 
 func TestAdmit(t *testing.T) {
 	w := newWorld(t, setup{config: activities.Config{SearchAttributes: true, ConnectionKey: []byte("key")}})
-	w.records.record = activities.Record{Epoch: 4, Rounds: workflows.Rounds{Gate: 1, Dispatch: 2, Request: 3}, PolicyDigest: "policy"}
+	w.records.record = activities.Record{Epoch: 4, Rounds: contract.Rounds{Gate: 1, Dispatch: 2, Request: 3}, PolicyDigest: "policy"}
 	got, err := w.Admit(t.Context(), admitIn())
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.safe(t, got)
 	id := toolspec.Identity{TenantID: "acme", RunID: "run-1", ToolCallID: "call-1"}
-	if got.Outcome != workflows.Done || !got.Recorded || got.InvocationID != id.InvocationID() || got.Epoch != 4 || got.Rounds.Request != 3 ||
+	if got.Outcome != contract.Done || !got.Recorded || got.InvocationID != id.InvocationID() || got.Epoch != 4 || got.Rounds.Request != 3 ||
 		got.PolicyDigest != "policy" || got.ToolID != "core__tool" || got.ToolCallID != "call-1" || got.Context.ActorID != "user:ann" || got.Failure != nil {
 		t.Errorf("got %+v", got)
 	}
@@ -54,7 +54,7 @@ func TestConnectionHash(t *testing.T) {
 		in.Input = []byte(input)
 		in.WorkflowID = strings.Replace(in.WorkflowID, "acme", map[bool]string{true: "acme2", false: "acme"}[strings.Contains(input, "acme2")], 1)
 		got, err := w.Admit(t.Context(), in)
-		if err != nil || got.Outcome != workflows.Done {
+		if err != nil || got.Outcome != contract.Done {
 			t.Fatalf("%+v, %v", got, err)
 		}
 		return got.ConnectionHash
@@ -97,23 +97,23 @@ func TestAdmitLanes(t *testing.T) {
 func TestAdmitRefuses(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		change func(*workflows.AdmitIn)
+		change func(*contract.AdmitIn)
 		kind   string
 		path   string
 	}{
-		{"nothing", func(in *workflows.AdmitIn) { in.Input, in.Encoding = nil, "binary/null" }, "undecodable", ""},
-		{"another encoding", func(in *workflows.AdmitIn) { in.Encoding = "binary/encrypted" }, "undecodable", ""},
-		{"no encoding", func(in *workflows.AdmitIn) { in.Encoding = "" }, "undecodable", ""},
-		{"not an object", func(in *workflows.AdmitIn) { in.Input = []byte(`"canary-4711"`) }, "type_mismatch", ""},
-		{"unknown field", func(in *workflows.AdmitIn) { in.Input = []byte(strings.Replace(sent, `"args"`, `"arguments"`, 1)) }, "unknown_field", "/arguments"},
-		{"no tenant", func(in *workflows.AdmitIn) { in.Input = []byte(strings.Replace(sent, `"acme"`, `""`, 1)) }, "invalid_field", "/context/tenantId"},
-		{"no actor", func(in *workflows.AdmitIn) { in.Input = []byte(strings.Replace(sent, `"user:ann"`, `""`, 1)) }, "invalid_field", "/context/actorId"},
-		{"secret-shaped", func(in *workflows.AdmitIn) {
+		{"nothing", func(in *contract.AdmitIn) { in.Input, in.Encoding = nil, "binary/null" }, "undecodable", ""},
+		{"another encoding", func(in *contract.AdmitIn) { in.Encoding = "binary/encrypted" }, "undecodable", ""},
+		{"no encoding", func(in *contract.AdmitIn) { in.Encoding = "" }, "undecodable", ""},
+		{"not an object", func(in *contract.AdmitIn) { in.Input = []byte(`"canary-4711"`) }, "type_mismatch", ""},
+		{"unknown field", func(in *contract.AdmitIn) { in.Input = []byte(strings.Replace(sent, `"args"`, `"arguments"`, 1)) }, "unknown_field", "/arguments"},
+		{"no tenant", func(in *contract.AdmitIn) { in.Input = []byte(strings.Replace(sent, `"acme"`, `""`, 1)) }, "invalid_field", "/context/tenantId"},
+		{"no actor", func(in *contract.AdmitIn) { in.Input = []byte(strings.Replace(sent, `"user:ann"`, `""`, 1)) }, "invalid_field", "/context/actorId"},
+		{"secret-shaped", func(in *contract.AdmitIn) {
 			in.Input = []byte(strings.Replace(sent, `"args"`, `"apiKey":"canary-4711","args"`, 1))
 		}, "secret_shaped", "/apiKey"},
-		{"another call's workflow id", func(in *workflows.AdmitIn) { in.WorkflowID = "tool:acme:run-1:call-2" }, "foreign_workflow_id", ""},
-		{"another tenant's workflow id", func(in *workflows.AdmitIn) { in.WorkflowID = "tool:other:run-1:call-1" }, "foreign_workflow_id", ""},
-		{"any workflow id", func(in *workflows.AdmitIn) { in.WorkflowID = "w" }, "foreign_workflow_id", ""},
+		{"another call's workflow id", func(in *contract.AdmitIn) { in.WorkflowID = "tool:acme:run-1:call-2" }, "foreign_workflow_id", ""},
+		{"another tenant's workflow id", func(in *contract.AdmitIn) { in.WorkflowID = "tool:other:run-1:call-1" }, "foreign_workflow_id", ""},
+		{"any workflow id", func(in *contract.AdmitIn) { in.WorkflowID = "w" }, "foreign_workflow_id", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t, setup{})
@@ -125,7 +125,7 @@ func TestAdmitRefuses(t *testing.T) {
 			}
 			w.safe(t, got)
 			w.safe(t, w.records.refused)
-			if got.Outcome != workflows.Refused || got.Recorded || got.InvocationID != "" || got.Failure.Code != toolspec.CodeValidation ||
+			if got.Outcome != contract.Refused || got.Recorded || got.InvocationID != "" || got.Failure.Code != toolspec.CodeValidation ||
 				got.Failure.SafeMessage == "" || got.Failure.Details.Kind != tc.kind || got.Failure.Details.Path != tc.path || len(got.Failure.Details.Problems) != 1 {
 				t.Errorf("got %+v, %+v", got, got.Failure)
 			}
@@ -144,13 +144,13 @@ func TestAdmitKnows(t *testing.T) {
 		name   string
 		record activities.Record
 		tool   string
-		want   workflows.Outcome
+		want   contract.Outcome
 		code   toolspec.Code
 	}{
-		{"conflict", activities.Record{Digest: "other"}, "core__tool", workflows.Refused, toolspec.CodeConflict},
-		{"conflict with a settled call", activities.Record{Digest: "other", Result: result}, "core__tool", workflows.Refused, toolspec.CodeConflict},
-		{"settled", activities.Record{Result: result}, "core__tool", workflows.AlreadySettled, ""},
-		{"unknown tool", activities.Record{}, "core__gone", workflows.Done, toolspec.CodeUnavailable},
+		{"conflict", activities.Record{Digest: "other"}, "core__tool", contract.Refused, toolspec.CodeConflict},
+		{"conflict with a settled call", activities.Record{Digest: "other", Result: result}, "core__tool", contract.Refused, toolspec.CodeConflict},
+		{"settled", activities.Record{Result: result}, "core__tool", contract.AlreadySettled, ""},
+		{"unknown tool", activities.Record{}, "core__gone", contract.Done, toolspec.CodeUnavailable},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t, setup{})
@@ -169,7 +169,7 @@ func TestAdmitKnows(t *testing.T) {
 				t.Errorf("got %+v", got)
 			}
 			// Whoever sends another call under this id learns nothing of its result.
-			if (got.Result != nil) != (tc.want == workflows.AlreadySettled) {
+			if (got.Result != nil) != (tc.want == contract.AlreadySettled) {
 				t.Errorf("result %+v", got.Result)
 			}
 		})

@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // everywhere is a hook on both ends of a call.
@@ -27,11 +28,11 @@ func everywhere() hook.Hook {
 func TestRequest(t *testing.T) {
 	w := newWorld(t, setup{})
 	expires := time.UnixMilli(5_000_000).UTC()
-	w.records.request = activities.RequestRecord{Number: 2, ExpiresAt: expires, Remaining: 90 * time.Second, State: workflows.RequestApproved, Approver: "user:bob",
+	w.records.request = approval.RequestRecord{Number: 2, ExpiresAt: expires, Remaining: 90 * time.Second, State: contract.RequestApproved, Approver: "user:bob",
 		Granted: hook.GrantedApproval{Digest: "as recorded"}}
 	f := w.facts()
 	f.SafeArgs = json.RawMessage(`{"text":"***"}`)
-	got, err := w.Request(t.Context(), workflows.RequestIn{Facts: f, Epoch: 3, Last: 1, Ask: hook.Ask{Message: "why", Rule: "rule"}, EditedBy: "user:cid"})
+	got, err := w.Request(t.Context(), contract.RequestIn{Facts: f, Epoch: 3, Last: 1, Ask: hook.Ask{Message: "why", Rule: "rule"}, EditedBy: "user:cid"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func TestRequest(t *testing.T) {
 		t.Errorf("wrote %+v", row)
 	}
 	view.ApprovalID, view.ExpiresAtMs = "inv.2", 5_000_000
-	if got.Outcome != workflows.Done || got.Number != 2 || !reflect.DeepEqual(*got.View, view) || got.RemainingMs != 90_000 || !got.Approved ||
+	if got.Outcome != contract.Done || got.Number != 2 || !reflect.DeepEqual(*got.View, view) || got.RemainingMs != 90_000 || !got.Approved ||
 		*got.Granted != (hook.GrantedApproval{ApprovalID: "inv.2", Approver: "user:bob", Digest: "as recorded"}) {
 		t.Errorf("got %+v", got)
 	}
@@ -70,8 +71,8 @@ func TestRequestRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, setup{policy: tc.policy})
-			got, err := w.Request(t.Context(), workflows.RequestIn{Facts: w.facts()})
-			if err != nil || got.Outcome != workflows.Refused || got.Failure.Code != toolspec.CodePolicyDenied || !strings.Contains(got.Failure.SafeMessage, tc.message) || got.View != nil {
+			got, err := w.Request(t.Context(), contract.RequestIn{Facts: w.facts()})
+			if err != nil || got.Outcome != contract.Refused || got.Failure.Code != toolspec.CodePolicyDenied || !strings.Contains(got.Failure.SafeMessage, tc.message) || got.View != nil {
 				t.Errorf("got %+v, %+v, %v", got, got.Failure, err)
 			}
 			if len(w.records.requests) != 0 {
@@ -83,40 +84,40 @@ func TestRequestRefused(t *testing.T) {
 
 func TestRequestElsewhere(t *testing.T) {
 	w := newWorld(t, setup{})
-	w.records.request = activities.RequestRecord{Superseded: true}
-	if got, err := w.Request(t.Context(), workflows.RequestIn{Facts: w.facts()}); err != nil || !reflect.DeepEqual(got, workflows.RequestOut{Outcome: workflows.Superseded}) {
+	w.records.request = approval.RequestRecord{Superseded: true}
+	if got, err := w.Request(t.Context(), contract.RequestIn{Facts: w.facts()}); err != nil || !reflect.DeepEqual(got, contract.RequestOut{Outcome: contract.Superseded}) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	f := w.facts()
 	f.PolicyDigest = "gone"
-	if _, err := w.Request(t.Context(), workflows.RequestIn{Facts: f}); !hook.IsTransient(err) {
+	if _, err := w.Request(t.Context(), contract.RequestIn{Facts: f}); !hook.IsTransient(err) {
 		t.Errorf("got %v", err)
 	}
 	w.records.err = errors.New("away")
-	if _, err := w.Request(t.Context(), workflows.RequestIn{Facts: w.facts()}); err == nil {
+	if _, err := w.Request(t.Context(), contract.RequestIn{Facts: w.facts()}); err == nil {
 		t.Error("an error is lost")
 	}
 }
 
 // TestReview: who counts, by the rule of the request (AP-05, AP-06).
 func TestReview(t *testing.T) {
-	open := activities.OpenRequest{Rule: policy.ApprovalRule{Enabled: true, AllowUnsigned: true}, RequestedBy: "user:ann", Digest: strings.Repeat("0", 64)}
+	open := approval.OpenRequest{Rule: policy.ApprovalRule{Enabled: true, AllowUnsigned: true}, RequestedBy: "user:ann", Digest: strings.Repeat("0", 64)}
 	approve := toolspec.Decision{ApprovalID: "inv.1", Decision: toolspec.Approve, Approver: "user:bob"}
-	with := func(change func(*activities.OpenRequest)) activities.OpenRequest { o := open; change(&o); return o }
+	with := func(change func(*approval.OpenRequest)) approval.OpenRequest { o := open; change(&o); return o }
 	say := func(change func(*toolspec.Decision)) toolspec.Decision { d := approve; change(&d); return d }
 	by := func(who string) toolspec.Decision { return say(func(d *toolspec.Decision) { d.Approver = who }) }
 	edit := func(args string) toolspec.Decision {
 		return say(func(d *toolspec.Decision) { d.Decision, d.EditedArgs = toolspec.Edit, json.RawMessage(args) })
 	}
-	escalated := func(after time.Duration) activities.OpenRequest {
-		return with(func(o *activities.OpenRequest) {
+	escalated := func(after time.Duration) approval.OpenRequest {
+		return with(func(o *approval.OpenRequest) {
 			o.Rule.Approvers, o.Waited = []policy.Pattern{"lead:*"}, after
 			o.Rule.Escalate = []policy.Escalation{{AfterMs: 60_000, Approvers: []policy.Pattern{"user:bob"}}}
 		})
 	}
 	for _, tc := range []struct {
 		name string
-		open activities.OpenRequest
+		open approval.OpenRequest
 		d    toolspec.Decision
 		want bool
 		why  string
@@ -125,33 +126,33 @@ func TestReview(t *testing.T) {
 		{"deny", open, say(func(d *toolspec.Decision) { d.Decision = toolspec.Deny }), true, ""},
 		{"remember", open, say(func(d *toolspec.Decision) { d.Remember = true }), true, "lets nobody remember"},
 		{"the requester", open, by("user:ann"), false, "does not let the requester decide"},
-		{"the requester, where allowed", with(func(o *activities.OpenRequest) { o.Rule.AllowSelfApproval = true }), by("user:ann"), true, ""},
-		{"the editor", with(func(o *activities.OpenRequest) { o.EditedBy = "user:bob" }), approve, false, "editor"},
-		{"another than the editor", with(func(o *activities.OpenRequest) { o.EditedBy = "user:cid" }), approve, true, ""},
-		{"somebody policy does not name", with(func(o *activities.OpenRequest) { o.Rule.Approvers = []policy.Pattern{"lead:*"} }), approve, false, "does not name"},
-		{"somebody policy names", with(func(o *activities.OpenRequest) { o.Rule.Approvers = []policy.Pattern{"lead:*"} }), by("lead:eve"), true, ""},
+		{"the requester, where allowed", with(func(o *approval.OpenRequest) { o.Rule.AllowSelfApproval = true }), by("user:ann"), true, ""},
+		{"the editor", with(func(o *approval.OpenRequest) { o.EditedBy = "user:bob" }), approve, false, "editor"},
+		{"another than the editor", with(func(o *approval.OpenRequest) { o.EditedBy = "user:cid" }), approve, true, ""},
+		{"somebody policy does not name", with(func(o *approval.OpenRequest) { o.Rule.Approvers = []policy.Pattern{"lead:*"} }), approve, false, "does not name"},
+		{"somebody policy names", with(func(o *approval.OpenRequest) { o.Rule.Approvers = []policy.Pattern{"lead:*"} }), by("lead:eve"), true, ""},
 		{"somebody to whom it has not gone yet", escalated(time.Minute - time.Millisecond), approve, false, "may not decide yet; the request goes to user:bob after 1m"},
 		{"the same denies", escalated(0), say(func(d *toolspec.Decision) { d.Decision = toolspec.Deny }), false, "may not decide yet"},
 		{"the same edits", escalated(0), edit(`{"text":"b"}`), false, "may not decide yet"},
 		{"to whom it has gone", escalated(time.Minute), approve, true, ""},
 		{"and who denies", escalated(time.Minute), say(func(d *toolspec.Decision) { d.Decision = toolspec.Deny }), true, ""},
 		{"whose it was before", escalated(time.Hour), by("lead:eve"), true, ""},
-		{"unsigned", with(func(o *activities.OpenRequest) { o.Rule.AllowUnsigned = false }), approve, false, "only signed"},
+		{"unsigned", with(func(o *approval.OpenRequest) { o.Rule.AllowUnsigned = false }), approve, false, "only signed"},
 		{"a proof that is none", open, say(func(d *toolspec.Decision) { d.Proof = "x" }), false, "no token"},
 		{"another digest than the request's", open, say(func(d *toolspec.Decision) { d.Digest = strings.Repeat("1", 64) }), false, "another digest"},
 		{"the request's digest", open, say(func(d *toolspec.Decision) { d.Digest = open.Digest }), true, ""},
-		{"on whose behalf the call is", with(func(o *activities.OpenRequest) { o.OnBehalfOf = "user:bob" }), approve, false, "does not let the requester decide"},
-		{"the first of two", with(func(o *activities.OpenRequest) { o.Rule.Quorum = 2 }), approve, true, "1 of 2"},
-		{"the same one of two", with(func(o *activities.OpenRequest) {
+		{"on whose behalf the call is", with(func(o *approval.OpenRequest) { o.OnBehalfOf = "user:bob" }), approve, false, "does not let the requester decide"},
+		{"the first of two", with(func(o *approval.OpenRequest) { o.Rule.Quorum = 2 }), approve, true, "1 of 2"},
+		{"the same one of two", with(func(o *approval.OpenRequest) {
 			o.Rule.Quorum, o.Votes = 2, []policy.Vote{{Approver: "user:bob"}}
 		}), approve, false, "has approved already"},
-		{"one is enough to deny", with(func(o *activities.OpenRequest) { o.Rule.Quorum = 2 }), say(func(d *toolspec.Decision) { d.Decision = toolspec.Deny }), true, ""},
-		{"approvals off", with(func(o *activities.OpenRequest) { o.Rule.Enabled = false }), approve, false, "approvals are off"},
+		{"one is enough to deny", with(func(o *approval.OpenRequest) { o.Rule.Quorum = 2 }), say(func(d *toolspec.Decision) { d.Decision = toolspec.Deny }), true, ""},
+		{"approvals off", with(func(o *approval.OpenRequest) { o.Rule.Enabled = false }), approve, false, "approvals are off"},
 		{"withdraw by the requester", open, say(func(d *toolspec.Decision) { d.Decision, d.Approver = toolspec.Withdraw, "user:ann" }), true, ""},
 		{"withdraw by an approver", open, say(func(d *toolspec.Decision) { d.Decision = toolspec.Withdraw }), true, ""},
-		{"withdraw by nobody", with(func(o *activities.OpenRequest) { o.Rule.Approvers = []policy.Pattern{"lead:*"} }),
+		{"withdraw by nobody", with(func(o *approval.OpenRequest) { o.Rule.Approvers = []policy.Pattern{"lead:*"} }),
 			say(func(d *toolspec.Decision) { d.Decision = toolspec.Withdraw }), false, "does not name"},
-		{"withdraw unsigned", with(func(o *activities.OpenRequest) { o.Rule.AllowUnsigned = false }),
+		{"withdraw unsigned", with(func(o *approval.OpenRequest) { o.Rule.AllowUnsigned = false }),
 			say(func(d *toolspec.Decision) { d.Decision, d.Approver = toolspec.Withdraw, "user:ann" }), false, "only signed"},
 		{"edit", open, edit(`{"text":"b"}`), true, ""},
 		{"edit by the requester", open, say(func(d *toolspec.Decision) {
@@ -163,8 +164,8 @@ func TestReview(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t, setup{})
-			w.records.open, w.records.state = tc.open, workflows.RequestOpen
-			got, err := w.Review(t.Context(), workflows.ReviewIn{InvocationID: "inv", ToolID: "core__tool", TenantID: "acme", ApprovalID: "inv.1", Decision: &tc.d})
+			w.records.open, w.records.state = tc.open, contract.RequestOpen
+			got, err := w.Review(t.Context(), contract.ReviewIn{InvocationID: "inv", ToolID: "core__tool", TenantID: "acme", ApprovalID: "inv.1", Decision: &tc.d})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,9 +188,9 @@ func TestEditThatNobodyCanCheck(t *testing.T) {
 	}{{"fails", errors.New("canary-4711")}, {"is nil", nil}} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t, setup{config: activities.Config{Validators: func(toolspec.Spec) (hydrate.Validator, error) { return nil, tc.err }}})
-			w.records.state = workflows.RequestOpen
-			w.records.open = activities.OpenRequest{Rule: policy.ApprovalRule{Enabled: true, AllowUnsigned: true}, RequestedBy: "user:ann"}
-			got, err := w.Review(t.Context(), workflows.ReviewIn{InvocationID: "inv", ToolID: "core__tool", TenantID: "acme", ApprovalID: "inv.1", Decision: &toolspec.Decision{
+			w.records.state = contract.RequestOpen
+			w.records.open = approval.OpenRequest{Rule: policy.ApprovalRule{Enabled: true, AllowUnsigned: true}, RequestedBy: "user:ann"}
+			got, err := w.Review(t.Context(), contract.ReviewIn{InvocationID: "inv", ToolID: "core__tool", TenantID: "acme", ApprovalID: "inv.1", Decision: &toolspec.Decision{
 				ApprovalID: "inv.1", Decision: toolspec.Edit, Approver: "user:bob", EditedArgs: json.RawMessage(`{"text":"b"}`),
 			}})
 			if err != nil {
@@ -205,25 +206,25 @@ func TestEditThatNobodyCanCheck(t *testing.T) {
 
 func TestReviewLooks(t *testing.T) {
 	w := newWorld(t, setup{})
-	w.records.state = workflows.RequestExpired
-	got, err := w.Review(t.Context(), workflows.ReviewIn{ApprovalID: "inv.1"})
+	w.records.state = contract.RequestExpired
+	got, err := w.Review(t.Context(), contract.ReviewIn{ApprovalID: "inv.1"})
 	got.DurationUs = 0
-	want := workflows.ReviewOut{Outcome: workflows.Done, State: workflows.RequestExpired, PolicyDigest: "now", RemainingMs: 60_000, Approver: "user:bob"}
+	want := contract.ReviewOut{Outcome: contract.Done, State: contract.RequestExpired, PolicyDigest: "now", RemainingMs: 60_000, Approver: "user:bob"}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	w.records.err = hook.Transient(errors.New("away"))
-	if _, err := w.Review(t.Context(), workflows.ReviewIn{}); !hook.IsTransient(err) {
+	if _, err := w.Review(t.Context(), contract.ReviewIn{}); !hook.IsTransient(err) {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestCheckAndSettlePassOn(t *testing.T) {
 	w := newWorld(t, setup{})
-	if got, err := w.Check(t.Context(), workflows.CheckIn{}); err != nil || got.Epoch != 7 {
+	if got, err := w.Check(t.Context(), contract.CheckIn{}); err != nil || got.Epoch != 7 {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if got, err := w.Settle(t.Context(), workflows.SettleIn{}); err != nil || got.Outcome != workflows.Done {
+	if got, err := w.Settle(t.Context(), contract.SettleIn{}); err != nil || got.Outcome != contract.Done {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

@@ -11,40 +11,47 @@ import (
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // TestExecuteClaims: without a claim the tool does not run.
 func TestExecuteClaims(t *testing.T) {
 	for _, tc := range []struct {
-		claim workflows.Outcome
-		want  workflows.ExecuteOut
+		claim contract.Outcome
+		want  contract.ExecuteOut
 	}{
-		{workflows.Done, workflows.ExecuteOut{Outcome: workflows.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
-		{workflows.Superseded, workflows.ExecuteOut{Outcome: workflows.Superseded}},
-		{workflows.Claimed, workflows.ExecuteOut{Outcome: workflows.Claimed}},
-		{workflows.Tombstoned, workflows.ExecuteOut{Outcome: workflows.Tombstoned}},
-		{workflows.Unleased, workflows.ExecuteOut{Outcome: workflows.Unleased}},
-		{workflows.Refused, workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &hook.Failure{
+		{contract.Done, contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
+		{contract.Superseded, contract.ExecuteOut{Outcome: contract.Superseded}},
+		{contract.Claimed, contract.ExecuteOut{Outcome: contract.Claimed}},
+		{contract.Tombstoned, contract.ExecuteOut{Outcome: contract.Tombstoned}},
+		{contract.Unleased, contract.ExecuteOut{Outcome: contract.Unleased}},
+		{contract.Refused, contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
 			Code: toolspec.CodeApprovalStale, Details: &toolspec.Details{ApprovalID: "inv.1"},
 		}}},
-		{workflows.Killed, workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &hook.Failure{
+		{contract.Killed, contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
 			Code: toolspec.CodePolicyDenied, SafeMessage: "a kill switch stops this call", Details: &toolspec.Details{Rule: "kill switch"},
 		}}},
 	} {
 		t.Run(string(tc.claim), func(t *testing.T) {
 			w := newWorld(t, setup{})
 			w.records.claim = tc.claim
-			if got := w.execute(t.Context(), t, w.executeIn()); !reflect.DeepEqual(got, tc.want) {
+			in := w.executeIn()
+			in.Facts.Approval = &hook.GrantedApproval{ApprovalID: "inv.1", Digest: "of the history"}
+			if got := w.execute(t.Context(), t, in); !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
-			if want := tc.claim == workflows.Done; (w.runs == 1) != want {
+			if want := tc.claim == contract.Done; (w.runs == 1) != want {
 				t.Errorf("the tool ran %d times", w.runs)
 			}
+			digest, err := hydrate.Approved{
+				InvocationID: "inv", ToolID: "core__tool", ToolDigest: w.bound.Digest(), Args: in.Facts.Args, TenantID: "acme", ActorID: "user:ann",
+			}.Digest()
 			want := activities.ClaimRow{
-				InvocationID: "inv", Epoch: 3, Dispatch: 2, Effect: toolspec.StateChange, Answered: []int{1}, ApprovalID: "inv.1", Runtime: 10 * time.Second,
+				InvocationID: "inv", TenantID: "acme", ToolID: "core__tool", Epoch: 3, Dispatch: 2, ClaimID: w.claimID, Effect: toolspec.StateChange,
+				Answered: in.Answered, ApprovalID: "inv.1", ApprovalDigest: digest, Runtime: 10 * time.Second,
 			}
-			if len(w.records.claims) != 1 || !reflect.DeepEqual(w.records.claims[0], want) {
+			if err != nil || len(w.records.claims) != 1 || !reflect.DeepEqual(w.records.claims[0], want) {
 				t.Errorf("claimed %+v", w.records.claims)
 			}
 		})
@@ -54,7 +61,7 @@ func TestExecuteClaims(t *testing.T) {
 func TestExecuteRecordsAway(t *testing.T) {
 	w := newWorld(t, setup{})
 	w.records.err = hook.Transient(errors.New(canary))
-	want := workflows.ExecuteOut{Outcome: workflows.Undispatched}
+	want := contract.ExecuteOut{Outcome: contract.Undispatched}
 	if got := w.execute(t.Context(), t, w.executeIn()); !reflect.DeepEqual(got, want) || w.runs != 0 || len(w.records.claims) != 1 {
 		t.Errorf("got %+v after %d runs and %d claims", got, w.runs, len(w.records.claims))
 	}
@@ -72,7 +79,7 @@ func TestExecuteClaimHangs(t *testing.T) {
 		w.records.stuck = true
 		started := time.Now()
 		got := w.execute(t.Context(), t, w.executeIn())
-		if took := time.Since(started); got.Outcome != workflows.Undispatched || w.runs != 0 || took > 5*time.Second {
+		if took := time.Since(started); got.Outcome != contract.Undispatched || w.runs != 0 || took > 5*time.Second {
 			t.Errorf("got %+v after %s", got, took)
 		}
 	})
@@ -83,7 +90,7 @@ func TestLocalLaneClaimsNothing(t *testing.T) {
 	w := newWorld(t, setup{})
 	in := w.executeIn()
 	in.Dispatch = 0
-	if got := w.execute(t.Context(), t, in); got.Outcome != workflows.Done || w.runs != 1 || len(w.records.claims) != 0 {
+	if got := w.execute(t.Context(), t, in); got.Outcome != contract.Done || w.runs != 1 || len(w.records.claims) != 0 {
 		t.Errorf("got %+v after %d runs with %d claims", got, w.runs, len(w.records.claims))
 	}
 }

@@ -2,15 +2,16 @@ package activities
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
+	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // Broker leases connections to attempts.
@@ -21,9 +22,8 @@ type Broker interface {
 }
 
 const (
-	// ConnectionMark is the scratchpad's entry by which willInjectSecrets says that
-	// the call is to have its connection.
-	ConnectionMark = "pawl.connection"
+	// connectionMark is the entry of the scratchpad with which markConnection marks a call.
+	connectionMark = "pawl.connection"
 	// leaseMargin is how long a lease outlasts the budget of its attempt.
 	leaseMargin = 10 * time.Second
 	// leaseTime bounds the wait for a lease, whose token may be being refreshed, as
@@ -32,39 +32,26 @@ const (
 	localLeaseTime = time.Second
 )
 
-// NoGrant is the failure of a call that may not use its connection. It says
-// nothing of whether there is such a connection.
-func NoGrant() hook.Failure {
-	return hook.Failure{
-		Code: toolspec.CodePolicyDenied, SafeMessage: "no grant allows this connection",
-		Details: &toolspec.Details{Path: "/context/connectionId", Rule: "connection"},
-	}
-}
-
-// Reauth is the failure of a call whose connection has no usable credential.
-func Reauth() hook.Failure {
-	return hook.Failure{Code: toolspec.CodeNeedsReauth, Details: &toolspec.Details{Path: "/context/connectionId"}}
-}
-
-// UsesConnection reports whether a tool declares a capability of connections.
-func UsesConnection(def toolspec.Definition) bool {
-	return slices.ContainsFunc(def.Capabilities, ofConnection)
-}
-
-func ofConnection(name toolspec.CapabilityName) bool {
-	return name == capability.ClientsKey.Name() || name == capability.AuthKey.Name()
+// markConnection is Pawl's step at willInjectSecrets. It marks that the call is to have its
+// connection. Execute then leases the connection for each attempt, and no credential is
+// near before (contradiction C-05).
+func markConnection(context.Context, hook.StageInput) (v hook.Verdict, err error) {
+	v.Delta.Data = []hook.Entry{{Key: connectionMark, Value: json.RawMessage("true")}}
+	return v, nil
 }
 
 // lease takes the call's connection for one attempt, where willInjectSecrets
 // marked it. It stands before the claim: where there is no lease, nothing has
 // begun. out is how the attempt ends then.
-func (a *Activities) lease(ctx context.Context, in workflows.ExecuteIn, bound *catalog.Bound) (_ *broker.Lease, out *workflows.ExecuteOut) {
+//
+// The roles that may use the connection are those of the policy that judged.
+func (a *Activities) lease(ctx context.Context, in contract.ExecuteIn, policyDigest string, bound *catalog.Bound) (_ *broker.Lease, out *contract.ExecuteOut) {
 	f := in.Facts
-	if a.config.Broker == nil || !UsesConnection(bound.Definition()) || !slices.ContainsFunc(f.Data, func(e hook.Entry) bool { return e.Key == ConnectionMark }) {
+	if a.config.Broker == nil || !judge.UsesConnection(bound.Definition()) || !slices.ContainsFunc(f.Data, func(e hook.Entry) bool { return e.Key == connectionMark }) {
 		return nil, nil
 	}
-	refuse := func(f hook.Failure) *workflows.ExecuteOut {
-		return &workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &f}
+	refuse := func(f hook.Failure) *contract.ExecuteOut {
+		return &contract.ExecuteOut{Outcome: contract.Refused, Failure: &f}
 	}
 	r := broker.Request{
 		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, ConnectionID: f.Context.ConnectionID, Holder: broker.Holder(f.Context),
@@ -80,7 +67,7 @@ func (a *Activities) lease(ctx context.Context, in workflows.ExecuteIn, bound *c
 	if f.Approval != nil {
 		r.Generation = f.Approval.Generation
 	}
-	p, err := a.policies.Policy(ctx, f.PolicyDigest)
+	p, err := a.policies.Policy(ctx, policyDigest)
 	if err == nil {
 		for _, role := range p.Roles(r.TenantID, r.Holder) {
 			r.Roles = append(r.Roles, broker.RolePrefix+role)
@@ -92,13 +79,13 @@ func (a *Activities) lease(ctx context.Context, in workflows.ExecuteIn, bound *c
 			case broker.Leased:
 				return lease, nil
 			case broker.Superseded:
-				return nil, &workflows.ExecuteOut{Outcome: workflows.Superseded}
+				return nil, &contract.ExecuteOut{Outcome: contract.Superseded}
 			case broker.NeedsReauth:
-				return nil, refuse(Reauth())
+				return nil, refuse(judge.Reauth())
 			case broker.Changed:
 				return nil, refuse(hook.Failure{Code: toolspec.CodeApprovalStale, SafeMessage: "What was approved has changed: its connection"})
 			default:
-				return nil, refuse(NoGrant())
+				return nil, refuse(judge.NoGrant())
 			}
 		}
 	}

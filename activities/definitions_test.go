@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // many are the tools of a worker with thirty of them, each made by a factory that
@@ -53,11 +53,11 @@ func TestDefinitionsStayInMemory(t *testing.T) {
 		if bound, ok := source.Get("core__t7"); !ok || bound != first {
 			t.Fatal("the tool is another one")
 		}
-		if got, err := a.Hydrate(t.Context(), workflows.HydrateIn{ToolID: "core__t7", Args: json.RawMessage(`{"text":"a"}`)}); err != nil || got.Outcome != workflows.Done {
+		if got, err := a.Hydrate(t.Context(), contract.HydrateIn{ToolID: "core__t7", Args: json.RawMessage(`{"text":"a"}`)}); err != nil || got.Outcome != contract.Done {
 			t.Fatalf("got %+v, %v", got, err)
 		}
 		in := hook.StageInput{Stage: hook.WillAcquireQuota.Stage(), Hooks: []string{"h"}, Facts: hook.Facts{ToolID: "core__t7"}}
-		if v, err := a.Stage(t.Context(), in); err != nil || v.Outcome != hook.Continue {
+		if v, err := a.Stage(as(t.Context(), true), in); err != nil || v.Outcome != hook.Continue {
 			t.Fatalf("got %+v, %v", v, err)
 		}
 	}
@@ -77,11 +77,11 @@ func TestToolsAreMadeOnce(t *testing.T) {
 	for n := range 100 {
 		calls.Go(func() {
 			text := fmt.Sprintf(`{"text":"%d"}`, n)
-			got, err := a.Execute(t.Context(), workflows.ExecuteIn{
-				Facts:        hook.Facts{ToolID: "core__t7", ToolDigest: bound.Digest(), Args: json.RawMessage(text)},
-				MaxRuntimeMs: 10_000, MaxResultBytes: 1 << 20,
+			got, err := a.Execute(as(t.Context(), true), contract.ExecuteIn{
+				Facts: hook.Facts{ToolID: "core__t7", ToolDigest: bound.Digest(), Args: json.RawMessage(text)},
+				Terms: hook.Terms{MaxRuntimeMs: 10_000, MaxResultBytes: 1 << 20},
 			})
-			if err != nil || got.Outcome != workflows.Done || string(got.Value) != text {
+			if err != nil || got.Outcome != contract.Done || string(got.Value) != text {
 				t.Errorf("call %d: %+v, %v", n, got, err)
 			}
 		})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pawl-run/pawl/activities/heartbeat"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
@@ -22,18 +23,18 @@ type ran struct {
 // runHooks runs the hooks of a stage. Where the stage is an activity of its own,
 // they have the budget, a cancel of the call and the end of the worker reach
 // them, and a hook that does not stop in time is left behind.
-func (a *Activities) runHooks(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
+func (a *Activities) runHooks(ctx context.Context, in hook.StageInput, changed hook.Delta) (hook.Verdict, error) {
 	if in.BudgetMs == 0 {
-		return a.hooks.Run(ctx, in)
+		return a.hooks.Run(ctx, in, changed)
 	}
 	budget, cancel := context.WithTimeout(ctx, time.Duration(in.BudgetMs)*time.Millisecond)
 	defer cancel()
 	go leaveInTime(ctx, budget, cancel)
-	stopBeating := beating(ctx, new(reported))
+	stopBeating := heartbeat.Send[struct{}](ctx, nil)
 	defer stopBeating()
 	done := make(chan ran, 1)
 	go func() {
-		v, err := a.hooks.Run(budget, in)
+		v, err := a.hooks.Run(budget, in, changed)
 		done <- ran{v, err}
 	}()
 	select {
@@ -64,7 +65,7 @@ func broken(ctx, budget context.Context, in hook.StageInput, r ran) (hook.Verdic
 			SafeMessage: fmt.Sprintf("the hooks at %s did not end in time", in.Stage),
 			Details:     &toolspec.Details{Stage: string(in.Stage)},
 		}}, nil
-	case stopping(ctx):
+	case heartbeat.Stopping(ctx):
 		return hook.Verdict{}, hook.Transient(errLeaving)
 	case ctx.Err() != nil:
 		return hook.Verdict{}, ctx.Err()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 func lasting(f func(ctx context.Context, v *hook.Input) error) hook.Hook {
@@ -73,9 +73,10 @@ func TestDurableLeaves(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	})}})
+	w.records.record.Plan = hook.Plan{V: hook.PlanVersion, Pre: []hook.Step{{Stage: hook.WillNormalizeInput.Stage(), Hooks: []string{"h"}, DurableMs: 60_000}}}
 	w.Register(env)
-	_, err := env.ExecuteActivity(workflows.Stage(hook.WillNormalizeInput.Stage()).Name(), hook.StageInput{
-		Stage: hook.WillNormalizeInput.Stage(), Hooks: []string{"h"}, BudgetMs: 60_000, Facts: w.facts(),
+	_, err := env.ExecuteActivity(contract.Stage(hook.WillNormalizeInput.Stage()).Name(), hook.StageInput{
+		Stage: hook.WillNormalizeInput.Stage(), Hooks: []string{"h"}, Part: hook.PartHooks, BudgetMs: 60_000, Facts: w.facts(),
 	})
 	var left *temporal.ApplicationError
 	if !errors.As(err, &left) || left.Type() != string(toolspec.CodeUnavailable) || left.NonRetryable() {

@@ -17,17 +17,26 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-func (w *world) execute(ctx context.Context, t *testing.T, in workflows.ExecuteIn) workflows.ExecuteOut {
+func (w *world) execute(ctx context.Context, t *testing.T, in contract.ExecuteIn) contract.ExecuteOut {
 	t.Helper()
 	got, err := w.Execute(ctx, in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.safe(t, got)
-	got.DurationUs, got.Trace = 0, nil
+	// The answer has the id of the claim that was asked for, and none without.
+	asked := ""
+	if n := len(w.records.claims); n > 0 {
+		asked = w.records.claims[n-1].ClaimID
+	}
+	if got.ClaimID != asked || asked != "" && asked == w.claimID {
+		t.Errorf("the answer has the claim %q, the claim %q, and the one before it %q", got.ClaimID, asked, w.claimID)
+	}
+	w.claimID = asked
+	got.DurationUs, got.Trace, got.ClaimID = 0, nil, ""
 	return got
 }
 
@@ -40,13 +49,13 @@ func nowhere() *out { return nil }
 func TestExecuteDoesNotStart(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		change func(*workflows.ExecuteIn)
-		want   workflows.ExecuteOut
+		change func(*contract.ExecuteIn)
+		want   contract.ExecuteOut
 	}{
-		{"missing tool", func(in *workflows.ExecuteIn) { in.Facts.ToolID = "core__gone" }, workflows.ExecuteOut{Outcome: workflows.NotHere, By: "tool core__gone"}},
-		{"changed tool", func(in *workflows.ExecuteIn) { in.Facts.ToolDigest = "old" }, workflows.ExecuteOut{Outcome: workflows.Changed}},
+		{"missing tool", func(in *contract.ExecuteIn) { in.Facts.ToolID = "core__gone" }, contract.ExecuteOut{Outcome: contract.NotHere, By: "tool core__gone"}},
+		{"changed tool", func(in *contract.ExecuteIn) { in.Facts.ToolDigest = "old" }, contract.ExecuteOut{Outcome: contract.Changed}},
 		// A claim for an attempt that cannot run would make its outcome unknown.
-		{"missing hook", func(in *workflows.ExecuteIn) { in.DidExecute = []string{"gone"} }, workflows.ExecuteOut{Outcome: workflows.NotHere, By: "hook gone"}},
+		{"missing hook", func(in *contract.ExecuteIn) { in.DidExecute = []string{"gone"} }, contract.ExecuteOut{Outcome: contract.NotHere, By: "hook gone"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t, setup{})
@@ -68,34 +77,34 @@ func TestExecuteErrors(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		run  func() (any, error)
-		want workflows.ExecuteOut
+		want contract.ExecuteOut
 	}{
 		{"plain error", func() (any, error) { return nil, errors.New(canary) },
-			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
+			contract.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
 		{"value beside an error", func() (any, error) { return out{Text: canary}, errors.New(canary) },
-			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
+			contract.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
 		{"panic", func() (any, error) { panic(canary) },
-			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
+			contract.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
 		{"panic with an error", func() (any, error) { panic(errors.New(canary)) },
-			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
+			contract.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
 		{"nil pointer", func() (any, error) { return *nowhere(), nil },
-			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
+			contract.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
 		{"safe error", func() (any, error) { return nil, toolspec.Safef("no file %s", "a.txt") },
-			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution", SafeMessage: "Error executing tool: no file a.txt"}}},
+			contract.ExecuteOut{Failure: &hook.Failure{Code: "execution", SafeMessage: "Error executing tool: no file a.txt"}}},
 		{"safe error, wrapped", func() (any, error) { return nil, fmt.Errorf("%s: %w", canary, toolspec.Safef("no file")) },
-			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution", SafeMessage: "Error executing tool: no file"}}},
+			contract.ExecuteOut{Failure: &hook.Failure{Code: "execution", SafeMessage: "Error executing tool: no file"}}},
 		{"retry after", func() (any, error) { return nil, toolspec.RetryAfter(1500*time.Millisecond, "busy") },
-			workflows.ExecuteOut{Failure: &hook.Failure{Code: "rate_limited", SafeMessage: "Error executing tool: busy", RetryAfterMs: 1500}, Retryable: true, NothingHappened: true}},
+			contract.ExecuteOut{Failure: &hook.Failure{Code: "rate_limited", SafeMessage: "Error executing tool: busy", RetryAfterMs: 1500}, Retryable: true, NothingHappened: true}},
 		{"retry after less than nothing", func() (any, error) { return nil, toolspec.RetryAfter(-1, "busy") },
-			workflows.ExecuteOut{Failure: &hook.Failure{Code: "rate_limited", SafeMessage: "Error executing tool: busy"}, Retryable: true, NothingHappened: true}},
+			contract.ExecuteOut{Failure: &hook.Failure{Code: "rate_limited", SafeMessage: "Error executing tool: busy"}, Retryable: true, NothingHappened: true}},
 		{"its own deadline", func() (any, error) { return nil, fmt.Errorf("%s: %w", canary, context.DeadlineExceeded) },
-			workflows.ExecuteOut{Failure: &hook.Failure{Code: "timeout"}, Retryable: true}},
+			contract.ExecuteOut{Failure: &hook.Failure{Code: "timeout"}, Retryable: true}},
 		{"its own cancel", func() (any, error) { return nil, context.Canceled },
-			workflows.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
+			contract.ExecuteOut{Failure: &hook.Failure{Code: "execution"}, Retryable: true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) { return tc.run() }})
-			tc.want.Outcome = workflows.Refused
+			tc.want.Outcome = contract.Refused
 			if got := w.execute(t.Context(), t, w.executeIn()); !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
@@ -127,17 +136,17 @@ func TestExecuteOutputs(t *testing.T) {
 		name string
 		max  int
 		text string
-		want workflows.ExecuteOut
+		want contract.ExecuteOut
 	}{
-		{"redacted", 1 << 20, "hello", workflows.ExecuteOut{Outcome: workflows.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
+		{"redacted", 1 << 20, "hello", contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
 		{"as large as a payload may be", 1 << 20, large[:toolspec.MaxInline-11],
-			workflows.ExecuteOut{Outcome: workflows.Done, Value: json.RawMessage(`{"text":"` + large[:toolspec.MaxInline-11] + `"}`)}},
-		{"larger than that", 1 << 20, large, workflows.ExecuteOut{Outcome: workflows.Done, OutputRef: "output-1"}},
-		{"as large as it may be", 16, "hello", workflows.ExecuteOut{Outcome: workflows.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
-		{"too large", 15, "hello", workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &hook.Failure{
+			contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"` + large[:toolspec.MaxInline-11] + `"}`)}},
+		{"larger than that", 1 << 20, large, contract.ExecuteOut{Outcome: contract.Done, OutputRef: "output-1"}},
+		{"as large as it may be", 16, "hello", contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
+		{"too large", 15, "hello", contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
 			Code: toolspec.CodeResultTooLarge, SafeMessage: "The result is larger than 15 bytes",
 		}}},
-		{"too large to keep", toolspec.MaxInline + 5, large, workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &hook.Failure{
+		{"too large to keep", toolspec.MaxInline + 5, large, contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
 			Code: toolspec.CodeResultTooLarge, SafeMessage: "The result is larger than 65541 bytes",
 		}}},
 	} {
@@ -174,8 +183,8 @@ func TestExecuteOutputCannotBeKept(t *testing.T) {
 		in.Dispatch = 0
 		w.records.err = hook.Transient(errors.New("away"))
 		started := time.Now()
-		unsaved := func(got workflows.ExecuteOut) bool {
-			return got.Outcome == workflows.Interrupted && got.Value == nil && got.Failure.Code == workflows.CauseUnsaved && got.Failure.SafeMessage != ""
+		unsaved := func(got contract.ExecuteOut) bool {
+			return got.Outcome == contract.Interrupted && got.Value == nil && got.Failure.Code == contract.CauseUnsaved && got.Failure.SafeMessage != ""
 		}
 		if got := w.execute(t.Context(), t, in); !unsaved(got) || len(w.records.outputs) != 4 || time.Since(started) != 3*time.Second {
 			t.Errorf("got %+v after %d tries in %s", got, len(w.records.outputs), time.Since(started))
@@ -197,7 +206,7 @@ func TestOutputBreaksTheContract(t *testing.T) {
 		in := w.executeIn()
 		in.Around = []string{"around"}
 		got := w.execute(t.Context(), t, in)
-		if got.Outcome != workflows.Refused || got.Failure.Code != toolspec.CodeOutputValidation || got.Value != nil || got.Failure.Details.Kind == "" {
+		if got.Outcome != contract.Refused || got.Failure.Code != toolspec.CodeOutputValidation || got.Value != nil || got.Failure.Details.Kind == "" {
 			t.Errorf("%s: got %+v", name, got)
 		}
 	}
@@ -238,24 +247,24 @@ func TestExecuteHooks(t *testing.T) {
 		name string
 		f    func(*hook.Around) error
 		runs int
-		want workflows.ExecuteOut
+		want contract.ExecuteOut
 	}{
 		{"respond", func(v *hook.Around) error { return v.Respond(out{Text: "mine", Hidden: canary}) }, 0,
-			workflows.ExecuteOut{Outcome: workflows.Done, Responded: true, Value: json.RawMessage(`{"text":"mine"}`), By: "around"}},
+			contract.ExecuteOut{Outcome: contract.Done, Responded: true, Value: json.RawMessage(`{"text":"mine"}`), By: "around"}},
 		{"challenge", func(v *hook.Around) error { return v.RespondChallenge(map[string]string{"url": "x"}) }, 0,
-			workflows.ExecuteOut{Outcome: workflows.Done, Responded: true, Challenge: true, Value: json.RawMessage(`{"url":"x"}`), By: "around"}},
+			contract.ExecuteOut{Outcome: contract.Done, Responded: true, Challenge: true, Value: json.RawMessage(`{"url":"x"}`), By: "around"}},
 		{"abort", func(v *hook.Around) error { return v.Abort("no", hook.Code("own")) }, 0,
-			workflows.ExecuteOut{Outcome: workflows.Refused, By: "around", Failure: &hook.Failure{
+			contract.ExecuteOut{Outcome: contract.Refused, By: "around", Failure: &hook.Failure{
 				Code: "aborted", SafeMessage: "no", Details: &toolspec.Details{Code: "own"},
 			}}},
 		{"an error that passes", func(*hook.Around) error { return hook.Transient(errors.New(canary)) }, 0,
-			workflows.ExecuteOut{Outcome: workflows.Undispatched, By: "around"}},
+			contract.ExecuteOut{Outcome: contract.Undispatched, By: "around"}},
 		{"an error that passes, after the tool", func(v *hook.Around) error { _, _ = v.Next(); return hook.Transient(errors.New(canary)) }, 1,
-			workflows.ExecuteOut{Outcome: workflows.Refused, Retryable: true, By: "around", Failure: &hook.Failure{
+			contract.ExecuteOut{Outcome: contract.Refused, Retryable: true, By: "around", Failure: &hook.Failure{
 				Code: "internal", SafeMessage: "hook around failed at aroundExecute", Details: &toolspec.Details{Stage: "aroundExecute"},
 			}}},
 		{"panic after the tool", func(v *hook.Around) error { _, _ = v.Next(); panic(canary) }, 1,
-			workflows.ExecuteOut{Outcome: workflows.Refused, By: "around", Failure: &hook.Failure{
+			contract.ExecuteOut{Outcome: contract.Refused, By: "around", Failure: &hook.Failure{
 				Code: "internal", SafeMessage: "hook around failed at aroundExecute", Details: &toolspec.Details{Stage: "aroundExecute"},
 			}}},
 	} {
@@ -273,26 +282,26 @@ func TestExecuteHooks(t *testing.T) {
 // TestToolShapesItsCall: a response is redacted and checked like a value; a
 // challenge is neither, and no larger than a payload may be.
 func TestToolShapesItsCall(t *testing.T) {
-	refused := func(f hook.Failure) workflows.ExecuteOut {
-		return workflows.ExecuteOut{Outcome: workflows.Refused, By: "(tool)", Failure: &f}
+	refused := func(f hook.Failure) contract.ExecuteOut {
+		return contract.ExecuteOut{Outcome: contract.Refused, By: "(tool)", Failure: &f}
 	}
 	for _, tc := range []struct {
 		name string
 		err  error
-		want workflows.ExecuteOut
+		want contract.ExecuteOut
 	}{
 		{"respond", toolspec.Respond(out{Text: "mine", Hidden: canary}),
-			workflows.ExecuteOut{Outcome: workflows.Done, Responded: true, Value: json.RawMessage(`{"text":"mine"}`), By: "(tool)"}},
+			contract.ExecuteOut{Outcome: contract.Done, Responded: true, Value: json.RawMessage(`{"text":"mine"}`), By: "(tool)"}},
 		{"respond with something else", toolspec.Respond(map[string]int{canary: 1}),
-			func() workflows.ExecuteOut {
+			func() contract.ExecuteOut {
 				o := refused(hook.Failure{Code: "output_validation", Details: &toolspec.Details{Kind: "missing_required"}})
 				o.Responded = true
 				return o
 			}()},
 		{"challenge", toolspec.RespondChallenge(map[string]string{"url": "x"}),
-			workflows.ExecuteOut{Outcome: workflows.Done, Responded: true, Challenge: true, Value: json.RawMessage(`{"url":"x"}`), By: "(tool)"}},
+			contract.ExecuteOut{Outcome: contract.Done, Responded: true, Challenge: true, Value: json.RawMessage(`{"url":"x"}`), By: "(tool)"}},
 		{"a challenge that is too large", toolspec.RespondChallenge(strings.Repeat("x", toolspec.MaxInline)),
-			func() workflows.ExecuteOut {
+			func() contract.ExecuteOut {
 				o := refused(hook.Failure{Code: "result_too_large", SafeMessage: "The challenge is larger than 65536 bytes"})
 				o.Responded, o.Challenge = true, true
 				return o
@@ -300,7 +309,7 @@ func TestToolShapesItsCall(t *testing.T) {
 		{"abort", toolspec.Abort("no", "consent_required", 403),
 			refused(hook.Failure{Code: "aborted", SafeMessage: "no", HTTPStatus: 403, Details: &toolspec.Details{Code: "consent_required"}})},
 		{"respond with what is no JSON", toolspec.Respond(func() {}),
-			workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &hook.Failure{Code: "output_validation", SafeMessage: "the tool's value cannot be written as JSON"}}},
+			contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{Code: "output_validation", SafeMessage: "the tool's value cannot be written as JSON"}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) { return out{Text: canary}, tc.err }})
@@ -338,35 +347,35 @@ func TestTimeouts(t *testing.T) {
 		cause  error
 		run    func(context.Context) (any, error)
 		took   time.Duration
-		want   workflows.ExecuteOut
+		want   contract.ExecuteOut
 	}{
 		{"a tool that stops when told", 0, nil, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }, 10 * time.Second,
-			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}},
+			contract.ExecuteOut{Outcome: contract.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}},
 		{"a tool that ignores its context", 0, nil, func(context.Context) (any, error) { pass(time.Hour); return out{Text: canary}, nil }, 11 * time.Second,
-			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}},
+			contract.ExecuteOut{Outcome: contract.Interrupted, LeftBehind: true, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}},
 		{"a tool that panics when told", 0, nil, func(ctx context.Context) (any, error) { <-ctx.Done(); panic(canary) }, 10 * time.Second,
-			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}},
+			contract.ExecuteOut{Outcome: contract.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}},
 		{"an answer in the last moment counts", 0, nil, func(context.Context) (any, error) {
 			pass(10*time.Second + time.Millisecond)
 			return out{Text: "late"}, nil
 		},
-			10*time.Second + time.Millisecond, workflows.ExecuteOut{Outcome: workflows.Done, Value: json.RawMessage(`{"text":"late"}`)}},
+			10*time.Second + time.Millisecond, contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"late"}`)}},
 		{"its own word counts", 0, nil, func(ctx context.Context) (any, error) {
 			<-ctx.Done()
 			return nil, toolspec.Safef("stopped before it wrote")
 		}, 10 * time.Second,
-			workflows.ExecuteOut{Outcome: workflows.Refused, Failure: &hook.Failure{Code: toolspec.CodeExecution, SafeMessage: "Error executing tool: stopped before it wrote"}}},
+			contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{Code: toolspec.CodeExecution, SafeMessage: "Error executing tool: stopped before it wrote"}}},
 		{"nothing happened", 0, nil, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, toolspec.RetryAfter(0, "x") }, 10 * time.Second,
-			workflows.ExecuteOut{Outcome: workflows.Refused, Retryable: true, NothingHappened: true,
+			contract.ExecuteOut{Outcome: contract.Refused, Retryable: true, NothingHappened: true,
 				Failure: &hook.Failure{Code: toolspec.CodeRateLimited, SafeMessage: "Error executing tool: x"}}},
 		{"cancelled", 3 * time.Second, nil, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }, 3 * time.Second,
-			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeCancelled}}},
+			contract.ExecuteOut{Outcome: contract.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeCancelled}}},
 		{"cancelled, as the SDK says it", 3 * time.Second, temporal.NewCanceledError(), func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }, 3 * time.Second,
-			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeCancelled}}},
+			contract.ExecuteOut{Outcome: contract.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeCancelled}}},
 		{"not heard any more", 3 * time.Second, serviceerror.NewUnavailable("away"), func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }, 3 * time.Second,
-			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: workflows.CauseLost}}},
+			contract.ExecuteOut{Outcome: contract.Interrupted, Failure: &hook.Failure{Code: contract.CauseLost}}},
 		{"cancelled, and it ignores that", 3 * time.Second, nil, func(context.Context) (any, error) { pass(time.Hour); return out{}, nil }, 4 * time.Second,
-			workflows.ExecuteOut{Outcome: workflows.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeCancelled}}},
+			contract.ExecuteOut{Outcome: contract.Interrupted, LeftBehind: true, Failure: &hook.Failure{Code: toolspec.CodeCancelled}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -1,8 +1,21 @@
 package activities
 
-// Places is how many calls the process remembers to have asked for places.
-func (a *Activities) Places() int {
-	a.places.mu.Lock()
-	defer a.places.mu.Unlock()
-	return len(a.places.asked)
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// Permit gives a permit as the last stage of the gate does.
+func (a *Activities) Permit(ctx context.Context, f hook.Facts, t hook.Terms) (json.RawMessage, error) {
+	var v hook.Verdict
+	err := a.permit(ctx, hook.StageInput{Stage: hook.WillCheckConsent.Stage(), Facts: f, Terms: &t}, &v)
+	return v.Permit, err
+}
+
+// Permits checks one as an attempt does.
+func (a *Activities) Permits(ctx context.Context, permit json.RawMessage, f hook.Facts, t hook.Terms) (bool, error) {
+	_, ok, err := a.permits(ctx, permit, f, t)
+	return ok, err
 }

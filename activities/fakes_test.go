@@ -6,15 +6,21 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/activities/gate"
+	"github.com/pawl-run/pawl/activities/stage"
+	"github.com/pawl-run/pawl/internal/workerkey/workerkeytest"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/authz/authztest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // canary is what a tool or hook holds and nobody else may see.
@@ -23,22 +29,29 @@ const canary = "canary-4711"
 // records answer what a test sets, and keep what they were told.
 type records struct {
 	record  activities.Record
-	request activities.RequestRecord
-	claim   workflows.Outcome
+	request approval.RequestRecord
+	claim   contract.Outcome
 	err     error
-	stuck   bool // claims have no answer
+	stuck   bool       // claims have no answer
+	foreign bool       // the call is another execution's
+	mu      sync.Mutex // of claims
+
+	owned  []activities.OwnedRow
+	forged []activities.ForgedAnswer
 
 	admitted []activities.AdmitRow
 	refused  []activities.RefusedInput
 	claims   []activities.ClaimRow
 	outputs  []activities.OutputRow
-	grants   []activities.Grant
+	grants   []approval.Grant
 	roles    map[string][]string
-	grant    *activities.GrantRow
-	requests []activities.RequestRow
-	open     activities.OpenRequest
-	state    workflows.RequestState
-	judged   toolspec.Answer
+	grant    *approval.GrantRow
+	requests []approval.RequestRow
+	open     approval.OpenRequest
+	state    contract.RequestState
+	// requestKeys are those of the tenant.
+	requestKeys approval.RequestKeys
+	judged      toolspec.Answer
 }
 
 func (r *records) Admit(_ context.Context, in activities.AdmitRow) (activities.Record, error) {
@@ -58,27 +71,39 @@ func (r *records) Refuse(_ context.Context, in activities.RefusedInput) error {
 	return r.err
 }
 
-func (r *records) Claim(ctx context.Context, in activities.ClaimRow) (workflows.Outcome, error) {
+func (r *records) Owned(ctx context.Context, in activities.OwnedRow) (hook.Plan, bool, error) {
+	r.owned = append(r.owned, in)
+	return r.record.Plan, !r.foreign, r.err
+}
+
+func (r *records) Forged(_ context.Context, in activities.ForgedAnswer) error {
+	r.forged = append(r.forged, in)
+	return r.err
+}
+
+func (r *records) Claim(ctx context.Context, in activities.ClaimRow) (contract.Outcome, error) {
+	r.mu.Lock()
 	r.claims = append(r.claims, in)
+	r.mu.Unlock()
 	if r.stuck {
 		<-ctx.Done()
 		return "", hook.Transient(ctx.Err())
 	}
 	if r.claim == "" {
-		return workflows.Done, r.err
+		return contract.Done, r.err
 	}
 	return r.claim, r.err
 }
 
-func (r *records) Check(context.Context, workflows.CheckIn) (workflows.CheckOut, error) {
-	return workflows.CheckOut{Outcome: workflows.Free, Epoch: 7}, r.err
+func (r *records) Check(context.Context, contract.CheckIn) (contract.CheckOut, error) {
+	return contract.CheckOut{Outcome: contract.Free, Epoch: 7}, r.err
 }
 
-func (r *records) Settle(context.Context, workflows.SettleIn) (workflows.SettleOut, error) {
-	return workflows.SettleOut{Outcome: workflows.Done}, r.err
+func (r *records) Settle(context.Context, contract.SettleIn) (contract.SettleOut, error) {
+	return contract.SettleOut{Outcome: contract.Done}, r.err
 }
 
-func (r *records) Request(_ context.Context, in activities.RequestRow) (activities.RequestRecord, error) {
+func (r *records) Request(_ context.Context, in approval.RequestRow) (approval.RequestRecord, error) {
 	r.requests = append(r.requests, in)
 	return r.request, r.err
 }
@@ -87,20 +112,23 @@ func (r *records) Roles(_ context.Context, _, identity string) ([]string, error)
 	return r.roles[identity], r.err
 }
 
-func (r *records) Grants(context.Context, activities.GrantQuery) ([]activities.Grant, error) {
+func (r *records) Grants(context.Context, approval.GrantQuery) ([]approval.Grant, error) {
 	return r.grants, r.err
 }
 
-func (r *records) Review(_ context.Context, in activities.ReviewRow) (activities.ReviewRecord, error) {
-	out := activities.ReviewRecord{State: r.state, PolicyDigest: "now", Remaining: time.Minute, Approver: "user:bob"}
-	if in.Judge != nil && r.state == workflows.RequestOpen {
+func (r *records) Review(_ context.Context, in approval.ReviewRow) (approval.ReviewRecord, error) {
+	out := approval.ReviewRecord{State: r.state, PolicyDigest: "now", Remaining: time.Minute, Approver: "user:bob"}
+	if in.Refresh {
+		out.Request, out.Keys = &r.open, r.requestKeys
+	}
+	if in.Judge != nil && r.state == contract.RequestOpen {
 		judgement, err := in.Judge(r.open)
 		if err != nil {
-			return activities.ReviewRecord{}, err
+			return approval.ReviewRecord{}, err
 		}
 		out.Answer, r.grant = judgement.Answer, judgement.Grant
 		if out.Answer.Counted && in.Decision.Decision == toolspec.Edit {
-			out.State = workflows.RequestEdited
+			out.State = contract.RequestEdited
 		}
 	}
 	r.judged = out.Answer
@@ -143,7 +171,10 @@ type world struct {
 	bound   *catalog.Bound
 	policy  *policy.Policy
 	log     *bytes.Buffer
+	counts  sync.Mutex
 	runs    int
+	// claimID is that of the last claim.
+	claimID string
 }
 
 type setup struct {
@@ -152,6 +183,9 @@ type setup struct {
 	hooks  []hook.Hook
 	policy string
 	config activities.Config
+	// gate has the real gate judge, with an engine that allows everything. Without, there is
+	// one that allows every call.
+	gate bool
 }
 
 const openPolicy = `
@@ -175,7 +209,9 @@ func newWorld(t *testing.T, s setup) *world {
 		s.def(&def)
 	}
 	tool := toolspec.Define(def, func(ctx context.Context, i in, call toolspec.Call) (o out, err error) {
+		w.counts.Lock()
 		w.runs++
+		w.counts.Unlock()
 		if s.run == nil {
 			return out{Text: i.Text, Hidden: canary}, nil
 		}
@@ -201,6 +237,15 @@ func newWorld(t *testing.T, s setup) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if s.config.Keys == nil {
+		s.config.Keys = workerkeytest.New()
+	}
+	if s.config.Own == nil {
+		s.config.Own = stage.Table{hook.WillCheckConsent.Stage(): {Before: func(context.Context, hook.StageInput) (v hook.Verdict, err error) { return v, nil }}}
+	}
+	if s.gate {
+		s.config.Own = gate.Steps(gate.Parts{Policies: policies{w.policy}, Engine: authztest.AllowAll{}, Tools: source, Log: log})
+	}
 	w.Activities = activities.New(source, w.records, policies{w.policy}, registry, log, s.config)
 	return w
 }
@@ -213,8 +258,55 @@ func (w *world) facts() hook.Facts {
 	}
 }
 
-func (w *world) executeIn() workflows.ExecuteIn {
-	return workflows.ExecuteIn{Facts: w.facts(), Epoch: 3, Dispatch: 2, Answered: []int{1}, ApprovalID: "inv.1", MaxRuntimeMs: 10_000, MaxResultBytes: 1 << 20}
+func (w *world) executeIn() contract.ExecuteIn {
+	return contract.ExecuteIn{
+		Facts: w.facts(), Epoch: 3, Dispatch: 2, Answered: []contract.Claim{{Dispatch: 1, ID: "first"}},
+		Terms: hook.Terms{MaxRuntimeMs: 10_000, MaxResultBytes: 1 << 20},
+	}
+}
+
+// as returns a context in which the run "run" executes an activity.
+func as(ctx context.Context, local bool) context.Context {
+	return contract.WithExecution(ctx, contract.Execution{RunID: "run", WorkflowID: "tool:acme:run-1:call-1", Local: local})
+}
+
+// Execute runs an attempt that the gate has permitted, unless the test says by what
+// it is.
+func (w *world) Execute(ctx context.Context, in contract.ExecuteIn) (contract.ExecuteOut, error) {
+	ctx = as(ctx, in.Dispatch == 0)
+	if in.Permit == nil {
+		in.Permit = w.permit(ctx, in.Facts, in.Terms)
+	}
+	return w.Activities.Execute(ctx, in)
+}
+
+// Probe is Execute for probes.
+func (w *world) Probe(ctx context.Context, in contract.ProbeIn) (contract.ProbeOut, error) {
+	if in.Permit == nil {
+		in.Permit = w.permit(ctx, in.Facts, in.Terms)
+	}
+	return w.Activities.Probe(as(ctx, false), in)
+}
+
+// Stage runs a stage as the workflow does: one with a budget as an activity of its
+// own, by a plan that has it.
+func (w *world) Stage(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
+	if in.BudgetMs > 0 && w.records.record.Plan.V == 0 {
+		w.records.record.Plan = hook.Plan{V: hook.PlanVersion, Pre: []hook.Step{{Stage: in.Stage, Hooks: in.Hooks, DurableMs: in.BudgetMs}}}
+	}
+	if in.BudgetMs > 0 {
+		in.Part = hook.PartHooks
+	}
+	return w.Activities.Stage(as(ctx, in.BudgetMs == 0), in)
+}
+
+// permit is what the last stage of the gate gives for the facts.
+func (w *world) permit(ctx context.Context, f hook.Facts, t hook.Terms) json.RawMessage {
+	v, err := w.Activities.Stage(as(context.WithoutCancel(ctx), true), hook.StageInput{Stage: hook.WillCheckConsent.Stage(), Facts: f, Terms: &t})
+	if err != nil {
+		panic(err)
+	}
+	return v.Permit
 }
 
 // safe checks that the canary stands neither in what an activity returned nor in

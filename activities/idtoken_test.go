@@ -9,21 +9,22 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // tokens say whom the one token names, and keep what they were asked.
 type tokens struct {
 	identity, fault string
 	err             error
-	asked           []activities.IDTokenRow
+	asked           []approval.IDTokenRow
 }
 
-func (s *tokens) Identify(_ context.Context, in activities.IDTokenRow) (identity, keyID, fault string, err error) {
+func (s *tokens) Identify(_ context.Context, in approval.IDTokenRow) (identity, keyID, fault string, err error) {
 	s.asked = append(s.asked, in)
 	if s.identity != "" {
 		keyID = "oidc:corp:key"
@@ -37,7 +38,7 @@ func TestIDTokens(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	digest := strings.Repeat("0a", 32)
 	bob := newSigner(t)
-	open := activities.OpenRequest{Rule: policy.ApprovalRule{Enabled: true}, RequestedBy: "user:ann", Digest: digest, Now: now}
+	open := approval.OpenRequest{Rule: policy.ApprovalRule{Enabled: true}, RequestedBy: "user:ann", Digest: digest, Now: now}
 	plain := toolspec.Decision{ApprovalID: toolspec.ApprovalID("1b4e28ba-2fa1-51d2-883f-0016d3cca427", 1), Decision: toolspec.Approve, Approver: "user:bob", Digest: digest, Proof: "id.token.x"}
 	with := func(change func(*toolspec.Decision)) toolspec.Decision { d := plain; change(&d); return d }
 	keyed := with(func(d *toolspec.Decision) { d.Proof = "" })
@@ -48,7 +49,7 @@ func TestIDTokens(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		tokens tokens
-		open   func(*activities.OpenRequest)
+		open   func(*approval.OpenRequest)
 		d      toolspec.Decision
 		why    string // empty: it counts
 		again  bool
@@ -57,27 +58,27 @@ func TestIDTokens(t *testing.T) {
 		{"right", tokens{identity: "user:bob"}, nil, plain, "", false, 1},
 		{"a denial", tokens{identity: "user:bob"}, nil, with(func(d *toolspec.Decision) { d.Decision = toolspec.Deny }), "", false, 1},
 		{"refused", tokens{fault: "it has expired"}, nil, plain, "it has expired", false, 1},
-		{"refused where unsigned ones count", tokens{fault: "it has expired"}, func(o *activities.OpenRequest) { o.Rule.AllowUnsigned = true }, plain, "it has expired", false, 1},
+		{"refused where unsigned ones count", tokens{fault: "it has expired"}, func(o *approval.OpenRequest) { o.Rule.AllowUnsigned = true }, plain, "it has expired", false, 1},
 		{"of somebody else", tokens{identity: "user:cid"}, nil, plain, "the ID token is of user:cid", false, 1},
 		{"of the requester", tokens{identity: "user:ann"}, nil, with(func(d *toolspec.Decision) { d.Approver = "user:ann" }), "does not let the requester decide", false, 1},
 		{"without the digest", tokens{identity: "user:bob"}, nil, with(func(d *toolspec.Decision) { d.Digest = "" }), "must carry the digest", false, 0},
-		{"of another digest", tokens{identity: "user:bob"}, func(o *activities.OpenRequest) { o.Digest = strings.Repeat("1", 64) }, plain, "another digest", false, 1},
+		{"of another digest", tokens{identity: "user:bob"}, func(o *approval.OpenRequest) { o.Digest = strings.Repeat("1", 64) }, plain, "another digest", false, 1},
 		{"over no JSON", tokens{identity: "user:bob"}, nil, with(func(d *toolspec.Decision) {
 			d.Decision, d.EditedArgs = toolspec.Edit, json.RawMessage(`{"a":1,"a":2}`)
 		}), "another decision", false, 0},
 		{"nobody knows", tokens{err: hook.Transient(errors.New("away"))}, nil, plain, "send the same decision again", true, 1},
-		{"nobody knows, where unsigned ones count", tokens{err: hook.Transient(errors.New("away"))}, func(o *activities.OpenRequest) { o.Rule.AllowUnsigned = true }, plain, "send the same decision again", true, 1},
-		{"signed with a key", tokens{err: hook.Transient(errors.New("away"))}, func(o *activities.OpenRequest) {
+		{"nobody knows, where unsigned ones count", tokens{err: hook.Transient(errors.New("away"))}, func(o *approval.OpenRequest) { o.Rule.AllowUnsigned = true }, plain, "send the same decision again", true, 1},
+		{"signed with a key", tokens{err: hook.Transient(errors.New("away"))}, func(o *approval.OpenRequest) {
 			o.Key = &proof.Registered{Key: bob.Key(), Identity: "user:bob"}
 		}, keyed, "", false, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t, setup{config: activities.Config{IDTokens: &tc.tokens}})
-			w.records.open, w.records.state = open, workflows.RequestOpen
+			w.records.open, w.records.state = open, contract.RequestOpen
 			if tc.open != nil {
 				tc.open(&w.records.open)
 			}
-			got, err := w.Review(t.Context(), workflows.ReviewIn{ToolID: "core__tool", TenantID: "acme", ApprovalID: plain.ApprovalID, Decision: &tc.d})
+			got, err := w.Review(t.Context(), contract.ReviewIn{ToolID: "core__tool", TenantID: "acme", ApprovalID: plain.ApprovalID, Decision: &tc.d})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +90,7 @@ func TestIDTokens(t *testing.T) {
 			}
 			if tc.asked > 0 {
 				nonce, err := proof.Hash(tc.d)
-				if asked := tc.tokens.asked[0]; err != nil || asked != (activities.IDTokenRow{Proof: plain.Proof, TenantID: "acme", Nonce: nonce, Now: now}) {
+				if asked := tc.tokens.asked[0]; err != nil || asked != (approval.IDTokenRow{Proof: plain.Proof, TenantID: "acme", Nonce: nonce, Now: now}) {
 					t.Errorf("asked %+v, %v", asked, err)
 				}
 			}

@@ -2,11 +2,13 @@ package activities_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/toolspec/provide"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // TestKillSwitchStopsStages: a switch for the tool's effect closes both stages of the gate, ahead of every hook; nothing else.
@@ -29,13 +31,22 @@ func TestKillSwitchStopsStages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ran := false
 			run := func() error { ran = true; return nil }
-			w := newWorld(t, setup{hooks: []hook.Hook{hook.New("h",
+			w := newWorld(t, setup{policy: strings.Replace(openPolicy, "mode: auto", "mode: yolo", 1), gate: true, hooks: []hook.Hook{hook.New("h",
 				hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return run() }),
 				hook.WillCheckConsent.Do(func(context.Context, *hook.Consent) error { return run() }),
 				hook.WillParseInput.Do(func(context.Context, *hook.Input) error { return run() }),
 				hook.WillFinalizeInvoke.Do(func(context.Context, *hook.Report) error { return run() }),
 			)}})
 			got := w.stage(t, tc.stage, func(f *hook.Facts) { f.Kills = tc.kills })
+			if tc.stops {
+				// It comes before what this worker lacks.
+				unread := w.stage(t, tc.stage, func(f *hook.Facts) {
+					f.Kills, f.PolicyDigest, f.Bindings = tc.kills, "unreadable", []hook.Binding{{Recipe: provide.Recipe{Factory: "gone"}}}
+				})
+				if unread.Outcome != hook.Failed || unread.By != got.By {
+					t.Errorf("on a worker that lacks policy and factory: %+v", unread)
+				}
+			}
 			if !tc.stops {
 				if got.Outcome != hook.Continue || !ran {
 					t.Errorf("got %+v, the hook ran: %v", got, ran)
@@ -55,12 +66,12 @@ func TestKillSwitchOpensNoRequest(t *testing.T) {
 	w := newWorld(t, setup{})
 	f := w.facts()
 	f.Kills = []hook.Kill{{ID: 1, Reason: "why"}}
-	got, err := w.Request(t.Context(), workflows.RequestIn{Facts: f})
-	if err != nil || got.Outcome != workflows.Refused || got.Failure.Code != toolspec.CodePolicyDenied || len(w.records.requests) > 0 {
+	got, err := w.Request(t.Context(), contract.RequestIn{Facts: f})
+	if err != nil || got.Outcome != contract.Refused || got.Failure.Code != toolspec.CodePolicyDenied || len(w.records.requests) > 0 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	// This policy lets no call wait so, which is an answer without a failure.
-	if got, err = w.Request(t.Context(), workflows.RequestIn{Facts: f, Parked: "timeout"}); err != nil || got.Outcome != workflows.Refused || got.Failure != nil {
+	if got, err = w.Request(t.Context(), contract.RequestIn{Facts: f, Parked: "timeout"}); err != nil || got.Outcome != contract.Refused || got.Failure != nil {
 		t.Errorf("parked: got %+v, %v", got, err)
 	}
 }

@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/capacity"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // TestLocalAttemptInAnExpiredPlace: a worker that stood still for so long that its place may be another's does not run the tool, nor does
@@ -21,31 +22,33 @@ func TestLocalAttemptInAnExpiredPlace(t *testing.T) {
 		leased time.Duration
 		runs   int
 	}{
-		"just now": {0, 0, 1}, "a while ago": {activities.HoldTime / 2, 0, 1}, "too long ago": {activities.HoldTime - time.Minute, 0, 0}, "expired": {2 * activities.HoldTime, 0, 0},
+		"just now": {0, 0, 1}, "a while ago": {capacity.HoldTime / 2, 0, 1}, "too long ago": {capacity.HoldTime - time.Minute, 0, 0}, "expired": {2 * capacity.HoldTime, 0, 0},
 		"a clock an hour behind": {0, -time.Hour, 1}, "a clock an hour ahead": {0, time.Hour, 1},
-		"expired, and a clock an hour ahead": {2 * activities.HoldTime, time.Hour, 0},
+		"expired, and a clock an hour ahead": {2 * capacity.HoldTime, time.Hour, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, setup{hooks: []hook.Hook{hook.New("place", hook.WillAcquireSemaphore.Do(func(context.Context, *hook.Check) error { return nil }))}})
+				places := &capacity.Places{}
+				w := newWorld(t, setup{config: activities.Config{Places: places, Own: capacity.Limits(policies{}, takes{}, places)}})
 				in := w.executeIn()
+				in.Facts.PolicyDigest, in.Facts.Round = "", 2
 				in.Dispatch, in.LeasedAtMs = 0, time.Now().Add(tc.leased).UnixMilli()
-				if out := w.execute(t.Context(), t, in); w.runs != 0 || out.Outcome != workflows.Unleased {
+				if out := w.execute(t.Context(), t, in); w.runs != 0 || out.Outcome != contract.Unleased {
 					t.Errorf("a place that nobody here asked for: %+v after %d runs", out, w.runs)
 				}
-				ask := hook.StageInput{Stage: hook.WillAcquireSemaphore.Stage(), Hooks: []string{"place"}, Facts: in.Facts}
+				ask := hook.StageInput{Stage: hook.WillAcquireSemaphore.Stage(), Facts: in.Facts}
 				if _, err := w.Stage(t.Context(), ask); err != nil {
 					t.Fatal(err)
 				}
 				pass(tc.since)
 				out := w.execute(t.Context(), t, in)
-				if w.runs != tc.runs || (out.Outcome == workflows.Unleased) != (tc.runs == 0) {
+				if w.runs != tc.runs || (out.Outcome == contract.Unleased) != (tc.runs == 0) {
 					t.Errorf("got %+v after %d runs", out, w.runs)
 				}
-				if _, err := w.Settle(t.Context(), workflows.SettleIn{InvocationID: in.Facts.InvocationID}); err != nil {
+				if _, err := w.Settle(t.Context(), contract.SettleIn{InvocationID: in.Facts.InvocationID}); err != nil {
 					t.Fatal(err)
 				}
-				if out := w.execute(t.Context(), t, in); out.Outcome != workflows.Unleased {
+				if out := w.execute(t.Context(), t, in); out.Outcome != contract.Unleased {
 					t.Errorf("after the call was settled: %+v", out)
 				}
 			})
@@ -53,26 +56,9 @@ func TestLocalAttemptInAnExpiredPlace(t *testing.T) {
 	}
 }
 
-// TestManyPlaces: what is remembered is bounded by what can still be used.
-func TestManyPlaces(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, setup{hooks: []hook.Hook{hook.New("place", hook.WillAcquireSemaphore.Do(func(context.Context, *hook.Check) error { return nil }))}})
-		in := w.executeIn()
-		ask := hook.StageInput{Stage: hook.WillAcquireSemaphore.Stage(), Hooks: []string{"place"}, Facts: in.Facts}
-		for range 2 {
-			for i := range 4100 {
-				ask.Facts.InvocationID = time.Duration(i).String()
-				if _, err := w.Stage(t.Context(), ask); err != nil {
-					t.Fatal(err)
-				}
-			}
-			pass(2 * activities.HoldTime)
-		}
-		if _, err := w.Stage(t.Context(), ask); err != nil {
-			t.Fatal(err)
-		}
-		if n := w.Places(); n != 1 {
-			t.Errorf("%d places are remembered, want the one that can be used", n)
-		}
-	})
+// takes gives every place that it is asked for.
+type takes struct{ capacity.Store }
+
+func (takes) TakePlaces(context.Context, capacity.PlacesRow) (capacity.Answer, error) {
+	return capacity.Answer{State: capacity.Taken}, nil
 }

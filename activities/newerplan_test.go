@@ -5,27 +5,28 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // TestNewerPlan: a plan of a newer version is not this worker's to follow,
 // whichever step it is asked for, and it claims nothing.
 func TestNewerPlan(t *testing.T) {
-	const by = "plan version 2"
+	by := judge.PlanName(hook.PlanVersion + 1)
 	w := newWorld(t, setup{hooks: []hook.Hook{everywhere()}})
 	w.records.record.Plan = hook.Plan{V: hook.PlanVersion + 1}
 	admitted, err := w.Admit(t.Context(), admitIn())
-	if err != nil || admitted.Outcome != workflows.NotHere || admitted.By != by || admitted.Failure != nil || !admitted.Recorded || admitted.Plan == nil {
+	if err != nil || admitted.Outcome != contract.NotHere || admitted.By != by || admitted.Failure != nil || !admitted.Recorded || admitted.Plan == nil {
 		t.Errorf("admit: %+v, %v", admitted, err)
 	}
 	w.records.record.Result = &toolspec.Result{OK: true}
-	if settled, err := w.Admit(t.Context(), admitIn()); err != nil || settled.Outcome != workflows.AlreadySettled {
+	if settled, err := w.Admit(t.Context(), admitIn()); err != nil || settled.Outcome != contract.AlreadySettled {
 		t.Errorf("admit of a settled call: %+v, %v", settled, err)
 	}
-	hydrated, err := w.Hydrate(t.Context(), workflows.HydrateIn{ToolID: "core__tool", Args: json.RawMessage(`{}`), PlanVersion: hook.PlanVersion + 1})
-	if err != nil || hydrated.Outcome != workflows.NotHere || hydrated.By != by {
+	hydrated, err := w.Hydrate(t.Context(), contract.HydrateIn{ToolID: "core__tool", Args: json.RawMessage(`{}`), PlanVersion: hook.PlanVersion + 1})
+	if err != nil || hydrated.Outcome != contract.NotHere || hydrated.By != by {
 		t.Errorf("hydrate: %+v, %v", hydrated, err)
 	}
 	for _, info := range hook.All() {
@@ -36,11 +37,11 @@ func TestNewerPlan(t *testing.T) {
 	}
 	in := w.executeIn()
 	in.PlanVersion = hook.PlanVersion + 1
-	if got := w.execute(t.Context(), t, in); got.Outcome != workflows.NotHere || got.By != by || w.runs != 0 || len(w.records.claims) != 0 {
+	if got := w.execute(t.Context(), t, in); got.Outcome != contract.NotHere || got.By != by || w.runs != 0 || len(w.records.claims) != 0 {
 		t.Errorf("execute: %+v after %d runs with %d claims", got, w.runs, len(w.records.claims))
 	}
 	in.PlanVersion = hook.PlanVersion
-	if got := w.execute(t.Context(), t, in); got.Outcome != workflows.Done {
+	if got := w.execute(t.Context(), t, in); got.Outcome != contract.Done {
 		t.Errorf("a plan of this version: %+v", got)
 	}
 }

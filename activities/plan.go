@@ -1,7 +1,6 @@
 package activities
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -12,20 +11,17 @@ import (
 // people take.
 const defaultDeadline = 15 * time.Minute
 
-// newer reports whether a recorded plan is of a version that this worker cannot
-// follow.
-func newer(version int) bool { return version > hook.PlanVersion }
-
-func planName(version int) string { return fmt.Sprintf("plan version %d", version) }
-
 // plan is what this worker would do for a call of the tool now. The first admit
 // records it; every run after that follows the recorded one.
 func (a *Activities) plan(toolID string) hook.Plan {
+	steps := func(list []hook.Info) []hook.Step {
+		return a.hooks.Steps(list, toolID, func(s hook.Stage) bool { return a.own.Has(s, toolID) })
+	}
 	p := hook.Plan{
 		V: hook.PlanVersion, ToolID: toolID, Lane: hook.LocalLane, MaxAttempts: 1,
 		Budgets:          hook.Budgets{DeadlineMs: defaultDeadline.Milliseconds()},
 		SearchAttributes: a.config.SearchAttributes,
-		Error:            a.hooks.Steps(hook.Error(), toolID),
+		Error:            steps(hook.Error()),
 	}
 	bound, ok := a.source.Get(toolID)
 	if !ok {
@@ -38,9 +34,9 @@ func (a *Activities) plan(toolID string) hook.Plan {
 	p.Budgets.MaxRuntimeMs = def.Timeout.Milliseconds()
 	p.Budgets.MaxResultBytes = def.MaxResultBytes
 	p.Budgets.DeadlineMs += def.Timeout.Milliseconds() * int64(def.MaxAttempts)
-	p.Pre = a.hooks.Steps(hook.Pre(), toolID)
-	p.Execute = a.hooks.Steps(hook.Execute(), toolID)
-	p.Post = a.hooks.Steps(hook.Post(), toolID)
+	p.Pre = steps(hook.Pre())
+	p.Execute = steps(hook.Execute())
+	p.Post = steps(hook.Post())
 	p.Budgets.DeadlineMs += durableTime(p)
 	return p
 }

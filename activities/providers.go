@@ -66,16 +66,16 @@ func unknownFactory(in hook.StageInput, factory string, v hook.Verdict) hook.Ver
 	}}
 }
 
-// recall finds what calls before this one bound for the session, where a call
-// begins to bind.
-func (a *Activities) recall(ctx context.Context, in hook.StageInput) ([]provide.Binding, error) {
-	if !a.bindsAt(in.Stage) || in.Facts.Context.SessionID == "" {
-		return nil, nil
+// recall is Pawl's step before the hooks of willBindProviders. It finds what earlier calls
+// bound for the session.
+func (a *Activities) recall(ctx context.Context, in hook.StageInput) (v hook.Verdict, err error) {
+	if in.Facts.Context.SessionID != "" {
+		v.Delta.Bindings, err = a.config.Sessions.SessionBindings(ctx, sessionOf(in.Facts.Context))
 	}
-	return a.config.Sessions.SessionBindings(ctx, sessionOf(in.Facts.Context))
+	return v, err
 }
 
-// keep writes down what the stage bound for the session.
+// keep is Pawl's step after them. It stores what they bound for the session.
 func (a *Activities) keep(ctx context.Context, in hook.StageInput, v *hook.Verdict) error {
 	var recipes []provide.Recipe
 	for _, b := range v.Delta.Bindings {
@@ -83,7 +83,7 @@ func (a *Activities) keep(ctx context.Context, in hook.StageInput, v *hook.Verdi
 			recipes = append(recipes, b.Recipe)
 		}
 	}
-	if len(recipes) == 0 || !a.bindsAt(in.Stage) {
+	if len(recipes) == 0 {
 		return nil
 	}
 	kept, err := a.config.Sessions.BindSession(ctx, SessionRow{
@@ -93,10 +93,6 @@ func (a *Activities) keep(ctx context.Context, in hook.StageInput, v *hook.Verdi
 		v.Delta.Bindings = provide.Bound(v.Delta.Bindings, b)
 	}
 	return err
-}
-
-func (a *Activities) bindsAt(s hook.Stage) bool {
-	return s == hook.WillBindProviders.Stage() && a.config.Providers != nil && a.config.Sessions != nil
 }
 
 // capabilities are what a tool gets: what its worker provides to all, and in the

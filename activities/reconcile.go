@@ -2,13 +2,16 @@ package activities
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"time"
 
+	"github.com/pawl-run/pawl/activities/heartbeat"
+	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // Probe asks a tool what became of attempts that gave no answer. What they are
@@ -16,34 +19,49 @@ import (
 //
 // A tool that is not the one that ran cannot tell, nor can one that fails,
 // panics or takes longer than an attempt may.
-func (a *Activities) Probe(ctx context.Context, in workflows.ProbeIn) (workflows.ProbeOut, error) {
+func (a *Activities) Probe(ctx context.Context, in contract.ProbeIn) (contract.ProbeOut, error) {
 	started := time.Now()
 	bound, ok := a.source.Get(in.Facts.ToolID)
-	var out workflows.ProbeOut
+	var out contract.ProbeOut
 	switch {
-	case newer(in.PlanVersion):
-		return workflows.ProbeOut{Outcome: workflows.NotHere, By: planName(in.PlanVersion)}, nil
+	case judge.IsNewerPlan(in.PlanVersion):
+		return contract.ProbeOut{Outcome: contract.NotHere, By: judge.PlanName(in.PlanVersion)}, nil
 	case !ok:
-		return workflows.ProbeOut{Outcome: workflows.NotHere, By: "tool " + in.Facts.ToolID}, nil
+		return contract.ProbeOut{Outcome: contract.NotHere, By: "tool " + in.Facts.ToolID}, nil
 	case bound.Digest() != in.Facts.ToolDigest:
-		out = workflows.ProbeOut{Outcome: workflows.Lost}
+		out = contract.ProbeOut{Outcome: contract.Lost}
 	default:
+		allowed, ok, err := a.permits(ctx, in.Permit, in.Facts, in.Terms)
+		if err != nil {
+			return contract.ProbeOut{}, err
+		}
+		if ok {
+			_, ok, err = a.owned(ctx, in.Facts, in.Epoch)
+		}
+		if err != nil {
+			return contract.ProbeOut{}, err
+		}
+		if !ok {
+			a.log.WarnContext(ctx, "a probe that the gate has not permitted, or of a call that is another run's, was refused",
+				"invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID)
+			return contract.ProbeOut{Outcome: contract.Lost}, nil
+		}
 		ctx, lacks := a.provided(ctx, in.Facts)
 		if lacks != "" {
-			return workflows.ProbeOut{Outcome: workflows.NotHere, By: lacks}, nil
+			return contract.ProbeOut{Outcome: contract.NotHere, By: lacks}, nil
 		}
 		caps, err := capabilities(ctx, bound)
 		if err != nil {
-			out = workflows.ProbeOut{Outcome: workflows.Lost}
+			out = contract.ProbeOut{Outcome: contract.Lost}
 			break
 		}
-		lease, refusal := a.lease(ctx, workflows.ExecuteIn{Facts: in.Facts, Epoch: in.Epoch, MaxRuntimeMs: in.MaxRuntimeMs}, bound)
+		lease, refusal := a.lease(ctx, contract.ExecuteIn{Facts: in.Facts, Epoch: in.Epoch, Terms: in.Terms}, allowed.PolicyDigest, bound)
 		if lease != nil {
 			defer lease.Close()
 			caps = caps.With(handed(lease, bound)...)
 		}
 		if refusal != nil { // without its connection the tool cannot look
-			out = workflows.ProbeOut{Outcome: workflows.Lost}
+			out = contract.ProbeOut{Outcome: contract.Lost}
 			break
 		}
 		out = a.probe(ctx, in, bound, caps)
@@ -59,11 +77,11 @@ type probed struct {
 	err     error
 }
 
-func (a *Activities) probe(ctx context.Context, in workflows.ProbeIn, bound *catalog.Bound, caps toolspec.Capabilities) workflows.ProbeOut {
+func (a *Activities) probe(ctx context.Context, in contract.ProbeIn, bound *catalog.Bound, caps toolspec.Capabilities) contract.ProbeOut {
 	budget, cancel := context.WithTimeout(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond)
 	defer cancel()
 	go leaveInTime(ctx, budget, cancel)
-	stopBeating := beating(ctx, new(reported))
+	stopBeating := heartbeat.Send[struct{}](ctx, nil)
 	defer stopBeating()
 	call := a.callOf(in.Facts, in.Epoch, caps)
 	done := make(chan probed, 1)
@@ -82,27 +100,27 @@ func (a *Activities) probe(ctx context.Context, in workflows.ProbeIn, bound *cat
 		return a.found(ctx, in, bound, call, p)
 	case <-budget.Done(): // a probe changes nothing, so it may be left behind
 		call.Logger.WarnContext(ctx, "the probe did not answer in time")
-		return workflows.ProbeOut{Outcome: workflows.Lost}
+		return contract.ProbeOut{Outcome: contract.Lost}
 	}
 }
 
-func (a *Activities) found(ctx context.Context, in workflows.ProbeIn, bound *catalog.Bound, call toolspec.Call, p probed) workflows.ProbeOut {
+func (a *Activities) found(ctx context.Context, in contract.ProbeIn, bound *catalog.Bound, call toolspec.Call, p probed) contract.ProbeOut {
 	switch {
 	case p.err != nil:
 		call.Logger.WarnContext(ctx, "the probe failed", "errorType", fmt.Sprintf("%T", p.err))
-		return workflows.ProbeOut{Outcome: workflows.Lost}
+		return contract.ProbeOut{Outcome: contract.Lost}
 	case p.finding == toolspec.NoEffect:
-		return workflows.ProbeOut{Outcome: workflows.Free}
+		return contract.ProbeOut{Outcome: contract.Free}
 	case p.finding != toolspec.TookEffect:
-		return workflows.ProbeOut{Outcome: workflows.Lost}
+		return contract.ProbeOut{Outcome: contract.Lost}
 	}
-	delivered := a.deliver(ctx, workflows.ExecuteIn{Facts: in.Facts, Dispatch: in.Dispatch, MaxResultBytes: in.MaxResultBytes}, bound,
-		workflows.ExecuteOut{Outcome: workflows.Done}, p.value)
-	if delivered.Outcome == workflows.Interrupted {
+	delivered := a.deliver(ctx, contract.ExecuteIn{Facts: in.Facts, Dispatch: in.Dispatch, Terms: in.Terms}, rand.Text(), bound,
+		contract.ExecuteOut{Outcome: contract.Done}, p.value)
+	if delivered.Outcome == contract.Interrupted {
 		// It took effect, and its large value cannot be kept now. The next probe finds it again.
-		return workflows.ProbeOut{Outcome: workflows.Lost}
+		return contract.ProbeOut{Outcome: contract.Lost}
 	}
-	return workflows.ProbeOut{
+	return contract.ProbeOut{
 		Outcome: delivered.Outcome, Value: delivered.Value, OutputRef: delivered.OutputRef, Failure: delivered.Failure,
 	}
 }

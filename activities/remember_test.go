@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/schema"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // TestRemembered: what an approval leaves behind is no wider than its sender asks for and policy allows.
@@ -29,8 +29,8 @@ func TestRemembered(t *testing.T) {
 	none := rule
 	none.RememberForMs = 0
 	notes := []toolspec.ArgMatch{{Pointer: "/path", Pattern: "notes/*"}}
-	grant := func(change func(*activities.GrantRow)) *activities.GrantRow {
-		g := &activities.GrantRow{For: time.Minute, Grant: activities.Grant{Granted: covered, Approver: "user:bob", ActorID: "user:ann", ArgsDigest: exact}}
+	grant := func(change func(*approval.GrantRow)) *approval.GrantRow {
+		g := &approval.GrantRow{For: time.Minute, Grant: approval.Grant{Granted: covered, Approver: "user:bob", ActorID: "user:ann", ArgsDigest: exact}}
 		change(g)
 		return g
 	}
@@ -39,16 +39,16 @@ func TestRemembered(t *testing.T) {
 		rule  policy.ApprovalRule
 		verb  toolspec.Verb
 		scope *toolspec.Scope
-		want  *activities.GrantRow
+		want  *approval.GrantRow
 		why   string
 	}{
-		{"the narrowest", narrow, toolspec.Approve, nil, grant(func(*activities.GrantRow) {}), "remembered for 1m0s"},
-		{"for less", narrow, toolspec.Approve, &toolspec.Scope{ForMs: 1000}, grant(func(g *activities.GrantRow) { g.For = time.Second }), "remembered for 1s"},
-		{"for more than policy lets be", narrow, toolspec.Approve, &toolspec.Scope{ForMs: 1e9}, grant(func(*activities.GrantRow) {}), "remembered for 1m0s"},
-		{"in this session", narrow, toolspec.Approve, &toolspec.Scope{Session: toolspec.Same}, grant(func(g *activities.GrantRow) { g.SessionID = "s-1" }), ""},
-		{"any arguments", rule, toolspec.Approve, &toolspec.Scope{Args: toolspec.Any}, grant(func(g *activities.GrantRow) { g.ArgsDigest = "" }), ""},
-		{"any actor", rule, toolspec.Approve, &toolspec.Scope{Actor: toolspec.Any}, grant(func(g *activities.GrantRow) { g.ActorID = "" }), ""},
-		{"some arguments", rule, toolspec.Approve, &toolspec.Scope{Args: toolspec.Match, Match: notes}, grant(func(g *activities.GrantRow) { g.ArgsDigest, g.Match = "", notes }), ""},
+		{"the narrowest", narrow, toolspec.Approve, nil, grant(func(*approval.GrantRow) {}), "remembered for 1m0s"},
+		{"for less", narrow, toolspec.Approve, &toolspec.Scope{ForMs: 1000}, grant(func(g *approval.GrantRow) { g.For = time.Second }), "remembered for 1s"},
+		{"for more than policy lets be", narrow, toolspec.Approve, &toolspec.Scope{ForMs: 1e9}, grant(func(*approval.GrantRow) {}), "remembered for 1m0s"},
+		{"in this session", narrow, toolspec.Approve, &toolspec.Scope{Session: toolspec.Same}, grant(func(g *approval.GrantRow) { g.SessionID = "s-1" }), ""},
+		{"any arguments", rule, toolspec.Approve, &toolspec.Scope{Args: toolspec.Any}, grant(func(g *approval.GrantRow) { g.ArgsDigest = "" }), ""},
+		{"any actor", rule, toolspec.Approve, &toolspec.Scope{Actor: toolspec.Any}, grant(func(g *approval.GrantRow) { g.ActorID = "" }), ""},
+		{"some arguments", rule, toolspec.Approve, &toolspec.Scope{Args: toolspec.Match, Match: notes}, grant(func(g *approval.GrantRow) { g.ArgsDigest, g.Match = "", notes }), ""},
 		{"any arguments, where policy does not let", narrow, toolspec.Approve, &toolspec.Scope{Args: toolspec.Any}, nil, "same arguments only"},
 		{"some arguments, where policy does not let", narrow, toolspec.Approve, &toolspec.Scope{Args: toolspec.Match, Match: notes}, nil, "same arguments only"},
 		{"any actor, where policy does not let", narrow, toolspec.Approve, &toolspec.Scope{Actor: toolspec.Any}, nil, "same actor only"},
@@ -59,10 +59,10 @@ func TestRemembered(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t, setup{})
-			w.records.open = activities.OpenRequest{Rule: tc.rule, RequestedBy: "user:ann", Granted: covered}
-			w.records.state = workflows.RequestOpen
+			w.records.open = approval.OpenRequest{Rule: tc.rule, RequestedBy: "user:ann", Granted: covered}
+			w.records.state = contract.RequestOpen
 			d := toolspec.Decision{ApprovalID: "inv.1", Decision: tc.verb, Approver: "user:bob", Remember: true, Scope: tc.scope}
-			got, err := w.Review(t.Context(), workflows.ReviewIn{TenantID: "acme", ToolID: "core__tool", ApprovalID: "inv.1", Decision: &d, Args: args, SessionID: "s-1"})
+			got, err := w.Review(t.Context(), contract.ReviewIn{TenantID: "acme", ToolID: "core__tool", ApprovalID: "inv.1", Decision: &d, Args: args, SessionID: "s-1"})
 			if err != nil || !got.Answer.Counted || !strings.Contains(got.Answer.Reason, tc.why) {
 				t.Errorf("got %+v, %v, want %q", got.Answer, err, tc.why)
 			}
@@ -81,7 +81,7 @@ func TestCovered(t *testing.T) {
 	notes := []toolspec.ArgMatch{{Pointer: "/text", Pattern: "notes/*"}}
 	type given struct {
 		policy string
-		grant  activities.Grant
+		grant  approval.Grant
 		facts  hook.Facts
 		edited string
 	}
@@ -135,16 +135,16 @@ func TestCovered(t *testing.T) {
 				t.Fatal(err)
 			}
 			// What a request of this call would cover, as the store has it.
-			if _, err := base.Request(t.Context(), workflows.RequestIn{Facts: f}); err != nil {
+			if _, err := base.Request(t.Context(), contract.RequestIn{Facts: f}); err != nil {
 				t.Fatal(err)
 			}
 			covered := base.records.requests[0].Granted
-			g := given{policy: wide, grant: activities.Grant{ID: "grant-1", Granted: covered, ArgsDigest: digest, ActorID: "user:ann", Approver: "user:bob"}, facts: f}
+			g := given{policy: wide, grant: approval.Grant{ID: "grant-1", Granted: covered, ArgsDigest: digest, ActorID: "user:ann", Approver: "user:bob"}, facts: f}
 			tc.change(&g)
 			w := newWorld(t, setup{policy: g.policy})
 			g.facts.PolicyDigest = w.policy.Digest()
-			w.records.grants = []activities.Grant{g.grant}
-			if _, err := w.Request(t.Context(), workflows.RequestIn{Facts: g.facts, EditedBy: g.edited}); err != nil {
+			w.records.grants = []approval.Grant{g.grant}
+			if _, err := w.Request(t.Context(), contract.RequestIn{Facts: g.facts, EditedBy: g.edited}); err != nil {
 				t.Fatal(err)
 			}
 			if got := w.records.requests[0].Remembered; (got == "grant-1") != tc.want {

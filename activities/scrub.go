@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/broker/redact"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // scrubbed wraps a step that runs code of others: no live secret leaves with what
@@ -47,9 +47,9 @@ func scrub[Out any](out Out, secrets *fingerprint.Set) (clean Out, leaked, ok bo
 }
 
 // lostExecute follows a tool that ran: it answered, and the answer is lost.
-func lostExecute(out workflows.ExecuteOut) workflows.ExecuteOut {
-	return workflows.ExecuteOut{
-		Outcome: workflows.Refused, DurationUs: out.DurationUs, Failure: &hook.Failure{Code: toolspec.CodeRedactionFailed},
+func lostExecute(out contract.ExecuteOut) contract.ExecuteOut {
+	return contract.ExecuteOut{
+		Outcome: contract.Refused, DurationUs: out.DurationUs, Failure: &hook.Failure{Code: toolspec.CodeRedactionFailed},
 	}
 }
 
@@ -57,6 +57,6 @@ func lostStage(v hook.Verdict) hook.Verdict {
 	return hook.Verdict{Outcome: hook.Failed, DurationUs: v.DurationUs, Failure: &hook.Failure{Code: toolspec.CodeRedactionFailed}}
 }
 
-func lostProbe(out workflows.ProbeOut) workflows.ProbeOut {
-	return workflows.ProbeOut{Outcome: workflows.Lost, DurationUs: out.DurationUs}
+func lostProbe(out contract.ProbeOut) contract.ProbeOut {
+	return contract.ProbeOut{Outcome: contract.Lost, DurationUs: out.DurationUs}
 }

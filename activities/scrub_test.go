@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 const liveSecret = "Xq7-16C7e42F292c6912E7710c838347Ae178B4a"
@@ -30,25 +30,25 @@ func TestScrubbed(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))
-	answer := func(secrets *fingerprint.Set, out workflows.ExecuteOut, err error) (workflows.ExecuteOut, error) {
-		f := scrubbed(secrets, logger, "execute", func(context.Context, workflows.ExecuteIn) (workflows.ExecuteOut, error) { return out, err }, lostExecute)
-		return f(t.Context(), workflows.ExecuteIn{})
+	answer := func(secrets *fingerprint.Set, out contract.ExecuteOut, err error) (contract.ExecuteOut, error) {
+		f := scrubbed(secrets, logger, "execute", func(context.Context, contract.ExecuteIn) (contract.ExecuteOut, error) { return out, err }, lostExecute)
+		return f(t.Context(), contract.ExecuteIn{})
 	}
-	leaks := workflows.ExecuteOut{
-		Outcome: workflows.Refused, Value: json.RawMessage(`{"n":12345678901234567890,"t":"` + liveSecret + `"}`), DurationUs: 9007199254740993,
+	leaks := contract.ExecuteOut{
+		Outcome: contract.Refused, Value: json.RawMessage(`{"n":12345678901234567890,"t":"` + liveSecret + `"}`), DurationUs: 9007199254740993,
 		Failure: &hook.Failure{Code: toolspec.CodeExecution, SafeMessage: "with " + liveSecret},
 	}
 	got, err := answer(live(t), leaks, nil)
 	if err != nil || string(got.Value) != `{"n":12345678901234567890,"t":"[redacted]"}` || got.Failure.SafeMessage != "with [redacted]" ||
-		got.Outcome != workflows.Refused || got.DurationUs != 9007199254740993 {
+		got.Outcome != contract.Refused || got.DurationUs != 9007199254740993 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	if !strings.Contains(log.String(), "activity=execute everything=false") || strings.Contains(log.String(), liveSecret) {
 		t.Errorf("logged %s", &log)
 	}
 	// Cut over two strings: nothing of the answer is left.
-	pieces := workflows.ExecuteOut{Outcome: workflows.Done, Value: json.RawMessage(`["` + liveSecret[:20] + `","` + liveSecret[20:] + `"]`), DurationUs: 7}
-	if got, err = answer(live(t), pieces, nil); err != nil || got.Outcome != workflows.Refused || got.Value != nil || got.DurationUs != 7 ||
+	pieces := contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`["` + liveSecret[:20] + `","` + liveSecret[20:] + `"]`), DurationUs: 7}
+	if got, err = answer(live(t), pieces, nil); err != nil || got.Outcome != contract.Refused || got.Value != nil || got.DurationUs != 7 ||
 		got.Failure == nil || got.Failure.Code != toolspec.CodeRedactionFailed {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -56,13 +56,13 @@ func TestScrubbed(t *testing.T) {
 		v.Failure.Code != toolspec.CodeRedactionFailed || v.Size() != 0 || v.DurationUs != 3 {
 		t.Errorf("a stage answers %+v", v)
 	}
-	if out := lostProbe(workflows.ProbeOut{Value: json.RawMessage(`1`)}); out.Outcome != workflows.Lost || out.Value != nil {
+	if out := lostProbe(contract.ProbeOut{Value: json.RawMessage(`1`)}); out.Outcome != contract.Lost || out.Value != nil {
 		t.Errorf("a probe answers %+v", out)
 	}
 	// What holds none, or fails, is as it was.
 	broken := errors.New("broke")
 	for _, secrets := range []*fingerprint.Set{nil, {}, live(t)} {
-		clean := workflows.ExecuteOut{Value: json.RawMessage(`{ "b":1.0, "a":"<nothing>" }`)}
+		clean := contract.ExecuteOut{Value: json.RawMessage(`{ "b":1.0, "a":"<nothing>" }`)}
 		if got, err := answer(secrets, clean, nil); err != nil || string(got.Value) != string(clean.Value) {
 			t.Errorf("got %+v, %v", got, err)
 		}

@@ -5,11 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // TestSignedDecisions: a proof counts for who signed it, on the request and the digest
@@ -20,11 +20,11 @@ func TestSignedDecisions(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	digest := strings.Repeat("0a", 32)
 	const inv = "1b4e28ba-2fa1-51d2-883f-0016d3cca427"
-	open := activities.OpenRequest{
+	open := approval.OpenRequest{
 		Rule: policy.ApprovalRule{Enabled: true}, RequestedBy: "user:ann", Digest: digest, Now: now,
 		Key: &proof.Registered{Key: bob.Key(), Identity: "user:bob"},
 	}
-	with := func(change func(*activities.OpenRequest)) activities.OpenRequest { o := open; change(&o); return o }
+	with := func(change func(*approval.OpenRequest)) approval.OpenRequest { o := open; change(&o); return o }
 	plain := toolspec.Decision{ApprovalID: toolspec.ApprovalID(inv, 1), Decision: toolspec.Approve, Approver: "user:bob", Digest: digest}
 	signed := func(s proof.Signer, tenant string, change func(*toolspec.Decision)) toolspec.Decision {
 		d := plain
@@ -41,32 +41,32 @@ func TestSignedDecisions(t *testing.T) {
 	moved.ApprovalID = toolspec.ApprovalID(inv, 2)
 	for _, tc := range []struct {
 		name string
-		open activities.OpenRequest
+		open approval.OpenRequest
 		d    toolspec.Decision
 		why  string // empty: it counts
 	}{
 		{"signed", open, right, ""},
 		{"a denial", open, signed(bob, "acme", func(d *toolspec.Decision) { d.Decision = toolspec.Deny }), ""},
 		{"unsigned", open, plain, "only signed"},
-		{"with a key nobody knows", with(func(o *activities.OpenRequest) { o.Key = nil }), right, "not registered"},
-		{"with a revoked key", with(func(o *activities.OpenRequest) {
+		{"with a key nobody knows", with(func(o *approval.OpenRequest) { o.Key = nil }), right, "not registered"},
+		{"with a revoked key", with(func(o *approval.OpenRequest) {
 			o.Key = &proof.Registered{Key: bob.Key(), Identity: "user:bob", Revoked: true}
 		}), right, "was revoked"},
 		{"forged", open, signed(mallory, "acme", same), "signature"},
 		{"for another tenant", open, signed(bob, "globex", same), "another tenant"},
 		{"of another request", open, moved, "another decision"},
-		{"expired", with(func(o *activities.OpenRequest) { o.Now = now.Add(2 * time.Hour) }), right, "has expired"},
-		{"of another digest", with(func(o *activities.OpenRequest) { o.Digest = strings.Repeat("1", 64) }), right, "another digest"},
+		{"expired", with(func(o *approval.OpenRequest) { o.Now = now.Add(2 * time.Hour) }), right, "has expired"},
+		{"of another digest", with(func(o *approval.OpenRequest) { o.Digest = strings.Repeat("1", 64) }), right, "another digest"},
 		{"in the name of another", open, signed(bob, "acme", func(d *toolspec.Decision) { d.Approver = "user:cid" }), "somebody else"},
-		{"by the requester", with(func(o *activities.OpenRequest) { o.RequestedBy = "user:bob" }), right, "does not let the requester decide"},
-		{"forged where unsigned ones count", with(func(o *activities.OpenRequest) { o.Rule.AllowUnsigned = true }), signed(mallory, "acme", same), "signature"},
-		{"withdrawn by the requester", with(func(o *activities.OpenRequest) { o.RequestedBy = "user:bob" }),
+		{"by the requester", with(func(o *approval.OpenRequest) { o.RequestedBy = "user:bob" }), right, "does not let the requester decide"},
+		{"forged where unsigned ones count", with(func(o *approval.OpenRequest) { o.Rule.AllowUnsigned = true }), signed(mallory, "acme", same), "signature"},
+		{"withdrawn by the requester", with(func(o *approval.OpenRequest) { o.RequestedBy = "user:bob" }),
 			signed(bob, "acme", func(d *toolspec.Decision) { d.Decision = toolspec.Withdraw }), ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t, setup{})
-			w.records.open, w.records.state = tc.open, workflows.RequestOpen
-			got, err := w.Review(t.Context(), workflows.ReviewIn{InvocationID: inv, ToolID: "core__tool", TenantID: "acme", ApprovalID: plain.ApprovalID, Decision: &tc.d})
+			w.records.open, w.records.state = tc.open, contract.RequestOpen
+			got, err := w.Review(t.Context(), contract.ReviewIn{InvocationID: inv, ToolID: "core__tool", TenantID: "acme", ApprovalID: plain.ApprovalID, Decision: &tc.d})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,13 +101,13 @@ func TestApproversByRole(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t, setup{policy: rules})
-			w.records.roles, w.records.state = tc.held, workflows.RequestOpen
-			w.records.open = activities.OpenRequest{
+			w.records.roles, w.records.state = tc.held, contract.RequestOpen
+			w.records.open = approval.OpenRequest{
 				Rule:        policy.ApprovalRule{Enabled: true, AllowUnsigned: true, Approvers: []policy.Pattern{"role:lead"}},
 				RequestedBy: "user:ann", PolicyDigest: w.policy.Digest(),
 			}
 			d := toolspec.Decision{ApprovalID: "inv.1", Decision: toolspec.Approve, Approver: tc.who}
-			got, err := w.Review(t.Context(), workflows.ReviewIn{TenantID: "acme", ApprovalID: "inv.1", Decision: &d})
+			got, err := w.Review(t.Context(), contract.ReviewIn{TenantID: "acme", ApprovalID: "inv.1", Decision: &d})
 			if err != nil || got.Answer.Counted != (tc.why == "") || !strings.Contains(got.Answer.Reason, tc.why) {
 				t.Errorf("got %+v, %v, want %q", got.Answer, err, tc.why)
 			}

@@ -1,91 +1,223 @@
 package activities
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
 	"time"
 
+	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Stage runs the hooks of one stage. Whatever they answer with, find in a cache
-// or turn the output into goes through the allowlist again before it leaves: no
-// hook can bring a field back.
+// Stage runs one stage: Pawl's own step, the hooks of users, and Pawl's step after them. The
+// name of the stage alone selects Pawl's steps. At the end, Stage masks and redacts the
+// changes of the hooks, so that no hook can show what the tool hides.
 func (a *Activities) Stage(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
-	if newer(in.PlanVersion) {
-		return hook.Verdict{Outcome: hook.Missing, By: planName(in.PlanVersion)}, nil
+	if judge.IsNewerPlan(in.PlanVersion) {
+		return hook.Verdict{Outcome: hook.Missing, By: judge.PlanName(in.PlanVersion)}, nil
 	}
-	if v := a.stopped(ctx, in); v != nil {
-		return *v, nil
+	if !contract.Executing(ctx).Local {
+		planned, err := a.planned(ctx, in)
+		if err != nil || !planned {
+			return hook.Verdict{Outcome: hook.Superseded}, err
+		}
 	}
-	if a.unreadable(ctx, in) {
+	own, has := a.own[in.Stage]
+	switch {
+	case in.Own != "" && !has:
+		return hook.Verdict{Outcome: hook.Missing, By: "step " + in.Own}, nil
+	case !isKilled(in) && a.unreadable(ctx, in):
 		return hook.Verdict{Outcome: hook.Missing, By: "policy " + in.Facts.PolicyDigest, Unread: true}, nil
 	}
-	asked := time.Now()
-	recalled, err := a.recall(ctx, in)
+	began := time.Now()
+	v, err := a.runStage(ctx, own, in)
+	if err == nil {
+		v.DurationUs = max(v.DurationUs, time.Since(began).Microseconds())
+	}
+	return v, err
+}
+
+// isKilled reports whether the gate is going to answer with a kill switch, for which it needs
+// neither a policy nor factories.
+func isKilled(in hook.StageInput) bool {
+	return hook.Own(in.Stage) == hook.Own(hook.WillAuthorize.Stage()) && in.Facts.Killed() != nil
+}
+
+func (a *Activities) runStage(ctx context.Context, own stage.Own, in hook.StageInput) (hook.Verdict, error) {
+	info, _ := hook.InfoOf(in.Stage)
+	provided, lacks := a.provided(ctx, in.Facts)
+	if lacks != "" && info.Failure == hook.Closed && !isKilled(in) {
+		return hook.Verdict{Outcome: hook.Missing, By: lacks}, nil
+	}
+	before, err := a.before(provided, own, in)
 	if err != nil {
 		return hook.Verdict{}, err
 	}
-	in.Facts.Bindings = append(in.Facts.Bindings, recalled...)
-	ctx, lacks := a.provided(ctx, in.Facts)
-	// A stage that only looks does without.
-	if info, _ := hook.InfoOf(in.Stage); lacks != "" && info.Failure == hook.Closed {
-		return hook.Verdict{Outcome: hook.Missing, By: lacks}, nil
+	if before.Outcome != hook.Continue || in.Part == hook.PartBefore {
+		return a.guard(in, before), nil
 	}
-	v, err := a.runHooks(ctx, in)
-	if err == nil {
-		a.shadow(ctx, in, &v)
-		if asks(in.Stage) && v.Outcome == hook.Continue {
-			a.places.took(in.Facts.InvocationID, asked)
+	if more := before.Delta.Bindings; len(more) > 0 {
+		in.Facts.Bindings = hook.Bind(in.Facts.Bindings, more...)
+		if provided, lacks = a.provided(ctx, in.Facts); lacks != "" {
+			return hook.Verdict{Outcome: hook.Missing, By: lacks}, nil
 		}
-		if factory, lacks := a.lacks(v.Delta.Bindings); lacks {
-			return unknownFactory(in, factory, v), nil
-		}
-		v.Delta.Bindings = append(recalled, v.Delta.Bindings...)
-		err = a.keep(ctx, in, &v)
 	}
+	v, err := a.runHooks(provided, in, before.Delta)
 	if err != nil {
 		return v, err
+	}
+	v.Notes = append(before.Notes, v.Notes...)
+	if factory, lacks := a.lacks(v.Delta.Bindings); lacks {
+		return unknownFactory(in, factory, v), nil
 	}
 	if v.Outcome == hook.Missing {
 		v.By = "hook " + v.By
 		return v, nil
 	}
-	if v.Delta.Args != nil && v.Delta.SafeArgs == nil {
-		bound, ok := a.source.Get(in.Facts.ToolID)
-		if !ok {
-			return hook.Verdict{Outcome: hook.Missing, By: "tool " + in.Facts.ToolID}, nil
-		}
-		// Of arguments that the tool does not accept nothing may be shown.
-		if _, safe, failure := a.accepted(bound, v.Delta.Args); failure == nil {
-			v.Delta.SafeArgs = safe
+	if own.After != nil && v.Outcome == hook.Continue {
+		if v, err = a.runOwn(ctx, in, v, func(v *hook.Verdict) error { return own.After(ctx, in, v) }); err != nil {
+			return hook.Verdict{}, err
 		}
 	}
-	guarded := []*json.RawMessage{&v.Delta.Cached}
+	return a.guard(in, v), nil
+}
+
+// before returns the verdict of Pawl's step before the hooks. In the second part of a stage
+// that is the verdict of the first part, unless the step runs again.
+func (a *Activities) before(ctx context.Context, own stage.Own, in hook.StageInput) (hook.Verdict, error) {
+	switch {
+	case in.Part == hook.PartHooks && !own.Again:
+		if in.Before == nil {
+			return hook.Verdict{}, nil
+		}
+		return *in.Before, nil
+	case own.Before == nil:
+		return hook.Verdict{}, nil
+	}
+	return a.runOwn(ctx, in, hook.Verdict{}, func(v *hook.Verdict) (err error) {
+		*v, err = own.Before(ctx, in)
+		return err
+	})
+}
+
+// runOwn runs a step of Pawl's own, which may change the verdict. If the step fails, so does
+// the call, or the verdict gets a note if failures of the stage are only logged. The error is
+// transient, or says that ctx is cancelled.
+func (a *Activities) runOwn(ctx context.Context, in hook.StageInput, v hook.Verdict, step func(*hook.Verdict) error) (hook.Verdict, error) {
+	name, began := hook.Own(in.Stage), v
+	err := func() (err error) {
+		defer func() {
+			if recovered := recover(); recovered != nil {
+				err = &stepPanic{fmt.Sprintf("panic of type %T at %s", recovered, hook.Frames(debug.Stack()))}
+			}
+		}()
+		return step(&v)
+	}()
+	switch {
+	case err == nil:
+		if v.Outcome != hook.Continue && v.By == "" {
+			v.By = name
+		}
+		return v, nil
+	case hook.IsTransient(err), ctx.Err() != nil:
+		return hook.Verdict{}, err
+	}
+	a.log.ErrorContext(ctx, "a step of Pawl's own failed", "step", name, "stage", string(in.Stage), "invocationId", in.Facts.InvocationID,
+		"toolId", in.Facts.ToolID, "reason", hook.Reason(err))
+	if info, _ := hook.InfoOf(in.Stage); info.Failure == hook.Logged {
+		began.Notes = append(began.Notes, hook.Note{Hook: name, Reason: "failed"})
+		return began, nil
+	}
+	return hook.Verdict{Outcome: hook.Failed, By: name, Failure: &hook.Failure{
+		Code: toolspec.CodeInternal, SafeMessage: fmt.Sprintf("Pawl's step %s failed at %s", name, in.Stage),
+		Details: &toolspec.Details{Stage: string(in.Stage)},
+	}}, nil
+}
+
+// stepPanic is a panic of a step. It names the place, and the type of the panic's value. It
+// does not hold the value, which may be a secret.
+type stepPanic struct{ at string }
+
+// Error implements error.
+func (p *stepPanic) Error() string { return p.at }
+
+// LogReason implements hook.Reasoner.
+func (p *stepPanic) LogReason() string { return p.at }
+
+// guard masks the arguments and redacts the values of a verdict. A value that the tool could
+// not have returned fails the call.
+func (a *Activities) guard(in hook.StageInput, v hook.Verdict) hook.Verdict {
+	d := &v.Delta
+	if d.Args == nil && d.SafeArgs == nil && d.Cached == nil && d.Output == nil && v.Value == nil {
+		return v
+	}
+	bound, ok := a.source.Get(in.Facts.ToolID)
+	if !ok {
+		return hook.Verdict{Outcome: hook.Missing, By: "tool " + in.Facts.ToolID}
+	}
+	failed := func(f hook.Failure) hook.Verdict {
+		f.Details = &toolspec.Details{Stage: string(in.Stage)}
+		return hook.Verdict{Outcome: hook.Failed, By: cmp.Or(v.By, "redaction"), DurationUs: v.DurationUs, Failure: &f}
+	}
+	switch {
+	case d.SafeArgs != nil:
+		safe, err := bound.SafeArgs(d.SafeArgs)
+		if err != nil {
+			return failed(hook.Failure{Code: toolspec.CodeRedactionFailed, SafeMessage: "the arguments could not be redacted"})
+		}
+		d.SafeArgs = safe
+	case d.Args != nil:
+		// Nothing may be shown of arguments that the tool does not accept.
+		if _, safe, failure := a.CheckArgs(bound, d.Args); failure == nil {
+			d.SafeArgs = safe
+		}
+	}
+	values := []*json.RawMessage{&d.Cached}
 	if !v.Challenge {
-		guarded = append(guarded, &v.Value)
+		values = append(values, &v.Value)
 	}
 	if !in.Facts.Challenge {
-		guarded = append(guarded, &v.Delta.Output)
+		values = append(values, &d.Output)
 	}
-	for _, value := range guarded {
+	for _, value := range values {
 		if *value == nil {
 			continue
 		}
-		bound, ok := a.source.Get(in.Facts.ToolID)
-		if !ok {
-			return hook.Verdict{Outcome: hook.Missing, By: "tool " + in.Facts.ToolID}, nil
+		redacted, err := bound.Redact(*value)
+		if err != nil {
+			return failed(hook.Failure{Code: toolspec.CodeRedactionFailed})
 		}
-		redacted, failure := guard(bound, in.Stage, *value)
-		if failure != nil {
-			return hook.Verdict{Outcome: hook.Failed, By: v.By, DurationUs: v.DurationUs, Failure: failure}, nil
+		if len(bound.ValidateRedacted(redacted)) > 0 {
+			return failed(hook.Failure{Code: toolspec.CodeOutputValidation, SafeMessage: "a hook's value breaks the tool's output schema"})
 		}
 		*value = redacted
 	}
-	return v, nil
+	return v
+}
+
+// planned reports whether a stage that runs as an activity of its own is one of
+// the recorded plan, of a call that belongs to the run that executes it. Whoever
+// may use the namespace can schedule one with any hooks and facts.
+func (a *Activities) planned(ctx context.Context, in hook.StageInput) (bool, error) {
+	plan, owned, err := a.owned(ctx, in.Facts, in.Facts.Epoch)
+	if err != nil || !owned {
+		return false, err
+	}
+	step, ok := plan.Step(in.Stage)
+	return ok && step.DurableMs > 0 && slices.Equal(step.Hooks, in.Hooks) && in.Part == hook.PartHooks, nil
+}
+
+// owned compares the record with the execution, and returns the recorded plan.
+func (a *Activities) owned(ctx context.Context, f hook.Facts, epoch int) (hook.Plan, bool, error) {
+	return a.records.Owned(ctx, OwnedRow{InvocationID: f.InvocationID, Epoch: epoch, ToolID: f.ToolID, ToolCallID: f.ToolCallID, Context: f.Context})
 }
 
 // unreadable reports whether this worker cannot judge the call: another one may,
@@ -97,21 +229,8 @@ func (a *Activities) unreadable(ctx context.Context, in hook.StageInput) bool {
 	switch info, _ := hook.InfoOf(in.Stage); info.Phase {
 	case hook.PhaseGate, hook.PhaseConsent, hook.PhaseCapacity:
 		_, err := a.policies.Policy(ctx, in.Facts.PolicyDigest)
-		return errors.Is(err, ErrPolicyUnreadable)
+		return errors.Is(err, judge.ErrPolicyUnreadable)
 	default:
 		return false
 	}
-}
-
-// guard redacts and checks a value; the failure holds nothing of it.
-func guard(bound *catalog.Bound, stage hook.Stage, value json.RawMessage) (json.RawMessage, *hook.Failure) {
-	details := &toolspec.Details{Stage: string(stage)}
-	redacted, err := bound.Redact(value)
-	if err != nil {
-		return nil, &hook.Failure{Code: toolspec.CodeRedactionFailed, Details: details}
-	}
-	if problems := bound.ValidateRedacted(redacted); len(problems) > 0 {
-		return nil, &hook.Failure{Code: toolspec.CodeOutputValidation, SafeMessage: "a hook's value breaks the tool's output schema", Details: details}
-	}
-	return redacted, nil
 }

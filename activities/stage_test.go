@@ -9,7 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 func (w *world) stage(t *testing.T, s hook.Stage, change func(*hook.Facts)) hook.Verdict {
@@ -63,23 +63,24 @@ func TestRespondIsRedacted(t *testing.T) {
 	}
 }
 
-// TestTransformCannotBringBack: what redaction took away stays away (LC-26).
+// TestTransformCannotBringBack: what redaction took away stays away, at every stage that can
+// change the output (LC-26).
 func TestTransformCannotBringBack(t *testing.T) {
-	set := func(value any) []hook.Hook {
-		return []hook.Hook{hook.New("h", hook.WillTransformOutput.Do(func(_ context.Context, v *hook.Output) error { v.SetOutput(value); return nil }))}
-	}
-	stage := hook.WillTransformOutput.Stage()
-	w := newWorld(t, setup{hooks: set(out{Text: "b", Hidden: canary})})
-	if got := w.stage(t, stage, nil); got.Outcome != hook.Continue || string(got.Delta.Output) != `{"text":"b"}` {
-		t.Errorf("got %+v", got)
-	}
-	w = newWorld(t, setup{hooks: set(map[string]any{"text": []string{canary}})})
-	if got := w.stage(t, stage, nil); got.Outcome != hook.Failed || got.Failure.Code != toolspec.CodeOutputValidation || got.Delta.Output != nil {
-		t.Errorf("got %+v", got)
-	}
-	w = newWorld(t, setup{hooks: set(map[string]any{"consent": "y"})})
-	if got := w.stage(t, stage, func(f *hook.Facts) { f.Challenge = true }); got.Outcome != hook.Continue || string(got.Delta.Output) != `{"consent":"y"}` {
-		t.Errorf("a challenge: %+v", got)
+	for _, p := range []hook.Point[*hook.Output]{hook.WillRedactOutput, hook.WillValidateOutput, hook.WillTransformOutput} {
+		set := func(value any) *world {
+			return newWorld(t, setup{hooks: []hook.Hook{hook.New("h", p.Do(func(_ context.Context, v *hook.Output) error { v.SetOutput(value); return nil }))}})
+		}
+		if got := set(out{Text: "b", Hidden: canary}).stage(t, p.Stage(), nil); got.Outcome != hook.Continue || string(got.Delta.Output) != `{"text":"b"}` {
+			t.Errorf("%s: %+v", p.Stage(), got)
+		}
+		got := set(map[string]any{"text": []string{canary}}).stage(t, p.Stage(), nil)
+		if got.Outcome != hook.Failed || got.Failure.Code != toolspec.CodeOutputValidation || got.Delta.Output != nil {
+			t.Errorf("%s: %+v", p.Stage(), got)
+		}
+		got = set(map[string]any{"consent": "y"}).stage(t, p.Stage(), func(f *hook.Facts) { f.Challenge = true })
+		if got.Outcome != hook.Continue || string(got.Delta.Output) != `{"consent":"y"}` {
+			t.Errorf("a challenge at %s: %+v", p.Stage(), got)
+		}
 	}
 }
 
@@ -117,22 +118,22 @@ func TestHydrate(t *testing.T) {
 	digits := strings.Repeat("1e20,", 10_000)
 	for _, tc := range []struct {
 		name string
-		in   workflows.HydrateIn
+		in   contract.HydrateIn
 		want string // the safe arguments
 		code toolspec.Code
 		kind string
 		path string
 	}{
-		{name: "an object", in: workflows.HydrateIn{Input: invocation(`{"text":"a","note":"canary-4711"}`)}, want: `{"note":"***","text":"a"}`},
-		{name: "changed arguments", in: workflows.HydrateIn{Args: json.RawMessage(`{"n":1.0}`)}, want: `{"n":1}`},
-		{name: "no arguments", in: workflows.HydrateIn{}, want: `{}`},
-		{name: "undecodable", in: workflows.HydrateIn{Input: []byte(`[`)}, code: toolspec.CodeValidation, kind: "invalid_json"},
-		{name: "broken JSON", in: workflows.HydrateIn{Input: invocation(`"{canary-4711"`)}, code: toolspec.CodeInvalidJSON, kind: "invalid_json"},
-		{name: "unknown field", in: workflows.HydrateIn{Input: invocation(`{"other":"canary-4711"}`)}, code: toolspec.CodeValidation, kind: "unknown_property", path: "/other"},
-		{name: "wrong type", in: workflows.HydrateIn{Input: invocation(`{"n":"canary-4711"}`)}, code: toolspec.CodeValidation, kind: "type_mismatch", path: "/n"},
-		{name: "inexact number", in: workflows.HydrateIn{Input: invocation(`{"n":9007199254740993}`)}, code: toolspec.CodeValidation, kind: "inexact_number", path: "/n"},
-		{name: "too large", in: workflows.HydrateIn{Args: json.RawMessage(`{"text":"` + strings.Repeat("x", 1000) + `"}`)}, code: toolspec.CodeValidation, kind: "too_large"},
-		{name: "too large when written out", in: workflows.HydrateIn{Args: json.RawMessage(`{"x":[` + digits[:900] + `1]}`)}, code: toolspec.CodeValidation, kind: "too_large"},
+		{name: "an object", in: contract.HydrateIn{Input: invocation(`{"text":"a","note":"canary-4711"}`)}, want: `{"note":"***","text":"a"}`},
+		{name: "changed arguments", in: contract.HydrateIn{Args: json.RawMessage(`{"n":1.0}`)}, want: `{"n":1}`},
+		{name: "no arguments", in: contract.HydrateIn{}, want: `{}`},
+		{name: "undecodable", in: contract.HydrateIn{Input: []byte(`[`)}, code: toolspec.CodeValidation, kind: "invalid_json"},
+		{name: "broken JSON", in: contract.HydrateIn{Input: invocation(`"{canary-4711"`)}, code: toolspec.CodeInvalidJSON, kind: "invalid_json"},
+		{name: "unknown field", in: contract.HydrateIn{Input: invocation(`{"other":"canary-4711"}`)}, code: toolspec.CodeValidation, kind: "unknown_property", path: "/other"},
+		{name: "wrong type", in: contract.HydrateIn{Input: invocation(`{"n":"canary-4711"}`)}, code: toolspec.CodeValidation, kind: "type_mismatch", path: "/n"},
+		{name: "inexact number", in: contract.HydrateIn{Input: invocation(`{"n":9007199254740993}`)}, code: toolspec.CodeValidation, kind: "inexact_number", path: "/n"},
+		{name: "too large", in: contract.HydrateIn{Args: json.RawMessage(`{"text":"` + strings.Repeat("x", 1000) + `"}`)}, code: toolspec.CodeValidation, kind: "too_large"},
+		{name: "too large when written out", in: contract.HydrateIn{Args: json.RawMessage(`{"x":[` + digits[:900] + `1]}`)}, code: toolspec.CodeValidation, kind: "too_large"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t, setup{def: func(d *toolspec.Definition) { d.MaxArgsBytes = 1000 }})
@@ -143,19 +144,19 @@ func TestHydrate(t *testing.T) {
 			}
 			if tc.code != "" {
 				w.safe(t, got)
-				if got.Outcome != workflows.Refused || got.Failure.Code != tc.code || got.Failure.Details.Kind != tc.kind || got.Failure.Details.Path != tc.path || got.Args != nil {
+				if got.Outcome != contract.Refused || got.Failure.Code != tc.code || got.Failure.Details.Kind != tc.kind || got.Failure.Details.Path != tc.path || got.Args != nil {
 					t.Errorf("got %+v %+v", got.Failure, got.Failure.Details)
 				}
 				return
 			}
 			w.safe(t, got.SafeArgs)
-			if got.Outcome != workflows.Done || string(got.SafeArgs) != tc.want || got.ToolDigest != w.bound.Digest() || got.Effect != toolspec.StateChange || got.Risk != toolspec.MediumRisk {
+			if got.Outcome != contract.Done || string(got.SafeArgs) != tc.want || got.ToolDigest != w.bound.Digest() || got.Effect != toolspec.StateChange || got.Risk != toolspec.MediumRisk {
 				t.Errorf("got %+v, want %s", got, tc.want)
 			}
 		})
 	}
 	w := newWorld(t, setup{})
-	if got, err := w.Hydrate(t.Context(), workflows.HydrateIn{ToolID: "core__gone"}); err != nil || got.Outcome != workflows.NotHere {
+	if got, err := w.Hydrate(t.Context(), contract.HydrateIn{ToolID: "core__gone"}); err != nil || got.Outcome != contract.NotHere {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }
@@ -166,7 +167,7 @@ func TestHydrateConnection(t *testing.T) {
 	w := newWorld(t, setup{def: func(d *toolspec.Definition) { d.RequiresConnection = true }})
 	for context, want := range map[string]string{"": "validation missing_connection /context/connectionId", `,"connectionId":"c"`: "validation unknown_property /other"} {
 		input := `{"toolId":"core__tool","toolCallId":"call-1","context":{"tenantId":"acme","runId":"run-1","actorId":"user:ann"` + context + `},"args":{"other":1}}`
-		got, err := w.Hydrate(t.Context(), workflows.HydrateIn{ToolID: "core__tool", Input: []byte(input)})
+		got, err := w.Hydrate(t.Context(), contract.HydrateIn{ToolID: "core__tool", Input: []byte(input)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -74,8 +74,9 @@ type Call struct {
 }
 
 // Start starts a call, or attaches to it if it was started before. What is
-// refused here never reaches Temporal. While Temporal is away it tries again
-// until ctx ends, which is ErrNoAnswer; without a deadline it waits.
+// refused here never reaches Temporal, and a workflow of somebody else's that has
+// the call's id is a *CallError with the code conflict. While Temporal is away it
+// tries again until ctx ends, which is ErrNoAnswer; without a deadline it waits.
 func (c *Client) Start(ctx context.Context, inv toolspec.Invocation) (*Call, error) {
 	if err := check(inv); err != nil {
 		return nil, err
@@ -91,16 +92,36 @@ func (c *Client) Start(ctx context.Context, inv toolspec.Invocation) (*Call, err
 			ID:                       id.WorkflowID(),
 			TaskQueue:                toolspec.TaskQueue,
 			WorkflowTaskTimeout:      taskTimeout,
-			WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+			WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 			WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 			EnableEagerStart:         c.eager,
 			StaticSummary:            inv.ToolID + " for " + inv.Context.TenantID,
+			// The workflow that exists may not be a call.
+			WorkflowExecutionErrorWhenAlreadyStarted: true,
 		}, toolspec.WorkflowType, inv)
+		var there *serviceerror.WorkflowExecutionAlreadyStarted
+		if errors.As(err, &there) {
+			run, err = c.existing(ctx, id.WorkflowID(), there.RunId)
+		}
 		return err
 	}); err != nil {
 		return nil, fmt.Errorf("client: start %s: %w", id.WorkflowID(), err)
 	}
 	return &Call{WorkflowID: id.WorkflowID(), InvocationID: id.InvocationID(), inputDigest: digest, run: run}, nil
+}
+
+// existing returns a run that has the id of a call. Anybody in the namespace can
+// start a workflow under any id, so one that no worker of Pawl carries on is none.
+func (c *Client) existing(ctx context.Context, workflowID, runID string) (temporal.WorkflowRun, error) {
+	described, err := c.temporal.DescribeWorkflowExecution(ctx, workflowID, runID)
+	if err != nil {
+		return nil, err
+	}
+	info := described.GetWorkflowExecutionInfo()
+	if info.GetType().GetName() != toolspec.WorkflowType || info.GetTaskQueue() != toolspec.TaskQueue {
+		return nil, &CallError{Result: toolspec.Failure(toolspec.CodeConflict, "a workflow that is no call has the id of this one", nil)}
+	}
+	return c.temporal.GetWorkflow(ctx, workflowID, runID), nil
 }
 
 // check refuses what admit would refuse, before it is written into a history.

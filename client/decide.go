@@ -34,6 +34,9 @@ const (
 // decision that Temporal or a worker may have taken, within a minute. A decision that
 // is to be sent again is sent again, until ctx ends or for a minute; the answer says
 // so (Again) where that did not help.
+//
+// Where the call takes no more updates, the decision goes as a signal, and the answer
+// comes from the state query. ErrSpent says that the call takes no signals either.
 func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decision) (toolspec.Answer, error) {
 	if err := d.Check(); err != nil {
 		return toolspec.Answer{}, fmt.Errorf("client: decide: %w", err)
@@ -56,6 +59,9 @@ func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decis
 func (c *Client) decide(ctx context.Context, workflowID, id string, d toolspec.Decision) (answer toolspec.Answer, err error) {
 	for {
 		answer, err = c.update(ctx, workflowID, id, d)
+		if spent(err) {
+			answer, err = c.signal(ctx, workflowID, d)
+		}
 		// A worker that stops or loses its cache fails its task, and the server
 		// drops the updates in it. They were not taken: the same one may be sent
 		// again.
@@ -91,6 +97,9 @@ func (c *Client) update(ctx context.Context, workflowID, id string, d toolspec.D
 	})
 	if err == nil {
 		err = handle.Get(ctx, &answer)
+	}
+	if refusal, ok := answerOf(err); ok {
+		return refusal, nil
 	}
 	return answer, err
 }

@@ -14,6 +14,11 @@ var ErrSettled = errors.New("the call is settled or unknown; its result stands")
 // apply: ask for the state before deciding again.
 var ErrNotConfirmed = errors.New("not confirmed: no worker answered; the decision may still apply")
 
+// ErrSpent says that a call has had all the updates and signals that Temporal lets one
+// workflow have: nobody can decide on it any more. The request expires; cancel the
+// call, or terminate its workflow.
+var ErrSpent = errors.New("the call takes no more updates and signals; cancel it or wait until the request expires")
+
 // CallError is a call that ended without a value.
 type CallError struct{ Result toolspec.Result }
 

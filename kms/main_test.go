@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/internal/cli"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/kms"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // programEnv has this test binary be a program: pawl or pawl-kms.
@@ -19,7 +19,7 @@ const programEnv = "PAWL_KMS_TEST_PROGRAM"
 func TestMain(m *testing.M) {
 	program := os.Getenv(programEnv)
 	if program == "" {
-		devstacktest.Main(m, workflows.SearchAttributeNames()...)
+		devstacktest.Main(m, contract.SearchAttributeNames()...)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // Bounds and default of the life of an approval request.
@@ -149,11 +151,10 @@ func (a ApprovalRule) Describe(requester string) string {
 		who[i] = s.describe()
 	}
 	text := strings.Join(who, ", then ")
-	if requester == "" {
-		requester = "the requester"
-	}
-	if !a.AllowSelfApproval {
-		text = fmt.Sprintf("%s but %s", text, requester)
+	if requester == "" && !a.AllowSelfApproval {
+		text += " but the requester"
+	} else if !a.AllowSelfApproval {
+		text = fmt.Sprintf("%s but %s", text, toolspec.Quoted(requester))
 	}
 	text += a.describeEscalations()
 	if a.AllowUnsigned {

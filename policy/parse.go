@@ -14,8 +14,15 @@ import (
 // Parse reads a policy document, YAML or its subset JSON, of at most MaxDocument
 // bytes, and compiles it. The file's name is only for the errors. The error is
 // an Errors, in which every *Error has a position.
-func Parse(file string, doc []byte) (*Policy, error) {
-	r := &reader{file: file}
+func Parse(file string, doc []byte) (*Policy, error) { return parse(&reader{file: file}, doc) }
+
+// ParseRecorded is Parse for a document that Parse of this or an older version has
+// taken before: identities in it may have forms that Parse refuses by now.
+func ParseRecorded(file string, doc []byte) (*Policy, error) {
+	return parse(&reader{file: file, recorded: true}, doc)
+}
+
+func parse(r *reader, doc []byte) (*Policy, error) {
 	root := r.load(doc)
 	if root == nil {
 		return nil, r.faults.sorted()

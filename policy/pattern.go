@@ -1,6 +1,11 @@
 package policy
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
 
 // Pattern is an exact text, or a prefix followed by one `*`. A lone `*` is
 // every text.
@@ -16,6 +21,14 @@ func (p Pattern) Matches(s string) bool {
 		return len(s) >= last && s[:last] == string(p[:last])
 	}
 	return s == string(p)
+}
+
+// quoted is the pattern for texts in which it stands beside other words.
+func (p Pattern) quoted() string {
+	if prefix, glob := strings.CutSuffix(string(p), "*"); glob && toolspec.Quoted(prefix) == prefix {
+		return string(p)
+	}
+	return toolspec.Quoted(string(p))
 }
 
 func matchesAny(patterns []Pattern, s string) bool {

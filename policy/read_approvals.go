@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // approvals reads who may decide over the defaults that a holds.
@@ -128,6 +130,15 @@ func (r *reader) identityPattern(n *yaml.Node, path string) Pattern {
 	}
 	if strings.Contains(strings.TrimSuffix(v, "*"), "*") {
 		r.fail(n, path, "* may stand only at the end")
+		return ""
+	}
+	// A prefix is followed by something, so it may end in a space.
+	name := v
+	if prefix, glob := strings.CutSuffix(v, "*"); glob {
+		name = prefix + "x"
+	}
+	if err := toolspec.CheckVisible("the name", name, maxIdentity+1); err != nil && !r.recorded {
+		r.fail(n, path, "%v", err)
 		return ""
 	}
 	if role, ok := strings.CutPrefix(v, rolePrefix); ok && (role == "" || strings.Contains(role, "*")) {

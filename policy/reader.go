@@ -21,6 +21,8 @@ type reader struct {
 	named []namedRole
 	// mentions are the patterns of tools so far.
 	mentions []mention
+	// recorded says that the document was taken before.
+	recorded bool
 }
 
 // field is a key that a mapping may have.

@@ -113,7 +113,7 @@ func (s Seat) describe() string {
 	if len(s.Approvers) > 0 {
 		names := make([]string, len(s.Approvers))
 		for i, p := range s.Approvers {
-			names[i] = string(p)
+			names[i] = p.quoted()
 		}
 		who = strings.Join(names, " or ")
 	}

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"encoding/json"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -29,12 +30,38 @@ func TestDevelopment(t *testing.T) {
 	}
 }
 
+// TestShippedLimits: every shipped policy bounds what a tenant runs at once, and its searches more so. A call over the limit waits.
+func TestShippedLimits(t *testing.T) {
+	for _, path := range []string{"development.yaml", "../internal/devcli/demo.yaml", "../examples/policy.yaml"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Parse(path, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for tool, want := range map[string][]int{"core__ls": {50}, "core__grep": {50, 4}} {
+			var got []int
+			for _, l := range p.Limits(Facts{TenantID: "acme", ToolID: tool}) {
+				got = append(got, l.Concurrent)
+				if !l.Wait {
+					t.Errorf("%s: %s fails calls of %s", path, l.Source, tool)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %s runs at most %v at once, want %v", path, tool, got, want)
+			}
+		}
+	}
+}
+
 // What stands commented out in the shipped file is right as well.
 func TestDevelopmentComments(t *testing.T) {
 	var b strings.Builder
 	for line := range strings.Lines(DevelopmentYAML()) {
 		code, commented := strings.CutPrefix(strings.TrimSpace(line), "# ")
-		for _, start := range []string{"requireApprovalForEffects:", "rules:", "  - tool:", "    decision:", "    risks:", "    risk:", "    message:", "budgets:", "limits:", "    per:", "    quota:", "    concurrent:", "    then:", "    waitFor:", "approvers:",
+		for _, start := range []string{"requireApprovalForEffects:", "rules:", "  - tool:", "    decision:", "    risks:", "    risk:", "    message:", "budgets:", "- tool:", "  per:", "  quota:", "approvers:",
 			"    when:", "roles:", "  admin:", "features:", "  writes:", "overrides:", "    mode:"} {
 			if commented && strings.HasPrefix(code, start) {
 				line = strings.Replace(line, "# ", "", 1)
@@ -50,7 +77,7 @@ func TestDevelopmentComments(t *testing.T) {
 	f.Args = []byte(`{"path":"/x"}`)
 	d := p.Decide(f)
 	wantVerb(t, d, Allow, "tenants.acme.rules[0]")
-	if d.Budgets.MaxRuntimeMs == 0 || len(d.Approval.Approvers) != 1 || len(p.Limits(Facts{TenantID: "acme", ToolID: "core__grep"})) != 2 ||
+	if d.Budgets.MaxRuntimeMs == 0 || len(d.Approval.Approvers) != 1 || len(p.Limits(Facts{TenantID: "acme", ToolID: "core__grep"})) != 3 ||
 		len(p.Roles("acme", "user:ann")) != 1 || len(p.Features(call())) != 1 || len(p.tenants["acme"].overrides) != 1 {
 		t.Errorf("not everything was uncommented: %+v", d)
 	}

@@ -28,6 +28,9 @@ const tokenType = "pawl-decision+jwt"
 // claims are the registered ones and the hash of the decision.
 type claims struct {
 	Nonce string `json:"nonce"`
+	// ApprovalID names the request, which the hash covers too: a call that cannot
+	// compute the hash compares it.
+	ApprovalID string `json:"approvalId,omitempty"`
 	jwt.RegisteredClaims
 }
 
@@ -66,7 +69,7 @@ func (s Signer) Sign(d toolspec.Decision, tenantID string, at time.Time, life ti
 	if err != nil {
 		return d, err
 	}
-	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims{nonce, jwt.RegisteredClaims{
+	token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims{Nonce: nonce, ApprovalID: d.ApprovalID, RegisteredClaims: jwt.RegisteredClaims{
 		Subject: d.Approver, Audience: jwt.ClaimStrings{audience(tenantID)},
 		IssuedAt: jwt.NewNumericDate(at), ExpiresAt: jwt.NewNumericDate(at.Add(life)),
 	}})
@@ -152,7 +155,7 @@ func Verify(d toolspec.Decision, tenantID string, key Registered, now time.Time)
 	case c.Subject != d.Approver || key.Identity != d.Approver:
 		return WrongPerson
 	}
-	if want, err := Hash(d); err != nil || c.Nonce != want {
+	if want, err := Hash(d); err != nil || c.Nonce != want || c.ApprovalID != "" && c.ApprovalID != d.ApprovalID {
 		return WrongPayload
 	}
 	return nil

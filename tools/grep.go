@@ -26,7 +26,8 @@ type grepOut struct {
 	Matches       []grepMatch `json:"matches" jsonschema_description:"Matching lines in the order of paths and line numbers."`
 	Total         int         `json:"total" jsonschema_description:"How many matching lines were found, shown or not."`
 	Truncated     bool        `json:"truncated" jsonschema_description:"True if there are or may be matches that are not shown."`
-	Incomplete    bool        `json:"incomplete" jsonschema_description:"True if the search stopped at a limit before everything was searched: narrow path or include."`
+	Incomplete    bool        `json:"incomplete" jsonschema_description:"True if something was not searched because of a limit; remark says what."`
+	Remark        string      `json:"remark,omitempty" jsonschema_description:"What was not searched and what to do about it; present if incomplete."`
 	FilesSearched int         `json:"filesSearched" jsonschema_description:"How many files were searched."`
 	FilesSkipped  int         `json:"filesSkipped" jsonschema_description:"How many files and directories were not: binary, over 1 MB, or not readable."`
 }
@@ -47,14 +48,15 @@ func Grep() toolspec.Tool {
 			"Up to 100 matching lines are shown in full; of more you get the first 50 and the total. " +
 			"Directories named .git, .hg, .svn and node_modules are left out unless path leads into one; symbolic links are not followed; " +
 			"binary files and files over 1 MB are skipped and counted. " +
-			"A search stops after 10000 files, 64 MB or 2 seconds and says incomplete: then narrow path or include.",
+			"A search stops after 10000 files, 64 MB or 2 seconds, with a costly expression earlier, and says so in remark: then narrow path or include. " +
+			"An expression is applied to the first 16 KB of a line.",
 		Version: "1",
 		Effect:  toolspec.ReadOnly,
 		Risk:    toolspec.LowRisk,
-		Fast:    true,
+		Heavy:   true,
 		Redaction: toolspec.Redaction{Allow: []string{
 			"/matches/*/path", "/matches/*/line", "/matches/*/text",
-			"/total", "/truncated", "/incomplete", "/filesSearched", "/filesSkipped",
+			"/total", "/truncated", "/incomplete", "/remark", "/filesSearched", "/filesSkipped",
 		}},
 		Capabilities: []toolspec.CapabilityName{capability.FilesKey.Name()},
 		Tags:         []string{"files", "search"},
@@ -69,7 +71,7 @@ func grep(ctx context.Context, in grepIn, call toolspec.Call) (grepOut, error) {
 	if in.Path == "" {
 		in.Path = "."
 	}
-	s := search{files: capability.FilesKey.From(call), pattern: p}
+	s := search{files: capability.FilesKey.From(call), pattern: p, budget: searchWork}
 	if err := s.run(ctx, in.Path, in.Include); err != nil {
 		return grepOut{}, explain(err)
 	}
@@ -81,10 +83,11 @@ func grep(ctx context.Context, in grepIn, call toolspec.Call) (grepOut, error) {
 		show = min(show, in.MaxMatches)
 	}
 	out := grepOut{
-		Matches: make([]grepMatch, 0, show), Total: s.total, Incomplete: s.incomplete,
+		Matches: make([]grepMatch, 0, show), Total: s.total, Remark: s.remark(),
 		FilesSearched: s.searched, FilesSkipped: s.skipped,
 	}
 	out.Matches = append(out.Matches, s.matches[:min(show, len(s.matches))]...)
-	out.Truncated = s.incomplete || s.total > len(out.Matches)
+	out.Incomplete = out.Remark != ""
+	out.Truncated = out.Incomplete || s.total > len(out.Matches)
 	return out, nil
 }

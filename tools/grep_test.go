@@ -25,11 +25,12 @@ type found struct {
 		Line int    `json:"line"`
 		Text string `json:"text"`
 	} `json:"matches"`
-	Total         int  `json:"total"`
-	Truncated     bool `json:"truncated"`
-	Incomplete    bool `json:"incomplete"`
-	FilesSearched int  `json:"filesSearched"`
-	FilesSkipped  int  `json:"filesSkipped"`
+	Total         int    `json:"total"`
+	Truncated     bool   `json:"truncated"`
+	Incomplete    bool   `json:"incomplete"`
+	Remark        string `json:"remark"`
+	FilesSearched int    `json:"filesSearched"`
+	FilesSkipped  int    `json:"filesSkipped"`
 }
 
 func (f found) lines() string {
@@ -106,7 +107,8 @@ func TestGrep(t *testing.T) {
 func TestGrepBadPatterns(t *testing.T) {
 	provided, _ := workspace(t)
 	type args = map[string]any
-	const invalid, complex = "the pattern is not a valid RE2 regular expression", "the pattern is too complex: shorten it or repeat less"
+	const invalid, complex = "the pattern is not a valid RE2 regular expression", "the pattern is too complex: it compiles to more than 1000 instructions; " +
+		"repeat less, for {n} multiplies what it follows, or search for the parts in separate calls"
 	for _, c := range []struct {
 		args args
 		want string
@@ -117,6 +119,9 @@ func TestGrepBadPatterns(t *testing.T) {
 		{args{"pattern": `x{1001}`, "regex": true}, invalid},
 		{args{"pattern": `(.{100}){10}.{999}`, "regex": true}, complex},
 		{args{"pattern": strings.Repeat(".{900}", 20), "regex": true}, complex},
+		{args{"pattern": strings.Repeat("a{1000}", 140), "regex": true}, complex},
+		{args{"pattern": `(?:a?){400}a{300}b`, "regex": true}, complex},
+		{args{"pattern": `(?:\pL?){500}`, "regex": true}, complex},
 		{args{"pattern": "a\nb"}, "the pattern must be within one line"},
 		{args{"pattern": "a", "include": "{a"}, "the glob pattern is not valid"},
 		{args{"pattern": "a", "include": strings.Repeat("{a,a}", 40)}, "the glob pattern is not valid"},
@@ -167,8 +172,8 @@ func TestGrepLongLines(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.name, got, err)
 		}
 	}
-	// An expression is held against the beginning of a very long line only, and
-	// says so where it has not matched there.
+	// An expression is applied to the beginning of a very long line only, and the
+	// answer says so if it has not matched there.
 	for _, c := range []struct {
 		at         int
 		total      int
@@ -176,7 +181,8 @@ func TestGrepLongLines(t *testing.T) {
 	}{{16<<10 - 3, 1, false}, {16<<10 - 2, 0, true}, {900_000, 0, true}} {
 		write(t, filepath.Join(dir, "file"), x(c.at)+"hit"+x(20000))
 		got, err := grep(t, provided, map[string]any{"pattern": "h.t", "regex": true})
-		if err != nil || got.Total != c.total || got.Incomplete != c.incomplete || got.Truncated != c.incomplete {
+		if err != nil || got.Total != c.total || got.Incomplete != c.incomplete || got.Truncated != c.incomplete ||
+			c.incomplete != strings.HasPrefix(got.Remark, "1 lines are longer than 16 KB") {
 			t.Errorf("at %d: %+v, %v", c.at, got, err)
 		}
 	}
@@ -205,7 +211,7 @@ func TestGrepLimits(t *testing.T) {
 		write(t, filepath.Join(dir, "many", fmt.Sprintf("%02d", i)), mega)
 	}
 	got, err = grep(t, provided, map[string]any{"pattern": "y", "path": "many"})
-	if err != nil || got.FilesSearched > 64 || !got.Incomplete || !got.Truncated {
+	if err != nil || got.FilesSearched > 64 || !got.Incomplete || !got.Truncated || !strings.Contains(got.Remark, "64 MB") {
 		t.Errorf("65 MB: %+v, %v", got, err)
 	}
 }
@@ -264,14 +270,14 @@ func (endlessFiles) Walk(_ context.Context, _ string, _ capability.WalkOptions, 
 
 func TestGrepStops(t *testing.T) {
 	got, err := grep(t, capability.FilesKey.Provide(endlessFiles{}), map[string]any{"pattern": "hit"})
-	if err != nil || got.FilesSearched != 10_000 || got.Total != 10_000 || len(got.Matches) != 50 || !got.Incomplete || !got.Truncated {
+	if err != nil || got.FilesSearched != 10_000 || got.Total != 10_000 || len(got.Matches) != 50 || !got.Incomplete || !got.Truncated || !strings.Contains(got.Remark, "10000 files") {
 		t.Errorf("endless: %d in %d files, %v", got.Total, got.FilesSearched, err)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		slow := capability.FilesKey.Provide(slowFiles{})
 		start := time.Now()
 		got, err := run[found](t, tools.Grep(), slow, map[string]any{"pattern": "hit"})
-		if took := time.Since(start); err != nil || took != 2*time.Second || got.Total != 2 || len(got.Matches) != 2 || !got.Incomplete || !got.Truncated {
+		if took := time.Since(start); err != nil || took != 2*time.Second || got.Total != 2 || len(got.Matches) != 2 || !got.Incomplete || !got.Truncated || !strings.Contains(got.Remark, "2 seconds") {
 			t.Errorf("slow: %+v, %v after %v", got, err, took)
 		}
 		// The end of the call's own context is not an answer.

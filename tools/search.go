@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec/capability"
@@ -15,37 +17,56 @@ const (
 	searchFiles    = 10_000
 	searchBytes    = 64 << 20
 	searchFileSize = 1 << 20
-	// searchTime leaves the rest of the attempt's budget for answering. The
-	// last line may add what pattern.find takes.
-	searchTime = 2 * time.Second
+	searchTime     = 2 * time.Second
+	// searchWork bounds the work of a search, in instructions of its pattern times
+	// bytes. Patterns made to be slow take 1 s to 3 s of a processor for it, so
+	// searchTime ends some of them first; most others take a tenth of that. An
+	// expression of 10 instructions gets through 24 MB.
+	searchWork = 1 << 28
+	// lineWork is what a line costs besides its bytes.
+	lineWork = 16
 	// searchText bounds the text of one match, in bytes; searchLead is what of
 	// it stands before a match far to the right.
 	searchText = 500
 	searchLead = 100
 )
 
+// searchLimit is a limit at which a search stops: how it is told to the caller.
+type searchLimit string
+
+// The limits of a search.
+const (
+	limitFiles searchLimit = "The search stopped after 10000 files: narrow path or include."
+	limitBytes searchLimit = "The search stopped after 64 MB: narrow path or include."
+	limitTime  searchLimit = "The search stopped after 2 seconds: narrow path or include."
+	limitWork  searchLimit = "The search stopped, for its pattern is costly on so much text: narrow path or include, or repeat less in the pattern."
+)
+
+// Error returns the text for the caller.
+func (l searchLimit) Error() string { return string(l) }
+
 // search collects matching lines.
 type search struct {
 	files   capability.Files
 	pattern pattern
+	// budget bounds work; both are in instructions times bytes.
+	budget, work int64
 
-	matches    []grepMatch // the first grepWhole
-	total      int
-	searched   int
-	skipped    int
-	bytes      int64
-	incomplete bool
+	matches  []grepMatch // the first grepWhole
+	total    int
+	searched int
+	skipped  int
+	bytes    int64
+	// stopped is the limit at which the search stopped; empty if everything was
+	// searched. cut counts the lines of which an expression saw the beginning only.
+	stopped searchLimit
+	cut     int
 }
-
-var (
-	errSearchLimit = errors.New("a limit of the search is reached")
-	errSearchTime  = errors.New("the time of the search is up")
-)
 
 // run searches what is below path. Reaching a limit is not an error: what was
 // found until then is worth having.
 func (s *search) run(ctx context.Context, path, include string) error {
-	within, cancel := context.WithTimeoutCause(ctx, searchTime, errSearchTime)
+	within, cancel := context.WithTimeoutCause(ctx, searchTime, limitTime)
 	defer cancel()
 	err := s.files.Walk(within, path, capability.WalkOptions{
 		Include:  include,
@@ -60,12 +81,33 @@ func (s *search) run(ctx context.Context, path, include string) error {
 		}
 		return s.file(within, e)
 	})
-	timeUp := ctx.Err() == nil && errors.Is(context.Cause(within), errSearchTime)
-	if errors.Is(err, errSearchLimit) || err != nil && timeUp {
-		s.incomplete = true
+	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(within), limitTime) {
+		err = limitTime
+	}
+	if errors.As(err, &s.stopped) {
 		return nil
 	}
 	return err
+}
+
+// remark says what was not searched and what to do about it; empty if everything
+// was searched.
+func (s *search) remark() string {
+	text := string(s.stopped)
+	if s.cut > 0 {
+		text = strings.TrimSpace(fmt.Sprintf("%s %d lines are longer than 16 KB, and the expression was applied to the first 16 KB only: "+
+			"search for literal text to search them whole.", text, s.cut))
+	}
+	return text
+}
+
+// spend takes work from the budget, ahead of doing it.
+func (s *search) spend(work int64) error {
+	if s.work+work > s.budget {
+		return limitWork
+	}
+	s.work += work
+	return nil
 }
 
 // file searches one file as a whole: it is known to be small.
@@ -74,8 +116,11 @@ func (s *search) file(ctx context.Context, e capability.Entry) error {
 		s.skipped++
 		return nil
 	}
-	if s.searched+s.skipped >= searchFiles || s.bytes+e.Size > searchBytes {
-		return errSearchLimit
+	if s.searched+s.skipped >= searchFiles {
+		return limitFiles
+	}
+	if s.bytes+e.Size > searchBytes {
+		return limitBytes
 	}
 	content, err := s.read(ctx, e.Path)
 	if ctx.Err() != nil {
@@ -87,8 +132,8 @@ func (s *search) file(ctx context.Context, e capability.Entry) error {
 		return nil
 	}
 	s.searched++
-	if s.pattern.expr == nil && !bytes.Contains(content, s.pattern.literal) {
-		return nil
+	if err := s.spend(int64(len(content))); err != nil || !s.pattern.mayMatch(content) {
+		return err
 	}
 	number := 0
 	for line := range bytes.Lines(content) {
@@ -96,7 +141,9 @@ func (s *search) file(ctx context.Context, e capability.Entry) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		s.line(e.Path, number, bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")))
+		if err := s.line(e.Path, number, bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -110,18 +157,26 @@ func (s *search) read(ctx context.Context, path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-func (s *search) line(path string, number int, line []byte) {
+// line searches one line, which is the piece of work that nothing interrupts.
+func (s *search) line(path string, number int, line []byte) error {
+	if err := s.spend(int64(len(line)) + lineWork); err != nil || !s.pattern.mayMatch(line) {
+		return err
+	}
+	if err := s.spend(s.pattern.work(line)); err != nil {
+		return err
+	}
 	from, to, partly := s.pattern.find(line)
 	if partly {
-		s.incomplete = true
+		s.cut++
 	}
 	if from < 0 {
-		return
+		return nil
 	}
 	s.total++
 	if len(s.matches) < grepWhole {
 		s.matches = append(s.matches, grepMatch{Path: showable(path), Line: number, Text: excerpt(line, from, to)})
 	}
+	return nil
 }
 
 // excerpt returns the beginning of a line, or, where the match would not be in

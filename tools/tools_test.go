@@ -101,7 +101,7 @@ func wantSafe(t *testing.T, what string, err error, text string) {
 func TestDefinitions(t *testing.T) {
 	want := []string{
 		"core__get_current_time read_only low fast [clock]",
-		"core__grep read_only low fast [files]",
+		"core__grep read_only low heavy [files]",
 		"core__ls read_only low fast [files]",
 		"core__read_file read_only low fast [files]",
 		"core__write_file state_change medium idempotent [files]",
@@ -118,6 +118,9 @@ func TestDefinitions(t *testing.T) {
 		line := fmt.Sprintf("%s %s %s", d.ID, d.Effect, d.Risk)
 		if d.Fast {
 			line += " fast"
+		}
+		if d.Heavy {
+			line += " heavy"
 		}
 		if d.Idempotent {
 			line += " idempotent"

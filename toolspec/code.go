@@ -74,7 +74,7 @@ func Codes() []Info {
 		{CodeApprovalExpired, KindRefused, false, 403, 23, "The approval request expired", "Nobody decided in time."},
 		{CodeApprovalStale, KindRefused, false, 409, 24, "What was approved has changed", "Tool, effect, risk or approver rule changed after the approval."},
 		{CodeConflict, KindConflict, false, 409, 30, "The call id is taken by a call with other arguments", "Same (tenant, run, toolCallId), other input."},
-		{CodeRateLimited, KindBusy, false, 429, 31, "Rate limit reached", "A quota or a hook asked to come back later; see `retryAfterMs`."},
+		{CodeRateLimited, KindBusy, false, 429, 31, "Rate limit reached", "A quota, a hook or a busy worker asked to come back later; see `retryAfterMs`."},
 		{CodeCapacity, KindBusy, false, 503, 32, "No capacity", "No slot was free in time."},
 		{CodeNeedsReauth, KindRefused, false, 401, 33, "The connection must be authorised again", "The broker holds no usable credential."},
 		{CodeExecution, KindTool, true, 502, 40, "Error executing tool: the tool failed", "The tool returned an error or panicked."},

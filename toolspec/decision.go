@@ -1,6 +1,8 @@
 package toolspec
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -15,6 +17,18 @@ const (
 	RecheckName = "recheck"
 	// StateName is the query that answers a State.
 	StateName = "state"
+)
+
+// Types of the application error by which a call refuses an update `decide`. Nothing
+// of a refused update is recorded.
+const (
+	// DecideRefused: the decision cannot count.
+	DecideRefused = "decide_refused"
+	// DecideAgain: it may count later; the same decision may be sent again.
+	DecideAgain = "decide_again"
+	// DecideBySignal: the call takes no more such updates; it may take the decision as
+	// a signal.
+	DecideBySignal = "decide_by_signal"
 )
 
 // Verb is what an approver says.
@@ -58,9 +72,30 @@ type Decision struct {
 	Proof string `json:"proof,omitempty"`
 }
 
-// Check refuses the malformed, oversized and unknown. Whether a well-formed
-// decision counts is decided elsewhere.
+// ID is the hexadecimal SHA-256 of the decision as encoding/json writes it: what Go's
+// Temporal client sends as the payload of a signal. It is empty where EditedArgs is no
+// JSON.
+func (d Decision) ID() string {
+	raw, err := json.Marshal(d)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// Check refuses the malformed, oversized and unknown, and an approver whose name
+// CheckIdentity refuses. Whether a well-formed decision counts is decided elsewhere.
 func (d Decision) Check() error {
+	if err := d.CheckForm(); err != nil {
+		return err
+	}
+	return checkIdentity("approver", d.Approver)
+}
+
+// CheckForm is Check as versions before this one had it, which took more names.
+// Workflows apply it to decisions that they may be replaying.
+func (d Decision) CheckForm() error {
 	if _, _, ok := SplitApprovalID(d.ApprovalID); !ok {
 		return fmt.Errorf("approvalId is not of the form <invocationId>.<n>; take it from the state query")
 	}
@@ -80,7 +115,7 @@ func (d Decision) Check() error {
 			return err
 		}
 	}
-	if err := checkPrintable("approver", d.Approver, maxActorID); err != nil {
+	if err := checkPrintable("approver", d.Approver, MaxIdentity); err != nil {
 		return err
 	}
 	if len(d.Reason) > maxReason {

@@ -142,10 +142,6 @@ func checkName(field, s string, maxLen int) error {
 	return nil
 }
 
-// CheckIdentity refuses what cannot name who acts or decides: 1 to 200 bytes of
-// printable text.
-func CheckIdentity(id string) error { return checkPrintable("the identity", id, maxActorID) }
-
 func checkPrintable(field, s string, maxLen int) error {
 	if s == "" {
 		return fmt.Errorf("%s is missing", field)
@@ -162,9 +158,9 @@ func checkPrintable(field, s string, maxLen int) error {
 }
 
 // CheckConnectionID reports whether calls can name a connection by id: 1–200
-// printable characters that do not look like a credential.
+// characters as CheckVisible wants them, that do not look like a credential.
 func CheckConnectionID(id string) error {
-	if err := checkPrintable("a connection id", id, maxLooseID); err != nil {
+	if err := CheckVisible("a connection id", id, maxLooseID); err != nil {
 		return err
 	}
 	if SecretValue(id) {

@@ -16,7 +16,6 @@ const (
 	MaxConnections = 256
 	// MaxToolIDs bounds context.toolIds, in entries.
 	MaxToolIDs = 1024
-	maxActorID = 200
 	maxLooseID = 200
 )
 
@@ -76,7 +75,7 @@ func (inv Invocation) Check() error {
 	if err := CheckToolID(inv.ToolID); err != nil {
 		return fmt.Errorf("toolId %w", err)
 	}
-	if err := checkPrintable("context.actorId", inv.Context.ActorID, maxActorID); err != nil {
+	if err := checkIdentity("context.actorId", inv.Context.ActorID); err != nil {
 		return err
 	}
 	for _, f := range []struct{ path, value string }{
@@ -87,7 +86,7 @@ func (inv Invocation) Check() error {
 		if f.value == "" {
 			continue
 		}
-		if err := checkPrintable(f.path, f.value, maxLooseID); err != nil {
+		if err := CheckVisible(f.path, f.value, maxLooseID); err != nil {
 			return err
 		}
 	}

@@ -25,6 +25,28 @@ type State struct {
 	Waiting  string       `json:"waiting,omitempty"`
 	Attempts int          `json:"attempts"`
 	Plan     *PlanSummary `json:"plan,omitempty"`
+	// Dropped counts the decisions that came as signals and that the call did not take
+	// in, because they cannot count.
+	Dropped int `json:"dropped,omitempty"`
+	// Answers are the last answers to decisions that came as signals: up to 16 to those
+	// that the call took in, then up to 16 to those that it dropped, oldest first.
+	Answers []SignalAnswer `json:"answers,omitempty"`
+}
+
+// SignalAnswer is the answer to a decision that came as a signal.
+type SignalAnswer struct {
+	// ID is that of the decision: see Decision.ID.
+	ID         string `json:"id"`
+	ApprovalID string `json:"approvalId"`
+	// Counted, Reason and Again are as in Answer.
+	Counted bool   `json:"counted"`
+	Reason  string `json:"reason,omitempty"`
+	Again   bool   `json:"again,omitempty"`
+}
+
+// Answer returns what an update with the decision would have been answered.
+func (a SignalAnswer) Answer() Answer {
+	return Answer{Counted: a.Counted, Reason: a.Reason, Again: a.Again}
 }
 
 // ApprovalView is what an approver sees: never secrets.

@@ -51,6 +51,12 @@ type Definition struct {
 	// Fast declares that the tool answers within Timeout ≤ FastLimit, so that a
 	// read-only call may run inside the workflow task (the local lane).
 	Fast bool
+	// Heavy declares that the tool keeps a processor busy while it runs: a search, a
+	// compression, a rendering. A worker runs at most as many of them at once as it
+	// has processors but one, and never inside the workflow task, so it does not go
+	// with Fast. A call that finds no processor free waits for half of Timeout, and
+	// then ends its attempt with rate_limited.
+	Heavy bool
 	// Redaction is required.
 	Redaction Redaction
 	// Capabilities lists what the function takes from its call.
@@ -241,6 +247,8 @@ func (d Definition) Check() error {
 		return fmt.Errorf("risk %q is none of low, medium, high", d.Risk)
 	case d.Fast && d.Effect != ReadOnly:
 		return fmt.Errorf("fast goes with the effect read_only only")
+	case d.Fast && d.Heavy:
+		return fmt.Errorf("heavy does not go with fast: the tool would keep workflow tasks waiting")
 	case d.Fast && d.Timeout > FastLimit:
 		return fmt.Errorf("fast needs a timeout of at most %s", FastLimit)
 	case d.Timeout < 0 || d.Timeout > MaxTimeout:

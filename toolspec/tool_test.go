@@ -77,6 +77,7 @@ func TestDefinitionCheck(t *testing.T) {
 		{"no risk", func(d *toolspec.Definition) { d.Risk = "" }, "risk is missing"},
 		{"another risk", func(d *toolspec.Definition) { d.Risk = "none" }, `risk "none" is none of`},
 		{"fast and writes", func(d *toolspec.Definition) { d.Fast, d.Effect = true, toolspec.StateChange }, "fast goes with the effect read_only only"},
+		{"fast and heavy", func(d *toolspec.Definition) { d.Fast, d.Heavy = true, true }, "heavy does not go with fast: the tool would keep workflow tasks waiting"},
 		{"fast and slow", func(d *toolspec.Definition) { d.Fast, d.Timeout = true, 3*time.Second+1 }, "fast needs a timeout of at most 3s"},
 		{"negative timeout", func(d *toolspec.Definition) { d.Timeout = -1 }, "timeout must be between"},
 		{"long timeout", func(d *toolspec.Definition) { d.Timeout = 24*time.Hour + 1 }, "timeout must be between"},

@@ -213,3 +213,10 @@ func checkConnections(n int) error {
 	}
 	return nil
 }
+
+// localActivities is how many local activities run at once.
+func (c Config) localActivities() int { return c.Connections - spareConnections }
+
+// localTools is how many of them may be tools of one tenant: the other half is
+// for the steps of its calls and for other tenants.
+func (c Config) localTools() int { return max(1, c.localActivities()/2) }

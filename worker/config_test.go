@@ -131,3 +131,13 @@ func TestNoSweeps(t *testing.T) {
 		t.Errorf("every %s, %v", c.SweepEvery, err)
 	}
 }
+
+// TestLocalSlots: the tools of one tenant get half of what local activities have.
+func TestLocalSlots(t *testing.T) {
+	for connections, want := range map[int][2]int{minConnections: {1, 1}, 5: {2, 1}, defaultConnections: {17, 8}, maxConnections: {997, 498}} {
+		c := Config{Connections: connections}
+		if got := [2]int{c.localActivities(), c.localTools()}; got != want {
+			t.Errorf("%d connections: %d local activities, %d tools of a tenant; want %v", connections, got[0], got[1], want)
+		}
+	}
+}

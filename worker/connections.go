@@ -9,14 +9,12 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
-	"github.com/pawl-run/pawl/activities/hooks"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/seal"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
-	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
 // KeyRing is where the keys are that open credentials. The zero value names none:
@@ -81,13 +79,6 @@ func (n connections) provided() []toolspec.Provided {
 		return nil
 	}
 	return []toolspec.Provided{capability.ClientsKey.Provide(broker.Outside{}), capability.AuthKey.Provide(broker.Outside{})}
-}
-
-func (n connections) hooks() []hook.Hook {
-	if n.sealer == nil {
-		return nil
-	}
-	return []hook.Hook{hooks.Connections()}
 }
 
 // drainTime is how long a worker that ends waits for tokens that are being

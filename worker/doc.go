@@ -1,5 +1,5 @@
 // Package worker is the composition root: it reads the configuration, binds
-// tools to capabilities, seats the hooks and runs a Temporal worker until it is
+// tools to capabilities, registers the hooks and runs a Temporal worker until it is
 // told to stop.
 //
 //	func main() {

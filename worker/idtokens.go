@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/internal/oidc"
 )
 
@@ -97,7 +97,7 @@ func words(list string) (parts []string) {
 
 // idTokens verifies the ID tokens of the configured issuers; nil where there are
 // none, so that no ID token counts.
-func idTokens(o *opened, c Config, log *slog.Logger) (activities.IDTokens, error) {
+func idTokens(o *opened, c Config, log *slog.Logger) (approval.IDTokens, error) {
 	if len(c.OIDC) == 0 {
 		return nil, nil //nolint:nilnil // nobody verifies, and nobody needs to
 	}

@@ -12,13 +12,20 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/pawl-run/pawl/activities"
-	"github.com/pawl-run/pawl/activities/hooks"
+	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/activities/cache"
+	"github.com/pawl-run/pawl/activities/capacity"
+	"github.com/pawl-run/pawl/activities/gate"
+	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/stage"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/clock"
 	"github.com/pawl-run/pawl/internal/files"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/submitter"
+	"github.com/pawl-run/pawl/internal/workerkey"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/tools"
@@ -31,10 +38,10 @@ import (
 
 // The adapters are what the activities ask for.
 var (
-	_ activities.Records  = (*postgres.Store)(nil)
-	_ activities.Policies = (*postgres.Store)(nil)
-	_ activities.Source   = (*catalog.Registry)(nil)
-	_ hooks.Capacity      = (*postgres.Store)(nil)
+	_ activities.Records = (*postgres.Store)(nil)
+	_ judge.Policies     = (*postgres.Store)(nil)
+	_ judge.Source       = (*catalog.Registry)(nil)
+	_ capacity.Store     = (*postgres.Store)(nil)
 )
 
 // partitionsAhead is how many months of the record's partitions are made ahead.
@@ -122,39 +129,36 @@ func providers(o *opened, a additions) (*provide.Registry, error) {
 	return r, nil
 }
 
-// seats puts Pawl's own hooks and the user's on their stages.
-func seats(
-	store *postgres.Store, engine authz.Port, source *catalog.Registry, provided *provide.Registry, n connections, a additions, log *slog.Logger,
-) (*hook.Registry, error) {
+// hooksOf registers the hooks of the user.
+func hooksOf(source *catalog.Registry, a additions, log *slog.Logger) (*hook.Registry, error) {
 	for toolID := range a.toolHooks {
 		if _, ok := source.Get(toolID); !ok {
 			log.Warn("hooks stand on a tool that this worker does not have", "toolId", toolID)
 		}
 	}
-	own := append([]hook.Hook{hooks.Policy(store, engine, source, log)}, hooks.Redaction(source)...)
-	own = append(append(own, hooks.Features(store)), hooks.Limits(store, store)...)
-	own = append(own, n.hooks()...)
-	if provided.Binds() {
-		own = append(own, hooks.Sessions())
-	}
-	own = append(own, hooks.Cache(store, source, store, log)...)
-	return hook.NewRegistry(log, append(append(own, hooks.Audit()), a.hooks...), a.toolHooks)
+	return hook.NewRegistry(log, a.hooks, a.toolHooks)
 }
 
-func steps(o *opened, c Config, source *catalog.Registry, store *postgres.Store, registry *hook.Registry, provided *provide.Registry, tokens activities.IDTokens, watch *policyWatch, n connections, a additions, live *fingerprint.Set, log *slog.Logger) *activities.Activities {
+func steps(o *opened, c Config, source *catalog.Registry, store *postgres.Store, registry *hook.Registry, engine authz.Port, provided *provide.Registry, tokens approval.IDTokens, watch *policyWatch, n connections, a additions, live *fingerprint.Set, log *slog.Logger) *activities.Activities {
+	places := &capacity.Places{}
 	return activities.New(source, a.records(store), store, registry, log, activities.Config{
+		Places: places,
+		Own: stage.Join(
+			gate.Steps(gate.Parts{Policies: store, Engine: engine, Tools: source, Shadow: watch.shadow.Load, Log: log}),
+			capacity.Features(store), capacity.Limits(store, store, places), cache.Steps(store, source, store, log),
+		),
 		SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store, Submitters: submitter.New(store),
-		Broker: n.broker(o, store, live), Shadow: watch.shadow.Load, Secrets: live, IDTokens: tokens,
-		Repairer: a.repairer, Validators: a.validators,
+		Broker: n.broker(o, store, live), Secrets: live, IDTokens: tokens,
+		Repairer: a.repairer, Validators: a.validators, Keys: workerkey.New(store), LocalTools: c.localTools(),
 	})
 }
 
-func resealer(n connections, store *postgres.Store, log *slog.Logger) *activities.Resealer {
-	return activities.NewResealer(store, n.sealer, log)
+func resealer(n connections, store *postgres.Store, log *slog.Logger) *upkeep.Resealer {
+	return upkeep.NewResealer(store, n.sealer, log)
 }
 
-func sweeper(c Config, store *postgres.Store, temporal client.Client, log *slog.Logger) *activities.Sweeper {
-	return activities.NewSweeper(store, owners{temporal}, log, c.RetentionDays)
+func sweeper(c Config, store *postgres.Store, temporal client.Client, log *slog.Logger) *upkeep.Sweeper {
+	return upkeep.NewSweeper(namespaceOf(c), store, owners{temporal}, log, c.RetentionDays)
 }
 
 // publish lets people and other programs know this worker's tools.

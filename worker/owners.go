@@ -9,14 +9,14 @@ import (
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc/codes"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
 // owners asks the worker's own namespace for the runs that calls belong to.
 type owners struct{ temporal client.Client }
 
-var _ activities.Owners = owners{}
+var _ upkeep.Owners = owners{}
 
 // unanswered is why Temporal did not say how a run stands, as a gRPC code.
 type unanswered string
@@ -30,24 +30,24 @@ func (u unanswered) LogReason() string { return u.Error() }
 // Owner describes a run, the latest one without a run id. Only the answer that
 // there is no such workflow means that it is gone; a namespace that is missing
 // and whatever else goes wrong mean nothing.
-func (o owners) Owner(ctx context.Context, workflowID, runID string) (activities.Owner, error) {
+func (o owners) Owner(ctx context.Context, workflowID, runID string) (upkeep.Owner, error) {
 	described, err := o.temporal.DescribeWorkflowExecution(ctx, workflowID, runID)
 	var missing *serviceerror.NotFound
 	var bad *serviceerror.InvalidArgument
 	switch {
 	case errors.As(err, &missing):
-		return activities.Owner{Status: activities.OwnerDeleted, RunID: runID}, nil
+		return upkeep.Owner{Status: upkeep.OwnerDeleted, RunID: runID}, nil
 	case errors.As(err, &bad):
-		return activities.Owner{}, unanswered("InvalidArgument")
+		return upkeep.Owner{}, unanswered("InvalidArgument")
 	case err != nil:
-		return activities.Owner{}, notNow(unanswered(serviceerror.ToStatus(err).Code().String()), serviceerror.ToStatus(err).Code())
+		return upkeep.Owner{}, notNow(unanswered(serviceerror.ToStatus(err).Code().String()), serviceerror.ToStatus(err).Code())
 	}
 	info := described.GetWorkflowExecutionInfo()
 	status, known := ownerStatus(info.GetStatus())
 	if !known {
-		return activities.Owner{}, unanswered("an unknown status")
+		return upkeep.Owner{}, unanswered("an unknown status")
 	}
-	return activities.Owner{Status: status, RunID: info.GetExecution().GetRunId()}, nil
+	return upkeep.Owner{Status: status, RunID: info.GetExecution().GetRunId()}, nil
 }
 
 // notNow tells an error that is about the one workflow from those that any other
@@ -63,20 +63,20 @@ func notNow(err unanswered, code codes.Code) error {
 
 // ownerStatus names what Temporal says of a run. A status that this program does
 // not know is no reason to sweep.
-func ownerStatus(s enumspb.WorkflowExecutionStatus) (status activities.OwnerStatus, known bool) {
+func ownerStatus(s enumspb.WorkflowExecutionStatus) (status upkeep.OwnerStatus, known bool) {
 	switch s {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED:
-		return activities.OwnerRunning, true
+		return upkeep.OwnerRunning, true
 	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
-		return activities.OwnerCompleted, true
+		return upkeep.OwnerCompleted, true
 	case enumspb.WORKFLOW_EXECUTION_STATUS_FAILED:
-		return activities.OwnerFailed, true
+		return upkeep.OwnerFailed, true
 	case enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED:
-		return activities.OwnerCancelled, true
+		return upkeep.OwnerCancelled, true
 	case enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED:
-		return activities.OwnerTerminated, true
+		return upkeep.OwnerTerminated, true
 	case enumspb.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
-		return activities.OwnerTimedOut, true
+		return upkeep.OwnerTimedOut, true
 	case enumspb.WORKFLOW_EXECUTION_STATUS_UNSPECIFIED, enumspb.WORKFLOW_EXECUTION_STATUS_CONTINUED_AS_NEW:
 	}
 	return "", false

@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/client"
 	sdklog "go.temporal.io/sdk/log"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -47,12 +47,12 @@ func TestOwners(t *testing.T) {
 	const absent = "11111111-1111-4111-8111-111111111111"
 	for _, tc := range []struct {
 		name, workflowID, runID string
-		want                    activities.Owner
+		want                    upkeep.Owner
 	}{
-		{"latest", "call", "", activities.Owner{Status: activities.OwnerRunning, RunID: second}},
-		{"older", "call", first, activities.Owner{Status: activities.OwnerTerminated, RunID: first}},
-		{"no such run", "call", absent, activities.Owner{Status: activities.OwnerDeleted, RunID: absent}},
-		{"no such workflow", "nothing", "", activities.Owner{Status: activities.OwnerDeleted}},
+		{"latest", "call", "", upkeep.Owner{Status: upkeep.OwnerRunning, RunID: second}},
+		{"older", "call", first, upkeep.Owner{Status: upkeep.OwnerTerminated, RunID: first}},
+		{"no such run", "call", absent, upkeep.Owner{Status: upkeep.OwnerDeleted, RunID: absent}},
+		{"no such workflow", "nothing", "", upkeep.Owner{Status: upkeep.OwnerDeleted}},
 	} {
 		if got, err := (owners{c}).Owner(t.Context(), tc.workflowID, tc.runID); err != nil || got != tc.want {
 			t.Errorf("%s: %+v, %v; want %+v", tc.name, got, err, tc.want)
@@ -73,7 +73,7 @@ func TestOwners(t *testing.T) {
 }
 
 // askShortly does not wait for a server that is gone as long as a sweep does.
-func askShortly(t *testing.T, o owners) (activities.Owner, error) {
+func askShortly(t *testing.T, o owners) (upkeep.Owner, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()

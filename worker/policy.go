@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
@@ -120,7 +120,7 @@ func (w *policyWatch) look(ctx context.Context) {
 	}
 	switch {
 	case err == nil:
-	case errors.Is(err, activities.ErrPolicyUnreadable):
+	case errors.Is(err, judge.ErrPolicyUnreadable):
 		w.said = active.Digest
 		w.log.ErrorContext(ctx, "policy changed to a version that this worker cannot read; calls wait for a worker that can",
 			"digest", active.Digest, "activatedBy", active.By)
@@ -137,7 +137,7 @@ func (w *policyWatch) lookAside(ctx context.Context) error {
 	}
 	var p *policy.Policy
 	if ok {
-		if p, err = w.store.Policy(ctx, pointer.Digest); errors.Is(err, activities.ErrPolicyUnreadable) {
+		if p, err = w.store.Policy(ctx, pointer.Digest); errors.Is(err, judge.ErrPolicyUnreadable) {
 			w.log.WarnContext(ctx, "the shadow policy cannot be read by this worker, which asks none", "digest", pointer.Digest)
 			err = nil
 		}

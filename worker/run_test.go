@@ -13,7 +13,7 @@ import (
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 const runs = "worker runs"
@@ -31,7 +31,7 @@ func TestRunServesUntilItIsToldToStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range workflows.SearchAttributeNames() {
+	for _, name := range contract.SearchAttributeNames() {
 		if known.GetCustomAttributes()[name] != enumspb.INDEXED_VALUE_TYPE_KEYWORD {
 			t.Errorf("%s is not registered as a keyword", name)
 		}
@@ -78,7 +78,7 @@ func TestWithoutSearchAttributes(t *testing.T) {
 	known, err := w.temporal.OperatorService().ListSearchAttributes(t.Context(), &operatorservice.ListSearchAttributesRequest{
 		Namespace: w.config.Temporal.Namespace,
 	})
-	if err != nil || known.GetCustomAttributes()[workflows.SearchAttributeNames()[0]] != enumspb.INDEXED_VALUE_TYPE_UNSPECIFIED {
+	if err != nil || known.GetCustomAttributes()[contract.SearchAttributeNames()[0]] != enumspb.INDEXED_VALUE_TYPE_UNSPECIFIED {
 		t.Errorf("registered %v, %v", known.GetCustomAttributes(), err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
 const (
@@ -26,9 +26,9 @@ const (
 	// that was missed is made good by the next.
 	sweepCatchup = 10 * time.Second
 	// unswept is what a worker says that may not make the schedule.
-	unswept = "the schedule " + workflows.SweepID + " could not be made, so calls whose workflow was terminated or timed out stay open " +
+	unswept = "the schedule " + upkeep.SweepID + " could not be made, so calls whose workflow was terminated or timed out stay open " +
 		"and nothing is deleted; have it created (docs/operations.md), or set PAWL_SWEEP_EVERY=off where another worker sweeps"
-	unverified = "the schedule " + workflows.VerifyID + " could not be made, so nobody searches histories for secrets; have it created " +
+	unverified = "the schedule " + upkeep.VerifyID + " could not be made, so nobody searches histories for secrets; have it created " +
 		"(docs/operations.md), or leave PAWL_VERIFY_EVERY out"
 )
 
@@ -42,11 +42,11 @@ type scheduled struct {
 
 // sweeps settle what no workflow settles; verifications search for secrets.
 func sweeps(every time.Duration) scheduled {
-	return scheduled{workflows.SweepID, workflows.SweepType, every, sweepTimeout}
+	return scheduled{upkeep.SweepID, upkeep.SweepType, every, sweepTimeout}
 }
 
 func verifications(every time.Duration) scheduled {
-	return scheduled{workflows.VerifyID, workflows.VerifyType, every, verifyTimeout}
+	return scheduled{upkeep.VerifyID, upkeep.VerifyType, every, verifyTimeout}
 }
 
 // needSchedules makes the schedules that are wanted, or brings their intervals up

@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
 const (
@@ -24,7 +24,7 @@ const (
 )
 
 func (w *world) schedule() (*client.ScheduleDescription, error) {
-	return w.temporal.ScheduleClient().GetHandle(w.t.Context(), workflows.SweepID).Describe(w.t.Context())
+	return w.temporal.ScheduleClient().GetHandle(w.t.Context(), upkeep.SweepID).Describe(w.t.Context())
 }
 
 // every expects the schedule with an interval.
@@ -57,7 +57,7 @@ func TestSchedule(t *testing.T) {
 	})
 	d := w.every(seldom)
 	action, ok := d.Schedule.Action.(*client.ScheduleWorkflowAction)
-	if !ok || action.ID != workflows.SweepID || action.Workflow != workflows.SweepType || action.TaskQueue != toolspec.TaskQueue || len(action.Args) != 0 {
+	if !ok || action.ID != upkeep.SweepID || action.Workflow != upkeep.SweepType || action.TaskQueue != toolspec.TaskQueue || len(action.Args) != 0 {
 		t.Errorf("the action is %+v", d.Schedule.Action)
 	}
 	if got := d.Schedule.Policy.Overlap.String(); got != "Skip" {
@@ -69,7 +69,7 @@ func TestSchedule(t *testing.T) {
 	if err := errors.Join(first.stop(), second.stop()); err != nil {
 		t.Fatal(err)
 	}
-	handle := w.temporal.ScheduleClient().GetHandle(t.Context(), workflows.SweepID)
+	handle := w.temporal.ScheduleClient().GetHandle(t.Context(), upkeep.SweepID)
 	if err := handle.Pause(t.Context(), client.SchedulePauseOptions{Note: "by hand"}); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestSchedule(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		var out workflows.SweepOut
+		var out upkeep.SweepOut
 		return w.temporal.GetWorkflow(ctx, d.Info.RecentActions[0].StartWorkflowResult.WorkflowID, "").Get(ctx, &out)
 	})
 	if err := r.stop(); err != nil {

@@ -20,9 +20,12 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
+	upkeepflow "github.com/pawl-run/pawl/workflows/upkeep"
 )
 
 const (
@@ -51,7 +54,7 @@ func needSearchAttributes(ctx context.Context, temporal client.Client, namespace
 	operator := temporal.OperatorService()
 	known, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
 	missing := make(map[string]enumspb.IndexedValueType)
-	for _, name := range workflows.SearchAttributeNames() {
+	for _, name := range contract.SearchAttributeNames() {
 		if err != nil || known.GetCustomAttributes()[name] != enumspb.INDEXED_VALUE_TYPE_KEYWORD {
 			missing[name] = enumspb.INDEXED_VALUE_TYPE_KEYWORD
 		}
@@ -68,26 +71,26 @@ func needSearchAttributes(ctx context.Context, temporal client.Client, namespace
 		return err
 	}
 	return fmt.Errorf("search attributes are missing and could not be registered: %w; have them created (%s), or run with PAWL_SEARCH_ATTRIBUTES=off",
-		err, "temporal operator search-attribute create --type Keyword --name "+strings.Join(workflows.SearchAttributeNames(), " --type Keyword --name "))
+		err, "temporal operator search-attribute create --type Keyword --name "+strings.Join(contract.SearchAttributeNames(), " --type Keyword --name "))
 }
 
 // maker makes the Temporal worker. One whose start failed remembers that, so the
 // next try needs a new one.
 type maker func() worker.Worker
 
-func newMaker(temporal client.Client, c Config, a *activities.Activities, s *activities.Sweeper, v *activities.Verifier, r *activities.Resealer, fail context.CancelCauseFunc) maker {
+func newMaker(temporal client.Client, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, fail context.CancelCauseFunc) maker {
 	return func() worker.Worker { return newWorker(temporal, c, a, s, v, r, fail) }
 }
 
 // newWorker makes the Temporal worker and registers everything on it.
-func newWorker(temporal client.Client, c Config, a *activities.Activities, s *activities.Sweeper, v *activities.Verifier, r *activities.Resealer, fail context.CancelCauseFunc) worker.Worker {
+func newWorker(temporal client.Client, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, fail context.CancelCauseFunc) worker.Worker {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
 	}
 	w := worker.New(temporal, toolspec.TaskQueue, worker.Options{
 		Identity:                                fmt.Sprintf("%s%d@%s", IdentityPrefix, os.Getpid(), host),
-		MaxConcurrentLocalActivityExecutionSize: c.Connections - spareConnections,
+		MaxConcurrentLocalActivityExecutionSize: c.localActivities(),
 		WorkflowTaskPollerBehavior:              worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 		ActivityTaskPollerBehavior:              worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{}),
 		StickyScheduleToStartTimeout:            stickyTimeout,
@@ -102,11 +105,11 @@ func newWorker(temporal client.Client, c Config, a *activities.Activities, s *ac
 	w.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})
 	a.Register(w)
 	// Whether this worker wants sweeps or not: another may have made the schedule.
-	w.RegisterWorkflowWithOptions(workflows.Sweep, workflow.RegisterOptions{Name: workflows.SweepType})
+	w.RegisterWorkflowWithOptions(upkeepflow.Sweep, workflow.RegisterOptions{Name: upkeepflow.SweepType})
 	s.Register(w)
-	w.RegisterWorkflowWithOptions(workflows.VerifyHistory, workflow.RegisterOptions{Name: workflows.VerifyType})
+	w.RegisterWorkflowWithOptions(upkeepflow.VerifyHistory, workflow.RegisterOptions{Name: upkeepflow.VerifyType})
 	v.Register(w)
-	w.RegisterWorkflowWithOptions(workflows.ResealSecrets, workflow.RegisterOptions{Name: workflows.ResealType})
+	w.RegisterWorkflowWithOptions(upkeepflow.ResealSecrets, workflow.RegisterOptions{Name: upkeepflow.ResealType})
 	r.Register(w)
 	return w
 }

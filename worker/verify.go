@@ -10,13 +10,13 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/verify"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // mostTold bounds the findings that one search names in the log.
@@ -30,18 +30,18 @@ type histories struct {
 	log      *slog.Logger
 }
 
-var _ activities.Histories = histories{}
+var _ upkeep.Histories = histories{}
 
-func verifier(c Config, a additions, n connections, store *postgres.Store, temporal client.Client, log *slog.Logger) *activities.Verifier {
+func verifier(c Config, a additions, n connections, store *postgres.Store, temporal client.Client, log *slog.Logger) *upkeep.Verifier {
 	sources := []fingerprint.Source{configured{c, a}}
 	if n.sealer != nil {
 		sources = append(sources, broker.New(store, n.sealer, broker.Options{}))
 	}
-	return activities.NewVerifier(histories{temporal: temporal, config: c, sources: sources, log: log}, log)
+	return upkeep.NewVerifier(histories{temporal: temporal, config: c, sources: sources, log: log}, log)
 }
 
 // Verify searches the workflows that closed in a time.
-func (h histories) Verify(ctx context.Context, in workflows.VerifyClosedIn) (out workflows.VerifyClosedOut, err error) {
+func (h histories) Verify(ctx context.Context, in contract.VerifyClosedIn) (out contract.VerifyClosedOut, err error) {
 	out.SinceMs, out.UntilMs = in.SinceMs, in.UntilMs
 	secrets := &fingerprint.Set{}
 	plain, err := secrets.Load(ctx, h.sources...)
@@ -60,7 +60,7 @@ func (h histories) Verify(ctx context.Context, in workflows.VerifyClosedIn) (out
 		}
 	}})
 	query := fmt.Sprintf("CloseTime >= '%s' AND CloseTime < '%s'", instant(in.SinceMs), instant(in.UntilMs))
-	if err := v.Histories(ctx, h.temporal.WorkflowService(), in.Namespace, query); err != nil {
+	if err := v.Histories(ctx, h.temporal.WorkflowService(), namespaceOf(h.config), query); err != nil {
 		if away(err) {
 			err = hook.Transient(unanswered(serviceerror.ToStatus(err).Code().String()))
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // freePolicy asks nobody.
@@ -138,12 +138,17 @@ func TestAnsweredDispatches(t *testing.T) {
 	if result := r.run(call("core__patient_mail", args)); !result.OK || result.Attempts != 3 {
 		t.Errorf("got %+v", result)
 	}
-	var answered [][]int
+	var answered [][]contract.Claim
+	var claims []contract.Claim
 	for _, row := range r.records.rows {
 		answered = append(answered, row.Answered)
+		claims = append(claims, contract.Claim{Dispatch: row.Dispatch, ID: row.ClaimID})
 	}
-	if want := [][]int{nil, {1}, {1, 2}}; !reflect.DeepEqual(answered, want) {
+	if want := [][]contract.Claim{nil, claims[:1], claims[:2]}; !reflect.DeepEqual(answered, want) {
 		t.Errorf("answered %v, want %v", answered, want)
+	}
+	if claims[0].ID == "" || claims[0].ID == claims[1].ID {
+		t.Errorf("the ids are not drawn: %v", claims)
 	}
 }
 
@@ -194,15 +199,15 @@ func TestSuperseded(t *testing.T) {
 		settles int
 	}{
 		{"at settle", "core__read", func(r *rig) {
-			r.records.onSettle = func(n int) workflows.Outcome {
+			r.records.onSettle = func(n int) contract.Outcome {
 				if n == 1 {
-					return workflows.Superseded
+					return contract.Superseded
 				}
 				return ""
 			}
 		}, false, 1, 2, 2},
 		{"at settle, and settled there", "core__read", func(r *rig) {
-			r.records.onSettle = func(int) workflows.Outcome { return workflows.Superseded }
+			r.records.onSettle = func(int) contract.Outcome { return contract.Superseded }
 			r.records.onAdmit = func(n int, row *activities.Record) {
 				if n == 2 {
 					row.Result = other
@@ -210,13 +215,13 @@ func TestSuperseded(t *testing.T) {
 			}
 		}, true, 1, 2, 1},
 		{"settled by another, with the same epoch", "core__read", func(r *rig) {
-			r.records.onSettle = func(int) workflows.Outcome { r.records.row.Result = other; return "" }
+			r.records.onSettle = func(int) contract.Outcome { r.records.row.Result = other; return "" }
 		}, true, 1, 1, 1},
 		{"settled before it began", "core__read", func(r *rig) {
 			r.records.onAdmit = func(_ int, row *activities.Record) { row.Result = other }
 		}, true, 0, 1, 0},
 		{"at the claim, and settled there", "core__write", func(r *rig) {
-			r.records.onClaim = func(int) (workflows.Outcome, error) { return workflows.Superseded, nil }
+			r.records.onClaim = func(int) (contract.Outcome, error) { return contract.Superseded, nil }
 			r.records.onAdmit = func(n int, row *activities.Record) {
 				if n == 2 {
 					row.Result = other

@@ -236,3 +236,20 @@ func TestCancel(t *testing.T) {
 		})
 	}
 }
+
+// TestStepsGetBytes: local activities pass arguments by reference, and one that timed out goes on beside the workflow. What it does to
+// its input does not reach the call.
+func TestStepsGetBytes(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.env.RegisterDelayedCallback(func() {
+		seen := r.records.requests[0].row.View.Args
+		for i := range seen {
+			seen[i] = 'X'
+		}
+	}, 30*time.Second)
+	r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
+	r.run(call("core__write", args))
+	if got := string(r.records.settled[0].SafeArgs); got != args {
+		t.Errorf("the call's arguments are %s, want %s", got, args)
+	}
+}

@@ -9,7 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/cache"
+	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
@@ -203,16 +204,16 @@ func TestNotKept(t *testing.T) {
 	vetoes := hook.New("vetoes", hook.WillWriteCache.Do(func(_ context.Context, v *hook.Keep) error { v.DoNotKeep(); return nil }))
 	broken := hook.New("broken", hook.WillWriteCache.Do(func(context.Context, *hook.Keep) error { return errPlain }))
 	// Settle gets nothing of these, whoever proposes it.
-	proposes := hook.New("proposes", hook.Builtin(), hook.WillWriteCache.Do(func(_ context.Context, v *hook.Keep) error {
-		hook.KeepAs(v, hook.CacheEntry{Key: "k", TTLMs: 1000})
-		return nil
-	}))
+	proposes := stage.Table{hook.WillWriteCache.Stage(): {Before: func(context.Context, hook.StageInput) (v hook.Verdict, err error) {
+		v.Delta.Entry = &hook.CacheEntry{Key: "k", TTLMs: 1000}
+		return v, nil
+	}}}
 	for name, tc := range map[string]struct {
 		o    rigOptions
 		args string
 	}{
-		"a proposed value of a hook":        {o: rigOptions{hooks: []hook.Hook{responds(false), proposes}}},
-		"a proposed challenge":              {o: rigOptions{hooks: []hook.Hook{responds(true), proposes}}},
+		"a proposed value of a hook":        {o: rigOptions{hooks: []hook.Hook{responds(false)}, own: proposes}},
+		"a proposed challenge":              {o: rigOptions{hooks: []hook.Hook{responds(true)}, own: proposes}},
 		"a responded value":                 {o: rigOptions{hooks: []hook.Hook{responds(false)}}},
 		"a challenge":                       {o: rigOptions{hooks: []hook.Hook{responds(true)}}},
 		"a value around execute":            {o: rigOptions{hooks: []hook.Hook{around}}},
@@ -283,7 +284,7 @@ func TestKeptBeforeTransform(t *testing.T) {
 // TestBrokenEntry: a value that the tool could not have given is none.
 func TestBrokenEntry(t *testing.T) {
 	for _, value := range []string{`{"text":1}`, `[]`, `{}`} {
-		c := &cacheTest{T: t, results: results{onLookup: func(int) *activities.Finding { return &activities.Finding{Value: json.RawMessage(value)} }}}
+		c := &cacheTest{T: t, results: results{onLookup: func(int) *cache.Finding { return &cache.Finding{Value: json.RawMessage(value)} }}}
 		if r := c.do(call("core__read", args), rigOptions{}); !c.ran() || !r.OK || c.results.only().Value == nil {
 			t.Errorf("%s: got %+v", value, r)
 		}
@@ -293,44 +294,44 @@ func TestBrokenEntry(t *testing.T) {
 // TestOneReadForMany: a call whose value somebody else is about to get waits for it: it is told, looks for itself, takes over, or, after a
 // while, goes alone.
 func TestOneReadForMany(t *testing.T) {
-	flies := &activities.Finding{Flies: true, Remaining: 18 * time.Second}
-	hit := &activities.Finding{Value: json.RawMessage(`{"text":"theirs"}`)}
+	flies := &cache.Finding{Flies: true, Remaining: 18 * time.Second}
+	hit := &cache.Finding{Value: json.RawMessage(`{"text":"theirs"}`)}
 	for _, tc := range []struct {
 		name    string
-		answers []*activities.Finding // the last one goes on
+		answers []*cache.Finding // the last one goes on
 		recheck time.Duration
 		policy  string
 		ran     bool
 		took    time.Duration
 		lookups int
 	}{
-		{name: "told of the value", answers: []*activities.Finding{flies, hit}, recheck: 8 * time.Second, took: 8 * time.Second, lookups: 2},
-		{name: "finds it by itself", answers: []*activities.Finding{flies, flies, hit}, took: 20 * time.Second, lookups: 3},
-		{name: "takes over", answers: []*activities.Finding{flies, {}}, recheck: 8 * time.Second, ran: true, took: 8 * time.Second, lookups: 2},
-		{name: "takes over what is overdue", answers: []*activities.Finding{{Flies: true, Remaining: 4 * time.Second}, {}}, ran: true, took: 4 * time.Second, lookups: 2},
-		{name: "goes alone", answers: []*activities.Finding{flies}, ran: true, took: 36 * time.Second, lookups: 5},
-		{name: "goes alone while there is time", answers: []*activities.Finding{flies}, ran: true, took: 15 * time.Second, lookups: 3,
+		{name: "told of the value", answers: []*cache.Finding{flies, hit}, recheck: 8 * time.Second, took: 8 * time.Second, lookups: 2},
+		{name: "finds it by itself", answers: []*cache.Finding{flies, flies, hit}, took: 20 * time.Second, lookups: 3},
+		{name: "takes over", answers: []*cache.Finding{flies, {}}, recheck: 8 * time.Second, ran: true, took: 8 * time.Second, lookups: 2},
+		{name: "takes over what is overdue", answers: []*cache.Finding{{Flies: true, Remaining: 4 * time.Second}, {}}, ran: true, took: 4 * time.Second, lookups: 2},
+		{name: "goes alone", answers: []*cache.Finding{flies}, ran: true, took: 36 * time.Second, lookups: 5},
+		{name: "goes alone while there is time", answers: []*cache.Finding{flies}, ran: true, took: 15 * time.Second, lookups: 3,
 			policy: strings.ReplaceAll(cachePolicy, "mode: yolo,", "mode: yolo, budgets: {deadlineMs: 30000},")},
-		{name: "superseded", answers: []*activities.Finding{{Superseded: true}, hit}, lookups: 2},
+		{name: "superseded", answers: []*cache.Finding{{Superseded: true}, hit}, lookups: 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			cache := &results{onLookup: func(n int) *activities.Finding { return tc.answers[min(n, len(tc.answers))-1] }}
+			shared := &results{onLookup: func(n int) *cache.Finding { return tc.answers[min(n, len(tc.answers))-1] }}
 			if tc.policy == "" {
 				tc.policy = cachePolicy
 			}
-			r := newRig(t, rigOptions{policy: tc.policy, results: cache})
+			r := newRig(t, rigOptions{policy: tc.policy, results: shared})
 			if tc.recheck > 0 {
 				r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, tc.recheck)
 			}
 			result := r.run(call("core__read", args))
 			took := time.Duration(result.EndedAtMs-result.StartedAtMs) * time.Millisecond
-			if !result.OK || r.ran() > 0 != tc.ran || took < tc.took || took > tc.took+time.Second || len(cache.lookups) != tc.lookups {
-				t.Errorf("got %+v after %s and %d lookups, run %d times; want %s and %d", result, took, len(cache.lookups), r.ran(), tc.took, tc.lookups)
+			if !result.OK || r.ran() > 0 != tc.ran || took < tc.took || took > tc.took+time.Second || len(shared.lookups) != tc.lookups {
+				t.Errorf("got %+v after %s and %d lookups, run %d times; want %s and %d", result, took, len(shared.lookups), r.ran(), tc.took, tc.lookups)
 			}
 			if !tc.ran && string(result.Value) != `{"text":"theirs"}` {
 				t.Errorf("got %s", result.Value)
 			}
-			for i, l := range cache.lookups {
+			for i, l := range shared.lookups {
 				if l.Lease != 18*time.Second || tc.name != "superseded" && l.Round != i+1 {
 					t.Errorf("lookup %d is %+v", i, l)
 				}
@@ -341,7 +342,7 @@ func TestOneReadForMany(t *testing.T) {
 
 // TestWaitingForAReadCancelled: a cancel ends the wait, and settle leaves the flight.
 func TestWaitingForAReadCancelled(t *testing.T) {
-	c := &results{onLookup: func(int) *activities.Finding { return &activities.Finding{Flies: true, Remaining: time.Minute} }}
+	c := &results{onLookup: func(int) *cache.Finding { return &cache.Finding{Flies: true, Remaining: time.Minute} }}
 	r := newRig(t, rigOptions{policy: cachePolicy, results: c})
 	r.env.RegisterDelayedCallback(r.env.CancelWorkflow, 2*time.Second)
 	if result := r.run(call("core__read", args)); result.ErrorCode != toolspec.CodeCancelled || r.ran() > 0 {

@@ -9,33 +9,40 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/capacity"
+	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// turnstile is a built-in hook at a stage that lets a call pass once it is open,
-// and writes down in which rounds and epochs it was asked.
+// turnstile is a step at willAcquireSemaphore that lets a call pass once it is open, and
+// writes down in which rounds and epochs it was asked.
 type turnstile struct {
 	open, stale bool
+	places      capacity.Places
 	wait        hook.Wait
 	rounds      []int
 	epochs      []int
 }
 
-func (s *turnstile) hook(options ...hook.Option) hook.Hook {
-	return hook.New("turnstile", append(options, hook.Builtin(), hook.WillAcquireSemaphore.Do(func(_ context.Context, v *hook.Check) error {
-		s.rounds, s.epochs = append(s.rounds, v.Round()), append(s.epochs, v.Epoch())
+func (s *turnstile) step() stage.Table {
+	return stage.Table{hook.WillAcquireSemaphore.Stage(): {Before: func(_ context.Context, in hook.StageInput) (hook.Verdict, error) {
+		s.rounds, s.epochs = append(s.rounds, in.Facts.Round), append(s.epochs, in.Facts.Epoch)
 		switch {
 		case s.stale:
 			s.stale = false
-			return hook.Stale()
+			return stage.Superseded(), nil
 		case s.open:
-			return nil
+			s.places.Took(in.Facts.InvocationID, time.Now())
+			return hook.Verdict{}, nil
 		}
-		return hook.WaitFor(s.wait)
-	}))...)
+		return stage.Waits(s.wait), nil
+	}}}
 }
+
+// limitedPolicy is freePolicy with a limit, so that the gate demands the turnstile.
+var limitedPolicy = strings.Replace(freePolicy, "mode: auto", "mode: auto\n    limits: [{tool: \"core__*\", concurrent: 9, then: wait}]", 1)
 
 const denyingPolicy = "version: 1\ntenants: {acme: {allowedTools: [\"core__other\"]}}\n"
 
@@ -84,7 +91,7 @@ func TestWaitForCapacity(t *testing.T) {
 		{name: "to be asked about meanwhile", wait: hook.Wait{RetryMs: 10 * minute}, setup: func(r *rig, s *turnstile) {
 			r.env.RegisterDelayedCallback(func() {
 				s.open = true
-				r.activate(strings.Replace(freePolicy, "decision: allow", "decision: require_approval", 1))
+				r.activate(strings.Replace(limitedPolicy, "decision: allow", "decision: require_approval", 1))
 				r.env.SignalWorkflow(toolspec.RecheckName, nil)
 			}, 5*time.Minute)
 		}, code: toolspec.CodeApprovalStale, took: 5 * time.Minute, rounds: []int{1}, gates: 2},
@@ -92,7 +99,7 @@ func TestWaitForCapacity(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := &turnstile{wait: tc.wait}
-			r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{s.hook()}})
+			r := newRig(t, rigOptions{policy: limitedPolicy, own: s.step(), places: &s.places})
 			if tc.setup != nil {
 				tc.setup(r, s)
 			}
@@ -123,7 +130,7 @@ func TestWaitForCapacity(t *testing.T) {
 // TestStateSaysWhyACallWaits: the query and the current details name what is lacking, and no longer than it is.
 func TestStateSaysWhyACallWaits(t *testing.T) {
 	s := &turnstile{wait: hook.Wait{RetryMs: 60_000, Reason: "all 5 places are taken", Code: toolspec.CodeCapacity}}
-	r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{s.hook()}})
+	r := newRig(t, rigOptions{policy: limitedPolicy, own: s.step(), places: &s.places})
 	var waiting, after toolspec.State
 	look := func(into *toolspec.State) {
 		answer, err := r.env.QueryWorkflow(toolspec.StateName)
@@ -149,7 +156,7 @@ func TestStateSaysWhyACallWaits(t *testing.T) {
 // TestCapacityRoundsGoOn: a run that takes over counts on from the rounds of the one before.
 func TestCapacityRoundsGoOn(t *testing.T) {
 	s := &turnstile{open: true}
-	r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{s.hook()}})
+	r := newRig(t, rigOptions{policy: limitedPolicy, own: s.step(), places: &s.places})
 	r.records.row = nil
 	r.records.onAdmit = func(n int, row *activities.Record) { row.Rounds.Capacity = 3 }
 	r.run(call("core__read", args))
@@ -158,7 +165,7 @@ func TestCapacityRoundsGoOn(t *testing.T) {
 	}
 }
 
-// TestStagesOnDemand: a stage on which only hooks on demand stand runs where the gate needs it, and always where somebody else stands there.
+// TestStagesOnDemand: the stage of an on-demand step runs if the gate demands it, and always if a hook stands there.
 func TestStagesOnDemand(t *testing.T) {
 	for _, tc := range []struct {
 		needed, other bool
@@ -166,16 +173,14 @@ func TestStagesOnDemand(t *testing.T) {
 	}{{false, false, 0}, {true, false, 1}, {false, true, 1}} {
 		t.Run(fmt.Sprintf("needed %t, other %t", tc.needed, tc.other), func(t *testing.T) {
 			s := &turnstile{open: true}
-			all := []hook.Hook{s.hook(hook.OnDemand()), hook.New("needs", hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error {
-				if tc.needed {
-					v.Need(hook.WillAcquireSemaphore.Stage())
-				}
-				return nil
-			}))}
-			if tc.other {
-				all = append(all, hook.New("other", hook.WillAcquireSemaphore.Do(func(context.Context, *hook.Check) error { return nil })))
+			o := rigOptions{policy: freePolicy, own: s.step(), places: &s.places}
+			if tc.needed {
+				o.policy = limitedPolicy
 			}
-			r := newRig(t, rigOptions{policy: freePolicy, hooks: all})
+			if tc.other {
+				o.hooks = []hook.Hook{hook.New("other", hook.WillAcquireSemaphore.Do(func(context.Context, *hook.Check) error { return nil }))}
+			}
+			r := newRig(t, o)
 			if result := r.run(call("core__read", args)); !result.OK || len(s.rounds) != tc.runs {
 				t.Errorf("got %+v after %d runs of the hook, want %d", result, len(s.rounds), tc.runs)
 			}
@@ -205,8 +210,8 @@ func TestLostPlace(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := &turnstile{open: true}
-			r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{s.hook()}})
-			r.records.onClaim = func(n int) (workflows.Outcome, error) {
+			r := newRig(t, rigOptions{policy: limitedPolicy, own: s.step(), places: &s.places})
+			r.records.onClaim = func(n int) (contract.Outcome, error) {
 				if n > tc.times {
 					return "", nil
 				}
@@ -215,7 +220,7 @@ func TestLostPlace(t *testing.T) {
 					r.activate(denyingPolicy)
 					r.records.mu.Lock()
 				}
-				return workflows.Unleased, nil
+				return contract.Unleased, nil
 			}
 			result := r.run(call("core__mail", args))
 			if result.ErrorCode != tc.code || r.ran() != tc.runs || !slices.Equal(s.rounds, tc.rounds) || result.Attempts != tc.runs {

@@ -9,15 +9,16 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // deployed answers with the tool of a later deploy from the numbered look on.
 type deployed struct {
-	activities.Source
+	judge.Source
 	later       *catalog.Bound
 	looks, from atomic.Int64
 }
@@ -44,7 +45,7 @@ func TestToolThatBecomesAWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := newRig(t, rigOptions{source: func(s activities.Source) activities.Source {
+	r := newRig(t, rigOptions{source: func(s judge.Source) judge.Source {
 		d := &deployed{Source: s, later: later}
 		d.from.Store(3) // admit and hydrate still know the old one
 		return d
@@ -60,13 +61,13 @@ func TestToolThatBecomesAWrite(t *testing.T) {
 
 // deploy answers with a later tool from the numbered look on: admit looks first,
 // then hydrate, then execute.
-func deploy(t *testing.T, from int64, later toolspec.Tool) func(activities.Source) activities.Source {
+func deploy(t *testing.T, from int64, later toolspec.Tool) func(judge.Source) judge.Source {
 	t.Helper()
 	bound, err := catalog.Bind(later, toolspec.Capabilities{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(s activities.Source) activities.Source {
+	return func(s judge.Source) judge.Source {
 		d := &deployed{Source: s, later: bound}
 		d.from.Store(from)
 		return d
@@ -115,15 +116,15 @@ func TestLostAttemptOfWhatMayNoLongerBeRepeated(t *testing.T) {
 		ID: "core__write", Description: "test tool", Version: "2", Effect: toolspec.StateChange, Risk: toolspec.MediumRisk,
 		Redaction: toolspec.Redaction{Allow: []string{"/text"}},
 	}, func(context.Context, echoIn, toolspec.Call) (echoOut, error) { later++; return echoOut{}, nil }))})
-	r.records.onClaim = func(n int) (workflows.Outcome, error) {
+	r.records.onClaim = func(n int) (contract.Outcome, error) {
 		if n == 1 {
-			r.records.claims[1], r.records.repeatable[1] = true, true
+			r.records.written(true)
 			return dies, nil
 		}
 		return "", nil
 	}
 	result := r.run(call("core__write", args))
-	if result.ErrorCode != toolspec.CodeOutcomeUnknown || result.Details.Cause != string(workflows.CauseLost) || later != 0 {
+	if result.ErrorCode != toolspec.CodeOutcomeUnknown || result.Details.Cause != string(contract.CauseLost) || later != 0 {
 		t.Errorf("got %+v %+v after %d runs of the new tool", result, result.Details, later)
 	}
 }
@@ -242,7 +243,7 @@ func TestNewerPlan(t *testing.T) {
 			if result.ErrorCode != tc.code || took < tc.took || took > tc.took+2*time.Minute || len(r.records.settled) != 1 || (r.ran() == 1) != (tc.code == "") {
 				t.Errorf("got %+v after %s and %d runs, settled %d times", result, took, r.ran(), len(r.records.settled))
 			}
-			if tc.code == toolspec.CodeUnavailable && result.SafeMessage != "no worker has what the call needs: plan version 2" {
+			if tc.code == toolspec.CodeUnavailable && result.SafeMessage != "no worker has what the call needs: "+judge.PlanName(hook.PlanVersion+1) {
 				t.Errorf("the message is %q", result.SafeMessage)
 			}
 		})

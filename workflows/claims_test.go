@@ -9,7 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 var (
@@ -20,9 +20,9 @@ var (
 // TestLost: what becomes of a dispatch without an answer. A side effect that may
 // have happened is never repeated.
 func TestLost(t *testing.T) {
-	first := func(outcome workflows.Outcome, err error) func(*rig) {
+	first := func(outcome contract.Outcome, err error) func(*rig) {
 		return func(r *rig) {
-			r.records.onClaim = func(n int) (workflows.Outcome, error) {
+			r.records.onClaim = func(n int) (contract.Outcome, error) {
 				if n == 1 {
 					return outcome, err
 				}
@@ -32,11 +32,11 @@ func TestLost(t *testing.T) {
 	}
 	// begun has a claim although the tool never ran: of a tool that may be
 	// repeated, or may not.
-	begun := func(outcome workflows.Outcome, err error, repeatable bool) func(*rig) {
+	begun := func(outcome contract.Outcome, err error, repeatable bool) func(*rig) {
 		return func(r *rig) {
-			r.records.onClaim = func(n int) (workflows.Outcome, error) {
+			r.records.onClaim = func(n int) (contract.Outcome, error) {
 				if n == 1 {
-					r.records.claims[1], r.records.repeatable[1] = true, repeatable
+					r.records.written(repeatable)
 					return outcome, err
 				}
 				return "", nil
@@ -62,20 +62,20 @@ func TestLost(t *testing.T) {
 		{"no answer of the claim, which was written", "core__mail", begun("", errAway, false), "", "", 1, 1, 2, 1},
 		{"no answer of the claim of a read", "core__remote", begun("", errAway, true), "", "", 1, 1, 2, 1},
 		{"a claim that fails for good", "core__mail", first("", errLost), toolspec.CodeInternal, "", 0, 0, 1, 1},
-		{"claimed before", "core__mail", first(workflows.Claimed, nil), toolspec.CodeOutcomeUnknown, "lost", 1, 0, 1, 1},
-		{"claimed before, and may be repeated", "core__write", first(workflows.Claimed, nil), toolspec.CodeOutcomeUnknown, "lost", 1, 0, 1, 1},
-		{"declared dead before it began", "core__mail", first(workflows.Tombstoned, nil), "", "", 1, 1, 2, 1},
-		{"superseded", "core__mail", first(workflows.Superseded, nil), "", "", 1, 1, 2, 2},
-		{"the approval is gone", "core__mail", first(workflows.Refused, nil), toolspec.CodeApprovalStale, "", 1, 0, 1, 1},
+		{"claimed before", "core__mail", first(contract.Claimed, nil), toolspec.CodeOutcomeUnknown, "lost", 1, 0, 1, 1},
+		{"claimed before, and may be repeated", "core__write", first(contract.Claimed, nil), toolspec.CodeOutcomeUnknown, "lost", 1, 0, 1, 1},
+		{"declared dead before it began", "core__mail", first(contract.Tombstoned, nil), "", "", 1, 1, 2, 1},
+		{"superseded", "core__mail", first(contract.Superseded, nil), "", "", 1, 1, 2, 2},
+		{"the approval is gone", "core__mail", first(contract.Refused, nil), toolspec.CodeApprovalStale, "", 1, 0, 1, 1},
 		{"nobody can say whether it had begun", "core__mail", func(r *rig) {
 			begun(dies, nil, false)(r)
-			r.records.onCheck = func(int) workflows.Outcome { return dies }
+			r.records.onCheck = func(int) contract.Outcome { return dies }
 		}, toolspec.CodeOutcomeUnknown, "lost", 1, 0, 1, 1},
 		{"superseded when it asks", "core__mail", func(r *rig) {
 			first(dies, nil)(r)
-			r.records.onCheck = func(n int) workflows.Outcome {
+			r.records.onCheck = func(n int) contract.Outcome {
 				if n == 1 {
-					return workflows.Superseded
+					return contract.Superseded
 				}
 				return ""
 			}
@@ -112,9 +112,9 @@ func TestClaimWithoutAnswer(t *testing.T) {
 		{"until the deadline", 1 << 20, toolspec.CodeUnavailable, 0, 14*time.Minute + 45*time.Second},
 	} {
 		r := newRig(t, rigOptions{policy: freePolicy})
-		r.records.onClaim = func(n int) (workflows.Outcome, error) {
+		r.records.onClaim = func(n int) (contract.Outcome, error) {
 			if n <= tc.away {
-				r.records.claims[n] = true
+				r.records.written(false)
 				return "", errAway
 			}
 			return "", nil
@@ -161,7 +161,7 @@ func TestUnsavedResult(t *testing.T) {
 		if result.ErrorCode != want.code || result.Attempts != want.attempts || result.SafeMessage != "The tool ran, but its result could not be kept" {
 			t.Errorf("%s: got %+v", tool, result)
 		}
-		if want.attempts == 1 && result.Details.Cause != string(workflows.CauseUnsaved) {
+		if want.attempts == 1 && result.Details.Cause != string(contract.CauseUnsaved) {
 			t.Errorf("%s: cause %q", tool, result.Details.Cause)
 		}
 	}

@@ -1,8 +1,8 @@
-// Package workflows is the deterministic half of a call: the workflow
-// InvokeTool orders stages, waits and retries, and does nothing else.
+// Package workflows holds the deterministic part of a call: the workflow InvokeTool
+// orders stages, waits and retries, and does nothing else.
 //
-// It must never read a clock, a random number or the environment, range over a
-// map, start a goroutine or do I/O; what needs any of that is an activity. It
-// imports toolspec, toolspec/hook and the Temporal SDK only. Activities,
-// clients and the worker import it for its names and typed handles.
+// The package must never read a clock, a random number or the environment, range over a
+// map, start a goroutine or do I/O. Work that needs any of these is an activity. The
+// package imports only toolspec, toolspec/hook, its own subpackages and the Temporal SDK.
+// Activities and stores import its contract, workflows/contract, and not this package.
 package workflows

@@ -274,3 +274,23 @@ func TestPolicyBoundsAttempts(t *testing.T) {
 		})
 	}
 }
+
+// TestNoAttemptAfterARevocation: the gate denies a call while its tool runs. The probe finds no effect, and the call ends as denied instead
+// of making another attempt.
+func TestNoAttemptAfterARevocation(t *testing.T) {
+	t.Parallel()
+	w := &wire{lost: 1, probe: func(int) (toolspec.Found[echoOut], error) { return toolspec.FoundNoEffect[echoOut](), nil }}
+	var r *rig
+	r = newRig(t, rigOptions{policy: freePolicy, tools: []toolspec.Tool{w.tool()}, hooks: []hook.Hook{
+		hook.New("meanwhile", hook.WillExecute.Do(func(context.Context, *hook.Attempt) error {
+			r.activate("version: 1\ntenants: {acme: {allowedTools: []}}\n")
+			r.env.SignalWorkflow(toolspec.RecheckName, nil)
+			return nil
+		})),
+	}})
+	inv := call("core__wire", args)
+	inv.Context.ConnectionID, inv.AllowedConnectionIDs = "conn-1", []string{"conn-1"}
+	if result := r.run(inv); result.ErrorCode != toolspec.CodePolicyDenied || w.runs != 1 || w.probes != 1 {
+		t.Errorf("got %+v after %d runs and %d probes\n%s", result, w.runs, w.probes, r.stages())
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"go.temporal.io/sdk/activity"
 
+	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
@@ -67,6 +68,54 @@ func TestDurableStages(t *testing.T) {
 	order := strings.Fields(strings.Replace(successOrder, "aroundExecute willExecute didExecute", "onRetry", 1))
 	if got := strings.Join(seen, " "); got != strings.Join(order, " ") {
 		t.Errorf("ran %s\nwant %s", got, strings.Join(order, " "))
+	}
+}
+
+// TestOwnStepBeforeDurableHooks: Pawl's step at a stage with a durable hook runs inside the
+// workflow task, once, and before the hooks. If it refuses, no hook runs. If the gate does not
+// demand it, it does not run ahead of them.
+func TestOwnStepBeforeDurableHooks(t *testing.T) {
+	t.Parallel()
+	quota := strings.Replace(freePolicy, "mode: auto", "mode: auto\n    limits: [{tool: \"core__*\", quota: {tokens: 9, every: 1h}}]", 1)
+	for name, tc := range map[string]struct {
+		policy string
+		answer hook.Verdict
+		want   string
+		code   toolspec.Code
+	}{
+		"takes":        {quota, hook.Verdict{}, "step local, hook", ""},
+		"refuses":      {quota, stage.Failed(hook.Failure{Code: toolspec.CodeRateLimited}), "step local", toolspec.CodeRateLimited},
+		"not demanded": {freePolicy, hook.Verdict{}, "hook", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var seen []string
+			note := func(what string) {
+				mu.Lock()
+				defer mu.Unlock()
+				seen = append(seen, what)
+			}
+			r := newRig(t, rigOptions{policy: tc.policy,
+				own: stage.Table{hook.WillAcquireQuota.Stage(): {Before: func(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
+					note(map[bool]string{true: "step local", false: "step regular"}[activity.GetInfo(ctx).IsLocalActivity])
+					return tc.answer, nil
+				}}},
+				hooks: []hook.Hook{hook.New("lasting", hook.Durable(time.Minute), hook.WillAcquireQuota.Do(func(context.Context, *hook.Check) error {
+					note("hook")
+					return nil
+				}))},
+			})
+			if result := r.run(call("core__read", args)); result.ErrorCode != tc.code {
+				t.Errorf("ended with %+v", result)
+			}
+			if got := strings.Join(seen, ", "); got != tc.want {
+				t.Errorf("ran %s, want %s", got, tc.want)
+			}
+			if n := strings.Count(r.stages(), "willAcquireQuota"); n != 1 {
+				t.Errorf("the stage stands %d times in the record", n)
+			}
+		})
 	}
 }
 

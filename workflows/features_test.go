@@ -24,7 +24,7 @@ func TestFeatureFlags(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			asked := false
-			quota := hook.New("quota", hook.WillAcquireQuota.Do(func(context.Context, *hook.Check) error { asked = true; return nil }))
+			quota := hook.New("later", hook.WillAcquireQuota.Do(func(context.Context, *hook.Check) error { asked = true; return nil }))
 			r := newRig(t, rigOptions{policy: testPolicy + "    features: " + tc.features + "\n", hooks: []hook.Hook{quota}})
 			result := r.run(call("core__read", `{"text":"x"}`))
 			if result.ErrorCode != tc.code || asked != tc.quota || (r.ran() == 1) != (tc.code == "") {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // repairPolicy asks about nothing, and lets the arguments of all tools be mended.
@@ -26,7 +26,7 @@ tenants:
 `
 
 // outcomes are those of hydrations that a request and settle wrote.
-func outcomes(lists ...[]workflows.Hydration) (list []toolspec.HydrationOutcome) {
+func outcomes(lists ...[]contract.Hydration) (list []toolspec.HydrationOutcome) {
 	for _, hydrations := range lists {
 		for _, h := range hydrations {
 			list = append(list, h.Provenance.Outcome)

@@ -6,153 +6,342 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/approval"
+	"github.com/pawl-run/pawl/workflows/attempt"
+	"github.com/pawl-run/pawl/workflows/capacity"
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/envelope"
+	"github.com/pawl-run/pawl/workflows/gate"
+	"github.com/pawl-run/pawl/workflows/hydrate"
+	"github.com/pawl-run/pawl/workflows/output"
+	"github.com/pawl-run/pawl/workflows/settle"
+	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// InvokeTool is one tool call. Every outcome the domain knows completes it with
-// a Result; it fails only for a bug.
+// InvokeTool is the workflow of one tool call. Every outcome of the domain completes it
+// with a Result. The workflow fails only because of a bug.
 //
-// The input is taken raw and decoded by admit, for undecodable input must not
-// become a failed workflow.
+// InvokeTool takes the input undecoded, and admit decodes it, because an input that does
+// not decode must not make the workflow fail.
 func InvokeTool(ctx workflow.Context, input converter.RawValue) (toolspec.Result, error) {
-	c := newCall(ctx, input)
-	if err := c.listen(ctx); err != nil {
+	i := newInvocation(ctx, input)
+	if err := i.listen(ctx); err != nil {
 		return toolspec.Result{}, err
 	}
-	result, err := c.run(ctx)
+	result, err := i.run(ctx)
 	if err != nil {
 		return toolspec.Result{}, err
 	}
-	c.inbox.close("the call is settled")
-	if err := workflow.Await(disconnected(ctx), func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
+	i.approvals.Close("the call is settled")
+	if err := workflow.Await(steps.Disconnected(ctx), func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
 		return toolspec.Result{}, err
 	}
 	return result, nil
 }
 
-// run takes the call from admit to settle.
-func (c *call) run(ctx workflow.Context) (toolspec.Result, error) {
-	out, err := c.admit(ctx)
+// invocation is a call with its parts. No part imports another part. If one part needs
+// the work of another, invocation connects them.
+type invocation struct {
+	*envelope.Call
+	approvals *approval.Approvals
+	capacity  *capacity.Capacity
+	attempts  *attempt.Attempts
+	// inputDone says that the input stages have run. They run once.
+	inputDone bool
+}
+
+func newInvocation(ctx workflow.Context, input converter.RawValue) *invocation {
+	i := &invocation{Call: envelope.New(ctx, input)}
+	i.approvals = approval.New(i.Call, approval.Parts{
+		Regate:  func(ctx workflow.Context) envelope.Verdict { return i.regate(ctx, gate.Authorize, gate.Consent) },
+		Hydrate: func(ctx workflow.Context) envelope.Next { return hydrate.Again(ctx, i.Call) },
+	})
+	i.capacity = capacity.New(i.Call, i.judge)
+	i.attempts = attempt.New(i.Call, attempt.Parts{Judge: i.judge, Denial: i.findDenial, LeasedAt: i.capacity.LeasedAt})
+	return i
+}
+
+// run runs the call from admit to settle and returns its result. It returns an error only
+// if admit or settle fails. The error fails the workflow.
+func (i *invocation) run(ctx workflow.Context) (toolspec.Result, error) {
+	out, err := i.Admit(ctx)
 	if err != nil {
 		return toolspec.Result{}, err
 	}
-	c.adopt(out)
+	i.adoptRecord(out)
 	switch {
 	case out.Result != nil:
-		c.settled(*out.Result)
+		i.MarkSettled(*out.Result)
 		return *out.Result, nil
-	case out.Outcome == Refused && !out.Recorded:
-		result := c.result(ctx, failed(out.Failure))
-		c.settled(result)
+	case out.Outcome == contract.Refused && !out.Recorded:
+		// The call has no record, so there is nothing to settle. A call that has a record
+		// and a failure of admit continues below: runCall ends it with that failure, and
+		// Settle writes the failure to the record.
+		result := settle.Result(ctx, i.Call, envelope.Fail(out.Failure))
+		i.MarkSettled(result)
 		return result, nil
 	}
-	if end := c.understood(ctx); end != nil {
-		return c.finish(ctx, *end)
+	end := settle.Ending{Next: i.waitForPlan(ctx)}
+	if !end.Next.IsEnd() {
+		// A call with a regular activity may run for long, so people must be able to find it
+		// by its search attributes while it runs. Any other call first writes them when it
+		// waits or ends, because each upsert is a write to Temporal's visibility store.
+		if plan := i.Plan(); plan.Lane == hook.RegularLane || hasDurableHooks(plan) {
+			i.Upsert(ctx)
+		}
+		end.Next = i.runCall(ctx)
+		// The output stages need the value of the output. The workflow has no value if the
+		// call failed, if a person settled it, if its result is from the record, or if the
+		// output is so large that it is stored elsewhere.
+		if end.Next.EndsWithOutput() {
+			var shaped envelope.Next
+			if end.Kept, shaped = output.Shape(steps.Disconnected(ctx), i.Call); shaped.IsEnd() {
+				end.Next = shaped
+			}
+		}
 	}
-	c.upsert(ctx, c.plan.Lane == hook.RegularLane || c.lasts())
-	return c.finish(ctx, c.proceed(ctx))
+	end.Claims = i.attempts.Claims()
+	return settle.Settle(ctx, i.Call, end)
 }
 
-// understood waits for a worker that can follow the recorded plan. Which one can
-// is for admit to say: a newer worker must be able to replay what an older one
-// wrote, so no plan is judged here.
-func (c *call) understood(ctx workflow.Context) *ending {
-	delay := missingDelay
-	for c.admitted.Outcome == NotHere {
-		if f := c.waitForWorker(ctx, &delay, lacking(c.admitted.By)); f != nil {
-			end := failed(f)
-			return &end
+// adoptRecord takes over the data of the record, also in the approvals.
+func (i *invocation) adoptRecord(out contract.AdmitOut) {
+	i.Adopt(out)
+	i.approvals.SetInvocation(out.InvocationID)
+}
+
+// waitForPlan waits for a worker that can follow the recorded plan. The activity admit
+// says whether the worker that runs it can follow the plan. The workflow does not compare
+// the plan version itself, because a newer worker must be able to replay the history of
+// an older worker.
+func (i *invocation) waitForPlan(ctx workflow.Context) envelope.Next {
+	delay := steps.MissingDelay
+	for i.Admitted().Outcome == contract.NotHere {
+		if f := i.WaitForWorker(ctx, &delay, envelope.MissingMessage(i.Admitted().By)); f != nil {
+			return envelope.Fail(f)
 		}
-		out, err := c.admit(ctx)
+		out, err := i.Admit(ctx)
 		if err != nil {
-			end := failed(c.classify(ctx, err))
-			return &end
+			return envelope.Fail(i.Classify(ctx, err))
 		}
-		if c.adopt(out); out.Result != nil {
-			return &ending{recorded: out.Result}
-		}
-	}
-	return nil
-}
-
-// proceed runs everything between admit and the stages that every call ends
-// with, and says how it ended.
-func (c *call) proceed(ctx workflow.Context) ending {
-	if c.admitted.Failure != nil {
-		return failed(c.admitted.Failure)
-	}
-	end := c.before(ctx)
-	if end == nil {
-		attempted := c.attempts(ctx)
-		end = &attempted
-	}
-	if end.failure != nil || end.recorded != nil {
-		return *end
-	}
-	return c.shape(disconnected(ctx), *end)
-}
-
-// admit finds or makes the record. Nothing may stop it: a cancelled call is
-// recorded as cancelled.
-func (c *call) admit(ctx workflow.Context) (AdmitOut, error) {
-	info := workflow.GetInfo(ctx)
-	in := AdmitIn{
-		WorkflowID:       info.WorkflowExecution.ID,
-		RunID:            info.WorkflowExecution.RunID,
-		Namespace:        info.Namespace,
-		NowMs:            c.startedAt.UnixMilli(),
-		SearchAttributes: true,
-	}
-	in.Input, in.Encoding = c.input()
-	return local(disconnected(ctx), Admit, in, stepOptions("find or make the record", forever))
-}
-
-// adopt takes over what the record says.
-func (c *call) adopt(out AdmitOut) {
-	c.admitted = out
-	c.inbox.own(out.InvocationID)
-	c.epoch, c.rounds = out.Epoch, out.Rounds
-	c.stands(out.PolicyDigest, out.Kills, out.Connection)
-	if out.Plan != nil {
-		c.plan = *out.Plan
-		c.toolDigest, c.effect, c.risk = out.Plan.ToolDigest, out.Plan.Effect, out.Plan.Risk
-		c.budgets = out.Plan.Budgets.Tighten(c.budgets)
-	}
-}
-
-// stands takes over what a statement read of what the gate judges by. What the
-// call itself asked for does not change.
-func (c *call) stands(policyDigest string, kills []hook.Kill, connection *hook.Connection) {
-	c.policyDigest, c.kills, c.connection = policyDigest, kills, nil
-	if asked := c.admitted.Connection; asked != nil {
-		c.connection = &hook.Connection{Requested: asked.Requested}
-		if connection != nil {
-			*c.connection = *connection
-			c.connection.Requested = asked.Requested
+		if i.adoptRecord(out); out.Result != nil {
+			return envelope.Recorded(*out.Result)
 		}
 	}
+	return envelope.Next{}
 }
 
-// readmit answers `superseded`: the record moved on, and is the authority. It
-// returns an ending where the record has a result.
-func (c *call) readmit(ctx workflow.Context) (*ending, error) {
-	out, err := c.admit(ctx)
-	if err != nil {
-		return nil, err
+// runCall runs the call from the end of admit to the start of the output stages, and
+// returns how the call ends.
+func (i *invocation) runCall(ctx workflow.Context) envelope.Next {
+	// The call has a record, but it cannot run. For example, the worker that created the
+	// record does not have the tool.
+	if f := i.Admitted().Failure; f != nil {
+		return envelope.Fail(f)
 	}
-	if out.Result != nil {
-		return &ending{recorded: out.Result}, nil
+	if next := i.runPreStages(ctx); next.IsEnd() {
+		return next
 	}
-	if out.Failure != nil && !out.Recorded {
-		end := failed(out.Failure)
-		return &end, nil
+	// A cancel counts until execute starts. In the local lane, a later cancel does not
+	// change the answer of the tool.
+	if ctx.Err() != nil {
+		return envelope.Fail(&hook.Failure{Code: toolspec.CodeCancelled})
 	}
-	// Numbers that this run used up without a trace stay used.
-	c.epoch, c.rounds = out.Epoch, out.Rounds.after(c.rounds)
-	c.stands(out.PolicyDigest, out.Kills, out.Connection)
-	return nil, nil
+	i.attempts.Begin()
+	found := i.attempts.Run(ctx)
+	for {
+		var next envelope.Next
+		switch found.Then {
+		case attempt.Over:
+			return found.Next
+		case attempt.Repeat:
+			found = i.attempts.Run(ctx)
+			continue
+		case attempt.Resolve:
+			found = i.askForResolution(ctx, found.Cause)
+			continue
+		case attempt.Dispatch:
+		case attempt.Regate:
+			if next = i.HandleSuperseded(ctx); !next.IsEnd() {
+				i.NextGate()
+				next = i.regate(ctx, gate.Authorize, gate.Consent).WithoutAsking(i.Call)
+			}
+		case attempt.Lease:
+			next = i.capacity.Reacquire(ctx)
+		case attempt.Rehydrate:
+			if next = i.rehydrate(ctx); !next.IsEnd() {
+				if found = i.attempts.AfterRehydrate(ctx); found.Then != attempt.Dispatch {
+					continue
+				}
+			}
+		}
+		switch {
+		case next.IsEnd():
+			return next
+		case ctx.Err() != nil:
+			return envelope.Fail(&hook.Failure{Code: toolspec.CodeCancelled})
+		}
+		found = i.attempts.Run(ctx)
+	}
 }
 
-func disconnected(ctx workflow.Context) workflow.Context {
-	d, _ := workflow.NewDisconnectedContext(ctx)
-	return d
+// runPreStages runs the stages before execute, in the order of the plan.
+func (i *invocation) runPreStages(ctx workflow.Context) envelope.Next {
+	i.NextGate()
+	i.NextCapacity()
+	for _, step := range i.Plan().Pre {
+		// The input stages may change the arguments. Judge the new arguments once, after the
+		// last input stage and before any other stage.
+		if step.Phase != hook.PhaseInput && i.ArgsChanged() {
+			i.inputDone = true
+			if next := i.judgeArgs(ctx); next.IsEnd() {
+				return next
+			}
+		}
+		switch {
+		case step.Stage == hook.Hydrate:
+			if next := i.hydrate(ctx); next.IsEnd() {
+				return next
+			}
+			continue
+		// Skip a stage that the gate does not require, the input stages if askForApproval has
+		// already run them, and didCacheHit or didCacheMiss if it does not match the result of
+		// the cache lookup.
+		case i.IsIdle(step),
+			step.Phase == hook.PhaseInput && i.inputDone,
+			step.Stage == hook.DidCacheHit.Stage() && !i.HasCachedValue(),
+			step.Stage == hook.DidCacheMiss.Stage() && i.HasCachedValue():
+			continue
+		}
+		v, next := i.capacity.Run(ctx, step)
+		switch {
+		case next.IsEnd():
+			return next
+		case v.Outcome == hook.Asked:
+			next = i.askForApproval(ctx, *v.Ask)
+		default:
+			next = i.NextAfter(ctx, v, step.Stage)
+		}
+		if next.IsEnd() {
+			return next
+		}
+	}
+	i.inputDone = true
+	// No stage followed the input stages, so the loop has not judged the new arguments.
+	if i.ArgsChanged() {
+		return i.judgeArgs(ctx)
+	}
+	return envelope.Next{}
+}
+
+// hydrate parses and validates the input. If a deploy has replaced the tool since admit,
+// the gate judges the new tool.
+func (i *invocation) hydrate(ctx workflow.Context) envelope.Next {
+	if next := hydrate.Input(ctx, i.Call); next.IsEnd() || i.ToolDigest() == i.Plan().ToolDigest {
+		return next
+	}
+	i.NextGate()
+	return i.regate(ctx, gate.Authorize).Next // the plan runs the consent stage later
+}
+
+// judgeArgs handles a change of the arguments. It validates the new arguments and lets
+// policy judge them, before a person is asked or the tool runs.
+func (i *invocation) judgeArgs(ctx workflow.Context) envelope.Next {
+	i.TakeArgsChanged()
+	tool := i.ToolDigest()
+	if next := hydrate.Again(ctx, i.Call); next.IsEnd() {
+		return next
+	}
+	i.NextGate()
+	// The stage willAuthorize sees no arguments. So it runs again only if the tool changed.
+	stages := []hook.Stage{gate.Consent}
+	if i.ToolDigest() != tool {
+		stages = []hook.Stage{gate.Authorize, gate.Consent}
+	}
+	verdict := i.regate(ctx, stages...)
+	if verdict.Ask != nil && !verdict.IsEnd() {
+		return i.askForApproval(ctx, *verdict.Ask)
+	}
+	return verdict.Next
+}
+
+// rehydrate handles a deploy that replaced the tool during the call: the new tool
+// validates the arguments, and the gate judges the call again. A call that a person has
+// approved fails with approval_stale.
+func (i *invocation) rehydrate(ctx workflow.Context) envelope.Next {
+	if i.Approval() != nil {
+		return envelope.Fail(&hook.Failure{Code: toolspec.CodeApprovalStale, Details: i.ApprovalDetails()})
+	}
+	return i.judgeArgs(ctx)
+}
+
+// askForApproval asks a person for an approval. The plan has the input stages after the
+// gate, but askForApproval runs them first, so that the tool runs with exactly the
+// approved arguments.
+func (i *invocation) askForApproval(ctx workflow.Context, question hook.Ask) envelope.Next {
+	if !i.inputDone {
+		for _, step := range i.Plan().Pre {
+			if step.Phase != hook.PhaseInput {
+				continue
+			}
+			if next := i.NextAfter(ctx, i.RunStage(ctx, step, 1), step.Stage); next.IsEnd() {
+				return next
+			}
+		}
+		i.inputDone = true
+		if i.TakeArgsChanged() {
+			if next := hydrate.Again(ctx, i.Call); next.IsEnd() {
+				return next
+			}
+		}
+	}
+	return i.approvals.Ask(ctx, question)
+}
+
+// askForResolution asks a person about the unknown outcome of the call.
+func (i *invocation) askForResolution(ctx workflow.Context, cause string) attempt.Found {
+	said := i.approvals.Resolve(ctx, cause)
+	// A result in the record is final. Any other end of the request does not say what
+	// became of the tool call, so AfterResolve ends the call with an unknown outcome.
+	if said.Next.RecordedResult() != nil {
+		return attempt.Found{Next: said.Next}
+	}
+	return i.attempts.AfterResolve(ctx, said.State, said.ApprovalID, func(ctx workflow.Context) envelope.Next {
+		if verdict := i.regate(ctx, gate.Authorize, gate.Consent); verdict.IsEnd() {
+			return verdict.Next
+		}
+		return i.capacity.Acquire(ctx)
+	})
+}
+
+// judge reads the standing again and asks the gate. It fails the call if the gate
+// requires an approval by a person.
+func (i *invocation) judge(ctx workflow.Context) envelope.Next {
+	if next := i.ReadStanding(ctx); next.IsEnd() {
+		return next
+	}
+	return i.regate(ctx, gate.Authorize, gate.Consent).WithoutAsking(i.Call)
+}
+
+// findDenial returns the reason for which a call must stop while its tool runs. It
+// returns nil if the call may continue, or if the gate gives no answer.
+func (i *invocation) findDenial(ctx workflow.Context) *hook.Failure {
+	step, ok := i.Plan().Step(gate.Authorize)
+	if !ok || i.ReadStanding(ctx).IsEnd() {
+		return nil // the gate gives no answer; later steps find out why
+	}
+	return gate.Denial(ctx, i.Call, step)
+}
+
+// regate runs stages of the gate again. The first run of the gate follows the plan in
+// runPreStages. After that, all parts run the gate through regate, except findDenial,
+// which only looks for a denial.
+func (i *invocation) regate(ctx workflow.Context, stages ...hook.Stage) envelope.Verdict {
+	return gate.Judge(ctx, i.Call, stages...)
+}
+
+// hasDurableHooks reports whether a durable hook may delay the call before it ends. The
+// error stages do not count.
+func hasDurableHooks(p hook.Plan) bool {
+	return envelope.DurableTime(p.Pre...) > 0 || envelope.DurableTime(p.Execute...) > 0 || envelope.DurableTime(p.Post...) > 0
 }

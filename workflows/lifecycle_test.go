@@ -16,13 +16,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-type slogDiscard struct{}
-
-func (slogDiscard) Debug(string, ...any) {}
-func (slogDiscard) Info(string, ...any)  {}
-func (slogDiscard) Warn(string, ...any)  {}
-func (slogDiscard) Error(string, ...any) {}
-
 func startOptions(id string) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{ID: id, TaskQueue: toolspec.TaskQueue}
 }

@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -10,8 +11,10 @@ import (
 	"go.temporal.io/sdk/activity"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
+	upkeepflow "github.com/pawl-run/pawl/workflows/upkeep"
 )
 
 // TestNames: histories and clients hold these names. A line may be added to the
@@ -20,12 +23,12 @@ func TestNames(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "workflow %s\ntask queue %s\n", toolspec.WorkflowType, toolspec.TaskQueue)
 	fmt.Fprintf(&b, "signal and update %s\nsignal %s\nquery %s\n", toolspec.DecideName, toolspec.RecheckName, toolspec.StateName)
-	fmt.Fprintf(&b, "workflow %s\nschedule %s\n", workflows.SweepType, workflows.SweepID)
-	fmt.Fprintf(&b, "workflow %s\nschedule %s\n", workflows.VerifyType, workflows.VerifyID)
-	for _, name := range workflows.ActivityNames() {
+	fmt.Fprintf(&b, "workflow %s\nschedule %s\n", upkeepflow.SweepType, upkeepflow.SweepID)
+	fmt.Fprintf(&b, "workflow %s\nschedule %s\n", upkeepflow.VerifyType, upkeepflow.VerifyID)
+	for _, name := range contract.ActivityNames() {
 		fmt.Fprintf(&b, "activity %s\n", name)
 	}
-	for _, name := range workflows.SearchAttributeNames() {
+	for _, name := range contract.SearchAttributeNames() {
 		fmt.Fprintf(&b, "search attribute %s\n", name)
 	}
 	if *update {
@@ -40,7 +43,7 @@ func TestNames(t *testing.T) {
 	if b.String() != string(want) {
 		t.Errorf("got\n%s", &b)
 	}
-	if n := len(workflows.SearchAttributeNames()); n > 10 {
+	if n := len(contract.SearchAttributeNames()); n > 10 {
 		t.Errorf("%d search attributes: SQL visibility has room for 10 keywords", n)
 	}
 }
@@ -56,11 +59,11 @@ func (n *names) RegisterActivityWithOptions(_ any, o activity.RegisterOptions) {
 // hooks this worker has.
 func TestEveryNameIsRegistered(t *testing.T) {
 	var got names
-	new(activities.Activities).Register(&got)
-	new(activities.Sweeper).Register(&got)
-	new(activities.Verifier).Register(&got)
-	new(activities.Resealer).Register(&got)
-	want := workflows.ActivityNames()
+	activities.New(nil, nil, nil, nil, slog.New(slog.DiscardHandler), activities.Config{}).Register(&got)
+	new(upkeep.Sweeper).Register(&got)
+	new(upkeep.Verifier).Register(&got)
+	new(upkeep.Resealer).Register(&got)
+	want := contract.ActivityNames()
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // interleavings is how many are tried: those of the catalogue of faults, and some of them with -short.
@@ -73,7 +73,7 @@ func race(t *testing.T, n uint64) string {
 	r.records.mu.Lock()
 	defer r.records.mu.Unlock()
 	state, settled := r.records.requests[0].state, len(r.records.settled)
-	approved, ran, claimed := state == workflows.RequestApproved, r.ran() == 1, len(r.records.claims) == 1
+	approved, ran, claimed := state == contract.RequestApproved, r.ran() == 1, len(r.records.claims) == 1
 	switch {
 	case settled != 1 || len(r.records.requests) != 1 || r.ran() > 1 || len(r.records.events) > 0:
 		t.Errorf("%d: settled %d times, %d requests, %d runs, %v", n, settled, len(r.records.requests), r.ran(), r.records.events)
@@ -91,7 +91,7 @@ func race(t *testing.T, n uint64) string {
 			counted++
 		}
 	}
-	if counted > 1 || counted == 1 && state != workflows.RequestApproved && state != workflows.RequestDenied {
+	if counted > 1 || counted == 1 && state != contract.RequestApproved && state != contract.RequestDenied {
 		t.Errorf("%d: %d senders heard that their decision counts, and the request is %s", n, counted, state)
 	}
 	if result.OK {
@@ -101,13 +101,13 @@ func race(t *testing.T, n uint64) string {
 }
 
 // ends are the codes with which a call may end whose request stands so.
-func ends(state workflows.RequestState) []toolspec.Code {
+func ends(state contract.RequestState) []toolspec.Code {
 	switch state {
-	case workflows.RequestDenied:
+	case contract.RequestDenied:
 		return []toolspec.Code{toolspec.CodeApprovalDenied, toolspec.CodeCancelled}
-	case workflows.RequestExpired:
+	case contract.RequestExpired:
 		return []toolspec.Code{toolspec.CodeApprovalExpired, toolspec.CodeCancelled}
-	case workflows.RequestApproved:
+	case contract.RequestApproved:
 		// Cancelled before the tool ran, or while it did.
 		return []toolspec.Code{toolspec.CodeCancelled, toolspec.CodeOutcomeUnknown}
 	default:

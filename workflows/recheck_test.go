@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/policy/authz/authztest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // TestRecheckOfARunningCall: nothing waits for a person or for capacity. The gate is asked before the next attempt, and never twice for
@@ -97,7 +97,7 @@ func TestRecheck(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var r *rig
-			var listed workflows.RequestState // while the tool runs
+			var listed contract.RequestState // while the tool runs
 			r = newRig(t, rigOptions{fail: func(int) error { listed = r.records.requests[0].state; return nil }})
 			r.env.RegisterDelayedCallback(func() { r.activate(tc.policy) }, 2*time.Minute)
 			recheck(r, 5*time.Minute)
@@ -107,7 +107,7 @@ func TestRecheck(t *testing.T) {
 			if result.ErrorCode != tc.code || took < tc.took || took > tc.took+time.Second {
 				t.Errorf("got %+v after %s, want %q after %s", result, took, tc.code, tc.took)
 			}
-			if tc.policy == freePolicy && listed != workflows.RequestClosed {
+			if tc.policy == freePolicy && listed != contract.RequestClosed {
 				t.Errorf("while the tool runs its request is %s", listed)
 			}
 		})

@@ -14,7 +14,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // recorder stands on all 32 stages and writes down which ran, in the order of
@@ -316,7 +316,7 @@ func TestEveryPathFinalises(t *testing.T) {
 			rt.Fatalf("settled %d times", r.records.settles)
 		}
 		last := r.records.settled[0].Stages
-		finals := slices.DeleteFunc(slices.Clone(last), func(e workflows.StageEvent) bool { return e.Stage != "willFinalizeInvoke" })
+		finals := slices.DeleteFunc(slices.Clone(last), func(e contract.StageEvent) bool { return e.Stage != "willFinalizeInvoke" })
 		if len(finals) != 1 || last[len(last)-1].Stage != "willFinalizeInvoke" {
 			rt.Errorf("willFinalizeInvoke is recorded %d times in %+v", len(finals), last)
 		}

@@ -3,65 +3,81 @@ package workflows_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // records keeps one call in memory, for tests that skip time: real records
-// compare with the database's clock. internal/postgres has the suite of the
-// real ones.
+// compare with the database's clock. Of a call's life it knows what TestRecord
+// shows, and of requests what these tests need.
 type records struct {
 	now func() time.Time
 
-	mu       sync.Mutex
-	row      *activities.Record
+	mu  sync.Mutex
+	row *activities.Record
+	// admitted is the call as its last run brought it.
+	admitted activities.AdmitRow
 	requests []*request
 	// granted is who approved every request before this run asked, if anybody did.
 	granted string
-	claims  map[int]bool
-	// repeatable are the claims of tools that may be repeated.
-	repeatable map[int]bool
-	tombs      map[int]bool
-	settled    []workflows.SettleIn
-	refused    []activities.RefusedInput
-	outputs    int
-	active     string
-	unsaved    error
-	results    *results
-	rows       []activities.ClaimRow
-	events     []string // what must not happen
+	claims  map[int]claimed
+	tombs   map[int]bool
+	settled []contract.SettleIn
+	forged  []activities.ForgedAnswer
+	refused []activities.RefusedInput
+	outputs int
+	active  string
+	// overIn is how long the tools of the claims may still run, and over what the call said of them.
+	overIn    time.Duration
+	over      [][]contract.Claim
+	startedAt int64
+	unsaved   error
+	results   *results
+	rows      []activities.ClaimRow
+	events    []string // what must not happen
+	// registered are the keys of the tenant, and reviews counts what the record was asked.
+	registered []proof.Registered
+	reviews    int
 
 	// A test sets these to have other runs or a failing store in the way. What
 	// they return goes before the store's own answer.
 	plan                                   func(*hook.Plan)
 	onAdmit                                func(n int, row *activities.Record)
-	onClaim                                func(n int) (workflows.Outcome, error)
-	onSettle                               func(n int) workflows.Outcome
+	onClaim                                func(n int) (contract.Outcome, error)
+	onSettle                               func(n int) contract.Outcome
 	onRequest                              func(n int) bool
-	onCheck                                func(n int) workflows.Outcome
+	onCheck                                func(n int) contract.Outcome
 	admits, claimed, settles, asks, checks int
 }
 
 // dies is the answer of a claim after which nobody hears of the attempt again.
-const dies workflows.Outcome = "dies"
+const dies contract.Outcome = "dies"
+
+type claimed struct {
+	id         string
+	repeatable bool
+}
 
 type request struct {
 	votes    []policy.Vote
-	row      activities.RequestRow
-	state    workflows.RequestState
+	row      approval.RequestRow
+	state    contract.RequestState
 	approver string
 	expires  time.Time
 }
 
 func newRecords(active string, now func() time.Time) *records {
-	return &records{active: active, claims: make(map[int]bool), repeatable: make(map[int]bool), tombs: make(map[int]bool), now: now}
+	return &records{active: active, claims: make(map[int]claimed), tombs: make(map[int]bool), now: now}
 }
 
 func (r *records) Admit(_ context.Context, in activities.AdmitRow) (activities.Record, error) {
@@ -69,11 +85,18 @@ func (r *records) Admit(_ context.Context, in activities.AdmitRow) (activities.R
 	defer r.mu.Unlock()
 	switch {
 	case r.row == nil:
+		r.admitted, r.startedAt = in, in.StartedAt.UnixMilli()
 		r.row = &activities.Record{Digest: in.InputDigest, Epoch: 1, Plan: in.Plan}
 		if r.plan != nil {
 			r.plan(&r.row.Plan)
 		}
-	case r.row.Result == nil && r.row.Digest == in.InputDigest:
+	case r.row.Result != nil || r.row.Digest != in.InputDigest:
+	case r.admitted.Namespace != in.Namespace:
+		elsewhere := *r.row
+		elsewhere.Elsewhere = true
+		return elsewhere, nil
+	default:
+		r.admitted = in
 		r.row.Epoch++
 	}
 	if r.admits++; r.onAdmit != nil {
@@ -92,7 +115,13 @@ func (r *records) Refuse(_ context.Context, in activities.RefusedInput) error {
 	return nil
 }
 
-func (r *records) Claim(_ context.Context, in activities.ClaimRow) (workflows.Outcome, error) {
+// owns reports whether the call is open and that of the run that executes.
+func (r *records) owns(ctx context.Context, epoch int) bool {
+	run := contract.Executing(ctx).RunID
+	return r.row != nil && r.row.Result == nil && r.row.Epoch == epoch && r.admitted.RunID == run && run != ""
+}
+
+func (r *records) Claim(ctx context.Context, in activities.ClaimRow) (contract.Outcome, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rows = append(r.rows, in)
@@ -105,122 +134,192 @@ func (r *records) Claim(_ context.Context, in activities.ClaimRow) (workflows.Ou
 			return outcome, err
 		}
 	}
+	call := r.admitted.Invocation
 	switch {
-	case in.Epoch != r.row.Epoch || r.row.Result != nil:
-		return workflows.Superseded, nil
+	case !r.owns(ctx, in.Epoch) || in.TenantID != call.Context.TenantID || in.ToolID != call.ToolID:
+		return contract.Superseded, nil
 	case r.tombs[in.Dispatch]:
-		return workflows.Tombstoned, nil
-	case r.claims[in.Dispatch]:
-		return workflows.Claimed, nil
+		return contract.Tombstoned, nil
 	}
-	for dispatch := range r.claims {
-		if !(in.Repeatable && r.repeatable[dispatch]) && !slices.Contains(in.Answered, dispatch) {
-			return workflows.Claimed, nil
+	for dispatch, c := range r.claims {
+		if !(in.Repeatable && c.repeatable) && !slices.Contains(in.Answered, contract.Claim{Dispatch: dispatch, ID: c.id}) {
+			return contract.Claimed, nil
 		}
 	}
-	r.claims[in.Dispatch], r.repeatable[in.Dispatch] = true, in.Repeatable
+	if _, again := r.claims[in.Dispatch]; again {
+		return contract.Redelivered, nil
+	}
+	r.claims[in.Dispatch] = claimed{in.ClaimID, in.Repeatable}
 	r.row.Rounds.Dispatch = max(r.row.Rounds.Dispatch, in.Dispatch)
-	return workflows.Done, nil
+	return contract.Done, nil
 }
 
-func (r *records) Check(_ context.Context, in workflows.CheckIn) (workflows.CheckOut, error) {
+// written has the claim that is being asked for in the record, whatever comes of
+// its answer.
+func (r *records) written(repeatable bool) {
+	row := r.rows[len(r.rows)-1]
+	r.claims[row.Dispatch] = claimed{row.ClaimID, repeatable}
+}
+
+func (r *records) Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.checks++; r.onCheck != nil {
 		if outcome := r.onCheck(r.checks); outcome == dies {
-			return workflows.CheckOut{}, errLost
+			return contract.CheckOut{}, errLost
 		} else if outcome != "" {
-			return workflows.CheckOut{Outcome: outcome}, nil
+			return contract.CheckOut{Outcome: outcome}, nil
 		}
 	}
-	switch {
-	case in.Epoch != r.row.Epoch || r.row.Result != nil:
-		return workflows.CheckOut{Outcome: workflows.Superseded}, nil
-	case r.claims[in.Dispatch]:
-		return workflows.CheckOut{Outcome: workflows.Lost}, nil
+	if !r.owns(ctx, in.Epoch) {
+		return contract.CheckOut{Outcome: contract.Superseded}, nil
 	}
-	r.tombs[in.Dispatch] = true
-	r.row.Rounds.Dispatch = max(r.row.Rounds.Dispatch, in.Dispatch)
-	r.row.Epoch++
-	return workflows.CheckOut{Outcome: workflows.Free, Epoch: r.row.Epoch}, nil
+	out := contract.CheckOut{Outcome: contract.Lost, OverInMs: r.overIn.Milliseconds()}
+	for _, dispatch := range slices.Sorted(maps.Keys(r.claims)) {
+		out.Claims = append(out.Claims, contract.Claim{Dispatch: dispatch, ID: r.claims[dispatch].id})
+	}
+	if _, begun := r.claims[in.Dispatch]; !begun {
+		r.over = append(r.over, in.Over)
+		if out.Outcome = contract.Free; !r.tombs[in.Dispatch] {
+			r.tombs[in.Dispatch] = true
+			r.row.Rounds.Dispatch = max(r.row.Rounds.Dispatch, in.Dispatch)
+			r.row.Epoch++
+		}
+	}
+	out.Epoch = r.row.Epoch
+	return out, nil
 }
 
-func (r *records) Settle(_ context.Context, in workflows.SettleIn) (workflows.SettleOut, error) {
+func (r *records) Owned(ctx context.Context, in activities.OwnedRow) (hook.Plan, bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	call := r.admitted.Invocation
+	return r.row.Plan, r.owns(ctx, in.Epoch) && in.ToolID == call.ToolID && in.ToolCallID == call.ToolCallID && recorded(in.Context) == recorded(call.Context), nil
+}
+
+// recorded is what the record compares of a context.
+func recorded(c toolspec.Context) [6]string {
+	return [...]string{c.TenantID, c.RunID, c.ActorID, c.SubjectID, c.SessionID, c.ConnectionID}
+}
+
+func (r *records) Forged(_ context.Context, in activities.ForgedAnswer) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.forged = append(r.forged, in)
+	return nil
+}
+
+func (r *records) Settle(ctx context.Context, in contract.SettleIn) (contract.SettleOut, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.settles++; r.onSettle != nil {
 		if outcome := r.onSettle(r.settles); outcome != "" {
-			return workflows.SettleOut{Outcome: outcome}, nil
+			return contract.SettleOut{Outcome: outcome}, nil
 		}
 	}
-	if in.Epoch != r.row.Epoch {
-		return workflows.SettleOut{Outcome: workflows.Superseded}, nil
+	switch {
+	case in.TenantID != r.admitted.Invocation.Context.TenantID:
+		return contract.SettleOut{Outcome: contract.Superseded}, nil
+	case r.row.Result != nil:
+		return contract.SettleOut{Outcome: contract.AlreadySettled, Result: r.row.Result}, nil
+	case !r.owns(ctx, in.Epoch):
+		return contract.SettleOut{Outcome: contract.Superseded}, nil
 	}
-	if r.row.Result != nil {
-		return workflows.SettleOut{Outcome: workflows.AlreadySettled, Result: r.row.Result}, nil
+	if out := r.unaccounted(in); len(out.Unaccounted) > 0 {
+		return out, nil
 	}
 	r.settled = append(r.settled, in)
 	if in.Kept != nil {
 		r.results.keep(in.InvocationID, *in.Kept)
 	}
 	r.row.Result = &in.Result
-	return workflows.SettleOut{Outcome: workflows.Done}, nil
+	return contract.SettleOut{Outcome: contract.Done}, nil
 }
 
-func (r *records) Request(_ context.Context, in activities.RequestRow) (activities.RequestRecord, error) {
+func (r *records) unaccounted(in contract.SettleIn) contract.SettleOut {
+	out := contract.SettleOut{Outcome: contract.Unaccounted}
+	for _, dispatch := range slices.Sorted(maps.Keys(r.claims)) {
+		c := r.claims[dispatch]
+		claim := contract.Claim{Dispatch: dispatch, ID: c.id}
+		if !c.repeatable && in.Result.ErrorCode != toolspec.CodeOutcomeUnknown && !slices.Contains(in.Claims, claim) {
+			out.Unaccounted = append(out.Unaccounted, claim)
+		}
+	}
+	return out
+}
+
+func (r *records) Request(_ context.Context, in approval.RequestRow) (approval.RequestRecord, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.asks++; r.onRequest != nil && r.onRequest(r.asks) {
-		return activities.RequestRecord{Superseded: true}, nil
+		return approval.RequestRecord{Superseded: true}, nil
 	}
 	number := len(r.requests) + 1
 	r.row.Rounds.Request = number
-	req := &request{row: in, state: workflows.RequestOpen, expires: r.now().Add(in.ExpireAfter)}
+	req := &request{row: in, state: contract.RequestOpen, expires: r.now().Add(in.ExpireAfter)}
 	r.requests = append(r.requests, req)
 	if r.granted != "" {
-		req.state, req.approver, in.Granted.Approver = workflows.RequestApproved, r.granted, r.granted
-		return activities.RequestRecord{Number: number, State: req.state, Approver: r.granted, ExpiresAt: req.expires, Granted: in.Granted}, nil
+		req.state, req.approver, in.Granted.Approver = contract.RequestApproved, r.granted, r.granted
+		return approval.RequestRecord{Number: number, State: req.state, Approver: r.granted, ExpiresAt: req.expires, Granted: in.Granted, Rule: in.Rule, Keys: r.keys()}, nil
 	}
-	return activities.RequestRecord{Number: number, ExpiresAt: req.expires, Remaining: in.ExpireAfter, Granted: in.Granted}, nil
+	return approval.RequestRecord{Number: number, ExpiresAt: req.expires, Remaining: in.ExpireAfter, Granted: in.Granted, Rule: in.Rule, Keys: r.keys()}, nil
+}
+
+func (r *records) keys() approval.RequestKeys {
+	return approval.RequestKeys{Keys: slices.Clone(r.registered)}
+}
+
+func (r *records) key(id string) *proof.Registered {
+	i := slices.IndexFunc(r.registered, func(k proof.Registered) bool { return k.Key.ID() == id })
+	if i < 0 {
+		return nil
+	}
+	return &r.registered[i]
 }
 
 func (r *records) Roles(context.Context, string, string) ([]string, error) { return nil, nil }
 
-func (r *records) Grants(context.Context, activities.GrantQuery) ([]activities.Grant, error) {
+func (r *records) Grants(context.Context, approval.GrantQuery) ([]approval.Grant, error) {
 	return nil, nil
 }
 
-func (r *records) Review(_ context.Context, in activities.ReviewRow) (activities.ReviewRecord, error) {
+func (r *records) Review(_ context.Context, in approval.ReviewRow) (approval.ReviewRecord, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.reviews++
 	if in.ApprovalID == "" {
-		return activities.ReviewRecord{State: workflows.RequestOpen, PolicyDigest: r.active}, nil
+		return approval.ReviewRecord{State: contract.RequestOpen, PolicyDigest: r.active}, nil
 	}
 	_, number, _ := toolspec.SplitApprovalID(in.ApprovalID)
 	req := r.requests[number-1]
-	out := activities.ReviewRecord{PolicyDigest: r.active}
-	if req.state == workflows.RequestOpen && !r.now().Before(req.expires) {
-		req.state = workflows.RequestExpired
+	out := approval.ReviewRecord{PolicyDigest: r.active}
+	open := approval.OpenRequest{
+		Rule: req.row.Rule, RequestedBy: req.row.View.RequestedBy, EditedBy: req.row.EditedBy, Digest: req.row.View.Digest, Votes: req.votes,
+		Key: r.key(in.KeyID), Now: r.now(),
+	}
+	if in.Refresh {
+		out.Request, out.Keys = &open, r.keys()
+	}
+	if req.state == contract.RequestOpen && !r.now().Before(req.expires) {
+		req.state = contract.RequestExpired
 	}
 	r.row.Rounds.Gate = max(r.row.Rounds.Gate, in.Gate)
 	if in.Decision != nil && in.Decision.ApprovalID != in.ApprovalID {
 		r.events = append(r.events, "a decision on another request")
 	}
-	if in.Close && req.state == workflows.RequestOpen {
-		req.state = workflows.RequestClosed
+	if in.Close && req.state == contract.RequestOpen {
+		req.state = contract.RequestClosed
 	}
-	if in.Decision != nil && req.state == workflows.RequestOpen {
-		becomes, fits := workflows.Becomes(in.Decision.Decision, req.row.View.Parked != "")
+	if in.Decision != nil && req.state == contract.RequestOpen {
+		becomes, fits := contract.Becomes(in.Decision.Decision, req.row.View.Parked != "")
 		if !fits {
 			out.Answer.Reason = "the request waits for other decisions"
 			out.State, out.Remaining = req.state, req.expires.Sub(r.now())
 			return out, nil
 		}
-		judgement, err := in.Judge(activities.OpenRequest{
-			Rule: req.row.Rule, RequestedBy: req.row.View.RequestedBy, EditedBy: req.row.EditedBy, Digest: req.row.View.Digest, Votes: req.votes,
-		})
+		judgement, err := in.Judge(open)
 		if err != nil {
-			return activities.ReviewRecord{}, err
+			return approval.ReviewRecord{}, err
 		}
 		out.Answer = judgement.Answer
 		switch {

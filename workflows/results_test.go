@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/activities/cache"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // results is a result cache in memory, for tests that skip time. Real ones compare with the database's clock; internal/postgres has their
@@ -16,18 +16,18 @@ type results struct {
 	mu      sync.Mutex
 	now     func() time.Time
 	kept    map[string]kept
-	lookups []activities.LookupRow
+	lookups []cache.LookupRow
 	// onLookup, where it is set, answers the nth lookup, unless it returns nil.
-	onLookup func(n int) *activities.Finding
+	onLookup func(n int) *cache.Finding
 }
 
 type kept struct {
-	workflows.Kept
+	contract.Kept
 	by      string
 	expires time.Time
 }
 
-func (r *results) Lookup(_ context.Context, in activities.LookupRow) (activities.Finding, error) {
+func (r *results) Lookup(_ context.Context, in cache.LookupRow) (cache.Finding, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lookups = append(r.lookups, in)
@@ -37,12 +37,12 @@ func (r *results) Lookup(_ context.Context, in activities.LookupRow) (activities
 		}
 	}
 	if k, ok := r.kept[in.Key]; ok && r.now().Before(k.expires) {
-		return activities.Finding{Value: k.Value}, nil
+		return cache.Finding{Value: k.Value}, nil
 	}
-	return activities.Finding{}, nil
+	return cache.Finding{}, nil
 }
 
-func (r *results) keep(by string, k workflows.Kept) {
+func (r *results) keep(by string, k contract.Kept) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.kept == nil {
@@ -58,5 +58,5 @@ func (r *results) only() kept {
 			return k
 		}
 	}
-	return kept{Kept: workflows.Kept{Value: json.RawMessage{}}}
+	return kept{Kept: contract.Kept{Value: json.RawMessage{}}}
 }

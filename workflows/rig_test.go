@@ -10,13 +10,16 @@ import (
 	"testing"
 	"time"
 
-	"go.temporal.io/sdk/interceptor"
 	"go.temporal.io/sdk/testsuite"
-	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/pawl-run/pawl/activities"
-	"github.com/pawl-run/pawl/activities/hooks"
+	"github.com/pawl-run/pawl/activities/cache"
+	"github.com/pawl-run/pawl/activities/capacity"
+	"github.com/pawl-run/pawl/activities/gate"
+	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/stage"
+	"github.com/pawl-run/pawl/internal/workerkey/workerkeytest"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/policy/authz/authztest"
@@ -25,6 +28,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/envtest"
 )
 
 const testPolicy = `
@@ -54,30 +58,35 @@ type rig struct {
 	t       *testing.T
 	env     *testsuite.TestWorkflowEnvironment
 	records *records
-	store   policies
-	runs    atomic.Int64
-	fail    func(run int) error
+	// activities are what the call is run by.
+	activities *activities.Activities
+	store      policies
+	runs       atomic.Int64
+	fail       func(run int) error
 }
 
 type rigOptions struct {
 	policy string
 	hooks  []hook.Hook
+	// own are steps of Pawl's own in place of the real ones, or beside them.
+	own stage.Table
+	// places are those of own.
+	places *capacity.Places
 	fail   func(run int) error
 	tools  []toolspec.Tool
 	// results is a result cache that several rigs share; nil is an empty one.
 	results *results
 	// source stands before the registry, as a worker that lacks tools would.
-	source func(activities.Source) activities.Source
+	source func(judge.Source) judge.Source
+	// keys sign and verify; nil are those of a worker.
+	keys activities.Keys
 	// engine authorizes; nil allows everything.
 	engine authz.Port
 }
 
 func newRig(t *testing.T, o rigOptions) *rig {
 	t.Helper()
-	var suite testsuite.WorkflowTestSuite
-	suite.SetLogger(slogDiscard{})
-	r := &rig{t: t, env: suite.NewTestWorkflowEnvironment(), fail: o.fail}
-	patient(r.env, worker.Options{})
+	r := &rig{t: t, env: envtest.New(), fail: o.fail}
 	if o.policy == "" {
 		o.policy = testPolicy
 	}
@@ -95,69 +104,31 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	if o.engine == nil {
 		o.engine = authztest.AllowAll{}
 	}
-	all := append([]hook.Hook{hooks.Policy(store, o.engine, source, log)}, hooks.Redaction(source)...)
 	if o.results == nil {
 		o.results = &results{}
 	}
 	o.results.now = r.env.Now
-	all = append(all, hooks.Features(store))
-	all = append(all, hooks.Cache(store, source, o.results, log)...)
-	registry, err := hook.NewRegistry(log, append(append(all, hooks.Audit()), o.hooks...), nil)
+	own := stage.Join(
+		gate.Steps(gate.Parts{Policies: store, Engine: o.engine, Tools: source, Log: log}),
+		capacity.Features(store), cache.Steps(store, source, o.results, log), o.own,
+	)
+	registry, err := hook.NewRegistry(log, o.hooks, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if o.keys == nil {
+		o.keys = workerkeytest.New()
+	}
 	r.records = newRecords(p.Digest(), r.env.Now)
 	r.records.results = o.results
-	var found activities.Source = source
+	var found judge.Source = source
 	if o.source != nil {
 		found = o.source(source)
 	}
-	activities.New(found, r.records, store, registry, log, activities.Config{SearchAttributes: true, Submitters: vouching{}, Repairer: hydrate.Careful{}}).Register(r.env)
+	r.activities = activities.New(found, r.records, store, registry, log, activities.Config{SearchAttributes: true, Submitters: vouching{}, Repairer: hydrate.Careful{}, Keys: o.keys, Own: own, Places: o.places})
+	r.activities.Register(r.env)
 	r.env.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})
 	return r
-}
-
-// patient keeps a busy machine from being taken for a deadlock, a test that hangs or a step that is lost: local activities of two seconds
-// and heartbeats are timed by a real clock here.
-func patient(env *testsuite.TestWorkflowEnvironment, o worker.Options) {
-	o.DeadlockDetectionTimeout = time.Minute
-	o.Interceptors = []interceptor.WorkerInterceptor{&patience{}}
-	env.SetWorkerOptions(o)
-	env.SetTestTimeout(time.Minute)
-}
-
-// patience gives every local activity a minute, and every heartbeat.
-type patience struct {
-	interceptor.WorkerInterceptorBase
-}
-
-func (*patience) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
-	return &patientCall{interceptor.WorkflowInboundInterceptorBase{Next: next}}
-}
-
-type patientCall struct {
-	interceptor.WorkflowInboundInterceptorBase
-}
-
-func (p *patientCall) Init(out interceptor.WorkflowOutboundInterceptor) error {
-	return p.Next.Init(&patientSteps{interceptor.WorkflowOutboundInterceptorBase{Next: out}})
-}
-
-type patientSteps struct {
-	interceptor.WorkflowOutboundInterceptorBase
-}
-
-func (p *patientSteps) ExecuteLocalActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
-	o := workflow.GetLocalActivityOptions(ctx)
-	o.StartToCloseTimeout = max(o.StartToCloseTimeout, time.Minute)
-	return p.Next.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, o), name, args...)
-}
-
-func (p *patientSteps) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
-	if o := workflow.GetActivityOptions(ctx); o.HeartbeatTimeout > 0 {
-		ctx = workflow.WithHeartbeatTimeout(ctx, max(o.HeartbeatTimeout, time.Minute))
-	}
-	return p.Next.ExecuteActivity(ctx, name, args...)
 }
 
 // vouching believes every proof.

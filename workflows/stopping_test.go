@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/worker"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/envtest"
 )
 
 // TestWorkerStops: a worker that stops takes the context of its local activities away. No call ends by that, neither before its record nor
@@ -20,7 +21,7 @@ func TestWorkerStops(t *testing.T) {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, rigOptions{})
-			patient(r.env, worker.Options{WorkflowPanicPolicy: worker.FailWorkflow})
+			envtest.Set(r.env, worker.Options{WorkflowPanicPolicy: worker.FailWorkflow})
 			r.env.OnActivity(step, mock.Anything, mock.Anything).Return(converter.RawValue{}, temporal.NewCanceledError())
 			inv := call("core__read", `{"text":"hello"}`)
 			r.env.SetStartWorkflowOptions(startOptions(inv.Identity().WorkflowID()))

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -16,7 +16,7 @@ import (
 // lacking is a source of workers that do not have the tool: from the first look
 // on that is numbered so, for as many looks as there are.
 type lacking struct {
-	activities.Source
+	judge.Source
 	looks, from, to atomic.Int64
 }
 
@@ -27,8 +27,8 @@ func (l *lacking) Get(toolID string) (*catalog.Bound, bool) {
 	return l.Source.Get(toolID)
 }
 
-func lacks(from, to int64) func(activities.Source) activities.Source {
-	return func(s activities.Source) activities.Source {
+func lacks(from, to int64) func(judge.Source) judge.Source {
+	return func(s judge.Source) judge.Source {
 		l := &lacking{Source: s}
 		l.from.Store(from)
 		l.to.Store(to)

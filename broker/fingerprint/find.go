@@ -2,136 +2,92 @@ package fingerprint
 
 import (
 	"bytes"
-	"encoding/base64"
-	"encoding/hex"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
-const (
-	// maxDepth is how many layers of encoding are taken off a value.
-	maxDepth = 4
-	// pieces marks a form whose parts were apart.
-	pieces = " in pieces"
-)
-
-// Find searches a value: the text as it is; the text without all that is no
-// letter and no digit; where it is JSON, its strings put together in their order,
-// and what they hold where they are JSON, base64 or hexadecimal themselves. Each
-// secret is named once, by the first form found. The value is not changed.
+// Find returns the secrets in a value, each once, by the first form found. It
+// decodes the value layer by layer, by the table of decoders, and searches each
+// layer: the text, its letters and digits alone, and its strings joined, in both
+// orders. Find decodes up to 6 layers and at most 16 bytes for each byte of the
+// value, plus 1 MB. It does not change the value.
 func (s *Set) Find(value []byte) []Match {
-	if s.Len() == 0 {
-		return nil
-	}
-	var m matches
-	s.find(value, 0, false, &m)
-	return m
+	return s.find(len(value), func() []*layer { return []*layer{{text: value, whole: true}} })
 }
 
 // FindString is Find of a string.
 func (s *Set) FindString(value string) []Match { return s.Find([]byte(value)) }
 
-type matches []Match
-
-func (m *matches) add(f *form, suffix string) {
-	if !slices.ContainsFunc(*m, func(known Match) bool { return known.Label == f.label }) {
-		*m = append(*m, Match{f.label, f.name + suffix})
-	}
-}
-
-// find searches a value and what it holds. verbatim says that its text has been
-// searched as a part of a larger one.
-func (s *Set) find(value []byte, depth int, verbatim bool, m *matches) {
-	if !verbatim {
-		s.flat(value, m, "")
-	}
-	if depth == maxDepth {
-		return
-	}
-	if inner := unarmoured(value); inner != nil {
-		s.find(inner, depth+1, false, m)
-	}
-	leaves, joined, ok := jsonLeaves(value)
-	if !ok {
-		return
-	}
-	s.flat(joined, m, pieces)
-	verbatim = bytes.IndexByte(value, '\\') < 0
-	for _, leaf := range leaves {
-		s.find(leaf, depth+1, verbatim, m)
-	}
-}
-
-// flat searches text as it is and squeezed.
-func (s *Set) flat(text []byte, m *matches, suffix string) {
-	s.spans(text, false, func(sp span) { m.add(sp.form, suffix) })
-	s.spans(squeeze(text, nil), true, func(sp span) { m.add(sp.form, pieces) })
-}
-
-// unarmoured is what a text of base64 or hexadecimal holds; nil where it is
-// none.
-func unarmoured(value []byte) []byte {
-	text := strings.TrimRight(string(bytes.TrimPrefix(bytes.TrimSpace(value), []byte(`\x`))), "=")
-	if len(text) < MinLength {
+// FindPieces returns the secrets that are cut over several values. It searches the
+// joined values, in both orders, where one value ends and the next one begins;
+// Find searches each value.
+func (s *Set) FindPieces(values [][]byte) []Match {
+	if len(values) < 2 {
 		return nil
 	}
-	if inner, err := hex.DecodeString(text); err == nil {
-		return inner
+	size := 0
+	for _, value := range values {
+		size += len(value)
 	}
-	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		if inner, err := encoding.DecodeString(text); err == nil {
-			return inner
-		}
+	found := s.find(2*size, func() []*layer {
+		tops := []*layer{joinValues(values, size)}
+		backwards := slices.Clone(values)
+		slices.Reverse(backwards)
+		return append(tops, joinValues(backwards, size))
+	})
+	for i, m := range found {
+		found[i].Form = strings.TrimSuffix(m.Form, pieces) + pieces
 	}
-	return nil
+	return found
 }
 
-// jsonLeaves are the strings of a JSON value, names of members included, that
-// differ from how they are written or could hold a value of their own; joined are
-// all strings in their order, and numbers that could be bytes.
-func jsonLeaves(value []byte) (leaves [][]byte, joined []byte, ok bool) {
-	value = bytes.TrimSpace(value)
-	if len(value) < 2 || !strings.ContainsRune(`{["`, rune(value[0])) {
-		return nil, nil, false
+func joinValues(values [][]byte, size int) *layer {
+	l := &layer{text: make([]byte, 0, size)}
+	for _, value := range values {
+		l.markSeam(len(l.text))
+		l.text = append(l.text, value...)
 	}
-	decoder := jsontext.NewDecoder(bytes.NewBuffer(value), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	for {
-		kind := decoder.PeekKind()
-		if strings.ContainsRune("{}[]", rune(kind)) {
-			if _, err := decoder.ReadToken(); err != nil {
-				break
+	return l
+}
+
+func (s *Set) find(size int, tops func() []*layer) (found []Match) {
+	if size < MinLength || s.Len() == 0 {
+		return nil
+	}
+	known := map[string]bool{}
+	for _, careful := range []bool{false, true} {
+		r := newSearch(s, size, careful)
+		r.run(func(l *layer, spans []span) bool {
+			for _, sp := range spans {
+				if !known[sp.form.label] {
+					known[sp.form.label] = true
+					found = append(found, Match{sp.form.label, l.nameOf(sp.form)})
+				}
 			}
-			continue
+			return true
+		}, tops()...)
+		suspected := false
+		for label := range r.suspects {
+			suspected = suspected || !known[label]
 		}
-		level, members := decoder.StackIndex(decoder.StackDepth())
-		isName := level == jsontext.KindBeginObject && members%2 == 0
-		scalar, err := decoder.ReadValue()
-		if err != nil {
+		if !suspected {
 			break
 		}
-		if kind == jsontext.KindString {
-			text, _ := jsontext.AppendUnquote(nil, scalar) // its error tells of invalid UTF-8, which it has replaced
-			if len(text) >= MinLength {
-				leaves = append(leaves, text)
-			}
-			if !isName {
-				joined = append(joined, text...)
-			}
-		} else if n, err := strconv.ParseUint(string(scalar), 10, 8); err == nil {
-			joined = append(joined, byte(n))
-		}
 	}
-	return leaves, joined, len(leaves) > 0 || len(joined) > 0
+	return found
 }
 
-// Strings are what a JSON value says, put together in its order: what stands cut
-// into its parts is whole there. What is no JSON is returned as it is.
+// Strings returns the joined strings of a JSON value, for FindPieces. It returns
+// what is not JSON as it is.
 func Strings(value []byte) []byte {
-	if _, joined, ok := jsonLeaves(value); ok {
-		return joined
+	if start := bytes.TrimSpace(value); len(start) == 0 || !strings.ContainsRune(`{["`, rune(start[0])) {
+		return value
 	}
-	return value
+	l := &layer{text: value, whole: true, exact: true}
+	if l.survey(); len(l.strings) == 0 {
+		l.strings = findStrings(nil, value)
+	}
+	out := &layer{}
+	joinStrings(l, out)
+	return out.text[:out.forward]
 }

@@ -1,9 +1,9 @@
 package fingerprint
 
 import (
+	"bytes"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,10 +20,12 @@ const (
 	// minSqueezed is how many letters and digits a form has at least that is
 	// looked for regardless of what stands between them.
 	minSqueezed = 12
-	// window is how many bytes of a form are compared before all of them are.
-	window = 8
+	// window is how many bytes of a form are compared before all of them are. A form
+	// has two of them, one byte apart, so that every second place of a text is looked
+	// at.
+	window, windows = 7, 2
 	// sparse is how many bits of the filter there are for each form.
-	sparse = 16
+	sparse = 32
 )
 
 // ErrPlain refuses a secret that is too short or too uniform to be told from
@@ -34,9 +36,9 @@ var ErrPlain = errors.New("too short or too uniform to be told from other text")
 type Match struct {
 	// Label names the secret, as Add was told.
 	Label string
-	// Form is the way it was written: plain, base64, hex, url, json, quoted,
-	// html, utf-16, decimal or reversed; with " in pieces" where something stood
-	// between its parts.
+	// Form is the way it was written: the encodings that stood around it, from
+	// outside, by their names in the table of decoders, and plain, reversed, utf-16,
+	// base64 or hex; with " in pieces" where something stood between its parts.
 	Form string
 }
 
@@ -46,29 +48,39 @@ type Set struct {
 	mu sync.RWMutex
 	// labels count how often each was added.
 	labels map[string]*entry
-	// by finds forms by a digest of the bytes in their middle: beginnings such as
+	// by finds forms by a digest of a window in their middle: beginnings such as
 	// those of a PEM file or a token of one provider are shared by many.
-	by map[uint64][]*form
-	// bits are a filter before by: most windows are of no form.
-	bits []uint64
-	n    int
-	key  [32]byte
-	mix  mixer
+	by     map[uint64][]anchor
+	filter filter
+	// n counts windows, and elusive the secrets for which escapes have to be decoded
+	// one layer at a time.
+	n, elusive int
+	key        [32]byte
+	mix        mixer
 }
 
 type entry struct {
-	added int
-	forms []*form
+	added   int
+	elusive bool
+	forms   []*form
 }
 
 // form is a way of writing a secret, as digests.
 type form struct {
 	label, name string
 	squeezed    bool
-	// at is where in the form its window begins.
-	at, length int
-	middle     uint64
-	all        [sha256.Size]byte
+	length      int
+	anchors     [windows]anchor
+	all         [sha256.Size]byte
+}
+
+// anchor is a window of a form.
+type anchor struct {
+	form *form
+	// at is where in the form it begins.
+	at int
+	// quick and digest stand for its bytes.
+	quick, digest uint64
 }
 
 // Add looks for a secret from now on, under a label that may be shown. It keeps
@@ -81,7 +93,7 @@ func (s *Set) Add(label string, secret []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.labels == nil {
-		s.labels, s.by = make(map[string]*entry), make(map[uint64][]*form)
+		s.labels, s.by = make(map[string]*entry), make(map[uint64][]anchor)
 		_, _ = rand.Read(s.key[:]) // never fails
 		s.mix = mixerOf(s.key)
 	}
@@ -89,24 +101,29 @@ func (s *Set) Add(label string, secret []byte) error {
 		e.added++
 		return nil
 	}
-	e := &entry{added: 1}
+	e := &entry{added: 1, elusive: isElusive(secret)}
+	if e.elusive {
+		s.elusive++
+	}
 	for _, w := range forms(secret) {
-		f := &form{label: label, name: w.name, squeezed: w.squeezed, at: (len(w.text) - window) / 2, length: len(w.text)}
-		f.middle, f.all = s.mix.of(binary.BigEndian.Uint64(w.text[f.at:])), s.digest(w.text)
+		f := &form{label: label, name: w.name, squeezed: w.squeezed, length: len(w.text), all: s.digest(w.text)}
+		for i := range f.anchors {
+			at := (len(w.text)-MinLength)/2 + i
+			value := windowOf(w.text[at:])
+			f.anchors[i] = anchor{f, at, s.mix.quick(value), s.mix.of(value)}
+			s.by[f.anchors[i].digest] = append(s.by[f.anchors[i].digest], f.anchors[i])
+		}
 		clear(w.text)
 		e.forms = append(e.forms, f)
-		s.by[f.middle] = append(s.by[f.middle], f)
 	}
 	s.labels[label] = e
-	if s.n += len(e.forms); len(s.bits)*64 < s.n*sparse {
-		s.bits = make([]uint64, ceilPower(2*s.n*sparse/64+1))
-		for middle := range s.by {
-			s.mark(middle)
+	if s.n += windows * len(e.forms); len(s.filter)*64 < s.n*sparse {
+		s.filter = newFilter(2 * s.n)
+		for _, known := range s.labels {
+			s.mark(known)
 		}
 	}
-	for _, f := range e.forms {
-		s.mark(f.middle)
-	}
+	s.mark(e)
 	return nil
 }
 
@@ -127,13 +144,39 @@ func (s *Set) Remove(label string) {
 		return
 	}
 	delete(s.labels, label)
-	s.n -= len(e.forms)
+	if e.elusive {
+		s.elusive--
+	}
+	s.n -= windows * len(e.forms)
 	for _, f := range e.forms {
-		left := slices.DeleteFunc(s.by[f.middle], func(other *form) bool { return other == f })
-		if s.by[f.middle] = left; len(left) == 0 {
-			delete(s.by, f.middle)
+		for _, a := range f.anchors {
+			left := slices.DeleteFunc(s.by[a.digest], func(other anchor) bool { return other == a })
+			if s.by[a.digest] = left; len(left) == 0 {
+				delete(s.by, a.digest)
+			}
 		}
 	}
+}
+
+// needsSteps reports whether escapes have to be decoded one layer at a time.
+func (s *Set) needsSteps() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.elusive > 0
+}
+
+// isElusive reports whether decoding all layers of escapes at once may destroy
+// every window of a secret: it has too few letters and digits to be found by these
+// alone, or what looks like an escape stands where their windows are.
+func isElusive(secret []byte) bool {
+	var at []int
+	letters := squeeze(secret, &at)
+	if len(letters) < minSqueezed {
+		return true
+	}
+	middle := (len(letters) - MinLength) / 2
+	around := secret[max(0, at[middle]-maxEntity):min(len(secret), at[middle+MinLength-1]+maxEntity)]
+	return !bytes.Equal(stripEscapes(around), around)
 }
 
 // Len is how many secrets are looked for.
@@ -143,64 +186,21 @@ func (s *Set) Len() int {
 	return len(s.labels)
 }
 
-// span is where a form stands in a text.
-type span struct {
-	from, to int
-	form     *form
-}
-
-// spans calls found with each place where a form stands. text is as it is, or
-// squeezed.
-func (s *Set) spans(text []byte, squeezed bool, found func(span)) {
-	if len(text) < window {
-		return
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if len(s.by) == 0 {
-		return
-	}
-	// The loop runs for every byte of every answer: what it needs lies beside it.
-	mix, bits := s.mix, s.bits
-	var w uint64
-	for i, c := range text {
-		w = w<<8 | uint64(folded(c))
-		if i < window-1 {
-			continue
-		}
-		middle := mix.of(w)
-		if !marked(bits, middle) {
-			continue
-		}
-		for _, f := range s.by[middle] {
-			from := i - (window - 1) - f.at
-			if f.squeezed == squeezed && from >= 0 && from+f.length <= len(text) && s.digest(fold(text[from:from+f.length])) == f.all {
-				found(span{from, from + f.length, f})
-			}
+func (s *Set) mark(e *entry) {
+	for _, f := range e.forms {
+		for _, a := range f.anchors {
+			s.filter.add(a.quick)
+			s.filter.add(a.digest)
 		}
 	}
 }
 
-// mixer spreads a window over all bits; nobody outside knows how.
-type mixer struct{ add, first, second uint64 }
-
-func mixerOf(key [32]byte) mixer {
-	return mixer{
-		add: binary.LittleEndian.Uint64(key[:]), first: binary.LittleEndian.Uint64(key[8:]) | 1, second: binary.LittleEndian.Uint64(key[16:]) | 1,
+// windowOf is the window at the beginning of a text, as a number.
+func windowOf(text []byte) (w uint64) {
+	for _, c := range text[:window] {
+		w = w<<8 | uint64(c)
 	}
-}
-
-func (m mixer) of(w uint64) uint64 {
-	w = (w ^ m.add) * m.first
-	return (w ^ w>>29) * m.second
-}
-
-func (s *Set) mark(middle uint64) {
-	s.bits[middle>>40&uint64(len(s.bits)-1)] |= 1 << (middle >> 34 & 63)
-}
-
-func marked(bits []uint64, middle uint64) bool {
-	return bits[middle>>40&uint64(len(bits)-1)]&(1<<(middle>>34&63)) != 0
+	return w
 }
 
 func (s *Set) digest(text []byte) [sha256.Size]byte {
@@ -219,12 +219,4 @@ func different(secret []byte) int {
 		}
 	}
 	return n
-}
-
-func ceilPower(n int) int {
-	power := 1
-	for power < n {
-		power *= 2
-	}
-	return power
 }

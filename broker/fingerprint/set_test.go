@@ -2,17 +2,25 @@ package fingerprint
 
 import (
 	"bytes"
+	"compress/gzip"
+	"compress/zlib"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
+	"io"
 	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/pawl-run/pawl/broker/fingerprint/fingerprinttest"
 )
+
+func shapes() map[string]string { return fingerprinttest.Secrets() }
 
 // all holds every shape.
 func all(t *testing.T) *Set {
@@ -35,44 +43,12 @@ func (s *Set) labelled(t *testing.T, value string) []string {
 	return labels
 }
 
-func TestEveryForm(t *testing.T) {
-	t.Parallel()
-	s := all(t)
-	for label, secret := range shapes() {
-		ways := encodings()
-		if label != "bytes" {
-			for name, way := range texts(t) {
-				ways[name] = way
-			}
-		}
-		for name, way := range ways {
-			if name == "upper" && label == "bytes" {
-				continue // upper-casing is for text
-			}
-			if len(secret) < minSqueezed && strings.Contains(name, "lines") && len(squeeze([]byte(secret), nil)) < minSqueezed {
-				// Too little of it is left between two line ends.
-				if text := way(secret); len(squeeze([]byte(text), nil)) < 40 {
-					continue
-				}
-			}
-			text := way(secret)
-			got := s.labelled(t, text)
-			if len(got) != 1 || got[0] != label {
-				t.Errorf("%s as %s: found %q", label, name, got)
-			}
-			if clean := s.Redact(text); len(s.FindString(clean)) > 0 || !strings.Contains(clean, Redacted) {
-				t.Errorf("%s as %s: not redacted", label, name)
-			}
-		}
-	}
-}
-
 // TestPieces is fault 49: a secret cut into chunks of one value.
 func TestPieces(t *testing.T) {
 	t.Parallel()
 	s := all(t)
 	for label, secret := range shapes() {
-		if label == "bytes" {
+		if label == "bytes" || label == "like an entity" { // the cuts are within what looks like escapes
 			continue
 		}
 		runes := []rune(secret)
@@ -97,7 +73,7 @@ func TestPieces(t *testing.T) {
 	for name, text := range map[string]string{
 		"spaces": "ghp_ 16C7 e42F 292c 6912 E771 0c83 8347 Ae17 8B4a",
 		"go":     fmt.Sprint([]string{"ghp_16C7e42F292c69", "12E7710c838347Ae178B4a"}),
-		"lines":  lines("ghp_16C7e42F292c6912E7710c838347Ae178B4a", 7),
+		"lines":  fingerprinttest.Lines("ghp_16C7e42F292c6912E7710c838347Ae178B4a", 7),
 		"colons": "67:68:70:5f:31:36:43:37:65:34:32:46:32:39:32:63:36:39:31:32:45:37:37:31:30:63:38:33:38:33:34:37:41:65:31:37:38:42:34:61",
 	} {
 		m := s.FindString(text)
@@ -232,11 +208,16 @@ func TestRedactKeepsTheRest(t *testing.T) {
 	s := all(t)
 	for text, want := range map[string]string{
 		"GET https://api.example.com/?key=ghp_16C7e42F292c6912E7710c838347Ae178B4a&n=1: refused": "GET https://api.example.com/?key=[redacted]&n=1: refused",
-		"aB3$xY7!aB3$xY7! twice":                                                          "[redacted] twice",
-		"aB3$xY7! and 9f86d081884c7d659a2feaa0c55ad015":                                   "[redacted] and [redacted]",
-		"nothing to see here":                                                             "nothing to see here",
-		`{"a":["ghp_16C7e42F29","2c6912E771","0c838347Ae178B4a"],"b":1}`:                  `{"a":["[redacted]"],"b":1}`,
-		base64.StdEncoding.EncodeToString([]byte(hex.EncodeToString([]byte("aB3$xY7!")))): Redacted,
+		"aB3$xY7!aB3$xY7! twice":                                                                 "[redacted] twice",
+		"aB3$xY7! and 9f86d081884c7d659a2feaa0c55ad015":                                          "[redacted] and [redacted]",
+		"nothing to see here":                                                                    "nothing to see here",
+		"<p>Bad key: " + html.EscapeString(shapes()["random"]) + "</p>":                          "<p>Bad key: [redacted]</p>",
+		"?a=%201&key=" + url.QueryEscape(url.QueryEscape(shapes()["aws"])) + "&n=%202":           "?a=%201&key=[redacted]&n=%202",
+		`{"a":"&lt;","b":"` + strings.ReplaceAll(shapes()["aws"], "/", `\/`) + `","c":"\u003c"}`: `{"a":"&lt;","b":"[redacted]","c":"\u003c"}`,
+		url.QueryEscape(shapes()["aws"]) + " or " + html.EscapeString(shapes()["password"]):      "[redacted] or [redacted]",
+		"in " + base64.StdEncoding.EncodeToString([]byte("&lt;"+shapes()["aws"]+"&gt;")) + ".":   "in Jmx0O[redacted]mZ3Q7.",
+		`{"a":["ghp_16C7e42F29","2c6912E771","0c838347Ae178B4a"],"b":1}`:                         `{"a":["[redacted]"],"b":1}`,
+		base64.StdEncoding.EncodeToString([]byte(hex.EncodeToString([]byte("aB3$xY7!")))):        Redacted,
 	} {
 		if got := s.Redact(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -245,6 +226,8 @@ func TestRedactKeepsTheRest(t *testing.T) {
 }
 
 func FuzzFind(f *testing.F) {
+	f.Add([]byte("10000%02"), []byte("0"), []byte("0"), uint8(3)) // its escape means one byte
+	f.Add([]byte("000!001%"), []byte(""), []byte("00"), uint8(3)) // it forms an escape with the text behind it
 	for _, secret := range shapes() {
 		f.Add([]byte(secret), []byte("before"), []byte("after"), uint8(0))
 	}
@@ -275,37 +258,60 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-func BenchmarkFind(b *testing.B) {
-	text := []byte("[" + strings.Repeat(`{"toolId":"core__read_file","args":{"path":"README.md"},"n":12345}, `, 1000) + "1]")
-	for _, n := range []int{1, 10_000} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s := &Set{}
-			for i := range n {
-				if err := s.Add(fmt.Sprint(i), fmt.Appendf(nil, "tok_live_%06d_abcdef", i*7919)); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.SetBytes(int64(len(text)))
-			for b.Loop() {
-				s.Find(text)
-			}
-		})
-	}
-}
-
-// TestMixedEscapes: somebody who escapes one character and not the next is found out by reading the JSON.
+// TestMixedEscapes escapes one character and not the next: the place of the secret is still known.
 func TestMixedEscapes(t *testing.T) {
 	t.Parallel()
 	s := all(t)
 	mixed := `gh\u0070_16C7e42F292c6912E7710c838347Ae178B4\u0061`
-	for name, text := range map[string]string{
-		"a value": `{"a":"x ` + mixed + `"}`, "a name": `{"x":1,"` + mixed + `":2}`, "deeper": `["{\"gh\\u0070_16C7e42F292c6912E7710c838347Ae178B4a\":0}"]`,
+	for _, tc := range []struct{ name, text, clean string }{
+		{"a value", `{"a":"x ` + mixed + `"}`, `{"a":"x [redacted]"}`},
+		{"a name", `{"x":1,"` + mixed + `":2}`, `{"x":1,"[redacted]":2}`},
+		{"deeper", `["{\"gh\\u0070_16C7e42F292c6912E7710c838347Ae178B4a\":0}"]`, `["{\"[redacted]\":0}"]`},
 	} {
-		if got := s.labelled(t, text); len(got) != 1 || got[0] != "github" {
-			t.Errorf("%s: found %q", name, got)
+		if got := s.labelled(t, tc.text); len(got) != 1 || got[0] != "github" {
+			t.Errorf("%s: found %q", tc.name, got)
 		}
-		if clean := s.Redact(text); clean != Redacted {
-			t.Errorf("%s: redacted as %q", name, clean)
+		if clean := s.Redact(tc.text); clean != tc.clean {
+			t.Errorf("%s: redacted as %q, want %q", tc.name, clean, tc.clean)
+		}
+	}
+}
+
+// TestBesidePackedData: what is packed and innocent hides nothing that stands in front of it or behind it.
+func TestBesidePackedData(t *testing.T) {
+	t.Parallel()
+	const secret = "aB3$xY7!kq"
+	s := &Set{}
+	if err := s.Add("it", []byte(secret)); err != nil {
+		t.Fatal(err)
+	}
+	write := func(pack func(io.Writer) io.WriteCloser, text string) string {
+		var b strings.Builder
+		w := pack(&b)
+		if _, err := io.WriteString(w, text); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	zip := func(w io.Writer) io.WriteCloser { return gzip.NewWriter(w) }
+	escaped := url.QueryEscape(secret)
+	packed := map[string]string{
+		"what looks packed": "\x78\x01Z . some text before ",
+		"gzip":              write(zip, "nothing of importance"),
+		"zlib":              write(func(w io.Writer) io.WriteCloser { return zlib.NewWriter(w) }, "nothing of importance"),
+	}
+	for name, data := range packed {
+		for _, value := range []string{data + escaped, escaped + data, data + " " + escaped + " " + data, data + write(zip, escaped)} {
+			for encoding, text := range map[string]string{
+				"base64": base64.StdEncoding.EncodeToString([]byte(value)), "hex": hex.EncodeToString([]byte(value)), "nothing": value,
+			} {
+				if len(s.FindString(text)) != 1 || len(s.FindString(s.Redact(text))) > 0 {
+					t.Errorf("%s in %s is redacted as %q", name, encoding, s.Redact(text))
+				}
+			}
 		}
 	}
 }

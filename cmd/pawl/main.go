@@ -9,13 +9,14 @@ import (
 	_ "time/tzdata" // get_current_time knows all zones on hosts that know none
 
 	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/devcli"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The second Ctrl-C does not wait for a clean end.
 	context.AfterFunc(ctx, stop)
-	code := cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	code := cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, devcli.Commands())
 	stop()
 	os.Exit(code)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/worker"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // stand is what the cases run on.
@@ -58,7 +58,7 @@ func start(ctx context.Context, o Options) (s *stand, err error) {
 		}
 	}()
 	s.stack, err = devstack.Start(ctx, devstack.Options{
-		Fsync: true, FileStore: o.Store == File, SearchAttributes: workflows.SearchAttributeNames(),
+		Fsync: true, FileStore: o.Store == File, SearchAttributes: contract.SearchAttributeNames(),
 		TemporalAddress: o.TemporalAddress, DatabaseURL: o.DatabaseURL, Progress: o.Progress,
 	})
 	if err != nil {

@@ -21,7 +21,7 @@ type batchRow struct {
 
 // decideEach sends the same words on each request; one that fails keeps no other from
 // counting.
-func (a *app) decideEach(cmd *cobra.Command, ids []string, p proving, said toolspec.Decision) error {
+func (a *App) decideEach(cmd *cobra.Command, ids []string, p proving, said toolspec.Decision) error {
 	s, err := connect(cmd.Context(), true, true)
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (a *app) decideEach(cmd *cobra.Command, ids []string, p proving, said tools
 	return a.batch(said.Decision, rows)
 }
 
-func (a *app) batch(verb toolspec.Verb, rows []batchRow) error {
+func (a *App) batch(verb toolspec.Verb, rows []batchRow) error {
 	missed := 0
 	for _, r := range rows {
 		word := string(verb) + " counted"
@@ -63,12 +63,12 @@ func (a *app) batch(verb toolspec.Verb, rows []batchRow) error {
 			missed++
 			word = "did not count:"
 		}
-		if !a.json {
-			fmt.Fprintf(a.Out, "%s  %s %s\n", r.ApprovalID, word, oneLine(cmp.Or(r.Error, r.Reason), 200))
+		if !a.JSON {
+			fmt.Fprintf(a.Out, "%s  %s %s\n", r.ApprovalID, word, OneLine(cmp.Or(r.Error, r.Reason), 200))
 		}
 	}
-	if a.json {
-		if err := printJSON(a.Out, rows); err != nil {
+	if a.JSON {
+		if err := PrintJSON(a.Out, rows); err != nil {
 			return err
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-func newCache(a *app) *cobra.Command {
+func newCache(a *App) *cobra.Command {
 	cmd := &cobra.Command{Use: "cache", Short: "Void kept results of reads"}
 	var tags []string
 	invalidate := &cobra.Command{
 		Use:   "invalidate --tag TAG...",
 		Short: "Void what the tenant's result cache holds under a tag, also what is still being read",
-		Args:  exactly(0, "no arguments"),
+		Args:  ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(tags) == 0 {
 				return usageError{errors.New("--tag is missing")}
@@ -31,8 +31,8 @@ func newCache(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return printJSON(a.Out, map[string]any{"tenant": a.tenant, "tags": tags, "deleted": deleted})
+				if a.JSON {
+					return PrintJSON(a.Out, map[string]any{"tenant": a.tenant, "tags": tags, "deleted": deleted})
 				}
 				fmt.Fprintf(a.Out, "%s: void; %d kept results deleted\n", strings.Join(tags, ", "), deleted)
 				return nil

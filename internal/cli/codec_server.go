@@ -35,7 +35,7 @@ type codecServed struct {
 	behindProxy               bool
 }
 
-func newCodecServer(a *app) *cobra.Command {
+func newCodecServer(a *App) *cobra.Command {
 	var o codecServed
 	cmd := &cobra.Command{
 		Use:   "codec-server",
@@ -45,7 +45,7 @@ func newCodecServer(a *app) *cobra.Command {
 			"alone unless told otherwise, and then wants a certificate or a proxy before it. It logs no request.",
 		Example: `  PAWL_CODEC_TOKEN=$(cat token) pawl codec-server --origin http://localhost:8233
   temporal workflow show -w tool:acme:cli:call-1 --codec-endpoint http://127.0.0.1:8234 --codec-auth "Bearer $(cat token)"`,
-		Args: exactly(0, "no arguments"),
+		Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.codecServer(cmd.Context(), o) },
 	}
 	cmd.Flags().StringVar(&o.listen, "listen", "127.0.0.1:8234", "address to listen on")
@@ -57,7 +57,7 @@ func newCodecServer(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) codecServer(ctx context.Context, o codecServed) error {
+func (a *App) codecServer(ctx context.Context, o codecServed) error {
 	if (o.cert == "") != (o.key == "") {
 		return usageError{errors.New("--tls-cert and --tls-key go together")}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-func newConnections(a *app) *cobra.Command {
+func newConnections(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "connections", Short: "Accounts at other services that tools act with, and who may use them",
 		Long: "A connection is an account at another service. Calls name it by its id; the credential is sealed with the key\n" +
@@ -30,7 +30,7 @@ func newConnections(a *app) *cobra.Command {
 
 // oneConnection wants the id of a connection.
 func oneConnection(cmd *cobra.Command, args []string) error {
-	if err := exactly(1, "the id of a connection")(cmd, args); err != nil {
+	if err := ExactArgs(1, "the id of a connection")(cmd, args); err != nil {
 		return err
 	}
 	if err := toolspec.CheckConnectionID(args[0]); err != nil {
@@ -41,7 +41,7 @@ func oneConnection(cmd *cobra.Command, args []string) error {
 
 // noConnection says that the tenant has none of that id. That another tenant has
 // one is not told.
-func (a *app) noConnection(id string) error {
+func (a *App) noConnection(id string) error {
 	return fmt.Errorf("tenant %s has no connection %q; `pawl connections list` shows those that it has", a.tenant, id)
 }
 
@@ -52,9 +52,9 @@ func keyRingFlag(cmd *cobra.Command, file *string) {
 
 // sealer opens the key ring that a flag names, or else the environment or a running
 // `pawl dev`.
-func (a *app) sealer(s *session, file string) (broker.Sealer, error) {
+func (a *App) sealer(s *session, file string) (broker.Sealer, error) {
 	ring := s.config.KeyRing
-	ring.Wrapper = a.wrapper
+	ring.Wrapper = a.Wrapper
 	if file != "" {
 		ring.File, ring.Text = file, nil
 	}
@@ -67,16 +67,16 @@ func (a *app) sealer(s *session, file string) (broker.Sealer, error) {
 
 // kept opens the key ring, and finds a connection of the tenant with what is sealed
 // for it.
-func (a *app) kept(ctx context.Context, s *session, ring, id string) (b *broker.Broker, sealer broker.Sealer, r broker.Record, status string, err error) {
+func (a *App) kept(ctx context.Context, s *session, ring, id string) (b *broker.Broker, sealer broker.Sealer, r broker.Record, status string, err error) {
 	if sealer, err = a.sealer(s, ring); err != nil {
 		return nil, nil, r, "", err
 	}
 	r, status, err = a.secret(ctx, s, id)
-	return broker.New(s.store, sealer, broker.Options{By: defaultApprover()}), sealer, r, status, err
+	return broker.New(s.store, sealer, broker.Options{By: DefaultApprover()}), sealer, r, status, err
 }
 
 // secret finds a connection of the tenant with what is sealed for it.
-func (a *app) secret(ctx context.Context, s *session, id string) (r broker.Record, status string, err error) {
+func (a *App) secret(ctx context.Context, s *session, id string) (r broker.Record, status string, err error) {
 	r, status, err = s.store.ConnectionSecret(ctx, a.tenant, id)
 	if errors.Is(err, postgres.ErrNotFound) {
 		err = a.noConnection(id)
@@ -84,9 +84,9 @@ func (a *app) secret(ctx context.Context, s *session, id string) (r broker.Recor
 	return r, status, err
 }
 
-func newConnectionsList(a *app) *cobra.Command {
+func newConnectionsList(a *App) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the tenant's connections", Args: exactly(0, "no arguments"),
+		Use: "list", Short: "List the tenant's connections", Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withStore(cmd.Context(), func(s *session) error {
 				found, err := s.store.Connections(cmd.Context(), a.tenant, "")
@@ -96,14 +96,14 @@ func newConnectionsList(a *app) *cobra.Command {
 				nothing := fmt.Sprintf("tenant %s has no connections; `pawl connections add` adds one", a.tenant)
 				headings := []string{"CONNECTION", "PROVIDER", "KIND", "STATUS", "GRANTS", "ADDED"}
 				return tabled(a, found, nothing, headings, func(c postgres.ConnectionRecord) []string {
-					return []string{c.ConnectionID, c.Provider, string(c.Kind), c.Status, strconv.FormatInt(c.Grants, 10), clockTime(c.AddedAt) + " by " + c.AddedBy}
+					return []string{c.ConnectionID, c.Provider, string(c.Kind), c.Status, strconv.FormatInt(c.Grants, 10), clockTime(c.AddedAt) + " by " + name(c.AddedBy)}
 				})
 			})
 		},
 	}
 }
 
-func newConnectionsShow(a *app) *cobra.Command {
+func newConnectionsShow(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Show a connection and who may use it", Args: oneConnection,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -116,8 +116,8 @@ func newConnectionsShow(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return printJSON(a.Out, map[string]any{"connection": c, "grants": listed(grants)})
+				if a.JSON {
+					return PrintJSON(a.Out, map[string]any{"connection": c, "grants": listed(grants)})
 				}
 				a.showConnection(c, grants)
 				return nil
@@ -127,7 +127,7 @@ func newConnectionsShow(a *app) *cobra.Command {
 }
 
 // connection finds one of the tenant's.
-func (a *app) connection(ctx context.Context, s *session, id string) (c postgres.ConnectionRecord, err error) {
+func (a *App) connection(ctx context.Context, s *session, id string) (c postgres.ConnectionRecord, err error) {
 	found, err := s.store.Connections(ctx, a.tenant, id)
 	switch {
 	case err != nil:
@@ -138,17 +138,17 @@ func (a *app) connection(ctx context.Context, s *session, id string) (c postgres
 	return found[0], nil
 }
 
-func (a *app) showConnection(c postgres.ConnectionRecord, grants []postgres.ConnectionGrantRecord) {
-	line := func(name, value string) { fmt.Fprintf(a.Out, "%-11s %s\n", name, oneLine(value, 400)) }
+func (a *App) showConnection(c postgres.ConnectionRecord, grants []postgres.ConnectionGrantRecord) {
+	line := func(name, value string) { fmt.Fprintf(a.Out, "%-11s %s\n", name, OneLine(value, 400)) }
 	line("connection", c.ConnectionID)
 	line("provider", fmt.Sprintf("%s (%s)", c.Provider, c.Kind))
 	line("status", c.Status)
 	if c.RevokedAt != nil {
-		line("revoked", clockTime(*c.RevokedAt)+" by "+c.RevokedBy)
+		line("revoked", clockTime(*c.RevokedAt)+" by "+name(c.RevokedBy))
 	}
 	line("hosts", strings.Join(c.Hosts, ", "))
 	line("scopes", cmp.Or(strings.Join(c.Scopes, ", "), "none"))
-	line("added", clockTime(c.AddedAt)+" by "+c.AddedBy)
+	line("added", clockTime(c.AddedAt)+" by "+name(c.AddedBy))
 	line("generation", strconv.Itoa(c.Generation))
 	if c.KeyID != 0 {
 		line("secret", fmt.Sprintf("version %d, sealed with the key %d", c.SecretVersion, c.KeyID))
@@ -165,11 +165,11 @@ func (a *app) showConnection(c postgres.ConnectionRecord, grants []postgres.Conn
 	for i, g := range grants {
 		state := until(g.ExpiresAt, g.Expired)
 		if g.RevokedAt != nil {
-			state = "taken back " + clockTime(*g.RevokedAt) + " by " + g.RevokedBy
+			state = "taken back " + clockTime(*g.RevokedAt) + " by " + name(g.RevokedBy)
 		}
-		rows[i] = []string{g.Grantee, scopesText(g.Scopes), state, clockTime(g.GrantedAt) + " by " + g.GrantedBy}
+		rows[i] = []string{name(g.Grantee), scopesText(g.Scopes), state, clockTime(g.GrantedAt) + " by " + name(g.GrantedBy)}
 	}
-	table(a.Out, "", []string{"GRANTED TO", "SCOPES", "COUNTS", "SINCE"}, rows)
+	PrintTable(a.Out, "", []string{"GRANTED TO", "SCOPES", "COUNTS", "SINCE"}, rows)
 }
 
 func scopesText(scopes []string) string {
@@ -179,10 +179,10 @@ func scopesText(scopes []string) string {
 	return cmp.Or(strings.Join(scopes, ", "), "none")
 }
 
-func newConnectionsProviders(a *app) *cobra.Command {
+func newConnectionsProviders(a *App) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use: "providers", Short: "List the services whose description is known", Args: exactly(0, "no arguments"),
+		Use: "providers", Short: "List the services whose description is known", Args: ExactArgs(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			known, err := providers(file)
 			if err != nil {

@@ -17,7 +17,7 @@ import (
 // maxScope bounds the name of a scope, in bytes.
 const maxScope = 200
 
-func newConnectionsAdd(a *app) *cobra.Command {
+func newConnectionsAdd(a *App) *cobra.Command {
 	var name, file, ring, by string
 	var hosts, scopes []string
 	var secrets secretFlags
@@ -77,11 +77,11 @@ func newConnectionsAdd(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return printJSON(a.Out, c)
+				if a.JSON {
+					return PrintJSON(a.Out, c)
 				}
-				fmt.Fprintf(a.Out, "%s: %s connects to %s (%s), %s\n", a.tenant, printable(c.ConnectionID), c.Provider, strings.Join(c.Hosts, ", "), c.Status)
-				fmt.Fprintf(a.Err, "nobody may use it yet: pawl connections grant %s --to user:NAME\n", printable(c.ConnectionID))
+				fmt.Fprintf(a.Out, "%s: %s connects to %s (%s), %s\n", a.tenant, Printable(c.ConnectionID), c.Provider, strings.Join(c.Hosts, ", "), c.Status)
+				fmt.Fprintf(a.Err, "nobody may use it yet: pawl connections grant %s --to user:NAME\n", Printable(c.ConnectionID))
 				return nil
 			})
 		},
@@ -98,11 +98,11 @@ func newConnectionsAdd(a *app) *cobra.Command {
 
 // byFlag says who does something.
 func byFlag(cmd *cobra.Command, by *string, does string) {
-	cmd.Flags().StringVar(by, "by", defaultApprover(), "who "+does+" it, for the audit trail (PAWL_APPROVER)")
+	identityVar(cmd.Flags(), by, "by", DefaultApprover(), "who "+does+" it, for the audit trail (PAWL_APPROVER)")
 }
 
 // credential reads the parts that a provider wants.
-func (a *app) credential(f *secretFlags, p broker.Provider) (broker.Credential, error) {
+func (a *App) credential(f *secretFlags, p broker.Provider) (broker.Credential, error) {
 	signers, err := broker.NewSigners()
 	if err != nil {
 		return broker.Credential{}, err
@@ -143,7 +143,7 @@ func checkScopes(scopes []string) error {
 	return nil
 }
 
-func newConnectionsRotate(a *app) *cobra.Command {
+func newConnectionsRotate(a *App) *cobra.Command {
 	var ring, by string
 	var secrets secretFlags
 	cmd := &cobra.Command{
@@ -182,10 +182,10 @@ func newConnectionsRotate(a *app) *cobra.Command {
 				if !replaced {
 					return fmt.Errorf("somebody else has replaced the secret of %s, or revoked it, at this moment; look at `pawl connections show` and try again", args[0])
 				}
-				if a.json {
-					return printJSON(a.Out, map[string]any{"tenant": a.tenant, "connectionId": args[0], "secretVersion": at.Version, "generation": now.Generation + 1})
+				if a.JSON {
+					return PrintJSON(a.Out, map[string]any{"tenant": a.tenant, "connectionId": args[0], "secretVersion": at.Version, "generation": now.Generation + 1})
 				}
-				fmt.Fprintf(a.Out, "%s: %s has another secret, version %d; the old one is deleted here, so take it back at the service too\n", a.tenant, printable(args[0]), at.Version)
+				fmt.Fprintf(a.Out, "%s: %s has another secret, version %d; the old one is deleted here, so take it back at the service too\n", a.tenant, Printable(args[0]), at.Version)
 				return nil
 			})
 		},

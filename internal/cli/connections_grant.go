@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-func newConnectionsGrant(a *app) *cobra.Command {
+func newConnectionsGrant(a *App) *cobra.Command {
 	var to, expires, by string
 	var scopes []string
 	var all bool
@@ -60,17 +60,17 @@ func newConnectionsGrant(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return printJSON(a.Out, map[string]any{
+				if a.JSON {
+					return PrintJSON(a.Out, map[string]any{
 						"tenant": a.tenant, "grantId": g.ID, "connectionId": g.ConnectionID, "grantee": g.Grantee, "scopes": listed(g.Scopes), "expiresAt": g.ExpiresAt,
 					})
 				}
-				fmt.Fprintf(a.Out, "%s: %s may use %s, scopes %s, %s\n", a.tenant, printable(to), printable(args[0]), scopesText(scopes), until(g.ExpiresAt, false))
+				fmt.Fprintf(a.Out, "%s: %s may use %s, scopes %s, %s\n", a.tenant, name(to), name(args[0]), scopesText(scopes), until(g.ExpiresAt, false))
 				return nil
 			})
 		},
 	}
-	cmd.Flags().StringVar(&to, "to", "", "who: an identity such as user:ann, or role:NAME")
+	identityVar(cmd.Flags(), &to, "to", "", "who: an identity such as user:ann, or role:NAME")
 	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "one of the connection's scopes. May be given several times")
 	cmd.Flags().BoolVar(&all, "all-scopes", false, "every scope that the connection has")
 	cmd.Flags().StringVar(&expires, "expires", "", "how long it counts, such as 8h or 30d; for good where it is left out")
@@ -98,7 +98,7 @@ func checkGrantee(flag, grantee string) error {
 func grantable(c postgres.ConnectionRecord, scopes []string, all bool) error {
 	switch {
 	case c.RevokedAt != nil:
-		return fmt.Errorf("%s was revoked %s by %s: add another connection", c.ConnectionID, clockTime(*c.RevokedAt), c.RevokedBy)
+		return fmt.Errorf("%s was revoked %s by %s: add another connection", name(c.ConnectionID), clockTime(*c.RevokedAt), name(c.RevokedBy))
 	case !all && len(scopes) == 0 && len(c.Scopes) > 0:
 		return usageError{fmt.Errorf("say with which scopes: --scope of %s, or --all-scopes", strings.Join(c.Scopes, ", "))}
 	}
@@ -110,7 +110,7 @@ func grantable(c postgres.ConnectionRecord, scopes []string, all bool) error {
 	return nil
 }
 
-func newConnectionsRevoke(a *app) *cobra.Command {
+func newConnectionsRevoke(a *App) *cobra.Command {
 	var from, ring, by string
 	var whole bool
 	cmd := &cobra.Command{
@@ -134,27 +134,27 @@ func newConnectionsRevoke(a *app) *cobra.Command {
 				}
 				err := s.store.RevokeConnectionGrant(cmd.Context(), a.tenant, args[0], from, by)
 				if errors.Is(err, postgres.ErrNotFound) {
-					return fmt.Errorf("%s has no grant for %q of tenant %s; `pawl connections show` lists those that there are", printable(from), args[0], a.tenant)
+					return fmt.Errorf("%s has no grant for %q of tenant %s; `pawl connections show` lists those that there are", Printable(from), args[0], a.tenant)
 				}
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return printJSON(a.Out, map[string]string{"tenant": a.tenant, "connectionId": args[0], "from": from})
+				if a.JSON {
+					return PrintJSON(a.Out, map[string]string{"tenant": a.tenant, "connectionId": args[0], "from": from})
 				}
-				fmt.Fprintf(a.Out, "%s: %s may not use %s any more\n", a.tenant, printable(from), printable(args[0]))
+				fmt.Fprintf(a.Out, "%s: %s may not use %s any more\n", a.tenant, name(from), name(args[0]))
 				return nil
 			})
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "whose grant")
+	identityVar(cmd.Flags(), &from, "from", "", "whose grant")
 	cmd.Flags().BoolVar(&whole, "yes", false, "the whole connection, for good")
 	keyRingFlag(cmd, &ring)
 	byFlag(cmd, &by, "revokes")
 	return cmd
 }
 
-func (a *app) revokeConnection(cmd *cobra.Command, s *session, ring, id, by string) error {
+func (a *App) revokeConnection(cmd *cobra.Command, s *session, ring, id, by string) error {
 	var sealer broker.Sealer
 	if ring != "" {
 		// A ring that was named and does not open is told while there are tokens to take
@@ -172,10 +172,10 @@ func (a *app) revokeConnection(cmd *cobra.Command, s *session, ring, id, by stri
 		return err
 	}
 	there := a.retire(cmd, s, sealer, record)
-	if a.json {
-		return printJSON(a.Out, map[string]string{"tenant": a.tenant, "connectionId": id, "status": "revoked", "provider": string(there)})
+	if a.JSON {
+		return PrintJSON(a.Out, map[string]string{"tenant": a.tenant, "connectionId": id, "status": "revoked", "provider": string(there)})
 	}
-	fmt.Fprintf(a.Out, "%s: %s is gone for good and its secret is deleted here", a.tenant, printable(id))
+	fmt.Fprintf(a.Out, "%s: %s is gone for good and its secret is deleted here", a.tenant, Printable(id))
 	if there == broker.RetiredThere {
 		fmt.Fprintln(a.Out, "; the service has taken its tokens back")
 	} else {
@@ -186,7 +186,7 @@ func (a *app) revokeConnection(cmd *cobra.Command, s *session, ring, id, by stri
 
 // retire takes tokens back at the service, where it can: what fails there changes
 // nothing here. Without a sealer it opens the key ring of the environment.
-func (a *app) retire(cmd *cobra.Command, s *session, sealer broker.Sealer, record broker.Record) (there broker.Retired) {
+func (a *App) retire(cmd *cobra.Command, s *session, sealer broker.Sealer, record broker.Record) (there broker.Retired) {
 	if record.Provider.OAuth2 == nil || record.Provider.OAuth2.RevokeURL == "" {
 		return broker.RetiredNowhere
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/broker"
 )
 
-func newConnectionsSignIn(a *app) *cobra.Command {
+func newConnectionsSignIn(a *App) *cobra.Command {
 	var (
 		ring, by string
 		port     int
@@ -54,15 +54,15 @@ func newConnectionsSignIn(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) signedIn(id string, got broker.SignedIn) error {
-	if a.json {
-		return printJSON(a.Out, map[string]any{
+func (a *App) signedIn(id string, got broker.SignedIn) error {
+	if a.JSON {
+		return PrintJSON(a.Out, map[string]any{
 			"tenant": a.tenant, "connectionId": id, "status": "active", "renews": got.Renews, "missingScopes": listed(got.Missing),
 		})
 	}
-	fmt.Fprintf(a.Out, "%s: %s is signed in\n", a.tenant, printable(id))
+	fmt.Fprintf(a.Out, "%s: %s is signed in\n", a.tenant, Printable(id))
 	if len(got.Missing) > 0 {
-		fmt.Fprintf(a.Out, "not given: %s\n", printable(strings.Join(got.Missing, " ")))
+		fmt.Fprintf(a.Out, "not given: %s\n", Printable(strings.Join(got.Missing, " ")))
 	}
 	if !got.Renews && got.Lasts > 0 {
 		fmt.Fprintf(a.Out, "no refresh token came with it: somebody has to sign in anew after %s\n", got.Lasts)

@@ -19,7 +19,7 @@ const (
 	drainTime = 15 * time.Second
 )
 
-func newConnectionsTest(a *app) *cobra.Command {
+func newConnectionsTest(a *App) *cobra.Command {
 	var ring, host, path string
 	cmd := &cobra.Command{
 		Use: "test ID", Short: "Send one GET with the credential and tell the status of the answer",
@@ -42,7 +42,7 @@ func newConnectionsTest(a *app) *cobra.Command {
 				defer drained(cmd.Context(), b)
 				refreshed, err := refreshed(ctx, b, record)
 				if err == nil && refreshed {
-					if !a.json {
+					if !a.JSON {
 						fmt.Fprintln(a.Err, "the token had ended, and was refreshed")
 					}
 					if record, status, err = a.secret(ctx, s, args[0]); err == nil {
@@ -57,8 +57,8 @@ func newConnectionsTest(a *app) *cobra.Command {
 					return err
 				}
 				said := fmt.Sprintf("%d %s", code, http.StatusText(code))
-				if a.json {
-					err = printJSON(a.Out, map[string]any{"tenant": a.tenant, "connectionId": args[0], "status": code, "ok": code < 400, "refreshed": refreshed})
+				if a.JSON {
+					err = PrintJSON(a.Out, map[string]any{"tenant": a.tenant, "connectionId": args[0], "status": code, "ok": code < 400, "refreshed": refreshed})
 				} else {
 					fmt.Fprintf(a.Out, "the service answered %s\n", said)
 				}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // decideTimeout is how long a decision waits for a worker to confirm it.
@@ -19,7 +19,7 @@ const decideTimeout = 15 * time.Second
 // anApproval is what the commands that decide need.
 const anApproval = "an approval id; `pawl approvals` lists them"
 
-func newApprove(a *app) *cobra.Command {
+func newApprove(a *App) *cobra.Command {
 	var m memory
 	cmd := newDecide(a, &cobra.Command{Use: "approve APPROVAL...", Short: "Approve waiting calls, each for itself", Args: some(anApproval)}, func(args []string, d *toolspec.Decision) ([]string, error) {
 		d.Decision = toolspec.Approve
@@ -29,24 +29,24 @@ func newApprove(a *app) *cobra.Command {
 	return cmd
 }
 
-func newDeny(a *app) *cobra.Command {
+func newDeny(a *App) *cobra.Command {
 	return newDecide(a, &cobra.Command{Use: "deny APPROVAL...", Short: "Deny waiting calls, each for itself", Args: some(anApproval)}, func(args []string, d *toolspec.Decision) ([]string, error) {
 		d.Decision = toolspec.Deny
 		return args, nil
 	})
 }
 
-func newResolve(a *app) *cobra.Command {
+func newResolve(a *App) *cobra.Command {
 	return newDecide(a, &cobra.Command{
 		Use: "resolve APPROVAL retry|settle_ok|settle_failed", Short: "Decide on a call whose outcome is unknown",
 		Long: "Decide on a call that was made and gave no answer, so that nobody knows whether it took effect. Find that out first.\n\n" +
 			"  retry          make the call again; where the first one took effect after all, it takes effect twice\n" +
 			"  settle_ok      it took effect: the call ends ok, without a value\n" +
 			"  settle_failed  it did not: the call ends as failed",
-		Args: exactly(2, "an approval id and one of retry, settle_ok, settle_failed; `pawl approvals` lists what waits"),
+		Args: ExactArgs(2, "an approval id and one of retry, settle_ok, settle_failed; `pawl approvals` lists what waits"),
 	}, func(args []string, d *toolspec.Decision) ([]string, error) {
 		d.Decision = toolspec.Verb(args[1])
-		if _, fits := workflows.Becomes(d.Decision, true); !fits {
+		if _, fits := contract.Becomes(d.Decision, true); !fits {
 			return nil, usageError{fmt.Errorf("%q is none of retry, settle_ok and settle_failed", args[1])}
 		}
 		return args[:1], nil
@@ -54,7 +54,7 @@ func newResolve(a *app) *cobra.Command {
 }
 
 // newDecide makes a command send a decision on the requests that say returns.
-func newDecide(a *app, cmd *cobra.Command, say func(args []string, d *toolspec.Decision) (ids []string, err error)) *cobra.Command {
+func newDecide(a *App, cmd *cobra.Command, say func(args []string, d *toolspec.Decision) (ids []string, err error)) *cobra.Command {
 	var approver, reason string
 	p := proving{in: a.In}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -92,15 +92,15 @@ func newDecide(a *app, cmd *cobra.Command, say func(args []string, d *toolspec.D
 		}
 		return a.answered(said.Decision, answer)
 	}
-	cmd.Flags().StringVar(&approver, "as", defaultApprover(), "who decides (PAWL_APPROVER)")
+	identityVar(cmd.Flags(), &approver, "as", DefaultApprover(), "who decides (PAWL_APPROVER)")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
 	p.flags(cmd)
 	return cmd
 }
 
-func (a *app) answered(verb toolspec.Verb, answer toolspec.Answer) error {
-	if a.json {
-		if err := printJSON(a.Out, answer); err != nil {
+func (a *App) answered(verb toolspec.Verb, answer toolspec.Answer) error {
+	if a.JSON {
+		if err := PrintJSON(a.Out, answer); err != nil {
 			return err
 		}
 	}
@@ -110,8 +110,8 @@ func (a *app) answered(verb toolspec.Verb, answer toolspec.Answer) error {
 	if !answer.Counted {
 		return fmt.Errorf("the decision did not count: %s", answer.Reason)
 	}
-	if !a.json {
-		fmt.Fprintf(a.Out, "%s counted %s\n", verb, oneLine(answer.Reason, 200))
+	if !a.JSON {
+		fmt.Fprintf(a.Out, "%s counted %s\n", verb, OneLine(answer.Reason, 200))
 	}
 	return nil
 }

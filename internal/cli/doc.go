@@ -2,5 +2,5 @@
 // record store, the worker and the development servers. Text for people, JSON
 // with --json for programs.
 //
-// It must hold no rule of the domain. Only cmd/pawl imports it.
+// It must hold no rule of the domain. Commands for development are in internal/devcli.
 package cli

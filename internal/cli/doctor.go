@@ -47,9 +47,9 @@ type checked struct {
 	Message string `json:"message"`
 }
 
-func newDoctor(a *app) *cobra.Command {
+func newDoctor(a *App) *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Check that everything a call needs is there", Args: exactly(0, "no arguments"),
+		Use: "doctor", Short: "Check that everything a call needs is there", Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d, err := a.diagnose(cmd.Context())
 			if err != nil {
@@ -61,8 +61,8 @@ func newDoctor(a *app) *cobra.Command {
 					sick++
 				}
 			}
-			if a.json {
-				if err := printJSON(a.Out, d); err != nil {
+			if a.JSON {
+				if err := PrintJSON(a.Out, d); err != nil {
 					return err
 				}
 			} else {
@@ -71,7 +71,7 @@ func newDoctor(a *app) *cobra.Command {
 					if !c.OK {
 						mark = "FAIL"
 					}
-					fmt.Fprintf(a.Out, "%s  %-10s  %s\n", mark, c.Name, printable(c.Message))
+					fmt.Fprintf(a.Out, "%s  %-10s  %s\n", mark, c.Name, Printable(c.Message))
 				}
 			}
 			if sick > 0 {
@@ -82,7 +82,7 @@ func newDoctor(a *app) *cobra.Command {
 	}
 }
 
-func (a *app) diagnose(ctx context.Context) (*diagnosis, error) {
+func (a *App) diagnose(ctx context.Context) (*diagnosis, error) {
 	c, dev, err := config()
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (a *app) diagnose(ctx context.Context) (*diagnosis, error) {
 	if dev != nil {
 		d.Temporal.UI = cmp.Or(d.Temporal.UI, dev.UI)
 	}
-	d.Database.URL = withoutPassword(c.DatabaseURL)
+	d.Database.URL = WithoutPassword(c.DatabaseURL)
 	d.database(ctx, c)
 	d.server(ctx, c)
 	return d, nil
@@ -135,7 +135,7 @@ func (d *diagnosis) database(ctx context.Context, c worker.Config) {
 func (d *diagnosis) server(ctx context.Context, c worker.Config) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	t, err := temporal.DialContext(ctx, patient(c.Temporal, checkTimeout))
+	t, err := temporal.DialContext(ctx, WithTimeout(c.Temporal, checkTimeout))
 	if err != nil {
 		d.add("temporal", fmt.Errorf("%s does not answer: run `pawl dev` in this directory, or set TEMPORAL_ADDRESS to a server that runs", d.Temporal.Address), "")
 		return
@@ -186,8 +186,8 @@ func gone(pid int, host string) bool {
 	return err == nil && host == here && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }
 
-// withoutPassword shows where a database is and nothing that opens it.
-func withoutPassword(raw string) string {
+// WithoutPassword shows where a database is and nothing that opens it.
+func WithoutPassword(raw string) string {
 	if raw == "" {
 		return ""
 	}

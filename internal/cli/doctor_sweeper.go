@@ -12,7 +12,7 @@ import (
 	"go.temporal.io/api/serviceerror"
 	temporal "go.temporal.io/sdk/client"
 
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
 // sweeper looks at the schedule and at its last run. wanted says that this
@@ -24,11 +24,11 @@ func (d *diagnosis) sweeper(ctx context.Context, t temporal.Client, wanted bool)
 	case errors.As(err, &missing) && !wanted:
 		d.add("sweeper", nil, "off by PAWL_SWEEP_EVERY: calls whose workflow is terminated stay open")
 	case errors.As(err, &missing):
-		d.add("sweeper", errors.New("there is no schedule "+workflows.SweepID+": a worker makes it when it starts, if it may; its log says why not"), "")
+		d.add("sweeper", errors.New("there is no schedule "+upkeep.SweepID+": a worker makes it when it starts, if it may; its log says why not"), "")
 	case err != nil:
-		d.add("sweeper", errors.New("the server does not say how the schedule "+workflows.SweepID+" stands"), "")
+		d.add("sweeper", errors.New("the server does not say how the schedule "+upkeep.SweepID+" stands"), "")
 	case s.Schedule.State != nil && s.Schedule.State.Paused:
-		d.add("sweeper", errors.New("the schedule "+workflows.SweepID+" is paused: `temporal schedule toggle --schedule-id "+workflows.SweepID+" --unpause --reason …`"), "")
+		d.add("sweeper", errors.New("the schedule "+upkeep.SweepID+" is paused: `temporal schedule toggle --schedule-id "+upkeep.SweepID+" --unpause --reason …`"), "")
 	default:
 		last, err := lastSweep(ctx, t, s.Info.RecentActions)
 		d.add("sweeper", err, interval(s)+last)
@@ -44,8 +44,8 @@ func describeSweep(ctx context.Context, t temporal.Client) (s *temporal.Schedule
 	defer cancel()
 	var missing *serviceerror.NotFound
 	// Where the time is over, err says what the server answered last.
-	_ = waitFor(ctx, func() bool {
-		s, err = t.ScheduleClient().GetHandle(ctx, workflows.SweepID).Describe(ctx)
+	_ = WaitFor(ctx, func() bool {
+		s, err = t.ScheduleClient().GetHandle(ctx, upkeep.SweepID).Describe(ctx)
 		return err == nil || errors.As(err, &missing)
 	})
 	return s, err
@@ -76,7 +76,7 @@ func lastSweep(ctx context.Context, t temporal.Client, actions []temporal.Schedu
 		case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
 			continue
 		case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
-			var out workflows.SweepOut
+			var out upkeep.SweepOut
 			if err := t.GetWorkflow(ctx, id, "").Get(ctx, &out); err != nil {
 				return "", fmt.Errorf("the sweep %s has no result that this program can read", id)
 			}
@@ -91,7 +91,7 @@ func lastSweep(ctx context.Context, t temporal.Client, actions []temporal.Schedu
 	return "no run has ended yet", nil
 }
 
-func counts(out workflows.SweepOut) string {
+func counts(out upkeep.SweepOut) string {
 	text := fmt.Sprintf("%d open, %d swept", out.Calls.Open, out.Calls.Swept())
 	if out.Calls.Unclear > 0 {
 		text += fmt.Sprintf(", %d that Temporal says nothing of", out.Calls.Unclear)

@@ -13,9 +13,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-func newGrants(a *app) *cobra.Command {
+func newGrants(a *App) *cobra.Command {
 	return &cobra.Command{
-		Use: "grants", Short: "List approvals that are remembered for later calls", Args: exactly(0, "no arguments"),
+		Use: "grants", Short: "List approvals that are remembered for later calls", Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withStore(cmd.Context(), func(s *session) error {
 				grants, err := s.store.ListGrants(cmd.Context(), a.tenant)
@@ -25,7 +25,7 @@ func newGrants(a *app) *cobra.Command {
 				return listing(a, grants, "nothing is remembered", func(grants []postgres.GrantRecord) {
 					for _, g := range grants {
 						fmt.Fprintf(a.Out, "%s  %s\n  tool     %s, %s\n  by       %s, on %s\n  used     %d times\n",
-							g.ID, oneLine(standsUntil(g), 100), g.ToolID, oneLine(coverage(g), 400), oneLine(g.Approver, 100), g.ApprovalID, g.Uses)
+							g.ID, OneLine(standsUntil(g), 100), g.ToolID, OneLine(coverage(g), 400), name(g.Approver), g.ApprovalID, g.Uses)
 					}
 				})
 			})
@@ -36,7 +36,7 @@ func newGrants(a *app) *cobra.Command {
 func standsUntil(g postgres.GrantRecord) string {
 	switch {
 	case g.RevokedAt != nil:
-		return "revoked " + clockTime(*g.RevokedAt) + " by " + g.RevokedBy
+		return "revoked " + clockTime(*g.RevokedAt) + " by " + name(g.RevokedBy)
 	case g.Expired:
 		return "expired " + clockTime(g.ExpiresAt)
 	default:
@@ -58,19 +58,19 @@ func coverage(g postgres.GrantRecord) string {
 	}
 	actor := "anyone"
 	if g.ActorID != "" {
-		actor = g.ActorID
+		actor = name(g.ActorID)
 	}
 	text := args + ", by " + actor
 	if g.SessionID != "" {
-		text += ", in session " + g.SessionID
+		text += ", in session " + name(g.SessionID)
 	}
 	return text
 }
 
-func newRevokeGrant(a *app) *cobra.Command {
+func newRevokeGrant(a *App) *cobra.Command {
 	var by string
 	cmd := &cobra.Command{
-		Use: "revoke GRANT", Short: "Take a remembered approval back", Args: exactly(1, "a grant id; `pawl approvals grants` lists them"),
+		Use: "revoke GRANT", Short: "Take a remembered approval back", Args: ExactArgs(1, "a grant id; `pawl approvals grants` lists them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if uuid.Validate(args[0]) != nil {
 				return usageError{errors.New("a grant id is a UUID; `pawl approvals grants` lists them")}
@@ -83,8 +83,8 @@ func newRevokeGrant(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return printJSON(a.Out, map[string]any{"tenant": a.tenant, "grantId": args[0], "revoked": revoked})
+				if a.JSON {
+					return PrintJSON(a.Out, map[string]any{"tenant": a.tenant, "grantId": args[0], "revoked": revoked})
 				}
 				if !revoked {
 					fmt.Fprintf(a.Out, "%s was revoked before\n", args[0])
@@ -95,7 +95,7 @@ func newRevokeGrant(a *app) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&by, "by", defaultApprover(), "who revokes it, for the audit trail (PAWL_APPROVER)")
+	identityVar(cmd.Flags(), &by, "by", DefaultApprover(), "who revokes it, for the audit trail (PAWL_APPROVER)")
 	return cmd
 }
 

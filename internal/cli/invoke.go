@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-func newInvoke(a *app) *cobra.Command {
+func newInvoke(a *App) *cobra.Command {
 	var args, actor, run, call, subject, submitterKey string
 	var detach bool
 	cmd := &cobra.Command{
@@ -24,7 +24,7 @@ func newInvoke(a *app) *cobra.Command {
 		Example: `  pawl invoke core__get_current_time
   pawl invoke core__grep --args '{"pattern":"func main"}'
   pawl invoke core__write_file --args '{"path":"notes.md","content":"hello"}' --detach`,
-		Args: exactly(1, "the id of a tool; `pawl tools list` shows them"),
+		Args: ExactArgs(1, "the id of a tool; `pawl tools list` shows them"),
 		RunE: func(cmd *cobra.Command, positional []string) error {
 			inv := toolspec.Invocation{
 				ToolID: positional[0], ToolCallID: call, Args: argument(args),
@@ -47,7 +47,7 @@ func newInvoke(a *app) *cobra.Command {
 			if detach {
 				return a.detached(s, started)
 			}
-			if !a.json {
+			if !a.JSON {
 				fmt.Fprintf(a.Err, "%s  %s\n", started.WorkflowID, s.link(started.WorkflowID))
 			}
 			result, err := a.wait(cmd.Context(), s, started)
@@ -58,10 +58,10 @@ func newInvoke(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&args, "args", "{}", "the arguments, a JSON object")
-	cmd.Flags().StringVar(&actor, "actor", "agent:cli", "who calls")
+	identityVar(cmd.Flags(), &actor, "actor", "agent:cli", "who calls")
 	cmd.Flags().StringVar(&run, "run", "cli", "the run the call belongs to")
 	cmd.Flags().StringVar(&call, "call", "call-"+strings.ToLower(rand.Text()[:12]), "the id of the call; the same id is the same call")
-	cmd.Flags().StringVar(&subject, "subject", "", "on whose behalf; it counts only with --submitter-key")
+	identityVar(cmd.Flags(), &subject, "subject", "", "on whose behalf; it counts only with --submitter-key")
 	cmd.Flags().StringVar(&submitterKey, "submitter-key", "", "file with the private key of a trusted submitter, who vouches for the subject")
 	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the result")
 	return cmd
@@ -94,10 +94,10 @@ func argument(args string) json.RawMessage {
 	return quoted
 }
 
-func (a *app) detached(s *session, c *client.Call) error {
+func (a *App) detached(s *session, c *client.Call) error {
 	link := s.link(c.WorkflowID)
-	if a.json {
-		return printJSON(a.Out, map[string]string{"workflowId": c.WorkflowID, "invocationId": c.InvocationID, "ui": link})
+	if a.JSON {
+		return PrintJSON(a.Out, map[string]string{"workflowId": c.WorkflowID, "invocationId": c.InvocationID, "ui": link})
 	}
 	fmt.Fprintf(a.Out, "started %s\n  invocation  %s\n", c.WorkflowID, c.InvocationID)
 	if link != "" {
@@ -108,9 +108,9 @@ func (a *app) detached(s *session, c *client.Call) error {
 }
 
 // result prints a value; failed prints what came instead of one.
-func (a *app) result(r toolspec.Result) error {
-	if a.json {
-		return printJSON(a.Out, r)
+func (a *App) result(r toolspec.Result) error {
+	if a.JSON {
+		return PrintJSON(a.Out, r)
 	}
 	if r.OutputRef != "" {
 		fmt.Fprintf(a.Out, "stored as %s; `pawl show %s --output` prints it\n", r.OutputRef, r.InvocationID)
@@ -121,32 +121,32 @@ func (a *app) result(r toolspec.Result) error {
 }
 
 // unanswered says how to find a call again whose answer nobody waited for.
-func (a *app) unanswered(inv toolspec.Invocation, err error) error {
+func (a *App) unanswered(inv toolspec.Invocation, err error) error {
 	if errors.Is(err, client.ErrNoAnswer) {
 		return fmt.Errorf("%w; that is this command with --run %s --call %s", err, inv.Context.RunID, inv.ToolCallID)
 	}
 	return err
 }
 
-func (a *app) failed(err error) error {
+func (a *App) failed(err error) error {
 	var call *client.CallError
 	if !errors.As(err, &call) {
 		return err
 	}
 	r := call.Result
-	if a.json {
-		if err := printJSON(a.Out, r); err != nil {
+	if a.JSON {
+		if err := PrintJSON(a.Out, r); err != nil {
 			return err
 		}
 		return &silentError{err}
 	}
-	fmt.Fprintf(a.Err, "%s: %s\n", r.ErrorCode, oneLine(r.SafeMessage, 600))
+	fmt.Fprintf(a.Err, "%s: %s\n", r.ErrorCode, OneLine(r.SafeMessage, 600))
 	if d := r.Details; d != nil {
 		for _, p := range d.Problems {
-			fmt.Fprintf(a.Err, "  %s (%s): %s\n", cmp.Or(oneLine(p.Path, 200), "/"), oneLine(p.Kind, 100), oneLine(p.Message, 300))
+			fmt.Fprintf(a.Err, "  %s (%s): %s\n", cmp.Or(OneLine(p.Path, 200), "/"), OneLine(p.Kind, 100), OneLine(p.Message, 300))
 		}
 		if d.Rule != "" {
-			fmt.Fprintf(a.Err, "  rule: %s\n", oneLine(d.Rule, 300))
+			fmt.Fprintf(a.Err, "  rule: %s\n", OneLine(d.Rule, 300))
 		}
 	}
 	return &silentError{err}

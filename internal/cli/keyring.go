@@ -24,7 +24,7 @@ const ringSettles = 10 * time.Second
 // answer costs a worker fifteen seconds.
 const wrappedSettles = 30 * time.Second
 
-func newKeyring(a *app) *cobra.Command {
+func newKeyring(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "keyring", Short: "Keys that the credentials of connections are sealed with",
 		Long: "A key ring is a file with keys, of which one seals and all open. To change the key that seals:\n\n" +
@@ -40,10 +40,10 @@ func newKeyring(a *app) *cobra.Command {
 	return group(cmd)
 }
 
-func newKeyringNew(a *app) *cobra.Command {
+func newKeyringNew(a *App) *cobra.Command {
 	var key string
 	cmd := &cobra.Command{
-		Use: "new FILE", Short: "Make a key ring of one key", Args: exactly(1, "a file that does not exist yet"),
+		Use: "new FILE", Short: "Make a key ring of one key", Args: ExactArgs(1, "a file that does not exist yet"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			ring, err := seal.New()
 			if err == nil {
@@ -52,7 +52,7 @@ func newKeyringNew(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = seal.Create(args[0], ring, a.wrapper)
+			err = seal.Create(args[0], ring, a.Wrapper)
 			if errors.Is(err, fs.ErrExist) {
 				return fmt.Errorf("%s exists, and a key ring is not replaced: what is sealed with its keys would be lost", args[0])
 			}
@@ -66,12 +66,12 @@ func newKeyringNew(a *app) *cobra.Command {
 	return cmd
 }
 
-func newKeyringList(a *app) *cobra.Command {
+func newKeyringList(a *App) *cobra.Command {
 	var count bool
 	cmd := &cobra.Command{
-		Use: "list FILE", Short: "List the keys of a key ring, without what is secret of them", Args: exactly(1, "the file of a key ring"),
+		Use: "list FILE", Short: "List the keys of a key ring, without what is secret of them", Args: ExactArgs(1, "the file of a key ring"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ring, err := seal.Load(args[0], a.wrapper)
+			ring, err := seal.Load(args[0], a.Wrapper)
 			if err != nil {
 				return err
 			}
@@ -102,7 +102,7 @@ type keyLine struct {
 
 // keys lists the keys of a ring; uses, where they were asked for, say how many
 // secrets each has sealed.
-func (a *app) keys(ring *seal.Ring, uses []postgres.KeyUse) error {
+func (a *App) keys(ring *seal.Ring, uses []postgres.KeyUse) error {
 	var lines []keyLine
 	for _, k := range ring.Keys() {
 		line := keyLine{Key: k}
@@ -121,7 +121,7 @@ func (a *app) keys(ring *seal.Ring, uses []postgres.KeyUse) error {
 	if uses != nil {
 		headings = append(headings, "SECRETS")
 	}
-	if key := ring.WrappedBy(); key != "" && !a.json {
+	if key := ring.WrappedBy(); key != "" && !a.JSON {
 		fmt.Fprintf(a.Err, "wrapped by %s\n", key)
 	}
 	return tabled(a, lines, "", headings, func(l keyLine) []string {
@@ -149,20 +149,20 @@ func secretsOf(uses []postgres.KeyUse, keyID int64) int64 {
 	return 0
 }
 
-func newKeyringAdd(a *app) *cobra.Command {
+func newKeyringAdd(a *App) *cobra.Command {
 	return &cobra.Command{
-		Use: "add FILE", Short: "Add a new key, which only opens", Args: exactly(1, "the file of a key ring"),
+		Use: "add FILE", Short: "Add a new key, which only opens", Args: ExactArgs(1, "the file of a key ring"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			var keyID int64
-			err := seal.Change(args[0], a.wrapper, func(r *seal.Ring) (added *seal.Ring, err error) {
+			err := seal.Change(args[0], a.Wrapper, func(r *seal.Ring) (added *seal.Ring, err error) {
 				added, keyID, err = r.Add()
 				return added, err
 			})
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return printJSON(a.Out, map[string]any{"file": args[0], "keyId": keyID})
+			if a.JSON {
+				return PrintJSON(a.Out, map[string]any{"file": args[0], "keyId": keyID})
 			}
 			fmt.Fprintln(a.Out, keyID)
 			fmt.Fprintf(a.Err, "every worker needs this ring before the key seals: pawl keyring promote %s %d\n", args[0], keyID)
@@ -171,19 +171,19 @@ func newKeyringAdd(a *app) *cobra.Command {
 	}
 }
 
-func newKeyringPromote(a *app) *cobra.Command {
+func newKeyringPromote(a *App) *cobra.Command {
 	return &cobra.Command{
-		Use: "promote FILE KEY", Short: "Let a key seal from now on", Args: exactly(2, "the file of a key ring and the id of a key"),
+		Use: "promote FILE KEY", Short: "Let a key seal from now on", Args: ExactArgs(2, "the file of a key ring and the id of a key"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			keyID, err := ringKey(args[1])
 			if err != nil {
 				return err
 			}
-			if err := seal.Change(args[0], a.wrapper, func(r *seal.Ring) (*seal.Ring, error) { return r.Promote(keyID) }); err != nil {
+			if err := seal.Change(args[0], a.Wrapper, func(r *seal.Ring) (*seal.Ring, error) { return r.Promote(keyID) }); err != nil {
 				return err
 			}
-			if a.json {
-				return printJSON(a.Out, map[string]any{"file": args[0], "keyId": keyID, "seals": true})
+			if a.JSON {
+				return PrintJSON(a.Out, map[string]any{"file": args[0], "keyId": keyID, "seals": true})
 			}
 			fmt.Fprintf(a.Out, "the key %d seals from now on\n", keyID)
 			fmt.Fprintf(a.Err, "give the ring to every worker, then seal anew what other keys have sealed: pawl keyring rotate %s\n", args[0])
@@ -201,7 +201,7 @@ func ringKey(text string) (int64, error) {
 	return keyID, nil
 }
 
-func newKeyringRetire(a *app) *cobra.Command {
+func newKeyringRetire(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use: "retire FILE KEY", Short: "Take a key out that nothing is sealed with any more",
 		Long: "Take a key out of a key ring. It is refused while the database has a secret that the key has sealed. A ring\n" +
@@ -209,13 +209,13 @@ func newKeyringRetire(a *app) *cobra.Command {
 			"wrapped thirty. Ask the database that the ring is for, and all of them if there are more; every worker must\n" +
 			"have had the ring in which another key seals: one that cannot see it says so in its log. A copy of the\n" +
 			"database from before the rotation opens with the old key only: keep that with it.",
-		Args: exactly(2, "the file of a key ring and the id of a key"),
+		Args: ExactArgs(2, "the file of a key ring and the id of a key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			keyID, err := ringKey(args[1])
 			if err != nil {
 				return err
 			}
-			ring, err := seal.Load(args[0], a.wrapper)
+			ring, err := seal.Load(args[0], a.Wrapper)
 			if err == nil {
 				_, err = ring.Remove(keyID)
 			}
@@ -243,7 +243,7 @@ func newKeyringRetire(a *app) *cobra.Command {
 						return cmd.Context().Err()
 					}
 				}
-				err = seal.Change(args[0], a.wrapper, func(r *seal.Ring) (*seal.Ring, error) {
+				err = seal.Change(args[0], a.Wrapper, func(r *seal.Ring) (*seal.Ring, error) {
 					if err := unused(cmd, s, keyID); err != nil {
 						return nil, err
 					}
@@ -252,8 +252,8 @@ func newKeyringRetire(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return printJSON(a.Out, map[string]any{"file": args[0], "retired": keyID})
+				if a.JSON {
+					return PrintJSON(a.Out, map[string]any{"file": args[0], "retired": keyID})
 				}
 				fmt.Fprintf(a.Out, "the key %d is out of the ring, for good\n", keyID)
 				return nil

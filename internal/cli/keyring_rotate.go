@@ -13,13 +13,13 @@ import (
 	temporal "go.temporal.io/sdk/client"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
 // tellEvery is how often a rotation says how far it is.
 const tellEvery = 2 * time.Second
 
-func newKeyringRotate(a *app) *cobra.Command {
+func newKeyringRotate(a *App) *cobra.Command {
 	var by string
 	var detach bool
 	cmd := &cobra.Command{
@@ -56,31 +56,34 @@ func newKeyringRotate(a *app) *cobra.Command {
 
 // reseal starts the workflow, or joins it, and tells how far it is, unless it is to
 // be left alone.
-func (a *app) reseal(ctx context.Context, s *session, keyID int64, by string, detach bool) error {
+func (a *App) reseal(ctx context.Context, s *session, keyID int64, by string, detach bool) error {
+	if err := s.store.AskReseal(ctx, keyID, by); err != nil {
+		return err
+	}
 	run, err := s.temporal.ExecuteWorkflow(ctx, temporal.StartWorkflowOptions{
-		ID: workflows.ResealID(keyID), TaskQueue: toolspec.TaskQueue,
+		ID: upkeep.ResealID(keyID), TaskQueue: toolspec.TaskQueue,
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-	}, workflows.ResealType, workflows.ResealIn{KeyID: keyID, By: by})
+	}, upkeep.ResealType, upkeep.ResealIn{KeyID: keyID})
 	if err != nil {
-		return fmt.Errorf("the workflow %s does not start: %w", workflows.ResealID(keyID), err)
+		return fmt.Errorf("the workflow %s does not start: %w", upkeep.ResealID(keyID), err)
 	}
-	if detach && a.json {
-		return printJSON(a.Out, map[string]any{"keyId": keyID, "workflowId": run.GetID()})
+	if detach && a.JSON {
+		return PrintJSON(a.Out, map[string]any{"keyId": keyID, "workflowId": run.GetID()})
 	}
 	if detach {
 		fmt.Fprintf(a.Out, "%s runs; `pawl keyring rotate` joins it, `pawl keyring list FILE --count` says how far it is\n", run.GetID())
 		return nil
 	}
 	stop := a.telling(ctx, s, keyID)
-	var out workflows.ResealOut
+	var out upkeep.ResealOut
 	err = run.Get(ctx, &out)
 	stop()
 	if err != nil {
-		return fmt.Errorf("the workflow %s ended without a result: %w; start it again, it goes on where it was", workflows.ResealID(keyID), err)
+		return fmt.Errorf("the workflow %s ended without a result: %w; start it again, it goes on where it was", upkeep.ResealID(keyID), err)
 	}
-	if a.json {
-		err = printJSON(a.Out, out)
+	if a.JSON {
+		err = PrintJSON(a.Out, out)
 	} else {
 		fmt.Fprintf(a.Out, "%d secrets were sealed anew with the key %d\n", out.Resealed, keyID)
 	}
@@ -101,8 +104,8 @@ func (a *app) reseal(ctx context.Context, s *session, keyID int64, by string, de
 }
 
 // telling says now and then, until stop is called, how many secrets are left.
-func (a *app) telling(ctx context.Context, s *session, keyID int64) (stop func()) {
-	if a.json {
+func (a *App) telling(ctx context.Context, s *session, keyID int64) (stop func()) {
+	if a.JSON {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -138,7 +141,7 @@ func (a *app) telling(ctx context.Context, s *session, keyID int64) (stop func()
 }
 
 // hintIdle says that nobody works.
-func (a *app) hintIdle(ctx context.Context, s *session) {
+func (a *App) hintIdle(ctx context.Context, s *session) {
 	queue, err := s.temporal.DescribeTaskQueue(ctx, toolspec.TaskQueue, enumspb.TASK_QUEUE_TYPE_ACTIVITY)
 	if err == nil && len(queue.GetPollers()) == 0 {
 		fmt.Fprintln(a.Err, "no worker runs; it goes on when one does, and Ctrl-C ends only the wait")

@@ -14,7 +14,7 @@ func kmsFlag(cmd *cobra.Command, key *string) {
 	cmd.Flags().StringVar(key, "kms", "", "key of a KMS that wraps the ring, such as gcp-kms://projects/…; for programs that speak with one, such as pawl-kms")
 }
 
-func newKeyringWrap(a *app) *cobra.Command {
+func newKeyringWrap(a *App) *cobra.Command {
 	var key string
 	cmd := &cobra.Command{
 		Use: "wrap FILE --kms KEY", Short: "Keep a key ring wrapped by a key of a KMS, this one or another",
@@ -22,7 +22,7 @@ func newKeyringWrap(a *app) *cobra.Command {
 			"Workers ask the KMS when they start and when the file changes, not for calls. Every worker must speak with\n" +
 			"the KMS before. Copies of the file from before stay what they are: where they may have been read, change the\n" +
 			"key that seals and retire the old one. Who loses the key of the KMS has lost the ring.",
-		Args: exactly(1, "the file of a key ring"),
+		Args: ExactArgs(1, "the file of a key ring"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if key == "" {
 				return usageError{errors.New("--kms is missing: which key wraps it?")}
@@ -34,22 +34,22 @@ func newKeyringWrap(a *app) *cobra.Command {
 	return cmd
 }
 
-func newKeyringUnwrap(a *app) *cobra.Command {
+func newKeyringUnwrap(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use: "unwrap FILE", Short: "Keep a key ring in clear that a key of a KMS has wrapped",
-		Args: exactly(1, "the file of a key ring"),
+		Args: ExactArgs(1, "the file of a key ring"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.wrap(args[0], "") },
 	}
 }
 
 // wrap keeps a ring under a key of a KMS, or under none.
-func (a *app) wrap(file, key string) error {
-	if err := seal.Change(file, a.wrapper, func(r *seal.Ring) (*seal.Ring, error) { return r.Wrap(key) }); err != nil {
+func (a *App) wrap(file, key string) error {
+	if err := seal.Change(file, a.Wrapper, func(r *seal.Ring) (*seal.Ring, error) { return r.Wrap(key) }); err != nil {
 		return err
 	}
 	switch {
-	case a.json:
-		return printJSON(a.Out, map[string]string{"file": file, "wrappedBy": key})
+	case a.JSON:
+		return PrintJSON(a.Out, map[string]string{"file": file, "wrappedBy": key})
 	case key == "":
 		fmt.Fprintf(a.Out, "%s is in clear: who has it has its keys\n", file)
 	default:

@@ -25,7 +25,7 @@ const (
 	maxKeyFile = 4096
 )
 
-func newKeys(a *app) *cobra.Command {
+func newKeys(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "keys", Short: "Keys that approvers sign their decisions with",
 		Long: "An approver makes a key pair with `pawl keys new` and keeps the private half. Somebody with access to the\n" +
@@ -35,10 +35,10 @@ func newKeys(a *app) *cobra.Command {
 	return group(cmd)
 }
 
-func newKeysNew(a *app) *cobra.Command {
+func newKeysNew(a *App) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use: "new", Short: "Make a key pair and print the public half", Args: exactly(0, "no arguments"),
+		Use: "new", Short: "Make a key pair and print the public half", Args: ExactArgs(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			if file = cmp.Or(file, defaultKeyFile()); file == "" {
 				return usageError{errors.New("--out is missing, and there is no home directory to put a key in")}
@@ -58,8 +58,8 @@ func newKeysNew(a *app) *cobra.Command {
 			if err := writeKey(file, private); err != nil {
 				return err
 			}
-			if a.json {
-				return printJSON(a.Out, map[string]string{"keyId": signer.Key().ID(), "file": file, "publicKey": string(public)})
+			if a.JSON {
+				return PrintJSON(a.Out, map[string]string{"keyId": signer.Key().ID(), "file": file, "publicKey": string(public)})
 			}
 			fmt.Fprintf(a.Err, "key %s\nthe private half is in %s; it signs in your name, so keep it\nregister the public half: pawl keys register --identity user:YOU FILE\n", signer.Key().ID(), file)
 			_, err = a.Out.Write(public)
@@ -86,11 +86,11 @@ func writeKey(file string, private []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-func newKeysRegister(a *app) *cobra.Command {
+func newKeysRegister(a *App) *cobra.Command {
 	var identity, by string
 	cmd := &cobra.Command{
 		Use: "register --identity ID FILE", Short: "Let an identity of the tenant sign with a public key; - reads it from the input",
-		Args: exactly(1, "the file of a public key, as `pawl keys new` prints it, or -"),
+		Args: ExactArgs(1, "the file of a public key, as `pawl keys new` prints it, or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if identity == "" {
 				return usageError{errors.New("--identity is missing: whose key is it?")}
@@ -117,22 +117,22 @@ func newKeysRegister(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return printJSON(a.Out, map[string]string{"tenant": a.tenant, "identity": identity, "keyId": key.ID()})
+				if a.JSON {
+					return PrintJSON(a.Out, map[string]string{"tenant": a.tenant, "identity": identity, "keyId": key.ID()})
 				}
-				fmt.Fprintf(a.Out, "%s of tenant %s may sign with %s\n", identity, a.tenant, key.ID())
+				fmt.Fprintf(a.Out, "%s of tenant %s may sign with %s\n", name(identity), a.tenant, key.ID())
 				return nil
 			})
 		},
 	}
-	cmd.Flags().StringVar(&identity, "identity", "", "whose key it is, such as user:ann")
-	cmd.Flags().StringVar(&by, "by", defaultApprover(), "who registers it, for the audit trail (PAWL_APPROVER)")
+	identityVar(cmd.Flags(), &identity, "identity", "", "whose key it is, such as user:ann")
+	identityVar(cmd.Flags(), &by, "by", DefaultApprover(), "who registers it, for the audit trail (PAWL_APPROVER)")
 	return cmd
 }
 
-func newKeysList(a *app) *cobra.Command {
+func newKeysList(a *App) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the tenant's keys", Args: exactly(0, "no arguments"),
+		Use: "list", Short: "List the tenant's keys", Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withStore(cmd.Context(), func(s *session) error {
 				keys, err := s.store.Keys(cmd.Context(), a.tenant)
@@ -145,17 +145,17 @@ func newKeysList(a *app) *cobra.Command {
 					if k.RevokedAt != nil {
 						state = "revoked " + clockTime(*k.RevokedAt) + " by " + k.RevokedBy
 					}
-					return []string{k.Identity, k.KeyID, state}
+					return []string{name(k.Identity), k.KeyID, state}
 				})
 			})
 		},
 	}
 }
 
-func newKeysRevoke(a *app) *cobra.Command {
+func newKeysRevoke(a *App) *cobra.Command {
 	var by string
 	cmd := &cobra.Command{
-		Use: "revoke KEY", Short: "Take a key out of use for good", Args: exactly(1, "a key id; `pawl keys list` shows them"),
+		Use: "revoke KEY", Short: "Take a key out of use for good", Args: ExactArgs(1, "a key id; `pawl keys list` shows them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withStore(cmd.Context(), func(s *session) error {
 				identity, revoked, err := s.store.RevokeKey(cmd.Context(), a.tenant, args[0], by)
@@ -165,8 +165,8 @@ func newKeysRevoke(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return printJSON(a.Out, map[string]any{"tenant": a.tenant, "identity": identity, "keyId": args[0], "revoked": revoked})
+				if a.JSON {
+					return PrintJSON(a.Out, map[string]any{"tenant": a.tenant, "identity": identity, "keyId": args[0], "revoked": revoked})
 				}
 				if !revoked {
 					fmt.Fprintf(a.Out, "%s was revoked before\n", args[0])
@@ -177,7 +177,7 @@ func newKeysRevoke(a *app) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&by, "by", defaultApprover(), "who revokes it, for the audit trail (PAWL_APPROVER)")
+	identityVar(cmd.Flags(), &by, "by", DefaultApprover(), "who revokes it, for the audit trail (PAWL_APPROVER)")
 	return cmd
 }
 

@@ -17,7 +17,7 @@ import (
 // switch stops.
 const maxKillReason = 200
 
-func newKill(a *app) *cobra.Command {
+func newKill(a *App) *cobra.Command {
 	cmd := &cobra.Command{Use: "kill", Short: "Stop calls of a tenant, a tool or an effect at once, whatever policy and approvals say"}
 	cmd.AddCommand(newKillOn(a), newKillOff(a), newKillList(a))
 	return group(cmd)
@@ -33,7 +33,7 @@ func (f *killFlags) add(cmd *cobra.Command, tool string) {
 	cmd.Flags().StringVar(&f.tool, "tool", tool, "tool id, or a prefix and *; * is every tool")
 	cmd.Flags().StringVar(&f.effect, "effect", "", "read_only, state_change or external_side_effect; without it every effect")
 	cmd.Flags().BoolVar(&f.everyTenant, "all-tenants", false, "every tenant, not only that of --tenant")
-	cmd.Flags().StringVar(&f.by, "as", defaultApprover(), "who does it (PAWL_APPROVER)")
+	identityVar(cmd.Flags(), &f.by, "as", DefaultApprover(), "who does it (PAWL_APPROVER)")
 }
 
 // scope reads the flags; tenant is that of the command line.
@@ -59,7 +59,7 @@ func (f *killFlags) scope(tenant string) (postgres.KillScope, error) {
 	return scope, nil
 }
 
-func newKillOn(a *app) *cobra.Command {
+func newKillOn(a *App) *cobra.Command {
 	var f killFlags
 	var reason string
 	cmd := &cobra.Command{
@@ -67,7 +67,7 @@ func newKillOn(a *app) *cobra.Command {
 		Long: "Turn a kill switch on. Calls that it covers are denied from then on; those that wait for a person or for\n" +
 			"capacity end at once, and those that run before their next attempt. No approval and no policy lifts it.\n" +
 			"The reason is shown to callers.",
-		Args: exactly(0, "no arguments"),
+		Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			scope, err := f.scope(a.tenant)
 			if err != nil {
@@ -98,7 +98,7 @@ func checkKillReason(reason string) error {
 	switch {
 	case strings.TrimSpace(reason) == "":
 		return errors.New("--reason is missing: callers are told why")
-	case utf8.RuneCountInString(reason) > maxKillReason || printable(reason) != reason || strings.ContainsAny(reason, "\n\t"):
+	case utf8.RuneCountInString(reason) > maxKillReason || Printable(reason) != reason || strings.ContainsAny(reason, "\n\t"):
 		return fmt.Errorf("--reason is one line of at most %d characters", maxKillReason)
 	case toolspec.SecretValue(reason):
 		return errors.New("--reason holds something of the shape of a credential, and callers read it")
@@ -106,7 +106,7 @@ func checkKillReason(reason string) error {
 	return nil
 }
 
-func newKillOff(a *app) *cobra.Command {
+func newKillOff(a *App) *cobra.Command {
 	var f killFlags
 	cmd := &cobra.Command{
 		Use: "off [NUMBER]", Short: "Turn a kill switch off: by its number, or the one that covers exactly what the flags say",
@@ -142,10 +142,10 @@ func newKillOff(a *app) *cobra.Command {
 	return cmd
 }
 
-func newKillList(a *app) *cobra.Command {
+func newKillList(a *App) *cobra.Command {
 	var off, everyTenant bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the kill switches that are on for the tenant", Args: exactly(0, "no arguments"),
+		Use: "list", Short: "List the kill switches that are on for the tenant", Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withStore(cmd.Context(), func(s *session) error {
 				tenant := a.tenant
@@ -160,10 +160,10 @@ func newKillList(a *app) *cobra.Command {
 				return tabled(a, switches, "no kill switch is on", headings, func(k postgres.KillSwitch) []string {
 					until := ""
 					if k.OffAt != nil {
-						until = clockTime(*k.OffAt) + " by " + k.OffBy
+						until = clockTime(*k.OffAt) + " by " + name(k.OffBy)
 					}
 					return []string{
-						strconv.FormatInt(k.ID, 10), orEvery(k.TenantID), k.Tool, orEvery(string(k.Effect)), clockTime(k.OnAt), k.OnBy, until, k.Reason,
+						strconv.FormatInt(k.ID, 10), orEvery(k.TenantID), k.Tool, orEvery(string(k.Effect)), clockTime(k.OnAt), name(k.OnBy), until, k.Reason,
 					}
 				})
 			})
@@ -181,9 +181,9 @@ func orEvery(s string) string {
 	return s
 }
 
-func (a *app) killSwitch(k postgres.KillSwitch, said string) error {
-	if a.json {
-		return printJSON(a.Out, map[string]any{"switch": k, "state": said})
+func (a *App) killSwitch(k postgres.KillSwitch, said string) error {
+	if a.JSON {
+		return PrintJSON(a.Out, map[string]any{"switch": k, "state": said})
 	}
 	tenant := "every tenant"
 	if k.TenantID != "" {

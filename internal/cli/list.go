@@ -11,11 +11,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-func newList(a *app) *cobra.Command {
+func newList(a *App) *cobra.Command {
 	f := postgres.Filter{}
 	var status string
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the tenant's calls, the newest first", Args: exactly(0, "no arguments"),
+		Use: "list", Short: "List the tenant's calls, the newest first", Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.TenantID, f.Status = a.tenant, toolspec.Status(status)
 			if err := checkFilter(f); err != nil {
@@ -29,7 +29,7 @@ func newList(a *app) *cobra.Command {
 				nothing := fmt.Sprintf("tenant %s has no such calls", a.tenant)
 				return tabled(a, calls, nothing, []string{"STARTED", "TOOL", "STATE", "ACTOR", "RUN", "CALL", "INVOCATION"}, func(c postgres.Call) []string {
 					state := cmp.Or(c.Outcome, string(c.Status))
-					return []string{clockTime(c.StartedAt), c.ToolID, state, c.ActorID, c.RunID, c.ToolCallID, c.InvocationID}
+					return []string{clockTime(c.StartedAt), c.ToolID, state, name(c.ActorID), c.RunID, c.ToolCallID, c.InvocationID}
 				})
 			})
 		},
@@ -57,10 +57,10 @@ func checkFilter(f postgres.Filter) error {
 	return nil
 }
 
-func newApprovals(a *app) *cobra.Command {
+func newApprovals(a *App) *cobra.Command {
 	var everything bool
 	cmd := &cobra.Command{
-		Use: "approvals", Short: "List calls that wait for a person", Args: exactly(0, "no arguments"),
+		Use: "approvals", Short: "List calls that wait for a person", Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withStore(cmd.Context(), func(s *session) error {
 				requests, err := s.store.Approvals(cmd.Context(), a.tenant, !everything)
@@ -70,14 +70,14 @@ func newApprovals(a *app) *cobra.Command {
 				return listing(a, requests, "nothing waits", func(requests []postgres.Approval) {
 					for _, r := range requests {
 						fmt.Fprintf(a.Out, "%s  %s\n  tool     %s (%s, %s risk), asked for by %s\n  args     %s\n  digest   %s\n  who      %s\n  expires  %s\n",
-							r.ApprovalID, r.State, r.ToolID, r.Effect, r.Risk, oneLine(r.RequestedBy, 100), oneLine(string(r.Args), 400),
-							r.Digest, oneLine(r.Approvers, 200), clockTime(r.ExpiresAt))
+							r.ApprovalID, r.State, r.ToolID, r.Effect, r.Risk, name(r.RequestedBy), OneLine(string(r.Args), 400),
+							r.Digest, OneLine(r.Approvers, 200), clockTime(r.ExpiresAt))
 						a.escalations(r, 7)
 						if r.Parked != "" {
 							fmt.Fprintf(a.Out, "  unknown  %s: the call was made, and nobody knows whether it took effect; `pawl resolve`\n", r.Parked)
 						}
 						if r.Message != "" {
-							fmt.Fprintf(a.Out, "  why      %s\n", oneLine(r.Message, 200))
+							fmt.Fprintf(a.Out, "  why      %s\n", OneLine(r.Message, 200))
 						}
 					}
 				})

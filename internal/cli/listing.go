@@ -4,10 +4,10 @@ import "fmt"
 
 // listing prints what a command found: a list for programs; for people what show
 // prints of it, or nothing, one sentence, where there is none.
-func listing[T any](a *app, found []T, nothing string, show func([]T)) error {
+func listing[T any](a *App, found []T, nothing string, show func([]T)) error {
 	switch {
-	case a.json:
-		return printJSON(a.Out, listed(found))
+	case a.JSON:
+		return PrintJSON(a.Out, listed(found))
 	case len(found) == 0:
 		fmt.Fprintln(a.Out, nothing)
 	default:
@@ -17,13 +17,13 @@ func listing[T any](a *app, found []T, nothing string, show func([]T)) error {
 }
 
 // tabled is listing with a row of a table for each.
-func tabled[T any](a *app, found []T, nothing string, headings []string, row func(T) []string) error {
+func tabled[T any](a *App, found []T, nothing string, headings []string, row func(T) []string) error {
 	return listing(a, found, nothing, func(found []T) {
 		rows := make([][]string, len(found))
 		for i, one := range found {
 			rows[i] = row(one)
 		}
-		table(a.Out, "", headings, rows)
+		PrintTable(a.Out, "", headings, rows)
 	})
 }
 

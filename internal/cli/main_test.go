@@ -10,15 +10,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // TestMain puts a program pawl, which is this test binary, on the PATH.
 func TestMain(m *testing.M) {
-	testscript.Main(devstacktest.Runner(m, workflows.SearchAttributeNames()...), map[string]func(){"pawl": pawl})
+	testscript.Main(devstacktest.Runner(m, contract.SearchAttributeNames()...), map[string]func(){"pawl": pawl})
 }
 
-// pawl is what cmd/pawl is.
+// pawl is what cmd/pawl-server is.
 func pawl() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)

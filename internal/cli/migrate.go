@@ -8,10 +8,10 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres"
 )
 
-func newMigrate(a *app) *cobra.Command {
+func newMigrate(a *App) *cobra.Command {
 	cmd := &cobra.Command{Use: "migrate", Short: "Bring the database schema up to this build"}
 	cmd.AddCommand(&cobra.Command{
-		Use: "up", Short: "Apply what is missing", Args: exactly(0, "no arguments"),
+		Use: "up", Short: "Apply what is missing", Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withStore(cmd.Context(), func(s *session) error {
 				applied, err := s.store.Migrate(cmd.Context())
@@ -26,7 +26,7 @@ func newMigrate(a *app) *cobra.Command {
 			})
 		},
 	}, &cobra.Command{
-		Use: "status", Short: "Show which steps are applied", Args: exactly(0, "no arguments"),
+		Use: "status", Short: "Show which steps are applied", Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withStore(cmd.Context(), func(s *session) error {
 				steps, err := s.store.MigrationStatus(cmd.Context())

@@ -9,10 +9,10 @@ import (
 	"github.com/pawl-run/pawl/policy"
 )
 
-func newPolicy(a *app) *cobra.Command {
+func newPolicy(a *App) *cobra.Command {
 	cmd := &cobra.Command{Use: "policy", Short: "Check, apply, compare and show the policy"}
 	cmd.AddCommand(&cobra.Command{
-		Use: "check FILE", Short: "Check a policy file", Args: exactly(1, "a policy file"),
+		Use: "check FILE", Short: "Check a policy file", Args: ExactArgs(1, "a policy file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := readPolicy(args[0])
 			if err != nil {
@@ -21,7 +21,7 @@ func newPolicy(a *app) *cobra.Command {
 			return a.checkPolicy(cmd.Context(), p)
 		},
 	}, &cobra.Command{
-		Use: "show", Short: "Show the active policy", Args: exactly(0, "no arguments"),
+		Use: "show", Short: "Show the active policy", Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withStore(cmd.Context(), func(s *session) error {
 				active, ok, err := s.store.ActivePolicy(cmd.Context())
@@ -36,8 +36,8 @@ func newPolicy(a *app) *cobra.Command {
 					return err
 				}
 				fmt.Fprintln(a.Out, indented(p.Source(), ""))
-				if !a.json {
-					fmt.Fprintf(a.Err, "%s, since %s by %s\n", active.Digest, clockTime(active.At), oneLine(active.By, 100))
+				if !a.JSON {
+					fmt.Fprintf(a.Err, "%s, since %s by %s\n", active.Digest, clockTime(active.At), name(active.By))
 				}
 				return nil
 			})
@@ -54,17 +54,17 @@ func readPolicy(file string) (*policy.Policy, error) {
 	return policy.Parse(file, doc)
 }
 
-func (a *app) policy(p *policy.Policy, said string, found ...*policy.Error) error {
+func (a *App) policy(p *policy.Policy, said string, found ...*policy.Error) error {
 	warnings := p.Warnings()
 	for _, f := range found {
 		warnings = append(warnings, f.Error())
 	}
-	if a.json {
-		return printJSON(a.Out, map[string]any{"digest": p.Digest(), "state": said, "warnings": listed(warnings)})
+	if a.JSON {
+		return PrintJSON(a.Out, map[string]any{"digest": p.Digest(), "state": said, "warnings": listed(warnings)})
 	}
 	fmt.Fprintf(a.Out, "%s  %s\n", p.Digest(), said)
 	for _, w := range warnings {
-		fmt.Fprintln(a.Out, "  ! "+printable(w))
+		fmt.Fprintln(a.Out, "  ! "+Printable(w))
 	}
 	return nil
 }

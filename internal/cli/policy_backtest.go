@@ -31,7 +31,7 @@ type backtest struct {
 	cut bool
 }
 
-func newPolicyBacktest(a *app) *cobra.Command {
+func newPolicyBacktest(a *App) *cobra.Command {
 	var since string
 	var most int
 	cmd := &cobra.Command{
@@ -41,7 +41,7 @@ func newPolicyBacktest(a *app) *cobra.Command {
 			"The record is redacted: a rule that looks into a masked argument sees " + toolspec.Mask + ". It does not hold the tools that\n" +
 			"a run was narrowed to, nor tags: those are of the tools as they are now. Both policies see the same, so that\n" +
 			"what is shown is the change of policy.",
-		Args: exactly(1, "a policy file"),
+		Args: ExactArgs(1, "a policy file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			candidate, err := readPolicy(args[0])
 			if err != nil {
@@ -144,7 +144,7 @@ type moveView struct {
 	Example string `json:"example"`
 }
 
-func (a *app) backtested(b *backtest, since string) error {
+func (a *App) backtested(b *backtest, since string) error {
 	var moves []moveView
 	for _, m := range b.Moves() {
 		moves = append(moves, moveView{
@@ -152,8 +152,8 @@ func (a *app) backtested(b *backtest, since string) error {
 			After: verdict(policy.Decision{Verb: m.After, Undetermined: m.Undetermined}), Rule: m.Rule, Calls: m.Calls, Example: m.Example,
 		})
 	}
-	if a.json {
-		return printJSON(a.Out, map[string]any{
+	if a.JSON {
+		return PrintJSON(a.Out, map[string]any{
 			"calls": b.Calls, "unchanged": b.Unchanged, "changes": listed(moves), "maskedArguments": b.masked, "unknownArguments": b.argsUnknown,
 			"unreadableVersions": b.unreadable, "cut": b.cut,
 		})
@@ -164,7 +164,7 @@ func (a *app) backtested(b *backtest, since string) error {
 		for _, m := range moves {
 			rows = append(rows, []string{strconv.Itoa(m.Calls), m.Tenant, m.Tool, m.Before, m.After, m.Rule, m.Example})
 		}
-		table(a.Out, "  ", []string{"CALLS", "TENANT", "TOOL", "BEFORE", "AFTER", "BY", "SUCH AS"}, rows)
+		PrintTable(a.Out, "  ", []string{"CALLS", "TENANT", "TOOL", "BEFORE", "AFTER", "BY", "SUCH AS"}, rows)
 	}
 	for _, remark := range []struct {
 		n    int

@@ -11,10 +11,10 @@ import (
 
 // checkPolicy says whether a policy fits the tools that workers have. Where
 // there is no database to ask for them, it says that it was not compared.
-func (a *app) checkPolicy(ctx context.Context, p *policy.Policy) error {
+func (a *App) checkPolicy(ctx context.Context, p *policy.Policy) error {
 	specs, why := publishedSpecs(ctx)
 	if why != nil {
-		fmt.Fprintln(a.Err, "not compared with the tools of workers:", printable(why.Error()))
+		fmt.Fprintln(a.Err, "not compared with the tools of workers:", Printable(why.Error()))
 		specs = nil
 	}
 	if err := p.Check(specs); err != nil {

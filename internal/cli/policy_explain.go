@@ -16,7 +16,7 @@ import (
 // activePolicy names the active version where a file is asked for.
 const activePolicy = "active"
 
-func newPolicyExplain(a *app) *cobra.Command {
+func newPolicyExplain(a *App) *cobra.Command {
 	var args, file, effect, risk string
 	facts := policy.Facts{RunID: "cli"}
 	cmd := &cobra.Command{
@@ -26,7 +26,7 @@ func newPolicyExplain(a *app) *cobra.Command {
 			"apply. Without --args it is the judgement from before the arguments are known.",
 		Example: `  pawl policy explain core__write_file --actor user:ann --args '{"path":"/etc/hosts","content":""}'
   pawl policy explain core__write_file --actor user:ann --role admin --file policy.yaml`,
-		Args: exactly(1, "the id of a tool; `pawl tools list --all` shows them"),
+		Args: ExactArgs(1, "the id of a tool; `pawl tools list --all` shows them"),
 		RunE: func(cmd *cobra.Command, positional []string) error {
 			facts.TenantID, facts.ToolID = a.tenant, positional[0]
 			p, specs, err := policyOf(cmd.Context(), file)
@@ -51,16 +51,16 @@ func newPolicyExplain(a *app) *cobra.Command {
 				facts.HasArgs = true
 			}
 			x := p.Explain(facts.Of(spec))
-			if a.json {
-				return printJSON(a.Out, x)
+			if a.JSON {
+				return PrintJSON(a.Out, x)
 			}
-			fmt.Fprint(a.Out, printable(x.Text()))
+			fmt.Fprint(a.Out, Printable(x.Text()))
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&args, "args", "", "the arguments, a JSON object")
-	cmd.Flags().StringVar(&facts.ActorID, "actor", "agent:cli", "who calls")
-	cmd.Flags().StringVar(&facts.SubjectID, "subject", "", "on whose behalf, as if that were proved")
+	identityVar(cmd.Flags(), &facts.ActorID, "actor", "agent:cli", "who calls")
+	identityVar(cmd.Flags(), &facts.SubjectID, "subject", "", "on whose behalf, as if that were proved")
 	cmd.Flags().StringVar(&facts.ConnectionID, "connection", "", "the connection that the call names")
 	cmd.Flags().StringArrayVar(&facts.Roles, "role", nil, "a further role of the actor; may be repeated")
 	cmd.Flags().StringVar(&file, "file", activePolicy, "a policy file, or active")

@@ -20,14 +20,14 @@ const shortDigest = 12
 // noPolicy stands for the digest where no version is active.
 const noPolicy = "none"
 
-func newPolicyApply(a *app) *cobra.Command {
+func newPolicyApply(a *App) *cobra.Command {
 	var by, expected string
 	cmd := &cobra.Command{
 		Use: "apply FILE", Short: "Make a policy file the active policy; calls that run or wait are judged by it from then on",
 		Long: "Make a policy file the active policy, for all workers at once. A file with an error changes nothing.\n\n" +
 			"With --expect it is made active only if that version is still the active one, so that of two people\n" +
 			"who change it at once the second is told.",
-		Args: exactly(1, "a policy file"),
+		Args: ExactArgs(1, "a policy file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := readPolicy(args[0])
 			if err != nil {
@@ -49,12 +49,12 @@ func newPolicyApply(a *app) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&by, "as", defaultApprover(), "who does it (PAWL_APPROVER)")
+	identityVar(cmd.Flags(), &by, "as", DefaultApprover(), "who does it (PAWL_APPROVER)")
 	cmd.Flags().StringVar(&expected, "expect", "", "the version that must be active, or none")
 	return cmd
 }
 
-func newPolicyRollback(a *app) *cobra.Command {
+func newPolicyRollback(a *App) *cobra.Command {
 	var by string
 	cmd := &cobra.Command{
 		Use: "rollback [DIGEST]", Short: "Make an earlier version the active policy: that one, or the one before the active one",
@@ -81,11 +81,11 @@ func newPolicyRollback(a *app) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&by, "as", defaultApprover(), "who does it (PAWL_APPROVER)")
+	identityVar(cmd.Flags(), &by, "as", DefaultApprover(), "who does it (PAWL_APPROVER)")
 	return cmd
 }
 
-func (a *app) activate(ctx context.Context, s *session, act postgres.Activation) error {
+func (a *App) activate(ctx context.Context, s *session, act postgres.Activation) error {
 	if act.By == "" {
 		return usageError{errors.New("--as is missing: who makes the policy active?")}
 	}
@@ -100,10 +100,10 @@ func (a *app) activate(ctx context.Context, s *session, act postgres.Activation)
 	return a.policy(act.Policy, said)
 }
 
-func newPolicyHistory(a *app) *cobra.Command {
+func newPolicyHistory(a *App) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
-		Use: "history", Short: "Show which versions were active, the newest first", Args: exactly(0, "no arguments"),
+		Use: "history", Short: "Show which versions were active, the newest first", Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 1 || limit > 500 {
 				return usageError{errors.New("--limit is between 1 and 500")}
@@ -115,7 +115,7 @@ func newPolicyHistory(a *app) *cobra.Command {
 				}
 				headings := []string{"SINCE", "VERSION", "INSTEAD OF", "HOW", "BY"}
 				return tabled(a, moves, "no policy was ever active", headings, func(m postgres.ActivationRecord) []string {
-					return []string{clockTime(m.At), short(m.Digest), short(m.Before), string(m.How), m.By}
+					return []string{clockTime(m.At), short(m.Digest), short(m.Before), string(m.How), name(m.By)}
 				})
 			})
 		},
@@ -124,7 +124,7 @@ func newPolicyHistory(a *app) *cobra.Command {
 	return cmd
 }
 
-func newPolicyDiff(a *app) *cobra.Command {
+func newPolicyDiff(a *App) *cobra.Command {
 	var from string
 	cmd := &cobra.Command{
 		Use: "diff [FILE]", Short: "Show what a policy file would change, or what the last change of the active policy was",
@@ -236,14 +236,14 @@ type shiftView struct {
 	Rule string `json:"rule"`
 }
 
-func (a *app) difference(before, after *policy.Policy, specs []toolspec.Spec) error {
+func (a *App) difference(before, after *policy.Policy, specs []toolspec.Spec) error {
 	changes := policy.Diff(before, after)
 	var shifts []shiftView
 	for _, s := range policy.Shifts(before, after, specs) {
 		shifts = append(shifts, shiftView{Tenant: s.TenantID, Tool: s.ToolID, Before: verdict(s.Before), After: verdict(s.After), Rule: s.After.Rule})
 	}
-	if a.json {
-		return printJSON(a.Out, map[string]any{
+	if a.JSON {
+		return PrintJSON(a.Out, map[string]any{
 			"from": before.Digest(), "to": after.Digest(), "changes": listed(changes), "tools": listed(shifts),
 		})
 	}
@@ -253,12 +253,12 @@ func (a *app) difference(before, after *policy.Policy, specs []toolspec.Spec) er
 	}
 	fmt.Fprintf(a.Out, "--- %s\n+++ %s\n", short(before.Digest()), short(after.Digest()))
 	for _, c := range changes {
-		fmt.Fprintln(a.Out, printable(c.Path))
+		fmt.Fprintln(a.Out, Printable(c.Path))
 		for _, entry := range c.Removed {
-			fmt.Fprintln(a.Out, "  - "+oneLine(entry, 400))
+			fmt.Fprintln(a.Out, "  - "+OneLine(entry, 400))
 		}
 		for _, entry := range c.Added {
-			fmt.Fprintln(a.Out, "  + "+oneLine(entry, 400))
+			fmt.Fprintln(a.Out, "  + "+OneLine(entry, 400))
 		}
 	}
 	if len(shifts) == 0 {
@@ -270,7 +270,7 @@ func (a *app) difference(before, after *policy.Policy, specs []toolspec.Spec) er
 	for _, s := range shifts {
 		rows = append(rows, []string{s.Tenant, s.Tool, s.Before, s.After, s.Rule})
 	}
-	table(a.Out, "  ", []string{"TENANT", "TOOL", "BEFORE", "AFTER", "BY"}, rows)
+	PrintTable(a.Out, "  ", []string{"TENANT", "TOOL", "BEFORE", "AFTER", "BY"}, rows)
 	return nil
 }
 

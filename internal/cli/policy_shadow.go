@@ -12,16 +12,16 @@ import (
 	"github.com/pawl-run/pawl/policy"
 )
 
-func newPolicyShadow(a *app) *cobra.Command {
+func newPolicyShadow(a *App) *cobra.Command {
 	cmd := &cobra.Command{Use: "shadow", Short: "Try a policy out beside the active one: it is asked about every call and obeyed about none"}
 	cmd.AddCommand(newShadowSet(a), newShadowOff(a), newShadowReport(a))
 	return group(cmd)
 }
 
-func newShadowSet(a *app) *cobra.Command {
+func newShadowSet(a *App) *cobra.Command {
 	var by string
 	cmd := &cobra.Command{
-		Use: "set FILE", Short: "Have a policy file asked beside the active policy", Args: exactly(1, "a policy file"),
+		Use: "set FILE", Short: "Have a policy file asked beside the active policy", Args: ExactArgs(1, "a policy file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := readPolicy(args[0])
 			if err != nil {
@@ -30,21 +30,21 @@ func newShadowSet(a *app) *cobra.Command {
 			return a.setShadow(cmd.Context(), p, by)
 		},
 	}
-	cmd.Flags().StringVar(&by, "as", defaultApprover(), "who does it (PAWL_APPROVER)")
+	identityVar(cmd.Flags(), &by, "as", DefaultApprover(), "who does it (PAWL_APPROVER)")
 	return cmd
 }
 
-func newShadowOff(a *app) *cobra.Command {
+func newShadowOff(a *App) *cobra.Command {
 	var by string
 	cmd := &cobra.Command{
-		Use: "off", Short: "Ask no policy beside the active one any more", Args: exactly(0, "no arguments"),
+		Use: "off", Short: "Ask no policy beside the active one any more", Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.setShadow(cmd.Context(), nil, by) },
 	}
-	cmd.Flags().StringVar(&by, "as", defaultApprover(), "who does it (PAWL_APPROVER)")
+	identityVar(cmd.Flags(), &by, "as", DefaultApprover(), "who does it (PAWL_APPROVER)")
 	return cmd
 }
 
-func (a *app) setShadow(ctx context.Context, p *policy.Policy, by string) error {
+func (a *App) setShadow(ctx context.Context, p *policy.Policy, by string) error {
 	if by == "" {
 		return usageError{errors.New("--as is missing: who does it?")}
 	}
@@ -65,8 +65,8 @@ func (a *app) setShadow(ctx context.Context, p *policy.Policy, by string) error 
 			}
 			return a.policy(p, said)
 		}
-		if a.json {
-			return printJSON(a.Out, map[string]any{"state": "off", "changed": changed})
+		if a.JSON {
+			return PrintJSON(a.Out, map[string]any{"state": "off", "changed": changed})
 		}
 		fmt.Fprintln(a.Out, "no policy is asked beside the active one")
 		return nil
@@ -84,11 +84,11 @@ type shadowView struct {
 	Example string `json:"example"`
 }
 
-func newShadowReport(a *app) *cobra.Command {
+func newShadowReport(a *App) *cobra.Command {
 	var since string
 	cmd := &cobra.Command{
 		Use: "report", Short: "Show what the shadow would have said of settled calls, beside what was said",
-		Args: exactly(0, "no arguments"),
+		Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ago, err := timespan("--since", since)
 			if err != nil {
@@ -119,15 +119,15 @@ func newShadowReport(a *app) *cobra.Command {
 					}
 					rows = append(rows, []string{differs, strconv.Itoa(l.Calls), l.TenantID, l.ToolID, l.Live, l.Shadow, l.Rule, l.Example})
 				}
-				if a.json {
-					return printJSON(a.Out, map[string]any{"digest": shadow.Digest, "since": shadow.At, "by": shadow.By, "lines": views})
+				if a.JSON {
+					return PrintJSON(a.Out, map[string]any{"digest": shadow.Digest, "since": shadow.At, "by": shadow.By, "lines": views})
 				}
-				fmt.Fprintf(a.Out, "%s, asked since %s by %s\n", short(shadow.Digest), clockTime(shadow.At), oneLine(shadow.By, 100))
+				fmt.Fprintf(a.Out, "%s, asked since %s by %s\n", short(shadow.Digest), clockTime(shadow.At), name(shadow.By))
 				if len(rows) == 0 {
 					fmt.Fprintf(a.Out, "no call of the last %s was settled with it\n", since)
 					return nil
 				}
-				table(a.Out, "", []string{"", "CALLS", "TENANT", "TOOL", "LIVE", "SHADOW", "BY", "SUCH AS"}, rows)
+				PrintTable(a.Out, "", []string{"", "CALLS", "TENANT", "TOOL", "LIVE", "SHADOW", "BY", "SUCH AS"}, rows)
 				return nil
 			})
 		},

@@ -13,14 +13,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-func newPolicyTest(a *app) *cobra.Command {
+func newPolicyTest(a *App) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "test FILE",
 		Short: "Compare what a policy says with what its author wants",
 		Long: "Test judges the calls that a file of cases names, and shows every verdict that is not the one that is\n" +
 			"wanted, with the explanation. It ends with status 1 where there is one.",
-		Args: exactly(1, "a file of cases"),
+		Args: ExactArgs(1, "a file of cases"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			doc, err := os.ReadFile(args[0])
 			if err != nil {
@@ -67,7 +67,7 @@ type outcome struct {
 	explained   policy.Explanation
 }
 
-func (a *app) cases(file string, cases policy.Cases, p *policy.Policy, specs []toolspec.Spec) error {
+func (a *App) cases(file string, cases policy.Cases, p *policy.Policy, specs []toolspec.Spec) error {
 	outcomes := make([]outcome, len(cases.List))
 	failed := 0
 	for i, c := range cases.List {
@@ -79,8 +79,8 @@ func (a *app) cases(file string, cases policy.Cases, p *policy.Policy, specs []t
 			failed++
 		}
 	}
-	if a.json {
-		if err := printJSON(a.Out, map[string]any{"ok": failed == 0, "failed": failed, "cases": outcomes}); err != nil {
+	if a.JSON {
+		if err := PrintJSON(a.Out, map[string]any{"ok": failed == 0, "failed": failed, "cases": outcomes}); err != nil {
 			return err
 		}
 	} else {
@@ -118,19 +118,19 @@ func tryCase(c policy.Case, cases policy.Cases, p *policy.Policy, specs []toolsp
 
 // outcome shows a case that is not as it is wanted: - is wanted, + is what
 // policy says.
-func (a *app) outcome(file string, o outcome) {
+func (a *App) outcome(file string, o outcome) {
 	if o.OK {
 		return
 	}
-	fmt.Fprintf(a.Out, "%s:%d: %s\n", printable(file), o.Line, oneLine(o.Name, 200))
+	fmt.Fprintf(a.Out, "%s:%d: %s\n", Printable(file), o.Line, OneLine(o.Name, 200))
 	if o.Error != "" {
-		fmt.Fprintf(a.Out, "  %s\n", printable(o.Error))
+		fmt.Fprintf(a.Out, "  %s\n", Printable(o.Error))
 		return
 	}
 	for _, d := range o.Differences {
-		fmt.Fprintf(a.Out, "  %-8s - %s\n  %-8s + %s\n", d.What, printable(d.Want), "", printable(d.Got))
+		fmt.Fprintf(a.Out, "  %-8s - %s\n  %-8s + %s\n", d.What, Printable(d.Want), "", Printable(d.Got))
 	}
 	for line := range strings.Lines(o.explained.Text()) {
-		fmt.Fprintf(a.Out, "    %s", printable(strings.TrimSuffix(line, "\n"))+"\n")
+		fmt.Fprintf(a.Out, "    %s", Printable(strings.TrimSuffix(line, "\n"))+"\n")
 	}
 }

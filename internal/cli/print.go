@@ -12,10 +12,10 @@ import (
 	"unicode/utf16"
 )
 
-// printable keeps text of callers and tools from speaking to the terminal:
+// Printable keeps text of callers and tools from speaking to the terminal:
 // control, bidirectional and invisible characters are shown as what they are, by
 // the escapes of JSON, so that JSON stays the same JSON.
-func printable(s string) string {
+func Printable(s string) string {
 	var b strings.Builder
 	for _, r := range s {
 		switch {
@@ -31,21 +31,22 @@ func printable(s string) string {
 	return b.String()
 }
 
-// oneLine is printable text without line breaks, cut at n characters.
-func oneLine(s string, n int) string {
-	s = strings.Join(strings.Fields(printable(s)), " ")
+// OneLine is printable text without line breaks, cut at n characters.
+func OneLine(s string, n int) string {
+	s = strings.Join(strings.Fields(Printable(s)), " ")
 	if runes := []rune(s); len(runes) > n {
 		return string(runes[:n-1]) + "…"
 	}
 	return s
 }
 
-func printJSON(w io.Writer, v any) error {
+// PrintJSON prints JSON for programs, over several lines.
+func PrintJSON(w io.Writer, v any) error {
 	out, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(w, printable(string(out)))
+	_, err = fmt.Fprintln(w, Printable(string(out)))
 	return err
 }
 
@@ -55,7 +56,7 @@ func printLine(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(w, printable(string(out)))
+	_, err = fmt.Fprintln(w, Printable(string(out)))
 	return err
 }
 
@@ -63,19 +64,19 @@ func printLine(w io.Writer, v any) error {
 func indented(raw json.RawMessage, prefix string) string {
 	var out bytes.Buffer
 	if json.Indent(&out, raw, prefix, "  ") != nil {
-		return printable(string(raw))
+		return Printable(string(raw))
 	}
-	return printable(out.String())
+	return Printable(out.String())
 }
 
-// table aligns rows under headings.
-func table(w io.Writer, prefix string, headings []string, rows [][]string) {
+// PrintTable prints aligned rows under headings.
+func PrintTable(w io.Writer, prefix string, headings []string, rows [][]string) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, prefix+strings.Join(headings, "\t"))
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
-			cells[i] = oneLine(cell, 100)
+			cells[i] = OneLine(cell, 100)
 		}
 		fmt.Fprintln(tw, prefix+strings.Join(cells, "\t"))
 	}

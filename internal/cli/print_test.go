@@ -26,7 +26,7 @@ func TestPrintable(t *testing.T) {
 		"tags":            {"\U000e0041", `\udb40\udc41`},
 		"private":         {"\ue000\U0010ffff", `\ue000\udbff\udfff`},
 	} {
-		if got := printable(test.text); got != test.want {
+		if got := Printable(test.text); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
@@ -46,7 +46,7 @@ func TestOneLine(t *testing.T) {
 		{"a\rb\u2028c", 20, `a\u000db\u2028c`},
 		{"\x1b[2J", 4, `\u0…`},
 	} {
-		if got := oneLine(test.text, test.n); got != test.want {
+		if got := OneLine(test.text, test.n); got != test.want {
 			t.Errorf("%q in %d: %q, want %q", test.text, test.n, got, test.want)
 		}
 	}
@@ -56,7 +56,7 @@ func TestOneLine(t *testing.T) {
 func TestJSONStaysTheSame(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	if err := printJSON(&b, map[string]string{odd: odd}); err != nil {
+	if err := PrintJSON(&b, map[string]string{odd: odd}); err != nil {
 		t.Fatal(err)
 	}
 	var back map[string]string
@@ -77,12 +77,12 @@ func FuzzPrintable(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, shown := range []string{printable(s), oneLine(s, 5), indented(json.RawMessage(s), "")} {
+		for _, shown := range []string{Printable(s), OneLine(s, 5), indented(json.RawMessage(s), "")} {
 			if wrong := unclean(shown); wrong != "" || !utf8.ValidString(shown) {
 				t.Errorf("%q is shown as %q: %s", s, shown, wrong)
 			}
 		}
-		if line := oneLine(s, 5); utf8.RuneCountInString(line) > 5 || strings.ContainsAny(line, "\n\t") {
+		if line := OneLine(s, 5); utf8.RuneCountInString(line) > 5 || strings.ContainsAny(line, "\n\t") {
 			t.Errorf("%q in a line is %q", s, line)
 		}
 		quoted, err := json.Marshal(s)

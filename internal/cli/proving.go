@@ -75,7 +75,7 @@ func (p *proving) token(d toolspec.Decision) (string, error) {
 }
 
 // nonce prints what an ID token for the decision has to be asked for with.
-func (a *app) nonce(cmd *cobra.Command, p proving, d toolspec.Decision) error {
+func (a *App) nonce(cmd *cobra.Command, p proving, d toolspec.Decision) error {
 	s, err := connect(cmd.Context(), false, true)
 	if err != nil {
 		return err
@@ -88,8 +88,8 @@ func (a *app) nonce(cmd *cobra.Command, p proving, d toolspec.Decision) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return printJSON(a.Out, map[string]any{"approvalId": d.ApprovalID, "nonce": nonce, "decision": d})
+	if a.JSON {
+		return PrintJSON(a.Out, map[string]any{"approvalId": d.ApprovalID, "nonce": nonce, "decision": d})
 	}
 	fmt.Fprintln(a.Out, nonce)
 	return nil

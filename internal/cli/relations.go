@@ -14,13 +14,13 @@ import (
 // relationForms are the ways to write a relation on the command line.
 const relationForms = "member WHO GROUP-OR-ROLE, execute WHO TOOLS, or delegate SUBJECT ACTOR TOOLS"
 
-func newRelations(a *app) *cobra.Command {
+func newRelations(a *App) *cobra.Command {
 	cmd := &cobra.Command{Use: "relations", Short: "Say who may run what, and on whose behalf"}
 	cmd.AddCommand(newRelationsAdd(a), newRelationsRemove(a), newRelationsList(a))
 	return group(cmd)
 }
 
-func newRelationsAdd(a *app) *cobra.Command {
+func newRelationsAdd(a *App) *cobra.Command {
 	var graph string
 	var lasts time.Duration
 	cmd := &cobra.Command{
@@ -35,18 +35,21 @@ func newRelationsAdd(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := r.Check(); err != nil {
+				return usageError{err}
+			}
 			if lasts < 0 || lasts > 0 && lasts < time.Second {
 				return usageError{errors.New("--for is a time of at least 1s, such as 8h")}
 			}
 			return withStore(cmd.Context(), func(s *session) error {
-				expiresAt, err := s.store.AddRelation(cmd.Context(), a.tenant, r, lasts, defaultApprover())
+				expiresAt, err := s.store.AddRelation(cmd.Context(), a.tenant, r, lasts, DefaultApprover())
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return printJSON(a.Out, map[string]any{"tenant": a.tenant, "relation": r, "expiresAt": expiresAt})
+				if a.JSON {
+					return PrintJSON(a.Out, map[string]any{"tenant": a.tenant, "relation": r, "expiresAt": expiresAt})
 				}
-				fmt.Fprintf(a.Out, "%s: %s, %s\n", a.tenant, printable(relationText(r)), until(expiresAt, false))
+				fmt.Fprintf(a.Out, "%s: %s, %s\n", a.tenant, Printable(relationText(r)), until(expiresAt, false))
 				return nil
 			})
 		},
@@ -56,7 +59,7 @@ func newRelationsAdd(a *app) *cobra.Command {
 	return cmd
 }
 
-func newRelationsRemove(a *app) *cobra.Command {
+func newRelationsRemove(a *App) *cobra.Command {
 	var graph string
 	cmd := &cobra.Command{
 		Use: "remove KIND ARGUMENTS...", Short: "Take a relation back; calls that wait look again",
@@ -66,17 +69,17 @@ func newRelationsRemove(a *app) *cobra.Command {
 				return err
 			}
 			return withStore(cmd.Context(), func(s *session) error {
-				err := s.store.RemoveRelation(cmd.Context(), a.tenant, r, defaultApprover())
+				err := s.store.RemoveRelation(cmd.Context(), a.tenant, r, DefaultApprover())
 				if errors.Is(err, postgres.ErrNotFound) {
 					return fmt.Errorf("tenant %s has no such relation; `pawl relations list` shows those that it has", a.tenant)
 				}
 				if err != nil {
 					return err
 				}
-				if a.json {
-					return printJSON(a.Out, map[string]any{"tenant": a.tenant, "removed": r})
+				if a.JSON {
+					return PrintJSON(a.Out, map[string]any{"tenant": a.tenant, "removed": r})
 				}
-				fmt.Fprintf(a.Out, "%s: removed: %s\n", a.tenant, printable(relationText(r)))
+				fmt.Fprintf(a.Out, "%s: removed: %s\n", a.tenant, Printable(relationText(r)))
 				return nil
 			})
 		},
@@ -85,10 +88,10 @@ func newRelationsRemove(a *app) *cobra.Command {
 	return cmd
 }
 
-func newRelationsList(a *app) *cobra.Command {
+func newRelationsList(a *App) *cobra.Command {
 	var of string
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the tenant's relations", Args: exactly(0, "no arguments"),
+		Use: "list", Short: "List the tenant's relations", Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withStore(cmd.Context(), func(s *session) error {
 				found, err := s.store.Relations(cmd.Context(), a.tenant, of)
@@ -97,7 +100,7 @@ func newRelationsList(a *app) *cobra.Command {
 				}
 				nothing := fmt.Sprintf("tenant %s has no such relations", a.tenant)
 				return tabled(a, found, nothing, []string{"RELATION", "COUNTS", "SINCE", "BY"}, func(r postgres.RelationRecord) []string {
-					return []string{relationText(r.Relation), until(r.ExpiresAt, r.Expired), clockTime(r.GrantedAt), r.GrantedBy}
+					return []string{relationText(r.Relation), until(r.ExpiresAt, r.Expired), clockTime(r.GrantedAt), name(r.GrantedBy)}
 				})
 			})
 		},
@@ -122,9 +125,6 @@ func relation(args []string, graph string) (authz.Relation, error) {
 	default:
 		return r, usageError{errors.New("expected " + relationForms)}
 	}
-	if err := r.Check(); err != nil {
-		return r, usageError{err}
-	}
 	return r, nil
 }
 
@@ -133,11 +133,11 @@ func relationText(r authz.Relation) string {
 	var text string
 	switch r.Kind {
 	case authz.Member:
-		text = fmt.Sprintf("member %s %s", r.Subject, r.Object)
+		text = fmt.Sprintf("member %s %s", name(r.Subject), name(r.Object))
 	case authz.Executes:
-		text = fmt.Sprintf("execute %s %s", r.Subject, r.Tools)
+		text = fmt.Sprintf("execute %s %s", name(r.Subject), r.Tools)
 	case authz.Delegates:
-		text = fmt.Sprintf("delegate %s %s %s", r.Object, r.Subject, r.Tools)
+		text = fmt.Sprintf("delegate %s %s %s", name(r.Object), name(r.Subject), r.Tools)
 	}
 	if r.GraphID != "" {
 		text += " --graph " + r.GraphID

@@ -29,24 +29,32 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// app is what every command shares.
-type app struct {
+// App is what every command shares.
+type App struct {
 	Streams
-	json   bool
+	// JSON says that the command prints JSON.
+	JSON   bool
 	tenant string
-	// wrapper speaks with a KMS; nil in a program that has no client of one.
-	wrapper broker.KeyWrapper
+	// Wrapper speaks with a KMS; nil in a program that has no client of one.
+	Wrapper broker.KeyWrapper
+	// more makes the commands of Commands.
+	more []func(*App) []*cobra.Command
 }
 
 // Option adds to the commands.
-type Option func(*app)
+type Option func(*App)
 
 // KeyWrapper lets commands and workers use key rings that a key of a KMS has wrapped.
-func KeyWrapper(w broker.KeyWrapper) Option { return func(a *app) { a.wrapper = w } }
+func KeyWrapper(w broker.KeyWrapper) Option { return func(a *App) { a.Wrapper = w } }
+
+// Commands adds commands, which stand ahead of the others in the help.
+func Commands(f func(*App) []*cobra.Command) Option {
+	return func(a *App) { a.more = append(a.more, f) }
+}
 
 // Main runs one command and returns its exit status.
 func Main(ctx context.Context, args []string, s Streams, options ...Option) int {
-	a := &app{Streams: s}
+	a := &App{Streams: s}
 	for _, option := range options {
 		option(a)
 	}
@@ -61,7 +69,7 @@ func Main(ctx context.Context, args []string, s Streams, options ...Option) int 
 	}
 	var silent *silentError
 	if !errors.As(err, &silent) {
-		fmt.Fprintln(s.Err, "pawl:", printable(err.Error()))
+		fmt.Fprintln(s.Err, "pawl:", Printable(err.Error()))
 	}
 	var database *postgres.Error
 	if errors.As(err, &database) && (database.State == "42P01" || database.State == "42703") { // no such table, no such column
@@ -74,21 +82,26 @@ func Main(ctx context.Context, args []string, s Streams, options ...Option) int 
 	return exitOf(err)
 }
 
-func newRoot(a *app) *cobra.Command {
+func newRoot(a *App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "pawl",
 		Short: "Durable, policy-gated tool calls on Temporal and Postgres",
 		Long: "Pawl runs every tool call as a Temporal workflow: authorised by policy, validated, approved by a\n" +
-			"person where policy says so, executed, redacted and recorded. Start with `pawl demo`.",
+			"person where policy says so, executed, redacted and recorded.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+
+		PersistentPreRunE: checkIdentities,
 	}
-	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON")
+	root.PersistentFlags().BoolVar(&a.JSON, "json", false, "print JSON")
 	root.PersistentFlags().StringVar(&a.tenant, "tenant", defaultTenant(), "tenant (PAWL_TENANT)")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	group(root)
+	for _, commands := range a.more {
+		root.AddCommand(commands(a)...)
+	}
 	root.AddCommand(
-		newDemo(a), newDemoWorker(a), newChaos(a), newChaosWorker(a), newBench(a), newBenchSubmit(a), newBenchWorker(a), newDev(a), newWorker(a), newMigrate(a), newDoctor(a), newTools(a),
+		newWorker(a), newMigrate(a), newDoctor(a), newTools(a),
 		newInvoke(a), newTurn(a), newShow(a), newList(a), newApprovals(a), newApprove(a), newDeny(a), newResolve(a), newKeys(a), newPolicy(a), newKill(a), newRelations(a), newSubmitters(a), newConnections(a), newKeyring(a), newCache(a),
 		newVerifyHistory(a), newCodecServer(a),
 	)
@@ -123,6 +136,13 @@ func group(cmd *cobra.Command) *cobra.Command {
 // usageError is a command line that does not parse.
 type usageError struct{ error }
 
+// Usage makes an error of one about the command line: Main shows how to use the
+// command.
+func Usage(err error) error { return usageError{err} }
+
+// Silent makes an error that Main does not show: the command has.
+func Silent(err error) error { return &silentError{err} }
+
 // silentError is a failure that the command has already shown.
 type silentError struct{ error }
 
@@ -155,7 +175,8 @@ func some(what string) cobra.PositionalArgs {
 	}
 }
 
-func exactly(n int, what string) cobra.PositionalArgs {
+// ExactArgs wants n arguments; what names them in the error.
+func ExactArgs(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != n {
 			return usageError{fmt.Errorf("expected %s", what)}

@@ -130,7 +130,7 @@ func (r *rig) work() {
 			r.t.Errorf("the worker ended with: %v", err)
 		}
 	})
-	server, err := temporal.DialContext(r.t.Context(), patient(temporal.Options{HostPort: r.address}, patience))
+	server, err := temporal.DialContext(r.t.Context(), WithTimeout(temporal.Options{HostPort: r.address}, patience))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func eventually(ctx context.Context, holds func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var last error
-	if err := waitFor(ctx, func() bool { last = holds(); return last == nil }); err != nil {
+	if err := WaitFor(ctx, func() bool { last = holds(); return last == nil }); err != nil {
 		return last
 	}
 	return nil

@@ -36,7 +36,7 @@ func (f *secretFlags) add(cmd *cobra.Command) {
 // read reads the parts, of which the credential has these; without any known, as
 // those of a signer of somebody's own worker, all are taken as they are named. They
 // are the caller's to destroy.
-func (f *secretFlags) read(a *app, required, optional []string) (_ broker.Credential, err error) {
+func (f *secretFlags) read(a *App, required, optional []string) (_ broker.Credential, err error) {
 	parts := map[string]broker.Secret{}
 	defer func() {
 		if err != nil {
@@ -84,7 +84,7 @@ func (f *secretFlags) read(a *app, required, optional []string) (_ broker.Creden
 		if err := take("--secret-env", part, func() ([]byte, error) {
 			value, set := os.LookupEnv(name)
 			if !set {
-				return nil, fmt.Errorf("--secret-env: %s is not set", printable(name))
+				return nil, fmt.Errorf("--secret-env: %s is not set", Printable(name))
 			}
 			return []byte(value), nil
 		}); err != nil {

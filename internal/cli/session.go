@@ -16,32 +16,33 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/devstate"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
 )
 
-// dialTimeout bounds how long a command waits for a server.
-const dialTimeout = 10 * time.Second
+// DialTimeout bounds how long a command waits for a server.
+const DialTimeout = 10 * time.Second
 
 // session is a command's way to the servers.
 type session struct {
 	config worker.Config
 	ui     string
 	// dev says that `pawl dev` of this directory is what was found.
-	dev      *devState
+	dev      *devstate.State
 	temporal temporal.Client
 	store    *postgres.Store
 }
 
 // config finds the servers: what the environment names for Pawl, then a running
 // `pawl dev` of this directory, then the general variables.
-func config() (worker.Config, *devState, error) {
+func config() (worker.Config, *devstate.State, error) {
 	c, err := worker.LoadConfig()
 	if err != nil {
 		return c, nil, err
 	}
-	state, err := findDev()
+	state, err := devstate.Find()
 	if err != nil {
 		return c, nil, err
 	}
@@ -76,18 +77,18 @@ func connect(ctx context.Context, needTemporal, needStore bool) (*session, error
 	if dev != nil {
 		s.ui = cmp.Or(s.ui, dev.UI)
 	}
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	ctx, cancel := context.WithTimeout(ctx, DialTimeout)
 	defer cancel()
 	if needStore {
 		if c.DatabaseURL == "" {
 			return nil, errors.New("no database: run `pawl dev` in this directory, or set PAWL_DATABASE_URL")
 		}
 		if s.store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-cli"}); err != nil {
-			return nil, absence(withoutPassword(c.DatabaseURL), err)
+			return nil, absence(WithoutPassword(c.DatabaseURL), err)
 		}
 	}
 	if needTemporal {
-		if s.temporal, err = temporal.DialContext(ctx, patient(c.Temporal, dialTimeout)); err != nil {
+		if s.temporal, err = temporal.DialContext(ctx, WithTimeout(c.Temporal, DialTimeout)); err != nil {
 			s.close()
 			return nil, fmt.Errorf("temporal does not answer at %s: run `pawl dev` in this directory, or set TEMPORAL_ADDRESS", s.address())
 		}
@@ -95,9 +96,9 @@ func connect(ctx context.Context, needTemporal, needStore bool) (*session, error
 	return s, nil
 }
 
-// patient keeps the SDK from writing into what a command prints, and sets the time
+// WithTimeout keeps the SDK from writing into what a command prints, and sets the time
 // for the server's first answer, which the SDK would wait for five seconds.
-func patient(o temporal.Options, answer time.Duration) temporal.Options {
+func WithTimeout(o temporal.Options, answer time.Duration) temporal.Options {
 	o.Logger = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	o.ConnectionOptions.GetSystemInfoTimeout = answer
 	return o
@@ -168,9 +169,9 @@ func (s *session) link(workflowID string) string {
 
 func defaultTenant() string { return cmp.Or(os.Getenv("PAWL_TENANT"), "acme") }
 
-// defaultApprover is the person at the terminal.
-func defaultApprover() string {
-	if named := os.Getenv("PAWL_APPROVER"); named != "" {
+// DefaultApprover is the person at the terminal.
+func DefaultApprover() string {
+	if named := os.Getenv(approverEnv); named != "" {
 		return named
 	}
 	if u, err := user.Current(); err == nil {

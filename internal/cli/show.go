@@ -5,22 +5,25 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
+	temporal "go.temporal.io/sdk/client"
 
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-func newShow(a *app) *cobra.Command {
+func newShow(a *App) *cobra.Command {
 	var output bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a call: stages, attempts, approval, result",
 		Long:  "Shows a call by its invocation id, workflow id, toolCallId or an approval id.",
-		Args:  exactly(1, "an id; `pawl list` shows them"),
+		Args:  ExactArgs(1, "an id; `pawl list` shows them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withStore(cmd.Context(), func(s *session) error {
 				record, err := s.find(cmd.Context(), a.tenant, args[0])
@@ -30,19 +33,48 @@ func newShow(a *app) *cobra.Command {
 				if output {
 					return a.output(cmd.Context(), s, record)
 				}
-				if a.json {
-					return printJSON(a.Out, struct {
+				dropped := s.dropped(cmd.Context(), record)
+				if a.JSON {
+					return PrintJSON(a.Out, struct {
 						postgres.Detail
-						UI string `json:"ui,omitempty"`
-					}{record, s.link(record.WorkflowID)})
+						UI      string `json:"ui,omitempty"`
+						Dropped int    `json:"dropped,omitempty"`
+					}{record, s.link(record.WorkflowID), dropped})
 				}
 				a.show(s, record)
+				if dropped > 0 {
+					fmt.Fprintf(a.Out, "\nwarning: the call dropped %d signals with decisions that cannot count; find out who sends them\n", dropped)
+				}
 				return nil
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&output, "output", false, "print the value, also where it is stored outside of the result")
 	return cmd
+}
+
+// showTimeout bounds how long show waits for what only the call itself knows.
+const showTimeout = 5 * time.Second
+
+// dropped is how many signals a call that waits for a decision has dropped; 0 where
+// Temporal or the call does not answer in showTimeout.
+func (s *session) dropped(ctx context.Context, d postgres.Detail) int {
+	open := func(r postgres.Approval) bool { return r.State == contract.RequestOpen }
+	if d.Result != nil || !slices.ContainsFunc(d.Approvals, open) {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, showTimeout)
+	defer cancel()
+	server, err := temporal.DialContext(ctx, WithTimeout(s.config.Temporal, showTimeout))
+	if err != nil {
+		return 0
+	}
+	defer server.Close()
+	state, err := client.New(server, client.Options{DataConverter: s.config.Temporal.DataConverter}).State(ctx, d.WorkflowID)
+	if err != nil {
+		return 0
+	}
+	return state.Dropped
 }
 
 // find returns a call of the tenant by any of its names.
@@ -57,7 +89,7 @@ func (s *session) find(ctx context.Context, tenantID, name string) (postgres.Det
 	return record, err
 }
 
-func (a *app) output(ctx context.Context, s *session, record postgres.Detail) error {
+func (a *App) output(ctx context.Context, s *session, record postgres.Detail) error {
 	switch r := record.Result; {
 	case r == nil:
 		return errors.New("the call is not settled yet")
@@ -76,11 +108,11 @@ func (a *app) output(ctx context.Context, s *session, record postgres.Detail) er
 	}
 }
 
-func (a *app) show(s *session, d postgres.Detail) {
+func (a *App) show(s *session, d postgres.Detail) {
 	w := a.Out
 	fmt.Fprintf(w, "%s  %s\n", d.ToolID, d.Status)
 	fmt.Fprintf(w, "  workflow    %s\n  invocation  %s\n  asked by    %s\n  started     %s\n  lane        %s\n",
-		d.WorkflowID, d.InvocationID, oneLine(d.ActorID, 100), clockTime(d.StartedAt), d.Plan.Lane)
+		d.WorkflowID, d.InvocationID, name(d.ActorID), clockTime(d.StartedAt), d.Plan.Lane)
 	if d.PolicyDigest != "" {
 		fmt.Fprintf(w, "  policy      %s\n", d.PolicyDigest)
 	}
@@ -101,7 +133,7 @@ func (a *app) show(s *session, d postgres.Detail) {
 
 // showHistory prints values in the order they had; null is one of which nothing
 // may be shown.
-func (a *app) showHistory(title string, values []json.RawMessage) {
+func (a *App) showHistory(title string, values []json.RawMessage) {
 	if len(values) == 0 {
 		return
 	}
@@ -113,7 +145,7 @@ func (a *app) showHistory(title string, values []json.RawMessage) {
 
 // showCapacity says what an open call holds of limited capacity, and what it
 // waits for.
-func (a *app) showCapacity(d postgres.Detail) {
+func (a *App) showCapacity(d postgres.Detail) {
 	if len(d.Capacity) == 0 {
 		return
 	}
@@ -125,13 +157,13 @@ func (a *app) showCapacity(d postgres.Detail) {
 		} else if c.State == "waiting" {
 			state += fmt.Sprintf(" behind %d", c.Ahead)
 		}
-		rows = append(rows, []string{c.Kind, state, oneLine(c.Key, 200)})
+		rows = append(rows, []string{c.Kind, state, OneLine(c.Key, 200)})
 	}
 	fmt.Fprintln(a.Out, "\ncapacity")
-	table(a.Out, "  ", []string{"KIND", "STATE", "LIMIT"}, rows)
+	PrintTable(a.Out, "  ", []string{"KIND", "STATE", "LIMIT"}, rows)
 }
 
-func (a *app) showStages(d postgres.Detail) {
+func (a *App) showStages(d postgres.Detail) {
 	if len(d.Stages) > 0 {
 		var rows [][]string
 		for _, st := range d.Stages {
@@ -146,7 +178,7 @@ func (a *app) showStages(d postgres.Detail) {
 			rows = append(rows, []string{st.Stage, n, st.Outcome, micros(st.DurationUs), by})
 		}
 		fmt.Fprintln(a.Out, "\nstages")
-		table(a.Out, "  ", []string{"STAGE", "ATTEMPT", "OUTCOME", "TOOK", "BY"}, rows)
+		PrintTable(a.Out, "  ", []string{"STAGE", "ATTEMPT", "OUTCOME", "TOOK", "BY"}, rows)
 	}
 	if len(d.AttemptList) > 0 {
 		var rows [][]string
@@ -154,54 +186,54 @@ func (a *app) showStages(d postgres.Detail) {
 			rows = append(rows, []string{fmt.Sprint(t.Attempt), string(t.Lane), t.Outcome, string(t.Code), micros(t.DurationUs), clockTime(t.At)})
 		}
 		fmt.Fprintln(a.Out, "\nattempts")
-		table(a.Out, "  ", []string{"ATTEMPT", "LANE", "OUTCOME", "CODE", "TOOK", "AT"}, rows)
+		PrintTable(a.Out, "  ", []string{"ATTEMPT", "LANE", "OUTCOME", "CODE", "TOOK", "AT"}, rows)
 	}
 }
 
-func (a *app) showApprovals(d postgres.Detail) {
+func (a *App) showApprovals(d postgres.Detail) {
 	for _, r := range d.Approvals {
 		kind := "approval"
 		if r.Parked != "" {
 			kind = "outcome unknown (" + r.Parked + "),"
 		}
 		fmt.Fprintf(a.Out, "\n%s %s: %s\n  digest      %s\n  who         %s\n  expires     %s\n",
-			kind, r.ApprovalID, r.State, r.Digest, oneLine(r.Approvers, 200), clockTime(r.ExpiresAt))
+			kind, r.ApprovalID, r.State, r.Digest, OneLine(r.Approvers, 200), clockTime(r.ExpiresAt))
 		a.escalations(r, 10)
 		for _, dec := range r.Decisions {
 			counted := "counted"
 			if !dec.Counted {
 				counted = "did not count: " + dec.WhyNot
 			}
-			fmt.Fprintf(a.Out, "  %s by %s at %s, %s%s\n", dec.Decision, oneLine(dec.Approver, 100), clockTime(dec.At), oneLine(counted, 200),
-				prefixed(" — ", oneLine(dec.Reason, 200)))
+			fmt.Fprintf(a.Out, "  %s by %s at %s, %s%s\n", dec.Decision, name(dec.Approver), clockTime(dec.At), OneLine(counted, 200),
+				prefixed(" — ", OneLine(dec.Reason, 200)))
 		}
 	}
 }
 
 // escalations says to whom a request went while nobody decided, and to whom it still
 // goes, under labels of a width.
-func (a *app) escalations(r postgres.Approval, width int) {
+func (a *App) escalations(r postgres.Approval, width int) {
 	for i, e := range r.Escalations {
 		label, since := "went to", "since"
 		if i >= r.Escalated {
-			if r.State != workflows.RequestOpen {
+			if r.State != contract.RequestOpen {
 				return
 			}
 			label, since = "goes to", "at"
 		}
-		fmt.Fprintf(a.Out, "  %-*s  %s, %s %s\n", width, label, oneLine(e.Approvers, 200), since, clockTime(time.UnixMilli(e.AtMs)))
+		fmt.Fprintf(a.Out, "  %-*s  %s, %s %s\n", width, label, OneLine(e.Approvers, 200), since, clockTime(time.UnixMilli(e.AtMs)))
 	}
 }
 
-func (a *app) showResult(d postgres.Detail) {
+func (a *App) showResult(d postgres.Detail) {
 	r := d.Result
 	switch {
 	case r == nil:
 		fmt.Fprintln(a.Out, "\nno result yet")
 	case !r.OK:
-		fmt.Fprintf(a.Out, "\nresult: %s — %s\n", r.ErrorCode, oneLine(r.SafeMessage, 500))
+		fmt.Fprintf(a.Out, "\nresult: %s — %s\n", r.ErrorCode, OneLine(r.SafeMessage, 500))
 		if r.Details != nil && r.Details.Cause != "" {
-			fmt.Fprintf(a.Out, "  cause: %s\n", oneLine(r.Details.Cause, 200))
+			fmt.Fprintf(a.Out, "  cause: %s\n", OneLine(r.Details.Cause, 200))
 		}
 	case r.OutputRef != "":
 		fmt.Fprintf(a.Out, "\nresult: ok (%s), stored as %s; --output prints it\n", r.Source, r.OutputRef)

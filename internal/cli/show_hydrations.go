@@ -10,7 +10,7 @@ import (
 
 // showHydrations says where the arguments came from, where there is more to say
 // than that they were accepted as they were sent.
-func (a *app) showHydrations(d postgres.Detail) {
+func (a *App) showHydrations(d postgres.Detail) {
 	titled := false
 	for _, h := range d.Hydrations {
 		p := h.Provenance
@@ -31,7 +31,7 @@ func (a *app) showHydrations(d postgres.Detail) {
 			{"validator", validatorOf(p)},
 		} {
 			if line.text != "" {
-				fmt.Fprintf(a.Out, "    %-10s  %s\n", line.label, oneLine(line.text, 600))
+				fmt.Fprintf(a.Out, "    %-10s  %s\n", line.label, OneLine(line.text, 600))
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 func TestShowCapacity(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	a := &app{Streams: Streams{Out: &out}}
+	a := &App{Streams: Streams{Out: &out}}
 	if a.showCapacity(postgres.Detail{}); out.Len() > 0 {
 		t.Errorf("of nothing it says %q", out.String())
 	}

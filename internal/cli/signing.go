@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// signedFor is how long a decision that is sent now may be on its way.
-const signedFor = time.Hour
+// SignedFor is how long a decision that is sent now may be on its way.
+const SignedFor = time.Hour
 
 // signer is the key of the file or, where none is named, that of the usual place; ok
 // is false where nothing is there, and nobody named anything.
@@ -62,7 +62,7 @@ func (s *session) proved(ctx context.Context, tenantID string, p proving, d tool
 	if err != nil || !ok {
 		return workflowID, d, err
 	}
-	d, err = key.Sign(d, tenantID, time.Now(), signedFor)
+	d, err = key.Sign(d, tenantID, time.Now(), SignedFor)
 	return workflowID, d, err
 }
 

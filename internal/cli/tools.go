@@ -12,13 +12,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-func newTools(a *app) *cobra.Command {
+func newTools(a *App) *cobra.Command {
 	cmd := &cobra.Command{Use: "tools", Short: "Show the tools that workers have"}
 	var all bool
 	var tags []string
 	var by catalog.Viewer
 	list := &cobra.Command{
-		Use: "list", Short: "List the tools that a caller may see", Args: exactly(0, "no arguments"),
+		Use: "list", Short: "List the tools that a caller may see", Args: ExactArgs(0, "no arguments"),
 		Long: "List the tools that workers have published and that a caller of the tenant may see: what policy denies whatever\n" +
 			"the arguments, and what a kill switch stops, is left out. Called all the same, such a tool is denied.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -33,23 +33,23 @@ func newTools(a *app) *cobra.Command {
 	return group(cmd)
 }
 
-func (a *app) listTools(ctx context.Context, by catalog.Viewer, tags []string, all bool) error {
+func (a *App) listTools(ctx context.Context, by catalog.Viewer, tags []string, all bool) error {
 	tagged := catalog.Query{Tags: tags}
 	return withStore(ctx, func(s *session) error {
 		visible, err := s.store.Catalog(ctx, by)
 		if err != nil {
 			return err
 		}
-		if a.json && !all {
-			return printJSON(a.Out, listed(slices.DeleteFunc(visible.List(), func(e catalog.Entry) bool { return !tagged.Takes(e.Spec) })))
+		if a.JSON && !all {
+			return PrintJSON(a.Out, listed(slices.DeleteFunc(visible.List(), func(e catalog.Entry) bool { return !tagged.Takes(e.Spec) })))
 		}
 		specs, err := s.store.Specs(ctx)
 		if err != nil {
 			return err
 		}
 		specs = slices.DeleteFunc(specs, func(spec toolspec.Spec) bool { return !tagged.Takes(spec) })
-		if a.json {
-			return printJSON(a.Out, listed(specs))
+		if a.JSON {
+			return PrintJSON(a.Out, listed(specs))
 		}
 		var rows [][]string
 		for _, s := range specs {
@@ -68,7 +68,7 @@ func (a *app) listTools(ctx context.Context, by catalog.Viewer, tags []string, a
 			fmt.Fprintf(a.Out, "tenant %s may see no %s; `pawl tools list --all` shows what workers have\n", a.tenant, what)
 			return nil
 		}
-		table(a.Out, "", []string{"TOOL", "ACCESS", "EFFECT", "RISK", "SOURCE", "WHAT"}, rows)
+		PrintTable(a.Out, "", []string{"TOOL", "ACCESS", "EFFECT", "RISK", "SOURCE", "WHAT"}, rows)
 		return nil
 	})
 }

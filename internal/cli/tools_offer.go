@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-func newToolsOffer(a *app) *cobra.Command {
+func newToolsOffer(a *App) *cobra.Command {
 	var by catalog.Viewer
 	var format string
 	var strict bool
@@ -19,7 +19,7 @@ func newToolsOffer(a *app) *cobra.Command {
 			"stands for (`names`), and what could not be offered as it is (`changed`). Keep it: `pawl turn --offer` reads the response by it.",
 		Example: `  pawl tools offer --format openai --actor agent:one > offer.json
   jq .tools offer.json`,
-		Args: exactly(0, "no arguments"),
+		Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			codec, err := formatOf(format)
 			if err != nil {
@@ -38,7 +38,7 @@ func newToolsOffer(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printJSON(a.Out, offer)
+				return PrintJSON(a.Out, offer)
 			})
 		},
 	}

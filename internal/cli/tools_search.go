@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-func newToolsSearch(a *app) *cobra.Command {
+func newToolsSearch(a *App) *cobra.Command {
 	var by catalog.Viewer
 	var query catalog.Query
 	var effects, risks []string
@@ -53,11 +53,11 @@ var errTop = usageError{errors.New("--top must be 1 or more")}
 
 // viewerFlags say who looks, besides the tenant.
 func viewerFlags(cmd *cobra.Command, by *catalog.Viewer) {
-	cmd.Flags().StringVar(&by.ActorID, "actor", "", "who calls; without it nobody in particular")
+	identityVar(cmd.Flags(), &by.ActorID, "actor", "", "who calls; without it nobody in particular")
 	cmd.Flags().StringSliceVar(&by.ToolIDs, "tool-ids", nil, "the tools of the run, as in context.toolIds")
 }
 
-func (a *app) searchTools(ctx context.Context, by catalog.Viewer, query catalog.Query) error {
+func (a *App) searchTools(ctx context.Context, by catalog.Viewer, query catalog.Query) error {
 	return withStore(ctx, func(s *session) error {
 		found, err := s.client().PickTools(ctx, by, query)
 		if err != nil {

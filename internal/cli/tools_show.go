@@ -15,9 +15,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-func newToolsShow(a *app) *cobra.Command {
+func newToolsShow(a *App) *cobra.Command {
 	return &cobra.Command{
-		Use: "show TOOL", Short: "Show a tool with its schemas", Args: exactly(1, "the id of a tool"),
+		Use: "show TOOL", Short: "Show a tool with its schemas", Args: ExactArgs(1, "the id of a tool"),
 		Long: "Show what workers have published of a tool: what it may do, what its arguments are checked against, and under which\n" +
 			"name and in which form each provider is sent it. A name without its namespace is enough where no other tool is called so.",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,8 +34,8 @@ func newToolsShow(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.json {
-				return printJSON(a.Out, shown)
+			if a.JSON {
+				return PrintJSON(a.Out, shown)
 			}
 			shown.print(a.Out)
 			return nil
@@ -77,10 +77,10 @@ func shownToolOf(spec toolspec.Spec) (shownTool, error) {
 }
 
 func (t shownTool) print(w io.Writer) {
-	fmt.Fprintf(w, "%s  (%s, %s risk, version %s)\n\n%s\n\n", t.Name, t.Effect, t.Risk, oneLine(t.Version, 100), printable(t.Description))
+	fmt.Fprintf(w, "%s  (%s, %s risk, version %s)\n\n%s\n\n", t.Name, t.Effect, t.Risk, OneLine(t.Version, 100), Printable(t.Description))
 	line := func(what string, values ...string) {
 		if text := strings.Join(values, " "); text != "" {
-			fmt.Fprintf(w, "%-8s %s\n", what, oneLine(text, 1000))
+			fmt.Fprintf(w, "%-8s %s\n", what, OneLine(text, 1000))
 		}
 	}
 	line("digest", t.Digest)
@@ -106,7 +106,7 @@ func (t shownTool) print(w io.Writer) {
 	line("sent as", wire.SentName(t.Name))
 	for _, sent := range t.Sent {
 		if said := sent.said(); said != "" {
-			fmt.Fprintf(w, "%-8s to %s: %s\n", "", sent.Format, oneLine(said, 1000))
+			fmt.Fprintf(w, "%-8s to %s: %s\n", "", sent.Format, OneLine(said, 1000))
 		}
 	}
 	fmt.Fprintf(w, "\ninput    %s\n\noutput   %s\n", indented(t.InputSchema, "         "), indented(t.OutputSchema, "         "))

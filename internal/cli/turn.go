@@ -23,7 +23,7 @@ type turnFlags struct {
 	wait                           time.Duration
 }
 
-func newTurn(a *app) *cobra.Command {
+func newTurn(a *App) *cobra.Command {
 	var f turnFlags
 	cmd := &cobra.Command{
 		Use:   "turn",
@@ -35,16 +35,16 @@ func newTurn(a *app) *cobra.Command {
 			"same. With --wait it ends after that time with the exit status 4 where calls still wait, such as for a person.",
 		Example: `  pawl turn --format openai --run r1 --turn t1 < response.json
   pawl turn --format anthropic --stream --run r1 --turn t2 --offer offer.json --wait 30s < response.sse`,
-		Args: exactly(0, "no arguments; the response comes on standard input"),
+		Args: ExactArgs(0, "no arguments; the response comes on standard input"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.turn(cmd.Context(), f) },
 	}
 	cmd.Flags().StringVar(&f.format, "format", "", "the provider's format: "+strings.Join(formatNames(), ", "))
 	cmd.Flags().BoolVar(&f.streamed, "stream", false, "the response is a stream of the format's events")
 	cmd.Flags().StringVar(&f.key, "turn", "", "names the response, once in a run; a call without an id gets <turn>-<index>")
 	cmd.Flags().StringVar(&f.run, "run", "cli", "the run the calls belong to")
-	cmd.Flags().StringVar(&f.actor, "actor", "agent:cli", "who calls")
+	identityVar(cmd.Flags(), &f.actor, "actor", "agent:cli", "who calls")
 	cmd.Flags().StringVar(&f.offer, "offer", "", "`file` of `pawl tools offer` that the request was made with; without it models call tools by their ids")
-	cmd.Flags().StringVar(&f.subject, "subject", "", "on whose behalf; it counts only with --submitter-key")
+	identityVar(cmd.Flags(), &f.subject, "subject", "", "on whose behalf; it counts only with --submitter-key")
 	cmd.Flags().StringVar(&f.submitterKey, "submitter-key", "", "file with the private key of a trusted submitter, who vouches for the subject")
 	cmd.Flags().DurationVar(&f.wait, "wait", 0, "how long to wait for results; 0 waits until they are there")
 	cmd.Flags().BoolVar(&f.together, "together", false, "run calls with effects beside each other; else each of them runs alone, in its order")
@@ -53,7 +53,7 @@ func newTurn(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) turn(ctx context.Context, f turnFlags) error {
+func (a *App) turn(ctx context.Context, f turnFlags) error {
 	t, err := f.turn(a.tenant)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (a *app) turn(ctx context.Context, f turnFlags) error {
 	}
 	defer s.close()
 	reply, err := s.clientWithOutputs().Turn(ctx, t, a.In)
-	if len(reply.Outcomes) > 0 && !a.json {
+	if len(reply.Outcomes) > 0 && !a.JSON {
 		a.outcomes(s, reply.Outcomes)
 	}
 	if err != nil {
@@ -76,21 +76,21 @@ func (a *app) turn(ctx context.Context, f turnFlags) error {
 		}
 		return err
 	}
-	if a.json {
-		if err := printJSON(a.Out, shownReply(reply)); err != nil {
+	if a.JSON {
+		if err := PrintJSON(a.Out, shownReply(reply)); err != nil {
 			return err
 		}
 	}
 	if waiting := len(reply.Pending()); waiting > 0 {
-		if !a.json {
+		if !a.JSON {
 			fmt.Fprintf(a.Err, "%d of %d calls wait; the same command with the same response goes on\n", waiting, len(reply.Outcomes))
 		}
 		return &silentError{errPending}
 	}
-	if a.json {
+	if a.JSON {
 		return nil
 	}
-	return printJSON(a.Out, reply.Messages)
+	return PrintJSON(a.Out, reply.Messages)
 }
 
 // errPending ends a turn whose calls have no results yet.
@@ -134,7 +134,7 @@ func readOffer(file string) (client.Offer, error) {
 }
 
 // dryTurn prints the invocations that a turn would start.
-func (a *app) dryTurn(t client.Turn) error {
+func (a *App) dryTurn(t client.Turn) error {
 	plan, err := t.Plan(a.In)
 	if err != nil {
 		return err
@@ -153,5 +153,5 @@ func (a *app) dryTurn(t client.Turn) error {
 		}
 		all = append(all, one)
 	}
-	return printJSON(a.Out, all)
+	return PrintJSON(a.Out, all)
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // outcomes tells a person what came of each call.
-func (a *app) outcomes(s *session, outcomes []client.Outcome) {
+func (a *App) outcomes(s *session, outcomes []client.Outcome) {
 	for _, o := range outcomes {
-		fmt.Fprintf(a.Err, "%d  %s  %s", o.Call.Index, oneLine(o.Call.Name, 64), standing(o))
+		fmt.Fprintf(a.Err, "%d  %s  %s", o.Call.Index, OneLine(o.Call.Name, 64), standing(o))
 		if o.WorkflowID != "" {
 			fmt.Fprintf(a.Err, "  %s  %s", o.WorkflowID, s.link(o.WorkflowID))
 		}

@@ -27,20 +27,21 @@ type searched struct {
 	connections               bool
 }
 
-func newVerifyHistory(a *app) *cobra.Command {
+func newVerifyHistory(a *App) *cobra.Command {
 	var o searched
 	cmd := &cobra.Command{
 		Use:   "verify-history",
 		Short: "Search histories and tables for secrets that leaked",
 		Long: "Reads every workflow history of the namespace and every row of the database, and searches all of it for\n" +
-			"secrets: as they are, in base64, hexadecimal, UTF-16, escaped, backwards, and cut into pieces. It names where\n" +
-			"one stands, by its name or its number in the list, and never prints it. The exit status is 1 where a secret was found, or\n" +
-			"where something could not be read. Secrets of fewer than 8 bytes cannot be told from other text.",
+			"secrets: as they are, backwards, cut into pieces, and below up to six layers of encoding (entities, percent\n" +
+			"signs, backslashes, quoted-printable, base64, hexadecimal, lists of bytes, UTF-16, gzip). It names the place of\n" +
+			"a secret, and the secret by its name or its number in the list, and never prints it. The exit status is 1 if a\n" +
+			"secret was found, or if something could not be read. Secrets of fewer than 8 bytes cannot be told from other text.",
 		Example: `  pawl verify-history --connections
   pawl verify-history --secrets planted.txt
   pass show github/token | pawl verify-history --secrets -
   pawl verify-history --secrets planted.txt --query 'CloseTime > "2026-11-01T00:00:00Z"' --skip-tables`,
-		Args: exactly(0, "no arguments"),
+		Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.byTenant = cmd.Flags().Changed("tenant")
 			return a.verifyHistory(cmd.Context(), o)
@@ -56,7 +57,7 @@ func newVerifyHistory(a *app) *cobra.Command {
 	return cmd
 }
 
-func (a *app) verifyHistory(ctx context.Context, o searched) error {
+func (a *App) verifyHistory(ctx context.Context, o searched) error {
 	if o.secrets == "" && !o.connections {
 		return usageError{errors.New("nothing to search for: --secrets names a file, --connections is every live credential")}
 	}
@@ -80,7 +81,7 @@ func (a *app) verifyHistory(ctx context.Context, o searched) error {
 		Codec: codec,
 		Found: a.leaked,
 		Unread: func(p verify.Place) {
-			fmt.Fprintln(a.Err, "not read:", oneLine(p.String(), 600))
+			fmt.Fprintln(a.Err, "not read:", OneLine(p.String(), 600))
 		},
 	})
 	stop := a.verifying(v)
@@ -92,7 +93,7 @@ func (a *app) verifyHistory(ctx context.Context, o searched) error {
 	return a.verified(v.Report(), secrets.Len())
 }
 
-func (a *app) secretsOf(ctx context.Context, s *session, o searched) (*fingerprint.Set, error) {
+func (a *App) secretsOf(ctx context.Context, s *session, o searched) (*fingerprint.Set, error) {
 	var sources []fingerprint.Source
 	if o.secrets != "" {
 		list, err := readSecrets(o.secrets, a.In)
@@ -115,7 +116,7 @@ func (a *app) secretsOf(ctx context.Context, s *session, o searched) (*fingerpri
 		return nil, err
 	}
 	if len(plain) > 0 {
-		fmt.Fprintf(a.Err, "not searched for, because they are too short or too uniform to be told from other text: %s\n", oneLine(strings.Join(plain, ", "), 600))
+		fmt.Fprintf(a.Err, "not searched for, because they are too short or too uniform to be told from other text: %s\n", OneLine(strings.Join(plain, ", "), 600))
 	}
 	if secrets.Len() == 0 {
 		return nil, errors.New("there is no secret to search for")
@@ -164,17 +165,17 @@ func queryOf(o searched, tenant string) string {
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
 // leaked prints a finding as it is made: a search may take long.
-func (a *app) leaked(f verify.Finding) {
-	if a.json {
+func (a *App) leaked(f verify.Finding) {
+	if a.JSON {
 		_ = printLine(a.Out, f)
 		return
 	}
-	fmt.Fprintf(a.Out, "secret %s (%s) stands in %s\n", oneLine(f.Secret, 200), f.Form, oneLine(f.String(), 600))
+	fmt.Fprintf(a.Out, "secret %s (%s) stands in %s\n", OneLine(f.Secret, 200), f.Form, OneLine(f.String(), 600))
 }
 
 // verifying tells people how far it is until stop is called.
-func (a *app) verifying(v *verify.Verifier) (stop func()) {
-	if a.json {
+func (a *App) verifying(v *verify.Verifier) (stop func()) {
+	if a.JSON {
 		return func() {}
 	}
 	end, ended := make(chan struct{}), make(chan struct{})
@@ -198,8 +199,8 @@ func (a *app) verifying(v *verify.Verifier) (stop func()) {
 	}
 }
 
-func (a *app) verified(r verify.Report, secrets int) error {
-	if a.json {
+func (a *App) verified(r verify.Report, secrets int) error {
+	if a.JSON {
 		if err := printLine(a.Out, struct {
 			verify.Report
 			Secrets int  `json:"secrets"`

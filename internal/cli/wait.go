@@ -24,14 +24,14 @@ const (
 )
 
 // start starts a call. A person is told after a while that Temporal is away.
-func (a *app) start(ctx context.Context, s *session, inv toolspec.Invocation) (*client.Call, error) {
+func (a *App) start(ctx context.Context, s *session, inv toolspec.Invocation) (*client.Call, error) {
 	stop := a.hinting(ctx, s, "the call starts when it does", func(context.Context) string { return "" })
 	defer stop()
 	return s.client().Start(ctx, inv)
 }
 
 // wait waits for the result. A person is told after a while what it waits for.
-func (a *app) wait(ctx context.Context, s *session, call *client.Call) (toolspec.Result, error) {
+func (a *App) wait(ctx context.Context, s *session, call *client.Call) (toolspec.Result, error) {
 	stop := a.hinting(ctx, s, "the call has started, and goes on when it does", func(ctx context.Context) string {
 		return stateHint(ctx, s.client(), call.WorkflowID)
 	})
@@ -42,8 +42,8 @@ func (a *app) wait(ctx context.Context, s *session, call *client.Call) (toolspec
 // hinting says, until stop is called, once that Temporal is away, and what else
 // there is to say after a while: once that no worker answers, unless one has
 // before, and once what the call waits for.
-func (a *app) hinting(ctx context.Context, s *session, then string, hint func(context.Context) string) (stop func()) {
-	if a.json {
+func (a *App) hinting(ctx context.Context, s *session, then string, hint func(context.Context) string) (stop func()) {
+	if a.JSON {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -81,7 +81,7 @@ func (a *app) hinting(ctx context.Context, s *session, then string, hint func(co
 }
 
 // hintAway reports whether Temporal is away, and says so.
-func (a *app) hintAway(ctx context.Context, s *session, then string) bool {
+func (a *App) hintAway(ctx context.Context, s *session, then string) bool {
 	asking, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
 	if _, err := s.temporal.CheckHealth(asking, &temporal.CheckHealthRequest{}); err == nil || ctx.Err() != nil {
@@ -107,13 +107,13 @@ func stateHint(ctx context.Context, c *client.Client, workflowID string) string 
 	case state.Approval != nil:
 		return fmt.Sprintf("waits for a person: `pawl approve %s`, or `pawl deny`", state.Approval.ApprovalID)
 	case state.Waiting != "":
-		return "waits for capacity: " + oneLine(state.Waiting, 200)
+		return "waits for capacity: " + OneLine(state.Waiting, 200)
 	}
 	return ""
 }
 
-// waitFor polls until done says so or ctx ends.
-func waitFor(ctx context.Context, done func() bool) error {
+// WaitFor polls until done says so or ctx ends.
+func WaitFor(ctx context.Context, done func() bool) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for !done() {

@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-func newWorker(a *app) *cobra.Command {
+func newWorker(a *App) *cobra.Command {
 	var policyFile, workspace string
 	var apply bool
 	cmd := &cobra.Command{
@@ -15,7 +15,7 @@ func newWorker(a *app) *cobra.Command {
 		Long: "Runs a worker. It finds Temporal by the TEMPORAL_* variables and Postgres by PAWL_DATABASE_URL,\n" +
 			"or else a `pawl dev` of this directory, and waits for either while it is away. `pawl migrate up`\n" +
 			"comes first.",
-		Args: exactly(0, "no arguments"),
+		Args: ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, _, err := config()
 			if err != nil {
@@ -27,7 +27,7 @@ func newWorker(a *app) *cobra.Command {
 			if workspace != "" {
 				c.Workspace = workspace
 			}
-			c.ApplyPolicy, c.KeyRing.Wrapper = apply, a.wrapper
+			c.ApplyPolicy, c.KeyRing.Wrapper = apply, a.Wrapper
 			return worker.Run(cmd.Context(), c)
 		},
 	}

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/pawl-run/pawl/internal/devstack/filelock"
 	"github.com/pawl-run/pawl/internal/devstack/supervise"
+	"github.com/pawl-run/pawl/internal/filelock"
 )
 
 const (

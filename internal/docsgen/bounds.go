@@ -11,6 +11,9 @@ const (
 	namePattern       = `pattern=^[A-Za-z0-9_.-]+$`
 	digestPattern     = `pattern=^[0-9a-f]{64}$`
 	approvalIDPattern = `pattern=^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\.[1-9][0-9]*$`
+	// spacingPattern is the part of toolspec.CheckVisible that all dialects can say:
+	// single spaces, and only inside.
+	spacingPattern = `pattern=^([^ ]+( [^ ]+)*)?$`
 	// looseID is what toolspec allows for ids that it does not look into.
 	looseID = 200
 	reason  = 2000
@@ -24,16 +27,16 @@ var bounds = map[string][]string{
 	"Invocation.AllowedConnectionIDs": {fmt.Sprintf("maxItems=%d", toolspec.MaxConnections)},
 	"Context.TenantID":                append(text(toolspec.MaxTenantID), namePattern),
 	"Context.RunID":                   append(text(toolspec.MaxRunID), namePattern),
-	"Context.ActorID":                 text(looseID),
-	"Context.SubjectID":               longest(looseID),
-	"Context.SessionID":               longest(looseID),
-	"Context.RequestID":               longest(looseID),
-	"Context.GraphID":                 longest(looseID),
-	"Context.ConnectionID":            longest(looseID),
-	"Context.VirtualKeyID":            longest(looseID),
+	"Context.ActorID":                 append(text(looseID), spacingPattern),
+	"Context.SubjectID":               append(longest(looseID), spacingPattern),
+	"Context.SessionID":               append(longest(looseID), spacingPattern),
+	"Context.RequestID":               append(longest(looseID), spacingPattern),
+	"Context.GraphID":                 append(longest(looseID), spacingPattern),
+	"Context.ConnectionID":            append(longest(looseID), spacingPattern),
+	"Context.VirtualKeyID":            append(longest(looseID), spacingPattern),
 	"Context.ToolIDs":                 {fmt.Sprintf("maxItems=%d", toolspec.MaxToolIDs)},
 	"Decision.ApprovalID":             {approvalIDPattern},
-	"Decision.Approver":               text(looseID),
+	"Decision.Approver":               append(text(looseID), spacingPattern),
 	"Decision.Reason":                 longest(reason),
 	"ApprovalView.ApprovalID":         {approvalIDPattern},
 	"ApprovalView.Digest":             {digestPattern},

@@ -14,7 +14,7 @@ var words = map[string]string{
 
 	"Context.TenantID":     "The tenant: 1 to 48 characters of A-Z a-z 0-9 _ . -",
 	"Context.RunID":        "The run that the call belongs to: 1 to 64 characters of A-Z a-z 0-9 _ . -",
-	"Context.ActorID":      "Who calls: 1 to 200 printable characters, such as agent:planner. Compared byte by byte.",
+	"Context.ActorID":      "Who calls: 1 to 200 characters, such as agent:planner. Compared byte by byte. As every name: see [names](#names).",
 	"Context.SubjectID":    "On whose behalf. It counts only with a submitterProof; without a good one the call ends with authz_denied. Part of the digests.",
 	"Context.SessionID":    "The session, for correlation. Not part of the input digest.",
 	"Context.RequestID":    "The request, for correlation. Not part of the input digest.",
@@ -64,6 +64,8 @@ var words = map[string]string{
 	"State.Approval":    "The request that waits for a decision, if any.",
 	"State.Waiting":     "What the call waits for while its status is waiting_capacity.",
 	"State.Attempts":    "The number of the current attempt, from 1; 0 before the first.",
+	"State.Dropped":     "How many decisions came as signals and were dropped, because they cannot count.",
+	"State.Answers":     "The last answers to decisions that came as signals: up to 16 to those that the call took in, then up to 16 to those that it dropped, the oldest first.",
 	"State.Plan":        "What the call was pinned to when it was admitted. Absent where the input got no record.",
 
 	"ApprovalView.ApprovalID":  "The id to decide on.",
@@ -90,7 +92,7 @@ var words = map[string]string{
 	"Decision.ApprovalID": "The request, as the state query names it: the invocationId, a dot and a number.",
 	"Decision.Decision": "approve lets the call run. deny and withdraw end it with approval_denied. edit replaces the arguments and opens a new request. " +
 		"retry, settle_ok and settle_failed count where the outcome is unknown, and nowhere else: make the call again, end it ok without a value, end it with execution.",
-	"Decision.Approver":   "Who decides: 1 to 200 printable characters.",
+	"Decision.Approver":   "Who decides: 1 to 200 characters, see [names](#names).",
 	"Decision.Reason":     "Why, for the record: at most 2000 bytes. It is stored; do not put a secret into it.",
 	"Decision.EditedArgs": "The new arguments, with the decision edit and only with it. With proof at most 65536 bytes.",
 	"Decision.Remember":   "Asks that later calls of the tool like this one not be asked about again, where policy lets an approval be remembered.",
@@ -106,7 +108,13 @@ var words = map[string]string{
 	"ArgMatch.Pointer": "The RFC 6901 pointer of a member, which must be text.",
 	"ArgMatch.Pattern": "What it must be: a text, or a prefix and one * at the end. What climbs out of the prefix with .. does not match.",
 
+	"SignalAnswer.ID":         "Which decision: the lower-case hexadecimal SHA-256 of its JSON as Go's encoding/json writes it, which is the payload that Pawl's client sends.",
+	"SignalAnswer.ApprovalID": "The request that the decision names.",
+	"SignalAnswer.Counted":    "As in the answer of an update.",
+	"SignalAnswer.Reason":     "As in the answer of an update.",
+	"SignalAnswer.Again":      "As in the answer of an update.",
+
 	"Answer.Counted": "Whether the decision changed anything.",
-	"Answer.Again":   "Nobody knows yet whether the decision counts, and nothing was recorded: the issuer of its ID token could not be asked. Send the same decision again, under another update id.",
+	"Answer.Again":   "Nobody knows yet whether the decision counts, and nothing was recorded: the issuer of its ID token could not be asked, or the call looks for new keys later. Send the same decision again, under another update id.",
 	"Answer.Reason":  "Why it did not count, or a remark; safe to show. The texts are not part of the contract.",
 }

@@ -14,7 +14,7 @@ import (
 func TestMain(m *testing.M) {
 	// The tests wait more than they work: for heartbeats and task timeouts of workers
 	// that are dead. The command line may say otherwise.
-	if err := flag.Set("test.parallel", "8"); err != nil {
+	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
 	code := devstacktest.Runner(m).Run()

@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
+	"github.com/pawl-run/pawl/internal/faultkit/point"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -74,7 +75,7 @@ func (w *world) killAt(c cell, id string) evidence {
 		}
 	}
 	if c.toolID == ledger.Ask {
-		if before(c.point, failpoint.TaskAfter) || c.point == failpoint.WaitBefore || c.point == failpoint.WaitAfter {
+		if before(c.point, point.TaskAfter) || c.point == point.WaitBefore || c.point == point.WaitAfter {
 			takeOver()
 		}
 		w.asked(call)
@@ -87,8 +88,8 @@ func (w *world) killAt(c cell, id string) evidence {
 }
 
 // before reports whether a point comes no later than another.
-func before(p, other failpoint.Point) bool {
-	for _, q := range failpoint.All() {
+func before(p, other point.Name) bool {
+	for _, q := range point.All() {
 		if q == p {
 			return true
 		}
@@ -118,9 +119,9 @@ func (e evidence) disturbed(c cell) bool {
 // answer and nothing else was begun.
 func (c cell) loses() int {
 	switch c.point {
-	case failpoint.AnswerAfter, failpoint.CloseAfter:
+	case point.AnswerAfter, point.CloseAfter:
 		return 0
-	case failpoint.TaskAfter:
+	case point.TaskAfter:
 		if c.toolID == ledger.LocalRead || c.toolID == ledger.Ask {
 			return 0
 		}

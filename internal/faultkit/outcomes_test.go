@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/internal/faultkit/point"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -26,7 +26,7 @@ var columns = []struct{ name, toolID string }{
 
 // cell is what must become of a call.
 type cell struct {
-	point  failpoint.Point
+	point  point.Name
 	column string
 	toolID string
 	// why says why the call does not come to the point; the rest is empty then.
@@ -52,7 +52,7 @@ func outcomes(page string) ([]cell, error) {
 		return nil, fmt.Errorf("there is no table with the heading %s", heading)
 	}
 	lines := strings.Split(table, "\n")
-	points := failpoint.All()
+	points := point.All()
 	if len(lines) < len(points)+2 || strings.HasPrefix(lines[len(points)+1], "|") {
 		return nil, fmt.Errorf("the table has not one row for each of the points %v", points)
 	}
@@ -117,7 +117,7 @@ func readOutcomes(t *testing.T) []cell {
 func TestOutcomesTable(t *testing.T) {
 	t.Parallel()
 	cells := readOutcomes(t)
-	if want := len(failpoint.All()) * len(columns); len(cells) != want {
+	if want := len(point.All()) * len(columns); len(cells) != want {
 		t.Fatalf("%d cells, want %d", len(cells), want)
 	}
 	for _, c := range cells {

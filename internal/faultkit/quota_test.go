@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/internal/faultkit/point"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -47,17 +48,17 @@ func TestQuotaUnderKills(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		tool   string
-		plans  []failpoint.Point
+		plans  []point.Name
 		cancel bool
 		code   toolspec.Code
 		tokens float64
 	}{
-		{"after admit", ledger.LocalRead, []failpoint.Point{failpoint.AdmitAfter}, false, "", 1},
-		{"taken, in a task that never ends", ledger.LocalRead, []failpoint.Point{failpoint.EffectBefore, failpoint.EffectBefore}, false, "", 1},
-		{"taken, before the claim", ledger.Read, []failpoint.Point{failpoint.ClaimBefore}, false, "", 1},
-		{"after settle", ledger.LocalRead, []failpoint.Point{failpoint.SettleAfter}, false, "", 1},
-		{"taken and never dispatched", ledger.Send, []failpoint.Point{failpoint.ClaimBefore, failpoint.SettleAfter}, true, toolspec.CodeCancelled, 0},
-		{"taken and claimed", ledger.Send, []failpoint.Point{failpoint.ClaimAfter, failpoint.SettleAfter}, false, toolspec.CodeOutcomeUnknown, 1},
+		{"after admit", ledger.LocalRead, []point.Name{point.AdmitAfter}, false, "", 1},
+		{"taken, in a task that never ends", ledger.LocalRead, []point.Name{point.EffectBefore, point.EffectBefore}, false, "", 1},
+		{"taken, before the claim", ledger.Read, []point.Name{point.ClaimBefore}, false, "", 1},
+		{"after settle", ledger.LocalRead, []point.Name{point.SettleAfter}, false, "", 1},
+		{"taken and never dispatched", ledger.Send, []point.Name{point.ClaimBefore, point.SettleAfter}, true, toolspec.CodeCancelled, 0},
+		{"taken and claimed", ledger.Send, []point.Name{point.ClaimAfter, point.SettleAfter}, false, toolspec.CodeOutcomeUnknown, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +72,7 @@ func TestQuotaUnderKills(t *testing.T) {
 					}
 				}
 				w.work(failpoint.Plan{At: at, Nth: 1, By: failpoint.Kill}).crashed()
-				if tokens, _ := w.taken(); at != failpoint.AdmitAfter && at != failpoint.SettleAfter && tokens != 1 {
+				if tokens, _ := w.taken(); at != point.AdmitAfter && at != point.SettleAfter && tokens != 1 {
 					t.Errorf("%.2f tokens are taken after the kill at %s", tokens, at)
 				}
 			}

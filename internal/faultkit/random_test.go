@@ -17,14 +17,15 @@ import (
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/internal/faultkit/point"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // The size of TestRandomKills.
 const (
-	randomWorlds  = 5
+	randomWorlds  = 3
 	killsPerWorld = 10
 	// callPatience is for a call whose workers are killed several times, eight seconds and more each.
 	callPatience = 5 * time.Minute
@@ -112,7 +113,7 @@ func (m *mix) run() {
 }
 
 func (m *mix) plan() failpoint.Plan {
-	points := failpoint.All()
+	points := point.All()
 	return failpoint.Plan{At: points[m.random.IntN(len(points))], Nth: 1 + m.random.IntN(3), By: failpoint.Kill}
 }
 
@@ -191,7 +192,7 @@ func (m *mix) stands(ctx context.Context, invocationID string, d toolspec.Decisi
 		m.t.Error(err)
 	}
 	return slices.ContainsFunc(record.Approvals, func(a postgres.Approval) bool {
-		return a.ApprovalID == d.ApprovalID && a.State == workflows.RequestApproved && a.Approver == d.Approver
+		return a.ApprovalID == d.ApprovalID && a.State == contract.RequestApproved && a.Approver == d.Approver
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/internal/faultkit/point"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -62,19 +63,17 @@ func (w *world) read(tool string, in ledger.In, meanwhile func(first ledger.Effe
 	return calls
 }
 
-// sources waits for all calls but some, and counts where their values are from, and how often those that executed may have run the tool:
-// a machine that stands still loses attempts, and in the local lane whole tasks, which nobody counts. Whatever ends without the value
-// fails the test.
+// sources waits for all calls but some, and counts where their values are from, and how often the calls may have run the tool: a machine
+// that stands still loses attempts, and in the local lane whole tasks, which nobody counts. A reader that loses its flight so ends with
+// the value of another one. Whatever ends without the value fails the test.
 func (w *world) sources(calls []*pawl.Call, text string, but ...string) (from map[toolspec.Source]int, most int) {
 	w.t.Helper()
 	var mu sync.Mutex
-	var executed []*pawl.Call
 	from = map[toolspec.Source]int{}
+	attempts := map[string]int{} // of those that executed, by workflow id
+	calls = slices.DeleteFunc(slices.Clone(calls), func(c *pawl.Call) bool { return slices.Contains(but, c.WorkflowID) })
 	var waiting sync.WaitGroup
 	for _, call := range calls {
-		if slices.Contains(but, call.WorkflowID) {
-			continue
-		}
 		waiting.Go(func() {
 			r, err := w.ended(call, 2*patience)
 			if err != nil || !r.OK || string(r.Value) != fmt.Sprintf(`{"text":%q}`, text) {
@@ -83,14 +82,16 @@ func (w *world) sources(calls []*pawl.Call, text string, but ...string) (from ma
 			mu.Lock()
 			defer mu.Unlock()
 			if from[r.Source]++; r.Source == toolspec.SourceExecuted {
-				executed = append(executed, call)
-				most += r.Attempts
+				attempts[call.WorkflowID] = r.Attempts
 			}
 		})
 	}
 	waiting.Wait()
-	for _, call := range executed {
-		most += tasksOf(w.history(call.WorkflowID)).lostTasks
+	for _, call := range calls {
+		if len(w.ledger.Of(call.InvocationID)) > 0 {
+			lost := tasksOf(w.history(call.WorkflowID))
+			most += max(attempts[call.WorkflowID], lost.lostAttempts) + lost.lostTasks
+		}
 	}
 	return from, most
 }
@@ -138,7 +139,7 @@ func TestReaderKilled(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.apply(keptRules)
-			doomed := w.work(failpoint.Plan{At: failpoint.EffectAfter, Nth: 1, By: failpoint.Kill}).runs()
+			doomed := w.work(failpoint.Plan{At: point.EffectAfter, Nth: 1, By: failpoint.Kill}).runs()
 			var began time.Time
 			calls := w.read(tool, ledger.In{Text: "x", AfterMs: while(tool, 500, 1500)}, func(ledger.Effect) {
 				began = time.Now()
@@ -167,8 +168,9 @@ func TestReaderTerminated(t *testing.T) {
 	w.work(healthy, "PAWL_SWEEP_EVERY=5s").runs()
 	ended := ""
 	killed := ""
-	// It works for long enough that it is under way when it is ended.
-	calls := w.read(ledger.Read, ledger.In{Text: "x", AfterMs: 15_000}, func(first ledger.Effect) {
+	release := w.ledger.Hold() // it is under way when it is ended
+	calls := w.read(ledger.Read, ledger.In{Text: "x"}, func(first ledger.Effect) {
+		defer release()
 		killed = first.InvocationID
 		ended = invocation(first.ToolCallID, ledger.Read, ledger.In{}).Identity().WorkflowID()
 		if err := w.temporal.TerminateWorkflow(t.Context(), ended, "", "test"); err != nil {

@@ -12,9 +12,10 @@ import (
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/internal/faultkit/point"
 )
 
-func stopAt(p failpoint.Point) failpoint.Plan {
+func stopAt(p point.Name) failpoint.Plan {
 	return failpoint.Plan{At: p, Nth: 1, By: failpoint.Stop}
 }
 
@@ -25,11 +26,11 @@ func TestStoppedBeforeClaim(t *testing.T) {
 		t.Run(toolID, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			zombie := w.work(stopAt(failpoint.ClaimBefore)).runs()
+			zombie := w.work(stopAt(point.ClaimBefore)).runs()
 			call := w.start(invocation("call", toolID, ledger.In{Text: "hello"}))
 			zombie.stopped()
 			// The other one is held up in its turn, with the call open and in a later epoch: what refuses the claim is not that all is over.
-			other := w.work(stopAt(failpoint.EffectBefore)).runs()
+			other := w.work(stopAt(point.EffectBefore)).runs()
 			other.stopped()
 			if r := w.record(call.InvocationID); r.Result != nil || r.Epoch < 2 || len(r.Claims) < 2 {
 				t.Errorf("the call is in epoch %d with %+v and the result %+v; want it open in epoch 2", r.Epoch, r.Claims, r.Result)
@@ -67,7 +68,7 @@ func TestStoppedBeforeEffect(t *testing.T) {
 		t.Run(toolID, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			zombie := w.work(stopAt(failpoint.EffectBefore)).runs()
+			zombie := w.work(stopAt(point.EffectBefore)).runs()
 			call := w.start(invocation("call", toolID, ledger.In{Text: "hello"}))
 			zombie.stopped()
 			other := w.work(healthy)
@@ -114,7 +115,7 @@ func TestStoppedBeforeSettle(t *testing.T) {
 		t.Run(toolID, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			zombie := w.work(stopAt(failpoint.SettleBefore)).runs()
+			zombie := w.work(stopAt(point.SettleBefore)).runs()
 			call := w.start(invocation("call", toolID, ledger.In{Text: "hello"}))
 			zombie.stopped()
 			other := w.work(healthy)
@@ -142,10 +143,10 @@ func TestStoppedBeforeSettle(t *testing.T) {
 func TestStoppedBeforeSettleOfAnOlderEpoch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	zombie := w.work(stopAt(failpoint.SettleBefore)).runs()
+	zombie := w.work(stopAt(point.SettleBefore)).runs()
 	call := w.start(invocation("call", ledger.LocalRead, ledger.In{Text: "hello"}))
 	zombie.stopped()
-	other := w.work(stopAt(failpoint.SettleBefore)).runs()
+	other := w.work(stopAt(point.SettleBefore)).runs()
 	other.stopped()
 	row := w.row(call)
 	zombie.goOn()

@@ -24,7 +24,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 	"github.com/pawl-run/pawl/workflows/historytest"
 )
 
@@ -85,7 +85,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.temporal.Close)
-	devstacktest.Namespace(t, w.temporal, w.namespace, workflows.SearchAttributeNames()...)
+	devstacktest.Namespace(t, w.temporal, w.namespace, contract.SearchAttributeNames()...)
 	w.pawl = pawl.New(w.temporal, pawl.Options{})
 	return w
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
 )
 
 const (
@@ -126,7 +126,7 @@ func (c claims) client(ids []string) (id string, ok bool) {
 }
 
 // judge says why a token of the issuer is not good, or whom it names.
-func (c claims) judge(i Issuer, in activities.IDTokenRow) (identity, fault string) {
+func (c claims) judge(i Issuer, in approval.IDTokenRow) (identity, fault string) {
 	if fault := c.inTime(in.Now); fault != "" {
 		return "", fault
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
 )
 
 // algorithms are the ways to sign that only the holder of a private key has.
@@ -28,7 +28,7 @@ type Verifier struct {
 	client  *http.Client
 }
 
-var _ activities.IDTokens = (*Verifier)(nil)
+var _ approval.IDTokens = (*Verifier)(nil)
 
 // New makes a Verifier for up to 16 issuers. It asks none of them yet: one that is away at first is as one that is away later.
 func New(issuers ...Issuer) (*Verifier, error) {
@@ -61,7 +61,7 @@ func (v *Verifier) Issuers() []Issuer { return slices.Clone(v.issuers) }
 func (v *Verifier) Close() { v.client.CloseIdleConnections() }
 
 // Identify verifies a token. All that needs no key is judged first, so that an issuer is asked for none on behalf of a token that cannot hold.
-func (v *Verifier) Identify(ctx context.Context, in activities.IDTokenRow) (identity, keyID, fault string, err error) {
+func (v *Verifier) Identify(ctx context.Context, in approval.IDTokenRow) (identity, keyID, fault string, err error) {
 	t, ok := read(in.Proof)
 	switch kind := strings.ToLower(t.kind); {
 	case !ok, kind != "" && kind != "jwt":
@@ -104,7 +104,7 @@ func (v *Verifier) issuer(c claims, tenantID string) (found Issuer, fault string
 }
 
 // signer is the key of the issuer that has signed the token. A token that names no key may be signed with any.
-func (v *Verifier) signer(ctx context.Context, i Issuer, t token, in activities.IDTokenRow) (key jose.JSONWebKey, fault string, err error) {
+func (v *Verifier) signer(ctx context.Context, i Issuer, t token, in approval.IDTokenRow) (key jose.JSONWebKey, fault string, err error) {
 	set := v.keys[i.URL]
 	keys, fresh, err := set.find(ctx, t.keyID, t.alg)
 	if err != nil {
@@ -129,7 +129,7 @@ func (v *Verifier) signer(ctx context.Context, i Issuer, t token, in activities.
 }
 
 // signedBy returns the key that has signed the token.
-func signedBy(ctx context.Context, i Issuer, client string, keys []jose.JSONWebKey, in activities.IDTokenRow) (jose.JSONWebKey, bool) {
+func signedBy(ctx context.Context, i Issuer, client string, keys []jose.JSONWebKey, in approval.IDTokenRow) (jose.JSONWebKey, bool) {
 	for _, key := range keys {
 		verifier := oidc.NewVerifier(i.URL, &oidc.StaticKeySet{PublicKeys: []crypto.PublicKey{key.Key}}, &oidc.Config{
 			ClientID: client, SupportedSigningAlgs: algorithms, Now: func() time.Time { return in.Now },

@@ -14,7 +14,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/internal/oidc"
 	"github.com/pawl-run/pawl/internal/oidc/oidctest"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -24,8 +24,8 @@ const nonce = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
 var now = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func row(token string) activities.IDTokenRow {
-	return activities.IDTokenRow{Proof: token, TenantID: "acme", Nonce: nonce, Now: now}
+func row(token string) approval.IDTokenRow {
+	return approval.IDTokenRow{Proof: token, TenantID: "acme", Nonce: nonce, Now: now}
 }
 
 func issuer(p *oidctest.Provider) oidc.Issuer {
@@ -45,7 +45,7 @@ func verifier(t testing.TB, issuers ...oidc.Issuer) *oidc.Verifier {
 }
 
 // wantFault expects that a token is refused with words.
-func wantFault(t *testing.T, v *oidc.Verifier, in activities.IDTokenRow, want string) {
+func wantFault(t *testing.T, v *oidc.Verifier, in approval.IDTokenRow, want string) {
 	t.Helper()
 	identity, keyID, fault, err := v.Identify(t.Context(), in)
 	if err != nil || identity != "" || keyID != "" || !strings.Contains(fault, want) {
@@ -54,7 +54,7 @@ func wantFault(t *testing.T, v *oidc.Verifier, in activities.IDTokenRow, want st
 }
 
 // wantIdentity expects that a token names somebody.
-func wantIdentity(t *testing.T, v *oidc.Verifier, in activities.IDTokenRow, want string) {
+func wantIdentity(t *testing.T, v *oidc.Verifier, in approval.IDTokenRow, want string) {
 	t.Helper()
 	identity, keyID, fault, err := v.Identify(t.Context(), in)
 	if err != nil || fault != "" || identity != want || !strings.HasPrefix(keyID, "oidc:corp:") {
@@ -63,7 +63,7 @@ func wantIdentity(t *testing.T, v *oidc.Verifier, in activities.IDTokenRow, want
 }
 
 // wantAgain expects that nobody can tell.
-func wantAgain(t *testing.T, v *oidc.Verifier, in activities.IDTokenRow, state string) {
+func wantAgain(t *testing.T, v *oidc.Verifier, in approval.IDTokenRow, state string) {
 	t.Helper()
 	identity, _, fault, err := v.Identify(t.Context(), in)
 	if identity != "" || fault != "" || !hook.IsTransient(err) || !strings.Contains(hook.Reason(err), state) {
@@ -108,27 +108,27 @@ func TestIdentify(t *testing.T) {
 	const ann = "oidc:corp:ann@example.com"
 	for _, tc := range []struct {
 		name, token string
-		change      func(*oidc.Issuer, *activities.IDTokenRow)
+		change      func(*oidc.Issuer, *approval.IDTokenRow)
 		who, fault  string
 	}{
 		{"right", plain, nil, ann, ""},
-		{"to the last second", plain, func(_ *oidc.Issuer, in *activities.IDTokenRow) { in.Now = now.Add(time.Hour - time.Second) }, ann, ""},
+		{"to the last second", plain, func(_ *oidc.Issuer, in *approval.IDTokenRow) { in.Now = now.Add(time.Hour - time.Second) }, ann, ""},
 		{"for a list of one", with("aud", []string{"pawl"}), nil, ann, ""},
 		{"for others too, asked for by this client", as(func(c map[string]any) { c["aud"], c["azp"] = []string{"api", "pawl"}, "pawl" }), nil, ann, ""},
 		{"times with a fraction", with("iat", float64(now.Unix())+0.5), nil, ann, ""},
 		{"of the type JWT", p.Sign(p.Claims("ann@example.com", nonce, now), map[string]any{"typ": "JWT"}), nil, ann, ""},
-		{"another claim", with("preferred_username", "ann"), func(i *oidc.Issuer, _ *activities.IDTokenRow) { i.Claim = "preferred_username" }, "oidc:corp:ann", ""},
-		{"the subject, with an unverified address", with("email_verified", false), func(i *oidc.Issuer, _ *activities.IDTokenRow) { i.Claim = "sub" }, "oidc:corp:id-ann@example.com", ""},
-		{"as a user", plain, func(i *oidc.Issuer, _ *activities.IDTokenRow) { i.As = "user:" }, "user:ann@example.com", ""},
-		{"with what is required", with("hd", "example.com"), func(i *oidc.Issuer, _ *activities.IDTokenRow) { i.Require = map[string]string{"hd": "example.com"} }, ann, ""},
-		{"every tenant's", plain, func(i *oidc.Issuer, in *activities.IDTokenRow) { i.Tenants, in.TenantID = []string{"*"}, "globex" }, ann, ""},
+		{"another claim", with("preferred_username", "ann"), func(i *oidc.Issuer, _ *approval.IDTokenRow) { i.Claim = "preferred_username" }, "oidc:corp:ann", ""},
+		{"the subject, with an unverified address", with("email_verified", false), func(i *oidc.Issuer, _ *approval.IDTokenRow) { i.Claim = "sub" }, "oidc:corp:id-ann@example.com", ""},
+		{"as a user", plain, func(i *oidc.Issuer, _ *approval.IDTokenRow) { i.As = "user:" }, "user:ann@example.com", ""},
+		{"with what is required", with("hd", "example.com"), func(i *oidc.Issuer, _ *approval.IDTokenRow) { i.Require = map[string]string{"hd": "example.com"} }, ann, ""},
+		{"every tenant's", plain, func(i *oidc.Issuer, in *approval.IDTokenRow) { i.Tenants, in.TenantID = []string{"*"}, "globex" }, ann, ""},
 
 		{"of another issuer", other.Token("ann@example.com", nonce, now), nil, "", "not trusted"},
 		{"of another issuer in its name", other.Sign(p.Claims("ann@example.com", nonce, now), nil), nil, "", "signature"},
 		{"of no issuer", without("iss"), nil, "", "not trusted"},
 		{"the issuer with a slash more", with("iss", p.URL()+"/"), nil, "", "not trusted"},
 		{"the issuer under another name", as(func(c map[string]any) { c["Iss"] = c["iss"]; delete(c, "iss") }), nil, "", "not trusted"},
-		{"in a foreign tenant", plain, func(_ *oidc.Issuer, in *activities.IDTokenRow) { in.TenantID = "globex" }, "", "not trusted"},
+		{"in a foreign tenant", plain, func(_ *oidc.Issuer, in *approval.IDTokenRow) { in.TenantID = "globex" }, "", "not trusted"},
 		{"for another client", with("aud", "api"), nil, "", "another client"},
 		{"for nobody", without("aud"), nil, "", "another client"},
 		{"for others too", with("aud", []string{"pawl", "api"}), nil, "", "another client"},
@@ -137,14 +137,14 @@ func TestIdentify(t *testing.T) {
 		{"of another decision", with("nonce", strings.Repeat("0", 64)), nil, "", "another decision"},
 		{"of no decision", without("nonce"), nil, "", "another decision"},
 		{"a nonce that is no text", with("nonce", 1), nil, "", "another decision"},
-		{"an empty nonce where none is wanted", with("nonce", ""), func(_ *oidc.Issuer, in *activities.IDTokenRow) { in.Nonce = "" }, "", "another decision"},
-		{"expired", plain, func(_ *oidc.Issuer, in *activities.IDTokenRow) { in.Now = now.Add(time.Hour) }, "", "expired"},
+		{"an empty nonce where none is wanted", with("nonce", ""), func(_ *oidc.Issuer, in *approval.IDTokenRow) { in.Nonce = "" }, "", "another decision"},
+		{"expired", plain, func(_ *oidc.Issuer, in *approval.IDTokenRow) { in.Now = now.Add(time.Hour) }, "", "expired"},
 		{"for ever", without("exp"), nil, "", "neither"},
 		{"never issued", without("iat"), nil, "", "neither"},
 		{"until no time", with("exp", "tomorrow"), nil, "", "neither"},
 		{"until the end of time", with("exp", 1e300), nil, "", "neither"},
 		{"for two days", with("exp", now.Add(48*time.Hour).Unix()), nil, "", "24 hours"},
-		{"of the future", plain, func(_ *oidc.Issuer, in *activities.IDTokenRow) { in.Now = now.Add(-2 * time.Minute) }, "", "future"},
+		{"of the future", plain, func(_ *oidc.Issuer, in *approval.IDTokenRow) { in.Now = now.Add(-2 * time.Minute) }, "", "future"},
 		{"not before tomorrow", with("nbf", now.Add(24*time.Hour).Unix()), nil, "", "future"},
 		{"not before some day", with("nbf", "x"), nil, "", "neither"},
 		{"an unverified address", with("email_verified", false), nil, "", "has not verified"},
@@ -155,8 +155,8 @@ func TestIdentify(t *testing.T) {
 		{"an address that nobody can read", with("email", "ann\u202e@example.com"), nil, "", "names a person"},
 		{"two addresses", with("email", []string{"ann@example.com"}), nil, "", "names a person"},
 		{"a very long name", with("email", strings.Repeat("a", 300)), nil, "", "names a person"},
-		{"without what is required", plain, func(i *oidc.Issuer, _ *activities.IDTokenRow) { i.Require = map[string]string{"hd": "example.com"} }, "", "must have"},
-		{"with something else than required", with("hd", "example.org"), func(i *oidc.Issuer, _ *activities.IDTokenRow) { i.Require = map[string]string{"hd": "example.com"} }, "", "must have"},
+		{"without what is required", plain, func(i *oidc.Issuer, _ *approval.IDTokenRow) { i.Require = map[string]string{"hd": "example.com"} }, "", "must have"},
+		{"with something else than required", with("hd", "example.org"), func(i *oidc.Issuer, _ *approval.IDTokenRow) { i.Require = map[string]string{"hd": "example.com"} }, "", "must have"},
 
 		{"with no signature", header(`{"alg":"none"}`) + "." + parts[1] + ".", nil, "", "key pair"},
 		{"with no signature and another spelling", header(`{"alg":"NONE"}`) + "." + parts[1] + "." + parts[2], nil, "", "key pair"},

@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // admitTries bounds how often Admit asks again after it lost a race. The record it lost to is final, so the second look finds it.
@@ -25,6 +25,7 @@ type recordRow struct {
 	RequestRound  int
 	CapacityRound int
 	Plan          json.RawMessage
+	Namespace     string
 	PolicyDigest  string
 	Kills         json.RawMessage
 	Connection    json.RawMessage
@@ -51,9 +52,12 @@ func (s *Store) Admit(ctx context.Context, in activities.AdmitRow) (activities.R
 		if err != nil {
 			return activities.Record{}, err
 		}
-		if found {
-			return row.record(op)
+		if !found {
+			continue
 		}
+		record, err := row.record(op)
+		record.Elsewhere = record.Result == nil && row.Namespace != in.Namespace
+		return record, err
 	}
 	return activities.Record{}, hook.Transient(&Error{Op: op, State: "race"})
 }
@@ -73,7 +77,7 @@ func (r recordRow) record(op string) (activities.Record, error) {
 	}
 	record := activities.Record{
 		Digest: r.InputDigest, Epoch: r.Epoch, Plan: plan, PolicyDigest: r.PolicyDigest, Kills: kills, Connection: connection,
-		Rounds: workflows.Rounds{Gate: r.GateRound, Dispatch: r.DispatchRound, Request: r.RequestRound, Capacity: r.CapacityRound},
+		Rounds: contract.Rounds{Gate: r.GateRound, Dispatch: r.DispatchRound, Request: r.RequestRound, Capacity: r.CapacityRound},
 	}
 	if r.Result != nil {
 		result, err := decoded[toolspec.Result](r.Result)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 func TestFirstAdmitOpensTheRecord(t *testing.T) {
@@ -74,19 +74,6 @@ func TestAdmitKeepsTheFirstPlanAndTheLastRun(t *testing.T) {
 	}
 	if run := value[string](b, `SELECT temporal_run_id FROM invocations`); run != "temporal-run-2" {
 		t.Errorf("run %s", run)
-	}
-}
-
-func TestOtherInputIsAConflict(t *testing.T) {
-	b := open(t)
-	b.admit("call_1")
-	other := admitRow("call_1")
-	other.InputDigest = "digest-2"
-	if got := b.admitted(other); got.Digest != "digest-1" || got.Epoch != 1 {
-		t.Errorf("%+v", got)
-	}
-	if epoch := value[int](b, `SELECT epoch FROM invocations`); epoch != 1 {
-		t.Errorf("the other call raised the epoch to %d", epoch)
 	}
 }
 
@@ -161,7 +148,7 @@ func TestAdmitThatLosesARace(t *testing.T) {
 func TestAdmitReturnsTheLastRounds(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
-	b.claim(activities.ClaimRow{InvocationID: id("call_1"), Epoch: 1, Dispatch: 3})
+	b.claim(claimRow("call_1", 1, 3))
 	epoch := b.check("call_1", 1, 4).Epoch
 	row := requestRow("call_1", epoch)
 	row.Last = 1
@@ -169,7 +156,7 @@ func TestAdmitReturnsTheLastRounds(t *testing.T) {
 	look := reviewRow("call_1", epoch, 2, nil)
 	look.Gate = 7
 	b.review(look)
-	if got, want := b.admit("call_1").Rounds, (workflows.Rounds{Gate: 7, Dispatch: 4, Request: 2}); got != want {
+	if got, want := b.admit("call_1").Rounds, (contract.Rounds{Gate: 7, Dispatch: 4, Request: 2}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }

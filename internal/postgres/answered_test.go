@@ -4,14 +4,14 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // TestAskedAgainAfterTheAnswer: a worker that died after the answer was written asks again, and gets the answer instead of another
 // request that somebody else could approve.
 func TestAskedAgainAfterTheAnswer(t *testing.T) {
-	for verb, state := range map[toolspec.Verb]workflows.RequestState{
-		toolspec.Deny: workflows.RequestDenied, toolspec.Withdraw: workflows.RequestWithdrawn,
+	for verb, state := range map[toolspec.Verb]contract.RequestState{
+		toolspec.Deny: contract.RequestDenied, toolspec.Withdraw: contract.RequestWithdrawn,
 	} {
 		t.Run(string(verb), func(t *testing.T) {
 			b := open(t)
@@ -47,7 +47,7 @@ func TestAskedAgainAfterTheExpiry(t *testing.T) {
 	b.sql(`UPDATE approvals SET expires_at = now()`)
 	epoch := b.admit("call_1").Epoch
 	again := b.request(requestRow("call_1", epoch))
-	if again.Number != 1 || again.State != workflows.RequestExpired || again.Remaining != 0 {
+	if again.Number != 1 || again.State != contract.RequestExpired || again.Remaining != 0 {
 		t.Errorf("%+v, want the first request, expired", again)
 	}
 	if n := value[int](b, `SELECT count(*) FROM approvals`); n != 1 {

@@ -7,21 +7,21 @@ import (
 
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // Approval is an approval request with the decisions that were brought to it.
 type Approval struct {
 	toolspec.ApprovalView
-	InvocationID string                 `json:"invocationId"`
-	WorkflowID   string                 `json:"workflowId"`
-	Number       int                    `json:"number"`
-	EditedBy     string                 `json:"editedBy,omitempty"`
-	PolicyRule   string                 `json:"policyRule,omitempty"`
-	PolicyDigest string                 `json:"policyDigest,omitempty"`
-	State        workflows.RequestState `json:"state"`
-	Approver     string                 `json:"approver,omitempty"`
-	DecidedAt    *time.Time             `json:"decidedAt,omitempty"`
+	InvocationID string                `json:"invocationId"`
+	WorkflowID   string                `json:"workflowId"`
+	Number       int                   `json:"number"`
+	EditedBy     string                `json:"editedBy,omitempty"`
+	PolicyRule   string                `json:"policyRule,omitempty"`
+	PolicyDigest string                `json:"policyDigest,omitempty"`
+	State        contract.RequestState `json:"state"`
+	Approver     string                `json:"approver,omitempty"`
+	DecidedAt    *time.Time            `json:"decidedAt,omitempty"`
 	// ConsumedDispatch is the first dispatch that used the approval, or nil.
 	ConsumedDispatch *int             `json:"consumedDispatch,omitempty"`
 	ExpiresAt        time.Time        `json:"expiresAt"`
@@ -60,7 +60,7 @@ type approvalRow struct {
 	Effect           toolspec.Effect
 	Risk             toolspec.Risk
 	SafeArgs         json.RawMessage
-	State            workflows.RequestState
+	State            contract.RequestState
 	DecidedAt        *time.Time
 	ConsumedDispatch *int
 	ExpiresAt        time.Time
@@ -127,7 +127,7 @@ func ended(r approvalRow) time.Time {
 	switch {
 	case r.DecidedAt != nil:
 		return *r.DecidedAt
-	case r.State == workflows.RequestOpen, r.State == workflows.RequestExpired:
+	case r.State == contract.RequestOpen, r.State == contract.RequestExpired:
 		return r.Now
 	}
 	return r.CreatedAt

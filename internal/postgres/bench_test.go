@@ -12,12 +12,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 const tenant = "acme"
@@ -104,7 +105,7 @@ func id(call string) string {
 func admitRow(call string) activities.AdmitRow {
 	identity := toolspec.Identity{TenantID: tenant, RunID: "run_1", ToolCallID: call}
 	return activities.AdmitRow{
-		InvocationID: identity.InvocationID(), InputDigest: "digest-1", WorkflowID: identity.WorkflowID(), RunID: "temporal-run-1",
+		InvocationID: identity.InvocationID(), InputDigest: "digest-1", WorkflowID: identity.WorkflowID(), RunID: ownRun,
 		Invocation: toolspec.Invocation{
 			ToolID: "core__write_file", ToolCallID: call, Args: []byte(`{"secret":"raw"}`),
 			Context: toolspec.Context{TenantID: tenant, RunID: "run_1", ActorID: "user:ann"},
@@ -128,26 +129,26 @@ func (b bench) admitted(row activities.AdmitRow) activities.Record {
 	return record
 }
 
-func (b bench) claim(row activities.ClaimRow) workflows.Outcome {
+func (b bench) claim(row activities.ClaimRow) contract.Outcome {
 	b.t.Helper()
-	out, err := b.Claim(b.t.Context(), row)
+	out, err := b.Claim(own(b.t), row)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	return out
 }
 
-func (b bench) check(call string, epoch, dispatch int) workflows.CheckOut {
+func (b bench) check(call string, epoch, dispatch int) contract.CheckOut {
 	b.t.Helper()
-	out, err := b.Check(b.t.Context(), workflows.CheckIn{InvocationID: id(call), Epoch: epoch, Dispatch: dispatch})
+	out, err := b.Check(own(b.t), contract.CheckIn{InvocationID: id(call), Epoch: epoch, Dispatch: dispatch})
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	return out
 }
 
-func settleIn(call string, epoch int) workflows.SettleIn {
-	return workflows.SettleIn{
+func settleIn(call string, epoch int) contract.SettleIn {
+	return contract.SettleIn{
 		InvocationID: id(call), TenantID: tenant, Epoch: epoch, PolicyDigest: "policy-at-the-end",
 		Result: toolspec.Result{
 			ToolCallID: call, InvocationID: id(call), InputDigest: "digest-1", OK: true, Value: []byte(`{"z":1.10,"a":"x\u0000y"}`),
@@ -156,26 +157,27 @@ func settleIn(call string, epoch int) workflows.SettleIn {
 		SafeArgs:      []byte(`{"path":"a.txt"}`),
 		InputHistory:  []json.RawMessage{[]byte(`{"path":"***"}`), nil, []byte(`{"path":"a.txt"}`)},
 		OutputHistory: []json.RawMessage{[]byte(`{"z":1.10,"a":"x\u0000y"}`)},
-		Stages: []workflows.StageEvent{
+		Stages: []contract.StageEvent{
 			{Stage: "pawl.admit", Outcome: "ok", AtMs: 1_700_000_000_001, DurationUs: 120},
 			{Stage: "willAudit", Round: 1, Outcome: "ok", By: "audit", AtMs: 1_700_000_000_002, DurationUs: 7, Notes: []hook.Note{{Hook: "h", Reason: "r"}}},
 		},
-		Attempts:   []workflows.AttemptEvent{{Attempt: 1, Dispatch: 1, Lane: hook.RegularLane, Outcome: "ok", AtMs: 1_700_000_000_002, DurationUs: 99}},
+		Attempts:   []contract.AttemptEvent{{Attempt: 1, Dispatch: 1, Lane: hook.RegularLane, Outcome: "ok", AtMs: 1_700_000_000_002, DurationUs: 99}},
 		Audit:      []hook.AuditEntry{{Kind: "note", Detail: []byte(`{"n":1}`)}, {Kind: "bare"}},
-		Hydrations: []workflows.Hydration{hydration(1, toolspec.HydrationSuccess)},
+		Hydrations: []contract.Hydration{hydration(1, toolspec.HydrationSuccess)},
+		Claims:     claimsOf(1),
 	}
 }
 
-func hydration(seq int, outcome toolspec.HydrationOutcome) workflows.Hydration {
-	return workflows.Hydration{Seq: seq, AtMs: 1_700_000_000_001, Provenance: toolspec.Provenance{
+func hydration(seq int, outcome toolspec.HydrationOutcome) contract.Hydration {
+	return contract.Hydration{Seq: seq, AtMs: 1_700_000_000_001, Provenance: toolspec.Provenance{
 		Outcome: outcome, ToolID: "core__write_file", ToolDigest: "tool", ProviderToolID: "write_file", OriginalDigest: "digest", OriginalBytes: 14,
 		Validator: &toolspec.ValidatorInfo{Name: "pawl", Version: "1", CompiledAt: toolspec.CompiledAtStartup}, DurationUs: 12,
 	}}
 }
 
-func (b bench) settle(in workflows.SettleIn) workflows.SettleOut {
+func (b bench) settle(in contract.SettleIn) contract.SettleOut {
 	b.t.Helper()
-	out, err := b.Settle(b.t.Context(), in)
+	out, err := b.Settle(own(b.t), in)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -192,9 +194,9 @@ func (b bench) detail(call string) *postgres.Detail {
 	return &d
 }
 
-func requestRow(call string, epoch int) activities.RequestRow {
+func requestRow(call string, epoch int) approval.RequestRow {
 	rule := policy.ApprovalRule{Enabled: true, ExpiresAfterMs: 3_600_000, AllowUnsigned: true}
-	return activities.RequestRow{
+	return approval.RequestRow{
 		InvocationID: id(call), TenantID: tenant, Epoch: epoch,
 		View: toolspec.ApprovalView{
 			ToolID: "core__write_file", Effect: toolspec.StateChange, Risk: toolspec.MediumRisk, Args: []byte(`{"path":"a.txt"}`),
@@ -207,9 +209,9 @@ func requestRow(call string, epoch int) activities.RequestRow {
 	}
 }
 
-func (b bench) request(row activities.RequestRow) activities.RequestRecord {
+func (b bench) request(row approval.RequestRow) approval.RequestRecord {
 	b.t.Helper()
-	record, err := b.Request(b.t.Context(), row)
+	record, err := b.Request(own(b.t), row)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -222,17 +224,17 @@ func decision(call string, n int, verb toolspec.Verb) *toolspec.Decision {
 }
 
 // final answers a request for good, if it counts.
-func final(a toolspec.Answer) (activities.Judgement, error) {
-	return activities.Judgement{Answer: a, Final: true}, nil
+func final(a toolspec.Answer) (approval.Judgement, error) {
+	return approval.Judgement{Answer: a, Final: true}, nil
 }
 
-func reviewRow(call string, epoch, n int, d *toolspec.Decision) activities.ReviewRow {
-	return activities.ReviewRow{
+func reviewRow(call string, epoch, n int, d *toolspec.Decision) approval.ReviewRow {
+	return approval.ReviewRow{
 		InvocationID: id(call), TenantID: tenant, ApprovalID: toolspec.ApprovalID(id(call), n), Epoch: epoch, Decision: d,
-		Judge: func(r activities.OpenRequest) (activities.Judgement, error) {
+		Judge: func(r approval.OpenRequest) (approval.Judgement, error) {
 			if d.Decision == toolspec.Approve {
 				ruling := r.Rule.Approve(policy.Voter{Identity: d.Approver}, r.Votes, r.RequestedBy)
-				return activities.Judgement{Answer: toolspec.Answer{Counted: ruling.Counted, Reason: ruling.Reason}, Seat: ruling.Seat, Final: ruling.Final}, nil
+				return approval.Judgement{Answer: toolspec.Answer{Counted: ruling.Counted, Reason: ruling.Reason}, Seat: ruling.Seat, Final: ruling.Final}, nil
 			}
 			ok, reason := r.Rule.MayDecide(policy.Voter{Identity: d.Approver}, r.RequestedBy)
 			return final(toolspec.Answer{Counted: ok, Reason: reason})
@@ -240,9 +242,9 @@ func reviewRow(call string, epoch, n int, d *toolspec.Decision) activities.Revie
 	}
 }
 
-func (b bench) review(row activities.ReviewRow) activities.ReviewRecord {
+func (b bench) review(row approval.ReviewRow) approval.ReviewRecord {
 	b.t.Helper()
-	record, err := b.Review(b.t.Context(), row)
+	record, err := b.Review(own(b.t), row)
 	if err != nil {
 		b.t.Fatal(err)
 	}

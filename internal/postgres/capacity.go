@@ -6,14 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
-	"github.com/pawl-run/pawl/activities/hooks"
+	"github.com/pawl-run/pawl/activities/capacity"
 )
 
 const (
 	// holdTime is for how long a place is a call's own without a word from it. A claim makes it as long as the attempt may run. Nobody waits
 	// for it as a rule: calls end, and the sweeper ends those that cannot.
-	holdTime = activities.HoldTime
+	holdTime = capacity.HoldTime
 	// queueTime is the same for a place in the queue, where a call looks around every five minutes at the least.
 	queueTime = 10 * time.Minute
 	// sweptGrace is how long the tool of a call may run on whose workflow was ended from outside: until its next heartbeat is refused, and
@@ -25,54 +24,54 @@ const (
 
 // tokensRow is the row of TakeTokens.
 type tokensRow struct {
-	Outcome hooks.CapacityState
+	Outcome capacity.State
 	Key     string
 	WaitMs  int64
 }
 
 // TakeTokens takes a token of every bucket, or of none.
-func (s *Store) TakeTokens(ctx context.Context, in hooks.TokensRow) (hooks.CapacityAnswer, error) {
-	buckets := slices.SortedFunc(slices.Values(in.Buckets), func(a, b hooks.Bucket) int { return strings.Compare(a.Key, b.Key) })
-	keys := column(buckets, func(b hooks.Bucket) string { return text(b.Key) })
+func (s *Store) TakeTokens(ctx context.Context, in capacity.TokensRow) (capacity.Answer, error) {
+	buckets := slices.SortedFunc(slices.Values(in.Buckets), func(a, b capacity.Bucket) int { return strings.Compare(a.Key, b.Key) })
+	keys := column(buckets, func(b capacity.Bucket) string { return text(b.Key) })
 	row, _, err := locked[tokensRow](ctx, s, "take tokens", in.InvocationID,
-		step{"LockQuotas", named{"invocation_id": in.InvocationID, "tenant_id": text(in.TenantID), "epoch": in.Epoch, "keys": keys}},
+		step{"LockQuotas", named{"invocation_id": in.InvocationID, "tenant_id": text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "keys": keys}},
 		step{"TakeTokens", named{
-			"invocation_id": in.InvocationID, "tenant_id": text(in.TenantID), "epoch": in.Epoch, "round": in.Round, "keys": keys,
+			"invocation_id": in.InvocationID, "tenant_id": text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "round": in.Round, "keys": keys,
 			// Rounded down, so that a full bucket has all of its tokens.
-			"costs":     column(buckets, func(b hooks.Bucket) int64 { return b.Every.Microseconds() / max(b.Tokens, 1) }),
-			"everys":    column(buckets, func(b hooks.Bucket) int64 { return b.Every.Microseconds() }),
-			"patiences": column(buckets, func(b hooks.Bucket) int64 { return b.Patience.Microseconds() }),
+			"costs":     column(buckets, func(b capacity.Bucket) int64 { return b.Every.Microseconds() / max(b.Tokens, 1) }),
+			"everys":    column(buckets, func(b capacity.Bucket) int64 { return b.Every.Microseconds() }),
+			"patiences": column(buckets, func(b capacity.Bucket) int64 { return b.Patience.Microseconds() }),
 		}})
-	return hooks.CapacityAnswer{State: row.Outcome, Key: row.Key, After: time.Duration(row.WaitMs) * time.Millisecond}, err
+	return capacity.Answer{State: row.Outcome, Key: row.Key, After: time.Duration(row.WaitMs) * time.Millisecond}, err
 }
 
 // placesRow is the row of TakePlaces.
 type placesRow struct {
-	Outcome hooks.CapacityState
+	Outcome capacity.State
 	Key     string
 	Ahead   int
 }
 
 // TakePlaces takes a place at every semaphore or stands in its queue, or neither anywhere.
-func (s *Store) TakePlaces(ctx context.Context, in hooks.PlacesRow) (hooks.CapacityAnswer, error) {
-	places := slices.SortedFunc(slices.Values(in.Places), func(a, b hooks.Place) int { return strings.Compare(a.Key, b.Key) })
-	keys := column(places, func(p hooks.Place) string { return text(p.Key) })
+func (s *Store) TakePlaces(ctx context.Context, in capacity.PlacesRow) (capacity.Answer, error) {
+	places := slices.SortedFunc(slices.Values(in.Places), func(a, b capacity.Place) int { return strings.Compare(a.Key, b.Key) })
+	keys := column(places, func(p capacity.Place) string { return text(p.Key) })
 	row, _, err := locked[placesRow](ctx, s, "take places", in.InvocationID,
 		step{"LockSemaphores", named{"tenant_id": text(in.TenantID), "keys": keys}},
 		step{"TakePlaces", named{
-			"invocation_id": in.InvocationID, "tenant_id": text(in.TenantID), "epoch": in.Epoch, "round": in.Round, "keys": keys,
-			"mosts": column(places, func(p hooks.Place) int { return p.Most }),
-			"waits": column(places, func(p hooks.Place) bool { return p.Wait }),
+			"invocation_id": in.InvocationID, "tenant_id": text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "round": in.Round, "keys": keys,
+			"mosts": column(places, func(p capacity.Place) int { return p.Most }),
+			"waits": column(places, func(p capacity.Place) bool { return p.Wait }),
 			"hold":  holdTime, "queue": queueTime,
 		}})
-	return hooks.CapacityAnswer{State: row.Outcome, Key: row.Key, Ahead: row.Ahead}, err
+	return capacity.Answer{State: row.Outcome, Key: row.Key, Ahead: row.Ahead}, err
 }
 
 // release is what settle and the sweeper run ahead of what settles a call: it gives back what the call has.
-func release(invocationID string, epoch, attempts int, grace time.Duration) []step {
+func release(invocationID string, epoch int, runID string, attempts int, grace time.Duration) []step {
 	return []step{
 		{"LockCapacity", named{"invocation_id": invocationID}},
-		{"Release", named{"invocation_id": invocationID, "epoch": epoch, "attempts": attempts, "grace": grace, "hold": holdTime}},
+		{"Release", named{"invocation_id": invocationID, "epoch": epoch, "temporal_run_id": runID, "attempts": attempts, "grace": grace, "hold": holdTime}},
 	}
 }
 

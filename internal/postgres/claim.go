@@ -2,42 +2,106 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
+	"time"
 
 	"github.com/pawl-run/pawl/activities"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// outcomeRow is what a guarded write answers; the words are those of workflows.Outcome.
+// outcomeRow is what a guarded write answers; the words are those of contract.Outcome.
 type outcomeRow struct {
-	Outcome workflows.Outcome
+	Outcome contract.Outcome
 }
 
 // Claim writes that a dispatch begins, and consumes its approval, or says why it must not. It is not to be repeated after an error:
 // the first try may have claimed, and the second would be told so.
-func (s *Store) Claim(ctx context.Context, in activities.ClaimRow) (workflows.Outcome, error) {
-	answered := in.Answered
-	if answered == nil {
-		answered = []int{}
+func (s *Store) Claim(ctx context.Context, in activities.ClaimRow) (contract.Outcome, error) {
+	values := named{
+		"invocation_id": in.InvocationID, "tenant_id": text(in.TenantID), "tool_id": text(in.ToolID), "epoch": in.Epoch,
+		"temporal_run_id": executing(ctx), "dispatch": in.Dispatch, "claim_id": in.ClaimID, "repeatable": in.Repeatable,
+		"approval_id": text(in.ApprovalID), "approval_digest": text(in.ApprovalDigest), "effect": string(in.Effect), "runs": in.Runtime + overMargin,
 	}
+	addClaims(values, "answered", "answered_ids", in.Answered)
 	row, _, err := locked[outcomeRow](ctx, s, "claim", in.InvocationID, step{"RenewLeases", named{
-		"invocation_id": in.InvocationID, "epoch": in.Epoch, "hold": max(holdTime, in.Runtime+runsOn),
-	}}, step{"Claim", named{
-		"invocation_id": in.InvocationID, "epoch": in.Epoch, "dispatch": in.Dispatch,
-		"repeatable": in.Repeatable, "answered": answered, "approval_id": in.ApprovalID, "effect": string(in.Effect),
-	}})
+		"invocation_id": in.InvocationID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "hold": max(holdTime, in.Runtime+runsOn),
+	}}, step{"Claim", values})
 	return row.Outcome, err
+}
+
+// overMargin is what an attempt has beyond its budget until its tool counts as over: the time to stop, and a machine that is late.
+const overMargin = 10 * time.Second
+
+// executing is the run of the workflow that executes, for statements that compare it with the recorded one.
+func executing(ctx context.Context) string { return contract.Executing(ctx).RunID }
+
+// addClaims adds claims as two parameters.
+func addClaims(values named, dispatches, ids string, claims []contract.Claim) {
+	values[dispatches] = column(claims, func(c contract.Claim) int { return c.Dispatch })
+	values[ids] = column(claims, func(c contract.Claim) string { return text(c.ID) })
+}
+
+// claimsOf reads what a statement has aggregated.
+func claimsOf(op string, rows json.RawMessage) ([]contract.Claim, error) {
+	if rows == nil {
+		return nil, nil
+	}
+	claims, err := decoded[[]contract.Claim](rows)
+	if err != nil {
+		return nil, failure(op, err)
+	}
+	return claims, nil
 }
 
 // checkRow is the row of Check.
 type checkRow struct {
-	Outcome workflows.Outcome
-	Epoch   int
+	Outcome  contract.Outcome
+	Epoch    int
+	Claims   json.RawMessage
+	OverInMs int64
 }
 
 // Check tells a dispatch that began from one that did not, and sees to it that the latter never will.
-func (s *Store) Check(ctx context.Context, in workflows.CheckIn) (workflows.CheckOut, error) {
-	row, _, err := locked[checkRow](ctx, s, "check", in.InvocationID, step{"Check", named{
-		"invocation_id": in.InvocationID, "epoch": in.Epoch, "dispatch": in.Dispatch,
+func (s *Store) Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error) {
+	const op = "check"
+	values := named{
+		"invocation_id": in.InvocationID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "dispatch": in.Dispatch,
+	}
+	addClaims(values, "over", "over_ids", in.Over)
+	row, _, err := locked[checkRow](ctx, s, op, in.InvocationID, step{"Check", values})
+	if err != nil {
+		return contract.CheckOut{}, err
+	}
+	claims, err := claimsOf(op, row.Claims)
+	return contract.CheckOut{Outcome: row.Outcome, Epoch: row.Epoch, Claims: claims, OverInMs: max(row.OverInMs, 0)}, err
+}
+
+// ownedRow is the row of Owned.
+type ownedRow struct{ Plan json.RawMessage }
+
+// Owned compares the record with the execution and with what an activity was told, and returns the recorded plan.
+func (s *Store) Owned(ctx context.Context, in activities.OwnedRow) (plan hook.Plan, owned bool, err error) {
+	const op = "owned"
+	c := in.Context
+	row, found, err := first[ownedRow](ctx, s, op, step{"Owned", named{
+		"invocation_id": in.InvocationID, "tenant_id": text(c.TenantID), "run_id": text(c.RunID), "tool_call_id": text(in.ToolCallID),
+		"tool_id": text(in.ToolID), "actor_id": text(c.ActorID), "subject_id": text(c.SubjectID), "session_id": text(c.SessionID),
+		"connection_id": text(c.ConnectionID), "epoch": in.Epoch, "temporal_run_id": executing(ctx),
 	}})
-	return workflows.CheckOut{Outcome: row.Outcome, Epoch: row.Epoch}, err
+	if err != nil || !found {
+		return hook.Plan{}, false, err
+	}
+	if plan, err = decoded[hook.Plan](row.Plan); err != nil {
+		return hook.Plan{}, false, failure(op, err)
+	}
+	return plan, true, nil
+}
+
+// Forged notes in the audit trail that somebody answered an activity of a call in a worker's place.
+func (s *Store) Forged(ctx context.Context, in activities.ForgedAnswer) error {
+	_, err := s.exec(ctx, "forged", step{"Forged", named{
+		"invocation_id": in.InvocationID, "tenant_id": text(in.TenantID), "activity": text(in.Activity), "answer": text(in.Answer),
+	}})
+	return err
 }

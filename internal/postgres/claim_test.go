@@ -1,104 +1,62 @@
 package postgres_test
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 func claimRow(call string, epoch, dispatch int) activities.ClaimRow {
-	return activities.ClaimRow{InvocationID: id(call), Epoch: epoch, Dispatch: dispatch}
+	return activities.ClaimRow{
+		InvocationID: id(call), TenantID: tenant, ToolID: "core__write_file", Epoch: epoch, Dispatch: dispatch, ClaimID: claimID(dispatch), Runtime: time.Minute,
+	}
 }
 
-func TestClaims(t *testing.T) {
+// claimID is that of the claim of a dispatch, as far as a test has no other one.
+func claimID(dispatch int) string { return fmt.Sprintf("claim-%d", dispatch) }
+
+func claimsOf(dispatches ...int) []contract.Claim {
+	var claims []contract.Claim
+	for _, d := range dispatches {
+		claims = append(claims, contract.Claim{Dispatch: d, ID: claimID(d)})
+	}
+	return claims
+}
+
+// TestCheckTellsOfTheClaims: all there are, and for how long the tools of those that are not over may run.
+func TestCheckTellsOfTheClaims(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
-	repeatable := func(row activities.ClaimRow) activities.ClaimRow { row.Repeatable = true; return row }
-	answered := func(row activities.ClaimRow, dispatches ...int) activities.ClaimRow {
-		row.Answered = dispatches
-		return row
+	for dispatch := 1; dispatch <= 2; dispatch++ {
+		row := claimRow("call_1", 1, dispatch)
+		row.Repeatable, row.Runtime = true, time.Duration(dispatch)*time.Hour
+		b.claim(row)
 	}
 	for _, c := range []struct {
-		why  string
-		row  activities.ClaimRow
-		want workflows.Outcome
+		over     []contract.Claim
+		from, to time.Duration
 	}{
-		{"the first", claimRow("call_1", 1, 1), workflows.Done},
-		{"the same again", claimRow("call_1", 1, 1), workflows.Claimed},
-		{"the same of a tool that may be repeated", repeatable(claimRow("call_1", 1, 1)), workflows.Claimed},
-		{"an older epoch", claimRow("call_1", 0, 2), workflows.Superseded},
-		{"an epoch that is not there yet", claimRow("call_1", 2, 2), workflows.Superseded},
-		{"no such call", claimRow("call_2", 1, 1), workflows.Superseded},
-		{"another while the first is unanswered", claimRow("call_1", 1, 2), workflows.Claimed},
-		{"the answer of another does not help", answered(claimRow("call_1", 1, 2), 7), workflows.Claimed},
-		{"the first was answered", answered(claimRow("call_1", 1, 2), 1), workflows.Done},
-		{"only the first was answered", answered(claimRow("call_1", 1, 3), 1), workflows.Claimed},
-		{"both were answered", answered(claimRow("call_1", 1, 3), 1, 2), workflows.Done},
-		{"the tool may be repeated now, and might not then", repeatable(claimRow("call_1", 1, 4)), workflows.Claimed},
-		{"the tool may be repeated now, and all before it were answered", repeatable(answered(claimRow("call_1", 1, 4), 1, 2, 3)), workflows.Done},
-		{"the tool may be repeated, now and then", repeatable(answered(claimRow("call_1", 1, 5), 1, 2, 3)), workflows.Done},
-		{"the tool might be repeated, and may not now", answered(claimRow("call_1", 1, 6), 1, 2, 3), workflows.Claimed},
+		{nil, 2 * time.Hour, 2*time.Hour + time.Minute},
+		{claimsOf(2), time.Hour, time.Hour + time.Minute},
+		{[]contract.Claim{{Dispatch: 2, ID: claimID(1)}, {Dispatch: 1}}, 2 * time.Hour, 2*time.Hour + time.Minute},
+		{claimsOf(1, 2), 0, 0},
 	} {
-		if got := b.claim(c.row); got != c.want {
-			t.Errorf("%s: %s, want %s", c.why, got, c.want)
+		out, err := b.Check(own(t), contract.CheckIn{InvocationID: id("call_1"), Epoch: 1, Dispatch: 2, Over: c.over})
+		over := time.Duration(out.OverInMs) * time.Millisecond
+		if err != nil || !slices.Equal(out.Claims, claimsOf(1, 2)) || over < c.from || over > c.to {
+			t.Errorf("over %v: got %+v, %v", c.over, out, err)
 		}
 	}
-	if n := value[int](b, `SELECT count(*) FROM claims`); n != 5 {
-		t.Errorf("%d claims", n)
-	}
-}
-
-func TestTombstone(t *testing.T) {
-	b := open(t)
-	b.admit("call_1")
-	if got := b.check("call_1", 1, 1); got.Outcome != workflows.Free || got.Epoch != 2 {
-		t.Fatalf("%+v", got)
-	}
-	if got := b.claim(claimRow("call_1", 1, 1)); got != workflows.Superseded {
-		t.Errorf("a claim of the buried dispatch: %s", got)
-	}
-	if got := b.claim(claimRow("call_1", 2, 1)); got != workflows.Tombstoned {
-		t.Errorf("a claim of the buried dispatch in the new epoch: %s", got)
-	}
-	if got := b.check("call_1", 2, 1); got.Outcome != workflows.Free || got.Epoch != 2 {
-		t.Errorf("a second look: %+v", got)
-	}
-	if got := b.check("call_1", 1, 1); got.Outcome != workflows.Superseded {
-		t.Errorf("a look of the old epoch: %+v", got)
-	}
-	if got := b.claim(claimRow("call_1", 2, 2)); got != workflows.Done {
-		t.Errorf("a tombstone stands in the way of the next dispatch: %s", got)
-	}
-}
-
-func TestCheckFindsTheClaim(t *testing.T) {
-	b := open(t)
-	b.admit("call_1")
-	b.claim(claimRow("call_1", 1, 1))
-	if got := b.check("call_1", 1, 1); got.Outcome != workflows.Lost {
-		t.Errorf("%+v", got)
-	}
-	if epoch := value[int](b, `SELECT epoch FROM invocations`); epoch != 1 {
-		t.Errorf("epoch %d", epoch)
-	}
-}
-
-func TestSettledCallsAreNeitherClaimedNorChecked(t *testing.T) {
-	b := open(t)
-	b.admit("call_1")
-	b.settle(settleIn("call_1", 1))
-	if got := b.claim(claimRow("call_1", 1, 1)); got != workflows.Superseded {
-		t.Error(got)
-	}
-	if got := b.check("call_1", 1, 1); got.Outcome != workflows.Superseded {
-		t.Error(got)
-	}
-	if n := value[int](b, `SELECT count(*) FROM claims`); n != 0 {
-		t.Errorf("%d claims", n)
+	b.sql(`UPDATE claims SET over_at = now() - interval '1 hour'`)
+	if out := b.check("call_1", 1, 2); out.OverInMs != 0 {
+		t.Errorf("what is over takes %d ms", out.OverInMs)
 	}
 }
 
@@ -109,28 +67,28 @@ func TestClaimAndCheckRace(t *testing.T) {
 	for i := range 100 {
 		call := "call_" + string(rune('a'+i%26)) + string(rune('a'+i/26))
 		b.admit(call)
-		var claimed workflows.Outcome
-		var checked workflows.CheckOut
+		var claimed contract.Outcome
+		var checked contract.CheckOut
 		swap := rand.IntN(2)
 		together(2, func(who int) {
 			if who == swap {
-				out, err := b.Claim(t.Context(), claimRow(call, 1, 1))
+				out, err := b.Claim(own(t), claimRow(call, 1, 1))
 				if err != nil {
 					t.Error(err)
 				}
 				claimed = out
 				return
 			}
-			out, err := b.Check(t.Context(), workflows.CheckIn{InvocationID: id(call), Epoch: 1, Dispatch: 1})
+			out, err := b.Check(own(t), contract.CheckIn{InvocationID: id(call), Epoch: 1, Dispatch: 1})
 			if err != nil {
 				t.Error(err)
 			}
 			checked = out
 		})
 		switch {
-		case claimed == workflows.Done && checked.Outcome == workflows.Lost:
+		case claimed == contract.Done && checked.Outcome == contract.Lost:
 			begun++
-		case claimed == workflows.Superseded && checked.Outcome == workflows.Free:
+		case claimed == contract.Superseded && checked.Outcome == contract.Free:
 		default:
 			t.Fatalf("claim %s, check %s", claimed, checked.Outcome)
 		}
@@ -143,11 +101,11 @@ func TestClaimWaitsForCheck(t *testing.T) {
 	for _, c := range []struct {
 		why    string
 		before string
-		check  workflows.Outcome
-		claim  workflows.Outcome
+		check  contract.Outcome
+		claim  contract.Outcome
 	}{
-		{"a claim is committed meanwhile", `INSERT INTO claims (invocation_id, dispatch, kind, epoch) VALUES ($1, 1, 'claim', 1)`, workflows.Lost, workflows.Claimed},
-		{"a tombstone is committed meanwhile", `INSERT INTO claims (invocation_id, dispatch, kind, epoch) VALUES ($1, 1, 'tombstone', 1)`, workflows.Free, workflows.Tombstoned},
+		{"a claim is committed meanwhile", `INSERT INTO claims (invocation_id, dispatch, kind, epoch) VALUES ($1, 1, 'claim', 1)`, contract.Lost, contract.Claimed},
+		{"a tombstone is committed meanwhile", `INSERT INTO claims (invocation_id, dispatch, kind, epoch) VALUES ($1, 1, 'tombstone', 1)`, contract.Free, contract.Tombstoned},
 	} {
 		for _, claims := range []bool{true, false} {
 			b := open(t)
@@ -156,17 +114,17 @@ func TestClaimWaitsForCheck(t *testing.T) {
 			if _, err := tx.Exec(t.Context(), c.before, id("call_1")); err != nil {
 				t.Fatal(err)
 			}
-			got := make(chan workflows.Outcome, 1)
+			got := make(chan contract.Outcome, 1)
 			go func() {
 				if claims {
-					out, err := b.Claim(t.Context(), claimRow("call_1", 1, 1))
+					out, err := b.Claim(own(t), claimRow("call_1", 1, 1))
 					if err != nil {
 						t.Error(err)
 					}
 					got <- out
 					return
 				}
-				out, err := b.Check(t.Context(), workflows.CheckIn{InvocationID: id("call_1"), Epoch: 1, Dispatch: 1})
+				out, err := b.Check(own(t), contract.CheckIn{InvocationID: id("call_1"), Epoch: 1, Dispatch: 1})
 				if err != nil {
 					t.Error(err)
 				}
@@ -192,9 +150,9 @@ func TestOneOfManyClaims(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	var mu sync.Mutex
-	outcomes := map[workflows.Outcome]int{}
+	outcomes := map[contract.Outcome]int{}
 	together(10, func(i int) {
-		out, err := b.Claim(t.Context(), claimRow("call_1", 1, i+1))
+		out, err := b.Claim(own(t), claimRow("call_1", 1, i+1))
 		if err != nil {
 			t.Error(err)
 		}
@@ -202,7 +160,7 @@ func TestOneOfManyClaims(t *testing.T) {
 		defer mu.Unlock()
 		outcomes[out]++
 	})
-	if outcomes[workflows.Done] != 1 || outcomes[workflows.Claimed] != 9 {
+	if outcomes[contract.Done] != 1 || outcomes[contract.Claimed] != 9 {
 		t.Error(outcomes)
 	}
 }
@@ -215,23 +173,28 @@ func TestClaimConsumesTheApproval(t *testing.T) {
 	}
 	approved := func(call string, epoch, dispatch int) activities.ClaimRow {
 		row := claimRow(call, epoch, dispatch)
-		row.ApprovalID, row.Repeatable = toolspec.ApprovalID(id("call_1"), 1), true
+		row.ApprovalID, row.ApprovalDigest, row.Repeatable = toolspec.ApprovalID(id("call_1"), 1), "approval-digest", true
 		return row
 	}
-	if got := b.claim(approved("call_1", 1, 1)); got != workflows.Refused {
+	if got := b.claim(approved("call_1", 1, 1)); got != contract.Refused {
 		t.Errorf("an open request: %s", got)
 	}
-	if r := b.review(reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))); r.State != workflows.RequestApproved {
+	if r := b.review(reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))); r.State != contract.RequestApproved {
 		t.Fatalf("%+v", r)
 	}
-	if got := b.claim(approved("call_2", 1, 1)); got != workflows.Refused {
+	if got := b.claim(approved("call_2", 1, 1)); got != contract.Refused {
 		t.Errorf("another call's approval: %s", got)
+	}
+	others := approved("call_1", 1, 1)
+	others.ApprovalDigest = "of other arguments"
+	if got := b.claim(others); got != contract.Refused {
+		t.Errorf("an approval of something else: %s", got)
 	}
 	if n := value[int](b, `SELECT count(*) FROM claims`); n != 0 {
 		t.Errorf("%d claims", n)
 	}
 	for dispatch := 1; dispatch <= 2; dispatch++ {
-		if got := b.claim(approved("call_1", 1, dispatch)); got != workflows.Done {
+		if got := b.claim(approved("call_1", 1, dispatch)); got != contract.Done {
 			t.Errorf("dispatch %d: %s", dispatch, got)
 		}
 	}
@@ -240,7 +203,7 @@ func TestClaimConsumesTheApproval(t *testing.T) {
 	}
 	missing := approved("call_1", 1, 3)
 	missing.ApprovalID = toolspec.ApprovalID(id("call_1"), 9)
-	if got := b.claim(missing); got != workflows.Refused {
+	if got := b.claim(missing); got != contract.Refused {
 		t.Errorf("no such approval: %s", got)
 	}
 }

@@ -329,7 +329,8 @@ func (s *Store) LeaseConnection(ctx context.Context, r broker.Request) (broker.R
 	const op = "lease connection"
 	row, found, err := first[leasedRow](ctx, s, op, step{"LeaseConnection", named{
 		"holder": text(r.Holder), "tenant_id": text(r.TenantID), "depth": authz.MaxNesting, "invocation_id": r.InvocationID, "epoch": r.Epoch,
-		"connection_id": text(r.ConnectionID), "roles": texts(r.Roles), "needs": texts(r.Scopes), "generation": r.Generation, "round": r.Round,
+		"temporal_run_id": executing(ctx),
+		"connection_id":   text(r.ConnectionID), "roles": texts(r.Roles), "needs": texts(r.Scopes), "generation": r.Generation, "round": r.Round,
 		"lasts": r.Lasts,
 	}})
 	switch {

@@ -207,7 +207,7 @@ func TestLeaseConnection(t *testing.T) {
 			b.sql(`DELETE FROM leases`)
 			r := request
 			tc.change(&r)
-			got, err := b.LeaseConnection(t.Context(), r)
+			got, err := b.LeaseConnection(own(t), r)
 			leased := tc.want == broker.Leased
 			if err != nil || got.Answer != tc.want || (len(got.Sealed.Bytes) > 0) != leased || (len(got.Hosts) > 0) != leased {
 				t.Errorf("%+v, %v; want %s", got, err, tc.want)
@@ -218,7 +218,7 @@ func TestLeaseConnection(t *testing.T) {
 		})
 	}
 	b.sql(`UPDATE connections SET status = 'needs_reauth'`)
-	if got, err := b.LeaseConnection(t.Context(), request); err != nil || got.Answer != broker.NeedsReauth || got.Sealed.Bytes != nil {
+	if got, err := b.LeaseConnection(own(t), request); err != nil || got.Answer != broker.NeedsReauth || got.Sealed.Bytes != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if replaced, err := b.ReplaceSecret(t.Context(), sealedAs(tenant, "c1", 2, 1, "refreshed"), 0, false, "x"); err != nil || replaced {

@@ -1,4 +1,4 @@
-// Package postgres keeps the record of every call in Postgres: the Store implements activities.Records and activities.Policies, answers
+// Package postgres keeps the record of every call in Postgres: the Store implements activities.Records and judge.Policies, answers
 // the CLI's questions, and the Relay sends what the outbox holds.
 //
 // A write about a call names (invocation, epoch) and is guarded by them in the database: where a guard refuses, nothing is written and

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // TestEditedRequestIsFoundAgain: a run that has the edit again finds the request that the edit answered, and leaves the one that followed
@@ -29,15 +29,15 @@ func TestEditedRequestIsFoundAgain(t *testing.T) {
 		edits  []int
 		sql    string
 		number int
-		state  workflows.RequestState
+		state  contract.RequestState
 		states string
 	}{
-		"with the edit": {[]int{1}, "", 1, workflows.RequestEdited, "edited open"},
+		"with the edit": {[]int{1}, "", 1, contract.RequestEdited, "edited open"},
 		"with the edit, the next one decided": {[]int{1}, `UPDATE approvals SET state = 'approved', approver = 'user:eve', decided_at = now() WHERE number = 2`,
-			1, workflows.RequestEdited, "edited approved"},
-		"with the edit, the next one overdue": {[]int{1}, `UPDATE approvals SET expires_at = now() WHERE number = 2`, 1, workflows.RequestEdited, "edited expired"},
-		"without it":                          {nil, "", 3, workflows.RequestOpen, "edited closed open"},
-		"with an edit of another request":     {[]int{2, 7}, "", 3, workflows.RequestOpen, "edited closed open"},
+			1, contract.RequestEdited, "edited approved"},
+		"with the edit, the next one overdue": {[]int{1}, `UPDATE approvals SET expires_at = now() WHERE number = 2`, 1, contract.RequestEdited, "edited expired"},
+		"without it":                          {nil, "", 3, contract.RequestOpen, "edited closed open"},
+		"with an edit of another request":     {[]int{2, 7}, "", 3, contract.RequestOpen, "edited closed open"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			b := edited(t)
@@ -59,7 +59,7 @@ func TestEditedRequestIsFoundAgain(t *testing.T) {
 	b.request(requestRow("call_1", 2))
 	row := requestRow("call_1", 2)
 	row.Edits = []int{1}
-	if got := b.request(row); got.Number != 3 || got.State != workflows.RequestOpen {
+	if got := b.request(row); got.Number != 3 || got.State != contract.RequestOpen {
 		t.Errorf("asked again: %+v", got)
 	}
 }

@@ -37,7 +37,7 @@ func TestValuesTheDriverCannotSendStayInside(t *testing.T) {
 	b := open(t)
 	row := claimRow("call_1", 1, 1)
 	row.InvocationID = "canary"
-	_, err := b.Claim(t.Context(), row)
+	_, err := b.Claim(own(t), row)
 	if err == nil || hook.IsTransient(err) || contains(err.Error()+hook.Reason(err), "canary") {
 		t.Errorf("%v, %s", err, hook.Reason(err))
 	}
@@ -57,7 +57,7 @@ func TestReadOnlyDatabaseIsTransient(t *testing.T) {
 	b.pool.Reset()
 	_, err := b.Admit(t.Context(), admitRow("call_1"))
 	wantTransient(t, err, "postgres: admit: 25006")
-	_, err = b.Settle(t.Context(), settleIn("call_1", 1))
+	_, err = b.Settle(own(t), settleIn("call_1", 1))
 	wantTransient(t, err, "postgres: settle: 25006")
 }
 
@@ -68,7 +68,7 @@ func TestKilledConnectionIsTransient(t *testing.T) {
 	b.holds(`SELECT FROM invocations FOR UPDATE`)
 	got := make(chan error, 1)
 	go func() {
-		_, err := b.Settle(t.Context(), settleIn("call_1", 1))
+		_, err := b.Settle(own(t), settleIn("call_1", 1))
 		got <- err
 	}()
 	b.waitForLock()

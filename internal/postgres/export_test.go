@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/upkeep"
 )
 
 // Queries returns every statement by name.
@@ -55,6 +55,7 @@ func RowTypes() map[string]reflect.Type {
 	return map[string]reflect.Type{
 		"AllTables": reflect.TypeFor[tableRow](),
 		"Admit":     reflect.TypeFor[recordRow](), "Claim": reflect.TypeFor[outcomeRow](), "Check": reflect.TypeFor[checkRow](),
+		"Owned": reflect.TypeFor[ownedRow](), "WorkerKeys": reflect.TypeFor[workerKeyRow](),
 		"Settle": reflect.TypeFor[settleRow](), "Request": reflect.TypeFor[requestRow](), "Look": reflect.TypeFor[lookRow](),
 		"Decide": reflect.TypeFor[decideRow](), "Output": reflect.TypeFor[outputRow](), "SettledValue": reflect.TypeFor[settledValueRow](), "PolicySource": reflect.TypeFor[sourceRow](),
 		"ActivatePolicy": reflect.TypeFor[activateRow](), "ActivePolicy": reflect.TypeFor[activeRow](), "PolicyHistory": reflect.TypeFor[ActivationRecord](), "PolicyVersions": reflect.TypeFor[digestRow](),
@@ -65,7 +66,7 @@ func RowTypes() map[string]reflect.Type {
 		"ShowCall": reflect.TypeFor[showRow](), "ShowStages": reflect.TypeFor[StageRecord](), "ShowAttempts": reflect.TypeFor[AttemptRecord](), "ShowHydrations": reflect.TypeFor[HydrationRecord](),
 		"ShowClaims": reflect.TypeFor[ClaimRecord](), "ShowCapacity": reflect.TypeFor[CapacityRecord](), "ShowEvents": reflect.TypeFor[EventRecord](), "ShowApprovals": reflect.TypeFor[approvalRow](),
 		"ShowDecisions": reflect.TypeFor[DecisionRecord](), "ListApprovals": reflect.TypeFor[approvalRow](), "ListCalls": reflect.TypeFor[Call](),
-		"OpenCalls": reflect.TypeFor[activities.OpenCall](), "Sweep": reflect.TypeFor[sweptRow](),
+		"OpenCalls": reflect.TypeFor[upkeep.OpenCall](), "Sweep": reflect.TypeFor[sweptRow](),
 		"Lookup": reflect.TypeFor[findingRow](), "InvalidateTags": reflect.TypeFor[deletedCacheRow](), "DeleteExpiredCache": reflect.TypeFor[deletedCacheRow](),
 		"DeleteExpiredRows": reflect.TypeFor[deletedRow](), "ExpiredPartitions": reflect.TypeFor[partitionRow](),
 		"SessionBindings": reflect.TypeFor[bindingRow](), "BindSession": reflect.TypeFor[bindingRow](),

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
@@ -52,7 +52,7 @@ type grantRow struct {
 type revokedRow struct{ Revoked bool }
 
 // Grants returns the remembered approvals of a tool that stand and that the actor may use, the oldest first and at most 256.
-func (s *Store) Grants(ctx context.Context, q activities.GrantQuery) ([]activities.Grant, error) {
+func (s *Store) Grants(ctx context.Context, q approval.GrantQuery) ([]approval.Grant, error) {
 	const op = "grants"
 	rows, err := all[liveGrantRow](ctx, s, op, step{"LiveGrants", named{
 		"tenant_id": text(q.TenantID), "tool_id": text(q.ToolID), "actor_id": text(q.ActorID), "session_id": text(q.SessionID),
@@ -60,9 +60,9 @@ func (s *Store) Grants(ctx context.Context, q activities.GrantQuery) ([]activiti
 	if err != nil {
 		return nil, err
 	}
-	grants := make([]activities.Grant, len(rows))
+	grants := make([]approval.Grant, len(rows))
 	for i, r := range rows {
-		g := activities.Grant{ID: r.ID, ArgsDigest: r.ArgsDigest, ActorID: r.ActorID, SessionID: r.SessionID, Approver: r.Approver}
+		g := approval.Grant{ID: r.ID, ArgsDigest: r.ArgsDigest, ActorID: r.ActorID, SessionID: r.SessionID, Approver: r.Approver}
 		if g.Granted, err = decoded[hook.GrantedApproval](r.Granted); err != nil {
 			return nil, failure(op, err)
 		}
@@ -114,9 +114,9 @@ func matchOf(raw json.RawMessage) ([]toolspec.ArgMatch, error) {
 }
 
 // addGrant adds what an approval leaves behind; nothing does where g is nil.
-func addGrant(values named, g *activities.GrantRow) error {
+func addGrant(values named, g *approval.GrantRow) error {
 	if g == nil {
-		g = &activities.GrantRow{}
+		g = &approval.GrantRow{}
 	}
 	granted, err := encoded(g.Granted)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 func contains(s, part string) bool { return strings.Contains(s, part) }
@@ -26,6 +27,16 @@ func otherPolicy(t testing.TB, name string) *policy.Policy {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// ownRun is the run of Temporal that admits the calls of tests.
+const ownRun = "temporal-run-1"
+
+// own is a context in which that run executes.
+func own(t testing.TB) context.Context { return executes(t.Context(), ownRun) }
+
+func executes(ctx context.Context, runID string) context.Context {
+	return contract.WithExecution(ctx, contract.Execution{RunID: runID, Local: true})
 }
 
 // until polls for a condition, for longer than what was taken and lost stays taken.

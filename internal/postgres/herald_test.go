@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -90,7 +90,7 @@ func TestNoticesSayWhatHappened(t *testing.T) {
 	b.herald(map[string]postgres.Notifier{"h": h})
 	until(t, "three are told", func() bool { return b.sent("h") == 3 })
 	approve := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
-	approve.Judge = func(activities.OpenRequest) (activities.Judgement, error) {
+	approve.Judge = func(approval.OpenRequest) (approval.Judgement, error) {
 		return final(toolspec.Answer{Counted: true, Reason: "remembered"})
 	}
 	b.review(approve)

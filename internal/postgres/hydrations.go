@@ -3,7 +3,7 @@ package postgres
 import (
 	"time"
 
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // maxProvenance bounds one provenance, in bytes. Hydrate keeps far below it; what
@@ -11,7 +11,7 @@ import (
 const maxProvenance = 8 << 10
 
 // addHydrations adds what Settle and Request write of hydrations.
-func addHydrations(values named, hydrations []workflows.Hydration) error {
+func addHydrations(values named, hydrations []contract.Hydration) error {
 	provenances := make([]*string, len(hydrations))
 	for i, h := range hydrations {
 		p := h.Provenance
@@ -26,7 +26,7 @@ func addHydrations(values named, hydrations []workflows.Hydration) error {
 			}
 		}
 	}
-	type hydration = workflows.Hydration
+	type hydration = contract.Hydration
 	values["hydration_ats"] = column(hydrations, func(h hydration) time.Time { return time.UnixMilli(h.AtMs) })
 	values["hydration_seqs"] = column(hydrations, func(h hydration) int { return h.Seq })
 	values["hydration_outcomes"] = column(hydrations, func(h hydration) string { return text(h.Provenance.Outcome) })

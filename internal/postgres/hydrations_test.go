@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 func (b bench) hydrations(call string) (list []toolspec.Provenance) {
@@ -27,14 +27,14 @@ func TestHydrations(t *testing.T) {
 	b := open(t)
 	b.opened("call_1")
 	row := requestRow("call_1", 1)
-	row.Hydrations = []workflows.Hydration{hydration(1, toolspec.HydrationSuccess)}
+	row.Hydrations = []contract.Hydration{hydration(1, toolspec.HydrationSuccess)}
 	b.request(row)
 	if got := b.hydrations("call_1"); len(got) != 1 || !reflect.DeepEqual(got[0], row.Hydrations[0].Provenance) {
 		t.Fatalf("after the request there is %+v", got)
 	}
 	b.request(row)
 	in := settleIn("call_1", 1)
-	in.Hydrations = []workflows.Hydration{row.Hydrations[0], hydration(2, toolspec.HydrationValidate)}
+	in.Hydrations = []contract.Hydration{row.Hydrations[0], hydration(2, toolspec.HydrationValidate)}
 	b.settle(in)
 	got := b.hydrations("call_1")
 	if len(got) != 2 || got[0].Outcome != toolspec.HydrationSuccess || got[1].Outcome != toolspec.HydrationValidate {
@@ -46,7 +46,7 @@ func TestHydrations(t *testing.T) {
 	// Of another epoch, nothing is written.
 	b.admit("call_2")
 	row = requestRow("call_2", 7)
-	row.Hydrations = []workflows.Hydration{hydration(1, toolspec.HydrationSuccess)}
+	row.Hydrations = []contract.Hydration{hydration(1, toolspec.HydrationSuccess)}
 	if b.request(row); len(b.hydrations("call_2")) != 0 {
 		t.Error("a stale run wrote")
 	}

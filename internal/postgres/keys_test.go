@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 func newSigner(t *testing.T) proof.Signer {
@@ -75,11 +75,11 @@ func TestTheJudgeSeesTheKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	looks := 0
-	see := func(keyID string) (saw activities.OpenRequest) {
+	see := func(keyID string) (saw approval.OpenRequest) {
 		looks++ // the same decision is not judged again
 		row := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Deny))
 		row.KeyID, row.Decision.Reason = keyID, fmt.Sprint(looks)
-		row.Judge = func(r activities.OpenRequest) (activities.Judgement, error) {
+		row.Judge = func(r approval.OpenRequest) (approval.Judgement, error) {
 			saw = r
 			return final(toolspec.Answer{Reason: "only looking"})
 		}
@@ -108,7 +108,7 @@ func TestTheJudgeSeesTheKey(t *testing.T) {
 
 // TestQuorum: the request stays open until enough different people have approved, and one denial ends it.
 func TestQuorum(t *testing.T) {
-	by := func(b bench, who string, verb toolspec.Verb) activities.ReviewRecord {
+	by := func(b bench, who string, verb toolspec.Verb) approval.ReviewRecord {
 		d := decision("call_1", 1, verb)
 		d.Approver = who
 		return b.review(reviewRow("call_1", 1, 1, d))
@@ -124,14 +124,14 @@ func TestQuorum(t *testing.T) {
 	t.Run("approved", func(t *testing.T) {
 		b := opened(t)
 		for range 2 { // the second is the first one delivered again
-			if got := by(b, "user:bob", toolspec.Approve); got.State != workflows.RequestOpen || got.Answer != (toolspec.Answer{Counted: true, Reason: "1 of 2 approvals"}) || got.Approver != "" {
+			if got := by(b, "user:bob", toolspec.Approve); got.State != contract.RequestOpen || got.Answer != (toolspec.Answer{Counted: true, Reason: "1 of 2 approvals"}) || got.Approver != "" {
 				t.Fatalf("%+v", got)
 			}
 		}
-		if again := b.request(requestRow("call_1", 1)); again.Number != 1 || again.State != workflows.RequestOpen {
+		if again := b.request(requestRow("call_1", 1)); again.Number != 1 || again.State != contract.RequestOpen {
 			t.Errorf("asked again: %+v", again)
 		}
-		if got := by(b, "user:cid", toolspec.Approve); got.State != workflows.RequestApproved || !got.Answer.Counted || got.Approver != "user:cid" {
+		if got := by(b, "user:cid", toolspec.Approve); got.State != contract.RequestApproved || !got.Answer.Counted || got.Approver != "user:cid" {
 			t.Errorf("%+v", got)
 		}
 		if got := by(b, "user:dan", toolspec.Approve); got.Answer.Counted {
@@ -145,7 +145,7 @@ func TestQuorum(t *testing.T) {
 	t.Run("denied", func(t *testing.T) {
 		b := opened(t)
 		by(b, "user:bob", toolspec.Approve)
-		if got := by(b, "user:bob", toolspec.Deny); got.State != workflows.RequestDenied || !got.Answer.Counted || got.Approver != "user:bob" {
+		if got := by(b, "user:bob", toolspec.Deny); got.State != contract.RequestDenied || !got.Answer.Counted || got.Approver != "user:bob" {
 			t.Errorf("who thinks again: %+v", got)
 		}
 	})
@@ -156,13 +156,13 @@ func TestQuorum(t *testing.T) {
 		d.Approver = "user:cid"
 		row := reviewRow("call_1", 1, 1, d)
 		judge, asked := row.Judge, 0
-		row.Judge = func(r activities.OpenRequest) (activities.Judgement, error) {
+		row.Judge = func(r approval.OpenRequest) (approval.Judgement, error) {
 			if asked++; asked == 1 {
 				by(b, "user:bob", toolspec.Approve)
 			}
 			return judge(r)
 		}
-		if got := b.review(row); asked != 2 || got.State != workflows.RequestApproved || got.Approver != "user:cid" {
+		if got := b.review(row); asked != 2 || got.State != contract.RequestApproved || got.Approver != "user:cid" {
 			t.Errorf("asked %d times: %+v", asked, got)
 		}
 	})

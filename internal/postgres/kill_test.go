@@ -4,11 +4,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 func (b bench) killOn(scope postgres.KillScope) postgres.KillSwitch {
@@ -42,7 +42,7 @@ func TestKillSwitches(t *testing.T) {
 		k := b.killOn(c.scope)
 		call := "call_" + name
 		record := b.admitted(callOf(call, nil))
-		look := b.review(activities.ReviewRow{InvocationID: id(call), TenantID: tenant, Epoch: record.Epoch, Gate: 1})
+		look := b.review(approval.ReviewRow{InvocationID: id(call), TenantID: tenant, Epoch: record.Epoch, Gate: 1})
 		want := []hook.Kill{{ID: k.ID, Effect: c.scope.Effect, Reason: "why not"}}
 		if !c.finds {
 			want = nil
@@ -50,10 +50,11 @@ func TestKillSwitches(t *testing.T) {
 		if !slices.Equal(record.Kills, want) || !slices.Equal(look.Kills, want) {
 			t.Errorf("%s: admit found %+v, the gate's round %+v; want %+v", name, record.Kills, look.Kills, want)
 		}
-		claim := activities.ClaimRow{InvocationID: id(call), Epoch: record.Epoch, Dispatch: 1, Effect: toolspec.StateChange}
-		wanted := workflows.Done
+		claim := claimRow(call, record.Epoch, 1)
+		claim.Effect = toolspec.StateChange
+		wanted := contract.Done
 		if c.stops {
-			wanted = workflows.Killed
+			wanted = contract.Killed
 		}
 		if got := b.claim(claim); got != wanted {
 			t.Errorf("%s: the claim was answered %q, want %q", name, got, wanted)
@@ -61,10 +62,10 @@ func TestKillSwitches(t *testing.T) {
 		if lifted, found, err := b.KillOff(t.Context(), k.ID, postgres.KillScope{}, "user:bob"); !found || err != nil || lifted.OffBy != "user:bob" || lifted.OffAt == nil {
 			t.Errorf("%s: off: %+v, %v, %v", name, lifted, found, err)
 		}
-		if look := b.review(activities.ReviewRow{InvocationID: id(call), TenantID: tenant, Epoch: record.Epoch, Gate: 2}); look.Kills != nil {
+		if look := b.review(approval.ReviewRow{InvocationID: id(call), TenantID: tenant, Epoch: record.Epoch, Gate: 2}); look.Kills != nil {
 			t.Errorf("%s: found %+v after it was off", name, look.Kills)
 		}
-		if claim.Dispatch = 2; c.stops && b.claim(claim) != workflows.Done {
+		if claim.Dispatch = 2; c.stops && b.claim(claim) != contract.Done {
 			t.Errorf("%s: no claim after it was off", name)
 		}
 	}

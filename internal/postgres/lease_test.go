@@ -8,24 +8,26 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
-	"github.com/pawl-run/pawl/activities/hooks"
+	"github.com/pawl-run/pawl/activities/capacity"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-func place(key string, most int) hooks.Place { return hooks.Place{Key: key, Most: most, Wait: true} }
+func place(key string, most int) capacity.Place {
+	return capacity.Place{Key: key, Most: most, Wait: true}
+}
 
-func (b bench) places(call string, epoch int, places ...hooks.Place) hooks.CapacityAnswer {
+func (b bench) places(call string, epoch int, places ...capacity.Place) capacity.Answer {
 	b.t.Helper()
-	answer, err := b.TakePlaces(b.t.Context(), hooks.PlacesRow{InvocationID: id(call), TenantID: tenant, Epoch: epoch, Round: 1, Places: places})
+	answer, err := b.TakePlaces(own(b.t), capacity.PlacesRow{InvocationID: id(call), TenantID: tenant, Epoch: epoch, Round: 1, Places: places})
 	if err != nil {
 		b.t.Error(err)
 	}
 	return answer
 }
 
-func (b bench) wantPlace(call string, epoch int, state hooks.CapacityState, ahead int, places ...hooks.Place) {
+func (b bench) wantPlace(call string, epoch int, state capacity.State, ahead int, places ...capacity.Place) {
 	b.t.Helper()
 	if a := b.places(call, epoch, places...); a.State != state || a.Ahead != ahead {
 		b.t.Errorf("%s: %+v, want %s behind %d", call, a, state, ahead)
@@ -53,25 +55,25 @@ func TestPlacesAreHandedOver(t *testing.T) {
 		b.admit(call)
 	}
 	s := place("s", 2)
-	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
-	b.wantPlace("2", 1, hooks.CapacityTaken, 0, s)
+	b.wantPlace("1", 1, capacity.Taken, 0, s)
+	b.wantPlace("2", 1, capacity.Taken, 0, s)
 	b.trips.Store(0)
-	b.wantPlace("3", 1, hooks.CapacityWaiting, 0, s)
+	b.wantPlace("3", 1, capacity.Waiting, 0, s)
 	if trips := b.trips.Load(); trips != 1 {
 		t.Errorf("%d round trips", trips)
 	}
-	b.wantPlace("4", 1, hooks.CapacityWaiting, 1, s)
-	b.wantPlace("5", 1, hooks.CapacityWaiting, 2, s)
-	b.wantPlace("3", 1, hooks.CapacityWaiting, 0, s) // its place in the queue is the same
-	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
-	if a := b.places("6", 1, hooks.Place{Key: "s", Most: 2}); a.State != hooks.CapacityRefused || a.Key != "s" {
+	b.wantPlace("4", 1, capacity.Waiting, 1, s)
+	b.wantPlace("5", 1, capacity.Waiting, 2, s)
+	b.wantPlace("3", 1, capacity.Waiting, 0, s) // its place in the queue is the same
+	b.wantPlace("1", 1, capacity.Taken, 0, s)
+	if a := b.places("6", 1, capacity.Place{Key: "s", Most: 2}); a.State != capacity.Refused || a.Key != "s" {
 		t.Errorf("%+v, want to be refused", a)
 	}
 	b.ends("1", 1, 1)
 	b.wantTold("3")
-	b.wantPlace("6", 1, hooks.CapacityWaiting, 2, s) // nobody comes between
-	b.wantPlace("4", 1, hooks.CapacityWaiting, 0, s)
-	b.wantPlace("3", 1, hooks.CapacityTaken, 0, s)
+	b.wantPlace("6", 1, capacity.Waiting, 2, s) // nobody comes between
+	b.wantPlace("4", 1, capacity.Waiting, 0, s)
+	b.wantPlace("3", 1, capacity.Taken, 0, s)
 	// One that gives up leaves the queue, and nobody is told.
 	b.ends("4", 1, 0)
 	b.wantTold()
@@ -97,18 +99,18 @@ func TestPlacesNameTheEpoch(t *testing.T) {
 	b := open(t)
 	b.admit("1")
 	s := place("s", 1)
-	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
+	b.wantPlace("1", 1, capacity.Taken, 0, s)
 	b.admit("1")
-	b.wantPlace("1", 1, hooks.CapacitySuperseded, 0, s)
+	b.wantPlace("1", 1, capacity.Superseded, 0, s)
 	stale := settleIn("1", 1)
 	stale.Holds = true
-	if out := b.settle(stale); out.Outcome != workflows.Superseded {
+	if out := b.settle(stale); out.Outcome != contract.Superseded {
 		t.Errorf("settle says %s", out.Outcome)
 	}
 	if n := value[int](b, `SELECT count(*) FROM leases WHERE state = 'held'`); n != 1 {
 		t.Errorf("%d places are held, want the one", n)
 	}
-	b.wantPlace("1", 2, hooks.CapacityTaken, 0, s)
+	b.wantPlace("1", 2, capacity.Taken, 0, s)
 }
 
 // crowd has calls take places, use them and end, all at once, and looks at how many are inside.
@@ -119,11 +121,11 @@ type crowd struct {
 	mu      sync.Mutex
 }
 
-func (c *crowd) through(call string, places ...hooks.Place) {
+func (c *crowd) through(call string, places ...capacity.Place) {
 	c.admit(call)
 	deadline, tick := time.Now().Add(3*time.Minute), time.NewTicker(2*time.Millisecond)
 	defer tick.Stop()
-	for c.places(call, 1, places...).State != hooks.CapacityTaken {
+	for c.places(call, 1, places...).State != capacity.Taken {
 		if <-tick.C; time.Now().After(deadline) {
 			c.t.Errorf("%s never got its places", call)
 			return
@@ -151,7 +153,7 @@ func TestOppositeOrder(t *testing.T) {
 	c := &crowd{bench: open(t)}
 	names := calls(60)
 	together(len(names), func(i int) {
-		places := []hooks.Place{place("a", 3), place("b", 2)}
+		places := []capacity.Place{place("a", 3), place("b", 2)}
 		if i%2 == 0 {
 			slices.Reverse(places)
 		}
@@ -170,14 +172,14 @@ func TestNoPartialPlaces(t *testing.T) {
 	b := open(t)
 	b.admit("1")
 	b.admit("2")
-	b.wantPlace("1", 1, hooks.CapacityTaken, 0, place("b", 1))
-	b.wantPlace("2", 1, hooks.CapacityRefused, 0, place("a", 1), hooks.Place{Key: "b", Most: 1})
+	b.wantPlace("1", 1, capacity.Taken, 0, place("b", 1))
+	b.wantPlace("2", 1, capacity.Refused, 0, place("a", 1), capacity.Place{Key: "b", Most: 1})
 	if n := value[int](b, `SELECT count(*) FROM leases WHERE invocation_id = $1`, id("2")); n != 0 {
 		t.Errorf("it has %d leases", n)
 	}
 	// A limit that is no more is left.
-	b.wantPlace("2", 1, hooks.CapacityWaiting, 0, place("b", 1))
-	b.wantPlace("2", 1, hooks.CapacityTaken, 0)
+	b.wantPlace("2", 1, capacity.Waiting, 0, place("b", 1))
+	b.wantPlace("2", 1, capacity.Taken, 0)
 	if n := value[int](b, `SELECT count(*) FROM leases WHERE invocation_id = $1`, id("2")); n != 0 {
 		t.Errorf("it still stands in the queue")
 	}
@@ -190,37 +192,38 @@ func TestExpiredPlace(t *testing.T) {
 		b.admit(call)
 	}
 	s := place("s", 1)
-	claim := activities.ClaimRow{InvocationID: id("1"), Epoch: 1, Dispatch: 1, Repeatable: true, Runtime: time.Hour}
-	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
-	b.wantPlace("2", 1, hooks.CapacityWaiting, 0, s)
+	claim := claimRow("1", 1, 1)
+	claim.Repeatable, claim.Runtime = true, time.Hour
+	b.wantPlace("1", 1, capacity.Taken, 0, s)
+	b.wantPlace("2", 1, capacity.Waiting, 0, s)
 	expire := func(call string) { b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id(call)) }
 	// Expired and nobody's yet: the claim makes it its own for as long as the attempt runs.
 	expire("1")
-	if out := b.claim(claim); out != workflows.Done {
+	if out := b.claim(claim); out != contract.Done {
 		t.Fatalf("claim says %s", out)
 	}
 	if left := value[float64](b, `SELECT extract(epoch FROM expires_at - now()) FROM leases WHERE state = 'held'`); left < 3600 {
 		t.Errorf("it is held for %f seconds", left)
 	}
-	b.wantPlace("2", 1, hooks.CapacityWaiting, 0, s)
+	b.wantPlace("2", 1, capacity.Waiting, 0, s)
 	// Expired, and taken by who asks: the next attempt must not begin.
 	expire("1")
-	b.wantPlace("2", 1, hooks.CapacityTaken, 0, s)
+	b.wantPlace("2", 1, capacity.Taken, 0, s)
 	claim.Dispatch = 2
-	if out := b.claim(claim); out != workflows.Unleased {
+	if out := b.claim(claim); out != contract.Unleased {
 		t.Errorf("claim says %s", out)
 	}
 	// It queues anew, at the end.
-	b.wantPlace("3", 1, hooks.CapacityWaiting, 0, s)
-	b.wantPlace("1", 1, hooks.CapacityWaiting, 1, s)
-	if out := b.claim(claim); out != workflows.Unleased {
+	b.wantPlace("3", 1, capacity.Waiting, 0, s)
+	b.wantPlace("1", 1, capacity.Waiting, 1, s)
+	if out := b.claim(claim); out != contract.Unleased {
 		t.Errorf("claim says %s, while it waits", out)
 	}
 	b.ends("2", 1, 1)
 	b.wantTold("3")
 	b.ends("3", 1, 1)
 	b.wantTold("1")
-	if out := b.claim(claim); out != workflows.Done {
+	if out := b.claim(claim); out != contract.Done {
 		t.Errorf("claim says %s", out)
 	}
 }
@@ -231,13 +234,13 @@ func TestRaisedLimit(t *testing.T) {
 	for _, call := range []string{"1", "2", "3", "4"} {
 		b.admit(call)
 	}
-	b.wantPlace("1", 1, hooks.CapacityTaken, 0, place("s", 1))
-	b.wantPlace("2", 1, hooks.CapacityWaiting, 0, place("s", 1))
-	b.wantPlace("3", 1, hooks.CapacityWaiting, 1, place("s", 1))
-	b.wantPlace("4", 1, hooks.CapacityWaiting, 2, place("s", 2))
-	b.wantPlace("3", 1, hooks.CapacityWaiting, 1, place("s", 2))
-	b.wantPlace("2", 1, hooks.CapacityTaken, 0, place("s", 2))
-	b.wantPlace("3", 1, hooks.CapacityWaiting, 0, place("s", 2))
+	b.wantPlace("1", 1, capacity.Taken, 0, place("s", 1))
+	b.wantPlace("2", 1, capacity.Waiting, 0, place("s", 1))
+	b.wantPlace("3", 1, capacity.Waiting, 1, place("s", 1))
+	b.wantPlace("4", 1, capacity.Waiting, 2, place("s", 2))
+	b.wantPlace("3", 1, capacity.Waiting, 1, place("s", 2))
+	b.wantPlace("2", 1, capacity.Taken, 0, place("s", 2))
+	b.wantPlace("3", 1, capacity.Waiting, 0, place("s", 2))
 }
 
 // TestExpiredPlaceIsHandedOn: a settle that counts an expired place as free takes it from its holder.
@@ -247,14 +250,14 @@ func TestExpiredPlaceIsHandedOn(t *testing.T) {
 		b.admit(call)
 	}
 	s := place("s", 2)
-	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
-	b.wantPlace("2", 1, hooks.CapacityTaken, 0, s)
-	b.wantPlace("3", 1, hooks.CapacityWaiting, 0, s)
-	b.wantPlace("4", 1, hooks.CapacityWaiting, 1, s)
+	b.wantPlace("1", 1, capacity.Taken, 0, s)
+	b.wantPlace("2", 1, capacity.Taken, 0, s)
+	b.wantPlace("3", 1, capacity.Waiting, 0, s)
+	b.wantPlace("4", 1, capacity.Waiting, 1, s)
 	b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id("1"))
 	b.ends("2", 1, 1)
 	b.wantTold("3", "4")
-	if out := b.claim(activities.ClaimRow{InvocationID: id("1"), Epoch: 1, Dispatch: 1}); out != workflows.Unleased {
+	if out := b.claim(claimRow("1", 1, 1)); out != contract.Unleased {
 		t.Errorf("claim says %s beside two that hold its place", out)
 	}
 }
@@ -266,9 +269,9 @@ func TestReleaseExpired(t *testing.T) {
 		b.admit(call)
 	}
 	s := place("s", 1)
-	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
-	b.wantPlace("2", 1, hooks.CapacityWaiting, 0, s)
-	b.wantPlace("3", 1, hooks.CapacityWaiting, 1, s)
+	b.wantPlace("1", 1, capacity.Taken, 0, s)
+	b.wantPlace("2", 1, capacity.Waiting, 0, s)
+	b.wantPlace("3", 1, capacity.Waiting, 1, s)
 	release := func(want int) {
 		t.Helper()
 		if n, err := b.ReleaseExpired(t.Context(), 10); n != want || err != nil {
@@ -280,7 +283,7 @@ func TestReleaseExpired(t *testing.T) {
 	release(1)
 	b.wantTold("2")
 	release(0)
-	b.wantPlace("2", 1, hooks.CapacityTaken, 0, s)
+	b.wantPlace("2", 1, capacity.Taken, 0, s)
 	if state := value[string](b, `SELECT state FROM leases WHERE invocation_id = $1`, id("1")); state != "lost" {
 		t.Errorf("the first one's is %s", state)
 	}
@@ -295,12 +298,12 @@ func TestSweptPlace(t *testing.T) {
 		b.admitted(row)
 	}
 	s := place("s", 1)
-	b.wantPlace("1", 1, hooks.CapacityTaken, 0, s)
-	b.wantPlace("2", 1, hooks.CapacityWaiting, 0, s)
-	b.wantPlace("3", 1, hooks.CapacityWaiting, 1, s)
+	b.wantPlace("1", 1, capacity.Taken, 0, s)
+	b.wantPlace("2", 1, capacity.Waiting, 0, s)
+	b.wantPlace("3", 1, capacity.Waiting, 1, s)
 	for _, call := range []string{"2", "1"} {
-		if code, err := b.Sweep(t.Context(), activities.SweepRow{
-			InvocationID: id(call), Namespace: "ns", Epoch: 1, Cause: activities.OwnerTerminated, Code: toolspec.CodeCancelled,
+		if code, err := b.Sweep(t.Context(), upkeep.SweepRow{
+			InvocationID: id(call), Namespace: "ns", RunID: ownRun, Epoch: 1, Cause: upkeep.OwnerTerminated, Code: toolspec.CodeCancelled,
 		}); err != nil || code != toolspec.CodeCancelled {
 			t.Fatal(code, err)
 		}
@@ -312,7 +315,7 @@ func TestSweptPlace(t *testing.T) {
 	}
 	// The test may take longer than that from here to there.
 	b.sql(`UPDATE leases SET expires_at = expires_at + interval '1 hour' WHERE state = 'held'`)
-	b.wantPlace("3", 1, hooks.CapacityWaiting, 0, s)
+	b.wantPlace("3", 1, capacity.Waiting, 0, s)
 	b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id("1"))
 	if n, err := b.ReleaseExpired(t.Context(), 10); n != 1 || err != nil {
 		t.Errorf("%d places were taken back, %v", n, err)
@@ -332,10 +335,10 @@ func TestPlacesAreApart(t *testing.T) {
 		identity := row.Invocation.Identity()
 		row.InvocationID, row.WorkflowID = identity.InvocationID(), identity.WorkflowID()
 		b.admitted(row)
-		a, err := b.TakePlaces(t.Context(), hooks.PlacesRow{
-			InvocationID: row.InvocationID, TenantID: tenantID, Epoch: 1, Round: 1, Places: []hooks.Place{{Key: "s", Most: 1}},
+		a, err := b.TakePlaces(own(t), capacity.PlacesRow{
+			InvocationID: row.InvocationID, TenantID: tenantID, Epoch: 1, Round: 1, Places: []capacity.Place{{Key: "s", Most: 1}},
 		})
-		if err != nil || a.State != hooks.CapacityTaken {
+		if err != nil || a.State != capacity.Taken {
 			t.Errorf("%s: %+v, %v", tenantID, a, err)
 		}
 	}

@@ -7,10 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // notices are those of a call in words: what is to happen stands in brackets.
@@ -24,7 +25,7 @@ func (b bench) notices(call string) string {
 
 // waiting is a request that reminds after ten minutes and escalates after twenty and thirty, and lives for an hour: times that no test takes
 // by itself, however busy the machine.
-func waiting(call string, epoch int) activities.RequestRow {
+func waiting(call string, epoch int) approval.RequestRow {
 	row := requestRow(call, epoch)
 	row.Rule.Approvers = []policy.Pattern{"user:bob"}
 	minutes := func(n int) int64 { return (time.Duration(n) * time.Minute).Milliseconds() }
@@ -56,7 +57,7 @@ func TestNoticesComeWithTheirChange(t *testing.T) {
 	}
 	for _, tc := range []struct {
 		name string
-		row  func(*activities.RequestRow)
+		row  func(*approval.RequestRow)
 		then func(b bench)
 		want string
 	}{
@@ -70,7 +71,7 @@ func TestNoticesComeWithTheirChange(t *testing.T) {
 		}, "1_decided deny by user:bob, 1_requested"},
 		{"withdrawn", nil, func(b bench) { decide(b, "user:bob", toolspec.Withdraw) }, "1_decided withdraw by user:bob, 1_requested"},
 		{"not counted", nil, func(b bench) { decide(b, "user:ann", toolspec.Approve) }, "1_requested"},
-		{"of two", func(r *activities.RequestRow) { r.Rule.Quorum = 2 }, func(b bench) {
+		{"of two", func(r *approval.RequestRow) { r.Rule.Quorum = 2 }, func(b bench) {
 			decide(b, "user:bob", toolspec.Approve)
 			decide(b, "user:cid", toolspec.Approve)
 		}, "1_decided approve by user:cid, 1_requested, 1_voted_1 approve by user:bob1 of 2 approvals"},
@@ -100,7 +101,7 @@ func TestNoticesComeWithTheirChange(t *testing.T) {
 		}, "1_expired, 1_requested"},
 		{"swept", nil, func(b bench) {
 			b.sql(`UPDATE invocations SET namespace = 'here'`)
-			if _, err := b.Sweep(b.t.Context(), activities.SweepRow{InvocationID: id("call_1"), Namespace: "here", Epoch: 1, Cause: activities.OwnerTerminated, Code: toolspec.CodeCancelled}); err != nil {
+			if _, err := b.Sweep(b.t.Context(), upkeep.SweepRow{InvocationID: id("call_1"), Namespace: "here", RunID: ownRun, Epoch: 1, Cause: upkeep.OwnerTerminated, Code: toolspec.CodeCancelled}); err != nil {
 				b.t.Fatal(err)
 			}
 		}, "1_closed, 1_requested"},
@@ -109,9 +110,9 @@ func TestNoticesComeWithTheirChange(t *testing.T) {
 			decide(b, "user:bob", toolspec.Approve)
 			b.settle(settleIn("call_1", 1))
 		}, "1_requested"},
-		{"parked", func(r *activities.RequestRow) { r.View.Parked = "lost" }, func(b bench) { decide(b, "user:bob", toolspec.SettleOK) },
+		{"parked", func(r *approval.RequestRow) { r.View.Parked = "lost" }, func(b bench) { decide(b, "user:bob", toolspec.SettleOK) },
 			"1_decided settle_ok by user:bob, 1_requested"},
-		{"that waits", func(r *activities.RequestRow) { *r = waiting("call_1", 1) }, func(bench) {},
+		{"that waits", func(r *approval.RequestRow) { *r = waiting("call_1", 1) }, func(bench) {},
 			"(1_escalated_1), (1_escalated_2), (1_reminded), 1_requested"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -138,7 +139,7 @@ func TestNoticeAndChangeAreOne(t *testing.T) {
 	b.admit("call_1")
 	b.request(requestRow("call_1", 1))
 	b.sql(`ALTER TABLE notices ADD CONSTRAINT broken CHECK (kind <> 'decided')`)
-	if _, err := b.Review(t.Context(), reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))); err == nil {
+	if _, err := b.Review(own(t), reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))); err == nil {
 		t.Error("decided without a word")
 	}
 	if state := value[string](b, `SELECT state || (SELECT count(*) FROM decisions) FROM approvals`); state != "open0" {
@@ -152,7 +153,7 @@ func TestRememberedApprovalsTellNobody(t *testing.T) {
 	row := requestRow("call_1", 1)
 	row.Remembered = value[string](b, `INSERT INTO approval_grants (tenant_id, tool_id, granted, approver, approval_id, expires_at)
 		VALUES ('acme', 'core__write_file', '{}', 'user:bob', 'x.1', now() + interval '1 hour') RETURNING grant_id::text`)
-	if got := b.request(row); got.State != workflows.RequestApproved {
+	if got := b.request(row); got.State != contract.RequestApproved {
 		t.Fatalf("%+v", got)
 	}
 	if got := b.notices("call_1"); got != "" {
@@ -212,7 +213,7 @@ func TestTheJudgeKnowsHowLongItWaited(t *testing.T) {
 	for _, wait := range []time.Duration{0, 20 * time.Minute, 11 * time.Minute} {
 		b.pass("call_1", wait)
 		row := reviewRow("call_1", 1, 1, chief)
-		row.Judge = func(r activities.OpenRequest) (activities.Judgement, error) {
+		row.Judge = func(r approval.OpenRequest) (approval.Judgement, error) {
 			ok, reason := r.Rule.At(r.Waited).MayDecide(policy.Voter{Identity: "user:chief"}, r.RequestedBy)
 			return final(toolspec.Answer{Counted: ok, Reason: reason})
 		}

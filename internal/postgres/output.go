@@ -9,11 +9,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// SaveOutput keeps a redacted value of an open call and returns its reference, which is opaque. The same (invocation, dispatch)
-// overwrites. A call that is settled keeps what it has; the error is not transient.
+// SaveOutput keeps a redacted value of an open call and returns its reference, which is opaque. The same (invocation, dispatch,
+// claim) overwrites. A call that is settled keeps what it has; the error is not transient.
 func (s *Store) SaveOutput(ctx context.Context, in activities.OutputRow) (ref string, err error) {
 	const op = "save output"
 	ref = fmt.Sprintf("%s.out.%d", in.InvocationID, in.Dispatch)
+	if in.ClaimID != "" {
+		ref += "." + in.ClaimID
+	}
 	saved, err := s.exec(ctx, op, step{"SaveOutput", named{
 		"ref": ref, "invocation_id": in.InvocationID, "tenant_id": in.TenantID, "dispatch": in.Dispatch, "value": document(in.Value),
 	}})

@@ -5,24 +5,24 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // TestParkedRequests: what becomes of a request about an unknown outcome, who is told what, and what a run that takes over finds of it.
 func TestParkedRequests(t *testing.T) {
 	for _, tc := range []struct {
 		verb    toolspec.Verb
-		state   workflows.RequestState
+		state   contract.RequestState
 		counted bool
 		// again is the number of the request that a later run gets.
 		again int
 	}{
-		{toolspec.Retry, workflows.RequestRetried, true, 2},
-		{toolspec.SettleOK, workflows.RequestSettledOK, true, 1},
-		{toolspec.SettleFailed, workflows.RequestSettledFailed, true, 1},
-		{toolspec.Approve, workflows.RequestOpen, false, 1},
-		{toolspec.Deny, workflows.RequestOpen, false, 1},
-		{toolspec.Withdraw, workflows.RequestOpen, false, 1},
+		{toolspec.Retry, contract.RequestRetried, true, 2},
+		{toolspec.SettleOK, contract.RequestSettledOK, true, 1},
+		{toolspec.SettleFailed, contract.RequestSettledFailed, true, 1},
+		{toolspec.Approve, contract.RequestOpen, false, 1},
+		{toolspec.Deny, contract.RequestOpen, false, 1},
+		{toolspec.Withdraw, contract.RequestOpen, false, 1},
 	} {
 		t.Run(string(tc.verb), func(t *testing.T) {
 			b := open(t)
@@ -55,7 +55,7 @@ func TestParkedVerbsOnAnApproval(t *testing.T) {
 	b.admit("call_1")
 	b.request(requestRow("call_1", 1))
 	for _, verb := range []toolspec.Verb{toolspec.Retry, toolspec.SettleOK, toolspec.SettleFailed} {
-		if got := b.review(reviewRow("call_1", 1, 1, decision("call_1", 1, verb))); got.State != workflows.RequestOpen || got.Answer.Counted {
+		if got := b.review(reviewRow("call_1", 1, 1, decision("call_1", 1, verb))); got.State != contract.RequestOpen || got.Answer.Counted {
 			t.Errorf("%s: %+v", verb, got)
 		}
 	}
@@ -68,7 +68,7 @@ func TestParkedExpires(t *testing.T) {
 	row := requestRow("call_1", 1)
 	row.View.Parked, row.ExpireAfter = "lost", time.Microsecond
 	b.request(row)
-	if got := b.review(reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.SettleOK))); got.State != workflows.RequestExpired || got.Answer.Counted {
+	if got := b.review(reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.SettleOK))); got.State != contract.RequestExpired || got.Answer.Counted {
 		t.Errorf("%+v", got)
 	}
 }

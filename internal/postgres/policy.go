@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/policy"
 )
 
@@ -34,9 +34,9 @@ func (s *Store) Policy(ctx context.Context, digest string) (*policy.Policy, erro
 	if !found {
 		return nil, &Error{Op: op, State: "unknown version"}
 	}
-	p, err := policy.Parse("policy "+digest, []byte(row.Source))
+	p, err := policy.ParseRecorded("policy "+digest, []byte(row.Source))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", activities.ErrPolicyUnreadable, &Error{Op: op, State: "the stored version does not compile"})
+		return nil, fmt.Errorf("%w: %w", judge.ErrPolicyUnreadable, &Error{Op: op, State: "the stored version does not compile"})
 	}
 	s.compiled.put(digest, p)
 	return p, nil

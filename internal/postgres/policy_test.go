@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 func TestPolicyByDigest(t *testing.T) {
@@ -219,7 +219,7 @@ func TestRequestWaitsForAPolicyChange(t *testing.T) {
 	go func() {
 		row := requestRow("call_1", 1)
 		row.PolicyID = old.Digest()
-		_, err := b.Request(t.Context(), row)
+		_, err := b.Request(own(t), row)
 		done <- err
 	}()
 	until(t, "the request waits, or is through", func() bool { return len(done) == 1 || b.waits() })
@@ -294,7 +294,7 @@ func TestWaitingCallIsSeenWaiting(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	b.request(requestRow("call_1", 1))
-	if d, err := b.Show(t.Context(), tenant, "call_1"); err != nil || d.Status != toolspec.StatusWaitingApproval || d.Approvals[0].State != workflows.RequestOpen {
+	if d, err := b.Show(t.Context(), tenant, "call_1"); err != nil || d.Status != toolspec.StatusWaitingApproval || d.Approvals[0].State != contract.RequestOpen {
 		t.Errorf("%+v, %v", d, err)
 	}
 }

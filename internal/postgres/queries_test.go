@@ -15,6 +15,7 @@ var effectOnly = []string{
 	"MarkSent", "MarkFailed", "PruneOutbox", "ListenOutbox", "KillOn", "ListenPolicy", "EnsurePartitions",
 	"LockQuotas", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteFullQuotas", "DeleteIdleSemaphores", "DeleteOldSessions",
 	"DeleteExpiredCalls", "SetExpiredPartition", "DropPartition", "LockFlight", "MarkNoticeSent", "PruneNotices", "RevokeConnection",
+	"AskReseal", "Forged",
 }
 
 // TestQueries prepares every statement on a migrated schema and compares its columns with the fields they are read into.

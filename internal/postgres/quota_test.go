@@ -8,19 +8,19 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
-	"github.com/pawl-run/pawl/activities/hooks"
+	"github.com/pawl-run/pawl/activities/capacity"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-func bucket(key string, tokens int64, every, patience time.Duration) hooks.Bucket {
-	return hooks.Bucket{Key: key, Tokens: tokens, Every: every, Patience: patience}
+func bucket(key string, tokens int64, every, patience time.Duration) capacity.Bucket {
+	return capacity.Bucket{Key: key, Tokens: tokens, Every: every, Patience: patience}
 }
 
-func (b bench) tokens(call string, epoch int, buckets ...hooks.Bucket) hooks.CapacityAnswer {
+func (b bench) tokens(call string, epoch int, buckets ...capacity.Bucket) capacity.Answer {
 	b.t.Helper()
-	answer, err := b.TakeTokens(b.t.Context(), hooks.TokensRow{InvocationID: id(call), TenantID: tenant, Epoch: epoch, Round: 1, Buckets: buckets})
+	answer, err := b.TakeTokens(own(b.t), capacity.TokensRow{InvocationID: id(call), TenantID: tenant, Epoch: epoch, Round: 1, Buckets: buckets})
 	if err != nil {
 		b.t.Error(err)
 	}
@@ -32,7 +32,7 @@ func (b bench) ends(call string, epoch, attempts int) {
 	b.t.Helper()
 	in := settleIn(call, epoch)
 	in.Result.Attempts, in.Attempts, in.Holds = attempts, nil, true
-	if out := b.settle(in); out.Outcome != workflows.Done {
+	if out := b.settle(in); out.Outcome != contract.Done {
 		b.t.Errorf("%s: settle says %s", call, out.Outcome)
 	}
 }
@@ -54,12 +54,12 @@ func TestQuotaRace(t *testing.T) {
 	var taken []string
 	ask := func() {
 		taken = nil
-		answers := make([]hooks.CapacityAnswer, len(names))
+		answers := make([]capacity.Answer, len(names))
 		together(len(names), func(i int) { answers[i] = b.tokens(names[i], 1, day) })
 		for i, a := range answers {
-			if a.State == hooks.CapacityTaken && a.After <= 0 {
+			if a.State == capacity.Taken && a.After <= 0 {
 				taken = append(taken, names[i])
-			} else if a.State != hooks.CapacityRefused || a.Key != "day" || a.After <= 0 || a.After > 24*time.Hour/50 {
+			} else if a.State != capacity.Refused || a.Key != "day" || a.After <= 0 || a.After > 24*time.Hour/50 {
 				t.Errorf("%s: %+v", names[i], a)
 			}
 		}
@@ -75,10 +75,10 @@ func TestQuotaRace(t *testing.T) {
 	// A statement that comes again, in another epoch too, takes nothing more.
 	for _, call := range first {
 		b.admit(call)
-		if a := b.tokens(call, 2, day); a.State != hooks.CapacityTaken {
+		if a := b.tokens(call, 2, day); a.State != capacity.Taken {
 			t.Errorf("%s has lost its token: %+v", call, a)
 		}
-		if a := b.tokens(call, 1, day); a.State != hooks.CapacitySuperseded {
+		if a := b.tokens(call, 1, day); a.State != capacity.Superseded {
 			t.Errorf("%s, an old epoch: %+v", call, a)
 		}
 	}
@@ -89,7 +89,9 @@ func TestQuotaRace(t *testing.T) {
 		case i < 20: // an attempt was made
 			b.ends(call, 2, 1)
 		case i < 25: // claimed by a run before this one, which knows of no attempt
-			b.claim(activities.ClaimRow{InvocationID: id(call), Epoch: 2, Dispatch: 1})
+			claim := claimRow(call, 2, 1)
+			claim.Repeatable = true
+			b.claim(claim)
 			b.ends(call, 2, 0)
 		default:
 		}
@@ -118,11 +120,11 @@ func TestQuotaOfSweptCalls(t *testing.T) {
 		b.admitted(row)
 		b.tokens(call, 1, two)
 	}
-	b.claim(activities.ClaimRow{InvocationID: id("after"), Epoch: 1, Dispatch: 1})
+	b.claim(claimRow("after", 1, 1))
 	for _, call := range []string{"before", "after"} {
 		for range 2 {
-			if _, err := b.Sweep(t.Context(), activities.SweepRow{
-				InvocationID: id(call), Namespace: "ns", Epoch: 1, Cause: activities.OwnerTerminated, Code: toolspec.CodeCancelled,
+			if _, err := b.Sweep(t.Context(), upkeep.SweepRow{
+				InvocationID: id(call), Namespace: "ns", RunID: ownRun, Epoch: 1, Cause: upkeep.OwnerTerminated, Code: toolspec.CodeCancelled,
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -131,7 +133,7 @@ func TestQuotaOfSweptCalls(t *testing.T) {
 	got := 0
 	for _, call := range calls(3) {
 		b.admit(call)
-		if b.tokens(call, 1, two).State == hooks.CapacityTaken {
+		if b.tokens(call, 1, two).State == capacity.Taken {
 			got++
 		}
 	}
@@ -149,14 +151,14 @@ func TestQuotaOfSeveralBuckets(t *testing.T) {
 	together(len(names), func(i int) { b.admit(names[i]) })
 	var taken, refused atomic.Int64
 	together(len(names), func(i int) {
-		buckets := []hooks.Bucket{a, z}
+		buckets := []capacity.Bucket{a, z}
 		if i%2 == 0 {
 			slices.Reverse(buckets)
 		}
 		switch answer := b.tokens(names[i], 1, buckets...); answer.State {
-		case hooks.CapacityTaken:
+		case capacity.Taken:
 			taken.Add(1)
-		case hooks.CapacityRefused:
+		case capacity.Refused:
 			refused.Add(1)
 		default:
 			t.Errorf("%+v", answer)
@@ -185,21 +187,21 @@ func TestQuotaWaits(t *testing.T) {
 	patient := bucket("k", 2, 2*time.Hour, 150*time.Minute)
 	near := func(got, want time.Duration) bool { return got > want-10*time.Minute && got <= want+time.Second }
 	for i, want := range []time.Duration{0, 0, time.Hour, 2 * time.Hour} {
-		if a := b.tokens(names[i], 1, patient); a.State != hooks.CapacityTaken || want == 0 && a.After > 0 || want > 0 && !near(a.After, want) {
+		if a := b.tokens(names[i], 1, patient); a.State != capacity.Taken || want == 0 && a.After > 0 || want > 0 && !near(a.After, want) {
 			t.Errorf("%d: %+v, want the token in %s", i, a, want)
 		}
 	}
-	if a := b.tokens(names[4], 1, patient); a.State != hooks.CapacityRefused || !near(a.After, 3*time.Hour) {
+	if a := b.tokens(names[4], 1, patient); a.State != capacity.Refused || !near(a.After, 3*time.Hour) {
 		t.Errorf("%+v, want to be refused for three hours", a)
 	}
 	// One that waits gives up: who comes next has its token, at the end of the queue.
 	b.ends(names[2], 1, 0)
-	if a := b.tokens(names[4], 1, patient); a.State != hooks.CapacityTaken || !near(a.After, 2*time.Hour) {
+	if a := b.tokens(names[4], 1, patient); a.State != capacity.Taken || !near(a.After, 2*time.Hour) {
 		t.Errorf("%+v, want the token that was given back", a)
 	}
 	// The time of a token comes by itself.
 	b.sql(`UPDATE debits SET ready_at = now() - interval '1 second' WHERE invocation_id = $1`, id(names[3]))
-	if a := b.tokens(names[3], 1, patient); a.State != hooks.CapacityTaken || a.After > 0 {
+	if a := b.tokens(names[3], 1, patient); a.State != capacity.Taken || a.After > 0 {
 		t.Errorf("%+v, want the token", a)
 	}
 }
@@ -214,16 +216,16 @@ func TestQuotasAreApart(t *testing.T) {
 	row.InvocationID, row.WorkflowID = identity.InvocationID(), identity.WorkflowID()
 	b.admitted(row)
 	k := bucket("k", 1, time.Hour, 0)
-	if a := b.tokens("one", 1, k); a.State != hooks.CapacityTaken {
+	if a := b.tokens("one", 1, k); a.State != capacity.Taken {
 		t.Errorf("%+v", a)
 	}
-	a, err := b.TakeTokens(t.Context(), hooks.TokensRow{InvocationID: row.InvocationID, TenantID: "other", Epoch: 1, Round: 1, Buckets: []hooks.Bucket{k}})
-	if err != nil || a.State != hooks.CapacityTaken {
+	a, err := b.TakeTokens(own(t), capacity.TokensRow{InvocationID: row.InvocationID, TenantID: "other", Epoch: 1, Round: 1, Buckets: []capacity.Bucket{k}})
+	if err != nil || a.State != capacity.Taken {
 		t.Errorf("%+v, %v: the tenants share a bucket", a, err)
 	}
 	// A call of one tenant takes nothing in the name of another.
-	a, err = b.TakeTokens(t.Context(), hooks.TokensRow{InvocationID: row.InvocationID, TenantID: tenant, Epoch: 1, Round: 1, Buckets: []hooks.Bucket{k}})
-	if err != nil || a.State != hooks.CapacitySuperseded {
+	a, err = b.TakeTokens(own(t), capacity.TokensRow{InvocationID: row.InvocationID, TenantID: tenant, Epoch: 1, Round: 1, Buckets: []capacity.Bucket{k}})
+	if err != nil || a.State != capacity.Superseded {
 		t.Errorf("%+v, %v", a, err)
 	}
 	b.sql(`UPDATE quotas SET full_at = now() - interval '2 hours' WHERE tenant_id = 'other'`)

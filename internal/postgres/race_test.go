@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // TestApprovalRacingTimeoutAndCancel: two decisions, the expiry of the request, the claim that needs the approval and the end of a cancelled
@@ -69,25 +69,25 @@ func (b bench) race(n int) string {
 		case 0, 1:
 			d := decision(call, 1, verbs[i])
 			d.Approver = fmt.Sprint("user:", i)
-			got, err := b.Review(b.t.Context(), reviewRow(call, 1, 1, d))
+			got, err := b.Review(own(b.t), reviewRow(call, 1, 1, d))
 			if err != nil {
 				b.t.Error(err)
 			}
 			told[i] = got.Answer.Counted
 		case 2:
-			if _, err := b.Review(b.t.Context(), reviewRow(call, 1, 1, nil)); err != nil {
+			if _, err := b.Review(own(b.t), reviewRow(call, 1, 1, nil)); err != nil {
 				b.t.Error(err)
 			}
 		case 3:
 			claim := claimRow(call, 1, 1)
-			claim.ApprovalID = toolspec.ApprovalID(id(call), 1)
+			claim.ApprovalID, claim.ApprovalDigest = toolspec.ApprovalID(id(call), 1), "approval-digest"
 			// As a call that asks again: the answer may come later.
 			for range 3 {
-				out, err := b.Claim(b.t.Context(), claim)
+				out, err := b.Claim(own(b.t), claim)
 				if err != nil {
 					b.t.Error(err)
 				}
-				if claimed = out == workflows.Done; claimed || out == workflows.Superseded {
+				if claimed = out == contract.Done; claimed || out == contract.Superseded {
 					break
 				}
 			}
@@ -95,7 +95,7 @@ func (b bench) race(n int) string {
 			if cancels {
 				in := settleIn(call, 1)
 				in.Result.OK, in.Result.Value, in.Result.ErrorCode = false, nil, toolspec.CodeCancelled
-				if _, err := b.Settle(b.t.Context(), in); err != nil {
+				if _, err := b.Settle(own(b.t), in); err != nil {
 					b.t.Error(err)
 				}
 			}
@@ -104,7 +104,7 @@ func (b bench) race(n int) string {
 	state := value[string](b, `SELECT state FROM approvals WHERE invocation_id = $1`, id(call))
 	counted := value[[]string](b, `SELECT coalesce(array_agg(decision), '{}') FROM decisions WHERE approval_id = $1 AND counted`, toolspec.ApprovalID(id(call), 1))
 	claims := value[int](b, `SELECT count(*) FROM claims WHERE invocation_id = $1`, id(call))
-	if late := claimRow(call, 1, 2); cancels && b.claim(late) != workflows.Superseded {
+	if late := claimRow(call, 1, 2); cancels && b.claim(late) != contract.Superseded {
 		b.t.Errorf("%d: a claim after the end of the call", n)
 	}
 	answers := 0

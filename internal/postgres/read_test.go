@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 func TestShowByAnyName(t *testing.T) {
@@ -100,7 +100,7 @@ func TestOutputOfARecord(t *testing.T) {
 		"stored": {OK: true, OutputRef: "elsewhere", Attempts: 1},
 		"failed": toolspec.Failure(toolspec.CodeTimeout, "", nil),
 	} {
-		b.settle(workflows.SettleIn{InvocationID: id(call), TenantID: tenant, Epoch: 1, Result: r})
+		b.settle(contract.SettleIn{InvocationID: id(call), TenantID: tenant, Epoch: 1, Result: r})
 	}
 	if v, err := b.Output(t.Context(), tenant, toolspec.ResultRef(id("value"))); err != nil || string(v) != `{"b":2,"a":"x\u0000y"}` {
 		t.Errorf("%s, %v", v, err)
@@ -119,7 +119,7 @@ func TestList(t *testing.T) {
 	}
 	b.request(requestRow("b", 1))
 	b.settle(settleIn("c", 1))
-	b.settle(workflows.SettleIn{InvocationID: id("d"), TenantID: tenant, Epoch: 1, Result: toolspec.Failure(toolspec.CodeTimeout, "", nil)})
+	b.settle(contract.SettleIn{InvocationID: id("d"), TenantID: tenant, Epoch: 1, Result: toolspec.Failure(toolspec.CodeTimeout, "", nil)})
 	// All at one moment: the pages must not lose any.
 	b.sql(`UPDATE invocations SET created_at = '2026-01-01Z' WHERE tool_call_id <> 'e'`)
 	names := func(f postgres.Filter) (got string) {

@@ -3,12 +3,12 @@ package postgres
 import (
 	"context"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/broker"
 )
 
 // The store is what a rotation of keys works on.
-var _ activities.Secrets = (*Store)(nil)
+var _ upkeep.Secrets = (*Store)(nil)
 
 // KeyUse is how many secrets a key of a key ring has sealed.
 type KeyUse struct {
@@ -38,9 +38,8 @@ func (s *Store) SecretsToReseal(ctx context.Context, keyID int64, after broker.B
 }
 
 // ResealSecrets puts the same secrets there as the key has sealed them, and returns how many. One whose version or key is not the one that
-// it was sealed anew from any more stays as it is: somebody else was faster. The version stays, so no approval gets stale. by is who asked
-// for it, for the audit trail.
-func (s *Store) ResealSecrets(ctx context.Context, keyID int64, by string, resealed []activities.Resealed) (int, error) {
+// it was sealed anew from any more stays as it is: somebody else was faster. The version stays, so no approval gets stale.
+func (s *Store) ResealSecrets(ctx context.Context, keyID int64, resealed []upkeep.Resealed) (int, error) {
 	var tenants, connections []string
 	var versions []int
 	var keys []int64
@@ -50,7 +49,14 @@ func (s *Store) ResealSecrets(ctx context.Context, keyID int64, by string, resea
 		versions, keys, sealed = append(versions, r.Version), append(keys, r.Was), append(sealed, r.Bytes)
 	}
 	row, _, err := first[resealedRow](ctx, s, "reseal secrets", step{"ResealSecrets", named{
-		"key_id": keyID, "by": text(by), "tenants": tenants, "connections": connections, "versions": versions, "keys": keys, "sealed": sealed,
+		"key_id": keyID, "tenants": tenants, "connections": connections, "versions": versions, "keys": keys, "sealed": sealed,
 	}})
 	return row.Resealed, err
+}
+
+// AskReseal notes in the audit trail who asks for every secret to be sealed with a key. The workflow that does it cannot tell: anybody in
+// the namespace may start it, with any name.
+func (s *Store) AskReseal(ctx context.Context, keyID int64, by string) error {
+	_, err := s.exec(ctx, "ask for a reseal", step{"AskReseal", named{"key_id": keyID, "by": text(by)}})
+	return err
 }

@@ -7,17 +7,17 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/postgres"
 )
 
 // resealed is what key 2 makes of secrets.
-func resealed(secrets []broker.Sealed) (all []activities.Resealed) {
+func resealed(secrets []broker.Sealed) (all []upkeep.Resealed) {
 	for _, s := range secrets {
 		anew := s
 		anew.KeyID, anew.Bytes = 2, []byte("anew")
-		all = append(all, activities.Resealed{Sealed: anew, Was: s.KeyID})
+		all = append(all, upkeep.Resealed{Sealed: anew, Was: s.KeyID})
 	}
 	return all
 }
@@ -62,7 +62,7 @@ func TestReseal(t *testing.T) {
 			}
 		}
 		after = page[len(page)-1].Binding
-		if n, err := b.ResealSecrets(t.Context(), 2, "user:root", resealed(page)); err != nil || n != len(page) {
+		if n, err := b.ResealSecrets(t.Context(), 2, resealed(page)); err != nil || n != len(page) {
 			t.Errorf("%d of %d, %v", n, len(page), err)
 		}
 	}
@@ -94,7 +94,7 @@ func TestResealIsGuarded(t *testing.T) {
 	if _, err := b.RevokeConnection(t.Context(), tenant, "revoked", "x"); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := b.ResealSecrets(t.Context(), 2, "user:root", old); err != nil || n != 1 {
+	if n, err := b.ResealSecrets(t.Context(), 2, old); err != nil || n != 1 {
 		t.Errorf("%d, %v", n, err)
 	}
 	got := value[string](b, `SELECT string_agg(connection_id || ' ' || version || ' ' || key_id || ' ' || convert_from(sealed, 'UTF8'), ', ' ORDER BY connection_id) FROM connection_secrets`)
@@ -102,7 +102,7 @@ func TestResealIsGuarded(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	events := value[string](b, `SELECT string_agg(tenant_id || ' ' || detail, ', ') FROM events WHERE kind = 'connection_resealed'`)
-	if want := tenant + ` {"connectionId" : "same", "version" : 1, "keyId" : 2, "wasKeyId" : 1, "by" : "user:root"}`; compact(events) != compact(want) {
+	if want := tenant + ` {"connectionId" : "same", "version" : 1, "keyId" : 2, "wasKeyId" : 1}`; compact(events) != compact(want) {
 		t.Errorf("the record says %s", events)
 	}
 }
@@ -118,7 +118,7 @@ func TestResealMeetsRefresh(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		n, err := b.ResealSecrets(t.Context(), 2, "user:root", old)
+		n, err := b.ResealSecrets(t.Context(), 2, old)
 		if n != 0 {
 			err = fmt.Errorf("%d were sealed anew", n)
 		}
@@ -150,7 +150,7 @@ func TestResealsAtOnce(t *testing.T) {
 	sum := 0
 	for i := range 6 {
 		all.Go(func() {
-			n, err := b.ResealSecrets(t.Context(), 2, "user:root", [][]activities.Resealed{there, back}[i%2])
+			n, err := b.ResealSecrets(t.Context(), 2, [][]upkeep.Resealed{there, back}[i%2])
 			if err != nil {
 				t.Error(err)
 			}

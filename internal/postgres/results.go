@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/cache"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-var _ activities.Results = (*Store)(nil)
+var _ cache.Results = (*Store)(nil)
 
 // oldestMade is how long ago the call of a value that still counts can have been admitted: as long as a value is kept, and as long as a
 // call that gets one may take by the most generous policy, with another such time for the people it waits for.
@@ -26,13 +26,14 @@ type findingRow struct {
 }
 
 // Lookup finds a value of the result cache. Where there is none, the call is in the air for it, or waits for the one that is.
-func (s *Store) Lookup(ctx context.Context, in activities.LookupRow) (activities.Finding, error) {
+func (s *Store) Lookup(ctx context.Context, in cache.LookupRow) (cache.Finding, error) {
 	row, _, err := batched[findingRow](ctx, s, "look up",
 		step{"LockFlight", named{"key": in.Key, "invocation_id": in.InvocationID, "tenant_id": in.TenantID}},
 		step{"Lookup", named{
-			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "round": in.Round, "key": in.Key, "lease": in.Lease,
+			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "round": in.Round, "key": in.Key,
+			"lease": in.Lease,
 		}})
-	return activities.Finding{
+	return cache.Finding{
 		Superseded: row.Superseded, Value: row.Value, Flies: row.Flies, Remaining: time.Duration(row.RemainingMs) * time.Millisecond,
 	}, err
 }
@@ -59,9 +60,9 @@ func (s *Store) DeleteExpiredCache(ctx context.Context, most int) (int, error) {
 }
 
 // addKept says what the result cache is to have of a call. No key is nothing.
-func addKept(values named, kept *workflows.Kept) {
+func addKept(values named, kept *contract.Kept) {
 	if kept == nil {
-		kept = &workflows.Kept{}
+		kept = &contract.Kept{}
 	}
 	tags := kept.Entry.Tags
 	if tags == nil {

@@ -8,22 +8,23 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
-	"github.com/pawl-run/pawl/activities/hooks"
+	"github.com/pawl-run/pawl/activities/cache"
+	"github.com/pawl-run/pawl/activities/capacity"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 const cacheKey = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-func lookupRow(call string) activities.LookupRow {
-	return activities.LookupRow{InvocationID: id(call), TenantID: tenant, Epoch: 1, Round: 1, Key: cacheKey, Lease: time.Hour}
+func lookupRow(call string) cache.LookupRow {
+	return cache.LookupRow{InvocationID: id(call), TenantID: tenant, Epoch: 1, Round: 1, Key: cacheKey, Lease: time.Hour}
 }
 
-func (b bench) lookup(row activities.LookupRow) activities.Finding {
+func (b bench) lookup(row cache.LookupRow) cache.Finding {
 	b.t.Helper()
-	found, err := b.Lookup(b.t.Context(), row)
+	found, err := b.Lookup(own(b.t), row)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -31,16 +32,16 @@ func (b bench) lookup(row activities.LookupRow) activities.Finding {
 }
 
 // holding is the settle of a call that took part in a flight.
-func holding(call string) workflows.SettleIn {
+func holding(call string) contract.SettleIn {
 	in := settleIn(call, 1)
 	in.Holds = true
 	return in
 }
 
 // keeps is the settle of a call that had a value for the cache.
-func keeps(call, value string, tags ...string) workflows.SettleIn {
+func keeps(call, value string, tags ...string) contract.SettleIn {
 	in := holding(call)
-	in.Kept = &workflows.Kept{Entry: hook.CacheEntry{Key: cacheKey, TTLMs: 3_600_000, Tags: tags}, Value: json.RawMessage(value)}
+	in.Kept = &contract.Kept{Entry: hook.CacheEntry{Key: cacheKey, TTLMs: 3_600_000, Tags: tags}, Value: json.RawMessage(value)}
 	return in
 }
 
@@ -93,8 +94,8 @@ func TestFlightWithoutAValue(t *testing.T) {
 		},
 		"swept": func(b bench) {
 			b.sql(`UPDATE invocations SET namespace = 'ns'`)
-			if code, err := b.Sweep(b.t.Context(), activities.SweepRow{
-				InvocationID: id("first"), Namespace: "ns", Epoch: 1, Cause: activities.OwnerTerminated, Code: toolspec.CodeCancelled,
+			if code, err := b.Sweep(b.t.Context(), upkeep.SweepRow{
+				InvocationID: id("first"), Namespace: "ns", RunID: ownRun, Epoch: 1, Cause: upkeep.OwnerTerminated, Code: toolspec.CodeCancelled,
 			}); err != nil || code == "" {
 				b.t.Fatal(code, err)
 			}
@@ -144,10 +145,10 @@ func TestFlightLost(t *testing.T) {
 func TestLookupIsGuarded(t *testing.T) {
 	b := open(t)
 	b.admit("first")
-	for name, change := range map[string]func(*activities.LookupRow){
-		"an older epoch": func(r *activities.LookupRow) { r.Epoch = 0 },
-		"another tenant": func(r *activities.LookupRow) { r.TenantID = "globex" },
-		"no such call":   func(r *activities.LookupRow) { r.InvocationID = id("none") },
+	for name, change := range map[string]func(*cache.LookupRow){
+		"an older epoch": func(r *cache.LookupRow) { r.Epoch = 0 },
+		"another tenant": func(r *cache.LookupRow) { r.TenantID = "globex" },
+		"no such call":   func(r *cache.LookupRow) { r.InvocationID = id("none") },
 	} {
 		row := lookupRow("first")
 		change(&row)
@@ -303,13 +304,13 @@ func TestGuardedReadTrips(t *testing.T) {
 	for _, call := range []string{"miss", "hit"} {
 		b.trips.Store(0)
 		b.admit(call)
-		if _, err := b.TakeTokens(t.Context(), hooks.TokensRow{
-			InvocationID: id(call), TenantID: tenant, Epoch: 1, Round: 1, Buckets: []hooks.Bucket{{Key: "q", Tokens: 5, Every: time.Hour}},
+		if _, err := b.TakeTokens(own(t), capacity.TokensRow{
+			InvocationID: id(call), TenantID: tenant, Epoch: 1, Round: 1, Buckets: []capacity.Bucket{{Key: "q", Tokens: 5, Every: time.Hour}},
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.TakePlaces(t.Context(), hooks.PlacesRow{
-			InvocationID: id(call), TenantID: tenant, Epoch: 1, Round: 1, Places: []hooks.Place{{Key: "s", Most: 5}},
+		if _, err := b.TakePlaces(own(t), capacity.PlacesRow{
+			InvocationID: id(call), TenantID: tenant, Epoch: 1, Round: 1, Places: []capacity.Place{{Key: "s", Most: 5}},
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -30,7 +30,7 @@ type partitionRow struct{ Name string }
 
 // DropExpiredPartitions drops the partitions whose whole month is more than days ago and has no call left. One that is in use for longer
 // than a fifth of a second is left for another time.
-func (s *Store) DropExpiredPartitions(ctx context.Context, days int) (out activities.DroppedPartitions, err error) {
+func (s *Store) DropExpiredPartitions(ctx context.Context, days int) (out upkeep.DroppedPartitions, err error) {
 	expired, err := all[partitionRow](ctx, s, "expired partitions", step{"ExpiredPartitions", named{"days": days}})
 	for _, p := range expired {
 		err := s.dropPartition(ctx, p.Name)

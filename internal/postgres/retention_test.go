@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 const retentionDays = 400
@@ -48,7 +49,7 @@ func (b bench) whole(call string) {
 	b.request(requestRow(call, 1))
 	b.review(reviewRow(call, 1, 1, decision(call, 1, toolspec.Approve)))
 	row := claimRow(call, 1, 1)
-	row.ApprovalID = toolspec.ApprovalID(id(call), 1)
+	row.ApprovalID, row.ApprovalDigest = toolspec.ApprovalID(id(call), 1), "approval-digest"
 	b.claim(row)
 	if _, err := b.SaveOutput(b.t.Context(), activities.OutputRow{InvocationID: id(call), TenantID: tenant, Dispatch: 1, Value: []byte(`"large"`)}); err != nil {
 		b.t.Fatal(err)
@@ -71,9 +72,9 @@ const (
 	none = "invocations 0, claims 0, approvals 0, stage_events 0, attempts 0, payloads 0, events 0, hydrations 0, decisions 0"
 )
 
-func (b bench) expire() workflows.DropExpiredOut {
+func (b bench) expire() contract.DropExpiredOut {
 	b.t.Helper()
-	out, err := activities.NewSweeper(b.Store, nil, slog.New(slog.DiscardHandler), retentionDays).Expired(b.t.Context(), workflows.DropExpiredIn{})
+	out, err := upkeep.NewSweeper("", b.Store, nil, slog.New(slog.DiscardHandler), retentionDays).Expired(b.t.Context(), contract.DropExpiredIn{})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestRetention(t *testing.T) {
 			if out.Rows != wantRows || out.Partitions != wantPartitions {
 				t.Errorf("counted %+v; before: %s; after: %s", out, before, b.partitionsOf("events"))
 			}
-			if again := b.expire(); again != (workflows.DropExpiredOut{RetentionDays: retentionDays}) {
+			if again := b.expire(); again != (contract.DropExpiredOut{RetentionDays: retentionDays}) {
 				t.Errorf("a second time it counted %+v", again)
 			}
 			// The call that waited can still end, in its month, and goes with it.
@@ -203,7 +204,7 @@ func TestAPartitionInUseIsLeft(t *testing.T) {
 	b.monthsOf(15)
 	b.opened("call_1")
 	tx := b.holds(`SELECT count(*) FROM stage_events`)
-	done := make(chan workflows.DropExpiredOut, 2)
+	done := make(chan contract.DropExpiredOut, 2)
 	go func() {
 		defer close(done) // should it fail
 		for range 2 {
@@ -268,7 +269,7 @@ func TestRetentionsAtOnce(t *testing.T) {
 		b.settle(settleIn(call, 1))
 		b.aged(call, 15+i%2)
 	}
-	outs := make([]workflows.DropExpiredOut, 4)
+	outs := make([]contract.DropExpiredOut, 4)
 	together(len(outs), func(i int) { outs[i] = b.expire() })
 	b.expire()
 	if n := value[int](b, `SELECT count(*) FROM invocations`) + value[int](b, `SELECT count(*) FROM stage_events`); n != 0 {
@@ -284,8 +285,8 @@ func TestKeepPartitions(t *testing.T) {
 	b := open(t)
 	b.opened("call_1")
 	b.settle(settleIn("call_1", 1))
-	sweeper := activities.NewSweeper(b.Store, nil, slog.New(slog.DiscardHandler), retentionDays)
-	if _, err := sweeper.Partitions(t.Context(), workflows.KeepPartitionsIn{}); err != nil {
+	sweeper := upkeep.NewSweeper("", b.Store, nil, slog.New(slog.DiscardHandler), retentionDays)
+	if _, err := sweeper.Partitions(t.Context(), contract.KeepPartitionsIn{}); err != nil {
 		t.Fatal(err)
 	}
 	if n := value[int](b, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'payloads'::regclass`); n != 5 {
@@ -302,7 +303,7 @@ func TestKeepPartitions(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := sweeper.Partitions(t.Context(), workflows.KeepPartitionsIn{}); err != nil {
+	if _, err := sweeper.Partitions(t.Context(), contract.KeepPartitionsIn{}); err != nil {
 		t.Errorf("it waited for a reader: %v", err)
 	}
 }

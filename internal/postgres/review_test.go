@@ -8,16 +8,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 func TestRequestOpens(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	got := b.request(requestRow("call_1", 1))
-	if got.Number != 1 || got.State != workflows.RequestOpen || got.Superseded || got.Remaining <= 59*time.Minute || got.Remaining > time.Hour ||
+	if got.Number != 1 || got.State != contract.RequestOpen || got.Superseded || got.Remaining <= 59*time.Minute || got.Remaining > time.Hour ||
 		got.Granted.ApprovalID != toolspec.ApprovalID(id("call_1"), 1) || got.Granted.Digest != "approval-digest" || got.Granted.Approver != "" {
 		t.Errorf("%+v", got)
 	}
@@ -38,19 +38,19 @@ func TestRequestIsFoundAgain(t *testing.T) {
 		t.Errorf("a later run: %+v", again)
 	}
 	b.review(reviewRow("call_1", 2, 1, decision("call_1", 1, toolspec.Approve)))
-	if again := b.request(requestRow("call_1", 2)); again.Number != 1 || again.State != workflows.RequestApproved || again.Approver != "user:bob" || again.Granted.Approver != "user:bob" {
+	if again := b.request(requestRow("call_1", 2)); again.Number != 1 || again.State != contract.RequestApproved || again.Approver != "user:bob" || again.Granted.Approver != "user:bob" {
 		t.Errorf("approved: %+v", again)
 	}
 }
 
 func TestRequestIsNotFoundAgain(t *testing.T) {
 	for why, c := range map[string]struct {
-		change func(b bench, row *activities.RequestRow)
+		change func(b bench, row *approval.RequestRow)
 		old    string
 	}{
-		"other digest":                {func(_ bench, row *activities.RequestRow) { row.View.Digest = "another" }, "closed"},
-		"who edited must not approve": {func(_ bench, row *activities.RequestRow) { row.EditedBy = "user:bob" }, "closed"},
-		"approved, and then edited to the same": {func(b bench, row *activities.RequestRow) {
+		"other digest":                {func(_ bench, row *approval.RequestRow) { row.View.Digest = "another" }, "closed"},
+		"who edited must not approve": {func(_ bench, row *approval.RequestRow) { row.EditedBy = "user:bob" }, "closed"},
+		"approved, and then edited to the same": {func(b bench, row *approval.RequestRow) {
 			b.review(reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve)))
 			row.EditedBy = "user:bob"
 		}, "approved"},
@@ -89,17 +89,17 @@ func TestRequestsAtOnceAreOne(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	together(10, func(int) {
-		if got, err := b.Request(t.Context(), requestRow("call_1", 1)); err != nil || got.Number != 1 {
+		if got, err := b.Request(own(t), requestRow("call_1", 1)); err != nil || got.Number != 1 {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
 }
 
 func TestDecisions(t *testing.T) {
-	for verb, want := range map[toolspec.Verb]workflows.RequestState{
-		toolspec.Approve: workflows.RequestApproved, toolspec.Deny: workflows.RequestDenied,
-		toolspec.Edit: workflows.RequestEdited, toolspec.Withdraw: workflows.RequestWithdrawn,
-		toolspec.Retry: workflows.RequestOpen, toolspec.SettleOK: workflows.RequestOpen, toolspec.SettleFailed: workflows.RequestOpen,
+	for verb, want := range map[toolspec.Verb]contract.RequestState{
+		toolspec.Approve: contract.RequestApproved, toolspec.Deny: contract.RequestDenied,
+		toolspec.Edit: contract.RequestEdited, toolspec.Withdraw: contract.RequestWithdrawn,
+		toolspec.Retry: contract.RequestOpen, toolspec.SettleOK: contract.RequestOpen, toolspec.SettleFailed: contract.RequestOpen,
 	} {
 		t.Run(string(verb), func(t *testing.T) {
 			b := open(t)
@@ -110,7 +110,7 @@ func TestDecisions(t *testing.T) {
 				d.EditedArgs = []byte(`{"canary":"raw-edit"}`)
 			}
 			got := b.review(reviewRow("call_1", 1, 1, d))
-			counts := want != workflows.RequestOpen
+			counts := want != contract.RequestOpen
 			if got.State != want || got.Answer.Counted != counts || (got.Answer.Reason == "") != counts || (got.Approver == "user:bob") != counts {
 				t.Errorf("%+v", got)
 			}
@@ -135,13 +135,13 @@ func TestTheJudgeDecidesWhatCounts(t *testing.T) {
 	row.EditedBy = "user:eve"
 	b.request(row)
 	judged := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
-	var saw activities.OpenRequest
-	judged.Judge = func(r activities.OpenRequest) (activities.Judgement, error) {
+	var saw approval.OpenRequest
+	judged.Judge = func(r approval.OpenRequest) (approval.Judgement, error) {
 		saw = r
 		return final(toolspec.Answer{Reason: "not you"})
 	}
 	got := b.review(judged)
-	if got.State != workflows.RequestOpen || got.Answer != (toolspec.Answer{Reason: "not you"}) || got.Approver != "" || got.Remaining <= 0 {
+	if got.State != contract.RequestOpen || got.Answer != (toolspec.Answer{Reason: "not you"}) || got.Approver != "" || got.Remaining <= 0 {
 		t.Errorf("%+v", got)
 	}
 	if saw.EditedBy != "user:eve" || saw.RequestedBy != "user:ann" || saw.Rule.Digest() != row.Rule.Digest() {
@@ -156,7 +156,7 @@ func TestARemarkReachesTheSender(t *testing.T) {
 	b.request(requestRow("call_1", 1))
 	row := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
 	want := toolspec.Answer{Counted: true, Reason: "for this call only"}
-	row.Judge = func(activities.OpenRequest) (activities.Judgement, error) { return final(want) }
+	row.Judge = func(approval.OpenRequest) (approval.Judgement, error) { return final(want) }
 	for range 2 {
 		if got := b.review(row); got.Answer != want {
 			t.Errorf("%+v", got)
@@ -177,14 +177,14 @@ func TestTheSameDecisionAgain(t *testing.T) {
 		t.Fatalf("%+v, %+v", first, second)
 	}
 	b.admit("call_1")
-	for d, want := range map[*toolspec.Decision]activities.ReviewRecord{
-		refused: {Answer: first.Answer, State: workflows.RequestApproved, Approver: "user:bob"},
-		approve: {Answer: second.Answer, State: workflows.RequestApproved, Approver: "user:bob"},
+	for d, want := range map[*toolspec.Decision]approval.ReviewRecord{
+		refused: {Answer: first.Answer, State: contract.RequestApproved, Approver: "user:bob"},
+		approve: {Answer: second.Answer, State: contract.RequestApproved, Approver: "user:bob"},
 	} {
 		row := reviewRow("call_1", 2, 1, d)
-		row.Judge = func(activities.OpenRequest) (activities.Judgement, error) {
+		row.Judge = func(approval.OpenRequest) (approval.Judgement, error) {
 			t.Error("judged again")
-			return activities.Judgement{}, nil
+			return approval.Judgement{}, nil
 		}
 		got := b.review(row)
 		got.Remaining = 0
@@ -234,7 +234,7 @@ func TestFirstFinalDecisionWins(t *testing.T) {
 		b.request(requestRow(call, 1))
 		var mu sync.Mutex
 		var winners []string
-		states := map[workflows.RequestState]bool{}
+		states := map[contract.RequestState]bool{}
 		together(8, func(i int) {
 			verb := toolspec.Approve
 			if i%2 == 1 {
@@ -242,7 +242,7 @@ func TestFirstFinalDecisionWins(t *testing.T) {
 			}
 			d := decision(call, 1, verb)
 			d.Approver = "user:" + string(rune('A'+i))
-			got, err := b.Review(t.Context(), reviewRow(call, 1, 1, d))
+			got, err := b.Review(own(t), reviewRow(call, 1, 1, d))
 			mu.Lock()
 			defer mu.Unlock()
 			states[got.State] = true
@@ -273,12 +273,12 @@ func TestExpiryIsTheDatabasesMatter(t *testing.T) {
 	b.admit("call_1")
 	b.request(requestRow("call_1", 1))
 	look := b.review(reviewRow("call_1", 1, 1, nil))
-	if look.State != workflows.RequestOpen || look.Remaining <= 0 {
+	if look.State != contract.RequestOpen || look.Remaining <= 0 {
 		t.Errorf("%+v", look)
 	}
 	b.sql(`UPDATE approvals SET expires_at = now()`)
 	late := b.review(reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve)))
-	if late.State != workflows.RequestExpired || late.Answer != (toolspec.Answer{Reason: "the request is already expired"}) || late.Remaining != 0 {
+	if late.State != contract.RequestExpired || late.Answer != (toolspec.Answer{Reason: "the request is already expired"}) || late.Remaining != 0 {
 		t.Errorf("%+v", late)
 	}
 	if state := value[string](b, `SELECT state FROM approvals`); state != "expired" {
@@ -293,11 +293,11 @@ func TestExpiryBetweenTheSteps(t *testing.T) {
 	b.request(requestRow("call_1", 1))
 	row := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
 	judge := row.Judge
-	row.Judge = func(r activities.OpenRequest) (activities.Judgement, error) {
+	row.Judge = func(r approval.OpenRequest) (approval.Judgement, error) {
 		b.sql(`UPDATE approvals SET expires_at = now()`)
 		return judge(r)
 	}
-	if got := b.review(row); got.State != workflows.RequestExpired || got.Answer.Counted {
+	if got := b.review(row); got.State != contract.RequestExpired || got.Answer.Counted {
 		t.Errorf("%+v", got)
 	}
 }
@@ -308,7 +308,7 @@ func TestSupersededBetweenTheSteps(t *testing.T) {
 	b.admit("call_1")
 	b.request(requestRow("call_1", 1))
 	row := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
-	row.Judge = func(activities.OpenRequest) (activities.Judgement, error) {
+	row.Judge = func(approval.OpenRequest) (approval.Judgement, error) {
 		b.admit("call_1")
 		return final(toolspec.Answer{Counted: true})
 	}
@@ -326,7 +326,7 @@ func TestLookWithoutARequest(t *testing.T) {
 	b.admit("call_1")
 	row := reviewRow("call_1", 1, 1, nil)
 	row.ApprovalID, row.Gate = "", 3
-	if got := b.review(row); !reflect.DeepEqual(got, activities.ReviewRecord{}) {
+	if got := b.review(row); !reflect.DeepEqual(got, approval.ReviewRecord{}) {
 		t.Errorf("%+v", got)
 	}
 	if _, err := b.ApplyPolicy(t.Context(), p, "ops"); err != nil {
@@ -353,11 +353,11 @@ func TestReviewOfNoSuchRequest(t *testing.T) {
 	b.admit("call_2")
 	b.request(requestRow("call_2", 1))
 	row := reviewRow("call_1", 1, 1, nil)
-	if _, err := b.Review(t.Context(), row); err == nil {
+	if _, err := b.Review(own(t), row); err == nil {
 		t.Error("an unknown request was reviewed")
 	}
 	row.ApprovalID = toolspec.ApprovalID(id("call_2"), 1)
-	if _, err := b.Review(t.Context(), row); err == nil {
+	if _, err := b.Review(own(t), row); err == nil {
 		t.Error("another call's request was reviewed")
 	}
 }
@@ -366,7 +366,7 @@ func TestDecisionForAnotherRequest(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	b.request(requestRow("call_1", 1))
-	if got := b.review(reviewRow("call_1", 1, 1, decision("call_1", 2, toolspec.Approve))); got.Answer.Counted || got.State != workflows.RequestOpen {
+	if got := b.review(reviewRow("call_1", 1, 1, decision("call_1", 2, toolspec.Approve))); got.Answer.Counted || got.State != contract.RequestOpen {
 		t.Errorf("%+v", got)
 	}
 }

@@ -101,6 +101,8 @@ TABLE claims
     approval_id text
     at timestamp with time zone NOT NULL DEFAULT now()
     repeatable boolean NOT NULL DEFAULT false
+    claim_id text NOT NULL DEFAULT ''::text
+    over_at timestamp with time zone NOT NULL DEFAULT (now() + '01:00:00'::interval)
     CONSTRAINT claims_dispatch_counts CHECK (dispatch >= 1)
     CONSTRAINT claims_kind_known CHECK (kind = ANY (ARRAY['claim'::text, 'tombstone'::text]))
     CONSTRAINT claims_of_invocation FOREIGN KEY (invocation_id) REFERENCES invocations(invocation_id) ON DELETE CASCADE
@@ -525,3 +527,10 @@ TABLE tool_specs
     published_at timestamp with time zone NOT NULL DEFAULT now()
     seen_at timestamp with time zone NOT NULL DEFAULT now()
     CONSTRAINT tool_specs_pkey PRIMARY KEY (tool_id, digest)
+
+TABLE worker_keys
+    key_id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    secret bytea NOT NULL
+    made_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT worker_keys_pkey PRIMARY KEY (key_id)
+    CONSTRAINT worker_keys_secret_length CHECK (octet_length(secret) = 32)

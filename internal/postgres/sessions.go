@@ -49,9 +49,10 @@ func (s *Store) BindSession(ctx context.Context, in activities.SessionRow) ([]pr
 	slices.SortFunc(recipes, func(a, b provide.Recipe) int { return strings.Compare(a.Token, b.Token) })
 	rows, err := all[bindingRow](ctx, s, "bind session", step{"BindSession", named{
 		"tenant_id": text(in.Session.TenantID), "session_id": text(in.Session.SessionID), "invocation_id": in.InvocationID, "epoch": in.Epoch,
-		"tokens":    column(recipes, func(r provide.Recipe) string { return text(r.Token) }),
-		"factories": column(recipes, func(r provide.Recipe) string { return text(r.Factory) }),
-		"args":      column(recipes, func(r provide.Recipe) string { return *document(orNull(r.Args)) }),
+		"temporal_run_id": executing(ctx),
+		"tokens":          column(recipes, func(r provide.Recipe) string { return text(r.Token) }),
+		"factories":       column(recipes, func(r provide.Recipe) string { return text(r.Factory) }),
+		"args":            column(recipes, func(r provide.Recipe) string { return *document(orNull(r.Args)) }),
 	}})
 	return column(rows, bindingRow.binding), err
 }

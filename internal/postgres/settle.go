@@ -6,35 +6,37 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // settleRow is the row of Settle.
 type settleRow struct {
-	Outcome workflows.Outcome
-	Result  json.RawMessage
+	Outcome     contract.Outcome
+	Result      json.RawMessage
+	Unaccounted json.RawMessage
 }
 
 // Settle closes the record with everything that came of the call, or writes nothing and says why.
-func (s *Store) Settle(ctx context.Context, in workflows.SettleIn) (workflows.SettleOut, error) {
+func (s *Store) Settle(ctx context.Context, in contract.SettleIn) (contract.SettleOut, error) {
 	const op = "settle"
 	result, err := encoded(in.Result)
 	if err != nil {
-		return workflows.SettleOut{}, failure(op, err)
+		return contract.SettleOut{}, failure(op, err)
 	}
 	values := named{
-		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "result": result, "ok": in.Result.OK,
+		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "result": result, "ok": in.Result.OK,
 		"error_code": text(in.Result.ErrorCode), "safe_args": document(in.SafeArgs), "attempts": in.Result.Attempts,
-		"policy_digest": text(in.PolicyDigest),
+		"policy_digest": text(in.PolicyDigest), "unknown_code": text(toolspec.CodeOutcomeUnknown),
 	}
+	addClaims(values, "claims", "claim_ids", in.Claims)
 	if err := addHistories(values, in); err != nil {
-		return workflows.SettleOut{}, failure(op, err)
+		return contract.SettleOut{}, failure(op, err)
 	}
 	if err := addStages(values, in.Stages); err != nil {
-		return workflows.SettleOut{}, failure(op, err)
+		return contract.SettleOut{}, failure(op, err)
 	}
 	if err := addHydrations(values, in.Hydrations); err != nil {
-		return workflows.SettleOut{}, failure(op, err)
+		return contract.SettleOut{}, failure(op, err)
 	}
 	addAttempts(values, in.Attempts)
 	addAudit(values, in)
@@ -42,18 +44,21 @@ func (s *Store) Settle(ctx context.Context, in workflows.SettleIn) (workflows.Se
 	addKept(values, in.Kept)
 	var steps []step
 	if in.Holds {
-		steps = release(in.InvocationID, in.Epoch, in.Result.Attempts, 0)
+		steps = release(in.InvocationID, in.Epoch, executing(ctx), in.Result.Attempts, 0)
 	}
 	steps = append(steps, step{"Settle", values})
 	row, _, err := locked[settleRow](ctx, s, op, in.InvocationID, steps...)
 	if err != nil {
-		return workflows.SettleOut{}, err
+		return contract.SettleOut{}, err
 	}
-	out := workflows.SettleOut{Outcome: row.Outcome}
-	if row.Outcome == workflows.AlreadySettled {
+	out := contract.SettleOut{Outcome: row.Outcome}
+	if out.Unaccounted, err = claimsOf(op, row.Unaccounted); err != nil {
+		return contract.SettleOut{}, err
+	}
+	if row.Outcome == contract.AlreadySettled {
 		recorded, err := decoded[toolspec.Result](row.Result)
 		if err != nil {
-			return workflows.SettleOut{}, failure(op, err)
+			return contract.SettleOut{}, failure(op, err)
 		}
 		out.Result = &recorded
 	}
@@ -69,7 +74,7 @@ func column[R, V any](rows []R, field func(R) V) []V {
 	return values
 }
 
-func addHistories(values named, in workflows.SettleIn) error {
+func addHistories(values named, in contract.SettleIn) error {
 	for name, history := range map[string][]json.RawMessage{"input_history": in.InputHistory, "output_history": in.OutputHistory} {
 		values[name] = (*string)(nil)
 		if len(history) == 0 {
@@ -83,7 +88,7 @@ func addHistories(values named, in workflows.SettleIn) error {
 	return nil
 }
 
-func addStages(values named, stages []workflows.StageEvent) error {
+func addStages(values named, stages []contract.StageEvent) error {
 	notes := make([]*string, len(stages))
 	for i, e := range stages {
 		if len(e.Notes) == 0 {
@@ -94,7 +99,7 @@ func addStages(values named, stages []workflows.StageEvent) error {
 			return err
 		}
 	}
-	type event = workflows.StageEvent
+	type event = contract.StageEvent
 	values["stages"] = column(stages, func(e event) string { return text(e.Stage) })
 	values["stage_rounds"] = column(stages, func(e event) int { return e.Round })
 	values["stage_attempts"] = column(stages, func(e event) int { return e.Attempt })
@@ -107,8 +112,8 @@ func addStages(values named, stages []workflows.StageEvent) error {
 	return nil
 }
 
-func addAttempts(values named, attempts []workflows.AttemptEvent) {
-	type event = workflows.AttemptEvent
+func addAttempts(values named, attempts []contract.AttemptEvent) {
+	type event = contract.AttemptEvent
 	values["attempt_numbers"] = column(attempts, func(e event) int { return e.Attempt })
 	values["attempt_dispatches"] = column(attempts, func(e event) int { return e.Dispatch })
 	values["attempt_lanes"] = column(attempts, func(e event) string { return text(e.Lane) })
@@ -118,7 +123,7 @@ func addAttempts(values named, attempts []workflows.AttemptEvent) {
 	values["attempt_durations"] = column(attempts, func(e event) int64 { return e.DurationUs })
 }
 
-func addAudit(values named, in workflows.SettleIn) {
+func addAudit(values named, in contract.SettleIn) {
 	ids, kinds, details := make([]string, len(in.Audit)), make([]string, len(in.Audit)), make([]*string, len(in.Audit))
 	for i, a := range in.Audit {
 		ids[i], kinds[i], details[i] = toolspec.AuditID(in.InvocationID, i+1), text(a.Kind), document(a.Detail)
@@ -127,7 +132,7 @@ func addAudit(values named, in workflows.SettleIn) {
 }
 
 // addEvents adds what the two events of every call tell (toolspec.EventStart).
-func addEvents(values named, in workflows.SettleIn) {
+func addEvents(values named, in contract.SettleIn) {
 	at, valid := in.Started()
 	values["args_valid"], values["began_at"] = valid, (*time.Time)(nil)
 	if !at.IsZero() {

@@ -12,14 +12,14 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 func TestSettleWritesEverything(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	in := settleIn("call_1", 1)
-	if out := b.settle(in); out.Outcome != workflows.Done || out.Result != nil {
+	if out := b.settle(in); out.Outcome != contract.Done || out.Result != nil {
 		t.Fatalf("%+v", out)
 	}
 	d, err := b.Show(t.Context(), tenant, "call_1")
@@ -50,13 +50,13 @@ func TestSettleWritesEverything(t *testing.T) {
 // TestToldOnce: the record of a settled call has one start and one result (C-12), which tell what it says.
 func TestToldOnce(t *testing.T) {
 	b := open(t)
-	valid := []workflows.StageEvent{{Stage: "pawl.admit", Outcome: "ok"}, {Stage: workflows.Hydrate.Name(), Outcome: "ok"}, {Stage: "willAudit", Outcome: "ok"}}
-	broken := append(slices.Clone(valid), workflows.StageEvent{Stage: workflows.Hydrate.Name(), Outcome: "validation"})
-	ran := []workflows.AttemptEvent{{Attempt: 1, Outcome: "ok", AtMs: time.Now().Add(time.Hour).UnixMilli()}}
+	valid := []contract.StageEvent{{Stage: "pawl.admit", Outcome: "ok"}, {Stage: contract.Hydrate.Name(), Outcome: "ok"}, {Stage: "willAudit", Outcome: "ok"}}
+	broken := append(slices.Clone(valid), contract.StageEvent{Stage: contract.Hydrate.Name(), Outcome: "validation"})
+	ran := []contract.AttemptEvent{{Attempt: 1, Outcome: "ok", AtMs: time.Now().Add(time.Hour).UnixMilli()}}
 	for _, c := range []struct {
 		call     string
-		stages   []workflows.StageEvent
-		attempts []workflows.AttemptEvent
+		stages   []contract.StageEvent
+		attempts []contract.AttemptEvent
 		asked    bool
 		start    string
 	}{
@@ -98,8 +98,8 @@ func TestToldOnce(t *testing.T) {
 func TestSettleWithNothingBesides(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
-	in := workflows.SettleIn{InvocationID: id("call_1"), TenantID: tenant, Epoch: 1, Result: toolspec.Failure(toolspec.CodePolicyDenied, "", nil)}
-	if out := b.settle(in); out.Outcome != workflows.Done {
+	in := contract.SettleIn{InvocationID: id("call_1"), TenantID: tenant, Epoch: 1, Result: toolspec.Failure(toolspec.CodePolicyDenied, "", nil)}
+	if out := b.settle(in); out.Outcome != contract.Done {
 		t.Errorf("%+v", out)
 	}
 	if code := value[string](b, `SELECT error_code FROM invocations WHERE NOT ok`); code != "policy_denied" {
@@ -115,7 +115,7 @@ func TestSettleTwice(t *testing.T) {
 	second := settleIn("call_1", 1)
 	second.Result = toolspec.Failure(toolspec.CodeCancelled, "", nil)
 	out := b.settle(second)
-	if out.Outcome != workflows.AlreadySettled || out.Result == nil || !reflect.DeepEqual(*out.Result, first.Result) {
+	if out.Outcome != contract.AlreadySettled || out.Result == nil || !reflect.DeepEqual(*out.Result, first.Result) {
 		t.Errorf("%+v", out)
 	}
 	b.unchanged(2, 1, 4)
@@ -125,9 +125,9 @@ func TestSettleAtOnce(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	var mu sync.Mutex
-	outcomes := map[workflows.Outcome]int{}
+	outcomes := map[contract.Outcome]int{}
 	together(10, func(int) {
-		out, err := b.Settle(t.Context(), settleIn("call_1", 1))
+		out, err := b.Settle(own(t), settleIn("call_1", 1))
 		if err != nil {
 			t.Error(err)
 		}
@@ -135,7 +135,7 @@ func TestSettleAtOnce(t *testing.T) {
 		defer mu.Unlock()
 		outcomes[out.Outcome]++
 	})
-	if outcomes[workflows.Done] != 1 || outcomes[workflows.AlreadySettled] != 9 {
+	if outcomes[contract.Done] != 1 || outcomes[contract.AlreadySettled] != 9 {
 		t.Error(outcomes)
 	}
 	b.unchanged(2, 1, 4)
@@ -151,8 +151,8 @@ func TestStaleEpochWritesNothing(t *testing.T) {
 
 	foreign := settleIn("call_1", 2)
 	foreign.TenantID = "other"
-	for why, in := range map[string]workflows.SettleIn{"stale": settleIn("call_1", 1), "foreign": foreign, "no such call": settleIn("call_2", 1)} {
-		if out := b.settle(in); out.Outcome != workflows.Superseded || out.Result != nil {
+	for why, in := range map[string]contract.SettleIn{"stale": settleIn("call_1", 1), "foreign": foreign, "no such call": settleIn("call_2", 1)} {
+		if out := b.settle(in); out.Outcome != contract.Superseded || out.Result != nil {
 			t.Errorf("settle, %s: %+v", why, out)
 		}
 	}
@@ -221,7 +221,7 @@ func TestSettleTakesWhatPostgresRefuses(t *testing.T) {
 	in.SafeArgs = []byte("{\"a\":\"\xff\"}")
 	in.Stages[0].By, in.Stages[0].Rule = "nul \x00", "\xfe"
 	in.Audit[0].Kind, in.Audit[0].Detail = "nul \x00", []byte("\"\xff\\u0000\"")
-	if out := b.settle(in); out.Outcome != workflows.Done {
+	if out := b.settle(in); out.Outcome != contract.Done {
 		t.Fatalf("%+v", out)
 	}
 	got := b.admit("call_1")

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/gate"
 	"github.com/pawl-run/pawl/policy"
 )
 
@@ -33,7 +33,7 @@ func (s *Store) ShadowPolicy(ctx context.Context) (shadow Active, ok bool, err e
 type Shadowed struct {
 	TenantID string
 	ToolID   string
-	activities.ShadowNote
+	gate.ShadowNote
 	// Calls counts them, and Example is one.
 	Calls   int
 	Example string
@@ -51,14 +51,14 @@ type shadowedRow struct {
 // all tenants.
 func (s *Store) ShadowReport(ctx context.Context, digest, tenantID string, since time.Time) ([]Shadowed, error) {
 	rows, err := all[shadowedRow](ctx, s, "shadow report", step{"ShadowReport", named{
-		"since": since, "prefix": activities.ShadowPrefix(digest), "tenant_id": text(tenantID), "max": maxList,
+		"since": since, "prefix": gate.ShadowPrefix(digest), "tenant_id": text(tenantID), "max": maxList,
 	}})
 	if err != nil {
 		return nil, err
 	}
 	var lines []Shadowed
 	for _, r := range rows {
-		if note, ok := activities.ParseShadowNote(r.Reason); ok {
+		if note, ok := gate.ParseShadowNote(r.Reason); ok {
 			lines = append(lines, Shadowed{TenantID: r.TenantID, ToolID: r.ToolID, ShadowNote: note, Calls: r.Calls, Example: r.Example})
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // Detail is everything that the record knows of a call.
@@ -25,7 +25,7 @@ type Detail struct {
 	Epoch         int              `json:"epoch"`
 	InputDigest   string           `json:"inputDigest"`
 	Plan          hook.Plan        `json:"plan"`
-	Rounds        workflows.Rounds `json:"rounds,omitzero"`
+	Rounds        contract.Rounds  `json:"rounds,omitzero"`
 	PolicyDigest  string           `json:"policyDigest,omitempty"`
 	Result        *toolspec.Result `json:"result,omitempty"`
 	SafeArgs      json.RawMessage  `json:"safeArgs,omitempty"`
@@ -143,7 +143,7 @@ func (r showRow) detail() (Detail, error) {
 	d := Detail{
 		Call: r.Call, TenantID: r.TenantID, SubjectID: r.SubjectID, SessionID: r.SessionID, RequestID: r.RequestID, GraphID: r.GraphID,
 		ConnectionID: r.ConnectionID, TemporalRunID: r.TemporalRunID, Epoch: r.Epoch, InputDigest: r.InputDigest,
-		Rounds: workflows.Rounds{Gate: r.GateRound, Dispatch: r.DispatchRound, Request: r.RequestRound, Capacity: r.CapacityRound}, PolicyDigest: r.PolicyDigest,
+		Rounds: contract.Rounds{Gate: r.GateRound, Dispatch: r.DispatchRound, Request: r.RequestRound, Capacity: r.CapacityRound}, PolicyDigest: r.PolicyDigest,
 		SafeArgs: r.SafeArgs,
 	}
 	var err error

@@ -9,6 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/upkeep"
 )
 
 const (
@@ -28,9 +30,9 @@ type Store struct {
 }
 
 var (
-	_ activities.Records  = (*Store)(nil)
-	_ activities.Policies = (*Store)(nil)
-	_ activities.Upkeep   = (*Store)(nil)
+	_ activities.Records = (*Store)(nil)
+	_ judge.Policies     = (*Store)(nil)
+	_ upkeep.Store       = (*Store)(nil)
 )
 
 // Options are how a Store connects.

@@ -42,7 +42,7 @@ func TestSubmitters(t *testing.T) {
 	engine := b.Trusting(authztest.AllowAll{})
 	trusted := func(tenantID, submitter, subject string) authz.Decision {
 		t.Helper()
-		d, err := engine.Check(t.Context(), authz.Request{TenantID: tenantID, SubjectID: subject, Submitter: submitter})
+		d, err := engine.Check(own(t), authz.Request{TenantID: tenantID, SubjectID: subject, Submitter: submitter})
 		if err != nil {
 			t.Fatal(err)
 		}

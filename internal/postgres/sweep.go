@@ -4,12 +4,12 @@ import (
 	"context"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
 // OpenCalls returns a page of the open calls of a namespace, the oldest first. It returns none without a namespace.
-func (s *Store) OpenCalls(ctx context.Context, page activities.OpenPage) ([]activities.OpenCall, error) {
+func (s *Store) OpenCalls(ctx context.Context, page upkeep.OpenPage) ([]upkeep.OpenCall, error) {
 	var after, until *time.Time
 	var afterID *string
 	if page.After != nil {
@@ -18,7 +18,7 @@ func (s *Store) OpenCalls(ctx context.Context, page activities.OpenPage) ([]acti
 	if !page.Until.IsZero() {
 		until = &page.Until
 	}
-	return all[activities.OpenCall](ctx, s, "open calls", step{"OpenCalls", named{
+	return all[upkeep.OpenCall](ctx, s, "open calls", step{"OpenCalls", named{
 		"namespace": text(page.Namespace), "after": after, "after_id": afterID, "until": until, "max": page.Limit,
 	}})
 }
@@ -30,11 +30,11 @@ type sweptRow struct {
 
 // Sweep settles a call whose workflow is over and returns how it ended, or "" and writes nothing where the record is not open any more
 // or has another epoch.
-func (s *Store) Sweep(ctx context.Context, in activities.SweepRow) (toolspec.Code, error) {
+func (s *Store) Sweep(ctx context.Context, in upkeep.SweepRow) (toolspec.Code, error) {
 	ends, unknown := toolspec.InfoOf(in.Code), toolspec.InfoOf(toolspec.CodeOutcomeUnknown)
 	// Whether a tool ran, the claims say.
-	steps := append(release(in.InvocationID, in.Epoch, 0, sweptGrace), step{"Sweep", named{
-		"invocation_id": in.InvocationID, "namespace": text(in.Namespace), "epoch": in.Epoch, "cause": text(in.Cause),
+	steps := append(release(in.InvocationID, in.Epoch, in.RunID, 0, sweptGrace), step{"Sweep", named{
+		"invocation_id": in.InvocationID, "namespace": text(in.Namespace), "epoch": in.Epoch, "temporal_run_id": text(in.RunID), "cause": text(in.Cause),
 		"code": text(ends.Code), "message": ends.Message, "status": ends.HTTP,
 		"unknown_code": text(unknown.Code), "unknown_message": unknown.Message, "unknown_status": unknown.HTTP,
 	}})

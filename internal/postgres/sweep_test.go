@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 const namespace = "tools"
@@ -24,10 +24,10 @@ func (b bench) opened(call string) {
 	b.admitted(row)
 }
 
-func (b bench) sweep(call string, epoch int, cause activities.OwnerStatus, code toolspec.Code) toolspec.Code {
+func (b bench) sweep(call string, epoch int, cause upkeep.OwnerStatus, code toolspec.Code) toolspec.Code {
 	b.t.Helper()
-	got, err := b.Sweep(b.t.Context(), activities.SweepRow{
-		InvocationID: id(call), Namespace: namespace, Epoch: epoch, Cause: cause, Code: code,
+	got, err := b.Sweep(b.t.Context(), upkeep.SweepRow{
+		InvocationID: id(call), Namespace: namespace, RunID: ownRun, Epoch: epoch, Cause: cause, Code: code,
 	})
 	if err != nil {
 		b.t.Fatal(err)
@@ -77,7 +77,7 @@ func TestSweep(t *testing.T) {
 			c.claims(c.call)
 			epoch := value[int](b, `SELECT epoch FROM invocations WHERE tool_call_id = $1`, c.call)
 			before := time.Now()
-			if got := b.sweep(c.call, epoch, activities.OwnerTerminated, c.code); got != c.want {
+			if got := b.sweep(c.call, epoch, upkeep.OwnerTerminated, c.code); got != c.want {
 				t.Fatalf("swept as %q, want %q", got, c.want)
 			}
 			if err := oracle.Told(b.detail(c.call)); err != nil {
@@ -112,13 +112,13 @@ func TestSweep(t *testing.T) {
 				t.Errorf("the audit row is %s", detail)
 			}
 			// It is over: the same sweep again changes nothing, nor does a late zombie, and a new run gets the result.
-			if got := b.sweep(c.call, epoch+1, activities.OwnerTimedOut, toolspec.CodeTimeout); got != "" {
+			if got := b.sweep(c.call, epoch+1, upkeep.OwnerTimedOut, toolspec.CodeTimeout); got != "" {
 				t.Errorf("swept twice: %q", got)
 			}
-			if got := b.claim(claimRow(c.call, epoch, 9)); got != workflows.Superseded {
+			if got := b.claim(claimRow(c.call, epoch, 9)); got != contract.Superseded {
 				t.Errorf("a zombie's claim: %s", got)
 			}
-			if out := b.settle(settleIn(c.call, epoch)); out.Outcome != workflows.AlreadySettled || !reflect.DeepEqual(*out.Result, want) {
+			if out := b.settle(settleIn(c.call, epoch)); out.Outcome != contract.AlreadySettled || !reflect.DeepEqual(*out.Result, want) {
 				t.Errorf("a zombie's settle: %+v", out)
 			}
 			row := admitRow(c.call)
@@ -149,11 +149,11 @@ func TestSweepGuards(t *testing.T) {
 	}
 	before := lines()
 	for _, call := range []string{"newer", "nameless", "other", "settled", "unheard_of"} {
-		if got := b.sweep(call, 1, activities.OwnerDeleted, toolspec.CodeCancelled); got != "" {
+		if got := b.sweep(call, 1, upkeep.OwnerDeleted, toolspec.CodeCancelled); got != "" {
 			t.Errorf("%s was swept as %s", call, got)
 		}
 	}
-	if got, err := b.Sweep(t.Context(), activities.SweepRow{InvocationID: id("nameless"), Epoch: 1, Cause: "deleted", Code: toolspec.CodeCancelled}); err != nil || got != "" {
+	if got, err := b.Sweep(t.Context(), upkeep.SweepRow{InvocationID: id("nameless"), RunID: ownRun, Epoch: 1, Cause: "deleted", Code: toolspec.CodeCancelled}); err != nil || got != "" {
 		t.Errorf("a call without a namespace was swept as %q, %v", got, err)
 	}
 	if after := lines(); after != before {
@@ -172,8 +172,8 @@ func TestSweepClosesTheRequest(t *testing.T) {
 	b.request(requestRow("call_1", 1))
 	b.request(requestRow("call_2", 1))
 	b.sql(`UPDATE approvals SET expires_at = now() - interval '1 second' WHERE invocation_id = $1::uuid`, id("call_2"))
-	b.sweep("call_1", 1, activities.OwnerTerminated, toolspec.CodeCancelled)
-	b.sweep("call_2", 1, activities.OwnerTerminated, toolspec.CodeCancelled)
+	b.sweep("call_1", 1, upkeep.OwnerTerminated, toolspec.CodeCancelled)
+	b.sweep("call_2", 1, upkeep.OwnerTerminated, toolspec.CodeCancelled)
 	if states := value[string](b, `SELECT string_agg(state, ' ' ORDER BY state) FROM approvals`); states != "closed expired" {
 		t.Errorf("the requests are %s", states)
 	}
@@ -189,19 +189,19 @@ func TestSweepAndClaimRace(t *testing.T) {
 	for i := range 100 {
 		call := "call_" + string(rune('a'+i%26)) + string(rune('a'+i/26))
 		b.opened(call)
-		var claimed workflows.Outcome
+		var claimed contract.Outcome
 		var code toolspec.Code
 		together(2, func(who int) {
 			if who == i%2 {
-				out, err := b.Claim(t.Context(), claimRow(call, 1, 1))
+				out, err := b.Claim(own(t), claimRow(call, 1, 1))
 				if err != nil {
 					t.Error(err)
 				}
 				claimed = out
 				return
 			}
-			got, err := b.Sweep(t.Context(), activities.SweepRow{
-				InvocationID: id(call), Namespace: namespace, Epoch: 1, Cause: activities.OwnerTerminated, Code: toolspec.CodeCancelled,
+			got, err := b.Sweep(t.Context(), upkeep.SweepRow{
+				InvocationID: id(call), Namespace: namespace, RunID: ownRun, Epoch: 1, Cause: upkeep.OwnerTerminated, Code: toolspec.CodeCancelled,
 			})
 			if err != nil {
 				t.Error(err)
@@ -209,9 +209,9 @@ func TestSweepAndClaimRace(t *testing.T) {
 			code = got
 		})
 		switch {
-		case claimed == workflows.Done && code == toolspec.CodeOutcomeUnknown:
+		case claimed == contract.Done && code == toolspec.CodeOutcomeUnknown:
 			began++
-		case claimed == workflows.Superseded && code == toolspec.CodeCancelled:
+		case claimed == contract.Superseded && code == toolspec.CodeCancelled:
 		default:
 			t.Fatalf("the claim was %s and the call ended %s", claimed, code)
 		}
@@ -229,8 +229,8 @@ func TestSweepSeesAClaimThatIsCommittedMeanwhile(t *testing.T) {
 	}
 	got := make(chan toolspec.Code, 1)
 	go func() {
-		code, err := b.Sweep(t.Context(), activities.SweepRow{
-			InvocationID: id("call_1"), Namespace: namespace, Epoch: 1, Cause: activities.OwnerTerminated, Code: toolspec.CodeCancelled,
+		code, err := b.Sweep(t.Context(), upkeep.SweepRow{
+			InvocationID: id("call_1"), Namespace: namespace, RunID: ownRun, Epoch: 1, Cause: upkeep.OwnerTerminated, Code: toolspec.CodeCancelled,
 		})
 		if err != nil {
 			t.Error(err)
@@ -257,7 +257,7 @@ func TestSweepsAtOnce(t *testing.T) {
 		if i%2 == 1 {
 			code = toolspec.CodeTimeout
 		}
-		got, err := b.Sweep(t.Context(), activities.SweepRow{InvocationID: id("call_1"), Namespace: namespace, Epoch: 1, Cause: "terminated", Code: code})
+		got, err := b.Sweep(t.Context(), upkeep.SweepRow{InvocationID: id("call_1"), Namespace: namespace, RunID: ownRun, Epoch: 1, Cause: "terminated", Code: code})
 		if err != nil {
 			t.Error(err)
 		}
@@ -278,9 +278,9 @@ func TestSweepIsOneRoundTrip(t *testing.T) {
 	for _, call := range []string{"call_1", "call_2"} {
 		b.opened(call)
 	}
-	b.sweep("call_1", 1, activities.OwnerTerminated, toolspec.CodeCancelled)
+	b.sweep("call_1", 1, upkeep.OwnerTerminated, toolspec.CodeCancelled)
 	b.trips.Store(0)
-	b.sweep("call_2", 1, activities.OwnerTerminated, toolspec.CodeCancelled)
+	b.sweep("call_2", 1, upkeep.OwnerTerminated, toolspec.CodeCancelled)
 	if n := b.trips.Load(); n != 1 {
 		t.Errorf("%d round trips", n)
 	}

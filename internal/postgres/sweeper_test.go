@@ -9,28 +9,25 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // ownersFunc answers for Temporal.
-type ownersFunc func(workflowID, runID string) (activities.Owner, error)
+type ownersFunc func(workflowID, runID string) (upkeep.Owner, error)
 
-func (f ownersFunc) Owner(_ context.Context, workflowID, runID string) (activities.Owner, error) {
+func (f ownersFunc) Owner(_ context.Context, workflowID, runID string) (upkeep.Owner, error) {
 	return f(workflowID, runID)
 }
 
 // sweepCalls runs the sweeper's activity on a store.
-func (b bench) sweepCalls(owners activities.Owners) (workflows.SweepCallsOut, error) {
+func (b bench) sweepCalls(owners upkeep.Owners) (contract.SweepCallsOut, error) {
 	b.t.Helper()
-	return activities.NewSweeper(b.Store, owners, slog.New(slog.DiscardHandler), 400).
-		Calls(b.t.Context(), workflows.SweepCallsIn{Namespace: namespace})
+	return upkeep.NewSweeper(namespace, b.Store, owners, slog.New(slog.DiscardHandler), 400).
+		Calls(b.t.Context(), contract.SweepCallsIn{})
 }
-
-// recordedRun is the run of admitRow.
-const recordedRun = "temporal-run-1"
 
 // TestOwners: the latest run says whether anybody will go on with the call, and the recorded one how it ended.
 func TestOwners(t *testing.T) {
@@ -38,35 +35,35 @@ func TestOwners(t *testing.T) {
 	const newer = "temporal-run-2"
 	for _, c := range []struct {
 		name             string
-		latest, recorded activities.Owner
+		latest, recorded upkeep.Owner
 		want             string
 	}{
-		{"running", activities.Owner{Status: activities.OwnerRunning, RunID: recordedRun}, activities.Owner{}, ""},
-		{"a newer run goes on", activities.Owner{Status: activities.OwnerRunning, RunID: newer}, activities.Owner{Status: activities.OwnerTerminated}, ""},
-		{"terminated", activities.Owner{Status: activities.OwnerTerminated, RunID: recordedRun}, activities.Owner{}, "cancelled terminated"},
-		{"timed out", activities.Owner{Status: activities.OwnerTimedOut, RunID: recordedRun}, activities.Owner{}, "timeout timed_out"},
-		{"failed", activities.Owner{Status: activities.OwnerFailed, RunID: recordedRun}, activities.Owner{}, "internal failed"},
-		{"cancelled", activities.Owner{Status: activities.OwnerCancelled, RunID: recordedRun}, activities.Owner{}, "cancelled cancelled"},
-		{"deleted", activities.Owner{Status: activities.OwnerDeleted}, activities.Owner{}, "cancelled deleted"},
-		{"completed and did not settle", activities.Owner{Status: activities.OwnerCompleted, RunID: recordedRun}, activities.Owner{}, "internal completed"},
-		{"a newer run completed with a conflict", activities.Owner{Status: activities.OwnerCompleted, RunID: newer}, activities.Owner{Status: activities.OwnerTimedOut, RunID: recordedRun}, "timeout timed_out"},
-		{"and nobody remembers the recorded one", activities.Owner{Status: activities.OwnerCompleted, RunID: newer}, activities.Owner{Status: activities.OwnerDeleted}, "cancelled deleted"},
-		{"a newer run timed out", activities.Owner{Status: activities.OwnerTimedOut, RunID: newer}, activities.Owner{Status: activities.OwnerTerminated, RunID: recordedRun}, "cancelled terminated"},
-		{"and nobody remembers this one", activities.Owner{Status: activities.OwnerTimedOut, RunID: newer}, activities.Owner{Status: activities.OwnerDeleted}, "timeout timed_out"},
-		{"the recorded one goes on", activities.Owner{Status: activities.OwnerTerminated, RunID: newer}, activities.Owner{Status: activities.OwnerRunning, RunID: recordedRun}, ""},
+		{"running", upkeep.Owner{Status: upkeep.OwnerRunning, RunID: ownRun}, upkeep.Owner{}, ""},
+		{"a newer run goes on", upkeep.Owner{Status: upkeep.OwnerRunning, RunID: newer}, upkeep.Owner{Status: upkeep.OwnerTerminated}, ""},
+		{"terminated", upkeep.Owner{Status: upkeep.OwnerTerminated, RunID: ownRun}, upkeep.Owner{}, "cancelled terminated"},
+		{"timed out", upkeep.Owner{Status: upkeep.OwnerTimedOut, RunID: ownRun}, upkeep.Owner{}, "timeout timed_out"},
+		{"failed", upkeep.Owner{Status: upkeep.OwnerFailed, RunID: ownRun}, upkeep.Owner{}, "internal failed"},
+		{"cancelled", upkeep.Owner{Status: upkeep.OwnerCancelled, RunID: ownRun}, upkeep.Owner{}, "cancelled cancelled"},
+		{"deleted", upkeep.Owner{Status: upkeep.OwnerDeleted}, upkeep.Owner{}, "cancelled deleted"},
+		{"completed and did not settle", upkeep.Owner{Status: upkeep.OwnerCompleted, RunID: ownRun}, upkeep.Owner{}, "internal completed"},
+		{"a newer run completed with a conflict", upkeep.Owner{Status: upkeep.OwnerCompleted, RunID: newer}, upkeep.Owner{Status: upkeep.OwnerTimedOut, RunID: ownRun}, "timeout timed_out"},
+		{"and nobody remembers the recorded one", upkeep.Owner{Status: upkeep.OwnerCompleted, RunID: newer}, upkeep.Owner{Status: upkeep.OwnerDeleted}, "cancelled deleted"},
+		{"a newer run timed out", upkeep.Owner{Status: upkeep.OwnerTimedOut, RunID: newer}, upkeep.Owner{Status: upkeep.OwnerTerminated, RunID: ownRun}, "cancelled terminated"},
+		{"and nobody remembers this one", upkeep.Owner{Status: upkeep.OwnerTimedOut, RunID: newer}, upkeep.Owner{Status: upkeep.OwnerDeleted}, "timeout timed_out"},
+		{"the recorded one goes on", upkeep.Owner{Status: upkeep.OwnerTerminated, RunID: newer}, upkeep.Owner{Status: upkeep.OwnerRunning, RunID: ownRun}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b.t = t
 			b.sql(`TRUNCATE invocations, events CASCADE`)
 			b.opened("call_1")
-			out, err := b.sweepCalls(ownersFunc(func(_, runID string) (activities.Owner, error) {
+			out, err := b.sweepCalls(ownersFunc(func(_, runID string) (upkeep.Owner, error) {
 				switch runID {
 				case "":
 					return c.latest, nil
-				case recordedRun:
+				case ownRun:
 					return c.recorded, nil
 				}
-				return activities.Owner{}, fmt.Errorf("no run %s", runID)
+				return upkeep.Owner{}, fmt.Errorf("no run %s", runID)
 			}))
 			if err != nil {
 				t.Fatal(err)
@@ -86,9 +83,9 @@ func TestOwners(t *testing.T) {
 func TestARunThatIsAdmittedMeanwhileWins(t *testing.T) {
 	b := open(t)
 	b.opened("call_1")
-	out, err := b.sweepCalls(ownersFunc(func(string, string) (activities.Owner, error) {
+	out, err := b.sweepCalls(ownersFunc(func(string, string) (upkeep.Owner, error) {
 		b.opened("call_1")
-		return activities.Owner{Status: activities.OwnerTerminated, RunID: recordedRun}, nil
+		return upkeep.Owner{Status: upkeep.OwnerTerminated, RunID: ownRun}, nil
 	}))
 	if err != nil || out.MovedOn != 1 || out.Swept() != 0 {
 		t.Errorf("counted %+v, %v", out, err)
@@ -96,7 +93,7 @@ func TestARunThatIsAdmittedMeanwhileWins(t *testing.T) {
 	if d := b.show("call_1"); d.Result != nil || d.Epoch != 2 {
 		t.Errorf("the record is %+v", d)
 	}
-	if got := b.claim(claimRow("call_1", 2, 1)); got != workflows.Done {
+	if got := b.claim(claimRow("call_1", 2, 1)); got != contract.Done {
 		t.Errorf("the new run's claim: %s", got)
 	}
 }
@@ -107,17 +104,17 @@ func TestTemporalAway(t *testing.T) {
 	for i := range 20 {
 		b.opened(fmt.Sprint("call_", i))
 	}
-	terminated := activities.Owner{Status: activities.OwnerTerminated, RunID: recordedRun}
+	terminated := upkeep.Owner{Status: upkeep.OwnerTerminated, RunID: ownRun}
 	open := func() int { return value[int](b, `SELECT count(*) FROM invocations WHERE state = 'open'`) }
 	var mu sync.Mutex
 	asked := 0
-	if _, err := b.sweepCalls(ownersFunc(func(string, string) (activities.Owner, error) {
+	if _, err := b.sweepCalls(ownersFunc(func(string, string) (upkeep.Owner, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if asked++; asked < 10 {
 			return terminated, nil
 		}
-		return activities.Owner{}, hook.Transient(errors.New("unreachable"))
+		return upkeep.Owner{}, hook.Transient(errors.New("unreachable"))
 	})); !hook.IsTransient(err) {
 		t.Errorf("the sweep ended with %v", err)
 	}
@@ -125,9 +122,9 @@ func TestTemporalAway(t *testing.T) {
 		t.Errorf("%d calls are open", n)
 	}
 	odd := toolspec.Identity{TenantID: tenant, RunID: "run_1", ToolCallID: "call_3"}.WorkflowID()
-	out, err := b.sweepCalls(ownersFunc(func(workflowID, _ string) (activities.Owner, error) {
+	out, err := b.sweepCalls(ownersFunc(func(workflowID, _ string) (upkeep.Owner, error) {
 		if workflowID == odd {
-			return activities.Owner{}, errors.New("odd")
+			return upkeep.Owner{}, errors.New("odd")
 		}
 		return terminated, nil
 	}))
@@ -152,7 +149,7 @@ func TestManyOpenCalls(t *testing.T) {
 	asked := map[string]int{}
 	most, now := 0, 0
 	b.trips.Store(0)
-	out, err := b.sweepCalls(ownersFunc(func(workflowID, runID string) (activities.Owner, error) {
+	out, err := b.sweepCalls(ownersFunc(func(workflowID, runID string) (upkeep.Owner, error) {
 		mu.Lock()
 		asked[workflowID+runID]++
 		now++
@@ -162,7 +159,7 @@ func TestManyOpenCalls(t *testing.T) {
 		mu.Lock()
 		now--
 		mu.Unlock()
-		return activities.Owner{Status: activities.OwnerRunning, RunID: recordedRun}, nil
+		return upkeep.Owner{Status: upkeep.OwnerRunning, RunID: ownRun}, nil
 	}))
 	if err != nil || out.Open != 1000 || out.Running != 1000 {
 		t.Errorf("counted %+v, %v", out, err)
@@ -189,14 +186,14 @@ func TestSweepEndsThoughCallsCome(t *testing.T) {
 	}
 	var mu sync.Mutex
 	n := 0
-	out, err := b.sweepCalls(ownersFunc(func(string, string) (activities.Owner, error) {
+	out, err := b.sweepCalls(ownersFunc(func(string, string) (upkeep.Owner, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if n++; n > 300 {
-			return activities.Owner{}, hook.Transient(errors.New("this has no end"))
+			return upkeep.Owner{}, hook.Transient(errors.New("this has no end"))
 		}
 		b.opened(fmt.Sprint("more_", n))
-		return activities.Owner{Status: activities.OwnerRunning, RunID: recordedRun}, nil
+		return upkeep.Owner{Status: upkeep.OwnerRunning, RunID: ownRun}, nil
 	}))
 	if err != nil || out.Open != 200 || n != 200 {
 		t.Errorf("counted %+v, %v, %d questions", out, err, n)
@@ -210,10 +207,10 @@ func TestSweepersAtOnce(t *testing.T) {
 	for i := range calls {
 		b.opened(fmt.Sprint("call_", i))
 	}
-	outs := make([]workflows.SweepCallsOut, 2)
+	outs := make([]contract.SweepCallsOut, 2)
 	together(2, func(i int) {
-		out, err := b.sweepCalls(ownersFunc(func(string, string) (activities.Owner, error) {
-			return activities.Owner{Status: activities.OwnerTerminated, RunID: recordedRun}, nil
+		out, err := b.sweepCalls(ownersFunc(func(string, string) (upkeep.Owner, error) {
+			return upkeep.Owner{Status: upkeep.OwnerTerminated, RunID: ownRun}, nil
 		}))
 		if err != nil {
 			t.Error(err)

@@ -57,9 +57,5 @@ func keyOf(key []string, columns map[string]json.RawMessage) string {
 	for i, name := range key {
 		parts[i] = name + "=" + strings.Trim(string(columns[name]), `"`)
 	}
-	text := strings.Join(parts, " ")
-	if len(text) > maxKey {
-		text = text[:maxKey] + "…"
-	}
-	return text
+	return strings.Join(parts, " ")
 }

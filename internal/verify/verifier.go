@@ -2,6 +2,7 @@ package verify
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"go.temporal.io/sdk/converter"
@@ -27,7 +28,7 @@ type Verifier struct {
 	options Options
 
 	mu     sync.Mutex
-	report Report
+	counts Report
 }
 
 // New makes a verifier that searches for what is in the set.
@@ -39,28 +40,35 @@ func New(secrets *fingerprint.Set, o Options) *Verifier {
 func (v *Verifier) Report() Report {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.report
+	return v.counts
 }
 
 func (v *Verifier) count(add func(*Report)) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	add(&v.report)
+	add(&v.counts)
 }
 
 // search reports what it finds in a text, and returns the labels.
 func (v *Verifier) search(p Place, text []byte, known ...string) (labels []string) {
-	found := v.secrets.Find(text)
+	v.count(func(r *Report) {
+		r.Values++
+		r.Bytes += int64(len(text))
+	})
+	return v.report(p, v.secrets.Find(text), known...)
+}
+
+// report reports matches but those of the secrets that are known, and returns
+// their labels.
+func (v *Verifier) report(p Place, found []fingerprint.Match, known ...string) (labels []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.report.Values++
-	v.report.Bytes += int64(len(text))
 	for _, m := range found {
 		if slices.Contains(known, m.Label) {
 			continue
 		}
 		labels = append(labels, m.Label)
-		v.report.Findings++
+		v.counts.Findings++
 		if v.options.Found != nil {
 			v.options.Found(Finding{Place: v.shown(p), Secret: m.Label, Form: m.Form})
 		}
@@ -71,16 +79,25 @@ func (v *Verifier) search(p Place, text []byte, known ...string) (labels []strin
 func (v *Verifier) unread(p Place) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.report.Unread++
+	v.counts.Unread++
 	if v.options.Unread != nil {
 		v.options.Unread(v.shown(p))
 	}
 }
 
 // shown is a place as it may be told: a secret may stand in an id or in a name.
+// It is taken out before what is too long is cut, for half a secret is not found.
 func (v *Verifier) shown(p Place) Place {
 	for _, text := range []*string{&p.WorkflowID, &p.RunID, &p.Event, &p.Path, &p.Table, &p.Column, &p.Key} {
 		*text = v.secrets.Redact(*text)
 	}
+	p.Path, p.Key = cut(p.Path, maxPath), cut(p.Key, maxKey)
 	return p
+}
+
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }

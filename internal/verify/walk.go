@@ -29,8 +29,8 @@ type walker struct {
 	at Place
 	// found are the secrets that were found in the message.
 	found []string
-	// together is all its text: what is cut over several fields is whole there.
-	together []byte
+	// texts are all its texts: a secret may be cut over several fields.
+	texts [][]byte
 }
 
 // walk searches everything that stands in a message.
@@ -38,19 +38,15 @@ func (v *Verifier) walk(at Place, m proto.Message) {
 	w := walker{Verifier: v, at: at}
 	w.message("", m.ProtoReflect())
 	w.at.Path = "several fields"
-	w.search(w.at, w.together, w.found...)
+	w.report(w.at, v.secrets.FindPieces(w.texts), w.found...)
 }
 
 func (w *walker) text(path string, text []byte) {
 	if len(text) == 0 {
 		return
 	}
-	at := w.at
-	if at.Path = path; len(path) > maxPath {
-		at.Path = path[:maxPath] + "…"
-	}
-	w.found = append(w.found, w.search(at, text)...)
-	w.together = append(w.together, fingerprint.Strings(text)...)
+	w.found = append(w.found, w.search(placed(w.at, path), text)...)
+	w.texts = append(w.texts, fingerprint.Strings(text))
 }
 
 func (w *walker) message(path string, m protoreflect.Message) {

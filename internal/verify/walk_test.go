@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"go.temporal.io/api/common/v1"
 	historypb "go.temporal.io/api/history/v1"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/broker/fingerprint/fingerprinttest"
 )
 
 // planter puts a secret of its own into every text of a message.
@@ -183,6 +185,62 @@ func TestPlacesHoldNoSecret(t *testing.T) {
 	v.walk(Place{WorkflowID: "tool:acme:" + secret, RunID: "r"}, &common.Memo{Fields: map[string]*common.Payload{secret: {}}})
 	if text := fmt.Sprintf("%+v %s", found, found); strings.Contains(text, secret) || found.WorkflowID != "tool:acme:[redacted]" || v.Report().Findings != 1 {
 		t.Errorf("found %s", text)
+	}
+}
+
+// TestPlacesAreCutLast: of a name that is too long to be told no half of a secret is left.
+func TestPlacesAreCutLast(t *testing.T) {
+	t.Parallel()
+	p := planter{t: t}
+	secret := p.secret("label")
+	var found Finding
+	v := New(&p.secrets, Options{Found: func(f Finding) { found = f }})
+	long := strings.Repeat("n", maxPath-len("fields[")-len(secret)/2) + secret
+	v.walk(Place{WorkflowID: "w"}, &common.Memo{Fields: map[string]*common.Payload{long: {}}})
+	if strings.Contains(found.Path, secret[:8]) || !strings.HasSuffix(found.Path, "…") || len(found.Path) > maxPath+len("…") {
+		t.Errorf("the path is %q", found.Path)
+	}
+	v.report(Place{Table: "t", Key: "id=" + strings.Repeat("k", maxKey-10) + secret}, []fingerprint.Match{{Label: "label", Form: "plain"}})
+	if strings.Contains(found.Key, secret[:7]) || len(found.Key) > maxKey+len("…") {
+		t.Errorf("the key is %q", found.Key)
+	}
+}
+
+// TestFieldsInAnyOrder cuts a secret over two fields of an event, in both orders.
+func TestFieldsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	p := planter{t: t}
+	first, second := fingerprinttest.Halves(p.secret("label"))
+	for _, halves := range [][2]string{{first, second}, {second, first}} {
+		e := &historypb.HistoryEvent{Attributes: &historypb.HistoryEvent_ActivityTaskScheduledEventAttributes{
+			ActivityTaskScheduledEventAttributes: &historypb.ActivityTaskScheduledEventAttributes{ActivityId: halves[0], ActivityType: &common.ActivityType{Name: halves[1]}},
+		}}
+		if got := p.find(Place{}, e, nil); len(got) != 1 || got[0] != "0  several fields" {
+			t.Errorf("found %q", got)
+		}
+	}
+}
+
+// TestEveryEncodingInAHistory: the search of histories knows every encoding.
+func TestEveryEncodingInAHistory(t *testing.T) {
+	t.Parallel()
+	for label, secret := range fingerprinttest.Secrets() {
+		p := planter{t: t}
+		if err := p.secrets.Add(label, []byte(secret)); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range fingerprinttest.Encodings() {
+			if !e.Takes(secret) {
+				continue
+			}
+			data := e.Encode(secret)
+			if utf8.ValidString(data) {
+				data = fingerprinttest.JSON(map[string]string{"text": data})
+			}
+			if got := p.find(Place{}, &common.Payload{Metadata: map[string][]byte{"encoding": []byte("json/plain")}, Data: []byte(data)}, nil); len(got) != 1 {
+				t.Errorf("%s as %s: found %q in %s", label, e.Name, got, data)
+			}
+		}
 	}
 }
 

@@ -3,8 +3,6 @@ package authz
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -84,7 +82,7 @@ func (r Relation) Check() error {
 		return err
 	}
 	if !short(r.GraphID) {
-		return fmt.Errorf("a graph's id has at most %d printable characters", maxName)
+		return fmt.Errorf("a graph's id has at most %d characters, all visible, with single spaces inside", maxName)
 	}
 	return nil
 }
@@ -103,20 +101,10 @@ func checkName(s string, kinds ...string) error {
 			}
 		}
 	}
-	return fmt.Errorf("must be of the form %s:NAME, not %q", strings.Join(kinds, ":NAME, "), s)
+	return fmt.Errorf("must be of the form %s:NAME, with visible characters and single spaces inside, not %q", strings.Join(kinds, ":NAME, "), s)
 }
 
-func short(s string) bool {
-	if !utf8.ValidString(s) || utf8.RuneCountInString(s) > maxName {
-		return false
-	}
-	for _, r := range s {
-		if !unicode.IsPrint(r) {
-			return false
-		}
-	}
-	return true
-}
+func short(s string) bool { return s == "" || toolspec.CheckVisible("the name", s, maxName) == nil }
 
 func checkTools(pattern string) error {
 	prefix, glob := strings.CutSuffix(pattern, "*")

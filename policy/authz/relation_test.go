@@ -18,6 +18,8 @@ func TestRelationCheck(t *testing.T) {
 		{authz.Relation{Kind: authz.Member, Subject: "group:a", Object: "group:a"}, "cannot be a member of itself"},
 		{authz.Relation{Kind: authz.Member, Subject: "role:a", Object: "role:b"}, "the member must be"},
 		{authz.Relation{Kind: authz.Member, Subject: "user:ann", Object: "ops"}, "must be of the form group:NAME, role:NAME"},
+		{authz.Relation{Kind: authz.Member, Subject: "user:ann  member", Object: "role:ops"}, "must be of the form user:NAME"},
+		{authz.Relation{Kind: authz.Member, Subject: "user:ann\u3164", Object: "role:ops"}, "must be of the form user:NAME"},
 		{authz.Relation{Kind: authz.Member, Subject: "user:", Object: "role:ops"}, "the member must be"},
 		{authz.Relation{Kind: authz.Member, Subject: "user:a\nb", Object: "role:ops"}, "the member must be"},
 		{authz.Relation{Kind: authz.Member, Subject: "user:ann", Object: "role:ops", Tools: "*"}, "limited to no tools"},

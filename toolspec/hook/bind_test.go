@@ -49,7 +49,7 @@ func TestBind(t *testing.T) {
 			f := facts()
 			f.Context.SessionID = tc.session
 			r, log := registry(t, tc.hook)
-			v, err := r.Run(t.Context(), hook.StageInput{Stage: hook.WillBindProviders.Stage(), Hooks: []string{"h"}, Facts: f})
+			v, err := r.Run(t.Context(), hook.StageInput{Stage: hook.WillBindProviders.Stage(), Hooks: []string{"h"}, Facts: f}, hook.Delta{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,11 +93,11 @@ func TestProvidersOfViews(t *testing.T) {
 	})))
 	in := hook.StageInput{Stage: hook.WillBindProviders.Stage(), Hooks: []string{"h"}, Facts: facts()}
 	ctx := provide.NewContext(t.Context(), provided.For("inv", provide.SessionKey{}, nil))
-	if v, err := r.Run(ctx, in); err != nil || v.Outcome != hook.Continue || !reflect.DeepEqual(seen, []string{"global", "bound"}) {
+	if v, err := r.Run(ctx, in, hook.Delta{}); err != nil || v.Outcome != hook.Continue || !reflect.DeepEqual(seen, []string{"global", "bound"}) {
 		t.Errorf("saw %v, %+v, %v", seen, v, err)
 	}
 	// Without providers Get is an error, and so the hook's.
-	if v, err := r.Run(t.Context(), in); err != nil || v.Outcome != hook.Failed {
+	if v, err := r.Run(t.Context(), in, hook.Delta{}); err != nil || v.Outcome != hook.Failed {
 		t.Errorf("unbound: %+v, %v", v, err)
 	}
 }

@@ -26,9 +26,7 @@ type core struct {
 	// stage and hook are what runs.
 	stage Stage
 	hook  string
-	// builtin says that it is one of Pawl's own.
-	builtin bool
-	delta   *Delta
+	delta *Delta
 	// verb is the control a view has made; it must be what the hook returns.
 	verb *control
 	// misuse is the first illegal use that could not be returned as an error.
@@ -51,7 +49,6 @@ type control struct {
 	challenge bool
 	failure   *Failure
 	ask       *Ask
-	wait      *Wait
 }
 
 // Error says that a control was mistaken for an error.
@@ -132,34 +129,6 @@ func IsTransient(err error) bool {
 	var t *transient
 	return errors.As(err, &t)
 }
-
-// refusal is how a built-in hook ends a call with a code of the table.
-type refusal struct{ failure Failure }
-
-// Error names the code.
-func (r *refusal) Error() string { return string(r.failure.Code) }
-
-// Refuse ends the call with a code of the table. It counts from built-in hooks
-// only; any other hook uses Abort.
-func Refuse(f Failure) error { return &refusal{failure: f} }
-
-// waiting is how a built-in hook sends a call to sleep.
-type waiting struct{ wait Wait }
-
-// Error names the code that the call ends with, should the wait be in vain.
-func (w *waiting) Error() string { return "waits, else " + string(w.wait.Code) }
-
-// WaitFor sends the call to sleep; the stage runs again. It counts from built-in
-// hooks only, at the stages before execute from capacity on. Elsewhere it is an
-// error of the hook.
-func WaitFor(w Wait) error { return &waiting{wait: w} }
-
-// errSuperseded is how a built-in hook passes on that its epoch is an old one.
-var errSuperseded = errors.New("the record has a newer epoch")
-
-// Stale says that a guarded statement met a newer epoch: the call is admitted
-// again, and the stage runs once more. It counts where WaitFor does.
-func Stale() error { return errSuperseded }
 
 // AbortOption adds to an Abort.
 type AbortOption func(*Failure)

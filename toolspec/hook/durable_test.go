@@ -57,7 +57,7 @@ func TestDurableSteps(t *testing.T) {
 	for stage, want := range map[hook.Stage]int64{
 		hook.WillAuthorize.Stage(): 61_500, hook.WillAudit.Stage(): 0, hook.DidAudit.Stage(): 60_000,
 	} {
-		p := hook.Plan{Pre: r.Steps(hook.Pre(), "core__a"), Post: r.Steps(hook.Post(), "core__a")}
+		p := hook.Plan{Pre: r.Steps(hook.Pre(), "core__a", noOwn), Post: r.Steps(hook.Post(), "core__a", noOwn)}
 		if step, ok := p.Step(stage); !ok || step.DurableMs != want {
 			t.Errorf("%s has %d ms, want %d", stage, step.DurableMs, want)
 		}
@@ -85,7 +85,7 @@ func TestDurableTakesTooLong(t *testing.T) {
 	passing := hook.New("passing", hook.Durable(time.Millisecond),
 		hook.WillAuthorize.Do(func(ctx context.Context, _ *hook.Gate) error { return hook.Transient(tooLong(ctx)) }))
 	r, _ := registry(t, passing)
-	if _, err := r.Run(t.Context(), hook.StageInput{Stage: hook.WillAuthorize.Stage(), Hooks: []string{"passing"}}); !hook.IsTransient(err) {
+	if _, err := r.Run(t.Context(), hook.StageInput{Stage: hook.WillAuthorize.Stage(), Hooks: []string{"passing"}}, hook.Delta{}); !hook.IsTransient(err) {
 		t.Errorf("got %v, want it to be tried again", err)
 	}
 }
@@ -98,7 +98,7 @@ func TestCancelledStage(t *testing.T) {
 		stop := func() error { cancel(); return errors.New("stopped") }
 		r, _ := registry(t, hook.New("h", hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return stop() }),
 			hook.DidAudit.Do(func(context.Context, *hook.Report) error { return stop() })))
-		if v, err := r.Run(ctx, hook.StageInput{Stage: stage, Hooks: []string{"h"}}); !errors.Is(err, context.Canceled) || v.Outcome != hook.Continue {
+		if v, err := r.Run(ctx, hook.StageInput{Stage: stage, Hooks: []string{"h"}}, hook.Delta{}); !errors.Is(err, context.Canceled) || v.Outcome != hook.Continue {
 			t.Errorf("%s: got %+v, %v", stage, v, err)
 		}
 	}

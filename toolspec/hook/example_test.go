@@ -28,7 +28,7 @@ func ExampleNew() {
 	v, err := r.Run(context.Background(), hook.StageInput{
 		Stage: hook.WillAuthorize.Stage(), Hooks: r.Names(hook.WillAuthorize.Stage(), "core__ls"),
 		Facts: hook.Facts{ToolID: "core__ls", StartedAtMs: at.UnixMilli()},
-	})
+	}, hook.Delta{})
 	fmt.Println(v.Outcome, v.By, v.Failure.Code, v.Failure.Details.Code, v.Failure.SafeMessage, err)
 	// Output: fail office-hours aborted closed come back in the morning <nil>
 }

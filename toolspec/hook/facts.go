@@ -81,6 +81,14 @@ type Connection struct {
 	Grants []ConnectionGrant `json:"grants,omitempty"`
 }
 
+// Value returns the connection. Without one it returns a connection without grants.
+func (n *Connection) Value() Connection {
+	if n == nil {
+		return Connection{}
+	}
+	return *n
+}
+
 // ConnectionGrant is a grant that stands: to who holds the right of the call, or
 // to a role, which Held says that relations give them. That policy gives it is
 // judged with the policy.
@@ -163,14 +171,53 @@ type Entry struct {
 // StageInput is what the activity of a stage receives.
 type StageInput struct {
 	Stage Stage `json:"stage"`
+	// Own is the name of Pawl's own step in the recorded plan. A worker that has no such
+	// step leaves the stage to another worker.
+	Own string `json:"own,omitempty"`
 	// Hooks are the names recorded in the plan, in the order to run.
 	Hooks []string `json:"hooks"`
+	// Part says which part of the stage to run. Before is the verdict of PartBefore for
+	// PartHooks; nil if Pawl's step has nothing to do for the call.
+	Part   Part     `json:"part,omitempty"`
+	Before *Verdict `json:"before,omitempty"`
 	// PlanVersion is that of the recorded plan, which the worker has to know.
 	PlanVersion int `json:"planVersion,omitempty"`
 	// BudgetMs is what the hooks have together where the stage is an activity of
 	// its own; 0 where it is not.
 	BudgetMs int64 `json:"budgetMs,omitempty"`
 	Facts    Facts `json:"facts"`
+	// Terms are those of the attempts that a verdict permits; nil where it permits
+	// none.
+	Terms *Terms `json:"terms,omitempty"`
+}
+
+// Part is a part of a stage. A stage with durable hooks runs in two parts, because what
+// Pawl's own step decides must not be the result of a regular activity.
+type Part string
+
+// The parts.
+const (
+	// WholeStage is Pawl's step and the hooks.
+	WholeStage Part = ""
+	// PartBefore is Pawl's step before the hooks.
+	PartBefore Part = "before"
+	// PartHooks is the hooks, and Pawl's step after them.
+	PartHooks Part = "hooks"
+)
+
+// Terms are what every attempt of a call gets, by its plan and its budgets.
+type Terms struct {
+	// Around, WillExecute and DidExecute name the hooks around the tool.
+	Around      []string `json:"around,omitempty"`
+	WillExecute []string `json:"willExecute,omitempty"`
+	DidExecute  []string `json:"didExecute,omitempty"`
+	// Once says that this call is not repeated, even should the tool allow it: one
+	// that became more permissive gains nothing for calls in flight.
+	Once bool `json:"once,omitempty"`
+	// MaxRuntimeMs bounds one attempt, in milliseconds.
+	MaxRuntimeMs int64 `json:"maxRuntimeMs"`
+	// MaxResultBytes bounds the redacted value.
+	MaxResultBytes int `json:"maxResultBytes"`
 }
 
 // Submitter says who vouches for the subject of a call, or why nobody does.

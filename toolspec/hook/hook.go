@@ -12,13 +12,8 @@ type Hook struct {
 	name     string
 	priority int
 	filter   func(ctx context.Context, f Facts) (bool, error)
-	builtin  bool
-	last     bool
-	onlyWith []Stage
 	// durable is the longest run where the hook is durable, else 0.
 	durable  time.Duration
-	onlyFor  func(toolID string) bool
-	onDemand bool
 	handlers []Handler
 }
 
@@ -47,26 +42,6 @@ func Filter(f func(ctx context.Context, facts Facts) (bool, error)) Option {
 	return option(func(h *Hook) { h.filter = f })
 }
 
-// Builtin marks a hook of Pawl's own: it stands first in its stages whatever the
-// priorities, and may Refuse with a code of the table.
-func Builtin() Option { return option(func(h *Hook) { h.builtin = true }) }
-
-// BuiltinLast marks a hook of Pawl's own that stands last in its stages, such
-// as redaction.
-func BuiltinLast() Option { return option(func(h *Hook) { h.builtin, h.last = true, true }) }
-
-// OnlyWith seats a built-in hook only for tools where another hook stands on one
-// of the stages: without them there is nothing for it to do.
-func OnlyWith(stages ...Stage) Option { return option(func(h *Hook) { h.onlyWith = stages }) }
-
-// OnlyFor seats a built-in hook only for tools of which f says so: for others
-// there is nothing for it to do. f is asked when a call is planned.
-func OnlyFor(f func(toolID string) bool) Option { return option(func(h *Hook) { h.onlyFor = f }) }
-
-// OnDemand lets a stage be skipped on which only such hooks stand, unless the
-// gate needs it for the call. It counts for built-in hooks.
-func OnDemand() Option { return option(func(h *Hook) { h.onDemand = true }) }
-
 // New makes a hook. What is wrong with it is said when it is registered.
 func New(name string, options ...Option) Hook {
 	h := Hook{name: name}
@@ -84,6 +59,9 @@ var hookName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
 func (h Hook) check() error {
 	if !hookName.MatchString(h.name) {
 		return fmt.Errorf("hook %q: the name must be 1–63 of a-z, 0-9 and '-', beginning with a letter", h.name)
+	}
+	if isReserved(h.name) {
+		return fmt.Errorf("hook %q: Pawl has a step of this name; choose another name", h.name)
 	}
 	if len(h.handlers) == 0 {
 		return fmt.Errorf("hook %q has no handler: give it at least one stage, such as hook.WillAuthorize.Do(f)", h.name)

@@ -61,34 +61,3 @@ func (k keeps) Tag(tags ...string) {
 
 // Args returns the arguments that the value was got with.
 func (v *Keep) Args() json.RawMessage { return readsArgs{v.reads.c}.Args() }
-
-// Hit hands over a value of the result cache, which answers at didCacheHit unless
-// a hook there says Ignore. It counts from built-in hooks only.
-func Hit(v *Lookup, value json.RawMessage) {
-	if c := v.reads.c; c.own("Hit") {
-		v.Found(value)
-		c.delta.Hit = c.delta.Cached != nil
-	}
-}
-
-// Answers reports whether what was found is of the result cache, and no hook at
-// this stage said Ignore.
-func Answers(v *Cached) bool {
-	c := v.reads.c
-	return c.facts.Hit && !c.delta.Ignored
-}
-
-// KeepAs proposes an entry of the result cache, which the hooks after this one
-// may narrow. It counts from built-in hooks only.
-func KeepAs(v *Keep, entry CacheEntry) {
-	if c := v.reads.c; c.own("KeepAs") {
-		c.delta.Entry = entry.clone()
-	}
-}
-
-func (c *core) own(verb string) bool {
-	if !c.builtin {
-		c.fail(fmt.Errorf("%s is for the built-in cache", verb))
-	}
-	return c.builtin
-}

@@ -9,7 +9,7 @@ import (
 // PlanVersion is the version of plans that this code makes. A worker runs plans
 // of this version and older ones; a call with a newer one waits for another
 // worker. What a newer version may change stands in ADR 5.
-const PlanVersion = 1
+const PlanVersion = 2
 
 // Lane says where execute runs.
 type Lane string
@@ -46,15 +46,18 @@ type Plan struct {
 	Error            []Step `json:"error,omitempty"`
 }
 
-// Step is an active stage with its hooks.
+// Step is an active stage: Pawl's own step, the hooks of users, or both.
 type Step struct {
-	Stage Stage    `json:"stage"`
-	Phase Phase    `json:"phase"`
+	Stage Stage `json:"stage"`
+	Phase Phase `json:"phase"`
+	// Own names Pawl's own step; empty if the stage has none for this call.
+	Own   string   `json:"own,omitempty"`
 	Hooks []string `json:"hooks,omitempty"`
 	// DurableMs makes the stage an activity of its own: it is the longest run of
 	// the durable hooks on it, together. 0 where none is durable.
 	DurableMs int64 `json:"durableMs,omitempty"`
-	// OnDemand says that the step is skipped unless the gate needs it.
+	// OnDemand says that Pawl's own step is for calls for which the gate demands it. Without
+	// hooks the stage is idle for all other calls.
 	OnDemand bool `json:"onDemand,omitempty"`
 }
 

@@ -62,7 +62,7 @@ func (r *Registry) Names(s Stage, toolID string) []string {
 	}
 	var seats []seat
 	for _, h := range r.global {
-		if _, ok := h.at(s); ok && r.wanted(h, toolID) {
+		if _, ok := h.at(s); ok {
 			seats = append(seats, seat{hook: h})
 		}
 	}
@@ -73,9 +73,6 @@ func (r *Registry) Names(s Stage, toolID string) []string {
 	}
 	did := strings.HasPrefix(string(s), "did")
 	slices.SortStableFunc(seats, func(a, b seat) int {
-		if c := cmp.Compare(place(a.hook), place(b.hook)); c != 0 {
-			return c
-		}
 		byPriority := cmp.Compare(b.hook.priority, a.hook.priority)
 		if did {
 			byPriority = -byPriority
@@ -91,61 +88,26 @@ func (r *Registry) Names(s Stage, toolID string) []string {
 	return names
 }
 
-// wanted reports whether h has something to do for the tool.
-func (r *Registry) wanted(h Hook, toolID string) bool {
-	if h.onlyFor != nil && !h.onlyFor(toolID) {
-		return false
-	}
-	if len(h.onlyWith) == 0 {
-		return true
-	}
-	for _, s := range h.onlyWith {
-		for _, list := range [][]Hook{r.global, r.byTool[toolID]} {
-			for _, other := range list {
-				if _, ok := other.at(s); ok && !other.builtin {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-// place puts built-in hooks first, or last where they say so.
-func place(h Hook) int {
-	switch {
-	case h.last:
-		return 1
-	case h.builtin:
-		return -1
-	}
-	return 0
-}
-
-// Steps returns the active steps of a list for a tool. A stage without hooks is
-// idle, not in the plan and costs nothing.
-func (r *Registry) Steps(list []Info, toolID string) []Step {
+// Steps returns the active steps of a list for a tool: those with hooks, and those at
+// which own reports that this worker has a step of Pawl's own for the tool. A stage
+// without either is not in the plan and costs nothing.
+func (r *Registry) Steps(list []Info, toolID string, own func(Stage) bool) []Step {
 	var steps []Step
 	for _, info := range list {
 		if info.Stage == Hydrate {
 			steps = append(steps, Step{Stage: info.Stage, Phase: info.Phase})
 			continue
 		}
-		if names := r.Names(info.Stage, toolID); len(names) > 0 {
-			steps = append(steps, Step{
-				Stage: info.Stage, Phase: info.Phase, Hooks: names, OnDemand: r.onDemand(names), DurableMs: r.durable(names),
-			})
+		step := Step{Stage: info.Stage, Phase: info.Phase, Hooks: r.Names(info.Stage, toolID)}
+		if own(info.Stage) {
+			step.Own = Own(info.Stage)
 		}
+		if step.Own == "" && len(step.Hooks) == 0 {
+			continue
+		}
+		step.OnDemand = step.Own != "" && isOnDemand(info.Stage)
+		step.DurableMs = r.durable(step.Hooks)
+		steps = append(steps, step)
 	}
 	return steps
-}
-
-// onDemand reports whether all these hooks wait to be needed.
-func (r *Registry) onDemand(names []string) bool {
-	for _, name := range names {
-		if h := r.byName[name]; !h.builtin || !h.onDemand {
-			return false
-		}
-	}
-	return true
 }

@@ -28,9 +28,7 @@ func standing(name string, options ...hook.Option) hook.Hook {
 
 func TestOrder(t *testing.T) {
 	global := []hook.Hook{
-		standing("g-default-1"), standing("g-low", hook.Priority(-5)), standing("last-1", hook.BuiltinLast(), hook.Priority(-100)),
-		standing("builtin-1", hook.Builtin(), hook.Priority(-100)), standing("g-high", hook.Priority(100)),
-		standing("builtin-2", hook.Builtin(), hook.Priority(-99)), standing("g-default-2"), standing("last-2", hook.BuiltinLast(), hook.Priority(100)),
+		standing("g-default-1"), standing("g-low", hook.Priority(-5)), standing("g-high", hook.Priority(100)), standing("g-default-2"),
 	}
 	tool := []hook.Hook{standing("t-default"), standing("t-high", hook.Priority(100)), standing("t-highest", hook.Priority(101))}
 	r, err := hook.NewRegistry(slog.New(slog.DiscardHandler), global, map[string][]hook.Hook{"core__a": tool, "core__b": {standing("other")}})
@@ -38,8 +36,8 @@ func TestOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	const (
-		highFirst = "builtin-2 builtin-1 t-highest g-high t-high g-default-1 g-default-2 t-default g-low last-2 last-1"
-		highLast  = "builtin-1 builtin-2 g-low g-default-1 g-default-2 t-default g-high t-high t-highest last-1 last-2"
+		highFirst = "t-highest g-high t-high g-default-1 g-default-2 t-default g-low"
+		highLast  = "g-low g-default-1 g-default-2 t-default g-high t-high t-highest"
 	)
 	for stage, want := range map[hook.Stage]string{
 		hook.WillAuthorize.Stage():          highFirst,
@@ -136,39 +134,13 @@ func TestRegistryRefuses(t *testing.T) {
 	}
 }
 
-// TestOnlyWith: a built-in hook with nothing to do is not in the plan.
-func TestOnlyWith(t *testing.T) {
-	none := func(hook.Stage) {}
-	builtin := hook.New("redact", hook.BuiltinLast(), on(hook.WillRedactOutput, none), hook.OnlyWith(hook.WillTransformOutput.Stage()))
-	shaping := hook.New("shape", on(hook.WillTransformOutput, none))
-	also := hook.New("also", hook.Builtin(), on(hook.WillTransformOutput, none))
-	for _, tc := range []struct {
-		name   string
-		global []hook.Hook
-		tool   []hook.Hook
-		want   int
-	}{
-		{"alone", []hook.Hook{builtin}, nil, 0},
-		{"with another built-in", []hook.Hook{builtin, also}, nil, 0},
-		{"with a global hook", []hook.Hook{builtin, shaping}, nil, 1},
-		{"with a hook of the tool", []hook.Hook{builtin}, []hook.Hook{shaping}, 1},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			r, err := hook.NewRegistry(slog.New(slog.DiscardHandler), tc.global, map[string][]hook.Hook{"core__a": tc.tool})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := r.Names(hook.WillRedactOutput.Stage(), "core__a"); len(got) != tc.want {
-				t.Errorf("seated: %v", got)
-			}
-		})
-	}
-}
+// noOwn is a worker without steps of Pawl's own.
+func noOwn(hook.Stage) bool { return false }
 
 // TestSteps: idle stages are not in the plan, and hydrate always is.
 func TestSteps(t *testing.T) {
 	r, _ := registry(t, hook.New("h", on(hook.WillAuthorize, func(hook.Stage) {}), on(hook.WillAudit, func(hook.Stage) {})))
-	p := hook.Plan{Pre: r.Steps(hook.Pre(), "core__a"), Post: r.Steps(hook.Post(), "core__a"), Error: r.Steps(hook.Error(), "core__a")}
+	p := hook.Plan{Pre: r.Steps(hook.Pre(), "core__a", noOwn), Post: r.Steps(hook.Post(), "core__a", noOwn), Error: r.Steps(hook.Error(), "core__a", noOwn)}
 	if got := strings.Join(p.Stages(), " "); got != "willAuthorize hydrate willAudit" {
 		t.Errorf("stages: %s", got)
 	}
@@ -178,7 +150,7 @@ func TestSteps(t *testing.T) {
 	if _, ok := p.Step(hook.OnError.Stage()); ok {
 		t.Error("an idle stage is in the plan")
 	}
-	if len(r.Steps(hook.Execute(), "core__a")) != 0 {
+	if len(r.Steps(hook.Execute(), "core__a", noOwn)) != 0 {
 		t.Error("execute has steps")
 	}
 }
@@ -186,17 +158,63 @@ func TestSteps(t *testing.T) {
 // TestNotOn: a hook runs only where it stands, whatever the plan says.
 func TestNotOn(t *testing.T) {
 	r, _ := registry(t, hook.New("h", hook.WillAudit.Do(func(context.Context, *hook.Audit) error { return nil })))
-	v, err := r.Run(t.Context(), hook.StageInput{Stage: hook.WillAuthorize.Stage(), Hooks: []string{"h"}})
+	v, err := r.Run(t.Context(), hook.StageInput{Stage: hook.WillAuthorize.Stage(), Hooks: []string{"h"}}, hook.Delta{})
 	if err != nil || v.Outcome != hook.Missing || v.By != "h" {
 		t.Errorf("got %+v, %v", v, err)
 	}
 }
 
-// TestOnlyFor: a hook that has nothing to do for a tool is not in its plan.
-func TestOnlyFor(t *testing.T) {
-	r, _ := registry(t, hook.New("h", hook.Builtin(), hook.OnlyFor(func(toolID string) bool { return toolID == "core__a" }),
-		hook.WillReadCache.Do(func(context.Context, *hook.Lookup) error { return nil })))
-	if here, there := r.Names("willReadCache", "core__a"), r.Names("willReadCache", "core__b"); len(here) != 1 || len(there) != 0 {
-		t.Errorf("seated %v and %v", here, there)
+// TestOwnSteps is the golden table of Pawl's own steps. If it changes, raise hook.PlanVersion:
+// a worker of an older release would skip the step.
+func TestOwnSteps(t *testing.T) {
+	const version, golden = 2, `willBindProviders sessions
+willAuthorize policy
+willCheckConsent policy
+willCheckFeatureFlags features on demand
+willAcquireQuota quota on demand
+willAcquireSemaphore semaphore on demand
+willInjectSecrets connections on demand
+willReadCache cache on demand
+didCacheHit cache on demand
+willWriteCache cache on demand
+willAudit audit
+`
+	r, _ := registry(t)
+	all := func(hook.Stage) bool { return true }
+	var got strings.Builder
+	for _, step := range r.Steps(hook.All(), "core__a", all) {
+		if step.Own == "" {
+			t.Errorf("%s is in the plan for nothing", step.Stage)
+		}
+		fmt.Fprint(&got, step.Stage, " ", step.Own)
+		if step.OnDemand {
+			got.WriteString(" on demand")
+		}
+		got.WriteString("\n")
+	}
+	if got.String() != golden || hook.PlanVersion != version {
+		t.Errorf("plan version %d has\n%swant %d with\n%s", hook.PlanVersion, got.String(), version, golden)
+	}
+}
+
+// TestOnDemand: a step stays on demand beside the hooks of users.
+func TestOnDemand(t *testing.T) {
+	r, _ := registry(t, hook.New("user", hook.WillAcquireQuota.Do(func(context.Context, *hook.Check) error { return nil })))
+	for _, own := range []bool{true, false} {
+		p := hook.Plan{Pre: r.Steps(hook.Pre(), "core__a", func(hook.Stage) bool { return own })}
+		step, ok := p.Step("willAcquireQuota")
+		if !ok || step.OnDemand != own || (step.Own == "quota") != own || len(step.Hooks) != 1 {
+			t.Errorf("own %t: %+v", own, step)
+		}
+	}
+}
+
+// TestReservedNames: a hook cannot have the name of a step of Pawl's own.
+func TestReservedNames(t *testing.T) {
+	for _, name := range []string{"policy", "cache", "audit", "shadow", "redaction"} {
+		h := hook.New(name, hook.WillAudit.Do(func(context.Context, *hook.Audit) error { return nil }))
+		if _, err := hook.NewRegistry(slog.New(slog.DiscardHandler), []hook.Hook{h}, nil); err == nil || !strings.Contains(err.Error(), "Pawl has a step of this name") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -45,10 +45,7 @@ func (r reads) Submitter() (keyID, fault string) {
 // Connection returns how the call's connection stands; without one, or where
 // there is none of that name, it has no grants.
 func (r reads) Connection() Connection {
-	if n := r.c.facts.Connection.clone(); n != nil {
-		return *n
-	}
-	return Connection{}
+	return r.c.facts.Connection.clone().Value()
 }
 
 // Effect returns the tool's effect.
@@ -261,15 +258,6 @@ func (t tightens) Tighten(b Budgets) {
 		t.c.delta.Budgets = &Budgets{}
 	}
 	*t.c.delta.Budgets = t.c.delta.Budgets.Tighten(b)
-}
-
-// Need has stages run whose hooks stand there on demand only.
-func (t tightens) Need(stages ...Stage) {
-	for _, s := range stages {
-		if !slices.Contains(t.c.delta.Needs, s) {
-			t.c.delta.Needs = append(t.c.delta.Needs, s)
-		}
-	}
 }
 
 // Explain records the rule that decided.

@@ -13,14 +13,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// Run runs the hooks of one stage, by the names in the plan and in that order.
-// Every hook sees what the ones before it changed. The first that ends the
-// stage decides. The error is not nil only if a hook's error is Transient: then
-// the stage is to be run again, whole.
-func (r *Registry) Run(ctx context.Context, in StageInput) (Verdict, error) {
+// Run runs the hooks of one stage in the order of their names in the input. A hook sees
+// the changes of the hooks before it, and those in changed. The first hook that ends the
+// stage decides. Run returns an error if a hook's error is Transient or if ctx is
+// cancelled. The whole stage must then run again.
+func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdict, error) {
 	started := time.Now()
 	info, _ := InfoOf(in.Stage)
-	verdict := Verdict{}
+	verdict := Verdict{Delta: changed.clone()}
 	facts := in.Facts
 	for _, name := range in.Hooks {
 		h, known := r.byName[name]
@@ -49,7 +49,7 @@ func (r *Registry) Run(ctx context.Context, in StageInput) (Verdict, error) {
 		}
 		if end != nil && info.Failure == Closed {
 			verdict.Outcome, verdict.Value, verdict.Challenge = end.outcome, end.value, end.challenge
-			verdict.Failure, verdict.Ask, verdict.Wait, verdict.By = end.failure, end.ask, end.wait, name
+			verdict.Failure, verdict.Ask, verdict.By = end.failure, end.ask, name
 			break
 		}
 	}
@@ -64,7 +64,7 @@ func (r *Registry) Run(ctx context.Context, in StageInput) (Verdict, error) {
 // one runs one hook and sorts its answer into going on (nil, nil), an outcome,
 // or an error whose text never leaves the process.
 func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (end *control, err error) {
-	c.stage, c.hook, c.builtin = handler.stage, h.name, h.builtin
+	c.stage, c.hook = handler.stage, h.name
 	c.providers = provide.FromContext(ctx)
 	before := c.delta.clone()
 	defer func() {
@@ -84,18 +84,10 @@ func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (e
 		}
 	}
 	err = guard(func() error { return handler.call(ctx, c) })
-	var refused *refusal
-	var waits *waiting
 	var returned *control
 	switch {
 	case c.misuse != nil:
 		return nil, c.misuse
-	case errors.As(err, &refused) && h.builtin:
-		return &control{outcome: Failed, failure: &refused.failure}, nil
-	case errors.As(err, &waits) && h.builtin && mayWait(handler.stage):
-		return &control{outcome: Waited, wait: &waits.wait}, nil
-	case errors.Is(err, errSuperseded) && h.builtin && mayWait(handler.stage):
-		return &control{outcome: Superseded}, nil
 	case errors.As(err, &returned) && returned == c.verb:
 		return returned, nil
 	case err != nil:
@@ -106,12 +98,6 @@ func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (e
 		return nil, fmt.Errorf("the stage changes more than %d bytes", MaxDelta)
 	}
 	return nil, nil
-}
-
-// mayWait reports whether a call can be sent to sleep at the stage.
-func mayWait(s Stage) bool {
-	info, _ := InfoOf(s)
-	return info.Phase == PhaseCapacity || info.Phase == PhaseSecrets || info.Phase == PhaseCache
 }
 
 var errVerbDropped = errors.New("a verb was called and its error was not returned")

@@ -41,7 +41,7 @@ func run(t *testing.T, s hook.Stage, f hook.Facts, hooks ...hook.Hook) hook.Verd
 	for i, h := range hooks {
 		names[i] = h.Name()
 	}
-	v, err := r.Run(t.Context(), hook.StageInput{Stage: s, Hooks: names, Facts: f})
+	v, err := r.Run(t.Context(), hook.StageInput{Stage: s, Hooks: names, Facts: f}, hook.Delta{})
 	if err != nil {
 		t.Fatalf("the runner returned %v", err)
 	}
@@ -143,9 +143,6 @@ func TestMisuse(t *testing.T) {
 		{"two verbs", func(v *hook.Consent) error { _ = v.Abort(canary); return v.Respond(canary) }, "two verbs were called"},
 		{"the verb of another view", func(*hook.Consent) error { return foreign }, `"errorType":"*hook.control"`},
 		{"a view of another run", func(*hook.Consent) error { return kept.Abort("late") }, `"errorType":"*hook.control"`},
-		{"refuse by a hook that is not built in", func(*hook.Consent) error {
-			return hook.Refuse(hook.Failure{Code: toolspec.CodePolicyDenied, SafeMessage: canary})
-		}, `"errorType":"*hook.refusal"`},
 		{"a response that is not JSON", func(v *hook.Consent) error { return v.Respond(raw("{" + canary)) }, "the response is not JSON"},
 		{"a response that cannot be written", func(v *hook.Consent) error { return v.Respond(marked{}) }, "the response cannot be written as JSON"},
 		{"a large response", func(v *hook.Consent) error { return v.Respond(large) }, "the response is larger than 65536 bytes"},
@@ -175,7 +172,7 @@ func TestMisuse(t *testing.T) {
 				v.Explain("dropped")
 				return tc.f(v)
 			}))
-			got, err := r.Run(t.Context(), hook.StageInput{Stage: hook.WillCheckConsent.Stage(), Hooks: []string{"h"}, Facts: facts()})
+			got, err := r.Run(t.Context(), hook.StageInput{Stage: hook.WillCheckConsent.Stage(), Hooks: []string{"h"}, Facts: facts()}, hook.Delta{})
 			got.DurationUs = 0
 			if err != nil || !reflect.DeepEqual(got, internal("h")) {
 				t.Errorf("got %+v, %v, want %+v", got, err, internal("h"))
@@ -203,7 +200,6 @@ func TestLoggedStage(t *testing.T) {
 		"panic":  func(*hook.Audit) error { panic(canary) },
 		"misuse": func(v *hook.Audit) error { v.Record("bad", func() {}); return nil },
 		"forge":  func(v *hook.Audit) error { v.Record(toolspec.EventResult, 1); return nil },
-		"refuse": func(*hook.Audit) error { return hook.Refuse(hook.Failure{Code: toolspec.CodePolicyDenied}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, hook.WillAudit.Stage(), facts(),
@@ -221,23 +217,6 @@ func TestLoggedStage(t *testing.T) {
 	}
 }
 
-// TestRefuse: a built-in hook chooses from the table, and cannot fail a stage
-// where nothing may fail.
-func TestRefuse(t *testing.T) {
-	f := hook.Failure{Code: toolspec.CodePolicyDenied, SafeMessage: "no", Details: &toolspec.Details{Rule: "r"}}
-	got := run(t, hook.WillAuthorize.Stage(), facts(), at("policy", hook.WillAuthorize, func(v *hook.Gate) error {
-		v.Explain("r")
-		return fmt.Errorf("wrapped: %w", hook.Refuse(f))
-	}, hook.Builtin()))
-	if want := (hook.Verdict{Outcome: hook.Failed, Failure: &f, By: "policy", Delta: hook.Delta{Rule: "r"}}); !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	got = run(t, hook.OnMetrics.Stage(), facts(), at("policy", hook.OnMetrics, func(*hook.Report) error { return hook.Refuse(f) }, hook.Builtin()))
-	if got.Outcome != hook.Continue || got.Failure != nil {
-		t.Errorf("a logged stage failed: %+v", got)
-	}
-}
-
 func TestTransient(t *testing.T) {
 	for _, stage := range []hook.Stage{hook.WillAuthorize.Stage(), hook.OnError.Stage()} {
 		fails := hook.New("h",
@@ -246,7 +225,7 @@ func TestTransient(t *testing.T) {
 			}),
 			hook.OnError.Do(func(context.Context, *hook.Report) error { return hook.Transient(errors.New(canary)) }))
 		r, log := registry(t, fails)
-		v, err := r.Run(t.Context(), hook.StageInput{Stage: stage, Hooks: []string{"h"}})
+		v, err := r.Run(t.Context(), hook.StageInput{Stage: stage, Hooks: []string{"h"}}, hook.Delta{})
 		if !hook.IsTransient(err) || !reflect.DeepEqual(v, hook.Verdict{}) {
 			t.Errorf("%s: got %+v, %v", stage, v, err)
 		}
@@ -282,12 +261,12 @@ func TestReason(t *testing.T) {
 func TestMissingHook(t *testing.T) {
 	r, _ := registry(t, at("here", hook.WillAuthorize, func(v *hook.Gate) error { v.Put("dropped", 1); return nil }),
 		at("metrics", hook.OnMetrics, func(*hook.Report) error { return nil }))
-	v, err := r.Run(t.Context(), hook.StageInput{Stage: hook.WillAuthorize.Stage(), Hooks: []string{"here", "gone"}})
+	v, err := r.Run(t.Context(), hook.StageInput{Stage: hook.WillAuthorize.Stage(), Hooks: []string{"here", "gone"}}, hook.Delta{})
 	v.DurationUs = 0
 	if want := (hook.Verdict{Outcome: hook.Missing, By: "gone"}); err != nil || !reflect.DeepEqual(v, want) {
 		t.Errorf("got %+v, %v, want %+v", v, err, want)
 	}
-	v, err = r.Run(t.Context(), hook.StageInput{Stage: hook.OnMetrics.Stage(), Hooks: []string{"gone", "metrics"}})
+	v, err = r.Run(t.Context(), hook.StageInput{Stage: hook.OnMetrics.Stage(), Hooks: []string{"gone", "metrics"}}, hook.Delta{})
 	v.DurationUs = 0
 	want := hook.Verdict{Notes: []hook.Note{{Hook: "gone", Reason: "this worker does not have the hook"}}}
 	if err != nil || !reflect.DeepEqual(v, want) {
@@ -316,7 +295,7 @@ func TestFilter(t *testing.T) {
 		}
 	}
 	r, _ := registry(t, h(func(context.Context, hook.Facts) (bool, error) { return false, hook.Transient(errors.New("away")) }))
-	if _, err := r.Run(t.Context(), hook.StageInput{Stage: stage, Hooks: []string{"h"}}); !hook.IsTransient(err) {
+	if _, err := r.Run(t.Context(), hook.StageInput{Stage: stage, Hooks: []string{"h"}}, hook.Delta{}); !hook.IsTransient(err) {
 		t.Errorf("got %v", err)
 	}
 }

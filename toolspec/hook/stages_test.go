@@ -174,7 +174,7 @@ func TestEveryStageRuns(t *testing.T) {
 		if slices.Contains(inside, info.Stage) {
 			continue
 		}
-		v, err := r.Run(t.Context(), hook.StageInput{Stage: info.Stage, Hooks: []string{"everywhere"}})
+		v, err := r.Run(t.Context(), hook.StageInput{Stage: info.Stage, Hooks: []string{"everywhere"}}, hook.Delta{})
 		if err != nil || v.Outcome != hook.Continue || len(v.Notes) > 0 {
 			t.Errorf("%s: %+v, %v", info.Stage, v, err)
 		}

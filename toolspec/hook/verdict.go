@@ -38,12 +38,15 @@ type Verdict struct {
 	Failure   *Failure `json:"failure,omitempty"`
 	Ask       *Ask     `json:"ask,omitempty"`
 	Wait      *Wait    `json:"wait,omitempty"`
-	// By names the hook that decided, or that is missing.
+	// By names the hook or the step of Pawl's own that decided, or what is missing.
 	By string `json:"by,omitempty"`
 	// Unread says that what is missing is a reader of the policy version: by the
 	// next try another one may be active.
 	Unread bool  `json:"unread,omitempty"`
 	Delta  Delta `json:"delta,omitzero"`
+	// Permit lets the attempts of the call run; only the last stage of the gate gives
+	// one.
+	Permit json.RawMessage `json:"permit,omitempty"`
 	// Notes are failures that changed nothing.
 	Notes []Note `json:"notes,omitempty"`
 	// DurationUs is the time spent in the stage, in microseconds.
@@ -69,7 +72,7 @@ type Delta struct {
 	// Rule is the policy rule that explains the verdict.
 	Rule  string       `json:"rule,omitempty"`
 	Audit []AuditEntry `json:"audit,omitempty"`
-	// Needs names stages that are skipped unless somebody needs them.
+	// Needs are the on-demand stages that the gate demands for the call.
 	Needs []Stage `json:"needs,omitempty"`
 }
 

@@ -172,7 +172,7 @@ func TestDeltaSize(t *testing.T) {
 }
 
 func TestFound(t *testing.T) {
-	v := run(t, hook.WillReadCache.Stage(), facts(), at("cache", hook.WillReadCache, func(v *hook.Lookup) error { v.Found(map[string]int{"x": 1}); return nil }))
+	v := run(t, hook.WillReadCache.Stage(), facts(), at("found", hook.WillReadCache, func(v *hook.Lookup) error { v.Found(map[string]int{"x": 1}); return nil }))
 	if string(v.Delta.Cached) != `{"x":1}` {
 		t.Errorf("delta %+v", v.Delta)
 	}

@@ -1,20 +1,22 @@
 package historytest
 
-// Version is the version of Pawl that records now. After a release the first
-// change of what the workflow schedules raises it, so that the histories of the
-// released version stay as they are.
+// Version is the version of Pawl under which histories are recorded now. After a release,
+// raise Version with the first change of the commands that the workflow schedules, so
+// that the histories of the released version stay unchanged.
 const Version = "v0.1"
 
-// Case is a shape of call, with what tells it from the others.
+// Case is a kind of call that has a recorded history, with the events that distinguish it
+// from other kinds.
 type Case struct {
 	Name string
-	// Shows are lines of the Outline that stand in it, in this order.
+	// Shows are lines that the Outline of the history contains, in this order. The Outline
+	// may have other lines between them.
 	Shows []string
 	// Waits says that the call is open: it was recorded while it waited.
 	Waits bool
 }
 
-// Cases lists what every version records.
+// Cases returns the cases that every version records.
 func Cases() []Case {
 	ended := func(name string, shows ...string) Case { return Case{Name: name, Shows: shows} }
 	waits := func(name string, shows ...string) Case { return Case{Name: name, Shows: shows, Waits: true} }
@@ -73,6 +75,8 @@ func Cases() []Case {
 		ended("flight_joined", "local willReadCache", "timer", "signal recheck", "local reviewDecision", "local willReadCache", "local didCacheHit", "ended ok"),
 		ended("durable", "local admit", "upsert", "local willCheckConsent", "activity willAcquireQuota", "activity completed", "local execute", "local willAudit", "activity didAudit",
 			"activity completed", "local settle", "ended ok"),
+		ended("durable_own", "local willCheckConsent", "local willAcquireQuota", "activity willAcquireQuota", "activity completed", "local execute",
+			"ended ok"),
 		ended("database_away", "local admit failed", "timer", "timer fired", "local admit", "ended ok"),
 		ended("connection_local", "local willAuthorize", "local willInjectSecrets", "local execute", "ended ok"),
 		ended("connection_regular", "local willAuthorize", "local willInjectSecrets", "activity execute", "ended ok"),
@@ -88,7 +92,7 @@ func Cases() []Case {
 	}
 }
 
-// stages is what every call with a hook on all stages ends with.
+// stages returns before with the last events of a call that has a hook at every stage.
 func stages(before ...string) []string {
 	return append(before, "local willAudit", "local didAudit", "local onMetrics", "local didReleaseSemaphore", "local didReleaseQuota",
 		"local willFinalizeInvoke", "local settle", "ended ok")

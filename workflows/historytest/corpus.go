@@ -21,20 +21,20 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// suffix ends the name of every file.
+// suffix is the last part of the name of every file.
 const suffix = ".json.gz"
 
-// Recorded is a file of the corpus.
+// Recorded is a recorded history with the version and the case in its file name.
 type Recorded struct {
 	Version, Case string
 	History       *historypb.History
 }
 
-// Name is the name of the file without its suffix.
+// Name returns the name of the file without its suffix.
 func (r Recorded) Name() string { return r.Version + "_" + r.Case }
 
-// Load reads every file of a directory, in the order of their names. A file
-// that is not <version>_<case>.json.gz, or no history, is an error.
+// Load reads every file of a directory, in the order of their names. It returns an error
+// if a file has another name than <version>_<case>.json.gz or holds no history.
 func Load(dir string) ([]Recorded, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -69,9 +69,9 @@ func read(file string) (*historypb.History, error) {
 	return client.HistoryFromJSON(text, client.HistoryJSONOptions{})
 }
 
-// Write records a history as one of this Version; files of other versions are
-// out of its reach. Who polled, and from which sticky queue, is not kept: those
-// names hold host names and process ids.
+// Write writes a history to the file of the case shape and of Version. It cannot write a
+// file of another version. It replaces the identities of workers and the names of sticky
+// task queues, because they contain host names and process ids.
 func Write(dir, shape string, h *historypb.History) error {
 	if !slices.ContainsFunc(Cases(), func(c Case) bool { return c.Name == shape }) {
 		return fmt.Errorf("%s is no case: add it to Cases", shape)
@@ -88,7 +88,7 @@ func Write(dir, shape string, h *historypb.History) error {
 		return err
 	}
 	var text, packed bytes.Buffer
-	// Protojson varies its spaces on purpose.
+	// Protojson varies its spaces on purpose. Compact makes the output the same each time.
 	if err := json.Compact(&text, loose); err != nil {
 		return err
 	}
@@ -108,7 +108,8 @@ func Write(dir, shape string, h *historypb.History) error {
 	return os.WriteFile(filepath.Join(dir, Recorded{Version: Version, Case: shape}.Name()+suffix), packed.Bytes(), 0o644)
 }
 
-// hideHosts replaces the names that hold a host's.
+// hideHosts replaces each name that contains a host name: the names of sticky task queues
+// and every field "identity".
 func hideHosts(h *historypb.History) error {
 	const hidden = "recorded"
 	for _, e := range h.GetEvents() {

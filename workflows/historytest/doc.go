@@ -1,8 +1,9 @@
-// Package historytest knows the recorded histories of calls: which there are,
-// how they are kept and what must be seen in them.
+// Package historytest manages the recorded histories of calls. It lists the cases, reads
+// and writes the files, and checks that a history shows its case.
 //
-// The files stand in workflows/testdata/history as <version>_<case>.json.gz.
-// internal/e2etest records them on the real servers (`task history`), the tests
-// of package workflows replay them. It must never change a file of a version
-// other than its own: those are what is in flight out there. Only tests import it.
+// The files are in workflows/testdata/history. Their names are <version>_<case>.json.gz.
+// Package internal/e2etest/histories records the histories on real servers (`task history`), and
+// the tests of package workflows replay them. This package must never change a file of
+// another version than Version: users may still run workflows with such histories. Only
+// tests import it.
 package historytest

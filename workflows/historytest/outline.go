@@ -12,8 +12,8 @@ import (
 // LocalMarker is the name that the Temporal SDK gives the markers of local activities.
 const LocalMarker = "LocalActivity"
 
-// Outline says line by line what happened in a history, without ids and times.
-// Workflow tasks are left out: how many there are is a matter of load.
+// Outline returns one line for each event of a history, without ids and times. It leaves
+// out workflow tasks, because their number depends on the load of the machine.
 func Outline(h *historypb.History) []string {
 	var lines []string
 	for _, e := range h.GetEvents() {
@@ -24,6 +24,7 @@ func Outline(h *historypb.History) []string {
 	return lines
 }
 
+// outline returns the line for an event, or an empty string if Outline leaves it out.
 func outline(e *historypb.HistoryEvent) string {
 	switch e.GetEventType() {
 	case enumspb.EVENT_TYPE_MARKER_RECORDED:
@@ -74,8 +75,8 @@ func outline(e *historypb.HistoryEvent) string {
 	}
 }
 
-// ActivityOf names the activity of a marker or of a scheduled activity, "" for
-// other events.
+// ActivityOf returns the name of the activity that a marker or a scheduled activity
+// belongs to. It returns an empty string for other events.
 func ActivityOf(e *historypb.HistoryEvent) string {
 	if a := e.GetActivityTaskScheduledEventAttributes(); a != nil {
 		return a.GetActivityType().GetName()
@@ -83,11 +84,12 @@ func ActivityOf(e *historypb.HistoryEvent) string {
 	return local(e).ActivityType
 }
 
-// AttemptOf is the attempt with which the local activity of a marker ended, from
-// 1; 0 for other events.
+// AttemptOf returns the number of the last attempt of the local activity of a marker,
+// from 1. It returns 0 for other events.
 func AttemptOf(e *historypb.HistoryEvent) int { return local(e).Attempt }
 
-// localData is what the Temporal SDK keeps of a local activity in its marker.
+// localData is the part of the data in a marker of a local activity that this package
+// reads. The Temporal SDK writes the marker.
 type localData struct {
 	ActivityType string
 	Attempt      int
@@ -101,7 +103,8 @@ func local(e *historypb.HistoryEvent) (data localData) {
 	return data
 }
 
-// ending is "ok" or the code that a call ended with.
+// ending returns "ok", or the error code with which a call ended. It returns "unreadable"
+// if the result of the workflow does not decode.
 func ending(e *historypb.HistoryEvent) string {
 	var result struct {
 		OK        bool   `json:"ok"`
@@ -117,7 +120,9 @@ func ending(e *historypb.HistoryEvent) string {
 	return result.ErrorCode
 }
 
-// Check returns an error unless the history is one of the case.
+// Check returns an error if the history does not show the case: a line of Shows is
+// missing or out of order, or the workflow is open although the case has ended, or the
+// reverse.
 func (c Case) Check(h *historypb.History) error {
 	lines := Outline(h)
 	rest := lines

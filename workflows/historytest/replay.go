@@ -14,14 +14,16 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
-// Replay runs today's workflow over a history, and returns an error where the
-// two do not agree on what is scheduled or on the result of a call. It knows no hook, no
-// tool and no policy: the plan in the history drives. It does not notice an
-// activity that nobody registers.
+// Replay replays a history with the current workflow code. It returns an error if the
+// code schedules other commands than the history has, or returns another result of the
+// call. Replay needs no hooks, tools or policies, because the history holds the plan and
+// the answers of the activities. It does not notice an activity that no worker registers.
 func Replay(h *historypb.History) error {
-	// How long a task takes says nothing about whether it agrees with the history: a busy machine may not run one for a second.
+	// A slow workflow task is not a difference from the history. On a busy machine a task
+	// may take longer than the deadlock timeout of one second.
 	replayer, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DisableDeadlockDetection: true})
 	if err != nil {
 		return err
@@ -32,8 +34,8 @@ func Replay(h *historypb.History) error {
 		got = result
 		return result, err
 	}, workflow.RegisterOptions{Name: toolspec.WorkflowType})
-	replayer.RegisterWorkflowWithOptions(workflows.Sweep, workflow.RegisterOptions{Name: workflows.SweepType})
-	replayer.RegisterWorkflowWithOptions(workflows.VerifyHistory, workflow.RegisterOptions{Name: workflows.VerifyType})
+	replayer.RegisterWorkflowWithOptions(upkeep.Sweep, workflow.RegisterOptions{Name: upkeep.SweepType})
+	replayer.RegisterWorkflowWithOptions(upkeep.VerifyHistory, workflow.RegisterOptions{Name: upkeep.VerifyType})
 	if err := replayer.ReplayWorkflowHistoryWithOptions(sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)), h,
 		worker.ReplayWorkflowHistoryOptions{OriginalExecution: workflow.Execution{ID: WorkflowID(h)}}); err != nil {
 		return err
@@ -57,7 +59,8 @@ func Replay(h *historypb.History) error {
 	return nil
 }
 
-// WorkflowID is the id of the call that a history is of.
+// WorkflowID returns the id of the workflow that a history belongs to, or an empty string
+// if the history has no events.
 func WorkflowID(h *historypb.History) string {
 	if len(h.GetEvents()) == 0 {
 		return ""

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pawl-run/pawl/internal/devstack/filelock"
 	"github.com/pawl-run/pawl/internal/devstack/supervise"
+	"github.com/pawl-run/pawl/internal/filelock"
 )
 
 const (

@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 	if job := os.Getenv(ownerEnv); job != "" {
 		os.Exit(own(job))
 	}
+	if pid := os.Getenv(freezerEnv); pid != "" {
+		os.Exit(freeze(pid))
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -32,6 +32,8 @@ type call struct {
 	// accepted is closed once Temporal has taken the start.
 	accepted chan struct{}
 	once     sync.Once
+	// meddled says that a fault was aimed at the call.
+	meddled atomic.Bool
 
 	mu        sync.Mutex
 	decisions []oracle.Decision
@@ -67,8 +69,8 @@ type counts struct{ accepted, answered atomic.Int64 }
 
 // submit starts the call and waits for its result, through every outage. Several
 // may do so at once.
-func (c *call) submit(ctx context.Context, p *client.Client, n *counts) {
-	started := c.start(ctx, p, c.invocation)
+func (c *call) submit(ctx context.Context, s *servers, n *counts) {
+	started := c.start(ctx, s.pawl, c.invocation)
 	if started == nil {
 		return
 	}
@@ -76,13 +78,27 @@ func (c *call) submit(ctx context.Context, p *client.Client, n *counts) {
 	if c.asked() && len(c.Decisions) == 0 {
 		return // it waits for ever
 	}
-	if answer, ok := await(ctx, p, started); ok {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.answers = append(c.answers, answer); len(c.answers) == 1 {
-			n.answered.Add(1)
-		}
+	answer, ok := await(ctx, s.pawl, started)
+	if ok && answer.Err != "" && c.meddled.Load() {
+		answer, ok = c.follow(ctx, s)
 	}
+	if ok && c.hear(answer) == 1 {
+		n.answered.Add(1)
+	}
+}
+
+// hear notes an answer, and returns how many there are.
+func (c *call) hear(a oracle.Answer) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.answers = append(c.answers, a)
+	return len(c.answers)
+}
+
+func (c *call) isAnswered() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.answers) > 0
 }
 
 // rival uses the call's id for other arguments, after it was accepted.
@@ -95,7 +111,8 @@ func (c *call) rival(ctx context.Context, p *client.Client) {
 	if started == nil || c.asked() && len(c.Decisions) == 0 {
 		return
 	}
-	if answer, ok := await(ctx, p, started); ok {
+	// With the run of the call its rival's is gone, too.
+	if answer, ok := await(ctx, p, started); ok && (answer.Err == "" || !c.meddled.Load()) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.rivals = append(c.rivals, answer)
@@ -134,12 +151,13 @@ func await(ctx context.Context, p *client.Client, started *client.Call) (oracle.
 		cancel()
 		var ended *client.CallError
 		var broken *temporal.WorkflowExecutionError
+		var gone *serviceerror.NotFound
 		switch {
 		case err == nil:
 			return oracle.Answer{Result: result}, true
 		case errors.As(err, &ended):
 			return oracle.Answer{Result: ended.Result}, true
-		case errors.As(err, &broken):
+		case errors.As(err, &broken), errors.As(err, &gone):
 			return oracle.Answer{Err: err.Error()}, true
 		}
 		if !pause(ctx, tryAgain) {

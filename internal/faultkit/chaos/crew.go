@@ -23,6 +23,8 @@ type crew struct {
 	mu      sync.Mutex
 	closing bool
 	crashes int
+	// extra are workers that were replaced and still run.
+	extra []*process
 }
 
 // slot is the place of one worker.
@@ -72,6 +74,9 @@ func (c *crew) fill(s *slot) error {
 		<-p.done
 		if !p.wanted.Load() {
 			c.crashed(p)
+		}
+		if s.get() != p {
+			return // it was replaced
 		}
 		if err := c.fill(s); err != nil {
 			c.fail(err)
@@ -136,11 +141,48 @@ func (c *crew) freeze(ctx context.Context, n int, d time.Duration) {
 	c.note(oracle.Fault{Kind: oracle.Stop, PID: p.pid(), From: from, To: time.Now()})
 }
 
+// replace stops the worker of a slot for a while and fills the slot anew
+// meanwhile. begun is called when the worker stands still. It works on afterwards,
+// beside the other one, until dismiss.
+func (c *crew) replace(ctx context.Context, n int, d time.Duration, begun func()) {
+	s := c.slots[n]
+	p := s.get()
+	from := time.Now()
+	err := p.cmd.Process.Signal(syscall.SIGSTOP)
+	begun()
+	if err != nil {
+		return
+	}
+	c.mu.Lock()
+	c.extra = append(c.extra, p)
+	c.mu.Unlock()
+	if err := c.fill(s); err != nil {
+		c.fail(err)
+	}
+	pause(ctx, d)
+	_ = p.cmd.Process.Signal(syscall.SIGCONT)
+	c.note(oracle.Fault{Kind: oracle.Stop, PID: p.pid(), From: from, To: time.Now()})
+}
+
+// dismiss ends the workers that were replaced.
+func (c *crew) dismiss() {
+	c.mu.Lock()
+	extra := c.extra
+	c.extra = nil
+	c.mu.Unlock()
+	var ending sync.WaitGroup
+	for _, p := range extra {
+		ending.Go(p.close)
+	}
+	ending.Wait()
+}
+
 // close ends all workers; afterwards none is running.
 func (c *crew) close() {
 	c.mu.Lock()
 	c.closing = true
 	c.mu.Unlock()
+	c.dismiss()
 	var ending sync.WaitGroup
 	for _, s := range c.slots {
 		ending.Go(func() { s.get().close() })

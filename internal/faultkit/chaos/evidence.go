@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/history/v1"
+	"go.temporal.io/api/serviceerror"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
@@ -23,20 +25,27 @@ const slowest = 3
 // keepEvidence writes, for each call that violates an oracle and for the slowest
 // ones, everything that is known of it, and its history. The arguments in it are
 // the run's own.
-func (r *run) keepEvidence(ctx context.Context, s oracle.Snapshot, report *Report) error {
-	if r.Evidence == "" {
+func keepEvidence(ctx context.Context, dir string, from *servers, s oracle.Snapshot, verdicts []oracle.Verdict) error {
+	if dir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(r.Evidence, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("keep evidence: %w", err)
 	}
-	if err := r.write("faults.json", s.Faults); err != nil {
+	if err := write(dir, "faults.json", s.Faults); err != nil {
 		return err
 	}
 	chosen := map[string]bool{}
-	for _, v := range report.Verdicts {
+	violated := map[string][]oracle.Violation{}
+	for _, v := range verdicts {
 		for _, violation := range v.Violations {
 			chosen[violation.ToolCallID] = true
+			violated[v.Name] = append(violated[v.Name], violation)
+		}
+	}
+	if len(violated) > 0 {
+		if err := write(dir, "violations.json", violated); err != nil {
+			return err
 		}
 	}
 	for _, c := range slow(s) {
@@ -53,13 +62,13 @@ func (r *run) keepEvidence(ctx context.Context, s oracle.Snapshot, report *Repor
 				effects = append(effects, e)
 			}
 		}
-		if err := r.write(c.ToolCallID+".json", struct {
+		if err := write(dir, c.ToolCallID+".json", struct {
 			Call    *oracle.Call
 			Effects []ledger.Effect
 		}{c, effects}); err != nil {
 			return err
 		}
-		if err := r.writeHistory(ctx, c); err != nil {
+		if err := writeHistory(ctx, dir, from, c); err != nil {
 			return err
 		}
 	}
@@ -75,10 +84,10 @@ func slow(s oracle.Snapshot) []oracle.Call {
 	return ended[:min(len(ended), slowest)]
 }
 
-func (r *run) write(name string, v any) error {
+func write(dir, name string, v any) error {
 	text, err := json.MarshalIndent(v, "", "  ")
 	if err == nil {
-		err = os.WriteFile(filepath.Join(r.Evidence, name), text, 0o600)
+		err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("keep evidence: %w", err)
@@ -88,11 +97,15 @@ func (r *run) write(name string, v any) error {
 
 // writeHistory writes the history as the replayer and `temporal workflow show`
 // read it.
-func (r *run) writeHistory(ctx context.Context, c *oracle.Call) error {
+func writeHistory(ctx context.Context, dir string, from *servers, c *oracle.Call) error {
 	var h history.History
-	events := r.servers.temporal.GetWorkflowHistory(ctx, c.WorkflowID, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := from.temporal.GetWorkflowHistory(ctx, c.WorkflowID, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
+		var gone *serviceerror.NotFound
+		if errors.As(err, &gone) {
+			return nil // it was deleted
+		}
 		if err != nil {
 			return fmt.Errorf("keep the history of %s: %w", c.ToolCallID, err)
 		}
@@ -100,7 +113,7 @@ func (r *run) writeHistory(ctx context.Context, c *oracle.Call) error {
 	}
 	text, err := protojson.MarshalOptions{Indent: "  "}.Marshal(&h)
 	if err == nil {
-		err = os.WriteFile(filepath.Join(r.Evidence, c.ToolCallID+".history.json"), text, 0o600)
+		err = os.WriteFile(filepath.Join(dir, c.ToolCallID+".history.json"), text, 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("keep the history of %s: %w", c.ToolCallID, err)

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -20,43 +21,44 @@ import (
 const lookers = 6
 
 // look collects what everybody says of the calls.
-func (r *run) look(ctx context.Context) (oracle.Snapshot, error) {
-	s := oracle.Snapshot{Calls: make([]oracle.Call, len(r.calls)), Effects: r.servers.ledger.Effects()}
-	r.mu.Lock()
-	s.Faults = append(s.Faults, r.faults...)
-	r.mu.Unlock()
-	failures := make([]error, len(r.calls))
+func (s *servers) look(ctx context.Context, calls []*call, faults []oracle.Fault) (oracle.Snapshot, error) {
+	seen := oracle.Snapshot{Calls: make([]oracle.Call, len(calls)), Effects: s.ledger.Effects(), Faults: faults}
+	failures := make([]error, len(calls))
 	turns := make(chan struct{}, lookers)
 	var looking sync.WaitGroup
-	for i, c := range r.calls {
+	for i, c := range calls {
 		turns <- struct{}{}
 		looking.Go(func() {
 			defer func() { <-turns }()
-			s.Calls[i], failures[i] = r.lookAt(ctx, c)
+			seen.Calls[i], failures[i] = s.lookAt(ctx, c)
 		})
 	}
 	looking.Wait()
-	return s, errors.Join(failures...)
+	return seen, errors.Join(failures...)
 }
 
-func (r *run) lookAt(ctx context.Context, c *call) (oracle.Call, error) {
+func (s *servers) lookAt(ctx context.Context, c *call) (oracle.Call, error) {
 	id := c.invocation.Identity()
 	digest, err := c.In.Digest()
+	if err != nil {
+		return oracle.Call{}, err
+	}
+	value, err := json.Marshal(c.In.Answer())
 	if err != nil {
 		return oracle.Call{}, err
 	}
 	c.mu.Lock()
 	o := oracle.Call{
 		ToolCallID: id.ToolCallID, InvocationID: id.InvocationID(), WorkflowID: id.WorkflowID(), ToolID: c.ToolID,
-		Repeatable: ledger.Repeatable(c.ToolID), ArgsDigest: digest, Accepted: c.isAccepted(),
+		Repeatable: ledger.Repeatable(c.ToolID), ArgsDigest: digest, Value: value, Accepted: c.isAccepted(),
 		Undecided: c.asked() && len(c.Decisions) == 0,
 		Decisions: c.decisions, Answers: c.answers, Rivals: c.rivals,
 	}
 	c.mu.Unlock()
-	if o.Workflow, err = r.workflow(ctx, id.WorkflowID()); err != nil {
+	if o.Workflow, err = s.workflow(ctx, id.WorkflowID()); err != nil {
 		return o, fmt.Errorf("look at the workflow of %s: %w", id.ToolCallID, err)
 	}
-	record, err := r.servers.store.Show(ctx, tenant, id.InvocationID())
+	record, err := s.store.Show(ctx, tenant, id.InvocationID())
 	switch {
 	case errors.Is(err, postgres.ErrNotFound):
 		return o, nil
@@ -64,6 +66,11 @@ func (r *run) lookAt(ctx context.Context, c *call) (oracle.Call, error) {
 		return o, fmt.Errorf("look at the record of %s: %w", id.ToolCallID, err)
 	}
 	o.Record = &record
+	if record.Result != nil && record.Result.OutputRef != "" {
+		if o.Output, err = s.store.Output(ctx, tenant, record.Result.OutputRef); err != nil && !errors.Is(err, postgres.ErrNotFound) {
+			return o, fmt.Errorf("look at the output of %s: %w", id.ToolCallID, err)
+		}
+	}
 	if c.asked() {
 		o.ApprovalDigest, err = hydrate.Approved{
 			InvocationID: o.InvocationID, ToolID: c.ToolID, ToolDigest: record.Plan.ToolDigest, Args: c.invocation.Args,
@@ -73,8 +80,8 @@ func (r *run) lookAt(ctx context.Context, c *call) (oracle.Call, error) {
 	return o, err
 }
 
-func (r *run) workflow(ctx context.Context, workflowID string) (w oracle.Workflow, err error) {
-	described, err := r.servers.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
+func (s *servers) workflow(ctx context.Context, workflowID string) (w oracle.Workflow, err error) {
+	described, err := s.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
 	var none *serviceerror.NotFound
 	if errors.As(err, &none) {
 		return w, nil
@@ -91,7 +98,7 @@ func (r *run) workflow(ctx context.Context, workflowID string) (w oracle.Workflo
 		return w, nil
 	}
 	var result toolspec.Result
-	err = r.servers.temporal.GetWorkflow(ctx, workflowID, "").Get(ctx, &result)
+	err = s.temporal.GetWorkflow(ctx, workflowID, "").Get(ctx, &result)
 	w.Result = &result
 	return w, err
 }

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	c, err := worker.LoadConfig()
 	if err == nil {
-		err = Serve(ctx, c, os.Getenv(LedgerEnv), os.Stdin)
+		err = Serve(ctx, c, os.Getenv(LedgerEnv), nil, os.Stdin)
 	}
 	stop()
 	if err != nil {

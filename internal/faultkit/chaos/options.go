@@ -2,41 +2,13 @@ package chaos
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os/exec"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 )
-
-// Kinds are the faults that a run may plan, in the order of reports.
-func Kinds() []oracle.FaultKind {
-	return []oracle.FaultKind{oracle.Kill, oracle.Term, oracle.Stop, oracle.Postgres, oracle.Temporal}
-}
-
-// ParseKinds reads a list of faults: names separated by commas, all, or none.
-func ParseKinds(list string) ([]oracle.FaultKind, error) {
-	switch list {
-	case "all":
-		return Kinds(), nil
-	case "none":
-		return nil, nil
-	}
-	var kinds []oracle.FaultKind
-	for name := range strings.SplitSeq(list, ",") {
-		kind := oracle.FaultKind(strings.TrimSpace(name))
-		if !slices.Contains(Kinds(), kind) {
-			return nil, fmt.Errorf("%q is no fault: take some of kill, term, stop, postgres and temporal, or all, or none", name)
-		}
-		if !slices.Contains(kinds, kind) {
-			kinds = append(kinds, kind)
-		}
-	}
-	return kinds, nil
-}
 
 // Options say what a run does. All but Worker have defaults.
 type Options struct {

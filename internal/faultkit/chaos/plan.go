@@ -78,6 +78,9 @@ type PlannedFault struct {
 	Slot int
 	// For is how long the fault lasts, where its kind lasts.
 	For time.Duration
+	// Pick chooses a call, where the fault is aimed at one, among those that are
+	// there then.
+	Pick uint64
 }
 
 // share is how many calls in 100 are of a tool.
@@ -197,8 +200,16 @@ func rhythmOf(kind oracle.FaultKind) rhythm {
 		return rhythm{kills: 10, most: 2 * time.Second}
 	case oracle.Temporal:
 		return rhythm{kills: 20, atLeast: time.Second, most: 5 * time.Second}
-	default:
+	case oracle.PostgresFreeze:
+		return rhythm{kills: 20, atLeast: time.Second, most: 6 * time.Second}
+	case oracle.TemporalFreeze:
+		return rhythm{kills: 30, atLeast: time.Second, most: 8 * time.Second}
+	case oracle.Lock:
+		return rhythm{kills: 15, atLeast: time.Second, most: 6 * time.Second}
+	case oracle.Kill:
 		return rhythm{kills: 1}
+	default: // faults of one call, of which there are many kinds
+		return rhythm{kills: 15}
 	}
 }
 
@@ -209,6 +220,9 @@ func drawFaults(random *rand.Rand, kind oracle.FaultKind, o Options) (faults []P
 		f := PlannedFault{At: at, Kind: kind, Slot: random.IntN(o.Workers)}
 		if r.most > 0 {
 			f.For = r.atLeast + upTo(random, r.most-r.atLeast)
+		}
+		if ofOneCall(kind) {
+			f.Pick = random.Uint64()
 		}
 		faults = append(faults, f)
 	}

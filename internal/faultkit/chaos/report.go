@@ -129,7 +129,7 @@ func countFaults(faults []oracle.Fault) map[oracle.FaultKind]int {
 // FaultsInWords lists counts of faults in the order of Kinds.
 func FaultsInWords(n map[oracle.FaultKind]int) string {
 	var words []string
-	for _, kind := range append(Kinds(), oracle.Stall, oracle.Crash) {
+	for _, kind := range append(Kinds(), oracle.Late, oracle.Stall, oracle.Crash) {
 		if n[kind] > 0 {
 			words = append(words, fmt.Sprintf("%s %d", kind, n[kind]))
 		}

@@ -17,6 +17,9 @@ import (
 // sayEvery is the pause between progress lines.
 const sayEvery = 5 * time.Second
 
+// aims is at how many calls a fault is aimed at the most until it hits one.
+const aims = 8
+
 // errUnsettled ends the wait for calls that do not end.
 var errUnsettled = errors.New("calls are still under way")
 
@@ -31,11 +34,7 @@ type run struct {
 	counts  counts
 	// fail ends the run with an error.
 	fail context.CancelCauseFunc
-
-	mu     sync.Mutex
-	faults []oracle.Fault
-	// temporalAway counts planned outages under way.
-	temporalAway int
+	faultLog
 }
 
 // Run runs the plan of the options and judges it. An error means that there was
@@ -69,7 +68,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, fmt.Errorf("the run ended before it could be judged: %w", cmp.Or(context.Cause(ctx), err))
 	}
 	report := r.report(snapshot)
-	if err := r.keepEvidence(ctx, snapshot, report); err != nil {
+	if err := keepEvidence(ctx, r.Evidence, r.servers, snapshot, report.Verdicts); err != nil {
 		return report, err
 	}
 	return report, nil
@@ -85,7 +84,7 @@ func (r *run) live(ctx context.Context) (oracle.Snapshot, error) {
 	defer quiet()
 	r.began = time.Now()
 	talk.Go(func() { r.say(saying) })
-	talk.Go(func() { r.watch(saying) })
+	talk.Go(func() { r.watch(saying, r.servers.temporal) })
 
 	var people sync.WaitGroup
 	for _, c := range r.calls {
@@ -97,13 +96,14 @@ func (r *run) live(ctx context.Context) (oracle.Snapshot, error) {
 		return oracle.Snapshot{}, err
 	}
 	people.Wait()
+	r.readAgain(settling)
 	r.await(settling)
 	// What is still under way must not move while it is looked at.
 	r.crew.close()
 	if err := ctx.Err(); err != nil {
 		return oracle.Snapshot{}, err
 	}
-	return r.look(ctx)
+	return r.servers.look(ctx, r.calls, r.noted())
 }
 
 // conduct does everything that people do about one call.
@@ -112,9 +112,9 @@ func (r *run) conduct(ctx context.Context, c *call) {
 		return
 	}
 	var doing sync.WaitGroup
-	doing.Go(func() { c.submit(ctx, r.servers.pawl, &r.counts) })
+	doing.Go(func() { c.submit(ctx, r.servers, &r.counts) })
 	if c.Twin {
-		doing.Go(func() { c.submit(ctx, r.servers.pawl, &r.counts) })
+		doing.Go(func() { c.submit(ctx, r.servers, &r.counts) })
 	}
 	if c.Rival {
 		doing.Go(func() { c.rival(ctx, r.servers.pawl) })
@@ -161,19 +161,64 @@ func (r *run) breakThing(ctx context.Context, f PlannedFault) {
 		r.away(1)
 		defer r.away(-1)
 		fault, err = r.servers.killTemporal(ctx, f.For)
-	case oracle.Stall, oracle.Crash: // not planned
+	case oracle.PostgresFreeze:
+		fault, err = r.servers.freezePostgres(ctx, f.For, func() {})
+	case oracle.Lock:
+		fault, err = r.servers.lockClaims(ctx, f.For, func() {})
+	case oracle.TemporalFreeze:
+		r.away(1)
+		defer r.away(-1)
+		fault, err = r.servers.freezeTemporal(ctx, f.For, func() {})
+	default:
+		r.meddle(ctx, f)
+		return
 	}
 	if err != nil {
-		r.fail(fmt.Errorf("%s did not come back after it was stopped: %w", f.Kind, err))
+		r.fail(fmt.Errorf("%s ended badly: %w", f.Kind, err))
 		return
 	}
 	r.note(fault)
 }
 
-func (r *run) note(f oracle.Fault) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.faults = append(r.faults, f)
+// meddle aims a fault at one of the calls that are there. What fails has hit
+// nothing, or nobody knows.
+func (r *run) meddle(ctx context.Context, f PlannedFault) {
+	var calls []*call
+	for _, c := range r.calls {
+		if c.isAccepted() && (!c.asked() || len(c.Decisions) > 0) && (ofReset(f.Kind) || !c.isAnswered()) {
+			calls = append(calls, c)
+		}
+	}
+	for i := range min(len(calls), aims) {
+		c := calls[(f.Pick+uint64(i))%uint64(len(calls))]
+		c.meddled.Store(true)
+		fault := oracle.Fault{Kind: f.Kind, Call: c.ToolCallID, From: time.Now()}
+		trying, cancel := context.WithTimeout(ctx, startTimeout)
+		err := r.servers.meddle(trying, f.Kind, c, f.Pick)
+		cancel()
+		if errors.Is(err, errNothingToHit) {
+			continue
+		}
+		fault.To = time.Now()
+		r.note(fault)
+		return
+	}
+}
+
+// readAgain reads the result of every call once more that somebody meddled with.
+func (r *run) readAgain(ctx context.Context) {
+	var reading sync.WaitGroup
+	for _, c := range r.calls {
+		if !c.meddled.Load() || !c.isAccepted() {
+			continue
+		}
+		reading.Go(func() {
+			if answer, ok := c.follow(ctx, r.servers); ok {
+				c.hear(answer)
+			}
+		})
+	}
+	reading.Wait()
 }
 
 // await waits for workflows to close and for undecided calls to wait, until ctx
@@ -224,7 +269,5 @@ func (r *run) say(ctx context.Context) {
 
 // broken counts the faults so far in words.
 func (r *run) broken() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return FaultsInWords(countFaults(r.faults))
+	return FaultsInWords(countFaults(r.noted()))
 }

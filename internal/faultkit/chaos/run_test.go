@@ -45,8 +45,8 @@ func TestRun(t *testing.T) {
 		if !v.Held() {
 			t.Errorf("%s: %v", v.Name, v.Violations)
 		}
-		// Whether a kill meets what must not be repeated is a matter of luck.
-		if v.Checked == 0 && v.Name != "unknown" {
+		// Whether a kill meets what must not be repeated is a matter of luck, and whether such a call then ends in another way.
+		if v.Checked == 0 && v.Name != "unknown" && v.Name != "accounted" {
 			t.Errorf("%s had nothing to look at", v.Name)
 		}
 	}
@@ -63,16 +63,32 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// breakable builds a worker with failpoints.
+func breakable(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "breakable")
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "faults", "-o", program, "./testdata/breakable")
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return program
+}
+
+// forgetful has a breakable worker write no claims.
+func forgetful(worker func() *exec.Cmd) func() *exec.Cmd {
+	return func() *exec.Cmd {
+		cmd := worker()
+		cmd.Env = append(cmd.Env, "PAWL_CHAOS_FORGET=yes")
+		return cmd
+	}
+}
+
 // TestForgetfulWorker: where workers write no claims, the oracles go red on a
 // live run, by name and call, and the evidence is kept.
 func TestForgetfulWorker(t *testing.T) {
 	t.Parallel()
-	program := filepath.Join(t.TempDir(), "forgetful")
-	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "faults", "-o", program, "./testdata/forgetful")
-	if text, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	o := options(t, program)
+	o := options(t, breakable(t))
+	o.Worker = forgetful(o.Worker)
 	o.only, o.For, o.Every = ledger.Send, 12*time.Second, 2*time.Second
 	// A kill has to fall between an effect and its end. On a slow machine it may
 	// not, in one run: workers die before they have begun. The next one gives them longer.

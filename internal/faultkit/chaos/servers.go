@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // tenant is whom all calls belong to; its policy asks about chaos__ask only.
@@ -31,6 +31,9 @@ tenants:
     approvals: {enabled: true, expiresAfter: 24h, allowUnsigned: true}
 `
 )
+
+// sweepEvery is how often the sweeper looks for calls whose workflow is gone.
+const sweepEvery = 3 * time.Second
 
 // startPatience is how long servers that have just started may take to answer.
 const startPatience = time.Minute
@@ -56,7 +59,7 @@ func start(ctx context.Context, o Options) (s *servers, err error) {
 		}
 	}()
 	s.stack, err = devstack.Start(ctx, devstack.Options{
-		FileStore: o.has(oracle.Temporal), SearchAttributes: workflows.SearchAttributeNames(),
+		FileStore: o.has(oracle.Temporal), SearchAttributes: contract.SearchAttributeNames(),
 		Progress: func(line string) { o.Progress(line) },
 	})
 	if err != nil {
@@ -105,6 +108,7 @@ func (s *servers) environment() []string {
 	return []string{
 		"TEMPORAL_ADDRESS=" + s.stack.TemporalAddress(), "TEMPORAL_NAMESPACE=" + s.stack.Namespace(),
 		"PAWL_DATABASE_URL=" + s.stack.DatabaseURL(), LedgerEnv + "=" + s.ledger.URL(),
+		"PAWL_SWEEP_EVERY=" + sweepEvery.String(),
 	}
 }
 
@@ -122,6 +126,47 @@ func (s *servers) killTemporal(ctx context.Context, away time.Duration) (oracle.
 	defer s.temporalFault.Unlock()
 	server := s.stack.Temporal()
 	return outage(ctx, oracle.Temporal, away, server.Kill, server.Restart)
+}
+
+// freezePostgres has the database stand still for a while.
+func (s *servers) freezePostgres(ctx context.Context, d time.Duration, begun func()) (oracle.Fault, error) {
+	s.postgresFault.Lock()
+	defer s.postgresFault.Unlock()
+	return hold(ctx, oracle.PostgresFreeze, d, begun, func() (func(), error) { return s.stack.Postgres().Freeze(ctx) })
+}
+
+// lockClaims keeps all writes away from the table of claims for a while.
+func (s *servers) lockClaims(ctx context.Context, d time.Duration, begun func()) (oracle.Fault, error) {
+	s.postgresFault.Lock()
+	defer s.postgresFault.Unlock()
+	return hold(ctx, oracle.Lock, d, begun, func() (func(), error) { return s.stack.Postgres().LockTable(ctx, "claims") })
+}
+
+// freezeTemporal has Temporal stand still for a while.
+func (s *servers) freezeTemporal(ctx context.Context, d time.Duration, begun func()) (oracle.Fault, error) {
+	s.temporalFault.Lock()
+	defer s.temporalFault.Unlock()
+	return hold(ctx, oracle.TemporalFreeze, d, begun, s.stack.Temporal().Freeze)
+}
+
+// hold takes hold of a server for a while, and lets it go also where ctx ends
+// meanwhile. begun is called once it has hold of it. Where ctx ended before,
+// nothing happens.
+func hold(ctx context.Context, kind oracle.FaultKind, d time.Duration, begun func(), begin func() (func(), error)) (oracle.Fault, error) {
+	f := oracle.Fault{Kind: kind, From: time.Now()}
+	end, err := begin()
+	if err != nil {
+		if ctx.Err() != nil {
+			err = nil
+		}
+		f.To = time.Now()
+		return f, err
+	}
+	begun()
+	pause(ctx, d)
+	end()
+	f.To = time.Now()
+	return f, nil
 }
 
 // outage stops a server and starts it again, also where ctx ends meanwhile.

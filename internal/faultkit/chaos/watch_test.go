@@ -10,7 +10,7 @@ import (
 // TestStalls: what follows each other is one stall, and a planned outage is none.
 func TestStalls(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Date(2026, 11, 21, 12, 0, seconds, 0, time.UTC) }
-	r := &run{faults: []oracle.Fault{{Kind: oracle.Temporal, From: at(1), To: at(5)}, {Kind: oracle.Postgres, From: at(0), To: at(59)}}}
+	r := &faultLog{faults: []oracle.Fault{{Kind: oracle.Temporal, From: at(1), To: at(5)}, {Kind: oracle.Postgres, From: at(0), To: at(59)}}}
 	r.noteStall(at(4), at(7)) // it began while the server was away
 	r.noteStall(at(10), at(13))
 	r.noteStall(at(14), at(18))

@@ -1,8 +1,9 @@
-// Package failpoint ends, stops or interrupts its own process on either side of
-// what makes a call durable: a commit in the record, an answer to Temporal, an
-// effect. Point is the closed table of the places; docs/outcomes.md says what
-// must become of a call at each of them.
+// Package failpoint breaks things in its own process on either side of what makes
+// a call durable; the places are those of package point. A Trap follows a plan
+// from the environment: it ends, stops or interrupts the process. A Remote asks
+// another process at every place, for each call by its own, and waits for the
+// answer.
 //
-// It judges nothing, and it must never be linked into what ships: only faultworker,
-// which is built with the tag faults, and tests import it.
+// It judges nothing, and it must never be linked into what ships: only programs
+// that are built with the tag faults, and tests, import it.
 package failpoint

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pawl-run/pawl/internal/faultkit/point"
 )
 
 // The variables that a process of a fault test reads.
@@ -31,7 +33,7 @@ const (
 
 // Plan is what goes wrong in one process. The zero Plan is nothing.
 type Plan struct {
-	At Point
+	At point.Name
 	// Nth counts how often the point is reached, from 1.
 	Nth int
 	By  By
@@ -44,9 +46,9 @@ func Parse(getenv func(string) string) (Plan, error) {
 		return Plan{}, nil
 	}
 	name, times, counted := strings.Cut(text, ":")
-	plan := Plan{At: Point(name), Nth: 1, By: By(getenv(CrashBy))}
-	if !slices.Contains(All(), plan.At) {
-		return Plan{}, fmt.Errorf("%s: there is no point %q; there are %v", CrashAt, name, All())
+	plan := Plan{At: point.Name(name), Nth: 1, By: By(getenv(CrashBy))}
+	if !slices.Contains(point.All(), plan.At) {
+		return Plan{}, fmt.Errorf("%s: there is no point %q; there are %v", CrashAt, name, point.All())
 	}
 	if counted {
 		n, err := strconv.Atoi(times)

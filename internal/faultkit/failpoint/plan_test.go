@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
+	"github.com/pawl-run/pawl/internal/faultkit/point"
 )
 
 func TestParse(t *testing.T) {
@@ -15,9 +16,9 @@ func TestParse(t *testing.T) {
 		fault  string
 	}{
 		{want: failpoint.Plan{}},
-		{at: "claim.after", want: failpoint.Plan{At: failpoint.ClaimAfter, Nth: 1, By: failpoint.Kill}},
-		{at: "claim.after:3", by: "STOP", want: failpoint.Plan{At: failpoint.ClaimAfter, Nth: 3, By: failpoint.Stop}},
-		{at: "close.before", by: "TERM", want: failpoint.Plan{At: failpoint.CloseBefore, Nth: 1, By: failpoint.Term}},
+		{at: "claim.after", want: failpoint.Plan{At: point.ClaimAfter, Nth: 1, By: failpoint.Kill}},
+		{at: "claim.after:3", by: "STOP", want: failpoint.Plan{At: point.ClaimAfter, Nth: 3, By: failpoint.Stop}},
+		{at: "close.before", by: "TERM", want: failpoint.Plan{At: point.CloseBefore, Nth: 1, By: failpoint.Term}},
 		{at: "claim", fault: "no point"},
 		{at: "claim.after:", fault: "number"},
 		{at: "claim.after:0", fault: "number"},
@@ -47,11 +48,11 @@ func TestParse(t *testing.T) {
 // TestPoints: every place has two sides, and no place is there twice.
 func TestPoints(t *testing.T) {
 	t.Parallel()
-	seen := map[failpoint.Point]bool{}
-	for i, p := range failpoint.All() {
+	seen := map[point.Name]bool{}
+	for i, p := range point.All() {
 		place, side, ok := strings.Cut(string(p), ".")
 		want := []string{"before", "after"}[i%2]
-		if !ok || side != want || seen[p] || want == "after" && !seen[failpoint.Point(place+".before")] {
+		if !ok || side != want || seen[p] || want == "after" && !seen[point.Name(place+".before")] {
 			t.Errorf("%s stands at place %d", p, i)
 		}
 		seen[p] = true

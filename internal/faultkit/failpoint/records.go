@@ -4,48 +4,99 @@ import (
 	"context"
 
 	"github.com/pawl-run/pawl/activities"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/internal/faultkit/point"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
+
+// breaker decides what happens at the points.
+type breaker interface {
+	// hit comes to a point of a call, which is named by its invocation id or by its
+	// workflow id.
+	hit(p point.Name, call string)
+	// take runs a step between its points.
+	take(ctx context.Context, s step) (any, error)
+}
+
+// step is a statement of the record between its two points.
+type step struct {
+	before, after point.Name
+	// call is the invocation id.
+	call string
+	run  func(context.Context) (any, error)
+	// outcome is what a log shows of the answer.
+	outcome func(any) any
+}
+
+// between runs a statement between two points of a call.
+func between[T any](ctx context.Context, b breaker, before, after point.Name, call string, outcome func(T) any, run func(context.Context) (T, error)) (T, error) {
+	out, err := b.take(ctx, step{
+		before: before, after: after, call: call,
+		run: func(ctx context.Context) (any, error) { return run(ctx) },
+		outcome: func(out any) any {
+			typed, _ := out.(T)
+			return outcome(typed)
+		},
+	})
+	typed, _ := out.(T)
+	return typed, err
+}
 
 // Records puts the trap on either side of what a call commits to its record.
 func (t *Trap) Records(r activities.Records) activities.Records { return records{r, t} }
 
+// Records puts the remote's points on either side of what a call commits to its
+// record.
+func (r *Remote) Records(inner activities.Records) activities.Records { return records{inner, r} }
+
 type records struct {
 	activities.Records
-	trap *Trap
+	points breaker
 }
 
 func (r records) Admit(ctx context.Context, in activities.AdmitRow) (activities.Record, error) {
-	return step(ctx, r.trap, AdmitBefore, AdmitAfter,
+	return between(ctx, r.points, point.AdmitBefore, point.AdmitAfter, in.InvocationID,
 		func(out activities.Record) any { return out.Epoch },
 		func(ctx context.Context) (activities.Record, error) { return r.Records.Admit(ctx, in) })
 }
 
-func (r records) Request(ctx context.Context, in activities.RequestRow) (activities.RequestRecord, error) {
-	return step(ctx, r.trap, WaitBefore, WaitAfter,
-		func(out activities.RequestRecord) any { return out.Number },
-		func(ctx context.Context) (activities.RequestRecord, error) { return r.Records.Request(ctx, in) })
+func (r records) Request(ctx context.Context, in approval.RequestRow) (approval.RequestRecord, error) {
+	return between(ctx, r.points, point.WaitBefore, point.WaitAfter, in.InvocationID,
+		func(out approval.RequestRecord) any { return out.Number },
+		func(ctx context.Context) (approval.RequestRecord, error) { return r.Records.Request(ctx, in) })
 }
 
 // Review is a point only where it brings a decision: a look commits nothing that
 // anybody waits for.
-func (r records) Review(ctx context.Context, in activities.ReviewRow) (activities.ReviewRecord, error) {
+func (r records) Review(ctx context.Context, in approval.ReviewRow) (approval.ReviewRecord, error) {
 	if in.Decision == nil {
 		return r.Records.Review(ctx, in)
 	}
-	return step(ctx, r.trap, DecideBefore, DecideAfter,
-		func(out activities.ReviewRecord) any { return out.State },
-		func(ctx context.Context) (activities.ReviewRecord, error) { return r.Records.Review(ctx, in) })
+	return between(ctx, r.points, point.DecideBefore, point.DecideAfter, in.InvocationID,
+		func(out approval.ReviewRecord) any { return out.State },
+		func(ctx context.Context) (approval.ReviewRecord, error) { return r.Records.Review(ctx, in) })
 }
 
-func (r records) Claim(ctx context.Context, in activities.ClaimRow) (workflows.Outcome, error) {
-	return step(ctx, r.trap, ClaimBefore, ClaimAfter,
-		func(out workflows.Outcome) any { return out },
-		func(ctx context.Context) (workflows.Outcome, error) { return r.Records.Claim(ctx, in) })
+func (r records) Claim(ctx context.Context, in activities.ClaimRow) (contract.Outcome, error) {
+	return between(ctx, r.points, point.ClaimBefore, point.ClaimAfter, in.InvocationID,
+		func(out contract.Outcome) any { return out },
+		func(ctx context.Context) (contract.Outcome, error) { return r.Records.Claim(ctx, in) })
 }
 
-func (r records) Settle(ctx context.Context, in workflows.SettleIn) (workflows.SettleOut, error) {
-	return step(ctx, r.trap, SettleBefore, SettleAfter,
-		func(out workflows.SettleOut) any { return out.Outcome },
-		func(ctx context.Context) (workflows.SettleOut, error) { return r.Records.Settle(ctx, in) })
+func (r records) Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error) {
+	return between(ctx, r.points, point.CheckBefore, point.CheckAfter, in.InvocationID,
+		func(out contract.CheckOut) any { return out.Outcome },
+		func(ctx context.Context) (contract.CheckOut, error) { return r.Records.Check(ctx, in) })
+}
+
+func (r records) SaveOutput(ctx context.Context, in activities.OutputRow) (string, error) {
+	return between(ctx, r.points, point.SaveBefore, point.SaveAfter, in.InvocationID,
+		func(ref string) any { return ref },
+		func(ctx context.Context) (string, error) { return r.Records.SaveOutput(ctx, in) })
+}
+
+func (r records) Settle(ctx context.Context, in contract.SettleIn) (contract.SettleOut, error) {
+	return between(ctx, r.points, point.SettleBefore, point.SettleAfter, in.InvocationID,
+		func(out contract.SettleOut) any { return out.Outcome },
+		func(ctx context.Context) (contract.SettleOut, error) { return r.Records.Settle(ctx, in) })
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
+	"github.com/pawl-run/pawl/internal/faultkit/point"
 )
 
 // childEnv makes this test binary a process that comes to one point three times.
@@ -32,8 +33,8 @@ func TestMain(m *testing.M) {
 	trap := failpoint.New(plan, os.Stdout)
 	for range 3 {
 		_, _ = os.Stdout.WriteString("comes\n")
-		trap.Hit(failpoint.ClaimAfter)
-		trap.Hit(failpoint.ClaimBefore)
+		trap.Hit(point.ClaimAfter)
+		trap.Hit(point.ClaimBefore)
 		_, _ = os.Stdout.WriteString("goes\n")
 	}
 	if plan.By == failpoint.Term {
@@ -56,7 +57,7 @@ func TestHit(t *testing.T) {
 				t.Fatal(err)
 			}
 			cmd := exec.CommandContext(t.Context(), self)
-			cmd.Env = append(failpoint.Plan{At: failpoint.ClaimAfter, Nth: 2, By: by}.Environ(), childEnv+"=1")
+			cmd.Env = append(failpoint.Plan{At: point.ClaimAfter, Nth: 2, By: by}.Environ(), childEnv+"=1")
 			out, err := cmd.StdoutPipe()
 			if err != nil {
 				t.Fatal(err)

@@ -11,72 +11,115 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
+
+	"github.com/pawl-run/pawl/internal/faultkit/point"
 )
 
 // Dial puts the trap on either side of what a worker answers to Temporal. After
 // means that the server has the answer and the worker does not know it.
 func (t *Trap) Dial() grpc.DialOption {
-	tasks := &firstTasks{tokens: map[string]bool{}}
+	return intercept(t, t.polls.run, func(err error) {
+		fmt.Fprintf(t.log, "failpoint: the answer of an attempt was refused: %s\n", status.Code(err))
+	})
+}
+
+// Dial puts the remote's points on either side of what a worker answers to
+// Temporal.
+func (r *Remote) Dial() grpc.DialOption {
+	poll := func(ctx context.Context, _ *grpc.ClientConn, invoke func(context.Context) error) error {
+		return invoke(ctx)
+	}
+	return intercept(r, poll, func(error) {})
+}
+
+// intercept makes the points of a connection to Temporal. poll makes a request
+// for a task; refused hears of answers of attempts that the server did not take.
+func intercept(b breaker, poll func(context.Context, *grpc.ClientConn, func(context.Context) error) error, refused func(error)) grpc.DialOption {
+	tasks := &tasks{calls: map[string]string{}, first: map[string]bool{}}
 	return grpc.WithChainUnaryInterceptor(func(
 		ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 	) error {
 		if isPoll(request) {
-			err := t.polls.run(ctx, conn, func(ctx context.Context) error { return invoke(ctx, method, request, reply, conn, options...) })
+			err := poll(ctx, conn, func(ctx context.Context) error { return invoke(ctx, method, request, reply, conn, options...) })
 			tasks.learn(reply)
 			return err
 		}
-		before, after := tasks.pointsOf(request)
+		call, before, after := tasks.pointsOf(request)
 		for _, p := range before {
-			t.Hit(p)
+			b.hit(p, call)
 		}
 		err := invoke(ctx, method, request, reply, conn, options...)
 		if err != nil {
 			if _, ok := request.(*workflowservice.RespondActivityTaskCompletedRequest); ok {
-				fmt.Fprintf(t.log, "failpoint: the answer of an attempt was refused: %s\n", status.Code(err))
+				refused(err)
 			}
 			return err
 		}
 		for _, p := range after {
-			t.Hit(p)
+			b.hit(p, call)
 		}
 		return nil
 	})
 }
 
-// firstTasks knows the tokens of workflow tasks before which no other task of
-// their call was completed.
-type firstTasks struct {
-	mu     sync.Mutex
-	tokens map[string]bool
+// tasks knows by their tokens the tasks that this process has taken. An answer
+// may be sent again, so none is forgotten.
+type tasks struct {
+	mu sync.Mutex
+	// calls are the workflow ids.
+	calls map[string]string
+	// first holds workflow tasks before which no other one of their run was
+	// completed.
+	first map[string]bool
 }
 
-func (f *firstTasks) learn(reply any) {
-	task, ok := reply.(*workflowservice.PollWorkflowTaskQueueResponse)
-	if ok && len(task.GetTaskToken()) > 0 && task.GetPreviousStartedEventId() == 0 && task.GetQuery() == nil {
-		f.mu.Lock()
-		f.tokens[string(task.GetTaskToken())] = true
-		f.mu.Unlock()
+func (t *tasks) learn(reply any) {
+	switch task := reply.(type) {
+	case *workflowservice.PollActivityTaskQueueResponse:
+		t.note(task.GetTaskToken(), task.GetWorkflowExecution().GetWorkflowId(), false)
+	case *workflowservice.PollWorkflowTaskQueueResponse:
+		if task.GetQuery() == nil {
+			t.note(task.GetTaskToken(), task.GetWorkflowExecution().GetWorkflowId(), task.GetPreviousStartedEventId() == 0)
+		}
 	}
 }
 
-// pointsOf says between which points a request stands. The first task of a call
-// may be its last one, too.
-func (f *firstTasks) pointsOf(request any) (before, after []Point) {
+func (t *tasks) note(token []byte, call string, first bool) {
+	if len(token) == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.calls[string(token)] = call
+	if first {
+		t.first[string(token)] = true
+	}
+}
+
+// pointsOf says whose request it is and between which points it stands. The first
+// task of a call may be its last one, too.
+func (t *tasks) pointsOf(request any) (call string, before, after []point.Name) {
 	switch r := request.(type) {
 	case *workflowservice.RespondActivityTaskCompletedRequest:
-		return []Point{AnswerBefore}, []Point{AnswerAfter}
+		call, _ = t.of(r.GetTaskToken())
+		return call, []point.Name{point.AnswerBefore}, []point.Name{point.AnswerAfter}
 	case *workflowservice.RespondWorkflowTaskCompletedRequest:
-		f.mu.Lock()
-		first := f.tokens[string(r.GetTaskToken())]
-		f.mu.Unlock()
+		call, first := t.of(r.GetTaskToken())
 		if first {
-			before, after = append(before, TaskBefore), append(after, TaskAfter)
+			before, after = append(before, point.TaskBefore), append(after, point.TaskAfter)
 		}
 		if slices.ContainsFunc(r.GetCommands(), closes) {
-			before, after = append(before, CloseBefore), append(after, CloseAfter)
+			before, after = append(before, point.CloseBefore), append(after, point.CloseAfter)
 		}
+		return call, before, after
 	}
-	return before, after
+	return "", nil, nil
+}
+
+func (t *tasks) of(token []byte) (call string, first bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.calls[string(token)], t.first[string(token)]
 }
 
 func closes(c *commandpb.Command) bool {

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/internal/faultkit/point"
 )
 
 // Trap carries out a Plan in this process, once.
@@ -24,7 +27,7 @@ func New(plan Plan, log io.Writer) *Trap { return &Trap{plan: plan, log: log, po
 // Hit says that the process has come to a point. Where that is what the plan
 // waits for, the signal takes effect before Hit returns: after Kill it does not
 // return, after Stop it returns once the process is continued, and says so.
-func (t *Trap) Hit(p Point) (stopped bool) {
+func (t *Trap) Hit(p point.Name) (stopped bool) {
 	if t.plan.At != p {
 		return false
 	}
@@ -45,28 +48,31 @@ func (t *Trap) Hit(p Point) (stopped bool) {
 }
 
 // Effect stands around the effect of a tool, as ledger.Around.
-func (t *Trap) Effect(_ string, effect func() error) error {
-	t.Hit(EffectBefore)
+func (t *Trap) Effect(_ ledger.Effect, effect func() error) error {
+	t.Hit(point.EffectBefore)
 	if err := effect(); err != nil {
 		return err
 	}
-	t.Hit(EffectAfter)
+	t.Hit(point.EffectAfter)
 	return nil
 }
 
-// step runs f between two points. A step that was held up goes on without its
-// deadline, as a statement does that was already on its way to the server.
-func step[T any](ctx context.Context, t *Trap, before, after Point, outcome func(T) any, f func(context.Context) (T, error)) (T, error) {
-	held := t.Hit(before)
+// hit is Hit for any call: the plan does not tell calls apart.
+func (t *Trap) hit(p point.Name, _ string) { t.Hit(p) }
+
+// take runs a step. One that was held up goes on without its deadline, as a
+// statement does that was already on its way to the server.
+func (t *Trap) take(ctx context.Context, s step) (any, error) {
+	held := t.Hit(s.before)
 	if held {
 		ctx = context.WithoutCancel(ctx)
 	}
-	out, err := f(ctx)
+	out, err := s.run(ctx)
 	if held {
-		fmt.Fprintf(t.log, "failpoint: held at %s: %v, %v\n", before, outcome(out), err)
+		fmt.Fprintf(t.log, "failpoint: held at %s: %v, %v\n", s.before, s.outcome(out), err)
 	}
 	if err == nil {
-		t.Hit(after)
+		t.Hit(s.after)
 	}
 	return out, err
 }

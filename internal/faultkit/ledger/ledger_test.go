@@ -47,8 +47,8 @@ func TestTools(t *testing.T) {
 	defer l.Close()
 	refused := errors.New("refused")
 	stopped := ""
-	tools := ledger.Tools(ledger.Writer{URL: l.URL()}, func(toolID string, effect func() error) error {
-		if toolID == stopped {
+	tools := ledger.Tools(ledger.Writer{URL: l.URL()}, func(e ledger.Effect, effect func() error) error {
+		if e.ToolID == stopped {
 			return refused
 		}
 		return effect()

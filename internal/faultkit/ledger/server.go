@@ -18,6 +18,7 @@ const maxEffect = 16 << 10
 type Ledger struct {
 	mu      sync.Mutex
 	effects []Effect
+	held    chan struct{} // closed unless answers wait
 	server  *http.Server
 	url     string
 }
@@ -28,7 +29,8 @@ func Start() (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Ledger{url: "http://" + listener.Addr().String()}
+	l := &Ledger{url: "http://" + listener.Addr().String(), held: make(chan struct{})}
+	close(l.held)
 	l.server = &http.Server{Handler: http.HandlerFunc(l.write), ReadHeaderTimeout: time.Minute}
 	go func() {
 		if err := l.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -56,6 +58,15 @@ func (l *Ledger) Of(invocationID string) []Effect {
 	return slices.DeleteFunc(l.Effects(), func(e Effect) bool { return e.InvocationID != invocationID })
 }
 
+// Hold keeps every tool that writes an effect waiting for the answer until release is called.
+func (l *Ledger) Hold() (release func()) {
+	held := make(chan struct{})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held = held
+	return sync.OnceFunc(func() { close(held) })
+}
+
 func (l *Ledger) write(w http.ResponseWriter, r *http.Request) {
 	var e Effect
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxEffect)).Decode(&e); err != nil || e.Key == "" {
@@ -65,6 +76,11 @@ func (l *Ledger) write(w http.ResponseWriter, r *http.Request) {
 	e.At = time.Now()
 	l.mu.Lock()
 	l.effects = append(l.effects, e)
+	held := l.held
 	l.mu.Unlock()
+	select {
+	case <-held:
+	case <-r.Context().Done():
+	}
 	w.WriteHeader(http.StatusNoContent)
 }

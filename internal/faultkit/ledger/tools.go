@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -36,21 +37,28 @@ type In struct {
 	// effect.
 	BeforeMs int `json:"beforeMs,omitempty"`
 	AfterMs  int `json:"afterMs,omitempty"`
+	// AnswerBytes is how long the text of the answer is at least.
+	AnswerBytes int `json:"answerBytes,omitempty"`
 }
 
-// Out is what every tool answers: the text it got.
+// Answer is what every tool answers: the text it got, filled up with dots.
+func (in In) Answer() Out {
+	return Out{Text: in.Text + strings.Repeat(".", max(0, in.AnswerBytes-len(in.Text)))}
+}
+
+// Out is the answer of every tool.
 type Out struct {
 	Text string `json:"text"`
 }
 
 // Around stands around the effect of a tool: it calls effect, or does not
 // return.
-type Around func(toolID string, effect func() error) error
+type Around func(e Effect, effect func() error) error
 
 // Tools returns the tools, which write their effects with w. around may be nil.
 func Tools(w Writer, around Around) []toolspec.Tool {
 	if around == nil {
-		around = func(_ string, effect func() error) error { return effect() }
+		around = func(_ Effect, effect func() error) error { return effect() }
 	}
 	run := func(ctx context.Context, in In, call toolspec.Call) (Out, error) {
 		if err := work(ctx, in.BeforeMs); err != nil {
@@ -62,10 +70,10 @@ func Tools(w Writer, around Around) []toolspec.Tool {
 		}
 		// What has left is not called back, even where the attempt is cancelled now.
 		write := func() error { return w.Write(context.WithoutCancel(ctx), e) }
-		if err := around(call.ToolID, write); err != nil {
+		if err := around(e, write); err != nil {
 			return Out{}, err
 		}
-		return Out{Text: in.Text}, work(ctx, in.AfterMs)
+		return in.Answer(), work(ctx, in.AfterMs)
 	}
 	define := func(id string, effect toolspec.Effect, change func(*toolspec.Definition)) toolspec.Tool {
 		def := toolspec.Definition{

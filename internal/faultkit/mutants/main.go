@@ -3,15 +3,18 @@
 //
 //	go run ./internal/faultkit/mutants            all
 //	go run ./internal/faultkit/mutants epoch      those whose name has epoch in it
+//	go run ./internal/faultkit/mutants condition  each condition of the guarded SQL
 //
 // No file of the tree is written: the compiler is shown other contents.
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -37,13 +40,20 @@ func run(ctx context.Context, names []string) error {
 	if err != nil {
 		return fmt.Errorf("find the module: %w", err)
 	}
+	all, err := conditions(strings.TrimSpace(string(root)))
+	if err != nil {
+		return err
+	}
 	survivors := 0
-	for _, m := range mutants {
+	for _, m := range append(mutants, all...) {
 		if !chosen(m.guard, names) {
 			continue
 		}
 		began := time.Now()
-		red, err := m.try(ctx, strings.TrimSpace(string(root)))
+		red, err := m.try(ctx, strings.TrimSpace(string(root)), m.run)
+		if err == nil && len(red) == 0 && m.elseRun != "" {
+			red, err = m.try(ctx, strings.TrimSpace(string(root)), m.elseRun)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.guard, err)
 		}
@@ -69,12 +79,16 @@ func chosen(guard string, names []string) bool {
 	return len(names) == 0
 }
 
-// mutant is one guard switched off by edits to a file. Of the packages, the
-// tests that match run must fail.
+// mutant is one guard switched off by edits to a file and perhaps elsewhere, or by
+// another text. Of the packages, some of the tests that match run must fail, or else of those that
+// match elseRun.
 type mutant struct {
 	guard, file string
 	edits       []edit
+	elsewhere   map[string][]edit // by file
+	text        string
 	run         string
+	elseRun     string
 	packages    []string
 }
 
@@ -88,30 +102,18 @@ var (
 	panicked = regexp.MustCompile(`(?m)^panic: .*`)
 )
 
-// try runs the tests on the changed tree and returns those that failed.
-func (m mutant) try(ctx context.Context, root string) (red []string, err error) {
-	file := filepath.Join(root, filepath.FromSlash(m.file))
-	source, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	text := string(source)
-	for _, e := range m.edits {
-		if n := strings.Count(text, e.old); n != 1 {
-			return nil, fmt.Errorf("%s holds %q %d times, not once", m.file, e.old, n)
-		}
-		text = strings.Replace(text, e.old, e.changed, 1)
-	}
+// try runs tests on the changed tree and returns those that failed.
+func (m mutant) try(ctx context.Context, root, run string) (red []string, err error) {
 	dir, err := os.MkdirTemp("", "pawl-mutant-")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	changed := filepath.Join(dir, filepath.Base(file))
-	if err := os.WriteFile(changed, []byte(text), 0o600); err != nil {
+	changed, err := m.write(root, dir)
+	if err != nil {
 		return nil, err
 	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {file: changed}})
+	overlay, err := json.Marshal(map[string]map[string]string{"Replace": changed})
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +121,7 @@ func (m mutant) try(ctx context.Context, root string) (red []string, err error) 
 	if err := os.WriteFile(overlayFile, overlay, 0o600); err != nil {
 		return nil, err
 	}
-	test := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-run", m.run}, m.packages...)...)
+	test := exec.CommandContext(ctx, "go", append([]string{"test", "-count=1", "-failfast", "-run", run}, m.packages...)...)
 	test.Dir = root
 	// By the environment, so that what the tests build is changed as well.
 	test.Env = append(test.Environ(), "GOFLAGS=-overlay="+overlayFile)
@@ -142,4 +144,31 @@ func (m mutant) try(ctx context.Context, root string) (red []string, err error) 
 		return nil, fmt.Errorf("the tests did not run: %w\n%s", err, output)
 	}
 	return red, nil
+}
+
+// write puts the changed files into dir and returns the path of each by that of the
+// file in the tree.
+func (m mutant) write(root, dir string) (map[string]string, error) {
+	paths := map[string]string{}
+	edits := map[string][]edit{m.file: m.edits}
+	maps.Copy(edits, m.elsewhere)
+	for name, edits := range edits {
+		file := filepath.Join(root, filepath.FromSlash(name))
+		source, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		text := cmp.Or(m.text, string(source))
+		for _, e := range edits {
+			if n := strings.Count(text, e.old); n != 1 {
+				return nil, fmt.Errorf("%s holds %q %d times, not once", name, e.old, n)
+			}
+			text = strings.Replace(text, e.old, e.changed, 1)
+		}
+		paths[file] = filepath.Join(dir, filepath.Base(file))
+		if err := os.WriteFile(paths[file], []byte(text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return paths, nil
 }

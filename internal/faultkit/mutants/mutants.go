@@ -3,9 +3,9 @@ package main
 // What each package is tested by.
 var (
 	onRecord   = []string{"./internal/postgres"}
-	onWorkflow = []string{"./workflows"}
+	onWorkflow = []string{"./workflows/..."}
 	onSteps    = []string{"./activities"}
-	onServers  = []string{"./internal/e2etest"}
+	onServers  = []string{"./internal/e2etest/..."}
 )
 
 // mutants are the guards without which something would be lost, or happen twice.
@@ -18,10 +18,10 @@ var mutants = []mutant{
 	{
 		guard: "dedupe: other arguments", file: "internal/postgres/queries/admit.sql",
 		edits: []edit{
-			{"(state = 'settled' OR input_digest <> @input_digest)", "state = 'settled'"},
+			{"(state = 'settled' OR input_digest <> @input_digest OR ", "(state = 'settled' OR "},
 			{" AND invocations.input_digest = excluded.input_digest", ""},
 		},
-		run: "Conflict|OtherInput|TestAdmit", packages: onRecord,
+		run: "TestRecord|TestAdmit", packages: onRecord,
 	},
 	{
 		guard: "dedupe: only the derived id", file: "activities/admit.go",
@@ -40,42 +40,132 @@ var mutants = []mutant{
 	},
 	{
 		guard: "epoch: claim", file: "internal/postgres/queries/claim.sql",
-		edits: []edit{{"AND state = 'open' AND epoch = @epoch\n        ) THEN", "AND state = 'open' AND (epoch = @epoch OR true)\n        ) THEN"}},
-		run:   "TestClaim|TestTombstone", packages: onRecord,
+		edits: []edit{{"AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id\n        ) THEN", "AND state = 'open' AND (epoch = @epoch OR true) AND temporal_run_id = @temporal_run_id\n        ) THEN"}},
+		run:   "TestRecord", packages: onRecord,
 	},
 	{
 		guard: "epoch: check", file: "internal/postgres/queries/claim.sql",
-		edits: []edit{{"SELECT epoch FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND epoch = @epoch\n), seen", "SELECT epoch FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND (epoch = @epoch OR true)\n), seen"}},
-		run:   "TestClaim|TestCheck|TestTombstone", packages: onRecord,
+		edits: []edit{{"SELECT epoch FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND epoch = @epoch AND", "SELECT epoch FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND (epoch = @epoch OR true) AND"}},
+		run:   "TestRecord", packages: onRecord,
 	},
 	{
 		guard: "settle once", file: "internal/postgres/queries/settle.sql",
-		edits: []edit{{"AND state = 'open' AND epoch = @epoch\n    RETURNING month", "AND epoch = @epoch\n    RETURNING month"}},
+		edits: []edit{{"AND state = 'open' AND epoch = @epoch AND temporal_run_id", "AND epoch = @epoch AND temporal_run_id"}},
 		run:   "TestSettle", packages: onRecord,
 	},
 	{
 		guard: "claim: before the tool", file: "activities/execute.go",
-		edits: []edit{{"if in.Dispatch == 0 {", "if in.Dispatch >= 0 {"}},
+		edits: []edit{{"if out == nil && in.Dispatch > 0 {", "if out == nil && in.Dispatch < 0 {"}},
 		run:   "TestExecute|TestClaim", packages: onSteps,
 	},
 	{
 		guard: "claim: one unanswered at a time", file: "internal/postgres/queries/claim.sql",
-		edits: []edit{{"(dispatch = @dispatch OR NOT (@repeatable::boolean AND repeatable) AND dispatch <> ALL (@answered::integer[]))", "dispatch = @dispatch AND (@repeatable::boolean OR true) AND (0 <> ALL (@answered::integer[]) OR true)"}},
-		run:   "TestClaims", packages: onRecord,
+		edits: []edit{{"AND NOT (@repeatable::boolean AND c.repeatable)", "AND @repeatable::boolean AND c.repeatable"}},
+		run:   "TestRecord", packages: onRecord,
+	},
+	{
+		guard: "claim: once per dispatch", file: "internal/postgres/queries/claim.sql",
+		edits: []edit{{"        ) THEN 'redelivered'", "        ) AND false THEN 'redelivered'"}},
+		run:   "TestRecord", packages: onRecord,
+	},
+	{
+		guard: "execution: the id of a claim", file: "internal/postgres/queries/claim.sql",
+		edits: []edit{{"WHERE a.dispatch = c.dispatch AND a.claim_id = c.claim_id\n                )\n        ) THEN 'claimed'", "WHERE a.dispatch = c.dispatch\n                )\n        ) THEN 'claimed'"}},
+		run:   "TestRecord", packages: onRecord,
+	},
+	{
+		guard: "execution: an id of its own", file: "activities/execute.go",
+		edits: []edit{{"claimID = rand.Text()", "claimID = rand.Text()[:0] + in.Facts.InvocationID"}},
+		run:   "TestClaimID", packages: onSteps,
+	},
+	{
+		guard: "execution: the run that claims", file: "internal/postgres/queries/claim.sql",
+		edits: []edit{{"AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id\n        ) THEN", "AND state = 'open' AND epoch = @epoch AND @temporal_run_id <> 'x'\n        ) THEN"}},
+		run:   "TestAnotherRun", packages: onRecord,
+	},
+	{
+		guard: "execution: the run that settles", file: "internal/postgres/queries/settle.sql",
+		edits: []edit{{"AND epoch = @epoch AND temporal_run_id = @temporal_run_id\n", "AND epoch = @epoch\n"}},
+		run:   "TestAnotherRun", packages: onRecord,
+	},
+	{
+		guard: "execution: settle reads the claims", file: "internal/postgres/queries/settle.sql",
+		edits: []edit{{"        AND NOT EXISTS (SELECT FROM unaccounted)\n", ""}},
+		run:   "TestRecord", packages: onRecord,
+	},
+	{
+		guard: "execution: unheard attempts", file: "workflows/settle/settle.go",
+		edits: []edit{{"		if len(unaccounted) == 0 || err != nil {", "		if true {"}},
+		run:   "TestAttemptsOfAnotherRun", packages: onWorkflow,
+	},
+	{
+		guard: "execution: doubt waits", file: "workflows/attempt/doubt.go",
+		edits: []edit{{"time.Duration(out.OverInMs)*time.Millisecond", "time.Duration(0)"}},
+		run:   "TestDoubtWaits", packages: onWorkflow,
+	},
+	{
+		guard: "execution: steps are no tasks", file: "workflows/contract/handle.go",
+		edits: []edit{{"if !e.Local && !a.regular {", "if false {"}},
+		run:   "TestStepsRefuseTasks", packages: onWorkflow,
+	},
+	{
+		guard: "execution: the permit", file: "activities/permit.go",
+		edits: []edit{{"	ok, err = a.config.Keys.Verify(ctx, text, p.Signature)\n", "	_, err = a.config.Keys.Verify(ctx, text, p.Signature)\n	ok = true\n"}},
+		run:   "TestPermit", packages: onSteps,
+	},
+	{
+		guard: "execution: the permit's run", file: "activities/permit.go",
+		edits: []edit{{"RunID: runID, ", ""}, {"text(runID string,", "text(_ string,"}},
+		run:   "TestPermitOfAnotherRun", packages: onSteps,
+	},
+	{
+		guard: "steps: named by the plan", file: "activities/stage.go",
+		edits: []edit{{"case in.Own != \"\" && !has:", "case in.Own == \"none\" && !has:"}},
+		run:   "TestStageSelectsOwnStep", packages: onSteps,
+	},
+	{
+		guard: "steps: the gate judges again for the permit", file: "activities/stage.go",
+		edits: []edit{{"case in.Part == hook.PartHooks && !own.Again:", "case in.Part == hook.PartHooks:"}},
+		run:   "TestForgedFirstPart", packages: onSteps,
+	},
+	{
+		guard: "steps: hooks are masked", file: "activities/stage.go",
+		edits: []edit{{"case d.SafeArgs != nil:", "case false:"}},
+		run:   "TestHooksCannotUnmask", packages: onSteps,
+	},
+	{
+		guard: "execution: stages by the plan", file: "activities/stage.go",
+		edits: []edit{{"if err != nil || !planned {", "if err != nil || false && !planned {"}},
+		run:   "TestRegularStages", packages: onSteps,
+	},
+	{
+		guard: "execution: receipts", file: "workflows/steps/receipt.go",
+		edits: []edit{{"case !accepted.Genuine:", "case false && !accepted.Genuine:"}},
+		run:   "TestForged", packages: onWorkflow,
+	},
+	{
+		guard: "sweep: its own namespace, whoever asks", file: "activities/upkeep/sweeper.go",
+		edits: []edit{{"OpenPage{Namespace: s.namespace,", "OpenPage{Namespace: \"\","}},
+		run:   "TestSweepWorkflow", packages: onWorkflow,
 	},
 	{
 		guard: "claim: needs the approval", file: "internal/postgres/queries/claim.sql",
-		edits: []edit{{"AND invocation_id = @invocation_id::uuid AND state = 'approved'\n", "AND invocation_id = @invocation_id::uuid\n"}},
+		edits: []edit{{"AND invocation_id = @invocation_id::uuid AND state = 'approved' AND", "AND invocation_id = @invocation_id::uuid AND"}},
+		run:   "TestClaim|TestApproval|Consume", packages: onRecord,
+	},
+	{
+		guard: "claim: an approval of this very thing", file: "internal/postgres/queries/claim.sql",
+		edits: []edit{{" AND digest = @approval_digest\n", " AND @approval_digest <> 'x'\n"}},
 		run:   "TestClaim|TestApproval|Consume", packages: onRecord,
 	},
 	{
 		guard: "tombstone", file: "internal/postgres/queries/claim.sql",
 		edits: []edit{{"AND dispatch = @dispatch AND kind = 'tombstone'", "AND dispatch = @dispatch AND kind = 'tombstone' AND false"}},
-		run:   "TestTombstone|TestClaim", packages: onRecord,
+		run:   "TestRecord", packages: onRecord,
 	},
 	{
-		guard: "settle before close", file: "workflows/after.go",
-		edits: []edit{{"	result := c.result(ctx, end)\n	for {", "	result := c.result(ctx, end)\n	for range 0 {"}, {"		c.upsertOutcome(ctx, result)\n		return result, nil\n	}\n", "		c.upsertOutcome(ctx, result)\n		return result, nil\n	}\n	return result, nil\n"}},
+		guard: "settle before close", file: "workflows/settle/settle.go",
+		edits: []edit{{"	result = Result(ctx, c, end.Next)\n	for {", "	result = Result(ctx, c, end.Next)\n	for range 0 {"}, {"		c.UpsertOutcome(ctx, result)\n		return result, nil, nil\n	}\n", "		c.UpsertOutcome(ctx, result)\n		return result, nil, nil\n	}\n	return result, nil, nil\n"}},
 		run:   "Test", packages: onWorkflow,
 	},
 	{
@@ -84,17 +174,17 @@ var mutants = []mutant{
 		run:   "Test", packages: []string{"./activities", "./workflows", "./worker"},
 	},
 	{
-		guard: "bytes in: hooks see copies", file: "workflows/activity.go",
+		guard: "bytes in: hooks see copies", file: "workflows/contract/handle.go",
 		edits: []edit{
 			{"func(ctx context.Context, raw converter.RawValue) (result converter.RawValue, err error) {", "func(ctx context.Context, in In) (result converter.RawValue, err error) {"},
+			{"		e := executionOf(ctx)\n", "		e, raw := executionOf(ctx), converter.NewRawValue(&common.Payload{})\n"},
 			{"		var in In\n		if err := converter.GetDefaultDataConverter().FromPayload(raw.Payload(), &in); err != nil {\n			log.ErrorContext(ctx, \"activity input does not decode\", \"activity\", a.name)\n			return result, failure(toolspec.CodeInternal, false)\n		}\n", ""},
-			{"options), a.name, raw).Get(ctx, &out)\n	return out, err\n}\n\n// regular", "options), a.name, in).Get(ctx, &out)\n	_ = raw\n	return out, err\n}\n\n// regular"},
-			{"	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), a.name, raw)", "	_ = raw\n	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), a.name, in)"},
 		},
-		run: "TestStepsGetBytes", packages: onWorkflow,
+		elsewhere: map[string][]edit{"workflows/steps/run.go": {{"options), a.Name(), raw).Get(ctx, &out)\n	if temporal", "options), a.Name(), in).Get(ctx, &out)\n	_ = raw\n	if temporal"}}},
+		run:       "TestStepsGetBytes", packages: onWorkflow,
 	},
 	{
-		guard: "panics: of a step", file: "workflows/activity.go",
+		guard: "panics: of a step", file: "workflows/contract/handle.go",
 		edits: []edit{{"if recovered := recover(); recovered != nil {", "if recovered := any(nil); recovered != nil {"}},
 		run:   "TestBind|Panic", packages: onWorkflow,
 	},
@@ -104,8 +194,8 @@ var mutants = []mutant{
 		run:   "Panic|TestExecute", packages: onSteps,
 	},
 	{
-		guard: "budgets: deltas", file: "workflows/stage.go",
-		edits: []edit{{"c.deltaBytes > hook.MaxDelta", "false"}},
+		guard: "budgets: deltas", file: "workflows/envelope/stage.go",
+		edits: []edit{{"!c.AddChangedBytes(v.Size())", "false"}},
 		run:   "Test", packages: onWorkflow,
 	},
 	{
@@ -119,13 +209,13 @@ var mutants = []mutant{
 		run:   "Test", packages: onSteps,
 	},
 	{
-		guard: "unknown: not repeated", file: "workflows/lost.go",
-		edits: []edit{{"	if !c.plan.Repeatable {", "	if false {"}},
+		guard: "unknown: not repeated", file: "workflows/attempt/lost.go",
+		edits: []edit{{"	case !a.call.Plan().Repeatable:", "	case false:"}},
 		run:   "Test", packages: onWorkflow,
 	},
 	{
 		guard: "answers are final", file: "internal/postgres/queries/approval.sql",
-		edits: []edit{{"('open', 'approved', 'denied', 'withdrawn', 'expired') OR", "('open', 'approved') OR"}},
+		edits: []edit{{"('open', 'approved', 'denied', 'withdrawn', 'settled_ok', 'settled_failed', 'expired') OR", "('open', 'approved') OR"}},
 		run:   "TestAskedAgain", packages: onRecord,
 	},
 	{
@@ -144,7 +234,7 @@ var mutants = []mutant{
 		run:   "TestSweep", packages: onRecord,
 	},
 	{
-		guard: "plan: newer than the worker", file: "activities/plan.go",
+		guard: "plan: newer than the worker", file: "activities/judge/plan.go",
 		edits: []edit{{"return version > hook.PlanVersion", "return false && version > hook.PlanVersion"}},
 		run:   "TestNewerPlan", packages: onSteps,
 	},
@@ -204,23 +294,23 @@ var mutants = []mutant{
 		run:   "TestSweptPlace", packages: onRecord,
 	},
 	{
-		guard: "capacity: the gate before a place is used", file: "workflows/capacity.go",
-		edits: []edit{{"	return c.gateAgain(ctx, nil)\n}\n\n// rested", "	return nil\n}\n\n// rested"}},
+		guard: "capacity: the gate before a place is used", file: "workflows/capacity/capacity.go",
+		edits: []edit{{"	return k.judge(ctx)\n}\n\n// leaveWait", "	return envelope.Next{}\n}\n\n// leaveWait"}},
 		run:   "TestWaitForCapacity", packages: onWorkflow,
 	},
 	{
 		guard: "durable: heartbeats", file: "activities/durable.go",
-		edits: []edit{{"stopBeating := beating(ctx, new(reported))", "stopBeating := func() {}"}},
+		edits: []edit{{"stopBeating := heartbeat.Send[struct{}](ctx, nil)", "stopBeating := func() {}"}},
 		run:   "TestDurable", packages: onServers,
 	},
 	{
 		guard: "durable: a worker that stops", file: "activities/durable.go",
-		edits: []edit{{"	case stopping(ctx):\n		return hook.Verdict{}, hook.Transient(errLeaving)\n", ""}},
+		edits: []edit{{"	case heartbeat.Stopping(ctx):\n		return hook.Verdict{}, hook.Transient(errLeaving)\n", ""}},
 		run:   "TestDurable", packages: onSteps,
 	},
 	{
-		guard: "durable: time of its own", file: "workflows/after.go",
-		edits: []edit{{"(endingTime + durable(steps...))", "endingTime"}},
+		guard: "durable: time of its own", file: "workflows/settle/settle.go",
+		edits: []edit{{"endingTime+envelope.DurableTime(stages...)", "endingTime"}},
 		run:   "TestDurable", packages: onWorkflow,
 	},
 	{
@@ -234,13 +324,13 @@ var mutants = []mutant{
 		run:   "TestPoisonedEntry", packages: onRecord,
 	},
 	{
-		guard: "cache: the actor in the key", file: "activities/hooks/cache_key.go",
+		guard: "cache: the actor in the key", file: "activities/cache/key.go",
 		edits: []edit{{"in.actor, in.subject = c.ActorID, c.SubjectID", "in.subject = c.SubjectID"}},
-		run:   "TestCacheKey|TestKeptApart", packages: []string{"./activities/hooks", "./workflows"},
+		run:   "TestCacheKey|TestKeptApart", packages: []string{"./activities/cache", "./workflows"},
 	},
 	{
-		guard: "cache: only what ran", file: "workflows/after.go",
-		edits: []edit{{"entry != nil && c.keeps()", "entry != nil"}},
+		guard: "cache: only what ran", file: "workflows/output/output.go",
+		edits: []edit{{"entry != nil && keeps(c)", "entry != nil"}},
 		run:   "TestNotKept", packages: onWorkflow,
 	},
 	{
@@ -259,7 +349,7 @@ var mutants = []mutant{
 		run:   "TestTwoHeraldsTellOnce", packages: onRecord,
 	},
 	{
-		guard: "escalation: not before its time", file: "activities/judge.go",
+		guard: "escalation: not before its time", file: "activities/approval/judge.go",
 		edits: []edit{{"open.Rule.At(open.Waited)", "open.Rule.At(1 << 62)"}},
 		run:   "TestReview", packages: onSteps,
 	},

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	enumspb "go.temporal.io/api/enums/v1"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
 func agreed(v *view, out *Verdict) {
@@ -34,8 +36,37 @@ func agreed(v *view, out *Verdict) {
 		for _, e := range v.effects[c.InvocationID] {
 			attempts[e.Attempt] = true
 		}
-		if len(attempts) > record.Attempts {
+		counted := record.Attempts
+		if c.Record.Plan.Lane == hook.LocalLane && v.ended(c) {
+			counted++ // the attempt in a task that is lost leaves nothing, and is not made again where the call ends
+		}
+		// A run that begins again counts anew.
+		if len(attempts) > counted && !v.rerun(c) {
 			out.blame(c.ToolCallID, fmt.Sprintf("the record counts %d attempts, the ledger %d", record.Attempts, len(attempts)))
+		}
+	})
+}
+
+func genuine(v *view, out *Verdict) {
+	v.settledRecords(func(c *Call) {
+		out.Checked++
+		results := []toolspec.Result{*c.Record.Result}
+		for _, a := range c.Answers {
+			results = append(results, a.Result)
+		}
+		for _, r := range results {
+			value := r.Value
+			if r.OutputRef != "" {
+				value = c.Output
+			}
+			switch {
+			case r.OK && !bytes.Equal(compact(value), compact(c.Value)):
+				out.blame(c.ToolCallID, "its value is not the one that its tool gave")
+				return
+			case strings.Contains(r.SafeMessage, MadeUp):
+				out.blame(c.ToolCallID, fmt.Sprintf("it ended with a %s that somebody made up", r.ErrorCode))
+				return
+			}
 		}
 	})
 }

@@ -7,7 +7,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 func settled(v *view, out *Verdict) {
@@ -50,17 +50,18 @@ func released(v *view, out *Verdict) {
 	v.settledRecords(func(c *Call) {
 		out.Checked++
 		for _, a := range c.Record.Approvals {
-			if a.State == workflows.RequestOpen {
+			if a.State == contract.RequestOpen {
 				out.blame(c.ToolCallID, fmt.Sprintf("settled, and its request %s is still open", a.ApprovalID))
 			}
 		}
 	})
 }
 
-// survived leaves aside who was asked: those may be denied.
+// survived leaves aside calls of which somebody was asked, for those may be
+// denied, and calls that somebody ended.
 func survived(v *view, out *Verdict) {
 	v.settledRecords(func(c *Call) {
-		if !c.Repeatable || len(c.Record.Approvals) > 0 {
+		if !c.Repeatable || len(c.Record.Approvals) > 0 || v.ended(c) {
 			return
 		}
 		out.Checked++
@@ -81,7 +82,7 @@ func manned(v *view, out *Verdict) {
 		case Crash:
 			out.Checked++
 			out.blame("", fmt.Sprintf("worker %d ended by itself at %s", f.PID, f.From.Format(time.TimeOnly)))
-		case Stop, Postgres, Temporal, Stall:
+		default: // no worker ended
 		}
 	}
 }
@@ -105,7 +106,7 @@ func bounded(v *view, out *Verdict) {
 		if c.Record != nil {
 			bound += int64(attemptEvents * c.Record.Attempts)
 		}
-		for _, f := range v.Faults {
+		for _, f := range v.faultsOf(c) {
 			if !f.To.Before(c.Workflow.Started) && (c.Workflow.Ended.IsZero() || !f.From.After(c.Workflow.Ended)) {
 				bound += faultEvents
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 func once(v *view, out *Verdict) {
@@ -24,7 +25,7 @@ func once(v *view, out *Verdict) {
 		// The key is the call's own, so a call without effects has none either.
 		seen := map[string]bool{}
 		for _, e := range v.effects[c.InvocationID] {
-			if n := len(perKey[e.Key]); n > 1 && !seen[e.Key] {
+			if n := len(perKey[e.Key]); n > 1+retries(c) && !seen[e.Key] {
 				out.blame(c.ToolCallID, fmt.Sprintf("%d effects, in attempts %s", n, attemptsOf(perKey[e.Key])))
 			}
 			seen[e.Key] = true
@@ -33,6 +34,33 @@ func once(v *view, out *Verdict) {
 			out.blame(c.ToolCallID, fmt.Sprintf("its effects have %d different keys", len(seen)))
 		}
 	}
+}
+
+// retries is how often a person wanted the call to run again although it may have
+// had its effect.
+func retries(c *Call) (n int) {
+	if c.Record == nil {
+		return 0
+	}
+	for i := range c.Record.Approvals {
+		if c.Record.Approvals[i].State == contract.RequestRetried {
+			n++
+		}
+	}
+	return n
+}
+
+func accounted(v *view, out *Verdict) {
+	v.settledRecords(func(c *Call) {
+		// Of a denial decided says it.
+		if r := c.Record.Result; c.Repeatable || r.OK || r.ErrorCode == toolspec.CodeOutcomeUnknown || r.ErrorCode == toolspec.CodeApprovalDenied {
+			return
+		}
+		out.Checked++
+		if n := len(v.effects[c.InvocationID]); n > 0 {
+			out.blame(c.ToolCallID, fmt.Sprintf("ended with %s, and had %d effects", c.Record.Result.ErrorCode, n))
+		}
+	})
 }
 
 func attemptsOf(effects []ledger.Effect) string {
@@ -129,7 +157,7 @@ func (v *view) hit(c *Call, made []postgres.ClaimRecord) bool {
 	if effects := v.effects[c.InvocationID]; len(effects) > 0 {
 		worker = effects[len(effects)-1].PID
 	}
-	for _, f := range v.Faults {
+	for _, f := range v.faultsOf(c) {
 		if f.To.Before(from) || f.From.After(to) {
 			continue
 		}

@@ -1,6 +1,8 @@
 package oracle
 
 import (
+	"slices"
+
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
 )
 
@@ -39,7 +41,9 @@ func All() []Oracle {
 	return []Oracle{
 		{"settled", "every accepted call is settled, or visibly waits for a person who never decided", settled},
 		{"unbroken", "no workflow failed, timed out or was terminated", unbroken},
-		{"once", "a tool that must not be repeated had one effect per key at the most", once},
+		{"once", "a tool that must not be repeated had one effect per key at the most, and one more for each retry that a person wanted", once},
+		{"accounted", "a tool that must not be repeated had no effect unless the call says ok or outcome_unknown", accounted},
+		{"genuine", "no result has a value or a failure that somebody made up", genuine},
 		{"done", "every call that ended ok had its effect", done},
 		{"claimed", "outside the local lane every effect has a claim of its own", claimed},
 		{"exact", "every effect is one of a known call, with the arguments as submitted", exact},
@@ -82,18 +86,32 @@ type view struct {
 	Snapshot
 	known   map[string]*Call
 	effects map[string][]ledger.Effect
+	// at are the faults that were aimed at one call, by its toolCallId; common are
+	// the others.
+	at     map[string][]Fault
+	common []Fault
 }
 
 func newView(s Snapshot) *view {
-	v := &view{Snapshot: s, known: map[string]*Call{}, effects: map[string][]ledger.Effect{}}
+	v := &view{Snapshot: s, known: map[string]*Call{}, effects: map[string][]ledger.Effect{}, at: map[string][]Fault{}}
 	for i := range s.Calls {
 		v.known[s.Calls[i].InvocationID] = &s.Calls[i]
 	}
 	for _, e := range s.Effects {
 		v.effects[e.InvocationID] = append(v.effects[e.InvocationID], e)
 	}
+	for _, f := range s.Faults {
+		if f.Call == "" {
+			v.common = append(v.common, f)
+		} else {
+			v.at[f.Call] = append(v.at[f.Call], f)
+		}
+	}
 	return v
 }
+
+// faultsOf are those that may have hit the call.
+func (v *view) faultsOf(c *Call) []Fault { return slices.Concat(v.common, v.at[c.ToolCallID]) }
 
 // settledRecords calls f with every call that the record knows as settled.
 func (v *view) settledRecords(f func(*Call)) {

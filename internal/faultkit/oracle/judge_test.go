@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // violated are the names of the oracles that a snapshot violates.
@@ -75,6 +75,30 @@ func TestViolations(t *testing.T) {
 			claim(find(w, "send"), 2, 30)
 			effect(w, "send", 31, 1).Key = "another"
 		}},
+		{"once", "two effects where a person wanted one retry of another call", "send", func(w *world) {
+			find(w, "hit").Record.Approvals = []postgres.Approval{{State: contract.RequestRetried}}
+			claim(find(w, "send"), 2, 30)
+			effect(w, "send", 31, 1)
+		}},
+		{"accounted", "cancelled with an effect", "hit", func(w *world) {
+			c := find(w, "hit")
+			end(c, toolspec.Result{ErrorCode: toolspec.CodeCancelled, Attempts: 1, EndedAtMs: 2000})
+		}},
+		{"accounted", "denied by policy with an effect", "hit", func(w *world) {
+			c := find(w, "hit")
+			end(c, toolspec.Result{ErrorCode: toolspec.CodePolicyDenied, Attempts: 1, EndedAtMs: 2000})
+		}},
+		{"genuine", "a value that no tool gave", "put", func(w *world) {
+			end(find(w, "put"), toolspec.Result{OK: true, Value: []byte(`{"text":"` + oracle.MadeUp + `"}`), Attempts: 2, EndedAtMs: 2000})
+		}},
+		{"genuine", "a large value that is not kept", "put", func(w *world) {
+			end(find(w, "put"), toolspec.Result{OK: true, OutputRef: "ref", Attempts: 2, EndedAtMs: 2000})
+		}},
+		{"genuine", "a failure that no tool had", "waiting", func(w *world) {
+			c := find(w, "waiting")
+			c.Undecided, c.Record.Approvals[0].State = false, contract.RequestClosed
+			end(c, toolspec.Result{ErrorCode: toolspec.CodeRateLimited, SafeMessage: oracle.MadeUp, Attempts: 1, EndedAtMs: 2000})
+		}},
 		{"done", "ok without an effect", "read", func(w *world) {
 			w.Effects = slices.DeleteFunc(w.Effects, func(e ledger.Effect) bool { return e.ToolCallID == "read" })
 		}},
@@ -92,6 +116,9 @@ func TestViolations(t *testing.T) {
 		}},
 		{"agreed", "a submitter was told nothing but an error", "read", func(w *world) {
 			find(w, "read").Answers[0] = oracle.Answer{Err: "broken"}
+		}},
+		{"agreed", "an attempt of a local read that nobody ended", "local", func(w *world) {
+			end(find(w, "local"), toolspec.Result{ErrorCode: toolspec.CodeTimeout, EndedAtMs: 60_000})
 		}},
 		{"agreed", "more attempts in the ledger than in the record", "put", func(w *world) {
 			claim(find(w, "put"), 3, 30)
@@ -130,7 +157,11 @@ func TestViolations(t *testing.T) {
 		}},
 		{"released", "a request that stays open", "ask", func(w *world) {
 			c := find(w, "ask")
-			c.Record.Approvals = append([]postgres.Approval{{State: workflows.RequestOpen}}, c.Record.Approvals...)
+			c.Record.Approvals = append([]postgres.Approval{{State: contract.RequestOpen}}, c.Record.Approvals...)
+		}},
+		{"survived", "a read that was cancelled where somebody cancelled another call", "read", func(w *world) {
+			end(find(w, "read"), toolspec.Result{ErrorCode: toolspec.CodeCancelled, Attempts: 1, EndedAtMs: 2000})
+			w.Faults = append(w.Faults, oracle.Fault{Kind: oracle.Cancel, Call: "put", From: at(10), To: at(10)})
 		}},
 		{"survived", "a read that failed in time", "read", func(w *world) {
 			end(find(w, "read"), toolspec.Result{ErrorCode: toolspec.CodeTimeout, Attempts: 1, EndedAtMs: 2000})
@@ -144,6 +175,9 @@ func TestViolations(t *testing.T) {
 			w.Effects = slices.DeleteFunc(w.Effects, func(e ledger.Effect) bool { return e.ToolCallID == "hit" })
 		}},
 		{"unknown", "unknown without a fault in its time", "hit", func(w *world) { w.Faults[0].From, w.Faults[0].To = at(500), at(500) }},
+		{"unknown", "unknown where another call was hit", "hit", func(w *world) {
+			w.Faults = []oracle.Fault{{Kind: oracle.ResetLast, Call: "send", From: at(15), To: at(15)}}
+		}},
 		{"unknown", "unknown where another worker was hit", "hit", func(w *world) { w.Faults[0].PID = 99 }},
 		{"approved", "an effect without an approval", "ask", func(w *world) {
 			find(w, "ask").Record.Approvals = nil
@@ -162,7 +196,7 @@ func TestViolations(t *testing.T) {
 		{"decided", "somebody is asked again after a denial", "denied", func(w *world) {
 			c := find(w, "denied")
 			c.Decisions[0].Answer = nil // it came as a signal
-			c.Record.Approvals = append(c.Record.Approvals, postgres.Approval{State: workflows.RequestClosed})
+			c.Record.Approvals = append(c.Record.Approvals, postgres.Approval{State: contract.RequestClosed})
 		}},
 		{"decided", "an effect of what was denied", "denied", func(w *world) {
 			c := find(w, "denied")
@@ -224,6 +258,29 @@ func TestViolations(t *testing.T) {
 // TestExcused: what looks alike and is right.
 func TestExcused(t *testing.T) {
 	for what, change := range map[string]func(*oracle.Snapshot){
+		"a second effect that a person wanted": func(w *oracle.Snapshot) {
+			approvals := []postgres.Approval{{State: contract.RequestRetried}}
+			approvals[0].Parked = "lost"
+			find(w, "hit").Record.Approvals = approvals
+			claim(find(w, "hit"), 2, 30)
+			effect(w, "hit", 31, 1)
+		},
+		"a read that somebody ended": func(w *oracle.Snapshot) {
+			end(find(w, "read"), toolspec.Result{ErrorCode: toolspec.CodeCancelled, Attempts: 1, EndedAtMs: 2000})
+			w.Faults = append(w.Faults, oracle.Fault{Kind: oracle.Cancel, Call: "read", From: at(10), To: at(10)})
+		},
+		"an unknown outcome of a call that was reset": func(w *oracle.Snapshot) {
+			w.Faults = []oracle.Fault{{Kind: oracle.ResetLast, Call: "hit", From: at(15), To: at(15)}}
+		},
+		"a large value": func(w *oracle.Snapshot) {
+			c := find(w, "put")
+			c.Output = []byte(`{"text": "put"}`)
+			end(c, toolspec.Result{OK: true, OutputRef: "ref", Attempts: 2, EndedAtMs: 2000})
+		},
+		"attempts of a run before the last": func(w *oracle.Snapshot) {
+			end(find(w, "put"), toolspec.Result{OK: true, Value: []byte(`{"text":"put"}`), Attempts: 1, EndedAtMs: 2000})
+			w.Faults = append(w.Faults, oracle.Fault{Kind: oracle.Restart, Call: "put", From: at(15), To: at(15)})
+		},
 		"a read whose deadline ran out": func(w *oracle.Snapshot) {
 			end(find(w, "read"), toolspec.Result{ErrorCode: toolspec.CodeTimeout, Attempts: 1, EndedAtMs: 60_000})
 		},
@@ -235,6 +292,10 @@ func TestExcused(t *testing.T) {
 		},
 		"an unknown outcome of a call that never had its effect": func(w *oracle.Snapshot) {
 			w.Effects = slices.DeleteFunc(w.Effects, func(e ledger.Effect) bool { return e.ToolCallID == "hit" })
+		},
+		"a local read that ended with the task that ran it": func(w *oracle.Snapshot) {
+			end(find(w, "local"), toolspec.Result{ErrorCode: toolspec.CodeCancelled, EndedAtMs: 2000})
+			w.Faults = append(w.Faults, oracle.Fault{Kind: oracle.Terminate, Call: "local", From: at(10), To: at(10)})
 		},
 		"a local read that ran twice": func(w *oracle.Snapshot) { effect(w, "local", 31, 1) },
 		"a long history of a call that much happened to": func(w *oracle.Snapshot) {

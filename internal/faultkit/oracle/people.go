@@ -5,7 +5,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/workflows"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 func approved(v *view, out *Verdict) {
@@ -35,7 +35,7 @@ func granted(c *Call) *postgres.Approval {
 		return nil
 	}
 	for i := range c.Record.Approvals {
-		if a := &c.Record.Approvals[i]; a.State == workflows.RequestApproved {
+		if a := &c.Record.Approvals[i]; a.State == contract.RequestApproved {
 			return a
 		}
 	}
@@ -52,12 +52,12 @@ func sent(c *Call, verb toolspec.Verb, approver string) bool {
 }
 
 // standing is what the record must say after a verb that counted.
-func standing(verb toolspec.Verb) workflows.RequestState {
+func standing(verb toolspec.Verb) contract.RequestState {
 	switch verb {
 	case toolspec.Approve:
-		return workflows.RequestApproved
+		return contract.RequestApproved
 	case toolspec.Deny:
-		return workflows.RequestDenied
+		return contract.RequestDenied
 	default: // the runs send no others
 		return ""
 	}
@@ -73,7 +73,7 @@ func decided(v *view, out *Verdict) {
 		last := len(c.Record.Approvals) - 1
 		state := c.Record.Approvals[last].State
 		for _, a := range c.Record.Approvals[:last] {
-			if a.State == workflows.RequestDenied {
+			if a.State == contract.RequestDenied {
 				out.blame(c.ToolCallID, fmt.Sprintf("%s was denied, and somebody was asked again", a.ApprovalID))
 			}
 		}
@@ -90,10 +90,10 @@ func decided(v *view, out *Verdict) {
 		if len(counted) > 1 {
 			out.blame(c.ToolCallID, "two decisions were told that they counted")
 		}
-		if state == workflows.RequestDenied && c.Record.Result != nil && c.Record.Result.ErrorCode != toolspec.CodeApprovalDenied {
+		if state == contract.RequestDenied && c.Record.Result != nil && c.Record.Result.ErrorCode != toolspec.CodeApprovalDenied {
 			out.blame(c.ToolCallID, fmt.Sprintf("it was denied, and ended with %q", c.Record.Outcome))
 		}
-		if state == workflows.RequestDenied && len(v.effects[c.InvocationID]) > 0 {
+		if state == contract.RequestDenied && len(v.effects[c.InvocationID]) > 0 {
 			out.blame(c.ToolCallID, "it was denied, and had an effect")
 		}
 	}

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"encoding/json"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -32,6 +33,11 @@ type Call struct {
 	ApprovalDigest string
 	// Accepted says that Temporal took the start.
 	Accepted bool
+	// Value is what its tool answers.
+	Value json.RawMessage
+	// Output is what the record keeps under the reference of the result, where the
+	// value is too large to stand in it.
+	Output json.RawMessage
 	// Undecided says that nobody ever decided, so that the call is to wait.
 	Undecided bool
 	// Decisions are those that were sent.
@@ -67,35 +73,4 @@ type Workflow struct {
 	// Result is nil unless the workflow completed.
 	Result         *toolspec.Result
 	Started, Ended time.Time
-}
-
-// FaultKind is a way in which something was broken.
-type FaultKind string
-
-// The faults.
-const (
-	// Kill is SIGKILL of a worker.
-	Kill FaultKind = "kill"
-	// Term is SIGTERM of a worker, until it has ended.
-	Term FaultKind = "term"
-	// Stop is SIGSTOP of a worker, until SIGCONT.
-	Stop FaultKind = "stop"
-	// Postgres is a crash of the database, until it answers again.
-	Postgres FaultKind = "postgres"
-	// Temporal is SIGKILL of the Temporal server, until it answers again.
-	Temporal FaultKind = "temporal"
-	// Stall is a Temporal server that takes seconds to write, which nobody planned:
-	// the machine is too busy.
-	Stall FaultKind = "stall"
-	// Crash is a worker that ended by itself, which nobody planned.
-	Crash FaultKind = "crash"
-)
-
-// Fault is something that was broken from one time to another.
-type Fault struct {
-	Kind FaultKind `json:"kind"`
-	// PID is the worker that was hit, 0 for a server.
-	PID  int       `json:"pid,omitempty"`
-	From time.Time `json:"from"`
-	To   time.Time `json:"to"`
 }

@@ -1,12 +1,12 @@
 -- name: Admit
--- Inserts the call or reads its record. A record that is settled, or that is another call's, is final in what this returns of it: it is
--- only read, and any snapshot that shows it so is right. Everything else goes through ON CONFLICT DO UPDATE, which judges and returns
+-- Inserts the call or reads its record. A record that is settled, or that is another call's or a workflow's of another namespace, is
+-- final in what this returns of it: it is only read, and any snapshot that shows it so is right. Everything else goes through ON CONFLICT DO UPDATE, which judges and returns
 -- the row's newest version whatever the snapshot. Where neither answers (the record became final after the snapshot was taken) no row
 -- comes back, and the caller asks again.
 WITH final AS MATERIALIZED (
-    SELECT input_digest, result, epoch, gate_round, dispatch_round, request_round, capacity_round, plan
+    SELECT input_digest, result, epoch, gate_round, dispatch_round, request_round, capacity_round, plan, namespace
     FROM invocations
-    WHERE invocation_id = @invocation_id::uuid AND (state = 'settled' OR input_digest <> @input_digest)
+    WHERE invocation_id = @invocation_id::uuid AND (state = 'settled' OR input_digest <> @input_digest OR namespace NOT IN ('', @namespace))
 ), admitted AS (
     INSERT INTO invocations (
         invocation_id, tenant_id, run_id, tool_call_id, tool_id, actor_id, subject_id, session_id, request_id, graph_id, connection_id,
@@ -20,9 +20,10 @@ WITH final AS MATERIALIZED (
     ON CONFLICT (invocation_id) DO UPDATE
         SET epoch = invocations.epoch + 1, temporal_run_id = excluded.temporal_run_id, namespace = excluded.namespace
         WHERE invocations.state = 'open' AND invocations.input_digest = excluded.input_digest
-    RETURNING input_digest, result, epoch, gate_round, dispatch_round, request_round, capacity_round, plan
+            AND invocations.namespace IN ('', excluded.namespace)
+    RETURNING input_digest, result, epoch, gate_round, dispatch_round, request_round, capacity_round, plan, namespace
 )
-SELECT r.input_digest, r.result, r.epoch, r.gate_round, r.dispatch_round, r.request_round, r.capacity_round, r.plan,
+SELECT r.input_digest, r.result, r.epoch, r.gate_round, r.dispatch_round, r.request_round, r.capacity_round, r.plan, r.namespace,
     coalesce((SELECT digest FROM policy_active), '') AS policy_digest, (
         SELECT json_agg(json_build_object('id', k.id, 'effect', k.effect, 'reason', k.reason) ORDER BY k.id)
         FROM kill_switches k

@@ -3,7 +3,7 @@
 WITH closed AS (
     UPDATE approvals a SET state = CASE WHEN a.expires_at <= now() THEN 'expired' ELSE 'closed' END
     FROM invocations i
-    WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.state = 'open' AND i.epoch = @epoch
+    WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.state = 'open' AND i.epoch = @epoch AND i.temporal_run_id = @temporal_run_id
         AND a.invocation_id = i.invocation_id AND a.state = 'open'
         AND (a.expires_at <= now() OR (a.digest <> @digest OR a.edited_by <> @edited_by) AND NOT EXISTS (
             -- This question was answered by an edit already, and the call is on its way to the request that followed it.
@@ -24,9 +24,9 @@ WITH active AS MATERIALIZED (
     SELECT coalesce(digest, '') AS digest FROM policy_active FOR SHARE
 ), current AS (
     SELECT request_round, month, workflow_id FROM invocations
-    WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
+    WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), standing AS (
-    SELECT approval_id, number, state, approver, granted, expires_at, created_at
+    SELECT approval_id, number, state, approver, granted, rule, expires_at, created_at
     FROM approvals
     -- Edited arguments are another question, even where they are the same arguments: who edited may not approve.
     WHERE invocation_id = @invocation_id::uuid AND digest = @digest AND edited_by = @edited_by
@@ -52,7 +52,7 @@ WITH active AS MATERIALIZED (
         CASE WHEN r.grant_id IS NULL THEN 'open' ELSE 'approved' END, r.approver, CASE WHEN r.grant_id IS NOT NULL THEN now() END, r.grant_id
     FROM (SELECT greatest(request_round, @last::integer) + 1 AS number FROM current) n LEFT JOIN remembered r ON true
     WHERE NOT EXISTS (SELECT FROM standing)
-    RETURNING approval_id, number, state, approver, granted, expires_at, created_at, remembered
+    RETURNING approval_id, number, state, approver, granted, rule, expires_at, created_at, remembered
 ), told AS (
     -- Where nobody is asked, nobody needs to know. What is to happen when nobody decides for long waits with the request.
     INSERT INTO notices (approval_id, kind, number, at, happened)
@@ -85,14 +85,22 @@ WITH active AS MATERIALIZED (
     UPDATE invocations SET request_round = greatest(request_round, (SELECT number FROM opened))
     WHERE invocation_id = @invocation_id::uuid AND EXISTS (SELECT FROM opened)
 ), found AS (
-    SELECT * FROM standing UNION ALL SELECT approval_id, number, state, approver, granted, expires_at, created_at FROM opened
+    SELECT * FROM standing UNION ALL SELECT approval_id, number, state, approver, granted, rule, expires_at, created_at FROM opened
 ), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
     SELECT 'signal', workflow_id, 'recheck' FROM active, current
     WHERE digest <> @policy_digest AND EXISTS (SELECT FROM found WHERE state = 'open')
     RETURNING id
 )
-SELECT number, state, coalesce(approver, '') AS approver, granted, expires_at, created_at,
+SELECT number, state, coalesce(approver, '') AS approver, granted, rule, expires_at, created_at,
+    (
+        -- One more than are taken, to see whether there are more.
+        SELECT json_agg(json_build_object('public', encode(public_key, 'base64'), 'identity', identity))
+        FROM (
+            SELECT public_key, identity FROM approver_keys
+            WHERE tenant_id = @tenant_id AND revoked_at IS NULL ORDER BY identity, key_id LIMIT @max_keys::integer + 1
+        ) valid
+    ) AS keys,
     -- The call does not wait for an answer that is there.
     CASE WHEN state IN ('denied', 'withdrawn', 'settled_ok', 'settled_failed', 'expired') THEN 0 ELSE ceil(extract(epoch FROM expires_at - now()) * 1000)::bigint END AS remaining_ms,
     (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS notified
@@ -102,7 +110,7 @@ FROM found;
 -- Raises the rounds of the gate and of capacity, lets an overdue request expire, and returns it with the recorded answer to this very decision, if any.
 WITH current AS (
     UPDATE invocations SET gate_round = greatest(gate_round, @gate), capacity_round = greatest(capacity_round, @capacity)
-    WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
+    WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
     RETURNING invocation_id, tool_id, connection_id, actor_id, subject_id
 ), overdue AS (
     UPDATE approvals SET state = 'expired'
@@ -146,7 +154,15 @@ SELECT
         FROM decisions v WHERE v.approval_id = a.approval_id AND v.counted AND v.decision = 'approve'
     ) AS voters,
     k.public_key, coalesce(k.identity, '') AS key_identity, k.revoked_at IS NOT NULL AS key_revoked,
-    d.decision_hash IS NOT NULL AS recorded, coalesce(d.counted, false) AS counted, coalesce(d.answer, '') AS answer
+    d.decision_hash IS NOT NULL AS recorded, coalesce(d.counted, false) AS counted, coalesce(d.answer, '') AS answer,
+    CASE WHEN @refresh::boolean THEN (
+        -- One more than are taken, to see whether there are more.
+        SELECT json_agg(json_build_object('public', encode(public_key, 'base64'), 'identity', identity))
+        FROM (
+            SELECT public_key, identity FROM approver_keys
+            WHERE tenant_id = @tenant_id AND revoked_at IS NULL ORDER BY identity, key_id LIMIT @max_keys::integer + 1
+        ) valid
+    ) END AS keys
 FROM current c
 LEFT JOIN approver_keys k ON k.tenant_id = @tenant_id AND k.key_id = @key_id
 LEFT JOIN approvals a ON a.approval_id = @approval_id AND a.invocation_id = c.invocation_id
@@ -157,7 +173,7 @@ LEFT JOIN decisions d ON d.approval_id = a.approval_id AND d.decision_hash = @de
 WITH closed AS (
     UPDATE approvals a SET state = CASE WHEN a.expires_at <= now() THEN 'expired' ELSE 'closed' END
     FROM invocations i
-    WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.state = 'open' AND i.epoch = @epoch
+    WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.state = 'open' AND i.epoch = @epoch AND i.temporal_run_id = @temporal_run_id
         AND a.approval_id = @approval_id AND a.invocation_id = i.invocation_id AND a.state = 'open'
     RETURNING a.approval_id, a.state
 )
@@ -171,7 +187,7 @@ WITH request AS (
         CASE WHEN a.state = 'open' AND a.expires_at <= now() THEN 'expired' ELSE a.state END AS standing
     FROM approvals a JOIN invocations i USING (invocation_id)
     WHERE a.approval_id = @approval_id AND i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id
-        AND i.state = 'open' AND i.epoch = @epoch
+        AND i.state = 'open' AND i.epoch = @epoch AND i.temporal_run_id = @temporal_run_id
 ), recorded AS (
     SELECT counted, answer FROM decisions WHERE approval_id = @approval_id AND decision_hash = @decision_hash
 ), verdict AS (

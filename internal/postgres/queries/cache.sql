@@ -18,7 +18,7 @@ FROM (
 -- its flight to the first who asks.
 WITH current AS (
     SELECT invocation_id FROM invocations
-    WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
+    WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), entry AS MATERIALIZED (
     SELECT e.value FROM result_cache e
     WHERE e.tenant_id = @tenant_id AND e.key = @key AND e.expires_at > now() AND NOT EXISTS (

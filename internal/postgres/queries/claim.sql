@@ -8,22 +8,31 @@ WITH verdict AS (
     SELECT CASE
         WHEN NOT EXISTS (
             SELECT FROM invocations
-            WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND epoch = @epoch
+            WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND tool_id = @tool_id
+                AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
         ) THEN 'superseded'
         WHEN EXISTS (
             SELECT FROM claims
             WHERE invocation_id = @invocation_id::uuid AND dispatch = @dispatch AND kind = 'tombstone'
         ) THEN 'tombstoned'
-        -- The same dispatch a second time may be running already, even where the tool may be repeated. An earlier one must have been
-        -- repeatable then, and be so now.
+        -- An unanswered claim must have been repeatable then, and be so now. An answer accounts for the claim with its id, and for no
+        -- other of the same number.
         WHEN EXISTS (
-            SELECT FROM claims
-            WHERE invocation_id = @invocation_id::uuid AND kind = 'claim'
-                AND (dispatch = @dispatch OR NOT (@repeatable::boolean AND repeatable) AND dispatch <> ALL (@answered::integer[]))
+            SELECT FROM claims c
+            WHERE c.invocation_id = @invocation_id::uuid AND c.kind = 'claim' AND NOT (@repeatable::boolean AND c.repeatable)
+                AND NOT EXISTS (
+                    SELECT FROM unnest(@answered::integer[], @answered_ids::text[]) AS a (dispatch, claim_id)
+                    WHERE a.dispatch = c.dispatch AND a.claim_id = c.claim_id
+                )
         ) THEN 'claimed'
+        -- The same dispatch a second time may be running already: the next attempt has the next number.
+        WHEN EXISTS (
+            SELECT FROM claims WHERE invocation_id = @invocation_id::uuid AND dispatch = @dispatch
+        ) THEN 'redelivered'
+        -- An approval covers exactly what was approved.
         WHEN @approval_id <> '' AND NOT EXISTS (
             SELECT FROM approvals
-            WHERE approval_id = @approval_id AND invocation_id = @invocation_id::uuid AND state = 'approved'
+            WHERE approval_id = @approval_id AND invocation_id = @invocation_id::uuid AND state = 'approved' AND digest = @approval_digest
         ) THEN 'refused'
         -- Whoever turned the switch on is told that nothing is dispatched from then on.
         WHEN EXISTS (
@@ -39,8 +48,9 @@ WITH verdict AS (
         ELSE 'done'
     END AS outcome
 ), claimed AS (
-    INSERT INTO claims (invocation_id, dispatch, kind, epoch, approval_id, repeatable)
-    SELECT @invocation_id::uuid, @dispatch, 'claim', @epoch, nullif(@approval_id, ''), @repeatable::boolean FROM verdict WHERE outcome = 'done'
+    INSERT INTO claims (invocation_id, dispatch, kind, epoch, approval_id, repeatable, claim_id, over_at)
+    SELECT @invocation_id::uuid, @dispatch, 'claim', @epoch, nullif(@approval_id, ''), @repeatable::boolean, @claim_id, now() + @runs::interval
+    FROM verdict WHERE outcome = 'done'
 ), counted AS (
     UPDATE invocations SET dispatch_round = greatest(dispatch_round, @dispatch)
     WHERE invocation_id = @invocation_id::uuid AND (SELECT outcome FROM verdict) = 'done'
@@ -51,9 +61,10 @@ WITH verdict AS (
 SELECT outcome FROM verdict;
 
 -- name: Check
--- A dispatch that was claimed is lost; one that was not is buried, together with the epoch in which it could still claim.
+-- A dispatch that was claimed is lost; one that was not is buried, together with the epoch in which it could still claim. The claims that
+-- there are come along, with the time until none of their tools can run any more.
 WITH current AS (
-    SELECT epoch FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND epoch = @epoch
+    SELECT epoch FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), seen AS (
     SELECT kind FROM claims WHERE invocation_id = @invocation_id::uuid AND dispatch = @dispatch
 ), buried AS (
@@ -71,4 +82,30 @@ SELECT
         WHEN EXISTS (SELECT FROM seen WHERE kind = 'claim') THEN 'lost'
         ELSE 'free'
     END AS outcome,
-    coalesce((SELECT epoch FROM raised), (SELECT epoch FROM current), 0) AS epoch;
+    coalesce((SELECT epoch FROM raised), (SELECT epoch FROM current), 0) AS epoch,
+    (SELECT json_agg(json_build_object('dispatch', dispatch, 'id', claim_id) ORDER BY dispatch) FROM claims
+        WHERE invocation_id = @invocation_id::uuid AND kind = 'claim') AS claims,
+    coalesce((
+        SELECT ceil(extract(epoch FROM max(c.over_at) - now()) * 1000) FROM claims c
+        WHERE c.invocation_id = @invocation_id::uuid AND c.kind = 'claim' AND NOT EXISTS (
+            SELECT FROM unnest(@over::integer[], @over_ids::text[]) AS o (dispatch, claim_id) WHERE o.dispatch = c.dispatch AND o.claim_id = c.claim_id
+        )
+    ), 0)::bigint AS over_in_ms;
+
+-- name: Owned
+-- The record as an activity was told of it, or none.
+SELECT plan FROM invocations
+WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND run_id = @run_id AND tool_call_id = @tool_call_id
+    AND tool_id = @tool_id AND actor_id = @actor_id AND coalesce(subject_id, '') = @subject_id AND coalesce(session_id, '') = @session_id
+    AND coalesce(connection_id, '') = @connection_id
+    AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id;
+
+-- name: Forged
+-- Once for each answer, however often it is looked at, and not for a call whose trail has ended: a run that was replaced may look late.
+INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, detail)
+SELECT month, 'answer_forged', tenant_id, invocation_id, workflow_id, json_build_object('activity', @activity::text, 'answer', @answer::text)
+FROM invocations
+WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND NOT EXISTS (
+    SELECT FROM events
+    WHERE invocation_id = @invocation_id::uuid AND kind = 'answer_forged' AND detail ->> 'answer' = @answer
+);

@@ -133,7 +133,7 @@ WITH RECURSIVE held (who, depth) AS (
     WHERE h.depth < @depth::integer AND (r.expires_at IS NULL OR r.expires_at > now())
 ), call AS (
     SELECT invocation_id, month, workflow_id FROM invocations
-    WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND connection_id = @connection_id AND state = 'open' AND epoch = @epoch
+    WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND connection_id = @connection_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), connection AS (
     SELECT n.tenant_id, n.connection_id, n.provider, n.settings, n.hosts, n.scopes, n.status, n.generation, n.secret_version
     FROM connections n WHERE n.tenant_id = @tenant_id AND n.connection_id = @connection_id AND n.status <> 'revoked'

@@ -11,7 +11,7 @@ ON CONFLICT (tenant_id, key) DO UPDATE
 -- whose place was handed over finds that it holds it. What others held and let expire is lost to them; they will find out before they
 -- run. All of it goes on while the semaphores are locked.
 WITH current AS (
-    SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
+    SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), wanted AS (
     SELECT w.key, w.most, w.waits FROM unnest(@keys::text[], @mosts::integer[], @waits::boolean[]) AS w (key, most, waits)
     WHERE EXISTS (SELECT FROM current)
@@ -66,7 +66,7 @@ FROM (SELECT) one LEFT JOIN LATERAL (SELECT key, ahead FROM judged WHERE NOT fre
 -- between this and the claim.
 UPDATE leases l SET expires_at = greatest(l.expires_at, now() + @hold::interval)
 FROM invocations i
-WHERE i.invocation_id = @invocation_id::uuid AND i.state = 'open' AND i.epoch = @epoch
+WHERE i.invocation_id = @invocation_id::uuid AND i.state = 'open' AND i.epoch = @epoch AND i.temporal_run_id = @temporal_run_id
     AND l.invocation_id = i.invocation_id AND l.kind = 'semaphore' AND l.state = 'held';
 
 -- name: LockCapacity
@@ -89,7 +89,7 @@ SELECT (SELECT count(*) FROM buckets) + (SELECT count(*) FROM places) + (SELECT 
 -- in the result cache, or the first of them gets it. A token that led to no attempt goes back into its bucket. Where the owner
 -- was ended from outside, its tool may run on until it misses a heartbeat: then a place that is held is left to expire after the grace.
 WITH current AS (
-    SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND epoch = @epoch
+    SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), left_behind AS (
     UPDATE leases SET expires_at = least(expires_at, now() + @grace::interval)
     WHERE invocation_id = @invocation_id::uuid AND kind = 'semaphore' AND state = 'held' AND @grace::interval > interval '0' AND EXISTS (SELECT FROM current)

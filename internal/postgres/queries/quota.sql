@@ -3,7 +3,7 @@
 -- does not deadlock. Nothing changes in those that are there.
 INSERT INTO quotas (tenant_id, key, full_at)
 SELECT @tenant_id, w.key, now() FROM unnest(@keys::text[]) AS w (key)
-WHERE EXISTS (SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch)
+WHERE EXISTS (SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id)
 ORDER BY w.key
 ON CONFLICT (tenant_id, key) DO UPDATE SET key = excluded.key;
 
@@ -11,7 +11,7 @@ ON CONFLICT (tenant_id, key) DO UPDATE SET key = excluded.key;
 -- Takes one token from every bucket, or none from any: where one would come later than the call may wait for it, all stay as they are.
 -- What a call took before, it has.
 WITH current AS (
-    SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
+    SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), wanted AS (
     SELECT w.key, w.cost * interval '1 microsecond' AS cost, w.every * interval '1 microsecond' AS every, w.patience * interval '1 microsecond' AS patience
     FROM unnest(@keys::text[], @costs::bigint[], @everys::bigint[], @patiences::bigint[]) AS w (key, cost, every, patience)

@@ -27,7 +27,10 @@ WITH resealed AS (
 ), audited AS (
     INSERT INTO events (kind, tenant_id, detail)
     SELECT 'connection_resealed', m.tenant_id,
-        json_build_object('connectionId', m.connection_id, 'version', m.version, 'keyId', @key_id::bigint, 'wasKeyId', r.was, 'by', @by::text)
+        json_build_object('connectionId', m.connection_id, 'version', m.version, 'keyId', @key_id::bigint, 'wasKeyId', r.was)
     FROM moved m JOIN resealed r ON r.tenant_id = m.tenant_id AND r.connection_id = m.connection_id AND r.version = m.version
 )
 SELECT count(*) AS resealed FROM moved;
+
+-- name: AskReseal
+INSERT INTO events (kind, detail) VALUES ('reseal_asked', json_build_object('keyId', @key_id::bigint, 'by', @by::text));

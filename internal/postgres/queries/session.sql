@@ -8,7 +8,7 @@ ORDER BY token;
 INSERT INTO session_bindings AS s (tenant_id, session_id, token, factory, args, invocation_id)
 SELECT @tenant_id, @session_id, b.token, b.factory, b.args::json, @invocation_id::uuid
 FROM unnest(@tokens::text[], @factories::text[], @args::text[]) AS b (token, factory, args)
-WHERE EXISTS (SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch)
+WHERE EXISTS (SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id)
 ORDER BY b.token
 ON CONFLICT (tenant_id, session_id, token) DO UPDATE SET
     factory = excluded.factory, args = excluded.args, invocation_id = excluded.invocation_id, written_at = now(),

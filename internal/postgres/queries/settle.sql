@@ -1,9 +1,18 @@
 -- name: Settle
-WITH settled AS (
+-- A claim of which the result does not tell, of a tool that must not be repeated, is that of an attempt nobody has heard of: its effect may
+-- have happened, and only a result that says so is written.
+WITH unaccounted AS (
+    SELECT c.dispatch, c.claim_id FROM claims c
+    WHERE c.invocation_id = @invocation_id::uuid AND c.kind = 'claim' AND NOT c.repeatable AND @error_code <> @unknown_code
+        AND NOT EXISTS (
+            SELECT FROM unnest(@claims::integer[], @claim_ids::text[]) AS a (dispatch, claim_id) WHERE a.dispatch = c.dispatch AND a.claim_id = c.claim_id
+        )
+), settled AS (
     UPDATE invocations SET
         state = 'settled', settled_at = now(), result = @result::json, ok = @ok::boolean, error_code = nullif(@error_code, ''),
         safe_args = @safe_args::json, input_history = @input_history::json, output_history = @output_history::json, attempts = @attempts, policy_digest = @policy_digest
-    WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch
+    WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
+        AND NOT EXISTS (SELECT FROM unaccounted)
     RETURNING month, workflow_id, tool_id, created_at
 ), staged AS (
     INSERT INTO stage_events (month, invocation_id, seq, stage, round, attempt, outcome, by_hook, rule, at, duration_us, notes)
@@ -67,7 +76,8 @@ SELECT
     CASE
         WHEN EXISTS (SELECT FROM settled) THEN 'done'
         WHEN i.state = 'settled' THEN 'settled'
+        WHEN i.epoch = @epoch AND i.temporal_run_id = @temporal_run_id THEN 'unaccounted'
         ELSE 'superseded'
     END AS outcome,
-    i.result
+    i.result, (SELECT json_agg(json_build_object('dispatch', dispatch, 'id', claim_id) ORDER BY dispatch) FROM unaccounted) AS unaccounted
 FROM (SELECT) one LEFT JOIN invocations i ON i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id;

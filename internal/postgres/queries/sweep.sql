@@ -33,6 +33,7 @@ WITH dispatched AS (
             'endedAtMs', floor(extract(epoch FROM greatest(now(), i.started_at)) * 1000)::bigint))
     FROM ending e
     WHERE i.invocation_id = @invocation_id::uuid AND i.namespace = @namespace AND i.namespace <> '' AND i.state = 'open' AND i.epoch = @epoch
+        AND i.temporal_run_id = @temporal_run_id
     RETURNING i.month, i.tenant_id, i.workflow_id, i.error_code, i.attempts
 ), closed AS (
     UPDATE approvals SET state = CASE WHEN expires_at <= now() THEN 'expired' ELSE 'closed' END

@@ -10,6 +10,7 @@ import (
 	_ "time/tzdata" // as in pawl
 
 	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/devcli"
 	"github.com/pawl-run/pawl/kms"
 )
 
@@ -17,7 +18,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The second Ctrl-C does not wait for a clean end.
 	context.AfterFunc(ctx, stop)
-	code := cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, cli.KeyWrapper(kms.FromEnv()))
+	code := cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, cli.KeyWrapper(kms.FromEnv()), devcli.Commands())
 	stop()
 	os.Exit(code)
 }

@@ -1,0 +1,190 @@
+package approval
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+
+	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/proof"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// Requests stores approval requests and the decisions on them. Every statement names
+// (invocation, epoch), compares the recorded run with the run that executes the statement
+// (contract.Executing), and is one guarded write: the answer of the statement says
+// whether the write took effect. A temporary error is marked hook.Transient.
+type Requests interface {
+	// Request opens a request, or returns an earlier request for the same digest.
+	Request(ctx context.Context, in RequestRow) (RequestRecord, error)
+	// Roles returns the roles that relations give to an identity, each as role:NAME.
+	Roles(ctx context.Context, tenantID, identity string) ([]string, error)
+	// Grants returns the remembered approvals that may cover the call.
+	Grants(ctx context.Context, q GrantQuery) ([]Grant, error)
+	// Review reads a request. If in has a Decision, Review also writes the decision and its
+	// judgement.
+	Review(ctx context.Context, in ReviewRow) (ReviewRecord, error)
+}
+
+// Parts are the dependencies of Approvals. All except IDTokens are required.
+type Parts struct {
+	Requests Requests
+	Policies judge.Policies
+	Tools    judge.Source
+	// IDTokens verifies the ID tokens of approvers. If it is nil, no ID token counts.
+	IDTokens IDTokens
+	// Validate validates arguments for a tool. safe is the view of the arguments that people
+	// may see.
+	Validate func(bound *catalog.Bound, raw json.RawMessage) (args, safe json.RawMessage, f *hook.Failure)
+	Log      *slog.Logger
+}
+
+// Approvals opens approval requests and verifies decisions on them.
+type Approvals struct{ parts Parts }
+
+// New makes the activities of approvals.
+func New(p Parts) *Approvals { return &Approvals{p} }
+
+// Register binds the activities.
+func (a *Approvals) Register(r contract.Registry) {
+	contract.Bind(r, contract.Request, a.parts.Log, a.Request)
+	contract.Bind(r, contract.Review, a.parts.Log, a.Review)
+}
+
+// RequestRow describes an approval request that Requests.Request opens or finds again.
+type RequestRow struct {
+	InvocationID string
+	TenantID     string
+	Epoch        int
+	// Last is the number of the last request that this run knows. A request that an
+	// earlier run opened for the same digest, and that is still open or approved, is
+	// found again whatever its number is.
+	Last int
+	// Edits are the numbers of the requests whose edit was delivered to this run again. A
+	// request for the same digest that was edited is found again if Edits has its number.
+	Edits    []int
+	View     toolspec.ApprovalView // ApprovalID and ExpiresAtMs are filled in
+	Granted  hook.GrantedApproval  // ApprovalID is filled in
+	Rule     policy.ApprovalRule
+	EditedBy string
+	// OnBehalfOf is the subject of the call, if it has one.
+	OnBehalfOf  string
+	PolicyRule  string
+	PolicyID    string
+	ExpireAfter time.Duration
+	// Hydrations are written by the same statement, also if the request is found again.
+	Hydrations []contract.Hydration
+	// Remembered is the ID of the grant that answers the request, if the grant is still
+	// valid at the time of the write. Empty means no grant.
+	Remembered string
+}
+
+// GrantQuery selects the remembered approvals of a tool that apply to an actor in a
+// session.
+type GrantQuery struct{ TenantID, ToolID, ActorID, SessionID string }
+
+// RequestRecord is the request that was opened or found again, or Superseded.
+type RequestRecord struct {
+	Superseded bool
+	Number     int
+	CreatedAt  time.Time
+	ExpiresAt  time.Time
+	Remaining  time.Duration
+	// State is open, or the state that ended the request.
+	State    contract.RequestState
+	Approver string
+	// Granted and Rule have the values that were recorded when the request was opened.
+	Granted hook.GrantedApproval
+	Rule    policy.ApprovalRule
+	Keys    RequestKeys
+}
+
+// ReviewRow describes a review of a request. With a Decision, the store calls Judge with
+// the current state of the request and writes the judgement. Without a Decision, the
+// store reads the request.
+type ReviewRow struct {
+	InvocationID string
+	TenantID     string
+	ApprovalID   string
+	Epoch        int
+	Gate         int
+	Capacity     int
+	Decision     *toolspec.Decision
+	// KeyID is the ID of the key that the proof of the decision names, not yet verified.
+	// KeyID is empty if the proof names no key.
+	KeyID string
+	// Close asks the store to close the request, because the call needs no decision any
+	// more. It has no effect with a Decision.
+	Close bool
+	// Refresh asks for Request and Keys in the answer. Request and Keys say which decisions
+	// can count on the request.
+	Refresh bool
+	// Judge says whether the decision counts, given the request's own rule. The store
+	// calls it again if another decision has counted in the meantime.
+	Judge func(OpenRequest) (Judgement, error)
+}
+
+// OpenRequest is the part of a request that Judge may use.
+type OpenRequest struct {
+	Rule        policy.ApprovalRule
+	RequestedBy string
+	EditedBy    string
+	OnBehalfOf  string
+	// Parked says why the outcome of a parked call is unknown. It is empty for a request
+	// for an approval.
+	Parked string
+	// Digest identifies the call that the decision is about. Granted is the scope that an
+	// approval covers.
+	Digest  string
+	Granted hook.GrantedApproval
+	// PolicyDigest is the digest of the active policy.
+	PolicyDigest string
+	// Votes are the approvals that have counted.
+	Votes []policy.Vote
+	// Key is the key that the tenant has registered under KeyID, or nil.
+	Key *proof.Registered
+	// Now is the time of the database's clock. Waited is how long the request has been
+	// open by that clock.
+	Now    time.Time
+	Waited time.Duration
+}
+
+// Judgement is the result of a decision. The store does not write a judgement with Again:
+// the sender sends the same decision again.
+type Judgement struct {
+	toolspec.Answer
+	// Final says that the decision, if it counts, ends the request.
+	Final bool
+	// Seat is the step in the chain of approvers for which an approval counts, from 0.
+	Seat int
+	// Signed says that the proof of the approver was verified. KeyID is the ID of the key
+	// that verified it.
+	Signed bool
+	KeyID  string
+	// Grant is the remembered approval to write for later calls, or nil.
+	Grant *GrantRow
+}
+
+// ReviewRecord is the state of the request after the review, or Superseded.
+type ReviewRecord struct {
+	Superseded bool
+	Answer     toolspec.Answer
+	State      contract.RequestState
+	// PolicyDigest is the digest of the active policy, read by the same statement.
+	PolicyDigest string
+	// Kills are the kill switches of the call, read no later than PolicyDigest.
+	Kills []hook.Kill
+	// Connection is the connection of the call, read no later than PolicyDigest.
+	Connection *hook.Connection
+	Remaining  time.Duration
+	Approver   string
+	// Request is the request before the decision. Keys are the keys of its tenant. Both
+	// are set only if Refresh asked for them; otherwise Request is nil.
+	Request *OpenRequest
+	Keys    RequestKeys
+}

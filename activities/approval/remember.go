@@ -1,0 +1,164 @@
+package approval
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/schema"
+)
+
+// Grant is a remembered approval: it is valid for later calls of a tool.
+type Grant struct {
+	ID string
+	// Granted has the approved values. A later call must have the same values.
+	Granted hook.GrantedApproval
+	// ArgsDigest is the digest of the arguments; if it is set, a later call must have the
+	// same arguments. Match lists members of the arguments that must match a pattern. If
+	// both fields are empty, the grant covers any arguments.
+	ArgsDigest string
+	Match      []toolspec.ArgMatch
+	// ActorID limits the grant to an actor, and SessionID to a session. Empty means any.
+	ActorID, SessionID string
+	Approver           string
+}
+
+// GrantRow is a Grant that the store writes. For is how long the grant is valid.
+type GrantRow struct {
+	Grant
+	For time.Duration
+}
+
+// remembered returns the grant for later calls that a decision asks for, or nil if policy
+// or the decision does not allow it. The text tells the approver for how long the
+// approval is remembered, or why it is not remembered. The grant has the tool, the
+// effect, the risk and the rule of the request.
+func remembered(open OpenRequest, f remembering, d toolspec.Decision) (*GrantRow, string) {
+	scope, rule := toolspec.Scope{}, open.Rule
+	if d.Scope != nil {
+		scope = *d.Scope
+	}
+	life := time.Duration(rule.RememberForMs) * time.Millisecond
+	switch {
+	case d.Decision != toolspec.Approve:
+		return nil, "only an approval is remembered"
+	case life == 0:
+		return nil, "for this call only: policy lets nobody remember an approval"
+	case f.args == nil:
+		return nil, "for this call only: an answer to another question is not remembered"
+	case (scope.Args == toolspec.Any || scope.Args == toolspec.Match) && !rule.RememberAnyArgs:
+		return nil, "for this call only: policy remembers approvals for the same arguments only"
+	case scope.Actor == toolspec.Any && !rule.RememberAnyActor:
+		return nil, "for this call only: policy remembers approvals for the same actor only"
+	case scope.Session == toolspec.Same && f.sessionID == "":
+		return nil, "for this call only: the call has no session"
+	case scope.Args == toolspec.Match && !matches(f.args, scope.Match):
+		// A reader of such a grant would believe that the approved call matches its scope.
+		return nil, "for this call only: the approved arguments do not match the scope"
+	}
+	if d := time.Duration(scope.ForMs) * time.Millisecond; d > 0 {
+		life = min(life, d)
+	}
+	row := &GrantRow{For: life, Grant: Grant{Granted: open.Granted, Match: scope.Match, Approver: d.Approver}}
+	if scope.Args == "" || scope.Args == toolspec.Exact {
+		digest, err := schema.Digest(f.args)
+		if err != nil {
+			return nil, "for this call only: the arguments have no digest"
+		}
+		row.ArgsDigest = digest
+	}
+	if scope.Actor != toolspec.Any {
+		row.ActorID = open.RequestedBy
+	}
+	if scope.Session == toolspec.Same {
+		row.SessionID = f.sessionID
+	}
+	return row, fmt.Sprintf("remembered for %s", life)
+}
+
+// remembering holds the values for a grant that come from the call and not from the
+// request.
+type remembering struct {
+	// args are the arguments of the call. They are nil for a parked call, because its
+	// request does not ask whether the call may run.
+	args      json.RawMessage
+	sessionID string
+}
+
+// covering returns the first grant that covers the call, or nil. It skips the grants of
+// an approver who may not approve this call: the actor, the subject, or the editor of the
+// arguments, unless the rule allows self-approval.
+func covering(grants []Grant, f hook.Facts, editedBy string, now hook.GrantedApproval, rule policy.ApprovalRule) *Grant {
+	digest, err := schema.Digest(f.Args)
+	if err != nil {
+		return nil
+	}
+	i := slices.IndexFunc(grants, func(g Grant) bool {
+		// These three fields differ from call to call: a grant covers more than one call.
+		g.Granted.ApprovalID, g.Granted.Approver, g.Granted.Digest = "", "", ""
+		now.ApprovalID, now.Approver, now.Digest = "", "", ""
+		// The current rule must still allow a grant for any arguments or any actor.
+		switch {
+		case g.Granted != now,
+			g.ArgsDigest != "" && g.ArgsDigest != digest,
+			len(g.Match) > 0 && !matches(f.Args, g.Match),
+			g.ArgsDigest == "" && !rule.RememberAnyArgs,
+			g.ActorID != "" && g.ActorID != f.Context.ActorID,
+			g.ActorID == "" && !rule.RememberAnyActor,
+			g.SessionID != "" && g.SessionID != f.Context.SessionID:
+			return false
+		}
+		self := g.Approver == f.Context.ActorID || g.Approver == f.Context.SubjectID || g.Approver == editedBy
+		return rule.AllowSelfApproval || !self
+	})
+	if i < 0 {
+		return nil
+	}
+	return &grants[i]
+}
+
+// matches reports whether every member in want is present in args, is text, matches its
+// pattern and does not escape from it.
+func matches(args json.RawMessage, want []toolspec.ArgMatch) bool {
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.UseNumber()
+	var document any
+	if dec.Decode(&document) != nil {
+		return false
+	}
+	for _, m := range want {
+		text, ok := member(document, m.Pointer).(string)
+		if !ok || !policy.Pattern(m.Pattern).Matches(text) || escapes(m.Pattern, text) {
+			return false
+		}
+	}
+	return true
+}
+
+// escapes reports whether text has a path element ".." after the prefix of the pattern.
+// With "..", a file path can leave the directory that the prefix names. A pattern without
+// * matches only the same text, so escapes returns false.
+func escapes(pattern, text string) bool {
+	prefix, open := strings.CutSuffix(pattern, "*")
+	return open && slices.Contains(strings.FieldsFunc(strings.TrimPrefix(text, prefix), func(r rune) bool { return r == '/' || r == '\\' }), "..")
+}
+
+// member returns the value that a JSON pointer names, or nil.
+func member(document any, pointer string) any {
+	for token := range jsontext.Pointer(pointer).Tokens() {
+		object, ok := document.(map[string]any)
+		if !ok {
+			return nil // a pointer cannot name an element of a list: its index has no meaning
+		}
+		document = object[token]
+	}
+	return document
+}

@@ -1,0 +1,138 @@
+package approval
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// Request opens an approval request. The request is bound to a digest of exactly the call
+// that will run. Policy decides again, with the current arguments: the outcome is Refused
+// if policy denies the call or approvals are off.
+func (a *Approvals) Request(ctx context.Context, in contract.RequestIn) (contract.RequestOut, error) {
+	started := time.Now()
+	f := in.Facts
+	// A kill switch stops a tool before it runs. The tool of a parked call may have run
+	// already, so a kill switch does not prevent the question.
+	if kill := f.Killed(); kill != nil && in.Parked == "" {
+		return contract.RequestOut{Outcome: contract.Refused, Failure: judge.KillFailure(kill.Reason)}, nil
+	}
+	p, err := a.parts.Policies.Policy(ctx, f.PolicyDigest)
+	if err != nil {
+		return contract.RequestOut{}, err
+	}
+	decision := p.Decide(judge.WithTags(judge.PolicyFacts(f, true), a.parts.Tools))
+	// The tool of a parked call may have run already, so a deny of policy cannot stop it.
+	if in.Parked != "" {
+		return a.park(ctx, in, decision)
+	}
+	if decision.Verb == policy.Deny || !decision.Approval.Enabled {
+		message := decision.Message
+		if decision.Verb != policy.Deny {
+			message = "the call needs an approval, and approvals are off for this tenant"
+		}
+		return contract.RequestOut{Outcome: contract.Refused, Failure: &hook.Failure{
+			Code: toolspec.CodePolicyDenied, SafeMessage: message, Details: &toolspec.Details{Rule: decision.Rule},
+		}}, nil
+	}
+	digest, err := judge.ApprovalSubject(f).Digest()
+	if err != nil {
+		return contract.RequestOut{}, err
+	}
+	view := viewed(f, decision, digest)
+	view.Message = in.Ask.Message
+	return a.open(ctx, started, in, decision, view, in.Ask.Rule, decision.Approval.ExpiresAfter())
+}
+
+// park opens a request that asks a person what became of a call. The people who may
+// decide on its approval may decide on this request. If policy lets no call wait for such
+// a decision, the outcome is Refused without a failure.
+//
+// The request has its own digest: the hexadecimal SHA-256 of "parked", a NUL byte and the
+// digest of an approval. So an approval of the call never counts for this request.
+func (a *Approvals) park(ctx context.Context, in contract.RequestIn, decision policy.Decision) (contract.RequestOut, error) {
+	started := time.Now()
+	wait := decision.Approval.ParkUnknown()
+	if wait == 0 {
+		return contract.RequestOut{Outcome: contract.Refused}, nil
+	}
+	digest, err := judge.ApprovalSubject(in.Facts).Digest()
+	if err != nil {
+		return contract.RequestOut{}, err
+	}
+	sum := sha256.Sum256([]byte("parked\x00" + digest))
+	view := viewed(in.Facts, decision, hex.EncodeToString(sum[:]))
+	view.Parked = in.Parked
+	return a.open(ctx, started, in, decision, view, decision.Rule, wait)
+}
+
+// viewed returns the view of the call that the approvers see.
+func viewed(f hook.Facts, decision policy.Decision, digest string) toolspec.ApprovalView {
+	return toolspec.ApprovalView{
+		ToolID: f.ToolID, Effect: f.Effect, Risk: decision.Risk, Args: f.SafeArgs, Digest: digest,
+		RequestedBy: f.Context.ActorID, Approvers: decision.Approval.Describe(f.Context.ActorID),
+	}
+}
+
+// open writes a request, or finds the request for the same digest again, and returns it.
+// expireAfter is the lifetime of a new request.
+func (a *Approvals) open(
+	ctx context.Context, started time.Time, in contract.RequestIn, decision policy.Decision, view toolspec.ApprovalView, rule string, expireAfter time.Duration,
+) (contract.RequestOut, error) {
+	f := in.Facts
+	remembered := ""
+	if decision.Approval.RememberForMs > 0 && in.Parked == "" && !f.Repaired {
+		// A person must see repaired arguments, so no approval of other calls covers them.
+
+		grants, err := a.parts.Requests.Grants(ctx, GrantQuery{f.Context.TenantID, f.ToolID, f.Context.ActorID, f.Context.SessionID})
+		if err != nil {
+			return contract.RequestOut{}, err
+		}
+		if g := covering(grants, f, in.EditedBy, granted(f, decision, view.Digest), decision.Approval); g != nil {
+			remembered = g.ID
+		}
+	}
+	record, err := a.parts.Requests.Request(ctx, RequestRow{
+		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: in.Epoch, Last: in.Last, Edits: in.Edits, View: view,
+		Granted: granted(f, decision, view.Digest), Remembered: remembered,
+		Hydrations: in.Hydrations,
+		Rule:       decision.Approval, EditedBy: in.EditedBy, OnBehalfOf: f.Context.SubjectID, PolicyRule: rule, PolicyID: f.PolicyDigest,
+		ExpireAfter: expireAfter,
+	})
+	if err != nil {
+		return contract.RequestOut{}, err
+	}
+	if record.Superseded {
+		return contract.RequestOut{Outcome: contract.Superseded}, nil
+	}
+	view.ApprovalID = toolspec.ApprovalID(f.InvocationID, record.Number)
+	view.ExpiresAtMs = record.ExpiresAt.UnixMilli()
+	view.Escalations = decision.Approval.Escalations(record.CreatedAt, record.ExpiresAt)
+	approval := record.Granted
+	approval.ApprovalID, approval.Approver = view.ApprovalID, record.Approver
+	return contract.RequestOut{
+		Outcome: contract.Done, Number: record.Number, View: &view, Granted: &approval,
+		RemainingMs: record.Remaining.Milliseconds(), Approved: record.State == contract.RequestApproved, Edited: record.State == contract.RequestEdited,
+		Accepts:    a.accepts(record.Rule, f.Context.ActorID, f.Context.SubjectID, record.Keys),
+		DurationUs: time.Since(started).Microseconds(),
+	}, nil
+}
+
+// granted returns the scope that an approval of the call covers.
+func granted(f hook.Facts, decision policy.Decision, digest string) hook.GrantedApproval {
+	g := hook.GrantedApproval{
+		Digest: digest, ToolDigest: f.ToolDigest, Effect: f.Effect, Risk: decision.Risk, RuleDigest: decision.Approval.Digest(),
+		ConnectionID: f.Context.ConnectionID,
+	}
+	if f.Connection != nil {
+		g.Generation = f.Connection.Generation
+	}
+	return g
+}

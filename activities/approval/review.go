@@ -1,0 +1,115 @@
+package approval
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/proof"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// Review verifies and records a decision. Without a decision it returns the state of the
+// request. The sender of a signal proves nothing: a decision counts only after Review has
+// verified it.
+func (a *Approvals) Review(ctx context.Context, in contract.ReviewIn) (contract.ReviewOut, error) {
+	started := time.Now()
+	row := ReviewRow{
+		InvocationID: in.InvocationID, TenantID: in.TenantID, ApprovalID: in.ApprovalID,
+		Epoch: in.Epoch, Gate: in.Gate, Capacity: in.Capacity, Decision: in.Decision, Close: in.Close, Refresh: in.Refresh,
+	}
+	var edited, safe json.RawMessage
+	if d := in.Decision; d != nil {
+		row.KeyID = proof.KeyID(d.Proof)
+		row.Judge = func(open OpenRequest) (Judgement, error) {
+			who, err := a.identified(ctx, open, in.TenantID, *d)
+			switch {
+			case hook.IsTransient(err):
+				// Nothing is recorded, so the same decision can still count later.
+				a.parts.Log.WarnContext(ctx, "a decision is to be sent again: its ID token cannot be verified now", "approvalId", in.ApprovalID, "reason", hook.Reason(err))
+				return Judgement{Answer: toolspec.Answer{Reason: notVerified, Again: true}}, nil
+			case err != nil:
+				return Judgement{}, err
+			case who.refusal != "":
+				return Judgement{Answer: toolspec.Answer{Reason: who.refusal}, Final: true}, nil
+			}
+			if who.voter.Roles, err = a.rolesOf(ctx, open, in.TenantID, d.Approver); err != nil {
+				return Judgement{}, err
+			}
+			j := decide(open, who.voter, *d, remembering{in.Args, in.SessionID})
+			j.KeyID = who.keyID
+			if j.Counted && d.Decision == toolspec.Edit {
+				edited, safe, j.Answer = a.edited(in.ToolID, d.EditedArgs)
+			}
+			return j, nil
+		}
+	}
+	record, err := a.parts.Requests.Review(ctx, row)
+	if err != nil {
+		return contract.ReviewOut{}, err
+	}
+	if record.Superseded {
+		return contract.ReviewOut{Outcome: contract.Superseded}, nil
+	}
+	if record.State == contract.RequestEdited && record.Answer.Counted && edited == nil && in.Decision != nil {
+		// The record has this decision already, so the store did not call Judge. The
+		// arguments of the decision are the same as before. If this worker cannot validate
+		// them, the activity hydrate does it later.
+		if edited, safe, _ = a.edited(in.ToolID, in.Decision.EditedArgs); edited == nil {
+			edited = in.Decision.EditedArgs
+		}
+	}
+	var accepts *contract.Accepts
+	if r := record.Request; r != nil {
+		accepts = a.accepts(r.Rule, r.RequestedBy, r.OnBehalfOf, record.Keys)
+	}
+	return contract.ReviewOut{
+		Outcome: contract.Done, Answer: record.Answer, State: record.State, PolicyDigest: record.PolicyDigest, Kills: record.Kills, Connection: record.Connection,
+		RemainingMs: record.Remaining.Milliseconds(), Approver: record.Approver, EditedArgs: edited, SafeArgs: safe, Accepts: accepts,
+		DurationUs: time.Since(started).Microseconds(),
+	}, nil
+}
+
+// rolesOf returns the current roles of an approver, by the active policy and by
+// relations: an approver who has lost a role while the call waited may no longer decide
+// by it. It returns nil if the rule of the request names no role.
+func (a *Approvals) rolesOf(ctx context.Context, open OpenRequest, tenantID, approver string) ([]string, error) {
+	if !open.Rule.NeedsRoles() {
+		return nil, nil
+	}
+	p, err := a.parts.Policies.Policy(ctx, open.PolicyDigest)
+	if err != nil {
+		return nil, err
+	}
+	held, err := a.parts.Requests.Roles(ctx, tenantID, approver)
+	if err != nil {
+		return nil, err
+	}
+	roles := p.Roles(tenantID, approver)
+	for _, r := range held {
+		roles = append(roles, strings.TrimPrefix(r, authz.RolePrefix))
+	}
+	return roles, nil
+}
+
+// edited validates the arguments of an approver. If they are not valid, or this worker
+// cannot validate them, the decision does not count and the request stays open.
+func (a *Approvals) edited(toolID string, raw json.RawMessage) (args, safe json.RawMessage, answer toolspec.Answer) {
+	bound, ok := a.parts.Tools.Get(toolID)
+	if !ok {
+		return nil, nil, toolspec.Answer{Reason: "this worker does not have the tool; try again"}
+	}
+	args, safe, failure := a.parts.Validate(bound, raw)
+	switch {
+	case failure == nil:
+		return args, safe, toolspec.Answer{Counted: true}
+	case failure.Code == toolspec.CodeInternal:
+		return nil, nil, toolspec.Answer{Reason: failure.SafeMessage + "; try again"}
+	default:
+		return nil, nil, toolspec.Answer{Reason: "the edited arguments are not valid: " + failure.SafeMessage}
+	}
+}

@@ -1,0 +1,116 @@
+package cache
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/stage"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// Bounds of the wait for another call that gets the same value. That call has the time of
+// one attempt, and flightSlack until others notice that its worker is gone. A waiting call
+// waits for twice as long and then runs the tool itself.
+const (
+	flightSlack = 15 * time.Second
+	flightMost  = 5 * time.Minute
+	// flightLook is how often a waiting call looks by itself.
+	flightLook = 10 * time.Second
+)
+
+// Steps returns the steps of the cache: it reads before the hooks of willReadCache, answers
+// after those of didCacheHit, and proposes an entry before those of willWriteCache.
+func Steps(policies judge.Policies, tools judge.Source, results Results, log *slog.Logger) stage.Table {
+	c := &cache{policies: policies, tools: tools, results: results, log: log}
+	return stage.Table{
+		hook.WillReadCache.Stage():  {Before: c.read, Serves: c.mayKeep},
+		hook.DidCacheHit.Stage():    {After: answer, Serves: c.mayKeep},
+		hook.WillWriteCache.Stage(): {Before: c.write, Serves: c.mayKeep},
+	}
+}
+
+type cache struct {
+	policies judge.Policies
+	tools    judge.Source
+	results  Results
+	log      *slog.Logger
+}
+
+// mayKeep reports whether any policy could let the cache keep values of the tool.
+func (c *cache) mayKeep(toolID string) bool {
+	bound, ok := c.tools.Get(toolID)
+	return ok && bound.Definition().Effect == toolspec.ReadOnly && bound.Definition().CacheFor >= 0
+}
+
+// entry returns the entry under which the value of a call would be kept, or nil if the cache
+// keeps none. It keeps none if the tool of this worker is not the tool of the call.
+func (c *cache) entry(ctx context.Context, f hook.Facts) (*hook.CacheEntry, *catalog.Bound, error) {
+	p, err := c.policies.Policy(ctx, f.PolicyDigest)
+	if err != nil {
+		return nil, nil, err
+	}
+	ttl := judge.CacheTime(p, f, c.tools)
+	bound, here := c.tools.Get(f.ToolID)
+	if ttl <= 0 || !here || bound.Digest() != f.ToolDigest || judge.Varies(ctx, f) {
+		return nil, nil, nil
+	}
+	def := bound.Definition()
+	in, err := newCacheInput(f.Context, def.CacheScope, f.ToolID, f.ToolDigest, f.PolicyDigest, f.Connection.Value(), f.Args)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &hook.CacheEntry{Key: in.key(), TTLMs: ttl.Milliseconds(), Tags: def.CacheTags}, bound, nil
+}
+
+// read finds a value, or waits for the call that gets it.
+func (c *cache) read(ctx context.Context, in hook.StageInput) (v hook.Verdict, err error) {
+	f := in.Facts
+	entry, bound, err := c.entry(ctx, f)
+	if err != nil || entry == nil {
+		return v, err
+	}
+	lease := min(bound.Definition().Timeout+flightSlack, flightMost)
+	found, err := c.results.Lookup(ctx, LookupRow{
+		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: f.Epoch, Round: f.Round, Key: entry.Key, Lease: lease,
+	})
+	switch {
+	case err != nil:
+		return v, err
+	case found.Superseded:
+		return stage.Superseded(), nil
+	case found.Value != nil:
+		if value, err := bound.Redact(found.Value); err == nil && len(bound.ValidateRedacted(value)) == 0 {
+			v.Delta.Cached, v.Delta.Hit = value, true
+			return v, nil
+		}
+		// The tool runs, and its value replaces the entry, whoever wrote that.
+		c.log.WarnContext(ctx, "a kept value breaks the contract of its tool", "toolId", f.ToolID, "invocationId", f.InvocationID, "key", entry.Key)
+	case found.Flies:
+		return stage.Waits(hook.Wait{
+			Reason: "another call is reading the same", Code: toolspec.CodeCapacity, GoOn: true,
+			RetryMs: min(found.Remaining, flightLook).Milliseconds(), DeadlineMs: 2 * lease.Milliseconds(),
+		}), nil
+	}
+	return v, nil
+}
+
+// answer responds with the value of the cache, unless a hook wants the tool to run.
+func answer(_ context.Context, in hook.StageInput, v *hook.Verdict) error {
+	if in.Facts.Hit && !v.Delta.Ignored {
+		stage.Respond(v, in.Facts.Cached)
+	}
+	return nil
+}
+
+// write proposes the entry, which hooks may narrow. Settle writes it.
+func (c *cache) write(ctx context.Context, in hook.StageInput) (v hook.Verdict, err error) {
+	if in.Facts.Failure != nil || in.Facts.Source != toolspec.SourceExecuted {
+		return v, nil
+	}
+	v.Delta.Entry, _, err = c.entry(ctx, in.Facts)
+	return v, err
+}

@@ -1,0 +1,38 @@
+package cache
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Results keeps the values of read-only calls for later calls. Settle writes them.
+type Results interface {
+	// Lookup returns the value of a key. If there is none, the call becomes the one that
+	// gets the value for all others, or waits for the call that already does. A call that
+	// asks again keeps its place. An error marked hook.Transient means that the store is
+	// not available.
+	Lookup(ctx context.Context, in LookupRow) (Finding, error)
+}
+
+// LookupRow asks for a value on behalf of a call.
+type LookupRow struct {
+	InvocationID string
+	TenantID     string
+	Epoch        int
+	Round        int
+	// Key is the digest of everything on which the value depends.
+	Key string
+	// Lease is the time after which another call may get the value, if this call has not
+	// ended.
+	Lease time.Duration
+}
+
+// Finding is the result of a lookup: Superseded, a Value, or Flies, if another call gets
+// the value within Remaining. The zero value means that this call is to get the value.
+type Finding struct {
+	Superseded bool
+	Value      json.RawMessage
+	Flies      bool
+	Remaining  time.Duration
+}

@@ -1,0 +1,159 @@
+package capacity
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/stage"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+const (
+	// A call in a queue is told when it gets a place, and also looks for itself. It looks
+	// less often the further behind it is and the more often it has looked, so that a wait
+	// of days does not fill the history.
+	queueLook    = 10 * time.Second
+	queueLookFar = time.Minute
+	queueLookOld = 5 * time.Minute
+	queueStep    = 500 * time.Millisecond
+	queueRounds  = 6
+	// busyRetry is the advice of a full semaphore: the time until a place is free is not
+	// known.
+	busyRetry = time.Second
+)
+
+// Limits returns the steps that take quotas and places at semaphores. places remembers
+// when this process asked for places.
+func Limits(policies judge.Policies, store Store, places *Places) stage.Table {
+	l := &limits{policies: policies, store: store, places: places}
+	return stage.Table{
+		hook.WillAcquireQuota.Stage():     {Before: l.quota},
+		hook.WillAcquireSemaphore.Stage(): {Before: l.semaphore},
+	}
+}
+
+type limits struct {
+	policies judge.Policies
+	store    Store
+	places   *Places
+}
+
+// of returns the limits of a call: its quotas, or else its numbers of calls at once.
+func (l *limits) of(ctx context.Context, f hook.Facts, quotas bool) ([]policy.Limit, error) {
+	p, err := l.policies.Policy(ctx, f.PolicyDigest)
+	if err != nil {
+		return nil, err
+	}
+	var of []policy.Limit
+	for _, limit := range p.Limits(judge.LimitFacts(f)) {
+		if (limit.Tokens > 0) == quotas {
+			of = append(of, limit)
+		}
+	}
+	return of, nil
+}
+
+func (l *limits) quota(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
+	f := in.Facts
+	of, err := l.of(ctx, f, true)
+	if err != nil || len(of) == 0 {
+		return hook.Verdict{}, err
+	}
+	row := TokensRow{InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: f.Epoch, Round: f.Round}
+	for _, limit := range of {
+		b := Bucket{Key: limit.Key, Tokens: limit.Tokens, Every: limit.Every}
+		if limit.Wait {
+			// A token that arrives after the deadline of the call would be wasted.
+			b.Patience = patience(limit, time.Duration(f.RemainingMs)*time.Millisecond)
+		}
+		row.Buckets = append(row.Buckets, b)
+	}
+	answer, err := l.store.TakeTokens(ctx, row)
+	if err != nil {
+		return hook.Verdict{}, err
+	}
+	limit := lacking(of, answer.Key)
+	reason := fmt.Sprintf("the quota of %d every %s is used up", limit.Tokens, limit.Every)
+	switch answer.State {
+	case Superseded:
+		return stage.Superseded(), nil
+	case Refused:
+		return stage.Failed(hook.Failure{
+			Code: toolspec.CodeRateLimited, SafeMessage: reason, RetryAfterMs: max(answer.After, time.Millisecond).Milliseconds(),
+			Details: &toolspec.Details{Rule: limit.Source},
+		}), nil
+	case Taken, Waiting:
+	}
+	if answer.After <= 0 {
+		return hook.Verdict{}, nil
+	}
+	ms := max(answer.After.Milliseconds(), 1)
+	return stage.Waits(hook.Wait{
+		Reason: reason, RetryMs: ms, DeadlineMs: limit.WaitFor.Milliseconds(), Code: toolspec.CodeRateLimited, RetryAfterMs: ms,
+	}), nil
+}
+
+func (l *limits) semaphore(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
+	asked, f := time.Now(), in.Facts
+	of, err := l.of(ctx, f, false)
+	if err != nil {
+		return hook.Verdict{}, err
+	}
+	// In a later round the call may be in the queue of a limit that policy no longer has.
+	if len(of) == 0 && f.Round == 1 {
+		l.places.Took(f.InvocationID, asked)
+		return hook.Verdict{}, nil
+	}
+	row := PlacesRow{InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: f.Epoch, Round: f.Round}
+	for _, limit := range of {
+		row.Places = append(row.Places, Place{Key: limit.Key, Most: limit.Concurrent, Wait: limit.Wait})
+	}
+	answer, err := l.store.TakePlaces(ctx, row)
+	if err != nil {
+		return hook.Verdict{}, err
+	}
+	limit := lacking(of, answer.Key)
+	reason := fmt.Sprintf("%d calls run, and no more may at once", limit.Concurrent)
+	switch answer.State {
+	case Superseded:
+		return stage.Superseded(), nil
+	case Refused:
+		return stage.Failed(hook.Failure{
+			Code: toolspec.CodeCapacity, SafeMessage: reason, RetryAfterMs: busyRetry.Milliseconds(), Details: &toolspec.Details{Rule: limit.Source},
+		}), nil
+	case Taken:
+		l.places.Took(f.InvocationID, asked)
+		return hook.Verdict{}, nil
+	case Waiting:
+	}
+	far := min(time.Duration(answer.Ahead)*queueStep, queueLookFar)
+	old := min(queueLook*time.Duration(f.Round/queueRounds), queueLookOld)
+	look := max(queueLook, far, old)
+	return stage.Waits(hook.Wait{
+		Reason:  fmt.Sprintf("%s; %d calls are ahead", reason, answer.Ahead),
+		RetryMs: look.Milliseconds(), DeadlineMs: limit.WaitFor.Milliseconds(),
+		Code: toolspec.CodeCapacity, RetryAfterMs: busyRetry.Milliseconds(),
+	}), nil
+}
+
+// patience is how long a call may wait for a limit.
+func patience(l policy.Limit, remaining time.Duration) time.Duration {
+	if l.WaitFor > 0 {
+		return min(l.WaitFor, remaining)
+	}
+	return remaining
+}
+
+// lacking finds the limit that a key belongs to.
+func lacking(of []policy.Limit, key string) policy.Limit {
+	for _, l := range of {
+		if l.Key == key {
+			return l
+		}
+	}
+	return policy.Limit{}
+}

@@ -1,0 +1,25 @@
+package capacity
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestManyPlaces: places that nobody can use any more are dropped.
+func TestManyPlaces(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var p Places
+		for range 2 {
+			for i := range manyPlaces + 4 {
+				p.Took(time.Duration(i).String(), time.Now())
+			}
+			timer := time.NewTimer(2 * HoldTime)
+			<-timer.C
+		}
+		if p.Took("last", time.Now()); len(p.asked) != 1 {
+			t.Errorf("%d places are remembered, want the one that can be used", len(p.asked))
+		}
+	})
+}

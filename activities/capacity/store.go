@@ -1,0 +1,74 @@
+package capacity
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps the quotas and semaphores of all workers. Each method is one guarded write
+// that names the invocation and its epoch. An error marked hook.Transient means that the
+// store is not available.
+type Store interface {
+	// TakeTokens takes one token from every bucket, or none. A call that has taken tokens
+	// keeps them in later rounds.
+	TakeTokens(ctx context.Context, in TokensRow) (Answer, error)
+	// TakePlaces takes a place at every semaphore, joins their queues, or does neither.
+	// Without places in the input the call leaves the queues that it is in.
+	TakePlaces(ctx context.Context, in PlacesRow) (Answer, error)
+}
+
+// TokensRow asks for tokens.
+type TokensRow struct {
+	InvocationID string
+	TenantID     string
+	Epoch, Round int
+	Buckets      []Bucket
+}
+
+// Bucket holds Tokens at most, and fills from empty to full in Every.
+type Bucket struct {
+	Key    string
+	Tokens int64
+	Every  time.Duration
+	// Patience is how long the call may wait for the token that it takes now; 0 takes only
+	// a token that is available.
+	Patience time.Duration
+}
+
+// PlacesRow asks for places.
+type PlacesRow struct {
+	InvocationID string
+	TenantID     string
+	Epoch, Round int
+	Places       []Place
+}
+
+// Place is a place at a semaphore that has Most of them.
+type Place struct {
+	Key  string
+	Most int
+	// Wait lets the call join the queue.
+	Wait bool
+}
+
+// State is the outcome of a request.
+type State string
+
+// The states.
+const (
+	Taken      State = "done"
+	Waiting    State = "waiting"
+	Refused    State = "refused"
+	Superseded State = "superseded"
+)
+
+// Answer is the outcome of a request, and what the call waits for longest.
+type Answer struct {
+	State State
+	// Key names the bucket or semaphore with the longest wait.
+	Key string
+	// After is the time until the token is available.
+	After time.Duration
+	// Ahead is the number of calls that are ahead in the queue.
+	Ahead int
+}

@@ -1,0 +1,123 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// askTime bounds one question to the engine. It is less than a try of the stage has,
+// so that a slow engine is named in the log and leaves no step behind.
+const askTime = 1500 * time.Millisecond
+
+// ruleAuthz stands in records where the engine denied, with what the call lacks.
+const ruleAuthz = "authorization"
+
+// permit asks the engine whether the actor may run the tool, on behalf of the subject if
+// there is one. An engine without an answer is an error, so the stage runs again until
+// there is one.
+func (g *gate) permit(ctx context.Context, f hook.Facts, basis authz.Basis, v *hook.Verdict) (*hook.Failure, error) {
+	c := f.Context
+	var submitter, fault string
+	if s := f.Submitter; s != nil {
+		submitter, fault = s.KeyID, s.Fault
+	}
+	if c.SubjectID != "" && submitter == "" {
+		// Whoever submits a call can name any subject. The subject counts only if a trusted
+		// submitter vouches for it.
+		if fault == "" {
+			fault = lackMessage(authz.Trust)
+		}
+		return g.unauthorized(ctx, f, authz.Trust, fault, v), nil
+	}
+	answer, err := g.ask(ctx, authz.Request{
+		TenantID: c.TenantID, ActorID: c.ActorID, SubjectID: c.SubjectID, Submitter: submitter, Permission: authz.Execute, ToolID: f.ToolID,
+		ConnectionID: c.ConnectionID, GraphID: c.GraphID, SessionID: c.SessionID, RunID: c.RunID, Basis: basis,
+	})
+	if err != nil || answer.Allowed {
+		return nil, err
+	}
+	return g.unauthorized(ctx, f, answer.Lacks, lackMessage(answer.Lacks), v), nil
+}
+
+func (g *gate) unauthorized(ctx context.Context, f hook.Facts, lacks authz.Lack, message string, v *hook.Verdict) *hook.Failure {
+	rule := ruleAuthz
+	if lacks == authz.Permission || lacks == authz.Delegation || lacks == authz.Trust {
+		rule += ": " + string(lacks)
+	}
+	v.Delta.Rule = rule
+	g.Log.WarnContext(ctx, "authorization denied a call", append(ids(f), "rule", rule)...)
+	return &hook.Failure{Code: toolspec.CodeAuthzDenied, SafeMessage: message, Details: &toolspec.Details{Rule: rule}}
+}
+
+func lackMessage(lacks authz.Lack) string {
+	switch lacks {
+	case authz.Permission:
+		return "the actor may not run this tool"
+	case authz.Delegation:
+		return "the subject has not delegated this to the actor"
+	case authz.Trust:
+		return "nobody who is trusted vouches for the subject"
+	}
+	return "" // the code's own words
+}
+
+// ask puts the question to the engine, which may be anybody's code: it has a time,
+// and its panic is its own. What it returns too late reaches nobody.
+func (g *gate) ask(ctx context.Context, r authz.Request) (authz.Decision, error) {
+	asking, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	type reply struct {
+		decision authz.Decision
+		err      error
+	}
+	replied := make(chan reply, 1)
+	go func() {
+		var out reply
+		defer func() {
+			if recovered := recover(); recovered != nil {
+				out = reply{err: fmt.Errorf("panic of type %T", recovered)}
+			}
+			replied <- out
+		}()
+		out.decision, out.err = g.Engine.Check(asking, r)
+	}()
+	var out reply
+	select {
+	case out = <-replied:
+	case <-asking.Done():
+		out.err = asking.Err()
+	}
+	switch {
+	case out.err == nil:
+		return out.decision, nil
+	case ctx.Err() != nil:
+		return authz.Decision{}, hook.Transient(ctx.Err())
+	}
+	return authz.Decision{}, hook.Transient(&unanswered{cause: out.err})
+}
+
+// unanswered says that the engine gave no answer. Whatever the reason, the call waits:
+// to guess would run a tool that nobody authorized.
+type unanswered struct{ cause error }
+
+// Error names the cause for the process that made it.
+func (u *unanswered) Error() string {
+	return "the authorization engine gave no answer: " + u.cause.Error()
+}
+
+// Unwrap returns the cause.
+func (u *unanswered) Unwrap() error { return u.cause }
+
+// LogReason is what may be logged of it.
+func (u *unanswered) LogReason() string {
+	if errors.Is(u.cause, context.DeadlineExceeded) {
+		return "the authorization engine gave no answer in time"
+	}
+	return "the authorization engine gave no answer: " + hook.Reason(u.cause)
+}

@@ -1,0 +1,46 @@
+package gate
+
+import (
+	"context"
+
+	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// ruleConnection is the rule of a call that may not use its connection.
+const ruleConnection = "connection"
+
+// connect refuses a call whose connection is not both granted and requested, whether the
+// connection exists or not (GRANT_INTERSECTION_REQUIRED).
+func (g *gate) connect(ctx context.Context, f hook.Facts, p *policy.Policy, v *hook.Verdict) *hook.Failure {
+	c := f.Context
+	if c.ConnectionID == "" {
+		return nil
+	}
+	n := f.Connection.Value()
+	var requested, scopes, granted []string
+	if n.Requested {
+		requested = []string{c.ConnectionID}
+	}
+	if bound, here := g.Tools.Get(f.ToolID); here {
+		scopes = bound.Definition().Scopes
+	}
+	holder := broker.Holder(c)
+	if holder != "" && broker.Covers(n, p.Roles(c.TenantID, holder), scopes) {
+		granted = []string{c.ConnectionID}
+	}
+	if len(broker.Effective(granted, requested)) == 0 {
+		v.Delta.Rule = ruleConnection
+		g.Log.WarnContext(ctx, "no grant allows a call its connection", ids(f)...)
+		failure := judge.NoGrant()
+		return &failure
+	}
+	if n.Status == broker.StatusNeedsReauth {
+		v.Delta.Rule = ruleConnection
+		failure := judge.Reauth()
+		return &failure
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package gate
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/stage"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// Parts are what the gate needs. All are required except Shadow.
+type Parts struct {
+	Policies judge.Policies
+	Engine   authz.Port
+	Tools    judge.Source
+	// Shadow returns the policy that is tried out, or nil. It may be nil.
+	Shadow func() *policy.Policy
+	Log    *slog.Logger
+}
+
+type gate struct{ Parts }
+
+// Steps returns the steps of the gate. It panics without an authorization engine.
+func Steps(p Parts) stage.Table {
+	if p.Engine == nil {
+		panic("gate: there is no authorization engine")
+	}
+	g := &gate{p}
+	return stage.Table{
+		hook.WillAuthorize.Stage():    {Before: g.authorize},
+		hook.WillCheckConsent.Stage(): {Before: g.consent, Again: true},
+	}
+}
+
+func (g *gate) authorize(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
+	f := in.Facts
+	bound, here := g.Tools.Get(f.ToolID)
+	f.Args, f.Repaired, f.NoSchema = nil, false, here && !bound.HasSchema()
+	return g.judged(ctx, f, func(p *policy.Policy, _ policy.Decision, v *hook.Verdict) (*hook.Failure, error) {
+		if failure, err := g.permit(ctx, f, p.Permissions(f.Context.TenantID), v); failure != nil || err != nil {
+			return failure, err
+		}
+		return g.connect(ctx, f, p, v), nil
+	})
+}
+
+func (g *gate) consent(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
+	f := in.Facts
+	return g.judged(ctx, f, func(_ *policy.Policy, decision policy.Decision, v *hook.Verdict) (*hook.Failure, error) {
+		if decision.Verb == policy.Allow {
+			return nil, nil
+		}
+		if f.Approval == nil {
+			v.Outcome, v.Ask = hook.Asked, &hook.Ask{Message: decision.Message, Rule: decision.Rule}
+			return nil, nil
+		}
+		if stale := staleness(*f.Approval, f, decision); stale != "" {
+			return &hook.Failure{
+				Code: toolspec.CodeApprovalStale, SafeMessage: "What was approved has changed: " + stale,
+				Details: &toolspec.Details{ApprovalID: f.Approval.ApprovalID, Rule: decision.Rule},
+			}, nil
+		}
+		return nil, nil
+	})
+}
+
+// judged judges a call by kill switches and policy, and by more if policy does not deny it.
+// The facts have arguments at willCheckConsent only.
+func (g *gate) judged(
+	ctx context.Context, f hook.Facts, more func(*policy.Policy, policy.Decision, *hook.Verdict) (*hook.Failure, error),
+) (v hook.Verdict, err error) {
+	if kill := f.Killed(); kill != nil {
+		return g.killed(ctx, f, *kill), nil
+	}
+	p, err := g.Policies.Policy(ctx, f.PolicyDigest)
+	if err != nil {
+		return v, err
+	}
+	decision, failure := g.decide(ctx, p, f, &v)
+	if failure == nil {
+		failure, err = more(p, decision, &v)
+	}
+	if err != nil {
+		return hook.Verdict{}, err
+	}
+	if failure != nil {
+		v.Outcome, v.Failure, v.Delta.Needs = hook.Failed, failure, nil
+	}
+	g.compare(f, decision, &v)
+	return v, nil
+}
+
+// decide asks policy, and writes what it says of a call into the verdict. It returns a
+// failure if policy denies the call.
+func (g *gate) decide(ctx context.Context, p *policy.Policy, f hook.Facts, v *hook.Verdict) (policy.Decision, *hook.Failure) {
+	decision := p.Decide(g.facts(f))
+	v.Delta.Rule = decision.Rule
+	v.Delta.Budgets = &hook.Budgets{
+		MaxRuntimeMs: decision.Budgets.MaxRuntimeMs, MaxResultBytes: int(decision.Budgets.MaxResultBytes), DeadlineMs: decision.Budgets.DeadlineMs,
+		MaxAttempts: int(decision.Budgets.MaxAttempts), RetryDelayMs: decision.Budgets.RetryDelayMs, RetryDelayMaxMs: decision.Budgets.RetryDelayMaxMs,
+		ParkUnknownMs: decision.Approval.ParkUnknown().Milliseconds(),
+	}
+	if decision.Verb != policy.Deny {
+		v.Delta.Needs = judge.Demand(ctx, p, f, g.Tools)
+		return decision, nil
+	}
+	g.Log.WarnContext(ctx, "policy denied a call", append(ids(f), "rule", decision.Rule)...)
+	return decision, &hook.Failure{
+		Code: toolspec.CodePolicyDenied, SafeMessage: decision.Message, Details: &toolspec.Details{Rule: decision.Rule},
+	}
+}
+
+// facts are the facts of a call for policy.
+func (g *gate) facts(f hook.Facts) policy.Facts {
+	return judge.WithTags(judge.PolicyFacts(f, f.Args != nil), g.Tools)
+}
+
+// ids are the attributes of a log line about a call.
+func ids(f hook.Facts) []any {
+	return []any{
+		"toolId", f.ToolID, "toolCallId", f.ToolCallID, "invocationId", f.InvocationID,
+		"tenantId", f.Context.TenantID, "runId", f.Context.RunID,
+	}
+}
+
+// staleness names what has changed since a person was asked, or returns "".
+func staleness(granted hook.GrantedApproval, f hook.Facts, now policy.Decision) string {
+	switch {
+	case granted.ToolDigest != f.ToolDigest:
+		return "the tool"
+	case granted.Effect != f.Effect:
+		return "its effect"
+	case granted.Risk != now.Risk:
+		return "its risk"
+	case granted.RuleDigest != now.Approval.Digest():
+		return "who may approve it"
+	case granted.Generation != f.Connection.Value().Generation:
+		return "its connection"
+	}
+	return ""
+}

@@ -1,0 +1,84 @@
+package judge
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/provide"
+)
+
+// Demand returns the on-demand stages that a call needs under a policy.
+func Demand(ctx context.Context, p *policy.Policy, f hook.Facts, tools Source) []hook.Stage {
+	var demand []hook.Stage
+	facts := LimitFacts(f)
+	if len(p.Features(facts)) > 0 {
+		demand = append(demand, hook.WillCheckFeatureFlags.Stage())
+	}
+	limits := p.Limits(facts)
+	if slices.ContainsFunc(limits, func(l policy.Limit) bool { return l.Tokens > 0 }) {
+		demand = append(demand, hook.WillAcquireQuota.Stage())
+	}
+	if slices.ContainsFunc(limits, func(l policy.Limit) bool { return l.Tokens == 0 }) {
+		demand = append(demand, hook.WillAcquireSemaphore.Stage())
+	}
+	if f.Context.ConnectionID != "" {
+		// A worker that does not have the tool cannot know what the tool uses.
+		if bound, here := tools.Get(f.ToolID); !here || UsesConnection(bound.Definition()) {
+			demand = append(demand, hook.WillInjectSecrets.Stage())
+		}
+	}
+	if !Varies(ctx, f) && CacheTime(p, f, tools) > 0 {
+		demand = append(demand, hook.WillReadCache.Stage(), hook.DidCacheHit.Stage(), hook.WillWriteCache.Stage())
+	}
+	return demand
+}
+
+// LimitFacts returns the facts of a call by which policy finds its features and limits.
+func LimitFacts(f hook.Facts) policy.Facts {
+	return PolicyFacts(hook.Facts{ToolID: f.ToolID, Context: f.Context}, false)
+}
+
+// UsesConnection reports whether a tool declares a capability of connections.
+func UsesConnection(def toolspec.Definition) bool {
+	return slices.ContainsFunc(def.Capabilities, func(name toolspec.CapabilityName) bool {
+		return name == capability.ClientsKey.Name() || name == capability.AuthKey.Name()
+	})
+}
+
+// Varies reports whether something is provided for this call or its session only. The same
+// arguments may then give another value.
+func Varies(ctx context.Context, f hook.Facts) bool {
+	return len(f.Bindings) > 0 || provide.FromContext(ctx).Vary()
+}
+
+// CacheTime returns how long the policy lets the cache keep the value of a call; 0 if it
+// keeps none. Only values of read-only tools that this worker has are kept.
+func CacheTime(p *policy.Policy, f hook.Facts, tools Source) time.Duration {
+	if f.Effect != toolspec.ReadOnly {
+		return 0
+	}
+	bound, here := tools.Get(f.ToolID)
+	if !here || bound.Definition().Effect != toolspec.ReadOnly {
+		return 0
+	}
+	return p.CacheFor(f.Context.TenantID, f.ToolID, bound.Definition().CacheFor)
+}
+
+// NoGrant returns the failure of a call that may not use its connection. It does not say
+// whether the connection exists.
+func NoGrant() hook.Failure {
+	return hook.Failure{
+		Code: toolspec.CodePolicyDenied, SafeMessage: "no grant allows this connection",
+		Details: &toolspec.Details{Path: "/context/connectionId", Rule: "connection"},
+	}
+}
+
+// Reauth returns the failure of a call whose connection has no usable credential.
+func Reauth() hook.Failure {
+	return hook.Failure{Code: toolspec.CodeNeedsReauth, Details: &toolspec.Details{Path: "/context/connectionId"}}
+}

@@ -1,0 +1,77 @@
+package judge
+
+import (
+	"context"
+	"errors"
+
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+)
+
+// Source finds bound tools. Activities get a bound tool from a Source only.
+type Source interface {
+	// Get returns the tool; the bool is false if this worker does not have it.
+	Get(toolID string) (*catalog.Bound, bool)
+}
+
+// Policies returns policy versions by digest.
+type Policies interface {
+	// Policy returns the compiled version. An error marked hook.Transient means that the
+	// store is not available. ErrPolicyUnreadable means that this worker cannot read the
+	// version; another worker may be able to. The empty digest names the policy that
+	// denies everything.
+	Policy(ctx context.Context, digest string) (*policy.Policy, error)
+}
+
+// ErrPolicyUnreadable says that a stored policy version does not compile in this worker:
+// a newer release wrote it and used features that this release does not know.
+var ErrPolicyUnreadable = errors.New("this worker cannot read the policy version")
+
+// KillFailure returns the failure of a call that a kill switch stops. reason is shown to
+// the caller; it may be empty.
+func KillFailure(reason string) *hook.Failure {
+	message := "a kill switch stops this call"
+	if reason != "" {
+		message += ": " + reason
+	}
+	return &hook.Failure{Code: toolspec.CodePolicyDenied, SafeMessage: message, Details: &toolspec.Details{Rule: "kill switch"}}
+}
+
+// PolicyFacts returns the facts of a call that policy may use. It leaves out a subject
+// that no submitter has proved, and leaves out the arguments unless withArgs is set. The
+// tags of the tool stay unknown, because they are not in the facts: see WithTags.
+func PolicyFacts(f hook.Facts, withArgs bool) policy.Facts {
+	facts := policy.Facts{
+		TenantID: f.Context.TenantID, ActorID: f.Context.ActorID, RunID: f.Context.RunID, ConnectionID: f.Context.ConnectionID,
+		ToolID: f.ToolID, Effect: f.Effect, Risk: f.Risk, ToolIDs: f.Context.ToolIDs,
+	}
+	// KeyID is empty if no proof of the submitter counts.
+	if f.Submitter != nil && f.Submitter.KeyID != "" {
+		facts.SubjectID = f.Context.SubjectID
+	}
+	facts.TagsUnknown = true
+	facts.Repaired, facts.NoSchema = f.Repaired, f.NoSchema
+	if withArgs {
+		facts.Args, facts.HasArgs = f.Args, true
+	}
+	return facts
+}
+
+// WithTags adds the tags that the tool has in this worker, if the worker has the tool.
+func WithTags(facts policy.Facts, tools Source) policy.Facts {
+	if bound, here := tools.Get(facts.ToolID); here {
+		facts.Tags, facts.TagsUnknown = bound.Tags(), false
+	}
+	return facts
+}
+
+// ApprovalSubject returns the subject of an approval: exactly the call that will run.
+func ApprovalSubject(f hook.Facts) hydrate.Approved {
+	return hydrate.Approved{
+		InvocationID: f.InvocationID, ToolID: f.ToolID, ToolDigest: f.ToolDigest, Args: f.Args,
+		TenantID: f.Context.TenantID, ActorID: f.Context.ActorID, SubjectID: f.Context.SubjectID, ConnectionID: f.Context.ConnectionID,
+	}
+}

@@ -1,0 +1,2 @@
+// Package judgetest gives tests policies without a database.
+package judgetest

@@ -1,0 +1,234 @@
+package activities_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/internal/workerkey"
+	"github.com/pawl-run/pawl/internal/workerkey/workerkeytest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// TestPermit: an attempt runs what the gate of this very run has allowed, and
+// nothing else. Where it does not, nothing is claimed and no hook is run.
+func TestPermit(t *testing.T) {
+	foreign := func(in *contract.ExecuteIn) { in.Facts.Submitter = &hook.Submitter{KeyID: "made up"} }
+	for name, tc := range map[string]struct {
+		change func(*contract.ExecuteIn)
+		want   contract.Outcome
+	}{
+		"as it was judged":          {func(*contract.ExecuteIn) {}, contract.Done},
+		"a later attempt":           {func(in *contract.ExecuteIn) { in.Facts.Attempt, in.Facts.Round, in.Dispatch, in.Epoch = 2, 2, 9, 9 }, contract.Done},
+		"less time and room":        {func(in *contract.ExecuteIn) { in.MaxRuntimeMs, in.MaxResultBytes = 1000, 1000 }, contract.Done},
+		"under a later policy":      {func(in *contract.ExecuteIn) { in.Facts.PolicyDigest = "later" }, contract.Done},
+		"no permit":                 {func(in *contract.ExecuteIn) { in.Permit = json.RawMessage(`{}`) }, contract.Unpermitted},
+		"no JSON":                   {func(in *contract.ExecuteIn) { in.Permit = json.RawMessage(`x`) }, contract.Unpermitted},
+		"other arguments":           {func(in *contract.ExecuteIn) { in.Facts.Args = json.RawMessage(`{"text":"other"}`) }, contract.Unpermitted},
+		"another tenant":            {func(in *contract.ExecuteIn) { in.Facts.Context.TenantID = "globex" }, contract.Unpermitted},
+		"another actor":             {func(in *contract.ExecuteIn) { in.Facts.Context.ActorID = "user:eve" }, contract.Unpermitted},
+		"another connection":        {func(in *contract.ExecuteIn) { in.Facts.Context.ConnectionID = "conn-2" }, contract.Unpermitted},
+		"a subject":                 {func(in *contract.ExecuteIn) { in.Facts.Context.SubjectID = "user:ceo" }, contract.Unpermitted},
+		"somebody who vouches":      {foreign, contract.Unpermitted},
+		"another call":              {func(in *contract.ExecuteIn) { in.Facts.InvocationID = "other" }, contract.Unpermitted},
+		"another effect":            {func(in *contract.ExecuteIn) { in.Facts.Effect = toolspec.ReadOnly }, contract.Unpermitted},
+		"an approval":               {func(in *contract.ExecuteIn) { in.Facts.Approval = &hook.GrantedApproval{ApprovalID: "inv.1"} }, contract.Unpermitted},
+		"more time":                 {func(in *contract.ExecuteIn) { in.MaxRuntimeMs++ }, contract.Unpermitted},
+		"more room":                 {func(in *contract.ExecuteIn) { in.MaxResultBytes++ }, contract.Unpermitted},
+		"may be repeated":           {func(in *contract.ExecuteIn) { in.Once = true }, contract.Unpermitted},
+		"without its hooks":         {func(in *contract.ExecuteIn) { in.WillExecute = nil }, contract.Unpermitted},
+		"in the local lane":         {func(in *contract.ExecuteIn) { in.Dispatch = 0 }, contract.Unpermitted},
+		"a signature of other keys": {nil, contract.Unpermitted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hooks := 0
+			counting := hook.New("counting", hook.WillExecute.Do(func(context.Context, *hook.Attempt) error { hooks++; return nil }))
+			w := newWorld(t, setup{hooks: []hook.Hook{counting}})
+			in := w.executeIn()
+			in.WillExecute = []string{"counting"}
+			in.Permit = w.permit(t.Context(), in.Facts, in.Terms)
+			if tc.change == nil {
+				in.Permit = newWorld(t, setup{}).permit(t.Context(), in.Facts, in.Terms)
+			} else {
+				tc.change(&in)
+			}
+			got, err := w.Activities.Execute(as(t.Context(), false), in)
+			if err != nil || got.Outcome != tc.want {
+				t.Errorf("got %+v, %v", got, err)
+			}
+			ran := map[bool]int{true: 1}[tc.want == contract.Done]
+			if w.runs != ran || hooks != ran || len(w.records.claims) != ran {
+				t.Errorf("the tool ran %d times, its hook %d, with %d claims", w.runs, hooks, len(w.records.claims))
+			}
+		})
+	}
+}
+
+// TestPermitOfAnotherRun: a reset hands the verdict of the gate to another run,
+// which has to ask it anew.
+func TestPermitOfAnotherRun(t *testing.T) {
+	w := newWorld(t, setup{})
+	in := w.executeIn()
+	in.Permit = w.permit(t.Context(), in.Facts, in.Terms)
+	for _, e := range []contract.Execution{{RunID: "another run"}, {}} {
+		if got, err := w.Activities.Execute(contract.WithExecution(t.Context(), e), in); err != nil || got.Outcome != contract.Unpermitted || got.ClaimID != "" || w.runs != 0 {
+			t.Errorf("%+v: got %+v, %v", e, got, err)
+		}
+	}
+}
+
+// TestWhatIsPermitted: only the last stage of the gate gives a permit, and only
+// where it lets the call go on.
+func TestWhatIsPermitted(t *testing.T) {
+	abort := func(v interface {
+		Abort(string, ...hook.AbortOption) error
+	}) error {
+		return v.Abort("no")
+	}
+	w := newWorld(t, setup{hooks: []hook.Hook{hook.New("no", hook.WillCheckConsent.Do(func(_ context.Context, v *hook.Consent) error { return abort(v) }))}})
+	terms := &hook.Terms{MaxRuntimeMs: 1000}
+	for name, tc := range map[string]struct {
+		in   hook.StageInput
+		want bool
+	}{
+		"it goes on":             {hook.StageInput{Stage: hook.WillCheckConsent.Stage(), Terms: terms}, true},
+		"it does not":            {hook.StageInput{Stage: hook.WillCheckConsent.Stage(), Terms: terms, Hooks: []string{"no"}}, false},
+		"in the local lane":      {hook.StageInput{Stage: hook.WillCheckConsent.Stage()}, false},
+		"ahead of the arguments": {hook.StageInput{Stage: hook.WillAuthorize.Stage(), Terms: terms}, false},
+		"behind the gate":        {hook.StageInput{Stage: hook.WillNormalizeInput.Stage(), Terms: terms}, false},
+	} {
+		tc.in.Facts = w.facts()
+		v, err := w.Activities.Stage(as(t.Context(), true), tc.in)
+		if err != nil || (v.Permit != nil) != tc.want {
+			t.Errorf("%s: got %+v, %v", name, v, err)
+		}
+	}
+}
+
+// TestKeysAway: without keys nothing runs and nothing is permitted, until the
+// database is back.
+func TestKeysAway(t *testing.T) {
+	store := &workerkeytest.Store{}
+	w := newWorld(t, setup{config: activities.Config{Keys: workerkey.New(store)}})
+	in := w.executeIn()
+	in.Permit = w.permit(t.Context(), in.Facts, in.Terms)
+	store.Away = hook.Transient(errors.New(canary))
+	w.Activities = newWorld(t, setup{config: activities.Config{Keys: workerkey.New(store)}}).Activities // a worker that has just started
+	got, err := w.Activities.Execute(as(t.Context(), false), in)
+	if err != nil || got.Outcome != contract.Undispatched || got.ClaimID != "" || w.runs != 0 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	v, err := w.Activities.Stage(as(t.Context(), true), hook.StageInput{Stage: hook.WillCheckConsent.Stage(), Facts: in.Facts, Terms: &in.Terms})
+	if !hook.IsTransient(err) {
+		t.Errorf("got %+v, %v", v, err)
+	}
+}
+
+// TestRegularStages: a stage that is an activity of its own runs by the recorded
+// plan of a call that is the execution's, and not otherwise.
+func TestRegularStages(t *testing.T) {
+	stage := hook.WillNormalizeInput.Stage()
+	planned := hook.Plan{V: hook.PlanVersion, Pre: []hook.Step{{Stage: stage, Hooks: []string{"h"}, DurableMs: 1000}}}
+	for name, tc := range map[string]struct {
+		change func(*hook.StageInput, *world)
+		runs   int
+	}{
+		"as planned":       {func(*hook.StageInput, *world) {}, 1},
+		"another's":        {func(_ *hook.StageInput, w *world) { w.records.foreign = true }, 0},
+		"other hooks":      {func(in *hook.StageInput, w *world) { w.records.record.Plan.Pre[0].Hooks = []string{"h", "i"} }, 0},
+		"not durable":      {func(in *hook.StageInput, w *world) { w.records.record.Plan.Pre[0].DurableMs = 0 }, 0},
+		"not in the plan":  {func(in *hook.StageInput, w *world) { w.records.record.Plan.Pre = nil }, 0},
+		"the whole stage":  {func(in *hook.StageInput, w *world) { in.Part = hook.WholeStage }, 0},
+		"Pawl's part":      {func(in *hook.StageInput, w *world) { in.Part = hook.PartBefore }, 0},
+		"without a budget": {func(in *hook.StageInput, w *world) { in.BudgetMs, w.records.foreign = 0, true }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			runs := 0
+			w := newWorld(t, setup{hooks: []hook.Hook{lasting(func(context.Context, *hook.Input) error { runs++; return nil })}})
+			w.records.record.Plan = planned
+			w.records.record.Plan.Pre = append([]hook.Step(nil), planned.Pre...)
+			in := hook.StageInput{Stage: stage, Hooks: []string{"h"}, Part: hook.PartHooks, BudgetMs: 1000, Facts: w.facts()}
+			tc.change(&in, w)
+			v, err := w.Activities.Stage(as(t.Context(), false), in)
+			if err != nil || runs != tc.runs || (v.Outcome == hook.Superseded) != (tc.runs == 0) {
+				t.Errorf("got %+v, %v after %d runs", v, err, runs)
+			}
+			asked := w.records.owned
+			if len(asked) != 1 || asked[0].InvocationID != "inv" || asked[0].Context.TenantID != "acme" || asked[0].ToolID != "core__tool" {
+				t.Errorf("the record was asked for %+v", asked)
+			}
+		})
+	}
+}
+
+// TestAccept: an answer without the receipt of a worker is none, and is told of.
+func TestAccept(t *testing.T) {
+	store := &workerkeytest.Store{}
+	w := newWorld(t, setup{config: activities.Config{Keys: workerkey.New(store)}})
+	answer := []byte("digest")
+	receipt, err := workerkey.New(store).Sign(t.Context(), answer) // another worker
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, _ := workerkeytest.New().Sign(t.Context(), answer)
+	for _, tc := range []struct {
+		name, receipt string
+		answer        []byte
+		genuine       bool
+	}{
+		{"a worker's", receipt, answer, true},
+		{"another answer", receipt, []byte("other"), false},
+		{"none", "", answer, false},
+		{"of other keys", other, answer, false},
+		{"made up", "1.AAAA", answer, false},
+	} {
+		w.records.forged = nil
+		got, err := w.Accept(as(t.Context(), true), contract.AcceptIn{
+			InvocationID: "inv", TenantID: "acme", Activity: "execute", Answer: tc.answer, Receipt: tc.receipt,
+		})
+		if err != nil || got.Genuine != tc.genuine || (len(w.records.forged) == 0) != tc.genuine {
+			t.Errorf("%s: got %+v, %v; noted %+v", tc.name, got, err, w.records.forged)
+		}
+	}
+}
+
+// TestClaimID: every execution draws its own, whatever it is told to execute.
+func TestClaimID(t *testing.T) {
+	w := newWorld(t, setup{})
+	in := w.executeIn()
+	seen := map[string]bool{}
+	for range 10 {
+		got, err := w.Execute(t.Context(), in)
+		if err != nil || len(got.ClaimID) < 26 || seen[got.ClaimID] {
+			t.Errorf("got %+v, %v", got, err)
+		}
+		seen[got.ClaimID] = true
+	}
+}
+
+// BenchmarkPermit is what a write pays for its permit: one is given and one is checked, over 2 KB of arguments.
+func BenchmarkPermit(b *testing.B) {
+	ring := workerkeytest.New()
+	ctx := as(b.Context(), false)
+	a := activities.New(nil, nil, nil, nil, slog.New(slog.DiscardHandler), activities.Config{Keys: ring})
+	facts := hook.Facts{
+		InvocationID: "88b82c3b-4e6e-8416-bc6e-50b0e53720ce", ToolID: "core__tool", ToolCallID: "call-1", ToolDigest: strings.Repeat("d", 64),
+		Context: toolspec.Context{TenantID: "acme", RunID: "run-1", ActorID: "user:ann"}, Args: json.RawMessage(`{"text":"` + strings.Repeat("x", 2000) + `"}`),
+	}
+	terms := hook.Terms{MaxRuntimeMs: 30_000, MaxResultBytes: 1 << 20}
+	for b.Loop() {
+		permit, err := a.Permit(ctx, facts, terms)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if ok, err := a.Permits(ctx, permit, facts, terms); !ok || err != nil {
+			b.Fatal(ok, err)
+		}
+	}
+}

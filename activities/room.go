@@ -1,0 +1,94 @@
+package activities
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+const (
+	// busyDelay is when a call may try again that found no processor free.
+	busyDelay = 5 * time.Second
+	// laneWait is how long a call waits for room in the local lane. It keeps a slot
+	// of the worker meanwhile, so it is short; a fast tool takes milliseconds.
+	laneWait = 100 * time.Millisecond
+)
+
+// processors are what heavy tools run on: all of the machine but one, which the
+// steps of all other calls have for themselves.
+type processors chan struct{}
+
+func newProcessors() processors { return make(processors, max(1, runtime.GOMAXPROCS(0)-1)) }
+
+// acquire waits up to patience for a processor. Those that wait are served in
+// turn. The error is a toolspec.BusyError, or that of ctx.
+func (p processors) acquire(ctx context.Context, patience time.Duration) (release func(), err error) {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case p <- struct{}{}:
+		return func() { <-p }, nil
+	case <-timer.C:
+		return nil, toolspec.RetryAfter(busyDelay, "the worker is busy with other calls that need much of a processor: try again later, with fewer at once")
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// lane bounds how many tools of one tenant run at once in the local lane, that
+// is, in the slots of a worker that also serve all other steps of all calls.
+type lane struct {
+	// most is the bound; 0 sets none.
+	most int
+
+	mu      sync.Mutex
+	running map[string]int // by tenant
+	left    chan struct{}  // closed when a tool ends
+}
+
+func newLane(most int) *lane {
+	return &lane{most: most, running: make(map[string]int), left: make(chan struct{})}
+}
+
+// enter waits up to laneWait for room; without room, ok is false. Who enters
+// leaves once.
+func (l *lane) enter(ctx context.Context, tenantID string) (leave func(), ok bool) {
+	timer := time.NewTimer(laneWait)
+	defer timer.Stop()
+	for {
+		left, entered := l.try(tenantID)
+		if entered {
+			return func() { l.leave(tenantID) }, true
+		}
+		select {
+		case <-left:
+		case <-timer.C:
+			return nil, false
+		case <-ctx.Done():
+			return nil, false
+		}
+	}
+}
+
+func (l *lane) try(tenantID string) (left <-chan struct{}, entered bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.most > 0 && l.running[tenantID] >= l.most {
+		return l.left, false
+	}
+	l.running[tenantID]++
+	return nil, true
+}
+
+func (l *lane) leave(tenantID string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running[tenantID]--; l.running[tenantID] == 0 {
+		delete(l.running, tenantID)
+	}
+	close(l.left)
+	l.left = make(chan struct{})
+}

@@ -1,0 +1,88 @@
+package upkeep
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Store has the operations of the sweeper on the record. Each method is one bounded step,
+// may run at any time, and may run twice at once.
+type Store interface {
+	// OpenCalls returns a page of the open calls of a namespace, oldest first.
+	OpenCalls(ctx context.Context, page OpenPage) ([]OpenCall, error)
+	// Sweep settles a call whose workflow has ended and returns the code of the call. It
+	// returns "" and writes nothing if the record has changed since it was read.
+	Sweep(ctx context.Context, in SweepRow) (toolspec.Code, error)
+	// ReleaseExpired takes back expired slots that no call gives back, at up to most
+	// semaphores, and gives them to waiting calls. It returns how many slots it took back.
+	ReleaseExpired(ctx context.Context, most int) (int, error)
+	// DeleteIdleCapacity deletes up to most rows of quotas and up to most rows of
+	// semaphores. It deletes a row only if a missing row has the same meaning: a full quota
+	// or a semaphore that nobody uses. It returns how many rows it deleted.
+	DeleteIdleCapacity(ctx context.Context, most int) (int, error)
+	// DeleteOldSessions deletes up to most bindings of sessions that are no longer in use,
+	// and returns how many it deleted.
+	DeleteOldSessions(ctx context.Context, most int) (int, error)
+	// EnsurePartitions makes the partitions of this month and of the following months, as
+	// many as months says.
+	EnsurePartitions(ctx context.Context, months int) error
+	// DeleteExpiredCalls deletes up to most calls that settled more than the given number of
+	// days ago, and returns how many it deleted.
+	DeleteExpiredCalls(ctx context.Context, days, most int) (int, error)
+	// DeleteExpiredRows deletes expired rows from DEFAULT partitions, up to most from each
+	// table, and returns how many it deleted. A row is expired if its month ended more than
+	// the given number of days ago and the record has no call of that month any more.
+	DeleteExpiredRows(ctx context.Context, days, most int) (int, error)
+	// DeleteExpiredCache deletes up to most expired values of the result cache, and returns
+	// how many it deleted.
+	DeleteExpiredCache(ctx context.Context, most int) (int, error)
+	// DropExpiredPartitions drops the partitions of each month that ended more than the
+	// given number of days ago, if the record has no call of that month any more. It counts
+	// a partition that is in use as busy and keeps it.
+	DropExpiredPartitions(ctx context.Context, days int) (DroppedPartitions, error)
+}
+
+// OpenPage selects a page of the open calls.
+type OpenPage struct {
+	Namespace string
+	// After is the last call of the previous page; nil asks for the first page.
+	After *OpenCall
+	// Until is the time of the newest call to return. The page has no call that was created
+	// later. The zero time sets no limit.
+	Until time.Time
+	Limit int
+}
+
+// OpenCall is a call that is not settled.
+type OpenCall struct {
+	InvocationID string
+	WorkflowID   string
+	// RunID is the ID of the run that admitted the call last.
+	RunID     string
+	Epoch     int
+	CreatedAt time.Time
+	// SeenAt is when the row was read, by the database's clock.
+	SeenAt time.Time
+}
+
+// SweepRow identifies a call whose workflow run can no longer settle it, and says how the
+// run ended.
+type SweepRow struct {
+	InvocationID string
+	Namespace    string
+	// Epoch and RunID were read before Temporal was asked: a run that has admitted the
+	// call since then keeps it.
+	Epoch int
+	RunID string
+	// Cause is the status with which the owner ended.
+	Cause OwnerStatus
+	// Code is the code of the call, unless its effect may have happened: then the code is
+	// outcome_unknown.
+	Code toolspec.Code
+}
+
+// DroppedPartitions has two counts. Dropped is the number of dropped partitions. Busy is
+// the number of expired partitions that were kept because they were in use.
+type DroppedPartitions struct{ Dropped, Busy int }

@@ -1,0 +1,236 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/activities/heartbeat"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+const (
+	// sweepPage is how many open calls are read at once.
+	sweepPage = 200
+	// sweepAsks is the maximum number of concurrent questions to Temporal.
+	sweepAsks = 8
+	// partitionsAhead is for how many months ahead partitions are made.
+	partitionsAhead = 3
+	// expireBatch is the maximum number of rows that one statement of retention deletes.
+	expireBatch = 500
+	// expireTime is how long one run of retention deletes; the next run continues.
+	expireTime = 30 * time.Second
+)
+
+// errStopping ends a sweep whose worker is stopping; another worker repeats the sweep.
+var errStopping = errors.New("the worker stops")
+
+// Sweeper settles calls whose workflow has ended, makes the monthly partitions of the
+// record and applies retention. Its activities may be killed at any time, and two may run
+// at once.
+type Sweeper struct {
+	namespace string
+	upkeep    Store
+	owners    Owners
+	log       *slog.Logger
+	retention int
+}
+
+// NewSweeper makes a sweeper for the calls of a namespace; owners must ask the same
+// namespace. retention is how long a settled call is kept, in days, at least 1.
+func NewSweeper(namespace string, upkeep Store, owners Owners, log *slog.Logger, retention int) *Sweeper {
+	return &Sweeper{namespace: namespace, upkeep: upkeep, owners: owners, log: log, retention: retention}
+}
+
+// Register binds the activities of the workflow Sweep.
+func (s *Sweeper) Register(r contract.Registry) {
+	contract.Bind(r, contract.SweepCalls, s.log, s.Calls)
+	contract.Bind(r, contract.KeepPartitions, s.log, s.Partitions)
+	contract.Bind(r, contract.DropExpired, s.log, s.Expired)
+}
+
+// Calls checks every call of the namespace that is open when Calls begins, and settles
+// the calls whose workflow has ended. It first takes back expired slots.
+//
+// Calls settles a call only if Temporal has said that its workflow ended. If Temporal
+// cannot give the status of one workflow, the call stays open and Unclear counts it. If
+// the Temporal server itself does not answer, Calls returns an error, because the
+// questions about the other calls would fail too.
+func (s *Sweeper) Calls(ctx context.Context, _ contract.SweepCallsIn) (contract.SweepCallsOut, error) {
+	stop := heartbeat.Send[struct{}](ctx, nil)
+	defer stop()
+	var out contract.SweepCallsOut
+	if err := s.expired(ctx); err != nil {
+		return out, err
+	}
+	page := OpenPage{Namespace: s.namespace, Limit: sweepPage}
+	for {
+		if heartbeat.Stopping(ctx) {
+			return out, hook.Transient(errStopping)
+		}
+		calls, err := s.upkeep.OpenCalls(ctx, page)
+		if err != nil {
+			return out, err
+		}
+		if err := s.sweepAll(ctx, calls, &out); err != nil {
+			return out, err
+		}
+		if len(calls) < page.Limit {
+			if out.Unclear > 0 {
+				s.log.WarnContext(ctx, "calls could not be swept: Temporal does not say how their workflows stand", "calls", out.Unclear)
+			}
+			return out, nil
+		}
+		// Leave out the calls that are created after the first page was read. Otherwise new
+		// calls could keep this sweep going without end. The next sweep checks them. The
+		// limit is a time of the database's clock, which also sets CreatedAt.
+		last := calls[len(calls)-1]
+		page.After = &last
+		if page.Until.IsZero() {
+			page.Until = calls[0].SeenAt
+		}
+	}
+}
+
+// expired takes back expired slots that no call gives back: the slots of calls that the
+// sweeper settled, and the slots of calls whose workers have been away for long.
+func (s *Sweeper) expired(ctx context.Context) error {
+	for {
+		n, err := s.upkeep.ReleaseExpired(ctx, sweepPage)
+		if n > 0 {
+			s.log.WarnContext(ctx, "places expired and were taken back", "places", n)
+		}
+		if err != nil || n == 0 || heartbeat.Stopping(ctx) {
+			return err
+		}
+	}
+}
+
+// sweepAll determines the owners of a page of calls, sweepAsks at a time. Then it
+// settles, one by one, the calls whose owner has ended.
+func (s *Sweeper) sweepAll(ctx context.Context, calls []OpenCall, out *contract.SweepCallsOut) error {
+	statuses, errs := make([]OwnerStatus, len(calls)), make([]error, len(calls))
+	asking, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	slots := make(chan struct{}, sweepAsks)
+	var asked sync.WaitGroup
+	for i, c := range calls {
+		slots <- struct{}{}
+		asked.Go(func() {
+			defer func() { <-slots }()
+			if statuses[i], errs[i] = s.owner(asking, c); hook.IsTransient(errs[i]) {
+				stop(errs[i]) // Temporal does not answer: the other questions would fail too
+			}
+		})
+	}
+	asked.Wait()
+	for i, c := range calls {
+		switch {
+		case asking.Err() != nil:
+			return context.Cause(asking)
+		case errs[i] != nil:
+			// The error concerns this workflow only. Its call stays open.
+			out.Open++
+			out.Unclear++
+			continue
+		}
+		if err := s.sweepOne(ctx, c, statuses[i], out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sweepOne counts a call in out, and settles the call unless its owner is running.
+func (s *Sweeper) sweepOne(ctx context.Context, c OpenCall, status OwnerStatus, out *contract.SweepCallsOut) error {
+	out.Open++
+	if status == OwnerRunning {
+		out.Running++
+		return nil
+	}
+	code, err := s.upkeep.Sweep(ctx, SweepRow{
+		InvocationID: c.InvocationID, Namespace: s.namespace, Epoch: c.Epoch, RunID: c.RunID, Cause: status, Code: status.code(),
+	})
+	if err != nil {
+		return err
+	}
+	switch code {
+	case "": // another process settled the call or took it over since OpenCalls read it
+		out.MovedOn++
+		return nil
+	case toolspec.CodeOutcomeUnknown:
+		out.OutcomeUnknown++
+	case toolspec.CodeTimeout:
+		out.TimedOut++
+	case toolspec.CodeCancelled:
+		out.Cancelled++
+	default:
+		out.Internal++
+	}
+	s.log.WarnContext(ctx, "call swept: its workflow is over", "workflowId", c.WorkflowID, "workflowStatus", string(status), "errorCode", string(code))
+	return nil
+}
+
+// Partitions makes the partitions of this month and of partitionsAhead months ahead.
+func (s *Sweeper) Partitions(ctx context.Context, _ contract.KeepPartitionsIn) (contract.KeepPartitionsOut, error) {
+	stop := heartbeat.Send[struct{}](ctx, nil)
+	defer stop()
+	return contract.KeepPartitionsOut{}, s.upkeep.EnsurePartitions(ctx, partitionsAhead)
+}
+
+// Expired deletes calls, rows, cached values and partitions that are past their
+// retention. It also deletes idle capacity and old sessions. It works for about
+// expireTime. Unfinished in the output means that the next run has more to delete.
+func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contract.DropExpiredOut, error) {
+	stop := heartbeat.Send[struct{}](ctx, nil)
+	defer stop()
+	out := contract.DropExpiredOut{RetentionDays: s.retention}
+	began := time.Now()
+	late := func() bool { return time.Since(began) > expireTime || heartbeat.Stopping(ctx) }
+	// Delete calls first. The rows and partitions of a month are deleted only after every
+	// call of that month is deleted.
+	for _, batch := range []struct {
+		count  *int
+		delete func(ctx context.Context, days, most int) (int, error)
+		most   int
+	}{
+		{&out.Calls, s.upkeep.DeleteExpiredCalls, expireBatch},
+		{&out.Rows, s.upkeep.DeleteExpiredRows, expireBatch},
+		{&out.Cached, func(ctx context.Context, _, most int) (int, error) { return s.upkeep.DeleteExpiredCache(ctx, most) }, expireBatch},
+	} {
+		for !late() {
+			n, err := batch.delete(ctx, s.retention, batch.most)
+			if err != nil {
+				return out, err
+			}
+			*batch.count += n
+			if n == 0 {
+				break
+			}
+		}
+	}
+	for _, idle := range []func(ctx context.Context, most int) (int, error){s.upkeep.DeleteIdleCapacity, s.upkeep.DeleteOldSessions} {
+		for !late() {
+			n, err := idle(ctx, expireBatch)
+			if err != nil {
+				return out, err
+			}
+			if n == 0 {
+				break
+			}
+		}
+	}
+	// Expired calls may be left, so the partitions may not be ready to be dropped.
+	if late() {
+		out.Unfinished = true
+		return out, nil
+	}
+	dropped, err := s.upkeep.DropExpiredPartitions(ctx, s.retention)
+	out.Partitions, out.Busy = dropped.Dropped, dropped.Busy
+	out.Unfinished = dropped.Busy > 0
+	return out, err
+}

@@ -1,0 +1,175 @@
+package activities
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/broker/fingerprint/fingerprinttest"
+	"github.com/pawl-run/pawl/broker/redact"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// wayOut sends a text out of the worker on one way, and returns what arrives; ok is false where the way cannot carry the text.
+type wayOut func(t *testing.T, secrets *fingerprint.Set, text string) (arrived string, ok bool)
+
+// answered is what leaves of a tool that answers with a value, or a failure.
+func answered(t *testing.T, secrets *fingerprint.Set, out contract.ExecuteOut) string {
+	t.Helper()
+	step := func(context.Context, contract.ExecuteIn) (contract.ExecuteOut, error) { return out, nil }
+	got, err := scrubbed(secrets, slog.New(slog.DiscardHandler), "execute", step, lostExecute)(t.Context(), contract.ExecuteIn{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func value(text string) contract.ExecuteOut {
+	return contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(fingerprinttest.JSON(map[string]any{"n": 1.5, "text": text, "z": "text"}))}
+}
+
+// waysOut are the ways of a tool's answer, with a server that echoes what it is sent.
+func waysOut(t *testing.T) map[string]wayOut {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body) // what is cut is not echoed
+		switch r.URL.Path {
+		case "/header":
+			w.Header().Set("X-Echo", string(text))
+		case "/redirect":
+			w.Header().Set("Location", "http://127.0.0.1:1/?to="+string(text))
+			w.WriteHeader(http.StatusFound)
+		}
+	}))
+	t.Cleanup(server.Close)
+	send := func(t *testing.T, path, text string) (*http.Response, error) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+path, strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return server.Client().Do(r)
+	}
+	logged := func(secrets *fingerprint.Set, log func(*slog.Logger)) string {
+		var b bytes.Buffer
+		log(slog.New(redact.Handler(slog.NewTextHandler(&b, nil), secrets)))
+		log(slog.New(redact.Handler(slog.NewJSONHandler(&b, nil), secrets)))
+		return b.String()
+	}
+	return map[string]wayOut{
+		"result": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
+			return answered(t, secrets, value(text)), true
+		},
+		"error": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
+			err := redact.Error(fmt.Errorf("fetch: %w", errors.New(text)), secrets)
+			return fmt.Sprintf("%v %+v ", err, err) + answered(t, secrets, contract.ExecuteOut{
+				Outcome: contract.Refused, Failure: &hook.Failure{Code: toolspec.CodeExecution, SafeMessage: "the server says: " + text},
+			}), true
+		},
+		"header": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
+			resp, err := send(t, "/header", text)
+			if err != nil {
+				return "", false
+			}
+			defer resp.Body.Close()
+			echo := resp.Header.Get("X-Echo")
+			return answered(t, secrets, value(echo)), echo == text
+		},
+		"redirect": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
+			resp, err := send(t, "/redirect", text)
+			if err == nil {
+				_ = resp.Body.Close()
+				t.Fatal("the redirect was not followed")
+			}
+			if !strings.Contains(err.Error(), "?to="+text) {
+				return "", false // it is no URL, or the client has written it anew
+			}
+			return redact.Error(err, secrets).Error() + answered(t, secrets, contract.ExecuteOut{
+				Outcome: contract.Refused, Failure: &hook.Failure{Code: toolspec.CodeExecution, SafeMessage: err.Error()},
+			}), true
+		},
+		"progress": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
+			ctx, latest := reporting(t.Context(), secrets)
+			Progress{}.Report(ctx, toolspec.Progress{Done: 1, Text: "sending " + text})
+			if latest.Load().Text == "" {
+				return fingerprint.Redacted, true // it is a secret by its shape, and nothing is reported
+			}
+			return latest.Load().Text, true
+		},
+		"log": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
+			return logged(secrets, func(l *slog.Logger) {
+				l.InfoContext(t.Context(), "calling with "+text, "k", text, slog.Group("g", "bytes", []byte(text), "err", errors.New(text)), "any", struct{ T string }{text}) //nolint:sloglint // a careless author's
+			}), true
+		},
+		"panic": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
+			var err error
+			log := logged(secrets, func(l *slog.Logger) {
+				err = panicked(t.Context(), toolspec.Call{Logger: l}, fmt.Errorf("with %s", text))
+			})
+			return log + err.Error(), true
+		},
+	}
+}
+
+// TestNoEncodingLeaves sends every secret, in every encoding, out on every way: none of them arrives, in whatever encoding, and what is
+// JSON stays JSON.
+func TestNoEncodingLeaves(t *testing.T) {
+	t.Parallel()
+	secrets := fingerprinttest.Secrets()
+	live := &fingerprint.Set{}
+	for label, secret := range secrets {
+		if err := live.Add(label, []byte(secret)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for way, leaves := range waysOut(t) {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			sent := 0
+			for _, e := range fingerprinttest.Encodings() {
+				for label, secret := range secrets {
+					if !e.Takes(secret) {
+						continue
+					}
+					text := e.Encode(secret)
+					if !utf8.ValidString(text) {
+						continue // no answer of a tool is other than UTF-8
+					}
+					arrived, ok := leaves(t, live, text)
+					if !ok {
+						continue
+					}
+					sent++
+					if found := live.FindString(arrived); len(found) > 0 {
+						t.Errorf("%s as %s: %v arrives", label, e.Name, found)
+					}
+					if way == "result" && !json.Valid([]byte(arrived)) {
+						t.Errorf("%s as %s: %s arrives", label, e.Name, arrived)
+					}
+					if way != "panic" && !strings.Contains(arrived, fingerprint.Redacted) && !strings.Contains(arrived, string(toolspec.CodeRedactionFailed)) {
+						t.Errorf("%s as %s: nothing was taken out of %q", label, e.Name, arrived)
+					}
+				}
+			}
+			if sent < 800 {
+				t.Errorf("%d texts were sent", sent)
+			}
+		})
+	}
+}

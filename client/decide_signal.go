@@ -1,0 +1,88 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+const (
+	// lookAgainAfter is the first pause before the state is asked again for the answer
+	// to a signal; it doubles up to lookAgainAfterMax.
+	lookAgainAfter    = 50 * time.Millisecond
+	lookAgainAfterMax = 2 * time.Second
+	// lookFor bounds how long the answer to a signal is looked for.
+	lookFor = time.Minute
+)
+
+// answerOf returns the answer of a call that refused an update; ok is false for every
+// other error.
+func answerOf(err error) (answer toolspec.Answer, ok bool) {
+	var refusal *temporal.ApplicationError
+	if !errors.As(err, &refusal) {
+		return answer, false
+	}
+	switch refusal.Type() {
+	case toolspec.DecideRefused:
+		return toolspec.Answer{Reason: refusal.Message()}, true
+	case toolspec.DecideAgain:
+		return toolspec.Answer{Reason: refusal.Message(), Again: true}, true
+	}
+	return answer, false
+}
+
+// spent reports whether an update was not taken because the call takes no more of
+// them: the server says so, which bounds them in all and at once, or the call.
+func spent(err error) bool {
+	var inAll *serviceerror.FailedPrecondition
+	var atOnce *serviceerror.ResourceExhausted
+	var refusal *temporal.ApplicationError
+	return errors.As(err, &inAll) ||
+		errors.As(err, &atOnce) && atOnce.Cause == enumspb.RESOURCE_EXHAUSTED_CAUSE_CONCURRENT_LIMIT ||
+		errors.As(err, &refusal) && refusal.Type() == toolspec.DecideBySignal
+}
+
+// signal sends a decision as a signal and finds its answer in the state of the call.
+// What was answered before is not sent again.
+func (c *Client) signal(ctx context.Context, workflowID string, d toolspec.Decision) (toolspec.Answer, error) {
+	before := c.answersTo(ctx, workflowID, d)
+	if n := len(before); n > 0 && !before[n-1].Again {
+		return before[n-1].Answer(), nil
+	}
+	err := c.temporal.SignalWorkflow(ctx, workflowID, "", toolspec.DecideName, d)
+	var full *serviceerror.InvalidArgument
+	switch {
+	case errors.As(err, &full):
+		return toolspec.Answer{}, ErrSpent
+	case err != nil:
+		return toolspec.Answer{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookFor)
+	defer cancel()
+	for wait := lookAgainAfter; ; wait = min(2*wait, lookAgainAfterMax) {
+		if answers := c.answersTo(ctx, workflowID, d); len(answers) > len(before) {
+			return answers[len(answers)-1].Answer(), nil
+		}
+		if pause(ctx, wait) != nil {
+			return toolspec.Answer{}, ErrNotConfirmed
+		}
+	}
+}
+
+// answersTo returns the last answers of the call to a decision, oldest first. It is
+// empty where the call does not say.
+func (c *Client) answersTo(ctx context.Context, workflowID string, d toolspec.Decision) []toolspec.SignalAnswer {
+	state, err := c.State(ctx, workflowID)
+	if err != nil {
+		return nil
+	}
+	id := d.ID()
+	return slices.DeleteFunc(state.Answers, func(a toolspec.SignalAnswer) bool { return a.ID != id })
+}

@@ -1,0 +1,22 @@
+// Command pawl-server is pawl without the commands for development: what runs in
+// production, and what the image has as /pawl.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // get_current_time knows all zones on hosts that know none
+
+	"github.com/pawl-run/pawl/internal/cli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The second Ctrl-C does not wait for a clean end.
+	context.AfterFunc(ctx, stop)
+	code := cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	stop()
+	os.Exit(code)
+}

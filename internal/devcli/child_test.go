@@ -1,0 +1,231 @@
+package devcli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/devstack/temporalcli"
+)
+
+// site is a machine in small: a home, a cache, a temporary directory and a
+// workspace. Whatever runs there mentions its root.
+type site struct {
+	t    *testing.T
+	root string
+	env  []string
+	as   *syscall.Credential
+	pawl string
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	root, err := os.MkdirTemp("", "pawl-cli-test-") // t.TempDir is closed to other users
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{t: t, root: root}
+	t.Cleanup(s.remove)
+	if err := os.Chmod(root, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"home", "cache", "tmp", "work", "elsewhere"} {
+		if err := os.Mkdir(s.path(dir), 0o711); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.write("work/notes.txt", "a pawl keeps a ratchet from slipping back\n")
+	temporal, err := temporalcli.Find(t.Context(), temporalcli.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.pawl, err = exec.LookPath("pawl"); err != nil {
+		t.Fatal(err)
+	}
+	s.env = []string{
+		"PATH=" + filepath.Dir(temporal) + string(filepath.ListSeparator) + os.Getenv("PATH"),
+		"HOME=" + s.path("home"), "XDG_CACHE_HOME=" + s.path("cache"), "TMPDIR=" + s.path("tmp"), "TZ=UTC",
+	}
+	// As in this process: else the SDK takes a race build on a busy machine for stuck.
+	if debug := os.Getenv("TEMPORAL_DEBUG"); debug != "" {
+		s.env = append(s.env, "TEMPORAL_DEBUG="+debug)
+	}
+	return s
+}
+
+func (s *site) path(name string) string { return filepath.Join(s.root, name) }
+
+func (s *site) write(name, text string) {
+	s.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(s.path(name)), 0o755); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.WriteFile(s.path(name), []byte(text), 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// remove takes the site away, and the data that a dev of root keeps outside of it.
+func (s *site) remove() {
+	for pid := range s.processes() { // of a test that failed
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	notes, err := filepath.Glob(s.path("cache/pawl/dev/*/data/postgres/data-location"))
+	if err != nil {
+		s.t.Error(err)
+	}
+	for _, note := range notes {
+		data, err := os.ReadFile(note)
+		if dir := strings.TrimSpace(string(data)); err == nil && strings.HasPrefix(filepath.Base(dir), "pawl-data-") {
+			err = os.RemoveAll(dir)
+		}
+		if err != nil {
+			s.t.Error(err)
+		}
+	}
+	if err := os.RemoveAll(s.root); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// processes lists what runs here: by command line, working directory or
+// environment.
+func (s *site) processes() map[int]string {
+	entries, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	found := map[int]string{}
+	for _, entry := range entries {
+		cmdline, err := os.ReadFile(filepath.Join(entry, "cmdline"))
+		if err != nil || len(cmdline) == 0 { // ended, or a zombie
+			continue
+		}
+		environ, _ := os.ReadFile(filepath.Join(entry, "environ"))
+		cwd, _ := os.Readlink(filepath.Join(entry, "cwd"))
+		if strings.Contains(string(cmdline)+string(environ)+cwd, s.root) {
+			pid, err := strconv.Atoi(filepath.Base(entry))
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			found[pid] = string(bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '}))
+		}
+	}
+	return found
+}
+
+// nothingRuns waits until nothing does.
+func (s *site) nothingRuns() {
+	s.t.Helper()
+	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
+		s.t.Skip("looking for left-over processes needs /proc")
+	}
+	if err := eventually(s.t.Context(), func() error {
+		if found := s.processes(); len(found) > 0 {
+			return fmt.Errorf("these run: %v", found)
+		}
+		return nil
+	}); err != nil {
+		s.t.Error(err)
+	}
+}
+
+// child is a pawl that runs.
+type child struct {
+	s        *site
+	cmd      *exec.Cmd
+	out, err buffer
+	done     chan struct{}
+}
+
+// start starts pawl in a directory, in a process group of its own.
+func (s *site) start(dir string, env []string, args ...string) *child {
+	s.t.Helper()
+	c := &child{s: s, cmd: exec.Command(s.pawl, args...), done: make(chan struct{})}
+	c.cmd.Dir, c.cmd.Env = s.path(dir), slices.Concat(s.env, env)
+	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.err
+	c.cmd.WaitDelay = patience / 4 // a grandchild that stays holds the pipes
+	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.as}
+	if err := c.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	go func() {
+		defer close(c.done)
+		_ = c.cmd.Wait()
+	}()
+	s.t.Cleanup(func() {
+		_ = c.signal(syscall.SIGKILL)
+		<-c.done
+	})
+	return c
+}
+
+// signal goes to the process group, as Ctrl-C does.
+func (c *child) signal(sig syscall.Signal) error {
+	select {
+	case <-c.done: // the number may be another's by now
+		return nil
+	default:
+		return syscall.Kill(-c.cmd.Process.Pid, sig)
+	}
+}
+
+// ends waits for the end and wants that status. A whole run of chaos is no matter of a moment.
+func (c *child) ends(status int) {
+	c.s.t.Helper()
+	timer := time.NewTimer(2 * patience)
+	defer timer.Stop()
+	select {
+	case <-c.done:
+	case <-timer.C:
+		c.s.t.Fatalf("%v does not end\n%s\n%s", c.cmd.Args, c.out.String(), c.err.String())
+	}
+	if got := c.cmd.ProcessState.ExitCode(); got != status {
+		c.s.t.Fatalf("%v ended with status %d (%s), not %d\n%s\n%s", c.cmd.Args, got, c.cmd.ProcessState, status, c.out.String(), c.err.String())
+	}
+}
+
+// run runs pawl to its end.
+func (s *site) run(dir string, env []string, status int, args ...string) (stdout, stderr string) {
+	s.t.Helper()
+	c := s.start(dir, env, args...)
+	c.ends(status)
+	return c.out.String(), c.err.String()
+}
+
+// says wants all of the words.
+func (s *site) says(text string, words ...string) {
+	s.t.Helper()
+	for _, word := range words {
+		if !strings.Contains(text, word) {
+			s.t.Errorf("%q is not in:\n%s", word, text)
+		}
+	}
+}
+
+// buffer may be read while it is written.
+type buffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}

@@ -1,0 +1,63 @@
+package devcli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/devstack/supervise"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// workerStop is the maximum time for a worker to stop. It is a little longer than the
+// worker's own limit for stopping.
+const workerStop = 20 * time.Second
+
+// workWith runs a command as the worker of `pawl dev` until ctx ends. The command runs in
+// the workspace, with the servers and the key ring in its environment. It does not
+// outlive pawl: a guard process ends it. A command that ends before ctx is an error.
+func (a app) workWith(ctx context.Context, stack *devstack.Stack, config worker.Config, command []string) error {
+	path, err := exec.LookPath(command[0])
+	if err != nil {
+		return fmt.Errorf("the worker %s: %w", command[0], errors.Unwrap(err))
+	}
+	if path, err = filepath.Abs(path); err != nil {
+		return err
+	}
+	guard, err := supervise.NewGuard(supervise.GuardOptions{})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = guard.Close() }()
+	output, _ := a.Err.(*os.File)
+	p, err := guard.Start(supervise.Command{
+		Path: path, Args: command[1:], Dir: config.Workspace, Output: output,
+		// Signals go to the whole process group: `go run` starts the program as a child
+		// and does not forward signals to it.
+		Group: true,
+		Env: append(append(without(os.Environ(), "TEMPORAL_", "PAWL_DATABASE_URL", "DATABASE_URL"),
+			"TEMPORAL_CONFIG_FILE="+os.DevNull, // a profile's certificates and keys are for another server
+			"TEMPORAL_ADDRESS="+stack.TemporalAddress(), "TEMPORAL_NAMESPACE="+stack.Namespace(),
+			"PAWL_DATABASE_URL="+stack.DatabaseURL()), keyRingEnv(config.KeyRing)...),
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		// ctx has ended already, and the worker still needs time to stop.
+		p.Stop(context.WithoutCancel(ctx), supervise.Step{Signal: supervise.Interrupt, Wait: workerStop})
+		return nil
+	case <-p.Done():
+		how := "exit status 0"
+		if p.Err() != nil {
+			how = p.Err().Error()
+		}
+		return fmt.Errorf("the worker %s ended by itself (%s); its messages stand above", command[0], how)
+	}
+}

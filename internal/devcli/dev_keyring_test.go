@@ -1,0 +1,52 @@
+package devcli
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/cli"
+)
+
+// onlyKey is a KMS that hides nothing, of one key.
+type onlyKey struct{}
+
+func (onlyKey) Only() string { return "test-kms://key" }
+
+func (onlyKey) Wrap(_ context.Context, _ string, plain, _ []byte) ([]byte, error) {
+	return append([]byte(nil), plain...), nil
+}
+
+func (onlyKey) Unwrap(_ context.Context, _ string, wrapped, _ []byte) ([]byte, error) {
+	return append([]byte(nil), wrapped...), nil
+}
+
+// TestDevKeyRingOfTheOneKey: the ring that `pawl dev` makes is one that its worker takes, where one key of a KMS counts too. One in clear
+// from before is refused, with what to do.
+func TestDevKeyRingOfTheOneKey(t *testing.T) {
+	t.Setenv("PAWL_KEYRING_FILE", "")
+	t.Setenv("PAWL_KEYRING", "")
+	a := app{&cli.App{Wrapper: onlyKey{}}}
+	place := filepath.Join(t.TempDir(), "new")
+	for range 2 { // the second finds that of the first
+		ring, err := a.devKeyRing(place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ring.Open(); err != nil {
+			t.Error(err)
+		}
+	}
+	place = t.TempDir()
+	if _, err := (app{&cli.App{}}).devKeyRing(place); err != nil {
+		t.Fatal(err)
+	}
+	ring, err := a.devKeyRing(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ring.Open(); err == nil || !strings.Contains(err.Error(), "`pawl keyring wrap` wraps it") {
+		t.Errorf("%v", err)
+	}
+}

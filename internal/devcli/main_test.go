@@ -1,0 +1,66 @@
+package devcli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/internal/devstack/temporalcli"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// TestMain puts a program pawl, which is this test binary, on the PATH.
+func TestMain(m *testing.M) {
+	testscript.Main(devstacktest.Runner(m, contract.SearchAttributeNames()...), map[string]func(){"pawl": pawl})
+}
+
+// pawl is what cmd/pawl is.
+func pawl() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	os.Exit(cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, Commands()))
+}
+
+// patience is how long a test waits for what should take a moment.
+const patience = 2 * time.Minute
+
+// eventually polls until holds, and returns why it does not.
+func eventually(ctx context.Context, holds func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var last error
+	if err := cli.WaitFor(ctx, func() bool { last = holds(); return last == nil }); err != nil {
+		return last
+	}
+	return nil
+}
+
+// TestScripts runs testdata/script: sessions at a terminal, as text.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	program, err := temporalcli.Find(t.Context(), temporalcli.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script", RequireUniqueNames: true, RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			for k, v := range map[string]string{
+				"PAWL_APPROVER": "user:anna", "XDG_CACHE_HOME": filepath.Join(env.WorkDir, ".cache"), "TZ": "UTC",
+				"TEMPORAL_CONFIG_FILE": os.DevNull, "TEMPORAL_DEBUG": os.Getenv("TEMPORAL_DEBUG"),
+				"PATH": filepath.Dir(program) + string(filepath.ListSeparator) + env.Getenv("PATH"),
+			} {
+				env.Setenv(k, v)
+			}
+			return nil
+		},
+	})
+}

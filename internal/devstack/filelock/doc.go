@@ -1,5 +1,0 @@
-// Package filelock is a lock between processes: an advisory lock on a file that the kernel drops when its last holder dies.
-//
-// It must never be taken for a lock between goroutines, and never sit on a network file system.
-// Only internal/devstack and the packages below it import it.
-package filelock

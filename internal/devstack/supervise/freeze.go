@@ -1,0 +1,61 @@
+package supervise
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+)
+
+// freezer stops processes, says so, and lets them go on when its input ends: also
+// when the process that asked for it dies.
+const freezer = `trap '' HUP INT QUIT TERM
+kill -s STOP -- "$@"
+echo stopped
+read -r _
+kill -s CONT -- "$@"`
+
+// Frozen are processes that stand still until Thaw.
+type Frozen struct {
+	cmd   *exec.Cmd
+	leash io.WriteCloser
+}
+
+// Freeze stops processes with SIGSTOP. They go on with Thaw, or when the calling
+// process ends. A process that has ended already does not count as an error.
+func Freeze(pids ...int) (*Frozen, error) {
+	args := []string{"-c", freezer, "pawl-freezer"}
+	for _, pid := range pids {
+		args = append(args, strconv.Itoa(pid))
+	}
+	cmd := exec.Command(shell, args...)
+	cmd.Dir, cmd.Env = "/", []string{"PATH=" + os.Getenv("PATH")}
+	if err := detach(cmd, nil); err != nil {
+		return nil, err
+	}
+	leash, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("freeze processes: %w", err)
+	}
+	said, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("freeze processes: %w", err)
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("freeze processes (a POSIX shell at %s is needed): %w", shell, err)
+	}
+	f := &Frozen{cmd: cmd, leash: leash}
+	if _, err := bufio.NewReader(said).ReadString('\n'); err != nil {
+		f.Thaw()
+		return nil, fmt.Errorf("freeze processes: the shell ended: %w", err)
+	}
+	return f, nil
+}
+
+// Thaw lets the processes go on, and returns once they do.
+func (f *Frozen) Thaw() {
+	_ = f.leash.Close()
+	_ = f.cmd.Wait()
+}

@@ -1,0 +1,11 @@
+// Package authorization shows who may call what: policy and its changes, kill switches, relations,
+// delegation and the catalog.
+package authorization
+
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/e2etest"
+)
+
+func TestMain(m *testing.M) { e2etest.Main(m, nil) }

@@ -1,0 +1,254 @@
+package e2etest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	updatepb "go.temporal.io/api/update/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/faultkit/oracle"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/schema"
+)
+
+// Actor makes the calls of these tests; Ann and Ben are people who decide.
+const (
+	Actor = "agent:one"
+	Ann   = "user:ann"
+	Ben   = "user:ben"
+)
+
+// Invocation is a call of tenant acme. Its id must be unique in its world.
+func Invocation(id, toolID, args string) toolspec.Invocation {
+	return toolspec.Invocation{
+		ToolID: toolID, ToolCallID: id, Args: json.RawMessage(args),
+		Context: toolspec.Context{TenantID: "acme", RunID: "run", ActorID: Actor},
+	}
+}
+
+// Start starts a call.
+func (w *World) Start(inv toolspec.Invocation) *pawl.Call {
+	w.T.Helper()
+	call, err := w.Pawl.Start(w.T.Context(), inv)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return call
+}
+
+// Result waits for the end of a call and returns its result, which may be an error.
+func (w *World) Result(call *pawl.Call) toolspec.Result {
+	w.T.Helper()
+	ctx, cancel := context.WithTimeout(w.T.Context(), Patience)
+	defer cancel()
+	result, err := w.Pawl.Result(ctx, call)
+	var ended *pawl.CallError
+	if errors.As(err, &ended) {
+		return ended.Result
+	}
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return result
+}
+
+// Ended waits for a run to complete, whoever started it.
+func (w *World) Ended(run client.WorkflowRun) toolspec.Result {
+	w.T.Helper()
+	ctx, cancel := context.WithTimeout(w.T.Context(), Patience)
+	defer cancel()
+	var result toolspec.Result
+	if err := run.Get(ctx, &result); err != nil {
+		w.T.Fatalf("%s did not complete: %v", run.GetID(), err)
+	}
+	return result
+}
+
+// Invoke is Start and Result.
+func (w *World) Invoke(inv toolspec.Invocation) toolspec.Result {
+	w.T.Helper()
+	return w.Result(w.Start(inv))
+}
+
+// Waiting waits until a call has an open approval request, other than the one before, and returns it.
+func (w *World) Waiting(workflowID string, before ...string) toolspec.ApprovalView {
+	w.T.Helper()
+	var view toolspec.ApprovalView
+	var last error
+	w.Until(func() bool {
+		state, err := w.Pawl.State(w.T.Context(), workflowID)
+		if last = err; err != nil || state.Approval == nil {
+			return false
+		}
+		view = *state.Approval
+		return len(before) == 0 || view.ApprovalID != before[0]
+	}, workflowID+" waits for an approval", &last)
+	return view
+}
+
+// State is the state of a call; it asks until there is an answer.
+func (w *World) State(workflowID string) (state toolspec.State) {
+	w.T.Helper()
+	var last error
+	w.Until(func() bool {
+		state, last = w.Pawl.State(w.T.Context(), workflowID)
+		return last == nil
+	}, workflowID+" says how it is", &last)
+	return state
+}
+
+// Decide sends a decision as an update and returns the answer.
+func (w *World) Decide(workflowID string, d toolspec.Decision) toolspec.Answer {
+	w.T.Helper()
+	ctx, cancel := context.WithTimeout(w.T.Context(), Patience)
+	defer cancel()
+	answer, err := w.Pawl.Decide(ctx, workflowID, d)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return answer
+}
+
+// Approve waits for the request of a call and approves it as Ann.
+func (w *World) Approve(workflowID string) toolspec.ApprovalView {
+	w.T.Helper()
+	view := w.Waiting(workflowID)
+	if answer := w.Decide(workflowID, Approving(view.ApprovalID, Ann)); !answer.Counted {
+		w.T.Fatalf("the approval did not count: %s", answer.Reason)
+	}
+	return view
+}
+
+// Approving is an approval by approver.
+func Approving(approvalID, approver string) toolspec.Decision {
+	return toolspec.Decision{ApprovalID: approvalID, Decision: toolspec.Approve, Approver: approver}
+}
+
+// Record is what the database has of a call. It fails the test if a settled call has not exactly one start event and one result event.
+func (w *World) Record(inv toolspec.Invocation) postgres.Detail {
+	w.T.Helper()
+	detail := w.ReadRecord(inv)
+	told := oracle.Told(&detail)
+	// It is read in two steps, and a call that goes on may take one between them.
+	for try := 0; told != nil && try < 3; try++ {
+		detail = w.ReadRecord(inv)
+		told = oracle.Told(&detail)
+	}
+	if told != nil {
+		w.T.Errorf("%s: %v", inv.ToolCallID, told)
+	}
+	return detail
+}
+
+// ReadRecord is Record without that check.
+func (w *World) ReadRecord(inv toolspec.Invocation) postgres.Detail {
+	w.T.Helper()
+	var detail postgres.Detail
+	var err error
+	// A database that has been away leaves dead connections in the test's own pool.
+	w.Until(func() bool {
+		detail, err = w.Store.Show(w.T.Context(), inv.Context.TenantID, inv.Identity().InvocationID())
+		return !hook.IsTransient(err)
+	}, "the database answers", &err)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return detail
+}
+
+// WantCode fails unless the call ended with the code.
+func WantCode(t *testing.T, r toolspec.Result, code toolspec.Code) {
+	t.Helper()
+	if r.OK || r.ErrorCode != code {
+		t.Fatalf("the call ended with ok=%t %q (%s) %+v, want %q", r.OK, r.ErrorCode, r.SafeMessage, r.Details, code)
+	}
+}
+
+// WantText fails unless the call succeeded with this text and nothing else.
+func WantText(t *testing.T, r toolspec.Result, text string) {
+	t.Helper()
+	want := AsJSON(Out{Text: text})
+	if !r.OK || string(r.Value) != want {
+		t.Fatalf("the call ended with ok=%t %q (%s) %+v and %s, want %s", r.OK, r.ErrorCode, r.SafeMessage, r.Details, r.Value, want)
+	}
+}
+
+// AsJSON is a value as JSON, or the error of its encoding.
+func AsJSON(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(text)
+}
+
+// UpdateID is the id that package client gives to the update of a decision.
+func (w *World) UpdateID(d toolspec.Decision) string {
+	w.T.Helper()
+	id, err := schema.Digest([]byte(AsJSON(d)))
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return id
+}
+
+// HasUpdate reports whether the server has an update, even if no worker has seen it.
+func (w *World) HasUpdate(workflowID, updateID string) bool {
+	w.T.Helper()
+	_, err := w.Temporal.WorkflowService().PollWorkflowExecutionUpdate(w.T.Context(), &workflowservice.PollWorkflowExecutionUpdateRequest{
+		Namespace:  w.Namespace,
+		UpdateRef:  &updatepb.UpdateRef{WorkflowExecution: &common.WorkflowExecution{WorkflowId: workflowID}, UpdateId: updateID},
+		WaitPolicy: &updatepb.WaitPolicy{LifecycleStage: enumspb.UPDATE_WORKFLOW_EXECUTION_LIFECYCLE_STAGE_ADMITTED},
+	})
+	var unknown *serviceerror.NotFound
+	if err != nil && !errors.As(err, &unknown) {
+		w.T.Fatal(err)
+	}
+	return err == nil
+}
+
+// WantAnswer sends a decision and checks the answer: the reason must contain reason, and "" means that the decision counts.
+func (w *World) WantAnswer(call *pawl.Call, d toolspec.Decision, reason string) {
+	w.T.Helper()
+	answer := w.Decide(call.WorkflowID, d)
+	if answer.Counted != (reason == "") || !strings.Contains(answer.Reason, reason) {
+		w.T.Errorf("%s %ss: the answer is %+v, want the reason %q", d.Approver, d.Decision, answer, reason)
+	}
+}
+
+// SameResult compares two results by their JSON.
+func SameResult(a, b toolspec.Result) bool { return AsJSON(a) == AsJSON(b) }
+
+// Queued waits until the state of a call says that it waits for capacity.
+func (w *World) Queued(call *pawl.Call) toolspec.State {
+	w.T.Helper()
+	var state toolspec.State
+	w.Until(func() bool {
+		var err error
+		state, err = w.Pawl.State(w.T.Context(), call.WorkflowID)
+		return err == nil && state.Status == toolspec.StatusWaitingCapacity
+	}, call.WorkflowID+" waits for capacity")
+	return state
+}
+
+// Retrying waits until a call is between two attempts.
+func (w *World) Retrying(workflowID string) {
+	w.T.Helper()
+	var last error
+	w.Until(func() bool {
+		var state toolspec.State
+		state, last = w.Pawl.State(w.T.Context(), workflowID)
+		return last == nil && state.Status == toolspec.StatusRetrying
+	}, workflowID+" retries", &last)
+}

@@ -1,0 +1,213 @@
+package calls
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// mendingPolicy asks about nothing by itself, and lets arguments of one tool be mended.
+const mendingPolicy = `
+version: 1
+tenants:
+  acme:
+    allowedTools: ["test__*"]
+    mode: yolo
+    repair: ["test__mended"]
+    noSchemaMode: ask
+    approvals: {enabled: true, expiresAfter: 1h, allowUnsigned: true}
+  globex:
+    allowedTools: ["test__*"]
+    mode: yolo
+`
+
+// TestProvenance: every call leaves a row that says where its arguments came from and what was done to them, however it ended, and no row of
+// any table, and no line of the log, holds what stood in them. A mended call waits for a person in the mode yolo.
+func TestProvenance(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, mendingPolicy)
+	const secret = "correct-horse-battery"
+	masks := func(d *toolspec.Definition) { d.Redaction.MaskInput, d.MaxArgsBytes = []string{"/note"}, 0 }
+	w.Work(worker.Tools(e2etest.Tool("test__plain", e2etest.Echo, e2etest.Fast, masks),
+		e2etest.Tool("test__mended", e2etest.Echo, e2etest.Fast, masks)))
+	quote := func(s string) string {
+		raw, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	}
+	for _, tc := range []struct {
+		name, tool, args string
+		asks             bool
+		code             toolspec.Code
+		outcome          toolspec.HydrationOutcome
+		kinds            []string
+		original         string
+		repairs          []string
+		tolerances       []string
+	}{
+		{name: "success", tool: "test__plain", args: `{"text":"hello","note":"` + secret + `"}`, outcome: toolspec.HydrationSuccess},
+		{
+			name: "tolerated", tool: "test__plain", args: quote(`{'text':'hello','note':'` + secret + `'}`), outcome: toolspec.HydrationSuccess,
+			tolerances: []string{"string_wrapped", "single_quotes"},
+		},
+		{
+			name: "parse", tool: "test__plain", args: quote(`{"text":"hello","note":"` + secret), code: toolspec.CodeInvalidJSON,
+			outcome: toolspec.HydrationParse, kinds: []string{"invalid_json"}, original: `{"a":"a","a":"a.a.a`, tolerances: []string{"string_wrapped"},
+		},
+		{
+			name: "validate", tool: "test__plain", args: `{"text":1,"nota":"` + secret + `"}`, code: toolspec.CodeValidation,
+			outcome: toolspec.HydrationValidate, kinds: []string{"type_mismatch", "unknown_property"}, original: `{"nota":string,"text":number}`,
+		},
+		{
+			name: "repair", tool: "test__mended", args: quote("```json\n{text: \"hello\", note: \"" + secret + "\",}\n```"), asks: true,
+			outcome: toolspec.HydrationSuccess, kinds: []string{"invalid_json"}, original: "```a {a: \"a\", a: \"a.a.a\",} ```",
+			repairs: []string{"markdown_fence", "trailing_comma", "unquoted_key"}, tolerances: []string{"string_wrapped"},
+		},
+		{
+			name: "beyond-repair", tool: "test__mended", args: `{"text":{},"note":"` + secret + `"}`, code: toolspec.CodeValidation,
+			outcome: toolspec.HydrationValidate, kinds: []string{"type_mismatch"}, original: `{"note":string,"text":{}}`,
+		},
+		{
+			name: "too-large", tool: "test__plain", args: `{"text":"` + strings.Repeat("a", 8193) + `"}`, code: toolspec.CodeValidation,
+			outcome: toolspec.HydrationParse, kinds: []string{"too_large"},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := *w
+			w.T = t
+			inv := e2etest.Invocation(tc.name, tc.tool, tc.args)
+			inv.Provider = &toolspec.Provider{Name: "openai",
+				ToolCall: json.RawMessage(`{"id":"call_` + tc.name + `","function":{"name":"the_` + tc.name + `"}}`)}
+			call := w.Start(inv)
+			if tc.asks {
+				view := w.Waiting(call.WorkflowID)
+				if string(view.Args) != `{"note":"***","text":"hello"}` {
+					t.Errorf("the approver sees %s", view.Args)
+				}
+				// The row is there before anybody has decided.
+				if list := w.ReadRecord(inv).Hydrations; len(list) != 1 || !list[0].Provenance.Repaired {
+					t.Errorf("while it waits there is %+v", list)
+				}
+				w.Approve(call.WorkflowID)
+			}
+			r := w.Result(call)
+			if tc.code == "" {
+				e2etest.WantText(t, r, "hello")
+			} else {
+				e2etest.WantCode(t, r, tc.code)
+			}
+			record := w.Record(inv)
+			if len(record.Hydrations) != 1 || (len(record.Approvals) > 0) != tc.asks {
+				t.Fatalf("%d approvals, hydrations %+v", len(record.Approvals), record.Hydrations)
+			}
+			p := record.Hydrations[0].Provenance
+			var kinds []string
+			for _, q := range p.Problems {
+				kinds = append(kinds, q.Kind)
+			}
+			if p.Outcome != tc.outcome || !slices.Equal(kinds, tc.kinds) || p.Original != tc.original || !slices.Equal(p.Repairs, tc.repairs) ||
+				!slices.Equal(p.Tolerances, tc.tolerances) || p.Repaired != tc.asks {
+				t.Errorf("provenance %s", e2etest.AsJSON(p))
+			}
+			if p.Provider != "openai" || p.ProviderToolID != "the_"+tc.name || p.ProviderCallID != "call_"+tc.name ||
+				p.SourceBytes != len(inv.Provider.ToolCall) ||
+				p.ToolID != tc.tool || len(p.ToolDigest) != 64 || len(p.SchemaHash) != 64 || len(p.OriginalDigest) != 64 ||
+				p.OriginalBytes != len(tc.args) {
+				t.Errorf("provenance %s", e2etest.AsJSON(p))
+			}
+			if validated := tc.outcome != toolspec.HydrationParse; validated != (p.Validator != nil) || validated &&
+				(p.Validator.Name == "" || p.Validator.Version == "" || p.Validator.CompiledAt != toolspec.CompiledAtStartup ||
+					p.DurationUs <= 0) {
+				t.Errorf("validator %+v in %d µs", p.Validator, p.DurationUs)
+			}
+			printed := w.PawlCLI("show " + tc.name)[0]
+			for _, part := range append(slices.Concat(tc.repairs, tc.kinds), "the_"+tc.name) {
+				if !strings.Contains(printed, part) {
+					t.Errorf("pawl show does not say %s: %s", part, printed)
+				}
+			}
+			if strings.Contains(printed, secret) {
+				t.Error("pawl show says what is masked")
+			}
+		})
+	}
+	for _, row := range w.Rows() {
+		if strings.Contains(string(row.Text), secret) || strings.Contains(string(row.Text), "horse") {
+			t.Errorf("%s holds the secret: %s", row.Where, row.Text)
+		}
+	}
+	if strings.Contains(w.Log.String(), "horse") {
+		t.Error("the log holds the secret")
+	}
+}
+
+// TestMendingIsPolicys: where policy does not say so nothing is mended, and a tenant has no say for another.
+func TestMendingIsPolicys(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, mendingPolicy)
+	w.Work(worker.Tools(e2etest.Tool("test__plain", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__mended", e2etest.Echo, e2etest.Fast)))
+	e2etest.WantCode(t, w.Invoke(e2etest.Invocation("plain", "test__plain", `{"text":7}`)), toolspec.CodeValidation)
+	other := e2etest.Invocation("other", "test__mended", `{"text":7}`)
+	other.Context.TenantID = "globex"
+	e2etest.WantCode(t, w.Invoke(other), toolspec.CodeValidation)
+}
+
+// openTool has no schema, and says so.
+func openTool() toolspec.Tool {
+	return toolspec.Define(toolspec.Definition{
+		ID: "test__open", Description: "a tool of a test", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Fast: true,
+		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, AllowNoSchema: true, NoSchemaMode: toolspec.NoSchemaAsk,
+	}, func(_ context.Context, args json.RawMessage, _ toolspec.Call) (e2etest.Out, error) {
+		return e2etest.Out{Text: string(args)}, nil
+	})
+}
+
+// TestToolsWithoutSchema: a person is asked in every mode where policy lets such tools be, and nothing runs where it does not (SP-24, C-42).
+func TestToolsWithoutSchema(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, mendingPolicy)
+	w.Work(worker.Tools(openTool()))
+	inv := e2etest.Invocation("open", "test__open", `{"b":[1],"a":null}`)
+	call := w.Start(inv)
+	w.Approve(call.WorkflowID)
+	e2etest.WantText(t, w.Result(call), `{"a":null,"b":[1]}`)
+	if p := w.Record(inv).Hydrations[0].Provenance; p.Validator != nil || p.Outcome != toolspec.HydrationSuccess {
+		t.Errorf("provenance %s", e2etest.AsJSON(p))
+	}
+	other := e2etest.Invocation("denied", "test__open", `{}`)
+	other.Context.TenantID = "globex"
+	e2etest.WantCode(t, w.Invoke(other), toolspec.CodePolicyDenied)
+}
+
+// nobody accepts nothing.
+type nobody struct{}
+
+func (nobody) Info() toolspec.ValidatorInfo {
+	return toolspec.ValidatorInfo{Name: "nobody", Version: "3", CompiledAt: toolspec.CompiledAtHydration}
+}
+
+func (nobody) Validate(json.RawMessage) []toolspec.Problem {
+	return []toolspec.Problem{{Path: "/text", Kind: "never", Message: "no"}}
+}
+
+// TestOtherValidator: a worker's own validator stands in the place of the built-in one, and in the provenance (VA-21).
+func TestOtherValidator(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	w.Work(worker.Tools(e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast)),
+		worker.Validators(func(toolspec.Spec) (hydrate.Validator, error) { return nobody{}, nil }))
+	inv := e2etest.Invocation("call", "test__read", `{"text":"hello"}`)
+	e2etest.WantCode(t, w.Invoke(inv), toolspec.CodeValidation)
+	if p := w.Record(inv).Hydrations[0].Provenance; p.Validator == nil || p.Validator.Name != "nobody" || p.Problems[0].Kind != "never" {
+		t.Errorf("provenance %s", e2etest.AsJSON(p))
+	}
+}

@@ -1,0 +1,148 @@
+package capacity
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// TestSearchesLeaveRoom: sixty costly searches of one tenant at once, which no policy limits, do not hold up the calls of another tenant.
+//
+// It does not run in parallel with other tests, because it measures how long calls take.
+func TestSearchesLeaveRoom(t *testing.T) {
+	const (
+		searches = 60
+		others   = 20 // at least
+	)
+	for _, c := range []struct{ name, pattern string }{
+		{"a chain of optional letters", `(?:a?){300}a{300}b`},
+		{"the largest program of the slowest instructions", `(?:\pL?){498}z`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+			w.Connections = 20 // as by default
+			// Files and lines as long as they are searched.
+			file := strings.Repeat(strings.Repeat("a", 16<<10-1)+"\n", 64)
+			for i := range 20 {
+				if err := os.WriteFile(filepath.Join(w.Workspace, fmt.Sprint("file-", i)), []byte(file), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.Work()
+			calls := 0
+			// slowest makes calls of another tenant, one after the other, at least some of them and until it is enough.
+			slowest := func(enough func() bool) (longest time.Duration) {
+				for i := 0; i < others || !enough(); i++ {
+					calls++
+					inv := e2etest.Invocation(fmt.Sprint("other-", calls), "core__get_current_time", `{}`)
+					inv.Context.TenantID = "globex"
+					began := time.Now()
+					if r := w.Invoke(inv); !r.OK {
+						t.Errorf("%s: %+v", inv.ToolCallID, r)
+					}
+					longest = max(longest, time.Since(began))
+				}
+				return longest
+			}
+			alone := slowest(func() bool { return true })
+
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan toolspec.Result, searches)
+			for i := range searches {
+				inv := e2etest.Invocation(fmt.Sprint("search-", i), "core__grep", fmt.Sprintf(`{"pattern":%q,"regex":true}`, c.pattern))
+				go func() {
+					result, err := w.Pawl.Invoke(ctx, inv)
+					if err == nil {
+						ended <- result
+					}
+				}()
+			}
+			t.Cleanup(func() {
+				cancel()
+				for i := range searches {
+					_ = w.Temporal.TerminateWorkflow(context.WithoutCancel(t.Context()),
+						e2etest.Invocation(fmt.Sprint("search-", i), "", "").Identity().WorkflowID(), "", "the test is over")
+				}
+			})
+			beside := slowest(func() bool { return len(ended) > 0 })
+			left := searches - len(ended)
+			t.Logf("the slowest call took %s alone, and %s beside %d searches, of which %d were left at the end", alone, beside, searches, left)
+			// Without room for other calls one took 5 s to 12 s, and most searches had ended before it, however fast the machine is.
+			if most := 3*time.Second + 5*alone; beside > most {
+				t.Errorf("a call took %s beside the searches, want at most %s", beside, most)
+			}
+			if left < searches/2 {
+				t.Errorf("only %d searches were left: the calls waited for them", left)
+			}
+			if first := e2etest.Receive(t, ended); !strings.Contains(string(first.Value), `"remark":"The search stopped`) {
+				t.Errorf("a search answered %+v", first)
+			}
+		})
+	}
+}
+
+// TestManySearches: under the shipped policy, sixty ordinary searches at once all have their answer, for those over its limits wait.
+func TestManySearches(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, policy.DevelopmentYAML())
+	for i := range 5 {
+		text := strings.Repeat("func other(x int) int {\n", 100) + fmt.Sprintf("func fooBar%d (x int) {\n", i)
+		if err := os.WriteFile(filepath.Join(w.Workspace, fmt.Sprintf("%02d.go", i)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Work()
+	calls := make([]*pawl.Call, 60)
+	for i := range calls {
+		calls[i] = w.Start(e2etest.Invocation(fmt.Sprint("search-", i), "core__grep", `{"pattern":"\\bfoo\\w+\\s*\\(","regex":true}`))
+	}
+	for _, call := range calls {
+		if r := w.Result(call); !r.OK || !strings.Contains(string(r.Value), `"total":5,`) ||
+			!strings.Contains(string(r.Value), `"incomplete":false`) {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// TestLocalLaneLeavesRoom: fast tools of one tenant that take long have half of the slots of the local lane, and a call of another tenant passes
+// them by. All of them run in the end.
+func TestLocalLaneLeavesRoom(t *testing.T) {
+	t.Parallel()
+	const calls, connections, places = 20, 13, 5 // ten local activities run at once
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	w.Connections = connections
+	slow := e2etest.NewHung()
+	w.Work(worker.Tools(e2etest.Tool("test__slow", slow.Run, e2etest.Fast, e2etest.Attempts(100)),
+		e2etest.Tool("test__quick", e2etest.Echo, e2etest.Fast)))
+	started := make([]*pawl.Call, calls)
+	for i := range started {
+		started[i] = w.Start(e2etest.Invocation(fmt.Sprint("slow-", i), "test__slow", `{"text":"hello"}`))
+	}
+	for range places {
+		e2etest.Receive(t, slow.Entered)
+	}
+	w.Until(func() bool { return w.Log.Has("the local lane has no room for the tenant") }, "a call finds no room")
+	other := e2etest.Invocation("other", "test__quick", `{"text":"hello"}`)
+	other.Context.TenantID = "globex"
+	e2etest.WantText(t, w.Invoke(other), "hello")
+	if inside, highest := slow.Counts(); inside == 0 || highest != places {
+		t.Errorf("%d tools ran at once, and %d run beside the call of another tenant; want %d and some", highest, inside, places)
+	}
+	close(slow.Release)
+	for _, call := range started {
+		e2etest.WantText(t, w.Result(call), "hello")
+	}
+	if _, highest := slow.Counts(); highest != places {
+		t.Errorf("%d tools ran at once, want %d", highest, places)
+	}
+}

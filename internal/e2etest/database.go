@@ -1,0 +1,85 @@
+package e2etest
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Query returns the rows of a statement as one type.
+func Query[T any](w *World, sql string, args ...any) []T {
+	w.T.Helper()
+	conn, err := pgx.Connect(w.T.Context(), w.Database)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	defer conn.Close(w.T.Context())
+	rows, err := conn.Query(w.T.Context(), sql, args...)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[T])
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return found
+}
+
+// Scalar returns the one value of a statement.
+func Scalar[T any](w *World, sql string, args ...any) T {
+	w.T.Helper()
+	found := Query[T](w, sql, args...)
+	if len(found) != 1 {
+		w.T.Fatalf("%s: %d rows, want one", sql, len(found))
+	}
+	return found[0]
+}
+
+// RawArgs is a JSON text as the only argument of a workflow or a signal.
+func RawArgs(text string) []any { return []any{json.RawMessage(text)} }
+
+// LockTable locks a table until release is called.
+func (w *World) LockTable(table string) (release func()) {
+	w.T.Helper()
+	ctx := context.WithoutCancel(w.T.Context())
+	conn, err := pgx.Connect(ctx, w.Database)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	w.T.Cleanup(func() { _ = conn.Close(ctx) })
+	if _, err := conn.Exec(ctx, `BEGIN; LOCK TABLE `+pgx.Identifier{table}.Sanitize()+` IN ACCESS EXCLUSIVE MODE`); err != nil {
+		w.T.Fatal(err)
+	}
+	return func() {
+		if _, err := conn.Exec(ctx, `COMMIT`); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+}
+
+// HoldInserts lets admissions wait until release is called. They wait in the running statement; with LockTable they would wait while it
+// is prepared.
+func (w *World) HoldInserts() (release func()) {
+	w.T.Helper()
+	ctx := context.WithoutCancel(w.T.Context())
+	conn, err := pgx.Connect(ctx, w.Database)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	w.T.Cleanup(func() { _ = conn.Close(ctx) })
+	for _, sql := range []string{
+		`SELECT pg_advisory_lock(4711)`,
+		`CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NEW; END'`,
+		`CREATE TRIGGER hold BEFORE INSERT ON invocations FOR EACH ROW EXECUTE FUNCTION hold()`,
+	} {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+	return func() {
+		if _, err := conn.Exec(ctx, `SELECT pg_advisory_unlock(4711)`); err != nil {
+			w.T.Fatal(err)
+		}
+	}
+}

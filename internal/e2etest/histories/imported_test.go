@@ -1,0 +1,189 @@
+package histories
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	historypb "go.temporal.io/api/history/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/worker"
+	"github.com/pawl-run/pawl/workflows/historytest"
+)
+
+// importingTemporal starts a server that takes runs in: one with global namespaces, for which the program that starts dev servers has no
+// switch. What a server believes of its cluster stands in its store, and there wins over its configuration: a message whose field 9 is
+// that switch. It is set in a stopped server's file in the place of field 11, which only matters to clusters of several hosts.
+func importingTemporal(t *testing.T) *devstack.Temporal {
+	t.Helper()
+	options := devstack.TemporalOptions{Dir: t.TempDir(), Persist: true}
+	s, err := devstack.StartTemporal(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// Field 10, "enabled", stands before field 11, "members by id"; each is a tag and a one.
+	local, global := []byte{10 << 3, 1, 11 << 3, 1}, []byte{10 << 3, 1, 9 << 3, 1}
+	found := 0
+	if err := filepath.WalkDir(options.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.Name() != "temporal.db" {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		found += bytes.Count(content, local)
+		return os.WriteFile(path, bytes.ReplaceAll(content, local, global), 0o600)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if found != 1 {
+		t.Fatalf("the switch for global namespaces was found %d times in the server's store, want once: another version of the server?", found)
+	}
+	return devstacktest.OwnTemporal(t, options)
+}
+
+// moved returns a history that ended so long ago, instead of when it was recorded.
+func moved(h *historypb.History, ago time.Duration) *historypb.History {
+	h = proto.CloneOf(h)
+	last := h.GetEvents()[len(h.GetEvents())-1].GetEventTime().AsTime()
+	by := time.Since(last) - ago
+	for _, e := range h.GetEvents() {
+		e.EventTime = timestamppb.New(e.GetEventTime().AsTime().Add(by))
+	}
+	return h
+}
+
+// takeIn makes a recorded call one of this world: its record and its run.
+func takeIn(w *e2etest.World, r historytest.Recorded, ago time.Duration) toolspec.Invocation {
+	w.T.Helper()
+	h := moved(r.History, ago)
+	inv := plant(w, h)
+	importHistory(w, historytest.WorkflowID(h), h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetOriginalExecutionRunId(), h)
+	return inv
+}
+
+// waitingCalls are the recorded calls that wait, by version and case.
+func waitingCalls(t *testing.T) map[string]map[string]historytest.Recorded {
+	t.Helper()
+	all, err := historytest.Load(historyDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]map[string]historytest.Recorded{}
+	for _, r := range all {
+		if !strings.HasPrefix(r.Case, "waiting_") {
+			continue
+		}
+		if found[r.Version] == nil {
+			found[r.Version] = map[string]historytest.Recorded{}
+		}
+		found[r.Version][r.Case] = r
+	}
+	return found
+}
+
+// TestRecordedCallsGoOn (DU-10): every kind of waiting call of every version, moved into a real server and onto a real worker of today,
+// goes on where it was recorded and ends as it should, with one effect.
+func TestRecordedCallsGoOn(t *testing.T) {
+	t.Parallel()
+	server := importingTemporal(t)
+	for version, calls := range waitingCalls(t) {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			w := e2etest.NewWorldOn(t, server.Address(), devstacktest.Postgres(t), e2etest.PlainPolicy)
+			var effects e2etest.Ledger
+			w.Work(worker.Tools(waitingTools(func(string) e2etest.Run { return effects.Counted(e2etest.Echo) })...),
+				worker.ToolHooks(allTool, onAll("all", normalise)))
+			for shape, end := range map[string]struct {
+				ago    time.Duration
+				decide string // who approves
+				text   string
+			}{
+				"waiting_approval":   {decide: e2etest.Ann, text: "hello"},
+				"waiting_edited":     {decide: e2etest.Ben, text: "edited"},
+				"waiting_all_stages": {decide: e2etest.Ann, text: "normal"},
+				"waiting_retry":      {ago: longRetry - time.Second, text: "hello"},
+				"waiting_worker":     {text: "hello"},
+				"waiting_execute":    {text: "hello"},
+			} {
+				t.Run(shape, func(t *testing.T) {
+					t.Parallel()
+					w := *w
+					w.T = t
+					r, ok := calls[shape]
+					if !ok {
+						t.Skip("this version did not record it")
+					}
+					inv := takeIn(&w, r, end.ago)
+					id := inv.Identity().WorkflowID()
+					if end.decide != "" {
+						view := w.Waiting(id)
+						d := e2etest.Approving(view.ApprovalID, end.decide)
+						if err := w.Temporal.SignalWorkflow(t.Context(), id, "", toolspec.DecideName, d); err != nil {
+							t.Fatal(err)
+						}
+					}
+					e2etest.WantText(t, w.ResultOf(id, ""), end.text)
+					if n := effects.Of(inv.ToolCallID); n != 1 {
+						t.Errorf("the tool ran %d times", n)
+					}
+					if record := w.Record(inv); record.Outcome != "ok" {
+						t.Errorf("the record ended %q", record.Outcome)
+					}
+					for i, e := range w.History(id, "").GetEvents() {
+						if a := e.GetWorkflowTaskFailedEventAttributes(); a != nil && !e2etest.OfTheMachine(a) {
+							t.Errorf("event %d: %s", i+1, e)
+						}
+						if i < len(r.History.GetEvents()) && e.GetEventType() != r.History.GetEvents()[i].GetEventType() {
+							t.Fatalf("event %d is %s, and was recorded as %s", i+1, e.GetEventType(), r.History.GetEvents()[i].GetEventType())
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+// allTool has a hook on every stage.
+const allTool = "test__all"
+
+// longRetry is what the tool of waiting_retry asks for.
+const longRetry = 5 * time.Minute
+
+// waitingTools are the tools of the calls that were recorded while they waited, with functions of the test's own. An approval is for one
+// digest of a tool, so recorder and worker must know them by the same contract.
+func waitingTools(f func(toolID string) e2etest.Run) []toolspec.Tool {
+	var all []toolspec.Tool
+	for toolID, change := range map[string][]func(*toolspec.Definition){
+		"test__write": {e2etest.Idempotent, e2etest.Risky}, allTool: {e2etest.Idempotent, e2etest.Risky, e2etest.Attempts(2)},
+		"test__busy": {e2etest.Once, e2etest.Attempts(3)},
+		"test__gone": {e2etest.Idempotent, e2etest.Risky}, "test__slow": {e2etest.Within(time.Minute)},
+	} {
+		all = append(all, e2etest.Tool(toolID, f(toolID), change...))
+	}
+	return all
+}
+
+// waitingTool is one of them.
+func waitingTool(toolID string, f e2etest.Run) toolspec.Tool {
+	for _, one := range waitingTools(func(string) e2etest.Run { return f }) {
+		if one.Definition().ID == toolID {
+			return one
+		}
+	}
+	panic("no such tool: " + toolID)
+}

@@ -1,0 +1,16 @@
+// Package histories records the histories of calls, and shows that calls that other releases began
+// go on.
+package histories
+
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/worker"
+)
+
+func TestMain(m *testing.M) {
+	e2etest.Main(m, map[string]e2etest.Program{e2etest.ChildServe: e2etest.Serving(func(string) []worker.Option {
+		return append(historyOptions(), worker.Tools(e2etest.ChildTools()...))
+	})})
+}

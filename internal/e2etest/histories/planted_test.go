@@ -1,0 +1,129 @@
+package histories
+
+import (
+	"context"
+	"time"
+
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/converter"
+
+	acts "github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/historytest"
+)
+
+// plant writes the record of a recorded call, step by step as its history says that the call wrote it: the plan, the requests, what was
+// decided on them, and the attempts that ended.
+func plant(w *e2etest.World, h *historypb.History) toolspec.Invocation {
+	w.T.Helper()
+	p := planted{World: w}
+	for _, e := range h.GetEvents() {
+		switch {
+		case e.GetWorkflowExecutionStartedEventAttributes() != nil:
+			e2etest.Decode(w, e.GetWorkflowExecutionStartedEventAttributes().GetInput().GetPayloads()[0], &p.inv)
+			p.runID, p.startedAt = e.GetWorkflowExecutionStartedEventAttributes().GetOriginalExecutionRunId(), e.GetEventTime().AsTime()
+		case e.GetWorkflowExecutionSignaledEventAttributes() != nil:
+			e2etest.Decode(w, e.GetWorkflowExecutionSignaledEventAttributes().GetInput().GetPayloads()[0], &p.decision)
+		case e.GetWorkflowExecutionUpdateAcceptedEventAttributes() != nil:
+			e2etest.Decode(w, e.GetWorkflowExecutionUpdateAcceptedEventAttributes().GetAcceptedRequest().GetInput().GetArgs().GetPayloads()[0],
+				&p.decision)
+		case e.GetActivityTaskScheduledEventAttributes() != nil:
+			p.dispatch++
+		case e.GetActivityTaskCompletedEventAttributes() != nil:
+			var out contract.ExecuteOut
+			e2etest.Decode(w, e.GetActivityTaskCompletedEventAttributes().GetResult().GetPayloads()[0], &out)
+			p.attempted(out)
+		case e.GetMarkerRecordedEventAttributes() != nil:
+			p.step(e)
+		}
+	}
+	return p.inv
+}
+
+// planted is what plant knows so far.
+type planted struct {
+	*e2etest.World
+	inv       toolspec.Invocation
+	runID     string
+	startedAt time.Time
+	admitted  contract.AdmitOut
+	request   contract.RequestOut
+	editedBy  string
+	decision  toolspec.Decision
+	gate      int
+	dispatch  int
+}
+
+func (p *planted) step(e *historypb.HistoryEvent) {
+	p.T.Helper()
+	ctx, result := p.executing(), e.GetMarkerRecordedEventAttributes().GetDetails()["result"]
+	take := func(to any) {
+		p.T.Helper()
+		if err := converter.GetDefaultDataConverter().FromPayloads(result, to); err != nil {
+			p.T.Fatal(err)
+		}
+	}
+	var err error
+	switch historytest.ActivityOf(e) {
+	case contract.Admit.Name():
+		take(&p.admitted)
+		_, err = p.Store.Admit(ctx, acts.AdmitRow{
+			InvocationID: p.admitted.InvocationID, InputDigest: p.admitted.InputDigest, WorkflowID: p.inv.Identity().WorkflowID(), RunID: p.runID,
+			Namespace: p.Namespace, Invocation: p.inv, Plan: *p.admitted.Plan, StartedAt: p.startedAt,
+		})
+	case contract.Request.Name():
+		take(&p.request)
+		_, err = p.Store.Request(ctx, approval.RequestRow{
+			InvocationID: p.admitted.InvocationID, TenantID: p.inv.Context.TenantID, Epoch: p.admitted.Epoch, Last: p.request.Number - 1,
+			View: *p.request.View, Granted: *p.request.Granted, Rule: policy.ApprovalRule{Enabled: true, AllowUnsigned: true},
+			EditedBy: p.editedBy,
+			PolicyID: p.admitted.PolicyDigest, ExpireAfter: time.Hour,
+		})
+	case contract.Review.Name():
+		var out contract.ReviewOut
+		take(&out)
+		p.gate++
+		row := approval.ReviewRow{
+			InvocationID: p.admitted.InvocationID, TenantID: p.inv.Context.TenantID, ApprovalID: p.request.View.ApprovalID,
+			Epoch: p.admitted.Epoch, Gate: p.gate,
+		}
+		if p.decision.ApprovalID != "" {
+			decision := p.decision
+			row.Decision, row.Judge = &decision, func(approval.OpenRequest) (approval.Judgement, error) {
+				return approval.Judgement{Answer: out.Answer, Final: true}, nil
+			}
+			p.decision = toolspec.Decision{}
+		}
+		if out.State == contract.RequestEdited {
+			p.editedBy = out.Approver
+		}
+		_, err = p.Store.Review(ctx, row)
+	}
+	if err != nil {
+		p.T.Fatal(err)
+	}
+}
+
+// executing is a context in which the recorded run executes.
+func (p *planted) executing() context.Context {
+	return contract.WithExecution(p.T.Context(), contract.Execution{RunID: p.runID, Local: true})
+}
+
+// attempted claims what an attempt had claimed, unless the worker sent it back.
+func (p *planted) attempted(out contract.ExecuteOut) {
+	p.T.Helper()
+	if out.ClaimID == "" {
+		return
+	}
+	outcome, err := p.Store.Claim(p.executing(), acts.ClaimRow{
+		InvocationID: p.admitted.InvocationID, TenantID: p.inv.Context.TenantID, ToolID: p.inv.ToolID, Epoch: p.admitted.Epoch,
+		Dispatch: p.dispatch, ClaimID: out.ClaimID, Repeatable: p.admitted.Plan.Repeatable,
+	})
+	if err != nil || outcome != contract.Done {
+		p.T.Fatalf("the claim of dispatch %d: %s, %v", p.dispatch, outcome, err)
+	}
+}

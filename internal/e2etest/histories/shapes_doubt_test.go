@@ -1,0 +1,80 @@
+package histories
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// doubt records calls that lose an attempt which must not be repeated: the probe knows, a person decides, or is waited for.
+func (r *recorder) doubt(t *testing.T) {
+	w := e2etest.NewWorld(t, e2etest.ParkingPolicy)
+	// Long enough for the second attempt on a busy machine.
+	brief := e2etest.Within(3 * time.Second)
+	def := e2etest.Tool("test__probed", nil, e2etest.Once, brief).Definition()
+	def.MaxAttempts = 3
+	hangs := func(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
+		if call.Attempt == 1 {
+			<-ctx.Done()
+			return e2etest.Out{}, ctx.Err()
+		}
+		return e2etest.Echo(ctx, in, call)
+	}
+	w.Work(worker.Tools(e2etest.Tool("test__send", hangs, e2etest.Once, brief),
+		toolspec.DefineWithProbe(def, hangs, func(_ context.Context, in e2etest.In, _ toolspec.Call) (toolspec.Found[e2etest.Out], error) {
+			if in.Note == "effect" {
+				return toolspec.FoundEffect(e2etest.Out{Text: in.Text}), nil
+			}
+			return toolspec.FoundNoEffect[e2etest.Out](), nil
+		})))
+	for shape, note := range map[string]string{"probed_effect": "effect", "probed_again": "none"} {
+		inv := e2etest.Invocation(shape, "test__probed", `{"text":"hello","note":"`+note+`"}`)
+		e2etest.WantText(t, w.Invoke(inv), "hello")
+		r.ended(w, shape, inv)
+	}
+	open := e2etest.Invocation("waiting_parked", "test__send", `{"text":"hello"}`)
+	w.Waiting(w.Start(open).WorkflowID)
+	r.waits(w, "waiting_parked", "timer", open)
+	for shape, verb := range map[string]toolspec.Verb{"parked_settled": toolspec.SettleOK, "parked_retried": toolspec.Retry} {
+		inv := e2etest.Invocation(shape, "test__send", `{"text":"hello"}`)
+		call := w.Start(inv)
+		view := w.Waiting(call.WorkflowID)
+		if answer := w.Decide(call.WorkflowID, toolspec.Decision{ApprovalID: view.ApprovalID, Decision: verb,
+			Approver: "user:bob"}); !answer.Counted {
+			t.Fatalf("%s did not count: %s", verb, answer.Reason)
+		}
+		if result := w.Result(call); !result.OK {
+			t.Errorf("%s ended with %+v", shape, result)
+		}
+		r.ended(w, shape, inv)
+	}
+}
+
+// cached records reads that are kept, and that wait for another to read.
+func (r *recorder) cached(t *testing.T) {
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	h := e2etest.NewHung()
+	kept := func(d *toolspec.Definition) { d.CacheFor = time.Hour }
+	w.Work(worker.Tools(e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast, kept),
+		e2etest.Tool("test__slow", h.Run, kept, e2etest.Within(2*time.Minute))))
+	first := e2etest.Invocation("cache_kept", "test__read", `{"text":"hello"}`)
+	e2etest.WantText(t, w.Invoke(first), "hello")
+	r.ended(w, "cache_kept", first)
+	again := e2etest.Invocation("cache_found", "test__read", `{"text":"hello"}`)
+	e2etest.WantText(t, w.Invoke(again), "hello")
+	r.ended(w, "cache_found", again)
+
+	reads := w.Start(e2etest.Invocation("reads", "test__slow", `{"text":"hello"}`))
+	e2etest.Receive(t, h.Entered)
+	inv := e2etest.Invocation("flight_joined", "test__slow", `{"text":"hello"}`)
+	joins := w.Start(inv)
+	w.Queued(joins)
+	close(h.Release)
+	e2etest.WantText(t, w.Result(reads), "hello")
+	e2etest.WantText(t, w.Result(joins), "hello")
+	r.ended(w, "flight_joined", inv)
+}

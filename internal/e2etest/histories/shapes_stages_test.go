@@ -1,0 +1,119 @@
+package histories
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// onAll makes a hook that stands on all 32 stages. at decides what it does; nil goes on.
+func onAll(name string, at func(s hook.Stage, view any) error) hook.Hook {
+	if at == nil {
+		at = func(hook.Stage, any) error { return nil }
+	}
+	return hook.New(name,
+		e2etest.On(hook.WillCreateInvokeContext, at), e2etest.On(hook.DidCreateInvokeContext, at), e2etest.On(hook.WillBindProviders, at),
+		e2etest.On(hook.WillAuthorize, at),
+		e2etest.On(hook.WillCheckConsent, at), e2etest.On(hook.WillCheckFeatureFlags, at), e2etest.On(hook.WillAcquireQuota, at),
+		e2etest.On(hook.WillAcquireSemaphore, at),
+		e2etest.On(hook.WillParseInput, at), e2etest.On(hook.WillValidateInput, at), e2etest.On(hook.WillNormalizeInput, at),
+		e2etest.On(hook.WillRedactInput, at),
+		e2etest.On(hook.WillInjectSecrets, at), e2etest.On(hook.WillReadCache, at), e2etest.On(hook.DidCacheHit, at),
+		e2etest.On(hook.DidCacheMiss, at), e2etest.On(hook.OnRetry, at),
+		hook.AroundExecute.Do(func(_ context.Context, v *hook.Around) error {
+			if err := at(hook.AroundExecute.Stage(), v); err != nil {
+				return err
+			}
+			_, err := v.Next()
+			return err
+		}),
+		e2etest.On(hook.WillExecute, at), e2etest.On(hook.DidExecute, at), e2etest.On(hook.OnGiveUp, at), e2etest.On(hook.WillWriteCache, at),
+		e2etest.On(hook.WillRedactOutput, at),
+		e2etest.On(hook.WillValidateOutput, at), e2etest.On(hook.WillTransformOutput, at), e2etest.On(hook.OnError, at),
+		e2etest.On(hook.WillAudit, at), e2etest.On(hook.DidAudit, at),
+		e2etest.On(hook.OnMetrics, at), e2etest.On(hook.DidReleaseSemaphore, at), e2etest.On(hook.DidReleaseQuota, at),
+		e2etest.On(hook.WillFinalizeInvoke, at))
+}
+
+// normalise changes the arguments, so that they are validated and judged again.
+func normalise(s hook.Stage, view any) error {
+	if v, ok := view.(*hook.Input); ok && s == hook.WillNormalizeInput.Stage() {
+		v.SetArgs(e2etest.In{Text: "normal"})
+	}
+	return nil
+}
+
+// cached finds a value and answers with it.
+func cached(_ hook.Stage, view any) error {
+	switch v := view.(type) {
+	case *hook.Lookup:
+		v.Found(e2etest.Out{Text: "cached"})
+	case *hook.Cached:
+		return v.Respond(v.Value())
+	}
+	return nil
+}
+
+// respond answers at the feature flags.
+func respond(s hook.Stage, view any) error {
+	if v, ok := view.(*hook.Check); ok && s == hook.WillCheckFeatureFlags.Stage() {
+		return v.Respond(e2etest.Out{Text: "responded"})
+	}
+	return nil
+}
+
+// allStages records calls with a hook on every stage.
+func (r *recorder) allStages(t *testing.T) {
+	w := e2etest.NewWorld(t, e2etest.PlainPolicyWith(t, "mode: auto", "mode: auto\n    limits: [{tool: test__limited, quota: {tokens: 100, every: 1h}}]"))
+	var runs e2etest.Ledger
+	lasts := func(name string) hook.Hook {
+		return hook.New(name, hook.Durable(time.Minute),
+			hook.WillAcquireQuota.Do(func(context.Context, *hook.Check) error { return nil }),
+			hook.DidAudit.Do(func(context.Context, *hook.Report) error { return nil }))
+	}
+	w.Work(
+		worker.Tools(
+			waitingTool(allTool, func(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
+				if runs.Add(call) == 1 {
+					return e2etest.Out{}, toolspec.RetryAfter(time.Second, "not now")
+				}
+				return e2etest.Echo(ctx, in, call)
+			}),
+			e2etest.Tool("test__fail", func(context.Context, e2etest.In, toolspec.Call) (e2etest.Out, error) {
+				return e2etest.Out{}, errors.New("never")
+			}, e2etest.Idempotent, e2etest.Attempts(2)),
+			e2etest.Tool("test__cached", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__responded", e2etest.Echo, e2etest.Fast),
+			e2etest.Tool("test__durable", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__limited", e2etest.Echo, e2etest.Fast),
+		),
+		worker.ToolHooks(allTool, onAll("all", normalise)), worker.ToolHooks("test__fail", onAll("fail", nil)),
+		worker.ToolHooks("test__cached", onAll("cached", cached)), worker.ToolHooks("test__responded", onAll("responded", respond)),
+		worker.ToolHooks("test__durable", lasts("durable")), worker.ToolHooks("test__limited", lasts("limited")),
+	)
+	for shape, c := range map[string]struct{ toolID, text string }{
+		"cache_hit": {"test__cached", "cached"}, "responded": {"test__responded", "responded"},
+		"durable": {"test__durable", "hello"}, "durable_own": {"test__limited", "hello"},
+	} {
+		inv := e2etest.Invocation(shape, c.toolID, `{"text":"hello"}`)
+		e2etest.WantText(t, w.Invoke(inv), c.text)
+		r.ended(w, shape, inv)
+	}
+	failing := e2etest.Invocation("all_stages_failing", "test__fail", `{}`)
+	w.Invoke(failing)
+	r.ended(w, "all_stages_failing", failing)
+
+	all := e2etest.Invocation("all_stages", allTool, `{"text":"hello"}`)
+	call := w.Start(all)
+	w.Approve(call.WorkflowID)
+	e2etest.WantText(t, w.Result(call), "normal")
+	r.ended(w, "all_stages", all)
+
+	waiting := e2etest.Invocation("waiting_all_stages", allTool, `{"text":"hello"}`)
+	w.Start(waiting)
+	r.waits(w, "waiting_all_stages", "timer", waiting)
+}

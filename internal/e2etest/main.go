@@ -1,0 +1,96 @@
+package e2etest
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// childEnv is the environment variable that names the program to be.
+const childEnv = "PAWL_E2E_CHILD"
+
+// Programs of every test binary.
+const (
+	// ChildServe is a worker: see [Serving].
+	ChildServe = "worker"
+	// ChildCommand is one command of the pawl program, with its exit status.
+	ChildCommand = "command"
+	// childPawl is several commands of it, each in one argument.
+	childPawl = "pawl"
+)
+
+// endOfOutput follows the output of each of several commands.
+const endOfOutput = "\n== end ==\n"
+
+// Program is the main function of a child process, which is the test binary itself. It returns the exit status.
+type Program func(ctx context.Context, args []string) int
+
+// Main is the TestMain of a package of such tests. Its binary is also the pawl program, a worker with ChildTools, and the given programs;
+// a program named ChildServe replaces that worker.
+func Main(m *testing.M, programs map[string]Program) {
+	if name := os.Getenv(childEnv); name != "" {
+		os.Exit(be(name, programs))
+	}
+	// The tests wait more than they work: for heartbeats, expiries and timers. The command line may say otherwise.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	devstacktest.Main(m)
+}
+
+func be(name string, programs map[string]Program) int {
+	known := map[string]Program{childPawl: commands, ChildCommand: oneCommand, ChildServe: Serving(nil)}
+	maps.Copy(known, programs)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	return known[name](ctx, os.Args[1:])
+}
+
+func oneCommand(ctx context.Context, args []string) int {
+	return cli.Main(ctx, args, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+}
+
+func commands(ctx context.Context, args []string) int {
+	for _, command := range args {
+		cli.Main(ctx, strings.Fields(command), cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stdout})
+		fmt.Fprint(os.Stdout, endOfOutput)
+	}
+	return 0
+}
+
+// Serving is a worker with the options of a release, which its argument names; without options it has ChildTools. It ends with the test
+// at the latest, because its standard input ends then.
+func Serving(options func(release string) []worker.Option) Program {
+	return func(ctx context.Context, args []string) int {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go func() {
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			cancel()
+		}()
+		with := []worker.Option{worker.Tools(ChildTools()...)}
+		if options != nil {
+			with = options(strings.Join(args, " "))
+		}
+		c, err := worker.LoadConfig()
+		if err == nil {
+			err = worker.Run(ctx, c, with...)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return 0
+	}
+}

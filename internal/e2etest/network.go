@@ -1,0 +1,88 @@
+package e2etest
+
+import (
+	"net/url"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	"github.com/pawl-run/pawl/internal/faultkit/tcpproxy"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// Intercepted is the configuration of a worker of this world with an interceptor in its connection to Temporal.
+func (w *World) Intercepted(i grpc.UnaryClientInterceptor) worker.Config {
+	c := w.Config()
+	c.Temporal.ConnectionOptions.DialOptions = append(c.Temporal.ConnectionOptions.DialOptions, grpc.WithChainUnaryInterceptor(i))
+	return c
+}
+
+// Proxied puts a proxy before the database, for workers that are started from now on. The test itself does not go through it.
+func (w *World) Proxied() *tcpproxy.Proxy {
+	w.T.Helper()
+	u, err := url.Parse(w.Database)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	p := ProxyTo(w.T, u.Host)
+	u.Host = p.Address()
+	w.through = u.String()
+	return p
+}
+
+// ProxyTo starts a proxy that ends with the test.
+func ProxyTo(t *testing.T, target string) *tcpproxy.Proxy {
+	t.Helper()
+	p, err := tcpproxy.Start(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// SetProxy changes what a proxy does with connections.
+func SetProxy(t *testing.T, p *tcpproxy.Proxy, m tcpproxy.Mode) {
+	t.Helper()
+	if err := p.Set(m); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Retried waits until a step is tried again.
+func (w *World) Retried(step string) {
+	w.T.Helper()
+	w.Until(func() bool { return w.Log.Has(`will be tried again" activity=` + step + " ") }, step+" is tried again")
+}
+
+// deaf forwards requests. After the chosen one it drops all answers of its connection.
+type deaf struct {
+	which func(request []byte) bool
+	over  *atomic.Bool // a request was chosen, on this connection or another
+	on    atomic.Bool  // on this one
+}
+
+// LoseAnswer loses the answer to the next request that which chooses, on connections made from now on; heard reports whether there was
+// one. Requests to Temporal are compressed: choose them by size or time.
+func LoseAnswer(p *tcpproxy.Proxy, which func(request []byte) bool) (heard func() bool) {
+	over := &atomic.Bool{}
+	p.Watch(func() tcpproxy.Watch { return &deaf{which: which, over: over} })
+	return over.Load
+}
+
+// Request implements tcpproxy.Watch.
+func (d *deaf) Request(piece []byte) tcpproxy.Verdict {
+	if d.which(piece) && d.over.CompareAndSwap(false, true) {
+		d.on.Store(true)
+	}
+	return tcpproxy.Forward
+}
+
+// Answer implements tcpproxy.Watch.
+func (d *deaf) Answer([]byte) tcpproxy.Verdict {
+	if d.on.Load() {
+		return tcpproxy.Drop
+	}
+	return tcpproxy.Forward
+}

@@ -1,0 +1,55 @@
+package outages
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/faultkit/tcpproxy"
+)
+
+// requests counts what is sent to a server.
+type requests struct{ n *atomic.Int64 }
+
+func (r requests) Request([]byte) tcpproxy.Verdict { r.n.Add(1); return tcpproxy.Forward }
+
+func (requests) Answer([]byte) tcpproxy.Verdict { return tcpproxy.Forward }
+
+// TestOverloadedServer: a server that answers twenty requests a second, and sends the others away, has sixty calls at once. All of them end
+// as if nothing had been, and nobody shouts: what is sent stays near to what the server takes.
+func TestOverloadedServer(t *testing.T) {
+	t.Parallel()
+	const perSecond, calls = 20, 60
+	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{DynamicConfig: []string{
+		fmt.Sprintf("frontend.namespaceRPS=%d", perSecond), "frontend.namespaceBurstRatio=1",
+	}})
+	proxy, err := tcpproxy.Start(server.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(proxy.Close)
+	var sent atomic.Int64
+	proxy.Watch(func() tcpproxy.Watch { return requests{&sent} })
+	w := e2etest.NewWorldOn(t, proxy.Address(), devstacktest.Postgres(t), e2etest.PlainPolicy)
+	s := newStream(w)
+	w.Work(s.tools())
+	began := time.Now()
+	before := sent.Load()
+	for range calls {
+		s.invoke(w.Pawl)
+	}
+	s.verdict(t, 0)
+	took, n := time.Since(began), sent.Load()-before
+	// A call needs about eight requests: fewer seconds would mean that nobody was sent away.
+	if took < calls*4/perSecond*time.Second {
+		t.Errorf("%d calls took %s: the server was not overloaded", calls, took)
+	}
+	if most := took.Seconds() * perSecond * 5; float64(n) > most {
+		t.Errorf("%d pieces were sent in %s, want at most %.0f", n, took, most)
+	}
+	t.Logf("%d calls in %s, %d pieces sent", calls, took.Round(time.Millisecond), n)
+}

@@ -1,0 +1,98 @@
+package e2etest
+
+import (
+	"context"
+	"errors"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/pawl-run/pawl/internal/devstack"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/upkeep"
+)
+
+// QuickDeletes is a server that deletes workflows at once. Deleting waits until these queues report their progress, by default every 30 s.
+func QuickDeletes() devstack.TemporalOptions {
+	return devstack.TemporalOptions{DynamicConfig: []string{
+		`history.transferProcessorUpdateAckInterval="100ms"`, `history.visibilityProcessorUpdateAckInterval="100ms"`,
+		`history.timerProcessorUpdateAckInterval="100ms"`,
+	}}
+}
+
+// RunAgain starts another run of a closed call under its id, and returns the result.
+func (w *World) RunAgain(inv toolspec.Invocation) toolspec.Result {
+	w.T.Helper()
+	run, err := w.Temporal.ExecuteWorkflow(w.T.Context(), client.StartWorkflowOptions{
+		ID: inv.Identity().WorkflowID(), TaskQueue: toolspec.TaskQueue, WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+	}, toolspec.WorkflowType, inv)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	return w.Ended(run)
+}
+
+// Reset runs a call again from its first workflow task, with the temporal program, and returns the new run.
+func (w *World) Reset(workflowID string) (runID string) {
+	w.T.Helper()
+	before := w.Describe(workflowID).GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	w.MustCLI("workflow", "reset", "--workflow-id", workflowID, "--type", "FirstWorkflowTask", "--reason", "a test")
+	w.Until(func() bool {
+		runID = w.Describe(workflowID).GetWorkflowExecutionInfo().GetExecution().GetRunId()
+		return runID != before
+	}, "the reset run is the current one")
+	return runID
+}
+
+// ResultOf waits for a run to complete.
+func (w *World) ResultOf(workflowID, runID string) toolspec.Result {
+	w.T.Helper()
+	return w.Ended(w.Temporal.GetWorkflow(w.T.Context(), workflowID, runID))
+}
+
+// Sweep runs one sweep, as the schedule would.
+func (w *World) Sweep() upkeep.SweepOut {
+	w.T.Helper()
+	run, err := w.Temporal.ExecuteWorkflow(w.T.Context(), client.StartWorkflowOptions{TaskQueue: toolspec.TaskQueue}, upkeep.SweepType)
+	if err != nil {
+		w.T.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(w.T.Context(), Patience)
+	defer cancel()
+	var out upkeep.SweepOut
+	if err := run.Get(ctx, &out); err != nil {
+		w.T.Fatal(err)
+	}
+	if len(out.Failed) > 0 {
+		w.T.Fatalf("these failed: %v", out.Failed)
+	}
+	return out
+}
+
+// Terminate terminates the current run of a call.
+func (w *World) Terminate(inv toolspec.Invocation) {
+	w.T.Helper()
+	id := inv.Identity().WorkflowID()
+	err := w.Temporal.TerminateWorkflow(w.T.Context(), id, "", "a test")
+	// On a busy machine the answer may be lost: then it is asked for again, and the workflow is closed already.
+	var closed *serviceerror.NotFound
+	if errors.As(err, &closed) && w.Describe(id).GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED {
+		return
+	}
+	if err != nil {
+		w.T.Fatalf("%s: %v; its record has %+v", id, err, w.Record(inv).Result)
+	}
+}
+
+// Closed waits until no run of the call goes on.
+func (w *World) Closed(inv toolspec.Invocation) {
+	w.T.Helper()
+	ended := func() bool {
+		return w.Describe(inv.Identity().WorkflowID()).GetWorkflowExecutionInfo().GetCloseTime() != nil
+	}
+	// Twice, because some runs wait for a timeout of their own.
+	if !Eventually(w.T.Context(), ended) {
+		w.Until(ended, inv.ToolCallID+" is over")
+	}
+}

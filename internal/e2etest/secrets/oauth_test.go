@@ -1,0 +1,361 @@
+package secrets
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/broker/oauthtest"
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// TestOneRefresh: 200 calls on two workers meet a token that has ended, and there is one request for another (fault 53).
+func TestOneRefresh(t *testing.T) {
+	t.Parallel()
+	const many = 200
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	auth := oauthtest.New(t)
+	v, s := e2etest.NewVault(w), newAPI(t, auth)
+	addToken(v, "c1", s.provider(), stale(auth), -time.Minute)
+	// The first answer is not given before many want it; but who asks for a token gives up after ten seconds.
+	auth.Instead = func(int) *oauthtest.Answer {
+		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Second)
+		defer cancel()
+		e2etest.Eventually(ctx, func() bool {
+			return e2etest.Scalar[int](w, `SELECT count(*)::int FROM invocations WHERE tenant_id = 'acme'`) >= many/4
+		})
+		return nil
+	}
+	tools := worker.Tools(e2etest.Tool("test__fast", e2etest.FetchAt, e2etest.Connected, e2etest.Fast),
+		e2etest.Tool("test__write", e2etest.FetchAt, e2etest.Connected, e2etest.Idempotent))
+	for range 2 {
+		v.W.WorkWith(v.Config(), tools)
+	}
+	var calls []*pawl.Call
+	for i := range many {
+		calls = append(calls, w.Start(e2etest.Over(e2etest.Invocation(fmt.Sprint("call-", i), []string{"test__fast", "test__write"}[i%2],
+			fmt.Sprintf(`{"text":"%s/%d"}`, s.URL, i)), "c1")))
+	}
+	for _, call := range calls {
+		e2etest.WantText(t, w.Result(call), "200 welcome")
+	}
+	if n := len(auth.Requests()); n != 1 {
+		t.Errorf("%d requests for a token", n)
+	}
+	// A tool that may be repeated may come again on a busy machine, with the same token.
+	s.mu.Lock()
+	if tokens := slices.Compact(slices.Clone(s.seen)); len(s.paths) != many || len(tokens) != 1 {
+		t.Errorf("%d calls have asked the service, in %d requests, with %d tokens", len(s.paths), len(s.seen), len(tokens))
+	}
+	s.mu.Unlock()
+	if n := e2etest.Scalar[int](w, `SELECT count(*)::int FROM events WHERE kind = 'connection_refreshed'`); n != 1 {
+		t.Errorf("%d refreshes are recorded", n)
+	}
+}
+
+// TestKilledBetweenRefreshAndStore: a worker that dies with the new token in its hand leaves the old refresh token behind. Where the server
+// takes that once more the call goes on; where it does not, somebody is to sign in anew, and the server is asked no more (fault 53).
+func TestKilledBetweenRefreshAndStore(t *testing.T) {
+	t.Parallel()
+	for name, grace := range map[string]bool{"grace": true, "strict": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+			auth := oauthtest.New(t)
+			auth.Grace = grace
+			v, s := e2etest.NewVault(w), newAPI(t, auth)
+			addToken(v, "c1", s.provider(), stale(auth), -time.Minute)
+			held := make(chan func(), 1)
+			auth.Rotated = func(n int) bool {
+				if n == 1 {
+					held <- holdConnection(w, "c1")
+				}
+				return false
+			}
+			first := w.ServeInChild()
+			call := w.Start(e2etest.Over(e2etest.Invocation("call", "test__read", fetchFrom(s)), "c1"))
+			release := e2etest.Receive(t, held)
+			killStoring(w, first)
+			release()
+			w.ServeInChild()
+			r := w.Result(call)
+			want := "active"
+			if grace {
+				e2etest.WantText(t, r, "200 welcome")
+			} else {
+				e2etest.WantCode(t, r, toolspec.CodeNeedsReauth)
+				e2etest.WantCode(t, w.Invoke(e2etest.Over(e2etest.Invocation("another", "test__read", fetchFrom(s)), "c1")),
+					toolspec.CodeNeedsReauth)
+				want = "needs_reauth"
+			}
+			if got := e2etest.Scalar[string](w, `SELECT status FROM connections WHERE connection_id = 'c1'`); got != want {
+				t.Errorf("the connection is %s", got)
+			}
+			if n := len(auth.Requests()); n != 2 {
+				t.Errorf("%d requests for a token", n)
+			}
+		})
+	}
+}
+
+// holdConnection keeps a connection from being changed until release, which ends what waited for it.
+func holdConnection(w *e2etest.World, connectionID string) (release func()) {
+	ctx := context.WithoutCancel(w.T.Context())
+	conn, err := pgx.Connect(ctx, w.Database)
+	if err == nil {
+		_, err = conn.Exec(ctx, `BEGIN`)
+	}
+	if err == nil {
+		_, err = conn.Exec(ctx, `SELECT FROM connections WHERE connection_id = $1 FOR UPDATE`, connectionID)
+	}
+	if err != nil {
+		w.T.Error(err)
+		return func() {}
+	}
+	return func() {
+		// The statement of a worker that is dead would otherwise still be done.
+		_, err := conn.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE `+storing)
+		if err == nil {
+			_, err = conn.Exec(ctx, `COMMIT`)
+		}
+		if err != nil {
+			w.T.Error(err)
+		}
+		_ = conn.Close(ctx)
+	}
+}
+
+// storing finds the worker that stores a token, and waits.
+const storing = `datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%secret_version = secret_version + 1%'`
+
+// killStoring kills a worker that has a new token and has not stored it.
+func killStoring(w *e2etest.World, child *exec.Cmd) {
+	w.T.Helper()
+	w.Until(func() bool {
+		return e2etest.Scalar[int](w, `SELECT count(*)::int FROM pg_stat_activity WHERE `+storing) == 1
+	}, "the token is to be stored")
+	e2etest.Kill(child)
+}
+
+// TestTokenEndpointAway: while there is no new token calls wait, and the server is asked ever more seldom; then they go on. What has not
+// ended yet is used meanwhile (fault 53).
+func TestTokenEndpointAway(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	auth := oauthtest.New(t)
+	auth.Instead = func(n int) *oauthtest.Answer {
+		switch n {
+		case 1:
+			return &oauthtest.Answer{Status: http.StatusServiceUnavailable, Body: "<html>"}
+		case 2:
+			return &oauthtest.Answer{Status: http.StatusTooManyRequests, Body: `{"error":"slow_down"}`, RetryAfter: "3"}
+		}
+		return nil
+	}
+	v, s := e2etest.NewVault(w), newAPI(t, auth)
+	addToken(v, "c1", s.provider(), stale(auth), -time.Minute)
+	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__read", e2etest.FetchAt, e2etest.Connected)))
+	var calls []*pawl.Call
+	for i := range 20 {
+		calls = append(calls, w.Start(e2etest.Over(e2etest.Invocation(fmt.Sprint("call-", i), "test__read", fetchFrom(s)), "c1")))
+	}
+	for _, call := range calls {
+		if r := w.Result(call); r.Attempts != 1 {
+			t.Errorf("%d attempts", r.Attempts)
+		} else {
+			e2etest.WantText(t, r, "200 welcome")
+		}
+	}
+	if n := len(auth.Requests()); n != 3 {
+		t.Errorf("%d requests for a token", n)
+	}
+	if got := e2etest.Query[string](w, `SELECT detail->>'error' FROM events WHERE kind = 'connection_refresh_failed' ORDER BY at`); !slices.Equal(got, []string{"http_503", "slow_down"}) {
+		t.Errorf("the record says %q", got)
+	}
+}
+
+// TestLostRefresh: the answer with a rotated token gets lost. A strict server refuses the old one, once.
+func TestLostRefresh(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	auth := oauthtest.New(t)
+	auth.Rotated = func(n int) bool { return n == 1 }
+	v, s := e2etest.NewVault(w), newAPI(t, auth)
+	addToken(v, "c1", s.provider(), stale(auth), -time.Minute)
+	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__read", e2etest.FetchAt, e2etest.Connected)))
+	e2etest.WantCode(t, w.Invoke(e2etest.Over(e2etest.Invocation("call", "test__read", fetchFrom(s)), "c1")), toolspec.CodeNeedsReauth)
+	e2etest.WantCode(t, w.Invoke(e2etest.Over(e2etest.Invocation("another", "test__read", fetchFrom(s)), "c1")), toolspec.CodeNeedsReauth)
+	if n := len(auth.Requests()); n != 2 || s.requests() != 0 {
+		t.Errorf("%d requests for a token, %d of the service", n, s.requests())
+	}
+	if got := e2etest.Scalar[string](w, `SELECT detail->>'error' FROM events WHERE kind = 'connection_needs_reauth'`); got != "invalid_grant" {
+		t.Errorf("the record says %q", got)
+	}
+}
+
+// TestRefusedToken: a token that the service does not take any more is refreshed once, and the request sent once more (fault 53).
+func TestRefusedToken(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	auth := oauthtest.New(t)
+	v, s := e2etest.NewVault(w), newAPI(t, auth)
+	addToken(v, "c1", s.provider(), stale(auth), time.Hour)
+	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__read", e2etest.FetchAt, e2etest.Connected, e2etest.Fast)))
+	inv := e2etest.Over(e2etest.Invocation("call", "test__read", fetchFrom(s)), "c1")
+	r := w.Invoke(inv)
+	e2etest.WantText(t, r, "200 welcome")
+	// Each attempt asks twice at most; a busy machine may have made another one.
+	first := s.requests()
+	if n := len(auth.Requests()); n != 1 || first < 2 || first > 2*(r.Attempts+w.LostTasks(inv)) {
+		t.Errorf("%d requests for a token, %d of the service in %d attempts", n, first, r.Attempts)
+	}
+	// What is new and refused all the same is the tool's to see.
+	auth.Expire()
+	inv = e2etest.Over(e2etest.Invocation("another", "test__read", fetchFrom(s)), "c1")
+	if r = w.Invoke(inv); !r.OK || !strings.Contains(string(r.Value), "401") {
+		t.Errorf("got %+v", r)
+	}
+	if n, more := len(auth.Requests()), s.requests()-first; n != 1 || more < 1 || more > r.Attempts+w.LostTasks(inv) {
+		t.Errorf("%d requests for a token, %d more of the service in %d attempts", n, more, r.Attempts)
+	}
+}
+
+// TestTokenNearItsEnd: a token that still lasts is used, whether its refresh goes on behind the back of the call or has failed (fault 53).
+func TestTokenNearItsEnd(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	auth := oauthtest.New(t)
+	answered := make(chan struct{})
+	auth.Instead = func(n int) *oauthtest.Answer {
+		if n == 1 {
+			select {
+			case <-answered:
+			case <-t.Context().Done(): // the test has failed
+			}
+			return &oauthtest.Answer{Status: http.StatusInternalServerError, RetryAfter: "600"}
+		}
+		return nil
+	}
+	v, s := e2etest.NewVault(w), newAPI(t, auth)
+	access, refresh := auth.Token()
+	addToken(v, "c1", s.provider(), map[string]string{broker.FieldAccessToken: access, broker.FieldRefreshToken: refresh}, time.Hour)
+	lasts := func(still string) {
+		e2etest.Query[int](w, `UPDATE connection_secrets SET sealed_at = now() - interval '1 hour', expires_at = now() + $1::text::interval RETURNING 1`, still)
+	}
+	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__read", e2etest.FetchAt, e2etest.Connected, e2etest.Fast)))
+	lasts("40 seconds")
+	// came are the tokens that the requests of one call had; a busy machine may make its attempt again.
+	came := func(id string) []string {
+		t.Helper()
+		before := s.requests()
+		e2etest.WantText(t, w.Invoke(e2etest.Over(e2etest.Invocation(id, "test__read", fetchFrom(s)), "c1")), "200 welcome")
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return slices.Compact(slices.Clone(s.seen[before:]))
+	}
+	// Nobody waits for the answer.
+	soon := came("soon")
+	close(answered)
+	w.Until(func() bool {
+		return e2etest.Scalar[int](w, `SELECT count(*)::int FROM connections WHERE refresh_after > now()`) == 1
+	}, "the refresh has failed")
+	lasts("9 seconds") // less than what is urgent
+	cooling := came("cooling")
+	if n := len(auth.Requests()); n != 1 {
+		t.Errorf("%d requests for a token", n)
+	}
+	e2etest.Query[int](w, `UPDATE connections SET refresh_after = now() - interval '1 second' RETURNING 1`)
+	lasts("9 seconds")
+	urgent := came("urgent")
+	old := []string{access}
+	if n := len(auth.Requests()); n != 2 || !slices.Equal(soon, old) || !slices.Equal(cooling, old) || len(urgent) != 1 || urgent[0] == access {
+		t.Errorf("%d requests for a token; of the calls before the end %t and %t had the old one, and the last %d", n, slices.Equal(soon, old),
+			slices.Equal(cooling, old), len(urgent))
+	}
+}
+
+// TestSlowTokenEndpoint: a refresh that takes longer than any call waits goes on without them, and the next try finds its token.
+func TestSlowTokenEndpoint(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	auth := oauthtest.New(t)
+	auth.Instead = func(int) *oauthtest.Answer {
+		e2etest.Eventually(t.Context(), func() bool { return strings.Contains(w.Log.String(), "the tool is not provided with what it needs") })
+		return nil
+	}
+	v, s := e2etest.NewVault(w), newAPI(t, auth)
+	addToken(v, "c1", s.provider(), stale(auth), -time.Minute)
+	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__read", e2etest.FetchAt, e2etest.Connected, e2etest.Fast)))
+	e2etest.WantText(t, w.Invoke(e2etest.Over(e2etest.Invocation("call", "test__read", fetchFrom(s)), "c1")), "200 welcome")
+	if n := len(auth.Requests()); n != 1 {
+		t.Errorf("%d requests for a token", n)
+	}
+}
+
+// TestClientCredentials: an application's own token is got when it is first wanted, and taken back at the end.
+func TestClientCredentials(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	auth := oauthtest.New(t)
+	v, s := e2etest.NewVault(w), newAPI(t, auth)
+	p := s.provider()
+	p.OAuth2.Flow, p.OAuth2.AuthURL = broker.ClientCredentials, ""
+	addToken(v, "c1", p, nil, time.Hour)
+	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__read", e2etest.FetchAt, e2etest.Connected)))
+	for i := range 2 {
+		e2etest.WantText(t, w.Invoke(e2etest.Over(e2etest.Invocation(fmt.Sprint("call-", i), "test__read", fetchFrom(s)), "c1")), "200 welcome")
+	}
+	if asked := auth.Requests(); len(asked) != 1 || asked[0].Get("grant_type") != "client_credentials" {
+		t.Errorf("the server was asked %d times", len(asked))
+	}
+	record, err := w.Store.RevokeConnection(t.Context(), "acme", "c1", "e2etest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	retired, err := broker.New(w.Store, v.Ring, broker.Options{}).Retire(t.Context(), record)
+	if err != nil || retired != broker.RetiredThere {
+		t.Errorf("retired: %s, %v", retired, err)
+	}
+	if auth.Valid(s.seen[0]) || len(auth.Revoked()) != 1 {
+		t.Errorf("the token is good still, after %d requests", len(auth.Revoked()))
+	}
+	e2etest.WantCode(t, w.Invoke(e2etest.Over(e2etest.Invocation("late", "test__read", fetchFrom(s)), "c1")), toolspec.CodePolicyDenied)
+}
+
+// TestRevokedWhileRefreshing: a connection is revoked while a token for it is on the way. Who revokes has the old token only; what comes is
+// taken back by who asked for it, and used by nobody.
+func TestRevokedWhileRefreshing(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	auth := oauthtest.New(t)
+	v, s := e2etest.NewVault(w), newAPI(t, auth)
+	p := s.provider()
+	p.OAuth2.Flow, p.OAuth2.AuthURL = broker.ClientCredentials, ""
+	addToken(v, "c1", p, nil, time.Hour)
+	revoked := make(chan error, 16) // nobody may wait to say so
+	auth.Rotated = func(int) bool {
+		_, err := w.Store.RevokeConnection(t.Context(), "acme", "c1", "e2etest")
+		revoked <- err
+		return false
+	}
+	w.WorkWith(v.Config(), worker.Tools(e2etest.Tool("test__read", e2etest.FetchAt, e2etest.Connected)))
+	e2etest.WantCode(t, w.Invoke(e2etest.Over(e2etest.Invocation("call", "test__read", fetchFrom(s)), "c1")), toolspec.CodePolicyDenied)
+	if err := e2etest.Receive(t, revoked); err != nil {
+		t.Fatal(err)
+	}
+	w.Until(func() bool { return len(auth.Revoked()) == 1 }, "the token that nobody wants is taken back")
+	if token := auth.Revoked()[0].Get("token"); token == "" || auth.Valid(token) || s.requests() != 0 {
+		t.Errorf("the token is good still: %t; the service was asked %d times", auth.Valid(token), s.requests())
+	}
+}

@@ -1,0 +1,58 @@
+package secrets
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/broker/oauthtest"
+	"github.com/pawl-run/pawl/internal/e2etest"
+)
+
+// TestProbeRefreshes: `pawl connections test` gets another token in the place of one that has ended, once, keeps it for the workers and says
+// who did it; where there is none it says so, and asks no service.
+func TestProbeRefreshes(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	auth := oauthtest.New(t)
+	v, s := e2etest.NewVault(w), newAPI(t, auth)
+	addToken(v, "c1", s.provider(), stale(auth), -time.Minute)
+	addToken(v, "c2", s.provider(), stale(auth), -time.Minute)
+	for i, want := range []string{"the token had ended, and was refreshed\nthe service answered 200 OK\n", "the service answered 200 OK\n"} {
+		if text, err := pawlCommand(w, "connections", "test", "c1"); err != nil || text != want {
+			t.Errorf("%d: %v, %s", i, err, text)
+		}
+	}
+	if n := len(auth.Requests()); n != 1 || s.requests() != 2 {
+		t.Errorf("%d requests for a token, %d of the service", n, s.requests())
+	}
+	w.Secrets.Never("the token", []byte(s.seen[0]))
+	if by := e2etest.Scalar[string](w, `SELECT detail->>'version' || ' ' || (detail->>'by') FROM events WHERE kind = 'connection_refreshed'`); !strings.HasPrefix(by, "2 user:") {
+		t.Errorf("the record says %s", by)
+	}
+
+	auth.Lock()
+	auth.Instead = func(n int) *oauthtest.Answer {
+		if n == 2 {
+			return &oauthtest.Answer{Status: http.StatusServiceUnavailable, Body: `{"error":"canary"}`}
+		}
+		return &oauthtest.Answer{Status: http.StatusBadRequest, Body: `{"error":"invalid_grant","error_description":"canary"}`}
+	}
+	auth.Unlock()
+	refused := func(want string) {
+		t.Helper()
+		if text, err := pawlCommand(w, "connections", "test", "c2"); err == nil || !strings.Contains(text, want) ||
+			strings.Contains(text, "canary") {
+			t.Errorf("%v, %s, want %q", err, text, want)
+		}
+	}
+	refused("gave no other a moment ago: try again later")
+	refused("gave no other a moment ago: try again later")
+	e2etest.Scalar[int](w, `UPDATE connections SET refresh_after = NULL WHERE connection_id = 'c2' RETURNING 1`)
+	refused("gives no other: somebody has to sign in anew")
+	refused("c2 is needs_reauth: somebody has to sign in anew")
+	if n := len(auth.Requests()); n != 3 || s.requests() != 2 {
+		t.Errorf("%d requests for a token, %d of the service", n, s.requests())
+	}
+}

@@ -1,0 +1,241 @@
+package takeovers
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/converter"
+	"google.golang.org/grpc"
+
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// Places of a call's life where it can be held up, besides those that are named as the stage is.
+const (
+	inQueue   = "queue"    // no worker has seen it
+	inAdmit   = "admit"    // in the statement
+	inWait    = "waiting"  // for a person
+	approved  = "approved" // a person has decided; the gate has not been asked again
+	inClaim   = "claim"    // in the statement
+	inTool    = "tool"
+	inRetry   = "retrying" // between two attempts
+	inSettle  = "settle"   // in the statement
+	inClosing = "closing"  // settled; the task that closes the workflow is on its way
+)
+
+// holdFunction waits for the test in a statement, by the step and the call.
+const holdFunction = `CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+	PERFORM pg_advisory_xact_lock_shared(hashtextextended(TG_ARGV[0] || ' ' || NEW.invocation_id, 0)); RETURN NEW; END $$`
+
+// places holds calls up, each at one place of its life. Nothing that is held listens to its context: what is left behind goes on as soon
+// as it is released.
+type places struct {
+	w       *e2etest.World
+	locks   *pgx.Conn
+	effects e2etest.Ledger
+	mu      sync.Mutex
+	held    map[string]*held // by toolCallId
+}
+
+// held is one call that is held up: reached is closed when it gets there, and it goes on once released.
+type held struct {
+	p                 *places
+	inv               toolspec.Invocation
+	place             string
+	reached, released chan struct{}
+	reach, free       sync.Once
+}
+
+func newPlaces(t *testing.T) *places {
+	t.Helper()
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	// What is held in a stage takes one of as many slots as there are connections.
+	w.Connections = 50
+	ctx := context.WithoutCancel(t.Context())
+	conn, err := pgx.Connect(ctx, w.Database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(ctx) })
+	// The sweeper settles too, but in an epoch of its own.
+	for _, sql := range []string{
+		holdFunction,
+		`CREATE TRIGGER hold_admit BEFORE INSERT ON invocations FOR EACH ROW EXECUTE FUNCTION hold('admit')`,
+		`CREATE TRIGGER hold_claim BEFORE INSERT ON claims FOR EACH ROW EXECUTE FUNCTION hold('claim')`,
+		`CREATE TRIGGER hold_settle BEFORE UPDATE ON invocations FOR EACH ROW
+			WHEN (NEW.state = 'settled' AND NEW.epoch = OLD.epoch) EXECUTE FUNCTION hold('settle')`,
+	} {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &places{w: w, locks: conn, held: map[string]*held{}}
+}
+
+// work starts the worker whose calls are held up.
+func (p *places) work() (stop func()) {
+	// What is held in its tool stays there until all the others have come to their places.
+	stays := e2etest.Within(2 * time.Minute)
+	tools := worker.Tools(
+		e2etest.Tool("test__read", p.run, e2etest.Fast, e2etest.Longest, e2etest.Attempts(9)),
+		e2etest.Tool("test__write", p.run, e2etest.Idempotent, e2etest.Attempts(3), stays),
+		e2etest.Tool("test__send", p.run, e2etest.Once, e2etest.Attempts(3), stays),
+		e2etest.Tool("test__asked", p.run, e2etest.Once, e2etest.Risky, stays),
+	)
+	return p.w.WorkWith(p.w.Intercepted(p.intercept), tools, worker.Hooks(hook.New("held",
+		e2etest.On(hook.WillAuthorize, p.stage), e2etest.On(hook.WillCheckConsent, p.stage), e2etest.On(hook.WillNormalizeInput, p.stage),
+		e2etest.On(hook.WillReadCache, p.stage),
+		e2etest.On(hook.OnRetry, p.stage), e2etest.On(hook.WillExecute, p.stage), e2etest.On(hook.DidExecute, p.stage),
+		e2etest.On(hook.WillTransformOutput, p.stage),
+		e2etest.On(hook.OnError, p.stage), e2etest.On(hook.WillAudit, p.stage), e2etest.On(hook.WillFinalizeInvoke, p.stage))))
+}
+
+// hold prepares a call to be held up; whoever starts it comes after.
+func (p *places) hold(inv toolspec.Invocation, place string) *held {
+	p.w.T.Helper()
+	h := &held{p: p, inv: inv, place: place, reached: make(chan struct{}), released: make(chan struct{})}
+	p.mu.Lock()
+	p.held[inv.ToolCallID] = h
+	p.mu.Unlock()
+	// Before the worker stops, however the test ends.
+	p.w.T.Cleanup(func() { h.free.Do(func() { close(h.released) }) })
+	if h.inDatabase() {
+		h.lock("pg_advisory_lock")
+	}
+	return h
+}
+
+// pass holds the call up if this is the place.
+func (p *places) pass(toolCallID, place string) {
+	p.mu.Lock()
+	h := p.held[toolCallID]
+	p.mu.Unlock()
+	if h != nil && h.place == place {
+		h.reach.Do(func() { close(h.reached) })
+		<-h.released
+	}
+}
+
+// stage stands in every stage that is a place.
+func (p *places) stage(s hook.Stage, view any) error {
+	v := view.(interface {
+		ToolCallID() string
+		Round() int
+	})
+	if s == hook.WillAuthorize.Stage() && v.Round() > 1 {
+		p.pass(v.ToolCallID(), approved)
+		return nil
+	}
+	p.pass(v.ToolCallID(), string(s))
+	return nil
+}
+
+// run is every tool. Calls that are to be held up between two attempts need a second one.
+func (p *places) run(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
+	n := p.effects.Add(call)
+	p.pass(call.ToolCallID, inTool)
+	switch place := p.of(call.ToolCallID); {
+	case place == inRetry && n == 1:
+		return e2etest.Out{}, toolspec.RetryAfter(2*time.Minute, "not now")
+	case place == string(hook.OnRetry.Stage()) && n == 1:
+		return e2etest.Out{}, toolspec.RetryAfter(time.Second, "not now")
+	case place == string(hook.OnError.Stage()):
+		return e2etest.Out{}, errors.New("never")
+	}
+	return e2etest.Echo(ctx, in, call)
+}
+
+func (p *places) of(toolCallID string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.held[toolCallID].place
+}
+
+// intercept stands in the worker's connection to Temporal.
+func (p *places) intercept(
+	ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,
+) error {
+	if task, ok := request.(*workflowservice.RespondWorkflowTaskCompletedRequest); ok {
+		for _, command := range task.GetCommands() {
+			var result toolspec.Result
+			if converter.GetDefaultDataConverter().FromPayloads(command.GetCompleteWorkflowExecutionCommandAttributes().GetResult(),
+				&result) == nil {
+				p.pass(result.ToolCallID, inClosing)
+			}
+		}
+	}
+	return invoke(ctx, method, request, reply, conn, options...)
+}
+
+func (h *held) inDatabase() bool {
+	return h.place == inAdmit || h.place == inClaim || h.place == inSettle
+}
+
+// lock takes or gives back the lock that the statement of a step waits for.
+func (h *held) lock(function string) {
+	h.p.w.T.Helper()
+	if _, err := h.p.locks.Exec(context.WithoutCancel(h.p.w.T.Context()),
+		`SELECT `+function+`(hashtextextended($1, 0))`, h.place+" "+h.inv.Identity().InvocationID()); err != nil {
+		h.p.w.T.Fatal(err)
+	}
+}
+
+// there waits until the call is held up.
+func (h *held) there() {
+	w := h.p.w
+	w.T.Helper()
+	workflowID := h.inv.Identity().WorkflowID()
+	switch {
+	case h.place == inQueue:
+	case h.place == inWait:
+		w.Waiting(workflowID)
+	case h.place == inRetry:
+		w.Retrying(workflowID)
+	case h.inDatabase():
+		w.Until(h.inStatement, h.inv.ToolCallID+" waits in its statement")
+	default:
+		if h.place == approved || h.place == inTool && h.inv.ToolID == "test__asked" {
+			approveHeld(w, workflowID)
+		}
+		select {
+		case <-h.reached:
+		case <-time.After(e2etest.Patience):
+			w.T.Fatalf("never: %s is reached", h.inv.ToolCallID)
+		}
+	}
+}
+
+// inStatement reports whether the call's statement waits for the lock.
+func (h *held) inStatement() bool {
+	return e2etest.Scalar[bool](h.p.w, `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+		AND (classid::bigint << 32) | objid::bigint = hashtextextended($1, 0))`, h.place+" "+h.inv.Identity().InvocationID())
+}
+
+// approveHeld approves a call without waiting for the answer, which comes with the end of the task in which it is held up.
+func approveHeld(w *e2etest.World, workflowID string) {
+	w.T.Helper()
+	d := e2etest.Approving(w.Waiting(workflowID).ApprovalID, e2etest.Ann)
+	if err := w.Temporal.SignalWorkflow(w.T.Context(), workflowID, "", toolspec.DecideName, d); err != nil {
+		w.T.Fatal(err)
+	}
+}
+
+// release lets the call go on, and whatever of it was left behind.
+func (h *held) release() {
+	h.p.w.T.Helper()
+	h.free.Do(func() {
+		close(h.released)
+		if h.inDatabase() {
+			h.lock("pg_advisory_unlock")
+		}
+	})
+}

@@ -1,0 +1,25 @@
+// Package takeovers shows that a call takes effect once, and ends, whatever becomes of its worker,
+// its run or its attempt.
+package takeovers
+
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/worker"
+)
+
+func TestMain(m *testing.M) {
+	e2etest.Main(m, map[string]e2etest.Program{e2etest.ChildServe: e2etest.Serving(serve)})
+}
+
+func serve(release string) []worker.Option {
+	if release != "" {
+		return releases()[release]
+	}
+	return []worker.Option{
+		worker.Tools(e2etest.ChildTools()...), worker.Tools(e2etest.Tool(hookedTool, e2etest.Entered, e2etest.Once),
+			e2etest.Tool(lastingTool, e2etest.Entered, e2etest.Once), wire()),
+		worker.ToolHooks(hookedTool, dyingHook()), worker.ToolHooks(lastingTool, dyingDurable()),
+	}
+}

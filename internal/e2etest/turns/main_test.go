@@ -1,0 +1,10 @@
+// Package turns shows turns of a model: all calls of one answer.
+package turns
+
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/e2etest"
+)
+
+func TestMain(m *testing.M) { e2etest.Main(m, nil) }

@@ -1,0 +1,106 @@
+package turns
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	llm "github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// turnPolicy lets acme use the tools of tests, but for one.
+const turnPolicy = `
+version: 1
+tenants:
+  acme:
+    allowedTools: ["test__*"]
+    mode: auto
+    rules:
+      - {tool: test__forbidden, decision: deny, message: not for agents}
+    approvals: {enabled: true, expiresAfter: 1h, allowUnsigned: true}
+`
+
+// wanted is one call in a response of a model.
+type wanted struct{ id, name, args string }
+
+// interleaved is a stream of Chat Completions whose calls come in pieces, mixed.
+func interleaved(calls ...wanted) string {
+	var b strings.Builder
+	event := func(delta, reason string) {
+		fmt.Fprintf(&b, "data: {\"id\":\"r\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}]}\n\n", delta, reason)
+	}
+	event(`{"role":"assistant","content":null}`, "null")
+	for i, c := range calls {
+		event(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%s,"type":"function","function":{"name":%s,"arguments":""}}]}`, i,
+			e2etest.AsJSON(c.id), e2etest.AsJSON(c.name)), "null")
+	}
+	for at, more := 0, true; more; at += 4 {
+		more = false
+		for i, c := range calls {
+			if at < len(c.args) {
+				more = true
+				event(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, i, e2etest.AsJSON(c.args[at:min(at+4, len(c.args))])),
+					"null")
+			}
+		}
+	}
+	event(`{}`, `"tool_calls"`)
+	return b.String() + "data: [DONE]\n\n"
+}
+
+// echoes starts a worker with a read and a write that answer what they were given, and counts their effects.
+func echoes(w *e2etest.World) *e2etest.Ledger {
+	w.T.Helper()
+	effects := &e2etest.Ledger{}
+	w.Work(worker.Tools(e2etest.Tool("test__echo", effects.Counted(e2etest.Echo)),
+		e2etest.Tool("test__write", effects.Counted(e2etest.Echo), e2etest.Idempotent)))
+	return effects
+}
+
+// taker takes turns of one offer.
+type taker struct {
+	*pawl.Client
+	offer pawl.Offer
+}
+
+// takes makes a taker that is offered what acme may see, once the workers have published it.
+func takes(w *e2etest.World, codec llm.Codec, tools int) taker {
+	w.T.Helper()
+	k := taker{Client: pawl.New(w.Temporal, pawl.Options{Outputs: w.Store, Catalogs: w.Store})}
+	var last error
+	w.Until(func() bool {
+		k.offer, last = k.Offer(w.T.Context(), catalog.Viewer{TenantID: "acme", ActorID: e2etest.Actor}, pawl.OfferOptions{Codec: codec})
+		return last == nil && len(k.offer.Names.Tools) >= tools
+	}, "the worker has published its tools", &last)
+	return k
+}
+
+// turn is one of the offer.
+func (k taker) turn(key string, codec llm.Codec) pawl.Turn {
+	return pawl.Turn{
+		Key: key, Codec: codec, Streamed: true, Offer: k.offer,
+		Context: toolspec.Context{TenantID: "acme", RunID: "run", ActorID: e2etest.Actor},
+	}
+}
+
+// take takes a turn that ends, and returns its messages.
+func (k taker) take(t *testing.T, tu pawl.Turn, response string) (pawl.Reply, []string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), e2etest.Patience)
+	defer cancel()
+	reply, err := k.Turn(ctx, tu, strings.NewReader(response))
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := make([]string, len(reply.Messages))
+	for i, m := range reply.Messages {
+		messages[i] = string(m)
+	}
+	return reply, messages
+}

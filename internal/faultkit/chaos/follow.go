@@ -1,0 +1,89 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+
+	"github.com/pawl-run/pawl/internal/faultkit/oracle"
+	"github.com/pawl-run/pawl/internal/postgres"
+)
+
+const (
+	// pauseTime is how long an activity stays paused: longer than two heartbeats.
+	pauseTime = 6 * time.Second
+	// unpausePatience is how long an activity is tried to let go on.
+	unpausePatience = time.Minute
+	// startAgainTaskTimeout is the workflow task timeout of the contract.
+	startAgainTaskTimeout = 5 * time.Second
+	// sweepPatience is how long a call whose workflow is gone may be without a
+	// record until it counts as never admitted.
+	sweepPatience = 5 * time.Second
+)
+
+// follow reads the result of a call that somebody meddled with, from whatever run
+// has it. Where none is left it waits until the sweeper has settled the call, and
+// starts the call again as an operator does: the record answers. It returns false
+// where ctx ended first.
+func (c *call) follow(ctx context.Context, s *servers) (oracle.Answer, bool) {
+	var gone time.Time
+	for {
+		over, left := s.isOver(ctx, c)
+		switch {
+		case over && !left:
+			if gone.IsZero() {
+				gone = time.Now()
+			}
+			settled, recorded := s.isSettled(ctx, c)
+			if settled || !recorded && time.Since(gone) > sweepPatience {
+				_ = s.startAgain(ctx, c.invocation)
+			}
+		case left:
+			attached, err := s.pawl.Attach(ctx, c.invocation)
+			if err == nil {
+				if answer, ok := await(ctx, s.pawl, attached); ok && answer.Err == "" {
+					return answer, true
+				}
+			}
+		}
+		if !pause(ctx, tryAgain) {
+			return oracle.Answer{}, false
+		}
+	}
+}
+
+// isOver reports whether no run of the call goes on; left says that one goes on
+// or has a result. Both are false where Temporal does not answer.
+func (s *servers) isOver(ctx context.Context, c *call) (over, left bool) {
+	trying, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	described, err := s.temporal.DescribeWorkflowExecution(trying, c.invocation.Identity().WorkflowID(), "")
+	var none *serviceerror.NotFound
+	if errors.As(err, &none) {
+		return true, false
+	}
+	if err != nil {
+		return false, false
+	}
+	switch described.GetWorkflowExecutionInfo().GetStatus() {
+	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
+		return false, true
+	case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+		return true, true
+	default:
+		return true, false
+	}
+}
+
+// isSettled reports whether the record has a result, or anything, of the call. A
+// database that does not answer counts as one that has something.
+func (s *servers) isSettled(ctx context.Context, c *call) (settled, recorded bool) {
+	record, err := s.store.Show(ctx, tenant, c.invocation.Identity().InvocationID())
+	if errors.Is(err, postgres.ErrNotFound) {
+		return false, false
+	}
+	return err == nil && record.Result != nil, true
+}

@@ -1,0 +1,155 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/faultkit/ledger"
+	"github.com/pawl-run/pawl/internal/faultkit/oracle"
+)
+
+const (
+	// PointsEnv is the variable that tells a worker process which address it asks at
+	// the points of calls; empty means that it asks nobody.
+	PointsEnv = "PAWL_CHAOS_POINTS"
+	// connections are those of a worker's pool: a call that is held up keeps one, or
+	// the right to it.
+	connections = 90
+	// batchPatience is how long the calls of a batch have to end.
+	batchPatience = 3 * time.Minute
+)
+
+// lane has servers and a worker of its own and takes one batch of calls at a
+// time.
+type lane struct {
+	ctx      context.Context
+	servers  *servers
+	crew     *crew
+	director *director
+	counts   *counts
+	faultLog
+	// kept is what earlier batches looked like, without their effects.
+	kept []oracle.Call
+}
+
+// openLane starts the servers and the worker of a lane. fail ends the whole run.
+func openLane(ctx context.Context, o Options, n *counts, fail context.CancelCauseFunc) (l *lane, err error) {
+	l = &lane{ctx: ctx, counts: n}
+	defer func() {
+		if err != nil {
+			l.close()
+		}
+	}()
+	if l.servers, err = start(ctx, o); err != nil {
+		return l, err
+	}
+	l.director = newDirector(l)
+	environment := append(l.servers.environment(), PointsEnv+"="+l.director.server.URL, fmt.Sprintf("PAWL_DATABASE_CONNECTIONS=%d", connections))
+	l.crew, err = hire(o, environment, fail, l.note)
+	return l, err
+}
+
+// close ends the workers before the director, for they wait for its answers.
+func (l *lane) close() {
+	if l.crew != nil {
+		l.crew.close()
+	}
+	if l.director != nil {
+		l.director.server.CloseClientConnections()
+		l.director.server.Close()
+	}
+	if l.servers != nil {
+		l.servers.close()
+	}
+}
+
+// strikeAll carries out a fault of the worker or of a server. begun is called as
+// soon as it has begun, and in any case.
+func (l *lane) strikeAll(s Strike, begun func()) {
+	begun = sync.OnceFunc(begun)
+	defer begun()
+	d, server := wideTime(s.Kind), l.servers
+	var f oracle.Fault
+	var err error
+	switch s.Kind {
+	case oracle.Kill:
+		l.crew.kill(0)
+		return
+	case oracle.Stop:
+		l.crew.replace(l.ctx, 0, d, begun)
+		return
+	case oracle.Lock:
+		f, err = server.lockClaims(l.ctx, d, begun)
+	case oracle.PostgresFreeze:
+		f, err = server.freezePostgres(l.ctx, d, begun)
+	case oracle.TemporalFreeze:
+		l.away(1)
+		defer l.away(-1)
+		f, err = server.freezeTemporal(l.ctx, d, begun)
+	default:
+		err = fmt.Errorf("%s hits one call", s.Kind)
+	}
+	if f.At = s.At; err != nil {
+		l.crew.fail(fmt.Errorf("%s ended badly: %w", s, err))
+		return
+	}
+	l.note(f)
+}
+
+// run runs a batch: it submits the calls, waits until all have ended and every
+// strike is over, and reads each once more.
+func (l *lane) run(calls []*pairCall) (oracle.Snapshot, error) {
+	ctx, cancel := context.WithTimeoutCause(l.ctx, batchPatience, errUnsettled)
+	defer cancel()
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	watched, unwatch := context.WithCancel(ctx)
+	defer unwatch()
+	watching.Go(func() { l.watch(watched, l.servers.temporal) })
+	l.director.direct(calls)
+	var conducting sync.WaitGroup
+	for _, c := range calls {
+		conducting.Go(func() { c.conduct(ctx, l.servers, l.counts) })
+	}
+	conducting.Wait()
+	l.director.direct(nil)
+	l.director.strikes.Wait()
+	plain := make([]*call, len(calls))
+	for i, c := range calls {
+		plain[i] = c.call
+		conducting.Go(func() {
+			if answer, ok := c.follow(ctx, l.servers); ok {
+				c.hear(answer)
+			}
+		})
+	}
+	conducting.Wait()
+	l.crew.dismiss()
+	if err := l.ctx.Err(); err != nil {
+		return oracle.Snapshot{}, context.Cause(l.ctx)
+	}
+	seen, err := l.servers.look(l.ctx, plain, l.noted())
+	if err != nil {
+		return seen, err
+	}
+	l.kept = append(l.kept, seen.Calls...)
+	return ofItsCalls(seen), nil
+}
+
+// ofItsCalls leaves the effects of the calls in s.
+func ofItsCalls(s oracle.Snapshot) oracle.Snapshot {
+	known := map[string]bool{}
+	for i := range s.Calls {
+		known[s.Calls[i].InvocationID] = true
+	}
+	s.Effects = slices.DeleteFunc(s.Effects, func(e ledger.Effect) bool { return !known[e.InvocationID] })
+	return s
+}
+
+// all is everything that the lane's batches have left.
+func (l *lane) all() oracle.Snapshot {
+	return oracle.Snapshot{Calls: l.kept, Effects: l.servers.ledger.Effects(), Faults: l.noted()}
+}

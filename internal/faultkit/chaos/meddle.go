@@ -1,0 +1,204 @@
+package chaos
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	commonpb "go.temporal.io/api/common/v1"
+	enumspb "go.temporal.io/api/enums/v1"
+	failurepb "go.temporal.io/api/failure/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	temporal "go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+
+	"github.com/pawl-run/pawl/internal/faultkit/oracle"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// identity is what Temporal notes of the sender of a fault.
+const identity = "pawl-chaos"
+
+// errNothingToHit says that a call has nothing at which a fault could be aimed.
+var errNothingToHit = errors.New("the call has nothing that this fault hits")
+
+// meddle does to a call what anybody may do who has access to the namespace. pick
+// chooses where there is a choice.
+func (s *servers) meddle(ctx context.Context, kind oracle.FaultKind, c *call, pick uint64) error {
+	workflowID := c.invocation.Identity().WorkflowID()
+	if ofActivity(kind) {
+		return s.meddleWithActivity(ctx, kind, workflowID)
+	}
+	switch kind {
+	case oracle.ResetFirst, oracle.ResetLast, oracle.ResetAny:
+		return s.reset(ctx, kind, workflowID, pick)
+	case oracle.Restart:
+		if err := s.temporal.TerminateWorkflow(ctx, workflowID, "", "chaos"); err != nil {
+			return err
+		}
+		return s.startAgain(ctx, c.invocation)
+	case oracle.Terminate:
+		return s.temporal.TerminateWorkflow(ctx, workflowID, "", "chaos")
+	case oracle.Delete:
+		_, err := s.temporal.WorkflowService().DeleteWorkflowExecution(ctx, &workflowservice.DeleteWorkflowExecutionRequest{
+			Namespace: s.stack.Namespace(), WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflowID},
+		})
+		return err
+	case oracle.Cancel:
+		return s.temporal.CancelWorkflow(ctx, workflowID, "")
+	case oracle.Garbage:
+		return s.sendGarbage(ctx, workflowID)
+	default:
+		return fmt.Errorf("%s is not aimed at a call", kind)
+	}
+}
+
+// reset begins a new run of the workflow at a task that was completed.
+func (s *servers) reset(ctx context.Context, kind oracle.FaultKind, workflowID string, pick uint64) error {
+	described, err := s.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
+	if err != nil {
+		return err
+	}
+	runID := described.GetWorkflowExecutionInfo().GetExecution().GetRunId()
+	var tasks []int64
+	events := s.temporal.GetWorkflowHistory(ctx, workflowID, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	for events.HasNext() {
+		event, err := events.Next()
+		if err != nil {
+			return err
+		}
+		if event.GetEventType() == enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED {
+			tasks = append(tasks, event.GetEventId())
+		}
+	}
+	if len(tasks) == 0 {
+		return errNothingToHit
+	}
+	task := tasks[pick%uint64(len(tasks))]
+	switch kind {
+	case oracle.ResetFirst:
+		task = tasks[0]
+	case oracle.ResetLast:
+		task = tasks[len(tasks)-1]
+	default: // any
+	}
+	_, err = s.temporal.ResetWorkflowExecution(ctx, &workflowservice.ResetWorkflowExecutionRequest{
+		Namespace: s.stack.Namespace(), WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: runID},
+		Reason: "chaos", WorkflowTaskFinishEventId: task, RequestId: rand.Text(),
+	})
+	return err
+}
+
+// startAgain starts another run of a call whose workflow is over, as an operator
+// does who allows duplicates.
+func (s *servers) startAgain(ctx context.Context, inv toolspec.Invocation) error {
+	_, err := s.temporal.ExecuteWorkflow(ctx, temporal.StartWorkflowOptions{
+		ID: inv.Identity().WorkflowID(), TaskQueue: toolspec.TaskQueue, WorkflowTaskTimeout: startAgainTaskTimeout,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+	}, toolspec.WorkflowType, inv)
+	return err
+}
+
+func (s *servers) sendGarbage(ctx context.Context, workflowID string) error {
+	service := s.temporal.WorkflowService()
+	for _, name := range []string{toolspec.DecideName, toolspec.RecheckName, "nothing-of-ours"} {
+		_, err := service.SignalWorkflowExecution(ctx, &workflowservice.SignalWorkflowExecutionRequest{
+			Namespace: s.stack.Namespace(), WorkflowExecution: &commonpb.WorkflowExecution{WorkflowId: workflowID},
+			SignalName: name, RequestId: rand.Text(), Identity: identity,
+			Input: &commonpb.Payloads{Payloads: []*commonpb.Payload{{
+				Metadata: map[string][]byte{converter.MetadataEncoding: []byte(converter.MetadataEncodingJSON)}, Data: []byte("{\"decision\":[\x00"),
+			}}},
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// meddleWithActivity hits the attempt that the call runs.
+func (s *servers) meddleWithActivity(ctx context.Context, kind oracle.FaultKind, workflowID string) error {
+	described, err := s.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
+	if err != nil {
+		return err
+	}
+	var activityID string
+	for _, a := range described.GetPendingActivities() {
+		if a.GetActivityType().GetName() == contract.Execute.Name() {
+			activityID = a.GetActivityId()
+		}
+	}
+	if activityID == "" {
+		return errNothingToHit
+	}
+
+	run, service, namespace := described.GetWorkflowExecutionInfo().GetExecution(), s.temporal.WorkflowService(), s.stack.Namespace()
+	switch kind {
+	case oracle.Pause:
+		if _, err = service.PauseActivity(ctx, &workflowservice.PauseActivityRequest{
+			Namespace: namespace, Execution: run, Identity: identity, Reason: "chaos", Activity: &workflowservice.PauseActivityRequest_Id{Id: activityID},
+		}); err != nil {
+			return err
+		}
+		pause(ctx, pauseTime)
+		return s.unpause(context.WithoutCancel(ctx), run, activityID)
+	case oracle.ActivityReset:
+		_, err = service.ResetActivity(ctx, &workflowservice.ResetActivityRequest{
+			Namespace: namespace, Execution: run, Identity: identity, ResetHeartbeat: true, Activity: &workflowservice.ResetActivityRequest_Id{Id: activityID},
+		})
+	case oracle.MadeUpFailure:
+		_, err = service.RespondActivityTaskFailedById(ctx, &workflowservice.RespondActivityTaskFailedByIdRequest{
+			Namespace: namespace, WorkflowId: workflowID, RunId: run.GetRunId(), ActivityId: activityID, Identity: identity,
+			Failure: &failurepb.Failure{Message: oracle.MadeUp, FailureInfo: &failurepb.Failure_ApplicationFailureInfo{
+				ApplicationFailureInfo: &failurepb.ApplicationFailureInfo{Type: string(toolspec.CodeInternal)},
+			}},
+		})
+	default:
+		var answer *commonpb.Payloads
+		if answer, err = madeUp(kind); err != nil {
+			return err
+		}
+		_, err = service.RespondActivityTaskCompletedById(ctx, &workflowservice.RespondActivityTaskCompletedByIdRequest{
+			Namespace: namespace, WorkflowId: workflowID, RunId: run.GetRunId(), ActivityId: activityID, Identity: identity, Result: answer,
+		})
+	}
+	return err
+}
+
+// unpause lets an activity go on, also where Temporal stands still meanwhile: else
+// its call would wait for ever. It gives up after unpausePatience.
+func (s *servers) unpause(ctx context.Context, run *commonpb.WorkflowExecution, activityID string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, unpausePatience)
+	defer cancel()
+	for {
+		trying, stop := context.WithTimeout(ctx, startTimeout)
+		_, err = s.temporal.WorkflowService().UnpauseActivity(trying, &workflowservice.UnpauseActivityRequest{
+			Namespace: s.stack.Namespace(), Execution: run, Identity: identity, Activity: &workflowservice.UnpauseActivityRequest_Id{Id: activityID},
+		})
+		stop()
+		var over *serviceerror.NotFound
+		if err == nil || errors.As(err, &over) || !pause(ctx, tryAgain) {
+			return err
+		}
+	}
+}
+
+// madeUp is an answer of execute as somebody may write it who knows the contract.
+func madeUp(kind oracle.FaultKind) (*commonpb.Payloads, error) {
+	failure := &hook.Failure{Code: toolspec.CodeRateLimited, SafeMessage: oracle.MadeUp}
+	out := contract.ExecuteOut{Outcome: contract.Undispatched}
+	switch kind {
+	case oracle.MadeUpOK:
+		out = contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"` + oracle.MadeUp + `"}`)}
+	case oracle.MadeUpNothing:
+		out = contract.ExecuteOut{Outcome: contract.Refused, Failure: failure, Retryable: true, NothingHappened: true}
+	default: // undispatched
+	}
+	return converter.GetDefaultDataConverter().ToPayloads(out)
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// TestMutantsApply: every mutant still finds the text that it replaces.
+func TestMutantsApply(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := conditions(root)
+	if err != nil || len(all) < 100 {
+		t.Fatalf("%d conditions, %v", len(all), err)
+	}
+	seen := map[string]bool{}
+	for _, m := range append(mutants, all...) {
+		if _, err := m.write(root, t.TempDir()); err != nil {
+			t.Errorf("%s: %v", m.guard, err)
+		}
+		if seen[m.guard] {
+			t.Errorf("two mutants are called %s", m.guard)
+		}
+		seen[m.guard] = true
+	}
+}

@@ -1,0 +1,175 @@
+package postgres_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/activities/cache"
+	"github.com/pawl-run/pawl/activities/capacity"
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/workerkey"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/provide"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// everything is a digest of all rows there are, but for those of the keys.
+func (b bench) everything() string {
+	b.t.Helper()
+	var all []string
+	if err := b.EachRow(b.t.Context(), func(table string, _ []string, row []byte) error {
+		all = append(all, table+" "+string(row))
+		return nil
+	}); err != nil {
+		b.t.Fatal(err)
+	}
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
+
+// TestAnotherRunWritesNothing: with the right epoch, a run that the record does not name is superseded by every statement, and so is an
+// activity outside of a workflow. The record's own run goes on with the same words.
+func TestAnotherRunWritesNothing(t *testing.T) {
+	b := open(t)
+	row := admitRow("call_1")
+	row.Invocation.Context.ConnectionID, row.Invocation.Context.SessionID = "c1", "s1"
+	b.connection(tenant, "c1")
+	b.granted(tenant, "c1", actor, "*")
+	b.admitted(row)
+	b.request(requestRow("call_1", 1))
+	key := provide.SessionKey{TenantID: tenant, SessionID: "s1"}
+	// In the order in which a call may come to them.
+	steps := []struct {
+		name string
+		do   func(ctx context.Context) (superseded bool, err error)
+	}{
+		{"owned", func(ctx context.Context) (bool, error) {
+			_, owned, err := b.Owned(ctx, activities.OwnedRow{
+				InvocationID: id("call_1"), Epoch: 1, ToolID: "core__write_file", ToolCallID: "call_1", Context: row.Invocation.Context,
+			})
+			return !owned, err
+		}},
+		{"request", func(ctx context.Context) (bool, error) {
+			other := requestRow("call_1", 1)
+			other.View.Digest = "other-digest"
+			r, err := b.Request(ctx, other)
+			return r.Superseded, err
+		}},
+		{"look", func(ctx context.Context) (bool, error) {
+			r, err := b.Review(ctx, approval.ReviewRow{InvocationID: id("call_1"), TenantID: tenant, Epoch: 1, Gate: 7})
+			return r.Superseded, err
+		}},
+		{"close", func(ctx context.Context) (bool, error) {
+			r, err := b.Review(ctx, approval.ReviewRow{InvocationID: id("call_1"), TenantID: tenant, ApprovalID: toolspec.ApprovalID(id("call_1"), 1), Epoch: 1, Close: true})
+			return r.Superseded, err
+		}},
+		{"decide", func(ctx context.Context) (bool, error) {
+			r, err := b.Review(ctx, reviewRow("call_1", 1, 2, decision("call_1", 2, toolspec.Approve)))
+			return r.Superseded, err
+		}},
+		{"tokens", func(ctx context.Context) (bool, error) {
+			a, err := b.TakeTokens(ctx, capacity.TokensRow{InvocationID: id("call_1"), TenantID: tenant, Epoch: 1, Round: 1, Buckets: []capacity.Bucket{{Key: "k", Tokens: 5, Every: time.Hour}}})
+			return a.State == capacity.Superseded, err
+		}},
+		{"places", func(ctx context.Context) (bool, error) {
+			a, err := b.TakePlaces(ctx, capacity.PlacesRow{InvocationID: id("call_1"), TenantID: tenant, Epoch: 1, Round: 1, Places: []capacity.Place{{Key: "k", Most: 5}}})
+			return a.State == capacity.Superseded, err
+		}},
+		{"session", func(ctx context.Context) (bool, error) {
+			bound, err := b.BindSession(ctx, activities.SessionRow{InvocationID: id("call_1"), Epoch: 1, Session: key, Recipes: []provide.Recipe{{Token: "t", Factory: "f"}}})
+			return len(bound) == 0, err
+		}},
+		{"lookup", func(ctx context.Context) (bool, error) {
+			f, err := b.Lookup(ctx, cache.LookupRow{InvocationID: id("call_1"), TenantID: tenant, Epoch: 1, Round: 1, Key: "k", Lease: time.Minute})
+			return f.Superseded, err
+		}},
+		{"connection", func(ctx context.Context) (bool, error) {
+			r, err := b.LeaseConnection(ctx, broker.Request{InvocationID: id("call_1"), TenantID: tenant, ConnectionID: "c1", Holder: actor, Epoch: 1, Round: 1, Lasts: time.Minute})
+			return r.Answer == broker.Superseded, err
+		}},
+		{"claim", func(ctx context.Context) (bool, error) {
+			out, err := b.Claim(ctx, claimRow("call_1", 1, 1))
+			return out == contract.Superseded, err
+		}},
+		{"check", func(ctx context.Context) (bool, error) {
+			out, err := b.Check(ctx, contract.CheckIn{InvocationID: id("call_1"), Epoch: 1, Dispatch: 1})
+			return out.Outcome == contract.Superseded, err
+		}},
+		{"settle", func(ctx context.Context) (bool, error) {
+			in := settleIn("call_1", 1)
+			in.Holds = true
+			out, err := b.Settle(ctx, in)
+			return out.Outcome == contract.Superseded, err
+		}},
+	}
+	for _, s := range steps {
+		for _, ctx := range []context.Context{executes(t.Context(), "another-run"), executes(t.Context(), ""), t.Context()} {
+			before := b.everything()
+			if superseded, err := s.do(ctx); err != nil || !superseded {
+				t.Errorf("%s of another run: superseded %v, %v", s.name, superseded, err)
+			}
+			if s.name == "places" { // their semaphore is made ahead of the guard, with nobody in it
+				b.sql(`DELETE FROM semaphores`)
+			}
+			if after := b.everything(); after != before {
+				t.Errorf("%s of another run wrote:\n%s\nbefore:\n%s", s.name, after, before)
+			}
+		}
+		if superseded, err := s.do(own(t)); err != nil || superseded {
+			t.Errorf("%s of the record's own run: superseded %v, %v", s.name, superseded, err)
+		}
+	}
+}
+
+// TestForgedAnswersAreNoted: once each, in the audit trail of the call, and not for a call that is settled or that there is not.
+func TestForgedAnswersAreNoted(t *testing.T) {
+	b := open(t)
+	b.admit("call_1")
+	b.admit("call_3")
+	b.settle(settleIn("call_3", 1))
+	for _, in := range []struct{ call, answer string }{{"call_1", "a"}, {"call_1", "a"}, {"call_1", "b"}, {"call_2", "a"}, {"call_3", "a"}} {
+		if err := b.Forged(t.Context(), activities.ForgedAnswer{InvocationID: id(in.call), TenantID: tenant, Activity: "execute", Answer: in.answer}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := `{"activity" : "execute", "answer" : "a"}, {"activity" : "execute", "answer" : "b"}`
+	if got := value[string](b, `SELECT string_agg(detail::text, ', ' ORDER BY at) FROM events WHERE kind = 'answer_forged'`); got != want {
+		t.Errorf("noted %s", got)
+	}
+}
+
+// TestWorkerKeys: workers share a key, a new one signs after a day, and old ones verify until they are deleted.
+func TestWorkerKeys(t *testing.T) {
+	b := open(t)
+	first, second := workerkey.New(b.Store), workerkey.New(postgres.New(b.pool))
+	text := []byte("text")
+	signed, err := first.Sign(t.Context(), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := second.Verify(t.Context(), text, signed); !ok || err != nil {
+		t.Errorf("another worker says %v, %v", ok, err)
+	}
+	b.sql(`UPDATE worker_keys SET made_at = now() - interval '25 hours'`)
+	keys, err := b.WorkerKeys(t.Context())
+	if err != nil || len(keys) != 2 || keys[0].ID <= keys[1].ID || keys[0].Age > time.Minute || keys[1].Age < 24*time.Hour {
+		t.Fatalf("%d keys, %v", len(keys), err)
+	}
+	again, err := b.WorkerKeys(t.Context())
+	if err != nil || len(again) != 2 {
+		t.Errorf("%d keys, %v", len(again), err)
+	}
+	b.sql(`UPDATE worker_keys SET made_at = now() - $1::interval WHERE key_id = $2`, workerkey.Kept, keys[1].ID)
+	if left, err := b.WorkerKeys(t.Context()); err != nil || len(left) != 1 || left[0].ID != keys[0].ID {
+		t.Errorf("%d keys, %v", len(left), err)
+	}
+	if n := value[int](b, `SELECT count(*) FROM worker_keys`); n != 1 {
+		t.Errorf("%d rows", n)
+	}
+}

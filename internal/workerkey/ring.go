@@ -1,0 +1,145 @@
+package workerkey
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+const (
+	// Size is the length of a secret in bytes, that of HMAC-SHA256's output.
+	Size = 32
+	// Signs is for how long a key signs.
+	Signs = 24 * time.Hour
+	// Kept is for how long a key verifies. A call that waits for a person holds
+	// answers from before the wait, so this is longer than any of them.
+	Kept = 400 * 24 * time.Hour
+	// fetchEvery bounds how often a ring looks for new keys: anybody in the namespace
+	// can make up a signature that names one.
+	fetchEvery = time.Second
+	// fetchTime bounds one read of the keys: an answer that is to be signed cannot
+	// wait for a database that is silent.
+	fetchTime = time.Second
+	// goesOn is for how long a key signs beyond its time where no other can be had.
+	goesOn = time.Minute
+)
+
+var errSoon = errors.New("the keys of the workers were read a moment ago")
+
+// Key is a secret that workers share.
+type Key struct {
+	ID     int64
+	Secret []byte
+	// Age is how long ago it was made, by the database's clock.
+	Age time.Duration
+}
+
+// Store keeps the keys.
+type Store interface {
+	// WorkerKeys returns the keys that verify, the newest first. It makes one where
+	// the newest has signed for Signs. An error that passes by itself is marked
+	// hook.Transient.
+	WorkerKeys(ctx context.Context) ([]Key, error)
+}
+
+// Ring signs and verifies. It may be used by several goroutines.
+type Ring struct {
+	store Store
+
+	mu      sync.Mutex
+	secrets map[int64][]byte
+	newest  int64
+	// until is when the newest key stops to sign, and tried when the keys were asked
+	// for last; both by the monotonic clock.
+	until, tried time.Time
+}
+
+// New makes a ring that reads its keys when it first needs one.
+func New(store Store) *Ring { return &Ring{store: store} }
+
+// Sign returns the signature of a text: the id of the key, a dot, and HMAC-SHA256
+// in unpadded base64url. While the database is away, a key whose time is over goes
+// on signing.
+func (r *Ring) Sign(ctx context.Context, text []byte) (string, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.newest == 0 || time.Now().After(r.until) {
+		err := r.fetch(ctx)
+		switch {
+		case err != nil && r.newest == 0:
+			return "", err
+		case err != nil:
+			r.until = time.Now().Add(goesOn)
+		}
+	}
+	return strconv.FormatInt(r.newest, 10) + "." + base64.RawURLEncoding.EncodeToString(mac(r.secrets[r.newest], text)), nil
+}
+
+// Verify reports whether a worker has signed the text. A signature that cannot be
+// read is none. An error says that nobody knows: the key is unknown here, and the
+// database is away.
+func (r *Ring) Verify(ctx context.Context, text []byte, signature string) (bool, error) {
+	keyID, sum, ok := parse(signature)
+	if !ok {
+		return false, nil
+	}
+	secret, err := r.secret(ctx, keyID)
+	if err != nil || secret == nil {
+		return false, err
+	}
+	return hmac.Equal(sum, mac(secret, text)), nil
+}
+
+func parse(signature string) (keyID int64, sum []byte, ok bool) {
+	id, encoded, _ := strings.Cut(signature, ".")
+	keyID, noID := strconv.ParseInt(id, 10, 64)
+	sum, noSum := base64.RawURLEncoding.DecodeString(encoded)
+	return keyID, sum, noID == nil && noSum == nil && len(sum) == sha256.Size
+}
+
+// secret returns a key, or nil where there is none of that id.
+func (r *Ring) secret(ctx context.Context, id int64) ([]byte, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if secret, ok := r.secrets[id]; ok {
+		return secret, nil
+	}
+	// Not only a newer one: of two that were made at once, this ring may have read
+	// one before the other was committed.
+	err := r.fetch(ctx)
+	return r.secrets[id], err
+}
+
+// fetch reads the keys. It is called with the lock held: all wait for one.
+func (r *Ring) fetch(ctx context.Context) error {
+	if !r.tried.IsZero() && time.Since(r.tried) < fetchEvery {
+		return hook.Transient(errSoon)
+	}
+	r.tried = time.Now()
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	keys, err := r.store.WorkerKeys(ctx)
+	if err != nil {
+		return err
+	}
+	r.secrets = make(map[int64][]byte, len(keys))
+	for _, k := range keys {
+		r.secrets[k.ID] = k.Secret
+	}
+	r.newest, r.until = keys[0].ID, r.tried.Add(Signs-keys[0].Age)
+	return nil
+}
+
+func mac(secret, text []byte) []byte {
+	h := hmac.New(sha256.New, secret)
+	h.Write(text)
+	return h.Sum(nil)
+}

@@ -1,0 +1,201 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+// words returns n random words of k letters.
+func words(n, k int) []string {
+	random := rand.New(rand.NewPCG(1, 2))
+	all := make([]string, n)
+	for i := range all {
+		word := make([]byte, k)
+		for j := range word {
+			word[j] = byte('a' + random.IntN(26))
+		}
+		all[i] = string(word)
+	}
+	return all
+}
+
+// TestOrdinaryPatterns: what people and models search for compiles, at a cost far from that of a chain of options.
+func TestOrdinaryPatterns(t *testing.T) {
+	many := words(300, 2)
+	for _, c := range []struct {
+		pattern    string
+		ignoreCase bool
+		line       string
+		most       int64 // instructions
+	}{
+		{`\bfoo\w+\s*\(`, false, "x = fooBar (1)", 15},
+		{`func (\(\w+ \*?\w+\) )?Test[A-Z]\w*\(t \*testing\.T\)`, false, "func TestGrep(t *testing.T) {", 60},
+		{`error|warn(ing)?|fatal`, true, "WARNING: low on disk", 40},
+		{`\p{Lu}\p{Ll}+ \p{Han}+`, false, "Name 漢字", 15},
+		{`(?i)straße|naïve`, false, "STRASSE? no, Straße", 30},
+		{`^\s*(public|private|protected)\s+(static\s+)?\w+\s+\w+\(`, false, "  public static void main(", 60},
+		{`\b[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,24}\b`, false, "to: a.b@example.com", 80},
+		{`\b(?:\d{1,3}\.){3}\d{1,3}\b`, false, "at 127.0.0.1", 60},
+		{`[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}`, false, "id 01234567-89ab-cdef-0123-456789abcdef", 60},
+		{`TODO.{0,100}(owner|date)`, false, "TODO: who is the owner", 250},
+		{`\b\w{64,256}\b`, false, strings.Repeat("f", 64), 600},
+		{strings.Join(words(140, 6), "|"), false, "a " + words(140, 6)[139], maxProgram},
+		{strings.Join(words(140, 6), "|"), true, "a " + strings.ToUpper(words(140, 6)[139]), maxProgram},
+		{strings.Join(many, "|"), false, many[299], maxProgram},
+	} {
+		p, err := newPattern(c.pattern, true, c.ignoreCase)
+		if err != nil {
+			t.Errorf("%.60q: %v", c.pattern, err)
+			continue
+		}
+		if from, _, _ := p.find([]byte(c.line)); from < 0 {
+			t.Errorf("%.60q does not match %q", c.pattern, c.line)
+		}
+		if p.program > c.most {
+			t.Errorf("%.60q has %d instructions, want at most %d", c.pattern, p.program, c.most)
+		}
+	}
+}
+
+// copies are endlessly many files with the same text.
+type copies struct {
+	capability.Files
+	text []byte
+}
+
+func (c copies) Open(context.Context, string, int64) (io.ReadCloser, capability.Entry, error) {
+	return io.NopCloser(bytes.NewReader(c.text)), capability.Entry{}, nil
+}
+
+func (c copies) Walk(ctx context.Context, _ string, _ capability.WalkOptions, visit func(capability.Entry, error) error) error {
+	for {
+		if err := visit(capability.Entry{Path: "file", Type: capability.TypeFile, Size: int64(len(c.text))}, nil); err != nil {
+			return err
+		}
+	}
+}
+
+// cost is what the search of text costs by the definition of work, written a second time: instructions times bytes for every line that
+// the expression is run on. It returns the number of matching lines too.
+func cost(pattern string, text []byte) (work int64, total int) {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0, 0
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0, 0
+	}
+	expr := regexp.MustCompile(pattern)
+	prefix, _ := expr.LiteralPrefix()
+	for line := range bytes.Lines(text) {
+		line = bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
+		if !bytes.Contains(line, []byte(prefix)) {
+			continue
+		}
+		if len(line) > 16<<10 {
+			line = line[:runeStart(line, 16<<10)]
+		}
+		work += int64(len(program.Inst)) * int64(len(line))
+		if expr.Match(line) {
+			total++
+		}
+	}
+	return work, total
+}
+
+// FuzzSearchWork: for any pattern and any text the search ends within its budget of work, has accounted for every file that it searched, and
+// finds what a plain loop over the lines finds.
+func FuzzSearchWork(f *testing.F) {
+	f.Add(`(?:a?){300}a{300}b`, strings.Repeat("a", 16<<10))
+	f.Add(`(?:\pL?){498}z`, strings.Repeat("ä", 8<<10))
+	f.Add(`\bfoo\w+\s*\(`, "x = fooBar (1)\r\nfoo\n")
+	f.Add(`x*`, strings.Repeat("\n", 1000))
+	f.Add(`(?i)straße`, "STRASSE\nStraße\n")
+	f.Add(`^(a|b|ab)*c$`, strings.Repeat("ab", 100)+"c")
+	f.Add(`foo(?:x{10}){10}`, strings.Repeat("foo", 30_000))
+	f.Add(`é{2,}`, "\xe9\xe9\n\xc3\xa9\xc3\xa9")
+	f.Fuzz(func(t *testing.T, text, content string) {
+		if len(text) > 1000 || len(content) > searchFileSize || strings.Contains(content, "\x00") {
+			return
+		}
+		p, err := newPattern(text, true, false)
+		if err != nil {
+			if !errors.Is(err, errBadRegex) && !errors.Is(err, errTooLarge) {
+				t.Fatalf("the pattern is refused with: %v", err)
+			}
+			return
+		}
+		began := time.Now()
+		s := search{files: copies{text: []byte(content)}, pattern: p, budget: 1 << 18}
+		if err := s.run(t.Context(), ".", ""); err != nil {
+			t.Fatal(err)
+		}
+		if s.work > s.budget || s.stopped == "" || s.remark() == "" {
+			t.Errorf("work %d of %d, stopped by %q", s.work, s.budget, s.stopped)
+		}
+		work, total := cost(text, []byte(content))
+		if whole := int64(s.searched - 1); s.work < whole*work {
+			t.Errorf("%d files of work %d each are accounted as %d", whole, work, s.work)
+		}
+		if s.searched > 1 && (s.total < (s.searched-1)*total || s.total > s.searched*total) {
+			t.Errorf("%d lines match in %d files, and %d match in one", s.total, s.searched, total)
+		}
+		// A unit takes at most 10 ns here. This finds a search that does not stop, and no slow machine.
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+// TestSearchWork: the budget stops a search in the middle of a file, with what it found until then.
+func TestSearchWork(t *testing.T) {
+	line := strings.Repeat("a", 1000) + "\n"
+	p, err := newPattern(`(?:a?){100}b|^a`, true, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	perLine := p.work([]byte(line[:1000])) + 1000 + lineWork
+	s := search{files: copies{text: []byte(strings.Repeat(line, 100))}, pattern: p, budget: 100*1001 + 30*perLine + perLine/2}
+	if err := s.run(t.Context(), ".", ""); err != nil {
+		t.Fatal(err)
+	}
+	if s.total != 30 || s.searched != 1 || s.stopped != limitWork || s.remark() != string(limitWork) {
+		t.Errorf("%d matches in %d files; %q", s.total, s.searched, s.remark())
+	}
+	// The end of the call is seen between two lines.
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s = search{files: copies{text: []byte(line)}, pattern: p, budget: searchWork}
+	if err := s.run(ctx, ".", ""); !errors.Is(err, context.Canceled) || s.searched != 0 {
+		t.Errorf("cancelled: %v after %d files", err, s.searched)
+	}
+	if got := fmt.Sprint(limitFiles, limitBytes, limitTime); !strings.Contains(got, fmt.Sprint(searchFiles)) ||
+		!strings.Contains(got, fmt.Sprint(searchBytes>>20, " MB")) || !strings.Contains(got, fmt.Sprint(searchTime.Seconds(), " seconds")) {
+		t.Errorf("the limits are not those that the caller is told: %s", got)
+	}
+}
+
+// BenchmarkFindWorst measures a unit of work on the slowest instructions.
+func BenchmarkFindWorst(b *testing.B) {
+	p, err := newPattern(`(?:\pL?){498}z`, true, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	line := bytes.Repeat([]byte("a"), maxLine)
+	for b.Loop() {
+		p.find(line)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(p.work(line)), "ns/unit")
+}

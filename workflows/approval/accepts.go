@@ -1,0 +1,129 @@
+package approval
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// evidence says how well a call can verify the sender of a decision without the record.
+// Each kind has its own bound, so that decisions of one kind leave room for the others.
+type evidence int
+
+const (
+	// unverified: only the record can tell whether the decision counts.
+	unverified evidence = iota
+	// unlisted: the call does not know the key. The key may have been registered after
+	// the call last read the keys.
+	unlisted
+	// verified: the signature is valid, and the call knows its key.
+	verified
+)
+
+// weigh returns the kind of evidence that a decision carries, and its token; nil if it
+// has none. If the decision cannot count, refusal says why; the text is safe to show.
+// Otherwise refusal is empty.
+//
+// Replay depends on which signals weigh refuses: a change of the rules needs
+// workflow.GetVersion.
+func weigh(a *contract.Accepts, d toolspec.Decision) (kind evidence, token *decisionToken, refusal string) {
+	if d.Proof == "" {
+		if !a.Unsigned {
+			return unverified, nil, "policy counts only signed decisions"
+		}
+		return unverified, nil, ""
+	}
+	token = parseToken(d.Proof)
+	if token == nil { // an ID token, or text that is no proof at all
+		if a.IDTokens { // the review activity verifies the ID token
+			return unverified, nil, ""
+		}
+		return unlisted, nil, ""
+	}
+	i := slices.IndexFunc(a.Keys, func(k contract.AcceptedKey) bool { return k.ID == token.keyID })
+	switch {
+	case i < 0 && a.MoreKeys: // the key may be one that the list has no room for
+		return unverified, token, ""
+	case i < 0:
+		return unlisted, token, ""
+	}
+	return verified, token, token.refusal(a.Keys[i], d)
+}
+
+// decisionToken is the part of a proof (see package proof) that a call can verify. The
+// record verifies that the proof fits the whole decision and has not expired.
+type decisionToken struct {
+	keyID string
+	// signed is the signed text: header and payload. It has only one spelling; the whole
+	// token may have several.
+	signed    string
+	signature []byte
+	payload   string
+}
+
+const (
+	decisionTokenType = "pawl-decision+jwt"
+	maxDecisionToken  = 4096 // bytes
+)
+
+var tokenEncoding = base64.RawURLEncoding.Strict()
+
+// parseToken parses a proof. It returns nil if the text is not a proof, does not name a
+// key or is longer than maxDecisionToken.
+func parseToken(text string) *decisionToken {
+	parts := strings.Split(text, ".")
+	if len(text) > maxDecisionToken || len(parts) != 3 {
+		return nil
+	}
+	var header struct {
+		Type string `json:"typ"`
+		Key  string `json:"kid"`
+	}
+	signature, err := tokenEncoding.DecodeString(parts[2])
+	if err != nil || !decodeSegment(parts[0], &header) || header.Type != decisionTokenType || header.Key == "" {
+		return nil
+	}
+	return &decisionToken{keyID: header.Key, signed: parts[0] + "." + parts[1], signature: signature, payload: parts[1]}
+}
+
+// refusal says why the token, which names the key, cannot count for the decision. It is
+// empty if the call finds no reason.
+func (t *decisionToken) refusal(key contract.AcceptedKey, d toolspec.Decision) string {
+	var claims struct {
+		Subject    string `json:"sub"`
+		ApprovalID string `json:"approvalId"`
+	}
+	switch {
+	case !t.signedWith(key):
+		return "the signature of the proof does not hold"
+	case !decodeSegment(t.payload, &claims) || claims.Subject != d.Approver || key.Identity != d.Approver:
+		return "the proof is of somebody else than the decision names"
+	// A proof that another library made may not name a request.
+	case claims.ApprovalID != "" && claims.ApprovalID != d.ApprovalID:
+		return "the proof is of another decision"
+	}
+	return ""
+}
+
+// signedWith reports whether the token is signed with the key. Ed25519 verification is
+// a pure function, so the workflow may call it.
+func (t *decisionToken) signedWith(k contract.AcceptedKey) bool {
+	if len(k.Public) != ed25519.PublicKeySize {
+		return false
+	}
+	return ed25519.Verify(k.Public, []byte(t.signed), t.signature) //workflowcheck:ignore
+}
+
+func decodeSegment(segment string, into any) bool {
+	raw, err := tokenEncoding.DecodeString(segment)
+	if err != nil {
+		return false
+	}
+	err = json.Unmarshal(raw, into) //workflowcheck:ignore
+	return err == nil
+}

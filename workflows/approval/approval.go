@@ -1,0 +1,387 @@
+package approval
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/envelope"
+	"github.com/pawl-run/pawl/workflows/steps"
+)
+
+// leastTime is the least time for opening a request about an unknown outcome, even if
+// the call's deadline has passed.
+const leastTime = time.Minute
+
+// Parts are the other parts of a call that an approval needs.
+type Parts struct {
+	// Regate asks the gate again.
+	Regate func(workflow.Context) envelope.Verdict
+	// Hydrate validates arguments that an approver has edited.
+	Hydrate func(workflow.Context) envelope.Next
+}
+
+// Approvals holds the approval requests of a call and the decisions that arrived.
+type Approvals struct {
+	call  *envelope.Call
+	parts Parts
+	inbox inbox
+	// open is the request that people can decide on; nil if no request is open.
+	open *toolspec.ApprovalView
+	// warned is the number of dropped decisions that the last warning covers.
+	warned int
+}
+
+// New returns the approvals of a call that has no request yet.
+func New(c *envelope.Call, parts Parts) *Approvals { return &Approvals{call: c, parts: parts} }
+
+// OpenRequest returns the request that people can decide on, or nil.
+func (a *Approvals) OpenRequest() *toolspec.ApprovalView { return a.open }
+
+// SetInvocation sets the id of the call, which admit has returned. It refuses the
+// decisions for other calls that have arrived.
+func (a *Approvals) SetInvocation(invocationID string) { a.inbox.setInvocation(invocationID) }
+
+// Close ends the approvals: every waiting and every later decision gets the reason as its
+// answer, except a repeat of a decision that counted.
+func (a *Approvals) Close(reason string) { a.inbox.close(reason) }
+
+// Ask opens an approval request and waits for a person's decision. The call goes on if a
+// person approves it, or if policy no longer asks. The call holds no capacity during the
+// wait. The input stages have run before, so exactly the approved arguments run.
+func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask) envelope.Next {
+	c := a.call
+	editedBy := ""
+	for {
+		request, next := a.request(ctx, contract.RequestIn{Ask: ask, Edits: a.inbox.edits(), EditedBy: editedBy})
+		if next.IsEnd() {
+			return next
+		}
+		answer, next := a.wait(ctx, request)
+		switch {
+		case next.IsEnd():
+			return next
+		case request.Edited && answer.State != contract.RequestEdited:
+			// An edit answered this request in an earlier run, and the inbox does not
+			// have that edit. The next pass opens a new request with the same question.
+			continue
+		}
+		switch answer.State {
+		case contract.RequestApproved:
+			granted := *request.Granted
+			granted.Approver = answer.Approver
+			c.SetApproval(granted)
+			// The gate compares the approval with the call. If it asks once more, the
+			// approval does not cover the call.
+			return a.parts.Regate(ctx).WithoutAsking(c)
+		case contract.RequestEdited:
+			editedBy = answer.Approver
+			// Every edit stays in the history of the arguments, so all edits together
+			// have a bound.
+			if !c.AddChangedBytes(len(answer.EditedArgs)) {
+				return envelope.FailWith(toolspec.CodeApprovalDenied, "the arguments were edited too often")
+			}
+			c.SetArgs(answer.EditedArgs, answer.SafeArgs)
+			if next := a.parts.Hydrate(ctx); next.IsEnd() {
+				return next
+			}
+		case contract.RequestOpen:
+			// A recheck came, and policy no longer asks.
+			a.closeRequest(ctx, request)
+			return envelope.Next{}
+		default:
+			return notApproved(answer.State, request.View.ApprovalID)
+		}
+		// The gate may deny the edited arguments. If the gate allows them, they still need
+		// an approval, even if the gate does not ask for one.
+		verdict := a.parts.Regate(ctx)
+		if verdict.IsEnd() {
+			return verdict.Next
+		}
+		if verdict.Ask != nil {
+			ask = *verdict.Ask
+		}
+	}
+}
+
+// Resolution is a person's decision about a call whose outcome is unknown.
+type Resolution struct {
+	// State is empty if nobody was asked, and open, expired or closed if nobody decided.
+	State      contract.RequestState
+	ApprovalID string
+	// Next is the end of the call if the request or the wait ended it: a failure, or the
+	// result that the record already has.
+	Next envelope.Next
+}
+
+// Resolve asks a person what became of a call, if policy allows it. cause says why the
+// outcome of the call is unknown.
+func (a *Approvals) Resolve(ctx workflow.Context, cause string) Resolution {
+	request, next := a.request(ctx, contract.RequestIn{Parked: cause})
+	// An outcome other than Done means that policy does not allow the call to wait for a
+	// person.
+	if next.IsEnd() || request.Outcome != contract.Done {
+		return Resolution{Next: next}
+	}
+	answer, next := a.wait(ctx, request)
+	if next.IsEnd() {
+		return Resolution{Next: next}
+	}
+	return Resolution{State: answer.State, ApprovalID: request.View.ApprovalID}
+}
+
+// request opens an approval request, or finds the request that the call already has for
+// the same digest. The activity asks policy again, with the arguments as they will run.
+//
+// If the call ends, Next says how. Otherwise the outcome is Done; or, for a parked call,
+// Refused without a failure: policy does not allow the call to wait for a person.
+func (a *Approvals) request(ctx workflow.Context, in contract.RequestIn) (contract.RequestOut, envelope.Next) {
+	c := a.call
+	name := contract.Request.Name()
+	c.SetStage(name)
+	for {
+		at := workflow.Now(ctx)
+		// Each pass reads the facts, the epoch and the rounds again, because the answer
+		// "superseded" changes them.
+		in.Facts, in.Epoch, in.Last = c.Facts(ctx, c.Rounds().Gate), c.Epoch(), c.Rounds().Request
+		in.Hydrations = c.Hydrations()
+		deadline := c.Remaining(ctx)
+		if in.Parked != "" {
+			// The lost attempt may have used up the deadline. The call still asks.
+			deadline = max(deadline, leastTime)
+		}
+		out, err := steps.Local(ctx, contract.Request, in, steps.Options("open the approval request", deadline))
+		if err != nil {
+			out.Failure = c.Classify(ctx, err)
+		}
+		// The record has a newer epoch. The call admits again, and tries again unless the
+		// record has a result.
+		if out.Outcome == contract.Superseded {
+			if next := c.HandleSuperseded(ctx); next.IsEnd() {
+				return out, next
+			}
+			continue
+		}
+		// The step failed, or it refused the request: policy denies the call, approvals
+		// are off, or a kill switch is on.
+		if out.Failure != nil {
+			c.RecordStep(name, string(out.Failure.Code), at, out.DurationUs)
+			return out, envelope.Fail(out.Failure)
+		}
+		if out.Outcome == contract.Done {
+			c.RecordStep(name, "ok", at, out.DurationUs)
+			c.ClearHydrations() // the same statement wrote them to the record
+			c.SetLastRequest(out.Number)
+		}
+		return out, envelope.Next{}
+	}
+}
+
+// wait waits until a decision ends the request, the request expires, a recheck shows that
+// the call does not need an approval any more, or the call is cancelled. If the record
+// already has the decision, wait returns it at once. The deadline of the call does not
+// count the wait.
+func (a *Approvals) wait(ctx workflow.Context, request contract.RequestOut) (contract.ReviewOut, envelope.Next) {
+	// An earlier run got the approval, or a remembered approval covers the call.
+	if request.Approved {
+		a.inbox.recordCounted(request, contract.RequestApproved, request.Granted.Approver)
+		return contract.ReviewOut{State: contract.RequestApproved, Approver: request.Granted.Approver}, envelope.Next{}
+	}
+	if request.Edited {
+		return a.editedBefore(ctx, request)
+	}
+	a.call.PauseDeadline(ctx)
+	a.open = request.View
+	a.inbox.openRequest(request, workflow.Now(ctx))
+	status := toolspec.StatusWaitingApproval
+	if request.View.Parked != "" {
+		status = toolspec.StatusParkedUnknown
+	}
+	a.warnDropped(ctx)
+	a.call.SetStatus(ctx, status, a.details())
+	answer, next := a.decided(ctx, request)
+	a.open = nil
+	a.call.ResumeDeadline(ctx)
+	a.inbox.recordCounted(request, answer.State, answer.Approver)
+	a.inbox.closeRequest(request.Number)
+	a.call.SetStatus(ctx, toolspec.StatusRunning, "")
+	return answer, next
+}
+
+// editedBefore finds the edit that answered the request in an earlier run. It returns a
+// zero ReviewOut if the inbox does not have that edit.
+//
+// The record does not hold the edited arguments, but Temporal delivers the edit again
+// after a reset. The record recognizes the edit that counted. Every other edit of the
+// request gets the answer that it comes too late.
+func (a *Approvals) editedBefore(ctx workflow.Context, request contract.RequestOut) (contract.ReviewOut, envelope.Next) {
+	for {
+		edit := a.inbox.edit(request.Number)
+		if edit == nil {
+			return contract.ReviewOut{}, envelope.Next{}
+		}
+		out, next := a.review(ctx, request, edit)
+		a.inbox.answer(edit, out.Answer)
+		if next.IsEnd() {
+			return out, next
+		}
+		if out.State == contract.RequestEdited && out.Answer.Counted {
+			a.inbox.closeRequest(request.Number)
+			return out, next
+		}
+	}
+}
+
+// closeRequest closes a request that no longer needs a decision, so that people do not
+// see it in the list of open requests. If it fails, settle closes the request.
+func (a *Approvals) closeRequest(ctx workflow.Context, request contract.RequestOut) {
+	at := workflow.Now(ctx)
+	in := a.reviewIn(request)
+	in.Close = true
+	out, err := steps.Local(ctx, contract.Review, in, steps.Options("close the request", a.call.Remaining(ctx)))
+	if err == nil && out.Outcome == contract.Done {
+		a.call.RecordStep(contract.Review.Name(), string(contract.RequestClosed), at, out.DurationUs)
+	}
+}
+
+// decided reviews the decisions on the open request in the order of their arrival. It
+// returns when the request is no longer open in the record: a final decision counted, or
+// the request expired or was closed. It also returns when a recheck shows that the call
+// does not need an approval any more (the state is then open), and when the call ends.
+//
+// The timer only wakes the call. The database's clock decides whether the request has
+// expired.
+func (a *Approvals) decided(ctx workflow.Context, request contract.RequestOut) (contract.ReviewOut, envelope.Next) {
+	parked := request.View.Parked != ""
+	remaining := time.Duration(request.RemainingMs) * time.Millisecond
+	for {
+		if err := a.await(ctx, remaining); err != nil || ctx.Err() != nil {
+			return contract.ReviewOut{}, envelope.Fail(&hook.Failure{
+				Code: toolspec.CodeCancelled, Details: &toolspec.Details{ApprovalID: request.View.ApprovalID},
+			})
+		}
+		// Review a waiting decision before the recheck, because the decision may end the
+		// wait. The recheck stays pending until no decision waits.
+		recheck := false
+		decision := a.inbox.next()
+		if decision == nil {
+			recheck = a.call.TakeRecheck()
+		}
+		// Without a decision, the review only reads: whether the request has expired, and
+		// the standing that the gate needs after a recheck.
+		out, next := a.review(ctx, request, decision)
+		a.inbox.setAccepts(out.Accepts)
+		if decision != nil {
+			a.inbox.answer(decision, out.Answer)
+			// Keep every decision that counts, so that the call can confirm a repeat of
+			// the decision. A decision that counts does not always end the wait: the rule
+			// may need several approvals. fits is true for a decision that counts, because
+			// the record refuses a verb that is not valid for the request.
+			if becomes, fits := contract.Becomes(decision.decision.Decision, parked); fits && out.Answer.Counted {
+				a.inbox.recordCounted(request, becomes, decision.decision.Approver)
+			}
+		}
+		if next.IsEnd() {
+			return out, next
+		}
+		remaining = time.Duration(out.RemainingMs) * time.Millisecond
+		if out.State != contract.RequestOpen {
+			return out, next
+		}
+		// A parked call does not ask the gate: policy cannot say what became of the tool
+		// call. For other calls the wait is over if the gate ends the call or no longer
+		// asks. Otherwise the same request stays open.
+		if recheck && !parked {
+			if verdict := a.stillAsked(ctx); verdict.IsEnd() || verdict.Ask == nil {
+				return out, verdict.Next
+			}
+		}
+	}
+}
+
+// await waits until a decision for the open request is there, a recheck is requested, or
+// d has passed. It returns an error if the call is cancelled.
+func (a *Approvals) await(ctx workflow.Context, d time.Duration) error {
+	timerCtx, cancel := workflow.WithCancel(ctx)
+	defer cancel()
+	timer := workflow.NewTimerWithOptions(timerCtx, max(d, 0), workflow.TimerOptions{Summary: "the approval request expires"})
+	return workflow.Await(ctx, func() bool { return a.inbox.hasDecision() || a.call.HasRecheck() || timer.IsReady() })
+}
+
+// stillAsked asks the gate again while the call waits for a person, and returns its
+// verdict. Policy may now refuse the call, or let the call run without an approval.
+func (a *Approvals) stillAsked(ctx workflow.Context) envelope.Verdict {
+	a.call.ResumeDeadline(ctx) // so that the wait so far does not use up the gate's time
+	defer a.call.PauseDeadline(ctx)
+	return a.parts.Regate(ctx)
+}
+
+// review verifies and records the decision d on the request. If d is nil, review reads
+// the state of the request. In both cases it begins a round of the gate and updates the
+// standing of the call.
+func (a *Approvals) review(ctx workflow.Context, request contract.RequestOut, d *delivery) (contract.ReviewOut, envelope.Next) {
+	c := a.call
+	for {
+		at := workflow.Now(ctx)
+		c.NextGate()
+		in := a.reviewIn(request)
+		in.Capacity = c.Rounds().Capacity
+		// Read the accepted keys again if there is no decision, if the call has never read
+		// them, or if the call does not know the key of the decision: the key may have been
+		// registered after the call last read the keys.
+		in.Refresh = a.inbox.open != nil && (d == nil || d.evidence == unlisted || a.inbox.open.Accepts == nil)
+		summary := "see how the request stands"
+		if d != nil {
+			in.Decision = &d.decision
+			// The arguments and the session limit the calls that a remembered approval
+			// covers.
+			if d.decision.Remember && request.View.Parked == "" {
+				in.Args, in.SessionID = c.Args(), c.Admitted().Context.SessionID
+			}
+			summary = "verify a decision"
+		}
+		out, err := steps.Local(ctx, contract.Review, in, steps.Options(summary, steps.Forever))
+		if err != nil {
+			return out, envelope.Fail(c.Classify(ctx, err))
+		}
+		if out.Outcome == contract.Superseded {
+			if next := c.HandleSuperseded(ctx); next.IsEnd() {
+				return out, next
+			}
+			continue
+		}
+		c.SetStanding(out.PolicyDigest, out.Kills, out.Connection)
+		outcome := string(out.State)
+		if d != nil && !out.Answer.Counted {
+			outcome = "not_counted"
+		}
+		c.RecordStep(contract.Review.Name(), outcome, at, out.DurationUs)
+		return out, envelope.Next{}
+	}
+}
+
+// reviewIn returns the input of Review for the request, without a decision.
+func (a *Approvals) reviewIn(request contract.RequestOut) contract.ReviewIn {
+	admitted := a.call.Admitted()
+	return contract.ReviewIn{
+		InvocationID: admitted.InvocationID, ToolID: admitted.ToolID, TenantID: admitted.Context.TenantID,
+		ApprovalID: request.View.ApprovalID, Epoch: a.call.Epoch(), Gate: a.call.Rounds().Gate,
+	}
+}
+
+// notApproved ends a call whose request got no approval. The code is approval_expired for
+// an expired request and approval_denied for every other state.
+func notApproved(state contract.RequestState, approvalID string) envelope.Next {
+	f := &hook.Failure{Code: toolspec.CodeApprovalDenied, Details: &toolspec.Details{ApprovalID: approvalID}}
+	switch state {
+	case contract.RequestExpired:
+		f.Code = toolspec.CodeApprovalExpired
+	case contract.RequestWithdrawn:
+		f.SafeMessage = "The approval request was withdrawn"
+	default:
+	}
+	return envelope.Fail(f)
+}

@@ -1,0 +1,68 @@
+package approval
+
+import (
+	"errors"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/steps"
+)
+
+// Validate returns an error if an update cannot count. The server stores nothing of a
+// refused update, and does not count it against the workflow's limit of updates.
+// Validate must not change the call.
+func (a *Approvals) Validate(ctx workflow.Context, d toolspec.Decision) error {
+	if err := d.Check(); err != nil {
+		return err
+	}
+	invocationID, _, _ := toolspec.SplitApprovalID(d.ApprovalID)
+	if own := a.call.Admitted().InvocationID; own != "" && invocationID != own {
+		return errors.New(foreignDecision)
+	}
+	if no := a.inbox.validate(d, workflow.Now(ctx)); no.reason != "" {
+		return temporal.NewNonRetryableApplicationError(no.reason, no.kind, nil)
+	}
+	return nil
+}
+
+// Decide answers an update after the decision was verified and recorded. It waits for
+// the main flow, so that decisions count in the order of their arrival.
+func (a *Approvals) Decide(ctx workflow.Context, d toolspec.Decision) (toolspec.Answer, error) {
+	l := a.inbox.add(d, true, workflow.Now(ctx))
+	// A cancelled call still answers, after it is settled.
+	if err := workflow.Await(steps.Disconnected(ctx), func() bool { return l.reply != nil }); err != nil {
+		return toolspec.Answer{}, err
+	}
+	return *l.reply, nil
+}
+
+// Receive adds a decision that came as a signal. Answers returns its answer.
+func (a *Approvals) Receive(ctx workflow.Context, d toolspec.Decision) {
+	a.inbox.add(d, false, workflow.Now(ctx))
+	a.warnDropped(ctx)
+}
+
+// Answers returns the last answers to signals, and the number of dropped signals: their
+// decisions could not count.
+func (a *Approvals) Answers() (last []toolspec.SignalAnswer, dropped int) {
+	return a.inbox.answers(), a.inbox.dropped
+}
+
+// warnDropped warns that the call drops decisions: once in the log, and after every drop
+// in the details of the workflow while a request is open.
+func (a *Approvals) warnDropped(ctx workflow.Context) {
+	n := a.inbox.dropped
+	if n == a.warned {
+		return
+	}
+	if a.warned == 0 {
+		workflow.GetLogger(ctx).Warn("a call drops decisions that cannot count: somebody sends it signals without a valid proof; "+
+			"the state query counts them", "invocationId", a.call.Admitted().InvocationID)
+	}
+	a.warned = n
+	if a.open != nil {
+		workflow.SetCurrentDetails(ctx, a.details())
+	}
+}

@@ -1,0 +1,363 @@
+package approval
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// maxWaiting bounds the decisions that wait in the inbox of a call. The bound holds three
+// times: for verified decisions on the open request, for other decisions on the open
+// request, and for decisions on requests that are not open.
+const maxWaiting = 64
+
+const foreignDecision = "the approvalId belongs to another call"
+
+// delivery is a decision that arrived, with its answer.
+type delivery struct {
+	decision toolspec.Decision
+	// number is the number of the request.
+	number int
+	// update says that the decision came as an update, whose sender waits for the answer.
+	// Otherwise it came as a signal.
+	update   bool
+	evidence evidence
+	// reply is the answer to the sender; nil while the decision has no answer.
+	reply *toolspec.Answer
+}
+
+// inbox keeps each decision until its request is open. A signal may arrive before the
+// workflow opens the request: some senders decide early, and after a reset Temporal
+// delivers the signals again.
+type inbox struct {
+	invocationID string
+	deliveries   []*delivery
+	// open is the open request, or nil. highest is the number of the last request that
+	// was open.
+	open    *contract.RequestOut
+	highest int
+	// closed is the reason with which the inbox was closed; empty before.
+	closed string
+	// decided holds the decisions that counted, by the number of the request.
+	decided map[int][]countedDecision
+
+	quota quota
+	// dropped counts the signals that were dropped because they could not count.
+	dropped int
+	// taken holds the last answers to signals that the call accepted. refused holds the
+	// last answers to dropped signals. With one list, a flood of signals that cannot count
+	// would remove the answers to the other signals.
+	taken, refused answers
+}
+
+// countedDecision is a decision that counted.
+type countedDecision struct {
+	// becomes is the state that the decision gives the request when it is final.
+	becomes  contract.RequestState
+	approver string
+	// parked says that the request was about an unknown outcome.
+	parked bool
+	// confirmed counts the repeats that were confirmed.
+	confirmed int
+}
+
+// recordCounted records a decision that counted. A sender that repeats the decision
+// learns that it counted, even if the first answer was lost with a worker.
+func (b *inbox) recordCounted(open contract.RequestOut, becomes contract.RequestState, approver string) {
+	if b.decided == nil {
+		b.decided = map[int][]countedDecision{}
+	}
+	b.decided[open.Number] = append(b.decided[open.Number], countedDecision{becomes: becomes, approver: approver, parked: open.View.Parked != ""})
+}
+
+// findCounted returns the earlier decision of the same approver with the same verb on the
+// request if that decision counted, or nil. It never returns an edit, because the
+// arguments of two edits may differ.
+func (b *inbox) findCounted(d toolspec.Decision, number int) *countedDecision {
+	if id, _, _ := toolspec.SplitApprovalID(d.ApprovalID); id != b.invocationID {
+		return nil
+	}
+	of := b.decided[number]
+	i := slices.IndexFunc(of, func(s countedDecision) bool {
+		becomes, fits := contract.Becomes(d.Decision, s.parked)
+		return fits && becomes == s.becomes && becomes != contract.RequestEdited && d.Approver == s.approver
+	})
+	if i < 0 {
+		return nil
+	}
+	return &of[i]
+}
+
+// answer sets the answer of a delivery. The state query shows the answers to signals.
+func (b *inbox) answer(l *delivery, a toolspec.Answer) {
+	l.reply = &a
+	if !l.update {
+		b.taken = b.taken.with(l.decision, a)
+	}
+}
+
+// drop sets the answer of a delivery that the call does not accept, and counts it if it
+// is a signal.
+func (b *inbox) drop(l *delivery, a toolspec.Answer) {
+	l.reply = &a
+	if !l.update {
+		b.dropped++
+		b.refused = b.refused.with(l.decision, a)
+	}
+}
+
+// answers returns the last answers to signals.
+func (b *inbox) answers() []toolspec.SignalAnswer { return slices.Concat(b.taken, b.refused) }
+
+// refuse answers a decision that comes too late. A repeat of a decision that counted
+// gets the answer that it counted.
+func (b *inbox) refuse(l *delivery, reason string) {
+	if same := b.findCounted(l.decision, l.number); same != nil {
+		same.confirmed++
+		b.answer(l, toolspec.Answer{Counted: true})
+		return
+	}
+	b.answer(l, toolspec.Answer{Reason: reason})
+}
+
+// closedReason returns why a request accepts no more decisions, or an empty string.
+func (b *inbox) closedReason(number int) string {
+	switch {
+	case b.closed != "":
+		return b.closed
+	case number <= b.highest && !b.isOpen(number):
+		return "the request is no longer open"
+	}
+	return ""
+}
+
+// isOpen reports whether the request with the number is the open request.
+func (b *inbox) isOpen(number int) bool { return b.open != nil && b.open.Number == number }
+
+// fullReason returns why a decision cannot wait in the inbox, or an empty string. See
+// maxWaiting.
+func (b *inbox) fullReason(number int, kind evidence) string {
+	open := b.isOpen(number)
+	n := 0
+	for _, l := range b.deliveries {
+		if b.isOpen(l.number) == open && (!open || (l.evidence == verified) == (kind == verified)) {
+			n++
+		}
+	}
+	if n >= maxWaiting {
+		return fmt.Sprintf("more than %d decisions wait; decide on the open request", maxWaiting)
+	}
+	return ""
+}
+
+// earlyUpdates returns the number of updates that wait for requests that are not open.
+func (b *inbox) earlyUpdates() (n int) {
+	for _, l := range b.deliveries {
+		if l.update && !b.isOpen(l.number) {
+			n++
+		}
+	}
+	return n
+}
+
+// add puts a decision into the inbox, or answers at once why it cannot count.
+func (b *inbox) add(d toolspec.Decision, update bool, now time.Time) *delivery {
+	l := &delivery{decision: d, update: update}
+	invocationID, number, ok := toolspec.SplitApprovalID(d.ApprovalID)
+	l.number = number
+	switch {
+	case !ok || d.CheckForm() != nil:
+		b.drop(l, toolspec.Answer{Reason: "the decision is malformed"})
+		return l
+	// A closed inbox answers every decision with the reason why it is closed.
+	case b.invocationID != "" && invocationID != b.invocationID && b.closed == "":
+		b.drop(l, toolspec.Answer{Reason: foreignDecision})
+		return l
+	}
+	if reason := b.closedReason(number); reason != "" {
+		b.refuse(l, reason)
+		return l
+	}
+	if b.isOpen(number) && !b.screenAndCount(l, now) {
+		return l
+	}
+	if reason := b.fullReason(number, l.evidence); reason != "" {
+		b.drop(l, toolspec.Answer{Reason: reason})
+		return l
+	}
+	b.deliveries = append(b.deliveries, l)
+	return l
+}
+
+// screenAndCount reports whether a delivery may count on the open request, and counts it
+// against the quota. Otherwise it drops the delivery.
+func (b *inbox) screenAndCount(l *delivery, now time.Time) bool {
+	// A history may have no Accepts. Then the record judges every decision.
+	if b.open.Accepts == nil {
+		return true
+	}
+	if l.decision.Proof != "" && !l.update && !b.quota.weigh(now) {
+		b.drop(l, toolspec.Answer{Reason: "too many decisions came at once; send the decision again", Again: true})
+		return false
+	}
+	kind, token, no := b.screen(l.decision, now, l.update)
+	if no.reason != "" {
+		b.drop(l, toolspec.Answer{Reason: no.reason, Again: no.kind == toolspec.DecideAgain})
+		return false
+	}
+	l.evidence = kind
+	b.quota.count(kind, token, now, l.update)
+	return true
+}
+
+// screen returns the kind of evidence and the token of a decision on the open request. If
+// the call does not accept the decision, the refusal says why. screen changes nothing.
+func (b *inbox) screen(d toolspec.Decision, now time.Time, update bool) (evidence, *decisionToken, refusal) {
+	if err := d.Check(); err != nil {
+		return 0, nil, refusal{err.Error(), toolspec.DecideRefused}
+	}
+	view := b.open.View
+	_, fits := contract.Becomes(d.Decision, view.Parked != "")
+	switch {
+	case !fits:
+		return 0, nil, refusal{contract.Unfit(view.Parked != ""), toolspec.DecideRefused}
+	case d.Digest != "" && d.Digest != view.Digest:
+		return 0, nil, refusal{"the decision is about another digest than the request's; look at the request again", toolspec.DecideRefused}
+	}
+	kind, token, reason := weigh(b.open.Accepts, d)
+	if reason != "" {
+		return kind, token, refusal{reason, toolspec.DecideRefused}
+	}
+	return kind, token, b.quota.check(kind, token, now, update)
+}
+
+// validate returns why the call does not accept an update, or the zero refusal if the
+// call accepts it. validate changes nothing.
+func (b *inbox) validate(d toolspec.Decision, now time.Time) refusal {
+	_, number, _ := toolspec.SplitApprovalID(d.ApprovalID)
+	if reason := b.closedReason(number); reason != "" {
+		// The request is closed. The call still accepts a repeat of a decision that
+		// counted, to confirm it, at most maxRepeats times.
+		if same := b.findCounted(d, number); same != nil && same.confirmed < maxRepeats {
+			return refusal{}
+		}
+		return refusal{reason, toolspec.DecideRefused}
+	}
+	var kind evidence
+	switch {
+	// The call cannot screen a decision before its request is open. Updates that wait for
+	// a later request use up the server's limit of updates in flight, so they are bounded.
+	case !b.isOpen(number):
+		if n := b.earlyUpdates(); n >= maxEarlyUpdates {
+			return refusal{fmt.Sprintf("%d updates wait for requests that are not open; decide once the request is open", n), toolspec.DecideBySignal}
+		}
+	case b.open.Accepts != nil:
+		var no refusal
+		if kind, _, no = b.screen(d, now, true); no.reason != "" {
+			return no
+		}
+	}
+	if reason := b.fullReason(number, kind); reason != "" {
+		return refusal{reason, toolspec.DecideRefused}
+	}
+	return refusal{}
+}
+
+// setInvocation sets the id of the call. It refuses the decisions for other calls that
+// arrived before the id was known.
+func (b *inbox) setInvocation(invocationID string) {
+	if b.invocationID = invocationID; invocationID == "" {
+		return
+	}
+	b.remove(func(l *delivery) bool {
+		id, _, _ := toolspec.SplitApprovalID(l.decision.ApprovalID)
+		return id != invocationID
+	}, foreignDecision)
+}
+
+// openRequest makes open the open request of the inbox. It screens the decisions that
+// arrived before the request was open, and drops the decisions that cannot count.
+func (b *inbox) openRequest(open contract.RequestOut, now time.Time) {
+	b.open, b.highest = &open, open.Number
+	if open.Accepts == nil {
+		return
+	}
+	b.deliveries = slices.DeleteFunc(slices.Clone(b.deliveries), func(l *delivery) bool {
+		return l.number == open.Number && !b.screenAndCount(l, now)
+	})
+}
+
+// setAccepts replaces the Accepts of the open request. It does nothing if a is nil,
+// because the activity then did not read the Accepts.
+func (b *inbox) setAccepts(a *contract.Accepts) {
+	if a != nil && b.open != nil {
+		b.open.Accepts = a
+	}
+}
+
+// closeRequest closes the inbox for a request, and refuses the decisions that wait for
+// this request or an earlier one.
+func (b *inbox) closeRequest(number int) {
+	b.open, b.highest = nil, number
+	b.remove(func(l *delivery) bool { return l.number <= number }, "the request is no longer open")
+}
+
+// close refuses every decision that waits in the inbox, and every later decision.
+func (b *inbox) close(reason string) {
+	b.closed = reason
+	b.remove(func(*delivery) bool { return true }, reason)
+}
+
+// remove refuses the deliveries for which the function returns true.
+func (b *inbox) remove(which func(*delivery) bool, reason string) {
+	kept := b.deliveries[:0:0]
+	for _, l := range b.deliveries {
+		if which(l) {
+			b.refuse(l, reason)
+		} else {
+			kept = append(kept, l)
+		}
+	}
+	b.deliveries = kept
+}
+
+// hasDecision reports whether a decision waits for the open request.
+func (b *inbox) hasDecision() bool {
+	return slices.ContainsFunc(b.deliveries, func(l *delivery) bool { return b.isOpen(l.number) })
+}
+
+// next removes the oldest decision for the open request and returns it, or nil.
+func (b *inbox) next() *delivery {
+	return b.take(func(l *delivery) bool { return b.isOpen(l.number) })
+}
+
+// take removes the oldest delivery for which fits returns true and returns it, or nil.
+func (b *inbox) take(fits func(*delivery) bool) *delivery {
+	i := slices.IndexFunc(b.deliveries, fits)
+	if i < 0 {
+		return nil
+	}
+	l := b.deliveries[i]
+	b.deliveries = append(b.deliveries[:i:i], b.deliveries[i+1:]...)
+	return l
+}
+
+// edits returns the numbers of the requests for which an edit waits, in ascending order.
+func (b *inbox) edits() []int {
+	var numbers []int
+	for _, l := range b.deliveries {
+		if l.decision.Decision == toolspec.Edit {
+			numbers = append(numbers, l.number)
+		}
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}
+
+// edit removes the oldest edit of a request and returns it, or nil.
+func (b *inbox) edit(number int) *delivery {
+	return b.take(func(l *delivery) bool { return l.number == number && l.decision.Decision == toolspec.Edit })
+}

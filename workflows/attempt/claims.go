@@ -1,0 +1,67 @@
+package attempt
+
+import (
+	"slices"
+
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// claims holds the claims that a run can account for: their attempts answered, or a probe
+// or a person said what became of them. Every other claim of the call belongs to an
+// attempt without an answer.
+type claims struct {
+	known []knownClaim
+}
+
+// knownClaim is a claim that the run can account for.
+type knownClaim struct {
+	contract.Claim
+	// repeatable says that another attempt may follow this attempt, even if the tool is
+	// not repeatable.
+	repeatable bool
+	// over says that the tool of the attempt no longer runs.
+	over bool
+}
+
+// addAnswer adds the claim of an attempt that answered. harmless says that another
+// attempt may follow this attempt. An answer without a claim id came before any claim and
+// says nothing about the existing claims, so addAnswer ignores it.
+func (c *claims) addAnswer(dispatch int, out contract.ExecuteOut, harmless bool) {
+	if out.ClaimID != "" {
+		c.known = append(c.known, knownClaim{contract.Claim{Dispatch: dispatch, ID: out.ClaimID}, harmless, !out.LeftBehind})
+	}
+}
+
+// resolve adds claims whose attempts a probe or a person has accounted for. None of these
+// claims prevents another attempt, and no tool of these attempts runs any more.
+func (c *claims) resolve(all []contract.Claim) {
+	for _, claim := range all {
+		c.known = append(c.known, knownClaim{claim, true, true})
+	}
+}
+
+// repeatable returns the claims after which another attempt is safe.
+func (c *claims) repeatable() []contract.Claim {
+	return c.which(func(k knownClaim) bool { return k.repeatable })
+}
+
+// over returns the claims whose tool no longer runs.
+func (c *claims) over() []contract.Claim {
+	return c.which(func(k knownClaim) bool { return k.over })
+}
+
+// accounted returns all claims that the run can account for.
+func (c *claims) accounted() []contract.Claim {
+	return c.which(func(knownClaim) bool { return true })
+}
+
+// which returns the claims for which holds returns true, each claim once.
+func (c *claims) which(holds func(knownClaim) bool) []contract.Claim {
+	var which []contract.Claim
+	for _, k := range c.known {
+		if holds(k) && !slices.Contains(which, k.Claim) {
+			which = append(which, k.Claim)
+		}
+	}
+	return which
+}

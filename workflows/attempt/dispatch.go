@@ -1,0 +1,235 @@
+package attempt
+
+import (
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/envelope"
+	"github.com/pawl-run/pawl/workflows/steps"
+)
+
+// dispatched is one dispatch of an attempt. number is 0 in the local lane, and at is the
+// time of the dispatch.
+type dispatched struct {
+	lane   hook.Lane
+	number int
+	at     time.Time
+}
+
+// runLocally runs the tool inside the workflow task, without a claim. A cancel of the
+// call does not stop the tool.
+func (a *Attempts) runLocally(ctx workflow.Context) outcome {
+	c := a.call
+	delay := steps.MissingDelay
+	for {
+		d := dispatched{lane: hook.LocalLane, at: workflow.Now(ctx)}
+		in := a.executeIn(ctx, 0)
+		if at := a.parts.LeasedAt(); !at.IsZero() {
+			in.LeasedAtMs = at.UnixMilli()
+		}
+		out, err := steps.Local(steps.Disconnected(ctx), contract.Execute, in, steps.LocalExecuteOptions(c.Admitted().ToolID, c.Runtime()))
+		// The tool ran longer than the timeout of the step, so its outcome is not known.
+		if err != nil {
+			out = contract.ExecuteOut{Outcome: contract.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}
+		}
+		if o, again := a.interpret(ctx, out, d, &delay); !again {
+			return o
+		}
+	}
+}
+
+// dispatch runs the tool as an activity of its own, with a claim.
+func (a *Attempts) dispatch(ctx workflow.Context) outcome {
+	c := a.call
+	delay := steps.MissingDelay
+	for {
+		d := dispatched{lane: hook.RegularLane, at: workflow.Now(ctx), number: c.NextDispatch()}
+		in := a.executeIn(ctx, d.number)
+		in.Answered = a.claims.repeatable()
+		out, err := a.executeWatched(ctx, in, steps.ExecuteOptions(c.Admitted().ToolID, c.Runtime(), c.Remaining(ctx)))
+		// There is no answer. The worker may be lost, or the task may never have started.
+		if err != nil {
+			return a.handleLost(ctx, c.Classify(ctx, err), d)
+		}
+		if o, again := a.interpret(ctx, out, d, &delay); !again {
+			return o
+		}
+	}
+}
+
+// executeIn returns the input of one dispatch, and sets the stage of the call. dispatch
+// is 0 in the local lane.
+func (a *Attempts) executeIn(ctx workflow.Context, dispatch int) contract.ExecuteIn {
+	c := a.call
+	in := contract.ExecuteIn{
+		Facts: c.Facts(ctx, c.Attempt()), Epoch: c.Epoch(), Dispatch: dispatch, PlanVersion: c.Plan().V, Permit: c.Permit(), Terms: c.Terms(),
+	}
+	c.SetStage(contract.Execute.Name())
+	return in
+}
+
+// executeWatched runs an attempt as an activity of its own. If the call uses a
+// connection, executeWatched asks the gate after each recheck. If the gate then denies
+// the call, executeWatched cancels the attempt, because the tool must not continue
+// without the right to its connection. If the tool still answers, the answer counts.
+func (a *Attempts) executeWatched(ctx workflow.Context, in contract.ExecuteIn, options workflow.ActivityOptions) (out contract.ExecuteOut, err error) {
+	c := a.call
+	if c.Connection() == nil {
+		return steps.Ask(ctx, c.Owner(), contract.Execute, in, options)
+	}
+	// A cancel of the call stops the activity, and so does a call of cancel. In both cases
+	// the workflow still waits for the answer of the activity.
+	running, cancel := workflow.WithCancel(ctx)
+	defer cancel()
+	attempt, err := steps.Begin(running, contract.Execute, in, options)
+	if err != nil {
+		return out, err
+	}
+	steady := steps.Disconnected(ctx)
+	for a.revoked == nil {
+		if err := workflow.Await(steady, func() bool { return attempt.IsReady() || c.HasRecheck() }); err != nil || attempt.IsReady() {
+			break
+		}
+		c.TakeRecheck()
+		if a.revoked = a.parts.Denial(steady); a.revoked != nil {
+			cancel()
+		}
+		c.SetStage(contract.Execute.Name()) // Denial has set the stages of the gate
+	}
+	return steps.Answer(steady, c.Owner(), contract.Execute, attempt)
+}
+
+// interpret turns the answer of execute into an outcome. If again is true, the caller
+// dispatches the same attempt once more.
+func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d dispatched, delay *time.Duration) (o outcome, again bool) {
+	c := a.call
+	a.recordTrace(out, d.at)
+	repeatable := c.Plan().Repeatable
+	a.claims.addAnswer(d.number, out, out.Outcome == contract.Undispatched || out.Outcome == contract.Refused && (out.NothingHappened || repeatable))
+	switch out.Outcome {
+	case contract.Done:
+		a.recordDispatch(d, "ok", "", out.DurationUs)
+		source := toolspec.SourceExecuted
+		if out.Responded {
+			source = toolspec.SourceResponded
+		}
+		c.SetSource(source, out.Challenge)
+		return endWith(a.succeed(out.Value, out.OutputRef)), false
+	case contract.NotHere: // another worker may have the missing part
+		return a.waitThen(ctx, delay, envelope.MissingMessage(out.By), Dispatch)
+	case contract.Superseded:
+		if next := c.HandleSuperseded(ctx); next.IsEnd() {
+			return endWith(next), false
+		}
+		return outcome{then: Dispatch}, false
+	case contract.Unpermitted:
+		// The attempt has no permit of this run, or a fact that the gate judged has changed.
+		o, _ = a.waitThen(ctx, &a.disagree, "workers disagree about what the gate has permitted", Regate)
+		return o, false
+	case contract.Tombstoned: // the next dispatch has a new number
+		return outcome{then: Dispatch}, false
+	case contract.Unleased:
+		return outcome{then: Lease}, false
+	case contract.Undispatched:
+		// The database did not say whether the dispatch was claimed, the local lane had
+		// no room, or something that the tool or a hook needs was not available.
+		if out.Failure != nil {
+			return failWith(out.Failure), false
+		}
+		return a.waitThen(ctx, delay, "the attempt could not begin before the call's deadline; the tool was not run", Dispatch)
+	case contract.Redelivered:
+		// The server delivered the task twice. The answer of the first delivery can no
+		// longer arrive.
+		a.recordDispatch(d, "lost", "", out.DurationUs)
+		return a.handleInterrupted(ctx, &hook.Failure{Code: contract.CauseLost}), false
+	case contract.Claimed:
+		// An earlier claim has no answer. The tool is not repeatable now, or it was not
+		// repeatable at the time of that claim. The record compares both.
+		a.recordDispatch(d, "lost", "", out.DurationUs)
+		return a.resolveDoubt(ctx, &hook.Failure{Code: contract.CauseLost}), false
+	case contract.Changed:
+		// During a deploy, old and new workers answer in turn. The wait prevents a busy
+		// loop.
+		o, _ = a.waitThen(ctx, &a.disagree, "workers disagree about the tool", Rehydrate)
+		return o, false
+	case contract.Interrupted:
+		a.recordDispatch(d, "interrupted", out.Failure.Code, out.DurationUs)
+		return a.handleInterrupted(ctx, out.Failure), false
+	case contract.Refused:
+	default:
+		// The answer comes from a newer worker, and this version cannot know whether the
+		// tool had its effect. The workflow task fails, and Temporal retries it until a
+		// worker that knows the answer executes it.
+		panic(fmt.Sprintf("execute answered %q, which this version does not know", out.Outcome))
+	}
+	word := "failed"
+	if out.NothingHappened || repeatable {
+		word = "failed_safely" // another attempt is safe
+	}
+	a.recordDispatch(d, word, out.Failure.Code, out.DurationUs)
+	o = outcome{
+		next: envelope.Fail(out.Failure), again: out.Retryable, any: out.NothingHappened,
+		delay: time.Duration(out.Failure.RetryAfterMs) * time.Millisecond,
+	}
+	// If a deploy makes the tool not repeatable before the next attempt, this outcome
+	// ends the call: see AfterRehydrate.
+	if repeatable && !out.NothingHappened && c.Effect() != toolspec.ReadOnly {
+		a.last = &o
+	}
+	return o, false
+}
+
+// waitThen sleeps for delay, doubles delay and returns an outcome with the next step
+// then. If no time is left, the outcome ends the call with lacking as its message. If
+// again is true, the caller may dispatch the same attempt once more.
+func (a *Attempts) waitThen(ctx workflow.Context, delay *time.Duration, lacking string, then Then) (o outcome, again bool) {
+	if f := a.call.WaitForWorker(ctx, delay, lacking); f != nil {
+		return failWith(f), false
+	}
+	return outcome{then: then}, true
+}
+
+// succeed ends the call with a value of the tool, or with the large value that outputRef
+// names. A large value fails the call if output hooks must see it.
+func (a *Attempts) succeed(value []byte, outputRef string) envelope.Next {
+	switch {
+	case outputRef == "":
+		a.call.SetOutput(value)
+	case a.call.ShapesOutput():
+		return envelope.FailWith(toolspec.CodeResultTooLarge, "output hooks shape results of at most 64 KB")
+	}
+	return envelope.Succeed(outputRef)
+}
+
+// recordTrace records the step execute and the stages that ran inside it.
+func (a *Attempts) recordTrace(out contract.ExecuteOut, at time.Time) {
+	attempt := a.call.Attempt()
+	code := "ok"
+	if out.Failure != nil {
+		code = string(out.Failure.Code)
+	} else if out.Outcome != contract.Done {
+		code = string(out.Outcome)
+	}
+	a.call.RecordStages(contract.StageEvent{
+		Stage: contract.Execute.Name(), Attempt: attempt, Outcome: code, By: out.By, AtMs: at.UnixMilli(), DurationUs: out.DurationUs,
+	})
+	for _, t := range out.Trace {
+		ok := "ok"
+		if !t.OK {
+			ok = "failed"
+		}
+		a.call.RecordStages(contract.StageEvent{Stage: string(t.Stage), Attempt: attempt, Outcome: ok, AtMs: at.UnixMilli(), DurationUs: t.DurationUs})
+	}
+}
+
+// recordDispatch records a dispatch. word is its outcome in the record.
+func (a *Attempts) recordDispatch(d dispatched, word string, code toolspec.Code, durationUs int64) {
+	a.call.RecordAttempt(contract.AttemptEvent{
+		Dispatch: d.number, Lane: d.lane, Outcome: word, Code: code, AtMs: d.at.UnixMilli(), DurationUs: durationUs,
+	})
+}

@@ -1,0 +1,180 @@
+package contract
+
+import (
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// RequestIn is the input of Request, which opens an approval request, or finds the
+// request that an earlier run opened for the same digest.
+type RequestIn struct {
+	Facts hook.Facts `json:"facts"`
+	Epoch int        `json:"epoch"`
+	// Last is the number of the last request of this call.
+	Last int      `json:"last"`
+	Ask  hook.Ask `json:"ask"`
+	// Edits are the numbers of requests for which the inbox holds an edit. After a
+	// reset, Temporal delivers the decisions from before the reset again.
+	Edits []int `json:"edits,omitempty"`
+	// EditedBy is the approver who edited the arguments; empty if nobody edited them.
+	EditedBy string `json:"editedBy,omitempty"`
+	// Hydrations are written to the record before the call waits, because the wait may
+	// end without a settle of the call.
+	Hydrations []Hydration `json:"hydrations,omitempty"`
+	// Parked says why the outcome of the call is unknown; it is empty in a request for
+	// an approval. If it is set, the request asks a person what became of the call. If
+	// policy does not allow that question, the answer is Refused without a Failure.
+	Parked string `json:"parked,omitempty"`
+}
+
+// RequestOut is the answer of Request. Outcome is Done, Refused or Superseded; the
+// fields about the request are set with Done only.
+type RequestOut struct {
+	Outcome Outcome                `json:"outcome"`
+	Failure *hook.Failure          `json:"failure,omitempty"`
+	Number  int                    `json:"number,omitempty"`
+	View    *toolspec.ApprovalView `json:"view,omitempty"`
+	// Granted is the scope of the approval. Once the request is approved, the gate
+	// compares the call with it.
+	Granted     *hook.GrantedApproval `json:"granted,omitempty"`
+	RemainingMs int64                 `json:"remainingMs,omitempty"`
+	// Approved says that the request is already approved: an earlier run got the
+	// approval and did not use it, or a remembered approval covers the call.
+	Approved bool `json:"approved,omitempty"`
+	// Edited says that an approver already answered this request with an edit. The
+	// inbox may hold the edited arguments.
+	Edited bool `json:"edited,omitempty"`
+	// Accepts says which decisions can count while the request is open.
+	Accepts    *Accepts `json:"accepts,omitempty"`
+	DurationUs int64    `json:"durationUs,omitempty"`
+}
+
+// ReviewIn is the input of Review, which applies Decision to an open request. If
+// Decision is nil, Review reads the state of the request. In both cases it raises the
+// recorded round of the gate to Gate.
+type ReviewIn struct {
+	InvocationID string             `json:"invocationId"`
+	ToolID       string             `json:"toolId"`
+	TenantID     string             `json:"tenantId"`
+	ApprovalID   string             `json:"approvalId,omitempty"`
+	Epoch        int                `json:"epoch"`
+	Gate         int                `json:"gate"`
+	Capacity     int                `json:"capacity,omitempty"`
+	Decision     *toolspec.Decision `json:"decision,omitempty"`
+	// Args and SessionID limit the calls that a remembered approval covers. They are set
+	// only if the decision asks to be remembered.
+	Args      json.RawMessage `json:"args,omitempty"`
+	SessionID string          `json:"sessionId,omitempty"`
+	// Close asks Review to close the request, because the call needs no decision any more.
+	// It has an effect only if Decision is nil.
+	Close bool `json:"close,omitempty"`
+	// Refresh asks Review to return Accepts of the open request.
+	Refresh bool `json:"refresh,omitempty"`
+}
+
+// RequestState is the state of an approval request.
+type RequestState string
+
+// The states of a request.
+const (
+	RequestOpen      RequestState = "open"
+	RequestApproved  RequestState = "approved"
+	RequestDenied    RequestState = "denied"
+	RequestEdited    RequestState = "edited"
+	RequestWithdrawn RequestState = "withdrawn"
+	RequestExpired   RequestState = "expired"
+	RequestClosed    RequestState = "closed"
+	// The states after a decision on a parked call.
+	RequestRetried       RequestState = "retried"
+	RequestSettledOK     RequestState = "settled_ok"
+	RequestSettledFailed RequestState = "settled_failed"
+)
+
+// Becomes returns the state of an open request after a final decision with the verb.
+// parked says that the request asks about an unknown outcome. fits is false if the verb
+// is not valid for such a request.
+func Becomes(verb toolspec.Verb, parked bool) (state RequestState, fits bool) {
+	if parked {
+		switch verb {
+		case toolspec.Retry:
+			return RequestRetried, true
+		case toolspec.SettleOK:
+			return RequestSettledOK, true
+		case toolspec.SettleFailed:
+			return RequestSettledFailed, true
+		default:
+			return "", false
+		}
+	}
+	switch verb {
+	case toolspec.Approve:
+		return RequestApproved, true
+	case toolspec.Deny:
+		return RequestDenied, true
+	case toolspec.Edit:
+		return RequestEdited, true
+	case toolspec.Withdraw:
+		return RequestWithdrawn, true
+	default:
+		return "", false
+	}
+}
+
+// Unfit returns the message for a decision whose verb is not valid for the request. The
+// message names the valid verbs.
+func Unfit(parked bool) string {
+	if parked {
+		return "the call's outcome is unknown; the request waits for retry, settle_ok or settle_failed"
+	}
+	return "the request waits for approve, deny, edit or withdraw"
+}
+
+// ReviewOut is the state of the request after Review. Outcome is Done or Superseded.
+type ReviewOut struct {
+	Outcome Outcome         `json:"outcome"`
+	Answer  toolspec.Answer `json:"answer,omitzero"`
+	State   RequestState    `json:"state,omitempty"`
+	// PolicyDigest is the active policy, read in the same statement as State.
+	PolicyDigest string `json:"policyDigest,omitempty"`
+	// Kills are the kill switches that apply to the call. They are read in the same
+	// statement as PolicyDigest or in an earlier one.
+	Kills []hook.Kill `json:"kills,omitempty"`
+	// Connection is the state of the call's connection, read together with Kills.
+	Connection  *hook.Connection `json:"connection,omitempty"`
+	RemainingMs int64            `json:"remainingMs,omitempty"`
+	// Approver and EditedArgs come from the decision that counted.
+	Approver   string          `json:"approver,omitempty"`
+	EditedArgs json.RawMessage `json:"editedArgs,omitempty"`
+	// SafeArgs is the masked form of EditedArgs, which people and records may see.
+	SafeArgs json.RawMessage `json:"safeArgs,omitempty"`
+	// Accepts replaces the Accepts of the request. It is set only if Refresh was set.
+	Accepts    *Accepts `json:"accepts,omitempty"`
+	DurationUs int64    `json:"durationUs,omitempty"`
+}
+
+// MaxAcceptedKeys bounds the keys in Accepts, because the history of every call that
+// waits holds them.
+const MaxAcceptedKeys = 100
+
+// Accepts says which decisions can count on an open request. An activity reads it
+// together with the request. A call whose history has no Accepts sends every decision
+// to Review.
+type Accepts struct {
+	// Unsigned says that decisions without a proof can count.
+	Unsigned bool `json:"unsigned,omitempty"`
+	// IDTokens says that the worker verifies ID tokens.
+	IDTokens bool `json:"idTokens,omitempty"`
+	// Keys are valid keys of the people who may decide, at most MaxAcceptedKeys.
+	Keys []AcceptedKey `json:"keys,omitempty"`
+	// MoreKeys says that Keys does not hold all of these keys.
+	MoreKeys bool `json:"moreKeys,omitempty"`
+}
+
+// AcceptedKey is the public part of an approver's Ed25519 key.
+type AcceptedKey struct {
+	ID       string `json:"id"`
+	Public   []byte `json:"public"`
+	Identity string `json:"identity"`
+}

@@ -1,0 +1,39 @@
+package contract
+
+import (
+	"context"
+
+	"go.temporal.io/sdk/activity"
+)
+
+// Execution identifies the workflow run that an activity belongs to, as the Temporal
+// server reports it. No field comes from the input of the activity.
+type Execution struct {
+	// RunID and WorkflowID identify the workflow run. Both are empty for an activity
+	// outside of a workflow; such an activity owns nothing in the record.
+	RunID, WorkflowID string
+	// Local says that the activity is a local activity. The workflow code of the same
+	// worker called the activity. The server has no task for it, so nobody else can have
+	// started it.
+	Local bool
+}
+
+type executionKey struct{}
+
+// WithExecution returns a context that carries e. Bind calls it for every activity; all
+// other callers are tests.
+func WithExecution(ctx context.Context, e Execution) context.Context {
+	return context.WithValue(ctx, executionKey{}, e)
+}
+
+// Executing returns the execution that ctx carries. If ctx carries none, it returns the
+// zero value, which owns no call.
+func Executing(ctx context.Context) Execution {
+	e, _ := ctx.Value(executionKey{}).(Execution)
+	return e
+}
+
+func executionOf(ctx context.Context) Execution {
+	info := activity.GetInfo(ctx)
+	return Execution{RunID: info.WorkflowExecution.RunID, WorkflowID: info.WorkflowExecution.ID, Local: info.IsLocalActivity}
+}

@@ -1,0 +1,64 @@
+package contract
+
+import (
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// HydrateIn is the input of Hydrate, which parses, validates and digests arguments. At
+// first the arguments are in Input, which is the input of the workflow. If a stage or an
+// approver has changed them, or a deploy has replaced the tool, they are in Args.
+type HydrateIn struct {
+	InvocationID string `json:"invocationId"`
+	ToolID       string `json:"toolId"`
+	// PlanVersion is the version of the recorded plan. The worker must support it.
+	PlanVersion int             `json:"planVersion,omitempty"`
+	Input       []byte          `json:"input,omitempty"`
+	Args        json.RawMessage `json:"args,omitempty"`
+	// PolicyDigest is the policy that decides whether Input may be repaired. Args are
+	// never repaired.
+	PolicyDigest string `json:"policyDigest,omitempty"`
+	// SafeArgs is the masked form of Args so far, and SafeHistory has the masked form of
+	// every earlier value of the arguments. If a new version of the tool masks more,
+	// Hydrate masks it in these values too.
+	SafeArgs    json.RawMessage   `json:"safeArgs,omitempty"`
+	SafeHistory []json.RawMessage `json:"safeHistory,omitempty"`
+}
+
+// HydrateOut is the answer of Hydrate. Outcome is Done, Refused or NotHere. With Done,
+// Args are arguments that the tool accepts.
+type HydrateOut struct {
+	Outcome    Outcome         `json:"outcome"`
+	Failure    *hook.Failure   `json:"failure,omitempty"`
+	Args       json.RawMessage `json:"args,omitempty"`
+	SafeArgs   json.RawMessage `json:"safeArgs,omitempty"`
+	ToolDigest string          `json:"toolDigest,omitempty"`
+	Effect     toolspec.Effect `json:"effect,omitempty"`
+	Risk       toolspec.Risk   `json:"risk,omitempty"`
+	// Repeatable says whether the tool may be repeated now; nil means that the plan
+	// still decides.
+	Repeatable *bool `json:"repeatable,omitempty"`
+	// Repaired says that Hydrate repaired the arguments. NoSchema says that the tool has
+	// no schema, so nothing checked them. In both cases a person must see the arguments
+	// before the tool runs.
+	Repaired bool `json:"repaired,omitempty"`
+	NoSchema bool `json:"noSchema,omitempty"`
+	// Provenance is written to the record, also if Outcome is Refused.
+	Provenance *toolspec.Provenance `json:"provenance,omitempty"`
+	// SafeHistory replaces the SafeHistory of the input; nil if it did not change.
+	SafeHistory []json.RawMessage `json:"safeHistory,omitempty"`
+	// By names the missing part if Outcome is NotHere.
+	By         string `json:"by,omitempty"`
+	DurationUs int64  `json:"durationUs,omitempty"`
+}
+
+// Hydration describes one run of Hydrate for the record.
+type Hydration struct {
+	// Seq numbers the hydrations of a run from 1. Seq and AtMs together identify a
+	// hydration, so the record stores it once even if it receives it twice.
+	Seq        int                 `json:"seq"`
+	AtMs       int64               `json:"atMs"`
+	Provenance toolspec.Provenance `json:"provenance"`
+}

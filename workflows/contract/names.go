@@ -1,0 +1,31 @@
+package contract
+
+import "github.com/pawl-run/pawl/toolspec/hook"
+
+// ActivityNames lists every activity that a worker registers: first the activities of
+// a call, which are Pawl's own steps and the 32 stages, then the activities of the
+// sweeper, of the verifier and of key rotation.
+func ActivityNames() []string {
+	names := []string{Admit.Name(), Hydrate.Name(), Request.Name(), Review.Name(), Execute.Name(), Accept.Name(), Check.Name(), Probe.Name(), Settle.Name()}
+	for _, info := range hook.All() {
+		names = append(names, string(info.Stage))
+	}
+	return append(names, SweepCalls.Name(), KeepPartitions.Name(), DropExpired.Name(), VerifyClosed.Name(), Reseal.Name())
+}
+
+// The names of the search attributes. All have the type Keyword. They must not hold
+// personal data.
+const (
+	AttrTenant     = "PawlTenant"
+	AttrTool       = "PawlTool"
+	AttrEffect     = "PawlEffect"
+	AttrStatus     = "PawlStatus"
+	AttrOutcome    = "PawlOutcome"
+	AttrConnection = "PawlConnection"
+)
+
+// SearchAttributeNames lists the search attributes that a namespace must define before
+// a call upserts them.
+func SearchAttributeNames() []string {
+	return []string{AttrTenant, AttrTool, AttrEffect, AttrStatus, AttrOutcome, AttrConnection}
+}

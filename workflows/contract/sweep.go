@@ -1,0 +1,54 @@
+package contract
+
+// The activities of the sweeper.
+var (
+	SweepCalls     = Activity[SweepCallsIn, SweepCallsOut]{name: "sweepCalls", regular: true}
+	KeepPartitions = Activity[KeepPartitionsIn, KeepPartitionsOut]{name: "keepPartitions", regular: true}
+	DropExpired    = Activity[DropExpiredIn, DropExpiredOut]{name: "dropExpired", regular: true}
+)
+
+// SweepCallsIn is the input of SweepCalls, which settles the calls whose workflow is
+// over. The activity uses the namespace of its worker.
+type SweepCallsIn struct{}
+
+// SweepCallsOut counts the open calls that SweepCalls found, by what it did with them.
+type SweepCallsOut struct {
+	Open    int `json:"open"`
+	Running int `json:"running"`
+	// MovedOn counts the calls that another process settled or took over meanwhile.
+	MovedOn int `json:"movedOn,omitempty"`
+	// Unclear counts the calls that stay open because Temporal gave no status of their
+	// workflow.
+	Unclear        int `json:"unclear,omitempty"`
+	Cancelled      int `json:"cancelled,omitempty"`
+	TimedOut       int `json:"timedOut,omitempty"`
+	Internal       int `json:"internal,omitempty"`
+	OutcomeUnknown int `json:"outcomeUnknown,omitempty"`
+}
+
+// Swept returns the number of calls that the sweeper settled.
+func (o SweepCallsOut) Swept() int { return o.Cancelled + o.TimedOut + o.Internal + o.OutcomeUnknown }
+
+// KeepPartitionsIn is the input of KeepPartitions, which creates the partitions of the
+// coming months.
+type KeepPartitionsIn struct{}
+
+// KeepPartitionsOut is the answer of KeepPartitions. It has no fields yet.
+type KeepPartitionsOut struct{}
+
+// DropExpiredIn is the input of DropExpired, which deletes data past its retention.
+type DropExpiredIn struct{}
+
+// DropExpiredOut counts the deleted data.
+type DropExpiredOut struct {
+	RetentionDays int `json:"retentionDays"`
+	Calls         int `json:"calls"`
+	Rows          int `json:"rows"`
+	// Cached counts the deleted values of the result cache.
+	Cached     int `json:"cached,omitempty"`
+	Partitions int `json:"partitions"`
+	// Busy counts the expired partitions that were not dropped because they were in use.
+	Busy int `json:"busy,omitempty"`
+	// Unfinished says that expired data is left for the next run.
+	Unfinished bool `json:"unfinished,omitempty"`
+}

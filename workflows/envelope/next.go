@@ -1,0 +1,135 @@
+package envelope
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// Next says whether a call continues after one of its parts. The zero value means that it
+// continues. Any other value ends the call: with a failure, with the output, as settled
+// by a person, or with the result that the record already has.
+type Next struct {
+	ends      bool
+	failure   *hook.Failure
+	outputRef string
+	settledBy string
+	recorded  *toolspec.Result
+}
+
+// Fail ends the call with a failure. nil becomes a failure with the code internal.
+func Fail(f *hook.Failure) Next {
+	if f == nil { // without a failure, the call would end as a success
+		f = &hook.Failure{Code: toolspec.CodeInternal}
+	}
+	return Next{ends: true, failure: f}
+}
+
+// FailWith ends the call with a failure that has the code and the safe message.
+func FailWith(code toolspec.Code, message string) Next {
+	return Fail(&hook.Failure{Code: code, SafeMessage: message})
+}
+
+// Succeed ends the call with its output. A non-empty outputRef names an output that is
+// stored elsewhere.
+func Succeed(outputRef string) Next { return Next{ends: true, outputRef: outputRef} }
+
+// SettledBy ends the call as done, without an output, because a person decided so.
+// approvalID names the request that the person decided.
+func SettledBy(approvalID string) Next { return Next{ends: true, settledBy: approvalID} }
+
+// Recorded ends the call with r, the result that the record has.
+func Recorded(r toolspec.Result) Next { return Next{ends: true, recorded: &r} }
+
+// IsEnd reports whether the call ends.
+func (n Next) IsEnd() bool { return n.ends }
+
+// Failure returns the failure that ends the call; nil if the call did not fail.
+func (n Next) Failure() *hook.Failure { return n.failure }
+
+// OutputRef returns the name of an output that is too large for a payload, or an empty
+// string.
+func (n Next) OutputRef() string { return n.outputRef }
+
+// ApprovalID returns the id of the request by which a person settled the call as done, or
+// an empty string.
+func (n Next) ApprovalID() string { return n.settledBy }
+
+// EndsWithOutput reports whether the call ends with the output of the envelope.
+func (n Next) EndsWithOutput() bool {
+	return n.ends && n.failure == nil && n.recorded == nil && n.outputRef == "" && n.settledBy == ""
+}
+
+// RecordedResult returns the result that the record has, or nil.
+func (n Next) RecordedResult() *toolspec.Result { return n.recorded }
+
+// NextAfter returns whether the call continues after a stage with the verdict v, and sets
+// the output if a hook responded. The call continues after hook.Asked, because the caller
+// of NextAfter handles the question.
+func (c *Call) NextAfter(ctx workflow.Context, v hook.Verdict, stage hook.Stage) Next {
+	switch v.Outcome {
+	case hook.Failed:
+		return Fail(v.Failure)
+	case hook.Responded:
+		source := toolspec.SourceResponded
+		if stage == hook.DidCacheHit.Stage() {
+			source = toolspec.SourceCache
+		}
+		c.SetSource(source, v.Challenge)
+		c.SetOutput(v.Value)
+		return Succeed("")
+	case "", hook.Asked:
+	default:
+		// Either a newer worker gave an outcome that this version does not know, or the
+		// outcome is Missing, which RunStage never returns. In both cases no stage has
+		// allowed the call.
+		return FailWith(toolspec.CodeInternal, "")
+	}
+	if ctx.Err() != nil {
+		return Fail(&hook.Failure{Code: toolspec.CodeCancelled})
+	}
+	return Next{}
+}
+
+// Verdict is the answer of the gate: whether the call continues, and the approval that
+// the call needs before it continues. Ask is nil if the call needs no approval.
+type Verdict struct {
+	Next
+	Ask *hook.Ask
+}
+
+// WithoutAsking returns whether the call continues if no person can be asked now. If the
+// gate asks for an approval, the call fails with approval_stale. After an approval, such
+// a question means that the approval does not cover the call.
+func (v Verdict) WithoutAsking(c *Call) Next {
+	if v.IsEnd() || v.Ask == nil {
+		return v.Next
+	}
+	f := &hook.Failure{Code: toolspec.CodeApprovalStale, Details: c.ApprovalDetails()}
+	if c.approval == nil {
+		// The call may hold capacity, which it must not hold while it waits for a person.
+		f.SafeMessage = "Policy asks for an approval by now; make the call again to be asked about"
+	}
+	return Fail(f)
+}
+
+// ApprovalDetails returns the id of the approved request; nil if no person has approved.
+func (c *Call) ApprovalDetails() *toolspec.Details {
+	if c.approval == nil {
+		return nil
+	}
+	return &toolspec.Details{ApprovalID: c.approval.ApprovalID}
+}
+
+// OutcomeUnknown ends a call whose tool may have had its effect. why says how the last
+// attempt was lost. If ctx is cancelled, the recorded cause is the cancel.
+func OutcomeUnknown(ctx workflow.Context, why *hook.Failure) Next {
+	cause := string(why.Code)
+	if ctx.Err() != nil {
+		cause = string(toolspec.CodeCancelled)
+	}
+	return Fail(&hook.Failure{
+		Code: toolspec.CodeOutcomeUnknown, SafeMessage: why.SafeMessage, Details: &toolspec.Details{Cause: cause},
+	})
+}

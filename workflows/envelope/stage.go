@@ -1,0 +1,188 @@
+package envelope
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/steps"
+)
+
+// DurableTime returns the total time that the plan gives to the durable hooks of the
+// steps.
+func DurableTime(of ...hook.Step) (sum time.Duration) {
+	for _, step := range of {
+		sum += time.Duration(step.DurableMs) * time.Millisecond
+	}
+	return sum
+}
+
+// RunStage runs a stage of the plan as the activity of the same name, applies its changes
+// and returns its verdict. If the worker lacks a step or a hook of the plan, RunStage waits for
+// another worker and tries again until the deadline. It never returns hook.Missing.
+func (c *Call) RunStage(ctx workflow.Context, step hook.Step, round int) hook.Verdict {
+	c.stage = string(step.Stage)
+	delay := steps.MissingDelay
+	for {
+		at := workflow.Now(ctx)
+		in := hook.StageInput{
+			Stage: step.Stage, Own: step.Own, Hooks: step.Hooks, PlanVersion: c.plan.V, Facts: visible(step.Phase, c.Facts(ctx, round)),
+		}
+		// The gate puts the terms into the permit, and only the regular lane needs a permit.
+		if step.Stage == hook.WillCheckConsent.Stage() && c.IsRegular() {
+			terms := c.Terms()
+			in.Terms = &terms
+		}
+		v, err := c.runActivity(ctx, step, in)
+		if err != nil {
+			v = hook.Verdict{Outcome: hook.Failed, Failure: c.Classify(ctx, err)}
+		}
+		if v.Outcome == hook.Superseded && step.DurableMs > 0 {
+			next := c.HandleSuperseded(ctx)
+			if !next.IsEnd() {
+				continue
+			}
+			// The call ends. If the record has a result by now, this failure is not used,
+			// because Settle returns the result of the record.
+			v = hook.Verdict{Outcome: hook.Failed, Failure: Fail(next.failure).failure}
+		}
+		if v.Outcome == hook.Missing {
+			v.Failure = c.WaitForWorker(ctx, &delay, MissingMessage(v.By))
+			if v.Failure == nil && v.Unread {
+				v.Failure = c.ReadStanding(ctx).failure // settle returns a recorded result
+			}
+			if v.Failure == nil {
+				continue
+			}
+			v.Outcome = hook.Failed
+		}
+		c.apply(&v)
+		c.recordStage(step.Stage, round, v, at)
+		return v
+	}
+}
+
+// runActivity runs a stage inside the workflow task. If the plan has a durable hook at the
+// stage, it runs Pawl's own step inside the task, and then the hooks as an activity of
+// their own.
+func (c *Call) runActivity(ctx workflow.Context, step hook.Step, in hook.StageInput) (hook.Verdict, error) {
+	deadline := c.Remaining(ctx)
+	if step.DurableMs == 0 {
+		return steps.Local(ctx, contract.Stage(step.Stage), in, steps.Options(summaryOf(step), deadline))
+	}
+	if c.hasOwn(step) {
+		in.Part = hook.PartBefore
+		before, err := steps.Local(ctx, contract.Stage(step.Stage), in, steps.Options(summaryOf(step), deadline))
+		if err != nil || before.Outcome != hook.Continue {
+			return before, err
+		}
+		in.Before, deadline = &before, c.Remaining(ctx)
+	}
+	in.Part = hook.PartHooks
+	budget := min(DurableTime(step)+steps.Timeout, deadline)
+	in.BudgetMs = max(budget.Milliseconds(), 1)
+	return steps.Ask(ctx, c.Owner(), contract.Stage(step.Stage), in, steps.DurableOptions(summaryOf(step), budget, deadline))
+}
+
+// visible removes the facts that a phase must not see. The phases context and gate see no
+// arguments. The phases error, audit, release and final see only the safe arguments.
+func visible(p hook.Phase, f hook.Facts) hook.Facts {
+	switch p {
+	case hook.PhaseContext, hook.PhaseGate:
+		f.Args, f.SafeArgs, f.ArgsHistory = nil, nil, nil
+	case hook.PhaseError, hook.PhaseAudit, hook.PhaseRelease, hook.PhaseFinal:
+		f.Args, f.ArgsHistory = nil, nil
+	default:
+	}
+	return f
+}
+
+// apply writes the changes of a stage to the call. If all changes of the call together
+// exceed hook.MaxDelta, apply makes the verdict a failure and changes nothing except the
+// permit.
+func (c *Call) apply(v *hook.Verdict) {
+	d := v.Delta
+	if v.Permit != nil {
+		c.permit = v.Permit
+	}
+	if !c.AddChangedBytes(v.Size()) {
+		v.Outcome = hook.Failed
+		v.Failure = &hook.Failure{Code: toolspec.CodeInternal, SafeMessage: "the hooks of this call changed more than 1 MB"}
+		return
+	}
+	if d.Args != nil {
+		c.SetArgs(d.Args, nil)
+		c.argsChanged = true
+	}
+	if d.SafeArgs != nil {
+		c.setSafeArgs(d.SafeArgs)
+	}
+	if d.Output != nil {
+		c.SetOutput(d.Output)
+	}
+	if d.Cached != nil {
+		c.cached, c.hit = d.Cached, d.Hit
+	}
+	if d.Budgets != nil {
+		c.budgets = c.budgets.Tighten(*d.Budgets)
+	}
+	c.bindings = hook.Bind(c.bindings, d.Bindings...)
+	c.audit = append(c.audit, d.Audit...)
+	for _, s := range d.Needs {
+		if !slices.Contains(c.needs, s) {
+			c.needs = append(c.needs, s)
+		}
+	}
+	data := slices.Clone(c.data)
+	for _, e := range d.Data {
+		if i := slices.IndexFunc(data, func(o hook.Entry) bool { return o.Key == e.Key }); i >= 0 {
+			data[i] = e
+		} else {
+			data = append(data, e)
+		}
+	}
+	c.data = data
+}
+
+// MissingMessage returns the safe message for a call that finds no worker with the hook,
+// tool or plan that the argument names.
+func MissingMessage(what string) string { return "no worker has what the call needs: " + what }
+
+// WaitForWorker sleeps for delay before the caller tries again to find a worker that can
+// run the plan. It doubles delay, up to steps.MissingDelayMax. It returns a failure if
+// ctx is cancelled or the deadline leaves no time for delay; lacking is then the message.
+func (c *Call) WaitForWorker(ctx workflow.Context, delay *time.Duration, lacking string) *hook.Failure {
+	if c.Remaining(ctx) <= *delay {
+		return &hook.Failure{Code: toolspec.CodeUnavailable, SafeMessage: lacking}
+	}
+	if err := workflow.Sleep(ctx, *delay); err != nil {
+		return c.Classify(ctx, err)
+	}
+	*delay = min(*delay*2, steps.MissingDelayMax)
+	return nil
+}
+
+// Classify turns the error of an activity into a failure of the call. An activity returns
+// an error only if it has no answer: a refusal of the call is an answer.
+func (c *Call) Classify(ctx workflow.Context, err error) *hook.Failure {
+	var timeout *temporal.TimeoutError
+	var last *temporal.ApplicationError
+	switch {
+	case ctx.Err() != nil, temporal.IsCanceledError(err):
+		return &hook.Failure{Code: toolspec.CodeCancelled}
+	case c.Remaining(ctx) <= time.Millisecond:
+		return &hook.Failure{Code: toolspec.CodeTimeout, SafeMessage: "The call's deadline is over"}
+	case errors.As(err, &timeout):
+		return &hook.Failure{Code: toolspec.CodeTimeout, SafeMessage: "No answer came in time"}
+	case errors.As(err, &last) && last.Type() == string(toolspec.CodeUnavailable):
+		// Temporal retried the step until the deadline, and no time is left for another try.
+		return &hook.Failure{Code: toolspec.CodeUnavailable}
+	}
+	return &hook.Failure{Code: toolspec.CodeInternal}
+}

@@ -1,0 +1,138 @@
+package envelope
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/steps"
+)
+
+// standing holds the data, besides the arguments, by which the gate judges a call: the
+// active policy, the kill switches, the state of the connection, and the tool.
+type standing struct {
+	policyDigest string
+	// kills and connection are the kill switches and the state of the call's connection,
+	// read together with policyDigest.
+	kills      []hook.Kill
+	connection *hook.Connection
+	toolDigest string
+	effect     toolspec.Effect
+	risk       toolspec.Risk
+}
+
+// PolicyDigest returns the digest of the policy that was active at the last read.
+func (c *Call) PolicyDigest() string { return c.policyDigest }
+
+// Connection returns the state of the call's connection at the last read; nil if the call
+// asked for none.
+func (c *Call) Connection() *hook.Connection { return c.connection }
+
+// ToolDigest returns the digest of the tool definition that validated the arguments last.
+// Before that, it is the digest in the plan.
+func (c *Call) ToolDigest() string { return c.toolDigest }
+
+// Effect returns the effect of the tool in the definition that the call saw last.
+func (c *Call) Effect() toolspec.Effect { return c.effect }
+
+// SetTool records the definition of the tool that a worker has.
+func (c *Call) SetTool(digest string, effect toolspec.Effect, risk toolspec.Risk) {
+	c.toolDigest, c.effect, c.risk = digest, effect, risk
+}
+
+// SetStanding records the active policy, the kill switches and the connection that one
+// statement read. The call asks for the same connection as at admit: the connection stays
+// nil if the call asked for none, and Requested keeps its value. If the argument
+// connection is nil, the connection does not exist, and its other fields become empty.
+func (c *Call) SetStanding(policyDigest string, kills []hook.Kill, connection *hook.Connection) {
+	c.policyDigest, c.kills, c.connection = policyDigest, kills, nil
+	if asked := c.admitted.Connection; asked != nil {
+		c.connection = &hook.Connection{Requested: asked.Requested}
+		if connection != nil {
+			*c.connection = *connection
+			c.connection.Requested = asked.Requested
+		}
+	}
+}
+
+// ReadStanding reads the active policy, the kill switches and the state of the connection
+// again. It starts a round of the gate.
+func (c *Call) ReadStanding(ctx workflow.Context) Next {
+	for {
+		at := workflow.Now(ctx)
+		c.NextGate()
+		out, err := steps.Local(ctx, contract.Review, contract.ReviewIn{
+			InvocationID: c.admitted.InvocationID, ToolID: c.admitted.ToolID, TenantID: c.admitted.Context.TenantID,
+			Epoch: c.epoch, Gate: c.rounds.Gate, Capacity: c.rounds.Capacity,
+		}, steps.Options("see how the call stands", steps.Forever))
+		if err != nil {
+			return Fail(c.Classify(ctx, err))
+		}
+		if out.Outcome == contract.Superseded {
+			if next := c.HandleSuperseded(ctx); next.IsEnd() {
+				return next
+			}
+			continue
+		}
+		c.SetStanding(out.PolicyDigest, out.Kills, out.Connection)
+		c.RecordStep(contract.Review.Name(), string(out.State), at, out.DurationUs)
+		return Next{}
+	}
+}
+
+// Admit finds or creates the record. A cancel does not stop it, because the record of a
+// cancelled call must say that it was cancelled.
+func (c *Call) Admit(ctx workflow.Context) (contract.AdmitOut, error) {
+	info := workflow.GetInfo(ctx)
+	in := contract.AdmitIn{
+		WorkflowID:       info.WorkflowExecution.ID,
+		RunID:            info.WorkflowExecution.RunID,
+		Namespace:        info.Namespace,
+		NowMs:            c.startedAt.UnixMilli(),
+		SearchAttributes: true,
+	}
+	in.Input, in.Encoding = c.Input()
+	return steps.Local(steps.Disconnected(ctx), contract.Admit, in, steps.Options("find or make the record", steps.Forever))
+}
+
+// Adopt sets the state of the call to the data of the record. The plan stays as it is if
+// admit returned no plan.
+func (c *Call) Adopt(out contract.AdmitOut) {
+	c.admitted = out
+	c.epoch, c.rounds = out.Epoch, out.Rounds
+	c.SetStanding(out.PolicyDigest, out.Kills, out.Connection)
+	if out.Plan != nil {
+		c.plan = *out.Plan
+		c.SetTool(out.Plan.ToolDigest, out.Plan.Effect, out.Plan.Risk)
+		c.budgets = out.Plan.Budgets.Tighten(c.budgets)
+	}
+}
+
+// Readmit runs admit after the answer "superseded": the record has changed, and it is the
+// authority. The call ends if the record has a result.
+func (c *Call) Readmit(ctx workflow.Context) (Next, error) {
+	out, err := c.Admit(ctx)
+	switch {
+	case err != nil:
+		return Next{}, err
+	case out.Result != nil:
+		return Recorded(*out.Result), nil
+	// The record belongs to another call: its input digest or its namespace differs.
+	case out.Failure != nil && !out.Recorded:
+		return Fail(out.Failure), nil
+	}
+	// This run may have used higher numbers than the record has. It must not use them again.
+	c.epoch, c.rounds = out.Epoch, out.Rounds.After(c.rounds)
+	c.SetStanding(out.PolicyDigest, out.Kills, out.Connection)
+	return Next{}, nil
+}
+
+// HandleSuperseded calls Readmit. It ends the call with a failure if admit fails.
+func (c *Call) HandleSuperseded(ctx workflow.Context) Next {
+	next, err := c.Readmit(ctx)
+	if err != nil {
+		return Fail(c.Classify(ctx, err))
+	}
+	return next
+}

@@ -1,0 +1,131 @@
+package envelope
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// arguments holds the current and the earlier arguments of the call.
+type arguments struct {
+	args, safeArgs json.RawMessage
+	argsHistory    []json.RawMessage
+	// safeHistory has the safe form of each entry in argsHistory; nil if it is not known.
+	safeHistory []json.RawMessage
+	// argsChanged says that a hook changed the arguments after the gate judged them.
+	argsChanged bool
+	// repaired says that the arguments were repaired once. It stays true after every
+	// later change. noSchema says that no schema validated the arguments.
+	repaired, noSchema bool
+}
+
+// Args returns the current arguments.
+func (c *Call) Args() json.RawMessage { return c.args }
+
+// SafeArgs returns the safe form of the arguments, which people and records may see. It
+// is nil while the safe form is not known.
+func (c *Call) SafeArgs() json.RawMessage { return c.safeArgs }
+
+// SafeHistory returns the safe form of every value that the arguments had.
+func (c *Call) SafeHistory() []json.RawMessage { return c.safeHistory }
+
+// SetArgs replaces the arguments and adds the new ones to the history. safe is the safe
+// form of the new arguments; nil if it is not known yet.
+func (c *Call) SetArgs(args, safe json.RawMessage) {
+	c.args, c.safeArgs = args, safe
+	c.argsHistory = append(c.argsHistory[:len(c.argsHistory):len(c.argsHistory)], args)
+	c.safeHistory = append(c.safeHistory[:len(c.safeHistory):len(c.safeHistory)], safe)
+}
+
+// SetValidatedArgs replaces the arguments by the output of hydrate, without a new entry
+// in the history. A nil safeHistory leaves the safe history as it is.
+func (c *Call) SetValidatedArgs(args, safe json.RawMessage, safeHistory []json.RawMessage, repaired, noSchema bool) {
+	if c.args = args; safeHistory != nil {
+		c.safeHistory = safeHistory
+	}
+	c.setSafeArgs(safe)
+	c.repaired, c.noSchema = c.repaired || repaired, noSchema
+}
+
+// setSafeArgs sets the safe form of the arguments, also in the last entry of the history.
+func (c *Call) setSafeArgs(safe json.RawMessage) {
+	c.safeArgs = safe
+	if n := len(c.safeHistory); n > 0 {
+		c.safeHistory = append(c.safeHistory[:n-1:n-1], safe)
+	}
+}
+
+// ArgsChanged reports whether a hook changed the arguments since the last
+// TakeArgsChanged.
+func (c *Call) ArgsChanged() bool { return c.argsChanged }
+
+// TakeArgsChanged reports whether a hook changed the arguments, and clears the mark. The
+// caller must have the new arguments judged.
+func (c *Call) TakeArgsChanged() bool {
+	changed := c.argsChanged
+	c.argsChanged = false
+	return changed
+}
+
+// output holds the current and the earlier output of the call.
+type output struct {
+	value         json.RawMessage
+	outputHistory []json.RawMessage
+	// visible is the part of outputHistory that records may show. It lacks the values
+	// that a hook at willRedactOutput replaced, and the values that a later step hid.
+	visible   []json.RawMessage
+	challenge bool
+	source    toolspec.Source
+	// cached is a value that another call got. hit says that it is from the result cache.
+	cached json.RawMessage
+	hit    bool
+}
+
+// Output returns the current output of the call.
+func (c *Call) Output() json.RawMessage { return c.value }
+
+// SetOutput replaces the output and adds the new one to the history.
+func (c *Call) SetOutput(value json.RawMessage) {
+	c.value = value
+	c.outputHistory = append(c.outputHistory[:len(c.outputHistory):len(c.outputHistory)], value)
+	if n := len(c.visible); n == 0 || !bytes.Equal(c.visible[n-1], value) {
+		c.visible = append(c.visible[:n:n], value)
+	}
+}
+
+// VisibleOutputs returns the values of the output that the record may show, in order.
+func (c *Call) VisibleOutputs() []json.RawMessage { return c.visible }
+
+// HideOutputs removes the first n of VisibleOutputs.
+func (c *Call) HideOutputs(n int) { c.visible = c.visible[n:] }
+
+// HideAllOutputs removes all of VisibleOutputs.
+func (c *Call) HideAllOutputs() { c.visible = nil }
+
+// Source returns the origin of the output.
+func (c *Call) Source() toolspec.Source { return c.source }
+
+// Challenge reports whether the output is a question to the caller in place of a value of
+// the tool.
+func (c *Call) Challenge() bool { return c.challenge }
+
+// SetSource records the origin of the output, and whether the output is a challenge.
+func (c *Call) SetSource(source toolspec.Source, challenge bool) {
+	c.source, c.challenge = source, challenge
+}
+
+// HasCachedValue reports whether the cache had a value for the call.
+func (c *Call) HasCachedValue() bool { return c.cached != nil }
+
+// ShapesOutput reports whether a stage of the plan must see the output. willWriteCache
+// does not count.
+func (c *Call) ShapesOutput() bool {
+	for _, step := range c.plan.Post {
+		if step.Phase == hook.PhaseOutput && step.Stage != hook.WillWriteCache.Stage() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,2 @@
+// Package envtest creates test environments for workflows and activities.
+package envtest

@@ -1,0 +1,285 @@
+package workflows_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/internal/workerkey/workerkeytest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/envtest"
+)
+
+// TestAttemptsOfAnotherRun: a run that takes over a call whose tool may have had its effect does not say that it was denied or cancelled.
+func TestAttemptsOfAnotherRun(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		tool       string
+		policy     string
+		repeatable bool
+		cancel     bool
+		code       toolspec.Code
+		cause      string
+	}{
+		"policy denies it now":              {"core__mail", denyingPolicy, false, false, toolspec.CodeOutcomeUnknown, "policy_denied"},
+		"somebody cancels it":               {"core__mail", testPolicy, false, true, toolspec.CodeOutcomeUnknown, "cancelled"},
+		"it goes on":                        {"core__mail", freePolicy, false, false, toolspec.CodeOutcomeUnknown, "lost"},
+		"it may be repeated, and is denied": {"core__write", denyingPolicy, true, false, toolspec.CodePolicyDenied, ""},
+		"it may be repeated, and goes on":   {"core__write", freePolicy, true, false, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var told []toolspec.Code
+			reports := hook.New("reports", hook.OnError.Do(func(_ context.Context, v *hook.Report) error {
+				mu.Lock()
+				defer mu.Unlock()
+				told = append(told, v.Failure().Code)
+				return nil
+			}))
+			r := newRig(t, rigOptions{policy: tc.policy, hooks: []hook.Hook{reports}})
+			r.records.onAdmit = func(n int, row *activities.Record) {
+				if n == 1 { // it took over
+					row.Epoch, row.Rounds.Dispatch = 2, 1
+					r.records.claims[1] = claimed{"another run's", tc.repeatable}
+				}
+			}
+			if tc.cancel {
+				r.env.RegisterDelayedCallback(r.env.CancelWorkflow, time.Minute)
+			}
+			result := r.run(call(tc.tool, args))
+			if result.ErrorCode != tc.code || tc.cause != "" && (result.Details == nil || result.Details.Cause != tc.cause || result.Attempts != 1) {
+				t.Errorf("got %+v with %+v", result, result.Details)
+			}
+			if tc.code != "" && (len(told) == 0 || told[len(told)-1] != tc.code) {
+				t.Errorf("the stages of the ending were told %v", told)
+			}
+			if len(r.records.settled) != 1 {
+				t.Errorf("settled %d times", len(r.records.settled))
+			}
+		})
+	}
+}
+
+// TestRedelivered: the server handed out one task twice. What may be repeated goes on with the next number.
+func TestRedelivered(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{policy: freePolicy})
+	r.records.onClaim = func(n int) (contract.Outcome, error) {
+		if n == 1 {
+			r.records.claims[1] = claimed{"of the execution before", true}
+		}
+		return "", nil
+	}
+	if result := r.run(call("core__write", args)); !result.OK || result.Attempts != 2 || r.ran() != 1 || r.records.admits != 1 {
+		t.Errorf("got %+v after %d runs and %d admits", result, r.ran(), r.records.admits)
+	}
+	if got := r.records.rows[1].Dispatch; got != 2 {
+		t.Errorf("it went on with dispatch %d", got)
+	}
+}
+
+// doubting says no to some of what it is to verify, by their order.
+type doubting struct {
+	activities.Keys
+	mu       sync.Mutex
+	verified int
+	no       func(n int) bool
+}
+
+func doubt(no ...int) *doubting {
+	return &doubting{Keys: workerkeytest.New(), no: func(n int) bool { return slices.Contains(no, n) }}
+}
+
+func (d *doubting) Verify(ctx context.Context, text []byte, signature string) (bool, error) {
+	d.mu.Lock()
+	d.verified++
+	n := d.verified
+	d.mu.Unlock()
+	if d.no(n) {
+		return false, nil
+	}
+	return d.Keys.Verify(ctx, text, signature)
+}
+
+// TestUnpermitted: an attempt that the gate of this run has not permitted asks the record and the gate, and does not count.
+func TestUnpermitted(t *testing.T) {
+	t.Parallel()
+	var gates int
+	counting := hook.New("counting", hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { gates++; return nil }))
+	r := newRig(t, rigOptions{policy: freePolicy, keys: doubt(1), hooks: []hook.Hook{counting}})
+	result := r.run(call("core__mail", args))
+	if !result.OK || result.Attempts != 1 || r.ran() != 1 || r.records.admits != 2 || gates != 2 || r.records.claimed != 1 {
+		t.Errorf("got %+v after %d runs, %d admits, %d gates, %d claims", result, r.ran(), r.records.admits, gates, r.records.claimed)
+	}
+	// One that nobody ever permits ends with the call's deadline, and has not run.
+	odd := &doubting{Keys: workerkeytest.New(), no: func(n int) bool { return n%2 == 1 }} // every other one is a receipt
+	r = newRig(t, rigOptions{policy: freePolicy, keys: odd})
+	if result := r.run(call("core__mail", args)); result.ErrorCode != toolspec.CodeUnavailable || r.ran() != 0 || r.records.claimed != 0 {
+		t.Errorf("got %+v after %d runs", result, r.ran())
+	}
+}
+
+// TestForgedAnswers: an answer without a worker's receipt counts as none.
+func TestForgedAnswers(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		tool string
+		code toolspec.Code
+		runs int
+	}{
+		"of what must not be repeated": {"core__mail", toolspec.CodeOutcomeUnknown, 1},
+		"of what may be":               {"core__write", "", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, rigOptions{policy: freePolicy, keys: doubt(2)}) // the first is the permit
+			result := r.run(call(tc.tool, args))
+			if result.ErrorCode != tc.code || r.ran() != tc.runs || result.Attempts != tc.runs {
+				t.Errorf("got %+v after %d runs", result, r.ran())
+			}
+			if n := r.records.forged; len(n) != 1 || n[0].InvocationID != result.InvocationID || n[0].TenantID != "acme" || n[0].Activity != "execute" || len(n[0].Answer) != 64 {
+				t.Errorf("noted %+v", n)
+			}
+		})
+	}
+	t.Run("of a durable stage", func(t *testing.T) {
+		t.Parallel()
+		waiting := hook.New("waiting", hook.Durable(time.Minute), hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return nil }))
+		r := newRig(t, rigOptions{policy: freePolicy, keys: doubt(1), hooks: []hook.Hook{waiting}})
+		if result := r.run(call("core__mail", args)); result.ErrorCode != toolspec.CodeInternal || r.ran() != 0 || len(r.records.forged) != 1 {
+			t.Errorf("got %+v after %d runs; noted %+v", result, r.ran(), r.records.forged)
+		}
+	})
+	t.Run("of a probe", func(t *testing.T) {
+		t.Parallel()
+		w := &wire{lost: 1, probe: func(int) (toolspec.Found[echoOut], error) { return toolspec.FoundNoEffect[echoOut](), nil }}
+		// permit and answer of the attempt; then permit and answer of each probe
+		r := newRig(t, rigOptions{policy: freePolicy, keys: doubt(4, 6, 8), tools: []toolspec.Tool{w.tool()}})
+		if result := r.run(call("core__wire", args)); result.ErrorCode != toolspec.CodeOutcomeUnknown || w.runs != 1 || w.probes != 3 || len(r.records.forged) != 3 {
+			t.Errorf("got %+v after %d runs and %d probes; noted %+v", result, w.runs, w.probes, r.records.forged)
+		}
+	})
+}
+
+// TestDoubtWaits: nobody asks what became of an attempt while its tool may still be at it, and nobody waits without a question.
+func TestDoubtWaits(t *testing.T) {
+	t.Parallel()
+	const over = 40 * time.Second
+	lost := func(r *rig) {
+		r.records.overIn = over
+		r.records.onClaim = func(n int) (contract.Outcome, error) {
+			if n == 1 {
+				r.records.written(false)
+				return dies, nil
+			}
+			return "", nil
+		}
+	}
+	t.Run("probe", func(t *testing.T) {
+		t.Parallel()
+		var r *rig
+		var asked time.Duration
+		w := &wire{probe: func(int) (toolspec.Found[echoOut], error) {
+			asked = r.env.Now().Sub(time.UnixMilli(r.records.startedAt))
+			return toolspec.FoundNoEffect[echoOut](), nil
+		}}
+		r = newRig(t, rigOptions{policy: freePolicy, tools: []toolspec.Tool{w.tool()}})
+		lost(r)
+		if result := r.run(call("core__wire", args)); !result.OK || w.runs != 1 || w.probes != 1 || asked < over {
+			t.Errorf("got %+v after %d runs and %d probes, the first after %s", result, w.runs, w.probes, asked)
+		}
+		if over := r.records.over; len(over) != 1 || len(over[0]) != 0 {
+			t.Errorf("over are %v, and nobody has heard of the attempt", over)
+		}
+	})
+	t.Run("person", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, rigOptions{policy: parkingPolicy})
+		lost(r)
+		r.env.RegisterDelayedCallback(func() {
+			if n := len(r.records.requests); n != 0 {
+				t.Errorf("%d people are asked before the attempt can be over", n)
+			}
+		}, over-5*time.Second)
+		r.decideAfter(over+time.Hour, 1, toolspec.Retry, "user:bob")
+		if result := r.run(call("core__mail", args)); !result.OK || r.ran() != 1 || len(r.records.requests) != 1 {
+			t.Errorf("got %+v after %d runs and %d requests", result, r.ran(), len(r.records.requests))
+		}
+	})
+	t.Run("cancelled", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, rigOptions{policy: parkingPolicy})
+		lost(r)
+		r.env.RegisterDelayedCallback(r.env.CancelWorkflow, over/2)
+		result := r.run(call("core__mail", args))
+		if result.ErrorCode != toolspec.CodeOutcomeUnknown || result.Details.Cause != "cancelled" || len(r.records.requests) != 0 {
+			t.Errorf("got %+v with %+v", result, result.Details)
+		}
+	})
+	t.Run("nobody to ask", func(t *testing.T) {
+		t.Parallel()
+		r := newRig(t, rigOptions{policy: freePolicy})
+		lost(r)
+		result := r.run(call("core__mail", args))
+		if took := result.EndedAtMs - result.StartedAtMs; result.ErrorCode != toolspec.CodeOutcomeUnknown || took > over.Milliseconds()/2 {
+			t.Errorf("got %+v after %d ms", result, took)
+		}
+	})
+	t.Run("the tool has stopped", func(t *testing.T) {
+		t.Parallel()
+		w := &wire{lost: 1, probe: func(int) (toolspec.Found[echoOut], error) { return toolspec.FoundNoEffect[echoOut](), nil }}
+		r := newRig(t, rigOptions{policy: freePolicy, tools: []toolspec.Tool{w.tool()}})
+		if result := r.run(call("core__wire", args)); !result.OK || w.runs != 2 {
+			t.Errorf("got %+v after %d runs", result, w.runs)
+		}
+		if first := r.records.rows[0]; len(r.records.over) != 1 || !slices.Equal(r.records.over[0], []contract.Claim{{Dispatch: 1, ID: first.ClaimID}}) {
+			t.Errorf("over are %v, want the claim %+v", r.records.over, first)
+		}
+	})
+}
+
+type register func(any, activity.RegisterOptions)
+
+func (r register) RegisterActivityWithOptions(a any, o activity.RegisterOptions) { r(a, o) }
+
+// TestStepsRefuseTasks: whoever may use the namespace can schedule a task with any input. What is not a regular activity answers none.
+func TestStepsRefuseTasks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, rigOptions{})
+	env := envtest.NewForActivity()
+	names := map[string]bool{}
+	r.activities.Register(register(func(a any, o activity.RegisterOptions) {
+		names[o.Name] = true
+		env.RegisterActivityWithOptions(a, o)
+	}))
+	for _, name := range []string{
+		contract.Admit.Name(), contract.Hydrate.Name(), contract.Request.Name(), contract.Review.Name(), contract.Accept.Name(),
+		contract.Check.Name(), contract.Settle.Name(),
+	} {
+		if !names[name] {
+			t.Errorf("%s is not registered", name)
+		}
+		_, err := env.ExecuteActivity(name, struct{}{})
+		var failure *temporal.ApplicationError
+		if !errors.As(err, &failure) || failure.Type() != string(toolspec.CodeInternal) || !failure.NonRetryable() {
+			t.Errorf("%s answers a task with %v", name, err)
+		}
+	}
+	if r.records.admits+r.records.settles+r.records.checks+len(r.records.requests) != 0 {
+		t.Error("a refused task came to the record")
+	}
+	if !strings.Contains(strings.Join(contract.ActivityNames(), " "), contract.Accept.Name()) {
+		t.Error("acceptAnswer is not among the names")
+	}
+}

@@ -1,0 +1,103 @@
+package hydrate
+
+import (
+	"slices"
+	"time"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/envelope"
+	"github.com/pawl-run/pawl/workflows/steps"
+)
+
+// Input parses and validates the arguments in the input of the workflow.
+func Input(ctx workflow.Context, c *envelope.Call) envelope.Next {
+	return run(ctx, c, func(in *contract.HydrateIn) {
+		in.Input, _ = c.Input()
+		in.PolicyDigest = c.PolicyDigest()
+	}, func(out contract.HydrateOut) { c.SetArgs(out.Args, nil) })
+}
+
+// Again validates the current arguments, after a hook or an approver changed them or a
+// deploy replaced the tool.
+func Again(ctx workflow.Context, c *envelope.Call) envelope.Next {
+	return run(ctx, c, func(in *contract.HydrateIn) {
+		in.Args, in.SafeArgs, in.SafeHistory = c.Args(), c.SafeArgs(), c.SafeHistory()
+	}, func(contract.HydrateOut) {})
+}
+
+// run calls the activity until a worker has the tool, and applies the answer to the
+// call. ask adds the arguments to the input of the activity. run calls accept with a
+// successful answer before it stores the validated arguments in the call: Input uses
+// accept to add the arguments to the history.
+func run(ctx workflow.Context, c *envelope.Call, ask func(*contract.HydrateIn), accept func(contract.HydrateOut)) envelope.Next {
+	name := contract.Hydrate.Name()
+	c.SetStage(name)
+	delay := steps.MissingDelay
+	for {
+		at := workflow.Now(ctx)
+		in := contract.HydrateIn{InvocationID: c.Admitted().InvocationID, ToolID: c.Admitted().ToolID, PlanVersion: c.Plan().V}
+		ask(&in)
+		out, err := steps.Local(ctx, contract.Hydrate, in, steps.Options("parse and validate the arguments", c.Remaining(ctx)))
+		if err != nil {
+			f := c.Classify(ctx, err)
+			c.RecordStep(name, string(f.Code), at, 0)
+			return envelope.Fail(f)
+		}
+		if out.Outcome == contract.NotHere {
+			if out.Failure = c.WaitForWorker(ctx, &delay, envelope.MissingMessage(out.By)); out.Failure == nil {
+				continue
+			}
+		}
+		record(c, out, at)
+		if out.Failure != nil {
+			c.RecordStep(name, string(out.Failure.Code), at, out.DurationUs)
+			return envelope.Fail(out.Failure)
+		}
+		c.RecordStep(name, "ok", at, out.DurationUs)
+		accept(out)
+		c.SetValidatedArgs(out.Args, out.SafeArgs, out.SafeHistory, out.Repaired, out.NoSchema)
+		c.SetTool(out.ToolDigest, out.Effect, out.Risk)
+		if becameWorse(c.Plan(), out) {
+			c.RestrictPlan()
+		}
+		return envelope.Next{}
+	}
+}
+
+// record adds the provenance of the arguments to the call. The activity Request or Settle
+// writes it to the record. record does nothing if the answer has no provenance: no
+// arguments were hydrated.
+func record(c *envelope.Call, out contract.HydrateOut, at time.Time) {
+	if out.Provenance == nil {
+		return
+	}
+	h := contract.Hydration{AtMs: at.UnixMilli(), Provenance: *out.Provenance}
+	h.Provenance.ToolID, h.Provenance.DurationUs = c.Admitted().ToolID, out.DurationUs
+	if h.Provenance.ToolDigest == "" {
+		h.Provenance.ToolDigest = out.ToolDigest
+	}
+	c.RecordHydration(h)
+}
+
+// becameWorse reports whether the tool is more harmful than the plan says, or may no
+// longer be repeated. In both cases the lane of the plan is not safe any more, because it
+// was chosen for the earlier version of the tool. A tool that became less harmful changes
+// nothing for running calls.
+func becameWorse(plan hook.Plan, out contract.HydrateOut) bool {
+	lapsed := plan.Repeatable && out.Repeatable != nil && !*out.Repeatable
+	return lapsed || harm(out.Effect) > harm(plan.Effect)
+}
+
+// harm returns the rank of an effect; a higher rank is more harmful. An effect that this
+// version does not know has the highest rank, because it may do anything.
+func harm(e toolspec.Effect) int {
+	known := []toolspec.Effect{toolspec.ReadOnly, toolspec.StateChange, toolspec.ExternalSideEffect}
+	if i := slices.Index(known, e); i >= 0 {
+		return i
+	}
+	return len(known)
+}

@@ -1,0 +1,65 @@
+package output
+
+import (
+	"encoding/json"
+
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/envelope"
+)
+
+// Shape runs the output stages of the plan. The first stage that fails ends the call with
+// its failure, although the tool has already had its effect. A stage whose failures are
+// only logged never ends the call. kept is the value for the result cache; nil if the
+// cache keeps nothing.
+func Shape(ctx workflow.Context, c *envelope.Call) (kept *contract.Kept, next envelope.Next) {
+	var entry *hook.CacheEntry
+	var value json.RawMessage
+	for _, step := range c.Plan().Post {
+		if step.Phase != hook.PhaseOutput || c.IsIdle(step) || nothingToKeep(c, step) {
+			continue
+		}
+		// The cache keeps the value from before willTransformOutput.
+		if step.Stage == hook.WillTransformOutput.Stage() {
+			value = c.Output()
+		}
+		shown := len(c.VisibleOutputs())
+		v := c.RunStage(ctx, step, 1)
+		if step.Stage == hook.WillWriteCache.Stage() {
+			entry = v.Delta.Entry
+		}
+		// A hook redacted the output: the record must not show the values from before.
+		if step.Stage == hook.WillRedactOutput.Stage() && len(c.VisibleOutputs()) > shown {
+			c.HideOutputs(shown)
+		}
+		if info, _ := hook.InfoOf(step.Stage); info.Failure == hook.Logged {
+			continue
+		}
+		if v.Outcome == hook.Failed && v.Failure != nil {
+			c.HideAllOutputs()
+			return nil, envelope.Fail(v.Failure)
+		}
+	}
+	if value == nil {
+		value = c.Output()
+	}
+	if entry != nil && keeps(c) {
+		kept = &contract.Kept{Entry: *entry, Value: value}
+	}
+	return kept, next
+}
+
+// keeps reports whether the value may answer other calls: it is the value of a read-only
+// tool that ran in this call, and no challenge.
+func keeps(c *envelope.Call) bool {
+	return c.Source() == toolspec.SourceExecuted && !c.Challenge() && c.Effect() == toolspec.ReadOnly
+}
+
+// nothingToKeep reports whether a step can be skipped: it is willWriteCache without hooks,
+// and the cache does not keep the value.
+func nothingToKeep(c *envelope.Call, step hook.Step) bool {
+	return len(step.Hooks) == 0 && step.Stage == hook.WillWriteCache.Stage() && !keeps(c)
+}

@@ -1,0 +1,84 @@
+package steps
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+const (
+	// Timeout bounds one run of a step, which is one SQL statement or a few hooks.
+	Timeout = 2 * time.Second
+	// Forever is the deadline of a step without a deadline, such as admit and settle,
+	// which must succeed.
+	Forever = 10 * 365 * 24 * time.Hour
+	// HeartbeatTimeout is the longest time until the server notices the loss of a worker.
+	// execute sends a heartbeat every two seconds.
+	HeartbeatTimeout = 8 * time.Second
+	// graceTimeout is the time that an activity has beyond its budget, so that it can
+	// answer itself that the budget is used up.
+	graceTimeout = 5 * time.Second
+	// MissingDelay is the first wait for a worker that has every part that the plan
+	// names. The wait doubles up to MissingDelayMax.
+	MissingDelay = time.Second
+	// MissingDelayMax is the longest wait for such a worker.
+	MissingDelayMax = 30 * time.Second
+)
+
+// retries returns the retry policy of a step until its deadline: the first retry is
+// after 0.1 s, and each further delay is eight times as long, up to 15 s.
+func retries() *temporal.RetryPolicy {
+	return &temporal.RetryPolicy{
+		InitialInterval:    100 * time.Millisecond,
+		BackoffCoefficient: 8,
+		MaximumInterval:    15 * time.Second,
+	}
+}
+
+// Options returns the options of a step, which is a local activity that is retried until
+// deadline. After the first tries, durable timers trigger the retries.
+func Options(summary string, deadline time.Duration) workflow.LocalActivityOptions {
+	return workflow.LocalActivityOptions{
+		StartToCloseTimeout:    min(Timeout, deadline),
+		ScheduleToCloseTimeout: deadline,
+		RetryPolicy:            retries(),
+		Summary:                summary,
+	}
+}
+
+// DurableOptions returns the options of a stage with durable hooks, which is a regular
+// activity. The server retries it with the same delays as a step, also after the loss of
+// its worker.
+func DurableOptions(summary string, budget, deadline time.Duration) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		StartToCloseTimeout:    budget + graceTimeout,
+		ScheduleToCloseTimeout: deadline,
+		HeartbeatTimeout:       HeartbeatTimeout,
+		WaitForCancellation:    true,
+		RetryPolicy:            retries(),
+		Summary:                summary,
+	}
+}
+
+// LocalExecuteOptions returns the options of an attempt inside the workflow task.
+func LocalExecuteOptions(summary string, budget time.Duration) workflow.LocalActivityOptions {
+	return workflow.LocalActivityOptions{
+		StartToCloseTimeout: budget + 2*time.Second,
+		RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1},
+		Summary:             summary,
+	}
+}
+
+// ExecuteOptions returns the options of an attempt that is a regular activity. The
+// server does not retry it, because the workflow repeats attempts itself.
+func ExecuteOptions(summary string, budget, deadline time.Duration) workflow.ActivityOptions {
+	return workflow.ActivityOptions{
+		ScheduleToStartTimeout: deadline,
+		StartToCloseTimeout:    budget + graceTimeout,
+		HeartbeatTimeout:       HeartbeatTimeout,
+		WaitForCancellation:    true,
+		RetryPolicy:            &temporal.RetryPolicy{MaximumAttempts: 1},
+		Summary:                summary,
+	}
+}
