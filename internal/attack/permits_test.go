@@ -55,6 +55,7 @@ func probeOfATerminated(t *testing.T, w *world) {
 	inv := call(id, toolOrder, args("text", noteLate))
 	started := w.start(t, inv)
 	running := w.attacker.running(t, started.WorkflowID, "reconcile", 1)
+	until(t, id+" is probed", func() bool { return w.effects.arrivals(inProbe(id)) > 0 })
 	if err := w.attacker.client.TerminateWorkflow(t.Context(), started.WorkflowID, "", ""); err != nil {
 		t.Fatal(err)
 	}
