@@ -25,6 +25,10 @@ var fences = []fence{
 		why: "the vocabulary is pure: the standard library only",
 	},
 	{
+		tree: "toolspec/errs", ours: []string{}, third: []string{},
+		why: "every package may import it",
+	},
+	{
 		tree: "toolspec/hook",
 		not:  []string{module + "/toolspec/schema"},
 		why:  "workflows import hook, and a schema library is not deterministic code",
@@ -47,7 +51,7 @@ var fences = []fence{
 	},
 	{
 		tree: "workflows",
-		ours: []string{"toolspec", "toolspec/hook"}, third: []string{"go.temporal.io/sdk", "go.temporal.io/api"},
+		ours: []string{"toolspec", "toolspec/errs", "toolspec/hook"}, third: []string{"go.temporal.io/sdk", "go.temporal.io/api"},
 		not: []string{
 			"os", "net/http", "database/sql", "syscall", "math/rand", "crypto/rand", "go.temporal.io/sdk/client",
 		},
@@ -65,7 +69,7 @@ var fences = []fence{
 	{
 		tree: "examples",
 		ours: []string{
-			"toolspec", "toolspec/hook", "toolspec/capability", "toolspec/catalog", "toolspec/legacy", "toolspec/provide", "client", "worker",
+			"toolspec", "toolspec/errs", "toolspec/hook", "toolspec/capability", "toolspec/catalog", "toolspec/legacy", "toolspec/provide", "client", "worker",
 			"toolspec/wire", "toolspec/wire/openai", "toolspec/wire/responses", "toolspec/wire/anthropic", "toolspec/wire/ollama", "toolspec/wire/gemini",
 			"toolspec/conversation",
 		},

@@ -15,7 +15,7 @@ import (
 var ranks = [][]string{
 	{"."}, // empty but for documentation and the tests of the tree
 	{"toolspec"},
-	{"toolspec/schema"},
+	{"toolspec/schema", "toolspec/errs"},
 	{"toolspec/capability"},
 	{"toolspec/provide"},
 	{"toolspec/hook", "toolspec/hydrate", "toolspec/wire/..."},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -191,10 +192,10 @@ func TestUnknownToolHasNoGate(t *testing.T) {
 func TestAdmitRecordsAway(t *testing.T) {
 	for _, input := range []string{sent, "x"} {
 		w := newWorld(t, setup{})
-		w.records.err = hook.Transient(errors.New("away"))
+		w.records.err = errs.Transient(errors.New("away"))
 		in := admitIn()
 		in.Input = []byte(input)
-		if _, err := w.Admit(t.Context(), in); !hook.IsTransient(err) {
+		if _, err := w.Admit(t.Context(), in); !errs.IsTransient(err) {
 			t.Errorf("got %v", err)
 		}
 	}

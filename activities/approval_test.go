@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -90,7 +91,7 @@ func TestRequestElsewhere(t *testing.T) {
 	}
 	f := w.facts()
 	f.PolicyDigest = "gone"
-	if _, err := w.Request(t.Context(), contract.RequestIn{Facts: f}); !hook.IsTransient(err) {
+	if _, err := w.Request(t.Context(), contract.RequestIn{Facts: f}); !errs.IsTransient(err) {
 		t.Errorf("got %v", err)
 	}
 	w.records.err = errors.New("away")
@@ -213,8 +214,8 @@ func TestReviewLooks(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	w.records.err = hook.Transient(errors.New("away"))
-	if _, err := w.Review(t.Context(), contract.ReviewIn{}); !hook.IsTransient(err) {
+	w.records.err = errs.Transient(errors.New("away"))
+	if _, err := w.Review(t.Context(), contract.ReviewIn{}); !errs.IsTransient(err) {
 		t.Errorf("got %v", err)
 	}
 }

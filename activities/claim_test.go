@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -60,7 +61,7 @@ func TestExecuteClaims(t *testing.T) {
 
 func TestExecuteRecordsAway(t *testing.T) {
 	w := newWorld(t, setup{})
-	w.records.err = hook.Transient(errors.New(canary))
+	w.records.err = errs.Transient(errors.New(canary))
 	want := contract.ExecuteOut{Outcome: contract.Undispatched}
 	if got := w.execute(t.Context(), t, w.executeIn()); !reflect.DeepEqual(got, want) || w.runs != 0 || len(w.records.claims) != 1 {
 		t.Errorf("got %+v after %d runs and %d claims", got, w.runs, len(w.records.claims))

@@ -17,7 +17,7 @@ import (
 // Broker leases connections to attempts.
 type Broker interface {
 	// Lease answers broker.Leased with a lease, which the caller closes, or says why
-	// there is none. An error that passes by itself is marked hook.Transient.
+	// there is none. An error that passes by itself is marked errs.Transient.
 	Lease(ctx context.Context, r broker.Request) (*broker.Lease, broker.Answer, error)
 }
 

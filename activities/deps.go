@@ -14,7 +14,7 @@ import (
 // Records keeps invocations, approvals and what came of them. Every statement
 // names (invocation, epoch), compares the recorded run with the one that executes
 // it (contract.Executing), and is one guarded write whose answer decides. An error
-// that passes by itself is marked hook.Transient.
+// that passes by itself is marked errs.Transient.
 type Records interface {
 	approval.Requests
 	Admit(ctx context.Context, in AdmitRow) (Record, error)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities/heartbeat"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -66,7 +67,7 @@ func broken(ctx, budget context.Context, in hook.StageInput, r ran) (hook.Verdic
 			Details:     &toolspec.Details{Stage: string(in.Stage)},
 		}}, nil
 	case heartbeat.Stopping(ctx):
-		return hook.Verdict{}, hook.Transient(errLeaving)
+		return hook.Verdict{}, errs.Transient(errLeaving)
 	case ctx.Err() != nil:
 		return hook.Verdict{}, ctx.Err()
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/broker/redact"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -105,8 +106,8 @@ func (a *Activities) Execute(ctx context.Context, in contract.ExecuteIn) (contra
 // and nothing was claimed.
 func (a *Activities) unprovided(ctx context.Context, in contract.ExecuteIn, err error) contract.ExecuteOut {
 	a.log.ErrorContext(ctx, "the tool is not provided with what it needs", "invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID,
-		"errorType", fmt.Sprintf("%T", err), "reason", hook.Reason(err))
-	if hook.IsTransient(err) {
+		"errorType", fmt.Sprintf("%T", err), "reason", errs.Reason(err))
+	if errs.IsTransient(err) {
 		return contract.ExecuteOut{Outcome: contract.Undispatched}
 	}
 	return contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
@@ -143,9 +144,9 @@ func (a *Activities) claim(ctx context.Context, in contract.ExecuteIn, claimID s
 		outcome, err = a.records.Claim(soon, row)
 	}
 	if err != nil {
-		a.log.WarnContext(ctx, "the claim has no answer; the tool is not run", "invocationId", in.Facts.InvocationID, "dispatch", in.Dispatch, "reason", hook.Reason(err))
+		a.log.WarnContext(ctx, "the claim has no answer; the tool is not run", "invocationId", in.Facts.InvocationID, "dispatch", in.Dispatch, "reason", errs.Reason(err))
 		out := contract.ExecuteOut{Outcome: contract.Undispatched}
-		if !hook.IsTransient(err) {
+		if !errs.IsTransient(err) {
 			out.Failure = &hook.Failure{Code: toolspec.CodeInternal}
 		}
 		return &out
@@ -232,7 +233,7 @@ func (a *Activities) callOf(f hook.Facts, epoch int, caps toolspec.Capabilities)
 // panicked turns what was recovered from a tool into an error; its text goes
 // nowhere.
 func panicked(ctx context.Context, call toolspec.Call, recovered any) error {
-	call.Logger.ErrorContext(ctx, "tool panicked", "panicType", fmt.Sprintf("%T", recovered), "at", hook.Frames(debug.Stack()))
+	call.Logger.ErrorContext(ctx, "tool panicked", "panicType", fmt.Sprintf("%T", recovered), "at", errs.Frames(debug.Stack()))
 	return errPanicked
 }
 
@@ -308,7 +309,7 @@ func (a *Activities) deliver(ctx context.Context, in contract.ExecuteIn, claimID
 	if out.OutputRef, err = a.save(ctx, OutputRow{
 		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, ClaimID: claimID, Value: value,
 	}); err != nil {
-		a.log.WarnContext(ctx, "a large result could not be kept", "invocationId", in.Facts.InvocationID, "dispatch", in.Dispatch, "reason", hook.Reason(err))
+		a.log.WarnContext(ctx, "a large result could not be kept", "invocationId", in.Facts.InvocationID, "dispatch", in.Dispatch, "reason", errs.Reason(err))
 		return contract.ExecuteOut{Outcome: contract.Interrupted, Trace: out.Trace, Failure: &hook.Failure{
 			Code: contract.CauseUnsaved, SafeMessage: "The tool ran, but its result could not be kept",
 		}}
@@ -320,7 +321,7 @@ func (a *Activities) deliver(ctx context.Context, in contract.ExecuteIn, claimID
 // moment is worth a few more tries: without the value the outcome is unknown.
 func (a *Activities) save(ctx context.Context, row OutputRow) (ref string, err error) {
 	for try := range saveTries {
-		if ref, err = a.records.SaveOutput(ctx, row); err == nil || !hook.IsTransient(err) {
+		if ref, err = a.records.SaveOutput(ctx, row); err == nil || !errs.IsTransient(err) {
 			return ref, err
 		}
 		timer := time.NewTimer(saveDelay << try)

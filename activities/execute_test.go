@@ -16,6 +16,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -181,7 +182,7 @@ func TestExecuteOutputCannotBeKept(t *testing.T) {
 		}})
 		in := w.executeIn()
 		in.Dispatch = 0
-		w.records.err = hook.Transient(errors.New("away"))
+		w.records.err = errs.Transient(errors.New("away"))
 		started := time.Now()
 		unsaved := func(got contract.ExecuteOut) bool {
 			return got.Outcome == contract.Interrupted && got.Value == nil && got.Failure.Code == contract.CauseUnsaved && got.Failure.SafeMessage != ""
@@ -257,9 +258,9 @@ func TestExecuteHooks(t *testing.T) {
 			contract.ExecuteOut{Outcome: contract.Refused, By: "around", Failure: &hook.Failure{
 				Code: "aborted", SafeMessage: "no", Details: &toolspec.Details{Code: "own"},
 			}}},
-		{"an error that passes", func(*hook.Around) error { return hook.Transient(errors.New(canary)) }, 0,
+		{"an error that passes", func(*hook.Around) error { return errs.Transient(errors.New(canary)) }, 0,
 			contract.ExecuteOut{Outcome: contract.Undispatched, By: "around"}},
-		{"an error that passes, after the tool", func(v *hook.Around) error { _, _ = v.Next(); return hook.Transient(errors.New(canary)) }, 1,
+		{"an error that passes, after the tool", func(v *hook.Around) error { _, _ = v.Next(); return errs.Transient(errors.New(canary)) }, 1,
 			contract.ExecuteOut{Outcome: contract.Refused, Retryable: true, By: "around", Failure: &hook.Failure{
 				Code: "internal", SafeMessage: "hook around failed at aroundExecute", Details: &toolspec.Details{Stage: "aroundExecute"},
 			}}},

@@ -19,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/policy/authz/authztest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -87,7 +88,7 @@ func (r *records) Claim(ctx context.Context, in activities.ClaimRow) (contract.O
 	r.mu.Unlock()
 	if r.stuck {
 		<-ctx.Done()
-		return "", hook.Transient(ctx.Err())
+		return "", errs.Transient(ctx.Err())
 	}
 	if r.claim == "" {
 		return contract.Done, r.err
@@ -150,7 +151,7 @@ func (s policies) Policy(_ context.Context, digest string) (*policy.Policy, erro
 	case s.p != nil && digest == s.p.Digest():
 		return s.p, nil
 	}
-	return nil, hook.Transient(errors.New(canary))
+	return nil, errs.Transient(errors.New(canary))
 }
 
 type in struct {

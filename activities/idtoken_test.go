@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -66,9 +66,9 @@ func TestIDTokens(t *testing.T) {
 		{"over no JSON", tokens{identity: "user:bob"}, nil, with(func(d *toolspec.Decision) {
 			d.Decision, d.EditedArgs = toolspec.Edit, json.RawMessage(`{"a":1,"a":2}`)
 		}), "another decision", false, 0},
-		{"nobody knows", tokens{err: hook.Transient(errors.New("away"))}, nil, plain, "send the same decision again", true, 1},
-		{"nobody knows, where unsigned ones count", tokens{err: hook.Transient(errors.New("away"))}, func(o *approval.OpenRequest) { o.Rule.AllowUnsigned = true }, plain, "send the same decision again", true, 1},
-		{"signed with a key", tokens{err: hook.Transient(errors.New("away"))}, func(o *approval.OpenRequest) {
+		{"nobody knows", tokens{err: errs.Transient(errors.New("away"))}, nil, plain, "send the same decision again", true, 1},
+		{"nobody knows, where unsigned ones count", tokens{err: errs.Transient(errors.New("away"))}, func(o *approval.OpenRequest) { o.Rule.AllowUnsigned = true }, plain, "send the same decision again", true, 1},
+		{"signed with a key", tokens{err: errs.Transient(errors.New("away"))}, func(o *approval.OpenRequest) {
 			o.Key = &proof.Registered{Key: bob.Key(), Identity: "user:bob"}
 		}, keyed, "", false, 0},
 	} {

@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -49,7 +50,7 @@ func TestOwnStepFails(t *testing.T) {
 	t.Parallel()
 	for name, fail := range map[string]func() error{
 		"error": func() error { return errors.New(canary) }, "panic": func() error { panic(canary) },
-		"transient": func() error { return hook.Transient(errors.New(canary)) },
+		"transient": func() error { return errs.Transient(errors.New(canary)) },
 	} {
 		before := stage.Own{Before: func(context.Context, hook.StageInput) (v hook.Verdict, err error) { return v, fail() }}
 		after := stage.Own{After: func(context.Context, hook.StageInput, *hook.Verdict) error { return fail() }}
@@ -68,7 +69,7 @@ func TestOwnStepFails(t *testing.T) {
 			w.safe(t, v)
 			switch {
 			case name == "transient":
-				if !hook.IsTransient(err) {
+				if !errs.IsTransient(err) {
 					t.Errorf("%s at %s: %v", name, s, err)
 				}
 			case s == hook.WillWriteCache.Stage():

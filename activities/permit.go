@@ -12,7 +12,7 @@ import (
 )
 
 // Keys sign with keys that only workers have, and check such signatures. An error
-// that passes by itself is marked hook.Transient.
+// that passes by itself is marked errs.Transient.
 type Keys interface {
 	contract.Signer
 	// Verify reports whether a worker has signed the text.

@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/internal/workerkey"
 	"github.com/pawl-run/pawl/internal/workerkey/workerkeytest"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -118,14 +119,14 @@ func TestKeysAway(t *testing.T) {
 	w := newWorld(t, setup{config: activities.Config{Keys: workerkey.New(store)}})
 	in := w.executeIn()
 	in.Permit = w.permit(t.Context(), in.Facts, in.Terms)
-	store.Away = hook.Transient(errors.New(canary))
+	store.Away = errs.Transient(errors.New(canary))
 	w.Activities = newWorld(t, setup{config: activities.Config{Keys: workerkey.New(store)}}).Activities // a worker that has just started
 	got, err := w.Activities.Execute(as(t.Context(), false), in)
 	if err != nil || got.Outcome != contract.Undispatched || got.ClaimID != "" || w.runs != 0 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	v, err := w.Activities.Stage(as(t.Context(), true), hook.StageInput{Stage: hook.WillCheckConsent.Stage(), Facts: in.Facts, Terms: &in.Terms})
-	if !hook.IsTransient(err) {
+	if !errs.IsTransient(err) {
 		t.Errorf("got %+v, %v", v, err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Sessions keeps recipes for sessions. An error that passes by itself is marked
-// hook.Transient.
+// errs.Transient.
 type Sessions interface {
 	SessionBindings(ctx context.Context, key provide.SessionKey) ([]provide.Binding, error)
 	// BindSession keeps recipes, the last write wins, and returns them with their

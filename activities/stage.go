@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -116,7 +117,7 @@ func (a *Activities) runOwn(ctx context.Context, in hook.StageInput, v hook.Verd
 	err := func() (err error) {
 		defer func() {
 			if recovered := recover(); recovered != nil {
-				err = &stepPanic{fmt.Sprintf("panic of type %T at %s", recovered, hook.Frames(debug.Stack()))}
+				err = &stepPanic{fmt.Sprintf("panic of type %T at %s", recovered, errs.Frames(debug.Stack()))}
 			}
 		}()
 		return step(&v)
@@ -127,11 +128,11 @@ func (a *Activities) runOwn(ctx context.Context, in hook.StageInput, v hook.Verd
 			v.By = name
 		}
 		return v, nil
-	case hook.IsTransient(err), ctx.Err() != nil:
+	case errs.IsTransient(err), ctx.Err() != nil:
 		return hook.Verdict{}, err
 	}
 	a.log.ErrorContext(ctx, "a step of Pawl's own failed", "step", name, "stage", string(in.Stage), "invocationId", in.Facts.InvocationID,
-		"toolId", in.Facts.ToolID, "reason", hook.Reason(err))
+		"toolId", in.Facts.ToolID, "reason", errs.Reason(err))
 	if info, _ := hook.InfoOf(in.Stage); info.Failure == hook.Logged {
 		began.Notes = append(began.Notes, hook.Note{Hook: name, Reason: "failed"})
 		return began, nil
@@ -149,7 +150,7 @@ type stepPanic struct{ at string }
 // Error implements error.
 func (p *stepPanic) Error() string { return p.at }
 
-// LogReason implements hook.Reasoner.
+// LogReason implements errs.Reasoner.
 func (p *stepPanic) LogReason() string { return p.at }
 
 // guard masks the arguments and redacts the values of a verdict. A value that the tool could

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -104,9 +105,9 @@ func TestStageWithoutItsTool(t *testing.T) {
 }
 
 func TestStageTransient(t *testing.T) {
-	w := newWorld(t, setup{hooks: []hook.Hook{hook.New("h", hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return hook.Transient(errors.New(canary)) }))}})
+	w := newWorld(t, setup{hooks: []hook.Hook{hook.New("h", hook.WillAuthorize.Do(func(context.Context, *hook.Gate) error { return errs.Transient(errors.New(canary)) }))}})
 	v, err := w.Stage(t.Context(), hook.StageInput{Stage: hook.WillAuthorize.Stage(), Hooks: []string{"h"}, Facts: w.facts()})
-	if !hook.IsTransient(err) || v.Outcome != "" {
+	if !errs.IsTransient(err) || v.Outcome != "" {
 		t.Errorf("got %+v, %v", v, err)
 	}
 }

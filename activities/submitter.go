@@ -11,7 +11,7 @@ import (
 type Submitters interface {
 	// Vouched verifies the proof of a call that has a record. keyID names the key that
 	// signed it; where the proof is not good, it is empty and fault says why, in words
-	// that are safe to show. hook.Transient marks a store that is away.
+	// that are safe to show. errs.Transient marks a store that is away.
 	Vouched(ctx context.Context, in VouchRow) (keyID, fault string, err error)
 }
 

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/pawl-run/pawl/broker/fingerprint"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // Binding is the place of a sealed credential, which is bound into it.
@@ -124,7 +124,7 @@ type Record struct {
 	Remaining, Life time.Duration
 }
 
-// Store keeps connections. An error that passes by itself is marked hook.Transient.
+// Store keeps connections. An error that passes by itself is marked errs.Transient.
 type Store interface {
 	// LeaseConnection writes down that the attempt uses the connection, and returns
 	// it: all in one statement, which looks at grant, status and generation once more.
@@ -209,7 +209,7 @@ func (b *Broker) Drain(ctx context.Context) {
 // lease when the attempt is over.
 //
 // A token that is about to end is refreshed first. While that cannot be, and the
-// token has ended, the error is marked hook.Transient.
+// token has ended, the error is marked errs.Transient.
 func (b *Broker) Lease(ctx context.Context, r Request) (*Lease, Answer, error) {
 	if r.Holder == "" || r.ConnectionID == "" || r.TenantID == "" {
 		return nil, Denied, nil
@@ -246,7 +246,7 @@ func (b *Broker) open(s Sealed) (Credential, error) {
 func (b *Broker) unseal(s Sealed) (Credential, error) {
 	plain, err := b.sealer.Open(s.Bytes, s.Binding)
 	if err != nil {
-		return Credential{}, hook.Transient(err)
+		return Credential{}, errs.Transient(err)
 	}
 	defer clear(plain)
 	return decodeCredential(plain)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec/capability"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // RefreshClaim asks to be the one who refreshes.
@@ -177,10 +177,10 @@ func (b *Broker) take(ctx context.Context, r Request) (Record, Credential, Answe
 			return record, Credential{}, NeedsReauth, nil
 		default:
 			credential.Destroy()
-			return record, Credential{}, "", hook.Transient(errNoToken)
+			return record, Credential{}, "", errs.Transient(errNoToken)
 		}
 	}
-	return Record{}, Credential{}, "", hook.Transient(errNoToken)
+	return Record{}, Credential{}, "", errs.Transient(errNoToken)
 }
 
 // Refresh gets a new token for a record whose token has ended, or is about to, as a
@@ -350,7 +350,7 @@ func (b *Broker) keep(r Refreshed) (StoreAnswer, error) {
 			r.Lasts = max(lasts-time.Since(got), time.Millisecond)
 		}
 		answer, err := b.store.StoreRefreshed(ctx, r)
-		if err == nil || !hook.IsTransient(err) {
+		if err == nil || !errs.IsTransient(err) {
 			return answer, err
 		}
 		if pause(ctx, delay) != nil {

@@ -32,6 +32,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
@@ -189,12 +190,12 @@ func serve(
 			}
 			relay.Go(func() {
 				if err := postgres.NewRelay(store, signals{temporal}, log).OnPolicy(watch.look).Run(ctx); !errors.Is(err, context.Canceled) {
-					log.Error("the outbox relay stopped", "reason", hook.Reason(err))
+					log.Error("the outbox relay stopped", "reason", errs.Reason(err))
 				}
 			})
 			relay.Go(func() {
 				if err := postgres.NewHerald(store, notified, log).Run(ctx); !errors.Is(err, context.Canceled) {
-					log.Error("the herald stopped", "reason", hook.Reason(err))
+					log.Error("the herald stopped", "reason", errs.Reason(err))
 				}
 			})
 			return nil

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/pawl-run/pawl/activities/upkeep"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // owners asks the worker's own namespace for the runs that calls belong to.
@@ -57,7 +57,7 @@ func notNow(err unanswered, code codes.Code) error {
 	case codes.Internal, codes.DataLoss, codes.Unknown:
 		return err
 	default:
-		return hook.Transient(err)
+		return errs.Transient(err)
 	}
 }
 

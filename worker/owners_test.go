@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // TestOwners: only a server that knows the namespace and not the workflow says that a call's workflow is gone.
@@ -58,16 +58,16 @@ func TestOwners(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want %+v", tc.name, got, err, tc.want)
 		}
 	}
-	if got, err := (owners{c}).Owner(t.Context(), "call", "no run id"); err == nil || hook.IsTransient(err) {
+	if got, err := (owners{c}).Owner(t.Context(), "call", "no run id"); err == nil || errs.IsTransient(err) {
 		t.Errorf("a run id that is none: %+v, %v", got, err)
 	}
-	if got, err := (owners{dial("nowhere")}).Owner(t.Context(), "call", ""); !hook.IsTransient(err) {
+	if got, err := (owners{dial("nowhere")}).Owner(t.Context(), "call", ""); !errs.IsTransient(err) {
 		t.Errorf("no such namespace: %+v, %v", got, err)
 	}
 	if err := server.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if got, err := askShortly(t, owners{c}); !hook.IsTransient(err) {
+	if got, err := askShortly(t, owners{c}); !errs.IsTransient(err) {
 		t.Errorf("no server: %+v, %v", got, err)
 	}
 }

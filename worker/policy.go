@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // readPolicy reads the policy file; without one it returns nil. A file with an
@@ -125,7 +125,7 @@ func (w *policyWatch) look(ctx context.Context) {
 		w.log.ErrorContext(ctx, "policy changed to a version that this worker cannot read; calls wait for a worker that can",
 			"digest", active.Digest, "activatedBy", active.By)
 	case !errors.Is(err, context.Canceled):
-		w.log.WarnContext(ctx, "the active policy could not be read ahead; the next call reads it", "reason", hook.Reason(err))
+		w.log.WarnContext(ctx, "the active policy could not be read ahead; the next call reads it", "reason", errs.Reason(err))
 	}
 }
 

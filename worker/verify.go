@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/verify"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -62,7 +62,7 @@ func (h histories) Verify(ctx context.Context, in contract.VerifyClosedIn) (out 
 	query := fmt.Sprintf("CloseTime >= '%s' AND CloseTime < '%s'", instant(in.SinceMs), instant(in.UntilMs))
 	if err := v.Histories(ctx, h.temporal.WorkflowService(), namespaceOf(h.config), query); err != nil {
 		if away(err) {
-			err = hook.Transient(unanswered(serviceerror.ToStatus(err).Code().String()))
+			err = errs.Transient(unanswered(serviceerror.ToStatus(err).Code().String()))
 		}
 		return out, err
 	}

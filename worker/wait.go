@@ -10,7 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc/codes"
 
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 const (
@@ -25,12 +25,12 @@ const (
 func withDatabase(ctx context.Context, c Config, step func(context.Context) error) error {
 	for {
 		err := within(ctx, step)
-		if err == nil || !hook.IsTransient(err) {
+		if err == nil || !errs.IsTransient(err) {
 			return err
 		}
-		c.Log.WarnContext(ctx, "the database is not there; trying again", "reason", hook.Reason(err), "in", retryEvery.String())
+		c.Log.WarnContext(ctx, "the database is not there; trying again", "reason", errs.Reason(err), "in", retryEvery.String())
 		if stopped := pause(ctx); stopped != nil {
-			return fmt.Errorf("stopped while waiting for the database (%s): %w", hook.Reason(err), stopped)
+			return fmt.Errorf("stopped while waiting for the database (%s): %w", errs.Reason(err), stopped)
 		}
 	}
 }

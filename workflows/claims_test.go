@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 var (
 	errLost = errors.New("the statement is wrong")
-	errAway = hook.Transient(errors.New("the connection broke"))
+	errAway = errs.Transient(errors.New("the connection broke"))
 )
 
 // TestLost: what becomes of a dispatch without an answer. A side effect that may

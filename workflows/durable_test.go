@@ -12,6 +12,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -134,7 +135,7 @@ func TestDurableTransient(t *testing.T) {
 			h := hook.New("lasting", hook.Durable(time.Minute), hook.WillAcquireQuota.Do(func(_ context.Context, v *hook.Check) error {
 				keys[v.IdempotencyKey()] = true
 				if runs++; runs <= tc.failures {
-					return hook.Transient(errors.New("away"))
+					return errs.Transient(errors.New("away"))
 				}
 				return nil
 			}))
@@ -157,7 +158,7 @@ func TestDurableEndingOutlastsTheMinute(t *testing.T) {
 	runs := 0
 	h := hook.New("lasting", hook.Durable(time.Hour), hook.DidAudit.Do(func(context.Context, *hook.Report) error {
 		if runs++; runs < 9 { // 0.1 s, 0.8 s, 6.4 s and five times 15 s; this environment tries ten times at the most
-			return hook.Transient(errors.New("away"))
+			return errs.Transient(errors.New("away"))
 		}
 		return nil
 	}))

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -294,7 +295,7 @@ func TestEveryPathFinalises(t *testing.T) {
 			if acts[string(s)] == "passing" && !passed[s] { // once: it passes
 				passed[s] = true
 				rec.unseen(s)
-				return hook.Transient(errPlain)
+				return errs.Transient(errPlain)
 			}
 			return act(acts[string(s)], view)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -139,7 +140,7 @@ func TestMissingHook(t *testing.T) {
 func TestLoggedOutputStageFailsNothing(t *testing.T) {
 	for name, f := range map[string]func(context.Context, *hook.Keep) error{
 		"error":     func(context.Context, *hook.Keep) error { return errPlain },
-		"transient": func(context.Context, *hook.Keep) error { return hook.Transient(errPlain) },
+		"transient": func(context.Context, *hook.Keep) error { return errs.Transient(errPlain) },
 		"panic":     func(context.Context, *hook.Keep) error { panic("canary") },
 	} {
 		short := "version: 1\ntenants: {acme: {allowedTools: [\"core__*\"], mode: yolo, budgets: {deadlineMs: 60000}}}\n"

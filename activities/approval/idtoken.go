@@ -22,7 +22,7 @@ type IDTokens interface {
 	// Identify verifies a token for a tenant. identity is the person that the issuer has
 	// signed in, and keyID is the ID of the issuer's key. If the token is not valid, both
 	// are empty and fault says why; fault is safe to show. An error that is marked
-	// hook.Transient means that the issuer cannot be asked now.
+	// errs.Transient means that the issuer cannot be asked now.
 	Identify(ctx context.Context, in IDTokenRow) (identity, keyID, fault string, err error)
 }
 

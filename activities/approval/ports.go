@@ -18,7 +18,7 @@ import (
 // Requests stores approval requests and the decisions on them. Every statement names
 // (invocation, epoch), compares the recorded run with the run that executes the statement
 // (contract.Executing), and is one guarded write: the answer of the statement says
-// whether the write took effect. A temporary error is marked hook.Transient.
+// whether the write took effect. A temporary error is marked errs.Transient.
 type Requests interface {
 	// Request opens a request, or returns an earlier request for the same digest.
 	Request(ctx context.Context, in RequestRow) (RequestRecord, error)

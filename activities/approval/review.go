@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -28,9 +28,9 @@ func (a *Approvals) Review(ctx context.Context, in contract.ReviewIn) (contract.
 		row.Judge = func(open OpenRequest) (Judgement, error) {
 			who, err := a.identified(ctx, open, in.TenantID, *d)
 			switch {
-			case hook.IsTransient(err):
+			case errs.IsTransient(err):
 				// Nothing is recorded, so the same decision can still count later.
-				a.parts.Log.WarnContext(ctx, "a decision is to be sent again: its ID token cannot be verified now", "approvalId", in.ApprovalID, "reason", hook.Reason(err))
+				a.parts.Log.WarnContext(ctx, "a decision is to be sent again: its ID token cannot be verified now", "approvalId", in.ApprovalID, "reason", errs.Reason(err))
 				return Judgement{Answer: toolspec.Answer{Reason: notVerified, Again: true}}, nil
 			case err != nil:
 				return Judgement{}, err

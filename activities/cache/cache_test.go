@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -176,8 +177,8 @@ func TestCacheReads(t *testing.T) {
 		})
 	}
 	r := newCacheRig(t, kept, nil)
-	r.results.err = hook.Transient(errors.New(judgetest.Canary))
-	if _, err := r.at(hook.WillReadCache); !hook.IsTransient(err) {
+	r.results.err = errs.Transient(errors.New(judgetest.Canary))
+	if _, err := r.at(hook.WillReadCache); !errs.IsTransient(err) {
 		t.Errorf("a store that is away: %v", err)
 	}
 	r = newCacheRig(t, kept, func(d *toolspec.Definition) { d.Timeout = 24 * time.Hour })

@@ -10,7 +10,7 @@ import (
 type Results interface {
 	// Lookup returns the value of a key. If there is none, the call becomes the one that
 	// gets the value for all others, or waits for the call that already does. A call that
-	// asks again keeps its place. An error marked hook.Transient means that the store is
+	// asks again keeps its place. An error marked errs.Transient means that the store is
 	// not available.
 	Lookup(ctx context.Context, in LookupRow) (Finding, error)
 }

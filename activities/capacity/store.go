@@ -6,7 +6,7 @@ import (
 )
 
 // Store keeps the quotas and semaphores of all workers. Each method is one guarded write
-// that names the invocation and its epoch. An error marked hook.Transient means that the
+// that names the invocation and its epoch. An error marked errs.Transient means that the
 // store is not available.
 type Store interface {
 	// TakeTokens takes one token from every bucket, or none. A call that has taken tokens

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -97,9 +98,9 @@ func (g *gate) ask(ctx context.Context, r authz.Request) (authz.Decision, error)
 	case out.err == nil:
 		return out.decision, nil
 	case ctx.Err() != nil:
-		return authz.Decision{}, hook.Transient(ctx.Err())
+		return authz.Decision{}, errs.Transient(ctx.Err())
 	}
-	return authz.Decision{}, hook.Transient(&unanswered{cause: out.err})
+	return authz.Decision{}, errs.Transient(&unanswered{cause: out.err})
 }
 
 // unanswered says that the engine gave no answer. Whatever the reason, the call waits:
@@ -119,5 +120,5 @@ func (u *unanswered) LogReason() string {
 	if errors.Is(u.cause, context.DeadlineExceeded) {
 		return "the authorization engine gave no answer in time"
 	}
-	return "the authorization engine gave no answer: " + hook.Reason(u.cause)
+	return "the authorization engine gave no answer: " + errs.Reason(u.cause)
 }

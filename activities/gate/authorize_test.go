@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/policy/authz/authztest"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -86,7 +87,7 @@ func TestEngineWithoutAnAnswer(t *testing.T) {
 	for name, answer := range map[string]func(context.Context, authz.Request) (authz.Decision, error){
 		"down": func(context.Context, authz.Request) (authz.Decision, error) { return authz.Allow(), errors.New(canary) },
 		"passing": func(context.Context, authz.Request) (authz.Decision, error) {
-			return authz.Allow(), hook.Transient(errors.New(canary))
+			return authz.Allow(), errs.Transient(errors.New(canary))
 		},
 		"panics": func(context.Context, authz.Request) (authz.Decision, error) { panic(canary) },
 		"slow": func(ctx context.Context, _ authz.Request) (authz.Decision, error) {
@@ -99,7 +100,7 @@ func TestEngineWithoutAnAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			v, _, err := judgeWith(t, judgetest.Parse(t, approvals), authztest.New(answer), hook.WillAuthorize.Stage(), nil)
-			if !hook.IsTransient(err) || strings.Contains(hook.Reason(err), canary) || !strings.Contains(hook.Reason(err), "authorization engine") {
+			if !errs.IsTransient(err) || strings.Contains(errs.Reason(err), canary) || !strings.Contains(errs.Reason(err), "authorization engine") {
 				t.Errorf("got %+v, %v", v, err)
 			}
 		})

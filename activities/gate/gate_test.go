@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/policy/authz/authztest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -156,7 +157,7 @@ func TestPolicyAway(t *testing.T) {
 	p := judgetest.Parse(t, approvals)
 	for _, s := range []hook.Stage{hook.WillAuthorize.Stage(), hook.WillCheckConsent.Stage()} {
 		v, _, err := judgeWith(t, p, authztest.AllowAll{}, s, func(f *hook.Facts) { f.PolicyDigest = judgetest.Away })
-		if !hook.IsTransient(err) {
+		if !errs.IsTransient(err) {
 			t.Errorf("%s: %+v, %v", s, v, err)
 		}
 	}

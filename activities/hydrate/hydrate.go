@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -202,7 +203,7 @@ func failureOfResult(r hydrate.Result) *hook.Failure {
 func (a *Hydrator) CheckArgs(bound *catalog.Bound, raw json.RawMessage) (args, safe json.RawMessage, f *hook.Failure) {
 	target, err := a.target(bound)
 	if err != nil {
-		a.parts.Log.Error("arguments cannot be checked", "toolId", bound.ID(), "reason", hook.Reason(err))
+		a.parts.Log.Error("arguments cannot be checked", "toolId", bound.ID(), "reason", errs.Reason(err))
 		return nil, nil, &hook.Failure{Code: toolspec.CodeInternal, SafeMessage: "this worker cannot check arguments of the tool"}
 	}
 	result := target.Hydrate(raw)

@@ -19,7 +19,7 @@ type Source interface {
 
 // Policies returns policy versions by digest.
 type Policies interface {
-	// Policy returns the compiled version. An error marked hook.Transient means that the
+	// Policy returns the compiled version. An error marked errs.Transient means that the
 	// store is not available. ErrPolicyUnreadable means that this worker cannot read the
 	// version; another worker may be able to. The empty digest names the policy that
 	// denies everything.

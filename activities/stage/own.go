@@ -9,7 +9,7 @@ import (
 
 // Own is Pawl's own step at a stage. Both functions may run more than once for the same
 // invocation, stage and round; their effects must count once. After a transient error
-// (hook.Transient) the stage runs again. Any other error fails the call with the code
+// (errs.Transient) the stage runs again. Any other error fails the call with the code
 // internal, or is noted if failures of the stage are only logged.
 type Own struct {
 	// Before runs before the hooks. Any outcome except hook.Continue ends the stage. It

@@ -10,7 +10,7 @@ import (
 // Owners asks Temporal for the workflow runs that calls belong to.
 type Owners interface {
 	// Owner describes a run of the workflow. An empty run ID means the latest run. An
-	// error means that the status is unknown. The error is marked hook.Transient if the
+	// error means that the status is unknown. The error is marked errs.Transient if the
 	// server is at fault, so that a question about another workflow would fail too.
 	Owner(ctx context.Context, workflowID, runID string) (Owner, error)
 }

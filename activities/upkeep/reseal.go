@@ -11,7 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities/heartbeat"
 	"github.com/pawl-run/pawl/broker"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -24,7 +24,7 @@ const (
 )
 
 // Secrets stores the sealed credentials of all tenants. A temporary error is marked
-// hook.Transient.
+// errs.Transient.
 type Secrets interface {
 	// SecretsToReseal returns up to most secrets that another key than keyID sealed. The
 	// secrets are in the order of their bindings, and start behind the binding after.
@@ -86,7 +86,7 @@ func (s *Resealer) Reseal(ctx context.Context, in contract.ResealSecretsIn) (con
 		case errors.Is(err, broker.ErrOtherKey):
 			out.OtherKey = true
 			return out, nil
-		case err != nil && out.After != in.From.After && ctx.Err() == nil && hook.IsTransient(err):
+		case err != nil && out.After != in.From.After && ctx.Err() == nil && errs.IsTransient(err):
 			// Keep the progress of this run: the error may be gone in the next run.
 			return out, nil
 		case err != nil || out.Done:

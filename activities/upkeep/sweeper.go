@@ -9,7 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities/heartbeat"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -70,7 +70,7 @@ func (s *Sweeper) Calls(ctx context.Context, _ contract.SweepCallsIn) (contract.
 	page := OpenPage{Namespace: s.namespace, Limit: sweepPage}
 	for {
 		if heartbeat.Stopping(ctx) {
-			return out, hook.Transient(errStopping)
+			return out, errs.Transient(errStopping)
 		}
 		calls, err := s.upkeep.OpenCalls(ctx, page)
 		if err != nil {
@@ -113,7 +113,7 @@ func (s *Sweeper) expired(ctx context.Context) error {
 // sweepAll determines the owners of a page of calls, sweepAsks at a time. Then it
 // settles, one by one, the calls whose owner has ended.
 func (s *Sweeper) sweepAll(ctx context.Context, calls []OpenCall, out *contract.SweepCallsOut) error {
-	statuses, errs := make([]OwnerStatus, len(calls)), make([]error, len(calls))
+	statuses, failed := make([]OwnerStatus, len(calls)), make([]error, len(calls))
 	asking, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	slots := make(chan struct{}, sweepAsks)
@@ -122,8 +122,8 @@ func (s *Sweeper) sweepAll(ctx context.Context, calls []OpenCall, out *contract.
 		slots <- struct{}{}
 		asked.Go(func() {
 			defer func() { <-slots }()
-			if statuses[i], errs[i] = s.owner(asking, c); hook.IsTransient(errs[i]) {
-				stop(errs[i]) // Temporal does not answer: the other questions would fail too
+			if statuses[i], failed[i] = s.owner(asking, c); errs.IsTransient(failed[i]) {
+				stop(failed[i]) // Temporal does not answer: the other questions would fail too
 			}
 		})
 	}
@@ -132,7 +132,7 @@ func (s *Sweeper) sweepAll(ctx context.Context, calls []OpenCall, out *contract.
 		switch {
 		case asking.Err() != nil:
 			return context.Cause(asking)
-		case errs[i] != nil:
+		case failed[i] != nil:
 			// The error concerns this workflow only. Its call stays open.
 			out.Open++
 			out.Unclear++

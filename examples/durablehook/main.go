@@ -16,6 +16,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -45,12 +46,12 @@ func notify(url string, client *http.Client) hook.Hook {
 		req.Header.Set("Idempotency-Key", v.IdempotencyKey())
 		resp, err := client.Do(req)
 		if err != nil {
-			return hook.Transient(err) // the service is away: try again
+			return errs.Transient(err) // the service is away: try again
 		}
 		defer resp.Body.Close()
 		switch {
 		case resp.StatusCode >= 500 || resp.StatusCode == http.StatusTooManyRequests:
-			return hook.Transient(fmt.Errorf("the service answers %d", resp.StatusCode))
+			return errs.Transient(fmt.Errorf("the service answers %d", resp.StatusCode))
 		case resp.StatusCode >= 300:
 			return fmt.Errorf("the service answers %d", resp.StatusCode)
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/devstate"
 	"github.com/pawl-run/pawl/internal/postgres"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/worker"
 )
 
@@ -106,7 +106,7 @@ func WithTimeout(o temporal.Options, answer time.Duration) temporal.Options {
 
 // absence says in words why there is no connection to a database.
 func absence(where string, err error) error {
-	if !hook.IsTransient(err) {
+	if !errs.IsTransient(err) {
 		return err
 	}
 	var server *postgres.Error
@@ -118,7 +118,7 @@ func absence(where string, err error) error {
 			return fmt.Errorf("%s does not exist (%s): create the database, or correct PAWL_DATABASE_URL", where, server.State)
 		}
 	}
-	return fmt.Errorf("%s does not answer (%s): start Postgres there, or set PAWL_DATABASE_URL to one that runs", where, hook.Reason(err))
+	return fmt.Errorf("%s does not answer (%s): start Postgres there, or set PAWL_DATABASE_URL to one that runs", where, errs.Reason(err))
 }
 
 // withStore lets use have the database for as long as it runs.

@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
@@ -159,7 +159,7 @@ func (w *World) ReadRecord(inv toolspec.Invocation) postgres.Detail {
 	// A database that has been away leaves dead connections in the test's own pool.
 	w.Until(func() bool {
 		detail, err = w.Store.Show(w.T.Context(), inv.Context.TenantID, inv.Identity().InvocationID())
-		return !hook.IsTransient(err)
+		return !errs.IsTransient(err)
 	}, "the database answers", &err)
 	if err != nil {
 		w.T.Fatal(err)

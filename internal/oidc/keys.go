@@ -12,7 +12,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"golang.org/x/sync/singleflight"
 
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // pace says how often an issuer is asked, and how long its answer is believed.
@@ -125,7 +125,7 @@ func (s *keySet) known(id, alg string) (found []jose.JSONWebKey) {
 }
 
 func (s *keySet) away(state string) error {
-	return hook.Transient(&Error{Issuer: s.name, State: state})
+	return errs.Transient(&Error{Issuer: s.name, State: state})
 }
 
 // usable reports whether signatures may be verified with a key.

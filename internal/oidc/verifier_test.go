@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/internal/oidc"
 	"github.com/pawl-run/pawl/internal/oidc/oidctest"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 const nonce = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
@@ -66,7 +66,7 @@ func wantIdentity(t *testing.T, v *oidc.Verifier, in approval.IDTokenRow, want s
 func wantAgain(t *testing.T, v *oidc.Verifier, in approval.IDTokenRow, state string) {
 	t.Helper()
 	identity, _, fault, err := v.Identify(t.Context(), in)
-	if identity != "" || fault != "" || !hook.IsTransient(err) || !strings.Contains(hook.Reason(err), state) {
+	if identity != "" || fault != "" || !errs.IsTransient(err) || !strings.Contains(errs.Reason(err), state) {
 		t.Errorf("got %q, %q, %v, want no answer because %q", identity, fault, err, state)
 	}
 }
@@ -253,7 +253,7 @@ func FuzzIdentify(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, token string) {
 		identity, keyID, fault, err := v.Identify(t.Context(), row(token))
-		if (identity != "") != (token == right) || (identity == "") != (fault != "" || err != nil) || (identity == "") != (keyID == "") || err != nil && !hook.IsTransient(err) {
+		if (identity != "") != (token == right) || (identity == "") != (fault != "" || err != nil) || (identity == "") != (keyID == "") || err != nil && !errs.IsTransient(err) {
 			t.Errorf("%q: %q, %q, %q, %v", token, identity, keyID, fault, err)
 		}
 		_ = oidc.Nonce(token)

@@ -8,6 +8,7 @@ import (
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -59,7 +60,7 @@ func (s *Store) Admit(ctx context.Context, in activities.AdmitRow) (activities.R
 		record.Elsewhere = record.Result == nil && row.Namespace != in.Namespace
 		return record, err
 	}
-	return activities.Record{}, hook.Transient(&Error{Op: op, State: "race"})
+	return activities.Record{}, errs.Transient(&Error{Op: op, State: "race"})
 }
 
 func (r recordRow) record(op string) (activities.Record, error) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 func TestWhatPassesByItself(t *testing.T) {
@@ -19,16 +19,16 @@ func TestWhatPassesByItself(t *testing.T) {
 		"23505": false, "23514": false, "22P02": false, "42P01": false, "42501": false, "XX000": false, "": false, "4": false,
 	} {
 		err := failure("op", fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: code, Message: "canary", Detail: "canary"}))
-		if hook.IsTransient(err) != passes || hook.Reason(err) != "postgres: op: "+code {
-			t.Errorf("%s: transient %v, %s", code, hook.IsTransient(err), hook.Reason(err))
+		if errs.IsTransient(err) != passes || errs.Reason(err) != "postgres: op: "+code {
+			t.Errorf("%s: transient %v, %s", code, errs.IsTransient(err), errs.Reason(err))
 		}
 	}
 	for _, err := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, &net.OpError{Op: "read", Err: errors.New("reset")}, &pgconn.ConnectError{}} {
-		if got := failure("op", err); !hook.IsTransient(got) || hook.Reason(got) != "postgres: op: connection" {
+		if got := failure("op", err); !errs.IsTransient(got) || errs.Reason(got) != "postgres: op: connection" {
 			t.Errorf("%T: %v", err, got)
 		}
 	}
-	if got := failure("op", errors.New("canary")); hook.IsTransient(got) || got.Error() != "postgres: op: *errors.errorString" {
+	if got := failure("op", errors.New("canary")); errs.IsTransient(got) || got.Error() != "postgres: op: *errors.errorString" {
 		t.Error(got)
 	}
 	if failure("op", nil) != nil {

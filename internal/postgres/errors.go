@@ -10,7 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // ErrNotFound is the answer for what does not exist and for what belongs to another tenant: the two cannot be told apart.
@@ -54,7 +54,7 @@ func failure(op string, err error) error {
 		}
 	}
 	if passes {
-		return hook.Transient(e)
+		return errs.Transient(e)
 	}
 	return e
 }

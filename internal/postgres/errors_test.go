@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pawl-run/pawl/internal/postgres"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // TestServersWordsStayInside: the detail of a broken constraint quotes the whole row.
@@ -19,7 +19,7 @@ func TestServersWordsStayInside(t *testing.T) {
 	row := admitRow("call_1")
 	row.InvocationID, row.Invocation.Context.ActorID = id("call_2"), "canary"
 	_, err := b.Admit(t.Context(), row)
-	if err == nil || hook.IsTransient(err) {
+	if err == nil || errs.IsTransient(err) {
 		t.Fatalf("%v", err)
 	}
 	for e := err; e != nil; e = errors.Unwrap(e) {
@@ -27,7 +27,7 @@ func TestServersWordsStayInside(t *testing.T) {
 			t.Errorf("%T: %s", e, text)
 		}
 	}
-	if got := hook.Reason(err); got != "postgres: admit: 23514" {
+	if got := errs.Reason(err); got != "postgres: admit: 23514" {
 		t.Error(got)
 	}
 }
@@ -38,15 +38,15 @@ func TestValuesTheDriverCannotSendStayInside(t *testing.T) {
 	row := claimRow("call_1", 1, 1)
 	row.InvocationID = "canary"
 	_, err := b.Claim(own(t), row)
-	if err == nil || hook.IsTransient(err) || contains(err.Error()+hook.Reason(err), "canary") {
-		t.Errorf("%v, %s", err, hook.Reason(err))
+	if err == nil || errs.IsTransient(err) || contains(err.Error()+errs.Reason(err), "canary") {
+		t.Errorf("%v, %s", err, errs.Reason(err))
 	}
 }
 
 func wantTransient(t *testing.T, err error, reason string) {
 	t.Helper()
-	if !hook.IsTransient(err) || hook.Reason(err) != reason {
-		t.Errorf("transient %v, reason %q; want %q", hook.IsTransient(err), hook.Reason(err), reason)
+	if !errs.IsTransient(err) || errs.Reason(err) != reason {
+		t.Errorf("transient %v, reason %q; want %q", errs.IsTransient(err), errs.Reason(err), reason)
 	}
 }
 
@@ -174,7 +174,7 @@ func TestOpen(t *testing.T) {
 		t.Error(err)
 	}
 	for _, url := range []string{"postgres://u:canary@[", "postgres://u:canary@h:port/", "no url, canary"} {
-		if _, err := postgres.Open(t.Context(), url, postgres.Options{}); err == nil || hook.IsTransient(err) || contains(err.Error(), "canary") {
+		if _, err := postgres.Open(t.Context(), url, postgres.Options{}); err == nil || errs.IsTransient(err) || contains(err.Error(), "canary") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 const (
@@ -154,15 +154,15 @@ func (h *Herald) tell(ctx context.Context, name string, to Notifier, r noticeRow
 	}
 	delay := min(noticeRetryFirst<<min(r.Attempts-1, 10), noticeRetryMost)
 	row, _, noteErr := first[givenUpRow](noteCtx, h.store, "note a notice", step{"MarkNoticeFailed", named{
-		"notice_id": r.NoticeID, "notifier": name, "last_error": text(hook.Reason(err)), "delay": delay, "life": h.life,
+		"notice_id": r.NoticeID, "notifier": name, "last_error": text(errs.Reason(err)), "delay": delay, "life": h.life,
 	}})
 	switch {
 	case noteErr != nil:
 		h.complain(ctx, "notices: a failure was not noted", noteErr)
 	case row.GivenUp:
-		h.log.ErrorContext(ctx, "notices: one was given up", "notifier", name, "notice", r.NoticeID, "attempts", r.Attempts, "reason", hook.Reason(err))
+		h.log.ErrorContext(ctx, "notices: one was given up", "notifier", name, "notice", r.NoticeID, "attempts", r.Attempts, "reason", errs.Reason(err))
 	case ctx.Err() == nil:
-		h.log.WarnContext(ctx, "notices: one was not delivered", "notifier", name, "notice", r.NoticeID, "attempts", r.Attempts, "reason", hook.Reason(err))
+		h.log.WarnContext(ctx, "notices: one was not delivered", "notifier", name, "notice", r.NoticeID, "attempts", r.Attempts, "reason", errs.Reason(err))
 	}
 }
 
@@ -199,6 +199,6 @@ func (h *Herald) prune(ctx context.Context) {
 // complain logs an error, unless it comes of stopping.
 func (h *Herald) complain(ctx context.Context, what string, err error) {
 	if ctx.Err() == nil {
-		h.log.WarnContext(ctx, what, "reason", hook.Reason(err)) //nolint:sloglint // the callers' messages are constants
+		h.log.WarnContext(ctx, what, "reason", errs.Reason(err)) //nolint:sloglint // the callers' messages are constants
 	}
 }

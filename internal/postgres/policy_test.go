@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -20,7 +20,7 @@ func TestPolicyByDigest(t *testing.T) {
 	if got, err := b.Policy(t.Context(), ""); got.Digest() != "" || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := b.Policy(t.Context(), p.Digest()); err == nil || hook.IsTransient(err) {
+	if _, err := b.Policy(t.Context(), p.Digest()); err == nil || errs.IsTransient(err) {
 		t.Errorf("an unknown version: %v", err)
 	}
 	if _, err := b.ApplyPolicy(t.Context(), p, "ops"); err != nil {

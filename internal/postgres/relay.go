@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 const (
@@ -183,7 +183,7 @@ func (r *Relay) send(ctx context.Context, m Message) {
 		note.values["last_error"] = "gone"
 	case err != nil:
 		delay := min(retryFirst<<min(m.Attempts-1, 10), retryMost)
-		note = step{"MarkFailed", named{"id": m.ID, "last_error": text(hook.Reason(err)), "delay": delay}}
+		note = step{"MarkFailed", named{"id": m.ID, "last_error": text(errs.Reason(err)), "delay": delay}}
 		r.complain(ctx, "outbox: a message was not delivered", err)
 	}
 	if _, err := r.store.exec(noteCtx, "note delivery", note); err != nil {
@@ -194,6 +194,6 @@ func (r *Relay) send(ctx context.Context, m Message) {
 // complain logs an error, unless it comes of stopping.
 func (r *Relay) complain(ctx context.Context, what string, err error) {
 	if ctx.Err() == nil {
-		r.log.WarnContext(ctx, what, "reason", hook.Reason(err)) //nolint:sloglint // the callers' messages are constants
+		r.log.WarnContext(ctx, what, "reason", errs.Reason(err)) //nolint:sloglint // the callers' messages are constants
 	}
 }

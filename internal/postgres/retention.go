@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/pawl-run/pawl/activities/upkeep"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // DeleteExpiredCalls deletes up to most settled calls that settled more than days ago, with their claims, approvals and decisions, and
@@ -38,7 +38,7 @@ func (s *Store) DropExpiredPartitions(ctx context.Context, days int) (out upkeep
 		switch {
 		case err == nil:
 			out.Dropped++
-		case errors.As(err, &refused) && refused.State == "55P03" && hook.IsTransient(err):
+		case errors.As(err, &refused) && refused.State == "55P03" && errs.IsTransient(err):
 			out.Busy++
 		default:
 			return out, err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -114,8 +114,8 @@ func TestTemporalAway(t *testing.T) {
 		if asked++; asked < 10 {
 			return terminated, nil
 		}
-		return upkeep.Owner{}, hook.Transient(errors.New("unreachable"))
-	})); !hook.IsTransient(err) {
+		return upkeep.Owner{}, errs.Transient(errors.New("unreachable"))
+	})); !errs.IsTransient(err) {
 		t.Errorf("the sweep ended with %v", err)
 	}
 	if n := open(); n != 20 {
@@ -190,7 +190,7 @@ func TestSweepEndsThoughCallsCome(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		if n++; n > 300 {
-			return upkeep.Owner{}, hook.Transient(errors.New("this has no end"))
+			return upkeep.Owner{}, errs.Transient(errors.New("this has no end"))
 		}
 		b.opened(fmt.Sprint("more_", n))
 		return upkeep.Owner{Status: upkeep.OwnerRunning, RunID: ownRun}, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/internal/submitter"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // keys has one key of one tenant.
@@ -122,8 +122,8 @@ func TestVouched(t *testing.T) {
 			}
 		})
 	}
-	away := hook.Transient(errors.New("away"))
-	if keyID, _, err := submitter.New(&keys{err: away}).Vouched(t.Context(), activities.VouchRow{Proof: plain, Claims: call}); keyID != "" || !hook.IsTransient(err) {
+	away := errs.Transient(errors.New("away"))
+	if keyID, _, err := submitter.New(&keys{err: away}).Vouched(t.Context(), activities.VouchRow{Proof: plain, Claims: call}); keyID != "" || !errs.IsTransient(err) {
 		t.Errorf("without the database: %q, %v", keyID, err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 const (
@@ -46,7 +46,7 @@ type Key struct {
 type Store interface {
 	// WorkerKeys returns the keys that verify, the newest first. It makes one where
 	// the newest has signed for Signs. An error that passes by itself is marked
-	// hook.Transient.
+	// errs.Transient.
 	WorkerKeys(ctx context.Context) ([]Key, error)
 }
 
@@ -121,7 +121,7 @@ func (r *Ring) secret(ctx context.Context, id int64) ([]byte, error) {
 // fetch reads the keys. It is called with the lock held: all wait for one.
 func (r *Ring) fetch(ctx context.Context) error {
 	if !r.tried.IsZero() && time.Since(r.tried) < fetchEvery {
-		return hook.Transient(errSoon)
+		return errs.Transient(errSoon)
 	}
 	r.tried = time.Now()
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/workerkey"
 	"github.com/pawl-run/pawl/internal/workerkey/workerkeytest"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 var text = []byte("what was judged")
@@ -96,7 +96,7 @@ func TestMadeUpKeys(t *testing.T) {
 		_, mac, _ := strings.Cut(sign(t, r), ".")
 		for range 1000 {
 			pass(10 * time.Millisecond)
-			if ok, err := r.Verify(t.Context(), text, "77."+mac); ok || err != nil && !hook.IsTransient(err) {
+			if ok, err := r.Verify(t.Context(), text, "77."+mac); ok || err != nil && !errs.IsTransient(err) {
 				t.Fatalf("%v, %v", ok, err)
 			}
 		}
@@ -112,17 +112,17 @@ func TestAway(t *testing.T) {
 		store := &workerkeytest.Store{}
 		has, lacks := workerkey.New(store), workerkey.New(store)
 		signed := sign(t, has)
-		away := hook.Transient(errors.New("away"))
+		away := errs.Transient(errors.New("away"))
 		store.Away = away
 		pass(workerkey.Signs + time.Hour)
 		if got := sign(t, has); got != signed || !verifies(t, has, signed) {
 			t.Errorf("it signs %s, want %s", got, signed)
 		}
-		if _, err := lacks.Sign(t.Context(), text); !hook.IsTransient(err) {
+		if _, err := lacks.Sign(t.Context(), text); !errs.IsTransient(err) {
 			t.Errorf("it signs without a key: %v", err)
 		}
 		pass(time.Minute)
-		if ok, err := lacks.Verify(t.Context(), text, signed); ok || !hook.IsTransient(err) {
+		if ok, err := lacks.Verify(t.Context(), text, signed); ok || !errs.IsTransient(err) {
 			t.Errorf("it says %v, %v without knowing", ok, err)
 		}
 		store.Away = nil

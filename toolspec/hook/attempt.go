@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // AttemptInput is the part of an attempt that hooks stand on.
@@ -182,7 +183,7 @@ func (a *attempt) stage(ctx context.Context, s Stage, names []string, raw json.R
 
 // byError ends the attempt by a hook's own error.
 func byError(s Stage, name string, err error) error {
-	return &ended{control{outcome: Failed, failure: internal(s, name)}, name, IsTransient(err)}
+	return &ended{control{outcome: Failed, failure: internal(s, name)}, name, errs.IsTransient(err)}
 }
 
 // byTool stands where others stand by the name of a hook; no hook has it.

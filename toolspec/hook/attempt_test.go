@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -124,15 +125,15 @@ func TestAttemptOutcomes(t *testing.T) {
 			hook.AttemptVerdict{Outcome: hook.Failed, By: "h", Failure: internal(around.Stage())}},
 		{"a verb that is not returned", []hook.Hook{at("h", around, func(v *hook.Around) error { _ = v.Abort("x"); return passes(v) })}, false, 1,
 			hook.AttemptVerdict{Outcome: hook.Failed, By: "h", Failure: internal(around.Stage())}},
-		{"an error that passes, in willExecute", []hook.Hook{outer, at("h", will, func(*hook.Attempt) error { return hook.Transient(errors.New(canary)) })}, false, 0,
+		{"an error that passes, in willExecute", []hook.Hook{outer, at("h", will, func(*hook.Attempt) error { return errs.Transient(errors.New(canary)) })}, false, 0,
 			hook.AttemptVerdict{Outcome: hook.Failed, By: "h", Failure: internal(will.Stage()), Transient: true}},
-		{"an error that passes, in didExecute", []hook.Hook{outer, at("h", did, func(*hook.Executed) error { return hook.Transient(errors.New(canary)) })}, false, 1,
+		{"an error that passes, in didExecute", []hook.Hook{outer, at("h", did, func(*hook.Executed) error { return errs.Transient(errors.New(canary)) })}, false, 1,
 			hook.AttemptVerdict{Outcome: hook.Failed, By: "h", Failure: internal(did.Stage()), Transient: true}},
-		{"an error that passes, in around", []hook.Hook{outer, at("h", around, func(*hook.Around) error { return hook.Transient(errors.New(canary)) })}, false, 0,
+		{"an error that passes, in around", []hook.Hook{outer, at("h", around, func(*hook.Around) error { return errs.Transient(errors.New(canary)) })}, false, 0,
 			hook.AttemptVerdict{Outcome: hook.Failed, By: "h", Failure: internal(around.Stage()), Transient: true}},
 		{"an error that passes, and an answer in its place", []hook.Hook{
 			at("h", around, func(v *hook.Around) error { _, _ = v.Next(); return v.Respond(7) }),
-			at("i", will, func(*hook.Attempt) error { return hook.Transient(errors.New(canary)) }),
+			at("i", will, func(*hook.Attempt) error { return errs.Transient(errors.New(canary)) }),
 		}, false, 0, hook.AttemptVerdict{Outcome: hook.Responded, By: "h", Value: raw(`7`)}},
 		{"a filter skips around", []hook.Hook{at("h", around, func(*hook.Around) error { panic("runs") }, no), outer}, false, 1, hook.AttemptVerdict{Value: raw(`1`)}},
 		{"a filter skips willExecute", []hook.Hook{at("h", will, func(*hook.Attempt) error { panic("runs") }, no)}, false, 1, hook.AttemptVerdict{Value: raw(`1`)}},

@@ -111,25 +111,6 @@ func clip(s string, n int) string {
 	return s[:cut]
 }
 
-// transient is an error of a hook that another try may not meet.
-type transient struct{ cause error }
-
-// Transient marks an error as passing: the stage is run again. Every other
-// error of a hook ends the call with `internal`.
-func Transient(err error) error { return &transient{cause: err} }
-
-// Error names the cause for logs of the process that made it.
-func (t *transient) Error() string { return t.cause.Error() }
-
-// Unwrap returns the cause.
-func (t *transient) Unwrap() error { return t.cause }
-
-// IsTransient reports whether err is marked as passing.
-func IsTransient(err error) bool {
-	var t *transient
-	return errors.As(err, &t)
-}
-
 // AbortOption adds to an Abort.
 type AbortOption func(*Failure)
 
@@ -148,20 +129,3 @@ func HTTPStatus(status int) AbortOption {
 }
 
 func milliseconds(d time.Duration) int64 { return max(d.Milliseconds(), 0) }
-
-// Reasoner is an error that has a text safe for logs.
-type Reasoner interface{ LogReason() string }
-
-// Reason returns the part of an error that may be logged: what it says of
-// itself where it is a Reasoner, else its type.
-func Reason(err error) string {
-	var r Reasoner
-	if errors.As(err, &r) {
-		return r.LogReason()
-	}
-	var t *transient
-	if errors.As(err, &t) {
-		return fmt.Sprintf("%T", t.cause)
-	}
-	return fmt.Sprintf("%T", err)
-}

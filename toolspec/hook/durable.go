@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // MaxDurable bounds the longest run of a durable hook.
@@ -84,7 +85,7 @@ func (l *late) LogReason() string { return l.Error() }
 // lateness replaces the error of a hook whose own time is over while that of its
 // stage is not. One that calls its error Transient wants another try.
 func (h Hook) lateness(stage, own context.Context, err error) error {
-	if err == nil || h.durable == 0 || stage.Err() != nil || !errors.Is(own.Err(), context.DeadlineExceeded) || IsTransient(err) {
+	if err == nil || h.durable == 0 || stage.Err() != nil || !errors.Is(own.Err(), context.DeadlineExceeded) || errs.IsTransient(err) {
 		return err
 	}
 	return &late{after: h.durable}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -83,9 +84,9 @@ func TestDurableTakesTooLong(t *testing.T) {
 	}
 
 	passing := hook.New("passing", hook.Durable(time.Millisecond),
-		hook.WillAuthorize.Do(func(ctx context.Context, _ *hook.Gate) error { return hook.Transient(tooLong(ctx)) }))
+		hook.WillAuthorize.Do(func(ctx context.Context, _ *hook.Gate) error { return errs.Transient(tooLong(ctx)) }))
 	r, _ := registry(t, passing)
-	if _, err := r.Run(t.Context(), hook.StageInput{Stage: hook.WillAuthorize.Stage(), Hooks: []string{"passing"}}, hook.Delta{}); !hook.IsTransient(err) {
+	if _, err := r.Run(t.Context(), hook.StageInput{Stage: hook.WillAuthorize.Stage(), Hooks: []string{"passing"}}, hook.Delta{}); !errs.IsTransient(err) {
 		t.Errorf("got %v, want it to be tried again", err)
 	}
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
@@ -37,7 +37,7 @@ func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdi
 		err = h.lateness(ctx, own, err)
 		cancel()
 		switch {
-		case err != nil && IsTransient(err):
+		case err != nil && errs.IsTransient(err):
 			return Verdict{}, err
 		case err != nil && errors.Is(ctx.Err(), context.Canceled):
 			// The call was cancelled, or the worker stops: no fault of the hook.
@@ -111,21 +111,10 @@ func (*panicked) Error() string { return "panic" }
 func guard(f func() error) (err error) {
 	defer func() {
 		if recovered := recover(); recovered != nil {
-			err = &panicked{stack: Frames(debug.Stack())}
+			err = &panicked{stack: errs.Frames(debug.Stack())}
 		}
 	}()
 	return f()
-}
-
-// Frames keeps the places of a stack trace and drops everything else.
-func Frames(stack []byte) string {
-	var places []string
-	for line := range strings.Lines(string(stack)) {
-		if place, ok := strings.CutPrefix(line, "\t"); ok {
-			places = append(places, strings.TrimSpace(place))
-		}
-	}
-	return strings.Join(places[:min(len(places), 12)], " < ")
 }
 
 // report logs names and types. Texts of errors and panics may hold anything

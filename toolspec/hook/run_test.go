@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -221,19 +222,19 @@ func TestTransient(t *testing.T) {
 	for _, stage := range []hook.Stage{hook.WillAuthorize.Stage(), hook.OnError.Stage()} {
 		fails := hook.New("h",
 			hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error {
-				return fmt.Errorf("x: %w", hook.Transient(errors.New(canary)))
+				return fmt.Errorf("x: %w", errs.Transient(errors.New(canary)))
 			}),
-			hook.OnError.Do(func(context.Context, *hook.Report) error { return hook.Transient(errors.New(canary)) }))
+			hook.OnError.Do(func(context.Context, *hook.Report) error { return errs.Transient(errors.New(canary)) }))
 		r, log := registry(t, fails)
 		v, err := r.Run(t.Context(), hook.StageInput{Stage: stage, Hooks: []string{"h"}}, hook.Delta{})
-		if !hook.IsTransient(err) || !reflect.DeepEqual(v, hook.Verdict{}) {
+		if !errs.IsTransient(err) || !reflect.DeepEqual(v, hook.Verdict{}) {
 			t.Errorf("%s: got %+v, %v", stage, v, err)
 		}
-		if strings.Contains(log.String(), canary) || strings.Contains(hook.Reason(err), canary) {
-			t.Errorf("%s: the text is logged: %s, %s", stage, log, hook.Reason(err))
+		if strings.Contains(log.String(), canary) || strings.Contains(errs.Reason(err), canary) {
+			t.Errorf("%s: the text is logged: %s, %s", stage, log, errs.Reason(err))
 		}
 	}
-	if hook.IsTransient(errors.New("x")) || hook.IsTransient(nil) {
+	if errs.IsTransient(errors.New("x")) || errs.IsTransient(nil) {
 		t.Error("every error is transient")
 	}
 }
@@ -248,11 +249,11 @@ func TestReason(t *testing.T) {
 		want string
 	}{
 		{errors.New(canary), "*errors.errorString"},
-		{hook.Transient(errors.New(canary)), "*errors.errorString"},
-		{hook.Transient(reasoned{errors.New(canary)}), "code 42"},
+		{errs.Transient(errors.New(canary)), "*errors.errorString"},
+		{errs.Transient(reasoned{errors.New(canary)}), "code 42"},
 		{fmt.Errorf("%s: %w", canary, reasoned{nil}), "code 42"},
 	} {
-		if got := hook.Reason(tc.err); got != tc.want {
+		if got := errs.Reason(tc.err); got != tc.want {
 			t.Errorf("got %q, want %q", got, tc.want)
 		}
 	}
@@ -294,15 +295,15 @@ func TestFilter(t *testing.T) {
 			t.Errorf("%s: %+v, ran %d times", name, v, ran)
 		}
 	}
-	r, _ := registry(t, h(func(context.Context, hook.Facts) (bool, error) { return false, hook.Transient(errors.New("away")) }))
-	if _, err := r.Run(t.Context(), hook.StageInput{Stage: stage, Hooks: []string{"h"}}, hook.Delta{}); !hook.IsTransient(err) {
+	r, _ := registry(t, h(func(context.Context, hook.Facts) (bool, error) { return false, errs.Transient(errors.New("away")) }))
+	if _, err := r.Run(t.Context(), hook.StageInput{Stage: stage, Hooks: []string{"h"}}, hook.Delta{}); !errs.IsTransient(err) {
 		t.Errorf("got %v", err)
 	}
 }
 
 // TestFrames: a stack trace keeps places, not the texts of a panic.
 func TestFrames(t *testing.T) {
-	got := hook.Frames([]byte("goroutine 1 [running]:\npanic({0x1, \"" + canary + "\"})\n\t/src/panic.go:1 +0x1\nmain.f(\"" + canary + "\")\n\t/src/f.go:2\n" +
+	got := errs.Frames([]byte("goroutine 1 [running]:\npanic({0x1, \"" + canary + "\"})\n\t/src/panic.go:1 +0x1\nmain.f(\"" + canary + "\")\n\t/src/f.go:2\n" +
 		strings.Repeat("main.g()\n\t/src/g.go:3\n", 20)))
 	if !strings.HasPrefix(got, "/src/panic.go:1 +0x1 < /src/f.go:2 < ") || strings.Contains(got, canary) || strings.Count(got, "<") != 11 {
 		t.Errorf("got %s", got)

@@ -68,7 +68,7 @@ type Factory[T, A any] struct {
 
 // NewFactory makes a factory. The id is recorded in calls: keep it; it has the
 // form of a token's. An instance has to be cheap to drop: nobody closes it. make
-// may fail; hook.Transient marks an error that passes.
+// may fail; errs.Transient marks an error that passes.
 func NewFactory[T, A any](id string, token Token[T], make func(ctx context.Context, args A) (T, error)) Factory[T, A] {
 	return Factory[T, A]{id: id, token: token, make: make}
 }

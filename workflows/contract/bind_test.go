@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 	"github.com/pawl-run/pawl/workflows/envtest"
@@ -62,7 +63,7 @@ func TestBind(t *testing.T) {
 		},
 			hook.StageInput{}, "internal", false, `"errorType":"*errors.errorString"`},
 		{"transient", func(context.Context, hook.StageInput) (hook.Verdict, error) {
-			return hook.Verdict{}, hook.Transient(errors.New(canary))
+			return hook.Verdict{}, errs.Transient(errors.New(canary))
 		}, hook.StageInput{}, "unavailable", true, "will be tried again"},
 		{"panic", func(context.Context, hook.StageInput) (hook.Verdict, error) { panic(canary) }, hook.StageInput{}, "internal", false, `"panicType":"string"`},
 		{"what does not decode", nil, []string{canary}, "internal", false, "input does not decode"},

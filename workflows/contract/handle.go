@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -65,7 +66,7 @@ type Registry interface {
 //
 // An error or a panic of f becomes a failure with a code and without its text, because
 // the history shows failures of local activities unencrypted. Temporal retries a
-// failure only if the error was hook.IsTransient.
+// failure only if the error was errs.IsTransient.
 //
 // f reads its execution from the context with Executing. If the field regular of the
 // handle is not set, Bind refuses a task of the server, because no workflow of Pawl
@@ -89,7 +90,7 @@ func BindSigned[In, Out any](r Registry, a Activity[In, Out], signer Signer, log
 		ctx = WithExecution(ctx, e)
 		defer func() {
 			if recovered := recover(); recovered != nil {
-				log.ErrorContext(ctx, "activity panicked", "activity", a.name, "panicType", fmt.Sprintf("%T", recovered), "stack", hook.Frames(debug.Stack()))
+				log.ErrorContext(ctx, "activity panicked", "activity", a.name, "panicType", fmt.Sprintf("%T", recovered), "stack", errs.Frames(debug.Stack()))
 				err = failure(toolspec.CodeInternal, false)
 			}
 		}()
@@ -110,11 +111,11 @@ func BindSigned[In, Out any](r Registry, a Activity[In, Out], signer Signer, log
 			return result, nil
 		case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 			return result, temporal.NewCanceledError()
-		case hook.IsTransient(err):
-			log.WarnContext(ctx, "activity will be tried again", "activity", a.name, "reason", hook.Reason(err))
+		case errs.IsTransient(err):
+			log.WarnContext(ctx, "activity will be tried again", "activity", a.name, "reason", errs.Reason(err))
 			return result, failure(toolspec.CodeUnavailable, true)
 		default:
-			log.ErrorContext(ctx, "activity failed", "activity", a.name, "errorType", fmt.Sprintf("%T", err), "reason", hook.Reason(err))
+			log.ErrorContext(ctx, "activity failed", "activity", a.name, "errorType", fmt.Sprintf("%T", err), "reason", errs.Reason(err))
 			return result, failure(toolspec.CodeInternal, false)
 		}
 	}, activity.RegisterOptions{Name: a.name})

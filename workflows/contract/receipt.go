@@ -12,7 +12,7 @@ import (
 const receiptKey = "pawl-receipt"
 
 // Signer signs texts with a key that only workers have. It marks a temporary error with
-// hook.Transient.
+// errs.Transient.
 type Signer interface {
 	// Sign returns a signature of text, in printable ASCII.
 	Sign(ctx context.Context, text []byte) (string, error)

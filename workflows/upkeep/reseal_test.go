@@ -15,7 +15,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/broker"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/workflows/contract"
 	"github.com/pawl-run/pawl/workflows/envtest"
 	upkeepflow "github.com/pawl-run/pawl/workflows/upkeep"
@@ -55,7 +55,7 @@ func (s *safe) SecretsToReseal(_ context.Context, keyID int64, after broker.Bind
 	}
 	if s.away > 0 {
 		s.away--
-		return nil, hook.Transient(errors.New("away"))
+		return nil, errs.Transient(errors.New("away"))
 	}
 	for _, one := range s.secrets {
 		if one.KeyID != keyID && one.ConnectionID > after.ConnectionID && len(found) < most {

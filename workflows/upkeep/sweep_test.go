@@ -14,7 +14,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/workflows/contract"
 	"github.com/pawl-run/pawl/workflows/envtest"
 	upkeepflow "github.com/pawl-run/pawl/workflows/upkeep"
@@ -38,7 +38,7 @@ func (u *stores) did(name string) error {
 		return errors.New("broken")
 	case u.away[name] > 0:
 		u.away[name]--
-		return hook.Transient(errors.New("away"))
+		return errs.Transient(errors.New("away"))
 	}
 	return nil
 }

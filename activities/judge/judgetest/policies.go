@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/policy"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // Away is the digest for which Policies returns a transient error with the text Canary.
@@ -21,7 +21,7 @@ type Policies map[string]*policy.Policy
 // Policy implements judge.Policies.
 func (p Policies) Policy(_ context.Context, digest string) (*policy.Policy, error) {
 	if digest == Away {
-		return nil, hook.Transient(errors.New(Canary))
+		return nil, errs.Transient(errors.New(Canary))
 	}
 	return p[digest], nil
 }

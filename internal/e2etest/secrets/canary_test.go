@@ -18,6 +18,7 @@ import (
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -68,7 +69,7 @@ func leaks() map[string]leak {
 				if failed.Swap(true) {
 					return nil
 				}
-				return hook.Transient(errors.New("broke at " + string(c)))
+				return errs.Transient(errors.New("broke at " + string(c)))
 			})
 		}},
 		"execute-hook-error": {code: toolspec.CodeInternal, hook: func(c e2etest.Canary) hook.Option {

@@ -11,6 +11,7 @@ import (
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -60,7 +61,7 @@ func TestResetAfterEdit(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	var effects e2etest.Ledger
 	var hold atomic.Bool
-	errHeld := hook.Transient(errors.New("held"))
+	errHeld := errs.Transient(errors.New("held"))
 	w.Work(
 		worker.Tools(e2etest.Tool("test__send", effects.Counted(e2etest.Echo), e2etest.Once, e2etest.Risky),
 			e2etest.Tool("test__held", effects.Counted(e2etest.Echo), e2etest.Once, e2etest.Risky)),

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -30,7 +31,7 @@ func TestExpiredHolder(t *testing.T) {
 	w.Work(worker.Tools(e2etest.Tool("test__hold", h.Run, e2etest.Once, e2etest.Within(2*time.Minute))),
 		worker.Hooks(hook.New("stuck", hook.WillInjectSecrets.Do(func(_ context.Context, v *hook.Check) error {
 			if v.ToolCallID() == "first" && !goOn.Load() {
-				return hook.Transient(errors.New("not yet"))
+				return errs.Transient(errors.New("not yet"))
 			}
 			return nil
 		}))))

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
 	"github.com/pawl-run/pawl/internal/faultkit/point"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // statementTimeout bounds a statement that goes on after its caller has given up.
@@ -67,7 +67,7 @@ func (r *Remote) take(ctx context.Context, s step) (any, error) {
 	case a := <-answers:
 		return a.out, a.err
 	case <-ctx.Done():
-		return nil, hook.Transient(ctx.Err())
+		return nil, errs.Transient(ctx.Err())
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
 	"github.com/pawl-run/pawl/internal/faultkit/point"
-	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -109,7 +109,7 @@ func TestRemoteLate(t *testing.T) {
 	s := store{claimed: make(chan context.Context, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := failpoint.NewRemote(d.URL).Records(s).Claim(ctx, activities.ClaimRow{InvocationID: "call"}); !hook.IsTransient(err) {
+	if _, err := failpoint.NewRemote(d.URL).Records(s).Claim(ctx, activities.ClaimRow{InvocationID: "call"}); !errs.IsTransient(err) {
 		t.Errorf("the caller hears %v, want an error that passes", err)
 	}
 	select {
@@ -138,7 +138,7 @@ func TestRemoteAnswerLate(t *testing.T) {
 	s := store{claimed: make(chan context.Context, 1)}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := failpoint.NewRemote(d.URL).Records(s).Claim(ctx, activities.ClaimRow{InvocationID: "call"}); !hook.IsTransient(err) {
+	if _, err := failpoint.NewRemote(d.URL).Records(s).Claim(ctx, activities.ClaimRow{InvocationID: "call"}); !errs.IsTransient(err) {
 		t.Errorf("the caller hears %v, want an error that passes", err)
 	}
 	<-s.claimed
@@ -158,7 +158,7 @@ func TestRemoteInTime(t *testing.T) {
 	}()
 	running := <-s.claimed
 	cancel()
-	if err := <-ended; !hook.IsTransient(err) {
+	if err := <-ended; !errs.IsTransient(err) {
 		t.Errorf("the caller hears %v, want an error that passes", err)
 	}
 	close(s.held)

@@ -305,7 +305,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "durable: a worker that stops", file: "activities/durable.go",
-		edits: []edit{{"	case heartbeat.Stopping(ctx):\n		return hook.Verdict{}, hook.Transient(errLeaving)\n", ""}},
+		edits: []edit{{"	case heartbeat.Stopping(ctx):\n		return hook.Verdict{}, errs.Transient(errLeaving)\n", ""}},
 		run:   "TestDurable", packages: onSteps,
 	},
 	{
