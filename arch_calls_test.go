@@ -22,8 +22,12 @@ var callers = []struct {
 	why    string
 }{
 	{
-		symbol: "(" + module + "/toolspec.Tool).Run", trees: []string{"activities"},
+		symbol: "(" + module + "/toolspec.Tool).Run", trees: []string{"activities/attempt"}, once: true,
 		why: "only the execute activity runs a tool (TOOLS_VIA_TOOLRUNNER, ARCH_SINGLE_EXECUTION_PATH)",
+	},
+	{
+		symbol: "(" + module + "/toolspec.Tool).Probe", trees: []string{"activities/attempt"}, once: true,
+		why: "only the reconcile activity probes a tool (ARCH_SINGLE_EXECUTION_PATH)",
 	},
 	{
 		symbol: "(" + module + "/toolspec/capability.Secret).Reveal", trees: []string{"broker", "examples"},
@@ -46,10 +50,11 @@ func toolsRunInOnePlace(t *tree) (found []violation) {
 			if c.symbol != rule.symbol || supports(c.pkg) {
 				continue
 			}
-			if !within(c.pkg, rule.trees...) || rule.once && seen[c.symbol] {
+			allowed := within(c.pkg, rule.trees...)
+			if !allowed || rule.once && seen[c.symbol] {
 				found = append(found, violation{t.at(c.at), fmt.Sprintf("%s may not use %s here: %s", c.pkg, c.symbol, rule.why)})
 			}
-			seen[c.symbol] = true
+			seen[c.symbol] = seen[c.symbol] || allowed
 		}
 	}
 	return found

@@ -23,13 +23,16 @@ var ranks = [][]string{
 	{"policy/...", "proof", "tools/...", "migrations/..."},
 	{"broker/..."},
 	{"workflows/contract"},
-	{"workflows/steps", "activities/heartbeat", "activities/judge", "activities/stage"},
+	{"workflows/steps", "activities/heartbeat", "activities/judge"},
+	{"activities/answer", "activities/providers"},
+	{"activities/stage"},
 	{"workflows/envelope"},
 	// The parts of a call know none of each other.
 	{
 		"workflows/gate", "workflows/hydrate", "workflows/approval", "workflows/capacity", "workflows/attempt", "workflows/output",
 		"workflows/settle", "workflows/upkeep", "activities/approval", "activities/hydrate", "activities/upkeep",
-		"activities/gate", "activities/capacity", "activities/cache",
+		"activities/gate", "activities/capacity", "activities/cache", "activities/admit", "activities/attempt", "activities/connection",
+		"activities/settle",
 	},
 	// The workflow and its activities know each other by the contract alone.
 	{"workflows", "workflows/envtest", "workflows/historytest", "activities/...", "client/..."},

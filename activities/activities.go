@@ -1,12 +1,19 @@
 package activities
 
 import (
+	"context"
 	"log/slog"
 
+	"github.com/pawl-run/pawl/activities/admit"
+	"github.com/pawl-run/pawl/activities/answer"
 	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/activities/capacity"
+	"github.com/pawl-run/pawl/activities/connection"
 	"github.com/pawl-run/pawl/activities/hydrate"
 	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/providers"
+	"github.com/pawl-run/pawl/activities/settle"
 	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/toolspec"
@@ -16,106 +23,144 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Activities is everything a call does outside of the workflow.
+// Activities has everything that a call does outside of its workflow.
 type Activities struct {
+	*admit.Admitter
 	*hydrate.Hydrator
+	*stage.Runner
 	*approval.Approvals
-	source   judge.Source
-	records  Records
-	policies judge.Policies
-	hooks    *hook.Registry
-	log      *slog.Logger
-	config   Config
-	own      stage.Table
-	// processors and lane leave room for other calls.
-	processors processors
-	lane       *lane
+	*attempt.Attempts
+	*answer.Accepter
+	*settle.Settler
+
+	keys    attempt.Keys
+	secrets *fingerprint.Set
+	log     *slog.Logger
+}
+
+// Records keeps invocations, approvals and results. Every statement names the invocation and
+// its epoch, compares the recorded run with the one that executes it (contract.Executing), and
+// is one guarded write whose answer decides. An error that passes by itself is marked
+// errs.Transient.
+type Records interface {
+	admit.Records
+	approval.Requests
+	attempt.Store
+	answer.Store
+	settle.Store
 }
 
 // Config is what an operator may set.
 type Config struct {
-	// SearchAttributes says whether new calls upsert search attributes. An upsert
-	// of one that the namespace does not know fails the workflow task forever.
+	// SearchAttributes says whether the workflows of new calls upsert search attributes. If
+	// the namespace does not know one, the workflow task fails forever.
 	SearchAttributes bool
-	// ConnectionKey keys the hash by which search attributes name a connection;
-	// without it they do not.
+	// ConnectionKey is the key of the hash by which search attributes name a connection. If
+	// it is empty, they do not name it.
 	ConnectionKey []byte
-	// Providers are what calls are provided with; nil provides nothing.
+	// Providers are the factories for calls; nil provides nothing.
 	Providers *provide.Registry
-	// Sessions keep what is bound for sessions; needed with Providers that bind.
-	Sessions Sessions
-	// Submitters verify who vouches for a subject; without them nobody does.
-	Submitters Submitters
+	// Sessions stores what is bound for sessions. It is needed if Providers bind.
+	Sessions providers.Sessions
+	// Submitters verifies who vouches for the subject of a call. If it is nil, no proof is
+	// valid.
+	Submitters admit.Submitters
 	// Broker leases connections; nil leases none.
-	Broker Broker
-	// IDTokens verify the ID tokens of approvers; without them none counts.
+	Broker connection.Broker
+	// IDTokens verifies the ID tokens of approvers. If it is nil, no token is valid.
 	IDTokens approval.IDTokens
 	// Repairer mends arguments where policy lets it; nil mends none.
 	Repairer args.Repairer
 	// Validators make the validator of a tool in the place of the built-in one; nil
 	// is that.
 	Validators func(toolspec.Spec) (args.Validator, error)
-	// LocalTools is how many tools of one tenant run at once in the local lane; 0
-	// sets no bound.
+	// LocalTools is how many tools of one tenant may run at once in the local lane; 0 sets no
+	// bound.
 	LocalTools int
-	// Secrets are those that are alive: they leave with no answer of a tool or of a
-	// hook. nil knows none.
+	// Secrets are the live secrets. They leave with no answer of a tool or of a hook. nil has
+	// none.
 	Secrets *fingerprint.Set
-	// Keys sign permits and the answers of regular activities. They are needed.
-	Keys Keys
-	// Own are the steps of the gate, of capacity and of the cache. A worker has them all;
-	// the Activities add the rest of Pawl's own steps.
+	// Keys signs permits and the answers of regular activities. It is needed.
+	Keys attempt.Keys
+	// Own has the steps of the gate, of capacity and of the cache. A worker has them all; the
+	// Activities add the other steps of Pawl's own.
 	Own stage.Table
-	// Places are those of Own; nil are new ones.
+	// Places are the places of Own; nil are new ones.
 	Places *capacity.Places
 }
 
 // New makes the activities. All arguments are needed.
 func New(source judge.Source, records Records, policies judge.Policies, hooks *hook.Registry, log *slog.Logger, config Config) *Activities {
-	a := &Activities{
-		source: source, records: records, policies: policies, hooks: hooks, log: log, config: config,
-		processors: newProcessors(), lane: newLane(config.LocalTools),
+	if config.Places == nil {
+		config.Places = &capacity.Places{}
 	}
+	provided := providers.Providers{Registry: config.Providers, Sessions: config.Sessions}
+	a := &Activities{keys: config.Keys, secrets: config.Secrets, log: log}
 	a.Hydrator = hydrate.New(hydrate.Parts{Tools: source, Policies: policies, Repairer: config.Repairer, Validators: config.Validators, Log: log})
 	a.Approvals = approval.New(approval.Parts{
-		Requests: records, Policies: policies, Tools: source, IDTokens: config.IDTokens, Validate: a.Hydrator.CheckArgs, Log: log,
+		Requests: records, Policies: policies, Tools: source, IDTokens: config.IDTokens, Validate: a.CheckArgs, Log: log,
 	})
-	if a.config.Places == nil {
-		a.config.Places = &capacity.Places{}
+	attempts := attempt.Parts{
+		Store: records, Tools: source, Hooks: hooks, Keys: config.Keys, Providers: provided, Expired: config.Places.Expired,
+		LocalTools: config.LocalTools, Secrets: config.Secrets, Log: log,
 	}
-	a.own = a.ownSteps()
+	if config.Broker != nil {
+		attempts.Leases = &connection.Leases{Broker: config.Broker, Policies: policies}
+	}
+	a.Attempts = attempt.New(attempts)
+	own := ownSteps(config, a.Attempts, provided)
+	a.Runner = &stage.Runner{
+		Own: own, Hooks: hooks, Providers: provided, Tools: source, Policies: policies, Records: records, Validate: a.CheckArgs, Log: log,
+	}
+	a.Admitter = &admit.Admitter{
+		Records: records, Hooks: hooks, Own: own, Tools: source, Submitters: config.Submitters, ConnectionKey: config.ConnectionKey,
+		SearchAttributes: config.SearchAttributes, Log: log,
+	}
+	a.Accepter = &answer.Accepter{Keys: config.Keys, Store: records, Log: log}
+	a.Settler = &settle.Settler{Store: records, Forget: func(invocationID string) {
+		config.Places.Forget(invocationID)
+		provided.Forget(invocationID)
+	}}
 	return a
 }
 
-// ownSteps adds the steps that need the Activities to those of the Config.
-func (a *Activities) ownSteps() stage.Table {
-	own := stage.Join(a.config.Own, stage.Table{hook.WillAudit.Stage(): {Before: audit}})
+// ownSteps adds the steps that need parts of the Activities to the steps of the Config.
+func ownSteps(config Config, attempts *attempt.Attempts, provided providers.Providers) stage.Table {
+	own := stage.Join(config.Own, stage.Table{hook.WillAudit.Stage(): {Before: settle.Audit}})
 	// Without the gate there is no permit.
 	if consent := own[hook.WillCheckConsent.Stage()]; consent.Before != nil {
-		consent.After = a.permit
+		consent.After = attempts.Permit
 		own[hook.WillCheckConsent.Stage()] = consent
 	}
-	if p := a.config.Providers; p != nil && a.config.Sessions != nil {
-		own[hook.WillBindProviders.Stage()] = stage.Own{Before: a.recall, Again: true, After: a.keep, Serves: func(string) bool { return p.Binds() }}
+	if provided.Registry != nil && provided.Sessions != nil {
+		own[hook.WillBindProviders.Stage()] = stage.Own{
+			Before: provided.Recall, Again: true, After: provided.Keep, Serves: func(string) bool { return provided.Registry.Binds() },
+		}
 	}
-	if a.config.Broker != nil {
-		own[hook.WillInjectSecrets.Stage()] = stage.Own{Before: markConnection}
+	if config.Broker != nil {
+		own[hook.WillInjectSecrets.Stage()] = stage.Own{Before: connection.Mark}
 	}
 	return own
 }
 
-// Register binds every activity name, the 32 stages among them: a call in flight
-// may need any of them.
+// Register binds the names of all activities, the stages among them: a call in flight may need
+// any of them.
 func (a *Activities) Register(r contract.Registry) {
 	contract.Bind(r, contract.Admit, a.log, a.Admit)
 	a.Hydrator.Register(r)
 	a.Approvals.Register(r)
 	contract.Bind(r, contract.Accept, a.log, a.Accept)
-	contract.BindSigned(r, contract.Execute, a.config.Keys, a.log, scrubbed(a.config.Secrets, a.log, contract.Execute.Name(), a.Execute, lostExecute))
+	signed(a, r, contract.Execute, a.Execute, answer.LostExecute)
 	contract.Bind(r, contract.Check, a.log, a.Check)
-	contract.BindSigned(r, contract.Probe, a.config.Keys, a.log, scrubbed(a.config.Secrets, a.log, contract.Probe.Name(), a.Probe, lostProbe))
+	signed(a, r, contract.Probe, a.Probe, answer.LostProbe)
 	contract.Bind(r, contract.Settle, a.log, a.Settle)
 	for _, info := range hook.All() {
-		contract.BindSigned(r, contract.Stage(info.Stage), a.config.Keys, a.log, scrubbed(a.config.Secrets, a.log, string(info.Stage), a.Stage, lostStage))
+		signed(a, r, contract.Stage(info.Stage), a.Stage, answer.LostStage)
 	}
+}
+
+// signed binds an activity that runs code of others. Its answers are scrubbed of live secrets
+// and signed.
+func signed[In, Out any](a *Activities, r contract.Registry, activity contract.Activity[In, Out], f func(context.Context, In) (Out, error), lost func(Out) Out) {
+	contract.BindSigned(r, activity, a.keys, a.log, answer.Scrubbed(a.secrets, a.log, activity.Name(), f, lost))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -22,7 +23,7 @@ func admitIn() contract.AdmitIn {
 
 func TestAdmit(t *testing.T) {
 	w := newWorld(t, setup{config: activities.Config{SearchAttributes: true, ConnectionKey: []byte("key")}})
-	w.records.record = activities.Record{Epoch: 4, Rounds: contract.Rounds{Gate: 1, Dispatch: 2, Request: 3}, PolicyDigest: "policy"}
+	w.records.record = admit.Record{Epoch: 4, Rounds: contract.Rounds{Gate: 1, Dispatch: 2, Request: 3}, PolicyDigest: "policy"}
 	got, err := w.Admit(t.Context(), admitIn())
 	if err != nil {
 		t.Fatal(err)
@@ -130,7 +131,7 @@ func TestAdmitRefuses(t *testing.T) {
 				got.Failure.SafeMessage == "" || got.Failure.Details.Kind != tc.kind || got.Failure.Details.Path != tc.path || len(got.Failure.Details.Problems) != 1 {
 				t.Errorf("got %+v, %+v", got, got.Failure)
 			}
-			want := []activities.RefusedInput{{WorkflowID: in.WorkflowID, RunID: "temporal-run", Code: toolspec.CodeValidation, Reason: tc.kind, Bytes: len(in.Input)}}
+			want := []admit.Refused{{WorkflowID: in.WorkflowID, RunID: "temporal-run", Code: toolspec.CodeValidation, Reason: tc.kind, Bytes: len(in.Input)}}
 			if !reflect.DeepEqual(w.records.refused, want) || len(w.records.admitted) != 0 {
 				t.Errorf("noted %+v and %d records", w.records.refused, len(w.records.admitted))
 			}
@@ -143,15 +144,15 @@ func TestAdmitKnows(t *testing.T) {
 	result := &toolspec.Result{OK: true, ToolCallID: "call-1"}
 	for _, tc := range []struct {
 		name   string
-		record activities.Record
+		record admit.Record
 		tool   string
 		want   contract.Outcome
 		code   toolspec.Code
 	}{
-		{"conflict", activities.Record{Digest: "other"}, "core__tool", contract.Refused, toolspec.CodeConflict},
-		{"conflict with a settled call", activities.Record{Digest: "other", Result: result}, "core__tool", contract.Refused, toolspec.CodeConflict},
-		{"settled", activities.Record{Result: result}, "core__tool", contract.AlreadySettled, ""},
-		{"unknown tool", activities.Record{}, "core__gone", contract.Done, toolspec.CodeUnavailable},
+		{"conflict", admit.Record{Digest: "other"}, "core__tool", contract.Refused, toolspec.CodeConflict},
+		{"conflict with a settled call", admit.Record{Digest: "other", Result: result}, "core__tool", contract.Refused, toolspec.CodeConflict},
+		{"settled", admit.Record{Result: result}, "core__tool", contract.AlreadySettled, ""},
+		{"unknown tool", admit.Record{}, "core__gone", contract.Done, toolspec.CodeUnavailable},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t, setup{})

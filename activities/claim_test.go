@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -48,7 +48,7 @@ func TestExecuteClaims(t *testing.T) {
 			digest, err := hydrate.Approved{
 				InvocationID: "inv", ToolID: "core__tool", ToolDigest: w.bound.Digest(), Args: in.Facts.Args, TenantID: "acme", ActorID: "user:ann",
 			}.Digest()
-			want := activities.ClaimRow{
+			want := attempt.ClaimRow{
 				InvocationID: "inv", TenantID: "acme", ToolID: "core__tool", Epoch: 3, Dispatch: 2, ClaimID: w.claimID, Effect: toolspec.StateChange,
 				Answered: in.Answered, ApprovalID: "inv.1", ApprovalDigest: digest, Runtime: 10 * time.Second,
 			}

@@ -1,9 +1,6 @@
-// Package activities is the half of a call that touches the world: admit,
-// hydrate, the 32 stages, execute and settle. Execute is the only caller of a
-// tool in the program.
+// Package activities puts together the activities of a worker: everything that a call does
+// outside of its workflow. Each part is a package of its own, which declares what it needs as
+// interfaces; the adapters in internal implement them.
 //
-// It owns no connection and no file: what it needs it declares in deps.go, and
-// the adapters under internal implement it. It must never let the text of an
-// error or panic, raw output or a credential leave an activity. The worker
-// imports it; adapters import it for the types of its interfaces.
+// No text of an error or a panic, no raw output and no credential may leave an activity.
 package activities

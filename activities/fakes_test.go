@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
+	"github.com/pawl-run/pawl/activities/answer"
 	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/activities/gate"
 	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/internal/workerkey/workerkeytest"
@@ -29,7 +32,7 @@ const canary = "canary-4711"
 
 // records answer what a test sets, and keep what they were told.
 type records struct {
-	record  activities.Record
+	record  admit.Record
 	request approval.RequestRecord
 	claim   contract.Outcome
 	err     error
@@ -37,13 +40,13 @@ type records struct {
 	foreign bool       // the call is another execution's
 	mu      sync.Mutex // of claims
 
-	owned  []activities.OwnedRow
-	forged []activities.ForgedAnswer
+	owned  []stage.OwnedRow
+	forged []answer.Forged
 
-	admitted []activities.AdmitRow
-	refused  []activities.RefusedInput
-	claims   []activities.ClaimRow
-	outputs  []activities.OutputRow
+	admitted []admit.Row
+	refused  []admit.Refused
+	claims   []attempt.ClaimRow
+	outputs  []attempt.OutputRow
 	grants   []approval.Grant
 	roles    map[string][]string
 	grant    *approval.GrantRow
@@ -55,7 +58,7 @@ type records struct {
 	judged      toolspec.Answer
 }
 
-func (r *records) Admit(_ context.Context, in activities.AdmitRow) (activities.Record, error) {
+func (r *records) Admit(_ context.Context, in admit.Row) (admit.Record, error) {
 	r.admitted = append(r.admitted, in)
 	out := r.record
 	if out.Digest == "" {
@@ -67,22 +70,22 @@ func (r *records) Admit(_ context.Context, in activities.AdmitRow) (activities.R
 	return out, r.err
 }
 
-func (r *records) Refuse(_ context.Context, in activities.RefusedInput) error {
+func (r *records) Refuse(_ context.Context, in admit.Refused) error {
 	r.refused = append(r.refused, in)
 	return r.err
 }
 
-func (r *records) Owned(ctx context.Context, in activities.OwnedRow) (hook.Plan, bool, error) {
+func (r *records) Owned(ctx context.Context, in stage.OwnedRow) (hook.Plan, bool, error) {
 	r.owned = append(r.owned, in)
 	return r.record.Plan, !r.foreign, r.err
 }
 
-func (r *records) Forged(_ context.Context, in activities.ForgedAnswer) error {
+func (r *records) Forged(_ context.Context, in answer.Forged) error {
 	r.forged = append(r.forged, in)
 	return r.err
 }
 
-func (r *records) Claim(ctx context.Context, in activities.ClaimRow) (contract.Outcome, error) {
+func (r *records) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outcome, error) {
 	r.mu.Lock()
 	r.claims = append(r.claims, in)
 	r.mu.Unlock()
@@ -136,7 +139,7 @@ func (r *records) Review(_ context.Context, in approval.ReviewRow) (approval.Rev
 	return out, r.err
 }
 
-func (r *records) SaveOutput(_ context.Context, in activities.OutputRow) (string, error) {
+func (r *records) SaveOutput(_ context.Context, in attempt.OutputRow) (string, error) {
 	r.outputs = append(r.outputs, in)
 	return "output-1", r.err
 }

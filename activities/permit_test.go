@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"log/slog"
-	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/activities"
@@ -210,26 +208,5 @@ func TestClaimID(t *testing.T) {
 			t.Errorf("got %+v, %v", got, err)
 		}
 		seen[got.ClaimID] = true
-	}
-}
-
-// BenchmarkPermit is what a write pays for its permit: one is given and one is checked, over 2 KB of arguments.
-func BenchmarkPermit(b *testing.B) {
-	ring := workerkeytest.New()
-	ctx := as(b.Context(), false)
-	a := activities.New(nil, nil, nil, nil, slog.New(slog.DiscardHandler), activities.Config{Keys: ring})
-	facts := hook.Facts{
-		InvocationID: "88b82c3b-4e6e-8416-bc6e-50b0e53720ce", ToolID: "core__tool", ToolCallID: "call-1", ToolDigest: strings.Repeat("d", 64),
-		Context: toolspec.Context{TenantID: "acme", RunID: "run-1", ActorID: "user:ann"}, Args: json.RawMessage(`{"text":"` + strings.Repeat("x", 2000) + `"}`),
-	}
-	terms := hook.Terms{MaxRuntimeMs: 30_000, MaxResultBytes: 1 << 20}
-	for b.Loop() {
-		permit, err := a.Permit(ctx, facts, terms)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if ok, err := a.Permits(ctx, permit, facts, terms); !ok || err != nil {
-			b.Fatal(ok, err)
-		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/connection"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/internal/postgres"
@@ -86,7 +86,7 @@ func (n connections) provided() []toolspec.Provided {
 const drainTime = 15 * time.Second
 
 // broker is nil where the worker has no key ring.
-func (n connections) broker(o *opened, store *postgres.Store, live *fingerprint.Set) activities.Broker {
+func (n connections) broker(o *opened, store *postgres.Store, live *fingerprint.Set) connection.Broker {
 	if n.sealer == nil {
 		return nil
 	}

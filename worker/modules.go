@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/activities/cache"
 	"github.com/pawl-run/pawl/activities/capacity"
 	"github.com/pawl-run/pawl/activities/gate"
+	"github.com/pawl-run/pawl/activities/heartbeat"
 	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/activities/upkeep"
@@ -102,7 +103,7 @@ func source(o *opened, c Config, a additions, n connections) (*catalog.Registry,
 	}
 	o.add(func() { _ = workspace.Close() })
 	own := append([]toolspec.Provided{
-		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace), capability.ProgressKey.Provide(activities.Progress{}),
+		capability.ClockKey.Provide(clock.System{}), capability.FilesKey.Provide(workspace), capability.ProgressKey.Provide(heartbeat.Progress{}),
 	}, n.provided()...)
 	provided, err := toolspec.NewCapabilities(append(own, a.capabilities...)...)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -208,7 +208,7 @@ func TestSuperseded(t *testing.T) {
 		}, false, 1, 2, 2},
 		{"at settle, and settled there", "core__read", func(r *rig) {
 			r.records.onSettle = func(int) contract.Outcome { return contract.Superseded }
-			r.records.onAdmit = func(n int, row *activities.Record) {
+			r.records.onAdmit = func(n int, row *admit.Record) {
 				if n == 2 {
 					row.Result = other
 				}
@@ -218,11 +218,11 @@ func TestSuperseded(t *testing.T) {
 			r.records.onSettle = func(int) contract.Outcome { r.records.row.Result = other; return "" }
 		}, true, 1, 1, 1},
 		{"settled before it began", "core__read", func(r *rig) {
-			r.records.onAdmit = func(_ int, row *activities.Record) { row.Result = other }
+			r.records.onAdmit = func(_ int, row *admit.Record) { row.Result = other }
 		}, true, 0, 1, 0},
 		{"at the claim, and settled there", "core__write", func(r *rig) {
 			r.records.onClaim = func(int) (contract.Outcome, error) { return contract.Superseded, nil }
-			r.records.onAdmit = func(n int, row *activities.Record) {
+			r.records.onAdmit = func(n int, row *admit.Record) {
 				if n == 2 {
 					row.Result = other
 				}
@@ -234,7 +234,7 @@ func TestSuperseded(t *testing.T) {
 		}, false, 1, 2, 1},
 		{"at the request, and settled there", "core__asks", func(r *rig) {
 			r.records.onRequest = func(int) bool { return true }
-			r.records.onAdmit = func(n int, row *activities.Record) {
+			r.records.onAdmit = func(n int, row *admit.Record) {
 				if n == 2 {
 					row.Result = other
 				}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/activities/capacity"
 	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/toolspec"
@@ -158,7 +158,7 @@ func TestCapacityRoundsGoOn(t *testing.T) {
 	s := &turnstile{open: true}
 	r := newRig(t, rigOptions{policy: limitedPolicy, own: s.step(), places: &s.places})
 	r.records.row = nil
-	r.records.onAdmit = func(n int, row *activities.Record) { row.Rounds.Capacity = 3 }
+	r.records.onAdmit = func(n int, row *admit.Record) { row.Rounds.Capacity = 3 }
 	r.run(call("core__read", args))
 	if !slices.Equal(s.rounds, []int{4}) {
 		t.Errorf("rounds %v, want the fourth", s.rounds)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
@@ -230,7 +230,7 @@ func TestNewerPlan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, rigOptions{policy: freePolicy})
-			r.records.onAdmit = func(n int, row *activities.Record) {
+			r.records.onAdmit = func(n int, row *admit.Record) {
 				if row.Plan.V = hook.PlanVersion; n < tc.until {
 					row.Plan.V++
 				}

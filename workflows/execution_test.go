@@ -12,7 +12,8 @@ import (
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/temporal"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
+	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/internal/workerkey/workerkeytest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -48,7 +49,7 @@ func TestAttemptsOfAnotherRun(t *testing.T) {
 				return nil
 			}))
 			r := newRig(t, rigOptions{policy: tc.policy, hooks: []hook.Hook{reports}})
-			r.records.onAdmit = func(n int, row *activities.Record) {
+			r.records.onAdmit = func(n int, row *admit.Record) {
 				if n == 1 { // it took over
 					row.Epoch, row.Rounds.Dispatch = 2, 1
 					r.records.claims[1] = claimed{"another run's", tc.repeatable}
@@ -91,7 +92,7 @@ func TestRedelivered(t *testing.T) {
 
 // doubting says no to some of what it is to verify, by their order.
 type doubting struct {
-	activities.Keys
+	attempt.Keys
 	mu       sync.Mutex
 	verified int
 	no       func(n int) bool

@@ -8,8 +8,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
+	"github.com/pawl-run/pawl/activities/answer"
 	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/activities/attempt"
+	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
@@ -24,17 +27,17 @@ type records struct {
 	now func() time.Time
 
 	mu  sync.Mutex
-	row *activities.Record
+	row *admit.Record
 	// admitted is the call as its last run brought it.
-	admitted activities.AdmitRow
+	admitted admit.Row
 	requests []*request
 	// granted is who approved every request before this run asked, if anybody did.
 	granted string
 	claims  map[int]claimed
 	tombs   map[int]bool
 	settled []contract.SettleIn
-	forged  []activities.ForgedAnswer
-	refused []activities.RefusedInput
+	forged  []answer.Forged
+	refused []admit.Refused
 	outputs int
 	active  string
 	// overIn is how long the tools of the claims may still run, and over what the call said of them.
@@ -43,7 +46,7 @@ type records struct {
 	startedAt int64
 	unsaved   error
 	results   *results
-	rows      []activities.ClaimRow
+	rows      []attempt.ClaimRow
 	events    []string // what must not happen
 	// registered are the keys of the tenant, and reviews counts what the record was asked.
 	registered []proof.Registered
@@ -52,7 +55,7 @@ type records struct {
 	// A test sets these to have other runs or a failing store in the way. What
 	// they return goes before the store's own answer.
 	plan                                   func(*hook.Plan)
-	onAdmit                                func(n int, row *activities.Record)
+	onAdmit                                func(n int, row *admit.Record)
 	onClaim                                func(n int) (contract.Outcome, error)
 	onSettle                               func(n int) contract.Outcome
 	onRequest                              func(n int) bool
@@ -80,13 +83,13 @@ func newRecords(active string, now func() time.Time) *records {
 	return &records{active: active, claims: make(map[int]claimed), tombs: make(map[int]bool), now: now}
 }
 
-func (r *records) Admit(_ context.Context, in activities.AdmitRow) (activities.Record, error) {
+func (r *records) Admit(_ context.Context, in admit.Row) (admit.Record, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case r.row == nil:
 		r.admitted, r.startedAt = in, in.StartedAt.UnixMilli()
-		r.row = &activities.Record{Digest: in.InputDigest, Epoch: 1, Plan: in.Plan}
+		r.row = &admit.Record{Digest: in.InputDigest, Epoch: 1, Plan: in.Plan}
 		if r.plan != nil {
 			r.plan(&r.row.Plan)
 		}
@@ -110,7 +113,7 @@ func (r *records) Admit(_ context.Context, in activities.AdmitRow) (activities.R
 	return out, nil
 }
 
-func (r *records) Refuse(_ context.Context, in activities.RefusedInput) error {
+func (r *records) Refuse(_ context.Context, in admit.Refused) error {
 	r.refused = append(r.refused, in)
 	return nil
 }
@@ -121,7 +124,7 @@ func (r *records) owns(ctx context.Context, epoch int) bool {
 	return r.row != nil && r.row.Result == nil && r.row.Epoch == epoch && r.admitted.RunID == run && run != ""
 }
 
-func (r *records) Claim(ctx context.Context, in activities.ClaimRow) (contract.Outcome, error) {
+func (r *records) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outcome, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.rows = append(r.rows, in)
@@ -190,7 +193,7 @@ func (r *records) Check(ctx context.Context, in contract.CheckIn) (contract.Chec
 	return out, nil
 }
 
-func (r *records) Owned(ctx context.Context, in activities.OwnedRow) (hook.Plan, bool, error) {
+func (r *records) Owned(ctx context.Context, in stage.OwnedRow) (hook.Plan, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	call := r.admitted.Invocation
@@ -202,7 +205,7 @@ func recorded(c toolspec.Context) [6]string {
 	return [...]string{c.TenantID, c.RunID, c.ActorID, c.SubjectID, c.SessionID, c.ConnectionID}
 }
 
-func (r *records) Forged(_ context.Context, in activities.ForgedAnswer) error {
+func (r *records) Forged(_ context.Context, in answer.Forged) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.forged = append(r.forged, in)
@@ -333,7 +336,7 @@ func (r *records) Review(_ context.Context, in approval.ReviewRow) (approval.Rev
 	return out, nil
 }
 
-func (r *records) SaveOutput(context.Context, activities.OutputRow) (string, error) {
+func (r *records) SaveOutput(context.Context, attempt.OutputRow) (string, error) {
 	r.outputs++
 	return "output-1", r.unsaved
 }

@@ -14,6 +14,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
+	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/activities/cache"
 	"github.com/pawl-run/pawl/activities/capacity"
 	"github.com/pawl-run/pawl/activities/gate"
@@ -79,7 +81,7 @@ type rigOptions struct {
 	// source stands before the registry, as a worker that lacks tools would.
 	source func(judge.Source) judge.Source
 	// keys sign and verify; nil are those of a worker.
-	keys activities.Keys
+	keys attempt.Keys
 	// engine authorizes; nil allows everything.
 	engine authz.Port
 }
@@ -134,7 +136,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 // vouching believes every proof.
 type vouching struct{}
 
-func (vouching) Vouched(context.Context, activities.VouchRow) (keyID, fault string, err error) {
+func (vouching) Vouched(context.Context, admit.VouchRow) (keyID, fault string, err error) {
 	return "key", "", nil
 }
 

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	admission "github.com/pawl-run/pawl/activities/admit"
+	"github.com/pawl-run/pawl/activities/attempt"
+	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -113,7 +116,7 @@ type admit struct {
 const ok toolspec.Code = "ok"
 
 func (s admit) take(ctx context.Context, of call) error {
-	row := activities.AdmitRow{
+	row := admission.Row{
 		InvocationID: of.id.InvocationID(), InputDigest: cmp.Or(s.input, digest), WorkflowID: of.id.WorkflowID(), RunID: cmp.Or(s.run, first),
 		Namespace: cmp.Or(s.namespace, namespace),
 		Invocation: toolspec.Invocation{
@@ -150,12 +153,12 @@ func codeOf(r toolspec.Result) toolspec.Code {
 type owned struct {
 	run    string
 	epoch  int
-	change func(*activities.OwnedRow)
+	change func(*stage.OwnedRow)
 	want   bool
 }
 
 func (s owned) take(ctx context.Context, of call) error {
-	row := activities.OwnedRow{
+	row := stage.OwnedRow{
 		InvocationID: of.id.InvocationID(), Epoch: s.epoch, ToolID: tool, ToolCallID: of.id.ToolCallID,
 		Context: toolspec.Context{TenantID: tenant, RunID: of.id.RunID, ActorID: "user:ann"},
 	}
@@ -181,7 +184,7 @@ type claim struct {
 }
 
 func (s claim) take(ctx context.Context, of call) error {
-	got, err := of.store.Claim(of.executing(ctx, s.run), activities.ClaimRow{
+	got, err := of.store.Claim(of.executing(ctx, s.run), attempt.ClaimRow{
 		InvocationID: of.id.InvocationID(), TenantID: cmp.Or(s.tenant, tenant), ToolID: cmp.Or(s.tool, tool), Epoch: s.epoch, Dispatch: s.dispatch,
 		ClaimID: cmp.Or(s.id, claimID(s.dispatch)), Repeatable: s.repeatable, Answered: s.answered, Runtime: time.Minute,
 	})

@@ -1,13 +1,13 @@
 package recordtest
 
 import (
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // ownedBut asks for a call that differs from the one that was admitted.
-func ownedBut(change func(*activities.OwnedRow)) owned { return owned{epoch: 1, change: change} }
+func ownedBut(change func(*stage.OwnedRow)) owned { return owned{epoch: 1, change: change} }
 
 // another is the id of a claim of another execution of a dispatch.
 const another = "another-execution"
@@ -47,14 +47,14 @@ var table = []testCase{
 	{"nobody owns a settled call", []step{admit{}, settle{epoch: 1, want: contract.Done}, owned{epoch: 1}}},
 	{"owned compares the call", []step{
 		admit{},
-		ownedBut(func(o *activities.OwnedRow) { o.ToolID = "core__other" }),
-		ownedBut(func(o *activities.OwnedRow) { o.ToolCallID = "call_2" }),
-		ownedBut(func(o *activities.OwnedRow) { o.Context.TenantID = "other" }),
-		ownedBut(func(o *activities.OwnedRow) { o.Context.RunID = "run_2" }),
-		ownedBut(func(o *activities.OwnedRow) { o.Context.ActorID = "user:eve" }),
-		ownedBut(func(o *activities.OwnedRow) { o.Context.SubjectID = "user:eve" }),
-		ownedBut(func(o *activities.OwnedRow) { o.Context.SessionID = "s1" }),
-		ownedBut(func(o *activities.OwnedRow) { o.Context.ConnectionID = "c1" }),
+		ownedBut(func(o *stage.OwnedRow) { o.ToolID = "core__other" }),
+		ownedBut(func(o *stage.OwnedRow) { o.ToolCallID = "call_2" }),
+		ownedBut(func(o *stage.OwnedRow) { o.Context.TenantID = "other" }),
+		ownedBut(func(o *stage.OwnedRow) { o.Context.RunID = "run_2" }),
+		ownedBut(func(o *stage.OwnedRow) { o.Context.ActorID = "user:eve" }),
+		ownedBut(func(o *stage.OwnedRow) { o.Context.SubjectID = "user:eve" }),
+		ownedBut(func(o *stage.OwnedRow) { o.Context.SessionID = "s1" }),
+		ownedBut(func(o *stage.OwnedRow) { o.Context.ConnectionID = "c1" }),
 	}},
 
 	// Claim

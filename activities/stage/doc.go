@@ -1,3 +1,3 @@
-// Package stage has the type of Pawl's own steps at the stages of a call. The parts of the
-// activities provide the steps, and package activities runs them around the hooks of users.
+// Package stage runs the stages of a call: Pawl's own step, the hooks of users, and Pawl's
+// step after them. The parts of the activities provide Pawl's own steps.
 package stage

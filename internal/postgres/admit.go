@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
@@ -34,11 +34,11 @@ type recordRow struct {
 
 // Admit inserts the call, or reads its record and raises the epoch of an open one. The arguments, the provider's payload and the proof
 // are not stored.
-func (s *Store) Admit(ctx context.Context, in activities.AdmitRow) (activities.Record, error) {
+func (s *Store) Admit(ctx context.Context, in admit.Row) (admit.Record, error) {
 	const op = "admit"
 	plan, err := encoded(in.Plan)
 	if err != nil {
-		return activities.Record{}, failure(op, err)
+		return admit.Record{}, failure(op, err)
 	}
 	c := in.Invocation.Context
 	st := step{"Admit", named{
@@ -51,7 +51,7 @@ func (s *Store) Admit(ctx context.Context, in activities.AdmitRow) (activities.R
 	for range admitTries {
 		row, found, err := first[recordRow](ctx, s, op, st)
 		if err != nil {
-			return activities.Record{}, err
+			return admit.Record{}, err
 		}
 		if !found {
 			continue
@@ -60,30 +60,30 @@ func (s *Store) Admit(ctx context.Context, in activities.AdmitRow) (activities.R
 		record.Elsewhere = record.Result == nil && row.Namespace != in.Namespace
 		return record, err
 	}
-	return activities.Record{}, errs.Transient(&Error{Op: op, State: "race"})
+	return admit.Record{}, errs.Transient(&Error{Op: op, State: "race"})
 }
 
-func (r recordRow) record(op string) (activities.Record, error) {
+func (r recordRow) record(op string) (admit.Record, error) {
 	plan, err := decoded[hook.Plan](r.Plan)
 	if err != nil {
-		return activities.Record{}, failure(op, err)
+		return admit.Record{}, failure(op, err)
 	}
 	kills, err := killsOf(op, r.Kills)
 	if err != nil {
-		return activities.Record{}, err
+		return admit.Record{}, err
 	}
 	connection, err := connectionOf(op, r.Connection)
 	if err != nil {
-		return activities.Record{}, err
+		return admit.Record{}, err
 	}
-	record := activities.Record{
+	record := admit.Record{
 		Digest: r.InputDigest, Epoch: r.Epoch, Plan: plan, PolicyDigest: r.PolicyDigest, Kills: kills, Connection: connection,
 		Rounds: contract.Rounds{Gate: r.GateRound, Dispatch: r.DispatchRound, Request: r.RequestRound, Capacity: r.CapacityRound},
 	}
 	if r.Result != nil {
 		result, err := decoded[toolspec.Result](r.Result)
 		if err != nil {
-			return activities.Record{}, failure(op, err)
+			return admit.Record{}, failure(op, err)
 		}
 		record.Result = &result
 	}
@@ -91,7 +91,7 @@ func (r recordRow) record(op string) (activities.Record, error) {
 }
 
 // Refuse notes input that gets no record, by its workflow id. A retry may note it twice.
-func (s *Store) Refuse(ctx context.Context, in activities.RefusedInput) error {
+func (s *Store) Refuse(ctx context.Context, in admit.Refused) error {
 	const op = "refuse"
 	detail, err := encoded(struct {
 		RunID  string        `json:"runId"`

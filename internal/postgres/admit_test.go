@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -15,7 +15,7 @@ func TestFirstAdmitOpensTheRecord(t *testing.T) {
 	b := open(t)
 	row := admitRow("call_1")
 	record := b.admitted(row)
-	want := activities.Record{Digest: "digest-1", Epoch: 1, Plan: row.Plan}
+	want := admit.Record{Digest: "digest-1", Epoch: 1, Plan: row.Plan}
 	if !reflect.DeepEqual(record, want) {
 		t.Errorf("%+v\nwant %+v", record, want)
 	}
@@ -102,10 +102,10 @@ func TestSettledRecordAnswers(t *testing.T) {
 func TestAdmitThatLosesARace(t *testing.T) {
 	for name, finish := range map[string]struct {
 		sql  string
-		want func(activities.Record) bool
+		want func(admit.Record) bool
 	}{
-		"to another input":  {`UPDATE invocations SET input_digest = 'digest-2'`, func(r activities.Record) bool { return r.Digest == "digest-2" }},
-		"to a settled call": {`UPDATE invocations SET state = 'settled', ok = true, settled_at = now(), result = '{"ok":true}'`, func(r activities.Record) bool { return r.Result != nil && r.Result.OK }},
+		"to another input":  {`UPDATE invocations SET input_digest = 'digest-2'`, func(r admit.Record) bool { return r.Digest == "digest-2" }},
+		"to a settled call": {`UPDATE invocations SET state = 'settled', ok = true, settled_at = now(), result = '{"ok":true}'`, func(r admit.Record) bool { return r.Result != nil && r.Result.OK }},
 	} {
 		for _, exists := range []bool{false, true} {
 			t.Run(name, func(t *testing.T) {
@@ -125,7 +125,7 @@ func TestAdmitThatLosesARace(t *testing.T) {
 				if _, err := tx.Exec(t.Context(), finish.sql); err != nil {
 					t.Fatal(err)
 				}
-				got := make(chan activities.Record, 1)
+				got := make(chan admit.Record, 1)
 				go func() {
 					record, err := b.Admit(t.Context(), admitRow("call_1"))
 					if err != nil {
@@ -200,7 +200,7 @@ func TestAdmitIsOneRoundTrip(t *testing.T) {
 
 func TestRefusedInputIsNotedWithoutARecord(t *testing.T) {
 	b := open(t)
-	in := activities.RefusedInput{WorkflowID: "tool:acme:run\x00:1", RunID: "r", Code: toolspec.CodeValidation, Reason: "the workflow id is not the derived one", Bytes: 17}
+	in := admit.Refused{WorkflowID: "tool:acme:run\x00:1", RunID: "r", Code: toolspec.CodeValidation, Reason: "the workflow id is not the derived one", Bytes: 17}
 	if err := b.Refuse(t.Context(), in); err != nil {
 		t.Fatal(err)
 	}

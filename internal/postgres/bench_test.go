@@ -11,8 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
@@ -102,9 +103,9 @@ func id(call string) string {
 	return toolspec.Identity{TenantID: tenant, RunID: "run_1", ToolCallID: call}.InvocationID()
 }
 
-func admitRow(call string) activities.AdmitRow {
+func admitRow(call string) admit.Row {
 	identity := toolspec.Identity{TenantID: tenant, RunID: "run_1", ToolCallID: call}
-	return activities.AdmitRow{
+	return admit.Row{
 		InvocationID: identity.InvocationID(), InputDigest: "digest-1", WorkflowID: identity.WorkflowID(), RunID: ownRun,
 		Invocation: toolspec.Invocation{
 			ToolID: "core__write_file", ToolCallID: call, Args: []byte(`{"secret":"raw"}`),
@@ -115,12 +116,12 @@ func admitRow(call string) activities.AdmitRow {
 	}
 }
 
-func (b bench) admit(call string) activities.Record {
+func (b bench) admit(call string) admit.Record {
 	b.t.Helper()
 	return b.admitted(admitRow(call))
 }
 
-func (b bench) admitted(row activities.AdmitRow) activities.Record {
+func (b bench) admitted(row admit.Row) admit.Record {
 	b.t.Helper()
 	record, err := b.Admit(b.t.Context(), row)
 	if err != nil {
@@ -129,7 +130,7 @@ func (b bench) admitted(row activities.AdmitRow) activities.Record {
 	return record
 }
 
-func (b bench) claim(row activities.ClaimRow) contract.Outcome {
+func (b bench) claim(row attempt.ClaimRow) contract.Outcome {
 	b.t.Helper()
 	out, err := b.Claim(own(b.t), row)
 	if err != nil {

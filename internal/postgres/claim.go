@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/answer"
+	"github.com/pawl-run/pawl/activities/attempt"
+	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -17,7 +19,7 @@ type outcomeRow struct {
 
 // Claim writes that a dispatch begins, and consumes its approval, or says why it must not. It is not to be repeated after an error:
 // the first try may have claimed, and the second would be told so.
-func (s *Store) Claim(ctx context.Context, in activities.ClaimRow) (contract.Outcome, error) {
+func (s *Store) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outcome, error) {
 	values := named{
 		"invocation_id": in.InvocationID, "tenant_id": text(in.TenantID), "tool_id": text(in.ToolID), "epoch": in.Epoch,
 		"temporal_run_id": executing(ctx), "dispatch": in.Dispatch, "claim_id": in.ClaimID, "repeatable": in.Repeatable,
@@ -81,7 +83,7 @@ func (s *Store) Check(ctx context.Context, in contract.CheckIn) (contract.CheckO
 type ownedRow struct{ Plan json.RawMessage }
 
 // Owned compares the record with the execution and with what an activity was told, and returns the recorded plan.
-func (s *Store) Owned(ctx context.Context, in activities.OwnedRow) (plan hook.Plan, owned bool, err error) {
+func (s *Store) Owned(ctx context.Context, in stage.OwnedRow) (plan hook.Plan, owned bool, err error) {
 	const op = "owned"
 	c := in.Context
 	row, found, err := first[ownedRow](ctx, s, op, step{"Owned", named{
@@ -99,7 +101,7 @@ func (s *Store) Owned(ctx context.Context, in activities.OwnedRow) (plan hook.Pl
 }
 
 // Forged notes in the audit trail that somebody answered an activity of a call in a worker's place.
-func (s *Store) Forged(ctx context.Context, in activities.ForgedAnswer) error {
+func (s *Store) Forged(ctx context.Context, in answer.Forged) error {
 	_, err := s.exec(ctx, "forged", step{"Forged", named{
 		"invocation_id": in.InvocationID, "tenant_id": text(in.TenantID), "activity": text(in.Activity), "answer": text(in.Answer),
 	}})

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-func claimRow(call string, epoch, dispatch int) activities.ClaimRow {
-	return activities.ClaimRow{
+func claimRow(call string, epoch, dispatch int) attempt.ClaimRow {
+	return attempt.ClaimRow{
 		InvocationID: id(call), TenantID: tenant, ToolID: "core__write_file", Epoch: epoch, Dispatch: dispatch, ClaimID: claimID(dispatch), Runtime: time.Minute,
 	}
 }
@@ -171,7 +171,7 @@ func TestClaimConsumesTheApproval(t *testing.T) {
 		b.admit(call)
 		b.request(requestRow(call, 1))
 	}
-	approved := func(call string, epoch, dispatch int) activities.ClaimRow {
+	approved := func(call string, epoch, dispatch int) attempt.ClaimRow {
 		row := claimRow(call, epoch, dispatch)
 		row.ApprovalID, row.ApprovalDigest, row.Repeatable = toolspec.ApprovalID(id("call_1"), 1), "approval-digest", true
 		return row

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy/authz"
@@ -47,7 +47,7 @@ func (b bench) granted(tenantID, connectionID, grantee string, scopes ...string)
 // calls admits a call that names the connection.
 func (b bench) calls(name, connectionID string) {
 	b.t.Helper()
-	b.admitted(callOf(name, func(r *activities.AdmitRow) { r.Invocation.Context.ConnectionID = connectionID }))
+	b.admitted(callOf(name, func(r *admit.Row) { r.Invocation.Context.ConnectionID = connectionID }))
 }
 
 func (b bench) shown(connectionID string) postgres.ConnectionRecord {

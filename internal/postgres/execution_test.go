@@ -7,10 +7,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/answer"
 	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/activities/cache"
 	"github.com/pawl-run/pawl/activities/capacity"
+	"github.com/pawl-run/pawl/activities/providers"
+	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/workerkey"
@@ -50,7 +52,7 @@ func TestAnotherRunWritesNothing(t *testing.T) {
 		do   func(ctx context.Context) (superseded bool, err error)
 	}{
 		{"owned", func(ctx context.Context) (bool, error) {
-			_, owned, err := b.Owned(ctx, activities.OwnedRow{
+			_, owned, err := b.Owned(ctx, stage.OwnedRow{
 				InvocationID: id("call_1"), Epoch: 1, ToolID: "core__write_file", ToolCallID: "call_1", Context: row.Invocation.Context,
 			})
 			return !owned, err
@@ -82,7 +84,7 @@ func TestAnotherRunWritesNothing(t *testing.T) {
 			return a.State == capacity.Superseded, err
 		}},
 		{"session", func(ctx context.Context) (bool, error) {
-			bound, err := b.BindSession(ctx, activities.SessionRow{InvocationID: id("call_1"), Epoch: 1, Session: key, Recipes: []provide.Recipe{{Token: "t", Factory: "f"}}})
+			bound, err := b.BindSession(ctx, providers.SessionRow{InvocationID: id("call_1"), Epoch: 1, Session: key, Recipes: []provide.Recipe{{Token: "t", Factory: "f"}}})
 			return len(bound) == 0, err
 		}},
 		{"lookup", func(ctx context.Context) (bool, error) {
@@ -134,7 +136,7 @@ func TestForgedAnswersAreNoted(t *testing.T) {
 	b.admit("call_3")
 	b.settle(settleIn("call_3", 1))
 	for _, in := range []struct{ call, answer string }{{"call_1", "a"}, {"call_1", "a"}, {"call_1", "b"}, {"call_2", "a"}, {"call_3", "a"}} {
-		if err := b.Forged(t.Context(), activities.ForgedAnswer{InvocationID: id(in.call), TenantID: tenant, Activity: "execute", Answer: in.answer}); err != nil {
+		if err := b.Forged(t.Context(), answer.Forged{InvocationID: id(in.call), TenantID: tenant, Activity: "execute", Answer: in.answer}); err != nil {
 			t.Fatal(err)
 		}
 	}

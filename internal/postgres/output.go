@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
 // SaveOutput keeps a redacted value of an open call and returns its reference, which is opaque. The same (invocation, dispatch,
 // claim) overwrites. A call that is settled keeps what it has; the error is not transient.
-func (s *Store) SaveOutput(ctx context.Context, in activities.OutputRow) (ref string, err error) {
+func (s *Store) SaveOutput(ctx context.Context, in attempt.OutputRow) (ref string, err error) {
 	const op = "save output"
 	ref = fmt.Sprintf("%s.out.%d", in.InvocationID, in.Dispatch)
 	if in.ClaimID != "" {

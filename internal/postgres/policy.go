@@ -18,7 +18,7 @@ type sourceRow struct {
 }
 
 // Policy returns a version, compiled. The empty digest is the policy that denies everything; a digest that is not stored is an error
-// that does not pass. One that this program cannot read, say because a newer release has stored it, is activities.ErrPolicyUnreadable.
+// that does not pass. One that this program cannot read, say because a newer release has stored it, is judge.ErrPolicyUnreadable.
 func (s *Store) Policy(ctx context.Context, digest string) (*policy.Policy, error) {
 	const op = "policy"
 	if digest == "" {

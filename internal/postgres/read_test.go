@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -37,7 +37,7 @@ func TestForeignIsNotFound(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	b.request(requestRow("call_1", 1))
-	ref, err := b.SaveOutput(t.Context(), activities.OutputRow{InvocationID: id("call_1"), TenantID: tenant, Dispatch: 1, Value: []byte(`"big"`)})
+	ref, err := b.SaveOutput(t.Context(), attempt.OutputRow{InvocationID: id("call_1"), TenantID: tenant, Dispatch: 1, Value: []byte(`"big"`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestForeignIsNotFound(t *testing.T) {
 			t.Errorf("list to %q: %+v, %v", who, got, err)
 		}
 	}
-	if _, err := b.SaveOutput(t.Context(), activities.OutputRow{InvocationID: id("call_1"), TenantID: "other", Dispatch: 1, Value: []byte(`1`)}); err == nil {
+	if _, err := b.SaveOutput(t.Context(), attempt.OutputRow{InvocationID: id("call_1"), TenantID: "other", Dispatch: 1, Value: []byte(`1`)}); err == nil {
 		t.Error("another tenant overwrote the output")
 	}
 	if v, err := b.Output(t.Context(), tenant, ref); err != nil || string(v) != `"big"` {
@@ -70,7 +70,7 @@ func TestForeignIsNotFound(t *testing.T) {
 func TestOutputIsKeptAsSettled(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
-	row := activities.OutputRow{InvocationID: id("call_1"), TenantID: tenant, Dispatch: 2, Value: []byte(`1`)}
+	row := attempt.OutputRow{InvocationID: id("call_1"), TenantID: tenant, Dispatch: 2, Value: []byte(`1`)}
 	first, err := b.SaveOutput(t.Context(), row)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/proof"
@@ -23,7 +23,7 @@ func (b bench) rechecked() []string {
 }
 
 // callOf is an admission with something changed.
-func callOf(name string, change func(*activities.AdmitRow)) activities.AdmitRow {
+func callOf(name string, change func(*admit.Row)) admit.Row {
 	row := admitRow(name)
 	row.Plan.Effect = toolspec.StateChange
 	if change != nil {
@@ -35,14 +35,14 @@ func callOf(name string, change func(*activities.AdmitRow)) activities.AdmitRow 
 func TestRecheck(t *testing.T) {
 	b := open(t)
 	identity := toolspec.Identity{TenantID: "other", RunID: "run_1", ToolCallID: "tenant"}
-	for _, row := range []activities.AdmitRow{
+	for _, row := range []admit.Row{
 		callOf("plain", nil),
-		callOf("tool", func(r *activities.AdmitRow) { r.Invocation.ToolID = "core__write" }),
-		callOf("effect", func(r *activities.AdmitRow) { r.Plan.Effect = toolspec.ReadOnly }),
-		callOf("actor", func(r *activities.AdmitRow) { r.Invocation.Context.ActorID = "user:bob" }),
-		callOf("subject", func(r *activities.AdmitRow) { r.Invocation.Context.SubjectID = "user:bob" }),
-		callOf("connection", func(r *activities.AdmitRow) { r.Invocation.Context.ConnectionID = "conn_1" }),
-		callOf("tenant", func(r *activities.AdmitRow) {
+		callOf("tool", func(r *admit.Row) { r.Invocation.ToolID = "core__write" }),
+		callOf("effect", func(r *admit.Row) { r.Plan.Effect = toolspec.ReadOnly }),
+		callOf("actor", func(r *admit.Row) { r.Invocation.Context.ActorID = "user:bob" }),
+		callOf("subject", func(r *admit.Row) { r.Invocation.Context.SubjectID = "user:bob" }),
+		callOf("connection", func(r *admit.Row) { r.Invocation.Context.ConnectionID = "conn_1" }),
+		callOf("tenant", func(r *admit.Row) {
 			r.InvocationID, r.WorkflowID, r.Invocation.Context.TenantID = identity.InvocationID(), identity.WorkflowID(), "other"
 		}),
 		callOf("settled", nil),
@@ -84,10 +84,10 @@ func TestRecheck(t *testing.T) {
 // TestChangeRechecks: who hears of a change, at once and by the second scan; and what changes nothing is heard of by nobody.
 func TestChangeRechecks(t *testing.T) {
 	b := open(t)
-	for _, row := range []activities.AdmitRow{
+	for _, row := range []admit.Row{
 		callOf("plain", nil),
-		callOf("bob", func(r *activities.AdmitRow) { r.Invocation.Context.ActorID = "user:bob" }),
-		callOf("subject", func(r *activities.AdmitRow) { r.Invocation.Context.SubjectID = "user:sue" }),
+		callOf("bob", func(r *admit.Row) { r.Invocation.Context.ActorID = "user:bob" }),
+		callOf("subject", func(r *admit.Row) { r.Invocation.Context.SubjectID = "user:sue" }),
 	} {
 		b.admitted(row)
 	}
@@ -193,7 +193,7 @@ func TestRecheckAgain(t *testing.T) {
 	b.sql(`CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(4711); RETURN NEW; END'`)
 	b.sql(`CREATE TRIGGER hold BEFORE INSERT ON invocations FOR EACH ROW EXECUTE FUNCTION hold()`)
 	tx := b.holds(`SELECT pg_advisory_xact_lock(4711)`)
-	admitted := make(chan activities.Record, 1)
+	admitted := make(chan admit.Record, 1)
 	go func() {
 		record, err := b.Admit(t.Context(), admitRow("meanwhile"))
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -51,7 +51,7 @@ func (b bench) whole(call string) {
 	row := claimRow(call, 1, 1)
 	row.ApprovalID, row.ApprovalDigest = toolspec.ApprovalID(id(call), 1), "approval-digest"
 	b.claim(row)
-	if _, err := b.SaveOutput(b.t.Context(), activities.OutputRow{InvocationID: id(call), TenantID: tenant, Dispatch: 1, Value: []byte(`"large"`)}); err != nil {
+	if _, err := b.SaveOutput(b.t.Context(), attempt.OutputRow{InvocationID: id(call), TenantID: tenant, Dispatch: 1, Value: []byte(`"large"`)}); err != nil {
 		b.t.Fatal(err)
 	}
 	b.settle(settleIn(call, 1))

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/providers"
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
@@ -37,7 +37,7 @@ func (s *Store) SessionBindings(ctx context.Context, key provide.SessionKey) ([]
 
 // BindSession keeps recipes for a session and returns them with their versions; none where the record has moved on. Of two for one token
 // the later one counts.
-func (s *Store) BindSession(ctx context.Context, in activities.SessionRow) ([]provide.Binding, error) {
+func (s *Store) BindSession(ctx context.Context, in providers.SessionRow) ([]provide.Binding, error) {
 	last := map[string]provide.Recipe{}
 	for _, r := range in.Recipes {
 		last[r.Token] = r

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/providers"
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
@@ -16,7 +16,7 @@ func TestSessions(t *testing.T) {
 	key := provide.SessionKey{TenantID: tenant, SessionID: "s1"}
 	bind := func(epoch int, recipes ...provide.Recipe) []provide.Binding {
 		t.Helper()
-		kept, err := b.BindSession(own(t), activities.SessionRow{InvocationID: id("call_1"), Epoch: epoch, Session: key, Recipes: recipes})
+		kept, err := b.BindSession(own(t), providers.SessionRow{InvocationID: id("call_1"), Epoch: epoch, Session: key, Recipes: recipes})
 		if err != nil {
 			t.Fatal(err)
 		}

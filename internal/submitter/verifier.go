@@ -8,7 +8,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -25,7 +25,7 @@ type Verifier struct {
 	parser *jwt.Parser
 }
 
-var _ activities.Submitters = (*Verifier)(nil)
+var _ admit.Submitters = (*Verifier)(nil)
 
 // New makes a Verifier.
 func New(keys Keys) *Verifier {
@@ -40,7 +40,7 @@ type claims struct {
 }
 
 // Vouched verifies the proof of a call.
-func (v *Verifier) Vouched(ctx context.Context, in activities.VouchRow) (keyID, fault string, err error) {
+func (v *Verifier) Vouched(ctx context.Context, in admit.VouchRow) (keyID, fault string, err error) {
 	if !toolspec.IsSubmitterProof(in.Proof) {
 		return "", "it is not a token for " + toolspec.SubmitterAudience, nil
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
-	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/internal/submitter"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
@@ -76,7 +76,7 @@ func TestVouched(t *testing.T) {
 	const unsigned, elsewhere = "no submitter key of this tenant has signed it", "it is of another tenant, run, actor or subject"
 	for _, tc := range []struct {
 		name, proof string
-		change      func(*keys, *activities.VouchRow)
+		change      func(*keys, *admit.VouchRow)
 		fault       string
 	}{
 		{"good", plain, nil, ""},
@@ -90,10 +90,10 @@ func TestVouched(t *testing.T) {
 		{"another actor", with("actorId", "agent:two"), nil, elsewhere},
 		{"another run", with("runId", "other"), nil, elsewhere},
 		{"another tenant's", with("tenantId", "globex"), nil, elsewhere},
-		{"used in another tenant", plain, func(_ *keys, in *activities.VouchRow) { in.Claims.TenantID = "globex" }, unsigned},
-		{"over", plain, func(k *keys, _ *activities.VouchRow) { k.stale = true }, "it was over when the call was admitted"},
+		{"used in another tenant", plain, func(_ *keys, in *admit.VouchRow) { in.Claims.TenantID = "globex" }, unsigned},
+		{"over", plain, func(k *keys, _ *admit.VouchRow) { k.stale = true }, "it was over when the call was admitted"},
 		{"without an end", with("exp", nil), nil, "it names no key (kid) or no end (exp)"},
-		{"of a key that was revoked", plain, func(k *keys, _ *activities.VouchRow) { k.revoked = true }, unsigned},
+		{"of a key that was revoked", plain, func(k *keys, _ *admit.VouchRow) { k.revoked = true }, unsigned},
 		{"by a stranger", sign(jwt.SigningMethodEdDSA, stranger, nil, nil), nil, unsigned},
 		{"by another key", sign(jwt.SigningMethodEdDSA, private, map[string]any{"kid": "other"}, nil), nil, unsigned},
 		{"by no key", sign(jwt.SigningMethodEdDSA, private, map[string]any{"kid": nil}, nil), nil, "it names no key (kid) or no end (exp)"},
@@ -109,7 +109,7 @@ func TestVouched(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			k := &keys{public: public}
-			in := activities.VouchRow{InvocationID: "inv", Proof: tc.proof, Claims: call}
+			in := admit.VouchRow{InvocationID: "inv", Proof: tc.proof, Claims: call}
 			if tc.change != nil {
 				tc.change(k, &in)
 			}
@@ -123,7 +123,7 @@ func TestVouched(t *testing.T) {
 		})
 	}
 	away := errs.Transient(errors.New("away"))
-	if keyID, _, err := submitter.New(&keys{err: away}).Vouched(t.Context(), activities.VouchRow{Proof: plain, Claims: call}); keyID != "" || !errs.IsTransient(err) {
+	if keyID, _, err := submitter.New(&keys{err: away}).Vouched(t.Context(), admit.VouchRow{Proof: plain, Claims: call}); keyID != "" || !errs.IsTransient(err) {
 		t.Errorf("without the database: %q, %v", keyID, err)
 	}
 }
@@ -144,7 +144,7 @@ func FuzzVouched(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, proof string) {
-		keyID, fault, err := submitter.New(&keys{public: public}).Vouched(t.Context(), activities.VouchRow{Proof: proof, Claims: call})
+		keyID, fault, err := submitter.New(&keys{public: public}).Vouched(t.Context(), admit.VouchRow{Proof: proof, Claims: call})
 		if err != nil || (keyID == "") != (fault != "") || keyID != "" && proof != text {
 			t.Errorf("%q: %q, %q, %v", proof, keyID, fault, err)
 		}

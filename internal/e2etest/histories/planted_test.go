@@ -7,8 +7,9 @@ import (
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/converter"
 
-	acts "github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
@@ -71,7 +72,7 @@ func (p *planted) step(e *historypb.HistoryEvent) {
 	switch historytest.ActivityOf(e) {
 	case contract.Admit.Name():
 		take(&p.admitted)
-		_, err = p.Store.Admit(ctx, acts.AdmitRow{
+		_, err = p.Store.Admit(ctx, admit.Row{
 			InvocationID: p.admitted.InvocationID, InputDigest: p.admitted.InputDigest, WorkflowID: p.inv.Identity().WorkflowID(), RunID: p.runID,
 			Namespace: p.Namespace, Invocation: p.inv, Plan: *p.admitted.Plan, StartedAt: p.startedAt,
 		})
@@ -119,7 +120,7 @@ func (p *planted) attempted(out contract.ExecuteOut) {
 	if out.ClaimID == "" {
 		return
 	}
-	outcome, err := p.Store.Claim(p.executing(), acts.ClaimRow{
+	outcome, err := p.Store.Claim(p.executing(), attempt.ClaimRow{
 		InvocationID: p.admitted.InvocationID, TenantID: p.inv.Context.TenantID, ToolID: p.inv.ToolID, Epoch: p.admitted.Epoch,
 		Dispatch: p.dispatch, ClaimID: out.ClaimID, Repeatable: p.admitted.Plan.Repeatable,
 	})

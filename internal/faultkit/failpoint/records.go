@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/internal/faultkit/point"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -54,10 +56,10 @@ type records struct {
 	points breaker
 }
 
-func (r records) Admit(ctx context.Context, in activities.AdmitRow) (activities.Record, error) {
+func (r records) Admit(ctx context.Context, in admit.Row) (admit.Record, error) {
 	return between(ctx, r.points, point.AdmitBefore, point.AdmitAfter, in.InvocationID,
-		func(out activities.Record) any { return out.Epoch },
-		func(ctx context.Context) (activities.Record, error) { return r.Records.Admit(ctx, in) })
+		func(out admit.Record) any { return out.Epoch },
+		func(ctx context.Context) (admit.Record, error) { return r.Records.Admit(ctx, in) })
 }
 
 func (r records) Request(ctx context.Context, in approval.RequestRow) (approval.RequestRecord, error) {
@@ -77,7 +79,7 @@ func (r records) Review(ctx context.Context, in approval.ReviewRow) (approval.Re
 		func(ctx context.Context) (approval.ReviewRecord, error) { return r.Records.Review(ctx, in) })
 }
 
-func (r records) Claim(ctx context.Context, in activities.ClaimRow) (contract.Outcome, error) {
+func (r records) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outcome, error) {
 	return between(ctx, r.points, point.ClaimBefore, point.ClaimAfter, in.InvocationID,
 		func(out contract.Outcome) any { return out },
 		func(ctx context.Context) (contract.Outcome, error) { return r.Records.Claim(ctx, in) })
@@ -89,7 +91,7 @@ func (r records) Check(ctx context.Context, in contract.CheckIn) (contract.Check
 		func(ctx context.Context) (contract.CheckOut, error) { return r.Records.Check(ctx, in) })
 }
 
-func (r records) SaveOutput(ctx context.Context, in activities.OutputRow) (string, error) {
+func (r records) SaveOutput(ctx context.Context, in attempt.OutputRow) (string, error) {
 	return between(ctx, r.points, point.SaveBefore, point.SaveAfter, in.InvocationID,
 		func(ref string) any { return ref },
 		func(ctx context.Context) (string, error) { return r.Records.SaveOutput(ctx, in) })

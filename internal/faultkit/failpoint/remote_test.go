@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
 	"github.com/pawl-run/pawl/internal/faultkit/point"
@@ -61,7 +62,7 @@ type store struct {
 	held    chan struct{}
 }
 
-func (s store) Claim(ctx context.Context, _ activities.ClaimRow) (contract.Outcome, error) {
+func (s store) Claim(ctx context.Context, _ attempt.ClaimRow) (contract.Outcome, error) {
 	s.claimed <- ctx
 	if s.held != nil {
 		<-s.held
@@ -76,7 +77,7 @@ func TestRemote(t *testing.T) {
 	d := direct(t, func(point.Hit) point.Order { return point.Order{} })
 	remote := failpoint.NewRemote(d.URL)
 	s := store{claimed: make(chan context.Context, 1)}
-	outcome, err := remote.Records(s).Claim(t.Context(), activities.ClaimRow{InvocationID: "call"})
+	outcome, err := remote.Records(s).Claim(t.Context(), attempt.ClaimRow{InvocationID: "call"})
 	if outcome != contract.Done || err != nil {
 		t.Errorf("%q, %v", outcome, err)
 	}
@@ -109,7 +110,7 @@ func TestRemoteLate(t *testing.T) {
 	s := store{claimed: make(chan context.Context, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := failpoint.NewRemote(d.URL).Records(s).Claim(ctx, activities.ClaimRow{InvocationID: "call"}); !errs.IsTransient(err) {
+	if _, err := failpoint.NewRemote(d.URL).Records(s).Claim(ctx, attempt.ClaimRow{InvocationID: "call"}); !errs.IsTransient(err) {
 		t.Errorf("the caller hears %v, want an error that passes", err)
 	}
 	select {
@@ -138,7 +139,7 @@ func TestRemoteAnswerLate(t *testing.T) {
 	s := store{claimed: make(chan context.Context, 1)}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := failpoint.NewRemote(d.URL).Records(s).Claim(ctx, activities.ClaimRow{InvocationID: "call"}); !errs.IsTransient(err) {
+	if _, err := failpoint.NewRemote(d.URL).Records(s).Claim(ctx, attempt.ClaimRow{InvocationID: "call"}); !errs.IsTransient(err) {
 		t.Errorf("the caller hears %v, want an error that passes", err)
 	}
 	<-s.claimed
@@ -153,7 +154,7 @@ func TestRemoteInTime(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		_, err := failpoint.NewRemote(d.URL).Records(s).Claim(ctx, activities.ClaimRow{InvocationID: "call"})
+		_, err := failpoint.NewRemote(d.URL).Records(s).Claim(ctx, attempt.ClaimRow{InvocationID: "call"})
 		ended <- err
 	}()
 	running := <-s.claimed
@@ -173,7 +174,7 @@ func TestRemoteAlone(t *testing.T) {
 	d := direct(t, func(point.Hit) point.Order { return point.Order{} })
 	d.Close()
 	s := store{claimed: make(chan context.Context, 1)}
-	if outcome, err := failpoint.NewRemote(d.URL).Records(s).Claim(t.Context(), activities.ClaimRow{}); outcome != contract.Done || err != nil {
+	if outcome, err := failpoint.NewRemote(d.URL).Records(s).Claim(t.Context(), attempt.ClaimRow{}); outcome != contract.Done || err != nil {
 		t.Errorf("%q, %v", outcome, err)
 	}
 }

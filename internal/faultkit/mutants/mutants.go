@@ -24,7 +24,7 @@ var mutants = []mutant{
 		run: "TestRecord|TestAdmit", packages: onRecord,
 	},
 	{
-		guard: "dedupe: only the derived id", file: "activities/admit.go",
+		guard: "dedupe: only the derived id", file: "activities/admit/admit.go",
 		edits: []edit{{"want != in.WorkflowID", "false && want != in.WorkflowID"}},
 		run:   "TestAdmit|Foreign", packages: onSteps,
 	},
@@ -54,7 +54,7 @@ var mutants = []mutant{
 		run:   "TestSettle", packages: onRecord,
 	},
 	{
-		guard: "claim: before the tool", file: "activities/execute.go",
+		guard: "claim: before the tool", file: "activities/attempt/execute.go",
 		edits: []edit{{"if out == nil && in.Dispatch > 0 {", "if out == nil && in.Dispatch < 0 {"}},
 		run:   "TestExecute|TestClaim", packages: onSteps,
 	},
@@ -74,7 +74,7 @@ var mutants = []mutant{
 		run:   "TestRecord", packages: onRecord,
 	},
 	{
-		guard: "execution: an id of its own", file: "activities/execute.go",
+		guard: "execution: an id of its own", file: "activities/attempt/execute.go",
 		edits: []edit{{"claimID = rand.Text()", "claimID = rand.Text()[:0] + in.Facts.InvocationID"}},
 		run:   "TestClaimID", packages: onSteps,
 	},
@@ -109,32 +109,32 @@ var mutants = []mutant{
 		run:   "TestStepsRefuseTasks", packages: onWorkflow,
 	},
 	{
-		guard: "execution: the permit", file: "activities/permit.go",
-		edits: []edit{{"	ok, err = a.config.Keys.Verify(ctx, text, p.Signature)\n", "	_, err = a.config.Keys.Verify(ctx, text, p.Signature)\n	ok = true\n"}},
+		guard: "execution: the permit", file: "activities/attempt/permit.go",
+		edits: []edit{{"	ok, err = a.Keys.Verify(ctx, text, p.Signature)\n", "	_, err = a.config.Keys.Verify(ctx, text, p.Signature)\n	ok = true\n"}},
 		run:   "TestPermit", packages: onSteps,
 	},
 	{
-		guard: "execution: the permit's run", file: "activities/permit.go",
+		guard: "execution: the permit's run", file: "activities/attempt/permit.go",
 		edits: []edit{{"RunID: runID, ", ""}, {"text(runID string,", "text(_ string,"}},
 		run:   "TestPermitOfAnotherRun", packages: onSteps,
 	},
 	{
-		guard: "steps: named by the plan", file: "activities/stage.go",
+		guard: "steps: named by the plan", file: "activities/stage/runner.go",
 		edits: []edit{{"case in.Own != \"\" && !has:", "case in.Own == \"none\" && !has:"}},
 		run:   "TestStageSelectsOwnStep", packages: onSteps,
 	},
 	{
-		guard: "steps: the gate judges again for the permit", file: "activities/stage.go",
+		guard: "steps: the gate judges again for the permit", file: "activities/stage/runner.go",
 		edits: []edit{{"case in.Part == hook.PartHooks && !own.Again:", "case in.Part == hook.PartHooks:"}},
 		run:   "TestForgedFirstPart", packages: onSteps,
 	},
 	{
-		guard: "steps: hooks are masked", file: "activities/stage.go",
+		guard: "steps: hooks are masked", file: "activities/stage/runner.go",
 		edits: []edit{{"case d.SafeArgs != nil:", "case false:"}},
 		run:   "TestHooksCannotUnmask", packages: onSteps,
 	},
 	{
-		guard: "execution: stages by the plan", file: "activities/stage.go",
+		guard: "execution: stages by the plan", file: "activities/stage/runner.go",
 		edits: []edit{{"if err != nil || !planned {", "if err != nil || false && !planned {"}},
 		run:   "TestRegularStages", packages: onSteps,
 	},
@@ -189,7 +189,7 @@ var mutants = []mutant{
 		run:   "TestBind|Panic", packages: onWorkflow,
 	},
 	{
-		guard: "panics: of a tool", file: "activities/execute.go",
+		guard: "panics: of a tool", file: "activities/attempt/run.go",
 		edits: []edit{{"if recovered := recover(); recovered != nil {", "if recovered := any(nil); recovered != nil {"}},
 		run:   "Panic|TestExecute", packages: onSteps,
 	},
@@ -199,12 +199,12 @@ var mutants = []mutant{
 		run:   "Test", packages: onWorkflow,
 	},
 	{
-		guard: "budgets: result", file: "activities/execute.go",
+		guard: "budgets: result", file: "activities/attempt/deliver.go",
 		edits: []edit{{"case len(value) > in.MaxResultBytes:", "case false:"}},
 		run:   "Test", packages: onSteps,
 	},
 	{
-		guard: "budgets: inline", file: "activities/execute.go",
+		guard: "budgets: inline", file: "activities/attempt/deliver.go",
 		edits: []edit{{"case len(value) <= toolspec.MaxInline:", "case true:"}},
 		run:   "Test", packages: onSteps,
 	},
@@ -239,7 +239,7 @@ var mutants = []mutant{
 		run:   "TestNewerPlan", packages: onSteps,
 	},
 	{
-		guard: "plan: a tool that changed", file: "activities/execute.go",
+		guard: "plan: a tool that changed", file: "activities/attempt/execute.go",
 		edits: []edit{{"case bound.Digest() != in.Facts.ToolDigest:", "case false:"}},
 		run:   "Test", packages: []string{"./activities", "./workflows"},
 	},
@@ -249,12 +249,12 @@ var mutants = []mutant{
 		run:   "TestDeploys", packages: onServers,
 	},
 	{
-		guard: "deploys: a tool that changed", file: "activities/execute.go",
+		guard: "deploys: a tool that changed", file: "activities/attempt/execute.go",
 		edits: []edit{{"case bound.Digest() != in.Facts.ToolDigest:", "case false:"}},
 		run:   "TestDeploys", packages: onServers,
 	},
 	{
-		guard: "deploys: the recorded plan", file: "activities/admit.go",
+		guard: "deploys: the recorded plan", file: "activities/admit/admit.go",
 		edits: []edit{{"Plan: &record.Plan, PolicyDigest", "Plan: func() *hook.Plan { p := a.plan(inv.ToolID); return &p }(), PolicyDigest"}},
 		run:   "TestSameCall|TestReset|TestNewerPlan|TestDeploys", packages: onServers,
 	},
@@ -299,12 +299,12 @@ var mutants = []mutant{
 		run:   "TestWaitForCapacity", packages: onWorkflow,
 	},
 	{
-		guard: "durable: heartbeats", file: "activities/durable.go",
+		guard: "durable: heartbeats", file: "activities/stage/durable.go",
 		edits: []edit{{"stopBeating := heartbeat.Send[struct{}](ctx, nil)", "stopBeating := func() {}"}},
 		run:   "TestDurable", packages: onServers,
 	},
 	{
-		guard: "durable: a worker that stops", file: "activities/durable.go",
+		guard: "durable: a worker that stops", file: "activities/stage/durable.go",
 		edits: []edit{{"	case heartbeat.Stopping(ctx):\n		return hook.Verdict{}, errs.Transient(errLeaving)\n", ""}},
 		run:   "TestDurable", packages: onSteps,
 	},

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/internal/faultkit/chaos"
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
 	"github.com/pawl-run/pawl/worker"
@@ -23,7 +24,7 @@ import (
 type records struct{ activities.Records }
 
 // Claim says that all is well and remembers nothing.
-func (records) Claim(context.Context, activities.ClaimRow) (contract.Outcome, error) {
+func (records) Claim(context.Context, attempt.ClaimRow) (contract.Outcome, error) {
 	return contract.Done, nil
 }
 

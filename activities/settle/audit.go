@@ -1,4 +1,4 @@
-package activities
+package settle
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// invocationAudit is the audit line of a call. It holds ids and codes only.
+// invocationAudit is the audit line of a call. It has ids and codes only.
 type invocationAudit struct {
 	ToolID       string           `json:"toolId"`
 	ToolDigest   string           `json:"toolDigest,omitempty"`
@@ -25,9 +25,9 @@ type invocationAudit struct {
 	Digest       string           `json:"digest,omitempty"`
 }
 
-// audit is Pawl's step at willAudit: it adds one line per call, however the call ended.
-// Settle stores it.
-func audit(_ context.Context, in hook.StageInput) (v hook.Verdict, err error) {
+// Audit is Pawl's step at willAudit. It adds one line per call, however the call ended;
+// Settle stores the line.
+func Audit(_ context.Context, in hook.StageInput) (v hook.Verdict, err error) {
 	f := in.Facts
 	line := invocationAudit{
 		ToolID: f.ToolID, ToolDigest: f.ToolDigest, Effect: f.Effect, Risk: f.Risk, Context: f.Context,

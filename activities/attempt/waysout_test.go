@@ -1,4 +1,4 @@
-package activities
+package attempt
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/pawl-run/pawl/activities/answer"
+	"github.com/pawl-run/pawl/activities/heartbeat"
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/broker/fingerprint/fingerprinttest"
 	"github.com/pawl-run/pawl/broker/redact"
@@ -29,7 +31,7 @@ type wayOut func(t *testing.T, secrets *fingerprint.Set, text string) (arrived s
 func answered(t *testing.T, secrets *fingerprint.Set, out contract.ExecuteOut) string {
 	t.Helper()
 	step := func(context.Context, contract.ExecuteIn) (contract.ExecuteOut, error) { return out, nil }
-	got, err := scrubbed(secrets, slog.New(slog.DiscardHandler), "execute", step, lostExecute)(t.Context(), contract.ExecuteIn{})
+	got, err := answer.Scrubbed(secrets, slog.New(slog.DiscardHandler), "execute", step, answer.LostExecute)(t.Context(), contract.ExecuteIn{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,8 +107,8 @@ func waysOut(t *testing.T) map[string]wayOut {
 			}), true
 		},
 		"progress": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
-			ctx, latest := reporting(t.Context(), secrets)
-			Progress{}.Report(ctx, toolspec.Progress{Done: 1, Text: "sending " + text})
+			ctx, latest := heartbeat.Reporting(t.Context(), secrets)
+			heartbeat.Progress{}.Report(ctx, toolspec.Progress{Done: 1, Text: "sending " + text})
 			if latest.Load().Text == "" {
 				return fingerprint.Redacted, true // it is a secret by its shape, and nothing is reported
 			}

@@ -1,4 +1,4 @@
-package activities
+package attempt
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 // (contradiction C-15).
 const errorPrefix = "Error executing tool: "
 
-// maxSafeText bounds what a tool may say of its failure, in bytes: it travels in
-// payloads and stands in the record.
+// maxSafeText bounds the safe message of a tool's error, in bytes. The message is in payloads
+// and in the record.
 const maxSafeText = 2000
 
 func clip(text string) string {
@@ -24,9 +24,8 @@ func clip(text string) string {
 	return strings.ToValidUTF8(text[:maxSafeText], "") + "…"
 }
 
-// classify turns a tool's error into the failure it stands for. answered says
-// that the tool knows what happened: a coded error, or its word that nothing
-// did.
+// classify returns the failure that a tool's error means. answered says that the tool knows
+// what happened: its error has a code, or says that nothing happened.
 func classify(err error) (f hook.Failure, retryable, answered bool) {
 	var safe *toolspec.SafeError
 	var busy *toolspec.BusyError

@@ -1,4 +1,4 @@
-package activities
+package answer
 
 import (
 	"context"
@@ -12,10 +12,10 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// scrubbed wraps a step that runs code of others: no live secret leaves with what
-// it answers, wherever in the answer it stands. Where taking it out does not do,
-// lost says what the step answers in place of it all.
-func scrubbed[In, Out any](
+// Scrubbed wraps the function of an activity that runs code of others. It takes every live
+// secret out of the answer, wherever in the answer it stands. If that is not possible, lost
+// makes the answer that takes its place. name is for the log.
+func Scrubbed[In, Out any](
 	secrets *fingerprint.Set, log *slog.Logger, name string, f func(context.Context, In) (Out, error), lost func(Out) Out,
 ) func(context.Context, In) (Out, error) {
 	return func(ctx context.Context, in In) (Out, error) {
@@ -46,17 +46,20 @@ func scrub[Out any](out Out, secrets *fingerprint.Set) (clean Out, leaked, ok bo
 	return clean, true, true
 }
 
-// lostExecute follows a tool that ran: it answered, and the answer is lost.
-func lostExecute(out contract.ExecuteOut) contract.ExecuteOut {
+// LostExecute is the answer of an attempt whose own answer could not be scrubbed: the tool
+// ran, and its result is lost.
+func LostExecute(out contract.ExecuteOut) contract.ExecuteOut {
 	return contract.ExecuteOut{
 		Outcome: contract.Refused, DurationUs: out.DurationUs, Failure: &hook.Failure{Code: toolspec.CodeRedactionFailed},
 	}
 }
 
-func lostStage(v hook.Verdict) hook.Verdict {
+// LostStage is the answer of a stage whose own answer could not be scrubbed.
+func LostStage(v hook.Verdict) hook.Verdict {
 	return hook.Verdict{Outcome: hook.Failed, DurationUs: v.DurationUs, Failure: &hook.Failure{Code: toolspec.CodeRedactionFailed}}
 }
 
-func lostProbe(out contract.ProbeOut) contract.ProbeOut {
+// LostProbe is the answer of a probe whose own answer could not be scrubbed.
+func LostProbe(out contract.ProbeOut) contract.ProbeOut {
 	return contract.ProbeOut{Outcome: contract.Lost, DurationUs: out.DurationUs}
 }

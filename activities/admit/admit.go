@@ -1,4 +1,4 @@
-package activities
+package admit
 
 import (
 	"context"
@@ -6,11 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"go.temporal.io/sdk/converter"
 
 	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -18,8 +20,26 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Admit decodes the workflow's input strictly, and finds or makes the record.
-func (a *Activities) Admit(ctx context.Context, in contract.AdmitIn) (contract.AdmitOut, error) {
+// Admitter admits calls.
+type Admitter struct {
+	Records Records
+	Hooks   *hook.Registry
+	// Own has all of Pawl's own steps of this worker.
+	Own   stage.Table
+	Tools judge.Source
+	// Submitters verifies who vouches for the subject of a call. If it is nil, no proof is
+	// valid.
+	Submitters Submitters
+	// ConnectionKey is the key of the hash by which search attributes name a connection. If
+	// it is empty, they do not name it.
+	ConnectionKey []byte
+	// SearchAttributes says whether the workflows of new calls upsert search attributes.
+	SearchAttributes bool
+	Log              *slog.Logger
+}
+
+// Admit decodes the input of the workflow strictly, and finds or makes the record of the call.
+func (a *Admitter) Admit(ctx context.Context, in contract.AdmitIn) (contract.AdmitOut, error) {
 	started := time.Now()
 	inv, fault := decode(in)
 	if fault != nil {
@@ -30,7 +50,7 @@ func (a *Activities) Admit(ctx context.Context, in contract.AdmitIn) (contract.A
 		return contract.AdmitOut{}, err
 	}
 	identity := inv.Identity()
-	record, err := a.records.Admit(ctx, AdmitRow{
+	record, err := a.Records.Admit(ctx, Row{
 		InvocationID: identity.InvocationID(), InputDigest: digest,
 		WorkflowID: in.WorkflowID, RunID: in.RunID, Namespace: in.Namespace, Invocation: inv,
 		Plan: a.plan(inv.ToolID), StartedAt: time.UnixMilli(in.NowMs).UTC(),
@@ -65,7 +85,7 @@ func (a *Activities) Admit(ctx context.Context, in contract.AdmitIn) (contract.A
 	return out, nil
 }
 
-// decode reads the payload and checks whose call it is.
+// decode reads the payload and checks that the call belongs to this workflow id.
 func decode(in contract.AdmitIn) (toolspec.Invocation, *hydrate.Fault) {
 	if len(in.Input) > 0 && in.Encoding != converter.MetadataEncodingJSON {
 		return toolspec.Invocation{}, &hydrate.Fault{Code: toolspec.CodeValidation, Problem: toolspec.Problem{
@@ -85,21 +105,21 @@ func decode(in contract.AdmitIn) (toolspec.Invocation, *hydrate.Fault) {
 	return inv, nil
 }
 
-// refuse notes input that gets no record: with an identity nobody vouches for,
-// anyone could settle another's call. Nothing of the input is kept.
-func (a *Activities) refuse(ctx context.Context, in contract.AdmitIn, inv toolspec.Invocation, fault *hydrate.Fault) (contract.AdmitOut, error) {
-	err := a.records.Refuse(ctx, RefusedInput{
+// refuse notes input that gets no record. A record under an identity that was not checked
+// would let anybody settle the call of another. Nothing of the input is kept.
+func (a *Admitter) refuse(ctx context.Context, in contract.AdmitIn, inv toolspec.Invocation, fault *hydrate.Fault) (contract.AdmitOut, error) {
+	err := a.Records.Refuse(ctx, Refused{
 		WorkflowID: in.WorkflowID, RunID: in.RunID, Code: fault.Code, Reason: fault.Problem.Kind, Bytes: len(in.Input),
 	})
 	if err != nil {
 		return contract.AdmitOut{}, err
 	}
-	a.log.WarnContext(ctx, "input refused", "workflowId", in.WorkflowID, "kind", fault.Problem.Kind)
+	a.Log.WarnContext(ctx, "input refused", "workflowId", in.WorkflowID, "kind", fault.Problem.Kind)
 	return contract.AdmitOut{Outcome: contract.Refused, Failure: judge.FaultFailure(fault), ToolCallID: inv.ToolCallID}, nil
 }
 
-// requested adds to how the connection stands whether the call's own list names
-// it. Of a connection that does not exist that is all there is.
+// requested returns the state of the connection and whether the call's own list names it. If
+// the connection does not exist, stands is nil and the result says only the latter.
 func requested(inv toolspec.Invocation, stands *hook.Connection) *hook.Connection {
 	id := inv.Context.ConnectionID
 	if id == "" {
@@ -113,11 +133,11 @@ func requested(inv toolspec.Invocation, stands *hook.Connection) *hook.Connectio
 	return &n
 }
 
-func (a *Activities) connectionHash(c toolspec.Context) string {
-	if c.ConnectionID == "" || len(a.config.ConnectionKey) == 0 {
+func (a *Admitter) connectionHash(c toolspec.Context) string {
+	if c.ConnectionID == "" || len(a.ConnectionKey) == 0 {
 		return ""
 	}
-	mac := hmac.New(sha256.New, a.config.ConnectionKey)
+	mac := hmac.New(sha256.New, a.ConnectionKey)
 	mac.Write([]byte(c.TenantID + "\x00" + c.ConnectionID))
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }

@@ -1,4 +1,4 @@
-package activities
+package admit
 
 import (
 	"context"
@@ -10,31 +10,31 @@ import (
 // Submitters verify that a trusted submitter vouches for the subject of a call.
 type Submitters interface {
 	// Vouched verifies the proof of a call that has a record. keyID names the key that
-	// signed it; where the proof is not good, it is empty and fault says why, in words
-	// that are safe to show. errs.Transient marks a store that is away.
+	// signed it. If the proof is not valid, keyID is empty and fault says why, in words that
+	// are safe to show. An error that passes by itself is marked errs.Transient.
 	Vouched(ctx context.Context, in VouchRow) (keyID, fault string, err error)
 }
 
-// VouchRow is a proof with what it has to be a proof of.
+// VouchRow is a proof and the claims that it must prove.
 type VouchRow struct {
 	InvocationID string
 	Proof        string
 	Claims       toolspec.SubmitterClaims
 }
 
-// vouched verifies who vouches for the subject of a call. Without a subject there is
-// nothing to vouch for, and a proof is not looked at.
-func (a *Activities) vouched(ctx context.Context, inv toolspec.Invocation, digest string) (*hook.Submitter, error) {
+// vouched verifies that a submitter vouches for the subject of a call. A call without a
+// subject needs none, and its proof is ignored.
+func (a *Admitter) vouched(ctx context.Context, inv toolspec.Invocation, digest string) (*hook.Submitter, error) {
 	c := inv.Context
 	switch {
 	case c.SubjectID == "":
-		return nil, nil //nolint:nilnil // nobody vouches, and nobody needs to
+		return nil, nil //nolint:nilnil // a call without a subject needs no submitter
 	case inv.SubmitterProof == "":
 		return &hook.Submitter{Fault: "context.subjectId counts only with a submitterProof"}, nil
-	case a.config.Submitters == nil:
+	case a.Submitters == nil:
 		return &hook.Submitter{Fault: "this worker verifies no submitterProof"}, nil
 	}
-	keyID, fault, err := a.config.Submitters.Vouched(ctx, VouchRow{
+	keyID, fault, err := a.Submitters.Vouched(ctx, VouchRow{
 		InvocationID: inv.Identity().InvocationID(), Proof: inv.SubmitterProof,
 		Claims: toolspec.SubmitterClaims{
 			TenantID: c.TenantID, RunID: c.RunID, ActorID: c.ActorID, SubjectID: c.SubjectID, ToolCallID: inv.ToolCallID, InputDigest: digest,

@@ -1,4 +1,4 @@
-package activities
+package admit
 
 import (
 	"time"
@@ -7,23 +7,23 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// defaultDeadline is what a call has besides its attempts, without the time
-// people take.
+// defaultDeadline is the time that a call has besides its attempts. The time that people take
+// does not count.
 const defaultDeadline = 15 * time.Minute
 
-// plan is what this worker would do for a call of the tool now. The first admit
-// records it; every run after that follows the recorded one.
-func (a *Activities) plan(toolID string) hook.Plan {
+// plan returns what this worker would do for a call of the tool now. The first admit of a call
+// records its plan, and every later run follows the recorded plan.
+func (a *Admitter) plan(toolID string) hook.Plan {
 	steps := func(list []hook.Info) []hook.Step {
-		return a.hooks.Steps(list, toolID, func(s hook.Stage) bool { return a.own.Has(s, toolID) })
+		return a.Hooks.Steps(list, toolID, func(s hook.Stage) bool { return a.Own.Has(s, toolID) })
 	}
 	p := hook.Plan{
 		V: hook.PlanVersion, ToolID: toolID, Lane: hook.LocalLane, MaxAttempts: 1,
 		Budgets:          hook.Budgets{DeadlineMs: defaultDeadline.Milliseconds()},
-		SearchAttributes: a.config.SearchAttributes,
+		SearchAttributes: a.SearchAttributes,
 		Error:            steps(hook.Error()),
 	}
-	bound, ok := a.source.Get(toolID)
+	bound, ok := a.Tools.Get(toolID)
 	if !ok {
 		return p
 	}
@@ -41,8 +41,8 @@ func (a *Activities) plan(toolID string) hook.Plan {
 	return p
 }
 
-// durableTime is what the durable hooks of a plan may take, in milliseconds;
-// those that every call ends with have time of their own.
+// durableTime returns how long the durable hooks of a plan may take, in milliseconds. The
+// hooks that every call ends with do not count: they have their own time.
 func durableTime(p hook.Plan) (ms int64) {
 	for _, step := range p.Pre {
 		ms += step.DurableMs

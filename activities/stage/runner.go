@@ -1,4 +1,4 @@
-package activities
+package stage
 
 import (
 	"cmp"
@@ -6,40 +6,56 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"time"
 
 	"github.com/pawl-run/pawl/activities/judge"
-	"github.com/pawl-run/pawl/activities/stage"
+	"github.com/pawl-run/pawl/activities/providers"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
+// Runner runs stages. All fields are needed.
+type Runner struct {
+	Own       Table
+	Hooks     *hook.Registry
+	Providers providers.Providers
+	Tools     judge.Source
+	Policies  judge.Policies
+	Records   Records
+	// Validate returns the masked arguments of a tool, or the failure of arguments that the
+	// tool does not accept.
+	Validate func(bound *catalog.Bound, args json.RawMessage) (_, safe json.RawMessage, failure *hook.Failure)
+	Log      *slog.Logger
+}
+
 // Stage runs one stage: Pawl's own step, the hooks of users, and Pawl's step after them. The
 // name of the stage alone selects Pawl's steps. At the end, Stage masks and redacts the
 // changes of the hooks, so that no hook can show what the tool hides.
-func (a *Activities) Stage(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
+func (r *Runner) Stage(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	if judge.IsNewerPlan(in.PlanVersion) {
 		return hook.Verdict{Outcome: hook.Missing, By: judge.PlanName(in.PlanVersion)}, nil
 	}
 	if !contract.Executing(ctx).Local {
-		planned, err := a.planned(ctx, in)
+		planned, err := r.planned(ctx, in)
 		if err != nil || !planned {
 			return hook.Verdict{Outcome: hook.Superseded}, err
 		}
 	}
-	own, has := a.own[in.Stage]
+	own, has := r.Own[in.Stage]
 	switch {
 	case in.Own != "" && !has:
 		return hook.Verdict{Outcome: hook.Missing, By: "step " + in.Own}, nil
-	case !isKilled(in) && a.unreadable(ctx, in):
+	case !isKilled(in) && r.unreadable(ctx, in):
 		return hook.Verdict{Outcome: hook.Missing, By: "policy " + in.Facts.PolicyDigest, Unread: true}, nil
 	}
 	began := time.Now()
-	v, err := a.runStage(ctx, own, in)
+	v, err := r.runStage(ctx, own, in)
 	if err == nil {
 		v.DurationUs = max(v.DurationUs, time.Since(began).Microseconds())
 	}
@@ -52,31 +68,31 @@ func isKilled(in hook.StageInput) bool {
 	return hook.Own(in.Stage) == hook.Own(hook.WillAuthorize.Stage()) && in.Facts.Killed() != nil
 }
 
-func (a *Activities) runStage(ctx context.Context, own stage.Own, in hook.StageInput) (hook.Verdict, error) {
+func (r *Runner) runStage(ctx context.Context, own Own, in hook.StageInput) (hook.Verdict, error) {
 	info, _ := hook.InfoOf(in.Stage)
-	provided, lacks := a.provided(ctx, in.Facts)
+	provided, lacks := r.Providers.Provide(ctx, in.Facts)
 	if lacks != "" && info.Failure == hook.Closed && !isKilled(in) {
 		return hook.Verdict{Outcome: hook.Missing, By: lacks}, nil
 	}
-	before, err := a.before(provided, own, in)
+	before, err := r.before(provided, own, in)
 	if err != nil {
 		return hook.Verdict{}, err
 	}
 	if before.Outcome != hook.Continue || in.Part == hook.PartBefore {
-		return a.guard(in, before), nil
+		return r.guard(in, before), nil
 	}
 	if more := before.Delta.Bindings; len(more) > 0 {
 		in.Facts.Bindings = hook.Bind(in.Facts.Bindings, more...)
-		if provided, lacks = a.provided(ctx, in.Facts); lacks != "" {
+		if provided, lacks = r.Providers.Provide(ctx, in.Facts); lacks != "" {
 			return hook.Verdict{Outcome: hook.Missing, By: lacks}, nil
 		}
 	}
-	v, err := a.runHooks(provided, in, before.Delta)
+	v, err := r.runHooks(provided, in, before.Delta)
 	if err != nil {
 		return v, err
 	}
 	v.Notes = append(before.Notes, v.Notes...)
-	if factory, lacks := a.lacks(v.Delta.Bindings); lacks {
+	if factory, lacks := r.Providers.Lacks(v.Delta.Bindings); lacks {
 		return unknownFactory(in, factory, v), nil
 	}
 	if v.Outcome == hook.Missing {
@@ -84,16 +100,25 @@ func (a *Activities) runStage(ctx context.Context, own stage.Own, in hook.StageI
 		return v, nil
 	}
 	if own.After != nil && v.Outcome == hook.Continue {
-		if v, err = a.runOwn(ctx, in, v, func(v *hook.Verdict) error { return own.After(ctx, in, v) }); err != nil {
+		if v, err = r.runOwn(ctx, in, v, func(v *hook.Verdict) error { return own.After(ctx, in, v) }); err != nil {
 			return hook.Verdict{}, err
 		}
 	}
-	return a.guard(in, v), nil
+	return r.guard(in, v), nil
+}
+
+// unknownFactory is the verdict after a hook bound a factory that its own worker does not have.
+// That is a fault of the program: no other worker is waited for.
+func unknownFactory(in hook.StageInput, factory string, v hook.Verdict) hook.Verdict {
+	return hook.Verdict{Outcome: hook.Failed, By: v.By, DurationUs: v.DurationUs, Failure: &hook.Failure{
+		Code: toolspec.CodeInternal, SafeMessage: "a hook binds the factory " + factory + ", which this worker does not have: name it in worker.Providers",
+		Details: &toolspec.Details{Stage: string(in.Stage)},
+	}}
 }
 
 // before returns the verdict of Pawl's step before the hooks. In the second part of a stage
 // that is the verdict of the first part, unless the step runs again.
-func (a *Activities) before(ctx context.Context, own stage.Own, in hook.StageInput) (hook.Verdict, error) {
+func (r *Runner) before(ctx context.Context, own Own, in hook.StageInput) (hook.Verdict, error) {
 	switch {
 	case in.Part == hook.PartHooks && !own.Again:
 		if in.Before == nil {
@@ -103,7 +128,7 @@ func (a *Activities) before(ctx context.Context, own stage.Own, in hook.StageInp
 	case own.Before == nil:
 		return hook.Verdict{}, nil
 	}
-	return a.runOwn(ctx, in, hook.Verdict{}, func(v *hook.Verdict) (err error) {
+	return r.runOwn(ctx, in, hook.Verdict{}, func(v *hook.Verdict) (err error) {
 		*v, err = own.Before(ctx, in)
 		return err
 	})
@@ -112,7 +137,7 @@ func (a *Activities) before(ctx context.Context, own stage.Own, in hook.StageInp
 // runOwn runs a step of Pawl's own, which may change the verdict. If the step fails, so does
 // the call, or the verdict gets a note if failures of the stage are only logged. The error is
 // transient, or says that ctx is cancelled.
-func (a *Activities) runOwn(ctx context.Context, in hook.StageInput, v hook.Verdict, step func(*hook.Verdict) error) (hook.Verdict, error) {
+func (r *Runner) runOwn(ctx context.Context, in hook.StageInput, v hook.Verdict, step func(*hook.Verdict) error) (hook.Verdict, error) {
 	name, began := hook.Own(in.Stage), v
 	err := func() (err error) {
 		defer func() {
@@ -131,7 +156,7 @@ func (a *Activities) runOwn(ctx context.Context, in hook.StageInput, v hook.Verd
 	case errs.IsTransient(err), ctx.Err() != nil:
 		return hook.Verdict{}, err
 	}
-	a.log.ErrorContext(ctx, "a step of Pawl's own failed", "step", name, "stage", string(in.Stage), "invocationId", in.Facts.InvocationID,
+	r.Log.ErrorContext(ctx, "a step of Pawl's own failed", "step", name, "stage", string(in.Stage), "invocationId", in.Facts.InvocationID,
 		"toolId", in.Facts.ToolID, "reason", errs.Reason(err))
 	if info, _ := hook.InfoOf(in.Stage); info.Failure == hook.Logged {
 		began.Notes = append(began.Notes, hook.Note{Hook: name, Reason: "failed"})
@@ -155,12 +180,12 @@ func (p *stepPanic) LogReason() string { return p.at }
 
 // guard masks the arguments and redacts the values of a verdict. A value that the tool could
 // not have returned fails the call.
-func (a *Activities) guard(in hook.StageInput, v hook.Verdict) hook.Verdict {
+func (r *Runner) guard(in hook.StageInput, v hook.Verdict) hook.Verdict {
 	d := &v.Delta
 	if d.Args == nil && d.SafeArgs == nil && d.Cached == nil && d.Output == nil && v.Value == nil {
 		return v
 	}
-	bound, ok := a.source.Get(in.Facts.ToolID)
+	bound, ok := r.Tools.Get(in.Facts.ToolID)
 	if !ok {
 		return hook.Verdict{Outcome: hook.Missing, By: "tool " + in.Facts.ToolID}
 	}
@@ -177,7 +202,7 @@ func (a *Activities) guard(in hook.StageInput, v hook.Verdict) hook.Verdict {
 		d.SafeArgs = safe
 	case d.Args != nil:
 		// Nothing may be shown of arguments that the tool does not accept.
-		if _, safe, failure := a.CheckArgs(bound, d.Args); failure == nil {
+		if _, safe, failure := r.Validate(bound, d.Args); failure == nil {
 			d.SafeArgs = safe
 		}
 	}
@@ -204,11 +229,11 @@ func (a *Activities) guard(in hook.StageInput, v hook.Verdict) hook.Verdict {
 	return v
 }
 
-// planned reports whether a stage that runs as an activity of its own is one of
-// the recorded plan, of a call that belongs to the run that executes it. Whoever
-// may use the namespace can schedule one with any hooks and facts.
-func (a *Activities) planned(ctx context.Context, in hook.StageInput) (bool, error) {
-	plan, owned, err := a.owned(ctx, in.Facts, in.Facts.Epoch)
+// planned reports whether a stage that runs as a regular activity is in the recorded plan of
+// a call that belongs to this execution. Everybody who may use the namespace can schedule such
+// an activity with any hooks and facts.
+func (r *Runner) planned(ctx context.Context, in hook.StageInput) (bool, error) {
+	plan, owned, err := Owns(ctx, r.Records, in.Facts, in.Facts.Epoch)
 	if err != nil || !owned {
 		return false, err
 	}
@@ -216,20 +241,15 @@ func (a *Activities) planned(ctx context.Context, in hook.StageInput) (bool, err
 	return ok && step.DurableMs > 0 && slices.Equal(step.Hooks, in.Hooks) && in.Part == hook.PartHooks, nil
 }
 
-// owned compares the record with the execution, and returns the recorded plan.
-func (a *Activities) owned(ctx context.Context, f hook.Facts, epoch int) (hook.Plan, bool, error) {
-	return a.records.Owned(ctx, OwnedRow{InvocationID: f.InvocationID, Epoch: epoch, ToolID: f.ToolID, ToolCallID: f.ToolCallID, Context: f.Context})
-}
-
-// unreadable reports whether this worker cannot judge the call: another one may,
-// and nobody decides by a version that is no longer the active one.
-func (a *Activities) unreadable(ctx context.Context, in hook.StageInput) bool {
+// unreadable reports whether the stage judges by a policy version that this worker cannot
+// read. Another worker may be able to read it.
+func (r *Runner) unreadable(ctx context.Context, in hook.StageInput) bool {
 	if in.Facts.PolicyDigest == "" { // the policy that denies everything
 		return false
 	}
 	switch info, _ := hook.InfoOf(in.Stage); info.Phase {
 	case hook.PhaseGate, hook.PhaseConsent, hook.PhaseCapacity:
-		_, err := a.policies.Policy(ctx, in.Facts.PolicyDigest)
+		_, err := r.Policies.Policy(ctx, in.Facts.PolicyDigest)
 		return errors.Is(err, judge.ErrPolicyUnreadable)
 	default:
 		return false

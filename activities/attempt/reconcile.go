@@ -1,4 +1,4 @@
-package activities
+package attempt
 
 import (
 	"context"
@@ -9,19 +9,26 @@ import (
 
 	"github.com/pawl-run/pawl/activities/heartbeat"
 	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/providers"
+	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Probe asks a tool what became of attempts that gave no answer. What they are
-// found to have answered is checked, redacted and kept like any other value.
+// Check reports whether a dispatch that never answered had begun.
+func (a *Attempts) Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error) {
+	return a.Store.Check(ctx, in)
+}
+
+// Probe asks a tool what became of attempts that gave no answer. A value that it finds is
+// checked, redacted and stored like the value of an attempt.
 //
-// A tool that is not the one that ran cannot tell, nor can one that fails,
-// panics or takes longer than an attempt may.
-func (a *Activities) Probe(ctx context.Context, in contract.ProbeIn) (contract.ProbeOut, error) {
+// The outcome is contract.Lost if the tool has changed since the attempt, or if the probe
+// fails, panics or takes longer than an attempt may.
+func (a *Attempts) Probe(ctx context.Context, in contract.ProbeIn) (contract.ProbeOut, error) {
 	started := time.Now()
-	bound, ok := a.source.Get(in.Facts.ToolID)
+	bound, ok := a.Tools.Get(in.Facts.ToolID)
 	var out contract.ProbeOut
 	switch {
 	case judge.IsNewerPlan(in.PlanVersion):
@@ -36,21 +43,21 @@ func (a *Activities) Probe(ctx context.Context, in contract.ProbeIn) (contract.P
 			return contract.ProbeOut{}, err
 		}
 		if ok {
-			_, ok, err = a.owned(ctx, in.Facts, in.Epoch)
+			_, ok, err = stage.Owns(ctx, a.Store, in.Facts, in.Epoch)
 		}
 		if err != nil {
 			return contract.ProbeOut{}, err
 		}
 		if !ok {
-			a.log.WarnContext(ctx, "a probe that the gate has not permitted, or of a call that is another run's, was refused",
+			a.Log.WarnContext(ctx, "a probe that the gate has not permitted, or of a call that is another run's, was refused",
 				"invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID)
 			return contract.ProbeOut{Outcome: contract.Lost}, nil
 		}
-		ctx, lacks := a.provided(ctx, in.Facts)
+		ctx, lacks := a.Providers.Provide(ctx, in.Facts)
 		if lacks != "" {
 			return contract.ProbeOut{Outcome: contract.NotHere, By: lacks}, nil
 		}
-		caps, err := capabilities(ctx, bound)
+		caps, err := providers.Capabilities(ctx, bound)
 		if err != nil {
 			out = contract.ProbeOut{Outcome: contract.Lost}
 			break
@@ -60,7 +67,7 @@ func (a *Activities) Probe(ctx context.Context, in contract.ProbeIn) (contract.P
 			defer lease.Close()
 			caps = caps.With(handed(lease, bound)...)
 		}
-		if refusal != nil { // without its connection the tool cannot look
+		if refusal != nil { // without its connection the tool cannot probe
 			out = contract.ProbeOut{Outcome: contract.Lost}
 			break
 		}
@@ -70,17 +77,17 @@ func (a *Activities) Probe(ctx context.Context, in contract.ProbeIn) (contract.P
 	return out, nil
 }
 
-// probed is what a probe came back with.
+// probed is what the probe of a tool returned.
 type probed struct {
 	finding toolspec.Finding
 	value   json.RawMessage
 	err     error
 }
 
-func (a *Activities) probe(ctx context.Context, in contract.ProbeIn, bound *catalog.Bound, caps toolspec.Capabilities) contract.ProbeOut {
+func (a *Attempts) probe(ctx context.Context, in contract.ProbeIn, bound *catalog.Bound, caps toolspec.Capabilities) contract.ProbeOut {
 	budget, cancel := context.WithTimeout(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond)
 	defer cancel()
-	go leaveInTime(ctx, budget, cancel)
+	go heartbeat.LeaveInTime(ctx, budget, cancel)
 	stopBeating := heartbeat.Send[struct{}](ctx, nil)
 	defer stopBeating()
 	call := a.callOf(in.Facts, in.Epoch, caps)
@@ -98,13 +105,13 @@ func (a *Activities) probe(ctx context.Context, in contract.ProbeIn, bound *cata
 	select {
 	case p := <-done:
 		return a.found(ctx, in, bound, call, p)
-	case <-budget.Done(): // a probe changes nothing, so it may be left behind
+	case <-budget.Done(): // the probe changes nothing, so it may be left behind
 		call.Logger.WarnContext(ctx, "the probe did not answer in time")
 		return contract.ProbeOut{Outcome: contract.Lost}
 	}
 }
 
-func (a *Activities) found(ctx context.Context, in contract.ProbeIn, bound *catalog.Bound, call toolspec.Call, p probed) contract.ProbeOut {
+func (a *Attempts) found(ctx context.Context, in contract.ProbeIn, bound *catalog.Bound, call toolspec.Call, p probed) contract.ProbeOut {
 	switch {
 	case p.err != nil:
 		call.Logger.WarnContext(ctx, "the probe failed", "errorType", fmt.Sprintf("%T", p.err))
@@ -117,7 +124,7 @@ func (a *Activities) found(ctx context.Context, in contract.ProbeIn, bound *cata
 	delivered := a.deliver(ctx, contract.ExecuteIn{Facts: in.Facts, Dispatch: in.Dispatch, Terms: in.Terms}, rand.Text(), bound,
 		contract.ExecuteOut{Outcome: contract.Done}, p.value)
 	if delivered.Outcome == contract.Interrupted {
-		// It took effect, and its large value cannot be kept now. The next probe finds it again.
+		// The call took effect, but its large value cannot be stored now. The next probe finds it again.
 		return contract.ProbeOut{Outcome: contract.Lost}
 	}
 	return contract.ProbeOut{

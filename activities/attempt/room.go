@@ -1,4 +1,4 @@
-package activities
+package attempt
 
 import (
 	"context"
@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// busyDelay is when a call may try again that found no processor free.
+	// busyDelay is how long a call that found no free processor waits before it tries again.
 	busyDelay = 5 * time.Second
-	// laneWait is how long a call waits for room in the local lane. It keeps a slot
-	// of the worker meanwhile, so it is short; a fast tool takes milliseconds.
+	// laneWait is how long a call waits for room in the local lane. The call takes a slot of
+	// the worker meanwhile, so laneWait is short. A fast tool takes milliseconds.
 	laneWait = 100 * time.Millisecond
 )
 
-// processors are what heavy tools run on: all of the machine but one, which the
-// steps of all other calls have for themselves.
+// processors bounds how many heavy tools run at once: one less than the machine has
+// processors. The last one is for the steps of all other calls.
 type processors chan struct{}
 
 func newProcessors() processors { return make(processors, max(1, runtime.GOMAXPROCS(0)-1)) }
 
-// acquire waits up to patience for a processor. Those that wait are served in
-// turn. The error is a toolspec.BusyError, or that of ctx.
+// acquire waits up to patience for a processor. Waiting calls are served in turn. The error is
+// a toolspec.BusyError or the error of ctx.
 func (p processors) acquire(ctx context.Context, patience time.Duration) (release func(), err error) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -38,8 +38,8 @@ func (p processors) acquire(ctx context.Context, patience time.Duration) (releas
 	}
 }
 
-// lane bounds how many tools of one tenant run at once in the local lane, that
-// is, in the slots of a worker that also serve all other steps of all calls.
+// lane bounds how many tools of one tenant run at once in the local lane. That lane uses the
+// slots of the worker that also serve the other steps of all calls.
 type lane struct {
 	// most is the bound; 0 sets none.
 	most int
@@ -53,8 +53,8 @@ func newLane(most int) *lane {
 	return &lane{most: most, running: make(map[string]int), left: make(chan struct{})}
 }
 
-// enter waits up to laneWait for room; without room, ok is false. Who enters
-// leaves once.
+// enter waits up to laneWait for room. ok is false if there is none; otherwise leave must be
+// called once.
 func (l *lane) enter(ctx context.Context, tenantID string) (leave func(), ok bool) {
 	timer := time.NewTimer(laneWait)
 	defer timer.Stop()

@@ -1,4 +1,4 @@
-package activities
+package answer
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ func TestScrubbed(t *testing.T) {
 	var log bytes.Buffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))
 	answer := func(secrets *fingerprint.Set, out contract.ExecuteOut, err error) (contract.ExecuteOut, error) {
-		f := scrubbed(secrets, logger, "execute", func(context.Context, contract.ExecuteIn) (contract.ExecuteOut, error) { return out, err }, lostExecute)
+		f := Scrubbed(secrets, logger, "execute", func(context.Context, contract.ExecuteIn) (contract.ExecuteOut, error) { return out, err }, LostExecute)
 		return f(t.Context(), contract.ExecuteIn{})
 	}
 	leaks := contract.ExecuteOut{
@@ -52,11 +52,11 @@ func TestScrubbed(t *testing.T) {
 		got.Failure == nil || got.Failure.Code != toolspec.CodeRedactionFailed {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if v := lostStage(hook.Verdict{Value: json.RawMessage(`1`), Delta: hook.Delta{Args: json.RawMessage(`2`)}, DurationUs: 3}); v.Outcome != hook.Failed ||
+	if v := LostStage(hook.Verdict{Value: json.RawMessage(`1`), Delta: hook.Delta{Args: json.RawMessage(`2`)}, DurationUs: 3}); v.Outcome != hook.Failed ||
 		v.Failure.Code != toolspec.CodeRedactionFailed || v.Size() != 0 || v.DurationUs != 3 {
 		t.Errorf("a stage answers %+v", v)
 	}
-	if out := lostProbe(contract.ProbeOut{Value: json.RawMessage(`1`)}); out.Outcome != contract.Lost || out.Value != nil {
+	if out := LostProbe(contract.ProbeOut{Value: json.RawMessage(`1`)}); out.Outcome != contract.Lost || out.Value != nil {
 		t.Errorf("a probe answers %+v", out)
 	}
 	// What holds none, or fails, is as it was.
@@ -69,14 +69,5 @@ func TestScrubbed(t *testing.T) {
 		if _, err := answer(secrets, clean, broken); !errors.Is(err, broken) {
 			t.Errorf("got %v", err)
 		}
-	}
-}
-
-func TestReportsHoldNoSecret(t *testing.T) {
-	t.Parallel()
-	ctx, latest := reporting(t.Context(), live(t))
-	Progress{}.Report(ctx, toolspec.Progress{Done: 1, Text: "sending " + liveSecret})
-	if p := latest.Load(); p == nil || p.Text != "sending [redacted]" || p.Done != 1 {
-		t.Errorf("reported %+v", p)
 	}
 }

@@ -1,0 +1,62 @@
+package admit
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// Records finds and makes the records of calls. An error that passes by itself is marked
+// errs.Transient.
+type Records interface {
+	Admit(ctx context.Context, in Row) (Record, error)
+	// Refuse notes input that gets no record, because its identity cannot be trusted.
+	Refuse(ctx context.Context, in Refused) error
+}
+
+// Row is a call as it arrived.
+type Row struct {
+	InvocationID string
+	InputDigest  string
+	WorkflowID   string
+	// RunID is the id of the run, for people only.
+	RunID string
+	// Namespace is the namespace of the workflow.
+	Namespace  string
+	Invocation toolspec.Invocation
+	Plan       hook.Plan
+	StartedAt  time.Time
+}
+
+// Record is the row as it stands after Admit.
+type Record struct {
+	// Digest is the input digest of the row. If it differs from the digest of this call,
+	// another call has taken the id.
+	Digest string
+	// Elsewhere says that the call is open and belongs to a workflow of another namespace.
+	Elsewhere bool
+	// Result is nil unless the row is settled.
+	Result *toolspec.Result
+	Epoch  int
+	Rounds contract.Rounds
+	// Plan is what the first Admit of the call recorded.
+	Plan hook.Plan
+	// PolicyDigest is the active policy version; it is empty if there is none.
+	PolicyDigest string
+	// Kills are the kill switches that are on for the call's tenant and tool.
+	Kills []hook.Kill
+	// Connection is the state of the call's connection; nil if it has none.
+	Connection *hook.Connection
+}
+
+// Refused describes input that is refused. It has nothing of the input itself.
+type Refused struct {
+	WorkflowID, RunID string
+	Code              toolspec.Code
+	// Reason is safe.
+	Reason string
+	Bytes  int
+}

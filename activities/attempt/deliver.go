@@ -1,0 +1,140 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/pawl-run/pawl/activities/heartbeat"
+	"github.com/pawl-run/pawl/broker/redact"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+const (
+	// saveTries is how often a large value is tried to be stored; about three seconds in all.
+	saveTries = 4
+	// saveDelay is the pause after the first try. It doubles after each.
+	saveDelay = 200 * time.Millisecond
+)
+
+// judge turns what the attempt left into its answer. The raw output goes no further.
+func (a *Attempts) judge(ctx, budget context.Context, in contract.ExecuteIn, claimID string, bound *catalog.Bound, v hook.AttemptVerdict) contract.ExecuteOut {
+	out := contract.ExecuteOut{Outcome: contract.Done, Trace: v.Trace, By: v.By}
+	switch {
+	case v.Err != nil:
+		f, retryable, answered := classify(v.Err)
+		if budget.Err() != nil && !answered {
+			stopped := interrupted(ctx, budget)
+			stopped.Trace = v.Trace
+			return stopped
+		}
+		a.Log.LogAttrs(ctx, slog.LevelWarn, "tool failed", slog.String("toolId", bound.ID()), slog.String("toolCallId", in.Facts.ToolCallID),
+			slog.String("invocationId", in.Facts.InvocationID), slog.String("code", string(f.Code)), slog.String("errorType", fmt.Sprintf("%T", v.Err)))
+		out.Outcome, out.Failure, out.Retryable = contract.Refused, &f, retryable
+		out.NothingHappened = f.Code == toolspec.CodeRateLimited
+		return out
+	case v.Transient && !v.Ran:
+		// The attempt is made again, as if it had never begun.
+		out.Outcome = contract.Undispatched
+		return out
+	case v.Outcome == hook.Failed:
+		out.Outcome, out.Failure, out.Retryable = contract.Refused, v.Failure, v.Transient
+		return out
+	case v.Outcome == hook.Missing:
+		out.Outcome, out.By = contract.NotHere, "hook "+v.By
+		return out
+	}
+	out.Responded, out.Challenge = v.Outcome == hook.Responded, v.Challenge
+	if out.Challenge {
+		if len(v.Value) > toolspec.MaxInline {
+			out.Outcome, out.Failure = contract.Refused, &hook.Failure{
+				Code: toolspec.CodeResultTooLarge, SafeMessage: fmt.Sprintf("The challenge is larger than %d bytes", toolspec.MaxInline),
+			}
+			return out
+		}
+		out.Value = v.Value
+		return out
+	}
+	return a.deliver(ctx, in, claimID, bound, out, v.Value)
+}
+
+// deliver checks a value against the contract of the tool and redacts it. It stores a value
+// that is too large for a payload.
+func (a *Attempts) deliver(ctx context.Context, in contract.ExecuteIn, claimID string, bound *catalog.Bound, out contract.ExecuteOut, raw json.RawMessage) contract.ExecuteOut {
+	refuse := func(code toolspec.Code, message string, details *toolspec.Details) contract.ExecuteOut {
+		out.Outcome, out.Failure = contract.Refused, &hook.Failure{Code: code, SafeMessage: message, Details: details}
+		return out
+	}
+	if problems := bound.ValidateOutput(raw); len(problems) > 0 {
+		return refuse(toolspec.CodeOutputValidation, "", &toolspec.Details{Kind: problems[0].Kind})
+	}
+	value, err := bound.Redact(raw)
+	if err != nil {
+		return refuse(toolspec.CodeRedactionFailed, "", nil)
+	}
+	// Live secrets are taken out before a large value is stored.
+	value, ok := redact.JSON(value, a.Secrets)
+	if !ok {
+		return refuse(toolspec.CodeRedactionFailed, "", nil)
+	}
+	switch {
+	case len(value) > in.MaxResultBytes:
+		return refuse(toolspec.CodeResultTooLarge, fmt.Sprintf("The result is larger than %d bytes", in.MaxResultBytes), nil)
+	case len(value) <= toolspec.MaxInline:
+		out.Value = value
+		return out
+	}
+	if out.OutputRef, err = a.save(ctx, OutputRow{
+		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, ClaimID: claimID, Value: value,
+	}); err != nil {
+		a.Log.WarnContext(ctx, "a large result could not be kept", "invocationId", in.Facts.InvocationID, "dispatch", in.Dispatch, "reason", errs.Reason(err))
+		return contract.ExecuteOut{Outcome: contract.Interrupted, Trace: out.Trace, Failure: &hook.Failure{
+			Code: contract.CauseUnsaved, SafeMessage: "The tool ran, but its result could not be kept",
+		}}
+	}
+	return out
+}
+
+// save stores a large value. It tries again if the database is away for a moment: the tool has
+// run, and without its value the outcome is unknown.
+func (a *Attempts) save(ctx context.Context, row OutputRow) (ref string, err error) {
+	for try := range saveTries {
+		if ref, err = a.Store.SaveOutput(ctx, row); err == nil || !errs.IsTransient(err) {
+			return ref, err
+		}
+		timer := time.NewTimer(saveDelay << try)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return "", err
+		case <-timer.C:
+		}
+	}
+	return "", err
+}
+
+// interrupted returns the answer of an attempt whose tool was stopped and gave no answer.
+func interrupted(ctx, budget context.Context) contract.ExecuteOut {
+	f := &hook.Failure{Code: toolspec.CodeTimeout}
+	cause := context.Cause(ctx)
+	switch {
+	case cause == nil && errors.Is(budget.Err(), context.DeadlineExceeded):
+	case heartbeat.Stopping(ctx):
+		f.Code = contract.CauseStopped
+	case cause == nil, errors.Is(cause, context.DeadlineExceeded):
+	case errors.Is(cause, context.Canceled), temporal.IsCanceledError(cause):
+		f.Code = toolspec.CodeCancelled
+	default:
+		f.Code = contract.CauseLost // Temporal has missed heartbeats, or the activity is gone
+	}
+	return contract.ExecuteOut{Outcome: contract.Interrupted, Failure: f}
+}

@@ -1,0 +1,216 @@
+package attempt
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/providers"
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// claimTime bounds the claim. No heartbeat is sent before the tool runs, so it stays well below
+// the time after which Temporal counts the activity as lost.
+const claimTime = 3 * time.Second
+
+// Parts are what attempts need. Only Leases, Secrets and the zero Providers may be missing.
+type Parts struct {
+	Store     Store
+	Tools     judge.Source
+	Hooks     *hook.Registry
+	Keys      Keys
+	Providers providers.Providers
+	// Leases leases the connection of a call. If it is nil, no tool has a connection.
+	Leases Leaser
+	// Expired reports whether the call has lost a place that it held.
+	Expired func(in contract.ExecuteIn) bool
+	// LocalTools is how many tools of one tenant may run at once in the local lane; 0 sets no
+	// bound.
+	LocalTools int
+	// Secrets are the live secrets, which no result and no report may have; nil if there are
+	// none.
+	Secrets *fingerprint.Set
+	Log     *slog.Logger
+}
+
+// Leaser leases the connection of a call to one attempt. If the call may not have it, out is
+// how the attempt ends. A call without a connection gets neither. An error that passes by
+// itself is marked errs.Transient.
+type Leaser interface {
+	Lease(ctx context.Context, in contract.ExecuteIn, policyDigest string, bound *catalog.Bound) (lease *broker.Lease, out *contract.ExecuteOut, err error)
+}
+
+// Attempts runs tools and asks them what became of attempts.
+type Attempts struct {
+	Parts
+
+	// processors and lane keep room for other calls.
+	processors processors
+	lane       *lane
+}
+
+// New returns the Attempts of a worker.
+func New(p Parts) *Attempts {
+	return &Attempts{Parts: p, processors: newProcessors(), lane: newLane(p.LocalTools)}
+}
+
+// Execute makes one attempt: it claims the dispatch, runs hooks and tool, checks the output
+// against the contract of the tool and redacts it. No other function runs a tool.
+func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract.ExecuteOut, error) {
+	started := time.Now()
+	if in.Dispatch == 0 && !contract.Executing(ctx).Local {
+		return contract.ExecuteOut{Outcome: contract.Unpermitted}, nil // an attempt without a claim is for the local lane
+	}
+	bound, ok := a.Tools.Get(in.Facts.ToolID)
+	switch {
+	case judge.IsNewerPlan(in.PlanVersion):
+		return contract.ExecuteOut{Outcome: contract.NotHere, By: judge.PlanName(in.PlanVersion)}, nil
+	case !ok:
+		return contract.ExecuteOut{Outcome: contract.NotHere, By: "tool " + in.Facts.ToolID}, nil
+	case bound.Digest() != in.Facts.ToolDigest:
+		return contract.ExecuteOut{Outcome: contract.Changed}, nil
+	}
+	if a.Expired(in) {
+		return contract.ExecuteOut{Outcome: contract.Unleased}, nil
+	}
+	if name, lacks := a.Hooks.Lacks(attemptInput(in)); lacks {
+		return contract.ExecuteOut{Outcome: contract.NotHere, By: "hook " + name}, nil
+	}
+	allowed, ok, err := a.permits(ctx, in.Permit, in.Facts, in.Terms)
+	switch {
+	case err != nil:
+		return a.unprovided(ctx, in, err), nil
+	case !ok:
+		a.Log.WarnContext(ctx, "an attempt without a permit for what it is to execute was sent back to the gate",
+			"invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID, "tenantId", in.Facts.Context.TenantID)
+		return contract.ExecuteOut{Outcome: contract.Unpermitted}, nil
+	}
+	if in.Dispatch == 0 {
+		leave, ok := a.lane.enter(ctx, in.Facts.Context.TenantID)
+		if !ok {
+			a.Log.WarnContext(ctx, "the local lane has no room for the tenant; the attempt begins later", "tenantId", in.Facts.Context.TenantID, "toolId", in.Facts.ToolID)
+			return contract.ExecuteOut{Outcome: contract.Undispatched}, nil
+		}
+		defer leave()
+	}
+	ctx, lacks := a.Providers.Provide(ctx, in.Facts)
+	if lacks != "" {
+		return contract.ExecuteOut{Outcome: contract.NotHere, By: lacks}, nil
+	}
+	caps, err := providers.Capabilities(ctx, bound)
+	if err != nil {
+		return a.unprovided(ctx, in, err), nil
+	}
+	lease, out := a.lease(ctx, in, allowed.PolicyDigest, bound)
+	if lease != nil {
+		defer lease.Close()
+		caps = caps.With(handed(lease, bound)...)
+	}
+	claimID := ""
+	if out == nil && in.Dispatch > 0 {
+		// The id is drawn here and not earlier, because two executions may share what is in a
+		// workflow, an input or a marker.
+		claimID = rand.Text()
+		out = a.claim(ctx, in, claimID, bound)
+	}
+	if out == nil {
+		attempted := a.attempt(ctx, in, claimID, bound, caps)
+		out = &attempted
+	}
+	out.ClaimID = claimID
+	out.DurationUs = time.Since(started).Microseconds()
+	return *out, nil
+}
+
+// lease leases the call's connection for one attempt. Without a lease, out is how the attempt
+// ends; both are nil if the call needs none.
+func (a *Attempts) lease(ctx context.Context, in contract.ExecuteIn, policyDigest string, bound *catalog.Bound) (_ *broker.Lease, out *contract.ExecuteOut) {
+	if a.Leases == nil {
+		return nil, nil
+	}
+	lease, out, err := a.Leases.Lease(ctx, in, policyDigest, bound)
+	if err != nil {
+		unprovided := a.unprovided(ctx, in, err)
+		return nil, &unprovided
+	}
+	return lease, out
+}
+
+// handed returns the capabilities of a lease that the tool declares.
+func handed(l *broker.Lease, bound *catalog.Bound) []toolspec.Provided {
+	return slices.DeleteFunc(l.Provided(), func(p toolspec.Provided) bool {
+		return !slices.Contains(bound.Definition().Capabilities, p.Name())
+	})
+}
+
+// unprovided returns how an attempt ends that does not get what it needs. Nothing has begun,
+// and nothing was claimed.
+func (a *Attempts) unprovided(ctx context.Context, in contract.ExecuteIn, err error) contract.ExecuteOut {
+	a.Log.ErrorContext(ctx, "the tool is not provided with what it needs", "invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID,
+		"errorType", fmt.Sprintf("%T", err), "reason", errs.Reason(err))
+	if errs.IsTransient(err) {
+		return contract.ExecuteOut{Outcome: contract.Undispatched}
+	}
+	return contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
+		Code: toolspec.CodeInternal, SafeMessage: "what the tool needs could not be provided",
+	}}
+}
+
+func attemptInput(in contract.ExecuteIn) hook.AttemptInput {
+	return hook.AttemptInput{Around: in.Around, WillExecute: in.WillExecute, DidExecute: in.DidExecute, Facts: in.Facts}
+}
+
+// claim stores that the tool is about to run. It returns nil if the claim succeeds, and how the
+// attempt ends otherwise; then the tool must not run.
+//
+// A claim whose answer is lost may have been stored, so claim does not try again: only this
+// process knows that the tool did not run, and its answer says so.
+func (a *Attempts) claim(ctx context.Context, in contract.ExecuteIn, claimID string, bound *catalog.Bound) *contract.ExecuteOut {
+	row := ClaimRow{
+		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, ToolID: in.Facts.ToolID,
+		Epoch: in.Epoch, Dispatch: in.Dispatch, ClaimID: claimID, Effect: bound.Definition().Effect,
+		Repeatable: bound.Definition().Repeatable() && !in.Once, Answered: in.Answered,
+		Runtime: time.Duration(in.MaxRuntimeMs) * time.Millisecond,
+	}
+	var err error
+	if approval := in.Facts.Approval; approval != nil {
+		row.ApprovalID = approval.ApprovalID
+		// The digest of what runs now; the one in the history may be another.
+		row.ApprovalDigest, err = judge.ApprovalSubject(in.Facts).Digest()
+	}
+	var outcome contract.Outcome
+	if err == nil {
+		soon, cancel := context.WithTimeout(ctx, claimTime)
+		defer cancel()
+		outcome, err = a.Store.Claim(soon, row)
+	}
+	if err != nil {
+		a.Log.WarnContext(ctx, "the claim has no answer; the tool is not run", "invocationId", in.Facts.InvocationID, "dispatch", in.Dispatch, "reason", errs.Reason(err))
+		out := contract.ExecuteOut{Outcome: contract.Undispatched}
+		if !errs.IsTransient(err) {
+			out.Failure = &hook.Failure{Code: toolspec.CodeInternal}
+		}
+		return &out
+	}
+	if outcome == contract.Done {
+		return nil
+	}
+	out := contract.ExecuteOut{Outcome: outcome}
+	if outcome == contract.Killed {
+		out.Outcome, out.Failure = contract.Refused, judge.KillFailure("")
+	}
+	if outcome == contract.Refused {
+		out.Failure = &hook.Failure{Code: toolspec.CodeApprovalStale, Details: &toolspec.Details{ApprovalID: row.ApprovalID}}
+	}
+	return &out
+}

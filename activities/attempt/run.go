@@ -1,0 +1,92 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/pawl-run/pawl/activities/heartbeat"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// attempt runs hooks and tool within the budget. A tool that does not stop in time is left
+// behind, and its late answer is discarded.
+func (a *Attempts) attempt(ctx context.Context, in contract.ExecuteIn, claimID string, bound *catalog.Bound, caps toolspec.Capabilities) contract.ExecuteOut {
+	ctx, latest := heartbeat.Reporting(ctx, a.Secrets)
+	budget, cancel := context.WithTimeout(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond)
+	defer cancel()
+	go heartbeat.LeaveInTime(ctx, budget, cancel)
+	stopBeating := heartbeat.Send(ctx, latest)
+	defer stopBeating()
+	done := make(chan hook.AttemptVerdict, 1)
+	go func() {
+		done <- a.Hooks.Attempt(budget, attemptInput(in), a.runner(in, bound, caps))
+	}()
+	select {
+	case v := <-done:
+		return a.judge(ctx, budget, in, claimID, bound, v)
+	case <-budget.Done():
+	}
+	timer := time.NewTimer(heartbeat.Patience)
+	defer timer.Stop()
+	select {
+	case v := <-done:
+		return a.judge(ctx, budget, in, claimID, bound, v)
+	case <-timer.C:
+		a.Log.WarnContext(ctx, "tool left behind: it did not stop in time", "toolId", bound.ID(), "invocationId", in.Facts.InvocationID)
+		out := interrupted(ctx, budget)
+		out.LeftBehind = true
+		return out
+	}
+}
+
+// runner returns the function that runs the tool itself. The tool does not start after the
+// attempt has ended.
+func (a *Attempts) runner(in contract.ExecuteIn, bound *catalog.Bound, caps toolspec.Capabilities) func(context.Context) (json.RawMessage, error) {
+	call := a.callOf(in.Facts, in.Epoch, caps)
+	return func(ctx context.Context) (out json.RawMessage, err error) {
+		defer func() {
+			if recovered := recover(); recovered != nil {
+				out, err = nil, panicked(ctx, call, recovered)
+			}
+		}()
+		// A hook that did not stop in time may get here long after the attempt has ended.
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if bound.Definition().Heavy {
+			// The tool needs the other half of the time.
+			release, err := a.processors.acquire(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond/2)
+			if err != nil {
+				return nil, err
+			}
+			defer release() // after the tool has ended, even if it was left behind
+		}
+		return bound.Tool().Run(ctx, in.Facts.Args, call)
+	}
+}
+
+// callOf returns what a tool learns of its call.
+func (a *Attempts) callOf(f hook.Facts, epoch int, caps toolspec.Capabilities) toolspec.Call {
+	return toolspec.Call{
+		ToolID: f.ToolID, ToolCallID: f.ToolCallID, InvocationID: f.InvocationID, IdempotencyKey: f.InvocationID,
+		Attempt: f.Attempt, Epoch: epoch, Context: f.Context,
+		Logger: a.Log.With("toolId", f.ToolID, "toolCallId", f.ToolCallID, "invocationId", f.InvocationID, "runId", f.Context.RunID),
+	}.WithCapabilities(caps)
+}
+
+// panicked logs where a tool panicked and returns an error. The value of the panic is dropped,
+// because it may be a secret.
+func panicked(ctx context.Context, call toolspec.Call, recovered any) error {
+	call.Logger.ErrorContext(ctx, "tool panicked", "panicType", fmt.Sprintf("%T", recovered), "at", errs.Frames(debug.Stack()))
+	return errPanicked
+}
+
+var errPanicked = errors.New("the tool panicked")

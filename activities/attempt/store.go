@@ -1,0 +1,57 @@
+package attempt
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/activities/stage"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// Store keeps the claims and the large results of attempts. An error that passes by itself is
+// marked errs.Transient.
+type Store interface {
+	stage.Records
+	Claim(ctx context.Context, in ClaimRow) (contract.Outcome, error)
+	Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error)
+	// SaveOutput stores a redacted value that is too large for a payload, and returns its
+	// reference. The same (invocation, dispatch, claim) overwrites.
+	SaveOutput(ctx context.Context, in OutputRow) (ref string, err error)
+}
+
+// ClaimRow claims a dispatch before the tool runs. The answer is Done,
+// Superseded, Claimed, Redelivered, Tombstoned, Killed or Unleased.
+type ClaimRow struct {
+	InvocationID string
+	TenantID     string
+	ToolID       string
+	Epoch        int
+	Dispatch     int
+	// ClaimID is random, and new for each claim.
+	ClaimID string
+	// Effect is the effect of the tool in this worker. A kill switch may name it.
+	Effect toolspec.Effect
+	// Repeatable says that earlier claims without an answer do not matter. Otherwise every
+	// earlier claim must be in Answered.
+	Repeatable bool
+	Answered   []contract.Claim
+	// Runtime is how long the attempt may take. The claim extends the places that the call
+	// holds by as much. If the call has lost one, the answer is Unleased.
+	Runtime time.Duration
+	// ApprovalID, if any, must be approved for the call with ApprovalDigest; the same
+	// statement consumes it. If it is not approved, the answer is Refused.
+	ApprovalID     string
+	ApprovalDigest string
+}
+
+// OutputRow is a redacted value that is too large for a payload.
+type OutputRow struct {
+	InvocationID string
+	TenantID     string
+	Dispatch     int
+	// ClaimID distinguishes the values of two executions of one dispatch.
+	ClaimID string
+	Value   json.RawMessage
+}

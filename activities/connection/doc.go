@@ -1,0 +1,2 @@
+// Package connection leases the connection of a call to its attempts.
+package connection

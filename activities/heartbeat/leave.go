@@ -1,0 +1,39 @@
+package heartbeat
+
+import (
+	"context"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+)
+
+const (
+	// Patience is how long code of others may take to stop after its context has ended. Then
+	// the activity answers without it.
+	Patience = time.Second
+	// stopGrace is how long such code may go on after its worker begins to stop. The worker
+	// waits longer than stopGrace and Patience together.
+	stopGrace = 5 * time.Second
+)
+
+// LeaveInTime calls cancel when the worker of the activity stops, after a grace of five
+// seconds. The worker can then still report the attempt, and another worker repeats it at
+// once; otherwise Temporal would first have to miss a heartbeat. LeaveInTime returns when
+// budget ends. Outside an activity it does nothing.
+func LeaveInTime(ctx, budget context.Context, cancel context.CancelFunc) {
+	if !activity.IsActivity(ctx) {
+		return
+	}
+	select {
+	case <-budget.Done():
+		return
+	case <-activity.GetWorkerStopChannel(ctx):
+	}
+	timer := time.NewTimer(stopGrace)
+	defer timer.Stop()
+	select {
+	case <-budget.Done():
+	case <-timer.C:
+		cancel()
+	}
+}

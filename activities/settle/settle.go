@@ -1,0 +1,28 @@
+package settle
+
+import (
+	"context"
+
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// Store closes records. An error that passes by itself is marked errs.Transient.
+type Store interface {
+	Settle(ctx context.Context, in contract.SettleIn) (contract.SettleOut, error)
+}
+
+// Settler ends calls. All fields are needed.
+type Settler struct {
+	Store Store
+	// Forget drops what this worker keeps of a call.
+	Forget func(invocationID string)
+}
+
+// Settle closes the record of a call in one round trip.
+func (s *Settler) Settle(ctx context.Context, in contract.SettleIn) (contract.SettleOut, error) {
+	out, err := s.Store.Settle(ctx, in)
+	if err == nil {
+		s.Forget(in.InvocationID)
+	}
+	return out, err
+}
