@@ -17,7 +17,7 @@ func Allowlist(tenantID string, ids ...string) (*Policy, error) {
 	doc := document{Version: docVersion, Tenants: map[string]tenantDoc{}}
 	t := tenantDoc{
 		AllowedTools: []Pattern{}, Mode: Ask,
-		Approvals: approvalsDoc{Enabled: true, ExpiresAfter: DefaultExpiry.String()},
+		Approvals: defaultApprovals(),
 	}
 	for _, id := range ids {
 		// Parse would take a pattern; a list of ids means exactly these.

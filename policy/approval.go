@@ -165,10 +165,7 @@ func (a ApprovalRule) Describe(requester string) string {
 
 func (a ApprovalRule) clone() ApprovalRule {
 	a.Approvers = slices.Clone(a.Approvers)
-	a.Chain = slices.Clone(a.Chain)
-	for i := range a.Chain {
-		a.Chain[i].Approvers = slices.Clone(a.Chain[i].Approvers)
-	}
+	a.Chain = cloneSeats(a.Chain)
 	a.Escalate = slices.Clone(a.Escalate)
 	for i := range a.Escalate {
 		a.Escalate[i].Approvers = slices.Clone(a.Escalate[i].Approvers)

@@ -66,7 +66,7 @@ func compileTenant(id string, doc tenantDoc) *tenant {
 		t.features = append(t.features, compileFeature(flag, doc.Features[flag], join("tenants", id)))
 	}
 	for _, o := range doc.Overrides {
-		t.overrides = append(t.overrides, override(o))
+		t.overrides = append(t.overrides, override{tool: o.Tool, mode: o.Mode, budgets: o.Budgets, approvers: compileApprovers(o.Approvals)})
 	}
 	slices.SortStableFunc(t.rules, func(a, b rule) int { return cmp.Compare(a.class, b.class) })
 	return t
@@ -76,6 +76,7 @@ func compileTenant(id string, doc tenantDoc) *tenant {
 // it raises.
 func compileRule(doc ruleDoc, source string) []rule {
 	base := rule{tool: doc.Tool, effects: doc.Effects, risks: doc.Risks, roles: doc.Roles, message: doc.Message, source: source, at: doc.at}
+	base.approvers = compileApprovers(doc.Approvals)
 	if doc.when != nil {
 		base.cond = doc.when
 	}
@@ -94,17 +95,22 @@ func compileRule(doc ruleDoc, source string) []rule {
 }
 
 func compileApproval(doc approvalsDoc) ApprovalRule {
-	life, _ := duration(doc.ExpiresAfter) // read before; a life of zero has expired
+	who := compileApprovers(doc.approversDoc)
 	parked, _ := duration(doc.ParkUnknown)
 	remembered, _ := duration(doc.Remember.For)
 	reminded, _ := duration(doc.RemindAfter)
 	return ApprovalRule{
-		Enabled: doc.Enabled, ExpiresAfterMs: life.Milliseconds(), ParkUnknownMs: parked.Milliseconds(),
-		AllowSelfApproval: doc.AllowSelfApproval, AllowUnsigned: doc.AllowUnsigned, Approvers: doc.Approvers, Quorum: int(doc.Quorum),
-		Chain: compileChain(doc.Chain), RememberForMs: remembered.Milliseconds(),
+		Enabled: doc.Enabled, ExpiresAfterMs: who.expiresAfterMs, ParkUnknownMs: parked.Milliseconds(),
+		AllowSelfApproval: doc.AllowSelfApproval, AllowUnsigned: doc.AllowUnsigned, Approvers: who.approvers, Quorum: who.quorum,
+		Chain: who.chain, RememberForMs: remembered.Milliseconds(),
 		RememberAnyArgs: doc.Remember.AnyArgs, RememberAnyActor: doc.Remember.AnyActor,
 		RemindAfterMs: reminded.Milliseconds(), Escalate: compileEscalations(doc.Escalate),
 	}
+}
+
+func compileApprovers(doc approversDoc) approvers {
+	life, _ := duration(doc.ExpiresAfter) // 0 if a rule leaves it out
+	return approvers{expiresAfterMs: life.Milliseconds(), approvers: doc.Approvers, quorum: int(doc.Quorum), chain: compileChain(doc.Chain)}
 }
 
 func compileEscalations(docs []escalationDoc) (steps []Escalation) {

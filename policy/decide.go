@@ -13,7 +13,8 @@ import (
 // not in allowedTools, or the run narrows its tools and this one is not among
 // them. Then the first of these that applies decides: a deny rule; a
 // require_approval rule, requireApprovalForEffects, a repaired call or one
-// without schema; an allow rule; the mode. Where the tenant's approvals are off,
+// without schema; an allow rule; the mode. Of the require_approval rules that apply,
+// the first that names who approves decides. Where the tenant's approvals are off,
 // require_approval is deny.
 func (p *Policy) Decide(f Facts) Decision {
 	if p == nil || len(p.tenants) == 0 {
@@ -23,9 +24,9 @@ func (p *Policy) Decide(f Facts) Decision {
 	if t == nil {
 		return Decision{Verb: Deny, Rule: "tenants", Message: "the tenant has no policy"}
 	}
-	d := t.decide(t.evaluation(f))
+	d, by := t.decide(t.evaluation(f))
 	d.Budgets = t.budgetsOf(f.ToolID)
-	d.Approval = t.approval.clone()
+	d.Approval = t.approvalOf(f.ToolID).with(by)
 	if d.Verb == Allow {
 		d.Message = ""
 	}
@@ -51,36 +52,53 @@ func (t *tenant) precondition(e *evaluation) *Decision {
 	return nil
 }
 
-func (t *tenant) decide(e *evaluation) Decision {
+// decide returns the decision of a tenant's policy, and what the rule that decides changes
+// about approvals.
+func (t *tenant) decide(e *evaluation) (Decision, approvers) {
 	if d := t.precondition(e); d != nil {
-		return *d
+		return *d, approvers{}
 	}
 	f := &e.facts
 	risk, possibleRisk := t.risks(e)
 	// open are the rules that would decide if the arguments made them apply.
 	var open []*rule
+	// by is the rule that decides, unless a later one that asks names who approves.
+	var by *rule
 	for i := range t.rules {
 		r := &t.rules[i]
 		if r.class == raising {
+			continue
+		}
+		if by != nil && r.class != asking {
+			break
+		}
+		if by != nil && !r.approvers.namesPeople() {
 			continue
 		}
 		answer := r.applies(e)
 		switch {
 		case answer == undetermined:
 			open = append(open, r)
+			continue
 		case answer == failed && r.verb != Allow:
 			broken := *r
 			broken.source += failedSource
-			return t.conclude(&broken, risk, open)
-		case answer == yes:
-			return t.conclude(r, risk, open)
+			r = &broken
+		case answer != yes:
+			continue
 		}
+		if by = r; r.class != asking || r.approvers.namesPeople() {
+			break
+		}
+	}
+	if by != nil {
+		return t.conclude(by, risk, open), by.approvers
 	}
 	mode := t.modeOf(f.ToolID)
 	if mode.verb(possibleRisk) != mode.verb(risk) {
 		open = append(open, modeRule(mode, possibleRisk))
 	}
-	return t.conclude(modeRule(mode, risk), risk, open)
+	return t.conclude(modeRule(mode, risk), risk, open), approvers{}
 }
 
 // risks returns the risk of the call, and the highest that it may turn out to
@@ -119,7 +137,9 @@ func modeRule(mode Mode, risk toolspec.Risk) *rule {
 // still say something else.
 func (t *tenant) conclude(r *rule, risk toolspec.Risk, open []*rule) Decision {
 	verb := t.effective(r.verb)
+	otherApprovers := false
 	for _, o := range open {
+		otherApprovers = otherApprovers || verb == RequireApproval && o.approvers.namesPeople()
 		if t.effective(o.verb) != verb {
 			return Decision{
 				Verb: RequireApproval, Undetermined: true, Risk: risk,
@@ -138,7 +158,7 @@ func (t *tenant) conclude(r *rule, risk toolspec.Risk, open []*rule) Decision {
 	if verb != r.verb {
 		message = "it needs an approval, and approvals are off: " + message
 	}
-	return Decision{Verb: verb, Risk: risk, Rule: r.source, Message: message}
+	return Decision{Verb: verb, Risk: risk, Rule: r.source, Message: message, OtherApprovers: otherApprovers}
 }
 
 // effective is the verb where nobody can be asked: a question is a deny then.

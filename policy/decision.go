@@ -20,6 +20,9 @@ type Decision struct {
 	// and that these could change the verdict. Verb is then require_approval,
 	// never allow, and the call must be judged again with its arguments.
 	Undetermined bool `json:"undetermined,omitempty"`
+	// OtherApprovers says that rules need the arguments, which are not known yet, and that
+	// these could change who approves the call.
+	OtherApprovers bool `json:"otherApprovers,omitempty"`
 	// Risk is the declared one, or a higher one that rules raise it to. It is
 	// empty where the tool declares none that is valid.
 	Risk toolspec.Risk `json:"risk,omitempty"`
@@ -29,8 +32,9 @@ type Decision struct {
 	// `toolIds`, `requireApprovalForEffects`, `repaired call`, `call
 	// without schema`, `mode auto, risk medium` …
 	Rule string `json:"rule,omitempty"`
-	// Budgets, which the tenant may override for the tool, and Approval are the
-	// tenant's, whatever the verdict; zero where the tenant has no policy.
+	// Budgets and Approval are those of the tenant, whatever the verdict; zero if the tenant
+	// has no policy. Overrides for the tool may change both, and the rule that decides may
+	// change Approval.
 	Budgets  Budgets      `json:"budgets"`
 	Approval ApprovalRule `json:"approval"`
 }

@@ -65,6 +65,8 @@ type ruleDoc struct {
 	Decision Verb              `json:"decision,omitempty"`
 	Risk     toolspec.Risk     `json:"risk,omitempty"`
 	Message  string            `json:"message,omitempty"`
+	// Approvals says who approves the calls of a rule with require_approval.
+	Approvals approversDoc `json:"approvals,omitzero"`
 	// when is When compiled, and at where the rule stands.
 	when *whenCondition
 	at   origin
@@ -91,6 +93,8 @@ type overrideDoc struct {
 	Tool    Pattern `json:"tool"`
 	Mode    Mode    `json:"mode,omitempty"`
 	Budgets Budgets `json:"budgets,omitzero"`
+
+	Approvals approversDoc `json:"approvals,omitzero"`
 }
 
 type quotaDoc struct {
@@ -104,14 +108,25 @@ type cacheDoc struct {
 	For  string  `json:"for"`
 }
 
+// approversDoc says who approves and how long a request stays open: for a tenant, for the
+// tools of an override, or for the calls of a rule.
+type approversDoc struct {
+	ExpiresAfter string    `json:"expiresAfter,omitempty"`
+	Approvers    []Pattern `json:"approvers,omitempty"`
+	Quorum       int64     `json:"quorum,omitempty"`
+	Chain        []seatDoc `json:"chain,omitempty"`
+}
+
+func (a approversDoc) isZero() bool {
+	return a.ExpiresAfter == "" && a.Approvers == nil && a.Quorum == 0 && a.Chain == nil
+}
+
 type approvalsDoc struct {
+	approversDoc
+
 	Enabled           bool      `json:"enabled"`
-	ExpiresAfter      string    `json:"expiresAfter"`
 	AllowSelfApproval bool      `json:"allowSelfApproval"`
 	AllowUnsigned     bool      `json:"allowUnsigned"`
-	Approvers         []Pattern `json:"approvers,omitempty"`
-	Quorum            int64     `json:"quorum,omitempty"`
-	Chain             []seatDoc `json:"chain,omitempty"`
 	Remember          memoryDoc `json:"remember,omitzero"`
 	ParkUnknown       string    `json:"parkUnknown,omitempty"`
 	RemindAfter       string    `json:"remindAfter,omitempty"`

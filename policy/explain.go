@@ -42,7 +42,7 @@ const (
 	Decides Part = "decides"
 	// Raises is a rule that raises the risk.
 	Raises Part = "raises"
-	// Beaten is a rule that applies and comes too late.
+	// Beaten is a rule that applies and does not decide.
 	Beaten Part = "beaten"
 	// Open is a rule that needs the arguments.
 	Open Part = "open"
@@ -67,7 +67,6 @@ func (p *Policy) Explain(f Facts) Explanation {
 	if d := t.precondition(e); d != nil {
 		return x
 	}
-	decided := false
 	consider := func(r *rule, says string, applies truth, why string) {
 		c := Considered{Rule: r.source, Says: says, Role: Passed, Why: why}
 		if applies == failed && r.verb != Allow {
@@ -78,8 +77,8 @@ func (p *Policy) Explain(f Facts) Explanation {
 			c.Role = Open
 		case counts && r.class == raising:
 			c.Role = Raises
-		case counts && !decided:
-			c.Role, decided = Decides, true
+		case counts && c.Rule == x.Decision.Rule && !x.Decision.Undetermined:
+			c.Role = Decides
 		case counts:
 			c.Role = Beaten
 		}
@@ -97,14 +96,6 @@ func (p *Policy) Explain(f Facts) Explanation {
 	mode, risk := t.modeOf(f.ToolID), x.Decision.Risk
 	last := modeRule(mode, risk)
 	consider(last, string(last.verb), yes, "where no rule decides")
-	if x.Decision.Undetermined {
-		// Nothing decides yet; what would is beaten by what is not known.
-		for i := range x.Rules {
-			if x.Rules[i].Role == Decides {
-				x.Rules[i].Role = Beaten
-			}
-		}
-	}
 	return x
 }
 

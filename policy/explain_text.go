@@ -27,6 +27,9 @@ func (x Explanation) Text() string {
 	}
 	if d.Verb == RequireApproval && !d.Undetermined {
 		fmt.Fprintf(&b, "  asks   %s\n", d.Approval.Describe(""))
+		if d.OtherApprovers {
+			b.WriteString("         unless a rule decides that needs the arguments and names other approvers\n")
+		}
 	}
 	if len(x.Roles) > 0 {
 		fmt.Fprintf(&b, "  roles  %s\n", strings.Join(x.Roles, ", "))

@@ -46,6 +46,9 @@ func genRule() *rapid.Generator[ruleDoc] {
 		if r.Decision == "" || r.Decision == RequireApproval && rapid.Bool().Draw(t, "raise") {
 			r.Risk = genRisk().Draw(t, "risk")
 		}
+		if r.Decision == RequireApproval && rapid.IntRange(0, 2).Draw(t, "by others") == 0 {
+			r.Approvals = genApprovers().Draw(t, "of the rule")
+		}
 		if r.Decision != "" {
 			r.Message = rapid.StringMatching(`[ -~é…]{0,12}`).Draw(t, "message")
 		}
@@ -84,8 +87,8 @@ func genDocument() *rapid.Generator[document] {
 			Overrides:    rapid.SliceOfNDistinct(genOverride(), 0, 3, func(o overrideDoc) Pattern { return o.Tool }).Draw(t, "overrides"),
 			Cache:        rapid.SliceOfNDistinct(genCache(), 0, 3, func(c cacheDoc) Pattern { return c.Tool }).Draw(t, "cache"),
 			Approvals: approvalsDoc{
-				Enabled: rapid.Bool().Draw(t, "enabled"), ExpiresAfter: rapid.SampledFrom([]string{"1s", "24h0m0s", "720h0m0s"}).Draw(t, "expiry"),
-				AllowSelfApproval: rapid.Bool().Draw(t, "self"), AllowUnsigned: rapid.Bool().Draw(t, "unsigned"), Approvers: approvers,
+				approversDoc: approversDoc{ExpiresAfter: rapid.SampledFrom([]string{"1s", "24h0m0s", "720h0m0s"}).Draw(t, "expiry"), Approvers: approvers},
+				Enabled:      rapid.Bool().Draw(t, "enabled"), AllowSelfApproval: rapid.Bool().Draw(t, "self"), AllowUnsigned: rapid.Bool().Draw(t, "unsigned"),
 			}.waiting(rapid.IntRange(0, 3).Draw(t, "waiting")),
 		}}}
 	})
@@ -100,7 +103,15 @@ func genFeature() *rapid.Generator[featureDoc] {
 func genOverride() *rapid.Generator[overrideDoc] {
 	return rapid.Custom(func(t *rapid.T) overrideDoc {
 		return overrideDoc{Tool: genPattern().Draw(t, "overridden"), Mode: rapid.SampledFrom([]Mode{Yolo, Auto, Ask}).Draw(t, "other mode"),
-			Budgets: Budgets{MaxRuntimeMs: rapid.Int64Range(0, 5).Draw(t, "other runtime")}}
+			Budgets: Budgets{MaxRuntimeMs: rapid.Int64Range(0, 5).Draw(t, "other runtime")}, Approvals: genApprovers().Draw(t, "other approvals")}
+	})
+}
+
+// genApprovers draws the approvals of a rule or an override; the zero value is none.
+func genApprovers() *rapid.Generator[approversDoc] {
+	return rapid.SampledFrom([]approversDoc{
+		{}, {Quorum: 1}, {Quorum: 2}, {ExpiresAfter: "2s"}, {ExpiresAfter: "1m0s", Approvers: []Pattern{"role:finance"}, Quorum: 2},
+		{Chain: []seatDoc{{Name: "lead", Approvers: []Pattern{"user:ann"}}, {Quorum: 2}}},
 	})
 }
 

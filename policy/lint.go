@@ -90,6 +90,9 @@ func (t *tenant) pointless(r *rule, before []rule, specs []toolspec.Spec) string
 		}
 		switch a.verb {
 		case r.verb:
+			if !a.approvers.namesPeople() && r.approvers.namesPeople() {
+				continue // of rules that ask, the first that names who approves decides
+			}
 			return fmt.Sprintf("never decides: %s says %s for all of its calls", a.source, a.verb)
 		case Deny:
 			return fmt.Sprintf("never decides: %s denies all of its calls, and no %s is an exception to a deny; narrow that one", a.source, r.verb)

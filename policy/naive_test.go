@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"pgregory.net/rapid"
@@ -144,6 +145,21 @@ type naiveVerdict struct {
 	verb Verb
 	rule string
 	risk toolspec.Risk
+	// who approves is written in the rule, the override and the tenant's entry, in this order.
+	who []approversDoc
+}
+
+// people returns who approves, and how long a request stays open.
+func (v naiveVerdict) people() (who approversDoc) {
+	for _, doc := range v.who {
+		if who.Approvers == nil && who.Quorum == 0 && who.Chain == nil {
+			who.Approvers, who.Quorum, who.Chain = doc.Approvers, doc.Quorum, doc.Chain
+		}
+		if who.ExpiresAfter == "" {
+			who.ExpiresAfter = doc.ExpiresAfter
+		}
+	}
+	return who
 }
 
 // naive judges a call by acme's entry of the document. Where open conditions are
@@ -193,13 +209,14 @@ func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
 	}
 	switch {
 	case !allowed:
-		return naiveVerdict{Deny, "allowedTools", f.Risk}
+		return naiveVerdict{verb: Deny, rule: "allowedTools", risk: f.Risk}
 	case len(f.ToolIDs) > 0 && !slices.Contains(f.ToolIDs, f.ToolID):
-		return naiveVerdict{Deny, "toolIds", f.Risk}
+		return naiveVerdict{verb: Deny, rule: "toolIds", risk: f.Risk}
 	}
 	rank := map[toolspec.Risk]int{toolspec.LowRisk: 0, toolspec.MediumRisk: 1, toolspec.HighRisk: 2}
 	risk := f.Risk
 	first := map[Verb]string{}
+	var asking *approversDoc
 	note := func(verb Verb, rule string) {
 		if _, taken := first[verb]; !taken {
 			first[verb] = rule
@@ -214,11 +231,15 @@ func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
 		if r.Risk != "" && rank[r.Risk] > rank[risk] {
 			risk = r.Risk
 		}
-		switch {
-		case g.holds != nil:
+		if g.holds == nil && r.Decision != Allow {
+			name += " (its condition failed)"
+		}
+		if g.holds != nil || r.Decision != Allow {
 			note(r.Decision, name)
-		case r.Decision != Allow:
-			note(r.Decision, name+" (its condition failed)")
+		}
+		names := func(a approversDoc) bool { return a.Approvers != nil || a.Quorum+int64(len(a.Chain)) > 0 }
+		if r.Decision == RequireApproval && (asking == nil || !names(*asking) && names(r.Approvals)) {
+			asking, first[RequireApproval] = &r.Approvals, name
 		}
 	}
 	if slices.Contains(t.AskFor, f.Effect) {
@@ -239,7 +260,13 @@ func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
 			mode = o.Mode
 		}
 	}
-	v := naiveVerdict{verb: RequireApproval, rule: fmt.Sprintf("mode %s, risk %s", mode, risk), risk: risk}
+	v := naiveVerdict{verb: RequireApproval, rule: fmt.Sprintf("mode %s, risk %s", mode, risk), risk: risk, who: []approversDoc{t.Approvals.approversDoc}}
+	for _, o := range t.Overrides {
+		if a := o.Approvals; naiveMatch(o.Tool, f.ToolID) && (a.Approvers != nil || a.Quorum+int64(len(a.Chain)) > 0 || a.ExpiresAfter != "") {
+			v.who = append([]approversDoc{a}, v.who...)
+			break
+		}
+	}
 	if mode == Yolo || mode == Auto && risk == toolspec.LowRisk {
 		v.verb = Allow
 	}
@@ -247,6 +274,9 @@ func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
 		if rule, ok := first[verb]; ok {
 			v.verb, v.rule = verb, rule
 		}
+	}
+	if v.verb == RequireApproval && asking != nil {
+		v.who = append([]approversDoc{*asking}, v.who...)
 	}
 	if v.verb == RequireApproval && !t.Approvals.Enabled {
 		v.verb = Deny
@@ -273,6 +303,13 @@ func TestDecideAgreesWithASecondEvaluator(t *testing.T) {
 			t.Fatalf("%s by %s, want %s by %s", got.Verb, got.Rule, want.verb, want.rule)
 		case f.HasArgs && (got.Rule != want.rule || got.Risk != want.risk):
 			t.Fatalf("by %s, risk %s; want by %s, risk %s", got.Rule, got.Risk, want.rule, want.risk)
+		}
+		if who := want.people(); !open && f.HasArgs && want.verb == RequireApproval {
+			life, _ := time.ParseDuration(who.ExpiresAfter)
+			a := got.Approval
+			if a.ExpiresAfter() != life || len(a.Approvers) != len(who.Approvers) || a.Quorum != int(who.Quorum) || len(a.Chain) != len(who.Chain) {
+				t.Fatalf("%s asks %+v, want %+v", got.Rule, a, who)
+			}
 		}
 	})
 }

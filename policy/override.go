@@ -4,14 +4,19 @@ import "cmp"
 
 // override is what is different for some tools. What it leaves out is as it is
 // for the others.
-type override overrideDoc
+type override struct {
+	tool      Pattern
+	mode      Mode
+	budgets   Budgets
+	approvers approvers
+}
 
 // modeOf is the mode of a tool: that of the first override for it that names
 // one, else the tenant's.
 func (t *tenant) modeOf(toolID string) Mode {
 	for _, o := range t.overrides {
-		if o.Mode != "" && o.Tool.Matches(toolID) {
-			return o.Mode
+		if o.mode != "" && o.tool.Matches(toolID) {
+			return o.mode
 		}
 	}
 	return t.mode
@@ -22,11 +27,22 @@ func (t *tenant) modeOf(toolID string) Mode {
 func (t *tenant) budgetsOf(toolID string) Budgets {
 	var b Budgets
 	for _, o := range t.overrides {
-		if o.Tool.Matches(toolID) {
-			b = b.or(o.Budgets)
+		if o.tool.Matches(toolID) {
+			b = b.or(o.budgets)
 		}
 	}
 	return b.or(t.budgets)
+}
+
+// approvalOf returns who approves calls of a tool if no rule says so: the tenant's approvals,
+// changed by the first override for the tool that has some.
+func (t *tenant) approvalOf(toolID string) ApprovalRule {
+	for _, o := range t.overrides {
+		if !o.approvers.isZero() && o.tool.Matches(toolID) {
+			return t.approval.with(o.approvers)
+		}
+	}
+	return t.approval.clone()
 }
 
 // or fills in what b does not bound.

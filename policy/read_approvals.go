@@ -11,23 +11,22 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
+// defaultApprovals is what a tenant has that says nothing about approvals.
+func defaultApprovals() approvalsDoc {
+	return approvalsDoc{Enabled: true, approversDoc: approversDoc{ExpiresAfter: DefaultExpiry.String()}}
+}
+
 // approvals reads who may decide over the defaults that a holds.
 func (r *reader) approvals(n *yaml.Node, path string, a *approvalsDoc) {
 	flag := func(into *bool) func(n *yaml.Node, path string) {
 		return func(n *yaml.Node, path string) { *into = r.flag(n, path) }
 	}
-	r.mapping(n, path,
-		field{name: "enabled", read: flag(&a.Enabled)},
-		field{name: "expiresAfter", read: func(n *yaml.Node, path string) { a.ExpiresAfter = r.expiry(n, path) }},
+	fields := []field{{name: "enabled", read: flag(&a.Enabled)}}
+	fields = append(fields, r.approversFields(&a.approversDoc)...)
+	r.mapping(n, path, append(fields,
 		field{name: "parkUnknown", read: func(n *yaml.Node, path string) { a.ParkUnknown = r.expiry(n, path) }},
 		field{name: "allowSelfApproval", read: flag(&a.AllowSelfApproval)},
 		field{name: "allowUnsigned", read: flag(&a.AllowUnsigned)},
-		field{name: "approvers", read: func(n *yaml.Node, path string) { a.Approvers = r.approvers(n, path) }},
-		field{name: "quorum", read: func(n *yaml.Node, path string) { a.Quorum = r.quorum(n, path) }},
-		field{name: "chain", read: func(n *yaml.Node, path string) {
-			r.list(n, path, MaxSeats, func(n *yaml.Node, path string) { a.Chain = append(a.Chain, r.seat(n, path)) })
-			r.notEmpty(n, path, "leave it out where one approval is enough")
-		}},
 		field{name: "remindAfter", read: func(n *yaml.Node, path string) { a.RemindAfter = r.expiry(n, path) }},
 		field{name: "escalate", read: func(n *yaml.Node, path string) { a.Escalate = r.escalations(n, path) }},
 		field{name: "remember", read: func(n *yaml.Node, path string) {
@@ -37,11 +36,42 @@ func (r *reader) approvals(n *yaml.Node, path string, a *approvalsDoc) {
 				field{name: "anyActor", read: flag(&a.Remember.AnyActor)},
 			)
 		}},
-	)
+	)...)
+	a.Quorum = leastQuorum(a.Quorum)
 	if a.Remember.For != "" && (a.Quorum > 1 || len(a.Chain) > 0) {
 		r.fail(n, join(path, "remember"), "stands beside quorum or chain; what several people approve is approved for one call")
 	}
 	r.timely(n, path, *a)
+	r.onePlace(n, path, a.approversDoc)
+}
+
+// approversFields reads who approves, and for how long a request stays open.
+func (r *reader) approversFields(a *approversDoc) []field {
+	return []field{
+		{name: "expiresAfter", read: func(n *yaml.Node, path string) { a.ExpiresAfter = r.expiry(n, path) }},
+		{name: "approvers", read: func(n *yaml.Node, path string) { a.Approvers = r.approvers(n, path) }},
+		{name: "quorum", read: func(n *yaml.Node, path string) { a.Quorum = r.number(n, path, MaxQuorum) }},
+		{name: "chain", read: func(n *yaml.Node, path string) {
+			r.list(n, path, MaxSeats, func(n *yaml.Node, path string) { a.Chain = append(a.Chain, r.seat(n, path)) })
+			r.notEmpty(n, path, "leave it out where one approval is enough")
+		}},
+	}
+}
+
+// approversOf reads the approvals of a rule or an override.
+func (r *reader) approversOf(n *yaml.Node, path string) (a approversDoc) {
+	before := len(r.faults)
+	r.mapping(n, path, r.approversFields(&a)...)
+	if len(r.faults) == before && a.isZero() {
+		r.fail(n, path, "says nothing; it needs approvers, quorum, chain or expiresAfter")
+	}
+	r.onePlace(n, path, a)
+	return a
+}
+
+// onePlace refuses a chain beside what belongs to its entries, and a quorum that cannot be
+// reached.
+func (r *reader) onePlace(n *yaml.Node, path string, a approversDoc) {
 	switch {
 	case a.Chain == nil:
 		r.reachable(n, path, seatDoc{Approvers: a.Approvers, Quorum: a.Quorum})
@@ -65,7 +95,7 @@ func (r *reader) seat(n *yaml.Node, path string) (s seatDoc) {
 	r.mapping(n, path,
 		field{name: "name", read: func(n *yaml.Node, path string) { s.Name, _ = r.text(n, path, maxSeatName) }},
 		field{name: "approvers", read: func(n *yaml.Node, path string) { s.Approvers = r.approvers(n, path) }},
-		field{name: "quorum", read: func(n *yaml.Node, path string) { s.Quorum = r.quorum(n, path) }},
+		field{name: "quorum", read: func(n *yaml.Node, path string) { s.Quorum = leastQuorum(r.number(n, path, MaxQuorum)) }},
 	)
 	r.reachable(n, path, s)
 	return s
@@ -83,9 +113,9 @@ func (r *reader) approvers(n *yaml.Node, path string) (patterns []Pattern) {
 	return patterns
 }
 
-// quorum leaves out what is the default, so that writing it changes nothing.
-func (r *reader) quorum(n *yaml.Node, path string) int64 {
-	if q := r.number(n, path, MaxQuorum); q > 1 {
+// leastQuorum leaves out a quorum of one, which is the default: writing it down changes nothing.
+func leastQuorum(q int64) int64 {
+	if q > 1 {
 		return q
 	}
 	return 0

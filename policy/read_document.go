@@ -49,7 +49,7 @@ func (r *reader) tenant(n *yaml.Node, path string) tenantDoc {
 	t := tenantDoc{
 		AllowedTools: []Pattern{},
 		Mode:         Ask,
-		Approvals:    approvalsDoc{Enabled: true, ExpiresAfter: DefaultExpiry.String()},
+		Approvals:    defaultApprovals(),
 	}
 	r.named = nil
 	r.mapping(n, path,

@@ -58,9 +58,10 @@ func (r *reader) overrides(n *yaml.Node, path string) []overrideDoc {
 			}},
 			field{name: "mode", read: func(n *yaml.Node, path string) { o.Mode = oneOf(r, n, path, Yolo, Auto, Ask) }},
 			field{name: "budgets", read: func(n *yaml.Node, path string) { o.Budgets = r.budgets(n, path) }},
+			field{name: "approvals", read: func(n *yaml.Node, path string) { o.Approvals = r.approversOf(n, path) }},
 		)
-		if len(r.faults) == before && o.Mode == "" && o.Budgets == (Budgets{}) {
-			r.fail(n, path, "changes nothing; it needs a mode or budgets")
+		if len(r.faults) == before && o.Mode == "" && o.Budgets == (Budgets{}) && o.Approvals.isZero() {
+			r.fail(n, path, "changes nothing; it needs a mode, budgets or approvals")
 		}
 		list = append(list, o)
 	})

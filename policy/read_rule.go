@@ -7,11 +7,11 @@ import (
 
 // rule reads one rule: matchers (tool, effects, risks, roles, when: all must
 // match, each defaults to everything but tool, which must be there) and what
-// follows (decision, risk, message).
+// follows (decision, risk, message, approvals).
 func (r *reader) rule(n *yaml.Node, path string) ruleDoc {
 	var rule ruleDoc
 	before := len(r.faults)
-	var riskAt *yaml.Node
+	var riskAt, approvalsAt *yaml.Node
 	r.mapping(n, path,
 		field{name: "tool", required: `is missing; write "*" for every tool`, read: func(n *yaml.Node, path string) {
 			rule.Tool = r.toolPattern(n, path)
@@ -32,6 +32,10 @@ func (r *reader) rule(n *yaml.Node, path string) ruleDoc {
 			rule.Risk = r.risk(n, path)
 		}},
 		field{name: "message", read: func(n *yaml.Node, path string) { rule.Message = r.message(n, path) }},
+		field{name: "approvals", read: func(n *yaml.Node, path string) {
+			approvalsAt = n
+			rule.Approvals = r.approversOf(n, path)
+		}},
 		field{name: "when", read: func(n *yaml.Node, path string) { rule.When, rule.when = r.when(n, path) }},
 		field{name: "roles", read: func(n *yaml.Node, path string) { rule.Roles = r.roleNames(n, path) }},
 	)
@@ -42,6 +46,8 @@ func (r *reader) rule(n *yaml.Node, path string) ruleDoc {
 		r.fail(n, path, "does nothing; it needs a decision, a risk or both")
 	case riskAt != nil && (rule.Decision == Allow || rule.Decision == Deny):
 		r.fail(riskAt, path+".risk", "raises the risk and goes with require_approval or alone; to match the declared risk, write risks: [%s]", rule.Risk)
+	case approvalsAt != nil && rule.Decision != RequireApproval:
+		r.fail(approvalsAt, path+".approvals", "goes with the decision require_approval")
 	case rule.Decision == "" && rule.Message != "":
 		r.fail(n, path+".message", "goes with a decision")
 	}

@@ -38,6 +38,8 @@ type rule struct {
 	raise toolspec.Risk
 	// otherwise says why one of Pawl's own rules does not apply.
 	otherwise string
+	// approvers are who approves the calls of an asking rule; the zero value is the tenant's.
+	approvers approvers
 	// message is safe to show; empty takes a general one.
 	message string
 	// source is where the rule stands: tenants.acme.rules[0].

@@ -21,7 +21,7 @@ func (p *Policy) Warnings() []string {
 		warn(t.approval.Enabled && t.approval.AllowSelfApproval, "requesters may approve their own calls")
 		warn(t.mode == Yolo, "mode yolo asks nobody, whatever the risk")
 		for _, o := range t.overrides {
-			warn(o.Mode == Yolo && t.mode != Yolo, fmt.Sprintf("mode yolo for %s asks nobody, whatever the risk", o.Tool))
+			warn(o.mode == Yolo && t.mode != Yolo, fmt.Sprintf("mode yolo for %s asks nobody, whatever the risk", o.tool))
 		}
 		warn(id == everyTenant, "it holds for every tenant that is not named")
 		warn(matchesAny(t.allowed, ""), "allowedTools holds *: tools that are added later are allowed too")
