@@ -45,26 +45,6 @@ func (a *App) noConnection(id string) error {
 	return fmt.Errorf("tenant %s has no connection %q; `pawl connections list` shows those that it has", a.tenant, id)
 }
 
-// keyRingFlag names the file of a key ring.
-func keyRingFlag(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "keyring", "", "file of the key ring (PAWL_KEYRING_FILE, PAWL_KEYRING)")
-}
-
-// sealer opens the key ring that a flag names, or else the environment or a running
-// `pawl dev`.
-func (a *App) sealer(s *session, file string) (broker.Sealer, error) {
-	ring := s.config.KeyRing
-	ring.Wrapper = a.Wrapper
-	if file != "" {
-		ring.File, ring.Text = file, nil
-	}
-	sealer, err := ring.Open()
-	if err == nil && sealer == nil {
-		err = errors.New("no key ring: name its file with --keyring or PAWL_KEYRING_FILE, the one that the workers have; `pawl keyring new FILE` makes one")
-	}
-	return sealer, err
-}
-
 // kept opens the key ring, and finds a connection of the tenant with what is sealed
 // for it.
 func (a *App) kept(ctx context.Context, s *session, ring, id string) (b *broker.Broker, sealer broker.Sealer, r broker.Record, status string, err error) {

@@ -96,11 +96,6 @@ func newConnectionsAdd(a *App) *cobra.Command {
 	return cmd
 }
 
-// byFlag says who does something.
-func byFlag(cmd *cobra.Command, by *string, does string) {
-	identityVar(cmd.Flags(), by, "by", DefaultApprover(), "who "+does+" it, for the audit trail (PAWL_APPROVER)")
-}
-
 // credential reads the parts that a provider wants.
 func (a *App) credential(f *secretFlags, p broker.Provider) (broker.Credential, error) {
 	signers, err := broker.NewSigners()

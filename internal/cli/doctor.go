@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"strconv"
 	"strings"
@@ -184,20 +183,4 @@ func pidOf(identity string) (pid int, host string, ok bool) {
 func gone(pid int, host string) bool {
 	here, err := os.Hostname()
 	return err == nil && host == here && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
-}
-
-// WithoutPassword shows where a database is and nothing that opens it.
-func WithoutPassword(raw string) string {
-	if raw == "" {
-		return ""
-	}
-	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" {
-		return "(set, and not of the form postgres://user:password@host/database)"
-	}
-	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	if u.User != nil {
-		shown.User = url.User(u.User.Username())
-	}
-	return shown.String()
 }

@@ -59,3 +59,8 @@ func checkIdentities(cmd *cobra.Command, _ []string) (err error) {
 
 // name shows the name of somebody beside other words, at most 100 characters of it.
 func name(s string) string { return OneLine(toolspec.Quoted(s), 100) }
+
+// byFlag says who does something.
+func byFlag(cmd *cobra.Command, by *string, does string) {
+	identityVar(cmd.Flags(), by, "by", DefaultApprover(), "who "+does+" it, for the audit trail (PAWL_APPROVER)")
+}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -150,4 +152,16 @@ func (a *App) failed(err error) error {
 		}
 	}
 	return &silentError{err}
+}
+
+func readPrivateKey(file string) (ed25519.PrivateKey, error) {
+	text, err := readKey(file, nil)
+	if err != nil {
+		return nil, err
+	}
+	signer, err := proof.ParseSigner(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return signer.Private(), nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,13 +15,6 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
-)
-
-const (
-	// keyFileEnv names the file of the private key that decisions are signed with.
-	keyFileEnv = "PAWL_APPROVER_KEY"
-	// maxKeyFile bounds what is read of a key file, in bytes.
-	maxKeyFile = 4096
 )
 
 func newKeys(a *App) *cobra.Command {
@@ -179,33 +171,4 @@ func newKeysRevoke(a *App) *cobra.Command {
 	}
 	identityVar(cmd.Flags(), &by, "by", DefaultApprover(), "who revokes it, for the audit trail (PAWL_APPROVER)")
 	return cmd
-}
-
-// defaultKeyFile is where the person at the terminal keeps a key, or empty.
-func defaultKeyFile() string {
-	if named := os.Getenv(keyFileEnv); named != "" {
-		return named
-	}
-	dir, err := os.UserConfigDir()
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "pawl", "approver.pem")
-}
-
-// readKey reads a small file, or what comes in.
-func readKey(file string, in io.Reader) ([]byte, error) {
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = f
-	}
-	text, err := io.ReadAll(io.LimitReader(in, maxKeyFile+1))
-	if err == nil && len(text) > maxKeyFile {
-		err = fmt.Errorf("%s is larger than %d bytes: that is no key", file, maxKeyFile)
-	}
-	return text, err
 }

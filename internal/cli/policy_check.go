@@ -6,7 +6,6 @@ import (
 
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
-	"github.com/pawl-run/pawl/toolspec"
 )
 
 // checkPolicy says whether a policy fits the tools that workers have. Where
@@ -21,15 +20,6 @@ func (a *App) checkPolicy(ctx context.Context, p *policy.Policy) error {
 		return err
 	}
 	return a.policy(p, "valid", p.Lint(specs)...)
-}
-
-// publishedSpecs are the tools that workers have, or why nobody knows.
-func publishedSpecs(ctx context.Context) (specs []toolspec.Spec, err error) {
-	err = withStore(ctx, func(s *session) error {
-		specs, err = s.store.Specs(ctx)
-		return err
-	})
-	return specs, err
 }
 
 // fits refuses a policy whose conditions do not fit the tools that workers have.

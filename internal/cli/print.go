@@ -50,16 +50,6 @@ func PrintJSON(w io.Writer, v any) error {
 	return err
 }
 
-// printLine prints JSON on a line of its own.
-func printLine(w io.Writer, v any) error {
-	out, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(w, Printable(string(out)))
-	return err
-}
-
 // indented shows JSON for reading, and its numbers as they are written.
 func indented(raw json.RawMessage, prefix string) string {
 	var out bytes.Buffer
@@ -83,8 +73,15 @@ func PrintTable(w io.Writer, prefix string, headings []string, rows [][]string) 
 	_ = tw.Flush()
 }
 
-func micros(us int64) string {
-	return (time.Duration(us) * time.Microsecond).Round(10 * time.Microsecond).String()
-}
-
 func clockTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+// until says how long something counts.
+func until(expiresAt *time.Time, expired bool) string {
+	switch {
+	case expiresAt == nil:
+		return "for good"
+	case expired:
+		return "no longer, ended " + clockTime(*expiresAt)
+	}
+	return "until " + clockTime(*expiresAt)
+}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/internal/cli/terminaltest"
 )
 
 func TestPrintable(t *testing.T) {
@@ -56,12 +58,12 @@ func TestOneLine(t *testing.T) {
 func TestJSONStaysTheSame(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
-	if err := PrintJSON(&b, map[string]string{odd: odd}); err != nil {
+	if err := PrintJSON(&b, map[string]string{terminaltest.Odd: terminaltest.Odd}); err != nil {
 		t.Fatal(err)
 	}
 	var back map[string]string
-	if err := json.Unmarshal([]byte(b.String()), &back); err != nil || back[odd] != odd || unclean(b.String()) != "" {
-		t.Errorf("%q, %v, %s", b.String(), err, unclean(b.String()))
+	if err := json.Unmarshal([]byte(b.String()), &back); err != nil || back[terminaltest.Odd] != terminaltest.Odd || terminaltest.Unclean(b.String()) != "" {
+		t.Errorf("%q, %v, %s", b.String(), err, terminaltest.Unclean(b.String()))
 	}
 	const number = `{"b":9007199254740993,"a":1.10}`
 	if got, want := indented(json.RawMessage(number), "  "), "{\n    \"b\": 9007199254740993,\n    \"a\": 1.10\n  }"; got != want {
@@ -73,12 +75,12 @@ func TestJSONStaysTheSame(t *testing.T) {
 }
 
 func FuzzPrintable(f *testing.F) {
-	for _, seed := range []string{odd, "a\xff", "\u2028", "{\"a\":\"\u202e\"}", strings.Repeat("é", 10)} {
+	for _, seed := range []string{terminaltest.Odd, "a\xff", "\u2028", "{\"a\":\"\u202e\"}", strings.Repeat("é", 10)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, shown := range []string{Printable(s), OneLine(s, 5), indented(json.RawMessage(s), "")} {
-			if wrong := unclean(shown); wrong != "" || !utf8.ValidString(shown) {
+			if wrong := terminaltest.Unclean(shown); wrong != "" || !utf8.ValidString(shown) {
 				t.Errorf("%q is shown as %q: %s", s, shown, wrong)
 			}
 		}

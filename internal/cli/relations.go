@@ -144,14 +144,3 @@ func relationText(r authz.Relation) string {
 	}
 	return text
 }
-
-// until says how long something counts.
-func until(expiresAt *time.Time, expired bool) string {
-	switch {
-	case expiresAt == nil:
-		return "for good"
-	case expired:
-		return "no longer, ended " + clockTime(*expiresAt)
-	}
-	return "until " + clockTime(*expiresAt)
-}

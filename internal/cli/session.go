@@ -18,6 +18,7 @@ import (
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/devstate"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -178,4 +179,32 @@ func DefaultApprover() string {
 		return "user:" + u.Username
 	}
 	return ""
+}
+
+// find returns a call of the tenant by any of its names.
+func (s *session) find(ctx context.Context, tenantID, name string) (postgres.Detail, error) {
+	if invocationID, _, ok := toolspec.SplitApprovalID(name); ok {
+		name = invocationID
+	}
+	record, err := s.store.Show(ctx, tenantID, name)
+	if errors.Is(err, postgres.ErrNotFound) {
+		return record, fmt.Errorf("tenant %s has no call %q; `pawl list` shows its calls", tenantID, name)
+	}
+	return record, err
+}
+
+// WithoutPassword shows where a database is and nothing that opens it.
+func WithoutPassword(raw string) string {
+	if raw == "" {
+		return ""
+	}
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return "(set, and not of the form postgres://user:password@host/database)"
+	}
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	if u.User != nil {
+		shown.User = url.User(u.User.Username())
+	}
+	return shown.String()
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres"
-	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -75,18 +74,6 @@ func (s *session) dropped(ctx context.Context, d postgres.Detail) int {
 		return 0
 	}
 	return state.Dropped
-}
-
-// find returns a call of the tenant by any of its names.
-func (s *session) find(ctx context.Context, tenantID, name string) (postgres.Detail, error) {
-	if invocationID, _, ok := toolspec.SplitApprovalID(name); ok {
-		name = invocationID
-	}
-	record, err := s.store.Show(ctx, tenantID, name)
-	if errors.Is(err, postgres.ErrNotFound) {
-		return record, fmt.Errorf("tenant %s has no call %q; `pawl list` shows its calls", tenantID, name)
-	}
-	return record, err
 }
 
 func (a *App) output(ctx context.Context, s *session, record postgres.Detail) error {
@@ -210,21 +197,6 @@ func (a *App) showApprovals(d postgres.Detail) {
 	}
 }
 
-// escalations says to whom a request went while nobody decided, and to whom it still
-// goes, under labels of a width.
-func (a *App) escalations(r postgres.Approval, width int) {
-	for i, e := range r.Escalations {
-		label, since := "went to", "since"
-		if i >= r.Escalated {
-			if r.State != contract.RequestOpen {
-				return
-			}
-			label, since = "goes to", "at"
-		}
-		fmt.Fprintf(a.Out, "  %-*s  %s, %s %s\n", width, label, OneLine(e.Approvers, 200), since, clockTime(time.UnixMilli(e.AtMs)))
-	}
-}
-
 func (a *App) showResult(d postgres.Detail) {
 	r := d.Result
 	switch {
@@ -254,4 +226,8 @@ func prefixed(prefix, s string) string {
 		return ""
 	}
 	return prefix + s
+}
+
+func micros(us int64) string {
+	return (time.Duration(us) * time.Microsecond).Round(10 * time.Microsecond).String()
 }

@@ -15,9 +15,6 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// SignedFor is how long a decision that is sent now may be on its way.
-const SignedFor = time.Hour
-
 // signer is the key of the file or, where none is named, that of the usual place; ok
 // is false where nothing is there, and nobody named anything.
 func signer(named string) (s proof.Signer, ok bool, err error) {

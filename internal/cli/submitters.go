@@ -129,15 +129,3 @@ func checkKeyName(name string) error {
 	}
 	return nil
 }
-
-func readPrivateKey(file string) (ed25519.PrivateKey, error) {
-	text, err := readKey(file, nil)
-	if err != nil {
-		return nil, err
-	}
-	signer, err := proof.ParseSigner(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	return signer.Private(), nil
-}

@@ -93,9 +93,6 @@ func (a *App) turn(ctx context.Context, f turnFlags) error {
 	return PrintJSON(a.Out, reply.Messages)
 }
 
-// errPending ends a turn whose calls have no results yet.
-var errPending = errors.New("calls wait")
-
 // turn is what the flags say.
 func (f turnFlags) turn(tenant string) (client.Turn, error) {
 	t := client.Turn{

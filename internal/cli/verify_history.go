@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -216,4 +218,14 @@ func (a *App) verified(r verify.Report, secrets int) error {
 		return &silentError{errors.New("not clean")}
 	}
 	return nil
+}
+
+// printLine prints JSON on a line of its own.
+func printLine(w io.Writer, v any) error {
+	out, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, Printable(string(out)))
+	return err
 }

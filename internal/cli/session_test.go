@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"encoding/json"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/internal/devstate"
@@ -61,32 +59,6 @@ func TestWithoutPassword(t *testing.T) {
 	} {
 		if got := WithoutPassword(url); got != want {
 			t.Errorf("%s: %s, want %s", url, got, want)
-		}
-	}
-}
-
-func TestPIDOf(t *testing.T) {
-	t.Parallel()
-	for identity, want := range map[string]int{"pawl-worker:17@host": 17, "pawl-worker:x@host": 0, "17@host": 0, "pawl-worker:-1@host": 0} {
-		if pid, host, ok := pidOf(identity); ok != (want > 0) || ok && (pid != want || host != "host") {
-			t.Errorf("%s: %d at %s, %v", identity, pid, host, ok)
-		}
-	}
-	here, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if gone(os.Getpid(), here) || gone(1<<30, "another-host") || !gone(1<<30, here) {
-		t.Error("who is gone is known only of this host")
-	}
-}
-
-func TestListed(t *testing.T) {
-	t.Parallel()
-	for _, list := range [][]int{nil, {}, {1}} {
-		out, err := json.Marshal(listed(list))
-		if err != nil || !strings.HasPrefix(string(out), "[") {
-			t.Errorf("%v is %s, %v", list, out, err)
 		}
 	}
 }

@@ -1,0 +1,17 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func TestListed(t *testing.T) {
+	t.Parallel()
+	for _, list := range [][]int{nil, {}, {1}} {
+		out, err := json.Marshal(listed(list))
+		if err != nil || !strings.HasPrefix(string(out), "[") {
+			t.Errorf("%v is %s, %v", list, out, err)
+		}
+	}
+}
