@@ -16,6 +16,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	temporal "go.temporal.io/sdk/client"
 
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/cli/terminaltest"
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
@@ -128,7 +129,7 @@ func (r *rig) work() {
 			r.t.Errorf("the worker ended with: %v", err)
 		}
 	})
-	server, err := temporal.DialContext(r.t.Context(), WithTimeout(temporal.Options{HostPort: r.address}, patience))
+	server, err := temporal.DialContext(r.t.Context(), app.WithTimeout(temporal.Options{HostPort: r.address}, patience))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func eventually(ctx context.Context, holds func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var last error
-	if err := WaitFor(ctx, func() bool { last = holds(); return last == nil }); err != nil {
+	if err := app.WaitFor(ctx, func() bool { last = holds(); return last == nil }); err != nil {
 		return last
 	}
 	return nil
