@@ -45,7 +45,13 @@ var ranks = [][]string{
 	},
 	{"worker/..."},
 	{"internal/devstate"},
-	{"internal/cli/..."},
+	{"internal/cli/app"},
+	// Commands of one subject know none of another.
+	{
+		"internal/cli/calls", "internal/cli/approvals", "internal/cli/policies", "internal/cli/connections", "internal/cli/keys",
+		"internal/cli/tools", "internal/cli/operations",
+	},
+	{"internal/cli"},
 	// For development only: no program for production links them.
 	{"internal/devstack/..."},
 	{"internal/bench/...", "internal/faultkit/...", "internal/attack"},

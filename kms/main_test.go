@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/kms"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -27,5 +28,5 @@ func TestMain(m *testing.M) {
 	if program == "pawl-kms" {
 		options = append(options, cli.KeyWrapper(kms.FromEnv()))
 	}
-	os.Exit(cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, options...)) //nolint:gocritic // the process ends
+	os.Exit(cli.Main(ctx, os.Args[1:], app.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, options...)) //nolint:gocritic // the process ends
 }

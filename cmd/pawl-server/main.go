@@ -7,16 +7,17 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	_ "time/tzdata" // get_current_time knows all zones on hosts that know none
+	_ "time/tzdata"
 
 	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The second Ctrl-C does not wait for a clean end.
 	context.AfterFunc(ctx, stop)
-	code := cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	code := cli.Main(ctx, os.Args[1:], app.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 	stop()
 	os.Exit(code)
 }

@@ -7,10 +7,10 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/pawl-run/pawl/internal/cli/terminaltest"
 )
 
 // exits STATUS PROGRAM ARGUMENTS… runs a program and wants that status.
@@ -76,25 +76,10 @@ func checkJSON(ts *testscript.TestScript, neg bool, args []string) {
 // clean FILE… wants text that leaves a terminal alone.
 func clean(ts *testscript.TestScript, _ bool, args []string) {
 	for _, file := range args {
-		if wrong := unclean(ts.ReadFile(file)); wrong != "" {
+		if wrong := terminaltest.Unclean(ts.ReadFile(file)); wrong != "" {
 			ts.Fatalf("%s holds %s", file, wrong)
 		}
 	}
-}
-
-// unclean names the first thing in a text that a terminal would obey or hide.
-func unclean(text string) string {
-	for i, r := range text {
-		_, size := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case r == utf8.RuneError && size == 1:
-			return fmt.Sprintf("a byte at %d that is no UTF-8", i)
-		case r == '\n' || r == '\t':
-		case unicode.In(r, unicode.C, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
-			return fmt.Sprintf("%U at %d", r, i)
-		}
-	}
-	return ""
 }
 
 // larger FILE BYTES wants a file of more bytes.

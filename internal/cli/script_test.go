@@ -16,6 +16,8 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	temporal "go.temporal.io/sdk/client"
 
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/cli/terminaltest"
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/devstack/temporalcli"
@@ -28,9 +30,6 @@ import (
 
 // patience is how long a test waits for what should take a moment.
 const patience = 2 * time.Minute
-
-// odd is what must never reach a terminal as it is.
-const odd = "\x1b[31m\x1b]0;t\a \u009b31m \u202etxt \u200b\u2066 \u3164 \U000e0041 \r \x7f \ufe0f"
 
 // TestScripts runs testdata/script: sessions at a terminal, as text. All of them
 // have one worker, and each a tenant of its own.
@@ -130,7 +129,7 @@ func (r *rig) work() {
 			r.t.Errorf("the worker ended with: %v", err)
 		}
 	})
-	server, err := temporal.DialContext(r.t.Context(), WithTimeout(temporal.Options{HostPort: r.address}, patience))
+	server, err := temporal.DialContext(r.t.Context(), app.WithTimeout(temporal.Options{HostPort: r.address}, patience))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -157,7 +156,7 @@ func eventually(ctx context.Context, holds func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var last error
-	if err := WaitFor(ctx, func() bool { last = holds(); return last == nil }); err != nil {
+	if err := app.WaitFor(ctx, func() bool { last = holds(); return last == nil }); err != nil {
 		return last
 	}
 	return nil
@@ -168,7 +167,7 @@ func (r *rig) setup(env *testscript.Env) error {
 	name := strings.TrimPrefix(filepath.Base(env.WorkDir), "script-")
 	for k, v := range map[string]string{
 		"PAWL_DATABASE_URL": r.url, "TEMPORAL_ADDRESS": r.address, "PAWL_TENANT": tenantOf(name), "PAWL_TEMPORAL_UI": "http://ui.test",
-		"PAWL_APPROVER": "user:anna", "XDG_CACHE_HOME": filepath.Join(env.WorkDir, ".cache"), "TZ": "UTC", "ODD": odd,
+		"PAWL_APPROVER": "user:anna", "XDG_CACHE_HOME": filepath.Join(env.WorkDir, ".cache"), "TZ": "UTC", "ODD": terminaltest.Odd,
 		"TEMPORAL_CONFIG_FILE": os.DevNull, "TEMPORAL_DEBUG": os.Getenv("TEMPORAL_DEBUG"), "PATH": r.tools + string(filepath.ListSeparator) + env.Getenv("PATH"),
 	} {
 		env.Setenv(k, v)
@@ -243,8 +242,8 @@ func scriptTools() []toolspec.Tool {
 		define("test__fail", toolspec.LowRisk, func(in) (out, error) { return out{}, fmt.Errorf("canary") }),
 		define("test__big", toolspec.LowRisk, func(in) (out, error) { return out{Text: strings.Repeat("x", 2*toolspec.MaxInline)}, nil }),
 		define("test__number", toolspec.LowRisk, func(in) (out, error) { return out{Number: 9007199254740993}, nil }),
-		define("test__odd", toolspec.MediumRisk, func(in) (out, error) { return out{Text: odd}, nil }),
-		define("test__safe", toolspec.LowRisk, func(in) (out, error) { return out{}, toolspec.Safef("no such thing: %s", odd) }),
+		define("test__odd", toolspec.MediumRisk, func(in) (out, error) { return out{Text: terminaltest.Odd}, nil }),
+		define("test__safe", toolspec.LowRisk, func(in) (out, error) { return out{}, toolspec.Safef("no such thing: %s", terminaltest.Odd) }),
 		toolspec.DefineSchema(toolspec.Definition{
 			ID: "test__unchecked", Description: "Takes anything.", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk,
 			Redaction: toolspec.Redaction{Allow: []string{"/text"}}, AllowNoSchema: true, NoSchemaMode: toolspec.NoSchemaAsk,

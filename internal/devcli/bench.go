@@ -13,11 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/bench"
-	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 )
 
 // newBench makes the command `pawl bench`.
-func newBench(a app) *cobra.Command {
+func newBench(a devApp) *cobra.Command {
 	o := bench.Options{
 		TemporalAddress: os.Getenv("TEMPORAL_ADDRESS"), DatabaseURL: os.Getenv("PAWL_DATABASE_URL"),
 	}
@@ -29,11 +29,11 @@ func newBench(a app) *cobra.Command {
 			"workflow that runs one activity: in interleaved rounds, first one call after the other, then many at once.\n" +
 			"With TEMPORAL_ADDRESS or PAWL_DATABASE_URL it uses those servers; the database must be one for the benchmark.\n" +
 			"docs/performance.md says what the figures mean.",
-		Args: cli.ExactArgs(0, "no arguments"),
+		Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Store = bench.Store(store)
 			if err := o.Check(); err != nil {
-				return cli.Usage(err)
+				return app.Usage(err)
 			}
 			if profile != "" {
 				file, err := os.Create(profile)
@@ -63,17 +63,17 @@ func newBench(a app) *cobra.Command {
 
 // bench runs one of three measurements: the growth of the record, the memory of waiting
 // calls, or the cases of o. The helper processes are this program with another command.
-func (a app) bench(ctx context.Context, o bench.Options, grow, park []int) error {
+func (a devApp) bench(ctx context.Context, o bench.Options, grow, park []int) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
 	o.Submitter = func() *exec.Cmd { return exec.Command(self, "bench-submit") }
 	o.Worker = func() *exec.Cmd { return exec.Command(self, "bench-worker") }
-	o.Progress = func(line string) { fmt.Fprintln(a.Err, "  "+cli.Printable(line)) }
+	o.Progress = func(line string) { fmt.Fprintln(a.Err, "  "+app.Printable(line)) }
 	switch {
 	case len(grow) > 0 && len(park) > 0:
-		return cli.Usage(errors.New("--grow and --park are two measurements"))
+		return app.Usage(errors.New("--grow and --park are two measurements"))
 	case len(grow) > 0:
 		return a.benchGrowth(ctx, o, grow)
 	case len(park) > 0:
@@ -84,44 +84,44 @@ func (a app) bench(ctx context.Context, o bench.Options, grow, park []int) error
 		return err
 	}
 	if a.JSON {
-		return cli.PrintJSON(a.Out, report)
+		return app.PrintJSON(a.Out, report)
 	}
 	a.benchReport(report)
 	return nil
 }
 
 // benchGrowth measures a read at each size of the record and prints a table.
-func (a app) benchGrowth(ctx context.Context, o bench.Options, sizes []int) error {
+func (a devApp) benchGrowth(ctx context.Context, o bench.Options, sizes []int) error {
 	if !slices.IsSorted(sizes) || sizes[0] < 1 {
-		return cli.Usage(errors.New("--grow takes sizes in ascending order, such as 1000,1000000"))
+		return app.Usage(errors.New("--grow takes sizes in ascending order, such as 1000,1000000"))
 	}
 	report, err := bench.Grow(ctx, o, sizes)
 	if err != nil {
 		return err
 	}
 	if a.JSON {
-		return cli.PrintJSON(a.Out, report)
+		return app.PrintJSON(a.Out, report)
 	}
 	fmt.Fprintf(a.Out, "\n%s\n%d rounds of a read; × is the ratio to the smallest size\n\n", report.Server, o.Rounds)
 	var rows [][]string
 	for _, g := range report.Sizes {
 		rows = append(rows, []string{fmt.Sprint(g.Invocations), fmt.Sprintf("%.1f", g.P50Ms), fmt.Sprintf("%.2f×", g.P50Ratio), fmt.Sprintf("%.1f", g.P95Ms)})
 	}
-	cli.PrintTable(a.Out, "", []string{"CALLS", "P50 MS", "", "P95"}, rows)
+	app.PrintTable(a.Out, "", []string{"CALLS", "P50 MS", "", "P95"}, rows)
 	return nil
 }
 
 // benchParked measures a worker at each number of waiting calls and prints a table.
-func (a app) benchParked(ctx context.Context, o bench.Options, sizes []int) error {
+func (a devApp) benchParked(ctx context.Context, o bench.Options, sizes []int) error {
 	if !slices.IsSorted(sizes) || sizes[0] < 1 || sizes[len(sizes)-1] > bench.MaxCalls {
-		return cli.Usage(fmt.Errorf("--park takes sizes in ascending order, at most %d, such as 200,2000", bench.MaxCalls))
+		return app.Usage(fmt.Errorf("--park takes sizes in ascending order, at most %d, such as 200,2000", bench.MaxCalls))
 	}
 	report, err := bench.Park(ctx, o, sizes)
 	if err != nil {
 		return err
 	}
 	if a.JSON {
-		return cli.PrintJSON(a.Out, report)
+		return app.PrintJSON(a.Out, report)
 	}
 	fmt.Fprintf(a.Out, "\n%s\ncalls that wait for a person; × is the ratio to the smallest number of them\n\n", report.Server)
 	var rows [][]string
@@ -131,14 +131,14 @@ func (a app) benchParked(ctx context.Context, o bench.Options, sizes []int) erro
 			fmt.Sprintf("%.1f", p.RestartedMB), fmt.Sprintf("%.2f×", p.RestartedRatio),
 		})
 	}
-	cli.PrintTable(a.Out, "", []string{"WAITING", "WORKER MB", "", "STARTED ANEW MB", ""}, rows)
+	app.PrintTable(a.Out, "", []string{"WAITING", "WORKER MB", "", "STARTED ANEW MB", ""}, rows)
 	fmt.Fprintf(a.Out, "\nall decided once, %d at a time: from decision to result p50 %.1f ms, p95 %.1f ms; the worker then has %.1f MB, %.2f×\n",
 		report.Parallel, report.P50Ms, report.P95Ms, report.DecidedMB, report.DecidedRatio)
 	return nil
 }
 
 // benchReport prints the report as a table for people.
-func (a app) benchReport(r *bench.Report) {
+func (a devApp) benchReport(r *bench.Report) {
 	fmt.Fprintf(a.Out, "\n%s\n%d rounds; × is the ratio to bare in the same round\n\n", r.Server, r.Rounds)
 	rows := make([][]string, len(r.Cases))
 	for i, f := range r.Cases {
@@ -149,24 +149,24 @@ func (a app) benchReport(r *bench.Report) {
 			fmt.Sprint(f.SQLStatements), fmt.Sprintf("%.1f", f.CPUMs), fmt.Sprint(f.Allocs), f.About(),
 		}
 	}
-	cli.PrintTable(a.Out, "", []string{
+	app.PrintTable(a.Out, "", []string{
 		"CASE", "CALLS/S", "", "P50 MS", "", "P95", "MAX", "TRANSITIONS", "EVENTS", "KB", "SQL", "CPU MS", "ALLOCS", "",
 	}, rows)
 }
 
 // newBenchSubmit makes the hidden command of the process that submits calls from outside.
-func newBenchSubmit(a app) *cobra.Command {
+func newBenchSubmit(a devApp) *cobra.Command {
 	return &cobra.Command{
-		Use: "bench-submit", Hidden: true, Args: cli.ExactArgs(0, "no arguments"),
+		Use: "bench-submit", Hidden: true, Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return bench.Submit(cmd.Context(), os.Stdin, a.Out) },
 	}
 }
 
 // newBenchWorker makes the hidden command of the worker of waiting calls. The worker is a
 // process of its own.
-func newBenchWorker(a app) *cobra.Command {
+func newBenchWorker(a devApp) *cobra.Command {
 	return &cobra.Command{
-		Use: "bench-worker", Hidden: true, Args: cli.ExactArgs(0, "no arguments"),
+		Use: "bench-worker", Hidden: true, Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return bench.Work(cmd.Context(), a.In) },
 	}
 }

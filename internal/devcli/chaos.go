@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/faultkit/chaos"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -22,7 +22,7 @@ import (
 var errChaos = errors.New("an oracle is violated")
 
 // newChaos makes the hidden command `pawl chaos`.
-func newChaos(a app) *cobra.Command {
+func newChaos(a devApp) *cobra.Command {
 	o, pairs := chaos.Options{}, pairFlags{}
 	var faults, workerLog string
 	cmd := &cobra.Command{
@@ -33,11 +33,11 @@ func newChaos(a app) *cobra.Command {
 			"violated. docs/operations.md says what the table means.\n\n" +
 			"With --pairs it breaks two things in each call instead, at chosen points; that needs a program with failpoints:\n" +
 			"go run -tags faults ./cmd/pawl chaos --pairs.",
-		Args: cli.ExactArgs(0, "no arguments"),
+		Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
 			if o.Faults, err = chaos.ParseKinds(faults); err != nil {
-				return cli.Usage(err)
+				return app.Usage(err)
 			}
 			if !cmd.Flags().Changed("seed") {
 				o.Seed = uint64(rand.Uint32())
@@ -97,13 +97,13 @@ func chaosWorker() (func() *exec.Cmd, error) {
 }
 
 // chaosProgress returns a function that prints a line of progress to a.Err.
-func (a app) chaosProgress() func(string) {
-	return func(line string) { fmt.Fprintln(a.Err, "  "+strings.ReplaceAll(cli.Printable(line), "\n", " | ")) }
+func (a devApp) chaosProgress() func(string) {
+	return func(line string) { fmt.Fprintln(a.Err, "  "+strings.ReplaceAll(app.Printable(line), "\n", " | ")) }
 }
 
 // chaos performs a chaos run and prints its report. A run that fails may still have a
 // report.
-func (a app) chaos(ctx context.Context, o chaos.Options) error {
+func (a devApp) chaos(ctx context.Context, o chaos.Options) error {
 	var err error
 	if o.Worker, err = chaosWorker(); err != nil {
 		return err
@@ -121,22 +121,22 @@ func (a app) chaos(ctx context.Context, o chaos.Options) error {
 
 // chaosEnd prints the report of a run, as JSON or with show. It returns err, or errChaos
 // if err is nil and an oracle is violated.
-func (a app) chaosEnd(report interface{ Held() bool }, show func(), err error) error {
+func (a devApp) chaosEnd(report interface{ Held() bool }, show func(), err error) error {
 	if !a.JSON {
 		show()
-	} else if err := cli.PrintJSON(a.Out, report); err != nil {
+	} else if err := app.PrintJSON(a.Out, report); err != nil {
 		return err
 	}
 	if err == nil && !report.Held() {
-		err = cli.Silent(errChaos)
+		err = app.Silent(errChaos)
 	}
 	return err
 }
 
 // newChaosWorker makes the hidden command of a worker process of `pawl chaos`.
-func newChaosWorker(a app) *cobra.Command {
+func newChaosWorker(a devApp) *cobra.Command {
 	return &cobra.Command{
-		Use: "chaos-serve", Hidden: true, Args: cli.ExactArgs(0, "no arguments"),
+		Use: "chaos-serve", Hidden: true, Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := worker.LoadConfig()
 			if err != nil {
@@ -153,7 +153,7 @@ func newChaosWorker(a app) *cobra.Command {
 }
 
 // chaosHeader prints the plan of the run and the command that runs it again.
-func chaosHeader(a app, o chaos.Options) {
+func chaosHeader(a devApp, o chaos.Options) {
 	names := make([]string, len(o.Faults))
 	for i, kind := range o.Faults {
 		names[i] = string(kind)

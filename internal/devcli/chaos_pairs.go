@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/faultkit/chaos"
 )
 
@@ -37,10 +37,10 @@ func (p *pairFlags) add(flags *pflag.FlagSet) {
 func (p *pairFlags) wanted() bool { return p.run || p.list || len(p.only) > 0 }
 
 // chaosPairs lists the pairs of p, or runs them and prints the report.
-func (a app) chaosPairs(ctx context.Context, p pairFlags, o chaos.Options, workerLog string) error {
+func (a devApp) chaosPairs(ctx context.Context, p pairFlags, o chaos.Options, workerLog string) error {
 	pairs, err := chaos.MatchPairs(p.only...)
 	if err != nil {
-		return cli.Usage(err)
+		return app.Usage(err)
 	}
 	if p.list {
 		for _, pair := range pairs {
@@ -49,7 +49,7 @@ func (a app) chaosPairs(ctx context.Context, p pairFlags, o chaos.Options, worke
 		return nil
 	}
 	if !hasFailpoints {
-		return cli.Usage(errNoFailpoints)
+		return app.Usage(errNoFailpoints)
 	}
 	run := chaos.PairOptions{
 		Pairs: pairs, Seed: o.Seed, Calls: o.Calls, Lanes: p.lanes, For: o.For, Progress: a.chaosProgress(), Evidence: o.Evidence,
@@ -78,7 +78,7 @@ const maxPairs = 40
 
 // chaosPairReport prints the report of a run with pairs of faults. The pairs with
 // violations come first in r.Pairs, so the table has all of them.
-func chaosPairReport(a app, r *chaos.PairReport) {
+func chaosPairReport(a devApp, r *chaos.PairReport) {
 	chaosVerdicts(a, r.Verdicts)
 	var rows [][]string
 	for _, p := range r.Pairs {
@@ -94,7 +94,7 @@ func chaosPairReport(a app, r *chaos.PairReport) {
 		})
 	}
 	fmt.Fprintln(a.Out)
-	cli.PrintTable(a.Out, "", []string{"PAIR", "CALLS", "FIRST", "BOTH", "VIOLATIONS", "ENDED"}, rows)
+	app.PrintTable(a.Out, "", []string{"PAIR", "CALLS", "FIRST", "BOTH", "VIOLATIONS", "ENDED"}, rows)
 	if n := len(r.Pairs) - len(rows); n > 0 {
 		fmt.Fprintf(a.Out, "… and %d more without violations; --json shows all\n", n)
 	}
@@ -102,7 +102,7 @@ func chaosPairReport(a app, r *chaos.PairReport) {
 		if i == maxShown {
 			break
 		}
-		fmt.Fprintf(a.Out, "could not be carried out: %s\n", cli.OneLine(failed, 300))
+		fmt.Fprintf(a.Out, "could not be carried out: %s\n", app.OneLine(failed, 300))
 	}
 	fmt.Fprintf(a.Out, "\npairs      %d of %d were run, in %s\n", len(r.Pairs), r.Planned, r.Took.Round(time.Second))
 	fmt.Fprintf(a.Out, "calls      %d; %d were hit by the first fault, %d by both\n", r.Calls, r.First, r.Both)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/faultkit/chaos"
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 )
@@ -18,20 +18,20 @@ import (
 const maxShown = 10
 
 // chaosReport prints the report of a run: the verdicts, the figures and the conclusion.
-func chaosReport(a app, r *chaos.Report) {
+func chaosReport(a devApp, r *chaos.Report) {
 	chaosVerdicts(a, r.Verdicts)
 	chaosFigures(a, r.Figures)
 	fmt.Fprintf(a.Out, "\n%s\n", conclusion(r.Verdicts))
 }
 
 // chaosVerdicts prints a table of the oracles, and the violations of each oracle.
-func chaosVerdicts(a app, verdicts []oracle.Verdict) {
+func chaosVerdicts(a devApp, verdicts []oracle.Verdict) {
 	rows := make([][]string, len(verdicts))
 	for i, v := range verdicts {
 		rows[i] = []string{v.Name, strconv.Itoa(v.Checked), strconv.Itoa(len(v.Violations)), verdictOf(v), v.Means}
 	}
 	fmt.Fprintln(a.Out)
-	cli.PrintTable(a.Out, "", []string{"ORACLE", "CHECKED", "VIOLATIONS", "VERDICT", "MEANS"}, rows)
+	app.PrintTable(a.Out, "", []string{"ORACLE", "CHECKED", "VIOLATIONS", "VERDICT", "MEANS"}, rows)
 	for _, v := range verdicts {
 		chaosViolations(a, v)
 	}
@@ -53,7 +53,7 @@ func verdictOf(v oracle.Verdict) string {
 
 // chaosViolations prints at most maxShown violations of an oracle. It prints nothing for
 // an oracle that holds.
-func chaosViolations(a app, v oracle.Verdict) {
+func chaosViolations(a devApp, v oracle.Verdict) {
 	if v.Held() {
 		return
 	}
@@ -64,14 +64,14 @@ func chaosViolations(a app, v oracle.Verdict) {
 			return
 		}
 		if violation.ToolCallID != "" {
-			fmt.Fprintf(a.Out, "  %s", cli.OneLine(violation.ToolCallID, 40))
+			fmt.Fprintf(a.Out, "  %s", app.OneLine(violation.ToolCallID, 40))
 		}
-		fmt.Fprintf(a.Out, "  %s\n", cli.OneLine(violation.Why, 200))
+		fmt.Fprintf(a.Out, "  %s\n", app.OneLine(violation.Why, 200))
 	}
 }
 
 // chaosFigures prints how the calls of each tool ended, and the totals of the run.
-func chaosFigures(a app, f chaos.Figures) {
+func chaosFigures(a devApp, f chaos.Figures) {
 	var rows [][]string
 	for _, tool := range slices.Sorted(maps.Keys(f.Calls)) {
 		total, outcomes := 0, []string{}
@@ -83,7 +83,7 @@ func chaosFigures(a app, f chaos.Figures) {
 		rows = append(rows, []string{tool, strconv.Itoa(total), strings.Join(outcomes, ", ")})
 	}
 	fmt.Fprintln(a.Out)
-	cli.PrintTable(a.Out, "", []string{"TOOL", "CALLS", "ENDED"}, rows)
+	app.PrintTable(a.Out, "", []string{"TOOL", "CALLS", "ENDED"}, rows)
 	fmt.Fprintf(a.Out, "\nfaults     %s\n", chaos.FaultsInWords(f.Faults))
 	fmt.Fprintf(a.Out, "effects    %d; %d calls had more than one\n", f.Effects, f.Repeated)
 	fmt.Fprintf(a.Out, "attempts   %d; %d gave no answer\n", f.Attempts, f.Lost)

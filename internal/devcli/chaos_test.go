@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/faultkit/chaos"
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 )
@@ -99,7 +99,7 @@ func TestChaosReport(t *testing.T) {
 		}
 		r.Verdicts[0].Checked = 0
 		var out bytes.Buffer
-		chaosReport(app{&cli.App{Streams: cli.Streams{Out: &out}}}, r)
+		chaosReport(devApp{&app.App{Streams: app.Streams{Out: &out}}}, r)
 		return out.String()
 	}
 	words := func(text string, want ...string) {
@@ -155,7 +155,7 @@ func TestChaosPairReport(t *testing.T) {
 		Failed: []string{"p0002-1 a/pause: not\x1b implemented"},
 	}
 	var out bytes.Buffer
-	chaosPairReport(app{&cli.App{Streams: cli.Streams{Out: &out}}}, r)
+	chaosPairReport(devApp{&app.App{Streams: app.Streams{Out: &out}}}, r)
 	for _, want := range []string{
 		"once    8        1           VIOLATED", "p0001-0  2 effects", "a/late+b/kill  4      4      3     1           cancelled 1, ok 3",
 		"c/late+d/kill  4      3      3     0           ok 4", "2 of 3 were run, in 1m30s", "8; 7 were hit by the first fault, 6 by both",

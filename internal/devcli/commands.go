@@ -4,15 +4,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 )
 
-// app is the state that the commands share.
-type app struct{ *cli.App }
+// devApp is the state that the commands share.
+type devApp struct{ *app.App }
 
 // Commands returns the option that adds the commands for development.
 func Commands() cli.Option {
-	return cli.Commands(func(shared *cli.App) []*cobra.Command {
-		a := app{shared}
+	return cli.Commands(func(shared *app.App) []*cobra.Command {
+		a := devApp{shared}
 		return []*cobra.Command{
 			newDemo(a), newDemoWorker(a), newChaos(a), newChaosWorker(a), newBench(a), newBenchSubmit(a), newBenchWorker(a), newDev(a),
 		}

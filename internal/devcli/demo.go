@@ -16,7 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/pawl-run/pawl/client"
-	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstate"
 	"github.com/pawl-run/pawl/proof"
@@ -29,7 +29,7 @@ import (
 const demoTime = 5 * time.Minute
 
 // newDemo makes the command `pawl demo`.
-func newDemo(a app) *cobra.Command {
+func newDemo(a devApp) *cobra.Command {
 	var keep, assumeYes bool
 	cmd := &cobra.Command{
 		Use:   "demo",
@@ -37,7 +37,7 @@ func newDemo(a app) *cobra.Command {
 		Long: "Starts Temporal, Postgres and a worker, and runs five tool calls on the directory it is started in:\n" +
 			"a search, a call that policy denies, one with bad arguments, a write that waits for a person, and a\n" +
 			"write whose worker is killed in the middle. What it writes it removes again.",
-		Args: cli.ExactArgs(0, "no arguments"),
+		Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.demo(cmd.Context(), keep, assumeYes)
 		},
@@ -52,7 +52,7 @@ const demoTenant = "acme"
 
 // demo is one run of `pawl demo`.
 type demo struct {
-	app
+	devApp
 	ask    bool
 	stack  *devstack.Stack
 	client *client.Client
@@ -74,8 +74,8 @@ type demoRow struct{ what, ended, how, workflowID string }
 
 // demo starts the servers, runs the chapters and cleans up. With keep it leaves
 // everything running until ctx ends; with assumeYes it approves without asking.
-func (a app) demo(ctx context.Context, keep, assumeYes bool) error {
-	d := &demo{app: a, ask: !assumeYes && isTerminal(a), run: "demo-" + strings.ToLower(rand.Text()[:6])}
+func (a devApp) demo(ctx context.Context, keep, assumeYes bool) error {
+	d := &demo{devApp: a, ask: !assumeYes && isTerminal(a), run: "demo-" + strings.ToLower(rand.Text()[:6])}
 	d.file = "pawl-" + d.run + ".md"
 	fmt.Fprintln(a.Out, "Pawl demo: five tool calls, each a Temporal workflow, on this directory.")
 	fmt.Fprintln(a.Out)
@@ -101,7 +101,7 @@ func (a app) demo(ctx context.Context, keep, assumeYes bool) error {
 	if err := d.enroll(ctx, config.DatabaseURL); err != nil {
 		return err
 	}
-	t, err := temporal.DialContext(ctx, cli.WithTimeout(config.Temporal, cli.DialTimeout))
+	t, err := temporal.DialContext(ctx, app.WithTimeout(config.Temporal, app.DialTimeout))
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func (d *demo) search(ctx context.Context) error {
 	}
 	lines, total := matches(result.Value)
 	for _, line := range lines {
-		d.say("  %s", cli.OneLine(line, 96))
+		d.say("  %s", app.OneLine(line, 96))
 	}
 	took := time.Duration(result.EndedAtMs-result.StartedAtMs) * time.Millisecond
 	d.say("ok: %d matches in %s, from admit to settle.", total, took)
@@ -251,7 +251,7 @@ func (d *demo) killed(ctx context.Context) error {
 	if err := d.approve(ctx, call.WorkflowID); err != nil {
 		return err
 	}
-	if err := cli.WaitFor(ctx, func() bool { _, err := os.Stat(file); return err == nil }); err != nil {
+	if err := app.WaitFor(ctx, func() bool { _, err := os.Stat(file); return err == nil }); err != nil {
 		return fmt.Errorf("the file did not appear: %w", err)
 	}
 	// The file is written, and slowAnswer keeps the worker from reporting it.
@@ -283,7 +283,7 @@ func (d *demo) closing() {
 	for i, r := range d.told {
 		rows[i] = []string{r.what, r.ended, r.how, r.workflowID}
 	}
-	cli.PrintTable(d.Out, "  ", []string{"CALL", "ENDED", "HOW", "WORKFLOW"}, rows)
+	app.PrintTable(d.Out, "  ", []string{"CALL", "ENDED", "HOW", "WORKFLOW"}, rows)
 	fmt.Fprintf(d.Out, "\nEvery call is a workflow in the Temporal UI, a marker per stage: %s\n", d.ui)
 	fmt.Fprintln(d.Out, "`pawl demo --keep` leaves it running to look at; `pawl dev` is for your own calls.")
 }
@@ -305,7 +305,7 @@ func (d *demo) cleanUp() {
 func (d *demo) crashFile() string { return strings.TrimSuffix(d.file, ".md") + demoCrashSuffix }
 
 // isTerminal reports whether a person at a terminal can answer questions.
-func isTerminal(a app) bool {
+func isTerminal(a devApp) bool {
 	in, ok := a.In.(*os.File)
 	return ok && term.IsTerminal(int(in.Fd()))
 }

@@ -10,7 +10,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -24,9 +24,9 @@ func (d *demo) decide(ctx context.Context, workflowID string) error {
 	}
 	d.say("waits for approval  %s", view.ApprovalID)
 	d.say("  tool    %s (%s, %s risk), asked for by %s", view.ToolID, view.Effect, view.Risk, view.RequestedBy)
-	d.say("  args    %s", cli.OneLine(string(view.Args), 110))
+	d.say("  args    %s", app.OneLine(string(view.Args), 110))
 	d.say("  digest  %s", view.Digest)
-	d.say("  who     %s", cli.OneLine(view.Approvers, 110))
+	d.say("  who     %s", app.OneLine(view.Approvers, 110))
 	if err := d.forge(ctx, workflowID, view); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (d *demo) waiting(ctx context.Context, workflowID string) (toolspec.Approva
 	var view toolspec.ApprovalView
 	// last is the last error of the query. It says more than the error of ctx.
 	var last error
-	err := cli.WaitFor(ctx, func() bool {
+	err := app.WaitFor(ctx, func() bool {
 		state, err := d.client.State(ctx, workflowID)
 		last = err
 		if err != nil || state.Approval == nil {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/proof"
@@ -23,7 +23,7 @@ func demoPolicy() (*policy.Policy, error) { return policy.Parse("demo.yaml", []b
 func (d *demo) enroll(ctx context.Context, databaseURL string) error {
 	d.approver = "user:demo-approver"
 	if d.ask {
-		d.approver = cli.DefaultApprover()
+		d.approver = app.DefaultApprover()
 	}
 	store, err := postgres.Open(ctx, databaseURL, postgres.Options{MaxConns: 1, Application: "pawl-demo"})
 	if err != nil {
@@ -71,7 +71,7 @@ func (d *demo) send(ctx context.Context, workflowID string, view toolspec.Approv
 func (d *demo) decision(ctx context.Context, key proof.Signer, workflowID string, view toolspec.ApprovalView, verb toolspec.Verb) (toolspec.Answer, error) {
 	decision, err := key.Sign(toolspec.Decision{
 		ApprovalID: view.ApprovalID, Decision: verb, Digest: view.Digest, Approver: d.approver,
-	}, demoTenant, time.Now(), cli.SignedFor)
+	}, demoTenant, time.Now(), app.SignedFor)
 	if err != nil {
 		return toolspec.Answer{}, err
 	}

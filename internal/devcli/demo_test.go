@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 )
 
 func TestDemo(t *testing.T) {
@@ -181,7 +181,7 @@ func breakOff(t *testing.T, signal syscall.Signal, status int) {
 func TestTheQuestionOfTheDemo(t *testing.T) {
 	t.Parallel()
 	ask := func(ctx context.Context, in io.Reader) (string, error) {
-		d := &demo{app: app{&cli.App{Streams: cli.Streams{In: in, Out: io.Discard}}}}
+		d := &demo{devApp: devApp{&app.App{Streams: app.Streams{In: in, Out: io.Discard}}}}
 		return d.answer(ctx)
 	}
 	for text, want := range map[string]string{"y\nn\n": "y\n", "": "", "yes": "yes"} {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -24,9 +24,9 @@ const demoCrashSuffix = "-crash.md"
 
 // newDemoWorker makes the hidden command of the worker of `pawl demo`: a normal worker
 // with one additional hook.
-func newDemoWorker(a app) *cobra.Command {
+func newDemoWorker(a devApp) *cobra.Command {
 	return &cobra.Command{
-		Use: "demo-worker", Hidden: true, Args: cli.ExactArgs(0, "no arguments"),
+		Use: "demo-worker", Hidden: true, Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := worker.LoadConfig()
 			if err != nil {

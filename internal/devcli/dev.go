@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	temporal "go.temporal.io/sdk/client"
 
-	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstate"
 	"github.com/pawl-run/pawl/internal/postgres"
@@ -21,7 +21,7 @@ import (
 )
 
 // newDev makes the command `pawl dev`.
-func newDev(a app) *cobra.Command {
+func newDev(a devApp) *cobra.Command {
 	var policyFile string
 	var throwaway bool
 	cmd := &cobra.Command{
@@ -34,7 +34,7 @@ func newDev(a app) *cobra.Command {
 		Example: "  pawl dev\n  pawl dev --policy examples/policy.yaml -- go run ./examples/customtool",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
-				return cli.Usage(errors.New("expected no arguments, or a worker's command after --"))
+				return app.Usage(errors.New("expected no arguments, or a worker's command after --"))
 			}
 			return nil
 		},
@@ -49,7 +49,7 @@ func newDev(a app) *cobra.Command {
 
 // dev runs the development servers, and a worker or the command in its place, until ctx
 // ends. With throwaway it keeps no data.
-func (a app) dev(ctx context.Context, policyFile string, throwaway bool, command []string) error {
+func (a devApp) dev(ctx context.Context, policyFile string, throwaway bool, command []string) error {
 	p, err := devPolicy(policyFile)
 	if err != nil {
 		return err
@@ -118,13 +118,13 @@ func devPolicy(file string) (*policy.Policy, error) {
 
 // startStack starts the development servers and prints the progress. If TEMPORAL_ADDRESS
 // or PAWL_DATABASE_URL names a server, it uses that server as it is and starts none.
-func (a app) startStack(ctx context.Context, o devstack.Options) (*devstack.Stack, error) {
+func (a devApp) startStack(ctx context.Context, o devstack.Options) (*devstack.Stack, error) {
 	o.TemporalAddress, o.DatabaseURL = os.Getenv("TEMPORAL_ADDRESS"), os.Getenv("PAWL_DATABASE_URL")
 	if o.TemporalAddress != "" {
 		fmt.Fprintf(a.Err, "  using the Temporal of TEMPORAL_ADDRESS, %s\n", o.TemporalAddress)
 	}
 	if o.DatabaseURL != "" {
-		fmt.Fprintf(a.Err, "  using the database of PAWL_DATABASE_URL, %s\n", cli.WithoutPassword(o.DatabaseURL))
+		fmt.Fprintf(a.Err, "  using the database of PAWL_DATABASE_URL, %s\n", app.WithoutPassword(o.DatabaseURL))
 	}
 	o.SearchAttributes = contract.SearchAttributeNames()
 	o.Progress = func(line string) { fmt.Fprintln(a.Err, " ", line) }
@@ -138,7 +138,7 @@ func stopStack(ctx context.Context, stack *devstack.Stack) {
 
 // prepare migrates the database, activates p and returns the configuration of a worker
 // for the stack. Without force it keeps a policy that is active already.
-func (a app) prepare(ctx context.Context, stack *devstack.Stack, p *policy.Policy, force bool, ring worker.KeyRing) (worker.Config, error) {
+func (a devApp) prepare(ctx context.Context, stack *devstack.Stack, p *policy.Policy, force bool, ring worker.KeyRing) (worker.Config, error) {
 	workspace, err := os.Getwd()
 	if err != nil {
 		return worker.Config{}, err

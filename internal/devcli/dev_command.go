@@ -21,7 +21,7 @@ const workerStop = 20 * time.Second
 // workWith runs a command as the worker of `pawl dev` until ctx ends. The command runs in
 // the workspace, with the servers and the key ring in its environment. It does not
 // outlive pawl: a guard process ends it. A command that ends before ctx is an error.
-func (a app) workWith(ctx context.Context, stack *devstack.Stack, config worker.Config, command []string) error {
+func (a devApp) workWith(ctx context.Context, stack *devstack.Stack, config worker.Config, command []string) error {
 	path, err := exec.LookPath(command[0])
 	if err != nil {
 		return fmt.Errorf("the worker %s: %w", command[0], errors.Unwrap(err))

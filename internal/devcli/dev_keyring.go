@@ -14,7 +14,7 @@ import (
 // devKeyRing returns the key ring of the development servers whose directory is place. It
 // creates the key ring if the directory has none. If the environment names a key ring,
 // devKeyRing returns that key ring and creates none.
-func (a app) devKeyRing(place string) (worker.KeyRing, error) {
+func (a devApp) devKeyRing(place string) (worker.KeyRing, error) {
 	if file, text := os.Getenv("PAWL_KEYRING_FILE"), os.Getenv("PAWL_KEYRING"); file != "" || text != "" {
 		return worker.KeyRing{File: file, Text: []byte(text), Wrapper: a.Wrapper}, nil
 	}

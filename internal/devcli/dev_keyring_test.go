@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 )
 
 // onlyKey is a KMS that hides nothing, of one key.
@@ -27,7 +27,7 @@ func (onlyKey) Unwrap(_ context.Context, _ string, wrapped, _ []byte) ([]byte, e
 func TestDevKeyRingOfTheOneKey(t *testing.T) {
 	t.Setenv("PAWL_KEYRING_FILE", "")
 	t.Setenv("PAWL_KEYRING", "")
-	a := app{&cli.App{Wrapper: onlyKey{}}}
+	a := devApp{&app.App{Wrapper: onlyKey{}}}
 	place := filepath.Join(t.TempDir(), "new")
 	for range 2 { // the second finds that of the first
 		ring, err := a.devKeyRing(place)
@@ -39,7 +39,7 @@ func TestDevKeyRingOfTheOneKey(t *testing.T) {
 		}
 	}
 	place = t.TempDir()
-	if _, err := (app{&cli.App{}}).devKeyRing(place); err != nil {
+	if _, err := (devApp{&app.App{}}).devKeyRing(place); err != nil {
 		t.Fatal(err)
 	}
 	ring, err := a.devKeyRing(place)

@@ -17,7 +17,7 @@ import (
 	temporal "go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 )
 
 // dev starts `pawl dev` in work and returns when a worker serves.
@@ -223,7 +223,7 @@ func (c *child) hears(words string) string {
 // namespace makes a namespace in which workflows can be started.
 func (s *site) namespace(address, name string) {
 	s.t.Helper()
-	t, err := temporal.DialContext(s.t.Context(), cli.WithTimeout(temporal.Options{HostPort: address, Namespace: name}, patience))
+	t, err := temporal.DialContext(s.t.Context(), app.WithTimeout(temporal.Options{HostPort: address, Namespace: name}, patience))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/devstack/temporalcli"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 func pawl() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	os.Exit(cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, Commands()))
+	os.Exit(cli.Main(ctx, os.Args[1:], app.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, Commands()))
 }
 
 // patience is how long a test waits for what should take a moment.
@@ -37,7 +38,7 @@ func eventually(ctx context.Context, holds func() error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	var last error
-	if err := cli.WaitFor(ctx, func() bool { last = holds(); return last == nil }); err != nil {
+	if err := app.WaitFor(ctx, func() bool { last = holds(); return last == nil }); err != nil {
 		return last
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/devcli"
 )
 
@@ -35,7 +36,7 @@ func commandPages() (map[string]string, error) {
 func command(path []string, short string, rows *[][]string, b *strings.Builder) error {
 	var out, errs bytes.Buffer
 	args := slices.Concat(path, []string{"--help"})
-	if status := cli.Main(context.Background(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, devcli.Commands()); status != 0 {
+	if status := cli.Main(context.Background(), args, app.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}, devcli.Commands()); status != 0 {
 		return fmt.Errorf("pawl %s: status %d: %s", strings.Join(args, " "), status, errs.String())
 	}
 	help := strings.TrimSpace(out.String())

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -58,12 +59,12 @@ func be(name string, programs map[string]Program) int {
 }
 
 func oneCommand(ctx context.Context, args []string) int {
-	return cli.Main(ctx, args, cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
+	return cli.Main(ctx, args, app.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr})
 }
 
 func commands(ctx context.Context, args []string) int {
 	for _, command := range args {
-		cli.Main(ctx, strings.Fields(command), cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stdout})
+		cli.Main(ctx, strings.Fields(command), app.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stdout})
 		fmt.Fprint(os.Stdout, endOfOutput)
 	}
 	return 0

@@ -7,9 +7,10 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	_ "time/tzdata" // as in pawl
+	_ "time/tzdata"
 
 	"github.com/pawl-run/pawl/internal/cli"
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/devcli"
 	"github.com/pawl-run/pawl/kms"
 )
@@ -18,7 +19,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The second Ctrl-C does not wait for a clean end.
 	context.AfterFunc(ctx, stop)
-	code := cli.Main(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, cli.KeyWrapper(kms.FromEnv()), devcli.Commands())
+	code := cli.Main(ctx, os.Args[1:], app.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, cli.KeyWrapper(kms.FromEnv()), devcli.Commands())
 	stop()
 	os.Exit(code)
 }

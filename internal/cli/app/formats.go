@@ -1,0 +1,36 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+	"github.com/pawl-run/pawl/toolspec/wire/anthropic"
+	"github.com/pawl-run/pawl/toolspec/wire/gemini"
+	"github.com/pawl-run/pawl/toolspec/wire/ollama"
+	"github.com/pawl-run/pawl/toolspec/wire/openai"
+	"github.com/pawl-run/pawl/toolspec/wire/responses"
+)
+
+// WireFormats are the codecs, in the order of the documentation.
+func WireFormats() []wire.Codec {
+	return []wire.Codec{openai.Codec{}, responses.Codec{}, anthropic.Codec{}, ollama.Codec{}, gemini.Codec{}}
+}
+
+// WireFormatNames are the names of the formats, in the same order.
+func WireFormatNames() (names []string) {
+	for _, c := range WireFormats() {
+		names = append(names, c.Format())
+	}
+	return names
+}
+
+// FindWireFormat returns the codec that --format names.
+func FindWireFormat(name string) (wire.Codec, error) {
+	for _, c := range WireFormats() {
+		if c.Format() == name {
+			return c, nil
+		}
+	}
+	return nil, usageError{fmt.Errorf("--format is one of: %s", strings.Join(WireFormatNames(), ", "))}
+}

@@ -1,0 +1,29 @@
+package app
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/broker"
+)
+
+// KeyRingFlag names the file of a key ring.
+func KeyRingFlag(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "keyring", "", "file of the key ring (PAWL_KEYRING_FILE, PAWL_KEYRING)")
+}
+
+// OpenSealer opens the key ring that a flag names, or else the environment or a running
+// `pawl dev`.
+func (a *App) OpenSealer(s *Session, file string) (broker.Sealer, error) {
+	ring := s.Config.KeyRing
+	ring.Wrapper = a.Wrapper
+	if file != "" {
+		ring.File, ring.Text = file, nil
+	}
+	sealer, err := ring.Open()
+	if err == nil && sealer == nil {
+		err = errors.New("no key ring: name its file with --keyring or PAWL_KEYRING_FILE, the one that the workers have; `pawl keyring new FILE` makes one")
+	}
+	return sealer, err
+}

@@ -1,0 +1,16 @@
+package app
+
+import (
+	"context"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// PublishedSpecs are the tools that workers have, or why nobody knows.
+func PublishedSpecs(ctx context.Context) (specs []toolspec.Spec, err error) {
+	err = WithStore(ctx, func(s *Session) error {
+		specs, err = s.Store.Specs(ctx)
+		return err
+	})
+	return specs, err
+}

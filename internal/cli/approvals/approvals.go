@@ -1,0 +1,42 @@
+package approvals
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/postgres"
+)
+
+func newApprovals(a *app.App) *cobra.Command {
+	var everything bool
+	cmd := &cobra.Command{
+		Use: "approvals", Short: "List calls that wait for a person", Args: app.ExactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				requests, err := s.Store.Approvals(cmd.Context(), a.Tenant, !everything)
+				if err != nil {
+					return err
+				}
+				return app.PrintList(a, requests, "nothing waits", func(requests []postgres.Approval) {
+					for _, r := range requests {
+						fmt.Fprintf(a.Out, "%s  %s\n  tool     %s (%s, %s risk), asked for by %s\n  args     %s\n  digest   %s\n  who      %s\n  expires  %s\n",
+							r.ApprovalID, r.State, r.ToolID, r.Effect, r.Risk, app.QuoteName(r.RequestedBy), app.OneLine(string(r.Args), 400),
+							r.Digest, app.OneLine(r.Approvers, 200), app.FormatTime(r.ExpiresAt))
+						a.PrintEscalations(r, 7)
+						if r.Parked != "" {
+							fmt.Fprintf(a.Out, "  unknown  %s: the call was made, and nobody knows whether it took effect; `pawl resolve`\n", r.Parked)
+						}
+						if r.Message != "" {
+							fmt.Fprintf(a.Out, "  why      %s\n", app.OneLine(r.Message, 200))
+						}
+					}
+				})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&everything, "all", false, "also those that were decided")
+	cmd.AddCommand(newGrants(a), newRevokeGrant(a))
+	return cmd
+}

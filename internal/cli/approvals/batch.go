@@ -1,0 +1,80 @@
+package approvals
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// batchRow is what came of one of several decisions.
+type batchRow struct {
+	ApprovalID string `json:"approvalId"`
+	toolspec.Answer
+	Error string `json:"error,omitempty"`
+}
+
+// decideEach sends the same words on each request; one that fails keeps no other from
+// counting.
+func decideEach(a *app.App, cmd *cobra.Command, ids []string, p proving, said toolspec.Decision) error {
+	s, err := app.Connect(cmd.Context(), true, true)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	rows := make([]batchRow, len(ids))
+	var batch []client.Addressed
+	var places []int
+	for i, id := range ids {
+		rows[i].ApprovalID = id
+		said.ApprovalID = id
+		workflowID, decision, err := proveDecision(cmd.Context(), s, a.Tenant, p, said)
+		if err != nil {
+			rows[i].Error = err.Error()
+			continue
+		}
+		batch, places = append(batch, client.Addressed{WorkflowID: workflowID, Decision: decision}), append(places, i)
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), decideTimeout)
+	defer cancel()
+	for i, v := range s.Client().DecideEach(ctx, batch...) {
+		row := &rows[places[i]]
+		row.Answer = v.Answer
+		switch {
+		case errors.Is(v.Err, client.ErrSettled):
+			row.Error = "too late: the call is settled"
+		case v.Err != nil:
+			row.Error = v.Err.Error()
+		}
+	}
+	return printBatch(a, said.Decision, rows)
+}
+
+func printBatch(a *app.App, verb toolspec.Verb, rows []batchRow) error {
+	missed := 0
+	for _, r := range rows {
+		word := string(verb) + " counted"
+		if !r.Counted {
+			missed++
+			word = "did not count:"
+		}
+		if !a.JSON {
+			fmt.Fprintf(a.Out, "%s  %s %s\n", r.ApprovalID, word, app.OneLine(cmp.Or(r.Error, r.Reason), 200))
+		}
+	}
+	if a.JSON {
+		if err := app.PrintJSON(a.Out, rows); err != nil {
+			return err
+		}
+	}
+	if missed > 0 {
+		return fmt.Errorf("%d of %d decisions did not count", missed, len(rows))
+	}
+	return nil
+}

@@ -1,0 +1,12 @@
+package approvals
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+)
+
+// Commands returns the commands of people who decide.
+func Commands(a *app.App) []*cobra.Command {
+	return []*cobra.Command{newApprovals(a), newApprove(a), newDeny(a), newResolve(a)}
+}

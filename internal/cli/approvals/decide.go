@@ -1,0 +1,118 @@
+package approvals
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// decideTimeout is how long a decision waits for a worker to confirm it.
+const decideTimeout = 15 * time.Second
+
+// anApproval is what the commands that decide need.
+const anApproval = "an approval id; `pawl approvals` lists them"
+
+func newApprove(a *app.App) *cobra.Command {
+	var m memory
+	cmd := newDecide(a, &cobra.Command{Use: "approve APPROVAL...", Short: "Approve waiting calls, each for itself", Args: app.SomeArgs(anApproval)}, func(args []string, d *toolspec.Decision) ([]string, error) {
+		d.Decision = toolspec.Approve
+		return args, m.ask(d)
+	})
+	m.flags(cmd)
+	return cmd
+}
+
+func newDeny(a *app.App) *cobra.Command {
+	return newDecide(a, &cobra.Command{Use: "deny APPROVAL...", Short: "Deny waiting calls, each for itself", Args: app.SomeArgs(anApproval)}, func(args []string, d *toolspec.Decision) ([]string, error) {
+		d.Decision = toolspec.Deny
+		return args, nil
+	})
+}
+
+func newResolve(a *app.App) *cobra.Command {
+	return newDecide(a, &cobra.Command{
+		Use: "resolve APPROVAL retry|settle_ok|settle_failed", Short: "Decide on a call whose outcome is unknown",
+		Long: "Decide on a call that was made and gave no answer, so that nobody knows whether it took effect. Find that out first.\n\n" +
+			"  retry          make the call again; where the first one took effect after all, it takes effect twice\n" +
+			"  settle_ok      it took effect: the call ends ok, without a value\n" +
+			"  settle_failed  it did not: the call ends as failed",
+		Args: app.ExactArgs(2, "an approval id and one of retry, settle_ok, settle_failed; `pawl approvals` lists what waits"),
+	}, func(args []string, d *toolspec.Decision) ([]string, error) {
+		d.Decision = toolspec.Verb(args[1])
+		if _, fits := contract.Becomes(d.Decision, true); !fits {
+			return nil, app.Usage(fmt.Errorf("%q is none of retry, settle_ok and settle_failed", args[1]))
+		}
+		return args[:1], nil
+	})
+}
+
+// newDecide makes a command send a decision on the requests that say returns.
+func newDecide(a *app.App, cmd *cobra.Command, say func(args []string, d *toolspec.Decision) (ids []string, err error)) *cobra.Command {
+	var approver, reason string
+	p := proving{in: a.In}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		said := toolspec.Decision{ApprovalID: args[0], Approver: approver, Reason: reason}
+		ids, err := say(args, &said)
+		if err != nil {
+			return err
+		}
+		if err := p.check(len(ids)); err != nil {
+			return err
+		}
+		if len(ids) > 1 {
+			return decideEach(a, cmd, ids, p, said)
+		}
+		if p.printNonce {
+			return printNonce(a, cmd, p, said)
+		}
+		s, err := app.Connect(cmd.Context(), true, true)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		workflowID, decision, err := proveDecision(cmd.Context(), s, a.Tenant, p, said)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), decideTimeout)
+		defer cancel()
+		answer, err := s.Client().Decide(ctx, workflowID, decision)
+		if errors.Is(err, client.ErrSettled) {
+			return fmt.Errorf("too late: %w; see `pawl show %s`", err, args[0])
+		}
+		if err != nil {
+			return err
+		}
+		return printAnswer(a, said.Decision, answer)
+	}
+	app.IdentityVar(cmd.Flags(), &approver, "as", app.DefaultApprover(), "who decides (PAWL_APPROVER)")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	p.flags(cmd)
+	return cmd
+}
+
+func printAnswer(a *app.App, verb toolspec.Verb, answer toolspec.Answer) error {
+	if a.JSON {
+		if err := app.PrintJSON(a.Out, answer); err != nil {
+			return err
+		}
+	}
+	if answer.Again {
+		return fmt.Errorf("not confirmed, and nothing is recorded: %s", answer.Reason)
+	}
+	if !answer.Counted {
+		return fmt.Errorf("the decision did not count: %s", answer.Reason)
+	}
+	if !a.JSON {
+		fmt.Fprintf(a.Out, "%s counted %s\n", verb, app.OneLine(answer.Reason, 200))
+	}
+	return nil
+}

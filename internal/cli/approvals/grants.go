@@ -1,0 +1,147 @@
+package approvals
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+func newGrants(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "grants", Short: "List approvals that are remembered for later calls", Args: app.ExactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				grants, err := s.Store.ListGrants(cmd.Context(), a.Tenant)
+				if err != nil {
+					return err
+				}
+				return app.PrintList(a, grants, "nothing is remembered", func(grants []postgres.GrantRecord) {
+					for _, g := range grants {
+						fmt.Fprintf(a.Out, "%s  %s\n  tool     %s, %s\n  by       %s, on %s\n  used     %d times\n",
+							g.ID, app.OneLine(standsUntil(g), 100), g.ToolID, app.OneLine(coverage(g), 400), app.QuoteName(g.Approver), g.ApprovalID, g.Uses)
+					}
+				})
+			})
+		},
+	}
+}
+
+func standsUntil(g postgres.GrantRecord) string {
+	switch {
+	case g.RevokedAt != nil:
+		return "revoked " + app.FormatTime(*g.RevokedAt) + " by " + app.QuoteName(g.RevokedBy)
+	case g.Expired:
+		return "expired " + app.FormatTime(g.ExpiresAt)
+	default:
+		return "until " + app.FormatTime(g.ExpiresAt)
+	}
+}
+
+func coverage(g postgres.GrantRecord) string {
+	args := "any arguments"
+	switch {
+	case g.Exact:
+		args = "the approved arguments"
+	case len(g.Match) > 0:
+		members := make([]string, len(g.Match))
+		for i, m := range g.Match {
+			members[i] = m.Pointer + "=" + m.Pattern
+		}
+		args = "arguments with " + strings.Join(members, ", ")
+	}
+	actor := "anyone"
+	if g.ActorID != "" {
+		actor = app.QuoteName(g.ActorID)
+	}
+	text := args + ", by " + actor
+	if g.SessionID != "" {
+		text += ", in session " + app.QuoteName(g.SessionID)
+	}
+	return text
+}
+
+func newRevokeGrant(a *app.App) *cobra.Command {
+	var by string
+	cmd := &cobra.Command{
+		Use: "revoke GRANT", Short: "Take a remembered approval back", Args: app.ExactArgs(1, "a grant id; `pawl approvals grants` lists them"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if uuid.Validate(args[0]) != nil {
+				return app.Usage(errors.New("a grant id is a UUID; `pawl approvals grants` lists them"))
+			}
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				revoked, err := s.Store.RevokeGrant(cmd.Context(), a.Tenant, args[0], by)
+				if errors.Is(err, postgres.ErrNotFound) {
+					return fmt.Errorf("the tenant %s has no grant %s; `pawl approvals grants` lists its grants", a.Tenant, args[0])
+				}
+				if err != nil {
+					return err
+				}
+				if a.JSON {
+					return app.PrintJSON(a.Out, map[string]any{"tenant": a.Tenant, "grantId": args[0], "revoked": revoked})
+				}
+				if !revoked {
+					fmt.Fprintf(a.Out, "%s was revoked before\n", args[0])
+					return nil
+				}
+				fmt.Fprintf(a.Out, "%s answers no request any more; calls that it let through are let through\n", args[0])
+				return nil
+			})
+		},
+	}
+	app.IdentityVar(cmd.Flags(), &by, "by", app.DefaultApprover(), "who revokes it, for the audit trail (PAWL_APPROVER)")
+	return cmd
+}
+
+// memory is what the flags of `pawl approve` say about later calls.
+type memory struct {
+	remember             bool
+	life                 time.Duration
+	args, actor, session string
+	match                []string
+}
+
+func (m *memory) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.BoolVar(&m.remember, "remember", false, "do not ask again about calls of this tool like this one, where policy lets it be")
+	f.DurationVar(&m.life, "for", 0, "with --remember, for how long (default as long as policy lets it be)")
+	f.StringVar(&m.args, "args", "", "with --remember, for which arguments: exact or any (default exact)")
+	f.StringArrayVar(&m.match, "match", nil, "with --remember, only arguments with this member, as /path=notes/*; may be given several times")
+	f.StringVar(&m.actor, "actor", "", "with --remember, for which actor: same or any (default same)")
+	f.StringVar(&m.session, "session", "", "with --remember, for which session: same or any (default any)")
+}
+
+// ask adds it to a decision.
+func (m *memory) ask(d *toolspec.Decision) error {
+	scope := toolspec.Scope{Args: m.args, Actor: m.actor, Session: m.session, ForMs: m.life.Milliseconds()}
+	for _, member := range m.match {
+		pointer, pattern, ok := strings.Cut(member, "=")
+		if !ok {
+			return app.Usage(fmt.Errorf("--match is /pointer=pattern, not %q", member))
+		}
+		scope.Args, scope.Match = toolspec.Match, append(scope.Match, toolspec.ArgMatch{Pointer: pointer, Pattern: pattern})
+	}
+	given := m.args != "" || m.actor != "" || m.session != "" || m.life != 0 || len(m.match) > 0
+	switch {
+	case given && !m.remember:
+		return app.Usage(errors.New("--for, --args, --match, --actor and --session go with --remember"))
+	case len(m.match) > 0 && m.args != "":
+		return app.Usage(errors.New("--match and --args say the same; give one of them"))
+	case m.args == toolspec.Match:
+		return app.Usage(errors.New("--args is exact or any; for some arguments give --match"))
+	}
+	if err := scope.Check(); err != nil {
+		return app.Usage(err)
+	}
+	if d.Remember = m.remember; given {
+		d.Scope = &scope
+	}
+	return nil
+}

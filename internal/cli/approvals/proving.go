@@ -1,0 +1,97 @@
+package approvals
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/oidc"
+	"github.com/pawl-run/pawl/proof"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// maxIDToken bounds what is read of the file of an ID token, in bytes.
+const maxIDToken = 64 << 10
+
+// proving is how an approver proves who decides.
+type proving struct {
+	keyFile, tokenFile, seen string
+	printNonce               bool
+	in                       io.Reader
+}
+
+func (p *proving) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.keyFile, "key", "", "`FILE` of the private key to sign with ("+app.KeyFileEnv+"); where none is named, that of pawl keys new, if there is one")
+	cmd.Flags().StringVar(&p.tokenFile, "id-token", "", "`FILE` of an OpenID Connect ID token to decide with, in the place of a key; - reads it from the input")
+	cmd.Flags().BoolVar(&p.printNonce, "print-nonce", false, "send nothing, and print the nonce that an ID token for this very decision must have")
+	cmd.Flags().StringVar(&p.seen, "digest", "", "refuse to decide on a request with another digest than this")
+}
+
+// check refuses what does not go together, for so many requests.
+func (p *proving) check(requests int) error {
+	switch {
+	case requests > 1 && p.seen != "":
+		return app.Usage(errors.New("--digest is of one request; decide on that alone"))
+	case requests > 1 && (p.tokenFile != "" || p.printNonce):
+		return app.Usage(errors.New("an ID token is for one decision; decide on one request alone"))
+	case p.tokenFile != "" && (p.keyFile != "" || p.printNonce):
+		return app.Usage(errors.New("--id-token goes neither with --key nor with --print-nonce"))
+	}
+	return nil
+}
+
+// token reads the ID token for a decision. One for another decision is not sent: it
+// would not count.
+func (p *proving) token(d toolspec.Decision) (string, error) {
+	in := p.in
+	if p.tokenFile != "-" {
+		f, err := os.Open(p.tokenFile)
+		if err != nil {
+			return "", fmt.Errorf("the ID token: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxIDToken))
+	if err != nil {
+		return "", fmt.Errorf("the ID token: %w", err)
+	}
+	want, err := proof.Hash(d)
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimSpace(string(text))
+	switch oidc.Nonce(token) {
+	case want:
+		return token, nil
+	case "":
+		return "", errors.New("that is no ID token with a nonce; sign in with the nonce that --print-nonce prints")
+	}
+	return "", errors.New("the ID token is for another decision; sign in with the nonce that --print-nonce prints for these flags")
+}
+
+// printNonce prints what an ID token for the decision has to be asked for with.
+func printNonce(a *app.App, cmd *cobra.Command, p proving, d toolspec.Decision) error {
+	s, err := app.Connect(cmd.Context(), false, true)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if _, d, err = addressDecision(cmd.Context(), s, a.Tenant, p.seen, d); err != nil {
+		return err
+	}
+	nonce, err := proof.Hash(d)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return app.PrintJSON(a.Out, map[string]any{"approvalId": d.ApprovalID, "nonce": nonce, "decision": d})
+	}
+	fmt.Fprintln(a.Out, nonce)
+	return nil
+}

@@ -1,0 +1,81 @@
+package approvals
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/proof"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// signer is the key of the file or, where none is named, that of the usual place; ok
+// is false where nothing is there, and nobody named anything.
+func signer(named string) (s proof.Signer, ok bool, err error) {
+	file := cmp.Or(named, app.DefaultKeyFile())
+	text, err := app.ReadKey(file, nil)
+	if errors.Is(err, fs.ErrNotExist) && named == "" && os.Getenv(app.KeyFileEnv) == "" {
+		return s, false, nil
+	}
+	if err != nil {
+		return s, false, fmt.Errorf("the key to sign with: %w", err)
+	}
+	if s, err = proof.ParseSigner(text); err != nil {
+		return s, false, fmt.Errorf("the key to sign with, in %s: %w", file, err)
+	}
+	return s, true, nil
+}
+
+// addressDecision is the decision on a request as its approver has it in the record.
+func addressDecision(ctx context.Context, s *app.Session, tenantID, seen string, d toolspec.Decision) (workflowID string, _ toolspec.Decision, err error) {
+	record, err := findRequest(ctx, s, tenantID, d.ApprovalID)
+	if err != nil {
+		return "", d, err
+	}
+	if d.Digest = record.Digest; seen != "" && seen != d.Digest {
+		return "", d, fmt.Errorf("the request's digest is %s, not the one that you name: look at it again with `pawl show %s`", d.Digest, d.ApprovalID)
+	}
+	return record.WorkflowID, d, nil
+}
+
+// proveDecision is addressDecision, with a proof: the ID token that was got outside, or a signature
+// where there is a key to sign with.
+func proveDecision(ctx context.Context, s *app.Session, tenantID string, p proving, d toolspec.Decision) (workflowID string, _ toolspec.Decision, err error) {
+	workflowID, d, err = addressDecision(ctx, s, tenantID, p.seen, d)
+	switch {
+	case err != nil:
+		return "", d, err
+	case p.tokenFile != "":
+		d.Proof, err = p.token(d)
+		return workflowID, d, err
+	}
+	key, ok, err := signer(p.keyFile)
+	if err != nil || !ok {
+		return workflowID, d, err
+	}
+	d, err = key.Sign(d, tenantID, time.Now(), app.SignedFor)
+	return workflowID, d, err
+}
+
+// findRequest finds an approval request. Of another tenant there is none.
+func findRequest(ctx context.Context, s *app.Session, tenantID, approvalID string) (postgres.Approval, error) {
+	if _, _, ok := toolspec.SplitApprovalID(approvalID); !ok {
+		return postgres.Approval{}, app.Usage(errors.New("an approval id looks like <invocationId>.<n>; `pawl approvals` lists them"))
+	}
+	record, err := s.FindCall(ctx, tenantID, approvalID)
+	if err != nil {
+		return postgres.Approval{}, err
+	}
+	i := slices.IndexFunc(record.Approvals, func(a postgres.Approval) bool { return a.ApprovalID == approvalID })
+	if i < 0 {
+		return postgres.Approval{}, fmt.Errorf("the call has no request %s; `pawl show %s` lists its requests", approvalID, approvalID)
+	}
+	return record.Approvals[i], nil
+}

@@ -1,0 +1,2 @@
+// Package calls has the commands that start calls and show them: invoke, turn, list and show.
+package calls

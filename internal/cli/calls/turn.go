@@ -1,0 +1,155 @@
+package calls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// turnFlags are those of `pawl turn`.
+type turnFlags struct {
+	format, run, actor, key, offer string
+	subject, submitterKey          string
+	streamed, together, ownIDs     bool
+	dry                            bool
+	wait                           time.Duration
+}
+
+func newTurn(a *app.App) *cobra.Command {
+	var f turnFlags
+	cmd := &cobra.Command{
+		Use:   "turn",
+		Short: "Run the calls of a model's response, and print the messages that answer it",
+		Long: "Read a model's response on standard input as its provider sent it, run the calls in it, and print the messages that\n" +
+			"the next request adds: the assistant's, then one answer for each call, in their order. A call that is malformed,\n" +
+			"denied or fails is answered with an error that the model can correct.\n\n" +
+			"The same response with the same --turn may be given again at any time: nothing runs twice, and the messages are the\n" +
+			"same. With --wait it ends after that time with the exit status 4 where calls still wait, such as for a person.",
+		Example: `  pawl turn --format openai --run r1 --turn t1 < response.json
+  pawl turn --format anthropic --stream --run r1 --turn t2 --offer offer.json --wait 30s < response.sse`,
+		Args: app.ExactArgs(0, "no arguments; the response comes on standard input"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runTurn(cmd.Context(), a, f) },
+	}
+	cmd.Flags().StringVar(&f.format, "format", "", "the provider's format: "+strings.Join(app.WireFormatNames(), ", "))
+	cmd.Flags().BoolVar(&f.streamed, "stream", false, "the response is a stream of the format's events")
+	cmd.Flags().StringVar(&f.key, "turn", "", "names the response, once in a run; a call without an id gets <turn>-<index>")
+	cmd.Flags().StringVar(&f.run, "run", "cli", "the run the calls belong to")
+	app.IdentityVar(cmd.Flags(), &f.actor, "actor", "agent:cli", "who calls")
+	cmd.Flags().StringVar(&f.offer, "offer", "", "`file` of `pawl tools offer` that the request was made with; without it models call tools by their ids")
+	app.IdentityVar(cmd.Flags(), &f.subject, "subject", "", "on whose behalf; it counts only with --submitter-key")
+	cmd.Flags().StringVar(&f.submitterKey, "submitter-key", "", "file with the private key of a trusted submitter, who vouches for the subject")
+	cmd.Flags().DurationVar(&f.wait, "wait", 0, "how long to wait for results; 0 waits until they are there")
+	cmd.Flags().BoolVar(&f.together, "together", false, "run calls with effects beside each other; else each of them runs alone, in its order")
+	cmd.Flags().BoolVar(&f.ownIDs, "own-ids", false, "name every call <turn>-<index>, for providers that repeat their ids in a run")
+	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "run nothing, and print what would run")
+	return cmd
+}
+
+func runTurn(ctx context.Context, a *app.App, f turnFlags) error {
+	t, err := f.turn(a.Tenant)
+	if err != nil {
+		return err
+	}
+	if f.dry {
+		return dryTurn(a, t)
+	}
+	s, err := app.Connect(ctx, true, false)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	reply, err := s.ClientWithOutputs().Turn(ctx, t, a.In)
+	if len(reply.Outcomes) > 0 && !a.JSON {
+		printOutcomes(a, s, reply.Outcomes)
+	}
+	if err != nil {
+		if errors.Is(err, client.ErrNoAnswer) {
+			err = fmt.Errorf("%w; the same command with the same response goes on", err)
+		}
+		return err
+	}
+	if a.JSON {
+		if err := app.PrintJSON(a.Out, shownReply(reply)); err != nil {
+			return err
+		}
+	}
+	if waiting := len(reply.Pending()); waiting > 0 {
+		if !a.JSON {
+			fmt.Fprintf(a.Err, "%d of %d calls wait; the same command with the same response goes on\n", waiting, len(reply.Outcomes))
+		}
+		return app.Silent(app.ErrPending)
+	}
+	if a.JSON {
+		return nil
+	}
+	return app.PrintJSON(a.Out, reply.Messages)
+}
+
+// turn is what the flags say.
+func (f turnFlags) turn(tenant string) (client.Turn, error) {
+	t := client.Turn{
+		Key: f.key, Streamed: f.streamed, Together: f.together, OwnIDs: f.ownIDs, Wait: f.wait,
+		Context: toolspec.Context{TenantID: tenant, RunID: f.run, ActorID: f.actor, SubjectID: f.subject},
+	}
+	if t.Key == "" {
+		return t, app.Usage(errors.New("--turn KEY is required: the same key is the same response"))
+	}
+	var err error
+	if t.Codec, err = app.FindWireFormat(f.format); err != nil {
+		return t, err
+	}
+	if f.offer != "" {
+		if t.Offer, err = readOffer(f.offer); err != nil {
+			return t, err
+		}
+	}
+	if f.submitterKey != "" {
+		t.Prepare = func(inv *toolspec.Invocation) error { return vouch(inv, f.submitterKey) }
+	}
+	return t, nil
+}
+
+// readOffer reads what `pawl tools offer` printed.
+func readOffer(file string) (client.Offer, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return client.Offer{}, err
+	}
+	offer, err := client.ReadOffer(text)
+	if err != nil {
+		return offer, fmt.Errorf("%s is not what `pawl tools offer` prints: %w", file, err)
+	}
+	return offer, nil
+}
+
+// dryTurn prints the invocations that a turn would start.
+func dryTurn(a *app.App, t client.Turn) error {
+	plan, err := t.Plan(a.In)
+	if err != nil {
+		return err
+	}
+	type planned struct {
+		Index      int                  `json:"index"`
+		Name       string               `json:"name"`
+		Invocation *toolspec.Invocation `json:"invocation,omitempty"`
+		Refused    *toolspec.Result     `json:"refused,omitempty"`
+	}
+	all := []planned{}
+	for _, p := range plan.Calls {
+		one := planned{Index: p.Call.Index, Name: p.Call.Name, Refused: p.Refused}
+		if p.Refused == nil {
+			one.Invocation = &p.Invocation
+		}
+		all = append(all, one)
+	}
+	return app.PrintJSON(a.Out, all)
+}

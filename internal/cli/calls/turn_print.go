@@ -1,0 +1,69 @@
+package calls
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// printOutcomes tells a person what came of each call.
+func printOutcomes(a *app.App, s *app.Session, outcomes []client.Outcome) {
+	for _, o := range outcomes {
+		fmt.Fprintf(a.Err, "%d  %s  %s", o.Call.Index, app.OneLine(o.Call.Name, 64), standing(o))
+		if o.WorkflowID != "" {
+			fmt.Fprintf(a.Err, "  %s  %s", o.WorkflowID, s.Link(o.WorkflowID))
+		}
+		fmt.Fprintln(a.Err)
+	}
+}
+
+func standing(o client.Outcome) string {
+	switch {
+	case o.Err != nil:
+		return "no answer"
+	case o.Pending && !o.Started:
+		return "not started"
+	case o.Pending:
+		return "waits"
+	case o.Result.OK:
+		return "ok"
+	}
+	return string(o.Result.ErrorCode)
+}
+
+// shownOutcome is an outcome as --json prints it.
+type shownOutcome struct {
+	Index        int              `json:"index"`
+	Name         string           `json:"name"`
+	ToolID       string           `json:"toolId"`
+	ToolCallID   string           `json:"toolCallId,omitempty"`
+	InvocationID string           `json:"invocationId,omitempty"`
+	WorkflowID   string           `json:"workflowId,omitempty"`
+	Status       string           `json:"status"`
+	Result       *toolspec.Result `json:"result,omitempty"`
+}
+
+type shown struct {
+	Finish   string            `json:"finish"`
+	Text     string            `json:"text,omitempty"`
+	Calls    []shownOutcome    `json:"calls"`
+	Messages []json.RawMessage `json:"messages,omitempty"`
+}
+
+func shownReply(r client.Reply) shown {
+	all := shown{Finish: string(r.Response.Finish), Text: r.Response.Text, Calls: []shownOutcome{}, Messages: r.Messages}
+	for _, o := range r.Outcomes {
+		one := shownOutcome{
+			Index: o.Call.Index, Name: o.Call.Name, ToolID: o.ToolID, ToolCallID: o.ToolCallID,
+			InvocationID: o.InvocationID, WorkflowID: o.WorkflowID, Status: standing(o),
+		}
+		if !o.Pending {
+			one.Result = &o.Result
+		}
+		all.Calls = append(all.Calls, one)
+	}
+	return all
+}

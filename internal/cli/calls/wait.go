@@ -1,0 +1,114 @@
+package calls
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	temporal "go.temporal.io/sdk/client"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+const (
+	// hintAfter is how long a person waits without a word, and how often Temporal is
+	// looked for. What the call waits for is asked at ever longer intervals, up to
+	// hintsMost times that: a worker has to answer.
+	hintAfter = 2 * time.Second
+	hintsMost = 15
+	// stateTimeout bounds the wait for Temporal, or for a worker, to say where a
+	// call stands.
+	stateTimeout = 3 * time.Second
+)
+
+// startCall starts a call. A person is told after a while that Temporal is away.
+func startCall(ctx context.Context, a *app.App, s *app.Session, inv toolspec.Invocation) (*client.Call, error) {
+	stop := startHints(ctx, a, s, "the call starts when it does", func(context.Context) string { return "" })
+	defer stop()
+	return s.Client().Start(ctx, inv)
+}
+
+// waitForResult waits for the result. A person is told after a while what it waits for.
+func waitForResult(ctx context.Context, a *app.App, s *app.Session, call *client.Call) (toolspec.Result, error) {
+	stop := startHints(ctx, a, s, "the call has started, and goes on when it does", func(ctx context.Context) string {
+		return stateHint(ctx, s.Client(), call.WorkflowID)
+	})
+	defer stop()
+	return s.Client().Result(ctx, call)
+}
+
+// startHints says, until stop is called, once that Temporal is away, and what else
+// there is to say after a while: once that no worker answers, unless one has
+// before, and once what the call waits for.
+func startHints(ctx context.Context, a *app.App, s *app.Session, then string, hint func(context.Context) string) (stop func()) {
+	if a.JSON {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var hints sync.WaitGroup
+	hints.Go(func() {
+		ticker := time.NewTicker(hintAfter)
+		defer ticker.Stop()
+		heard, said := false, ""
+		for left, pause := 1, 1; ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			if hintAway(ctx, a, s, then) {
+				return
+			}
+			if left--; left > 0 || said != "" && said != noWorker {
+				continue
+			}
+			pause = min(2*pause, hintsMost)
+			left = pause
+			text := hint(ctx)
+			heard = heard || text != noWorker
+			if text != "" && text != said && (text != noWorker || !heard) && ctx.Err() == nil {
+				fmt.Fprintln(a.Err, text)
+				said = text
+			}
+		}
+	})
+	return func() {
+		cancel()
+		hints.Wait()
+	}
+}
+
+// hintAway reports whether Temporal is away, and says so.
+func hintAway(ctx context.Context, a *app.App, s *app.Session, then string) bool {
+	asking, cancel := context.WithTimeout(ctx, stateTimeout)
+	defer cancel()
+	if _, err := s.Temporal.CheckHealth(asking, &temporal.CheckHealthRequest{}); err == nil || ctx.Err() != nil {
+		return false
+	}
+	fmt.Fprintf(a.Err, "Temporal does not answer at %s: trying again, and %s; Ctrl-C ends the wait\n", s.Address(), then)
+	return true
+}
+
+// noWorker is what there is to say of a call that nobody has taken.
+const noWorker = "no worker answers yet; `pawl doctor` tells more"
+
+// stateHint is what a call waits for, in words; "" where it goes on.
+func stateHint(ctx context.Context, c *client.Client, workflowID string) string {
+	asking, cancel := context.WithTimeout(ctx, stateTimeout)
+	defer cancel()
+	state, err := c.State(asking, workflowID)
+	switch {
+	case err != nil:
+		return noWorker
+	case state.Approval != nil && state.Approval.Parked != "":
+		return fmt.Sprintf("the outcome is unknown (%s) and waits for a person: `pawl resolve %s`", state.Approval.Parked, state.Approval.ApprovalID)
+	case state.Approval != nil:
+		return fmt.Sprintf("waits for a person: `pawl approve %s`, or `pawl deny`", state.Approval.ApprovalID)
+	case state.Waiting != "":
+		return "waits for capacity: " + app.OneLine(state.Waiting, 200)
+	}
+	return ""
+}

@@ -1,0 +1,213 @@
+package connections
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/postgres"
+)
+
+// maxScope bounds the name of a scope, in bytes.
+const maxScope = 200
+
+func newConnectionsAdd(a *app.App) *cobra.Command {
+	var name, file, ring, by string
+	var hosts, scopes []string
+	var secrets secretFlags
+	cmd := &cobra.Command{
+		Use: "add ID --provider NAME", Short: "Add a connection with its credential",
+		Long: "Add a connection. The credential is read from files, the environment or the input, sealed, and shown to nobody\n" +
+			"again. Ids say nothing of the credential, stand in records, and are never used a second time.\n\n" +
+			"  pawl connections add gh-main --provider github --secret-file token.txt\n" +
+			"  pass show jira | pawl connections add jira --provider atlassian --host acme.atlassian.net \\\n" +
+			"      --secret-env username=JIRA_USER --secret-stdin password\n\n" +
+			"Nobody may use it until `pawl connections grant` says so.",
+		Args: oneConnection,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if name == "" {
+				return app.Usage(errors.New("--provider is missing; `pawl connections providers` lists them"))
+			}
+			p, err := provider(name, file)
+			if err != nil {
+				return err
+			}
+			if len(hosts) > 0 {
+				p.Hosts = hosts
+				if err := p.Check(); err != nil {
+					return app.Usage(fmt.Errorf("--host: %w", err))
+				}
+			}
+			if len(scopes) == 0 && p.OAuth2 != nil {
+				scopes = p.OAuth2.Scopes
+			}
+			if err := checkScopes(scopes); err != nil {
+				return app.Usage(fmt.Errorf("--scope: %w", err))
+			}
+			credential, err := readCredential(a, &secrets, p)
+			if err != nil {
+				return err
+			}
+			defer credential.Destroy()
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				sealer, err := a.OpenSealer(s, ring)
+				if err != nil {
+					return err
+				}
+				at := broker.At(a.Tenant, args[0], p, p.Hosts, 1)
+				sealed, err := broker.New(s.Store, sealer, broker.Options{}).Seal(credential, at, time.Time{})
+				if err != nil {
+					return err
+				}
+				n := postgres.NewConnection{Provider: p, Hosts: p.Hosts, Scopes: scopes, Sealed: sealed, SignedIn: p.SignedIn(credential)}
+				err = s.Store.AddConnection(cmd.Context(), n, by)
+				if errors.Is(err, postgres.ErrConnectionTaken) {
+					return fmt.Errorf("tenant %s has, or had, a connection %q: choose another id, or give it another secret with `pawl connections rotate`", a.Tenant, args[0])
+				}
+				if err != nil {
+					return err
+				}
+				c, err := findConnection(cmd.Context(), a, s, args[0])
+				if err != nil {
+					return err
+				}
+				if a.JSON {
+					return app.PrintJSON(a.Out, c)
+				}
+				fmt.Fprintf(a.Out, "%s: %s connects to %s (%s), %s\n", a.Tenant, app.Printable(c.ConnectionID), c.Provider, strings.Join(c.Hosts, ", "), c.Status)
+				fmt.Fprintf(a.Err, "nobody may use it yet: pawl connections grant %s --to user:NAME\n", app.Printable(c.ConnectionID))
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&name, "provider", "", "the service; `pawl connections providers` lists them")
+	providersFlag(cmd, &file)
+	cmd.Flags().StringArrayVar(&hosts, "host", nil, "where the credential may be sent, in the place of the provider's hosts: host, host:port or *.domain. May be given several times")
+	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "what the account may do at the service. May be given several times")
+	secrets.add(cmd)
+	app.KeyRingFlag(cmd, &ring)
+	app.ByFlag(cmd, &by, "adds")
+	return cmd
+}
+
+// readCredential reads the parts that a provider wants.
+func readCredential(a *app.App, f *secretFlags, p broker.Provider) (broker.Credential, error) {
+	signers, err := broker.NewSigners()
+	if err != nil {
+		return broker.Credential{}, err
+	}
+	required, optional, err := p.Parts(signers)
+	unknown := err != nil // a signer of somebody's own worker, whose parts only that knows
+	if f.none() {
+		if unknown {
+			required = []string{"what the signer " + p.Signer + " wants"}
+		}
+		return broker.Credential{}, errNoSecret(required, optional)
+	}
+	credential, err := f.read(a, required, optional)
+	if err != nil || unknown || len(f.keep) > 0 {
+		return credential, err
+	}
+	if err := p.CheckCredential(credential, signers); err != nil {
+		credential.Destroy()
+		return broker.Credential{}, err
+	}
+	return credential, nil
+}
+
+func checkScopes(scopes []string) error {
+	if len(scopes) > broker.MaxScopes {
+		return fmt.Errorf("there are more than %d", broker.MaxScopes)
+	}
+	for i, s := range scopes {
+		switch {
+		case s == "" || len(s) > maxScope || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }):
+			return fmt.Errorf("a scope has 1 to %d printable characters and no space", maxScope)
+		case s == broker.AllScopes:
+			return errors.New("* is no scope; a grant of every one is --all-scopes")
+		case slices.Contains(scopes[:i], s):
+			return fmt.Errorf("%s is given twice", s)
+		}
+	}
+	return nil
+}
+
+func newConnectionsRotate(a *app.App) *cobra.Command {
+	var ring, by string
+	var secrets secretFlags
+	cmd := &cobra.Command{
+		Use: "rotate ID", Short: "Give a connection another secret",
+		Long: "Give a connection another secret, which may be of another account: what people approved of the old one does\n" +
+			"not count for it, and who had to sign in anew has. The old secret is deleted. Attempts that run keep what\n" +
+			"they have, those that begin get the new one.",
+		Args: oneConnection,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				b, sealer, now, _, err := openConnection(cmd.Context(), a, s, ring, args[0])
+				if err != nil {
+					return err
+				}
+				credential, err := readCredential(a, &secrets, now.Provider)
+				if err != nil {
+					return err
+				}
+				defer credential.Destroy()
+				if len(secrets.keep) > 0 {
+					if credential, err = keep(sealer, now, credential, secrets.keep); err != nil {
+						return err
+					}
+					defer credential.Destroy()
+				}
+				at := now.Sealed.Binding
+				at.Version++
+				sealed, err := b.Seal(credential, at, time.Time{})
+				if err != nil {
+					return err
+				}
+				replaced, err := s.Store.ReplaceSecret(cmd.Context(), sealed, 0, true, by)
+				if err != nil {
+					return err
+				}
+				if !replaced {
+					return fmt.Errorf("somebody else has replaced the secret of %s, or revoked it, at this moment; look at `pawl connections show` and try again", args[0])
+				}
+				if a.JSON {
+					return app.PrintJSON(a.Out, map[string]any{"tenant": a.Tenant, "connectionId": args[0], "secretVersion": at.Version, "generation": now.Generation + 1})
+				}
+				fmt.Fprintf(a.Out, "%s: %s has another secret, version %d; the old one is deleted here, so take it back at the service too\n", a.Tenant, app.Printable(args[0]), at.Version)
+				return nil
+			})
+		},
+	}
+	secrets.add(cmd)
+	cmd.Flags().StringArrayVar(&secrets.keep, "keep", nil, "PART that stays as it is. May be given several times")
+	app.KeyRingFlag(cmd, &ring)
+	app.ByFlag(cmd, &by, "rotates")
+	return cmd
+}
+
+// keep adds parts of the old credential to the new one.
+func keep(sealer broker.Sealer, now broker.Record, credential broker.Credential, names []string) (broker.Credential, error) {
+	signers, err := broker.NewSigners()
+	if err != nil {
+		return credential, err
+	}
+	whole, err := credential.Keep(sealer, now.Sealed, names)
+	switch {
+	case errors.Is(err, broker.ErrSealed):
+		return credential, err
+	case err != nil:
+		return credential, app.Usage(fmt.Errorf("--keep: %w", err))
+	}
+	if signers[now.Provider.Signer] == nil && now.Provider.Kind == broker.Signed {
+		return whole, nil // only somebody's own worker knows its parts
+	}
+	return whole, now.Provider.CheckCredential(whole, signers)
+}

@@ -1,0 +1,2 @@
+// Package connections has the command connections: accounts at other services, their credentials and their grants.
+package connections

@@ -1,0 +1,206 @@
+package connections
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+func newConnectionsGrant(a *app.App) *cobra.Command {
+	var to, expires, by string
+	var scopes []string
+	var all bool
+	cmd := &cobra.Command{
+		Use: "grant ID --to WHO", Short: "Let somebody, or a role, use a connection",
+		Long: "Let somebody, or everybody of a role, use a connection with some of its scopes. A call may use it where its\n" +
+			"subject, or its actor if it has none, is granted it, and the call names it among its allowedConnectionIds.\n" +
+			"What the grantee had before ends.\n\n" +
+			"  pawl connections grant gh-main --to role:release --expires 30d",
+		Args: oneConnection,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkGrantee("--to", to); err != nil {
+				return err
+			}
+			var lasts time.Duration // 0 is for good
+			if expires != "" {
+				var err error
+				if lasts, err = app.ParseTimespan("--expires", expires); err != nil {
+					return err
+				}
+			}
+			if all && len(scopes) > 0 {
+				return app.Usage(errors.New("--scope and --all-scopes: give one of them"))
+			}
+			if err := checkScopes(scopes); err != nil {
+				return app.Usage(fmt.Errorf("--scope: %w", err))
+			}
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				c, err := findConnection(cmd.Context(), a, s, args[0])
+				if err != nil {
+					return err
+				}
+				if err := grantable(c, scopes, all); err != nil {
+					return err
+				}
+				if all {
+					scopes = []string{broker.AllScopes}
+				}
+				g, err := s.Store.GrantConnection(cmd.Context(), a.Tenant, args[0], to, scopes, lasts, by)
+				if errors.Is(err, postgres.ErrNotFound) {
+					return noConnection(a, args[0])
+				}
+				if err != nil {
+					return err
+				}
+				if a.JSON {
+					return app.PrintJSON(a.Out, map[string]any{
+						"tenant": a.Tenant, "grantId": g.ID, "connectionId": g.ConnectionID, "grantee": g.Grantee, "scopes": app.NonNil(g.Scopes), "expiresAt": g.ExpiresAt,
+					})
+				}
+				fmt.Fprintf(a.Out, "%s: %s may use %s, scopes %s, %s\n", a.Tenant, app.QuoteName(to), app.QuoteName(args[0]), scopesText(scopes), app.FormatUntil(g.ExpiresAt, false))
+				return nil
+			})
+		},
+	}
+	app.IdentityVar(cmd.Flags(), &to, "to", "", "who: an identity such as user:ann, or role:NAME")
+	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "one of the connection's scopes. May be given several times")
+	cmd.Flags().BoolVar(&all, "all-scopes", false, "every scope that the connection has")
+	cmd.Flags().StringVar(&expires, "expires", "", "how long it counts, such as 8h or 30d; for good where it is left out")
+	app.ByFlag(cmd, &by, "grants")
+	return cmd
+}
+
+// checkGrantee wants an identity or a role, for what else would be granted counts
+// for nobody.
+func checkGrantee(flag, grantee string) error {
+	switch err := toolspec.CheckIdentity(grantee); {
+	case grantee == "":
+		return app.Usage(fmt.Errorf("%s is missing: an identity such as user:ann, or role:NAME", flag))
+	case err != nil:
+		return app.Usage(fmt.Errorf("%s: %w", flag, err))
+	case strings.HasPrefix(grantee, "group:"):
+		return app.Usage(fmt.Errorf("%s: a group has no connections; grant a role, and make the group a member of it", flag))
+	case grantee == broker.RolePrefix:
+		return app.Usage(fmt.Errorf("%s: role: lacks its name", flag))
+	}
+	return nil
+}
+
+// grantable reports what keeps a grant from meaning anything.
+func grantable(c postgres.ConnectionRecord, scopes []string, all bool) error {
+	switch {
+	case c.RevokedAt != nil:
+		return fmt.Errorf("%s was revoked %s by %s: add another connection", app.QuoteName(c.ConnectionID), app.FormatTime(*c.RevokedAt), app.QuoteName(c.RevokedBy))
+	case !all && len(scopes) == 0 && len(c.Scopes) > 0:
+		return app.Usage(fmt.Errorf("say with which scopes: --scope of %s, or --all-scopes", strings.Join(c.Scopes, ", ")))
+	}
+	for _, s := range scopes {
+		if !slices.Contains(c.Scopes, s) {
+			return app.Usage(fmt.Errorf("--scope: the connection has no scope %s; it has %s", s, scopesText(c.Scopes)))
+		}
+	}
+	return nil
+}
+
+func newConnectionsRevoke(a *app.App) *cobra.Command {
+	var from, ring, by string
+	var whole bool
+	cmd := &cobra.Command{
+		Use: "revoke ID", Short: "Take a grant back, or the whole connection",
+		Long: "Take back what somebody was granted, with --from, or the whole connection for good, with --yes. Calls that\n" +
+			"wait are denied, those that run are cancelled, and no other begins. Tokens of OAuth2 are taken back at the\n" +
+			"service where it can be told, for which the key ring opens them: where that fails, they are deleted here all\n" +
+			"the same, but for a ring of --keyring that does not open. Any other credential stays good there until\n" +
+			"somebody takes it back.",
+		Args: oneConnection,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case from != "" && whole:
+				return app.Usage(errors.New("--from takes one grant back and --yes the whole connection: give one of them"))
+			case from == "" && !whole:
+				return app.Usage(errors.New("that would take the whole connection away for good and delete its secret: say so with --yes, or name a grantee with --from"))
+			}
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				if from == "" {
+					return revokeConnection(a, cmd, s, ring, args[0], by)
+				}
+				err := s.Store.RevokeConnectionGrant(cmd.Context(), a.Tenant, args[0], from, by)
+				if errors.Is(err, postgres.ErrNotFound) {
+					return fmt.Errorf("%s has no grant for %q of tenant %s; `pawl connections show` lists those that there are", app.Printable(from), args[0], a.Tenant)
+				}
+				if err != nil {
+					return err
+				}
+				if a.JSON {
+					return app.PrintJSON(a.Out, map[string]string{"tenant": a.Tenant, "connectionId": args[0], "from": from})
+				}
+				fmt.Fprintf(a.Out, "%s: %s may not use %s any more\n", a.Tenant, app.QuoteName(from), app.QuoteName(args[0]))
+				return nil
+			})
+		},
+	}
+	app.IdentityVar(cmd.Flags(), &from, "from", "", "whose grant")
+	cmd.Flags().BoolVar(&whole, "yes", false, "the whole connection, for good")
+	app.KeyRingFlag(cmd, &ring)
+	app.ByFlag(cmd, &by, "revokes")
+	return cmd
+}
+
+func revokeConnection(a *app.App, cmd *cobra.Command, s *app.Session, ring, id, by string) error {
+	var sealer broker.Sealer
+	if ring != "" {
+		// A ring that was named and does not open is told while there are tokens to take
+		// back. One of the environment holds nobody up: it was not asked for.
+		var err error
+		if sealer, err = a.OpenSealer(s, ring); err != nil {
+			return err
+		}
+	}
+	record, err := s.Store.RevokeConnection(cmd.Context(), a.Tenant, id, by)
+	if errors.Is(err, postgres.ErrNotFound) {
+		return noConnection(a, id)
+	}
+	if err != nil {
+		return err
+	}
+	there := retire(a, cmd, s, sealer, record)
+	if a.JSON {
+		return app.PrintJSON(a.Out, map[string]string{"tenant": a.Tenant, "connectionId": id, "status": "revoked", "provider": string(there)})
+	}
+	fmt.Fprintf(a.Out, "%s: %s is gone for good and its secret is deleted here", a.Tenant, app.Printable(id))
+	if there == broker.RetiredThere {
+		fmt.Fprintln(a.Out, "; the service has taken its tokens back")
+	} else {
+		fmt.Fprintln(a.Out, "; take it back at the service too")
+	}
+	return nil
+}
+
+// retire takes tokens back at the service, where it can: what fails there changes
+// nothing here. Without a sealer it opens the key ring of the environment.
+func retire(a *app.App, cmd *cobra.Command, s *app.Session, sealer broker.Sealer, record broker.Record) (there broker.Retired) {
+	if record.Provider.OAuth2 == nil || record.Provider.OAuth2.RevokeURL == "" {
+		return broker.RetiredNowhere
+	}
+	var err error
+	if sealer == nil {
+		sealer, err = a.OpenSealer(s, "")
+	}
+	if err == nil {
+		there, err = broker.New(s.Store, sealer, broker.Options{}).Retire(cmd.Context(), record)
+	}
+	if err != nil {
+		fmt.Fprintln(a.Err, "the tokens are not taken back at the service:", err)
+		return broker.RetiredFailed
+	}
+	return there
+}

@@ -1,0 +1,137 @@
+package connections
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/secretfile"
+	"github.com/pawl-run/pawl/toolspec/capability"
+)
+
+// maxSecretFile bounds what is read of a secret, in bytes; one of the largest
+// part that a credential may have fits.
+const maxSecretFile = 64 << 10
+
+// secretFlags say where the parts of a credential are. A secret is never an
+// argument: those stand in the history of the shell and in the list of processes.
+type secretFlags struct {
+	files, variables []string
+	stdin            string
+	keep             []string
+}
+
+func (f *secretFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.files, "secret-file", nil, "PART=FILE, or FILE alone where the credential has one part; only its owner may read it. May be given several times")
+	cmd.Flags().StringArrayVar(&f.variables, "secret-env", nil, "PART=VARIABLE of the environment, or VARIABLE alone. May be given several times")
+	cmd.Flags().StringVar(&f.stdin, "secret-stdin", "", "PART that is read from the input; - where the credential has one part")
+}
+
+// read reads the parts, of which the credential has these; without any known, as
+// those of a signer of somebody's own worker, all are taken as they are named. They
+// are the caller's to destroy.
+func (f *secretFlags) read(a *app.App, required, optional []string) (_ broker.Credential, err error) {
+	parts := map[string]broker.Secret{}
+	defer func() {
+		if err != nil {
+			broker.NewCredential(parts).Destroy()
+		}
+	}()
+	take := func(flag, part string, read func() ([]byte, error)) error {
+		if part == "" {
+			if len(required) != 1 || len(optional) > 0 {
+				return app.Usage(fmt.Errorf("%s: name the part; the credential consists of %s", flag, partsText(required, optional)))
+			}
+			part = required[0]
+		}
+		if len(required) > 0 && !slices.Contains(required, part) && !slices.Contains(optional, part) {
+			return app.Usage(fmt.Errorf("%s: there is no part %q; the credential consists of %s", flag, part, partsText(required, optional)))
+		}
+		if _, twice := parts[part]; twice || slices.Contains(f.keep, part) {
+			return app.Usage(fmt.Errorf("the part %s is given twice", part))
+		}
+		value, err := read()
+		if err != nil {
+			return err
+		}
+		value = withoutNewline(value)
+		if len(value) == 0 {
+			return fmt.Errorf("%s: the part %s is empty", flag, part)
+		}
+		parts[part] = capability.NewSecret(value)
+		return nil
+	}
+	for _, text := range f.files {
+		part, file := partAnd(text)
+		if err := take("--secret-file", part, func() ([]byte, error) {
+			value, err := secretfile.ReadPiped(file, maxSecretFile)
+			if err != nil {
+				return nil, fmt.Errorf("--secret-file: %w", err)
+			}
+			return value, nil
+		}); err != nil {
+			return broker.Credential{}, err
+		}
+	}
+	for _, text := range f.variables {
+		part, name := partAnd(text)
+		if err := take("--secret-env", part, func() ([]byte, error) {
+			value, set := os.LookupEnv(name)
+			if !set {
+				return nil, fmt.Errorf("--secret-env: %s is not set", app.Printable(name))
+			}
+			return []byte(value), nil
+		}); err != nil {
+			return broker.Credential{}, err
+		}
+	}
+	if f.stdin != "" {
+		part := f.stdin
+		if part == "-" {
+			part = ""
+		}
+		if err := take("--secret-stdin", part, func() ([]byte, error) { return secretfile.Limited(a.In, "the input", maxSecretFile) }); err != nil {
+			return broker.Credential{}, err
+		}
+	}
+	return broker.NewCredential(parts), nil
+}
+
+// none reports whether no secret is given.
+func (f *secretFlags) none() bool {
+	return len(f.files) == 0 && len(f.variables) == 0 && f.stdin == "" && len(f.keep) == 0
+}
+
+func partsText(required, optional []string) string {
+	text := strings.Join(required, ", ")
+	if len(optional) > 0 {
+		text += " and, if there are, " + strings.Join(optional, ", ")
+	}
+	return text
+}
+
+// partAnd splits PART=REST; the part is "" where there is none.
+func partAnd(text string) (part, rest string) {
+	if part, rest, found := strings.Cut(text, "="); found {
+		return part, rest
+	}
+	return "", text
+}
+
+// withoutNewline is the text without the end of its last line.
+func withoutNewline(text []byte) []byte {
+	return bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+}
+
+// errNoSecret says what is missing.
+func errNoSecret(required, optional []string) error {
+	return app.Usage(errors.New("no secret is given: name its parts with --secret-file, --secret-env or --secret-stdin; the credential consists of " +
+		partsText(required, optional)))
+}

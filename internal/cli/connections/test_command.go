@@ -1,0 +1,107 @@
+package connections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/internal/cli/app"
+)
+
+const (
+	// probeTimeout bounds the wait for a service, and for a token before.
+	probeTimeout = 40 * time.Second
+	// drainTime bounds the wait for a token that is on the way when the command ends.
+	drainTime = 15 * time.Second
+)
+
+func newConnectionsTest(a *app.App) *cobra.Command {
+	var ring, host, path string
+	cmd := &cobra.Command{
+		Use: "test ID", Short: "Send one GET with the credential and tell the status of the answer",
+		Long: "Open the credential, send one GET to the connection's first host and tell the status, nothing else of the\n" +
+			"answer. An OAuth2 token that has ended is refreshed first, as a worker does it. A status of 400 and more ends\n" +
+			"with the exit status 1. Redirects are not followed.",
+		Args: oneConnection,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				b, _, record, status, err := openConnection(cmd.Context(), a, s, ring, args[0])
+				if err == nil {
+					err = usable(args[0], status)
+				}
+				if err != nil {
+					return err
+				}
+				ctx, cancel := context.WithTimeout(cmd.Context(), probeTimeout)
+				defer cancel()
+				// A token that was got must be stored, even where nobody waits any more.
+				defer drained(cmd.Context(), b)
+				refreshed, err := refreshed(ctx, b, record)
+				if err == nil && refreshed {
+					if !a.JSON {
+						fmt.Fprintln(a.Err, "the token had ended, and was refreshed")
+					}
+					if record, status, err = findSecret(ctx, a, s, args[0]); err == nil {
+						err = usable(args[0], status)
+					}
+				}
+				if err != nil {
+					return err
+				}
+				code, err := b.Probe(ctx, record, host, path)
+				if err != nil {
+					return err
+				}
+				said := fmt.Sprintf("%d %s", code, http.StatusText(code))
+				if a.JSON {
+					err = app.PrintJSON(a.Out, map[string]any{"tenant": a.Tenant, "connectionId": args[0], "status": code, "ok": code < 400, "refreshed": refreshed})
+				} else {
+					fmt.Fprintf(a.Out, "the service answered %s\n", said)
+				}
+				if code >= 400 && err == nil {
+					err = app.Silent(errors.New(said))
+				}
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&host, "host", "", "one of the connection's hosts; the first where it is left out")
+	cmd.Flags().StringVar(&path, "path", "/", "path and query")
+	app.KeyRingFlag(cmd, &ring)
+	return cmd
+}
+
+// usable reports a connection that has no secret to be used.
+func usable(id, status string) error {
+	if status != "active" {
+		return fmt.Errorf("%s is %s: somebody has to sign in anew, or `pawl connections rotate` gives it another secret", id, status)
+	}
+	return nil
+}
+
+// refreshed gets a new token where the old one has ended.
+func refreshed(ctx context.Context, b *broker.Broker, r broker.Record) (bool, error) {
+	switch answer, err := b.Refresh(ctx, r); {
+	case errors.Is(err, context.DeadlineExceeded):
+		return false, errors.New("the token has ended, and the authorization server gives no other in time")
+	case err != nil:
+		return false, err
+	case answer == broker.RefreshReauth:
+		return false, errors.New("the token has ended, and the authorization server gives no other: somebody has to sign in anew, or `pawl connections rotate` gives it another secret")
+	case answer == broker.RefreshCooling:
+		return false, errors.New("the token has ended, and the authorization server gave no other a moment ago: try again later")
+	default:
+		return answer == broker.RefreshMoved, nil
+	}
+}
+
+func drained(ctx context.Context, b *broker.Broker) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	b.Drain(ctx)
+}

@@ -1,0 +1,276 @@
+package keys
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/seal"
+)
+
+// ringSettles is how long ago a key ring must have been changed before one of its
+// keys goes: workers have seen the change by then, and what they wrote under the
+// ring before it is committed.
+const ringSettles = 10 * time.Second
+
+// wrappedSettles is that of a ring that a KMS unwraps: one question that it does not
+// answer costs a worker fifteen seconds.
+const wrappedSettles = 30 * time.Second
+
+func newKeyring(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "keyring", Short: "Keys that the credentials of connections are sealed with",
+		Long: "A key ring is a file with keys, of which one seals and all open. To change the key that seals:\n\n" +
+			"  pawl keyring add FILE            # a new key, which only opens; give the file to every worker\n" +
+			"  pawl keyring promote FILE KEY    # it seals from now on; give the file to every worker\n" +
+			"  pawl keyring rotate FILE         # seal anew what other keys have sealed, while calls go on\n" +
+			"  pawl keyring retire FILE KEY     # take the old key out, once nothing is sealed with it\n\n" +
+			"Workers follow the file (PAWL_KEYRING_FILE) within a second. Who has the file and the database has the\n" +
+			"credentials; who has lost the file has lost them. A ring that a key of a KMS has wrapped (--kms) needs that too.",
+	}
+	cmd.AddCommand(newKeyringNew(a), newKeyringList(a), newKeyringAdd(a), newKeyringPromote(a), newKeyringRotate(a), newKeyringRetire(a),
+		newKeyringWrap(a), newKeyringUnwrap(a))
+	return app.Group(cmd)
+}
+
+func newKeyringNew(a *app.App) *cobra.Command {
+	var key string
+	cmd := &cobra.Command{
+		Use: "new FILE", Short: "Make a key ring of one key", Args: app.ExactArgs(1, "a file that does not exist yet"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			ring, err := seal.New()
+			if err == nil {
+				ring, err = ring.Wrap(key)
+			}
+			if err != nil {
+				return err
+			}
+			err = seal.Create(args[0], ring, a.Wrapper)
+			if errors.Is(err, fs.ErrExist) {
+				return fmt.Errorf("%s exists, and a key ring is not replaced: what is sealed with its keys would be lost", args[0])
+			}
+			if err != nil {
+				return err
+			}
+			return printKeys(a, ring, nil)
+		},
+	}
+	kmsFlag(cmd, &key)
+	return cmd
+}
+
+func newKeyringList(a *app.App) *cobra.Command {
+	var count bool
+	cmd := &cobra.Command{
+		Use: "list FILE", Short: "List the keys of a key ring, without what is secret of them", Args: app.ExactArgs(1, "the file of a key ring"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ring, err := seal.Load(args[0], a.Wrapper)
+			if err != nil {
+				return err
+			}
+			if !count {
+				return printKeys(a, ring, nil)
+			}
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				uses, err := s.Store.SecretsByKey(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return printKeys(a, ring, app.NonNil(uses))
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&count, "count", false, "ask the database how many secrets each key has sealed, keys that the ring lacks too")
+	return cmd
+}
+
+// keyLine is a key as it is listed.
+type keyLine struct {
+	seal.Key
+	// Secrets is how many it has sealed, where that was asked for.
+	Secrets *int64 `json:"secrets,omitempty"`
+	// Missing says that the ring does not have it.
+	Missing bool `json:"missing,omitempty"`
+}
+
+// printKeys lists the keys of a ring; uses, where they were asked for, say how many
+// secrets each has sealed.
+func printKeys(a *app.App, ring *seal.Ring, uses []postgres.KeyUse) error {
+	var lines []keyLine
+	for _, k := range ring.Keys() {
+		line := keyLine{Key: k}
+		if uses != nil {
+			n := secretsOf(uses, k.ID)
+			line.Secrets = &n
+		}
+		lines = append(lines, line)
+	}
+	for _, u := range uses {
+		if !slices.ContainsFunc(ring.Keys(), func(k seal.Key) bool { return k.ID == u.KeyID }) {
+			lines = append(lines, keyLine{Key: seal.Key{ID: u.KeyID}, Secrets: &u.Secrets, Missing: true})
+		}
+	}
+	headings := []string{"KEY", "DOES"}
+	if uses != nil {
+		headings = append(headings, "SECRETS")
+	}
+	if key := ring.WrappedBy(); key != "" && !a.JSON {
+		fmt.Fprintf(a.Err, "wrapped by %s\n", key)
+	}
+	return app.PrintRows(a, lines, "", headings, func(l keyLine) []string {
+		does := "opens"
+		switch {
+		case l.Seals:
+			does = "seals and opens"
+		case l.Missing:
+			does = "is not in this key ring: what it has sealed does not open"
+		}
+		cells := []string{strconv.FormatInt(l.ID, 10), does}
+		if l.Secrets != nil {
+			cells = append(cells, strconv.FormatInt(*l.Secrets, 10))
+		}
+		return cells
+	})
+}
+
+func secretsOf(uses []postgres.KeyUse, keyID int64) int64 {
+	for _, u := range uses {
+		if u.KeyID == keyID {
+			return u.Secrets
+		}
+	}
+	return 0
+}
+
+func newKeyringAdd(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "add FILE", Short: "Add a new key, which only opens", Args: app.ExactArgs(1, "the file of a key ring"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			var keyID int64
+			err := seal.Change(args[0], a.Wrapper, func(r *seal.Ring) (added *seal.Ring, err error) {
+				added, keyID, err = r.Add()
+				return added, err
+			})
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return app.PrintJSON(a.Out, map[string]any{"file": args[0], "keyId": keyID})
+			}
+			fmt.Fprintln(a.Out, keyID)
+			fmt.Fprintf(a.Err, "every worker needs this ring before the key seals: pawl keyring promote %s %d\n", args[0], keyID)
+			return nil
+		},
+	}
+}
+
+func newKeyringPromote(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "promote FILE KEY", Short: "Let a key seal from now on", Args: app.ExactArgs(2, "the file of a key ring and the id of a key"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			keyID, err := ringKey(args[1])
+			if err != nil {
+				return err
+			}
+			if err := seal.Change(args[0], a.Wrapper, func(r *seal.Ring) (*seal.Ring, error) { return r.Promote(keyID) }); err != nil {
+				return err
+			}
+			if a.JSON {
+				return app.PrintJSON(a.Out, map[string]any{"file": args[0], "keyId": keyID, "seals": true})
+			}
+			fmt.Fprintf(a.Out, "the key %d seals from now on\n", keyID)
+			fmt.Fprintf(a.Err, "give the ring to every worker, then seal anew what other keys have sealed: pawl keyring rotate %s\n", args[0])
+			return nil
+		},
+	}
+}
+
+// ringKey reads the id of a key.
+func ringKey(text string) (int64, error) {
+	keyID, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || keyID < 1 {
+		return 0, app.Usage(errors.New("a key is named by its number; `pawl keyring list` shows them"))
+	}
+	return keyID, nil
+}
+
+func newKeyringRetire(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "retire FILE KEY", Short: "Take a key out that nothing is sealed with any more",
+		Long: "Take a key out of a key ring. It is refused while the database has a secret that the key has sealed. A ring\n" +
+			"that was just changed is given ten seconds first, in which workers see the change, and one that a KMS has\n" +
+			"wrapped thirty. Ask the database that the ring is for, and all of them if there are more; every worker must\n" +
+			"have had the ring in which another key seals: one that cannot see it says so in its log. A copy of the\n" +
+			"database from before the rotation opens with the old key only: keep that with it.",
+		Args: app.ExactArgs(2, "the file of a key ring and the id of a key"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			keyID, err := ringKey(args[1])
+			if err != nil {
+				return err
+			}
+			ring, err := seal.Load(args[0], a.Wrapper)
+			if err == nil {
+				_, err = ring.Remove(keyID)
+			}
+			if err != nil {
+				return err
+			}
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				// Asked first: whoever has to wait for nothing hears of it at once.
+				if err := unused(cmd, s, keyID); err != nil {
+					return err
+				}
+				info, err := os.Stat(args[0])
+				if err != nil {
+					return err
+				}
+				settles := ringSettles
+				if ring.WrappedBy() != "" {
+					settles = wrappedSettles
+				}
+				if wait := min(settles-time.Since(info.ModTime()), settles); wait > 0 {
+					fmt.Fprintf(a.Err, "the key ring was just changed; looking again in %s\n", wait.Round(time.Second))
+					select {
+					case <-time.After(wait):
+					case <-cmd.Context().Done():
+						return cmd.Context().Err()
+					}
+				}
+				err = seal.Change(args[0], a.Wrapper, func(r *seal.Ring) (*seal.Ring, error) {
+					if err := unused(cmd, s, keyID); err != nil {
+						return nil, err
+					}
+					return r.Remove(keyID)
+				})
+				if err != nil {
+					return err
+				}
+				if a.JSON {
+					return app.PrintJSON(a.Out, map[string]any{"file": args[0], "retired": keyID})
+				}
+				fmt.Fprintf(a.Out, "the key %d is out of the ring, for good\n", keyID)
+				return nil
+			})
+		},
+	}
+}
+
+// unused reports a key that has sealed something.
+func unused(cmd *cobra.Command, s *app.Session, keyID int64) error {
+	uses, err := s.Store.SecretsByKey(cmd.Context())
+	if err != nil {
+		return err
+	}
+	if n := secretsOf(uses, keyID); n > 0 {
+		return fmt.Errorf("the key %d is in use: %d secrets are sealed with it, and would never open again; `pawl keyring rotate` seals them anew", keyID, n)
+	}
+	return nil
+}

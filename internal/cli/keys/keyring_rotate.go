@@ -1,0 +1,150 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	enumspb "go.temporal.io/api/enums/v1"
+	temporal "go.temporal.io/sdk/client"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/workflows/upkeep"
+)
+
+// tellEvery is how often a rotation says how far it is.
+const tellEvery = 2 * time.Second
+
+func newKeyringRotate(a *app.App) *cobra.Command {
+	var by string
+	var detach bool
+	cmd := &cobra.Command{
+		Use: "rotate [FILE]", Short: "Seal anew what other keys have sealed, while calls go on",
+		Long: "Have the workers seal every secret anew with the key of the ring that seals. Calls go on meanwhile. The work\n" +
+			"is a workflow: it goes on when this command ends, and the command joins one that is under way. Where no\n" +
+			"file is named, the ring is that of PAWL_KEYRING_FILE or PAWL_KEYRING.",
+		Args: app.AtMostOneArg("at most the file of a key ring"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := app.Connect(cmd.Context(), true, true)
+			if err != nil {
+				return err
+			}
+			defer s.Close()
+			file := ""
+			if len(args) == 1 {
+				file = args[0]
+			}
+			sealer, err := a.OpenSealer(s, file)
+			if err != nil {
+				return err
+			}
+			ring, ok := sealer.(interface{ Primary() int64 })
+			if !ok {
+				return errors.New("the key ring does not say which of its keys seals")
+			}
+			return reseal(cmd.Context(), a, s, ring.Primary(), by, detach)
+		},
+	}
+	cmd.Flags().BoolVar(&detach, "detach", false, "start it and do not wait for its end")
+	app.ByFlag(cmd, &by, "asks for")
+	return cmd
+}
+
+// reseal starts the workflow, or joins it, and tells how far it is, unless it is to
+// be left alone.
+func reseal(ctx context.Context, a *app.App, s *app.Session, keyID int64, by string, detach bool) error {
+	if err := s.Store.AskReseal(ctx, keyID, by); err != nil {
+		return err
+	}
+	run, err := s.Temporal.ExecuteWorkflow(ctx, temporal.StartWorkflowOptions{
+		ID: upkeep.ResealID(keyID), TaskQueue: toolspec.TaskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+	}, upkeep.ResealType, upkeep.ResealIn{KeyID: keyID})
+	if err != nil {
+		return fmt.Errorf("the workflow %s does not start: %w", upkeep.ResealID(keyID), err)
+	}
+	if detach && a.JSON {
+		return app.PrintJSON(a.Out, map[string]any{"keyId": keyID, "workflowId": run.GetID()})
+	}
+	if detach {
+		fmt.Fprintf(a.Out, "%s runs; `pawl keyring rotate` joins it, `pawl keyring list FILE --count` says how far it is\n", run.GetID())
+		return nil
+	}
+	stop := startProgress(ctx, a, s, keyID)
+	var out upkeep.ResealOut
+	err = run.Get(ctx, &out)
+	stop()
+	if err != nil {
+		return fmt.Errorf("the workflow %s ended without a result: %w; start it again, it goes on where it was", upkeep.ResealID(keyID), err)
+	}
+	if a.JSON {
+		err = app.PrintJSON(a.Out, out)
+	} else {
+		fmt.Fprintf(a.Out, "%d secrets were sealed anew with the key %d\n", out.Resealed, keyID)
+	}
+	switch {
+	case err != nil:
+		return err
+	case out.OtherKey:
+		return fmt.Errorf("no worker seals with the key %d: give every worker the ring in which it does, and rotate again", keyID)
+	case out.Unopened > 0:
+		var places []string
+		for _, p := range out.UnopenedOf {
+			places = append(places, p.TenantID+"/"+p.ConnectionID)
+		}
+		return fmt.Errorf("%d secrets do not open, for lack of their key or because they were changed, and stay as they are: %s; `pawl keyring list --count` counts by key",
+			out.Unopened, strings.Join(places, ", "))
+	}
+	return nil
+}
+
+// startProgress says now and then, until stop is called, how many secrets are left.
+func startProgress(ctx context.Context, a *app.App, s *app.Session, keyID int64) (stop func()) {
+	if a.JSON {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var told sync.WaitGroup
+	told.Go(func() {
+		ticker := time.NewTicker(tellEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			uses, err := s.Store.SecretsByKey(ctx)
+			if err != nil {
+				continue // it is not worth ending for
+			}
+			var all int64
+			for _, u := range uses {
+				all += u.Secrets
+			}
+			done := secretsOf(uses, keyID)
+			fmt.Fprintf(a.Err, "%d of %d secrets are sealed with the key %d\n", done, all, keyID)
+			if done < all {
+				hintIdle(ctx, a, s)
+			}
+		}
+	})
+	return func() {
+		cancel()
+		told.Wait()
+	}
+}
+
+// hintIdle says that nobody works.
+func hintIdle(ctx context.Context, a *app.App, s *app.Session) {
+	queue, err := s.Temporal.DescribeTaskQueue(ctx, toolspec.TaskQueue, enumspb.TASK_QUEUE_TYPE_ACTIVITY)
+	if err == nil && len(queue.GetPollers()) == 0 {
+		fmt.Fprintln(a.Err, "no worker runs; it goes on when one does, and Ctrl-C ends only the wait")
+	}
+}

@@ -1,0 +1,143 @@
+package operations
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/codec"
+	"github.com/pawl-run/pawl/internal/secretfile"
+	"github.com/pawl-run/pawl/worker"
+)
+
+const (
+	// codecTokenEnv is the bearer token of the codec server, where no file has it.
+	codecTokenEnv = "PAWL_CODEC_TOKEN"
+	// minCodecToken is the shortest that is taken, in bytes.
+	minCodecToken = 16
+	maxTokenFile  = 64 << 10
+	// codecStop is what requests have to end when the server stops.
+	codecStop = 5 * time.Second
+)
+
+// codecServed is how a codec server is to be reached, and by whom.
+type codecServed struct {
+	listen, tokens, cert, key string
+	origins                   []string
+	behindProxy               bool
+}
+
+func newCodecServer(a *app.App) *cobra.Command {
+	var o codecServed
+	cmd := &cobra.Command{
+		Use:   "codec-server",
+		Short: "Let the Temporal UI and CLI read encrypted payloads",
+		Long: "Serves Temporal's protocol of remote codecs: POST /decode and /encode, with the keys of PAWL_CODEC_KEYS_FILE or\n" +
+			"PAWL_CODEC_KEYS. Whoever has the bearer token reads every payload of every tenant. It listens on this machine\n" +
+			"alone unless told otherwise, and then wants a certificate or a proxy before it. It logs no request.",
+		Example: `  PAWL_CODEC_TOKEN=$(cat token) pawl codec-server --origin http://localhost:8233
+  temporal workflow show -w tool:acme:cli:call-1 --codec-endpoint http://127.0.0.1:8234 --codec-auth "Bearer $(cat token)"`,
+		Args: app.ExactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runCodecServer(cmd.Context(), a, o) },
+	}
+	cmd.Flags().StringVar(&o.listen, "listen", "127.0.0.1:8234", "address to listen on")
+	cmd.Flags().StringSliceVar(&o.origins, "origin", nil, "a page that may use it from a browser: scheme, host and port of the Temporal UI; may be repeated")
+	cmd.Flags().StringVar(&o.tokens, "token-file", "", "file of mode 0600 with the bearer tokens that open it, one a line; else PAWL_CODEC_TOKEN is the token")
+	cmd.Flags().StringVar(&o.cert, "tls-cert", "", "certificate file (PEM)")
+	cmd.Flags().StringVar(&o.key, "tls-key", "", "private key file (PEM)")
+	cmd.Flags().BoolVar(&o.behindProxy, "behind-proxy", false, "listen beyond this machine without a certificate: a proxy before it has one")
+	return cmd
+}
+
+func runCodecServer(ctx context.Context, a *app.App, o codecServed) error {
+	if (o.cert == "") != (o.key == "") {
+		return app.Usage(errors.New("--tls-cert and --tls-key go together"))
+	}
+	for _, origin := range o.origins {
+		if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || origin != u.Scheme+"://"+u.Host {
+			return app.Usage(fmt.Errorf("--origin %q is no origin: it has the form https://temporal.example.com, without a path", origin))
+		}
+	}
+	tokens, err := codecTokens(o.tokens)
+	if err != nil {
+		return err
+	}
+	keys, err := worker.LoadCodec()
+	if err != nil {
+		return err
+	}
+	if len(keys.Keys) == 0 {
+		return errors.New("there are no keys: set PAWL_CODEC_KEYS_FILE or PAWL_CODEC_KEYS, as for workers")
+	}
+	ring, err := codec.ParseRing(keys.Keys)
+	if err != nil {
+		return err
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.listen)
+	if err != nil {
+		return err
+	}
+	if here, ok := listener.Addr().(*net.TCPAddr); o.cert == "" && !o.behindProxy && (!ok || !here.IP.IsLoopback()) {
+		_ = listener.Close()
+		return app.Usage(fmt.Errorf("%s can be reached from elsewhere, and tokens and payloads would travel in clear: give --tls-cert and --tls-key, or --behind-proxy", o.listen))
+	}
+	fmt.Fprintf(a.Err, "codec server on %s, with the keys %v; it ends with Ctrl-C\n", listener.Addr(), ring.IDs())
+	return serveCodec(ctx, listener, codec.Server(codec.New(ring, codec.Options{}), codec.ServerOptions{Tokens: tokens, Origins: o.origins}), o)
+}
+
+// serveCodec serves until ctx ends.
+func serveCodec(ctx context.Context, listener net.Listener, handler http.Handler, o codecServed) error {
+	server := &http.Server{
+		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+	ended := make(chan error, 1)
+	go func() {
+		if o.cert != "" {
+			ended <- server.ServeTLS(listener, o.cert, o.key)
+			return
+		}
+		ended <- server.Serve(listener)
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), codecStop)
+	defer cancel()
+	return server.Shutdown(stopping)
+}
+
+// codecTokens are the tokens of the file, or else the one of the environment.
+func codecTokens(file string) (tokens [][]byte, err error) {
+	text, from := []byte(os.Getenv(codecTokenEnv)), codecTokenEnv
+	if file != "" {
+		from = file
+		if text, err = secretfile.Read(file, maxTokenFile); err != nil {
+			return nil, err
+		}
+	}
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		if len(line) < minCodecToken {
+			return nil, fmt.Errorf("%s: a token has fewer than %d characters; `openssl rand -base64 32` makes one", from, minCodecToken)
+		}
+		tokens = append(tokens, line)
+	}
+	if len(tokens) == 0 {
+		return nil, fmt.Errorf("nobody could use the server: give --token-file or set %s", codecTokenEnv)
+	}
+	return tokens, nil
+}

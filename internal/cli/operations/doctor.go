@@ -1,0 +1,187 @@
+package operations
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	enumspb "go.temporal.io/api/enums/v1"
+	temporal "go.temporal.io/sdk/client"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// checkTimeout bounds the checks of the database, and those of Temporal.
+const checkTimeout = 10 * time.Second
+
+// diagnosis is what doctor prints with --json.
+type diagnosis struct {
+	Temporal struct {
+		Address string `json:"address"`
+		UI      string `json:"ui"`
+	} `json:"temporal"`
+	Database struct {
+		// URL has no password.
+		URL string `json:"url"`
+	} `json:"database"`
+	Worker struct {
+		PIDs []int `json:"pids"`
+	} `json:"worker"`
+	Checks []checked `json:"checks"`
+}
+
+type checked struct {
+	Name string `json:"name"`
+	OK   bool   `json:"ok"`
+	// Message says what was found and, if it is wrong, what to do.
+	Message string `json:"message"`
+}
+
+func newDoctor(a *app.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Check that everything a call needs is there", Args: app.ExactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d, err := diagnose(cmd.Context())
+			if err != nil {
+				return err
+			}
+			sick := 0
+			for _, c := range d.Checks {
+				if !c.OK {
+					sick++
+				}
+			}
+			if a.JSON {
+				if err := app.PrintJSON(a.Out, d); err != nil {
+					return err
+				}
+			} else {
+				for _, c := range d.Checks {
+					mark := "ok  "
+					if !c.OK {
+						mark = "FAIL"
+					}
+					fmt.Fprintf(a.Out, "%s  %-10s  %s\n", mark, c.Name, app.Printable(c.Message))
+				}
+			}
+			if sick > 0 {
+				return app.Silent(fmt.Errorf("%d checks failed", sick))
+			}
+			return nil
+		},
+	}
+}
+
+func diagnose(ctx context.Context) (*diagnosis, error) {
+	c, dev, err := app.LoadConfig()
+	if err != nil {
+		return nil, err
+	}
+	d := &diagnosis{}
+	d.Worker.PIDs = []int{}
+	d.Temporal.Address = cmp.Or(c.Temporal.HostPort, temporal.DefaultHostPort)
+	d.Temporal.UI = os.Getenv("PAWL_TEMPORAL_UI")
+	if dev != nil {
+		d.Temporal.UI = cmp.Or(d.Temporal.UI, dev.UI)
+	}
+	d.Database.URL = app.WithoutPassword(c.DatabaseURL)
+	d.database(ctx, c)
+	d.server(ctx, c)
+	return d, nil
+}
+
+func (d *diagnosis) add(name string, err error, fine string) {
+	message := fine
+	if err != nil {
+		message = err.Error()
+	}
+	d.Checks = append(d.Checks, checked{Name: name, OK: err == nil, Message: message})
+}
+
+func (d *diagnosis) database(ctx context.Context, c worker.Config) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	if c.DatabaseURL == "" {
+		d.add("database", errors.New("none is named: run `pawl dev` in this directory, or set PAWL_DATABASE_URL=postgres://…"), "")
+		return
+	}
+	store, err := postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: 2, Application: "pawl-doctor"})
+	if err != nil {
+		d.add("database", app.ExplainConnectError(d.Database.URL, err), "")
+		return
+	}
+	defer store.Close()
+	d.add("database", nil, d.Database.URL+" answers")
+	d.add("schema", store.CheckSchema(ctx), "up to date")
+	active, ok, err := store.ActivePolicy(ctx)
+	if err == nil && !ok {
+		err = errors.New("none is active, so every call is denied: `pawl policy apply FILE`")
+	}
+	d.add("policy", err, "active: "+active.Digest)
+	d.permissions(ctx, store, active.Digest)
+	d.notices(ctx, store)
+}
+
+func (d *diagnosis) server(ctx context.Context, c worker.Config) {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	t, err := temporal.DialContext(ctx, app.WithTimeout(c.Temporal, checkTimeout))
+	if err != nil {
+		d.add("temporal", fmt.Errorf("%s does not answer: run `pawl dev` in this directory, or set TEMPORAL_ADDRESS to a server that runs", d.Temporal.Address), "")
+		return
+	}
+	defer t.Close()
+	d.add("temporal", nil, d.Temporal.Address+" answers")
+	d.workers(ctx, t)
+	d.sweeper(ctx, t, c.SweepEvery > 0)
+}
+
+func (d *diagnosis) workers(ctx context.Context, t temporal.Client) {
+	queue, err := t.DescribeTaskQueue(ctx, toolspec.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+	if err != nil {
+		d.add("worker", errors.New("the server does not say who works on the task queue pawl"), "")
+		return
+	}
+	alive := 0
+	for _, poller := range queue.GetPollers() {
+		pid, host, ok := pidOf(poller.GetIdentity())
+		if ok && gone(pid, host) {
+			continue // the server remembers pollers for minutes
+		}
+		alive++
+		if ok {
+			d.Worker.PIDs = append(d.Worker.PIDs, pid)
+		}
+	}
+	if alive == 0 {
+		err = errors.New("none polls the task queue pawl: start one with `pawl worker`, or `pawl dev`")
+	}
+	d.add("worker", err, fmt.Sprintf("%d on the task queue pawl", alive))
+}
+
+// pidOf reads the process id and the host of a worker's identity.
+func pidOf(identity string) (pid int, host string, ok bool) {
+	rest, ok := strings.CutPrefix(identity, worker.IdentityPrefix)
+	if !ok {
+		return 0, "", false
+	}
+	number, host, _ := strings.Cut(rest, "@")
+	pid, err := strconv.Atoi(number)
+	return pid, host, err == nil && pid > 0
+}
+
+// gone reports whether a process of this host has ended.
+func gone(pid int, host string) bool {
+	here, err := os.Hostname()
+	return err == nil && host == here && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
+}

@@ -1,0 +1,34 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/postgres"
+)
+
+// notices says whether those who are to be told of approval requests are.
+func (d *diagnosis) notices(ctx context.Context, store *postgres.Store) {
+	backlogs, err := store.NoticeBacklogs(ctx)
+	var names, faults []string
+	for _, b := range backlogs {
+		names = append(names, b.Notifier)
+		if b.GivenUp > 0 {
+			faults = append(faults, fmt.Sprintf("%s: %d notices were given up within a day (%s)", b.Notifier, b.GivenUp, b.LastError))
+		}
+		if b.Late > 0 {
+			faults = append(faults, fmt.Sprintf("%s: %d notices are late, the oldest of %s (%s)", b.Notifier, b.Late, app.FormatTime(*b.Since), b.LastError))
+		}
+	}
+	fine := "none is late of " + strings.Join(names, ", ")
+	switch {
+	case len(faults) > 0:
+		err = errors.New(strings.Join(faults, "; ") + ": see whether the receiver is there and takes them")
+	case len(backlogs) == 0:
+		fine = "nobody was told of an approval request in the last week"
+	}
+	d.add("notices", err, fine)
+}

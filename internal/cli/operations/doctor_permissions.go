@@ -1,0 +1,41 @@
+package operations
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/policy/authz"
+)
+
+// shownTenants bounds how many names a line holds.
+const shownTenants = 10
+
+// permissions says of which tenants policy alone is the authorization: there every
+// actor may do what the policy does not deny. That is a choice and no fault.
+func (d *diagnosis) permissions(ctx context.Context, store *postgres.Store, digest string) {
+	if digest == "" {
+		return // the check of the policy says so
+	}
+	p, err := store.Policy(ctx, digest)
+	if err != nil {
+		d.add("authz", err, "")
+		return
+	}
+	var parts []string
+	if ids := p.TenantsBy(authz.ByRelations); len(ids) > 0 {
+		parts = append(parts, "by relations: "+names(ids))
+	}
+	if ids := p.TenantsBy(authz.ByPolicy); len(ids) > 0 {
+		parts = append(parts, "by policy alone, so any actor may do what it does not deny: "+names(ids))
+	}
+	d.add("authz", nil, strings.Join(parts, "; "))
+}
+
+func names(ids []string) string {
+	if len(ids) > shownTenants {
+		return fmt.Sprintf("%s and %d more", strings.Join(ids[:shownTenants], ", "), len(ids)-shownTenants)
+	}
+	return strings.Join(ids, ", ")
+}

@@ -1,0 +1,104 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	temporal "go.temporal.io/sdk/client"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/workflows/upkeep"
+)
+
+// sweeper looks at the schedule and at its last run. wanted says that this
+// environment asks for sweeps.
+func (d *diagnosis) sweeper(ctx context.Context, t temporal.Client, wanted bool) {
+	s, err := describeSweep(ctx, t)
+	var missing *serviceerror.NotFound
+	switch {
+	case errors.As(err, &missing) && !wanted:
+		d.add("sweeper", nil, "off by PAWL_SWEEP_EVERY: calls whose workflow is terminated stay open")
+	case errors.As(err, &missing):
+		d.add("sweeper", errors.New("there is no schedule "+upkeep.SweepID+": a worker makes it when it starts, if it may; its log says why not"), "")
+	case err != nil:
+		d.add("sweeper", errors.New("the server does not say how the schedule "+upkeep.SweepID+" stands"), "")
+	case s.Schedule.State != nil && s.Schedule.State.Paused:
+		d.add("sweeper", errors.New("the schedule "+upkeep.SweepID+" is paused: `temporal schedule toggle --schedule-id "+upkeep.SweepID+" --unpause --reason …`"), "")
+	default:
+		last, err := lastSweep(ctx, t, s.Info.RecentActions)
+		d.add("sweeper", err, interval(s)+last)
+	}
+}
+
+// scheduleSettles is how long the server is asked: one whose schedule has just been
+// changed may not say at once how it stands.
+const scheduleSettles = 8 * time.Second
+
+func describeSweep(ctx context.Context, t temporal.Client) (s *temporal.ScheduleDescription, err error) {
+	ctx, cancel := context.WithTimeout(ctx, scheduleSettles)
+	defer cancel()
+	var missing *serviceerror.NotFound
+	// Where the time is over, err says what the server answered last.
+	_ = app.WaitFor(ctx, func() bool {
+		s, err = t.ScheduleClient().GetHandle(ctx, upkeep.SweepID).Describe(ctx)
+		return err == nil || errors.As(err, &missing)
+	})
+	return s, err
+}
+
+func interval(s *temporal.ScheduleDescription) string {
+	if s.Schedule.Spec == nil || len(s.Schedule.Spec.Intervals) != 1 {
+		return "as the schedule says, "
+	}
+	return "every " + s.Schedule.Spec.Intervals[0].Every.String() + ", "
+}
+
+// lastSweep says how the newest run ended that has ended. Of a run that goes on
+// there is one at most.
+func lastSweep(ctx context.Context, t temporal.Client, actions []temporal.ScheduleActionResult) (string, error) {
+	actions = slices.Clone(actions)
+	slices.SortFunc(actions, func(a, b temporal.ScheduleActionResult) int { return b.ActualTime.Compare(a.ActualTime) })
+	for _, a := range actions[:min(2, len(actions))] {
+		if a.StartWorkflowResult == nil {
+			continue
+		}
+		id, at := a.StartWorkflowResult.WorkflowID, a.ActualTime.UTC().Format(time.RFC3339)
+		run, err := t.DescribeWorkflowExecution(ctx, id, "")
+		if err != nil {
+			return "", fmt.Errorf("the server does not say how the sweep %s stands", id)
+		}
+		switch status := run.GetWorkflowExecutionInfo().GetStatus(); status {
+		case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
+			continue
+		case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
+			var out upkeep.SweepOut
+			if err := t.GetWorkflow(ctx, id, "").Get(ctx, &out); err != nil {
+				return "", fmt.Errorf("the sweep %s has no result that this program can read", id)
+			}
+			if len(out.Failed) > 0 {
+				return "", fmt.Errorf("of the sweep %s failed: %s; the workers' logs say why", id, strings.Join(out.Failed, ", "))
+			}
+			return "last at " + at + ": " + counts(out), nil
+		default:
+			return "", fmt.Errorf("the sweep %s ended %s; look at it in the Temporal UI", id, status)
+		}
+	}
+	return "no run has ended yet", nil
+}
+
+func counts(out upkeep.SweepOut) string {
+	text := fmt.Sprintf("%d open, %d swept", out.Calls.Open, out.Calls.Swept())
+	if out.Calls.Unclear > 0 {
+		text += fmt.Sprintf(", %d that Temporal says nothing of", out.Calls.Unclear)
+	}
+	if n := out.Expired.Calls; n > 0 {
+		text += fmt.Sprintf(", %d past their %d days", n, out.Expired.RetentionDays)
+	}
+	return text
+}

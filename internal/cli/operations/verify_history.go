@@ -1,0 +1,232 @@
+package operations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	temporal "go.temporal.io/sdk/client"
+
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/verify"
+)
+
+// progressEvery is how often a long search says how far it is.
+const progressEvery = 5 * time.Second
+
+// searched is what `verify-history` looks through.
+type searched struct {
+	secrets, query, workflow  string
+	ring                      string
+	byTenant                  bool
+	skipTables, skipHistories bool
+	connections               bool
+}
+
+func newVerifyHistory(a *app.App) *cobra.Command {
+	var o searched
+	cmd := &cobra.Command{
+		Use:   "verify-history",
+		Short: "Search histories and tables for secrets that leaked",
+		Long: "Reads every workflow history of the namespace and every row of the database, and searches all of it for\n" +
+			"secrets: as they are, backwards, cut into pieces, and below up to six layers of encoding (entities, percent\n" +
+			"signs, backslashes, quoted-printable, base64, hexadecimal, lists of bytes, UTF-16, gzip). It names the place of\n" +
+			"a secret, and the secret by its name or its number in the list, and never prints it. The exit status is 1 if a\n" +
+			"secret was found, or if something could not be read. Secrets of fewer than 8 bytes cannot be told from other text.",
+		Example: `  pawl verify-history --connections
+  pawl verify-history --secrets planted.txt
+  pass show github/token | pawl verify-history --secrets -
+  pawl verify-history --secrets planted.txt --query 'CloseTime > "2026-11-01T00:00:00Z"' --skip-tables`,
+		Args: app.ExactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.byTenant = cmd.Flags().Changed("tenant")
+			return verifyHistory(cmd.Context(), a, o)
+		},
+	}
+	cmd.Flags().StringVar(&o.secrets, "secrets", "", "file with the secrets to search for, of mode 0600: one a line, or with a zero byte behind each; - reads standard input")
+	cmd.Flags().BoolVar(&o.connections, "connections", false, "search for every live credential of all connections; needs the key ring")
+	app.KeyRingFlag(cmd, &o.ring)
+	cmd.Flags().StringVar(&o.query, "query", "", "only histories of workflows that this visibility query lists")
+	cmd.Flags().StringVar(&o.workflow, "workflow", "", "only the histories of this workflow id")
+	cmd.Flags().BoolVar(&o.skipTables, "skip-tables", false, "do not search the database")
+	cmd.Flags().BoolVar(&o.skipHistories, "skip-histories", false, "do not search Temporal")
+	return cmd
+}
+
+func verifyHistory(ctx context.Context, a *app.App, o searched) error {
+	if o.secrets == "" && !o.connections {
+		return app.Usage(errors.New("nothing to search for: --secrets names a file, --connections is every live credential"))
+	}
+	if o.skipTables && o.skipHistories {
+		return app.Usage(errors.New("--skip-tables and --skip-histories leave nothing to search"))
+	}
+	s, err := app.Connect(ctx, !o.skipHistories, !o.skipTables || o.connections)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	secrets, err := loadSecrets(ctx, a, s, o)
+	if err != nil {
+		return err
+	}
+	codec, err := s.Config.Codec.PayloadCodec()
+	if err != nil {
+		return err
+	}
+	v := verify.New(secrets, verify.Options{
+		Codec: codec,
+		Found: func(f verify.Finding) { printFinding(a, f) },
+		Unread: func(p verify.Place) {
+			fmt.Fprintln(a.Err, "not read:", app.OneLine(p.String(), 600))
+		},
+	})
+	stop := startProgress(a, v)
+	err = search(ctx, s, v, o, a.Tenant)
+	stop()
+	if err != nil {
+		return err
+	}
+	return printReport(a, v.Report(), secrets.Len())
+}
+
+func loadSecrets(ctx context.Context, a *app.App, s *app.Session, o searched) (*fingerprint.Set, error) {
+	var sources []fingerprint.Source
+	if o.secrets != "" {
+		list, err := readSecrets(o.secrets, a.In)
+		if err != nil {
+			return nil, err
+		}
+		defer clear(list.text)
+		sources = append(sources, list)
+	}
+	if o.connections {
+		sealer, err := a.OpenSealer(s, o.ring)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, broker.New(s.Store, sealer, broker.Options{}))
+	}
+	secrets := &fingerprint.Set{}
+	plain, err := secrets.Load(ctx, sources...)
+	if err != nil {
+		return nil, err
+	}
+	if len(plain) > 0 {
+		fmt.Fprintf(a.Err, "not searched for, because they are too short or too uniform to be told from other text: %s\n", app.OneLine(strings.Join(plain, ", "), 600))
+	}
+	if secrets.Len() == 0 {
+		return nil, errors.New("there is no secret to search for")
+	}
+	return secrets, nil
+}
+
+func search(ctx context.Context, s *app.Session, v *verify.Verifier, o searched, tenant string) error {
+	if !o.skipHistories {
+		namespace := s.Config.Temporal.Namespace
+		if namespace == "" {
+			namespace = temporal.DefaultNamespace
+		}
+		service, query := s.Temporal.WorkflowService(), queryOf(o, tenant)
+		if err := v.Histories(ctx, service, namespace, query); err != nil {
+			return err
+		}
+		if query == "" {
+			if err := v.Schedules(ctx, service, namespace); err != nil {
+				return err
+			}
+		}
+	}
+	if o.skipTables {
+		return nil
+	}
+	return v.Tables(ctx, s.Store)
+}
+
+// queryOf puts the limits together. A tenant stands in the workflow id, which is
+// there whether or not search attributes are.
+func queryOf(o searched, tenant string) string {
+	var parts []string
+	if o.query != "" {
+		parts = append(parts, "("+o.query+")")
+	}
+	if o.workflow != "" {
+		parts = append(parts, "WorkflowId = "+quoted(o.workflow))
+	}
+	if o.byTenant {
+		parts = append(parts, "WorkflowId STARTS_WITH "+quoted("tool:"+tenant+":"))
+	}
+	return strings.Join(parts, " AND ")
+}
+
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// printFinding prints a finding as it is made: a search may take long.
+func printFinding(a *app.App, f verify.Finding) {
+	if a.JSON {
+		_ = printLine(a.Out, f)
+		return
+	}
+	fmt.Fprintf(a.Out, "secret %s (%s) stands in %s\n", app.OneLine(f.Secret, 200), f.Form, app.OneLine(f.String(), 600))
+}
+
+// startProgress tells people how far it is until stop is called.
+func startProgress(a *app.App, v *verify.Verifier) (stop func()) {
+	if a.JSON {
+		return func() {}
+	}
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(progressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case <-tick.C:
+				r := v.Report()
+				fmt.Fprintf(a.Err, "searched %d workflows, %d events, %d rows; %d findings\n", r.Workflows, r.Events, r.Rows, r.Findings)
+			}
+		}
+	}()
+	return func() {
+		close(end)
+		<-ended
+	}
+}
+
+func printReport(a *app.App, r verify.Report, secrets int) error {
+	if a.JSON {
+		if err := printLine(a.Out, struct {
+			verify.Report
+			Secrets int  `json:"secrets"`
+			Clean   bool `json:"clean"`
+		}{r, secrets, r.Clean()}); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintf(a.Out, "searched for %d secrets in %d workflows (%d events) and %d rows of %d tables: %d found, %d not read\n",
+			secrets, r.Workflows, r.Events, r.Rows, r.Tables, r.Findings, r.Unread)
+	}
+	if !r.Clean() {
+		return app.Silent(errors.New("not clean"))
+	}
+	return nil
+}
+
+// printLine prints JSON on a line of its own.
+func printLine(w io.Writer, v any) error {
+	out, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, app.Printable(string(out)))
+	return err
+}

@@ -1,0 +1,39 @@
+package operations
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/worker"
+)
+
+func newWorker(a *app.App) *cobra.Command {
+	var policyFile, workspace string
+	var apply bool
+	cmd := &cobra.Command{
+		Use:   "worker",
+		Short: "Run a worker until it is told to stop",
+		Long: "Runs a worker. It finds Temporal by the TEMPORAL_* variables and Postgres by PAWL_DATABASE_URL,\n" +
+			"or else a `pawl dev` of this directory, and waits for either while it is away. `pawl migrate up`\n" +
+			"comes first.",
+		Args: app.ExactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, _, err := app.LoadConfig()
+			if err != nil {
+				return err
+			}
+			if policyFile != "" {
+				c.PolicyFile = policyFile
+			}
+			if workspace != "" {
+				c.Workspace = workspace
+			}
+			c.ApplyPolicy, c.KeyRing.Wrapper = apply, a.Wrapper
+			return worker.Run(cmd.Context(), c)
+		},
+	}
+	cmd.Flags().StringVar(&policyFile, "policy", "", "policy file, applied where no policy is active (PAWL_POLICY)")
+	cmd.Flags().BoolVar(&apply, "apply-policy", false, "make the policy file the active policy")
+	cmd.Flags().StringVar(&workspace, "workspace", "", "directory that file tools see (PAWL_WORKSPACE); default the working directory")
+	return cmd
+}

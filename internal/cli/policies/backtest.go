@@ -1,0 +1,186 @@
+package policies
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// mostBacktest bounds what a backtest reads, in calls.
+const mostBacktest = 1_000_000
+
+// backtest is what a candidate would have changed.
+type backtest struct {
+	policy.Backtest
+	// masked counts calls with masked arguments, argsUnknown those that ended
+	// before their arguments were known, unreadable those of which the version that
+	// judged them cannot be read.
+	masked, argsUnknown, unreadable int
+	// tools are as they are published now: records keep no tags.
+	tools map[string]toolspec.Spec
+	// cut says that there were more calls than were read.
+	cut bool
+}
+
+func newPolicyBacktest(a *app.App) *cobra.Command {
+	var since string
+	var most int
+	cmd := &cobra.Command{
+		Use: "backtest FILE", Short: "Judge the calls of the last days by a policy file, and show what would change",
+		Long: "Judge settled calls by a policy file and by the version that judged them then, with what the record holds,\n" +
+			"and show what would newly be denied, asked about or allowed. With --tenant only the calls of that tenant.\n\n" +
+			"The record is redacted: a rule that looks into a masked argument sees " + toolspec.Mask + ". It does not hold the tools that\n" +
+			"a run was narrowed to, nor tags: those are of the tools as they are now. Both policies see the same, so that\n" +
+			"what is shown is the change of policy.",
+		Args: app.ExactArgs(1, "a policy file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			candidate, err := readPolicy(args[0])
+			if err != nil {
+				return err
+			}
+			ago, err := app.ParseTimespan("--since", since)
+			if err != nil {
+				return err
+			}
+			if most < 1 || most > mostBacktest {
+				return app.Usage(fmt.Errorf("--limit is between 1 and %d", mostBacktest))
+			}
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				if err := fits(cmd.Context(), s.Store, candidate); err != nil {
+					return err
+				}
+				active, _, err := s.Store.ActivePolicy(cmd.Context())
+				if err != nil {
+					return err
+				}
+				current, err := s.Store.Policy(cmd.Context(), active.Digest)
+				if err != nil {
+					return err
+				}
+				tenants := policy.Tenants(current, candidate)
+				if cmd.Flags().Changed("tenant") {
+					tenants = []string{a.Tenant}
+				}
+				b, err := runBacktest(cmd.Context(), s, candidate, tenants, time.Now().Add(-ago), most)
+				if err != nil {
+					return err
+				}
+				return printBacktest(a, b, since)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&since, "since", "30d", "how far back, such as 12h or 30d")
+	cmd.Flags().IntVar(&most, "limit", 100_000, "how many calls of a tenant, the newest first")
+	return cmd
+}
+
+func runBacktest(ctx context.Context, s *app.Session, candidate *policy.Policy, tenants []string, since time.Time, most int) (*backtest, error) {
+	specs, err := s.Store.Specs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b := &backtest{tools: byName(specs)}
+	for _, tenant := range tenants {
+		left := most
+		var failed error
+		err := s.Store.EachDecided(ctx, tenant, since, func(c postgres.DecidedCall) bool {
+			if left == 0 {
+				b.cut = true
+				return false
+			}
+			left--
+			failed = replayCall(ctx, s, b, c, candidate)
+			return failed == nil
+		})
+		if err := errors.Join(err, failed); err != nil {
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+func replayCall(ctx context.Context, s *app.Session, b *backtest, c postgres.DecidedCall, candidate *policy.Policy) error {
+	then, err := s.Store.Policy(ctx, c.PolicyDigest)
+	var unreadable *postgres.Error
+	switch {
+	case err != nil && ctx.Err() == nil && errors.As(err, &unreadable):
+		b.unreadable++
+		return nil
+	case err != nil:
+		return err
+	case c.SafeArgs == nil:
+		b.argsUnknown++
+	case bytes.Contains(c.SafeArgs, []byte(strconv.Quote(toolspec.Mask))):
+		b.masked++
+	}
+	facts := c.Facts()
+	if spec, known := b.tools[c.ToolID]; known {
+		facts.Tags, facts.TagsUnknown = spec.Tags, false
+		if c.SafeArgs == nil { // it did not come to be checked
+			facts.NoSchema = spec.NoSchema
+		}
+	}
+	b.Add(c.InvocationID, facts, then, candidate)
+	return nil
+}
+
+// moveView is a policy.Moved as programs see it.
+type moveView struct {
+	Tenant  string `json:"tenant"`
+	Tool    string `json:"tool"`
+	Before  string `json:"before"`
+	After   string `json:"after"`
+	Rule    string `json:"rule"`
+	Calls   int    `json:"calls"`
+	Example string `json:"example"`
+}
+
+func printBacktest(a *app.App, b *backtest, since string) error {
+	var moves []moveView
+	for _, m := range b.Moves() {
+		moves = append(moves, moveView{
+			Tenant: m.TenantID, Tool: m.ToolID, Before: verdict(policy.Decision{Verb: m.Before}),
+			After: verdict(policy.Decision{Verb: m.After, Undetermined: m.Undetermined}), Rule: m.Rule, Calls: m.Calls, Example: m.Example,
+		})
+	}
+	if a.JSON {
+		return app.PrintJSON(a.Out, map[string]any{
+			"calls": b.Calls, "unchanged": b.Unchanged, "changes": app.NonNil(moves), "maskedArguments": b.masked, "unknownArguments": b.argsUnknown,
+			"unreadableVersions": b.unreadable, "cut": b.cut,
+		})
+	}
+	fmt.Fprintf(a.Out, "%d calls of the last %s, %d judged as before\n", b.Calls, since, b.Unchanged)
+	if len(moves) > 0 {
+		var rows [][]string
+		for _, m := range moves {
+			rows = append(rows, []string{strconv.Itoa(m.Calls), m.Tenant, m.Tool, m.Before, m.After, m.Rule, m.Example})
+		}
+		app.PrintTable(a.Out, "  ", []string{"CALLS", "TENANT", "TOOL", "BEFORE", "AFTER", "BY", "SUCH AS"}, rows)
+	}
+	for _, remark := range []struct {
+		n    int
+		text string
+	}{
+		{b.masked, "with masked arguments: rules that look into those may judge the real ones otherwise"},
+		{b.argsUnknown, "without arguments, for they ended before these were known: judged without them"},
+		{b.unreadable, "more are left out: the version that judged them cannot be read"},
+	} {
+		if remark.n > 0 {
+			fmt.Fprintf(a.Out, "%d %s\n", remark.n, remark.text)
+		}
+	}
+	if b.cut {
+		fmt.Fprintln(a.Out, "there were more calls; --limit reads more of them")
+	}
+	return nil
+}

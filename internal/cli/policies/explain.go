@@ -1,0 +1,132 @@
+package policies
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+	"github.com/pawl-run/pawl/toolspec/schema"
+)
+
+// activePolicy names the active version where a file is asked for.
+const activePolicy = "active"
+
+func newPolicyExplain(a *app.App) *cobra.Command {
+	var args, file, effect, risk string
+	facts := policy.Facts{RunID: "cli"}
+	cmd := &cobra.Command{
+		Use:   "explain TOOL",
+		Short: "Explain what policy says of a call, and why",
+		Long: "Explain names the rule that decides on a call, the rules that it beats, and why the others do not\n" +
+			"apply. Without --args it is the judgement from before the arguments are known.",
+		Example: `  pawl policy explain core__write_file --actor user:ann --args '{"path":"/etc/hosts","content":""}'
+  pawl policy explain core__write_file --actor user:ann --role admin --file policy.yaml`,
+		Args: app.ExactArgs(1, "the id of a tool; `pawl tools list --all` shows them"),
+		RunE: func(cmd *cobra.Command, positional []string) error {
+			facts.TenantID, facts.ToolID = a.Tenant, positional[0]
+			p, specs, err := policyOf(cmd.Context(), file)
+			if err != nil {
+				return err
+			}
+			spec, published := byName(specs)[facts.ToolID]
+			spec.Name, facts.TagsUnknown = facts.ToolID, !published
+			if effect != "" {
+				spec.Effect = toolspec.Effect(effect)
+			}
+			if risk != "" {
+				spec.Risk = toolspec.Risk(risk)
+			}
+			if !spec.Effect.Valid() || !spec.Risk.Valid() {
+				return app.Usage(fmt.Errorf("no worker has published %q: say with --effect and --risk what it declares", facts.ToolID))
+			}
+			if cmd.Flags().Changed("args") {
+				if facts.Args, err = validArgs(spec, json.RawMessage(args)); err != nil {
+					return err
+				}
+				facts.HasArgs = true
+			}
+			x := p.Explain(facts.Of(spec))
+			if a.JSON {
+				return app.PrintJSON(a.Out, x)
+			}
+			fmt.Fprint(a.Out, app.Printable(x.Text()))
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&args, "args", "", "the arguments, a JSON object")
+	app.IdentityVar(cmd.Flags(), &facts.ActorID, "actor", "agent:cli", "who calls")
+	app.IdentityVar(cmd.Flags(), &facts.SubjectID, "subject", "", "on whose behalf, as if that were proved")
+	cmd.Flags().StringVar(&facts.ConnectionID, "connection", "", "the connection that the call names")
+	cmd.Flags().StringArrayVar(&facts.Roles, "role", nil, "a further role of the actor; may be repeated")
+	cmd.Flags().StringVar(&file, "file", activePolicy, "a policy file, or active")
+	cmd.Flags().StringVar(&effect, "effect", "", "what the tool declares, in place of what workers have published")
+	cmd.Flags().StringVar(&risk, "risk", "", "what the tool declares, in place of what workers have published")
+	return cmd
+}
+
+func byName(specs []toolspec.Spec) map[string]toolspec.Spec {
+	tools := make(map[string]toolspec.Spec, len(specs))
+	for _, s := range specs {
+		tools[s.Name] = s
+	}
+	return tools
+}
+
+// policyOf reads a policy file, or the active version, and the tools that
+// workers have published. A file needs no database: without one no tools are
+// known.
+func policyOf(ctx context.Context, file string) (*policy.Policy, []toolspec.Spec, error) {
+	if file == activePolicy {
+		return activeVersion(ctx)
+	}
+	p, err := readPolicy(file)
+	if err != nil {
+		return nil, nil, err
+	}
+	specs, err := app.PublishedSpecs(ctx)
+	if err != nil {
+		return p, nil, nil //nolint:nilerr // nobody knows the tools: the file or the flags say what they declare
+	}
+	return p, specs, nil
+}
+
+func activeVersion(ctx context.Context) (p *policy.Policy, specs []toolspec.Spec, err error) {
+	err = app.WithStore(ctx, func(s *app.Session) error {
+		active, _, err := s.Store.ActivePolicy(ctx)
+		if err != nil {
+			return err
+		}
+		if p, err = s.Store.Policy(ctx, active.Digest); err != nil {
+			return err
+		}
+		specs, err = s.Store.Specs(ctx)
+		return err
+	})
+	return p, specs, err
+}
+
+// validArgs are arguments as a call would have them. A call with others ends
+// before policy sees them.
+func validArgs(spec toolspec.Spec, raw json.RawMessage) (json.RawMessage, error) {
+	args, fault := hydrate.Args(raw)
+	if fault != nil {
+		return nil, fmt.Errorf("the arguments: %w", fault)
+	}
+	if len(spec.InputSchema) == 0 {
+		return args, nil
+	}
+	compiled, err := schema.Compile(spec.InputSchema)
+	if err != nil {
+		return nil, fmt.Errorf("the input schema of %s: %w", spec.Name, err)
+	}
+	if problems := compiled.Validate(args); len(problems) > 0 {
+		return nil, fmt.Errorf("the arguments are not valid for %s, so policy would not see them: %s: %s", spec.Name, problems[0].Path, problems[0].Message)
+	}
+	return args, nil
+}

@@ -1,0 +1,199 @@
+package policies
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// maxKillReason is in characters: it stands in the result of every call that a
+// switch stops.
+const maxKillReason = 200
+
+func newKill(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{Use: "kill", Short: "Stop calls of a tenant, a tool or an effect at once, whatever policy and approvals say"}
+	cmd.AddCommand(newKillOn(a), newKillOff(a), newKillList(a))
+	return app.Group(cmd)
+}
+
+// killFlags are what the switch of a command covers.
+type killFlags struct {
+	tool, effect, by string
+	everyTenant      bool
+}
+
+func (f *killFlags) add(cmd *cobra.Command, tool string) {
+	cmd.Flags().StringVar(&f.tool, "tool", tool, "tool id, or a prefix and *; * is every tool")
+	cmd.Flags().StringVar(&f.effect, "effect", "", "read_only, state_change or external_side_effect; without it every effect")
+	cmd.Flags().BoolVar(&f.everyTenant, "all-tenants", false, "every tenant, not only that of --tenant")
+	app.IdentityVar(cmd.Flags(), &f.by, "as", app.DefaultApprover(), "who does it (PAWL_APPROVER)")
+}
+
+// scope reads the flags; tenant is that of the command line.
+func (f *killFlags) scope(tenant string) (postgres.KillScope, error) {
+	scope := postgres.KillScope{TenantID: tenant, Tool: f.tool, Effect: toolspec.Effect(f.effect)}
+	if f.everyTenant {
+		scope.TenantID = ""
+	}
+	prefix, glob := strings.CutSuffix(f.tool, "*")
+	err := toolspec.CheckToolID(f.tool)
+	switch {
+	case f.by == "":
+		return scope, app.Usage(errors.New("--as is missing: who does it?"))
+	case f.tool == "":
+		return scope, app.Usage(errors.New("--tool is missing; '*' is every tool"))
+	case strings.Contains(prefix, "*"):
+		return scope, app.Usage(errors.New("--tool: * may stand only at the end"))
+	case !glob && err != nil:
+		return scope, app.Usage(fmt.Errorf("--tool: a tool id %w", err))
+	case scope.Effect != "" && !scope.Effect.Valid():
+		return scope, app.Usage(errors.New("--effect is read_only, state_change or external_side_effect"))
+	}
+	return scope, nil
+}
+
+func newKillOn(a *app.App) *cobra.Command {
+	var f killFlags
+	var reason string
+	cmd := &cobra.Command{
+		Use: "on --tool TOOL --reason REASON", Short: "Turn a kill switch on",
+		Long: "Turn a kill switch on. Calls that it covers are denied from then on; those that wait for a person or for\n" +
+			"capacity end at once, and those that run before their next attempt. No approval and no policy lifts it.\n" +
+			"The reason is shown to callers.",
+		Args: app.ExactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			scope, err := f.scope(a.Tenant)
+			if err != nil {
+				return err
+			}
+			if err := checkKillReason(reason); err != nil {
+				return app.Usage(err)
+			}
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				k, err := s.Store.KillOn(cmd.Context(), scope, reason, f.by)
+				if err != nil {
+					return err
+				}
+				said := "on"
+				if !k.Changed {
+					said = "was on already"
+				}
+				return printKillSwitch(a, k, said)
+			})
+		},
+	}
+	f.add(cmd, "")
+	cmd.Flags().StringVar(&reason, "reason", "", "why, in one line for callers")
+	return cmd
+}
+
+func checkKillReason(reason string) error {
+	switch {
+	case strings.TrimSpace(reason) == "":
+		return errors.New("--reason is missing: callers are told why")
+	case utf8.RuneCountInString(reason) > maxKillReason || app.Printable(reason) != reason || strings.ContainsAny(reason, "\n\t"):
+		return fmt.Errorf("--reason is one line of at most %d characters", maxKillReason)
+	case toolspec.SecretValue(reason):
+		return errors.New("--reason holds something of the shape of a credential, and callers read it")
+	}
+	return nil
+}
+
+func newKillOff(a *app.App) *cobra.Command {
+	var f killFlags
+	cmd := &cobra.Command{
+		Use: "off [NUMBER]", Short: "Turn a kill switch off: by its number, or the one that covers exactly what the flags say",
+		Args: app.AtMostOneArg("at most the number of a switch; `pawl kill list` shows them"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var id int64
+			var err error
+			if len(args) == 1 {
+				if id, err = strconv.ParseInt(args[0], 10, 64); err != nil || id < 1 {
+					return app.Usage(errors.New("a switch is named by its number; `pawl kill list` shows them"))
+				}
+			}
+			if id > 0 && f.tool == "" {
+				f.tool = "*" // does not matter
+			}
+			scope, err := f.scope(a.Tenant)
+			if err != nil {
+				return err
+			}
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				k, found, err := s.Store.KillOff(cmd.Context(), id, scope, f.by)
+				switch {
+				case err != nil:
+					return err
+				case !found:
+					return errors.New("no such switch is on; `pawl kill list` shows those that are")
+				}
+				return printKillSwitch(a, k, "off")
+			})
+		},
+	}
+	f.add(cmd, "")
+	return cmd
+}
+
+func newKillList(a *app.App) *cobra.Command {
+	var off, everyTenant bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the kill switches that are on for the tenant", Args: app.ExactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				tenant := a.Tenant
+				if everyTenant {
+					tenant = ""
+				}
+				switches, err := s.Store.KillSwitches(cmd.Context(), tenant, off)
+				if err != nil {
+					return err
+				}
+				headings := []string{"NUMBER", "TENANT", "TOOL", "EFFECT", "ON SINCE", "BY", "OFF", "REASON"}
+				return app.PrintRows(a, switches, "no kill switch is on", headings, func(k postgres.KillSwitch) []string {
+					until := ""
+					if k.OffAt != nil {
+						until = app.FormatTime(*k.OffAt) + " by " + app.QuoteName(k.OffBy)
+					}
+					return []string{
+						strconv.FormatInt(k.ID, 10), orEvery(k.TenantID), k.Tool, orEvery(string(k.Effect)), app.FormatTime(k.OnAt), app.QuoteName(k.OnBy), until, k.Reason,
+					}
+				})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&off, "all", false, "also those that were turned off")
+	cmd.Flags().BoolVar(&everyTenant, "all-tenants", false, "those of all tenants")
+	return cmd
+}
+
+func orEvery(s string) string {
+	if s == "" {
+		return "every"
+	}
+	return s
+}
+
+func printKillSwitch(a *app.App, k postgres.KillSwitch, said string) error {
+	if a.JSON {
+		return app.PrintJSON(a.Out, map[string]any{"switch": k, "state": said})
+	}
+	tenant := "every tenant"
+	if k.TenantID != "" {
+		tenant = "tenant " + k.TenantID
+	}
+	effect := "every effect"
+	if k.Effect != "" {
+		effect = string(k.Effect)
+	}
+	fmt.Fprintf(a.Out, "%d  %s: %s, tool %s, %s\n", k.ID, said, tenant, k.Tool, effect)
+	return nil
+}

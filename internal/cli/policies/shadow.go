@@ -1,0 +1,138 @@
+package policies
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/policy"
+)
+
+func newPolicyShadow(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{Use: "shadow", Short: "Try a policy out beside the active one: it is asked about every call and obeyed about none"}
+	cmd.AddCommand(newShadowSet(a), newShadowOff(a), newShadowReport(a))
+	return app.Group(cmd)
+}
+
+func newShadowSet(a *app.App) *cobra.Command {
+	var by string
+	cmd := &cobra.Command{
+		Use: "set FILE", Short: "Have a policy file asked beside the active policy", Args: app.ExactArgs(1, "a policy file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := readPolicy(args[0])
+			if err != nil {
+				return err
+			}
+			return setShadow(cmd.Context(), a, p, by)
+		},
+	}
+	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "who does it (PAWL_APPROVER)")
+	return cmd
+}
+
+func newShadowOff(a *app.App) *cobra.Command {
+	var by string
+	cmd := &cobra.Command{
+		Use: "off", Short: "Ask no policy beside the active one any more", Args: app.ExactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return setShadow(cmd.Context(), a, nil, by) },
+	}
+	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "who does it (PAWL_APPROVER)")
+	return cmd
+}
+
+func setShadow(ctx context.Context, a *app.App, p *policy.Policy, by string) error {
+	if by == "" {
+		return app.Usage(errors.New("--as is missing: who does it?"))
+	}
+	return app.WithStore(ctx, func(s *app.Session) error {
+		if p != nil {
+			if err := fits(ctx, s.Store, p); err != nil {
+				return err
+			}
+		}
+		changed, err := s.Store.SetShadow(ctx, p, by)
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			said := "shadow"
+			if !changed {
+				said = "was the shadow already"
+			}
+			return printPolicy(a, p, said)
+		}
+		if a.JSON {
+			return app.PrintJSON(a.Out, map[string]any{"state": "off", "changed": changed})
+		}
+		fmt.Fprintln(a.Out, "no policy is asked beside the active one")
+		return nil
+	})
+}
+
+// shadowView is a line of the report as programs see it.
+type shadowView struct {
+	Tenant  string `json:"tenant"`
+	Tool    string `json:"tool"`
+	Live    string `json:"live"`
+	Shadow  string `json:"shadow"`
+	Rule    string `json:"rule"`
+	Calls   int    `json:"calls"`
+	Example string `json:"example"`
+}
+
+func newShadowReport(a *app.App) *cobra.Command {
+	var since string
+	cmd := &cobra.Command{
+		Use: "report", Short: "Show what the shadow would have said of settled calls, beside what was said",
+		Args: app.ExactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ago, err := app.ParseTimespan("--since", since)
+			if err != nil {
+				return err
+			}
+			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				shadow, ok, err := s.Store.ShadowPolicy(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if !ok {
+					return errors.New("no policy is asked beside the active one; `pawl policy shadow set FILE` has one asked")
+				}
+				tenant := ""
+				if cmd.Flags().Changed("tenant") {
+					tenant = a.Tenant
+				}
+				lines, err := s.Store.ShadowReport(cmd.Context(), shadow.Digest, tenant, time.Now().Add(-ago))
+				if err != nil {
+					return err
+				}
+				views, rows := []shadowView{}, [][]string{}
+				for _, l := range lines {
+					views = append(views, shadowView{Tenant: l.TenantID, Tool: l.ToolID, Live: l.Live, Shadow: l.Shadow, Rule: l.Rule, Calls: l.Calls, Example: l.Example})
+					differs := ""
+					if l.Live != l.Shadow {
+						differs = "!"
+					}
+					rows = append(rows, []string{differs, strconv.Itoa(l.Calls), l.TenantID, l.ToolID, l.Live, l.Shadow, l.Rule, l.Example})
+				}
+				if a.JSON {
+					return app.PrintJSON(a.Out, map[string]any{"digest": shadow.Digest, "since": shadow.At, "by": shadow.By, "lines": views})
+				}
+				fmt.Fprintf(a.Out, "%s, asked since %s by %s\n", short(shadow.Digest), app.FormatTime(shadow.At), app.QuoteName(shadow.By))
+				if len(rows) == 0 {
+					fmt.Fprintf(a.Out, "no call of the last %s was settled with it\n", since)
+					return nil
+				}
+				app.PrintTable(a.Out, "", []string{"", "CALLS", "TENANT", "TOOL", "LIVE", "SHADOW", "BY", "SUCH AS"}, rows)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&since, "since", "30d", "how far back, such as 12h or 30d")
+	return cmd
+}

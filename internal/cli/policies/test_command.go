@@ -1,0 +1,137 @@
+package policies
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+func newPolicyTest(a *app.App) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "test FILE",
+		Short: "Compare what a policy says with what its author wants",
+		Long: "Test judges the calls that a file of cases names, and shows every verdict that is not the one that is\n" +
+			"wanted, with the explanation. It ends with status 1 where there is one.",
+		Args: app.ExactArgs(1, "a file of cases"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			doc, err := os.ReadFile(args[0])
+			if err != nil {
+				return err
+			}
+			cases, err := policy.ParseCases(args[0], doc)
+			if err != nil {
+				return err
+			}
+			p, specs, err := policyOf(cmd.Context(), tested(args[0], cases.Policy, file))
+			if err != nil {
+				return err
+			}
+			if err := p.Check(specs); err != nil {
+				return err
+			}
+			return runCases(a, args[0], cases, p, specs)
+		},
+	}
+	cmd.Flags().StringVar(&file, "file", "", "the policy file, or active; what the file of cases names where it is left out")
+	return cmd
+}
+
+// tested is the policy that cases are for.
+func tested(cases, named, asked string) string {
+	switch {
+	case asked != "":
+		return asked
+	case named == "" || named == activePolicy:
+		return activePolicy
+	case filepath.IsAbs(named):
+		return named
+	}
+	return filepath.Join(filepath.Dir(cases), named)
+}
+
+// outcome is what became of one case.
+type outcome struct {
+	Name        string              `json:"name"`
+	Line        int                 `json:"line"`
+	OK          bool                `json:"ok"`
+	Error       string              `json:"error,omitempty"`
+	Differences []policy.Difference `json:"differences,omitempty"`
+	explained   policy.Explanation
+}
+
+func runCases(a *app.App, file string, cases policy.Cases, p *policy.Policy, specs []toolspec.Spec) error {
+	outcomes := make([]outcome, len(cases.List))
+	failed := 0
+	for i, c := range cases.List {
+		if c.Facts.TenantID == "" {
+			c.Facts.TenantID = a.Tenant
+		}
+		outcomes[i] = tryCase(c, cases, p, specs)
+		if !outcomes[i].OK {
+			failed++
+		}
+	}
+	if a.JSON {
+		if err := app.PrintJSON(a.Out, map[string]any{"ok": failed == 0, "failed": failed, "cases": outcomes}); err != nil {
+			return err
+		}
+	} else {
+		for _, o := range outcomes {
+			printOutcome(a, file, o)
+		}
+		fmt.Fprintf(a.Out, "%d of %d cases are as they are wanted\n", len(outcomes)-failed, len(outcomes))
+	}
+	if failed > 0 {
+		return app.Silent(errors.New("policy test failed"))
+	}
+	return nil
+}
+
+func tryCase(c policy.Case, cases policy.Cases, p *policy.Policy, specs []toolspec.Spec) outcome {
+	o := outcome{Name: c.Name, Line: c.Line}
+	spec, known := cases.Spec(c.Facts.ToolID, specs)
+	if !known {
+		o.Error = fmt.Sprintf("no worker has published %q; say under tools what it declares", c.Facts.ToolID)
+		return o
+	}
+	if c.Facts.HasArgs {
+		args, err := validArgs(spec, c.Facts.Args)
+		if err != nil {
+			o.Error = err.Error()
+			return o
+		}
+		c.Facts.Args = args
+	}
+	o.explained = p.Explain(c.Facts.Of(spec))
+	o.Differences = c.Compare(o.explained.Decision)
+	o.OK = len(o.Differences) == 0
+	return o
+}
+
+// printOutcome shows a case that is not as it is wanted: - is wanted, + is what
+// policy says.
+func printOutcome(a *app.App, file string, o outcome) {
+	if o.OK {
+		return
+	}
+	fmt.Fprintf(a.Out, "%s:%d: %s\n", app.Printable(file), o.Line, app.OneLine(o.Name, 200))
+	if o.Error != "" {
+		fmt.Fprintf(a.Out, "  %s\n", app.Printable(o.Error))
+		return
+	}
+	for _, d := range o.Differences {
+		fmt.Fprintf(a.Out, "  %-8s - %s\n  %-8s + %s\n", d.What, app.Printable(d.Want), "", app.Printable(d.Got))
+	}
+	for line := range strings.Lines(o.explained.Text()) {
+		fmt.Fprintf(a.Out, "    %s", app.Printable(strings.TrimSuffix(line, "\n"))+"\n")
+	}
+}

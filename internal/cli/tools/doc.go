@@ -1,0 +1,2 @@
+// Package tools has the command tools: the tools that workers have published.
+package tools

@@ -1,0 +1,89 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+)
+
+func newTools(a *app.App) *cobra.Command {
+	cmd := &cobra.Command{Use: "tools", Short: "Show the tools that workers have"}
+	var all bool
+	var tags []string
+	var by catalog.Viewer
+	list := &cobra.Command{
+		Use: "list", Short: "List the tools that a caller may see", Args: app.ExactArgs(0, "no arguments"),
+		Long: "List the tools that workers have published and that a caller of the tenant may see: what policy denies whatever\n" +
+			"the arguments, and what a kill switch stops, is left out. Called all the same, such a tool is denied.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			by.TenantID = a.Tenant
+			return listTools(cmd.Context(), a, by, tags, all)
+		},
+	}
+	viewerFlags(list, &by)
+	list.Flags().StringSliceVar(&tags, "tag", nil, "only tools that have all of these tags")
+	list.Flags().BoolVar(&all, "all", false, "also those that policy hides from the tenant")
+	cmd.AddCommand(list, newToolsSearch(a), newToolsOffer(a), newToolsShow(a))
+	return app.Group(cmd)
+}
+
+func listTools(ctx context.Context, a *app.App, by catalog.Viewer, tags []string, all bool) error {
+	tagged := catalog.Query{Tags: tags}
+	return app.WithStore(ctx, func(s *app.Session) error {
+		visible, err := s.Store.Catalog(ctx, by)
+		if err != nil {
+			return err
+		}
+		if a.JSON && !all {
+			return app.PrintJSON(a.Out, app.NonNil(slices.DeleteFunc(visible.List(), func(e catalog.Entry) bool { return !tagged.Takes(e.Spec) })))
+		}
+		specs, err := s.Store.Specs(ctx)
+		if err != nil {
+			return err
+		}
+		specs = slices.DeleteFunc(specs, func(spec toolspec.Spec) bool { return !tagged.Takes(spec) })
+		if a.JSON {
+			return app.PrintJSON(a.Out, app.NonNil(specs))
+		}
+		var rows [][]string
+		for _, s := range specs {
+			e, seen := visible.Get(s.Name)
+			if !seen && !all {
+				continue
+			}
+			first, _, _ := strings.Cut(s.Description, ".")
+			rows = append(rows, []string{s.Name, access(e, seen), string(s.Effect), string(s.Risk), s.Origin, first})
+		}
+		if len(rows) == 0 {
+			what := "tools"
+			if len(tags) > 0 {
+				what = "tools with these tags"
+			}
+			fmt.Fprintf(a.Out, "tenant %s may see no %s; `pawl tools list --all` shows what workers have\n", a.Tenant, what)
+			return nil
+		}
+		app.PrintTable(a.Out, "", []string{"TOOL", "ACCESS", "EFFECT", "RISK", "SOURCE", "WHAT"}, rows)
+		return nil
+	})
+}
+
+// access is what policy says before anybody calls.
+func access(e catalog.Entry, seen bool) string {
+	switch {
+	case !seen:
+		return "denied"
+	case e.NeedsApproval:
+		return "with approval"
+	case e.DependsOnArguments:
+		return "depends on the arguments"
+	default:
+		return "allowed"
+	}
+}
