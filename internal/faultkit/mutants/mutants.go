@@ -134,6 +134,26 @@ var mutants = []mutant{
 		run:   "TestHooksCannotUnmask", packages: onSteps,
 	},
 	{
+		guard: "approvals: of the rule that decides", file: "policy/decide.go",
+		edits: []edit{{"t.approvalOf(f.ToolID).with(by)", "t.approvalOf(f.ToolID).with(approvers{})"}, {"	d, by := t.decide(", "	d, _ := t.decide("}},
+		run:   "TestApproversOfRules", packages: []string{"./policy"},
+	},
+	{
+		guard: "approvals: a later rule that names people", file: "policy/decide.go",
+		edits: []edit{{"r.class != asking || r.approvers.namesPeople() {", "true {"}},
+		run:   "TestApproversOfRules", packages: []string{"./policy"},
+	},
+	{
+		guard: "approvals: of a hook after those of policy", file: "policy/asked.go",
+		edits: []edit{{"if also && changes.namesPeople() {", "if false {"}},
+		run:   "TestHookSaysWhoApproves", packages: onSteps,
+	},
+	{
+		guard: "approvals: given by those whom a hook names", file: "toolspec/hook/ask.go",
+		edits: []edit{{"(ask.Approvals == nil || reflect.DeepEqual(g.Approvals, ask.Approvals))", "(true || reflect.DeepEqual(g.Approvals, ask.Approvals))"}},
+		run:   "TestHookSaysWhoApproves", packages: onSteps,
+	},
+	{
 		guard: "execution: stages by the plan", file: "activities/stage/runner.go",
 		edits: []edit{{"if err != nil || !planned {", "if err != nil || false && !planned {"}},
 		run:   "TestRegularStages", packages: onSteps,
