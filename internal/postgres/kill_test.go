@@ -42,7 +42,7 @@ func TestKillSwitches(t *testing.T) {
 		k := b.killOn(c.scope)
 		call := "call_" + name
 		record := b.admitted(callOf(call, nil))
-		look := b.review(approval.ReviewRow{InvocationID: id(call), TenantID: tenant, Epoch: record.Epoch, Gate: 1})
+		look := b.review(review{LookRow: approval.LookRow{InvocationID: id(call), TenantID: tenant, Epoch: record.Epoch, Gate: 1}})
 		want := []hook.Kill{{ID: k.ID, Effect: c.scope.Effect, Reason: "why not"}}
 		if !c.finds {
 			want = nil
@@ -62,7 +62,7 @@ func TestKillSwitches(t *testing.T) {
 		if lifted, found, err := b.KillOff(t.Context(), k.ID, postgres.KillScope{}, "user:bob"); !found || err != nil || lifted.OffBy != "user:bob" || lifted.OffAt == nil {
 			t.Errorf("%s: off: %+v, %v, %v", name, lifted, found, err)
 		}
-		if look := b.review(approval.ReviewRow{InvocationID: id(call), TenantID: tenant, Epoch: record.Epoch, Gate: 2}); look.Kills != nil {
+		if look := b.review(review{LookRow: approval.LookRow{InvocationID: id(call), TenantID: tenant, Epoch: record.Epoch, Gate: 2}}); look.Kills != nil {
 			t.Errorf("%s: found %+v after it was off", name, look.Kills)
 		}
 		if claim.Dispatch = 2; c.stops && b.claim(claim) != contract.Done {

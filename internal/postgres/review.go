@@ -53,25 +53,14 @@ type decideRow struct {
 	Answer  *string
 }
 
-// Review looks at a request, and brings a decision to it if there is one. A look is one round trip, a decision that is new is two: the
-// judge runs between them, while nothing is locked. That is sound because what it judges by never changes once a request is open but the
-// votes, and whether the request is still open and has just these is for the second statement to find.
-func (s *Store) Review(ctx context.Context, in approval.ReviewRow) (approval.ReviewRecord, error) {
+// Look reads a request in one round trip, and lets it expire if it is overdue. To close it
+// takes another.
+func (s *Store) Look(ctx context.Context, in approval.LookRow) (record approval.LookRecord, err error) {
 	const op = "review"
 	d, err := sealed(in.Decision)
 	if err != nil {
-		return approval.ReviewRecord{}, failure(op, err)
+		return record, failure(op, err)
 	}
-	for {
-		record, stale, err := s.review(ctx, op, in, d)
-		if err != nil || !stale {
-			return record, err
-		}
-	}
-}
-
-// review is one look, and stale where another decision came between it and this one.
-func (s *Store) review(ctx context.Context, op string, in approval.ReviewRow, d seal) (record approval.ReviewRecord, stale bool, err error) {
 	look, found, err := locked[lookRow](ctx, s, op, in.InvocationID, step{"Look", named{
 		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "gate": in.Gate, "capacity": in.Capacity,
 		"approval_id": text(in.ApprovalID), "decision_hash": d.hash, "key_id": text(in.KeyID),
@@ -79,70 +68,46 @@ func (s *Store) review(ctx context.Context, op string, in approval.ReviewRow, d 
 	}})
 	switch {
 	case err != nil:
-		return record, false, err
+		return record, err
 	case !found:
-		return approval.ReviewRecord{Superseded: true}, false, nil
+		return approval.LookRecord{Superseded: true}, nil
 	case in.ApprovalID != "" && look.State == "":
-		return record, false, &Error{Op: op, State: "the call has no such request"}
+		return record, &Error{Op: op, State: "the call has no such request"}
 	}
-	kills, err := killsOf(op, look.Kills)
-	if err != nil {
-		return record, false, err
+	if record, err = look.record(op, in); err != nil || in.Decision != nil || !in.Close {
+		return record, err
 	}
-	connection, err := connectionOf(op, look.Connection)
-	if err != nil {
-		return record, false, err
-	}
-	record = approval.ReviewRecord{
-		Kills: kills, Connection: connection, State: look.State, Approver: look.Approver, PolicyDigest: look.PolicyDigest, Remaining: remaining(look.RemainingMs),
-	}
-	if in.Refresh && look.State != "" {
-		if err := look.refresh(&record); err != nil {
-			return record, false, failure(op, err)
-		}
-	}
-	request, keys := record.Request, record.Keys
-	switch {
-	case in.Decision == nil && in.Close:
-		_, err := s.exec(ctx, op, step{"CloseRequest", named{
-			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "approval_id": in.ApprovalID,
-		}})
-		return record, false, err
-	case in.Decision == nil:
-		return record, false, nil
-	case in.ApprovalID == "":
-		record.Answer.Reason = "no request is open"
-		return record, false, nil
-	case look.Recorded:
-		record.Answer = toolspec.Answer{Counted: look.Counted, Reason: look.Answer}
-		return record, false, nil
-	}
-	open, err := look.open()
-	if err != nil {
-		return record, false, failure(op, err)
-	}
-	becomes, judgement, err := judged(in, open)
-	if err != nil {
-		return record, false, err
-	}
-	if judgement.Again {
-		record.Answer = judgement.Answer
-		return record, false, nil
-	}
-	record, stale, err = s.decide(ctx, op, in, d, look.Votes, becomes, judgement)
-	record.Kills, record.Connection, record.Request, record.Keys = kills, connection, request, keys
-	return record, stale, err
+	_, err = s.exec(ctx, op, step{"CloseRequest", named{
+		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "approval_id": in.ApprovalID,
+	}})
+	return record, err
 }
 
-// refresh adds what the request accepts.
-func (r lookRow) refresh(record *approval.ReviewRecord) error {
-	open, err := r.open()
-	if err != nil {
-		return err
+// record is the row as the caller wants it.
+func (r lookRow) record(op string, in approval.LookRow) (record approval.LookRecord, err error) {
+	record = approval.LookRecord{
+		State: r.State, Approver: r.Approver, PolicyDigest: r.PolicyDigest, Remaining: remaining(r.RemainingMs), Votes: r.Votes,
 	}
-	record.Request = &open
-	record.Keys, err = requestKeys(r.Keys)
-	return err
+	if record.Kills, err = killsOf(op, r.Kills); err != nil {
+		return record, err
+	}
+	if record.Connection, err = connectionOf(op, r.Connection); err != nil {
+		return record, err
+	}
+	if r.Recorded {
+		record.Recorded = &toolspec.Answer{Counted: r.Counted, Reason: r.Answer}
+	}
+	if r.State != "" && (in.Refresh || in.Decision != nil && !r.Recorded) {
+		open, err := r.open()
+		if err != nil {
+			return record, failure(op, err)
+		}
+		record.Request = &open
+	}
+	if r.State != "" && in.Refresh {
+		record.Keys, err = requestKeys(r.Keys)
+	}
+	return record, failure(op, err)
 }
 
 // open is what a judge may know of the request.
@@ -172,43 +137,35 @@ func (r lookRow) open() (open approval.OpenRequest, err error) {
 	return open, nil
 }
 
-// judged returns what the request becomes with the decision if it still finds it open, and what to tell its sender.
-func judged(in approval.ReviewRow, request approval.OpenRequest) (becomes contract.RequestState, j approval.Judgement, err error) {
-	becomes, fits := contract.Becomes(in.Decision.Decision, request.Parked != "")
-	switch {
-	case !fits:
-		j.Reason = contract.Unfit(request.Parked != "")
-	case in.Decision.ApprovalID != in.ApprovalID:
-		j.Reason = "the decision is for another request"
-	default:
-		j, err = in.Judge(request)
+// Decide writes a decision that was judged, in one round trip. Where another one has
+// counted since the look, it writes nothing and the record is stale.
+func (s *Store) Decide(ctx context.Context, in approval.DecideRow) (record approval.DecideRecord, err error) {
+	const op = "review"
+	d, err := sealed(&in.Decision)
+	if err != nil {
+		return record, failure(op, err)
 	}
-	return becomes, j, err
-}
-
-func (s *Store) decide(
-	ctx context.Context, op string, in approval.ReviewRow, d seal, votes int, becomes contract.RequestState, j approval.Judgement,
-) (record approval.ReviewRecord, stale bool, err error) {
+	j := in.Judgement
 	values := named{
 		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "approval_id": in.ApprovalID,
 		"decision_hash": d.hash, "decision": text(in.Decision.Decision), "approver": text(in.Decision.Approver),
 		"reason": text(in.Decision.Reason), "args_digest": d.args, "remember": in.Decision.Remember, "signed": j.Signed, "key_id": text(j.KeyID),
-		"counts": j.Counted, "final": j.Final, "seat": j.Seat, "votes": votes, "becomes": string(becomes), "answer": text(j.Reason),
+		"counts": j.Counted, "final": j.Final, "seat": j.Seat, "votes": in.Votes, "becomes": string(in.Becomes), "answer": text(j.Reason),
 	}
 	if err := addGrant(values, j.Grant); err != nil {
-		return record, false, failure(op, err)
+		return record, failure(op, err)
 	}
 	row, found, err := locked[decideRow](ctx, s, op, in.InvocationID, step{"Decide", values})
 	switch {
 	case err != nil:
-		return record, false, err
+		return record, err
 	case !found:
-		return approval.ReviewRecord{Superseded: true}, false, nil
+		return approval.DecideRecord{Superseded: true}, nil
 	case row.Counted == nil || row.Answer == nil:
-		return record, true, nil
+		return approval.DecideRecord{Stale: true}, nil
 	}
-	return approval.ReviewRecord{
+	return approval.DecideRecord{
 		Answer: toolspec.Answer{Counted: *row.Counted, Reason: *row.Answer},
 		State:  row.State, Approver: row.Approver, PolicyDigest: row.PolicyDigest, Remaining: remaining(row.RemainingMs),
-	}, false, nil
+	}, nil
 }
