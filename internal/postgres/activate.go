@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/policy"
 )
 
@@ -79,12 +80,12 @@ func (s *Store) Activate(ctx context.Context, a Activation) (changed bool, err e
 		expected = *a.Expected
 	}
 	row, err := changing[activateRow](ctx, s, "apply policy", RecheckFilter{policyDigest: p.Digest()},
-		step{"InsertPolicy", named{"digest": p.Digest(), "source": string(p.Source())}},
-		step{"LockActivePolicy", named{}},
-		step{"ActivatePolicy", named{
-			"digest": p.Digest(), "activated_by": text(a.By), "only_if_none": a.onlyIfNone, "how": string(a.How),
-			"expects": a.Expected != nil, "expected": text(expected),
-		}},
+		db.Query("InsertPolicy", db.Values{"digest": p.Digest(), "source": string(p.Source())}),
+		db.Query("LockActivePolicy", db.Values{}),
+		db.Query("ActivatePolicy", db.Values{
+			"digest": p.Digest(), "activated_by": db.Text(a.By), "only_if_none": a.onlyIfNone, "how": string(a.How),
+			"expects": a.Expected != nil, "expected": db.Text(expected),
+		}),
 	)
 	if err == nil && a.Expected != nil && row.Before != *a.Expected && row.Before != p.Digest() {
 		err = &PolicyMovedError{Active: row.Before}
@@ -107,6 +108,6 @@ type activeRow struct {
 
 // ActivePolicy returns the pointer; ok is false where no version is active.
 func (s *Store) ActivePolicy(ctx context.Context) (active Active, ok bool, err error) {
-	row, ok, err := first[activeRow](ctx, s, "active policy", step{"ActivePolicy", named{}})
+	row, ok, err := db.First[activeRow](ctx, s.db, "active policy", db.Query("ActivePolicy", db.Values{}))
 	return Active{Digest: row.Digest, At: row.ActivatedAt, By: row.ActivatedBy}, ok, err
 }

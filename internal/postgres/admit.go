@@ -6,6 +6,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
@@ -36,20 +37,20 @@ type recordRow struct {
 // are not stored.
 func (s *Store) Admit(ctx context.Context, in activities.AdmitRow) (activities.Record, error) {
 	const op = "admit"
-	plan, err := encoded(in.Plan)
+	plan, err := db.Encoded(in.Plan)
 	if err != nil {
-		return activities.Record{}, failure(op, err)
+		return activities.Record{}, db.Failure(op, err)
 	}
 	c := in.Invocation.Context
-	st := step{"Admit", named{
+	st := db.Query("Admit", db.Values{
 		"invocation_id": in.InvocationID, "input_digest": in.InputDigest, "tenant_id": c.TenantID, "run_id": c.RunID,
 		"tool_call_id": in.Invocation.ToolCallID, "tool_id": in.Invocation.ToolID, "actor_id": c.ActorID, "subject_id": c.SubjectID,
 		"session_id": c.SessionID, "request_id": c.RequestID, "graph_id": c.GraphID, "connection_id": c.ConnectionID,
 		"workflow_id": in.WorkflowID, "temporal_run_id": in.RunID, "namespace": in.Namespace, "plan": plan, "started_at": in.StartedAt,
 		"holder": broker.Holder(c), "depth": authz.MaxNesting,
-	}}
+	})
 	for range admitTries {
-		row, found, err := first[recordRow](ctx, s, op, st)
+		row, found, err := db.First[recordRow](ctx, s.db, op, st)
 		if err != nil {
 			return activities.Record{}, err
 		}
@@ -60,13 +61,13 @@ func (s *Store) Admit(ctx context.Context, in activities.AdmitRow) (activities.R
 		record.Elsewhere = record.Result == nil && row.Namespace != in.Namespace
 		return record, err
 	}
-	return activities.Record{}, errs.Transient(&Error{Op: op, State: "race"})
+	return activities.Record{}, errs.Transient(&db.Error{Op: op, State: "race"})
 }
 
 func (r recordRow) record(op string) (activities.Record, error) {
-	plan, err := decoded[hook.Plan](r.Plan)
+	plan, err := db.Decoded[hook.Plan](r.Plan)
 	if err != nil {
-		return activities.Record{}, failure(op, err)
+		return activities.Record{}, db.Failure(op, err)
 	}
 	kills, err := killsOf(op, r.Kills)
 	if err != nil {
@@ -81,9 +82,9 @@ func (r recordRow) record(op string) (activities.Record, error) {
 		Rounds: contract.Rounds{Gate: r.GateRound, Dispatch: r.DispatchRound, Request: r.RequestRound, Capacity: r.CapacityRound},
 	}
 	if r.Result != nil {
-		result, err := decoded[toolspec.Result](r.Result)
+		result, err := db.Decoded[toolspec.Result](r.Result)
 		if err != nil {
-			return activities.Record{}, failure(op, err)
+			return activities.Record{}, db.Failure(op, err)
 		}
 		record.Result = &result
 	}
@@ -93,15 +94,15 @@ func (r recordRow) record(op string) (activities.Record, error) {
 // Refuse notes input that gets no record, by its workflow id. A retry may note it twice.
 func (s *Store) Refuse(ctx context.Context, in activities.RefusedInput) error {
 	const op = "refuse"
-	detail, err := encoded(struct {
+	detail, err := db.Encoded(struct {
 		RunID  string        `json:"runId"`
 		Code   toolspec.Code `json:"code"`
 		Reason string        `json:"reason"`
 		Bytes  int           `json:"bytes"`
 	}{in.RunID, in.Code, in.Reason, in.Bytes})
 	if err != nil {
-		return failure(op, err)
+		return db.Failure(op, err)
 	}
-	_, err = s.exec(ctx, op, step{"Refuse", named{"workflow_id": text(in.WorkflowID), "detail": detail}})
+	_, err = s.db.Exec(ctx, op, db.Query("Refuse", db.Values{"workflow_id": db.Text(in.WorkflowID), "detail": detail}))
 	return err
 }

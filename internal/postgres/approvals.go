@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -72,9 +73,9 @@ type approvalRow struct {
 // Approvals returns the tenant's requests, the newest first and at most 500; onlyOpen leaves out those that nobody can decide any more.
 func (s *Store) Approvals(ctx context.Context, tenantID string, onlyOpen bool) ([]Approval, error) {
 	const op = "approvals"
-	rows, err := all[approvalRow](ctx, s, op, step{"ListApprovals", named{
-		"tenant_id": text(tenantID), "only_open": onlyOpen, "max": maxList,
-	}})
+	rows, err := db.All[approvalRow](ctx, s.db, op, db.Query("ListApprovals", db.Values{
+		"tenant_id": db.Text(tenantID), "only_open": onlyOpen, "max": db.MaxList,
+	}))
 	if err != nil {
 		return nil, err
 	}
@@ -89,11 +90,11 @@ func (s *Store) withDecisions(ctx context.Context, op string, rows []approvalRow
 	for i, r := range rows {
 		var err error
 		if approvals[i], err = r.approval(); err != nil {
-			return nil, failure(op, err)
+			return nil, db.Failure(op, err)
 		}
 		ids[i], at[r.ApprovalID] = r.ApprovalID, &approvals[i]
 	}
-	decisions, err := all[DecisionRecord](ctx, s, op, step{"ShowDecisions", named{"approval_ids": ids}})
+	decisions, err := db.All[DecisionRecord](ctx, s.db, op, db.Query("ShowDecisions", db.Values{"approval_ids": ids}))
 	for _, d := range decisions {
 		at[d.ApprovalID].Decisions = append(at[d.ApprovalID].Decisions, d)
 	}
@@ -101,7 +102,7 @@ func (s *Store) withDecisions(ctx context.Context, op string, rows []approvalRow
 }
 
 func (r approvalRow) approval() (Approval, error) {
-	rule, err := decoded[policy.ApprovalRule](r.Rule)
+	rule, err := db.Decoded[policy.ApprovalRule](r.Rule)
 	if err != nil {
 		return Approval{}, err
 	}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/policy/authz"
 )
 
@@ -30,10 +31,10 @@ func (a Authorizer) Check(ctx context.Context, r authz.Request) (authz.Decision,
 	case !authz.Identity(r.ActorID) && !byPolicy:
 		return authz.Deny(authz.Permission), nil
 	}
-	row, found, err := first[checkedRow](ctx, a.store, "authorize", step{"CheckRelations", named{
-		"tenant_id": text(r.TenantID), "actor_id": text(r.ActorID), "subject_id": text(r.SubjectID), "tool_id": text(r.ToolID),
-		"graph_id": text(r.GraphID), "depth": authz.MaxNesting, "submitter": text(r.Submitter),
-	}})
+	row, found, err := db.First[checkedRow](ctx, a.store.db, "authorize", db.Query("CheckRelations", db.Values{
+		"tenant_id": db.Text(r.TenantID), "actor_id": db.Text(r.ActorID), "subject_id": db.Text(r.SubjectID), "tool_id": db.Text(r.ToolID),
+		"graph_id": db.Text(r.GraphID), "depth": authz.MaxNesting, "submitter": db.Text(r.Submitter),
+	}))
 	switch {
 	case err != nil:
 		return authz.Decision{}, err
@@ -51,8 +52,8 @@ type roleRow struct{ Role string }
 
 // Roles returns the roles that an identity holds in a tenant, directly or through groups, sorted, each as role:NAME.
 func (s *Store) Roles(ctx context.Context, tenantID, identity string) ([]string, error) {
-	rows, err := all[roleRow](ctx, s, "roles", step{"HeldRoles", named{
-		"tenant_id": text(tenantID), "identity": text(identity), "depth": authz.MaxNesting,
-	}})
-	return column(rows, func(r roleRow) string { return r.Role }), err
+	rows, err := db.All[roleRow](ctx, s.db, "roles", db.Query("HeldRoles", db.Values{
+		"tenant_id": db.Text(tenantID), "identity": db.Text(identity), "depth": authz.MaxNesting,
+	}))
+	return db.Column(rows, func(r roleRow) string { return r.Role }), err
 }

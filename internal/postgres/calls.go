@@ -4,13 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
-)
-
-// Bounds of a list, in rows.
-const (
-	defaultList = 50
-	maxList     = 500
 )
 
 // Call is a call as lists show it.
@@ -52,15 +47,8 @@ func (s *Store) List(ctx context.Context, f Filter) ([]Call, error) {
 	if f.After != nil {
 		before, beforeID = &f.After.CreatedAt, &f.After.InvocationID
 	}
-	return all[Call](ctx, s, "list", step{"ListCalls", named{
-		"tenant_id": text(f.TenantID), "status": text(f.Status), "outcome": text(f.Outcome), "tool_id": text(f.ToolID),
-		"before": before, "before_id": beforeID, "max": limit(f.Limit),
-	}})
-}
-
-func limit(n int) int {
-	if n <= 0 {
-		return defaultList
-	}
-	return min(n, maxList)
+	return db.All[Call](ctx, s.db, "list", db.Query("ListCalls", db.Values{
+		"tenant_id": db.Text(f.TenantID), "status": db.Text(f.Status), "outcome": db.Text(f.Outcome), "tool_id": db.Text(f.ToolID),
+		"before": before, "before_id": beforeID, "max": db.Limit(f.Limit),
+	}))
 }

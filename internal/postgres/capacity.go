@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/capacity"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
 const (
@@ -32,16 +33,16 @@ type tokensRow struct {
 // TakeTokens takes a token of every bucket, or of none.
 func (s *Store) TakeTokens(ctx context.Context, in capacity.TokensRow) (capacity.Answer, error) {
 	buckets := slices.SortedFunc(slices.Values(in.Buckets), func(a, b capacity.Bucket) int { return strings.Compare(a.Key, b.Key) })
-	keys := column(buckets, func(b capacity.Bucket) string { return text(b.Key) })
+	keys := db.Column(buckets, func(b capacity.Bucket) string { return db.Text(b.Key) })
 	row, _, err := locked[tokensRow](ctx, s, "take tokens", in.InvocationID,
-		step{"LockQuotas", named{"invocation_id": in.InvocationID, "tenant_id": text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "keys": keys}},
-		step{"TakeTokens", named{
-			"invocation_id": in.InvocationID, "tenant_id": text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "round": in.Round, "keys": keys,
+		db.Query("LockQuotas", db.Values{"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "keys": keys}),
+		db.Query("TakeTokens", db.Values{
+			"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "round": in.Round, "keys": keys,
 			// Rounded down, so that a full bucket has all of its tokens.
-			"costs":     column(buckets, func(b capacity.Bucket) int64 { return b.Every.Microseconds() / max(b.Tokens, 1) }),
-			"everys":    column(buckets, func(b capacity.Bucket) int64 { return b.Every.Microseconds() }),
-			"patiences": column(buckets, func(b capacity.Bucket) int64 { return b.Patience.Microseconds() }),
-		}})
+			"costs":     db.Column(buckets, func(b capacity.Bucket) int64 { return b.Every.Microseconds() / max(b.Tokens, 1) }),
+			"everys":    db.Column(buckets, func(b capacity.Bucket) int64 { return b.Every.Microseconds() }),
+			"patiences": db.Column(buckets, func(b capacity.Bucket) int64 { return b.Patience.Microseconds() }),
+		}))
 	return capacity.Answer{State: row.Outcome, Key: row.Key, After: time.Duration(row.WaitMs) * time.Millisecond}, err
 }
 
@@ -55,23 +56,23 @@ type placesRow struct {
 // TakePlaces takes a place at every semaphore or stands in its queue, or neither anywhere.
 func (s *Store) TakePlaces(ctx context.Context, in capacity.PlacesRow) (capacity.Answer, error) {
 	places := slices.SortedFunc(slices.Values(in.Places), func(a, b capacity.Place) int { return strings.Compare(a.Key, b.Key) })
-	keys := column(places, func(p capacity.Place) string { return text(p.Key) })
+	keys := db.Column(places, func(p capacity.Place) string { return db.Text(p.Key) })
 	row, _, err := locked[placesRow](ctx, s, "take places", in.InvocationID,
-		step{"LockSemaphores", named{"tenant_id": text(in.TenantID), "keys": keys}},
-		step{"TakePlaces", named{
-			"invocation_id": in.InvocationID, "tenant_id": text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "round": in.Round, "keys": keys,
-			"mosts": column(places, func(p capacity.Place) int { return p.Most }),
-			"waits": column(places, func(p capacity.Place) bool { return p.Wait }),
+		db.Query("LockSemaphores", db.Values{"tenant_id": db.Text(in.TenantID), "keys": keys}),
+		db.Query("TakePlaces", db.Values{
+			"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "round": in.Round, "keys": keys,
+			"mosts": db.Column(places, func(p capacity.Place) int { return p.Most }),
+			"waits": db.Column(places, func(p capacity.Place) bool { return p.Wait }),
 			"hold":  holdTime, "queue": queueTime,
-		}})
+		}))
 	return capacity.Answer{State: row.Outcome, Key: row.Key, Ahead: row.Ahead}, err
 }
 
 // release is what settle and the sweeper run ahead of what settles a call: it gives back what the call has.
-func release(invocationID string, epoch int, runID string, attempts int, grace time.Duration) []step {
-	return []step{
-		{"LockCapacity", named{"invocation_id": invocationID}},
-		{"Release", named{"invocation_id": invocationID, "epoch": epoch, "temporal_run_id": runID, "attempts": attempts, "grace": grace, "hold": holdTime}},
+func release(invocationID string, epoch int, runID string, attempts int, grace time.Duration) []db.Step {
+	return []db.Step{
+		db.Query("LockCapacity", db.Values{"invocation_id": invocationID}),
+		db.Query("Release", db.Values{"invocation_id": invocationID, "epoch": epoch, "temporal_run_id": runID, "attempts": attempts, "grace": grace, "hold": holdTime}),
 	}
 }
 
@@ -83,17 +84,17 @@ type expiredRow struct {
 
 // ReleaseExpired takes back places that expired, at up to most semaphores, hands them to who is next, and returns how many there were.
 func (s *Store) ReleaseExpired(ctx context.Context, most int) (int, error) {
-	row, _, err := batched[expiredRow](ctx, s, "release expired",
-		step{"LockExpired", named{"batch": most}}, step{"ReleaseExpired", named{"hold": holdTime}})
+	row, _, err := db.Batched[expiredRow](ctx, s.db, "release expired",
+		db.Query("LockExpired", db.Values{"batch": most}), db.Query("ReleaseExpired", db.Values{"hold": holdTime}))
 	return row.Expired, err
 }
 
 // DeleteIdleCapacity deletes up to most rows each of full buckets and of semaphores that nobody uses, and returns how many.
 func (s *Store) DeleteIdleCapacity(ctx context.Context, most int) (int, error) {
-	full, err := s.exec(ctx, "delete full quotas", step{"DeleteFullQuotas", named{"batch": most}})
+	full, err := s.db.Exec(ctx, "delete full quotas", db.Query("DeleteFullQuotas", db.Values{"batch": most}))
 	if err != nil {
 		return int(full), err
 	}
-	idle, err := s.exec(ctx, "delete idle semaphores", step{"DeleteIdleSemaphores", named{"batch": most}})
+	idle, err := s.db.Exec(ctx, "delete idle semaphores", db.Query("DeleteIdleSemaphores", db.Values{"batch": most}))
 	return int(full + idle), err
 }

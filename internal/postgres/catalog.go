@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
@@ -54,13 +55,13 @@ func (s *Store) permitted(ctx context.Context, p *policy.Policy, by catalog.View
 	}
 	var patterns []policy.Pattern
 	if authz.Identity(by.ActorID) {
-		rows, err := all[toolsRow](ctx, s, "permitted tools", step{"PermittedTools", named{
-			"tenant_id": text(by.TenantID), "actor_id": text(by.ActorID), "depth": authz.MaxNesting,
-		}})
+		rows, err := db.All[toolsRow](ctx, s.db, "permitted tools", db.Query("PermittedTools", db.Values{
+			"tenant_id": db.Text(by.TenantID), "actor_id": db.Text(by.ActorID), "depth": authz.MaxNesting,
+		}))
 		if err != nil {
 			return nil, err
 		}
-		patterns = column(rows, func(r toolsRow) policy.Pattern { return policy.Pattern(r.Tools) })
+		patterns = db.Column(rows, func(r toolsRow) policy.Pattern { return policy.Pattern(r.Tools) })
 	}
 	return func(toolID string) bool {
 		return slices.ContainsFunc(patterns, func(pattern policy.Pattern) bool { return pattern.Matches(toolID) })

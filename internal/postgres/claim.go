@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -18,15 +19,15 @@ type outcomeRow struct {
 // Claim writes that a dispatch begins, and consumes its approval, or says why it must not. It is not to be repeated after an error:
 // the first try may have claimed, and the second would be told so.
 func (s *Store) Claim(ctx context.Context, in activities.ClaimRow) (contract.Outcome, error) {
-	values := named{
-		"invocation_id": in.InvocationID, "tenant_id": text(in.TenantID), "tool_id": text(in.ToolID), "epoch": in.Epoch,
+	values := db.Values{
+		"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "tool_id": db.Text(in.ToolID), "epoch": in.Epoch,
 		"temporal_run_id": executing(ctx), "dispatch": in.Dispatch, "claim_id": in.ClaimID, "repeatable": in.Repeatable,
-		"approval_id": text(in.ApprovalID), "approval_digest": text(in.ApprovalDigest), "effect": string(in.Effect), "runs": in.Runtime + overMargin,
+		"approval_id": db.Text(in.ApprovalID), "approval_digest": db.Text(in.ApprovalDigest), "effect": string(in.Effect), "runs": in.Runtime + overMargin,
 	}
 	addClaims(values, "answered", "answered_ids", in.Answered)
-	row, _, err := locked[outcomeRow](ctx, s, "claim", in.InvocationID, step{"RenewLeases", named{
+	row, _, err := locked[outcomeRow](ctx, s, "claim", in.InvocationID, db.Query("RenewLeases", db.Values{
 		"invocation_id": in.InvocationID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "hold": max(holdTime, in.Runtime+runsOn),
-	}}, step{"Claim", values})
+	}), db.Query("Claim", values))
 	return row.Outcome, err
 }
 
@@ -37,9 +38,9 @@ const overMargin = 10 * time.Second
 func executing(ctx context.Context) string { return contract.Executing(ctx).RunID }
 
 // addClaims adds claims as two parameters.
-func addClaims(values named, dispatches, ids string, claims []contract.Claim) {
-	values[dispatches] = column(claims, func(c contract.Claim) int { return c.Dispatch })
-	values[ids] = column(claims, func(c contract.Claim) string { return text(c.ID) })
+func addClaims(values db.Values, dispatches, ids string, claims []contract.Claim) {
+	values[dispatches] = db.Column(claims, func(c contract.Claim) int { return c.Dispatch })
+	values[ids] = db.Column(claims, func(c contract.Claim) string { return db.Text(c.ID) })
 }
 
 // claimsOf reads what a statement has aggregated.
@@ -47,9 +48,9 @@ func claimsOf(op string, rows json.RawMessage) ([]contract.Claim, error) {
 	if rows == nil {
 		return nil, nil
 	}
-	claims, err := decoded[[]contract.Claim](rows)
+	claims, err := db.Decoded[[]contract.Claim](rows)
 	if err != nil {
-		return nil, failure(op, err)
+		return nil, db.Failure(op, err)
 	}
 	return claims, nil
 }
@@ -65,11 +66,11 @@ type checkRow struct {
 // Check tells a dispatch that began from one that did not, and sees to it that the latter never will.
 func (s *Store) Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error) {
 	const op = "check"
-	values := named{
+	values := db.Values{
 		"invocation_id": in.InvocationID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "dispatch": in.Dispatch,
 	}
 	addClaims(values, "over", "over_ids", in.Over)
-	row, _, err := locked[checkRow](ctx, s, op, in.InvocationID, step{"Check", values})
+	row, _, err := locked[checkRow](ctx, s, op, in.InvocationID, db.Query("Check", values))
 	if err != nil {
 		return contract.CheckOut{}, err
 	}
@@ -84,24 +85,30 @@ type ownedRow struct{ Plan json.RawMessage }
 func (s *Store) Owned(ctx context.Context, in activities.OwnedRow) (plan hook.Plan, owned bool, err error) {
 	const op = "owned"
 	c := in.Context
-	row, found, err := first[ownedRow](ctx, s, op, step{"Owned", named{
-		"invocation_id": in.InvocationID, "tenant_id": text(c.TenantID), "run_id": text(c.RunID), "tool_call_id": text(in.ToolCallID),
-		"tool_id": text(in.ToolID), "actor_id": text(c.ActorID), "subject_id": text(c.SubjectID), "session_id": text(c.SessionID),
-		"connection_id": text(c.ConnectionID), "epoch": in.Epoch, "temporal_run_id": executing(ctx),
-	}})
+	row, found, err := db.First[ownedRow](ctx, s.db, op, db.Query("Owned", db.Values{
+		"invocation_id": in.InvocationID, "tenant_id": db.Text(c.TenantID), "run_id": db.Text(c.RunID), "tool_call_id": db.Text(in.ToolCallID),
+		"tool_id": db.Text(in.ToolID), "actor_id": db.Text(c.ActorID), "subject_id": db.Text(c.SubjectID), "session_id": db.Text(c.SessionID),
+		"connection_id": db.Text(c.ConnectionID), "epoch": in.Epoch, "temporal_run_id": executing(ctx),
+	}))
 	if err != nil || !found {
 		return hook.Plan{}, false, err
 	}
-	if plan, err = decoded[hook.Plan](row.Plan); err != nil {
-		return hook.Plan{}, false, failure(op, err)
+	if plan, err = db.Decoded[hook.Plan](row.Plan); err != nil {
+		return hook.Plan{}, false, db.Failure(op, err)
 	}
 	return plan, true, nil
 }
 
 // Forged notes in the audit trail that somebody answered an activity of a call in a worker's place.
 func (s *Store) Forged(ctx context.Context, in activities.ForgedAnswer) error {
-	_, err := s.exec(ctx, "forged", step{"Forged", named{
-		"invocation_id": in.InvocationID, "tenant_id": text(in.TenantID), "activity": text(in.Activity), "answer": text(in.Answer),
-	}})
+	_, err := s.db.Exec(ctx, "forged", db.Query("Forged", db.Values{
+		"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "activity": db.Text(in.Activity), "answer": db.Text(in.Answer),
+	}))
 	return err
+}
+
+// locked is batched with the lock on the invocation ahead.
+func locked[T any](ctx context.Context, s *Store, op, invocationID string, steps ...db.Step) (row T, found bool, err error) {
+	lock := db.Query("LockInvocation", db.Values{"invocation_id": invocationID})
+	return db.Batched[T](ctx, s.db, op, append([]db.Step{lock}, steps...)...)
 }

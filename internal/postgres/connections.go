@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
@@ -91,9 +92,9 @@ type keptRow struct {
 
 // record is the connection of that place.
 func (r keptRow) record(op, tenantID, connectionID string) (broker.Record, error) {
-	p, err := decoded[broker.Provider](r.Settings)
+	p, err := db.Decoded[broker.Provider](r.Settings)
 	if err != nil {
-		return broker.Record{}, failure(op, err)
+		return broker.Record{}, db.Failure(op, err)
 	}
 	return broker.Record{
 		Provider: p, Hosts: r.Hosts, Scopes: r.Scopes, Generation: r.Generation,
@@ -148,9 +149,9 @@ type sealedRow struct {
 func sealedOf(op string, rows []sealedRow) ([]broker.Sealed, error) {
 	secrets := make([]broker.Sealed, len(rows))
 	for i, r := range rows {
-		p, err := decoded[broker.Provider](r.Settings)
+		p, err := db.Decoded[broker.Provider](r.Settings)
 		if err != nil {
-			return nil, failure(op, err)
+			return nil, db.Failure(op, err)
 		}
 		secrets[i] = broker.Sealed{Binding: broker.At(r.TenantID, r.ConnectionID, p, r.Hosts, r.Version), KeyID: r.KeyID, Bytes: r.Sealed}
 	}
@@ -174,20 +175,20 @@ func (r grantedRow) rechecks() bool { return r.Replaced }
 // AddConnection writes a connection down; by is who says so, for the audit trail. ErrConnectionTaken: the id is not free.
 func (s *Store) AddConnection(ctx context.Context, n NewConnection, by string) error {
 	const op = "add connection"
-	settings, err := encoded(n.Provider)
+	settings, err := db.Encoded(n.Provider)
 	if err != nil {
-		return failure(op, err)
+		return db.Failure(op, err)
 	}
 	status := "active"
 	if !n.SignedIn {
 		status = "needs_reauth"
 	}
 	at := n.Sealed.Binding
-	row, _, err := first[changedRow](ctx, s, op, step{"AddConnection", named{
-		"tenant_id": text(at.TenantID), "connection_id": text(at.ConnectionID), "provider": n.Provider.ID, "settings": settings,
-		"hosts": n.Hosts, "scopes": texts(n.Scopes), "by": text(by), "status": status, "key_id": n.Sealed.KeyID, "sealed": n.Sealed.Bytes,
+	row, _, err := db.First[changedRow](ctx, s.db, op, db.Query("AddConnection", db.Values{
+		"tenant_id": db.Text(at.TenantID), "connection_id": db.Text(at.ConnectionID), "provider": n.Provider.ID, "settings": settings,
+		"hosts": n.Hosts, "scopes": texts(n.Scopes), "by": db.Text(by), "status": status, "key_id": n.Sealed.KeyID, "sealed": n.Sealed.Bytes,
 		"secret_expires_at": instant(n.Sealed.ExpiresAt),
-	}})
+	}))
 	if err == nil && !row.Changed {
 		return ErrConnectionTaken
 	}
@@ -197,17 +198,17 @@ func (s *Store) AddConnection(ctx context.Context, n NewConnection, by string) e
 // Connections lists those of a tenant by id, at most 500, revoked ones too; with an id that one.
 func (s *Store) Connections(ctx context.Context, tenantID, connectionID string) ([]ConnectionRecord, error) {
 	const op = "connections"
-	rows, err := all[connectionRow](ctx, s, op, step{"ListConnections", named{
-		"tenant_id": text(tenantID), "connection_id": text(connectionID), "max": maxList,
-	}})
+	rows, err := db.All[connectionRow](ctx, s.db, op, db.Query("ListConnections", db.Values{
+		"tenant_id": db.Text(tenantID), "connection_id": db.Text(connectionID), "max": db.MaxList,
+	}))
 	if err != nil {
 		return nil, err
 	}
 	records := make([]ConnectionRecord, len(rows))
 	for i, r := range rows {
-		provider, err := decoded[broker.Provider](r.Settings)
+		provider, err := db.Decoded[broker.Provider](r.Settings)
 		if err != nil {
-			return nil, failure(op, err)
+			return nil, db.Failure(op, err)
 		}
 		records[i] = ConnectionRecord{
 			ConnectionID: r.ConnectionID, Provider: r.Provider, Kind: provider.Kind, Hosts: r.Hosts, Scopes: r.Scopes, Status: r.Status,
@@ -224,19 +225,19 @@ func (s *Store) Connections(ctx context.Context, tenantID, connectionID string) 
 // ConnectionGrants lists the grants of a tenant, or of one of its connections, the newest first and at most 500, those that no longer stand
 // too.
 func (s *Store) ConnectionGrants(ctx context.Context, tenantID, connectionID string) ([]ConnectionGrantRecord, error) {
-	return all[ConnectionGrantRecord](ctx, s, "connection grants", step{"ListConnectionGrants", named{
-		"tenant_id": text(tenantID), "connection_id": text(connectionID), "max": maxList,
-	}})
+	return db.All[ConnectionGrantRecord](ctx, s.db, "connection grants", db.Query("ListConnectionGrants", db.Values{
+		"tenant_id": db.Text(tenantID), "connection_id": db.Text(connectionID), "max": db.MaxList,
+	}))
 }
 
 // GrantConnection lets somebody, or a role, use a connection with some of its scopes, for that long from now by the clock of the database;
 // 0 is for good. What the grantee had before ends, and calls under way look again. ErrNotFound: the tenant has no such connection.
 func (s *Store) GrantConnection(ctx context.Context, tenantID, connectionID, grantee string, scopes []string, lasts time.Duration, by string) (g ConnectionGrantRecord, err error) {
-	v := named{"tenant_id": text(tenantID), "connection_id": text(connectionID), "grantee": text(grantee), "by": text(by)}
+	v := db.Values{"tenant_id": db.Text(tenantID), "connection_id": db.Text(connectionID), "grantee": db.Text(grantee), "by": db.Text(by)}
 	row, err := changing[grantedRow](ctx, s, "grant connection", RecheckFilter{TenantID: tenantID, ConnectionID: connectionID},
-		step{"EndConnectionGrant", v}, step{"GrantConnection", v.and("scopes", texts(scopes)).and("lasts", positive(lasts))})
+		db.Query("EndConnectionGrant", v), db.Query("GrantConnection", v.And("scopes", texts(scopes)).And("lasts", positive(lasts))))
 	if err == nil && row.ID == "" {
-		err = ErrNotFound
+		err = db.ErrNotFound
 	}
 	return ConnectionGrantRecord{
 		ID: row.ID, ConnectionID: connectionID, Grantee: grantee, Scopes: scopes, ExpiresAt: row.ExpiresAt, GrantedBy: by,
@@ -246,31 +247,31 @@ func (s *Store) GrantConnection(ctx context.Context, tenantID, connectionID, gra
 // RevokeConnectionGrant takes the use of a connection back. From when it returns no attempt begins with it, and the calls under way look
 // again: parked ones are denied, running ones are cancelled. ErrNotFound: the grantee has none.
 func (s *Store) RevokeConnectionGrant(ctx context.Context, tenantID, connectionID, grantee, by string) error {
-	return s.changeConnection(ctx, "revoke connection grant", tenantID, connectionID, step{"RevokeConnectionGrant", named{
-		"tenant_id": text(tenantID), "connection_id": text(connectionID), "grantee": text(grantee), "by": text(by),
-	}})
+	return s.changeConnection(ctx, "revoke connection grant", tenantID, connectionID, db.Query("RevokeConnectionGrant", db.Values{
+		"tenant_id": db.Text(tenantID), "connection_id": db.Text(connectionID), "grantee": db.Text(grantee), "by": db.Text(by),
+	}))
 }
 
 // RevokeConnection takes a connection away for good, deletes its secret, and tells the calls under way to look again. The record has the
 // secret that was deleted, so that its tokens can be taken back at the service. ErrNotFound: the tenant has none, or it is revoked.
 func (s *Store) RevokeConnection(ctx context.Context, tenantID, connectionID, by string) (r broker.Record, err error) {
 	const op = "revoke connection"
-	v := named{"tenant_id": text(tenantID), "connection_id": text(connectionID)}
+	v := db.Values{"tenant_id": db.Text(tenantID), "connection_id": db.Text(connectionID)}
 	row, err := changing[takenRow](ctx, s, op, RecheckFilter{TenantID: tenantID, ConnectionID: connectionID},
-		step{"RevokeConnection", v.and("by", text(by))}, step{"TakeSecret", v})
+		db.Query("RevokeConnection", v.And("by", db.Text(by))), db.Query("TakeSecret", v))
 	switch {
 	case err != nil:
 		return r, err
 	case !row.rechecks():
-		return r, ErrNotFound
+		return r, db.ErrNotFound
 	}
 	return row.record(op, tenantID, connectionID)
 }
 
-func (s *Store) changeConnection(ctx context.Context, op, tenantID, connectionID string, st step) error {
+func (s *Store) changeConnection(ctx context.Context, op, tenantID, connectionID string, st db.Step) error {
 	row, err := changing[changedRow](ctx, s, op, RecheckFilter{TenantID: tenantID, ConnectionID: connectionID}, st)
 	if err == nil && !row.Changed {
-		return ErrNotFound
+		return db.ErrNotFound
 	}
 	return err
 }
@@ -278,12 +279,12 @@ func (s *Store) changeConnection(ctx context.Context, op, tenantID, connectionID
 // ConnectionSecret returns a connection with its sealed secret, and how it stands; ErrNotFound where there is none or it is revoked.
 func (s *Store) ConnectionSecret(ctx context.Context, tenantID, connectionID string) (r broker.Record, status string, err error) {
 	const op = "connection secret"
-	row, found, err := first[secretRow](ctx, s, op, step{"ConnectionSecret", named{"tenant_id": text(tenantID), "connection_id": text(connectionID)}})
+	row, found, err := db.First[secretRow](ctx, s.db, op, db.Query("ConnectionSecret", db.Values{"tenant_id": db.Text(tenantID), "connection_id": db.Text(connectionID)}))
 	switch {
 	case err != nil:
 		return r, "", err
 	case !found:
-		return r, "", ErrNotFound
+		return r, "", db.ErrNotFound
 	}
 	r, err = row.record(op, tenantID, connectionID)
 	return r, row.Status, err
@@ -295,7 +296,7 @@ func (s *Store) ConnectionSecret(ctx context.Context, tenantID, connectionID str
 func (s *Store) ReplaceSecret(ctx context.Context, sealed broker.Sealed, lasts time.Duration, anew bool, by string) (replaced bool, err error) {
 	st := replacing(broker.Refreshed{Sealed: sealed, Lasts: lasts, By: by}, anew)
 	if !anew {
-		row, _, err := first[changedRow](ctx, s, "replace secret", st)
+		row, _, err := db.First[changedRow](ctx, s.db, "replace secret", st)
 		return row.Changed, err
 	}
 	at := sealed.Binding
@@ -306,9 +307,9 @@ func (s *Store) ReplaceSecret(ctx context.Context, sealed broker.Sealed, lasts t
 // SealedSecrets returns a page of what is sealed for connections of all tenants: what comes after that place, at most most.
 func (s *Store) SealedSecrets(ctx context.Context, after broker.Binding, most int) ([]broker.Sealed, error) {
 	const op = "sealed secrets"
-	rows, err := all[sealedRow](ctx, s, op, step{"SealedSecrets", named{
+	rows, err := db.All[sealedRow](ctx, s.db, op, db.Query("SealedSecrets", db.Values{
 		"tenant_id": after.TenantID, "connection_id": after.ConnectionID, "version": after.Version, "max": most,
-	}})
+	}))
 	if err != nil {
 		return nil, err
 	}
@@ -316,23 +317,23 @@ func (s *Store) SealedSecrets(ctx context.Context, after broker.Binding, most in
 }
 
 // replacing is the statement that puts a secret in the place of the version before it.
-func replacing(r broker.Refreshed, anew bool) step {
+func replacing(r broker.Refreshed, anew bool) db.Step {
 	at := r.Sealed.Binding
-	return step{"ReplaceSecret", named{
-		"tenant_id": text(at.TenantID), "connection_id": text(at.ConnectionID), "version": at.Version - 1, "key_id": r.Sealed.KeyID,
-		"sealed": r.Sealed.Bytes, "secret_lasts": positive(r.Lasts), "anew": anew, "missing": texts(r.Missing), "by": text(r.By),
-	}}
+	return db.Query("ReplaceSecret", db.Values{
+		"tenant_id": db.Text(at.TenantID), "connection_id": db.Text(at.ConnectionID), "version": at.Version - 1, "key_id": r.Sealed.KeyID,
+		"sealed": r.Sealed.Bytes, "secret_lasts": positive(r.Lasts), "anew": anew, "missing": texts(r.Missing), "by": db.Text(r.By),
+	})
 }
 
 // LeaseConnection writes down that an attempt uses a connection, and returns it.
 func (s *Store) LeaseConnection(ctx context.Context, r broker.Request) (broker.Record, error) {
 	const op = "lease connection"
-	row, found, err := first[leasedRow](ctx, s, op, step{"LeaseConnection", named{
-		"holder": text(r.Holder), "tenant_id": text(r.TenantID), "depth": authz.MaxNesting, "invocation_id": r.InvocationID, "epoch": r.Epoch,
+	row, found, err := db.First[leasedRow](ctx, s.db, op, db.Query("LeaseConnection", db.Values{
+		"holder": db.Text(r.Holder), "tenant_id": db.Text(r.TenantID), "depth": authz.MaxNesting, "invocation_id": r.InvocationID, "epoch": r.Epoch,
 		"temporal_run_id": executing(ctx),
-		"connection_id":   text(r.ConnectionID), "roles": texts(r.Roles), "needs": texts(r.Scopes), "generation": r.Generation, "round": r.Round,
+		"connection_id":   db.Text(r.ConnectionID), "roles": texts(r.Roles), "needs": texts(r.Scopes), "generation": r.Generation, "round": r.Round,
 		"lasts": r.Lasts,
-	}})
+	}))
 	switch {
 	case err != nil:
 		return broker.Record{}, err
@@ -351,9 +352,9 @@ func connectionOf(op string, raw json.RawMessage) (*hook.Connection, error) {
 	if raw == nil {
 		return nil, nil
 	}
-	n, err := decoded[hook.Connection](raw)
+	n, err := db.Decoded[hook.Connection](raw)
 	if err != nil {
-		return nil, failure(op, err)
+		return nil, db.Failure(op, err)
 	}
 	return &n, nil
 }

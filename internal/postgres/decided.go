@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -47,9 +48,9 @@ func (s *Store) EachDecided(ctx context.Context, tenantID string, since time.Tim
 	var before *time.Time
 	var beforeID *string
 	for {
-		calls, err := all[DecidedCall](ctx, s, "decided calls", step{"DecidedCalls", named{
-			"tenant_id": text(tenantID), "since": since, "before": before, "before_id": beforeID, "max": decidedPage,
-		}})
+		calls, err := db.All[DecidedCall](ctx, s.db, "decided calls", db.Query("DecidedCalls", db.Values{
+			"tenant_id": db.Text(tenantID), "since": since, "before": before, "before_id": beforeID, "max": decidedPage,
+		}))
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
 // tableRow is the row of AllTables.
@@ -17,7 +17,7 @@ type tableRow struct {
 // and the row as a JSON object, bytes in hexadecimal. A table that may not be read is an error: what was not seen is not known. It holds
 // one row at a time; row is valid until visit returns, and an error of visit ends it.
 func (s *Store) EachRow(ctx context.Context, visit func(table string, key []string, row []byte) error) error {
-	tables, err := all[tableRow](ctx, s, "list all tables", step{"AllTables", named{}})
+	tables, err := db.All[tableRow](ctx, s.db, "list all tables", db.Query("AllTables", db.Values{}))
 	if err != nil {
 		return err
 	}
@@ -29,20 +29,10 @@ func (s *Store) EachRow(ctx context.Context, visit func(table string, key []stri
 	return nil
 }
 
-// eachRowOf reads by a statement that is made here, for no parameter stands for a table. A partition that was dropped meanwhile has no rows.
+// eachRowOf visits the rows of one table. A partition that was dropped meanwhile has no rows.
 func (s *Store) eachRowOf(ctx context.Context, t tableRow, visit func(table string, key []string, row []byte) error) error {
-	rows, err := s.pool.Query(ctx, "SELECT row_to_json(r)::text FROM ONLY "+pgx.Identifier{t.Schema, t.Name}.Sanitize()+" r")
-	if err != nil {
-		return s.failed("read all rows of "+t.Name, err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := visit(t.Name, t.Key, rows.RawValues()[0]); err != nil {
-			return err
-		}
-	}
-	err = s.failed("read all rows of "+t.Name, rows.Err())
-	var refused *Error
+	err := s.db.EachRow(ctx, "read all rows of "+t.Name, t.Schema, t.Name, func(row []byte) error { return visit(t.Name, t.Key, row) })
+	var refused *db.Error
 	if errors.As(err, &refused) && refused.State == "42P01" { // no such table
 		return nil
 	}

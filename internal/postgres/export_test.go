@@ -7,20 +7,17 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/upkeep"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
 // Queries returns every statement by name.
 func Queries(t testing.TB) map[string]string {
 	t.Helper()
-	parsed, err := parseQueries(queryFiles)
+	statements, err := db.Statements(queries())
 	if err != nil {
 		t.Fatal(err)
 	}
-	queries := map[string]string{}
-	for name, q := range parsed {
-		queries[name] = q.sql
-	}
-	return queries
+	return statements
 }
 
 // Poll makes a relay poll at another pace.
@@ -62,8 +59,8 @@ func RowTypes() map[string]reflect.Type {
 		"SetShadow": reflect.TypeFor[shadowRow](), "ShadowPolicy": reflect.TypeFor[activeRow](), "ShadowReport": reflect.TypeFor[shadowedRow](),
 		"DecidedCalls": reflect.TypeFor[DecidedCall](), "KillSwitchOf": reflect.TypeFor[KillSwitch](), "KillOff": reflect.TypeFor[KillSwitch](), "ListKillSwitches": reflect.TypeFor[KillSwitch](),
 		"Recheck": reflect.TypeFor[recheckRow](), "RecheckAgain": reflect.TypeFor[recheckAgainRow](), "Specs": reflect.TypeFor[specRow](),
-		"TakeMessages": reflect.TypeFor[Message](), "SchemaIsThere": reflect.TypeFor[thereRow](), "SchemaVersion": reflect.TypeFor[versionRow](),
-		"ShowCall": reflect.TypeFor[showRow](), "ShowStages": reflect.TypeFor[StageRecord](), "ShowAttempts": reflect.TypeFor[AttemptRecord](), "ShowHydrations": reflect.TypeFor[HydrationRecord](),
+		"TakeMessages": reflect.TypeFor[Message](),
+		"ShowCall":     reflect.TypeFor[showRow](), "ShowStages": reflect.TypeFor[StageRecord](), "ShowAttempts": reflect.TypeFor[AttemptRecord](), "ShowHydrations": reflect.TypeFor[HydrationRecord](),
 		"ShowClaims": reflect.TypeFor[ClaimRecord](), "ShowCapacity": reflect.TypeFor[CapacityRecord](), "ShowEvents": reflect.TypeFor[EventRecord](), "ShowApprovals": reflect.TypeFor[approvalRow](),
 		"ShowDecisions": reflect.TypeFor[DecisionRecord](), "ListApprovals": reflect.TypeFor[approvalRow](), "ListCalls": reflect.TypeFor[Call](),
 		"OpenCalls": reflect.TypeFor[upkeep.OpenCall](), "Sweep": reflect.TypeFor[sweptRow](),

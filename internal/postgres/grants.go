@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
@@ -54,20 +55,20 @@ type revokedRow struct{ Revoked bool }
 // Grants returns the remembered approvals of a tool that stand and that the actor may use, the oldest first and at most 256.
 func (s *Store) Grants(ctx context.Context, q approval.GrantQuery) ([]approval.Grant, error) {
 	const op = "grants"
-	rows, err := all[liveGrantRow](ctx, s, op, step{"LiveGrants", named{
-		"tenant_id": text(q.TenantID), "tool_id": text(q.ToolID), "actor_id": text(q.ActorID), "session_id": text(q.SessionID),
-	}})
+	rows, err := db.All[liveGrantRow](ctx, s.db, op, db.Query("LiveGrants", db.Values{
+		"tenant_id": db.Text(q.TenantID), "tool_id": db.Text(q.ToolID), "actor_id": db.Text(q.ActorID), "session_id": db.Text(q.SessionID),
+	}))
 	if err != nil {
 		return nil, err
 	}
 	grants := make([]approval.Grant, len(rows))
 	for i, r := range rows {
 		g := approval.Grant{ID: r.ID, ArgsDigest: r.ArgsDigest, ActorID: r.ActorID, SessionID: r.SessionID, Approver: r.Approver}
-		if g.Granted, err = decoded[hook.GrantedApproval](r.Granted); err != nil {
-			return nil, failure(op, err)
+		if g.Granted, err = db.Decoded[hook.GrantedApproval](r.Granted); err != nil {
+			return nil, db.Failure(op, err)
 		}
 		if g.Match, err = matchOf(r.ArgsMatch); err != nil {
-			return nil, failure(op, err)
+			return nil, db.Failure(op, err)
 		}
 		grants[i] = g
 	}
@@ -77,7 +78,7 @@ func (s *Store) Grants(ctx context.Context, q approval.GrantQuery) ([]approval.G
 // ListGrants returns the tenant's remembered approvals, the newest first and at most 500, those that no longer stand too.
 func (s *Store) ListGrants(ctx context.Context, tenantID string) ([]GrantRecord, error) {
 	const op = "list grants"
-	rows, err := all[grantRow](ctx, s, op, step{"ListGrants", named{"tenant_id": text(tenantID), "max": maxList}})
+	rows, err := db.All[grantRow](ctx, s.db, op, db.Query("ListGrants", db.Values{"tenant_id": db.Text(tenantID), "max": db.MaxList}))
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func (s *Store) ListGrants(ctx context.Context, tenantID string) ([]GrantRecord,
 			CreatedAt: r.CreatedAt, ExpiresAt: r.ExpiresAt, Expired: r.Expired, RevokedAt: r.RevokedAt, RevokedBy: r.RevokedBy, Uses: r.Uses,
 		}
 		if records[i].Match, err = matchOf(r.ArgsMatch); err != nil {
-			return nil, failure(op, err)
+			return nil, db.Failure(op, err)
 		}
 	}
 	return records, nil
@@ -97,11 +98,11 @@ func (s *Store) ListGrants(ctx context.Context, tenantID string) ([]GrantRecord,
 // RevokeGrant takes a remembered approval back; by is who says so, for the audit trail. revoked is false where it was taken back before;
 // ErrNotFound where the tenant has no such one.
 func (s *Store) RevokeGrant(ctx context.Context, tenantID, grantID, by string) (revoked bool, err error) {
-	row, found, err := first[revokedRow](ctx, s, "revoke grant", step{"RevokeGrant", named{
-		"tenant_id": text(tenantID), "grant_id": text(grantID), "revoked_by": text(by),
-	}})
+	row, found, err := db.First[revokedRow](ctx, s.db, "revoke grant", db.Query("RevokeGrant", db.Values{
+		"tenant_id": db.Text(tenantID), "grant_id": db.Text(grantID), "revoked_by": db.Text(by),
+	}))
 	if err == nil && !found {
-		err = ErrNotFound
+		err = db.ErrNotFound
 	}
 	return row.Revoked, err
 }
@@ -110,25 +111,25 @@ func matchOf(raw json.RawMessage) ([]toolspec.ArgMatch, error) {
 	if raw == nil {
 		return nil, nil
 	}
-	return decoded[[]toolspec.ArgMatch](raw)
+	return db.Decoded[[]toolspec.ArgMatch](raw)
 }
 
 // addGrant adds what an approval leaves behind; nothing does where g is nil.
-func addGrant(values named, g *approval.GrantRow) error {
+func addGrant(values db.Values, g *approval.GrantRow) error {
 	if g == nil {
 		g = &approval.GrantRow{}
 	}
-	granted, err := encoded(g.Granted)
+	granted, err := db.Encoded(g.Granted)
 	if err != nil {
 		return err
 	}
 	values["grant_match"] = (*string)(nil)
 	if len(g.Match) > 0 {
-		if values["grant_match"], err = encoded(g.Match); err != nil {
+		if values["grant_match"], err = db.Encoded(g.Match); err != nil {
 			return err
 		}
 	}
-	values["grant_granted"], values["grant_args"], values["grant_actor"] = granted, g.ArgsDigest, text(g.ActorID)
-	values["grant_session"], values["grant_for"] = text(g.SessionID), g.For
+	values["grant_granted"], values["grant_args"], values["grant_actor"] = granted, g.ArgsDigest, db.Text(g.ActorID)
+	values["grant_session"], values["grant_for"] = db.Text(g.SessionID), g.For
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
@@ -89,15 +90,15 @@ func every(ctx context.Context, pace time.Duration, woken <-chan struct{}, f fun
 
 // look brings about what is due, and takes on what is fresh, if there is any.
 func (h *Herald) look(ctx context.Context) (fresh bool) {
-	steps := []step{{"HappenNotices", named{"batch": noticeBatch}}}
+	steps := []db.Step{db.Query("HappenNotices", db.Values{"batch": noticeBatch})}
 	if len(h.notifiers) > 0 {
 		names := slices.Sorted(maps.Keys(h.notifiers))
-		steps = append(steps, step{"SpreadNotices", named{"life": h.life, "batch": noticeBatch, "notifiers": names}})
+		steps = append(steps, db.Query("SpreadNotices", db.Values{"life": h.life, "batch": noticeBatch, "notifiers": names}))
 	}
 	for _, st := range steps {
 		for looked := int64(noticeBatch); looked == noticeBatch && ctx.Err() == nil; {
 			takeCtx, cancel := context.WithTimeout(ctx, takeTimeout)
-			row, _, err := first[lookedRow](takeCtx, h.store, "look for notices", st)
+			row, _, err := db.First[lookedRow](takeCtx, h.store.db, "look for notices", st)
 			cancel()
 			if looked = row.Looked; err != nil {
 				h.complain(ctx, "notices: what is due cannot be found", err)
@@ -113,9 +114,9 @@ func (h *Herald) look(ctx context.Context) (fresh bool) {
 func (h *Herald) drain(ctx context.Context, name string, to Notifier) {
 	for ctx.Err() == nil {
 		takeCtx, cancel := context.WithTimeout(ctx, takeTimeout)
-		rows, err := all[noticeRow](takeCtx, h.store, "take notices", step{"TakeNotices", named{
+		rows, err := db.All[noticeRow](takeCtx, h.store.db, "take notices", db.Query("TakeNotices", db.Values{
 			"notifier": name, "lease": noticeLease, "batch": noticeBatch,
-		}})
+		}))
 		cancel()
 		if err != nil {
 			h.complain(ctx, "notices: they cannot be read", err)
@@ -147,15 +148,15 @@ func (h *Herald) tell(ctx context.Context, name string, to Notifier, r noticeRow
 	noteCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
 	defer cancel()
 	if err == nil {
-		if _, err := h.store.exec(noteCtx, "note a notice", step{"MarkNoticeSent", named{"notice_id": r.NoticeID, "notifier": name}}); err != nil {
+		if _, err := h.store.db.Exec(noteCtx, "note a notice", db.Query("MarkNoticeSent", db.Values{"notice_id": r.NoticeID, "notifier": name})); err != nil {
 			h.complain(ctx, "notices: a delivery was not noted, so the notice is sent again", err)
 		}
 		return
 	}
 	delay := min(noticeRetryFirst<<min(r.Attempts-1, 10), noticeRetryMost)
-	row, _, noteErr := first[givenUpRow](noteCtx, h.store, "note a notice", step{"MarkNoticeFailed", named{
-		"notice_id": r.NoticeID, "notifier": name, "last_error": text(errs.Reason(err)), "delay": delay, "life": h.life,
-	}})
+	row, _, noteErr := db.First[givenUpRow](noteCtx, h.store.db, "note a notice", db.Query("MarkNoticeFailed", db.Values{
+		"notice_id": r.NoticeID, "notifier": name, "last_error": db.Text(errs.Reason(err)), "delay": delay, "life": h.life,
+	}))
 	switch {
 	case noteErr != nil:
 		h.complain(ctx, "notices: a failure was not noted", noteErr)
@@ -191,7 +192,7 @@ func (panicked) LogReason() string { return "panic" }
 func (h *Herald) prune(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, relayLease)
 	defer cancel()
-	if _, err := h.store.exec(ctx, "prune notices", step{"PruneNotices", named{"keep": noticeKeep}}); err != nil {
+	if _, err := h.store.db.Exec(ctx, "prune notices", db.Query("PruneNotices", db.Values{"keep": noticeKeep})); err != nil {
 		h.complain(ctx, "notices: old ones were not pruned", err)
 	}
 }

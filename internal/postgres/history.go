@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"time"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
 // ActivationRecord is one move of the policy pointer.
@@ -17,7 +19,7 @@ type ActivationRecord struct {
 
 // PolicyHistory returns how the pointer moved, the newest first; n is 1–500, 0 means 50.
 func (s *Store) PolicyHistory(ctx context.Context, n int) ([]ActivationRecord, error) {
-	return all[ActivationRecord](ctx, s, "policy history", step{"PolicyHistory", named{"max": limit(n)}})
+	return db.All[ActivationRecord](ctx, s.db, "policy history", db.Query("PolicyHistory", db.Values{"max": db.Limit(n)}))
 }
 
 type digestRow struct {
@@ -27,7 +29,7 @@ type digestRow struct {
 // PolicyVersions returns the digests of stored versions that begin with prefix, at most two of them: enough to know whether it is one's
 // name.
 func (s *Store) PolicyVersions(ctx context.Context, prefix string) ([]string, error) {
-	rows, err := all[digestRow](ctx, s, "policy versions", step{"PolicyVersions", named{"prefix": text(prefix), "max": 2}})
+	rows, err := db.All[digestRow](ctx, s.db, "policy versions", db.Query("PolicyVersions", db.Values{"prefix": db.Text(prefix), "max": 2}))
 	digests := make([]string, len(rows))
 	for i, r := range rows {
 		digests[i] = r.Digest

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/proof"
 )
 
@@ -37,9 +38,9 @@ type revokeRow struct {
 // RegisterKey lets an identity of the tenant sign with a key; by is who says so, for the audit trail. The same again changes nothing.
 // ErrKeyTaken: it is somebody else's, or was revoked.
 func (s *Store) RegisterKey(ctx context.Context, tenantID, identity string, key proof.Key, by string) error {
-	row, _, err := first[registerRow](ctx, s, "register key", step{"RegisterKey", named{
-		"tenant_id": text(tenantID), "key_id": key.ID(), "identity": text(identity), "public_key": key.Bytes(), "registered_by": text(by),
-	}})
+	row, _, err := db.First[registerRow](ctx, s.db, "register key", db.Query("RegisterKey", db.Values{
+		"tenant_id": db.Text(tenantID), "key_id": key.ID(), "identity": db.Text(identity), "public_key": key.Bytes(), "registered_by": db.Text(by),
+	}))
 	if err == nil && !row.Added && (row.Revoked || row.Identity != identity) {
 		return ErrKeyTaken
 	}
@@ -49,16 +50,16 @@ func (s *Store) RegisterKey(ctx context.Context, tenantID, identity string, key 
 // RevokeKey takes a key out of use and returns whose it is. revoked is false where it was out of use already; ErrNotFound where the
 // tenant has no such key.
 func (s *Store) RevokeKey(ctx context.Context, tenantID, keyID, by string) (identity string, revoked bool, err error) {
-	row, found, err := first[revokeRow](ctx, s, "revoke key", step{"RevokeKey", named{
-		"tenant_id": text(tenantID), "key_id": text(keyID), "revoked_by": text(by),
-	}})
+	row, found, err := db.First[revokeRow](ctx, s.db, "revoke key", db.Query("RevokeKey", db.Values{
+		"tenant_id": db.Text(tenantID), "key_id": db.Text(keyID), "revoked_by": db.Text(by),
+	}))
 	if err == nil && !found {
-		err = ErrNotFound
+		err = db.ErrNotFound
 	}
 	return row.Identity, row.Revoked, err
 }
 
 // Keys returns the keys of a tenant by identity, the revoked ones too.
 func (s *Store) Keys(ctx context.Context, tenantID string) ([]KeyRecord, error) {
-	return all[KeyRecord](ctx, s, "keys", step{"ListKeys", named{"tenant_id": text(tenantID)}})
+	return db.All[KeyRecord](ctx, s.db, "keys", db.Query("ListKeys", db.Values{"tenant_id": db.Text(tenantID)}))
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
@@ -36,11 +37,11 @@ type KillSwitch struct {
 // KillOn turns a switch on, and tells the calls under way that it covers to look again. From when it returns, no call that it covers is
 // dispatched to a tool of the regular lane. One that was on for the same stays as it is.
 func (s *Store) KillOn(ctx context.Context, scope KillScope, reason, by string) (KillSwitch, error) {
-	named := named{"tenant_id": text(scope.TenantID), "tool": text(scope.Tool), "effect": text(scope.Effect)}
-	made, _, err := batched[KillSwitch](ctx, s, "kill switch on",
-		step{"KillOn", named.and("reason", text(reason)).and("by", text(by))},
+	named := db.Values{"tenant_id": db.Text(scope.TenantID), "tool": db.Text(scope.Tool), "effect": db.Text(scope.Effect)}
+	made, _, err := db.Batched[KillSwitch](ctx, s.db, "kill switch on",
+		db.Query("KillOn", named.And("reason", db.Text(reason)).And("by", db.Text(by))),
 		recheck(RecheckFilter{TenantID: scope.TenantID, Tool: scope.Tool, Effect: scope.Effect}),
-		step{"KillSwitchOf", named},
+		db.Query("KillSwitchOf", named),
 	)
 	return made, err
 }
@@ -48,15 +49,15 @@ func (s *Store) KillOn(ctx context.Context, scope KillScope, reason, by string) 
 // KillOff turns a switch off: by its number or, where that is 0, the one that covers exactly the scope. What it has stopped stays so.
 // found is false where no such switch is on.
 func (s *Store) KillOff(ctx context.Context, id int64, scope KillScope, by string) (lifted KillSwitch, found bool, err error) {
-	return first[KillSwitch](ctx, s, "kill switch off", step{"KillOff", named{
-		"id": id, "tenant_id": text(scope.TenantID), "tool": text(scope.Tool), "effect": text(scope.Effect), "by": text(by),
-	}})
+	return db.First[KillSwitch](ctx, s.db, "kill switch off", db.Query("KillOff", db.Values{
+		"id": id, "tenant_id": db.Text(scope.TenantID), "tool": db.Text(scope.Tool), "effect": db.Text(scope.Effect), "by": db.Text(by),
+	}))
 }
 
 // KillSwitches returns those that are on, and those that were with off, the newest first and at most 500. With a tenant, those of others
 // are left out.
 func (s *Store) KillSwitches(ctx context.Context, tenantID string, off bool) ([]KillSwitch, error) {
-	return all[KillSwitch](ctx, s, "kill switches", step{"ListKillSwitches", named{"tenant_id": text(tenantID), "off": off, "max": maxList}})
+	return db.All[KillSwitch](ctx, s.db, "kill switches", db.Query("ListKillSwitches", db.Values{"tenant_id": db.Text(tenantID), "off": off, "max": db.MaxList}))
 }
 
 // killsOf reads the switches that a statement found for a call.
@@ -64,6 +65,6 @@ func killsOf(op string, raw json.RawMessage) ([]hook.Kill, error) {
 	if raw == nil {
 		return nil, nil
 	}
-	kills, err := decoded[[]hook.Kill](raw)
-	return kills, failure(op, err)
+	kills, err := db.Decoded[[]hook.Kill](raw)
+	return kills, db.Failure(op, err)
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
 const (
@@ -46,7 +48,7 @@ func (r *Relay) listen(ctx context.Context, e ears) {
 		if ctx.Err() != nil {
 			return
 		}
-		r.complain(ctx, "outbox: the listener lost its connection", failure("listen", err))
+		r.complain(ctx, "outbox: the listener lost its connection", db.Failure("listen", err))
 		timer := time.NewTimer(delay)
 		select {
 		case <-ctx.Done():
@@ -59,24 +61,11 @@ func (r *Relay) listen(ctx context.Context, e ears) {
 }
 
 func (r *Relay) listenOnce(ctx context.Context, e ears, connected func()) error {
-	conn, err := pgx.ConnectConfig(ctx, r.store.pool.Config().ConnConfig)
+	conn, err := r.store.db.Connect(ctx, db.Query("ListenPolicy", db.Values{}), db.Query("ListenOutbox", db.Values{}))
 	if err != nil {
 		return err
 	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout)
-		defer cancel()
-		_ = conn.Close(ctx) // it is of no use any more, whatever it says
-	}()
-	for _, query := range []string{"ListenPolicy", "ListenOutbox"} {
-		sql, _, err := r.store.bound(step{query, named{}})
-		if err != nil {
-			return err
-		}
-		if _, err := conn.Exec(ctx, sql); err != nil {
-			return err
-		}
-	}
+	defer db.Disconnect(ctx, conn)
 	connected()
 	e.wake("") // something may have come while nobody listened
 	for {

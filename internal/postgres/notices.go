@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -50,12 +51,12 @@ type NoticeBacklog struct {
 
 // NoticeBacklogs returns how notices stand, for every notifier that workers have sent to of late.
 func (s *Store) NoticeBacklogs(ctx context.Context) ([]NoticeBacklog, error) {
-	return all[NoticeBacklog](ctx, s, "notices", step{"NoticeBacklog", named{}})
+	return db.All[NoticeBacklog](ctx, s.db, "notices", db.Query("NoticeBacklog", db.Values{}))
 }
 
 // notice is what a notifier is told.
 func (r noticeRow) notice() (toolspec.Notice, error) {
-	rule, err := decoded[policy.ApprovalRule](r.Rule)
+	rule, err := db.Decoded[policy.ApprovalRule](r.Rule)
 	if err != nil {
 		return toolspec.Notice{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -17,11 +18,11 @@ func (s *Store) SaveOutput(ctx context.Context, in activities.OutputRow) (ref st
 	if in.ClaimID != "" {
 		ref += "." + in.ClaimID
 	}
-	saved, err := s.exec(ctx, op, step{"SaveOutput", named{
-		"ref": ref, "invocation_id": in.InvocationID, "tenant_id": in.TenantID, "dispatch": in.Dispatch, "value": document(in.Value),
-	}})
+	saved, err := s.db.Exec(ctx, op, db.Query("SaveOutput", db.Values{
+		"ref": ref, "invocation_id": in.InvocationID, "tenant_id": in.TenantID, "dispatch": in.Dispatch, "value": db.Document(in.Value),
+	}))
 	if err == nil && saved == 0 {
-		err = &Error{Op: op, State: "the call is not open"}
+		err = &db.Error{Op: op, State: "the call is not open"}
 	}
 	if err != nil {
 		return "", err
@@ -38,9 +39,9 @@ func (s *Store) Output(ctx context.Context, tenantID, ref string) (json.RawMessa
 	if invocationID, ok := toolspec.SplitResultRef(ref); ok {
 		return s.settledValue(ctx, tenantID, invocationID)
 	}
-	row, found, err := first[outputRow](ctx, s, "output", step{"Output", named{"ref": text(ref), "tenant_id": text(tenantID)}})
+	row, found, err := db.First[outputRow](ctx, s.db, "output", db.Query("Output", db.Values{"ref": db.Text(ref), "tenant_id": db.Text(tenantID)}))
 	if err == nil && !found {
-		err = ErrNotFound
+		err = db.ErrNotFound
 	}
 	return row.Value, err
 }
@@ -51,19 +52,19 @@ type settledValueRow struct {
 
 func (s *Store) settledValue(ctx context.Context, tenantID, invocationID string) (json.RawMessage, error) {
 	const op = "output of a result"
-	row, found, err := first[settledValueRow](ctx, s, op, step{"SettledValue", named{"invocation_id": invocationID, "tenant_id": text(tenantID)}})
+	row, found, err := db.First[settledValueRow](ctx, s.db, op, db.Query("SettledValue", db.Values{"invocation_id": invocationID, "tenant_id": db.Text(tenantID)}))
 	if err != nil {
 		return nil, err
 	}
 	var result toolspec.Result
 	if !found {
-		return nil, ErrNotFound
+		return nil, db.ErrNotFound
 	}
 	if err := json.Unmarshal(row.Result, &result); err != nil {
 		return nil, fmt.Errorf("postgres: %s: %w", op, err)
 	}
 	if len(result.Value) == 0 {
-		return nil, ErrNotFound
+		return nil, db.ErrNotFound
 	}
 	return result.Value, nil
 }

@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"fmt"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
 // maxPartitionMonths bounds EnsurePartitions.
@@ -14,7 +16,7 @@ const maxPartitionMonths = 24
 func (s *Store) EnsurePartitions(ctx context.Context, months int) error {
 	const op = "ensure partitions"
 	if months < 0 || months > maxPartitionMonths {
-		return failure(op, fmt.Errorf("%d months; it must be between 0 and %d", months, maxPartitionMonths))
+		return db.Failure(op, fmt.Errorf("%d months; it must be between 0 and %d", months, maxPartitionMonths))
 	}
-	return s.execAll(ctx, op, step{"SetPartitionMonths", named{"months": months}}, step{"EnsurePartitions", named{}})
+	return s.db.ExecAll(ctx, op, db.Query("SetPartitionMonths", db.Values{"months": months}), db.Query("EnsurePartitions", db.Values{}))
 }

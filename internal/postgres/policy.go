@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/policy"
 )
 
@@ -27,16 +28,16 @@ func (s *Store) Policy(ctx context.Context, digest string) (*policy.Policy, erro
 	if p := s.compiled.get(digest); p != nil {
 		return p, nil
 	}
-	row, found, err := first[sourceRow](ctx, s, op, step{"PolicySource", named{"digest": text(digest)}})
+	row, found, err := db.First[sourceRow](ctx, s.db, op, db.Query("PolicySource", db.Values{"digest": db.Text(digest)}))
 	if err != nil {
 		return nil, err
 	}
 	if !found {
-		return nil, &Error{Op: op, State: "unknown version"}
+		return nil, &db.Error{Op: op, State: "unknown version"}
 	}
 	p, err := policy.ParseRecorded("policy "+digest, []byte(row.Source))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", judge.ErrPolicyUnreadable, &Error{Op: op, State: "the stored version does not compile"})
+		return nil, fmt.Errorf("%w: %w", judge.ErrPolicyUnreadable, &db.Error{Op: op, State: "the stored version does not compile"})
 	}
 	s.compiled.put(digest, p)
 	return p, nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -57,32 +58,32 @@ type changeRow interface {
 // capacity are judged again at once, those that run before their next attempt. What was admitted meanwhile under the old state is told by
 // a second scan, five seconds later. Where a change in the database is the reason, Recheck is too late: changing puts both into one transaction.
 func (s *Store) Recheck(ctx context.Context, f RecheckFilter) (told int64, err error) {
-	row, _, err := first[recheckRow](ctx, s, "recheck", recheck(f))
+	row, _, err := db.First[recheckRow](ctx, s.db, "recheck", recheck(f))
 	return row.Told, err
 }
 
 // recheck is the step that does it, for the transaction of a change and after it: calls hear of the change, or neither of both happened.
-func recheck(f RecheckFilter) step {
-	return step{"Recheck", named{
-		"tenant_id": text(f.TenantID), "tool": text(f.Tool), "effect": text(f.Effect), "actor_id": text(f.ActorID),
-		"connection_id": text(f.ConnectionID), "with_subject": f.withSubject, "policy_digest": f.policyDigest, "again": recheckAgain,
-	}}
+func recheck(f RecheckFilter) db.Step {
+	return db.Query("Recheck", db.Values{
+		"tenant_id": db.Text(f.TenantID), "tool": db.Text(f.Tool), "effect": db.Text(f.Effect), "actor_id": db.Text(f.ActorID),
+		"connection_id": db.Text(f.ConnectionID), "with_subject": f.withSubject, "policy_digest": f.policyDigest, "again": recheckAgain,
+	})
 }
 
 // changing runs the statements of a change, the last of which returns a row, and recheck where that row asks for it: all in one transaction.
-func changing[T changeRow](ctx context.Context, s *Store, op string, f RecheckFilter, steps ...step) (row T, err error) {
-	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) (err error) {
-		if row, _, err = sent[T](ctx, s, tx, steps...); err != nil || !row.rechecks() {
+func changing[T changeRow](ctx context.Context, s *Store, op string, f RecheckFilter, steps ...db.Step) (row T, err error) {
+	err = s.db.Within(ctx, op, func(tx pgx.Tx) (err error) {
+		if row, _, err = db.Sent[T](ctx, s.db, tx, steps...); err != nil || !row.rechecks() {
 			return err
 		}
-		_, _, err = sent[recheckRow](ctx, s, tx, recheck(f))
+		_, _, err = db.Sent[recheckRow](ctx, s.db, tx, recheck(f))
 		return err
 	})
-	return row, s.failed(op, err)
+	return row, err
 }
 
 // recheckAgain does the second scans that are due, and returns whether there may be more.
 func (s *Store) recheckAgain(ctx context.Context) (more bool, err error) {
-	row, _, err := first[recheckAgainRow](ctx, s, "recheck again", step{"RecheckAgain", named{"batch": recheckBatch, "margin": recheckMargin}})
+	row, _, err := db.First[recheckAgainRow](ctx, s.db, "recheck again", db.Query("RecheckAgain", db.Values{"batch": recheckBatch, "margin": recheckMargin}))
 	return row.Scanned == recheckBatch, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/policy/authz"
 )
 
@@ -48,10 +49,10 @@ type removedRow struct{ Removed bool }
 
 func (r removedRow) rechecks() bool { return r.Removed }
 
-func values(tenantID string, r authz.Relation) named {
-	return named{
-		"tenant_id": text(tenantID), "subject": text(r.Subject), "kind": text(r.Kind), "object": text(r.Object), "tools": text(r.Tools),
-		"graph_id": text(r.GraphID),
+func values(tenantID string, r authz.Relation) db.Values {
+	return db.Values{
+		"tenant_id": db.Text(tenantID), "subject": db.Text(r.Subject), "kind": db.Text(r.Kind), "object": db.Text(r.Object), "tools": db.Text(r.Tools),
+		"graph_id": db.Text(r.GraphID),
 	}
 }
 
@@ -72,11 +73,11 @@ func (s *Store) AddRelation(ctx context.Context, tenantID string, r authz.Relati
 		return nil, err
 	}
 	v := values(tenantID, r)
-	v["granted_by"], v["lasts"] = text(by), nil
+	v["granted_by"], v["lasts"] = db.Text(by), nil
 	if lasts > 0 {
 		v["lasts"] = lasts
 	}
-	row, err := changing[addedRow](ctx, s, "add relation", touched(tenantID, r), step{"AddRelation", v})
+	row, err := changing[addedRow](ctx, s, "add relation", touched(tenantID, r), db.Query("AddRelation", v))
 	return row.ExpiresAt, err
 }
 
@@ -84,16 +85,16 @@ func (s *Store) AddRelation(ctx context.Context, tenantID string, r authz.Relati
 // again, so that a right that is gone is gone for them at once.
 func (s *Store) RemoveRelation(ctx context.Context, tenantID string, r authz.Relation, by string) error {
 	v := values(tenantID, r)
-	v["removed_by"] = text(by)
-	row, err := changing[removedRow](ctx, s, "remove relation", touched(tenantID, r), step{"RemoveRelation", v})
+	v["removed_by"] = db.Text(by)
+	row, err := changing[removedRow](ctx, s, "remove relation", touched(tenantID, r), db.Query("RemoveRelation", v))
 	if err == nil && !row.Removed {
-		return ErrNotFound
+		return db.ErrNotFound
 	}
 	return err
 }
 
 // Relations lists the relations of a tenant, at most 10 000, sorted; with who only those that name it.
 func (s *Store) Relations(ctx context.Context, tenantID, who string) ([]RelationRecord, error) {
-	rows, err := all[relationRow](ctx, s, "relations", step{"ListRelations", named{"tenant_id": text(tenantID), "who": text(who), "most": maxRelations}})
-	return column(rows, relationRow.record), err
+	rows, err := db.All[relationRow](ctx, s.db, "relations", db.Query("ListRelations", db.Values{"tenant_id": db.Text(tenantID), "who": db.Text(who), "most": maxRelations}))
+	return db.Column(rows, relationRow.record), err
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
@@ -125,7 +126,7 @@ func (r *Relay) follow(ctx context.Context, moved <-chan struct{}) {
 func (r *Relay) drain(ctx context.Context) {
 	for ctx.Err() == nil {
 		takeCtx, cancel := context.WithTimeout(ctx, takeTimeout)
-		messages, err := all[Message](takeCtx, r.store, "take messages", step{"TakeMessages", named{"lease": relayLease, "batch": relayBatch}})
+		messages, err := db.All[Message](takeCtx, r.store.db, "take messages", db.Query("TakeMessages", db.Values{"lease": relayLease, "batch": relayBatch}))
 		cancel()
 		if err != nil {
 			r.complain(ctx, "outbox: cannot be read", err)
@@ -165,7 +166,7 @@ func (r *Relay) recheckAgain(ctx context.Context) {
 func (r *Relay) prune(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, relayLease)
 	defer cancel()
-	if _, err := r.store.exec(ctx, "prune outbox", step{"PruneOutbox", named{"keep": pruneKeep}}); err != nil {
+	if _, err := r.store.db.Exec(ctx, "prune outbox", db.Query("PruneOutbox", db.Values{"keep": pruneKeep})); err != nil {
 		r.complain(ctx, "outbox: sent messages were not pruned", err)
 	}
 }
@@ -177,16 +178,16 @@ func (r *Relay) send(ctx context.Context, m Message) {
 	// The message has left: that must be written even while the relay stops, or it leaves again.
 	noteCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
 	defer cancel()
-	note := step{"MarkSent", named{"id": m.ID, "last_error": ""}}
+	note := db.Query("MarkSent", db.Values{"id": m.ID, "last_error": ""})
 	switch {
 	case errors.Is(err, ErrGone):
-		note.values["last_error"] = "gone"
+		note = db.Query("MarkSent", db.Values{"id": m.ID, "last_error": "gone"})
 	case err != nil:
 		delay := min(retryFirst<<min(m.Attempts-1, 10), retryMost)
-		note = step{"MarkFailed", named{"id": m.ID, "last_error": text(errs.Reason(err)), "delay": delay}}
+		note = db.Query("MarkFailed", db.Values{"id": m.ID, "last_error": db.Text(errs.Reason(err)), "delay": delay})
 		r.complain(ctx, "outbox: a message was not delivered", err)
 	}
-	if _, err := r.store.exec(noteCtx, "note delivery", note); err != nil {
+	if _, err := r.store.db.Exec(noteCtx, "note delivery", note); err != nil {
 		r.complain(ctx, "outbox: a delivery was not noted, so the message is sent again", err)
 	}
 }

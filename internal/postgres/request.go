@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
@@ -31,41 +32,41 @@ type requestRow struct {
 // one opened.
 func (s *Store) Request(ctx context.Context, in approval.RequestRow) (approval.RequestRecord, error) {
 	const op = "request"
-	rule, err := encoded(in.Rule)
+	rule, err := db.Encoded(in.Rule)
 	if err != nil {
-		return approval.RequestRecord{}, failure(op, err)
+		return approval.RequestRecord{}, db.Failure(op, err)
 	}
-	granted, err := encoded(in.Granted)
+	granted, err := db.Encoded(in.Granted)
 	if err != nil {
-		return approval.RequestRecord{}, failure(op, err)
+		return approval.RequestRecord{}, db.Failure(op, err)
 	}
 	v, edits := in.View, in.Edits
-	hydrations := named{}
+	hydrations := db.Values{}
 	if err := addHydrations(hydrations, in.Hydrations); err != nil {
-		return approval.RequestRecord{}, failure(op, err)
+		return approval.RequestRecord{}, db.Failure(op, err)
 	}
 	if edits == nil {
 		edits = []int{}
 	}
-	var steps []step
+	var steps []db.Step
 	if v.Parked != "" { // whoever waits for a person holds nothing; its token is spent
 		steps = release(in.InvocationID, in.Epoch, executing(ctx), 1, 0)
 	}
 	row, found, err := locked[requestRow](ctx, s, op, in.InvocationID, append(steps,
-		step{"CloseOtherRequests", named{
+		db.Query("CloseOtherRequests", db.Values{
 			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "digest": v.Digest,
-			"edited_by": text(in.EditedBy), "edits": edits,
-		}},
-		step{"Request", hydrations.with(named{
+			"edited_by": db.Text(in.EditedBy), "edits": edits,
+		}),
+		db.Query("Request", hydrations.With(db.Values{
 			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "last": in.Last,
-			"digest": v.Digest, "tool_id": v.ToolID, "effect": string(v.Effect), "risk": string(v.Risk), "safe_args": document(v.Args),
-			"message": text(v.Message), "requested_by": text(v.RequestedBy), "edited_by": text(in.EditedBy), "approvers_text": text(v.Approvers),
-			"rule": rule, "granted": granted, "policy_rule": text(in.PolicyRule), "policy_digest": text(in.PolicyID),
-			"parked": text(v.Parked), "on_behalf_of": text(in.OnBehalfOf), "remembered": in.Remembered, "expire_after": in.ExpireAfter, "edits": edits,
+			"digest": v.Digest, "tool_id": v.ToolID, "effect": string(v.Effect), "risk": string(v.Risk), "safe_args": db.Document(v.Args),
+			"message": db.Text(v.Message), "requested_by": db.Text(v.RequestedBy), "edited_by": db.Text(in.EditedBy), "approvers_text": db.Text(v.Approvers),
+			"rule": rule, "granted": granted, "policy_rule": db.Text(in.PolicyRule), "policy_digest": db.Text(in.PolicyID),
+			"parked": db.Text(v.Parked), "on_behalf_of": db.Text(in.OnBehalfOf), "remembered": in.Remembered, "expire_after": in.ExpireAfter, "edits": edits,
 			"remind_after":      in.Rule.RemindAfter(),
 			"max_keys":          approval.MaxKeys,
-			"escalate_after_ms": column(in.Rule.Escalate, func(e policy.Escalation) int64 { return e.AfterMs }),
-		})})...)
+			"escalate_after_ms": db.Column(in.Rule.Escalate, func(e policy.Escalation) int64 { return e.AfterMs }),
+		})))...)
 	if err != nil {
 		return approval.RequestRecord{}, err
 	}
@@ -76,17 +77,17 @@ func (s *Store) Request(ctx context.Context, in approval.RequestRow) (approval.R
 }
 
 func (r requestRow) record(op, invocationID string) (approval.RequestRecord, error) {
-	granted, err := decoded[hook.GrantedApproval](r.Granted)
+	granted, err := db.Decoded[hook.GrantedApproval](r.Granted)
 	if err != nil {
-		return approval.RequestRecord{}, failure(op, err)
+		return approval.RequestRecord{}, db.Failure(op, err)
 	}
-	rule, err := decoded[policy.ApprovalRule](r.Rule)
+	rule, err := db.Decoded[policy.ApprovalRule](r.Rule)
 	if err != nil {
-		return approval.RequestRecord{}, failure(op, err)
+		return approval.RequestRecord{}, db.Failure(op, err)
 	}
 	keys, err := requestKeys(r.Keys)
 	if err != nil {
-		return approval.RequestRecord{}, failure(op, err)
+		return approval.RequestRecord{}, db.Failure(op, err)
 	}
 	granted.ApprovalID, granted.Approver = toolspec.ApprovalID(invocationID, r.Number), r.Approver
 	return approval.RequestRecord{
@@ -100,7 +101,7 @@ func requestKeys(raw json.RawMessage) (keys approval.RequestKeys, err error) {
 	if raw == nil {
 		return keys, nil
 	}
-	rows, err := decoded[[]struct {
+	rows, err := db.Decoded[[]struct {
 		Public   []byte `json:"public"`
 		Identity string `json:"identity"`
 	}](raw)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
 // The store is what a rotation of keys works on.
@@ -21,16 +22,16 @@ type resealedRow struct{ Resealed int }
 
 // SecretsByKey counts the secrets of all tenants by the keys that sealed them.
 func (s *Store) SecretsByKey(ctx context.Context) ([]KeyUse, error) {
-	return all[KeyUse](ctx, s, "secrets by key", step{"SecretsByKey", named{}})
+	return db.All[KeyUse](ctx, s.db, "secrets by key", db.Query("SecretsByKey", db.Values{}))
 }
 
 // SecretsToReseal returns up to most secrets, of all tenants, that another key sealed, in the order of their places and from the one after
 // that place on.
 func (s *Store) SecretsToReseal(ctx context.Context, keyID int64, after broker.Binding, most int) ([]broker.Sealed, error) {
 	const op = "secrets to reseal"
-	rows, err := all[sealedRow](ctx, s, op, step{"SecretsToReseal", named{
-		"key_id": keyID, "after_tenant": text(after.TenantID), "after_connection": text(after.ConnectionID), "after_version": after.Version, "most": most,
-	}})
+	rows, err := db.All[sealedRow](ctx, s.db, op, db.Query("SecretsToReseal", db.Values{
+		"key_id": keyID, "after_tenant": db.Text(after.TenantID), "after_connection": db.Text(after.ConnectionID), "after_version": after.Version, "most": most,
+	}))
 	if err != nil {
 		return nil, err
 	}
@@ -45,18 +46,18 @@ func (s *Store) ResealSecrets(ctx context.Context, keyID int64, resealed []upkee
 	var keys []int64
 	var sealed [][]byte
 	for _, r := range resealed {
-		tenants, connections = append(tenants, text(r.TenantID)), append(connections, text(r.ConnectionID))
+		tenants, connections = append(tenants, db.Text(r.TenantID)), append(connections, db.Text(r.ConnectionID))
 		versions, keys, sealed = append(versions, r.Version), append(keys, r.Was), append(sealed, r.Bytes)
 	}
-	row, _, err := first[resealedRow](ctx, s, "reseal secrets", step{"ResealSecrets", named{
+	row, _, err := db.First[resealedRow](ctx, s.db, "reseal secrets", db.Query("ResealSecrets", db.Values{
 		"key_id": keyID, "tenants": tenants, "connections": connections, "versions": versions, "keys": keys, "sealed": sealed,
-	}})
+	}))
 	return row.Resealed, err
 }
 
 // AskReseal notes in the audit trail who asks for every secret to be sealed with a key. The workflow that does it cannot tell: anybody in
 // the namespace may start it, with any name.
 func (s *Store) AskReseal(ctx context.Context, keyID int64, by string) error {
-	_, err := s.exec(ctx, "ask for a reseal", step{"AskReseal", named{"key_id": keyID, "by": text(by)}})
+	_, err := s.db.Exec(ctx, "ask for a reseal", db.Query("AskReseal", db.Values{"key_id": keyID, "by": db.Text(by)}))
 	return err
 }

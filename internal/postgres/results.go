@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/cache"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -27,12 +28,12 @@ type findingRow struct {
 
 // Lookup finds a value of the result cache. Where there is none, the call is in the air for it, or waits for the one that is.
 func (s *Store) Lookup(ctx context.Context, in cache.LookupRow) (cache.Finding, error) {
-	row, _, err := batched[findingRow](ctx, s, "look up",
-		step{"LockFlight", named{"key": in.Key, "invocation_id": in.InvocationID, "tenant_id": in.TenantID}},
-		step{"Lookup", named{
+	row, _, err := db.Batched[findingRow](ctx, s.db, "look up",
+		db.Query("LockFlight", db.Values{"key": in.Key, "invocation_id": in.InvocationID, "tenant_id": in.TenantID}),
+		db.Query("Lookup", db.Values{
 			"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "round": in.Round, "key": in.Key,
 			"lease": in.Lease,
-		}})
+		}))
 	return cache.Finding{
 		Superseded: row.Superseded, Value: row.Value, Flies: row.Flies, Remaining: time.Duration(row.RemainingMs) * time.Millisecond,
 	}, err
@@ -49,18 +50,18 @@ func (s *Store) InvalidateCache(ctx context.Context, tenantID string, tags ...st
 	}
 	sorted := slices.Clone(tags)
 	slices.Sort(sorted)
-	row, _, err := first[deletedCacheRow](ctx, s, "invalidate", step{"InvalidateTags", named{"tenant_id": tenantID, "tags": slices.Compact(sorted)}})
+	row, _, err := db.First[deletedCacheRow](ctx, s.db, "invalidate", db.Query("InvalidateTags", db.Values{"tenant_id": tenantID, "tags": slices.Compact(sorted)}))
 	return row.Deleted, err
 }
 
 // DeleteExpiredCache deletes values of the result cache that are past their time, up to most, and returns how many.
 func (s *Store) DeleteExpiredCache(ctx context.Context, most int) (int, error) {
-	row, _, err := first[deletedCacheRow](ctx, s, "delete expired values", step{"DeleteExpiredCache", named{"batch": most, "longest": oldestMade}})
+	row, _, err := db.First[deletedCacheRow](ctx, s.db, "delete expired values", db.Query("DeleteExpiredCache", db.Values{"batch": most, "longest": oldestMade}))
 	return row.Deleted, err
 }
 
 // addKept says what the result cache is to have of a call. No key is nothing.
-func addKept(values named, kept *contract.Kept) {
+func addKept(values db.Values, kept *contract.Kept) {
 	if kept == nil {
 		kept = &contract.Kept{}
 	}
@@ -68,6 +69,6 @@ func addKept(values named, kept *contract.Kept) {
 	if tags == nil {
 		tags = []string{}
 	}
-	values["cache_key"], values["cache_value"], values["cache_tags"] = text(kept.Entry.Key), document(kept.Value), tags
+	values["cache_key"], values["cache_value"], values["cache_tags"] = db.Text(kept.Entry.Key), db.Document(kept.Value), tags
 	values["cache_for"] = time.Duration(kept.Entry.TTLMs) * time.Millisecond
 }

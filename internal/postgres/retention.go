@@ -5,13 +5,14 @@ import (
 	"errors"
 
 	"github.com/pawl-run/pawl/activities/upkeep"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // DeleteExpiredCalls deletes up to most settled calls that settled more than days ago, with their claims, approvals and decisions, and
 // returns how many. Open calls have no age.
 func (s *Store) DeleteExpiredCalls(ctx context.Context, days, most int) (int, error) {
-	n, err := s.exec(ctx, "delete expired calls", step{"DeleteExpiredCalls", named{"days": days, "batch": most}})
+	n, err := s.db.Exec(ctx, "delete expired calls", db.Query("DeleteExpiredCalls", db.Values{"days": days, "batch": most}))
 	return int(n), err
 }
 
@@ -21,7 +22,7 @@ type deletedRow struct{ Deleted int }
 // DeleteExpiredRows deletes rows in the DEFAULT partitions whose whole month is more than days ago and has no call left, up to most of
 // each table, and returns how many.
 func (s *Store) DeleteExpiredRows(ctx context.Context, days, most int) (int, error) {
-	row, _, err := first[deletedRow](ctx, s, "delete expired rows", step{"DeleteExpiredRows", named{"days": days, "batch": most}})
+	row, _, err := db.First[deletedRow](ctx, s.db, "delete expired rows", db.Query("DeleteExpiredRows", db.Values{"days": days, "batch": most}))
 	return row.Deleted, err
 }
 
@@ -31,10 +32,10 @@ type partitionRow struct{ Name string }
 // DropExpiredPartitions drops the partitions whose whole month is more than days ago and has no call left. One that is in use for longer
 // than a fifth of a second is left for another time.
 func (s *Store) DropExpiredPartitions(ctx context.Context, days int) (out upkeep.DroppedPartitions, err error) {
-	expired, err := all[partitionRow](ctx, s, "expired partitions", step{"ExpiredPartitions", named{"days": days}})
+	expired, err := db.All[partitionRow](ctx, s.db, "expired partitions", db.Query("ExpiredPartitions", db.Values{"days": days}))
 	for _, p := range expired {
 		err := s.dropPartition(ctx, p.Name)
-		var refused *Error
+		var refused *db.Error
 		switch {
 		case err == nil:
 			out.Dropped++
@@ -48,5 +49,5 @@ func (s *Store) DropExpiredPartitions(ctx context.Context, days int) (out upkeep
 }
 
 func (s *Store) dropPartition(ctx context.Context, name string) error {
-	return s.execAll(ctx, "drop a partition", step{"SetExpiredPartition", named{"name": name}}, step{"DropPartition", named{}})
+	return s.db.ExecAll(ctx, "drop a partition", db.Query("SetExpiredPartition", db.Values{"name": name}), db.Query("DropPartition", db.Values{}))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/proof"
@@ -59,27 +60,27 @@ func (s *Store) Look(ctx context.Context, in approval.LookRow) (record approval.
 	const op = "review"
 	d, err := sealed(in.Decision)
 	if err != nil {
-		return record, failure(op, err)
+		return record, db.Failure(op, err)
 	}
-	look, found, err := locked[lookRow](ctx, s, op, in.InvocationID, step{"Look", named{
+	look, found, err := locked[lookRow](ctx, s, op, in.InvocationID, db.Query("Look", db.Values{
 		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "gate": in.Gate, "capacity": in.Capacity,
-		"approval_id": text(in.ApprovalID), "decision_hash": d.hash, "key_id": text(in.KeyID),
+		"approval_id": db.Text(in.ApprovalID), "decision_hash": d.hash, "key_id": db.Text(in.KeyID),
 		"depth": authz.MaxNesting, "refresh": in.Refresh, "max_keys": approval.MaxKeys,
-	}})
+	}))
 	switch {
 	case err != nil:
 		return record, err
 	case !found:
 		return approval.LookRecord{Superseded: true}, nil
 	case in.ApprovalID != "" && look.State == "":
-		return record, &Error{Op: op, State: "the call has no such request"}
+		return record, &db.Error{Op: op, State: "the call has no such request"}
 	}
 	if record, err = look.record(op, in); err != nil || in.Decision != nil || !in.Close {
 		return record, err
 	}
-	_, err = s.exec(ctx, op, step{"CloseRequest", named{
+	_, err = s.db.Exec(ctx, op, db.Query("CloseRequest", db.Values{
 		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "approval_id": in.ApprovalID,
-	}})
+	}))
 	return record, err
 }
 
@@ -100,14 +101,14 @@ func (r lookRow) record(op string, in approval.LookRow) (record approval.LookRec
 	if r.State != "" && (in.Refresh || in.Decision != nil && !r.Recorded) {
 		open, err := r.open()
 		if err != nil {
-			return record, failure(op, err)
+			return record, db.Failure(op, err)
 		}
 		record.Request = &open
 	}
 	if r.State != "" && in.Refresh {
 		record.Keys, err = requestKeys(r.Keys)
 	}
-	return record, failure(op, err)
+	return record, db.Failure(op, err)
 }
 
 // open is what a judge may know of the request.
@@ -116,14 +117,14 @@ func (r lookRow) open() (open approval.OpenRequest, err error) {
 		RequestedBy: r.RequestedBy, EditedBy: r.EditedBy, OnBehalfOf: r.OnBehalfOf, Parked: r.Parked, Digest: r.Digest, PolicyDigest: r.PolicyDigest, Now: r.Now,
 		Waited: time.Duration(r.WaitedMs) * time.Millisecond,
 	}
-	if open.Rule, err = decoded[policy.ApprovalRule](r.Rule); err != nil {
+	if open.Rule, err = db.Decoded[policy.ApprovalRule](r.Rule); err != nil {
 		return open, err
 	}
-	if open.Granted, err = decoded[hook.GrantedApproval](r.Granted); err != nil {
+	if open.Granted, err = db.Decoded[hook.GrantedApproval](r.Granted); err != nil {
 		return open, err
 	}
 	if r.Voters != nil {
-		if open.Votes, err = decoded[[]policy.Vote](r.Voters); err != nil {
+		if open.Votes, err = db.Decoded[[]policy.Vote](r.Voters); err != nil {
 			return open, err
 		}
 	}
@@ -143,19 +144,19 @@ func (s *Store) Decide(ctx context.Context, in approval.DecideRow) (record appro
 	const op = "review"
 	d, err := sealed(&in.Decision)
 	if err != nil {
-		return record, failure(op, err)
+		return record, db.Failure(op, err)
 	}
 	j := in.Judgement
-	values := named{
+	values := db.Values{
 		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "approval_id": in.ApprovalID,
-		"decision_hash": d.hash, "decision": text(in.Decision.Decision), "approver": text(in.Decision.Approver),
-		"reason": text(in.Decision.Reason), "args_digest": d.args, "remember": in.Decision.Remember, "signed": j.Signed, "key_id": text(j.KeyID),
-		"counts": j.Counted, "final": j.Final, "seat": j.Seat, "votes": in.Votes, "becomes": string(in.Becomes), "answer": text(j.Reason),
+		"decision_hash": d.hash, "decision": db.Text(in.Decision.Decision), "approver": db.Text(in.Decision.Approver),
+		"reason": db.Text(in.Decision.Reason), "args_digest": d.args, "remember": in.Decision.Remember, "signed": j.Signed, "key_id": db.Text(j.KeyID),
+		"counts": j.Counted, "final": j.Final, "seat": j.Seat, "votes": in.Votes, "becomes": string(in.Becomes), "answer": db.Text(j.Reason),
 	}
 	if err := addGrant(values, j.Grant); err != nil {
-		return record, failure(op, err)
+		return record, db.Failure(op, err)
 	}
-	row, found, err := locked[decideRow](ctx, s, op, in.InvocationID, step{"Decide", values})
+	row, found, err := locked[decideRow](ctx, s, op, in.InvocationID, db.Query("Decide", values))
 	switch {
 	case err != nil:
 		return record, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
@@ -29,10 +30,10 @@ func (r bindingRow) binding() provide.Binding {
 
 // SessionBindings returns what is bound for a session, by token.
 func (s *Store) SessionBindings(ctx context.Context, key provide.SessionKey) ([]provide.Binding, error) {
-	rows, err := all[bindingRow](ctx, s, "session bindings", step{"SessionBindings", named{
-		"tenant_id": text(key.TenantID), "session_id": text(key.SessionID), "lives": sessionLives,
-	}})
-	return column(rows, bindingRow.binding), err
+	rows, err := db.All[bindingRow](ctx, s.db, "session bindings", db.Query("SessionBindings", db.Values{
+		"tenant_id": db.Text(key.TenantID), "session_id": db.Text(key.SessionID), "lives": sessionLives,
+	}))
+	return db.Column(rows, bindingRow.binding), err
 }
 
 // BindSession keeps recipes for a session and returns them with their versions; none where the record has moved on. Of two for one token
@@ -47,14 +48,14 @@ func (s *Store) BindSession(ctx context.Context, in activities.SessionRow) ([]pr
 		recipes = append(recipes, r)
 	}
 	slices.SortFunc(recipes, func(a, b provide.Recipe) int { return strings.Compare(a.Token, b.Token) })
-	rows, err := all[bindingRow](ctx, s, "bind session", step{"BindSession", named{
-		"tenant_id": text(in.Session.TenantID), "session_id": text(in.Session.SessionID), "invocation_id": in.InvocationID, "epoch": in.Epoch,
+	rows, err := db.All[bindingRow](ctx, s.db, "bind session", db.Query("BindSession", db.Values{
+		"tenant_id": db.Text(in.Session.TenantID), "session_id": db.Text(in.Session.SessionID), "invocation_id": in.InvocationID, "epoch": in.Epoch,
 		"temporal_run_id": executing(ctx),
-		"tokens":          column(recipes, func(r provide.Recipe) string { return text(r.Token) }),
-		"factories":       column(recipes, func(r provide.Recipe) string { return text(r.Factory) }),
-		"args":            column(recipes, func(r provide.Recipe) string { return *document(orNull(r.Args)) }),
-	}})
-	return column(rows, bindingRow.binding), err
+		"tokens":          db.Column(recipes, func(r provide.Recipe) string { return db.Text(r.Token) }),
+		"factories":       db.Column(recipes, func(r provide.Recipe) string { return db.Text(r.Factory) }),
+		"args":            db.Column(recipes, func(r provide.Recipe) string { return *db.Document(orNull(r.Args)) }),
+	}))
+	return db.Column(rows, bindingRow.binding), err
 }
 
 func orNull(args json.RawMessage) json.RawMessage {
@@ -66,6 +67,6 @@ func orNull(args json.RawMessage) json.RawMessage {
 
 // DeleteOldSessions deletes up to most bindings of sessions that nobody bound again for 30 days, and returns how many.
 func (s *Store) DeleteOldSessions(ctx context.Context, most int) (int, error) {
-	n, err := s.exec(ctx, "delete old sessions", step{"DeleteOldSessions", named{"lives": sessionLives, "batch": most}})
+	n, err := s.db.Exec(ctx, "delete old sessions", db.Query("DeleteOldSessions", db.Values{"lives": sessionLives, "batch": most}))
 	return int(n), err
 }

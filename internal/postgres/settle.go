@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -19,34 +20,34 @@ type settleRow struct {
 // Settle closes the record with everything that came of the call, or writes nothing and says why.
 func (s *Store) Settle(ctx context.Context, in contract.SettleIn) (contract.SettleOut, error) {
 	const op = "settle"
-	result, err := encoded(in.Result)
+	result, err := db.Encoded(in.Result)
 	if err != nil {
-		return contract.SettleOut{}, failure(op, err)
+		return contract.SettleOut{}, db.Failure(op, err)
 	}
-	values := named{
+	values := db.Values{
 		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "result": result, "ok": in.Result.OK,
-		"error_code": text(in.Result.ErrorCode), "safe_args": document(in.SafeArgs), "attempts": in.Result.Attempts,
-		"policy_digest": text(in.PolicyDigest), "unknown_code": text(toolspec.CodeOutcomeUnknown),
+		"error_code": db.Text(in.Result.ErrorCode), "safe_args": db.Document(in.SafeArgs), "attempts": in.Result.Attempts,
+		"policy_digest": db.Text(in.PolicyDigest), "unknown_code": db.Text(toolspec.CodeOutcomeUnknown),
 	}
 	addClaims(values, "claims", "claim_ids", in.Claims)
 	if err := addHistories(values, in); err != nil {
-		return contract.SettleOut{}, failure(op, err)
+		return contract.SettleOut{}, db.Failure(op, err)
 	}
 	if err := addStages(values, in.Stages); err != nil {
-		return contract.SettleOut{}, failure(op, err)
+		return contract.SettleOut{}, db.Failure(op, err)
 	}
 	if err := addHydrations(values, in.Hydrations); err != nil {
-		return contract.SettleOut{}, failure(op, err)
+		return contract.SettleOut{}, db.Failure(op, err)
 	}
 	addAttempts(values, in.Attempts)
 	addAudit(values, in)
 	addEvents(values, in)
 	addKept(values, in.Kept)
-	var steps []step
+	var steps []db.Step
 	if in.Holds {
 		steps = release(in.InvocationID, in.Epoch, executing(ctx), in.Result.Attempts, 0)
 	}
-	steps = append(steps, step{"Settle", values})
+	steps = append(steps, db.Query("Settle", values))
 	row, _, err := locked[settleRow](ctx, s, op, in.InvocationID, steps...)
 	if err != nil {
 		return contract.SettleOut{}, err
@@ -56,83 +57,74 @@ func (s *Store) Settle(ctx context.Context, in contract.SettleIn) (contract.Sett
 		return contract.SettleOut{}, err
 	}
 	if row.Outcome == contract.AlreadySettled {
-		recorded, err := decoded[toolspec.Result](row.Result)
+		recorded, err := db.Decoded[toolspec.Result](row.Result)
 		if err != nil {
-			return contract.SettleOut{}, failure(op, err)
+			return contract.SettleOut{}, db.Failure(op, err)
 		}
 		out.Result = &recorded
 	}
 	return out, nil
 }
 
-// column collects one field of many rows, for unnest.
-func column[R, V any](rows []R, field func(R) V) []V {
-	values := make([]V, len(rows))
-	for i, r := range rows {
-		values[i] = field(r)
-	}
-	return values
-}
-
-func addHistories(values named, in contract.SettleIn) error {
+func addHistories(values db.Values, in contract.SettleIn) error {
 	for name, history := range map[string][]json.RawMessage{"input_history": in.InputHistory, "output_history": in.OutputHistory} {
 		values[name] = (*string)(nil)
 		if len(history) == 0 {
 			continue
 		}
 		var err error
-		if values[name], err = encoded(history); err != nil {
+		if values[name], err = db.Encoded(history); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func addStages(values named, stages []contract.StageEvent) error {
+func addStages(values db.Values, stages []contract.StageEvent) error {
 	notes := make([]*string, len(stages))
 	for i, e := range stages {
 		if len(e.Notes) == 0 {
 			continue
 		}
 		var err error
-		if notes[i], err = encoded(e.Notes); err != nil {
+		if notes[i], err = db.Encoded(e.Notes); err != nil {
 			return err
 		}
 	}
 	type event = contract.StageEvent
-	values["stages"] = column(stages, func(e event) string { return text(e.Stage) })
-	values["stage_rounds"] = column(stages, func(e event) int { return e.Round })
-	values["stage_attempts"] = column(stages, func(e event) int { return e.Attempt })
-	values["stage_outcomes"] = column(stages, func(e event) string { return text(e.Outcome) })
-	values["stage_bys"] = column(stages, func(e event) string { return text(e.By) })
-	values["stage_rules"] = column(stages, func(e event) string { return text(e.Rule) })
-	values["stage_ats"] = column(stages, func(e event) time.Time { return time.UnixMilli(e.AtMs) })
-	values["stage_durations"] = column(stages, func(e event) int64 { return e.DurationUs })
+	values["stages"] = db.Column(stages, func(e event) string { return db.Text(e.Stage) })
+	values["stage_rounds"] = db.Column(stages, func(e event) int { return e.Round })
+	values["stage_attempts"] = db.Column(stages, func(e event) int { return e.Attempt })
+	values["stage_outcomes"] = db.Column(stages, func(e event) string { return db.Text(e.Outcome) })
+	values["stage_bys"] = db.Column(stages, func(e event) string { return db.Text(e.By) })
+	values["stage_rules"] = db.Column(stages, func(e event) string { return db.Text(e.Rule) })
+	values["stage_ats"] = db.Column(stages, func(e event) time.Time { return time.UnixMilli(e.AtMs) })
+	values["stage_durations"] = db.Column(stages, func(e event) int64 { return e.DurationUs })
 	values["stage_notes"] = notes
 	return nil
 }
 
-func addAttempts(values named, attempts []contract.AttemptEvent) {
+func addAttempts(values db.Values, attempts []contract.AttemptEvent) {
 	type event = contract.AttemptEvent
-	values["attempt_numbers"] = column(attempts, func(e event) int { return e.Attempt })
-	values["attempt_dispatches"] = column(attempts, func(e event) int { return e.Dispatch })
-	values["attempt_lanes"] = column(attempts, func(e event) string { return text(e.Lane) })
-	values["attempt_outcomes"] = column(attempts, func(e event) string { return text(e.Outcome) })
-	values["attempt_codes"] = column(attempts, func(e event) string { return text(e.Code) })
-	values["attempt_ats"] = column(attempts, func(e event) time.Time { return time.UnixMilli(e.AtMs) })
-	values["attempt_durations"] = column(attempts, func(e event) int64 { return e.DurationUs })
+	values["attempt_numbers"] = db.Column(attempts, func(e event) int { return e.Attempt })
+	values["attempt_dispatches"] = db.Column(attempts, func(e event) int { return e.Dispatch })
+	values["attempt_lanes"] = db.Column(attempts, func(e event) string { return db.Text(e.Lane) })
+	values["attempt_outcomes"] = db.Column(attempts, func(e event) string { return db.Text(e.Outcome) })
+	values["attempt_codes"] = db.Column(attempts, func(e event) string { return db.Text(e.Code) })
+	values["attempt_ats"] = db.Column(attempts, func(e event) time.Time { return time.UnixMilli(e.AtMs) })
+	values["attempt_durations"] = db.Column(attempts, func(e event) int64 { return e.DurationUs })
 }
 
-func addAudit(values named, in contract.SettleIn) {
+func addAudit(values db.Values, in contract.SettleIn) {
 	ids, kinds, details := make([]string, len(in.Audit)), make([]string, len(in.Audit)), make([]*string, len(in.Audit))
 	for i, a := range in.Audit {
-		ids[i], kinds[i], details[i] = toolspec.AuditID(in.InvocationID, i+1), text(a.Kind), document(a.Detail)
+		ids[i], kinds[i], details[i] = toolspec.AuditID(in.InvocationID, i+1), db.Text(a.Kind), db.Document(a.Detail)
 	}
 	values["audit_ids"], values["audit_kinds"], values["audit_details"] = ids, kinds, details
 }
 
 // addEvents adds what the two events of every call tell (toolspec.EventStart).
-func addEvents(values named, in contract.SettleIn) {
+func addEvents(values db.Values, in contract.SettleIn) {
 	at, valid := in.Started()
 	values["args_valid"], values["began_at"] = valid, (*time.Time)(nil)
 	if !at.IsZero() {

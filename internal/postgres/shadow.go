@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/gate"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/policy"
 )
 
@@ -15,17 +16,17 @@ type shadowRow struct {
 
 // SetShadow stores a version and has it asked beside the active one; nil ends that. by says who does it.
 func (s *Store) SetShadow(ctx context.Context, p *policy.Policy, by string) (changed bool, err error) {
-	var steps []step
+	var steps []db.Step
 	if p != nil {
-		steps = append(steps, step{"InsertPolicy", named{"digest": p.Digest(), "source": string(p.Source())}})
+		steps = append(steps, db.Query("InsertPolicy", db.Values{"digest": p.Digest(), "source": string(p.Source())}))
 	}
-	row, _, err := batched[shadowRow](ctx, s, "shadow policy", append(steps, step{"SetShadow", named{"digest": p.Digest(), "by": text(by)}})...)
+	row, _, err := db.Batched[shadowRow](ctx, s.db, "shadow policy", append(steps, db.Query("SetShadow", db.Values{"digest": p.Digest(), "by": db.Text(by)}))...)
 	return row.Changed, err
 }
 
 // ShadowPolicy returns which version is asked beside the active one; ok is false where none is.
 func (s *Store) ShadowPolicy(ctx context.Context) (shadow Active, ok bool, err error) {
-	row, ok, err := first[activeRow](ctx, s, "shadow policy", step{"ShadowPolicy", named{}})
+	row, ok, err := db.First[activeRow](ctx, s.db, "shadow policy", db.Query("ShadowPolicy", db.Values{}))
 	return Active{Digest: row.Digest, At: row.ActivatedAt, By: row.ActivatedBy}, ok, err
 }
 
@@ -50,9 +51,9 @@ type shadowedRow struct {
 // ShadowReport returns what calls since then noted of a version: the most frequent first, at most 500 lines. Without a tenant, those of
 // all tenants.
 func (s *Store) ShadowReport(ctx context.Context, digest, tenantID string, since time.Time) ([]Shadowed, error) {
-	rows, err := all[shadowedRow](ctx, s, "shadow report", step{"ShadowReport", named{
-		"since": since, "prefix": gate.ShadowPrefix(digest), "tenant_id": text(tenantID), "max": maxList,
-	}})
+	rows, err := db.All[shadowedRow](ctx, s.db, "shadow report", db.Query("ShadowReport", db.Values{
+		"since": since, "prefix": gate.ShadowPrefix(digest), "tenant_id": db.Text(tenantID), "max": db.MaxList,
+	}))
 	if err != nil {
 		return nil, err
 	}

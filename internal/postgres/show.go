@@ -5,8 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -123,20 +122,20 @@ func (s *Store) Show(ctx context.Context, tenantID, name string) (Detail, error)
 	if toolspec.IsInvocationID(name) {
 		invocationID = &name
 	}
-	row, found, err := first[showRow](ctx, s, op, step{"ShowCall", named{
-		"tenant_id": text(tenantID), "name": text(name), "invocation_id": invocationID,
-	}})
+	row, found, err := db.First[showRow](ctx, s.db, op, db.Query("ShowCall", db.Values{
+		"tenant_id": db.Text(tenantID), "name": db.Text(name), "invocation_id": invocationID,
+	}))
 	if err != nil {
 		return Detail{}, err
 	}
 	if !found {
-		return Detail{}, ErrNotFound
+		return Detail{}, db.ErrNotFound
 	}
 	detail, err := row.detail()
 	if err == nil {
 		err = s.addLists(ctx, op, &detail)
 	}
-	return detail, failure(op, err)
+	return detail, db.Failure(op, err)
 }
 
 func (r showRow) detail() (Detail, error) {
@@ -147,7 +146,7 @@ func (r showRow) detail() (Detail, error) {
 		SafeArgs: r.SafeArgs,
 	}
 	var err error
-	if d.Plan, err = decoded[hook.Plan](r.Plan); err != nil {
+	if d.Plan, err = db.Decoded[hook.Plan](r.Plan); err != nil {
 		return d, err
 	}
 	if d.InputHistory, err = history(r.InputHistory); err != nil {
@@ -157,7 +156,7 @@ func (r showRow) detail() (Detail, error) {
 		return d, err
 	}
 	if r.Result != nil {
-		result, err := decoded[toolspec.Result](r.Result)
+		result, err := db.Decoded[toolspec.Result](r.Result)
 		if err != nil {
 			return d, err
 		}
@@ -171,7 +170,7 @@ func history(raw json.RawMessage) ([]json.RawMessage, error) {
 	if raw == nil {
 		return nil, nil
 	}
-	values, err := decoded[[]json.RawMessage](raw)
+	values, err := db.Decoded[[]json.RawMessage](raw)
 	if len(values) < 2 {
 		return nil, err
 	}
@@ -180,38 +179,20 @@ func history(raw json.RawMessage) ([]json.RawMessage, error) {
 
 // addLists reads what hangs on the call in one round trip.
 func (s *Store) addLists(ctx context.Context, op string, d *Detail) error {
-	var batch pgx.Batch
 	var approvals []approvalRow
-	of := named{"invocation_id": d.InvocationID}
-	for _, list := range []struct {
-		query string
-		read  func(pgx.Rows) error
-	}{
-		{"ShowStages", into(&d.Stages)},
-		{"ShowAttempts", into(&d.AttemptList)},
-		{"ShowHydrations", into(&d.Hydrations)},
-		{"ShowClaims", into(&d.Claims)},
-		{"ShowCapacity", into(&d.Capacity)},
-		{"ShowEvents", into(&d.Events)},
-		{"ShowApprovals", into(&approvals)},
-	} {
-		sql, args, err := s.bound(step{list.query, of})
-		if err != nil {
-			return failure(op, err)
-		}
-		batch.Queue(sql, args...).Query(list.read)
-	}
-	if err := s.pool.SendBatch(ctx, &batch).Close(); err != nil {
-		return failure(op, err)
-	}
-	var err error
-	d.Approvals, err = s.withDecisions(ctx, op, approvals)
-	return err
-}
-
-func into[T any](list *[]T) func(pgx.Rows) error {
-	return func(rows pgx.Rows) (err error) {
-		*list, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
+	of := db.Values{"invocation_id": d.InvocationID}
+	err := s.db.Read(ctx, op,
+		db.Into(&d.Stages, db.Query("ShowStages", of)),
+		db.Into(&d.AttemptList, db.Query("ShowAttempts", of)),
+		db.Into(&d.Hydrations, db.Query("ShowHydrations", of)),
+		db.Into(&d.Claims, db.Query("ShowClaims", of)),
+		db.Into(&d.Capacity, db.Query("ShowCapacity", of)),
+		db.Into(&d.Events, db.Query("ShowEvents", of)),
+		db.Into(&approvals, db.Query("ShowApprovals", of)),
+	)
+	if err != nil {
 		return err
 	}
+	d.Approvals, err = s.withDecisions(ctx, op, approvals)
+	return err
 }

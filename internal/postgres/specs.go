@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -16,12 +17,12 @@ func (s *Store) PublishSpecs(ctx context.Context, specs []toolspec.Spec) error {
 	ids, digests, documents := make([]string, len(specs)), make([]string, len(specs)), make([]*string, len(specs))
 	for i, spec := range specs {
 		var err error
-		if documents[i], err = encoded(spec); err != nil {
-			return failure(op, err)
+		if documents[i], err = db.Encoded(spec); err != nil {
+			return db.Failure(op, err)
 		}
 		ids[i], digests[i] = spec.Name, spec.Digest
 	}
-	_, err := s.exec(ctx, op, step{"PublishSpecs", named{"tool_ids": ids, "digests": digests, "specs": documents}})
+	_, err := s.db.Exec(ctx, op, db.Query("PublishSpecs", db.Values{"tool_ids": ids, "digests": digests, "specs": documents}))
 	return err
 }
 
@@ -32,14 +33,14 @@ type specRow struct {
 // Specs returns the published tools, by name, each as the worker that started last has it.
 func (s *Store) Specs(ctx context.Context) ([]toolspec.Spec, error) {
 	const op = "specs"
-	rows, err := all[specRow](ctx, s, op, step{"Specs", named{}})
+	rows, err := db.All[specRow](ctx, s.db, op, db.Query("Specs", db.Values{}))
 	if err != nil {
 		return nil, err
 	}
 	specs := make([]toolspec.Spec, len(rows))
 	for i, row := range rows {
-		if specs[i], err = decoded[toolspec.Spec](row.Spec); err != nil {
-			return nil, failure(op, err)
+		if specs[i], err = db.Decoded[toolspec.Spec](row.Spec); err != nil {
+			return nil, db.Failure(op, err)
 		}
 	}
 	return specs, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -34,9 +35,9 @@ type submitterAddedRow struct{ Added bool }
 func (s *Store) SubmitterKey(
 	ctx context.Context, tenantID, keyID, invocationID string, expiresAt time.Time,
 ) (public ed25519.PublicKey, active, fresh bool, err error) {
-	row, _, err := first[submitterKeyRow](ctx, s, "submitter key", step{"SubmitterKey", named{
-		"tenant_id": text(tenantID), "key_id": text(keyID), "invocation_id": invocationID, "expires_at": expiresAt,
-	}})
+	row, _, err := db.First[submitterKeyRow](ctx, s.db, "submitter key", db.Query("SubmitterKey", db.Values{
+		"tenant_id": db.Text(tenantID), "key_id": db.Text(keyID), "invocation_id": invocationID, "expires_at": expiresAt,
+	}))
 	return row.PublicKey, row.Active, row.Fresh, err
 }
 
@@ -46,27 +47,27 @@ func (s *Store) AddSubmitter(ctx context.Context, tenantID, name string, public 
 		return "", false, errors.New("it is no Ed25519 key")
 	}
 	keyID = toolspec.SubmitterKeyID(public)
-	row, _, err := first[submitterAddedRow](ctx, s, "add submitter", step{"AddSubmitter", named{
-		"tenant_id": text(tenantID), "key_id": keyID, "name": text(name), "public_key": []byte(public), "added_by": text(by),
-	}})
+	row, _, err := db.First[submitterAddedRow](ctx, s.db, "add submitter", db.Query("AddSubmitter", db.Values{
+		"tenant_id": db.Text(tenantID), "key_id": keyID, "name": db.Text(name), "public_key": []byte(public), "added_by": db.Text(by),
+	}))
 	return keyID, row.Added, err
 }
 
 // RevokeSubmitter ends what a key may do, also for calls that it vouched for and that wait: those with a subject look again. ErrNotFound
 // says that the tenant has no such key that counts.
 func (s *Store) RevokeSubmitter(ctx context.Context, tenantID, keyID, by string) error {
-	row, err := changing[removedRow](ctx, s, "revoke submitter", RecheckFilter{TenantID: tenantID, withSubject: true}, step{"RevokeSubmitter", named{
-		"tenant_id": text(tenantID), "key_id": text(keyID), "revoked_by": text(by),
-	}})
+	row, err := changing[removedRow](ctx, s, "revoke submitter", RecheckFilter{TenantID: tenantID, withSubject: true}, db.Query("RevokeSubmitter", db.Values{
+		"tenant_id": db.Text(tenantID), "key_id": db.Text(keyID), "revoked_by": db.Text(by),
+	}))
 	if err == nil && !row.Removed {
-		return ErrNotFound
+		return db.ErrNotFound
 	}
 	return err
 }
 
 // Submitters lists the keys of a tenant, the oldest first.
 func (s *Store) Submitters(ctx context.Context, tenantID string) ([]Submitter, error) {
-	return all[Submitter](ctx, s, "submitters", step{"ListSubmitters", named{"tenant_id": text(tenantID)}})
+	return db.All[Submitter](ctx, s.db, "submitters", db.Query("ListSubmitters", db.Values{"tenant_id": db.Text(tenantID)}))
 }
 
 // Trusting puts the question whether the key that vouched for a subject still counts ahead of another engine, which cannot know. A call
@@ -81,7 +82,7 @@ type trusting struct {
 // Check asks the engine about subjects whose submitter is trusted.
 func (t trusting) Check(ctx context.Context, r authz.Request) (authz.Decision, error) {
 	if r.SubjectID != "" {
-		row, _, err := first[trustedRow](ctx, t.store, "authorize", step{"SubmitterTrusted", named{"tenant_id": text(r.TenantID), "key_id": text(r.Submitter)}})
+		row, _, err := db.First[trustedRow](ctx, t.store.db, "authorize", db.Query("SubmitterTrusted", db.Values{"tenant_id": db.Text(r.TenantID), "key_id": db.Text(r.Submitter)}))
 		if err != nil || !row.Trusted {
 			return authz.Deny(authz.Trust), err
 		}

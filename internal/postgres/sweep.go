@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/upkeep"
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -18,9 +19,9 @@ func (s *Store) OpenCalls(ctx context.Context, page upkeep.OpenPage) ([]upkeep.O
 	if !page.Until.IsZero() {
 		until = &page.Until
 	}
-	return all[upkeep.OpenCall](ctx, s, "open calls", step{"OpenCalls", named{
-		"namespace": text(page.Namespace), "after": after, "after_id": afterID, "until": until, "max": page.Limit,
-	}})
+	return db.All[upkeep.OpenCall](ctx, s.db, "open calls", db.Query("OpenCalls", db.Values{
+		"namespace": db.Text(page.Namespace), "after": after, "after_id": afterID, "until": until, "max": page.Limit,
+	}))
 }
 
 // sweptRow is the row of Sweep.
@@ -33,11 +34,11 @@ type sweptRow struct {
 func (s *Store) Sweep(ctx context.Context, in upkeep.SweepRow) (toolspec.Code, error) {
 	ends, unknown := toolspec.InfoOf(in.Code), toolspec.InfoOf(toolspec.CodeOutcomeUnknown)
 	// Whether a tool ran, the claims say.
-	steps := append(release(in.InvocationID, in.Epoch, in.RunID, 0, sweptGrace), step{"Sweep", named{
-		"invocation_id": in.InvocationID, "namespace": text(in.Namespace), "epoch": in.Epoch, "temporal_run_id": text(in.RunID), "cause": text(in.Cause),
-		"code": text(ends.Code), "message": ends.Message, "status": ends.HTTP,
-		"unknown_code": text(unknown.Code), "unknown_message": unknown.Message, "unknown_status": unknown.HTTP,
-	}})
+	steps := append(release(in.InvocationID, in.Epoch, in.RunID, 0, sweptGrace), db.Query("Sweep", db.Values{
+		"invocation_id": in.InvocationID, "namespace": db.Text(in.Namespace), "epoch": in.Epoch, "temporal_run_id": db.Text(in.RunID), "cause": db.Text(in.Cause),
+		"code": db.Text(ends.Code), "message": ends.Message, "status": ends.HTTP,
+		"unknown_code": db.Text(unknown.Code), "unknown_message": unknown.Message, "unknown_status": unknown.HTTP,
+	}))
 	row, _, err := locked[sweptRow](ctx, s, "sweep", in.InvocationID, steps...)
 	return row.Code, err
 }

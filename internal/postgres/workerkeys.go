@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/internal/workerkey"
 )
 
@@ -22,10 +23,10 @@ func (s *Store) WorkerKeys(ctx context.Context) ([]workerkey.Key, error) {
 	const op = "worker keys"
 	secret := make([]byte, workerkey.Size)
 	if _, err := rand.Read(secret); err != nil {
-		return nil, failure(op, err)
+		return nil, db.Failure(op, err)
 	}
-	rows, err := all[workerKeyRow](ctx, s, op, step{"WorkerKeys", named{"secret": secret, "signs": workerkey.Signs, "kept": workerkey.Kept}})
-	return column(rows, func(r workerKeyRow) workerkey.Key {
+	rows, err := db.All[workerKeyRow](ctx, s.db, op, db.Query("WorkerKeys", db.Values{"secret": secret, "signs": workerkey.Signs, "kept": workerkey.Kept}))
+	return db.Column(rows, func(r workerKeyRow) workerkey.Key {
 		return workerkey.Key{ID: r.KeyID, Secret: r.Secret, Age: time.Duration(r.AgeMs) * time.Millisecond}
 	}), err
 }

@@ -1,4 +1,4 @@
-package postgres
+package db
 
 import (
 	"context"
@@ -35,9 +35,9 @@ func (e *Error) LogReason() string { return e.Error() }
 // Unwrap returns the error of the context, if that is the cause. The driver's own error stays inside.
 func (e *Error) Unwrap() error { return e.context }
 
-// failure turns an error of the driver into an Error, marked transient where another try may not meet it. An error that is one already
+// Failure turns an error of the driver into an Error, marked transient where another try may not meet it. An error that is one already
 // passes as it is.
-func failure(op string, err error) error {
+func Failure(op string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package postgres
+package db
 
 import (
 	"errors"
@@ -18,24 +18,24 @@ func TestWhatPassesByItself(t *testing.T) {
 		"25006": true, "55P03": true, "26000": true,
 		"23505": false, "23514": false, "22P02": false, "42P01": false, "42501": false, "XX000": false, "": false, "4": false,
 	} {
-		err := failure("op", fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: code, Message: "canary", Detail: "canary"}))
+		err := Failure("op", fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: code, Message: "canary", Detail: "canary"}))
 		if errs.IsTransient(err) != passes || errs.Reason(err) != "postgres: op: "+code {
 			t.Errorf("%s: transient %v, %s", code, errs.IsTransient(err), errs.Reason(err))
 		}
 	}
 	for _, err := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, &net.OpError{Op: "read", Err: errors.New("reset")}, &pgconn.ConnectError{}} {
-		if got := failure("op", err); !errs.IsTransient(got) || errs.Reason(got) != "postgres: op: connection" {
+		if got := Failure("op", err); !errs.IsTransient(got) || errs.Reason(got) != "postgres: op: connection" {
 			t.Errorf("%T: %v", err, got)
 		}
 	}
-	if got := failure("op", errors.New("canary")); errs.IsTransient(got) || got.Error() != "postgres: op: *errors.errorString" {
+	if got := Failure("op", errors.New("canary")); errs.IsTransient(got) || got.Error() != "postgres: op: *errors.errorString" {
 		t.Error(got)
 	}
-	if failure("op", nil) != nil {
+	if Failure("op", nil) != nil {
 		t.Error("no error became one")
 	}
-	once := failure("inner", io.EOF)
-	if got := failure("outer", once); got != once {
+	once := Failure("inner", io.EOF)
+	if got := Failure("outer", once); got != once {
 		t.Errorf("wrapped twice: %v", got)
 	}
 }

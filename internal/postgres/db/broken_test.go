@@ -1,4 +1,4 @@
-package postgres
+package db
 
 import (
 	"context"
@@ -48,9 +48,10 @@ func TestABrokenConnectionIsSeldomTheOnlyOne(t *testing.T) {
 	if _, err := other.Exec(ctx, `SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`); err != nil {
 		t.Fatal(err)
 	}
+	schema := s.With(files)
 	failed := 0
 	for range 2 * s.MaxConns() {
-		if _, _, err := first[struct{ Version int64 }](t.Context(), s, "look", step{"SchemaVersion", named{}}); err != nil {
+		if _, _, err := First[struct{ Version int64 }](t.Context(), schema, "look", Query("SchemaVersion", Values{})); err != nil {
 			failed++
 		}
 	}

@@ -1,7 +1,8 @@
-package postgres
+package db
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"io/fs"
 	"time"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/pawl-run/pawl/migrations"
 )
+
+//go:embed schema.sql
+var files embed.FS
 
 // Bounds of the wait for another process that migrates, in seconds and tries.
 const (
@@ -29,31 +33,31 @@ type Migration struct {
 
 // Migrate brings the schema up to this build and returns the steps it took. Several processes may call it at once: one works, the
 // others wait. A schema that is newer stays as it is.
-func (s *Store) Migrate(ctx context.Context) ([]Migration, error) {
+func (d *DB) Migrate(ctx context.Context) ([]Migration, error) {
 	const op = "migrate"
 	var applied []Migration
-	err := s.goose(func(p *goose.Provider) error {
+	err := d.goose(func(p *goose.Provider) error {
 		results, err := p.Up(ctx)
 		for _, r := range results {
 			applied = append(applied, Migration{Version: r.Source.Version, Name: r.Source.Path, AppliedAt: time.Now()})
 		}
 		return err
 	})
-	return applied, failure(op, err)
+	return applied, Failure(op, err)
 }
 
 // MigrationStatus lists the steps that this build knows, applied or not.
-func (s *Store) MigrationStatus(ctx context.Context) ([]Migration, error) {
+func (d *DB) MigrationStatus(ctx context.Context) ([]Migration, error) {
 	const op = "migration status"
 	var steps []Migration
-	err := s.goose(func(p *goose.Provider) error {
+	err := d.goose(func(p *goose.Provider) error {
 		all, err := p.Status(ctx)
 		for _, st := range all {
 			steps = append(steps, Migration{Version: st.Source.Version, Name: st.Source.Path, AppliedAt: st.AppliedAt})
 		}
 		return err
 	})
-	return steps, failure(op, err)
+	return steps, Failure(op, err)
 }
 
 // SchemaBehind says that the database lacks steps that this build needs.
@@ -75,19 +79,20 @@ type versionRow struct {
 }
 
 // CheckSchema returns a *SchemaBehind where steps are missing. It only reads. A newer schema is right: it serves the release before.
-func (s *Store) CheckSchema(ctx context.Context) error {
+func (d *DB) CheckSchema(ctx context.Context) error {
 	const op = "check schema"
 	need, err := latestMigration()
 	if err != nil {
-		return failure(op, err)
+		return Failure(op, err)
 	}
-	there, _, err := first[thereRow](ctx, s, op, step{"SchemaIsThere", named{}})
+	schema := d.With(files)
+	there, _, err := First[thereRow](ctx, schema, op, Query("SchemaIsThere", Values{}))
 	if err != nil {
 		return err
 	}
 	var have versionRow
 	if there.There {
-		if have, _, err = first[versionRow](ctx, s, op, step{"SchemaVersion", named{}}); err != nil {
+		if have, _, err = First[versionRow](ctx, schema, op, Query("SchemaVersion", Values{})); err != nil {
 			return err
 		}
 	}
@@ -107,18 +112,18 @@ func latestMigration() (int64, error) {
 }
 
 // goose hands out a provider on a connection of the pool.
-func (s *Store) goose(use func(*goose.Provider) error) (err error) {
+func (d *DB) goose(use func(*goose.Provider) error) (err error) {
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(lockPeriod, lockTries), lock.WithUnlockTimeout(lockPeriod, lockTries))
 	if err != nil {
 		return err
 	}
-	db := stdlib.OpenDBFromPool(s.pool)
+	pool := stdlib.OpenDBFromPool(d.pool)
 	defer func() {
-		if closing := db.Close(); err == nil {
+		if closing := pool.Close(); err == nil {
 			err = closing
 		}
 	}()
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, migrations.FS(), goose.WithSessionLocker(locker))
+	provider, err := goose.NewProvider(goose.DialectPostgres, pool, migrations.FS(), goose.WithSessionLocker(locker))
 	if err != nil {
 		return err
 	}

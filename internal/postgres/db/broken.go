@@ -1,4 +1,4 @@
-package postgres
+package db
 
 import (
 	"errors"
@@ -11,13 +11,13 @@ import (
 // resetEvery bounds how often the pool is emptied: when a server goes, every statement that runs complains.
 const resetEvery = time.Second
 
-// failed is failure for what the pool ran. A connection that broke is seldom the only one: a server that restarted has dropped them all,
+// failed is Failure for what the pool ran. A connection that broke is seldom the only one: a server that restarted has dropped them all,
 // and each of the others would fail one more try of a step. So the idle ones are closed too.
-func (s *Store) failed(op string, err error) error {
-	if broke(err) && s.reset.allow(time.Now()) {
-		s.pool.Reset()
+func (d *DB) failed(op string, err error) error {
+	if broke(err) && d.reset.allow(time.Now()) {
+		d.pool.Reset()
 	}
-	return failure(op, err)
+	return Failure(op, err)
 }
 
 // broke reports whether an open connection was lost. One that could not be made says nothing about the others.
