@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -185,7 +186,7 @@ func (b bench) settle(in contract.SettleIn) contract.SettleOut {
 }
 
 // detail is all that the record knows of a call.
-func (b bench) detail(call string) *postgres.Detail {
+func (b bench) detail(call string) *reads.Detail {
 	b.t.Helper()
 	d, err := b.Show(b.t.Context(), tenant, call)
 	if err != nil {

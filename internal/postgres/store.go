@@ -2,40 +2,47 @@ package postgres
 
 import (
 	"context"
-	"embed"
-	"io/fs"
+	"log/slog"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pawl-run/pawl/activities"
-	"github.com/pawl-run/pawl/activities/judge"
-	"github.com/pawl-run/pawl/activities/upkeep"
+	"github.com/pawl-run/pawl/internal/postgres/catalog"
+	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/internal/postgres/identities"
+	"github.com/pawl-run/pawl/internal/postgres/outbox"
+	"github.com/pawl-run/pawl/internal/postgres/policies"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
+	"github.com/pawl-run/pawl/internal/postgres/recheck"
+	"github.com/pawl-run/pawl/internal/postgres/record"
 )
 
-//go:embed queries/*.sql
-var queryFiles embed.FS
+// The parts of a Store, by names that its fields can have.
+type (
+	recordStore     = record.Store
+	policyStore     = policies.Store
+	connectionStore = connections.Store
+	identityStore   = identities.Store
+	catalogStore    = catalog.Store
+	recheckStore    = recheck.Store
+	readStore       = reads.Store
+)
 
-// queries are the files of the statements.
-func queries() fs.FS {
-	files, err := fs.Sub(queryFiles, "queries")
-	if err != nil {
-		panic(err) // the name is a constant
-	}
-	return files
-}
-
-// Store keeps the record. It may be used by several goroutines.
+// Store is all stores on one database. It may be used by several goroutines.
 type Store struct {
-	db       *db.DB
-	compiled *policyCache
+	*recordStore
+	*policyStore
+	*connectionStore
+	*identityStore
+	*catalogStore
+	*recheckStore
+	*readStore
+
+	db *db.DB
 }
 
-var (
-	_ activities.Records = (*Store)(nil)
-	_ judge.Policies     = (*Store)(nil)
-	_ upkeep.Store       = (*Store)(nil)
-)
+var _ activities.Records = (*Store)(nil)
 
 // Options are how a Store connects.
 type Options = db.Options
@@ -65,7 +72,21 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 }
 
 func on(d *db.DB) *Store {
-	return &Store{db: d.With(queries()), compiled: newPolicyCache(policyCacheSize)}
+	p := policies.New(d)
+	return &Store{
+		recordStore: record.New(d), policyStore: p, connectionStore: connections.New(d), identityStore: identities.New(d),
+		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), db: d,
+	}
+}
+
+// NewRelay makes a relay on the database of a Store; Run starts it.
+func NewRelay(s *Store, sender outbox.Sender, log *slog.Logger) *outbox.Relay {
+	return outbox.NewRelay(s.db, s, sender, log)
+}
+
+// NewHerald makes a herald on the database of a Store; Run starts it. For the names of notifiers see outbox.NewHerald.
+func NewHerald(s *Store, notifiers map[string]outbox.Notifier, log *slog.Logger) *outbox.Herald {
+	return outbox.NewHerald(s.db, notifiers, log)
 }
 
 // Ping asks whether the database answers.
