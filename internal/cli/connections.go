@@ -14,6 +14,7 @@ import (
 
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -95,7 +96,7 @@ func newConnectionsList(a *App) *cobra.Command {
 				}
 				nothing := fmt.Sprintf("tenant %s has no connections; `pawl connections add` adds one", a.tenant)
 				headings := []string{"CONNECTION", "PROVIDER", "KIND", "STATUS", "GRANTS", "ADDED"}
-				return tabled(a, found, nothing, headings, func(c postgres.ConnectionRecord) []string {
+				return tabled(a, found, nothing, headings, func(c connections.Record) []string {
 					return []string{c.ConnectionID, c.Provider, string(c.Kind), c.Status, strconv.FormatInt(c.Grants, 10), clockTime(c.AddedAt) + " by " + name(c.AddedBy)}
 				})
 			})
@@ -127,7 +128,7 @@ func newConnectionsShow(a *App) *cobra.Command {
 }
 
 // connection finds one of the tenant's.
-func (a *App) connection(ctx context.Context, s *session, id string) (c postgres.ConnectionRecord, err error) {
+func (a *App) connection(ctx context.Context, s *session, id string) (c connections.Record, err error) {
 	found, err := s.store.Connections(ctx, a.tenant, id)
 	switch {
 	case err != nil:
@@ -138,7 +139,7 @@ func (a *App) connection(ctx context.Context, s *session, id string) (c postgres
 	return found[0], nil
 }
 
-func (a *App) showConnection(c postgres.ConnectionRecord, grants []postgres.ConnectionGrantRecord) {
+func (a *App) showConnection(c connections.Record, grants []connections.GrantRecord) {
 	line := func(name, value string) { fmt.Fprintf(a.Out, "%-11s %s\n", name, OneLine(value, 400)) }
 	line("connection", c.ConnectionID)
 	line("provider", fmt.Sprintf("%s (%s)", c.Provider, c.Kind))

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/record"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -22,7 +23,7 @@ func newGrants(a *App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return listing(a, grants, "nothing is remembered", func(grants []postgres.GrantRecord) {
+				return listing(a, grants, "nothing is remembered", func(grants []record.GrantRecord) {
 					for _, g := range grants {
 						fmt.Fprintf(a.Out, "%s  %s\n  tool     %s, %s\n  by       %s, on %s\n  used     %d times\n",
 							g.ID, OneLine(standsUntil(g), 100), g.ToolID, OneLine(coverage(g), 400), name(g.Approver), g.ApprovalID, g.Uses)
@@ -33,7 +34,7 @@ func newGrants(a *App) *cobra.Command {
 	}
 }
 
-func standsUntil(g postgres.GrantRecord) string {
+func standsUntil(g record.GrantRecord) string {
 	switch {
 	case g.RevokedAt != nil:
 		return "revoked " + clockTime(*g.RevokedAt) + " by " + name(g.RevokedBy)
@@ -44,7 +45,7 @@ func standsUntil(g postgres.GrantRecord) string {
 	}
 }
 
-func coverage(g postgres.GrantRecord) string {
+func coverage(g record.GrantRecord) string {
 	args := "any arguments"
 	switch {
 	case g.Exact:

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/internal/seal"
 )
 
@@ -102,7 +102,7 @@ type keyLine struct {
 
 // keys lists the keys of a ring; uses, where they were asked for, say how many
 // secrets each has sealed.
-func (a *App) keys(ring *seal.Ring, uses []postgres.KeyUse) error {
+func (a *App) keys(ring *seal.Ring, uses []connections.KeyUse) error {
 	var lines []keyLine
 	for _, k := range ring.Keys() {
 		line := keyLine{Key: k}
@@ -140,7 +140,7 @@ func (a *App) keys(ring *seal.Ring, uses []postgres.KeyUse) error {
 	})
 }
 
-func secretsOf(uses []postgres.KeyUse, keyID int64) int64 {
+func secretsOf(uses []connections.KeyUse, keyID int64) int64 {
 	for _, u := range uses {
 		if u.KeyID == keyID {
 			return u.Secrets

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/oidc"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/identities"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -111,7 +112,7 @@ func newKeysRegister(a *App) *cobra.Command {
 			}
 			return withStore(cmd.Context(), func(s *session) error {
 				err := s.store.RegisterKey(cmd.Context(), a.tenant, identity, key, by)
-				if errors.Is(err, postgres.ErrKeyTaken) {
+				if errors.Is(err, identities.ErrKeyTaken) {
 					return fmt.Errorf("the key %s is somebody else's, or was revoked; `pawl keys list` shows it, `pawl keys new` makes another", key.ID())
 				}
 				if err != nil {
@@ -140,7 +141,7 @@ func newKeysList(a *App) *cobra.Command {
 					return err
 				}
 				nothing := "no keys; `pawl keys new` makes one, `pawl keys register` registers it"
-				return tabled(a, keys, nothing, []string{"IDENTITY", "KEY", "STATE"}, func(k postgres.KeyRecord) []string {
+				return tabled(a, keys, nothing, []string{"IDENTITY", "KEY", "STATE"}, func(k identities.KeyRecord) []string {
 					state := "registered " + clockTime(k.RegisteredAt) + " by " + k.RegisteredBy
 					if k.RevokedAt != nil {
 						state = "revoked " + clockTime(*k.RevokedAt) + " by " + k.RevokedBy

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -37,8 +37,8 @@ func (f *killFlags) add(cmd *cobra.Command, tool string) {
 }
 
 // scope reads the flags; tenant is that of the command line.
-func (f *killFlags) scope(tenant string) (postgres.KillScope, error) {
-	scope := postgres.KillScope{TenantID: tenant, Tool: f.tool, Effect: toolspec.Effect(f.effect)}
+func (f *killFlags) scope(tenant string) (policies.KillScope, error) {
+	scope := policies.KillScope{TenantID: tenant, Tool: f.tool, Effect: toolspec.Effect(f.effect)}
 	if f.everyTenant {
 		scope.TenantID = ""
 	}
@@ -157,7 +157,7 @@ func newKillList(a *App) *cobra.Command {
 					return err
 				}
 				headings := []string{"NUMBER", "TENANT", "TOOL", "EFFECT", "ON SINCE", "BY", "OFF", "REASON"}
-				return tabled(a, switches, "no kill switch is on", headings, func(k postgres.KillSwitch) []string {
+				return tabled(a, switches, "no kill switch is on", headings, func(k policies.KillSwitch) []string {
 					until := ""
 					if k.OffAt != nil {
 						until = clockTime(*k.OffAt) + " by " + name(k.OffBy)
@@ -181,7 +181,7 @@ func orEvery(s string) string {
 	return s
 }
 
-func (a *App) killSwitch(k postgres.KillSwitch, said string) error {
+func (a *App) killSwitch(k policies.KillSwitch, said string) error {
 	if a.JSON {
 		return PrintJSON(a.Out, map[string]any{"switch": k, "state": said})
 	}

@@ -7,12 +7,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
 func newList(a *App) *cobra.Command {
-	f := postgres.Filter{}
+	f := reads.Filter{}
 	var status string
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the tenant's calls, the newest first", Args: ExactArgs(0, "no arguments"),
@@ -27,7 +27,7 @@ func newList(a *App) *cobra.Command {
 					return err
 				}
 				nothing := fmt.Sprintf("tenant %s has no such calls", a.tenant)
-				return tabled(a, calls, nothing, []string{"STARTED", "TOOL", "STATE", "ACTOR", "RUN", "CALL", "INVOCATION"}, func(c postgres.Call) []string {
+				return tabled(a, calls, nothing, []string{"STARTED", "TOOL", "STATE", "ACTOR", "RUN", "CALL", "INVOCATION"}, func(c reads.Call) []string {
 					state := cmp.Or(c.Outcome, string(c.Status))
 					return []string{clockTime(c.StartedAt), c.ToolID, state, name(c.ActorID), c.RunID, c.ToolCallID, c.InvocationID}
 				})
@@ -42,7 +42,7 @@ func newList(a *App) *cobra.Command {
 }
 
 // checkFilter refuses what no call can be, rather than find nothing.
-func checkFilter(f postgres.Filter) error {
+func checkFilter(f reads.Filter) error {
 	switch f.Status {
 	case "", toolspec.StatusRunning, toolspec.StatusWaitingApproval, toolspec.StatusWaitingCapacity, toolspec.StatusParkedUnknown, toolspec.StatusSettled:
 	default:
@@ -67,7 +67,7 @@ func newApprovals(a *App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return listing(a, requests, "nothing waits", func(requests []postgres.Approval) {
+				return listing(a, requests, "nothing waits", func(requests []reads.Approval) {
 					for _, r := range requests {
 						fmt.Fprintf(a.Out, "%s  %s\n  tool     %s (%s, %s risk), asked for by %s\n  args     %s\n  digest   %s\n  who      %s\n  expires  %s\n",
 							r.ApprovalID, r.State, r.ToolID, r.Effect, r.Risk, name(r.RequestedBy), OneLine(string(r.Args), 400),

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -92,7 +93,7 @@ func (s *session) backtest(ctx context.Context, candidate *policy.Policy, tenant
 	for _, tenant := range tenants {
 		left := most
 		var failed error
-		err := s.store.EachDecided(ctx, tenant, since, func(c postgres.DecidedCall) bool {
+		err := s.store.EachDecided(ctx, tenant, since, func(c reads.DecidedCall) bool {
 			if left == 0 {
 				b.cut = true
 				return false
@@ -108,7 +109,7 @@ func (s *session) backtest(ctx context.Context, candidate *policy.Policy, tenant
 	return b, nil
 }
 
-func (s *session) replay(ctx context.Context, b *backtest, c postgres.DecidedCall, candidate *policy.Policy) error {
+func (s *session) replay(ctx context.Context, b *backtest, c reads.DecidedCall, candidate *policy.Policy) error {
 	then, err := s.store.Policy(ctx, c.PolicyDigest)
 	var unreadable *postgres.Error
 	switch {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -37,7 +37,7 @@ func newPolicyApply(a *App) *cobra.Command {
 				if err := fits(cmd.Context(), s.store, p); err != nil {
 					return err
 				}
-				act := postgres.Activation{Policy: p, By: by}
+				act := policies.Activation{Policy: p, By: by}
 				if cmd.Flags().Changed("expect") {
 					digest, err := s.expected(cmd.Context(), expected)
 					if err != nil {
@@ -77,7 +77,7 @@ func newPolicyRollback(a *App) *cobra.Command {
 					return fmt.Errorf("version %s cannot be made active: %w", digest, err)
 				}
 				// What was looked at must still be so: somebody else may have rolled back.
-				return a.activate(cmd.Context(), s, postgres.Activation{Policy: p, By: by, How: postgres.RolledBack, Expected: &active})
+				return a.activate(cmd.Context(), s, policies.Activation{Policy: p, By: by, How: policies.RolledBack, Expected: &active})
 			})
 		},
 	}
@@ -85,7 +85,7 @@ func newPolicyRollback(a *App) *cobra.Command {
 	return cmd
 }
 
-func (a *App) activate(ctx context.Context, s *session, act postgres.Activation) error {
+func (a *App) activate(ctx context.Context, s *session, act policies.Activation) error {
 	if act.By == "" {
 		return usageError{errors.New("--as is missing: who makes the policy active?")}
 	}
@@ -114,7 +114,7 @@ func newPolicyHistory(a *App) *cobra.Command {
 					return err
 				}
 				headings := []string{"SINCE", "VERSION", "INSTEAD OF", "HOW", "BY"}
-				return tabled(a, moves, "no policy was ever active", headings, func(m postgres.ActivationRecord) []string {
+				return tabled(a, moves, "no policy was ever active", headings, func(m policies.ActivationRecord) []string {
 					return []string{clockTime(m.At), short(m.Digest), short(m.Before), string(m.How), name(m.By)}
 				})
 			})

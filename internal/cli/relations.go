@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/identities"
 	"github.com/pawl-run/pawl/policy/authz"
 )
 
@@ -99,7 +100,7 @@ func newRelationsList(a *App) *cobra.Command {
 					return err
 				}
 				nothing := fmt.Sprintf("tenant %s has no such relations", a.tenant)
-				return tabled(a, found, nothing, []string{"RELATION", "COUNTS", "SINCE", "BY"}, func(r postgres.RelationRecord) []string {
+				return tabled(a, found, nothing, []string{"RELATION", "COUNTS", "SINCE", "BY"}, func(r identities.RelationRecord) []string {
 					return []string{relationText(r.Relation), until(r.ExpiresAt, r.Expired), clockTime(r.GrantedAt), name(r.GrantedBy)}
 				})
 			})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -36,7 +37,7 @@ func newShow(a *App) *cobra.Command {
 				dropped := s.dropped(cmd.Context(), record)
 				if a.JSON {
 					return PrintJSON(a.Out, struct {
-						postgres.Detail
+						reads.Detail
 						UI      string `json:"ui,omitempty"`
 						Dropped int    `json:"dropped,omitempty"`
 					}{record, s.link(record.WorkflowID), dropped})
@@ -58,8 +59,8 @@ const showTimeout = 5 * time.Second
 
 // dropped is how many signals a call that waits for a decision has dropped; 0 where
 // Temporal or the call does not answer in showTimeout.
-func (s *session) dropped(ctx context.Context, d postgres.Detail) int {
-	open := func(r postgres.Approval) bool { return r.State == contract.RequestOpen }
+func (s *session) dropped(ctx context.Context, d reads.Detail) int {
+	open := func(r reads.Approval) bool { return r.State == contract.RequestOpen }
 	if d.Result != nil || !slices.ContainsFunc(d.Approvals, open) {
 		return 0
 	}
@@ -78,7 +79,7 @@ func (s *session) dropped(ctx context.Context, d postgres.Detail) int {
 }
 
 // find returns a call of the tenant by any of its names.
-func (s *session) find(ctx context.Context, tenantID, name string) (postgres.Detail, error) {
+func (s *session) find(ctx context.Context, tenantID, name string) (reads.Detail, error) {
 	if invocationID, _, ok := toolspec.SplitApprovalID(name); ok {
 		name = invocationID
 	}
@@ -89,7 +90,7 @@ func (s *session) find(ctx context.Context, tenantID, name string) (postgres.Det
 	return record, err
 }
 
-func (a *App) output(ctx context.Context, s *session, record postgres.Detail) error {
+func (a *App) output(ctx context.Context, s *session, record reads.Detail) error {
 	switch r := record.Result; {
 	case r == nil:
 		return errors.New("the call is not settled yet")
@@ -108,7 +109,7 @@ func (a *App) output(ctx context.Context, s *session, record postgres.Detail) er
 	}
 }
 
-func (a *App) show(s *session, d postgres.Detail) {
+func (a *App) show(s *session, d reads.Detail) {
 	w := a.Out
 	fmt.Fprintf(w, "%s  %s\n", d.ToolID, d.Status)
 	fmt.Fprintf(w, "  workflow    %s\n  invocation  %s\n  asked by    %s\n  started     %s\n  lane        %s\n",
@@ -145,7 +146,7 @@ func (a *App) showHistory(title string, values []json.RawMessage) {
 
 // showCapacity says what an open call holds of limited capacity, and what it
 // waits for.
-func (a *App) showCapacity(d postgres.Detail) {
+func (a *App) showCapacity(d reads.Detail) {
 	if len(d.Capacity) == 0 {
 		return
 	}
@@ -163,7 +164,7 @@ func (a *App) showCapacity(d postgres.Detail) {
 	PrintTable(a.Out, "  ", []string{"KIND", "STATE", "LIMIT"}, rows)
 }
 
-func (a *App) showStages(d postgres.Detail) {
+func (a *App) showStages(d reads.Detail) {
 	if len(d.Stages) > 0 {
 		var rows [][]string
 		for _, st := range d.Stages {
@@ -190,7 +191,7 @@ func (a *App) showStages(d postgres.Detail) {
 	}
 }
 
-func (a *App) showApprovals(d postgres.Detail) {
+func (a *App) showApprovals(d reads.Detail) {
 	for _, r := range d.Approvals {
 		kind := "approval"
 		if r.Parked != "" {
@@ -212,7 +213,7 @@ func (a *App) showApprovals(d postgres.Detail) {
 
 // escalations says to whom a request went while nobody decided, and to whom it still
 // goes, under labels of a width.
-func (a *App) escalations(r postgres.Approval, width int) {
+func (a *App) escalations(r reads.Approval, width int) {
 	for i, e := range r.Escalations {
 		label, since := "went to", "since"
 		if i >= r.Escalated {
@@ -225,7 +226,7 @@ func (a *App) escalations(r postgres.Approval, width int) {
 	}
 }
 
-func (a *App) showResult(d postgres.Detail) {
+func (a *App) showResult(d reads.Detail) {
 	r := d.Result
 	switch {
 	case r == nil:

@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
 // showHydrations says where the arguments came from, where there is more to say
 // than that they were accepted as they were sent.
-func (a *App) showHydrations(d postgres.Detail) {
+func (a *App) showHydrations(d reads.Detail) {
 	titled := false
 	for _, h := range d.Hydrations {
 		p := h.Provenance

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 )
 
 // TestShowCapacity: what an open call holds and waits for, with its place in the queue.
@@ -13,10 +13,10 @@ func TestShowCapacity(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	a := &App{Streams: Streams{Out: &out}}
-	if a.showCapacity(postgres.Detail{}); out.Len() > 0 {
+	if a.showCapacity(reads.Detail{}); out.Len() > 0 {
 		t.Errorf("of nothing it says %q", out.String())
 	}
-	a.showCapacity(postgres.Detail{Capacity: []postgres.CapacityRecord{
+	a.showCapacity(reads.Detail{Capacity: []reads.CapacityRecord{
 		{Kind: "quota", Key: `["core__*","every 1m0s"]`, State: "waiting", At: time.Now()},
 		{Kind: "semaphore", Key: `["a","concurrent","actor","\u202e\x1b[31m"]`, State: "waiting", Ahead: 7},
 		{Kind: "semaphore", Key: `["b","concurrent"]`, State: "held"},

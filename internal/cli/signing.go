@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -67,17 +67,17 @@ func (s *session) proved(ctx context.Context, tenantID string, p proving, d tool
 }
 
 // request finds an approval request. Of another tenant there is none.
-func (s *session) request(ctx context.Context, tenantID, approvalID string) (postgres.Approval, error) {
+func (s *session) request(ctx context.Context, tenantID, approvalID string) (reads.Approval, error) {
 	if _, _, ok := toolspec.SplitApprovalID(approvalID); !ok {
-		return postgres.Approval{}, usageError{errors.New("an approval id looks like <invocationId>.<n>; `pawl approvals` lists them")}
+		return reads.Approval{}, usageError{errors.New("an approval id looks like <invocationId>.<n>; `pawl approvals` lists them")}
 	}
 	record, err := s.find(ctx, tenantID, approvalID)
 	if err != nil {
-		return postgres.Approval{}, err
+		return reads.Approval{}, err
 	}
-	i := slices.IndexFunc(record.Approvals, func(a postgres.Approval) bool { return a.ApprovalID == approvalID })
+	i := slices.IndexFunc(record.Approvals, func(a reads.Approval) bool { return a.ApprovalID == approvalID })
 	if i < 0 {
-		return postgres.Approval{}, fmt.Errorf("the call has no request %s; `pawl show %s` lists its requests", approvalID, approvalID)
+		return reads.Approval{}, fmt.Errorf("the call has no request %s; `pawl show %s` lists its requests", approvalID, approvalID)
 	}
 	return record.Approvals[i], nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/identities"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -108,7 +109,7 @@ func newSubmittersList(a *App) *cobra.Command {
 					return err
 				}
 				nothing := fmt.Sprintf("tenant %s trusts no submitter: no call has a subject", a.tenant)
-				return tabled(a, keys, nothing, []string{"KEY", "NAME", "ADDED", "BY", "STATE"}, func(k postgres.Submitter) []string {
+				return tabled(a, keys, nothing, []string{"KEY", "NAME", "ADDED", "BY", "STATE"}, func(k identities.Submitter) []string {
 					state := "counts"
 					if k.RevokedAt != nil {
 						state = "removed " + clockTime(*k.RevokedAt) + " by " + k.RevokedBy
