@@ -27,7 +27,8 @@ func newList(a *App) *cobra.Command {
 					return err
 				}
 				nothing := fmt.Sprintf("tenant %s has no such calls", a.tenant)
-				return tabled(a, calls, nothing, []string{"STARTED", "TOOL", "STATE", "ACTOR", "RUN", "CALL", "INVOCATION"}, func(c reads.Call) []string {
+				shown := documents(calls, func(c reads.Call) callDocument { return callDocument(c) })
+				return tabled(a, shown, nothing, []string{"STARTED", "TOOL", "STATE", "ACTOR", "RUN", "CALL", "INVOCATION"}, func(c callDocument) []string {
 					state := cmp.Or(c.Outcome, string(c.Status))
 					return []string{clockTime(c.StartedAt), c.ToolID, state, name(c.ActorID), c.RunID, c.ToolCallID, c.InvocationID}
 				})
@@ -67,7 +68,7 @@ func newApprovals(a *App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return listing(a, requests, "nothing waits", func(requests []reads.Approval) {
+				return listing(a, documents(requests, approvalDocumentOf), "nothing waits", func([]approvalDocument) {
 					for _, r := range requests {
 						fmt.Fprintf(a.Out, "%s  %s\n  tool     %s (%s, %s risk), asked for by %s\n  args     %s\n  digest   %s\n  who      %s\n  expires  %s\n",
 							r.ApprovalID, r.State, r.ToolID, r.Effect, r.Risk, name(r.RequestedBy), OneLine(string(r.Args), 400),

@@ -37,10 +37,11 @@ func newShow(a *App) *cobra.Command {
 				dropped := s.dropped(cmd.Context(), record)
 				if a.JSON {
 					return PrintJSON(a.Out, struct {
-						reads.Detail
+						showDocument
+
 						UI      string `json:"ui,omitempty"`
 						Dropped int    `json:"dropped,omitempty"`
-					}{record, s.link(record.WorkflowID), dropped})
+					}{showDocumentOf(record), s.link(record.WorkflowID), dropped})
 				}
 				a.show(s, record)
 				if dropped > 0 {

@@ -14,43 +14,43 @@ import (
 // Approval is an approval request with the decisions that were brought to it.
 type Approval struct {
 	toolspec.ApprovalView
-	InvocationID string                `json:"invocationId"`
-	WorkflowID   string                `json:"workflowId"`
-	Number       int                   `json:"number"`
-	EditedBy     string                `json:"editedBy,omitempty"`
-	PolicyRule   string                `json:"policyRule,omitempty"`
-	PolicyDigest string                `json:"policyDigest,omitempty"`
-	State        contract.RequestState `json:"state"`
-	Approver     string                `json:"approver,omitempty"`
-	DecidedAt    *time.Time            `json:"decidedAt,omitempty"`
+	InvocationID string
+	WorkflowID   string
+	Number       int
+	EditedBy     string
+	PolicyRule   string
+	PolicyDigest string
+	State        contract.RequestState
+	Approver     string
+	DecidedAt    *time.Time
 	// ConsumedDispatch is the first dispatch that used the approval, or nil.
-	ConsumedDispatch *int             `json:"consumedDispatch,omitempty"`
-	ExpiresAt        time.Time        `json:"expiresAt"`
-	CreatedAt        time.Time        `json:"createdAt"`
-	Decisions        []DecisionRecord `json:"decisions,omitempty"`
+	ConsumedDispatch *int
+	ExpiresAt        time.Time
+	CreatedAt        time.Time
+	Decisions        []DecisionRecord
 	// Escalated is how many of the escalations had their time when this was read, by the
 	// database's clock.
-	Escalated int `json:"escalated,omitempty"`
+	Escalated int
 }
 
 // DecisionRecord is a decision that was verified, counted or not.
 type DecisionRecord struct {
-	ApprovalID string        `json:"-"`
-	Decision   toolspec.Verb `json:"decision"`
-	Approver   string        `json:"approver"`
-	Reason     string        `json:"reason,omitempty"`
-	Remember   bool          `json:"remember,omitempty"`
+	ApprovalID string
+	Decision   toolspec.Verb
+	Approver   string
+	Reason     string
+	Remember   bool
 	// Signed says that a proof of the approver was verified, and KeyID by which key.
-	Signed  bool   `json:"signed,omitempty"`
-	KeyID   string `json:"keyId,omitempty"`
-	Counted bool   `json:"counted"`
+	Signed  bool
+	KeyID   string
+	Counted bool
 	// Final says that it answered the request for good, and Seat for which place in
 	// the chain of approvers it counted, from 0.
-	Final bool `json:"final,omitempty"`
-	Seat  int  `json:"seat,omitempty"`
+	Final bool
+	Seat  int
 	// WhyNot is what the sender was told: why it did not count, or a remark where it did.
-	WhyNot string    `json:"whyNot,omitempty" db:"answer"`
-	At     time.Time `json:"at"`
+	WhyNot string `db:"answer"`
+	At     time.Time
 }
 
 // approvalRow is the row of ShowApprovals and ListApprovals.

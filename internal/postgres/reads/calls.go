@@ -10,20 +10,20 @@ import (
 
 // Call is a call as lists show it.
 type Call struct {
-	InvocationID string `json:"invocationId"`
-	RunID        string `json:"runId"`
-	ToolCallID   string `json:"toolCallId"`
-	ToolID       string `json:"toolId"`
-	ActorID      string `json:"actorId"`
-	WorkflowID   string `json:"workflowId"`
+	InvocationID string
+	RunID        string
+	ToolCallID   string
+	ToolID       string
+	ActorID      string
+	WorkflowID   string
 	// Status is running, waiting_approval, waiting_capacity or settled: what the record knows. A running workflow knows more.
-	Status toolspec.Status `json:"status"`
+	Status toolspec.Status
 	// Outcome is ok or the error code of a settled call, else empty.
-	Outcome   string     `json:"outcome,omitempty"`
-	Attempts  int        `json:"attempts"`
-	StartedAt time.Time  `json:"startedAt"`
-	SettledAt *time.Time `json:"settledAt,omitempty"`
-	CreatedAt time.Time  `json:"createdAt"`
+	Outcome   string
+	Attempts  int
+	StartedAt time.Time
+	SettledAt *time.Time
+	CreatedAt time.Time
 }
 
 // Filter narrows a list. The zero fields do not.

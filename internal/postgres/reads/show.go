@@ -14,94 +14,94 @@ import (
 // Detail is everything that the record knows of a call.
 type Detail struct {
 	Call
-	TenantID      string           `json:"tenantId"`
-	SubjectID     string           `json:"subjectId,omitempty"`
-	SessionID     string           `json:"sessionId,omitempty"`
-	RequestID     string           `json:"requestId,omitempty"`
-	GraphID       string           `json:"graphId,omitempty"`
-	ConnectionID  string           `json:"connectionId,omitempty"`
-	TemporalRunID string           `json:"temporalRunId"`
-	Epoch         int              `json:"epoch"`
-	InputDigest   string           `json:"inputDigest"`
-	Plan          hook.Plan        `json:"plan"`
-	Rounds        contract.Rounds  `json:"rounds,omitzero"`
-	PolicyDigest  string           `json:"policyDigest,omitempty"`
-	Result        *toolspec.Result `json:"result,omitempty"`
-	SafeArgs      json.RawMessage  `json:"safeArgs,omitempty"`
+	TenantID      string
+	SubjectID     string
+	SessionID     string
+	RequestID     string
+	GraphID       string
+	ConnectionID  string
+	TemporalRunID string
+	Epoch         int
+	InputDigest   string
+	Plan          hook.Plan
+	Rounds        contract.Rounds
+	PolicyDigest  string
+	Result        *toolspec.Result
+	SafeArgs      json.RawMessage
 	// InputHistory and OutputHistory are the redacted values that the arguments and
 	// the output had, in order, where there was more than one.
-	InputHistory  []json.RawMessage `json:"inputHistory,omitempty"`
-	OutputHistory []json.RawMessage `json:"outputHistory,omitempty"`
-	Stages        []StageRecord     `json:"stages,omitempty"`
-	AttemptList   []AttemptRecord   `json:"attemptList,omitempty"`
+	InputHistory  []json.RawMessage
+	OutputHistory []json.RawMessage
+	Stages        []StageRecord
+	AttemptList   []AttemptRecord
 	// Hydrations say where the arguments came from, each time that they were
 	// looked at.
-	Hydrations []HydrationRecord `json:"hydrations,omitempty"`
-	Claims     []ClaimRecord     `json:"claims,omitempty"`
-	Capacity   []CapacityRecord  `json:"capacity,omitempty"`
-	Approvals  []Approval        `json:"approvals,omitempty"`
-	Events     []EventRecord     `json:"events,omitempty"`
+	Hydrations []HydrationRecord
+	Claims     []ClaimRecord
+	Capacity   []CapacityRecord
+	Approvals  []Approval
+	Events     []EventRecord
 }
 
 // StageRecord is a stage that ran.
 type StageRecord struct {
-	Stage      string          `json:"stage"`
-	Round      int             `json:"round,omitempty"`
-	Attempt    int             `json:"attempt,omitempty"`
-	Outcome    string          `json:"outcome"`
-	ByHook     string          `json:"by,omitempty"`
-	Rule       string          `json:"rule,omitempty"`
-	At         time.Time       `json:"at"`
-	DurationUs int64           `json:"durationUs"`
-	Notes      json.RawMessage `json:"notes,omitempty"`
+	Stage      string
+	Round      int
+	Attempt    int
+	Outcome    string
+	ByHook     string
+	Rule       string
+	At         time.Time
+	DurationUs int64
+	Notes      json.RawMessage
 }
 
 // AttemptRecord is one dispatch.
 type AttemptRecord struct {
-	Attempt    int           `json:"attempt"`
-	Dispatch   int           `json:"dispatch,omitempty"`
-	Lane       hook.Lane     `json:"lane"`
-	Outcome    string        `json:"outcome"`
-	Code       toolspec.Code `json:"code,omitempty"`
-	At         time.Time     `json:"at"`
-	DurationUs int64         `json:"durationUs"`
+	Attempt    int
+	Dispatch   int
+	Lane       hook.Lane
+	Outcome    string
+	Code       toolspec.Code
+	At         time.Time
+	DurationUs int64
 }
 
 // HydrationRecord is one hydration.
 type HydrationRecord struct {
-	At         time.Time           `json:"at"`
-	Provenance toolspec.Provenance `json:"provenance"`
+	At         time.Time
+	Provenance toolspec.Provenance
 }
 
 // ClaimRecord is a claim or a tombstone.
 type ClaimRecord struct {
-	Dispatch   int       `json:"dispatch"`
-	Kind       string    `json:"kind"`
-	Epoch      int       `json:"epoch"`
-	ApprovalID string    `json:"approvalId,omitempty"`
-	At         time.Time `json:"at"`
+	Dispatch   int
+	Kind       string
+	Epoch      int
+	ApprovalID string
+	At         time.Time
 }
 
 // CapacityRecord is what an open call holds of limited capacity, or waits for.
 type CapacityRecord struct {
 	// Kind is quota, semaphore or another kind of lease.
-	Kind string `json:"kind"`
+	Kind string
 	// Key names the limit and whom it counts.
-	Key string `json:"key"`
+	Key string
 	// State is held, waiting or lost.
-	State string `json:"state"`
+	State string
 	// Ahead is how many calls stand before it in the queue.
-	Ahead int `json:"ahead,omitempty"`
+	Ahead int
 	// At is when a token is there, or when a place expires of which nothing is heard.
-	At time.Time `json:"at"`
+	At time.Time
 }
 
 // EventRecord is a line of the audit trail.
 type EventRecord struct {
-	Kind    string          `json:"kind"`
-	AuditID string          `json:"auditId,omitempty"`
-	At      time.Time       `json:"at"`
-	Detail  json.RawMessage `json:"detail,omitempty"`
+	Kind    string
+	AuditID string
+	At      time.Time
+	Detail  json.RawMessage
 }
 
 // showRow is the row of ShowCall.
