@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/record"
 )
 
-// The parts of a Store, by names that its fields can have.
+// The stores that Store embeds. Each alias gives an embedded field a name of its own.
 type (
 	recordStore     = record.Store
 	policyStore     = policies.Store
@@ -29,7 +29,7 @@ type (
 	readStore       = reads.Store
 )
 
-// Store is all stores on one database. It may be used by several goroutines.
+// Store has the methods of all stores, on one pool of connections. It may be used by several goroutines.
 type Store struct {
 	*recordStore
 	*policyStore
@@ -84,7 +84,7 @@ func NewRelay(s *Store, sender outbox.Sender, log *slog.Logger) *outbox.Relay {
 	return outbox.NewRelay(s.db, s, sender, log)
 }
 
-// NewHerald makes a herald on the database of a Store; Run starts it. For the names of notifiers see outbox.NewHerald.
+// NewHerald makes a herald on the database of a Store; Run starts it. outbox.NewHerald says what the names of notifiers mean.
 func NewHerald(s *Store, notifiers map[string]outbox.Notifier, log *slog.Logger) *outbox.Herald {
 	return outbox.NewHerald(s.db, notifiers, log)
 }

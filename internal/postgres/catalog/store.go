@@ -12,11 +12,11 @@ import (
 //go:embed *.sql
 var files embed.FS
 
-// Rules say which tools a caller may see.
+// Rules reads policy and kill switches.
 type Rules interface {
-	// CurrentPolicy returns the active policy, compiled; the policy that denies everything where none is active.
+	// CurrentPolicy returns the active policy, compiled. If no version is active, it returns the policy that denies every call.
 	CurrentPolicy(ctx context.Context) (*policy.Policy, error)
-	// Stopped says which tools kill switches stop for a tenant.
+	// Stopped returns a function that reports whether a kill switch stops a tool for a tenant.
 	Stopped(ctx context.Context, tenantID string) (func(toolspec.Spec) bool, error)
 }
 

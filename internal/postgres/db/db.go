@@ -39,7 +39,7 @@ type Options struct {
 // New makes a DB of a pool, without statements. The pool stays the caller's.
 func New(pool *pgxpool.Pool) *DB { return &DB{pool: pool, reset: new(rate)} }
 
-// With returns a DB on the same pool with the statements of files. A name that two of them have is a mistake, and With panics.
+// With returns a DB on the same pool with the statements of files. It panics if the files are faulty or have a name twice.
 func (d *DB) With(files ...fs.FS) *DB {
 	queries, err := parseQueries(files...)
 	if err != nil {
@@ -92,7 +92,7 @@ func (d *DB) MaxConns() int { return int(d.pool.Config().MaxConns) }
 // Close ends the connections; it waits for statements that run.
 func (d *DB) Close() { d.pool.Close() }
 
-// Connect makes a connection beside the pool and runs the statements on it. The error is the driver's.
+// Connect makes a connection beside the pool and runs the statements on it. The error is an error of the driver.
 func (d *DB) Connect(ctx context.Context, steps ...Step) (conn *pgx.Conn, err error) {
 	if conn, err = pgx.ConnectConfig(ctx, d.pool.Config().ConnConfig); err != nil {
 		return nil, err

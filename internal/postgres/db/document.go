@@ -49,11 +49,11 @@ func Column[R, V any](rows []R, field func(R) V) []V {
 // Bounds of a list, in rows.
 const (
 	defaultList = 50
-	// MaxList is the most rows that a list for people has.
+	// MaxList is the maximum number of rows of a list.
 	MaxList = 500
 )
 
-// Limit is how many rows a list has of which somebody wants n; 0 means 50.
+// Limit returns the number of rows of a list if n are wanted: at most MaxList, and 50 if n is 0.
 func Limit(n int) int {
 	if n <= 0 {
 		return defaultList

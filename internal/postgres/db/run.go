@@ -115,7 +115,7 @@ func (d *DB) Within(ctx context.Context, op string, f func(pgx.Tx) error) error 
 	return d.failed(op, pgx.BeginFunc(ctx, d.pool, f))
 }
 
-// Reading is a statement whose rows go into a list.
+// Reading is a statement and the list that its rows are read into.
 type Reading struct {
 	step Step
 	read func(pgx.Rows) error
@@ -142,8 +142,8 @@ func (d *DB) Read(ctx context.Context, op string, readings ...Reading) error {
 	return Failure(op, d.pool.SendBatch(ctx, &batch).Close())
 }
 
-// EachRow visits every row of a table: the row as a JSON object, bytes in hexadecimal. The statement is made here, for no parameter stands
-// for a table. It holds one row at a time; row is valid until visit returns, and an error of visit ends it.
+// EachRow visits every row of a table as a JSON object, with bytes in hexadecimal. It makes the statement itself, because a table cannot be
+// a parameter. It holds one row at a time; row is valid until visit returns, and an error of visit ends it.
 func (d *DB) EachRow(ctx context.Context, op, schema, table string, visit func(row []byte) error) error {
 	rows, err := d.pool.Query(ctx, "SELECT row_to_json(r)::text FROM ONLY "+pgx.Identifier{schema, table}.Sanitize()+" r")
 	if err != nil {

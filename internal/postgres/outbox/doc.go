@@ -1,5 +1,4 @@
-// Package outbox delivers what transactions have left in the database: messages to
-// workflows, and notices of what becomes of approval requests. Each is delivered at least
-// once. It never knows how a message travels: senders and notifiers do. Package postgres
-// imports it, and programs that send.
+// Package outbox delivers the messages and notices that transactions have written, each at
+// least once. It must not know how a message travels: a Sender or a Notifier does. Package
+// postgres imports it, and programs that send.
 package outbox

@@ -52,7 +52,7 @@ func NewHerald(d *db.DB, notifiers map[string]Notifier, log *slog.Logger) *Heral
 	return &Herald{db: d.With(files), notifiers: notifiers, log: log, poll: noticePoll}
 }
 
-// Poll makes the herald look for notices at another pace than every second.
+// Poll sets the interval at which the herald looks for notices. The default is one second.
 func (h *Herald) Poll(every time.Duration) *Herald {
 	h.poll = every
 	return h

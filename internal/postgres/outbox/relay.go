@@ -66,9 +66,9 @@ type Relay struct {
 	policy func(context.Context)
 }
 
-// Scanner does the second scans of calls that are to look again.
+// Scanner tells calls to look again that were admitted while a change was made.
 type Scanner interface {
-	// RecheckAgain does those that are due, and returns whether there may be more.
+	// RecheckAgain does a batch of the scans that are due. more reports whether there may be others.
 	RecheckAgain(ctx context.Context) (more bool, err error)
 }
 
@@ -77,7 +77,7 @@ func NewRelay(d *db.DB, scans Scanner, sender Sender, log *slog.Logger) *Relay {
 	return &Relay{db: d.With(files), scans: scans, sender: sender, log: log, poll: relayPoll}
 }
 
-// Poll makes the relay look for messages at another pace than every second.
+// Poll sets the interval at which the relay looks for messages. The default is one second.
 func (r *Relay) Poll(every time.Duration) *Relay {
 	r.poll = every
 	return r

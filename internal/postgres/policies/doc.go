@@ -1,5 +1,5 @@
-// Package policies keeps the versions of policy, which of them is active, which one is
-// asked beside it, and the kill switches. A change of what calls may do tells the calls
-// under way to look again, in the same transaction. It never judges a call. Package
-// postgres imports it, and programs that read its rows.
+// Package policies keeps the versions of policy, the pointers to the active version and to
+// the shadow version, and the kill switches. A change tells the calls that it touches to
+// look again, in the same transaction. The package must not judge a call. Package postgres
+// imports it, and programs that read its rows.
 package policies

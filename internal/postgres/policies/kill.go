@@ -68,7 +68,7 @@ func (k KillScope) Covers(tenantID string, tool toolspec.Spec) bool {
 		(tool.Name == k.Tool || glob && strings.HasPrefix(tool.Name, prefix))
 }
 
-// Stopped says which tools kill switches stop for a tenant.
+// Stopped returns a function that reports whether a kill switch stops a tool for a tenant.
 func (s *Store) Stopped(ctx context.Context, tenantID string) (func(toolspec.Spec) bool, error) {
 	switches, err := s.KillSwitches(ctx, tenantID, false)
 	return func(tool toolspec.Spec) bool {

@@ -43,7 +43,7 @@ func (s *Store) Policy(ctx context.Context, digest string) (*policy.Policy, erro
 	return p, nil
 }
 
-// CurrentPolicy returns the active version, compiled; the policy that denies everything where none is active.
+// CurrentPolicy returns the active version, compiled. If no version is active, it returns the policy that denies every call.
 func (s *Store) CurrentPolicy(ctx context.Context) (*policy.Policy, error) {
 	active, _, err := s.ActivePolicy(ctx)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
-// Run prepares every statement of files and compares its columns with the fields of the row that it is read into, by the name of the
-// query. The rows of those in effectOnly are read by nobody.
+// Run prepares every statement of files and compares its columns with the fields of its row type in rows. effectOnly names the statements
+// that return no rows to read.
 func Run(t *testing.T, files fs.FS, rows map[string]reflect.Type, effectOnly ...string) {
 	t.Helper()
 	statements, err := db.Statements(files)

@@ -1,4 +1,4 @@
-// Package reads has the statements for people and for doctors of the database: calls, what
-// is known of each, approval requests and backlogs. It only reads. Package postgres imports
-// it, and programs that show its rows.
+// Package reads has the statements for people and for checks of the database: calls with
+// everything that the record knows of them, approval requests, backlogs. It must not
+// write. Package postgres imports it, and programs that show its rows.
 package reads

@@ -54,8 +54,8 @@ type decideRow struct {
 	Answer  *string
 }
 
-// Look reads a request in one round trip, and lets it expire if it is overdue. To close it
-// takes another.
+// Look reads a request in one round trip, and lets it expire if it is overdue. If in asks
+// to close the request, Look needs a second round trip.
 func (s *Store) Look(ctx context.Context, in approval.LookRow) (record approval.LookRecord, err error) {
 	const op = "review"
 	d, err := sealed(in.Decision)
@@ -84,7 +84,7 @@ func (s *Store) Look(ctx context.Context, in approval.LookRow) (record approval.
 	return record, err
 }
 
-// record is the row as the caller wants it.
+// record returns the row as a LookRecord. It decodes the request only if in needs it.
 func (r lookRow) record(op string, in approval.LookRow) (record approval.LookRecord, err error) {
 	record = approval.LookRecord{
 		State: r.State, Approver: r.Approver, PolicyDigest: r.PolicyDigest, Remaining: remaining(r.RemainingMs), Votes: r.Votes,
@@ -138,8 +138,8 @@ func (r lookRow) open() (open approval.OpenRequest, err error) {
 	return open, nil
 }
 
-// Decide writes a decision that was judged, in one round trip. Where another one has
-// counted since the look, it writes nothing and the record is stale.
+// Decide writes a decision with its judgement, in one round trip. If another decision has
+// counted since the look, Decide writes nothing and answers Stale.
 func (s *Store) Decide(ctx context.Context, in approval.DecideRow) (record approval.DecideRecord, err error) {
 	const op = "review"
 	d, err := sealed(&in.Decision)
