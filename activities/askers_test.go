@@ -130,4 +130,3 @@ func TestHookAsksWrongly(t *testing.T) {
 		}
 	}
 }
-

@@ -120,22 +120,24 @@ func (r *records) Grants(context.Context, approval.GrantQuery) ([]approval.Grant
 	return r.grants, r.err
 }
 
-func (r *records) Review(_ context.Context, in approval.ReviewRow) (approval.ReviewRecord, error) {
-	out := approval.ReviewRecord{State: r.state, PolicyDigest: "now", Remaining: time.Minute, Approver: "user:bob"}
+func (r *records) Look(_ context.Context, in approval.LookRow) (approval.LookRecord, error) {
+	out := approval.LookRecord{State: r.state, PolicyDigest: "now", Remaining: time.Minute, Approver: "user:bob", Request: &r.open}
 	if in.Refresh {
-		out.Request, out.Keys = &r.open, r.requestKeys
+		out.Keys = r.requestKeys
 	}
-	if in.Judge != nil && r.state == contract.RequestOpen {
-		judgement, err := in.Judge(r.open)
-		if err != nil {
-			return approval.ReviewRecord{}, err
-		}
-		out.Answer, r.grant = judgement.Answer, judgement.Grant
-		if out.Answer.Counted && in.Decision.Decision == toolspec.Edit {
-			out.State = contract.RequestEdited
-		}
+	r.judged = toolspec.Answer{}
+	if r.state != contract.RequestOpen {
+		out.Recorded = &r.judged
 	}
-	r.judged = out.Answer
+	return out, r.err
+}
+
+func (r *records) Decide(_ context.Context, in approval.DecideRow) (approval.DecideRecord, error) {
+	out := approval.DecideRecord{State: r.state, PolicyDigest: "now", Remaining: time.Minute, Approver: "user:bob", Answer: in.Judgement.Answer}
+	r.judged, r.grant = in.Judgement.Answer, in.Judgement.Grant
+	if in.Judgement.Counted && in.Decision.Decision == toolspec.Edit {
+		out.State = in.Becomes
+	}
 	return out, r.err
 }
 

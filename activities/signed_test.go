@@ -39,6 +39,8 @@ func TestSignedDecisions(t *testing.T) {
 	right := signed(bob, "acme", same)
 	moved := right
 	moved.ApprovalID = toolspec.ApprovalID(inv, 2)
+	changed := right
+	changed.Reason = "another reason"
 	for _, tc := range []struct {
 		name string
 		open approval.OpenRequest
@@ -54,7 +56,8 @@ func TestSignedDecisions(t *testing.T) {
 		}), right, "was revoked"},
 		{"forged", open, signed(mallory, "acme", same), "signature"},
 		{"for another tenant", open, signed(bob, "globex", same), "another tenant"},
-		{"of another request", open, moved, "another decision"},
+		{"of another request", open, moved, "for another request"},
+		{"of another decision", open, changed, "another decision"},
 		{"expired", with(func(o *approval.OpenRequest) { o.Now = now.Add(2 * time.Hour) }), right, "has expired"},
 		{"of another digest", with(func(o *approval.OpenRequest) { o.Digest = strings.Repeat("1", 64) }), right, "another digest"},
 		{"in the name of another", open, signed(bob, "acme", func(d *toolspec.Decision) { d.Approver = "user:cid" }), "somebody else"},

@@ -20,9 +20,9 @@ func TestAuthorizer(t *testing.T) {
 		want    string
 		fault   string
 	}{
-		{"none", nil, OpenFGA{}, "postgres.Authorizer", ""},
-		{"the user's", []Option{Authorizer(authztest.AllowAll{})}, OpenFGA{}, "postgres.trusting", ""},
-		{"OpenFGA", nil, fga, "postgres.trusting", ""},
+		{"none", nil, OpenFGA{}, "identities.Authorizer", ""},
+		{"the user's", []Option{Authorizer(authztest.AllowAll{})}, OpenFGA{}, "identities.trusting", ""},
+		{"OpenFGA", nil, fga, "identities.trusting", ""},
 		{"nil", []Option{Authorizer(nil)}, OpenFGA{}, "", "was given nil"},
 		{"two", []Option{Authorizer(authztest.AllowAll{}), Authorizer(authztest.DenyAll())}, OpenFGA{}, "", "two authorization engines"},
 		{"one of each", []Option{Authorizer(authztest.AllowAll{})}, fga, "", "two authorization engines"},

@@ -25,6 +25,7 @@ import (
 	"github.com/pawl-run/pawl/internal/clock"
 	"github.com/pawl-run/pawl/internal/files"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/outbox"
 	"github.com/pawl-run/pawl/internal/submitter"
 	"github.com/pawl-run/pawl/internal/workerkey"
 	"github.com/pawl-run/pawl/policy"
@@ -172,7 +173,7 @@ func publish(ctx context.Context, c Config, store *postgres.Store, source *catal
 // context of Run: it ends a start that waits.
 func serve(
 	told context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, temporal client.Client,
-	notified map[string]postgres.Notifier, log *slog.Logger,
+	notified map[string]outbox.Notifier, log *slog.Logger,
 ) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var w worker.Worker

@@ -10,7 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/internal/notify"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/outbox"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -95,8 +95,8 @@ func (n notifying) Notify(ctx context.Context, notice toolspec.Notice) error {
 }
 
 // notifiers are all that this worker tells, by name.
-func notifiers(o *opened, c Config, a additions, live *fingerprint.Set, log *slog.Logger) (map[string]postgres.Notifier, error) {
-	all := map[string]postgres.Notifier{}
+func notifiers(o *opened, c Config, a additions, live *fingerprint.Set, log *slog.Logger) (map[string]outbox.Notifier, error) {
+	all := map[string]outbox.Notifier{}
 	if c.Notify.URL != "" {
 		w, err := c.Notify.webhook(live)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
@@ -152,7 +153,7 @@ func (w *policyWatch) lookAside(ctx context.Context) error {
 }
 
 // report says loudly which policy judges, and what about it is dangerous.
-func (w *policyWatch) report(ctx context.Context, what string, active postgres.Active) error {
+func (w *policyWatch) report(ctx context.Context, what string, active policies.Active) error {
 	p, err := w.store.Policy(ctx, active.Digest)
 	if err != nil {
 		return err

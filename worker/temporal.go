@@ -21,7 +21,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/upkeep"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/outbox"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -117,8 +117,8 @@ func newWorker(temporal client.Client, c Config, a *activities.Activities, s *up
 // signals sends what the outbox holds to running calls.
 type signals struct{ temporal client.Client }
 
-// Send sends one message; postgres.ErrGone says that its call is over.
-func (s signals) Send(ctx context.Context, m postgres.Message) error {
+// Send sends one message; outbox.ErrGone says that its call is over.
+func (s signals) Send(ctx context.Context, m outbox.Message) error {
 	var payload any
 	if len(m.Payload) > 0 {
 		payload = m.Payload
@@ -126,7 +126,7 @@ func (s signals) Send(ctx context.Context, m postgres.Message) error {
 	err := s.temporal.SignalWorkflow(ctx, m.WorkflowID, "", m.Signal, payload)
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
-		return postgres.ErrGone
+		return outbox.ErrGone
 	}
 	return err
 }

@@ -286,22 +286,21 @@ func (r *records) Grants(context.Context, approval.GrantQuery) ([]approval.Grant
 	return nil, nil
 }
 
-func (r *records) Review(_ context.Context, in approval.ReviewRow) (approval.ReviewRecord, error) {
+func (r *records) Look(_ context.Context, in approval.LookRow) (approval.LookRecord, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.reviews++
 	if in.ApprovalID == "" {
-		return approval.ReviewRecord{State: contract.RequestOpen, PolicyDigest: r.active}, nil
+		return approval.LookRecord{State: contract.RequestOpen, PolicyDigest: r.active}, nil
 	}
-	_, number, _ := toolspec.SplitApprovalID(in.ApprovalID)
-	req := r.requests[number-1]
-	out := approval.ReviewRecord{PolicyDigest: r.active}
+	req := r.requested(in.ApprovalID)
 	open := approval.OpenRequest{
-		Rule: req.row.Rule, RequestedBy: req.row.View.RequestedBy, EditedBy: req.row.EditedBy, Digest: req.row.View.Digest, Votes: req.votes,
-		Key: r.key(in.KeyID), Now: r.now(),
+		Rule: req.row.Rule, RequestedBy: req.row.View.RequestedBy, EditedBy: req.row.EditedBy, Parked: req.row.View.Parked,
+		Digest: req.row.View.Digest, Votes: req.votes, Key: r.key(in.KeyID), Now: r.now(),
 	}
+	out := approval.LookRecord{PolicyDigest: r.active, Request: &open, Votes: len(req.votes)}
 	if in.Refresh {
-		out.Request, out.Keys = &open, r.keys()
+		out.Keys = r.keys()
 	}
 	if req.state == contract.RequestOpen && !r.now().Before(req.expires) {
 		req.state = contract.RequestExpired
@@ -313,27 +312,36 @@ func (r *records) Review(_ context.Context, in approval.ReviewRow) (approval.Rev
 	if in.Close && req.state == contract.RequestOpen {
 		req.state = contract.RequestClosed
 	}
-	if in.Decision != nil && req.state == contract.RequestOpen {
-		becomes, fits := contract.Becomes(in.Decision.Decision, req.row.View.Parked != "")
-		if !fits {
-			out.Answer.Reason = "the request waits for other decisions"
-			out.State, out.Remaining = req.state, req.expires.Sub(r.now())
-			return out, nil
-		}
-		judgement, err := in.Judge(open)
-		if err != nil {
-			return approval.ReviewRecord{}, err
-		}
-		out.Answer = judgement.Answer
-		switch {
-		case judgement.Counted && judgement.Final:
-			req.approver, req.state = in.Decision.Approver, becomes
-		case judgement.Counted:
-			req.votes = append(req.votes, policy.Vote{Seat: judgement.Seat, Approver: in.Decision.Approver})
-		}
+	if req.state != contract.RequestOpen {
+		out.Recorded = &toolspec.Answer{}
 	}
 	out.State, out.Approver, out.Remaining = req.state, req.approver, req.expires.Sub(r.now())
 	return out, nil
+}
+
+func (r *records) Decide(_ context.Context, in approval.DecideRow) (approval.DecideRecord, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	req := r.requested(in.ApprovalID)
+	out := approval.DecideRecord{PolicyDigest: r.active, Answer: in.Judgement.Answer}
+	switch counted := in.Judgement.Counted; {
+	case req.state != contract.RequestOpen:
+		out.Answer = toolspec.Answer{Reason: "the request is already " + string(req.state)}
+	case counted && len(req.votes) != in.Votes:
+		return approval.DecideRecord{Stale: true}, nil
+	case counted && in.Judgement.Final:
+		req.approver, req.state = in.Decision.Approver, in.Becomes
+	case counted:
+		req.votes = append(req.votes, policy.Vote{Seat: in.Judgement.Seat, Approver: in.Decision.Approver})
+	}
+	out.State, out.Approver, out.Remaining = req.state, req.approver, req.expires.Sub(r.now())
+	return out, nil
+}
+
+// requested returns the request of an approval ID.
+func (r *records) requested(approvalID string) *request {
+	_, number, _ := toolspec.SplitApprovalID(approvalID)
+	return r.requests[number-1]
 }
 
 func (r *records) SaveOutput(context.Context, attempt.OutputRow) (string, error) {

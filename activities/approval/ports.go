@@ -26,9 +26,11 @@ type Requests interface {
 	Roles(ctx context.Context, tenantID, identity string) ([]string, error)
 	// Grants returns the remembered approvals that may cover the call.
 	Grants(ctx context.Context, q GrantQuery) ([]Grant, error)
-	// Review reads a request. If in has a Decision, Review also writes the decision and its
-	// judgement.
-	Review(ctx context.Context, in ReviewRow) (ReviewRecord, error)
+	// Look reads a request, and the answer to a decision that the record has already.
+	Look(ctx context.Context, in LookRow) (LookRecord, error)
+	// Decide writes a decision with its judgement. If another decision has counted since
+	// the request was read, Decide writes nothing and answers Stale.
+	Decide(ctx context.Context, in DecideRow) (DecideRecord, error)
 }
 
 // Parts are the dependencies of Approvals. All except IDTokens are required.
@@ -104,17 +106,17 @@ type RequestRecord struct {
 	Keys    RequestKeys
 }
 
-// ReviewRow describes a review of a request. With a Decision, the store calls Judge with
-// the current state of the request and writes the judgement. Without a Decision, the
-// store reads the request.
-type ReviewRow struct {
+// LookRow says which request of a call to read. An empty ApprovalID means that the call
+// has no open request.
+type LookRow struct {
 	InvocationID string
 	TenantID     string
 	ApprovalID   string
 	Epoch        int
 	Gate         int
 	Capacity     int
-	Decision     *toolspec.Decision
+	// Decision is the decision to judge, or nil. Look writes no decision.
+	Decision *toolspec.Decision
 	// KeyID is the ID of the key that the proof of the decision names, not yet verified.
 	// KeyID is empty if the proof names no key.
 	KeyID string
@@ -124,12 +126,58 @@ type ReviewRow struct {
 	// Refresh asks for Request and Keys in the answer. Request and Keys say which decisions
 	// can count on the request.
 	Refresh bool
-	// Judge says whether the decision counts, given the request's own rule. The store
-	// calls it again if another decision has counted in the meantime.
-	Judge func(OpenRequest) (Judgement, error)
 }
 
-// OpenRequest is the part of a request that Judge may use.
+// LookRecord is the state of a request, or Superseded.
+type LookRecord struct {
+	Superseded bool
+	State      contract.RequestState
+	Approver   string
+	Remaining  time.Duration
+	// PolicyDigest is the digest of the active policy, read by the same statement.
+	PolicyDigest string
+	// Kills are the kill switches of the call, read no later than PolicyDigest.
+	Kills []hook.Kill
+	// Connection is the connection of the call, read no later than PolicyDigest.
+	Connection *hook.Connection
+	// Recorded is the answer to the decision if the record has the decision already.
+	Recorded *toolspec.Answer
+	// Request is the request. It is set if the decision is new or Refresh asks for it.
+	Request *OpenRequest
+	// Votes is the number of decisions that have counted.
+	Votes int
+	// Keys are the keys of the tenant. They are set if Refresh asks for them.
+	Keys RequestKeys
+}
+
+// DecideRow is a decision with its judgement, to be written to a request.
+type DecideRow struct {
+	InvocationID string
+	TenantID     string
+	ApprovalID   string
+	Epoch        int
+	Decision     toolspec.Decision
+	Judgement    Judgement
+	// Becomes is the state of the request after a decision that counts and is final.
+	Becomes contract.RequestState
+	// Votes is LookRecord.Votes of the look that the judgement is based on.
+	Votes int
+}
+
+// DecideRecord is the state of the request after the decision, or Superseded, or Stale.
+type DecideRecord struct {
+	Superseded bool
+	// Stale says that another decision has counted since the look: nothing was written.
+	Stale  bool
+	Answer toolspec.Answer
+	State  contract.RequestState
+	// PolicyDigest is the digest of the active policy, read by the same statement.
+	PolicyDigest string
+	Remaining    time.Duration
+	Approver     string
+}
+
+// OpenRequest is the part of a request that the judgement of a decision may use.
 type OpenRequest struct {
 	Rule        policy.ApprovalRule
 	RequestedBy string
@@ -154,8 +202,8 @@ type OpenRequest struct {
 	Waited time.Duration
 }
 
-// Judgement is the result of a decision. The store does not write a judgement with Again:
-// the sender sends the same decision again.
+// Judgement is the result of a decision. A judgement with Again is not written: the sender
+// sends the same decision again.
 type Judgement struct {
 	toolspec.Answer
 	// Final says that the decision, if it counts, ends the request.
@@ -168,23 +216,4 @@ type Judgement struct {
 	KeyID  string
 	// Grant is the remembered approval to write for later calls, or nil.
 	Grant *GrantRow
-}
-
-// ReviewRecord is the state of the request after the review, or Superseded.
-type ReviewRecord struct {
-	Superseded bool
-	Answer     toolspec.Answer
-	State      contract.RequestState
-	// PolicyDigest is the digest of the active policy, read by the same statement.
-	PolicyDigest string
-	// Kills are the kill switches of the call, read no later than PolicyDigest.
-	Kills []hook.Kill
-	// Connection is the connection of the call, read no later than PolicyDigest.
-	Connection *hook.Connection
-	Remaining  time.Duration
-	Approver   string
-	// Request is the request before the decision. Keys are the keys of its tenant. Both
-	// are set only if Refresh asked for them; otherwise Request is nil.
-	Request *OpenRequest
-	Keys    RequestKeys
 }

@@ -18,37 +18,20 @@ import (
 // verified it.
 func (a *Approvals) Review(ctx context.Context, in contract.ReviewIn) (contract.ReviewOut, error) {
 	started := time.Now()
-	row := ReviewRow{
+	row := LookRow{
 		InvocationID: in.InvocationID, TenantID: in.TenantID, ApprovalID: in.ApprovalID,
 		Epoch: in.Epoch, Gate: in.Gate, Capacity: in.Capacity, Decision: in.Decision, Close: in.Close, Refresh: in.Refresh,
 	}
-	var edited, safe json.RawMessage
-	if d := in.Decision; d != nil {
-		row.KeyID = proof.KeyID(d.Proof)
-		row.Judge = func(open OpenRequest) (Judgement, error) {
-			who, err := a.identified(ctx, open, in.TenantID, *d)
-			switch {
-			case errs.IsTransient(err):
-				// Nothing is recorded, so the same decision can still count later.
-				a.parts.Log.WarnContext(ctx, "a decision is to be sent again: its ID token cannot be verified now", "approvalId", in.ApprovalID, "reason", errs.Reason(err))
-				return Judgement{Answer: toolspec.Answer{Reason: notVerified, Again: true}}, nil
-			case err != nil:
-				return Judgement{}, err
-			case who.refusal != "":
-				return Judgement{Answer: toolspec.Answer{Reason: who.refusal}, Final: true}, nil
-			}
-			if who.voter.Roles, err = a.rolesOf(ctx, open, in.TenantID, d.Approver); err != nil {
-				return Judgement{}, err
-			}
-			j := decide(open, who.voter, *d, remembering{in.Args, in.SessionID})
-			j.KeyID = who.keyID
-			if j.Counted && d.Decision == toolspec.Edit {
-				edited, safe, j.Answer = a.edited(in.ToolID, d.EditedArgs)
-			}
-			return j, nil
-		}
+	if in.Decision != nil {
+		row.KeyID = proof.KeyID(in.Decision.Proof)
 	}
-	record, err := a.parts.Requests.Review(ctx, row)
+	var edited, safe json.RawMessage
+	record, err := ReviewWith(ctx, a.parts.Requests, row, func(open OpenRequest) (j Judgement, err error) {
+		if j, err = a.judge(ctx, in, open); err == nil && j.Counted && in.Decision.Decision == toolspec.Edit {
+			edited, safe, j.Answer = a.edited(in.ToolID, in.Decision.EditedArgs)
+		}
+		return j, err
+	})
 	if err != nil {
 		return contract.ReviewOut{}, err
 	}
@@ -56,9 +39,9 @@ func (a *Approvals) Review(ctx context.Context, in contract.ReviewIn) (contract.
 		return contract.ReviewOut{Outcome: contract.Superseded}, nil
 	}
 	if record.State == contract.RequestEdited && record.Answer.Counted && edited == nil && in.Decision != nil {
-		// The record has this decision already, so the store did not call Judge. The
-		// arguments of the decision are the same as before. If this worker cannot validate
-		// them, the activity hydrate does it later.
+		// The record has this decision already, so it was not judged. The arguments of the
+		// decision are the same as before. If this worker cannot validate them, the activity
+		// hydrate does it later.
 		if edited, safe, _ = a.edited(in.ToolID, in.Decision.EditedArgs); edited == nil {
 			edited = in.Decision.EditedArgs
 		}
@@ -72,6 +55,28 @@ func (a *Approvals) Review(ctx context.Context, in contract.ReviewIn) (contract.
 		RemainingMs: record.Remaining.Milliseconds(), Approver: record.Approver, EditedArgs: edited, SafeArgs: safe, Accepts: accepts,
 		DurationUs: time.Since(started).Microseconds(),
 	}, nil
+}
+
+// judge verifies the proof of the decision in in and says whether the decision counts.
+func (a *Approvals) judge(ctx context.Context, in contract.ReviewIn, open OpenRequest) (Judgement, error) {
+	d := *in.Decision
+	who, err := a.identified(ctx, open, in.TenantID, d)
+	switch {
+	case errs.IsTransient(err):
+		// Nothing is recorded, so the same decision can still count later.
+		a.parts.Log.WarnContext(ctx, "a decision is to be sent again: its ID token cannot be verified now", "approvalId", in.ApprovalID, "reason", errs.Reason(err))
+		return Judgement{Answer: toolspec.Answer{Reason: notVerified, Again: true}}, nil
+	case err != nil:
+		return Judgement{}, err
+	case who.refusal != "":
+		return Judgement{Answer: toolspec.Answer{Reason: who.refusal}, Final: true}, nil
+	}
+	if who.voter.Roles, err = a.rolesOf(ctx, open, in.TenantID, d.Approver); err != nil {
+		return Judgement{}, err
+	}
+	j := decide(open, who.voter, d, remembering{in.Args, in.SessionID})
+	j.KeyID = who.keyID
+	return j, nil
 }
 
 // rolesOf returns the current roles of an approver, by the active policy and by

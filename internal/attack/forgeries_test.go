@@ -9,7 +9,7 @@ import (
 
 	"go.temporal.io/api/common/v1"
 
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
@@ -32,7 +32,7 @@ type victims struct {
 // victim is one call. genuine is its last regular activity, where it has one.
 type victim struct {
 	inv     toolspec.Invocation
-	record  postgres.Detail
+	record  reads.Detail
 	genuine scheduled
 }
 

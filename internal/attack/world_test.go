@@ -20,6 +20,7 @@ import (
 	"github.com/pawl-run/pawl/internal/codec"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
@@ -218,7 +219,7 @@ func (w *world) approve(t *testing.T, workflowID string, view toolspec.ApprovalV
 }
 
 // record is what the database knows of a call.
-func (w *world) record(t *testing.T, inv toolspec.Invocation) postgres.Detail {
+func (w *world) record(t *testing.T, inv toolspec.Invocation) reads.Detail {
 	t.Helper()
 	detail, err := w.store.Show(t.Context(), inv.Context.TenantID, inv.Identity().InvocationID())
 	if err != nil {

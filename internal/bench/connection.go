@@ -7,6 +7,7 @@ import (
 
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/internal/seal"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
@@ -31,7 +32,7 @@ func (s *stand) connect(ctx context.Context, store *postgres.Store) error {
 	if err != nil {
 		return err
 	}
-	if err := store.AddConnection(ctx, postgres.NewConnection{Provider: p, Hosts: p.Hosts, Sealed: sealed, SignedIn: true}, "pawl bench"); err != nil {
+	if err := store.AddConnection(ctx, connections.AddRow{Provider: p, Hosts: p.Hosts, Sealed: sealed, SignedIn: true}, "pawl bench"); err != nil {
 		return err
 	}
 	_, err = store.GrantConnection(ctx, tenant, s.connectionID, actor, nil, 0, "pawl bench")

@@ -16,7 +16,7 @@ import (
 
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/schema"
@@ -136,7 +136,7 @@ func Approving(approvalID, approver string) toolspec.Decision {
 }
 
 // Record is what the database has of a call. It fails the test if a settled call has not exactly one start event and one result event.
-func (w *World) Record(inv toolspec.Invocation) postgres.Detail {
+func (w *World) Record(inv toolspec.Invocation) reads.Detail {
 	w.T.Helper()
 	detail := w.ReadRecord(inv)
 	told := oracle.Told(&detail)
@@ -152,9 +152,9 @@ func (w *World) Record(inv toolspec.Invocation) postgres.Detail {
 }
 
 // ReadRecord is Record without that check.
-func (w *World) ReadRecord(inv toolspec.Invocation) postgres.Detail {
+func (w *World) ReadRecord(inv toolspec.Invocation) reads.Detail {
 	w.T.Helper()
-	var detail postgres.Detail
+	var detail reads.Detail
 	var err error
 	// A database that has been away leaves dead connections in the test's own pool.
 	w.Until(func() bool {

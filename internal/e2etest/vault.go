@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/broker"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/internal/seal"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
@@ -120,7 +120,7 @@ func (v *Vault) Seal(connectionID string, version int, p broker.Provider, token 
 func (v *Vault) Add(connectionID string, p broker.Provider, token string, scopes ...string) {
 	v.W.T.Helper()
 	sealed := v.Seal(connectionID, 1, p, token)
-	err := v.W.Store.AddConnection(v.W.T.Context(), postgres.NewConnection{Provider: p, Hosts: p.Hosts, Scopes: scopes, Sealed: sealed,
+	err := v.W.Store.AddConnection(v.W.T.Context(), connections.AddRow{Provider: p, Hosts: p.Hosts, Scopes: scopes, Sealed: sealed,
 		SignedIn: true}, "e2etest")
 	if err != nil {
 		v.W.T.Fatal(err)
@@ -147,7 +147,7 @@ func (v *Vault) Revoke(connectionID, grantee string) {
 func (w *World) Account(tenantID, connectionID string, grantees ...string) {
 	w.T.Helper()
 	p := broker.Provider{ID: "test", Kind: broker.Bearer, Hosts: []string{"api.example.com"}}
-	if err := w.Store.AddConnection(w.T.Context(), postgres.NewConnection{Provider: p, Hosts: p.Hosts, SignedIn: true, Sealed: broker.Sealed{
+	if err := w.Store.AddConnection(w.T.Context(), connections.AddRow{Provider: p, Hosts: p.Hosts, SignedIn: true, Sealed: broker.Sealed{
 		Binding: broker.At(tenantID, connectionID, p, p.Hosts, 1), KeyID: 1, Bytes: []byte("sealed elsewhere"),
 	}}, "e2etest"); err != nil {
 		w.T.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
 	"github.com/pawl-run/pawl/internal/faultkit/point"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
@@ -56,7 +56,7 @@ func TestKillMatrix(t *testing.T) {
 type evidence struct {
 	call    *pawl.Call
 	result  toolspec.Result
-	record  postgres.Detail
+	record  reads.Detail
 	effects []ledger.Effect
 	tasks   tasks
 }
@@ -210,7 +210,7 @@ func codeOf(r toolspec.Result) string {
 	return string(r.ErrorCode)
 }
 
-func claimsOf(d postgres.Detail) (claims, tombstones int) {
+func claimsOf(d reads.Detail) (claims, tombstones int) {
 	for _, c := range d.Claims {
 		if c.Kind == "claim" {
 			claims++

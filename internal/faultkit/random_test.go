@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
 	"github.com/pawl-run/pawl/internal/faultkit/point"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -191,7 +191,7 @@ func (m *mix) stands(ctx context.Context, invocationID string, d toolspec.Decisi
 	if err != nil {
 		m.t.Error(err)
 	}
-	return slices.ContainsFunc(record.Approvals, func(a postgres.Approval) bool {
+	return slices.ContainsFunc(record.Approvals, func(a reads.Approval) bool {
 		return a.ApprovalID == d.ApprovalID && a.State == contract.RequestApproved && a.Approver == d.Approver
 	})
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -149,7 +150,7 @@ func (w *world) ended(call *pawl.Call, within time.Duration) (toolspec.Result, e
 	return result, err
 }
 
-func (w *world) record(invocationID string) postgres.Detail {
+func (w *world) record(invocationID string) reads.Detail {
 	w.t.Helper()
 	detail, err := w.store.Show(w.t.Context(), "acme", invocationID)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -186,7 +187,7 @@ func (b bench) settle(in contract.SettleIn) contract.SettleOut {
 }
 
 // detail is all that the record knows of a call.
-func (b bench) detail(call string) *postgres.Detail {
+func (b bench) detail(call string) *reads.Detail {
 	b.t.Helper()
 	d, err := b.Show(b.t.Context(), tenant, call)
 	if err != nil {
@@ -229,9 +230,17 @@ func final(a toolspec.Answer) (approval.Judgement, error) {
 	return approval.Judgement{Answer: a, Final: true}, nil
 }
 
-func reviewRow(call string, epoch, n int, d *toolspec.Decision) approval.ReviewRow {
-	return approval.ReviewRow{
-		InvocationID: id(call), TenantID: tenant, ApprovalID: toolspec.ApprovalID(id(call), n), Epoch: epoch, Decision: d,
+// review is a look at a request, or a decision on it with its judge.
+type review struct {
+	approval.LookRow
+	Judge func(approval.OpenRequest) (approval.Judgement, error)
+}
+
+func reviewRow(call string, epoch, n int, d *toolspec.Decision) review {
+	return review{
+		LookRow: approval.LookRow{
+			InvocationID: id(call), TenantID: tenant, ApprovalID: toolspec.ApprovalID(id(call), n), Epoch: epoch, Decision: d,
+		},
 		Judge: func(r approval.OpenRequest) (approval.Judgement, error) {
 			if d.Decision == toolspec.Approve {
 				ruling := r.Rule.Approve(policy.Voter{Identity: d.Approver}, r.Votes, r.RequestedBy)
@@ -243,7 +252,12 @@ func reviewRow(call string, epoch, n int, d *toolspec.Decision) approval.ReviewR
 	}
 }
 
-func (b bench) review(row approval.ReviewRow) approval.ReviewRecord {
+// Review looks and decides as the activity does.
+func (b bench) Review(ctx context.Context, row review) (approval.ReviewRecord, error) {
+	return approval.ReviewWith(ctx, b.Store, row.LookRow, row.Judge)
+}
+
+func (b bench) review(row review) approval.ReviewRecord {
 	b.t.Helper()
 	record, err := b.Review(own(b.t), row)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/activities/admit"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/policy/authz"
 )
 
@@ -28,7 +29,7 @@ func sealedAs(tenantID, connectionID string, version int, keyID int64, bytes str
 // connection adds one with two scopes.
 func (b bench) connection(tenantID, connectionID string) {
 	b.t.Helper()
-	err := b.AddConnection(b.t.Context(), postgres.NewConnection{
+	err := b.AddConnection(b.t.Context(), connections.AddRow{
 		Provider: someProvider, Hosts: someProvider.Hosts, Scopes: []string{"read", "write"},
 		Sealed: sealedAs(tenantID, connectionID, 1, 1, "sealed 1"), SignedIn: true,
 	}, "user:root")
@@ -50,7 +51,7 @@ func (b bench) calls(name, connectionID string) {
 	b.admitted(callOf(name, func(r *admit.Row) { r.Invocation.Context.ConnectionID = connectionID }))
 }
 
-func (b bench) shown(connectionID string) postgres.ConnectionRecord {
+func (b bench) shown(connectionID string) connections.Record {
 	b.t.Helper()
 	found, err := b.Connections(b.t.Context(), tenant, connectionID)
 	if err != nil || len(found) != 1 {
@@ -67,10 +68,10 @@ func TestConnections(t *testing.T) {
 	b.connection("globex", "c1")
 	b.calls("uses", "c1")
 	b.calls("other", "c2")
-	err := b.AddConnection(t.Context(), postgres.NewConnection{
+	err := b.AddConnection(t.Context(), connections.AddRow{
 		Provider: broker.Provider{ID: "other"}, Hosts: []string{"evil.test"}, Sealed: sealedAs(tenant, "c1", 1, 1, "another"),
 	}, "user:mallory")
-	if !errors.Is(err, postgres.ErrConnectionTaken) || b.shown("c1").Provider != "test" {
+	if !errors.Is(err, connections.ErrTaken) || b.shown("c1").Provider != "test" {
 		t.Errorf("the id is used twice: %v, %+v", err, b.shown("c1"))
 	}
 	if c := b.shown("c1"); c.Status != "active" || c.Generation != 1 || c.SecretVersion != 1 || c.KeyID != 1 || c.Grants != 0 || c.AddedBy != "user:root" {

@@ -64,11 +64,11 @@ func TestAnotherRunWritesNothing(t *testing.T) {
 			return r.Superseded, err
 		}},
 		{"look", func(ctx context.Context) (bool, error) {
-			r, err := b.Review(ctx, approval.ReviewRow{InvocationID: id("call_1"), TenantID: tenant, Epoch: 1, Gate: 7})
+			r, err := b.Review(ctx, review{LookRow: approval.LookRow{InvocationID: id("call_1"), TenantID: tenant, Epoch: 1, Gate: 7}})
 			return r.Superseded, err
 		}},
 		{"close", func(ctx context.Context) (bool, error) {
-			r, err := b.Review(ctx, approval.ReviewRow{InvocationID: id("call_1"), TenantID: tenant, ApprovalID: toolspec.ApprovalID(id("call_1"), 1), Epoch: 1, Close: true})
+			r, err := b.Review(ctx, review{LookRow: approval.LookRow{InvocationID: id("call_1"), TenantID: tenant, ApprovalID: toolspec.ApprovalID(id("call_1"), 1), Epoch: 1, Close: true}})
 			return r.Superseded, err
 		}},
 		{"decide", func(ctx context.Context) (bool, error) {

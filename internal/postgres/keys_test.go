@@ -8,6 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/identities"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
@@ -32,7 +33,7 @@ func TestKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := b.RegisterKey(t.Context(), tenant, "user:mallory", key, "user:root"); !errors.Is(err, postgres.ErrKeyTaken) {
+	if err := b.RegisterKey(t.Context(), tenant, "user:mallory", key, "user:root"); !errors.Is(err, identities.ErrKeyTaken) {
 		t.Errorf("somebody else's key: %v", err)
 	}
 	if err := b.RegisterKey(t.Context(), "globex", "user:bob", key, "user:root"); err != nil {
@@ -53,7 +54,7 @@ func TestKeys(t *testing.T) {
 	if _, _, err := b.RevokeKey(t.Context(), "initech", key.ID(), "user:root"); !errors.Is(err, postgres.ErrNotFound) {
 		t.Errorf("another tenant's key: %v", err)
 	}
-	if err := b.RegisterKey(t.Context(), tenant, "user:bob", key, "user:root"); !errors.Is(err, postgres.ErrKeyTaken) {
+	if err := b.RegisterKey(t.Context(), tenant, "user:bob", key, "user:root"); !errors.Is(err, identities.ErrKeyTaken) {
 		t.Errorf("a revoked key: %v", err)
 	}
 	if got := value[string](b, `SELECT string_agg(kind || ' ' || tenant_id || ' ' || (detail->>'identity') || ' ' || (detail->>'by'), ', ' ORDER BY at) FROM events`); got !=

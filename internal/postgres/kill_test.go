@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/activities/approval"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-func (b bench) killOn(scope postgres.KillScope) postgres.KillSwitch {
+func (b bench) killOn(scope policies.KillScope) policies.KillSwitch {
 	b.t.Helper()
 	k, err := b.KillOn(b.t.Context(), scope, "why not", "user:ops")
 	if err != nil {
@@ -24,25 +24,25 @@ func (b bench) killOn(scope postgres.KillScope) postgres.KillSwitch {
 func TestKillSwitches(t *testing.T) {
 	b := open(t)
 	for name, c := range map[string]struct {
-		scope postgres.KillScope
+		scope policies.KillScope
 		finds bool
 		// stops says whether it keeps a dispatch of a state change from its claim.
 		stops bool
 	}{
-		"everything":     {postgres.KillScope{Tool: "*"}, true, true},
-		"the tenant":     {postgres.KillScope{TenantID: tenant, Tool: "*"}, true, true},
-		"another tenant": {postgres.KillScope{TenantID: "other", Tool: "*"}, false, false},
-		"the tool":       {postgres.KillScope{TenantID: tenant, Tool: "core__write_file"}, true, true},
-		"a prefix":       {postgres.KillScope{Tool: "core__wr*"}, true, true},
-		"half a name":    {postgres.KillScope{Tool: "core__wr"}, false, false},
-		"no wildcard":    {postgres.KillScope{Tool: "core___rite*"}, false, false},
-		"the effect":     {postgres.KillScope{Tool: "*", Effect: toolspec.StateChange}, true, true},
-		"another effect": {postgres.KillScope{Tool: "*", Effect: toolspec.ReadOnly}, true, false}, // the gate compares it with the tool of that moment
+		"everything":     {policies.KillScope{Tool: "*"}, true, true},
+		"the tenant":     {policies.KillScope{TenantID: tenant, Tool: "*"}, true, true},
+		"another tenant": {policies.KillScope{TenantID: "other", Tool: "*"}, false, false},
+		"the tool":       {policies.KillScope{TenantID: tenant, Tool: "core__write_file"}, true, true},
+		"a prefix":       {policies.KillScope{Tool: "core__wr*"}, true, true},
+		"half a name":    {policies.KillScope{Tool: "core__wr"}, false, false},
+		"no wildcard":    {policies.KillScope{Tool: "core___rite*"}, false, false},
+		"the effect":     {policies.KillScope{Tool: "*", Effect: toolspec.StateChange}, true, true},
+		"another effect": {policies.KillScope{Tool: "*", Effect: toolspec.ReadOnly}, true, false}, // the gate compares it with the tool of that moment
 	} {
 		k := b.killOn(c.scope)
 		call := "call_" + name
 		record := b.admitted(callOf(call, nil))
-		look := b.review(approval.ReviewRow{InvocationID: id(call), TenantID: tenant, Epoch: record.Epoch, Gate: 1})
+		look := b.review(review{LookRow: approval.LookRow{InvocationID: id(call), TenantID: tenant, Epoch: record.Epoch, Gate: 1}})
 		want := []hook.Kill{{ID: k.ID, Effect: c.scope.Effect, Reason: "why not"}}
 		if !c.finds {
 			want = nil
@@ -59,10 +59,10 @@ func TestKillSwitches(t *testing.T) {
 		if got := b.claim(claim); got != wanted {
 			t.Errorf("%s: the claim was answered %q, want %q", name, got, wanted)
 		}
-		if lifted, found, err := b.KillOff(t.Context(), k.ID, postgres.KillScope{}, "user:bob"); !found || err != nil || lifted.OffBy != "user:bob" || lifted.OffAt == nil {
+		if lifted, found, err := b.KillOff(t.Context(), k.ID, policies.KillScope{}, "user:bob"); !found || err != nil || lifted.OffBy != "user:bob" || lifted.OffAt == nil {
 			t.Errorf("%s: off: %+v, %v, %v", name, lifted, found, err)
 		}
-		if look := b.review(approval.ReviewRow{InvocationID: id(call), TenantID: tenant, Epoch: record.Epoch, Gate: 2}); look.Kills != nil {
+		if look := b.review(review{LookRow: approval.LookRow{InvocationID: id(call), TenantID: tenant, Epoch: record.Epoch, Gate: 2}}); look.Kills != nil {
 			t.Errorf("%s: found %+v after it was off", name, look.Kills)
 		}
 		if claim.Dispatch = 2; c.stops && b.claim(claim) != contract.Done {
@@ -78,7 +78,7 @@ func TestKillSwitches(t *testing.T) {
 func TestKillSwitchOnce(t *testing.T) {
 	b := open(t)
 	b.admitted(callOf("waits", nil))
-	scope := postgres.KillScope{TenantID: tenant, Tool: "core__*", Effect: toolspec.StateChange}
+	scope := policies.KillScope{TenantID: tenant, Tool: "core__*", Effect: toolspec.StateChange}
 	first := b.killOn(scope)
 	if got := b.rechecked(); !first.Changed || first.OnBy != "user:ops" || first.OnAt.IsZero() || !slices.Equal(got, []string{"waits"}) {
 		t.Errorf("%+v told %v", first, got)
@@ -89,7 +89,7 @@ func TestKillSwitchOnce(t *testing.T) {
 	if again := b.killOn(scope); again.Changed || again.ID != first.ID {
 		t.Errorf("on again: %+v", again)
 	}
-	other := b.killOn(postgres.KillScope{Tool: "core__*"})
+	other := b.killOn(policies.KillScope{Tool: "core__*"})
 	if list, err := b.KillSwitches(t.Context(), tenant, false); err != nil || len(list) != 2 || list[0].ID != other.ID {
 		t.Errorf("%+v, %v", list, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
@@ -68,8 +68,8 @@ func TestApplyPolicy(t *testing.T) {
 func TestPolicyHistory(t *testing.T) {
 	b := open(t)
 	one, two := otherPolicy(t, "one"), otherPolicy(t, "two")
-	for _, a := range []postgres.Activation{
-		{Policy: one, By: "user:ann"}, {Policy: one, By: "user:nobody"}, {Policy: two, By: "user:bob"}, {Policy: one, By: "user:cid", How: postgres.RolledBack},
+	for _, a := range []policies.Activation{
+		{Policy: one, By: "user:ann"}, {Policy: one, By: "user:nobody"}, {Policy: two, By: "user:bob"}, {Policy: one, By: "user:cid", How: policies.RolledBack},
 	} {
 		if _, err := b.Activate(t.Context(), a); err != nil {
 			t.Fatal(err)
@@ -79,10 +79,10 @@ func TestPolicyHistory(t *testing.T) {
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	for i, want := range []postgres.ActivationRecord{
-		{Digest: one.Digest(), Before: two.Digest(), How: postgres.RolledBack, By: "user:cid"},
-		{Digest: two.Digest(), Before: one.Digest(), How: postgres.Applied, By: "user:bob"},
-		{Digest: one.Digest(), How: postgres.Applied, By: "user:ann"},
+	for i, want := range []policies.ActivationRecord{
+		{Digest: one.Digest(), Before: two.Digest(), How: policies.RolledBack, By: "user:cid"},
+		{Digest: two.Digest(), Before: one.Digest(), How: policies.Applied, By: "user:bob"},
+		{Digest: one.Digest(), How: policies.Applied, By: "user:ann"},
 	} {
 		if got[i].At.IsZero() {
 			t.Errorf("%d has no time", i)
@@ -108,15 +108,15 @@ func TestActivateExpecting(t *testing.T) {
 	if _, err := b.ApplyPolicy(t.Context(), one, "ops"); err != nil {
 		t.Fatal(err)
 	}
-	var moved *postgres.PolicyMovedError
-	if changed, err := b.Activate(t.Context(), postgres.Activation{Policy: otherPolicy(t, "two"), Expected: &none}); changed || !errors.As(err, &moved) || moved.Active != one.Digest() {
+	var moved *policies.MovedError
+	if changed, err := b.Activate(t.Context(), policies.Activation{Policy: otherPolicy(t, "two"), Expected: &none}); changed || !errors.As(err, &moved) || moved.Active != one.Digest() {
 		t.Errorf("changed %v, %v", changed, err)
 	}
 	expected := one.Digest()
 	var applied, refused atomic.Int64
 	together(8, func(i int) {
-		changed, err := b.Activate(t.Context(), postgres.Activation{Policy: otherPolicy(t, "t"+string(rune('0'+i))), By: "ops", Expected: &expected})
-		var moved *postgres.PolicyMovedError
+		changed, err := b.Activate(t.Context(), policies.Activation{Policy: otherPolicy(t, "t"+string(rune('0'+i))), By: "ops", Expected: &expected})
+		var moved *policies.MovedError
 		switch {
 		case changed && err == nil:
 			applied.Add(1)
@@ -138,7 +138,7 @@ func TestActivateExpecting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if changed, err := b.Activate(t.Context(), postgres.Activation{Policy: p, Expected: &expected}); changed || err != nil {
+	if changed, err := b.Activate(t.Context(), policies.Activation{Policy: p, Expected: &expected}); changed || err != nil {
 		t.Errorf("changed %v, %v", changed, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -55,7 +56,7 @@ func TestForeignIsNotFound(t *testing.T) {
 		if got, err := b.Approvals(t.Context(), who, false); err != nil || len(got) != 0 {
 			t.Errorf("approvals to %q: %+v, %v", who, got, err)
 		}
-		if got, err := b.List(t.Context(), postgres.Filter{TenantID: who}); err != nil || len(got) != 0 {
+		if got, err := b.List(t.Context(), reads.Filter{TenantID: who}); err != nil || len(got) != 0 {
 			t.Errorf("list to %q: %+v, %v", who, got, err)
 		}
 	}
@@ -122,7 +123,7 @@ func TestList(t *testing.T) {
 	b.settle(contract.SettleIn{InvocationID: id("d"), TenantID: tenant, Epoch: 1, Result: toolspec.Failure(toolspec.CodeTimeout, "", nil)})
 	// All at one moment: the pages must not lose any.
 	b.sql(`UPDATE invocations SET created_at = '2026-01-01Z' WHERE tool_call_id <> 'e'`)
-	names := func(f postgres.Filter) (got string) {
+	names := func(f reads.Filter) (got string) {
 		t.Helper()
 		f.TenantID = tenant
 		calls, err := b.List(t.Context(), f)
@@ -134,7 +135,7 @@ func TestList(t *testing.T) {
 		}
 		return got
 	}
-	for want, f := range map[string]postgres.Filter{
+	for want, f := range map[string]reads.Filter{
 		"b": {Status: toolspec.StatusWaitingApproval},
 		"c": {Outcome: "ok"},
 		"d": {Outcome: string(toolspec.CodeTimeout)},
@@ -145,11 +146,11 @@ func TestList(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", f, got, want)
 		}
 	}
-	if got := names(postgres.Filter{Status: toolspec.StatusSettled, ToolID: "core__write_file"}); len(got) != 2 {
+	if got := names(reads.Filter{Status: toolspec.StatusSettled, ToolID: "core__write_file"}); len(got) != 2 {
 		t.Errorf("settled: %q", got)
 	}
 	var paged string
-	f := postgres.Filter{TenantID: tenant, Limit: 2}
+	f := reads.Filter{TenantID: tenant, Limit: 2}
 	for range 4 {
 		calls, err := b.List(t.Context(), f)
 		if err != nil {
@@ -160,8 +161,8 @@ func TestList(t *testing.T) {
 			f.After = &calls[i]
 		}
 	}
-	if paged != names(postgres.Filter{}) || len(paged) != 5 {
-		t.Errorf("pages %q, list %q", paged, names(postgres.Filter{}))
+	if paged != names(reads.Filter{}) || len(paged) != 5 {
+		t.Errorf("pages %q, list %q", paged, names(reads.Filter{}))
 	}
 }
 

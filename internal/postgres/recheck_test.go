@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/activities/admit"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/recheck"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
@@ -55,21 +55,21 @@ func TestRecheck(t *testing.T) {
 		return slices.DeleteFunc(slices.Clone(everybody), func(n string) bool { return slices.Contains(names, n) })
 	}
 	for name, c := range map[string]struct {
-		f    postgres.RecheckFilter
+		f    recheck.Filter
 		want []string
 	}{
-		"everybody":     {postgres.RecheckFilter{}, everybody},
-		"tenant":        {postgres.RecheckFilter{TenantID: tenant}, but("tenant")},
-		"tool":          {postgres.RecheckFilter{Tool: "core__write_file"}, but("tool")},
-		"no glob":       {postgres.RecheckFilter{Tool: "core__write"}, []string{"tool"}},
-		"tools":         {postgres.RecheckFilter{Tool: "core__write_*"}, but("tool")},
-		"no wildcard":   {postgres.RecheckFilter{Tool: "core%"}, nil},
-		"no underscore": {postgres.RecheckFilter{Tool: "coreX_write*"}, nil},
-		"all tools":     {postgres.RecheckFilter{Tool: "*"}, everybody},
-		"effect":        {postgres.RecheckFilter{Effect: toolspec.ReadOnly}, []string{"effect"}},
-		"actor":         {postgres.RecheckFilter{ActorID: "user:bob"}, []string{"actor", "subject"}},
-		"connection":    {postgres.RecheckFilter{ConnectionID: "conn_1"}, []string{"connection"}},
-		"nobody":        {postgres.RecheckFilter{TenantID: "other", ConnectionID: "conn_1"}, nil},
+		"everybody":     {recheck.Filter{}, everybody},
+		"tenant":        {recheck.Filter{TenantID: tenant}, but("tenant")},
+		"tool":          {recheck.Filter{Tool: "core__write_file"}, but("tool")},
+		"no glob":       {recheck.Filter{Tool: "core__write"}, []string{"tool"}},
+		"tools":         {recheck.Filter{Tool: "core__write_*"}, but("tool")},
+		"no wildcard":   {recheck.Filter{Tool: "core%"}, nil},
+		"no underscore": {recheck.Filter{Tool: "coreX_write*"}, nil},
+		"all tools":     {recheck.Filter{Tool: "*"}, everybody},
+		"effect":        {recheck.Filter{Effect: toolspec.ReadOnly}, []string{"effect"}},
+		"actor":         {recheck.Filter{ActorID: "user:bob"}, []string{"actor", "subject"}},
+		"connection":    {recheck.Filter{ConnectionID: "conn_1"}, []string{"connection"}},
+		"nobody":        {recheck.Filter{TenantID: "other", ConnectionID: "conn_1"}, nil},
 	} {
 		told, err := b.Recheck(t.Context(), c.f)
 		if got := b.rechecked(); err != nil || int(told) != len(c.want) || !slices.Equal(got, c.want) && len(got)+len(c.want) > 0 {

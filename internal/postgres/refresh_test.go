@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/broker"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/connections"
 )
 
 // renewed adds a connection whose secret nobody opens.
@@ -16,7 +16,7 @@ func (b bench) renewed(connectionID string) broker.Binding {
 	b.t.Helper()
 	at := broker.Binding{TenantID: tenant, ConnectionID: connectionID, Provider: "test", Version: 1}
 	p := broker.Provider{ID: "test", Kind: broker.OAuth, Hosts: []string{"api.example.com"}, OAuth2: &broker.OAuth2{Flow: broker.ClientCredentials, TokenURL: "https://a.example/t"}}
-	err := b.AddConnection(b.t.Context(), postgres.NewConnection{
+	err := b.AddConnection(b.t.Context(), connections.AddRow{
 		Provider: p, Hosts: p.Hosts, Sealed: broker.Sealed{Binding: at, KeyID: 1, Bytes: []byte("sealed")}, SignedIn: true,
 	}, "test")
 	if err != nil {

@@ -11,17 +11,18 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/outbox"
 )
 
 // inboxes is a sender that keeps what it is given.
 type inboxes struct {
 	mu       sync.Mutex
-	messages []postgres.Message
+	messages []outbox.Message
 	// answer, if any, is asked what to answer.
-	answer func(m postgres.Message) error
+	answer func(m outbox.Message) error
 }
 
-func (s *inboxes) Send(_ context.Context, m postgres.Message) error {
+func (s *inboxes) Send(_ context.Context, m outbox.Message) error {
 	s.mu.Lock()
 	s.messages = append(s.messages, m)
 	s.mu.Unlock()
@@ -38,7 +39,7 @@ func (s *inboxes) count() int {
 }
 
 // relay runs one until the test ends; it returns its log.
-func (b bench) relay(sender postgres.Sender, poll time.Duration) *lockedBuffer {
+func (b bench) relay(sender outbox.Sender, poll time.Duration) *lockedBuffer {
 	log := &lockedBuffer{}
 	ctx, stop := context.WithCancel(b.t.Context())
 	stopped := make(chan error, 1)
@@ -140,7 +141,7 @@ func TestPollingFindsWhatNobodyNotified(t *testing.T) {
 
 func TestMessageForNobodyIsDone(t *testing.T) {
 	b := open(t)
-	b.relay(&inboxes{answer: func(postgres.Message) error { return fmt.Errorf("signal: %w", postgres.ErrGone) }}, 10*time.Millisecond)
+	b.relay(&inboxes{answer: func(outbox.Message) error { return fmt.Errorf("signal: %w", outbox.ErrGone) }}, 10*time.Millisecond)
 	b.post(1, true)
 	until(t, "the message is done", func() bool {
 		return value[int](b, `SELECT count(*) FROM outbox WHERE sent_at IS NOT NULL AND last_error = 'gone'`) == 1
@@ -160,7 +161,7 @@ func (b bench) noting(table string) {
 // TestFailedMessageComesAgain, later each time, and its error is kept without its words.
 func TestFailedMessageComesAgain(t *testing.T) {
 	b := open(t)
-	sender := &inboxes{answer: func(m postgres.Message) error {
+	sender := &inboxes{answer: func(m outbox.Message) error {
 		if m.Attempts < 3 {
 			return errors.New("canary")
 		}
@@ -204,7 +205,7 @@ func TestRelayThatDiedLosesNothing(t *testing.T) {
 func TestStoppedRelayNotesWhatItSent(t *testing.T) {
 	b := open(t)
 	ctx, stop := context.WithCancel(t.Context())
-	r := postgres.NewRelay(b.Store, &inboxes{answer: func(postgres.Message) error { stop(); return nil }}, slog.New(slog.DiscardHandler))
+	r := postgres.NewRelay(b.Store, &inboxes{answer: func(outbox.Message) error { stop(); return nil }}, slog.New(slog.DiscardHandler))
 	b.post(1, false)
 	if err := r.Run(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/broker"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/connections"
 )
 
 // resealed is what key 2 makes of secrets.
@@ -31,7 +31,7 @@ func (b bench) toReseal(after broker.Binding, most int) []broker.Sealed {
 	return secrets
 }
 
-func (b bench) uses() []postgres.KeyUse {
+func (b bench) uses() []connections.KeyUse {
 	b.t.Helper()
 	uses, err := b.SecretsByKey(b.t.Context())
 	if err != nil {
@@ -48,7 +48,7 @@ func TestReseal(t *testing.T) {
 	}
 	b.calls("uses", "c0")
 	b.sql(`UPDATE connection_secrets SET sealed_at = '2026-01-01Z'`)
-	if got := b.uses(); !slices.Equal(got, []postgres.KeyUse{{KeyID: 1, Secrets: 7}}) {
+	if got := b.uses(); !slices.Equal(got, []connections.KeyUse{{KeyID: 1, Secrets: 7}}) {
 		t.Errorf("%+v", got)
 	}
 	var after broker.Binding
@@ -69,7 +69,7 @@ func TestReseal(t *testing.T) {
 	if want := []string{"acme/c0", "acme/c2", "acme/c4", "acme/c6", "globex/c1", "globex/c3", "globex/c5"}; !slices.Equal(seen, want) {
 		t.Errorf("%v", seen)
 	}
-	if got := b.uses(); !slices.Equal(got, []postgres.KeyUse{{KeyID: 2, Secrets: 7}}) || len(b.toReseal(broker.Binding{}, 10)) != 0 {
+	if got := b.uses(); !slices.Equal(got, []connections.KeyUse{{KeyID: 2, Secrets: 7}}) || len(b.toReseal(broker.Binding{}, 10)) != 0 {
 		t.Errorf("%+v", got)
 	}
 	if n := value[int](b, `SELECT count(*)::int FROM connection_secrets WHERE sealed_at = '2026-01-01Z'`); n != 7 {

@@ -2,98 +2,110 @@ package postgres
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"time"
+	"log/slog"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pawl-run/pawl/activities"
-	"github.com/pawl-run/pawl/activities/judge"
-	"github.com/pawl-run/pawl/activities/upkeep"
+	"github.com/pawl-run/pawl/internal/postgres/catalog"
+	"github.com/pawl-run/pawl/internal/postgres/connections"
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/internal/postgres/identities"
+	"github.com/pawl-run/pawl/internal/postgres/outbox"
+	"github.com/pawl-run/pawl/internal/postgres/policies"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
+	"github.com/pawl-run/pawl/internal/postgres/recheck"
+	"github.com/pawl-run/pawl/internal/postgres/record"
 )
 
-const (
-	// connectTimeout bounds one attempt to connect where the URL does not.
-	connectTimeout = 5 * time.Second
-	// poolPingTimeout bounds the question whether a connection that has idled still lives. A try of a step has two seconds: enough to find
-	// some that do not.
-	poolPingTimeout = 500 * time.Millisecond
+// The stores that Store embeds. Each alias gives an embedded field a name of its own.
+type (
+	recordStore     = record.Store
+	policyStore     = policies.Store
+	connectionStore = connections.Store
+	identityStore   = identities.Store
+	catalogStore    = catalog.Store
+	recheckStore    = recheck.Store
+	readStore       = reads.Store
 )
 
-// Store keeps the record. It may be used by several goroutines.
+// Store has the methods of all stores, on one pool of connections. It may be used by several goroutines.
 type Store struct {
-	pool     *pgxpool.Pool
-	queries  map[string]query
-	compiled *policyCache
-	reset    rate
+	*recordStore
+	*policyStore
+	*connectionStore
+	*identityStore
+	*catalogStore
+	*recheckStore
+	*readStore
+
+	db *db.DB
 }
 
-var (
-	_ activities.Records = (*Store)(nil)
-	_ judge.Policies     = (*Store)(nil)
-	_ upkeep.Store       = (*Store)(nil)
-)
+var _ activities.Records = (*Store)(nil)
 
 // Options are how a Store connects.
-type Options struct {
-	// MaxConns bounds the connections, 0–1000; 0 takes what the URL or else the driver says: four, or one per processor if these are more.
-	MaxConns int
-	// Application is the name that the server shows for the connections; empty means pawl.
-	Application string
-	// OnRoundTrip, if any, is called before every round trip of the pool, from many goroutines, with the context of who asks.
-	OnRoundTrip func(context.Context)
-}
+type Options = db.Options
+
+// Error is what went wrong in the database.
+type Error = db.Error
+
+// Migration is a step of the schema.
+type Migration = db.Migration
+
+// SchemaBehind says that the database lacks steps that this build needs.
+type SchemaBehind = db.SchemaBehind
+
+// ErrNotFound is the answer for what does not exist and for what belongs to another tenant: the two cannot be told apart.
+var ErrNotFound = db.ErrNotFound
 
 // New makes a Store of a pool. The pool stays the caller's.
-func New(pool *pgxpool.Pool) *Store {
-	queries, err := parseQueries(queryFiles)
+func New(pool *pgxpool.Pool) *Store { return on(db.New(pool)) }
+
+// Open connects to the database, as db.Open. Close the Store.
+func Open(ctx context.Context, url string, opts Options) (*Store, error) {
+	d, err := db.Open(ctx, url, opts)
 	if err != nil {
-		panic(fmt.Sprintf("postgres: the embedded queries are faulty: %v", err)) // a test parses them
+		return nil, err
 	}
-	return &Store{pool: pool, queries: queries, compiled: newPolicyCache(policyCacheSize)}
+	return on(d), nil
 }
 
-// Open connects to the database, once: to try again is the caller's business. The error of an unreachable server is transient; the one
-// of a URL that cannot be read is not, and does not repeat the URL, which may hold a password. Close the Store.
-func Open(ctx context.Context, url string, opts Options) (*Store, error) {
-	config, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		return nil, errors.New("the database URL cannot be read; it has the form postgres://user:password@host:5432/database")
+func on(d *db.DB) *Store {
+	p := policies.New(d)
+	return &Store{
+		recordStore: record.New(d), policyStore: p, connectionStore: connections.New(d), identityStore: identities.New(d),
+		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), db: d,
 	}
-	if opts.MaxConns < 0 || opts.MaxConns > 1000 {
-		return nil, fmt.Errorf("MaxConns is %d; it must be between 0 and 1000", opts.MaxConns)
-	}
-	if opts.MaxConns > 0 {
-		config.MaxConns = int32(opts.MaxConns)
-	}
-	if opts.Application == "" {
-		opts.Application = "pawl"
-	}
-	config.ConnConfig.RuntimeParams["application_name"] = opts.Application
-	config.PingTimeout = poolPingTimeout
-	if opts.OnRoundTrip != nil {
-		config.ConnConfig.Tracer = trips(opts.OnRoundTrip)
-	}
-	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = connectTimeout
-	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, failure("open", err)
-	}
-	if err := pool.Ping(ctx); err != nil {
-		pool.Close()
-		return nil, failure("open", err)
-	}
-	return New(pool), nil
+}
+
+// NewRelay makes a relay on the database of a Store; Run starts it.
+func NewRelay(s *Store, sender outbox.Sender, log *slog.Logger) *outbox.Relay {
+	return outbox.NewRelay(s.db, s, sender, log)
+}
+
+// NewHerald makes a herald on the database of a Store; Run starts it. outbox.NewHerald says what the names of notifiers mean.
+func NewHerald(s *Store, notifiers map[string]outbox.Notifier, log *slog.Logger) *outbox.Herald {
+	return outbox.NewHerald(s.db, notifiers, log)
 }
 
 // Ping asks whether the database answers.
-func (s *Store) Ping(ctx context.Context) error { return failure("ping", s.pool.Ping(ctx)) }
+func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 
 // MaxConns is how many statements can run at once.
-func (s *Store) MaxConns() int { return int(s.pool.Config().MaxConns) }
+func (s *Store) MaxConns() int { return s.db.MaxConns() }
 
 // Close ends the connections; it waits for statements that run.
-func (s *Store) Close() { s.pool.Close() }
+func (s *Store) Close() { s.db.Close() }
+
+// Migrate brings the schema up to this build and returns the steps it took. Several processes may call it at once: one works, the
+// others wait. A schema that is newer stays as it is.
+func (s *Store) Migrate(ctx context.Context) ([]Migration, error) { return s.db.Migrate(ctx) }
+
+// MigrationStatus lists the steps that this build knows, applied or not.
+func (s *Store) MigrationStatus(ctx context.Context) ([]Migration, error) {
+	return s.db.MigrationStatus(ctx)
+}
+
+// CheckSchema returns a *SchemaBehind where steps are missing. It only reads. A newer schema is right: it serves the release before.
+func (s *Store) CheckSchema(ctx context.Context) error { return s.db.CheckSchema(ctx) }

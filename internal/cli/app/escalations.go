@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // PrintEscalations says to whom a request went while nobody decided, and to whom it still
 // goes, under labels of a width.
-func (a *App) PrintEscalations(r postgres.Approval, width int) {
+func (a *App) PrintEscalations(r reads.Approval, width int) {
 	for i, e := range r.Escalations {
 		label, since := "went to", "since"
 		if i >= r.Escalated {

@@ -18,6 +18,7 @@ import (
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/devstate"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/worker"
@@ -185,7 +186,7 @@ func DefaultApprover() string {
 }
 
 // FindCall returns a call of the tenant by any of its names.
-func (s *Session) FindCall(ctx context.Context, tenantID, name string) (postgres.Detail, error) {
+func (s *Session) FindCall(ctx context.Context, tenantID, name string) (reads.Detail, error) {
 	if invocationID, _, ok := toolspec.SplitApprovalID(name); ok {
 		name = invocationID
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/record"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -23,7 +24,7 @@ func newGrants(a *app.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return app.PrintList(a, grants, "nothing is remembered", func(grants []postgres.GrantRecord) {
+				return app.PrintList(a, grants, "nothing is remembered", func(grants []record.GrantRecord) {
 					for _, g := range grants {
 						fmt.Fprintf(a.Out, "%s  %s\n  tool     %s, %s\n  by       %s, on %s\n  used     %d times\n",
 							g.ID, app.OneLine(standsUntil(g), 100), g.ToolID, app.OneLine(coverage(g), 400), app.QuoteName(g.Approver), g.ApprovalID, g.Uses)
@@ -34,7 +35,7 @@ func newGrants(a *app.App) *cobra.Command {
 	}
 }
 
-func standsUntil(g postgres.GrantRecord) string {
+func standsUntil(g record.GrantRecord) string {
 	switch {
 	case g.RevokedAt != nil:
 		return "revoked " + app.FormatTime(*g.RevokedAt) + " by " + app.QuoteName(g.RevokedBy)
@@ -45,7 +46,7 @@ func standsUntil(g postgres.GrantRecord) string {
 	}
 }
 
-func coverage(g postgres.GrantRecord) string {
+func coverage(g record.GrantRecord) string {
 	args := "any arguments"
 	switch {
 	case g.Exact:

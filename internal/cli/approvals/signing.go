@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -65,17 +65,17 @@ func proveDecision(ctx context.Context, s *app.Session, tenantID string, p provi
 }
 
 // findRequest finds an approval request. Of another tenant there is none.
-func findRequest(ctx context.Context, s *app.Session, tenantID, approvalID string) (postgres.Approval, error) {
+func findRequest(ctx context.Context, s *app.Session, tenantID, approvalID string) (reads.Approval, error) {
 	if _, _, ok := toolspec.SplitApprovalID(approvalID); !ok {
-		return postgres.Approval{}, app.Usage(errors.New("an approval id looks like <invocationId>.<n>; `pawl approvals` lists them"))
+		return reads.Approval{}, app.Usage(errors.New("an approval id looks like <invocationId>.<n>; `pawl approvals` lists them"))
 	}
 	record, err := s.FindCall(ctx, tenantID, approvalID)
 	if err != nil {
-		return postgres.Approval{}, err
+		return reads.Approval{}, err
 	}
-	i := slices.IndexFunc(record.Approvals, func(a postgres.Approval) bool { return a.ApprovalID == approvalID })
+	i := slices.IndexFunc(record.Approvals, func(a reads.Approval) bool { return a.ApprovalID == approvalID })
 	if i < 0 {
-		return postgres.Approval{}, fmt.Errorf("the call has no request %s; `pawl show %s` lists its requests", approvalID, approvalID)
+		return reads.Approval{}, fmt.Errorf("the call has no request %s; `pawl show %s` lists its requests", approvalID, approvalID)
 	}
 	return record.Approvals[i], nil
 }

@@ -8,12 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/cli/documents"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
 func newList(a *app.App) *cobra.Command {
-	f := postgres.Filter{}
+	f := reads.Filter{}
 	var status string
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the tenant's calls, the newest first", Args: app.ExactArgs(0, "no arguments"),
@@ -28,7 +29,8 @@ func newList(a *app.App) *cobra.Command {
 					return err
 				}
 				nothing := fmt.Sprintf("tenant %s has no such calls", a.Tenant)
-				return app.PrintRows(a, calls, nothing, []string{"STARTED", "TOOL", "STATE", "ACTOR", "RUN", "CALL", "INVOCATION"}, func(c postgres.Call) []string {
+				shown := documents.List(calls, func(c reads.Call) documents.Call { return documents.Call(c) })
+				return app.PrintRows(a, shown, nothing, []string{"STARTED", "TOOL", "STATE", "ACTOR", "RUN", "CALL", "INVOCATION"}, func(c documents.Call) []string {
 					state := cmp.Or(c.Outcome, string(c.Status))
 					return []string{app.FormatTime(c.StartedAt), c.ToolID, state, app.QuoteName(c.ActorID), c.RunID, c.ToolCallID, c.InvocationID}
 				})
@@ -43,7 +45,7 @@ func newList(a *app.App) *cobra.Command {
 }
 
 // checkFilter refuses what no call can be, rather than find nothing.
-func checkFilter(f postgres.Filter) error {
+func checkFilter(f reads.Filter) error {
 	switch f.Status {
 	case "", toolspec.StatusRunning, toolspec.StatusWaitingApproval, toolspec.StatusWaitingCapacity, toolspec.StatusParkedUnknown, toolspec.StatusSettled:
 	default:

@@ -13,7 +13,8 @@ import (
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/cli/app"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/cli/documents"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -36,10 +37,11 @@ func newShow(a *app.App) *cobra.Command {
 				dropped := countDropped(cmd.Context(), s, record)
 				if a.JSON {
 					return app.PrintJSON(a.Out, struct {
-						postgres.Detail
+						documents.Show
+
 						UI      string `json:"ui,omitempty"`
 						Dropped int    `json:"dropped,omitempty"`
-					}{record, s.Link(record.WorkflowID), dropped})
+					}{documents.OfDetail(record), s.Link(record.WorkflowID), dropped})
 				}
 				printCall(a, s, record)
 				if dropped > 0 {
@@ -58,8 +60,8 @@ const showTimeout = 5 * time.Second
 
 // countDropped is how many signals a call that waits for a decision has dropped; 0 where
 // Temporal or the call does not answer in showTimeout.
-func countDropped(ctx context.Context, s *app.Session, d postgres.Detail) int {
-	open := func(r postgres.Approval) bool { return r.State == contract.RequestOpen }
+func countDropped(ctx context.Context, s *app.Session, d reads.Detail) int {
+	open := func(r reads.Approval) bool { return r.State == contract.RequestOpen }
 	if d.Result != nil || !slices.ContainsFunc(d.Approvals, open) {
 		return 0
 	}
@@ -77,7 +79,7 @@ func countDropped(ctx context.Context, s *app.Session, d postgres.Detail) int {
 	return state.Dropped
 }
 
-func printOutput(ctx context.Context, a *app.App, s *app.Session, record postgres.Detail) error {
+func printOutput(ctx context.Context, a *app.App, s *app.Session, record reads.Detail) error {
 	switch r := record.Result; {
 	case r == nil:
 		return errors.New("the call is not settled yet")
@@ -96,7 +98,7 @@ func printOutput(ctx context.Context, a *app.App, s *app.Session, record postgre
 	}
 }
 
-func printCall(a *app.App, s *app.Session, d postgres.Detail) {
+func printCall(a *app.App, s *app.Session, d reads.Detail) {
 	w := a.Out
 	fmt.Fprintf(w, "%s  %s\n", d.ToolID, d.Status)
 	fmt.Fprintf(w, "  workflow    %s\n  invocation  %s\n  asked by    %s\n  started     %s\n  lane        %s\n",
@@ -133,7 +135,7 @@ func showHistory(a *app.App, title string, values []json.RawMessage) {
 
 // showCapacity says what an open call holds of limited capacity, and what it
 // waits for.
-func showCapacity(a *app.App, d postgres.Detail) {
+func showCapacity(a *app.App, d reads.Detail) {
 	if len(d.Capacity) == 0 {
 		return
 	}
@@ -151,7 +153,7 @@ func showCapacity(a *app.App, d postgres.Detail) {
 	app.PrintTable(a.Out, "  ", []string{"KIND", "STATE", "LIMIT"}, rows)
 }
 
-func showStages(a *app.App, d postgres.Detail) {
+func showStages(a *app.App, d reads.Detail) {
 	if len(d.Stages) > 0 {
 		var rows [][]string
 		for _, st := range d.Stages {
@@ -178,7 +180,7 @@ func showStages(a *app.App, d postgres.Detail) {
 	}
 }
 
-func showApprovals(a *app.App, d postgres.Detail) {
+func showApprovals(a *app.App, d reads.Detail) {
 	for _, r := range d.Approvals {
 		kind := "approval"
 		if r.Parked != "" {
@@ -198,7 +200,7 @@ func showApprovals(a *app.App, d postgres.Detail) {
 	}
 }
 
-func showResult(a *app.App, d postgres.Detail) {
+func showResult(a *app.App, d reads.Detail) {
 	r := d.Result
 	switch {
 	case r == nil:

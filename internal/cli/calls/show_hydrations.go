@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
 // showHydrations says where the arguments came from, where there is more to say
 // than that they were accepted as they were sent.
-func showHydrations(a *app.App, d postgres.Detail) {
+func showHydrations(a *app.App, d reads.Detail) {
 	titled := false
 	for _, h := range d.Hydrations {
 		p := h.Provenance

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 )
 
 // TestShowCapacity: what an open call holds and waits for, with its place in the queue.
@@ -14,10 +14,10 @@ func TestShowCapacity(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	a := &app.App{Streams: app.Streams{Out: &out}}
-	if showCapacity(a, postgres.Detail{}); out.Len() > 0 {
+	if showCapacity(a, reads.Detail{}); out.Len() > 0 {
 		t.Errorf("of nothing it says %q", out.String())
 	}
-	showCapacity(a, postgres.Detail{Capacity: []postgres.CapacityRecord{
+	showCapacity(a, reads.Detail{Capacity: []reads.CapacityRecord{
 		{Kind: "quota", Key: `["core__*","every 1m0s"]`, State: "waiting", At: time.Now()},
 		{Kind: "semaphore", Key: `["a","concurrent","actor","\u202e\x1b[31m"]`, State: "waiting", Ahead: 7},
 		{Kind: "semaphore", Key: `["b","concurrent"]`, State: "held"},

@@ -12,7 +12,7 @@ import (
 
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/cli/app"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/connections"
 )
 
 // maxScope bounds the name of a scope, in bytes.
@@ -66,9 +66,9 @@ func newConnectionsAdd(a *app.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				n := postgres.NewConnection{Provider: p, Hosts: p.Hosts, Scopes: scopes, Sealed: sealed, SignedIn: p.SignedIn(credential)}
+				n := connections.AddRow{Provider: p, Hosts: p.Hosts, Scopes: scopes, Sealed: sealed, SignedIn: p.SignedIn(credential)}
 				err = s.Store.AddConnection(cmd.Context(), n, by)
-				if errors.Is(err, postgres.ErrConnectionTaken) {
+				if errors.Is(err, connections.ErrTaken) {
 					return fmt.Errorf("tenant %s has, or had, a connection %q: choose another id, or give it another secret with `pawl connections rotate`", a.Tenant, args[0])
 				}
 				if err != nil {

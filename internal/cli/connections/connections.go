@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -76,7 +77,7 @@ func newConnectionsList(a *app.App) *cobra.Command {
 				}
 				nothing := fmt.Sprintf("tenant %s has no connections; `pawl connections add` adds one", a.Tenant)
 				headings := []string{"CONNECTION", "PROVIDER", "KIND", "STATUS", "GRANTS", "ADDED"}
-				return app.PrintRows(a, found, nothing, headings, func(c postgres.ConnectionRecord) []string {
+				return app.PrintRows(a, found, nothing, headings, func(c connections.Record) []string {
 					return []string{c.ConnectionID, c.Provider, string(c.Kind), c.Status, strconv.FormatInt(c.Grants, 10), app.FormatTime(c.AddedAt) + " by " + app.QuoteName(c.AddedBy)}
 				})
 			})
@@ -108,7 +109,7 @@ func newConnectionsShow(a *app.App) *cobra.Command {
 }
 
 // findConnection finds one of the tenant's.
-func findConnection(ctx context.Context, a *app.App, s *app.Session, id string) (c postgres.ConnectionRecord, err error) {
+func findConnection(ctx context.Context, a *app.App, s *app.Session, id string) (c connections.Record, err error) {
 	found, err := s.Store.Connections(ctx, a.Tenant, id)
 	switch {
 	case err != nil:
@@ -119,7 +120,7 @@ func findConnection(ctx context.Context, a *app.App, s *app.Session, id string) 
 	return found[0], nil
 }
 
-func showConnection(a *app.App, c postgres.ConnectionRecord, grants []postgres.ConnectionGrantRecord) {
+func showConnection(a *app.App, c connections.Record, grants []connections.GrantRecord) {
 	line := func(name, value string) { fmt.Fprintf(a.Out, "%-11s %s\n", name, app.OneLine(value, 400)) }
 	line("connection", c.ConnectionID)
 	line("provider", fmt.Sprintf("%s (%s)", c.Provider, c.Kind))

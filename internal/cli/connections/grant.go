@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -96,7 +97,7 @@ func checkGrantee(flag, grantee string) error {
 }
 
 // grantable reports what keeps a grant from meaning anything.
-func grantable(c postgres.ConnectionRecord, scopes []string, all bool) error {
+func grantable(c connections.Record, scopes []string, all bool) error {
 	switch {
 	case c.RevokedAt != nil:
 		return fmt.Errorf("%s was revoked %s by %s: add another connection", app.QuoteName(c.ConnectionID), app.FormatTime(*c.RevokedAt), app.QuoteName(c.RevokedBy))

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/internal/seal"
 )
 
@@ -103,7 +103,7 @@ type keyLine struct {
 
 // printKeys lists the keys of a ring; uses, where they were asked for, say how many
 // secrets each has sealed.
-func printKeys(a *app.App, ring *seal.Ring, uses []postgres.KeyUse) error {
+func printKeys(a *app.App, ring *seal.Ring, uses []connections.KeyUse) error {
 	var lines []keyLine
 	for _, k := range ring.Keys() {
 		line := keyLine{Key: k}
@@ -141,7 +141,7 @@ func printKeys(a *app.App, ring *seal.Ring, uses []postgres.KeyUse) error {
 	})
 }
 
-func secretsOf(uses []postgres.KeyUse, keyID int64) int64 {
+func secretsOf(uses []connections.KeyUse, keyID int64) int64 {
 	for _, u := range uses {
 		if u.KeyID == keyID {
 			return u.Secrets

@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/oidc"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/identities"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -104,7 +105,7 @@ func newKeysRegister(a *app.App) *cobra.Command {
 			}
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
 				err := s.Store.RegisterKey(cmd.Context(), a.Tenant, identity, key, by)
-				if errors.Is(err, postgres.ErrKeyTaken) {
+				if errors.Is(err, identities.ErrKeyTaken) {
 					return fmt.Errorf("the key %s is somebody else's, or was revoked; `pawl keys list` shows it, `pawl keys new` makes another", key.ID())
 				}
 				if err != nil {
@@ -133,7 +134,7 @@ func newKeysList(a *app.App) *cobra.Command {
 					return err
 				}
 				nothing := "no keys; `pawl keys new` makes one, `pawl keys register` registers it"
-				return app.PrintRows(a, keys, nothing, []string{"IDENTITY", "KEY", "STATE"}, func(k postgres.KeyRecord) []string {
+				return app.PrintRows(a, keys, nothing, []string{"IDENTITY", "KEY", "STATE"}, func(k identities.KeyRecord) []string {
 					state := "registered " + app.FormatTime(k.RegisteredAt) + " by " + k.RegisteredBy
 					if k.RevokedAt != nil {
 						state = "revoked " + app.FormatTime(*k.RevokedAt) + " by " + k.RevokedBy

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/identities"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -109,7 +110,7 @@ func newSubmittersList(a *app.App) *cobra.Command {
 					return err
 				}
 				nothing := fmt.Sprintf("tenant %s trusts no submitter: no call has a subject", a.Tenant)
-				return app.PrintRows(a, keys, nothing, []string{"KEY", "NAME", "ADDED", "BY", "STATE"}, func(k postgres.Submitter) []string {
+				return app.PrintRows(a, keys, nothing, []string{"KEY", "NAME", "ADDED", "BY", "STATE"}, func(k identities.Submitter) []string {
 					state := "counts"
 					if k.RevokedAt != nil {
 						state = "removed " + app.FormatTime(*k.RevokedAt) + " by " + k.RevokedBy

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -93,7 +94,7 @@ func runBacktest(ctx context.Context, s *app.Session, candidate *policy.Policy, 
 	for _, tenant := range tenants {
 		left := most
 		var failed error
-		err := s.Store.EachDecided(ctx, tenant, since, func(c postgres.DecidedCall) bool {
+		err := s.Store.EachDecided(ctx, tenant, since, func(c reads.DecidedCall) bool {
 			if left == 0 {
 				b.cut = true
 				return false
@@ -109,7 +110,7 @@ func runBacktest(ctx context.Context, s *app.Session, candidate *policy.Policy, 
 	return b, nil
 }
 
-func replayCall(ctx context.Context, s *app.Session, b *backtest, c postgres.DecidedCall, candidate *policy.Policy) error {
+func replayCall(ctx context.Context, s *app.Session, b *backtest, c reads.DecidedCall, candidate *policy.Policy) error {
 	then, err := s.Store.Policy(ctx, c.PolicyDigest)
 	var unreadable *postgres.Error
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -38,8 +38,8 @@ func (f *killFlags) add(cmd *cobra.Command, tool string) {
 }
 
 // scope reads the flags; tenant is that of the command line.
-func (f *killFlags) scope(tenant string) (postgres.KillScope, error) {
-	scope := postgres.KillScope{TenantID: tenant, Tool: f.tool, Effect: toolspec.Effect(f.effect)}
+func (f *killFlags) scope(tenant string) (policies.KillScope, error) {
+	scope := policies.KillScope{TenantID: tenant, Tool: f.tool, Effect: toolspec.Effect(f.effect)}
 	if f.everyTenant {
 		scope.TenantID = ""
 	}
@@ -158,7 +158,7 @@ func newKillList(a *app.App) *cobra.Command {
 					return err
 				}
 				headings := []string{"NUMBER", "TENANT", "TOOL", "EFFECT", "ON SINCE", "BY", "OFF", "REASON"}
-				return app.PrintRows(a, switches, "no kill switch is on", headings, func(k postgres.KillSwitch) []string {
+				return app.PrintRows(a, switches, "no kill switch is on", headings, func(k policies.KillSwitch) []string {
 					until := ""
 					if k.OffAt != nil {
 						until = app.FormatTime(*k.OffAt) + " by " + app.QuoteName(k.OffBy)
@@ -182,7 +182,7 @@ func orEvery(s string) string {
 	return s
 }
 
-func printKillSwitch(a *app.App, k postgres.KillSwitch, said string) error {
+func printKillSwitch(a *app.App, k policies.KillSwitch, said string) error {
 	if a.JSON {
 		return app.PrintJSON(a.Out, map[string]any{"switch": k, "state": said})
 	}

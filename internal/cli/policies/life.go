@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -38,7 +38,7 @@ func newPolicyApply(a *app.App) *cobra.Command {
 				if err := fits(cmd.Context(), s.Store, p); err != nil {
 					return err
 				}
-				act := postgres.Activation{Policy: p, By: by}
+				act := policies.Activation{Policy: p, By: by}
 				if cmd.Flags().Changed("expect") {
 					digest, err := expectedVersion(cmd.Context(), s, expected)
 					if err != nil {
@@ -78,7 +78,7 @@ func newPolicyRollback(a *app.App) *cobra.Command {
 					return fmt.Errorf("version %s cannot be made active: %w", digest, err)
 				}
 				// What was looked at must still be so: somebody else may have rolled back.
-				return activatePolicy(cmd.Context(), a, s, postgres.Activation{Policy: p, By: by, How: postgres.RolledBack, Expected: &active})
+				return activatePolicy(cmd.Context(), a, s, policies.Activation{Policy: p, By: by, How: policies.RolledBack, Expected: &active})
 			})
 		},
 	}
@@ -86,7 +86,7 @@ func newPolicyRollback(a *app.App) *cobra.Command {
 	return cmd
 }
 
-func activatePolicy(ctx context.Context, a *app.App, s *app.Session, act postgres.Activation) error {
+func activatePolicy(ctx context.Context, a *app.App, s *app.Session, act policies.Activation) error {
 	if act.By == "" {
 		return app.Usage(errors.New("--as is missing: who makes the policy active?"))
 	}
@@ -115,7 +115,7 @@ func newPolicyHistory(a *app.App) *cobra.Command {
 					return err
 				}
 				headings := []string{"SINCE", "VERSION", "INSTEAD OF", "HOW", "BY"}
-				return app.PrintRows(a, moves, "no policy was ever active", headings, func(m postgres.ActivationRecord) []string {
+				return app.PrintRows(a, moves, "no policy was ever active", headings, func(m policies.ActivationRecord) []string {
 					return []string{app.FormatTime(m.At), short(m.Digest), short(m.Before), string(m.How), app.QuoteName(m.By)}
 				})
 			})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/identities"
 	"github.com/pawl-run/pawl/policy/authz"
 )
 
@@ -100,7 +101,7 @@ func newRelationsList(a *app.App) *cobra.Command {
 					return err
 				}
 				nothing := fmt.Sprintf("tenant %s has no such relations", a.Tenant)
-				return app.PrintRows(a, found, nothing, []string{"RELATION", "COUNTS", "SINCE", "BY"}, func(r postgres.RelationRecord) []string {
+				return app.PrintRows(a, found, nothing, []string{"RELATION", "COUNTS", "SINCE", "BY"}, func(r identities.RelationRecord) []string {
 					return []string{relationText(r.Relation), app.FormatUntil(r.ExpiresAt, r.Expired), app.FormatTime(r.GrantedAt), app.QuoteName(r.GrantedBy)}
 				})
 			})

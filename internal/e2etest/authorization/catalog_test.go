@@ -6,7 +6,7 @@ import (
 
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/e2etest"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/worker"
@@ -43,7 +43,7 @@ func TestCatalog(t *testing.T) {
 		specs, err := w.Store.Specs(t.Context())
 		return err == nil && len(specs) > 0
 	}, "the worker has published its tools")
-	killOn(w, postgres.KillScope{TenantID: "acme", Tool: "test__stop*", Effect: toolspec.ExternalSideEffect})
+	killOn(w, policies.KillScope{TenantID: "acme", Tool: "test__stop*", Effect: toolspec.ExternalSideEffect})
 
 	for i, c := range []struct {
 		by   catalog.Viewer

@@ -11,7 +11,7 @@ import (
 
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/e2etest"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
@@ -29,7 +29,7 @@ tenants:
     approvals: {enabled: true, expiresAfter: 1h, parkUnknown: 1h, allowUnsigned: true}
 `
 
-func killOn(w *e2etest.World, scope postgres.KillScope) postgres.KillSwitch {
+func killOn(w *e2etest.World, scope policies.KillScope) policies.KillSwitch {
 	w.T.Helper()
 	k, err := w.Store.KillOn(w.T.Context(), scope, "the vendor is down", "user:ops")
 	if err != nil {
@@ -57,7 +57,7 @@ func TestChangeReachesWaits(t *testing.T) {
 		"policy": func(w *e2etest.World) {
 			w.Apply(strings.Replace(waysPolicy, `["core__*", "test__*"]`, `["core__*"]`, 1))
 		},
-		"kill switch": func(w *e2etest.World) { killOn(w, postgres.KillScope{TenantID: "acme", Tool: "test__*"}) },
+		"kill switch": func(w *e2etest.World) { killOn(w, policies.KillScope{TenantID: "acme", Tool: "test__*"}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -145,7 +145,7 @@ func TestKillSwitch(t *testing.T) {
 	args := `{"text":"hello"}`
 	asks := w.Start(e2etest.Invocation("asks", "test__asks", args))
 	w.Waiting(asks.WorkflowID)
-	k := killOn(w, postgres.KillScope{TenantID: "acme", Tool: "test__*", Effect: toolspec.ExternalSideEffect})
+	k := killOn(w, policies.KillScope{TenantID: "acme", Tool: "test__*", Effect: toolspec.ExternalSideEffect})
 	r := w.Result(asks)
 	e2etest.WantCode(t, r, toolspec.CodePolicyDenied)
 	if r.SafeMessage != "a kill switch stops this call: the vendor is down" || r.Details.Rule != "kill switch" {
@@ -162,7 +162,7 @@ func TestKillSwitch(t *testing.T) {
 	if !w.Log.Has("a kill switch stopped a call") {
 		t.Error("the log does not say so")
 	}
-	if _, found, err := w.Store.KillOff(t.Context(), k.ID, postgres.KillScope{}, "user:ops"); !found || err != nil {
+	if _, found, err := w.Store.KillOff(t.Context(), k.ID, policies.KillScope{}, "user:ops"); !found || err != nil {
 		t.Fatal(found, err)
 	}
 	e2etest.WantText(t, w.Invoke(e2etest.Invocation("then", "test__write", args)), "hello")
@@ -177,7 +177,7 @@ func TestKillSwitchStopsTheDispatch(t *testing.T) {
 	var effects e2etest.Ledger
 	w.Work(worker.Tools(e2etest.Tool("test__write", effects.Counted(e2etest.Echo), e2etest.Once)),
 		worker.Hooks(hook.New("late", hook.WillRedactInput.Do(func(ctx context.Context, _ *hook.Input) error {
-			_, err := w.Store.KillOn(ctx, postgres.KillScope{Tool: "test__write"}, "now", "user:ops")
+			_, err := w.Store.KillOn(ctx, policies.KillScope{Tool: "test__write"}, "now", "user:ops")
 			return err
 		}))))
 	r := w.Invoke(e2etest.Invocation("call", "test__write", `{"text":"hello"}`))
@@ -199,7 +199,7 @@ func TestAdmittedMeanwhile(t *testing.T) {
 	w.Until(func() bool {
 		return e2etest.Scalar[int](w, `SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`) > 0
 	}, "the admission has begun")
-	killOn(w, postgres.KillScope{Tool: "test__asks"})
+	killOn(w, policies.KillScope{Tool: "test__asks"})
 	release()
 	e2etest.WantCode(t, w.Result(call), toolspec.CodePolicyDenied)
 	told := e2etest.CountEvents(w.History(call.WorkflowID, ""), enumspb.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/internal/e2etest"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
@@ -66,7 +66,7 @@ func TestShadowPolicy(t *testing.T) {
 	w.Replay("tool:acme:run:one")
 }
 
-func hasLine(lines []postgres.Shadowed, live, shadow string) bool {
+func hasLine(lines []policies.Shadowed, live, shadow string) bool {
 	for _, l := range lines {
 		if l.Live == live && l.Shadow == shadow {
 			return true

@@ -88,21 +88,21 @@ func (p *planted) step(e *historypb.HistoryEvent) {
 		var out contract.ReviewOut
 		take(&out)
 		p.gate++
-		row := approval.ReviewRow{
+		row := approval.LookRow{
 			InvocationID: p.admitted.InvocationID, TenantID: p.inv.Context.TenantID, ApprovalID: p.request.View.ApprovalID,
 			Epoch: p.admitted.Epoch, Gate: p.gate,
 		}
 		if p.decision.ApprovalID != "" {
 			decision := p.decision
-			row.Decision, row.Judge = &decision, func(approval.OpenRequest) (approval.Judgement, error) {
-				return approval.Judgement{Answer: out.Answer, Final: true}, nil
-			}
+			row.Decision = &decision
 			p.decision = toolspec.Decision{}
 		}
 		if out.State == contract.RequestEdited {
 			p.editedBy = out.Approver
 		}
-		_, err = p.Store.Review(ctx, row)
+		_, err = approval.ReviewWith(ctx, p.Store, row, func(approval.OpenRequest) (approval.Judgement, error) {
+			return approval.Judgement{Answer: out.Answer, Final: true}, nil
+		})
 	}
 	if err != nil {
 		p.T.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/broker/oauthtest"
 	"github.com/pawl-run/pawl/internal/e2etest"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
@@ -74,7 +74,7 @@ func addToken(v *e2etest.Vault, connectionID string, p broker.Provider, parts ma
 	at := broker.At("acme", connectionID, p, p.Hosts, 1)
 	sealed, err := b.Seal(broker.NewCredential(secrets), at, time.Now().Add(lasts))
 	if err == nil {
-		err = v.W.Store.AddConnection(v.W.T.Context(), postgres.NewConnection{Provider: p, Hosts: p.Hosts, Sealed: sealed, SignedIn: true},
+		err = v.W.Store.AddConnection(v.W.T.Context(), connections.AddRow{Provider: p, Hosts: p.Hosts, Sealed: sealed, SignedIn: true},
 			"e2etest")
 	}
 	if err != nil {

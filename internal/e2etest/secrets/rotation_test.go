@@ -20,7 +20,7 @@ import (
 
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/e2etest"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/internal/seal"
 	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/workflows/upkeep"
@@ -210,7 +210,7 @@ func sealedWith(v *e2etest.Vault, keyID int64) int64 {
 	if err != nil {
 		v.W.T.Fatal(err)
 	}
-	if i := slices.IndexFunc(uses, func(u postgres.KeyUse) bool { return u.KeyID == keyID }); i >= 0 {
+	if i := slices.IndexFunc(uses, func(u connections.KeyUse) bool { return u.KeyID == keyID }); i >= 0 {
 		return uses[i].Secrets
 	}
 	return 0

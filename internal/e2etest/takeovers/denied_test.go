@@ -23,11 +23,11 @@ func TestDeniedByAWorkerThatDied(t *testing.T) {
 	denial := toolspec.Decision{ApprovalID: view.ApprovalID, Decision: toolspec.Deny, Approver: e2etest.Ann}
 	before := w.Record(inv)
 	owner := contract.WithExecution(t.Context(), contract.Execution{RunID: before.TemporalRunID, Local: true})
-	written, err := w.Store.Review(owner, approval.ReviewRow{
+	written, err := approval.ReviewWith(owner, w.Store, approval.LookRow{
 		InvocationID: before.InvocationID, TenantID: before.TenantID, ApprovalID: view.ApprovalID, Epoch: before.Epoch, Gate: before.Rounds.Gate + 1,
-		Decision: &denial, Judge: func(approval.OpenRequest) (approval.Judgement, error) {
-			return approval.Judgement{Answer: toolspec.Answer{Counted: true}, Final: true}, nil
-		},
+		Decision: &denial,
+	}, func(approval.OpenRequest) (approval.Judgement, error) {
+		return approval.Judgement{Answer: toolspec.Answer{Counted: true}, Final: true}, nil
 	})
 	if err != nil || !written.Answer.Counted {
 		t.Fatalf("%+v, %v", written, err)

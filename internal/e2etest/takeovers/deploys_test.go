@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/internal/e2etest"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
@@ -196,7 +196,7 @@ func (d *deployment) check(name string, inv toolspec.Invocation, code toolspec.C
 func (d *deployment) meter(inv toolspec.Invocation, lacking bool) {
 	d.w.T.Helper()
 	stages := d.w.Record(inv).Stages
-	i := slices.IndexFunc(stages, func(s postgres.StageRecord) bool { return s.Stage == string(hook.OnMetrics.Stage()) })
+	i := slices.IndexFunc(stages, func(s reads.StageRecord) bool { return s.Stage == string(hook.OnMetrics.Stage()) })
 	if i < 0 {
 		d.w.T.Errorf("%s: onMetrics has not run", inv.ToolCallID)
 		return

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -134,7 +135,7 @@ func TestCancelledAtEveryPlace(t *testing.T) {
 			h.release()
 		}
 	}
-	records, more := map[stop]postgres.Detail{}, map[stop]int{}
+	records, more := map[stop]reads.Detail{}, map[stop]int{}
 	for s, h := range all {
 		r := w.Ended(w.Temporal.GetWorkflow(t.Context(), h.inv.Identity().WorkflowID(), ""))
 		record := w.Record(h.inv)
@@ -154,7 +155,7 @@ func TestCancelledAtEveryPlace(t *testing.T) {
 			t.Errorf("%s: the cause is %q", h.inv.ToolCallID, r.Details.Cause)
 		}
 		for _, stage := range []string{"willAudit", "willFinalizeInvoke"} {
-			if !slices.ContainsFunc(record.Stages, func(e postgres.StageRecord) bool { return e.Stage == stage && e.Outcome == "ok" }) {
+			if !slices.ContainsFunc(record.Stages, func(e reads.StageRecord) bool { return e.Stage == stage && e.Outcome == "ok" }) {
 				t.Errorf("%s: %s has not run: %+v", h.inv.ToolCallID, stage, record.Stages)
 			}
 		}
@@ -180,7 +181,7 @@ func (p *places) lost(s stop) int {
 
 // late reports whether a busy machine has not released the call within the seconds that a tool of the local lane has: then the cancel
 // counts, or the answer of another attempt. An attempt that the cancel itself has stopped is not late.
-func (s stop) late(record postgres.Detail) bool {
+func (s stop) late(record reads.Detail) bool {
 	return s.release == atOnce && s.place != inClosing && len(record.AttemptList) > 0 &&
 		record.AttemptList[0].Outcome == "interrupted" && record.AttemptList[0].Code == toolspec.CodeTimeout
 }
@@ -231,7 +232,7 @@ func TestTimedOutAtEveryPlace(t *testing.T) {
 
 // reach starts a call for every row of the matrix, and stops each when it is at its place. end releases all of them, starts every call
 // again, waits until nothing runs any more, and compares the records with what they were.
-func (p *places) reach(all map[stop]*held, start, halt func(stop)) (end func(records map[stop]postgres.Detail)) {
+func (p *places) reach(all map[stop]*held, start, halt func(stop)) (end func(records map[stop]reads.Detail)) {
 	w := p.w
 	w.T.Helper()
 	begin := func(s stop) {
@@ -269,7 +270,7 @@ func (p *places) reach(all map[stop]*held, start, halt func(stop)) (end func(rec
 			halt(s)
 		}
 	}
-	return func(records map[stop]postgres.Detail) {
+	return func(records map[stop]reads.Detail) {
 		for _, h := range all {
 			h.release()
 		}
@@ -294,7 +295,7 @@ func (p *places) reach(all map[stop]*held, start, halt func(stop)) (end func(rec
 }
 
 // sweptAt sweeps once, and holds what the record says against the matrix.
-func (p *places) sweptAt(all map[stop]*held, end func(map[stop]postgres.Detail), code toolspec.Code, cause string) {
+func (p *places) sweptAt(all map[stop]*held, end func(map[stop]reads.Detail), code toolspec.Code, cause string) {
 	w := p.w
 	w.T.Helper()
 	for _, h := range all {
@@ -306,7 +307,7 @@ func (p *places) sweptAt(all map[stop]*held, end func(map[stop]postgres.Detail),
 		w.T.Errorf("the sweep counted %+v", out.Calls)
 	}
 	p.nothingOpen()
-	records, more := map[stop]postgres.Detail{}, map[stop]int{}
+	records, more := map[stop]reads.Detail{}, map[stop]int{}
 	for s, h := range all {
 		if !p.known(s) {
 			if s.place != inQueue && s.place != inAdmit {
@@ -328,7 +329,7 @@ func (p *places) sweptAt(all map[stop]*held, end func(map[stop]postgres.Detail),
 		if want == toolspec.CodeOutcomeUnknown && (r.Details == nil || r.Details.Cause != cause) {
 			w.T.Errorf("%s: the details are %+v, want the cause %s", h.inv.ToolCallID, r.Details, cause)
 		}
-		if !slices.ContainsFunc(record.Events, func(e postgres.EventRecord) bool { return e.Kind == "swept" }) != (want == "") {
+		if !slices.ContainsFunc(record.Events, func(e reads.EventRecord) bool { return e.Kind == "swept" }) != (want == "") {
 			w.T.Errorf("%s: the events are %+v", h.inv.ToolCallID, record.Events)
 		}
 	}

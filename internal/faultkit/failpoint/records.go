@@ -68,15 +68,11 @@ func (r records) Request(ctx context.Context, in approval.RequestRow) (approval.
 		func(ctx context.Context) (approval.RequestRecord, error) { return r.Records.Request(ctx, in) })
 }
 
-// Review is a point only where it brings a decision: a look commits nothing that
-// anybody waits for.
-func (r records) Review(ctx context.Context, in approval.ReviewRow) (approval.ReviewRecord, error) {
-	if in.Decision == nil {
-		return r.Records.Review(ctx, in)
-	}
+// Decide is a point, and Look is none: a look commits nothing that anybody waits for.
+func (r records) Decide(ctx context.Context, in approval.DecideRow) (approval.DecideRecord, error) {
 	return between(ctx, r.points, point.DecideBefore, point.DecideAfter, in.InvocationID,
-		func(out approval.ReviewRecord) any { return out.State },
-		func(ctx context.Context) (approval.ReviewRecord, error) { return r.Records.Review(ctx, in) })
+		func(out approval.DecideRecord) any { return out.State },
+		func(ctx context.Context) (approval.DecideRecord, error) { return r.Records.Decide(ctx, in) })
 }
 
 func (r records) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outcome, error) {

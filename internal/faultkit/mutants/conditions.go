@@ -15,7 +15,7 @@ var guarded = []string{"admit.sql", "claim.sql", "settle.sql", "sweep.sql"}
 // condition holds always, or, where it is one of several that suffice, never.
 func conditions(root string) (found []mutant, err error) {
 	for _, name := range guarded {
-		file := filepath.Join("internal/postgres/queries", name)
+		file := filepath.Join("internal/postgres/record", name)
 		source, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
 			return nil, err

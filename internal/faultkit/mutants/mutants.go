@@ -11,12 +11,12 @@ var (
 // mutants are the guards without which something would be lost, or happen twice.
 var mutants = []mutant{
 	{
-		guard: "dedupe: the record answers", file: "internal/postgres/queries/admit.sql",
+		guard: "dedupe: the record answers", file: "internal/postgres/record/admit.sql",
 		edits: []edit{{"@invocation_id::uuid AND (state = 'settled' OR ", "@invocation_id::uuid AND ("}},
 		run:   "TestSettledRecordAnswers", packages: onRecord,
 	},
 	{
-		guard: "dedupe: other arguments", file: "internal/postgres/queries/admit.sql",
+		guard: "dedupe: other arguments", file: "internal/postgres/record/admit.sql",
 		edits: []edit{
 			{"(state = 'settled' OR input_digest <> @input_digest OR ", "(state = 'settled' OR "},
 			{" AND invocations.input_digest = excluded.input_digest", ""},
@@ -29,27 +29,27 @@ var mutants = []mutant{
 		run:   "TestAdmit|Foreign", packages: onSteps,
 	},
 	{
-		guard: "epoch: admit raises it", file: "internal/postgres/queries/admit.sql",
+		guard: "epoch: admit raises it", file: "internal/postgres/record/admit.sql",
 		edits: []edit{{"SET epoch = invocations.epoch + 1, ", "SET "}},
 		run:   "TestAdmit", packages: onRecord,
 	},
 	{
-		guard: "epoch: settle", file: "internal/postgres/queries/settle.sql",
+		guard: "epoch: settle", file: "internal/postgres/record/settle.sql",
 		edits: []edit{{"state = 'open' AND epoch = @epoch", "state = 'open' AND (epoch = @epoch OR true)"}},
 		run:   "TestStaleEpoch", packages: onRecord,
 	},
 	{
-		guard: "epoch: claim", file: "internal/postgres/queries/claim.sql",
+		guard: "epoch: claim", file: "internal/postgres/record/claim.sql",
 		edits: []edit{{"AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id\n        ) THEN", "AND state = 'open' AND (epoch = @epoch OR true) AND temporal_run_id = @temporal_run_id\n        ) THEN"}},
 		run:   "TestRecord", packages: onRecord,
 	},
 	{
-		guard: "epoch: check", file: "internal/postgres/queries/claim.sql",
+		guard: "epoch: check", file: "internal/postgres/record/claim.sql",
 		edits: []edit{{"SELECT epoch FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND epoch = @epoch AND", "SELECT epoch FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND (epoch = @epoch OR true) AND"}},
 		run:   "TestRecord", packages: onRecord,
 	},
 	{
-		guard: "settle once", file: "internal/postgres/queries/settle.sql",
+		guard: "settle once", file: "internal/postgres/record/settle.sql",
 		edits: []edit{{"AND state = 'open' AND epoch = @epoch AND temporal_run_id", "AND epoch = @epoch AND temporal_run_id"}},
 		run:   "TestSettle", packages: onRecord,
 	},
@@ -59,17 +59,17 @@ var mutants = []mutant{
 		run:   "TestExecute|TestClaim", packages: onSteps,
 	},
 	{
-		guard: "claim: one unanswered at a time", file: "internal/postgres/queries/claim.sql",
+		guard: "claim: one unanswered at a time", file: "internal/postgres/record/claim.sql",
 		edits: []edit{{"AND NOT (@repeatable::boolean AND c.repeatable)", "AND @repeatable::boolean AND c.repeatable"}},
 		run:   "TestRecord", packages: onRecord,
 	},
 	{
-		guard: "claim: once per dispatch", file: "internal/postgres/queries/claim.sql",
+		guard: "claim: once per dispatch", file: "internal/postgres/record/claim.sql",
 		edits: []edit{{"        ) THEN 'redelivered'", "        ) AND false THEN 'redelivered'"}},
 		run:   "TestRecord", packages: onRecord,
 	},
 	{
-		guard: "execution: the id of a claim", file: "internal/postgres/queries/claim.sql",
+		guard: "execution: the id of a claim", file: "internal/postgres/record/claim.sql",
 		edits: []edit{{"WHERE a.dispatch = c.dispatch AND a.claim_id = c.claim_id\n                )\n        ) THEN 'claimed'", "WHERE a.dispatch = c.dispatch\n                )\n        ) THEN 'claimed'"}},
 		run:   "TestRecord", packages: onRecord,
 	},
@@ -79,17 +79,17 @@ var mutants = []mutant{
 		run:   "TestClaimID", packages: onSteps,
 	},
 	{
-		guard: "execution: the run that claims", file: "internal/postgres/queries/claim.sql",
+		guard: "execution: the run that claims", file: "internal/postgres/record/claim.sql",
 		edits: []edit{{"AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id\n        ) THEN", "AND state = 'open' AND epoch = @epoch AND @temporal_run_id <> 'x'\n        ) THEN"}},
 		run:   "TestAnotherRun", packages: onRecord,
 	},
 	{
-		guard: "execution: the run that settles", file: "internal/postgres/queries/settle.sql",
+		guard: "execution: the run that settles", file: "internal/postgres/record/settle.sql",
 		edits: []edit{{"AND epoch = @epoch AND temporal_run_id = @temporal_run_id\n", "AND epoch = @epoch\n"}},
 		run:   "TestAnotherRun", packages: onRecord,
 	},
 	{
-		guard: "execution: settle reads the claims", file: "internal/postgres/queries/settle.sql",
+		guard: "execution: settle reads the claims", file: "internal/postgres/record/settle.sql",
 		edits: []edit{{"        AND NOT EXISTS (SELECT FROM unaccounted)\n", ""}},
 		run:   "TestRecord", packages: onRecord,
 	},
@@ -169,17 +169,17 @@ var mutants = []mutant{
 		run:   "TestSweepWorkflow", packages: onWorkflow,
 	},
 	{
-		guard: "claim: needs the approval", file: "internal/postgres/queries/claim.sql",
+		guard: "claim: needs the approval", file: "internal/postgres/record/claim.sql",
 		edits: []edit{{"AND invocation_id = @invocation_id::uuid AND state = 'approved' AND", "AND invocation_id = @invocation_id::uuid AND"}},
 		run:   "TestClaim|TestApproval|Consume", packages: onRecord,
 	},
 	{
-		guard: "claim: an approval of this very thing", file: "internal/postgres/queries/claim.sql",
+		guard: "claim: an approval of this very thing", file: "internal/postgres/record/claim.sql",
 		edits: []edit{{" AND digest = @approval_digest\n", " AND @approval_digest <> 'x'\n"}},
 		run:   "TestClaim|TestApproval|Consume", packages: onRecord,
 	},
 	{
-		guard: "tombstone", file: "internal/postgres/queries/claim.sql",
+		guard: "tombstone", file: "internal/postgres/record/claim.sql",
 		edits: []edit{{"AND dispatch = @dispatch AND kind = 'tombstone'", "AND dispatch = @dispatch AND kind = 'tombstone' AND false"}},
 		run:   "TestRecord", packages: onRecord,
 	},
@@ -234,22 +234,22 @@ var mutants = []mutant{
 		run:   "Test", packages: onWorkflow,
 	},
 	{
-		guard: "answers are final", file: "internal/postgres/queries/approval.sql",
+		guard: "answers are final", file: "internal/postgres/record/approval.sql",
 		edits: []edit{{"('open', 'approved', 'denied', 'withdrawn', 'settled_ok', 'settled_failed', 'expired') OR", "('open', 'approved') OR"}},
 		run:   "TestAskedAgain", packages: onRecord,
 	},
 	{
-		guard: "sweep: the epoch that was read", file: "internal/postgres/queries/sweep.sql",
+		guard: "sweep: the epoch that was read", file: "internal/postgres/record/sweep.sql",
 		edits: []edit{{"i.state = 'open' AND i.epoch = @epoch\n", "i.state = 'open' AND (i.epoch = @epoch OR true)\n"}},
 		run:   "TestSweepGuards|TestARunThat", packages: onRecord,
 	},
 	{
-		guard: "sweep: its own namespace", file: "internal/postgres/queries/sweep.sql",
+		guard: "sweep: its own namespace", file: "internal/postgres/record/sweep.sql",
 		edits: []edit{{"WHERE state = 'open' AND namespace = @namespace AND namespace <> ''", "WHERE state = 'open' AND (namespace = @namespace OR true)"}},
 		run:   "TestManyOpenCalls|TestOwners|TestSweep", packages: onRecord,
 	},
 	{
-		guard: "sweep: what may have happened", file: "internal/postgres/queries/sweep.sql",
+		guard: "sweep: what may have happened", file: "internal/postgres/record/sweep.sql",
 		edits: []edit{{"coalesce(bool_or(NOT repeatable), false) AS risky", "false AS risky"}},
 		run:   "TestSweep", packages: onRecord,
 	},
@@ -284,32 +284,32 @@ var mutants = []mutant{
 		run:   "TestDeploys", packages: onServers,
 	},
 	{
-		guard: "capacity: no token that is not there", file: "internal/postgres/queries/quota.sql",
+		guard: "capacity: no token that is not there", file: "internal/postgres/record/quota.sql",
 		edits: []edit{{"WHERE NOT had AND ready_at > until", "WHERE false AND ready_at > until"}},
 		run:   "TestQuota", packages: onRecord,
 	},
 	{
-		guard: "capacity: a token is taken once", file: "internal/postgres/queries/quota.sql",
+		guard: "capacity: a token is taken once", file: "internal/postgres/record/quota.sql",
 		edits: []edit{{"AND q.key = j.key AND NOT j.had AND NOT EXISTS", "AND q.key = j.key AND NOT EXISTS"}},
 		run:   "TestQuota", packages: onRecord,
 	},
 	{
-		guard: "capacity: what was dispatched is spent", file: "internal/postgres/queries/lease.sql",
+		guard: "capacity: what was dispatched is spent", file: "internal/postgres/record/lease.sql",
 		edits: []edit{{" AND @attempts::integer = 0\n", " AND @attempts::integer >= 0\n"}},
 		run:   "TestQuota", packages: onRecord,
 	},
 	{
-		guard: "capacity: first come, first served", file: "internal/postgres/queries/lease.sql",
+		guard: "capacity: first come, first served", file: "internal/postgres/record/lease.sql",
 		edits: []edit{{"h.held + a.ahead < w.most AS free", "h.held < w.most AS free"}},
 		run:   "TestRaisedLimit", packages: onRecord,
 	},
 	{
-		guard: "capacity: a lost place is not used", file: "internal/postgres/queries/claim.sql",
+		guard: "capacity: a lost place is not used", file: "internal/postgres/record/claim.sql",
 		edits: []edit{{"state <> 'held'", "state = 'nothing'"}},
 		run:   "Place", packages: onRecord,
 	},
 	{
-		guard: "capacity: the tool of a swept call", file: "internal/postgres/queries/lease.sql",
+		guard: "capacity: the tool of a swept call", file: "internal/postgres/record/lease.sql",
 		edits: []edit{{"        AND NOT (kind = 'semaphore' AND state = 'held' AND @grace::interval > interval '0')\n", ""}},
 		run:   "TestSweptPlace", packages: onRecord,
 	},
@@ -334,12 +334,12 @@ var mutants = []mutant{
 		run:   "TestDurable", packages: onWorkflow,
 	},
 	{
-		guard: "cache: readers take turns", file: "internal/postgres/queries/cache.sql",
+		guard: "cache: readers take turns", file: "internal/postgres/record/cache.sql",
 		edits: []edit{{"SELECT pg_advisory_xact_lock(hashtextextended(@key, 0))", "SELECT hashtextextended(@key, 0)"}},
 		run:   "TestOneFlies", packages: onRecord,
 	},
 	{
-		guard: "cache: the tenant beside the key", file: "internal/postgres/queries/cache.sql",
+		guard: "cache: the tenant beside the key", file: "internal/postgres/record/cache.sql",
 		edits: []edit{{"SELECT e.value FROM result_cache e\n    WHERE e.tenant_id = @tenant_id AND", "SELECT e.value FROM result_cache e\n    WHERE"}},
 		run:   "TestPoisonedEntry", packages: onRecord,
 	},
@@ -354,17 +354,17 @@ var mutants = []mutant{
 		run:   "TestNotKept", packages: onWorkflow,
 	},
 	{
-		guard: "notices: told with the change", file: "internal/postgres/queries/approval.sql",
+		guard: "notices: told with the change", file: "internal/postgres/record/approval.sql",
 		edits: []edit{{"SELECT approval_id, state FROM overdue ON", "SELECT approval_id, state FROM overdue WHERE false ON"}},
 		run:   "TestNoticesComeWithTheirChange", packages: onRecord,
 	},
 	{
-		guard: "notices: nothing after a decision", file: "internal/postgres/queries/notice.sql",
+		guard: "notices: nothing after a decision", file: "internal/postgres/outbox/notice.sql",
 		edits: []edit{{"a.state = 'open' AND a.expires_at > now() AS stands", "true AS stands"}},
 		run:   "TestWaitingBringsAboutWhatIsDue", packages: onRecord,
 	},
 	{
-		guard: "notices: taken by one", file: "internal/postgres/queries/notice.sql",
+		guard: "notices: taken by one", file: "internal/postgres/outbox/notice.sql",
 		edits: []edit{{"ORDER BY next_at LIMIT @batch FOR UPDATE SKIP LOCKED", "ORDER BY next_at LIMIT @batch"}},
 		run:   "TestTwoHeraldsTellOnce", packages: onRecord,
 	},

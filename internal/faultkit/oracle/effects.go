@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -86,7 +86,7 @@ func done(v *view, out *Verdict) {
 	})
 }
 
-func claims(record *postgres.Detail) (list []postgres.ClaimRecord) {
+func claims(record *reads.Detail) (list []reads.ClaimRecord) {
 	for _, claim := range record.Claims {
 		if claim.Kind == "claim" {
 			list = append(list, claim)
@@ -148,7 +148,7 @@ func unknown(v *view, out *Verdict) {
 
 // hit reports whether a fault fell into the time between a claim and the end of
 // the call, on the worker that had the effect where that is known.
-func (v *view) hit(c *Call, made []postgres.ClaimRecord) bool {
+func (v *view) hit(c *Call, made []reads.ClaimRecord) bool {
 	from, to := made[0].At.Add(-faultSlack), c.Workflow.Ended
 	if c.Record.SettledAt != nil {
 		to = *c.Record.SettledAt

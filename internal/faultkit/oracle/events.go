@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -27,7 +27,7 @@ func told(v *view, out *Verdict) {
 // Told returns what is wrong with the events of a record: a settled call has one
 // start and one result, a call that goes on has none, and every request for an
 // approval has an event before the start.
-func Told(d *postgres.Detail) error {
+func Told(d *reads.Detail) error {
 	var seen []string
 	for _, e := range d.Events {
 		if e.AuditID == "" {
@@ -60,7 +60,7 @@ func Told(d *postgres.Detail) error {
 		return fmt.Errorf("the result is not the last of the events %q", seen)
 	}
 	// A request of a call that may have taken effect comes later.
-	parked := slices.ContainsFunc(d.Approvals, func(a postgres.Approval) bool { return a.Parked != "" })
+	parked := slices.ContainsFunc(d.Approvals, func(a reads.Approval) bool { return a.Parked != "" })
 	if !parked && slices.Contains(seen[start:], toolspec.EventApprovalRequested) {
 		return fmt.Errorf("the start is ahead of a request in the events %q", seen)
 	}
@@ -69,7 +69,7 @@ func Told(d *postgres.Detail) error {
 
 // detailed holds what the two events tell against the record. A call that was swept
 // took what could be shown of its arguments along.
-func detailed(d *postgres.Detail, swept bool) error {
+func detailed(d *reads.Detail, swept bool) error {
 	for _, e := range d.Events {
 		if e.AuditID != "" || e.Kind != toolspec.EventStart && e.Kind != toolspec.EventResult {
 			continue

@@ -8,7 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -76,7 +76,7 @@ func TestViolations(t *testing.T) {
 			effect(w, "send", 31, 1).Key = "another"
 		}},
 		{"once", "two effects where a person wanted one retry of another call", "send", func(w *world) {
-			find(w, "hit").Record.Approvals = []postgres.Approval{{State: contract.RequestRetried}}
+			find(w, "hit").Record.Approvals = []reads.Approval{{State: contract.RequestRetried}}
 			claim(find(w, "send"), 2, 30)
 			effect(w, "send", 31, 1)
 		}},
@@ -157,7 +157,7 @@ func TestViolations(t *testing.T) {
 		}},
 		{"released", "a request that stays open", "ask", func(w *world) {
 			c := find(w, "ask")
-			c.Record.Approvals = append([]postgres.Approval{{State: contract.RequestOpen}}, c.Record.Approvals...)
+			c.Record.Approvals = append([]reads.Approval{{State: contract.RequestOpen}}, c.Record.Approvals...)
 		}},
 		{"survived", "a read that was cancelled where somebody cancelled another call", "read", func(w *world) {
 			end(find(w, "read"), toolspec.Result{ErrorCode: toolspec.CodeCancelled, Attempts: 1, EndedAtMs: 2000})
@@ -196,7 +196,7 @@ func TestViolations(t *testing.T) {
 		{"decided", "somebody is asked again after a denial", "denied", func(w *world) {
 			c := find(w, "denied")
 			c.Decisions[0].Answer = nil // it came as a signal
-			c.Record.Approvals = append(c.Record.Approvals, postgres.Approval{State: contract.RequestClosed})
+			c.Record.Approvals = append(c.Record.Approvals, reads.Approval{State: contract.RequestClosed})
 		}},
 		{"decided", "an effect of what was denied", "denied", func(w *world) {
 			c := find(w, "denied")
@@ -222,7 +222,7 @@ func TestViolations(t *testing.T) {
 		{"bounded", "a history without end", "read", func(w *world) { find(w, "read").Workflow.Events = 5000 }},
 		{"progress", "most calls end otherwise", "", func(w *world) {
 			for range 20 {
-				c := oracle.Call{ToolCallID: "denied too", InvocationID: "denied too", Accepted: true, Record: &postgres.Detail{}}
+				c := oracle.Call{ToolCallID: "denied too", InvocationID: "denied too", Accepted: true, Record: &reads.Detail{}}
 				end(&c, toolspec.Result{ErrorCode: toolspec.CodePolicyDenied})
 				w.Calls = append(w.Calls, c)
 			}
@@ -259,7 +259,7 @@ func TestViolations(t *testing.T) {
 func TestExcused(t *testing.T) {
 	for what, change := range map[string]func(*oracle.Snapshot){
 		"a second effect that a person wanted": func(w *oracle.Snapshot) {
-			approvals := []postgres.Approval{{State: contract.RequestRetried}}
+			approvals := []reads.Approval{{State: contract.RequestRetried}}
 			approvals[0].Parked = "lost"
 			find(w, "hit").Record.Approvals = approvals
 			claim(find(w, "hit"), 2, 30)

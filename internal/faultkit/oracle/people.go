@@ -3,7 +3,7 @@ package oracle
 import (
 	"fmt"
 
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -30,7 +30,7 @@ func approved(v *view, out *Verdict) {
 }
 
 // granted is the approval of a call, or nil.
-func granted(c *Call) *postgres.Approval {
+func granted(c *Call) *reads.Approval {
 	if c.Record == nil {
 		return nil
 	}

@@ -7,7 +7,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -47,7 +47,7 @@ type Call struct {
 	Answers, Rivals []Answer
 	Workflow        Workflow
 	// Record is nil where Postgres has none.
-	Record *postgres.Detail
+	Record *reads.Detail
 }
 
 // Decision is one that was sent to a call.

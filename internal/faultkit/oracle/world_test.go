@@ -8,7 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
 	"github.com/pawl-run/pawl/internal/faultkit/oracle"
-	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -54,16 +54,16 @@ func tell(w *oracle.Snapshot) {
 	}
 }
 
-func event(kind string, detail any) postgres.EventRecord {
+func event(kind string, detail any) reads.EventRecord {
 	raw, err := json.Marshal(detail)
 	if err != nil {
 		panic(err)
 	}
-	return postgres.EventRecord{Kind: kind, Detail: raw}
+	return reads.EventRecord{Kind: kind, Detail: raw}
 }
 
 func claim(c *oracle.Call, dispatch, second int) {
-	c.Record.Claims = append(c.Record.Claims, postgres.ClaimRecord{Dispatch: dispatch, Kind: "claim", At: at(second)})
+	c.Record.Claims = append(c.Record.Claims, reads.ClaimRecord{Dispatch: dispatch, Kind: "claim", At: at(second)})
 }
 
 // effect enters a run of a call's tool, by the worker 7.
@@ -101,7 +101,7 @@ func healthy() oracle.Snapshot {
 		w.Calls = append(w.Calls, oracle.Call{
 			ToolCallID: id, InvocationID: "invocation " + id, WorkflowID: "workflow " + id, ToolID: toolID, Repeatable: ledger.Repeatable(toolID),
 			ArgsDigest: "arguments of " + id, Value: []byte(`{"text":"` + id + `"}`), Accepted: true,
-			Record: &postgres.Detail{Call: postgres.Call{ToolCallID: id}, Plan: hook.Plan{Lane: lane, Budgets: hook.Budgets{DeadlineMs: 60_000}}},
+			Record: &reads.Detail{Call: reads.Call{ToolCallID: id}, Plan: hook.Plan{Lane: lane, Budgets: hook.Budgets{DeadlineMs: 60_000}}},
 		})
 		return &w.Calls[len(w.Calls)-1]
 	}
@@ -142,7 +142,7 @@ func healthy() oracle.Snapshot {
 	ask.Decisions = []oracle.Decision{
 		{Verb: toolspec.Approve, Approver: "user:ann", Answer: &toolspec.Answer{Counted: true}}, {Verb: toolspec.Deny, Approver: "user:bob"},
 	}
-	ask.Record.Approvals = []postgres.Approval{{State: contract.RequestApproved, Approver: "user:ann", DecidedAt: &decidedAt}}
+	ask.Record.Approvals = []reads.Approval{{State: contract.RequestApproved, Approver: "user:ann", DecidedAt: &decidedAt}}
 	ask.Record.Approvals[0].Digest = "digest of ask"
 	end(ask, ok("ask", 1))
 	effect(&w, "ask", 21, 1)
@@ -150,7 +150,7 @@ func healthy() oracle.Snapshot {
 	denied := add("denied", ledger.Ask, hook.RegularLane)
 	denied.ApprovalDigest = "digest of denied"
 	denied.Decisions = []oracle.Decision{{Verb: toolspec.Deny, Approver: "user:bob", Answer: &toolspec.Answer{Counted: true}}}
-	denied.Record.Approvals = []postgres.Approval{{State: contract.RequestDenied, Approver: "user:bob", DecidedAt: &decidedAt}}
+	denied.Record.Approvals = []reads.Approval{{State: contract.RequestDenied, Approver: "user:bob", DecidedAt: &decidedAt}}
 	end(denied, toolspec.Result{ErrorCode: toolspec.CodeApprovalDenied, EndedAtMs: 2000})
 
 	end(add("stopped", ledger.Send, hook.RegularLane), toolspec.Result{ErrorCode: toolspec.CodeCancelled, EndedAtMs: 2000})
@@ -158,7 +158,7 @@ func healthy() oracle.Snapshot {
 	waiting := add("waiting", ledger.Ask, hook.RegularLane)
 	waiting.Undecided, waiting.Record.Status = true, toolspec.StatusWaitingApproval
 	waiting.Workflow = oracle.Workflow{Status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, Events: 10, Started: at(0)}
-	waiting.Record.Approvals = []postgres.Approval{{State: contract.RequestOpen}}
+	waiting.Record.Approvals = []reads.Approval{{State: contract.RequestOpen}}
 	tell(&w)
 	return w
 }

@@ -1,0 +1,61 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+)
+
+// Catalog returns what a caller may see now of the tools that workers have published: those that the active policy hides, and those that a
+// kill switch stops, are left out, and so are those that no relation lets the actor run, where relations say who may. Seeing a tool does not mean that it may run; the gate decides again.
+func (s *Store) Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error) {
+	specs, err := s.Specs(ctx)
+	if err != nil {
+		return catalog.Catalog{}, err
+	}
+	p, err := s.rules.CurrentPolicy(ctx)
+	if err != nil {
+		return catalog.Catalog{}, err
+	}
+	stopped, err := s.rules.Stopped(ctx, by.TenantID)
+	if err != nil {
+		return catalog.Catalog{}, err
+	}
+	permitted, err := s.permitted(ctx, p, by)
+	if err != nil {
+		return catalog.Catalog{}, err
+	}
+	return catalog.New(specs, func(tool toolspec.Spec) catalog.Visibility {
+		if stopped(tool) || !permitted(tool.Name) {
+			return catalog.Hidden
+		}
+		return p.Visible(by, tool)
+	}), nil
+}
+
+type toolsRow struct{ Tools string }
+
+// permitted says which tools relations let the actor run, in some graph at least. Without an actor they narrow nothing.
+func (s *Store) permitted(ctx context.Context, p *policy.Policy, by catalog.Viewer) (func(toolID string) bool, error) {
+	if by.ActorID == "" || p.Permissions(by.TenantID) == authz.ByPolicy {
+		return func(string) bool { return true }, nil
+	}
+	var patterns []policy.Pattern
+	if authz.Identity(by.ActorID) {
+		rows, err := db.All[toolsRow](ctx, s.db, "permitted tools", db.Query("PermittedTools", db.Values{
+			"tenant_id": db.Text(by.TenantID), "actor_id": db.Text(by.ActorID), "depth": authz.MaxNesting,
+		}))
+		if err != nil {
+			return nil, err
+		}
+		patterns = db.Column(rows, func(r toolsRow) policy.Pattern { return policy.Pattern(r.Tools) })
+	}
+	return func(toolID string) bool {
+		return slices.ContainsFunc(patterns, func(pattern policy.Pattern) bool { return pattern.Matches(toolID) })
+	}, nil
+}

@@ -1,0 +1,15 @@
+package catalog
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/postgres/querytest"
+)
+
+func TestQueries(t *testing.T) {
+	querytest.Run(t, files, map[string]reflect.Type{
+		"PermittedTools": reflect.TypeFor[toolsRow](),
+		"Specs":          reflect.TypeFor[specRow](),
+	}, "PublishSpecs")
+}

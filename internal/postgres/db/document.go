@@ -1,0 +1,62 @@
+package db
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
+
+// Text is s as a text column can hold it: Postgres refuses the character NUL and what is not UTF-8, and a call must not fail to settle
+// because an approver's reason has one.
+func Text[S ~string](s S) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(string(s), "\uFFFD"), "\x00", "\uFFFD")
+}
+
+// Document is a JSON document as a json column can hold it; nil for none. A hook may hand over strings that are not UTF-8.
+func Document(raw json.RawMessage) *string {
+	if len(raw) == 0 {
+		return nil
+	}
+	s := string(bytes.ToValidUTF8(raw, []byte("\uFFFD")))
+	return &s
+}
+
+// Encoded is v as a JSON document.
+func Encoded(v any) (*string, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return Document(raw), nil
+}
+
+// Decoded reads a document that Encoded wrote.
+func Decoded[T any](raw json.RawMessage) (T, error) {
+	var v T
+	err := json.Unmarshal(raw, &v)
+	return v, err
+}
+
+// Column collects one field of many rows, for unnest.
+func Column[R, V any](rows []R, field func(R) V) []V {
+	values := make([]V, len(rows))
+	for i, r := range rows {
+		values[i] = field(r)
+	}
+	return values
+}
+
+// Bounds of a list, in rows.
+const (
+	defaultList = 50
+	// MaxList is the maximum number of rows of a list.
+	MaxList = 500
+)
+
+// Limit returns the number of rows of a list if n are wanted: at most MaxList, and 50 if n is 0.
+func Limit(n int) int {
+	if n <= 0 {
+		return defaultList
+	}
+	return min(n, MaxList)
+}

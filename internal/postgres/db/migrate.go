@@ -1,0 +1,131 @@
+package db
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"github.com/pawl-run/pawl/migrations"
+)
+
+//go:embed schema.sql
+var files embed.FS
+
+// Bounds of the wait for another process that migrates, in seconds and tries.
+const (
+	lockPeriod = 1
+	lockTries  = 300
+)
+
+// Migration is a step of the schema.
+type Migration struct {
+	Version int64  `json:"version"`
+	Name    string `json:"name"`
+	// AppliedAt is zero where the step is still to come.
+	AppliedAt time.Time `json:"appliedAt,omitzero"`
+}
+
+// Migrate brings the schema up to this build and returns the steps it took. Several processes may call it at once: one works, the
+// others wait. A schema that is newer stays as it is.
+func (d *DB) Migrate(ctx context.Context) ([]Migration, error) {
+	const op = "migrate"
+	var applied []Migration
+	err := d.goose(func(p *goose.Provider) error {
+		results, err := p.Up(ctx)
+		for _, r := range results {
+			applied = append(applied, Migration{Version: r.Source.Version, Name: r.Source.Path, AppliedAt: time.Now()})
+		}
+		return err
+	})
+	return applied, Failure(op, err)
+}
+
+// MigrationStatus lists the steps that this build knows, applied or not.
+func (d *DB) MigrationStatus(ctx context.Context) ([]Migration, error) {
+	const op = "migration status"
+	var steps []Migration
+	err := d.goose(func(p *goose.Provider) error {
+		all, err := p.Status(ctx)
+		for _, st := range all {
+			steps = append(steps, Migration{Version: st.Source.Version, Name: st.Source.Path, AppliedAt: st.AppliedAt})
+		}
+		return err
+	})
+	return steps, Failure(op, err)
+}
+
+// SchemaBehind says that the database lacks steps that this build needs.
+type SchemaBehind struct {
+	Have, Need int64
+}
+
+// Error says what to run.
+func (e *SchemaBehind) Error() string {
+	return fmt.Sprintf("the database schema is at version %d and this build needs %d: run `pawl migrate up`", e.Have, e.Need)
+}
+
+type thereRow struct {
+	There bool
+}
+
+type versionRow struct {
+	Version int64
+}
+
+// CheckSchema returns a *SchemaBehind where steps are missing. It only reads. A newer schema is right: it serves the release before.
+func (d *DB) CheckSchema(ctx context.Context) error {
+	const op = "check schema"
+	need, err := latestMigration()
+	if err != nil {
+		return Failure(op, err)
+	}
+	schema := d.With(files)
+	there, _, err := First[thereRow](ctx, schema, op, Query("SchemaIsThere", Values{}))
+	if err != nil {
+		return err
+	}
+	var have versionRow
+	if there.There {
+		if have, _, err = First[versionRow](ctx, schema, op, Query("SchemaVersion", Values{})); err != nil {
+			return err
+		}
+	}
+	if have.Version < need {
+		return &SchemaBehind{Have: have.Version, Need: need}
+	}
+	return nil
+}
+
+// latestMigration is the number of the last file.
+func latestMigration() (int64, error) {
+	names, err := fs.Glob(migrations.FS(), "*.sql")
+	if err != nil || len(names) == 0 {
+		return 0, fmt.Errorf("no migrations are embedded: %w", err)
+	}
+	return goose.NumericComponent(names[len(names)-1])
+}
+
+// goose hands out a provider on a connection of the pool.
+func (d *DB) goose(use func(*goose.Provider) error) (err error) {
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(lockPeriod, lockTries), lock.WithUnlockTimeout(lockPeriod, lockTries))
+	if err != nil {
+		return err
+	}
+	pool := stdlib.OpenDBFromPool(d.pool)
+	defer func() {
+		if closing := pool.Close(); err == nil {
+			err = closing
+		}
+	}()
+	provider, err := goose.NewProvider(goose.DialectPostgres, pool, migrations.FS(), goose.WithSessionLocker(locker))
+	if err != nil {
+		return err
+	}
+	return use(provider)
+}

@@ -1,0 +1,65 @@
+package identities
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/proof"
+)
+
+// ErrKeyTaken says that a key is registered for somebody else, or was revoked.
+var ErrKeyTaken = errors.New("postgres: the key cannot be registered")
+
+// KeyRecord is the public half of an approver's key.
+type KeyRecord struct {
+	KeyID        string     `json:"keyId"`
+	Identity     string     `json:"identity"`
+	PublicKey    []byte     `json:"publicKey"`
+	RegisteredAt time.Time  `json:"registeredAt"`
+	RegisteredBy string     `json:"registeredBy"`
+	RevokedAt    *time.Time `json:"revokedAt,omitempty"`
+	RevokedBy    string     `json:"revokedBy,omitempty"`
+}
+
+// registerRow is the row of RegisterKey.
+type registerRow struct {
+	Identity       string
+	Revoked, Added bool
+}
+
+// revokeRow is the row of RevokeKey.
+type revokeRow struct {
+	Identity string
+	Revoked  bool
+}
+
+// RegisterKey lets an identity of the tenant sign with a key; by is who says so, for the audit trail. The same again changes nothing.
+// ErrKeyTaken: it is somebody else's, or was revoked.
+func (s *Store) RegisterKey(ctx context.Context, tenantID, identity string, key proof.Key, by string) error {
+	row, _, err := db.First[registerRow](ctx, s.db, "register key", db.Query("RegisterKey", db.Values{
+		"tenant_id": db.Text(tenantID), "key_id": key.ID(), "identity": db.Text(identity), "public_key": key.Bytes(), "registered_by": db.Text(by),
+	}))
+	if err == nil && !row.Added && (row.Revoked || row.Identity != identity) {
+		return ErrKeyTaken
+	}
+	return err
+}
+
+// RevokeKey takes a key out of use and returns whose it is. revoked is false where it was out of use already; ErrNotFound where the
+// tenant has no such key.
+func (s *Store) RevokeKey(ctx context.Context, tenantID, keyID, by string) (identity string, revoked bool, err error) {
+	row, found, err := db.First[revokeRow](ctx, s.db, "revoke key", db.Query("RevokeKey", db.Values{
+		"tenant_id": db.Text(tenantID), "key_id": db.Text(keyID), "revoked_by": db.Text(by),
+	}))
+	if err == nil && !found {
+		err = db.ErrNotFound
+	}
+	return row.Identity, row.Revoked, err
+}
+
+// Keys returns the keys of a tenant by identity, the revoked ones too.
+func (s *Store) Keys(ctx context.Context, tenantID string) ([]KeyRecord, error) {
+	return db.All[KeyRecord](ctx, s.db, "keys", db.Query("ListKeys", db.Values{"tenant_id": db.Text(tenantID)}))
+}

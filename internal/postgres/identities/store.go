@@ -1,0 +1,19 @@
+package identities
+
+import (
+	"embed"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/internal/postgres/recheck"
+)
+
+//go:embed *.sql
+var files embed.FS
+
+// Store keeps relations and keys. It may be used by several goroutines.
+type Store struct {
+	db *db.DB
+}
+
+// New makes a Store on a database.
+func New(d *db.DB) *Store { return &Store{db: d.With(files, recheck.Files)} }

@@ -1,0 +1,92 @@
+package identities
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/internal/postgres/recheck"
+	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Submitter is a key that may vouch for subjects.
+type Submitter struct {
+	KeyID     string     `json:"keyId"`
+	Name      string     `json:"name"`
+	AddedAt   time.Time  `json:"addedAt"`
+	AddedBy   string     `json:"addedBy"`
+	RevokedAt *time.Time `json:"revokedAt,omitempty"`
+	RevokedBy string     `json:"revokedBy,omitempty"`
+}
+
+type submitterKeyRow struct {
+	PublicKey     []byte
+	Active, Fresh bool
+}
+
+type trustedRow struct{ Trusted bool }
+
+type submitterAddedRow struct{ Added bool }
+
+// SubmitterKey returns a key of a tenant, whether it counts, and whether a proof that ends then was good when the call was admitted. Of a
+// key that the tenant does not have, public is empty.
+func (s *Store) SubmitterKey(
+	ctx context.Context, tenantID, keyID, invocationID string, expiresAt time.Time,
+) (public ed25519.PublicKey, active, fresh bool, err error) {
+	row, _, err := db.First[submitterKeyRow](ctx, s.db, "submitter key", db.Query("SubmitterKey", db.Values{
+		"tenant_id": db.Text(tenantID), "key_id": db.Text(keyID), "invocation_id": invocationID, "expires_at": expiresAt,
+	}))
+	return row.PublicKey, row.Active, row.Fresh, err
+}
+
+// AddSubmitter registers a public key for a tenant. added is false where it was there already, or was revoked, which is for good.
+func (s *Store) AddSubmitter(ctx context.Context, tenantID, name string, public ed25519.PublicKey, by string) (keyID string, added bool, err error) {
+	if len(public) != ed25519.PublicKeySize {
+		return "", false, errors.New("it is no Ed25519 key")
+	}
+	keyID = toolspec.SubmitterKeyID(public)
+	row, _, err := db.First[submitterAddedRow](ctx, s.db, "add submitter", db.Query("AddSubmitter", db.Values{
+		"tenant_id": db.Text(tenantID), "key_id": keyID, "name": db.Text(name), "public_key": []byte(public), "added_by": db.Text(by),
+	}))
+	return keyID, row.Added, err
+}
+
+// RevokeSubmitter ends what a key may do, also for calls that it vouched for and that wait: those with a subject look again. ErrNotFound
+// says that the tenant has no such key that counts.
+func (s *Store) RevokeSubmitter(ctx context.Context, tenantID, keyID, by string) error {
+	row, err := recheck.Changing[removedRow](ctx, s.db, "revoke submitter", recheck.Filter{TenantID: tenantID, WithSubject: true}, db.Query("RevokeSubmitter", db.Values{
+		"tenant_id": db.Text(tenantID), "key_id": db.Text(keyID), "revoked_by": db.Text(by),
+	}))
+	if err == nil && !row.Removed {
+		return db.ErrNotFound
+	}
+	return err
+}
+
+// Submitters lists the keys of a tenant, the oldest first.
+func (s *Store) Submitters(ctx context.Context, tenantID string) ([]Submitter, error) {
+	return db.All[Submitter](ctx, s.db, "submitters", db.Query("ListSubmitters", db.Values{"tenant_id": db.Text(tenantID)}))
+}
+
+// Trusting puts the question whether the key that vouched for a subject still counts ahead of another engine, which cannot know. A call
+// without a subject costs nothing by it.
+func (s *Store) Trusting(engine authz.Port) authz.Port { return trusting{s, engine} }
+
+type trusting struct {
+	store  *Store
+	engine authz.Port
+}
+
+// Check asks the engine about subjects whose submitter is trusted.
+func (t trusting) Check(ctx context.Context, r authz.Request) (authz.Decision, error) {
+	if r.SubjectID != "" {
+		row, _, err := db.First[trustedRow](ctx, t.store.db, "authorize", db.Query("SubmitterTrusted", db.Values{"tenant_id": db.Text(r.TenantID), "key_id": db.Text(r.Submitter)}))
+		if err != nil || !row.Trusted {
+			return authz.Deny(authz.Trust), err
+		}
+	}
+	return t.engine.Check(ctx, r)
+}

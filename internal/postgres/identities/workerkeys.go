@@ -1,0 +1,32 @@
+package identities
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/internal/workerkey"
+)
+
+var _ workerkey.Store = (*Store)(nil)
+
+// workerKeyRow is the row of WorkerKeys.
+type workerKeyRow struct {
+	KeyID  int64
+	Secret []byte
+	AgeMs  int64
+}
+
+// WorkerKeys returns the keys that workers sign with, the newest first, and makes one where the newest has signed for long enough.
+func (s *Store) WorkerKeys(ctx context.Context) ([]workerkey.Key, error) {
+	const op = "worker keys"
+	secret := make([]byte, workerkey.Size)
+	if _, err := rand.Read(secret); err != nil {
+		return nil, db.Failure(op, err)
+	}
+	rows, err := db.All[workerKeyRow](ctx, s.db, op, db.Query("WorkerKeys", db.Values{"secret": secret, "signs": workerkey.Signs, "kept": workerkey.Kept}))
+	return db.Column(rows, func(r workerKeyRow) workerkey.Key {
+		return workerkey.Key{ID: r.KeyID, Secret: r.Secret, Age: time.Duration(r.AgeMs) * time.Millisecond}
+	}), err
+}

@@ -1,0 +1,6 @@
+package outbox
+
+import "embed"
+
+//go:embed *.sql
+var files embed.FS

@@ -1,0 +1,67 @@
+package policies
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/activities/gate"
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/policy"
+)
+
+type shadowRow struct {
+	Changed bool
+	Told    int64
+}
+
+// SetShadow stores a version and has it asked beside the active one; nil ends that. by says who does it.
+func (s *Store) SetShadow(ctx context.Context, p *policy.Policy, by string) (changed bool, err error) {
+	var steps []db.Step
+	if p != nil {
+		steps = append(steps, db.Query("InsertPolicy", db.Values{"digest": p.Digest(), "source": string(p.Source())}))
+	}
+	row, _, err := db.Batched[shadowRow](ctx, s.db, "shadow policy", append(steps, db.Query("SetShadow", db.Values{"digest": p.Digest(), "by": db.Text(by)}))...)
+	return row.Changed, err
+}
+
+// ShadowPolicy returns which version is asked beside the active one; ok is false where none is.
+func (s *Store) ShadowPolicy(ctx context.Context) (shadow Active, ok bool, err error) {
+	row, ok, err := db.First[activeRow](ctx, s.db, "shadow policy", db.Query("ShadowPolicy", db.Values{}))
+	return Active{Digest: row.Digest, At: row.ActivatedAt, By: row.ActivatedBy}, ok, err
+}
+
+// Shadowed is what a version would have said of settled calls, beside what the active one said of them.
+type Shadowed struct {
+	TenantID string
+	ToolID   string
+	gate.ShadowNote
+	// Calls counts them, and Example is one.
+	Calls   int
+	Example string
+}
+
+type shadowedRow struct {
+	TenantID string
+	ToolID   string
+	Reason   string
+	Calls    int
+	Example  string
+}
+
+// ShadowReport returns what calls since then noted of a version: the most frequent first, at most 500 lines. Without a tenant, those of
+// all tenants.
+func (s *Store) ShadowReport(ctx context.Context, digest, tenantID string, since time.Time) ([]Shadowed, error) {
+	rows, err := db.All[shadowedRow](ctx, s.db, "shadow report", db.Query("ShadowReport", db.Values{
+		"since": since, "prefix": gate.ShadowPrefix(digest), "tenant_id": db.Text(tenantID), "max": db.MaxList,
+	}))
+	if err != nil {
+		return nil, err
+	}
+	var lines []Shadowed
+	for _, r := range rows {
+		if note, ok := gate.ParseShadowNote(r.Reason); ok {
+			lines = append(lines, Shadowed{TenantID: r.TenantID, ToolID: r.ToolID, ShadowNote: note, Calls: r.Calls, Example: r.Example})
+		}
+	}
+	return lines, nil
+}

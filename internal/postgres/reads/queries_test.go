@@ -1,0 +1,27 @@
+package reads
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/postgres/querytest"
+)
+
+func TestQueries(t *testing.T) {
+	querytest.Run(t, files, map[string]reflect.Type{
+		"NoticeBacklog":  reflect.TypeFor[NoticeBacklog](),
+		"AllTables":      reflect.TypeFor[tableRow](),
+		"ShowCall":       reflect.TypeFor[showRow](),
+		"ShowStages":     reflect.TypeFor[StageRecord](),
+		"ShowAttempts":   reflect.TypeFor[AttemptRecord](),
+		"ShowHydrations": reflect.TypeFor[HydrationRecord](),
+		"ShowClaims":     reflect.TypeFor[ClaimRecord](),
+		"ShowCapacity":   reflect.TypeFor[CapacityRecord](),
+		"ShowEvents":     reflect.TypeFor[EventRecord](),
+		"ShowApprovals":  reflect.TypeFor[approvalRow](),
+		"ShowDecisions":  reflect.TypeFor[DecisionRecord](),
+		"ListApprovals":  reflect.TypeFor[approvalRow](),
+		"ListCalls":      reflect.TypeFor[Call](),
+		"DecidedCalls":   reflect.TypeFor[DecidedCall](),
+	})
+}

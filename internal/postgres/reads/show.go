@@ -1,0 +1,198 @@
+package reads
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// Detail is everything that the record knows of a call.
+type Detail struct {
+	Call
+	TenantID      string
+	SubjectID     string
+	SessionID     string
+	RequestID     string
+	GraphID       string
+	ConnectionID  string
+	TemporalRunID string
+	Epoch         int
+	InputDigest   string
+	Plan          hook.Plan
+	Rounds        contract.Rounds
+	PolicyDigest  string
+	Result        *toolspec.Result
+	SafeArgs      json.RawMessage
+	// InputHistory and OutputHistory are the redacted values that the arguments and
+	// the output had, in order, where there was more than one.
+	InputHistory  []json.RawMessage
+	OutputHistory []json.RawMessage
+	Stages        []StageRecord
+	AttemptList   []AttemptRecord
+	// Hydrations say where the arguments came from, each time that they were
+	// looked at.
+	Hydrations []HydrationRecord
+	Claims     []ClaimRecord
+	Capacity   []CapacityRecord
+	Approvals  []Approval
+	Events     []EventRecord
+}
+
+// StageRecord is a stage that ran.
+type StageRecord struct {
+	Stage      string
+	Round      int
+	Attempt    int
+	Outcome    string
+	ByHook     string
+	Rule       string
+	At         time.Time
+	DurationUs int64
+	Notes      json.RawMessage
+}
+
+// AttemptRecord is one dispatch.
+type AttemptRecord struct {
+	Attempt    int
+	Dispatch   int
+	Lane       hook.Lane
+	Outcome    string
+	Code       toolspec.Code
+	At         time.Time
+	DurationUs int64
+}
+
+// HydrationRecord is one hydration.
+type HydrationRecord struct {
+	At         time.Time
+	Provenance toolspec.Provenance
+}
+
+// ClaimRecord is a claim or a tombstone.
+type ClaimRecord struct {
+	Dispatch   int
+	Kind       string
+	Epoch      int
+	ApprovalID string
+	At         time.Time
+}
+
+// CapacityRecord is what an open call holds of limited capacity, or waits for.
+type CapacityRecord struct {
+	// Kind is quota, semaphore or another kind of lease.
+	Kind string
+	// Key names the limit and whom it counts.
+	Key string
+	// State is held, waiting or lost.
+	State string
+	// Ahead is how many calls stand before it in the queue.
+	Ahead int
+	// At is when a token is there, or when a place expires of which nothing is heard.
+	At time.Time
+}
+
+// EventRecord is a line of the audit trail.
+type EventRecord struct {
+	Kind    string
+	AuditID string
+	At      time.Time
+	Detail  json.RawMessage
+}
+
+// showRow is the row of ShowCall.
+type showRow struct {
+	Call
+	TenantID, SubjectID, SessionID, RequestID, GraphID, ConnectionID, TemporalRunID, InputDigest, PolicyDigest string
+
+	Epoch, GateRound, DispatchRound, RequestRound, CapacityRound int
+
+	Plan, Result, SafeArgs, InputHistory, OutputHistory json.RawMessage
+}
+
+// Show returns a call of the tenant by its invocation id, its workflow id or its toolCallId (of several by that name the newest), or
+// ErrNotFound.
+func (s *Store) Show(ctx context.Context, tenantID, name string) (Detail, error) {
+	const op = "show"
+	var invocationID *string
+	if toolspec.IsInvocationID(name) {
+		invocationID = &name
+	}
+	row, found, err := db.First[showRow](ctx, s.db, op, db.Query("ShowCall", db.Values{
+		"tenant_id": db.Text(tenantID), "name": db.Text(name), "invocation_id": invocationID,
+	}))
+	if err != nil {
+		return Detail{}, err
+	}
+	if !found {
+		return Detail{}, db.ErrNotFound
+	}
+	detail, err := row.detail()
+	if err == nil {
+		err = s.addLists(ctx, op, &detail)
+	}
+	return detail, db.Failure(op, err)
+}
+
+func (r showRow) detail() (Detail, error) {
+	d := Detail{
+		Call: r.Call, TenantID: r.TenantID, SubjectID: r.SubjectID, SessionID: r.SessionID, RequestID: r.RequestID, GraphID: r.GraphID,
+		ConnectionID: r.ConnectionID, TemporalRunID: r.TemporalRunID, Epoch: r.Epoch, InputDigest: r.InputDigest,
+		Rounds: contract.Rounds{Gate: r.GateRound, Dispatch: r.DispatchRound, Request: r.RequestRound, Capacity: r.CapacityRound}, PolicyDigest: r.PolicyDigest,
+		SafeArgs: r.SafeArgs,
+	}
+	var err error
+	if d.Plan, err = db.Decoded[hook.Plan](r.Plan); err != nil {
+		return d, err
+	}
+	if d.InputHistory, err = history(r.InputHistory); err != nil {
+		return d, err
+	}
+	if d.OutputHistory, err = history(r.OutputHistory); err != nil {
+		return d, err
+	}
+	if r.Result != nil {
+		result, err := db.Decoded[toolspec.Result](r.Result)
+		if err != nil {
+			return d, err
+		}
+		d.Result = &result
+	}
+	return d, nil
+}
+
+// history is a list of more than one value; one alone stands elsewhere.
+func history(raw json.RawMessage) ([]json.RawMessage, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	values, err := db.Decoded[[]json.RawMessage](raw)
+	if len(values) < 2 {
+		return nil, err
+	}
+	return values, err
+}
+
+// addLists reads what hangs on the call in one round trip.
+func (s *Store) addLists(ctx context.Context, op string, d *Detail) error {
+	var approvals []approvalRow
+	of := db.Values{"invocation_id": d.InvocationID}
+	err := s.db.Read(ctx, op,
+		db.Into(&d.Stages, db.Query("ShowStages", of)),
+		db.Into(&d.AttemptList, db.Query("ShowAttempts", of)),
+		db.Into(&d.Hydrations, db.Query("ShowHydrations", of)),
+		db.Into(&d.Claims, db.Query("ShowClaims", of)),
+		db.Into(&d.Capacity, db.Query("ShowCapacity", of)),
+		db.Into(&d.Events, db.Query("ShowEvents", of)),
+		db.Into(&approvals, db.Query("ShowApprovals", of)),
+	)
+	if err != nil {
+		return err
+	}
+	d.Approvals, err = s.withDecisions(ctx, op, approvals)
+	return err
+}

@@ -1,0 +1,116 @@
+package record
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/activities/answer"
+	"github.com/pawl-run/pawl/activities/attempt"
+	"github.com/pawl-run/pawl/activities/stage"
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// outcomeRow is what a guarded write answers; the words are those of contract.Outcome.
+type outcomeRow struct {
+	Outcome contract.Outcome
+}
+
+// Claim writes that a dispatch begins, and consumes its approval, or says why it must not. It is not to be repeated after an error:
+// the first try may have claimed, and the second would be told so.
+func (s *Store) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outcome, error) {
+	values := db.Values{
+		"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "tool_id": db.Text(in.ToolID), "epoch": in.Epoch,
+		"temporal_run_id": executing(ctx), "dispatch": in.Dispatch, "claim_id": in.ClaimID, "repeatable": in.Repeatable,
+		"approval_id": db.Text(in.ApprovalID), "approval_digest": db.Text(in.ApprovalDigest), "effect": string(in.Effect), "runs": in.Runtime + overMargin,
+	}
+	addClaims(values, "answered", "answered_ids", in.Answered)
+	row, _, err := locked[outcomeRow](ctx, s, "claim", in.InvocationID, db.Query("RenewLeases", db.Values{
+		"invocation_id": in.InvocationID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "hold": max(holdTime, in.Runtime+runsOn),
+	}), db.Query("Claim", values))
+	return row.Outcome, err
+}
+
+// overMargin is what an attempt has beyond its budget until its tool counts as over: the time to stop, and a machine that is late.
+const overMargin = 10 * time.Second
+
+// executing is the run of the workflow that executes, for statements that compare it with the recorded one.
+func executing(ctx context.Context) string { return contract.Executing(ctx).RunID }
+
+// addClaims adds claims as two parameters.
+func addClaims(values db.Values, dispatches, ids string, claims []contract.Claim) {
+	values[dispatches] = db.Column(claims, func(c contract.Claim) int { return c.Dispatch })
+	values[ids] = db.Column(claims, func(c contract.Claim) string { return db.Text(c.ID) })
+}
+
+// claimsOf reads what a statement has aggregated.
+func claimsOf(op string, rows json.RawMessage) ([]contract.Claim, error) {
+	if rows == nil {
+		return nil, nil
+	}
+	claims, err := db.Decoded[[]contract.Claim](rows)
+	if err != nil {
+		return nil, db.Failure(op, err)
+	}
+	return claims, nil
+}
+
+// checkRow is the row of Check.
+type checkRow struct {
+	Outcome  contract.Outcome
+	Epoch    int
+	Claims   json.RawMessage
+	OverInMs int64
+}
+
+// Check tells a dispatch that began from one that did not, and sees to it that the latter never will.
+func (s *Store) Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error) {
+	const op = "check"
+	values := db.Values{
+		"invocation_id": in.InvocationID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "dispatch": in.Dispatch,
+	}
+	addClaims(values, "over", "over_ids", in.Over)
+	row, _, err := locked[checkRow](ctx, s, op, in.InvocationID, db.Query("Check", values))
+	if err != nil {
+		return contract.CheckOut{}, err
+	}
+	claims, err := claimsOf(op, row.Claims)
+	return contract.CheckOut{Outcome: row.Outcome, Epoch: row.Epoch, Claims: claims, OverInMs: max(row.OverInMs, 0)}, err
+}
+
+// ownedRow is the row of Owned.
+type ownedRow struct{ Plan json.RawMessage }
+
+// Owned compares the record with the execution and with what an activity was told, and returns the recorded plan.
+func (s *Store) Owned(ctx context.Context, in stage.OwnedRow) (plan hook.Plan, owned bool, err error) {
+	const op = "owned"
+	c := in.Context
+	row, found, err := db.First[ownedRow](ctx, s.db, op, db.Query("Owned", db.Values{
+		"invocation_id": in.InvocationID, "tenant_id": db.Text(c.TenantID), "run_id": db.Text(c.RunID), "tool_call_id": db.Text(in.ToolCallID),
+		"tool_id": db.Text(in.ToolID), "actor_id": db.Text(c.ActorID), "subject_id": db.Text(c.SubjectID), "session_id": db.Text(c.SessionID),
+		"connection_id": db.Text(c.ConnectionID), "epoch": in.Epoch, "temporal_run_id": executing(ctx),
+	}))
+	if err != nil || !found {
+		return hook.Plan{}, false, err
+	}
+	if plan, err = db.Decoded[hook.Plan](row.Plan); err != nil {
+		return hook.Plan{}, false, db.Failure(op, err)
+	}
+	return plan, true, nil
+}
+
+// Forged notes in the audit trail that somebody answered an activity of a call in a worker's place.
+func (s *Store) Forged(ctx context.Context, in answer.Forged) error {
+	_, err := s.db.Exec(ctx, "forged", db.Query("Forged", db.Values{
+		"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "activity": db.Text(in.Activity), "answer": db.Text(in.Answer),
+	}))
+	return err
+}
+
+// locked is batched with the lock on the invocation ahead.
+func locked[T any](ctx context.Context, s *Store, op, invocationID string, steps ...db.Step) (row T, found bool, err error) {
+	lock := db.Query("LockInvocation", db.Values{"invocation_id": invocationID})
+	return db.Batched[T](ctx, s.db, op, append([]db.Step{lock}, steps...)...)
+}

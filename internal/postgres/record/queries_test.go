@@ -1,0 +1,39 @@
+package record
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/pawl-run/pawl/activities/upkeep"
+	"github.com/pawl-run/pawl/internal/postgres/querytest"
+)
+
+func TestQueries(t *testing.T) {
+	querytest.Run(t, files, map[string]reflect.Type{
+		"Admit":              reflect.TypeFor[recordRow](),
+		"Request":            reflect.TypeFor[requestRow](),
+		"Look":               reflect.TypeFor[lookRow](),
+		"Decide":             reflect.TypeFor[decideRow](),
+		"Lookup":             reflect.TypeFor[findingRow](),
+		"InvalidateTags":     reflect.TypeFor[deletedCacheRow](),
+		"DeleteExpiredCache": reflect.TypeFor[deletedCacheRow](),
+		"Claim":              reflect.TypeFor[outcomeRow](),
+		"Check":              reflect.TypeFor[checkRow](),
+		"Owned":              reflect.TypeFor[ownedRow](),
+		"LiveGrants":         reflect.TypeFor[liveGrantRow](),
+		"ListGrants":         reflect.TypeFor[grantRow](),
+		"RevokeGrant":        reflect.TypeFor[revokedRow](),
+		"TakePlaces":         reflect.TypeFor[placesRow](),
+		"ReleaseExpired":     reflect.TypeFor[expiredRow](),
+		"SettledValue":       reflect.TypeFor[settledValueRow](),
+		"Output":             reflect.TypeFor[outputRow](),
+		"TakeTokens":         reflect.TypeFor[tokensRow](),
+		"DeleteExpiredRows":  reflect.TypeFor[deletedRow](),
+		"ExpiredPartitions":  reflect.TypeFor[partitionRow](),
+		"SessionBindings":    reflect.TypeFor[bindingRow](),
+		"BindSession":        reflect.TypeFor[bindingRow](),
+		"Settle":             reflect.TypeFor[settleRow](),
+		"OpenCalls":          reflect.TypeFor[upkeep.OpenCall](),
+		"Sweep":              reflect.TypeFor[sweptRow](),
+	}, "Refuse", "CloseOtherRequests", "CloseRequest", "LockFlight", "LockInvocation", "Forged", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteIdleSemaphores", "SaveOutput", "SetPartitionMonths", "EnsurePartitions", "LockQuotas", "DeleteFullQuotas", "DeleteExpiredCalls", "SetExpiredPartition", "DropPartition", "DeleteOldSessions")
+}

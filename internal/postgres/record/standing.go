@@ -1,0 +1,29 @@
+package record
+
+import (
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// killsOf reads the switches that a statement found for a call.
+func killsOf(op string, raw json.RawMessage) ([]hook.Kill, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	kills, err := db.Decoded[[]hook.Kill](raw)
+	return kills, db.Failure(op, err)
+}
+
+// connectionOf reads how a connection stands for a call.
+func connectionOf(op string, raw json.RawMessage) (*hook.Connection, error) {
+	if raw == nil {
+		return nil, nil
+	}
+	n, err := db.Decoded[hook.Connection](raw)
+	if err != nil {
+		return nil, db.Failure(op, err)
+	}
+	return &n, nil
+}

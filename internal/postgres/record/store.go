@@ -1,0 +1,21 @@
+package record
+
+import (
+	"embed"
+
+	"github.com/pawl-run/pawl/activities/upkeep"
+	"github.com/pawl-run/pawl/internal/postgres/db"
+)
+
+//go:embed *.sql
+var files embed.FS
+
+var _ upkeep.Store = (*Store)(nil)
+
+// Store keeps the record of calls. It may be used by several goroutines.
+type Store struct {
+	db *db.DB
+}
+
+// New makes a Store on a database.
+func New(d *db.DB) *Store { return &Store{db: d.With(files)} }
