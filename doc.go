@@ -2,8 +2,6 @@
 // policy allows happens once, survives crashes and deploys, and waits for people
 // as long as it takes.
 //
-// The root holds no code. It carries the tests that keep the whole tree to its
-// shape (arch_test.go) and the documents to the truth (docs_test.go). Embedders
-// start at package worker, callers at package client, tool authors at package
-// toolspec. Nothing may import this package.
+// The root has no code. Embedders start at package worker, callers at package client, tool
+// authors at package toolspec. Nothing may import this package.
 package pawl

@@ -1,7 +1,8 @@
-package pawl_test
+package arch_test
 
 import (
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,14 @@ import (
 
 	"golang.org/x/tools/txtar"
 )
+
+// TestMain runs the tests in the root of the module.
+func TestMain(m *testing.M) {
+	if err := os.Chdir(filepath.Join("..", "..")); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
 
 // rules is the shape of the tree, as sentences that can fail.
 var rules = []rule{
@@ -46,7 +55,7 @@ func TestArchitecture(t *testing.T) {
 }
 
 // TestRulesCatchViolations runs each rule on a tree that breaks it, and beside
-// the violations on code that comes close and is right. testdata/arch/<rule>.txtar
+// the violations on code that comes close and is right. testdata/<rule>.txtar
 // lists under `want` exactly what must be found: a place and some words.
 func TestRulesCatchViolations(t *testing.T) {
 	t.Parallel()
@@ -56,7 +65,7 @@ func TestRulesCatchViolations(t *testing.T) {
 			archive := tooLong()
 			if r.name != "length" {
 				var err error
-				if archive, err = txtar.ParseFile(filepath.Join("testdata", "arch", r.name+".txtar")); err != nil {
+				if archive, err = txtar.ParseFile(filepath.Join("internal", "arch", "testdata", r.name+".txtar")); err != nil {
 					t.Fatalf("no planted violation, no rule: %v", err)
 				}
 			}
@@ -74,7 +83,7 @@ func TestRulesCatchViolations(t *testing.T) {
 // TestPlantsHaveRules keeps an archive from outliving its rule.
 func TestPlantsHaveRules(t *testing.T) {
 	t.Parallel()
-	plants, err := filepath.Glob(filepath.Join("testdata", "arch", "*.txtar"))
+	plants, err := filepath.Glob(filepath.Join("internal", "arch", "testdata", "*.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package pawl_test
+package arch_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package pawl_test
+package arch_test
 
 import (
 	"fmt"
@@ -95,7 +95,7 @@ func checkProofs(page string, rows *regexp.Regexp, names []string, tests map[str
 				wrong("%s: %q is neither `package/path.TestName` nor not yet: what is missing", name, ref)
 			case !tests[m[1]]:
 				wrong("%s: there is no test %s", name, m[1])
-			case strings.HasPrefix(m[1], "pawl.Test") && m[2] != "" && !isRule(m[2]):
+			case strings.HasPrefix(m[1], "internal/arch.Test") && m[2] != "" && !isRule(m[2]):
 				wrong("%s: there is no rule %s", name, m[2])
 			}
 		}
@@ -116,17 +116,13 @@ func isRule(name string) bool {
 func testsOf(t *tree) map[string]bool {
 	tests := map[string]bool{}
 	for _, p := range t.packages {
-		prefix := p.path
-		if prefix == "." {
-			prefix = "pawl"
-		}
 		for _, f := range p.files {
 			if !f.test {
 				continue
 			}
 			for _, d := range f.syntax.Decls {
 				if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
-					tests[prefix+"."+fn.Name.Name] = true
+					tests[p.path+"."+fn.Name.Name] = true
 				}
 			}
 		}
@@ -141,7 +137,7 @@ func TestProofsCatchMistakes(t *testing.T) {
 		fmt.Fprintf(&page, "| %s | Meaning. | `policy.TestDecide` |\n", name)
 	}
 	good := page.String()
-	tests := map[string]bool{"policy.TestDecide": true, "pawl.TestArchitecture": true}
+	tests := map[string]bool{"policy.TestDecide": true, "internal/arch.TestArchitecture": true}
 	if mistakes, _ := checkProofs(good, invariantRow, invariants, tests); len(mistakes) > 0 {
 		t.Fatalf("a right page has mistakes: %q", mistakes)
 	}
@@ -149,22 +145,22 @@ func TestProofsCatchMistakes(t *testing.T) {
 	for replacement, want := range map[string]string{
 		"":               "PROMISE_2 is listed 0 times",
 		row + "\n" + row: "PROMISE_2 is listed 2 times",
-		row + "\n| PROMISE_9 | Meaning. | `policy.TestDecide` |":      "PROMISE_9 is not one of the names",
-		"| PROMISE_2 |  | `policy.TestDecide` |":                      "PROMISE_2 has no meaning",
-		"| PROMISE_2 | Meaning. | not yet: |":                         "is neither",
-		"| PROMISE_2 | Meaning. | — |":                                "is neither",
-		"| PROMISE_2 | Meaning. | TestDecide |":                       "is neither",
-		"| PROMISE_2 | Meaning. | `policy.TestGone` |":                "there is no test policy.TestGone",
-		"| PROMISE_2 | Meaning. | `policy.TestDecide`, `policy.No` |": "is neither",
-		"| PROMISE_2 | Meaning. | `pawl.TestArchitecture/no` |":       "there is no rule no",
-		"| PROMISE_2 | Meaning. | `policy.TestDecide/any case` |":     "is neither",
+		row + "\n| PROMISE_9 | Meaning. | `policy.TestDecide` |":         "PROMISE_9 is not one of the names",
+		"| PROMISE_2 |  | `policy.TestDecide` |":                         "PROMISE_2 has no meaning",
+		"| PROMISE_2 | Meaning. | not yet: |":                            "is neither",
+		"| PROMISE_2 | Meaning. | — |":                                   "is neither",
+		"| PROMISE_2 | Meaning. | TestDecide |":                          "is neither",
+		"| PROMISE_2 | Meaning. | `policy.TestGone` |":                   "there is no test policy.TestGone",
+		"| PROMISE_2 | Meaning. | `policy.TestDecide`, `policy.No` |":    "is neither",
+		"| PROMISE_2 | Meaning. | `internal/arch.TestArchitecture/no` |": "there is no rule no",
+		"| PROMISE_2 | Meaning. | `policy.TestDecide/any case` |":        "is neither",
 	} {
 		mistakes, _ := checkProofs(strings.Replace(good, row, replacement, 1), invariantRow, invariants, tests)
 		if len(mistakes) != 1 || !strings.Contains(mistakes[0], want) {
 			t.Errorf("%q: found %q, want one mistake with %q", replacement, mistakes, want)
 		}
 	}
-	for _, proof := range []string{"not yet: broker", "`policy.TestDecide/rule/3`", "`policy.TestDecide`, `pawl.TestArchitecture/ranks`"} {
+	for _, proof := range []string{"not yet: broker", "`policy.TestDecide/rule/3`", "`policy.TestDecide`, `internal/arch.TestArchitecture/ranks`"} {
 		page := strings.Replace(good, row, "| PROMISE_2 | Meaning. | "+proof+" |", 1)
 		mistakes, untested := checkProofs(page, invariantRow, invariants, tests)
 		if len(mistakes) > 0 {
