@@ -2,6 +2,7 @@ package activities_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ tenants:
 // else may decide later, and for no longer than policy says.
 func TestHookSaysWhoApproves(t *testing.T) {
 	t.Parallel()
-	two := &hook.Approvals{Approvers: []string{"role:finance"}, Quorum: 2, ExpiresAfter: time.Minute}
+	two := &hook.Approvals{Approvers: []string{"role:finance"}, Quorum: 2, Chain: []hook.Approvers{}, ExpiresAfter: time.Minute}
 	tenants := "user:bob but user:ann; after 10m also user:chief; unsigned decisions count"
 	for name, tc := range map[string]struct {
 		policyAsks bool
@@ -75,7 +76,7 @@ func TestHookSaysWhoApproves(t *testing.T) {
 				t.Error("what a hook asked for may be remembered")
 			}
 			// After the approval the stage runs again, and the hook may ask without a condition.
-			in.Facts.Approval = &row.Granted
+			in.Facts.Approval = recorded(t, row.Granted)
 			if v, err := w.Stage(as(t.Context(), true), in); err != nil || v.Outcome != hook.Continue || v.Permit == nil {
 				t.Errorf("after the approval: %+v, %v", v, err)
 			}
@@ -89,6 +90,20 @@ func TestHookSaysWhoApproves(t *testing.T) {
 			}
 		})
 	}
+}
+
+// recorded is an approval as it comes back from the record.
+func recorded(t *testing.T, g hook.GrantedApproval) *hook.GrantedApproval {
+	t.Helper()
+	text, err := json.Marshal(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g = hook.GrantedApproval{}
+	if err := json.Unmarshal(text, &g); err != nil {
+		t.Fatal(err)
+	}
+	return &g
 }
 
 // TestHooksBeforeAPersonIsAsked: where policy asks, a hook may still refuse the call; then nobody is asked.

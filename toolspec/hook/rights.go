@@ -247,10 +247,10 @@ type asks struct{ c *core }
 // asks for other Approvals than were given, the call fails with approval_stale; so only one
 // hook may say who approves a call. Return what RequireApproval returns.
 func (a asks) RequireApproval(ask Ask) error {
+	ask.Message = a.c.reason(ask.Message)
 	if a.c.facts.Approval.covers(ask) {
 		return nil
 	}
-	ask.Message = a.c.reason(ask.Message)
 	return a.c.make(control{outcome: Asked, ask: &ask})
 }
 

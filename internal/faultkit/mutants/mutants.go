@@ -150,7 +150,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "approvals: given by those whom a hook names", file: "toolspec/hook/ask.go",
-		edits: []edit{{"(ask.Approvals == nil || reflect.DeepEqual(g.Approvals, ask.Approvals))", "(true || reflect.DeepEqual(g.Approvals, ask.Approvals))"}},
+		edits: []edit{{"(ask.Approvals == nil || g.Approvals.same(ask.Approvals))", "(true || g.Approvals.same(ask.Approvals))"}},
 		run:   "TestHookSaysWhoApproves", packages: onSteps,
 	},
 	{
