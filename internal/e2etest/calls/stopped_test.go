@@ -199,7 +199,7 @@ func TestTimeout(t *testing.T) {
 		w.Until(func() bool { got = goroutinesOf("calls.stuckUntil"); return len(got) == want },
 			"the tools that do not listen are left behind alone")
 		for _, stack := range got {
-			if !strings.Contains(stack, "activities.(*Activities).attempt.func") {
+			if !strings.Contains(stack, "attempt.(*Attempts).attempt.func") {
 				t.Errorf("this one is not alone:\n%s", stack)
 			}
 		}
