@@ -16,19 +16,39 @@ type approvers struct {
 
 func (a approvers) isZero() bool { return a.expiresAfterMs == 0 && !a.namesPeople() }
 
-// namesPeople reports whether other people than before have to approve.
+// namesPeople reports whether other people than before have to approve, or more of them.
 func (a approvers) namesPeople() bool { return a.approvers != nil || a.quorum > 0 || a.chain != nil }
 
-// with returns the rule with the changes. If other people have to approve, nothing stays of
-// the rule that lets somebody else decide: neither its escalations nor remembered approvals.
+// with returns the rule with the changes. If they name approvers or a chain, nothing stays of
+// the rule that lets somebody else decide: neither its escalations nor remembered approvals. A
+// quorum alone is of the same people as before.
 func (a ApprovalRule) with(changes approvers) ApprovalRule {
 	a = a.clone()
 	a.ExpiresAfterMs = cmp.Or(changes.expiresAfterMs, a.ExpiresAfterMs)
-	if !changes.namesPeople() {
-		return a
+	switch {
+	case changes.approvers != nil || changes.chain != nil:
+		a.Approvers, a.Quorum, a.Chain = slices.Clone(changes.approvers), changes.quorum, cloneSeats(changes.chain)
+		a.Escalate = nil
+		return a.unremembered()
+	case changes.quorum > 0:
+		a.Quorum = changes.quorum // the reader refuses it if a has a chain
+		return a.unremembered()
 	}
-	a.Approvers, a.Quorum, a.Chain = slices.Clone(changes.approvers), changes.quorum, cloneSeats(changes.chain)
-	a.Escalate, a.RememberForMs, a.RememberAnyArgs, a.RememberAnyActor = nil, 0, false, false
+	return a
+}
+
+// and returns the rule by which the people of both rules have to approve, those of a first.
+func (a ApprovalRule) and(b ApprovalRule) ApprovalRule {
+	a = a.clone()
+	a.ExpiresAfterMs = min(a.ExpiresAfterMs, b.ExpiresAfterMs)
+	a.Chain = slices.Concat(a.seats(), b.clone().seats())
+	a.Approvers, a.Quorum, a.Escalate = nil, 0, nil
+	return a.unremembered()
+}
+
+// unremembered returns the rule without remembered approvals.
+func (a ApprovalRule) unremembered() ApprovalRule {
+	a.RememberForMs, a.RememberAnyArgs, a.RememberAnyActor = 0, false, false
 	return a
 }
 

@@ -8,46 +8,56 @@ import (
 // TestApproversOfRules: a rule or an override says who approves, and what the tenant says of others is gone with it.
 func TestApproversOfRules(t *testing.T) {
 	t.Parallel()
-	p := mustParse(t, acme(`
+	p := mustParse(t, `
+version: 1
+tenants:
+  acme:
     allowedTools: ["*"]
     mode: ask
-    approvals:
-      approvers: [user:ann]
-      remindAfter: 1h
-      escalate: [{after: 2h, approvers: [user:chief]}]
-      remember: {for: 7d}
+    approvals: {approvers: ["user:a*"], remindAfter: 1h, escalate: [{after: 2h, approvers: [user:chief]}], remember: {for: 7d}}
     rules:
       - {tool: pay__*, decision: require_approval, message: money is looked at, approvals: {expiresAfter: 4h}}
+      - {tool: pay__*, when: args.amount > 1000000, decision: require_approval, approvals: {approvers: [user:ceo]}}
       - {tool: pay__*, when: args.amount > 10000, decision: require_approval, message: two people, approvals: {approvers: ["role:finance"], quorum: 2}}
-      - {tool: pay__*, when: args.amount > 1000000, decision: require_approval, approvals: {chain: [{name: lead, approvers: ["role:lead"]}, {approvers: [user:ceo]}]}}
       - {tool: pay__*, when: args.amount > 99999999, decision: deny}
+      - {tool: mail__*, when: args.to > 10, decision: require_approval, approvals: {quorum: 3}}
     overrides:
       - {tool: core__write_*, mode: auto}
-      - {tool: core__*, approvals: {quorum: 2}}
+      - {tool: core__*, approvals: {approvers: [user:ben, user:cy], quorum: 2}}
       - {tool: core__write_file, approvals: {approvers: [user:never]}}
-`))
-	tenants := "user:ann but user:x; after 2h also user:chief; only signed decisions count"
+  clear:
+    allowedTools: ["*"]
+    rules:
+      - {tool: "*", when: args.amount <= 1000, decision: require_approval, approvals: {approvers: ["role:clerk"], expiresAfter: 2h}}
+      - {tool: "*", when: args.amount > 1000, decision: require_approval, approvals: {approvers: ["role:finance"], quorum: 2}}
+      - {tool: "*", decision: require_approval, approvals: {approvers: [user:all]}}
+`)
+	const day = 24 * time.Hour
+	const signed = " but user:x; only signed decisions count"
+	tenants := "user:a* but user:x; after 2h also user:chief; only signed decisions count"
 	for _, c := range []struct {
-		name, tool, args, rule, who string
-		verb                        Verb
-		lasts, remembers            time.Duration
-		other                       bool
+		name, tenant, tool, args, rule, who string
+		verb                                Verb
+		lasts, remembers                    time.Duration
 	}{
-		{"the tenant's", "mail__send", `{}`, "mode ask, risk medium", tenants, RequireApproval, 24 * time.Hour, 7 * 24 * time.Hour, false},
-		{"only for how long", "pay__out", `{"amount":1}`, "tenants.acme.rules[0]", tenants, RequireApproval, 4 * time.Hour, 7 * 24 * time.Hour, false},
-		{"a later rule names people", "pay__out", `{"amount":10001}`, "tenants.acme.rules[1]", "2 of role:finance but user:x; only signed decisions count", RequireApproval, 24 * time.Hour, 0, false},
-		{"the first that does", "pay__out", `{"amount":1000001}`, "tenants.acme.rules[1]", "2 of role:finance but user:x; only signed decisions count", RequireApproval, 24 * time.Hour, 0, false},
-		{"what fails counts", "pay__out", `{"amount":"much"}`, "tenants.acme.rules[3] (its condition failed)", tenants, Deny, 24 * time.Hour, 7 * 24 * time.Hour, false},
-		{"arguments are not known", "pay__out", ``, "tenants.acme.rules[3]", tenants, RequireApproval, 4 * time.Hour, 7 * 24 * time.Hour, false},
-		{"an override", "core__write_file", `{}`, "mode auto, risk medium", "2 of anyone but user:x; only signed decisions count", RequireApproval, 24 * time.Hour, 0, false},
+		{"the tenant's", "acme", "web__get", `{}`, "mode ask, risk medium", tenants, RequireApproval, day, 7 * day},
+		{"only for how long", "acme", "pay__out", `{"amount":1}`, "tenants.acme.rules[0]", tenants, RequireApproval, 4 * time.Hour, 7 * day},
+		{"a later rule names people", "acme", "pay__out", `{"amount":10001}`, "tenants.acme.rules[2]", "2 of role:finance" + signed, RequireApproval, day, 0},
+		{"the first that does", "acme", "pay__out", `{"amount":1000001}`, "tenants.acme.rules[1]", "user:ceo" + signed, RequireApproval, day, 0},
+		{"a deny comes first", "acme", "pay__out", `{"amount":"much"}`, "tenants.acme.rules[3] (its condition failed)", tenants, Deny, day, 7 * day},
+		{"arguments are not known", "acme", "pay__out", ``, "tenants.acme.rules[3]", tenants, RequireApproval, 4 * time.Hour, 7 * day},
+		{"more of the tenant's people", "acme", "mail__send", `{"to":11}`, "tenants.acme.rules[4]", "3 of user:a* but user:x; after 2h also user:chief; only signed decisions count", RequireApproval, day, 0},
+		{"an override", "acme", "core__write_file", `{}`, "mode auto, risk medium", "2 of user:ben or user:cy" + signed, RequireApproval, day, 0},
+		{"a condition holds", "clear", "pay", `{"amount":1}`, "tenants.clear.rules[0]", "role:clerk" + signed, RequireApproval, 2 * time.Hour, 0},
+		{"two conditions fail", "clear", "pay", `{"amount":"5000"}`, "tenants.clear.rules[2]", "user:all, then role:clerk, then 2 of role:finance" + signed, RequireApproval, 2 * time.Hour, 0},
 	} {
 		f := call()
-		f.ToolID, f.Args, f.HasArgs = c.tool, []byte(c.args), c.args != ""
+		f.TenantID, f.ToolID, f.Args, f.HasArgs = c.tenant, c.tool, []byte(c.args), c.args != ""
 		d := p.Decide(f)
 		a := d.Approval
-		if d.Verb != c.verb || d.Rule != c.rule || a.Describe("user:x") != c.who || a.ExpiresAfter() != c.lasts || d.OtherApprovers != c.other ||
+		if d.Verb != c.verb || d.Rule != c.rule || a.Describe("user:x") != c.who || a.ExpiresAfter() != c.lasts ||
 			time.Duration(a.RememberForMs)*time.Millisecond != c.remembers {
-			t.Errorf("%s: %s by %s asks %q for %s, remembered for %dms, others %t", c.name, d.Verb, d.Rule, a.Describe("user:x"), a.ExpiresAfter(), a.RememberForMs, d.OtherApprovers)
+			t.Errorf("%s: %s by %s asks %q for %s, remembered for %dms", c.name, d.Verb, d.Rule, a.Describe("user:x"), a.ExpiresAfter(), a.RememberForMs)
 		}
 	}
 }

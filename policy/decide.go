@@ -24,9 +24,9 @@ func (p *Policy) Decide(f Facts) Decision {
 	if t == nil {
 		return Decision{Verb: Deny, Rule: "tenants", Message: "the tenant has no policy"}
 	}
-	d, by := t.decide(t.evaluation(f))
+	d, changes := t.decide(t.evaluation(f))
 	d.Budgets = t.budgetsOf(f.ToolID)
-	d.Approval = t.approvalOf(f.ToolID).with(by)
+	d.Approval = t.approvalOf(f.ToolID, changes...)
 	if d.Verb == Allow {
 		d.Message = ""
 	}
@@ -52,11 +52,12 @@ func (t *tenant) precondition(e *evaluation) *Decision {
 	return nil
 }
 
-// decide returns the decision of a tenant's policy, and what the rule that decides changes
-// about approvals.
-func (t *tenant) decide(e *evaluation) (Decision, approvers) {
+// decide returns the decision of a tenant's policy. changes is what its rules change about
+// approvals: the deciding rule first, then the rules that name people and whose condition
+// failed.
+func (t *tenant) decide(e *evaluation) (d Decision, changes []approvers) {
 	if d := t.precondition(e); d != nil {
-		return *d, approvers{}
+		return *d, nil
 	}
 	f := &e.facts
 	risk, possibleRisk := t.risks(e)
@@ -72,7 +73,8 @@ func (t *tenant) decide(e *evaluation) (Decision, approvers) {
 		if by != nil && r.class != asking {
 			break
 		}
-		if by != nil && !r.approvers.namesPeople() {
+		names := r.approvers.namesPeople()
+		if by != nil && !names {
 			continue
 		}
 		answer := r.applies(e)
@@ -87,18 +89,29 @@ func (t *tenant) decide(e *evaluation) (Decision, approvers) {
 		case answer != yes:
 			continue
 		}
-		if by = r; r.class != asking || r.approvers.namesPeople() {
-			break
+		switch {
+		case r.class != asking:
+			return t.conclude(r, risk, open), []approvers{r.approvers}
+		case names && answer == yes:
+			return t.conclude(r, risk, open), append([]approvers{r.approvers}, changes...)
+		case names: // whether it applies cannot be judged, so its people approve too
+			changes = append(changes, r.approvers)
+		}
+		if by == nil || names && !by.approvers.namesPeople() {
+			by = r
 		}
 	}
 	if by != nil {
-		return t.conclude(by, risk, open), by.approvers
+		if changes == nil {
+			changes = []approvers{by.approvers}
+		}
+		return t.conclude(by, risk, open), changes
 	}
 	mode := t.modeOf(f.ToolID)
 	if mode.verb(possibleRisk) != mode.verb(risk) {
 		open = append(open, modeRule(mode, possibleRisk))
 	}
-	return t.conclude(modeRule(mode, risk), risk, open), approvers{}
+	return t.conclude(modeRule(mode, risk), risk, open), nil
 }
 
 // risks returns the risk of the call, and the highest that it may turn out to

@@ -110,7 +110,7 @@ func genOverride() *rapid.Generator[overrideDoc] {
 // genApprovers draws the approvals of a rule or an override; the zero value is none.
 func genApprovers() *rapid.Generator[approversDoc] {
 	return rapid.SampledFrom([]approversDoc{
-		{}, {Quorum: 1}, {Quorum: 2}, {ExpiresAfter: "2s"}, {ExpiresAfter: "1m0s", Approvers: []Pattern{"role:finance"}, Quorum: 2},
+		{}, {Approvers: []Pattern{"*"}, Quorum: 1}, {Approvers: []Pattern{"user:*"}}, {ExpiresAfter: "2s"}, {ExpiresAfter: "1m0s", Approvers: []Pattern{"role:finance"}, Quorum: 2},
 		{Chain: []seatDoc{{Name: "lead", Approvers: []Pattern{"user:ann"}}, {Quorum: 2}}},
 	})
 }

@@ -83,6 +83,14 @@ func (t *tenant) pointless(r *rule, before []rule, specs []toolspec.Spec) string
 	if r.class == raising {
 		return ""
 	}
+	if r.class == asking && !r.approvers.namesPeople() {
+		for i := range t.rules {
+			a := &t.rules[i]
+			if a.class == asking && a.approvers.namesPeople() && a.everyCaseOf(r) && a.covers(r, matching) {
+				return fmt.Sprintf("never decides: %s names who approves all of its calls", a.source)
+			}
+		}
+	}
 	for i := range before {
 		a := &before[i]
 		if a.class == raising || !a.everyCaseOf(r) || !a.covers(r, matching) {

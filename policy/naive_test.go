@@ -145,21 +145,47 @@ type naiveVerdict struct {
 	verb Verb
 	rule string
 	risk toolspec.Risk
-	// who approves is written in the rule, the override and the tenant's entry, in this order.
-	who []approversDoc
+	// who are the people of the request, in words, and life is how long it stays open.
+	who  string
+	life time.Duration
 }
 
-// people returns who approves, and how long a request stays open.
-func (v naiveVerdict) people() (who approversDoc) {
-	for _, doc := range v.who {
-		if who.Approvers == nil && who.Quorum == 0 && who.Chain == nil {
-			who.Approvers, who.Quorum, who.Chain = doc.Approvers, doc.Quorum, doc.Chain
+// naivePeople says who approves: the people of one rule, or those of several one after the other.
+func naivePeople(rules []approversDoc, others ...approversDoc) (who string, life time.Duration) {
+	var seats []seatDoc
+	for _, rule := range rules {
+		var one approversDoc
+		for _, doc := range append([]approversDoc{rule}, others...) {
+			if len(one.Approvers)+len(one.Chain) == 0 {
+				one.Approvers, one.Quorum, one.Chain = doc.Approvers, doc.Quorum, doc.Chain
+			}
+			if one.ExpiresAfter == "" {
+				one.ExpiresAfter = doc.ExpiresAfter
+			}
 		}
-		if who.ExpiresAfter == "" {
-			who.ExpiresAfter = doc.ExpiresAfter
+		lasts, _ := time.ParseDuration(one.ExpiresAfter)
+		if life == 0 || lasts < life {
+			life = lasts
 		}
+		if len(one.Chain) == 0 {
+			one.Chain = []seatDoc{{Approvers: one.Approvers, Quorum: one.Quorum}}
+		}
+		seats = append(seats, one.Chain...)
 	}
-	return who
+	var words []string
+	for _, s := range seats {
+		words = append(words, fmt.Sprintf("%s %d of %v", s.Name, max(s.Quorum, 1), s.Approvers))
+	}
+	return strings.Join(words, ", then "), life
+}
+
+// peopleOf says the same of an ApprovalRule.
+func peopleOf(a ApprovalRule) string {
+	var words []string
+	for _, s := range a.seats() {
+		words = append(words, fmt.Sprintf("%s %d of %v", s.Name, s.quorum(), s.Approvers))
+	}
+	return strings.Join(words, ", then ")
 }
 
 // naive judges a call by acme's entry of the document. Where open conditions are
@@ -216,7 +242,11 @@ func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
 	rank := map[toolspec.Risk]int{toolspec.LowRisk: 0, toolspec.MediumRisk: 1, toolspec.HighRisk: 2}
 	risk := f.Risk
 	first := map[Verb]string{}
-	var asking *approversDoc
+	// certain is the first rule that asks and names people, and unclear are those before it
+	// whose condition fails. plain is the first rule that asks.
+	var certain, plain *approversDoc
+	var unclear []approversDoc
+	namer := ""
 	note := func(verb Verb, rule string) {
 		if _, taken := first[verb]; !taken {
 			first[verb] = rule
@@ -237,10 +267,23 @@ func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
 		if g.holds != nil || r.Decision != Allow {
 			note(r.Decision, name)
 		}
-		names := func(a approversDoc) bool { return a.Approvers != nil || a.Quorum+int64(len(a.Chain)) > 0 }
-		if r.Decision == RequireApproval && (asking == nil || !names(*asking) && names(r.Approvals)) {
-			asking, first[RequireApproval] = &r.Approvals, name
+		if r.Decision != RequireApproval || certain != nil {
+			continue
 		}
+		if plain == nil {
+			plain = &r.Approvals
+		}
+		switch names := len(r.Approvals.Approvers)+len(r.Approvals.Chain) > 0; {
+		case names && g.holds != nil:
+			certain, namer = &r.Approvals, name
+		case names:
+			if unclear = append(unclear, r.Approvals); len(unclear) == 1 {
+				namer = name
+			}
+		}
+	}
+	if namer != "" {
+		first[RequireApproval] = namer
 	}
 	if slices.Contains(t.AskFor, f.Effect) {
 		note(RequireApproval, "requireApprovalForEffects")
@@ -260,13 +303,24 @@ func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
 			mode = o.Mode
 		}
 	}
-	v := naiveVerdict{verb: RequireApproval, rule: fmt.Sprintf("mode %s, risk %s", mode, risk), risk: risk, who: []approversDoc{t.Approvals.approversDoc}}
+	v := naiveVerdict{verb: RequireApproval, rule: fmt.Sprintf("mode %s, risk %s", mode, risk), risk: risk}
+	others := []approversDoc{t.Approvals.approversDoc}
 	for _, o := range t.Overrides {
-		if a := o.Approvals; naiveMatch(o.Tool, f.ToolID) && (a.Approvers != nil || a.Quorum+int64(len(a.Chain)) > 0 || a.ExpiresAfter != "") {
-			v.who = append([]approversDoc{a}, v.who...)
+		if naiveMatch(o.Tool, f.ToolID) && (len(o.Approvals.Approvers)+len(o.Approvals.Chain) > 0 || o.Approvals.ExpiresAfter != "") {
+			others = append([]approversDoc{o.Approvals}, others...)
 			break
 		}
 	}
+	rules := unclear
+	switch {
+	case certain != nil:
+		rules = append([]approversDoc{*certain}, unclear...)
+	case unclear == nil && plain != nil:
+		rules = []approversDoc{*plain}
+	case unclear == nil:
+		rules = []approversDoc{{}}
+	}
+	v.who, v.life = naivePeople(rules, others...)
 	if mode == Yolo || mode == Auto && risk == toolspec.LowRisk {
 		v.verb = Allow
 	}
@@ -274,9 +328,6 @@ func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
 		if rule, ok := first[verb]; ok {
 			v.verb, v.rule = verb, rule
 		}
-	}
-	if v.verb == RequireApproval && asking != nil {
-		v.who = append([]approversDoc{*asking}, v.who...)
 	}
 	if v.verb == RequireApproval && !t.Approvals.Enabled {
 		v.verb = Deny
@@ -304,12 +355,8 @@ func TestDecideAgreesWithASecondEvaluator(t *testing.T) {
 		case f.HasArgs && (got.Rule != want.rule || got.Risk != want.risk):
 			t.Fatalf("by %s, risk %s; want by %s, risk %s", got.Rule, got.Risk, want.rule, want.risk)
 		}
-		if who := want.people(); !open && f.HasArgs && want.verb == RequireApproval {
-			life, _ := time.ParseDuration(who.ExpiresAfter)
-			a := got.Approval
-			if a.ExpiresAfter() != life || len(a.Approvers) != len(who.Approvers) || a.Quorum != int(who.Quorum) || len(a.Chain) != len(who.Chain) {
-				t.Fatalf("%s asks %+v, want %+v", got.Rule, a, who)
-			}
+		if !open && f.HasArgs && want.verb == RequireApproval && (peopleOf(got.Approval) != want.who || got.Approval.ExpiresAfter() != want.life) {
+			t.Fatalf("%s asks %s for %s, want %s for %s", got.Rule, peopleOf(got.Approval), got.Approval.ExpiresAfter(), want.who, want.life)
 		}
 	})
 }

@@ -34,15 +34,25 @@ func (t *tenant) budgetsOf(toolID string) Budgets {
 	return b.or(t.budgets)
 }
 
-// approvalOf returns who approves calls of a tool if no rule says so: the tenant's approvals,
-// changed by the first override for the tool that has some.
-func (t *tenant) approvalOf(toolID string) ApprovalRule {
+// approvalOf returns who approves calls of a tool: the tenant's approvals, changed by the first
+// override for the tool that has some, and then by the rules. If there are several rules, the
+// people of all of them approve.
+func (t *tenant) approvalOf(toolID string, rules ...approvers) ApprovalRule {
+	base := t.approval.clone()
 	for _, o := range t.overrides {
 		if !o.approvers.isZero() && o.tool.Matches(toolID) {
-			return t.approval.with(o.approvers)
+			base = base.with(o.approvers)
+			break
 		}
 	}
-	return t.approval.clone()
+	if len(rules) == 0 {
+		return base
+	}
+	approval := base.with(rules[0])
+	for _, r := range rules[1:] {
+		approval = approval.and(base.with(r))
+	}
+	return approval
 }
 
 // or fills in what b does not bound.

@@ -66,7 +66,30 @@ func (r *reader) approversOf(n *yaml.Node, path string) (a approversDoc) {
 		r.fail(n, path, "says nothing; it needs approvers, quorum, chain or expiresAfter")
 	}
 	r.onePlace(n, path, a)
+	if a.Quorum > 0 && a.Approvers == nil && a.Chain == nil {
+		r.quorums = append(r.quorums, bareQuorum{a.Quorum, n, path})
+	}
 	return a
+}
+
+// bareQuorum is a quorum of a rule or an override without approvers.
+type bareQuorum struct {
+	quorum int64
+	at     *yaml.Node
+	path   string
+}
+
+// checkQuorums refuses a quorum without approvers if it is not clear of whom, or if the people
+// whom the tenant names are too few.
+func (r *reader) checkQuorums(t tenantDoc) {
+	chained := t.Approvals.Chain != nil || slices.ContainsFunc(t.Overrides, func(o overrideDoc) bool { return o.Approvals.Chain != nil })
+	for _, q := range r.quorums {
+		if chained {
+			r.fail(q.at, q.path, "has a quorum without approvers, and other approvals of the tenant have a chain; name the approvers")
+			continue
+		}
+		r.reachable(q.at, q.path, seatDoc{Approvers: t.Approvals.Approvers, Quorum: q.quorum})
+	}
 }
 
 // onePlace refuses a chain beside what belongs to its entries, and a quorum that cannot be

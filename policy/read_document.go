@@ -51,7 +51,7 @@ func (r *reader) tenant(n *yaml.Node, path string) tenantDoc {
 		Mode:         Ask,
 		Approvals:    defaultApprovals(),
 	}
-	r.named = nil
+	r.named, r.quorums = nil, nil
 	r.mapping(n, path,
 		field{name: "allowedTools", required: "is missing; write [] to allow nothing", read: func(n *yaml.Node, path string) {
 			r.list(n, path, toolspec.MaxToolIDs, func(n *yaml.Node, path string) {
@@ -83,6 +83,7 @@ func (r *reader) tenant(n *yaml.Node, path string) tenantDoc {
 		field{name: "permissions", read: func(n *yaml.Node, path string) { t.Basis = r.permissions(n, path) }},
 	)
 	r.checkRoles(t.Roles)
+	r.checkQuorums(t)
 	return t
 }
 

@@ -19,6 +19,8 @@ type reader struct {
 	faults Errors
 	// named are the roles that the tenant's entry speaks of.
 	named []namedRole
+	// quorums are the approvals of the tenant's rules and overrides that name only a quorum.
+	quorums []bareQuorum
 	// mentions are the patterns of tools so far.
 	mentions []mention
 	// recorded says that the document was taken before.

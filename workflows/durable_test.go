@@ -193,8 +193,8 @@ func TestDurableAroundAnApproval(t *testing.T) {
 	}
 	got := strings.Join(seen, " ")
 	for _, want := range []string{
-		// Policy asks. The hook beside it runs before a person is asked, and again after the approval.
-		"willAuthorize willCheckConsent willParseInput willValidateInput willNormalizeInput willRedactInput willAuthorize willCheckConsent willCheckFeatureFlags",
+		// Policy asks before the hook beside it is reached; after the approval it is.
+		"willAuthorize willParseInput willValidateInput willNormalizeInput willRedactInput willAuthorize willCheckConsent willCheckFeatureFlags",
 		"willTransformOutput willAudit didAudit onMetrics didReleaseSemaphore didReleaseQuota willFinalizeInvoke",
 	} {
 		if !strings.Contains(got, want) {

@@ -46,19 +46,9 @@ func (a *Approvals) Request(ctx context.Context, in contract.RequestIn) (contrac
 	if err != nil {
 		return contract.RequestOut{}, err
 	}
-	scope := granted(f, decision, digest)
-	if by := in.Ask.Approvals; by != nil {
-		if decision.Approval, err = decision.Approval.Asked(*by, decision.Verb == policy.RequireApproval); err != nil {
-			a.parts.Log.ErrorContext(ctx, "a hook asks for an approval that nobody can give", "invocationId", f.InvocationID, "toolId", f.ToolID, "reason", err.Error())
-			return contract.RequestOut{Outcome: contract.Refused, Failure: &hook.Failure{
-				Code: toolspec.CodeInternal, SafeMessage: "a hook says wrongly who approves the call; the log of the worker says what is wrong",
-			}}, nil
-		}
-		scope.Approvals = by
-	}
 	view := viewed(f, decision, digest)
 	view.Message = in.Ask.Message
-	return a.open(ctx, started, in, decision, scope, view, in.Ask.Rule, decision.Approval.ExpiresAfter())
+	return a.open(ctx, started, in, decision, view, in.Ask.Rule, decision.Approval.ExpiresAfter())
 }
 
 // park opens a request that asks a person what became of a call. The people who may
@@ -80,7 +70,7 @@ func (a *Approvals) park(ctx context.Context, in contract.RequestIn, decision po
 	sum := sha256.Sum256([]byte("parked\x00" + digest))
 	view := viewed(in.Facts, decision, hex.EncodeToString(sum[:]))
 	view.Parked = in.Parked
-	return a.open(ctx, started, in, decision, granted(in.Facts, decision, view.Digest), view, decision.Rule, wait)
+	return a.open(ctx, started, in, decision, view, decision.Rule, wait)
 }
 
 // viewed returns the view of the call that the approvers see.
@@ -91,11 +81,10 @@ func viewed(f hook.Facts, decision policy.Decision, digest string) toolspec.Appr
 	}
 }
 
-// open writes a request, or finds the request for the same digest again, and returns it. scope
-// is what an approval covers. expireAfter is the lifetime of a new request.
+// open writes a request, or finds the request for the same digest again, and returns it.
+// expireAfter is the lifetime of a new request.
 func (a *Approvals) open(
-	ctx context.Context, started time.Time, in contract.RequestIn, decision policy.Decision, scope hook.GrantedApproval, view toolspec.ApprovalView,
-	rule string, expireAfter time.Duration,
+	ctx context.Context, started time.Time, in contract.RequestIn, decision policy.Decision, view toolspec.ApprovalView, rule string, expireAfter time.Duration,
 ) (contract.RequestOut, error) {
 	f := in.Facts
 	remembered := ""
@@ -106,13 +95,13 @@ func (a *Approvals) open(
 		if err != nil {
 			return contract.RequestOut{}, err
 		}
-		if g := covering(grants, f, in.EditedBy, scope, decision.Approval); g != nil {
+		if g := covering(grants, f, in.EditedBy, granted(f, decision, view.Digest), decision.Approval); g != nil {
 			remembered = g.ID
 		}
 	}
 	record, err := a.parts.Requests.Request(ctx, RequestRow{
 		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: in.Epoch, Last: in.Last, Edits: in.Edits, View: view,
-		Granted: scope, Remembered: remembered,
+		Granted: granted(f, decision, view.Digest), Remembered: remembered,
 		Hydrations: in.Hydrations,
 		Rule:       decision.Approval, EditedBy: in.EditedBy, OnBehalfOf: f.Context.SubjectID, PolicyRule: rule, PolicyID: f.PolicyDigest,
 		ExpireAfter: expireAfter,

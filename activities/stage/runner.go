@@ -78,9 +78,7 @@ func (r *Runner) runStage(ctx context.Context, own Own, in hook.StageInput) (hoo
 	if err != nil {
 		return hook.Verdict{}, err
 	}
-	// If Pawl's step asks for an approval, the hooks run too: one may refuse the call, or say who
-	// approves it, before anybody is asked.
-	if before.Outcome != hook.Continue && before.Outcome != hook.Asked || in.Part == hook.PartBefore {
+	if before.Outcome != hook.Continue || in.Part == hook.PartBefore {
 		return r.guard(in, before), nil
 	}
 	if more := before.Delta.Bindings; len(more) > 0 {
@@ -94,9 +92,6 @@ func (r *Runner) runStage(ctx context.Context, own Own, in hook.StageInput) (hoo
 		return v, err
 	}
 	v.Notes = append(before.Notes, v.Notes...)
-	if before.Outcome == hook.Asked && (v.Outcome == hook.Continue || v.Outcome == hook.Asked) {
-		v = bothAsk(before, v)
-	}
 	if factory, lacks := r.Providers.Lacks(v.Delta.Bindings); lacks {
 		return unknownFactory(in, factory, v), nil
 	}
@@ -110,17 +105,6 @@ func (r *Runner) runStage(ctx context.Context, own Own, in hook.StageInput) (hoo
 		}
 	}
 	return r.guard(in, v), nil
-}
-
-// bothAsk returns the verdict of a stage at which Pawl's step asks for an approval, and the
-// hooks perhaps too.
-func bothAsk(own, v hook.Verdict) hook.Verdict {
-	ask := *own.Ask
-	if v.Ask != nil {
-		ask = ask.And(*v.Ask)
-	}
-	v.Outcome, v.By, v.Ask = hook.Asked, own.By, &ask
-	return v
 }
 
 // unknownFactory is the verdict after a hook bound a factory that its own worker does not have.

@@ -156,8 +156,6 @@ type GrantedApproval struct {
 	Effect     toolspec.Effect `json:"effect"`
 	Risk       toolspec.Risk   `json:"risk"`
 	RuleDigest string          `json:"ruleDigest"`
-	// Approvals is what a hook asked for; nil if no hook said who approves.
-	Approvals *Approvals `json:"approvals,omitempty"`
 	// ConnectionID is the call's connection, and Generation that of the connection;
 	// empty and 0 without one.
 	ConnectionID string `json:"connectionId,omitempty"`

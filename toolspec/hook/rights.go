@@ -242,15 +242,10 @@ func (r responds) RespondChallenge(v any) error {
 // asks lets a hook demand a person's approval.
 type asks struct{ c *core }
 
-// RequireApproval waits for an approval before the call goes on. After it the stage runs
-// again, and RequireApproval returns nil: the call has what is asked for. If the stage then
-// asks for other Approvals than were given, the call fails with approval_stale; so only one
-// hook may say who approves a call. Return what RequireApproval returns.
+// RequireApproval waits for a decision before the call goes on. Ask Approved
+// first: the stage runs again after the approval. Return what it returns.
 func (a asks) RequireApproval(ask Ask) error {
 	ask.Message = a.c.reason(ask.Message)
-	if a.c.facts.Approval.covers(ask) {
-		return nil
-	}
 	return a.c.make(control{outcome: Asked, ask: &ask})
 }
 

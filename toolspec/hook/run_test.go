@@ -32,13 +32,6 @@ func facts() hook.Facts {
 	}
 }
 
-// unapproved are the facts of a call that nobody has approved.
-func unapproved() hook.Facts {
-	f := facts()
-	f.Approval = nil
-	return f
-}
-
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
 // run runs hooks of one stage in the order given.
@@ -104,7 +97,7 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			later := false
-			got := run(t, hook.WillCheckConsent.Stage(), unapproved(), at("h", hook.WillCheckConsent, tc.f),
+			got := run(t, hook.WillCheckConsent.Stage(), facts(), at("h", hook.WillCheckConsent, tc.f),
 				at("later", hook.WillCheckConsent, func(*hook.Consent) error { later = true; return nil }))
 			if !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %+v, want %+v", got, tc.want)
@@ -180,7 +173,7 @@ func TestMisuse(t *testing.T) {
 				v.Explain("dropped")
 				return tc.f(v)
 			}))
-			got, err := r.Run(t.Context(), hook.StageInput{Stage: hook.WillCheckConsent.Stage(), Hooks: []string{"h"}, Facts: unapproved()}, hook.Delta{})
+			got, err := r.Run(t.Context(), hook.StageInput{Stage: hook.WillCheckConsent.Stage(), Hooks: []string{"h"}, Facts: facts()}, hook.Delta{})
 			got.DurationUs = 0
 			if err != nil || !reflect.DeepEqual(got, internal("h")) {
 				t.Errorf("got %+v, %v, want %+v", got, err, internal("h"))

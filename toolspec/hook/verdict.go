@@ -132,6 +132,13 @@ func (f *Failure) clone() *Failure {
 	return &c
 }
 
+// Ask wants an approval. Who may decide, and until when, is policy's matter.
+type Ask struct {
+	// Message tells the approver why; safe to show.
+	Message string `json:"message,omitempty"`
+	Rule    string `json:"rule,omitempty"`
+}
+
 // Wait sends a call to sleep until it is told to look again, or until a timer
 // wakes it. Then the gate judges it anew, and the stage runs once more.
 type Wait struct {

@@ -79,7 +79,7 @@ func (c *Call) runActivity(ctx workflow.Context, step hook.Step, in hook.StageIn
 	if c.hasOwn(step) {
 		in.Part = hook.PartBefore
 		before, err := steps.Local(ctx, contract.Stage(step.Stage), in, steps.Options(summaryOf(step), deadline))
-		if err != nil || before.Outcome != hook.Continue && before.Outcome != hook.Asked {
+		if err != nil || before.Outcome != hook.Continue {
 			return before, err
 		}
 		in.Before, deadline = &before, c.Remaining(ctx)

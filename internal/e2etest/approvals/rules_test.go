@@ -10,7 +10,6 @@ import (
 
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/worker"
 )
 
@@ -109,38 +108,5 @@ func TestTwoPeopleAboveAnAmount(t *testing.T) {
 	if len(shown) != 3 || !strings.HasPrefix(shown[0].Approvers, "2 of role:finance") || !strings.HasPrefix(shown[1].Approvers, "anyone") ||
 		!strings.HasPrefix(shown[2].Approvers, "2 of role:finance") || effects.Of("much") != 1 {
 		t.Errorf("%d effects, the record shows %s", effects.Of("much"), e2etest.AsJSON(shown))
-	}
-}
-
-// TestHookDemandsApprovers: a hook says who approves besides those of policy. A durable hook may, too.
-func TestHookDemandsApprovers(t *testing.T) {
-	t.Parallel()
-	for name, options := range map[string][]hook.Option{"in the stage": nil, "durable": {hook.Durable(time.Minute)}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := e2etest.NewWorld(t, payPolicy)
-			var effects e2etest.Ledger
-			demands := hook.WillCheckConsent.Do(func(_ context.Context, v *hook.Consent) error {
-				return v.RequireApproval(hook.Ask{Message: "the chief sees all", Approvals: &hook.Approvals{Approvers: []string{"user:chief"}}})
-			})
-			w.Work(worker.Tools(pay(&effects)), worker.Hooks(hook.New("demands", append(options, demands)...)))
-			const chief = "user:chief"
-			people := enroll(w, e2etest.Ann, chief)
-			call := w.Start(e2etest.Invocation("call", "test__pay", `{"amount":7}`))
-			view := w.Waiting(call.WorkflowID)
-			if !strings.Contains(view.Approvers, ", then user:chief but ") || view.Message != "every payment; the chief sees all" {
-				t.Errorf("it asks %q: %q", view.Approvers, view.Message)
-			}
-			for _, who := range []string{e2etest.Ann, chief} {
-				if effects.Of("call") != 0 {
-					t.Error("paid before the chief has approved")
-				}
-				if answer := w.Decide(call.WorkflowID, people.approval(t, view, who)); !answer.Counted {
-					t.Errorf("%s: %+v", who, answer)
-				}
-			}
-			e2etest.WantText(t, w.Result(call), "paid 7")
-			w.Replay(call.WorkflowID)
-		})
 	}
 }

@@ -135,23 +135,18 @@ var mutants = []mutant{
 	},
 	{
 		guard: "approvals: of the rule that decides", file: "policy/decide.go",
-		edits: []edit{{"t.approvalOf(f.ToolID).with(by)", "t.approvalOf(f.ToolID).with(approvers{})"}, {"	d, by := t.decide(", "	d, _ := t.decide("}},
+		edits: []edit{{"t.approvalOf(f.ToolID, changes...)", "t.approvalOf(f.ToolID)"}, {"	d, changes := t.decide(", "	d, _ := t.decide("}},
 		run:   "TestApproversOfRules", packages: []string{"./policy"},
 	},
 	{
 		guard: "approvals: a later rule that names people", file: "policy/decide.go",
-		edits: []edit{{"r.class != asking || r.approvers.namesPeople() {", "true {"}},
+		edits: []edit{{"if by != nil && !names {", "if by != nil && names {"}},
 		run:   "TestApproversOfRules", packages: []string{"./policy"},
 	},
 	{
-		guard: "approvals: of a hook after those of policy", file: "policy/asked.go",
-		edits: []edit{{"if also && changes.namesPeople() {", "if false {"}},
-		run:   "TestHookSaysWhoApproves", packages: onSteps,
-	},
-	{
-		guard: "approvals: given by those whom a hook names", file: "toolspec/hook/ask.go",
-		edits: []edit{{"(ask.Approvals == nil || g.Approvals.same(ask.Approvals))", "(true || g.Approvals.same(ask.Approvals))"}},
-		run:   "TestHookSaysWhoApproves", packages: onSteps,
+		guard: "approvals: of rules that cannot be judged", file: "policy/decide.go",
+		edits: []edit{{"append([]approvers{r.approvers}, changes...)", "[]approvers{r.approvers}"}},
+		run:   "TestApproversOfRules", packages: []string{"./policy"},
 	},
 	{
 		guard: "execution: stages by the plan", file: "activities/stage/runner.go",
