@@ -1,14 +1,19 @@
-// Package postgres puts the stores together that keep everything in Postgres, each in a package of its own by what it writes in one
-// transaction: the record of calls, policies, connections, identities, the catalog. The Store is all of them on one pool: it implements
-// activities.Records and judge.Policies, and answers the CLI's questions. A Relay and a Herald send what the outbox holds.
+// Package postgres combines the stores that use Postgres. Each store is a package of its own,
+// split by what it writes in one transaction: the record of calls, policies, connections,
+// identities, the catalog. Store combines all of them on one pool. It implements
+// activities.Records and judge.Policies, and runs the reads of the CLI. A Relay and a Herald
+// deliver the messages and notices of the outbox.
 //
-// A write about a call names (invocation, epoch) and is guarded by them in the database: where a guard refuses, nothing is written and
-// the answer says why. It goes in one round trip, as one statement or as one implicit transaction of a batch whose first statement
-// locks the invocation, so that the second one's snapshot misses nothing.
+// A write about a call names the invocation and the epoch, and the database checks both. If a
+// check fails, nothing is written and the result gives the reason. A write takes one round trip:
+// one statement, or one implicit transaction of a batch. The first statement of a batch locks
+// the invocation, so that the snapshot of the next statement is complete.
 //
-// SQL stands in the .sql files of the stores only, and is prepared against the migrated schema by a test of each. The packages must never
-// store raw arguments, hold a transaction open while they call somebody else's code, or let the text of a server's error out: it can quote
-// values.
+// SQL is only in the .sql files of the stores. A test of each store prepares its statements on
+// the migrated schema. The packages must never store raw arguments, hold a transaction open
+// while they call code of other packages, or return the text of a server's error, because it can
+// quote values.
 //
-// They are the only importers of pgx and goose besides the development stack. The worker and the doors may import them.
+// Only these packages and the development stack import pgx and goose. The worker and the doors
+// may import them.
 package postgres

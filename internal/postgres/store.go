@@ -18,7 +18,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/record"
 )
 
-// The stores that Store embeds. Each alias gives an embedded field a name of its own.
+// The stores that Store embeds. Each alias gives an embedded field its own name.
 type (
 	recordStore     = record.Store
 	policyStore     = policies.Store
@@ -29,7 +29,8 @@ type (
 	readStore       = reads.Store
 )
 
-// Store has the methods of all stores, on one pool of connections. It may be used by several goroutines.
+// Store has the methods of all stores, on one pool of connections. It is safe for concurrent
+// use.
 type Store struct {
 	*recordStore
 	*policyStore
@@ -44,25 +45,26 @@ type Store struct {
 
 var _ activities.Records = (*Store)(nil)
 
-// Options are how a Store connects.
+// Options configure the connections of a Store.
 type Options = db.Options
 
-// Error is what went wrong in the database.
+// Error is a database error without the server's text.
 type Error = db.Error
 
 // Migration is a step of the schema.
 type Migration = db.Migration
 
-// SchemaBehind says that the database lacks steps that this build needs.
+// SchemaBehind means that the database lacks steps that this build needs.
 type SchemaBehind = db.SchemaBehind
 
-// ErrNotFound is the answer for what does not exist and for what belongs to another tenant: the two cannot be told apart.
+// ErrNotFound means that a row does not exist or belongs to another tenant. The error does not
+// distinguish the two.
 var ErrNotFound = db.ErrNotFound
 
-// New makes a Store of a pool. The pool stays the caller's.
+// New returns a Store that uses pool. The caller closes the pool.
 func New(pool *pgxpool.Pool) *Store { return on(db.New(pool)) }
 
-// Open connects to the database, as db.Open. Close the Store.
+// Open connects to the database as db.Open does. Close the Store after use.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 	d, err := db.Open(ctx, url, opts)
 	if err != nil {
@@ -79,33 +81,35 @@ func on(d *db.DB) *Store {
 	}
 }
 
-// NewRelay makes a relay on the database of a Store; Run starts it.
+// NewRelay returns a relay on the database of a Store. Run starts it.
 func NewRelay(s *Store, sender outbox.Sender, log *slog.Logger) *outbox.Relay {
 	return outbox.NewRelay(s.db, s, sender, log)
 }
 
-// NewHerald makes a herald on the database of a Store; Run starts it. outbox.NewHerald says what the names of notifiers mean.
+// NewHerald returns a herald on the database of a Store. Run starts it. outbox.NewHerald
+// describes the names of notifiers.
 func NewHerald(s *Store, notifiers map[string]outbox.Notifier, log *slog.Logger) *outbox.Herald {
 	return outbox.NewHerald(s.db, notifiers, log)
 }
 
-// Ping asks whether the database answers.
+// Ping checks that the database answers.
 func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 
-// MaxConns is how many statements can run at once.
+// MaxConns returns how many statements can run at once.
 func (s *Store) MaxConns() int { return s.db.MaxConns() }
 
-// Close ends the connections; it waits for statements that run.
+// Close closes the connections. It waits for running statements.
 func (s *Store) Close() { s.db.Close() }
 
-// Migrate brings the schema up to this build and returns the steps it took. Several processes may call it at once: one works, the
-// others wait. A schema that is newer stays as it is.
+// Migrate applies the missing steps of this build to the schema and returns them. Several
+// processes may call it at once: one works, the others wait. It does not change a newer schema.
 func (s *Store) Migrate(ctx context.Context) ([]Migration, error) { return s.db.Migrate(ctx) }
 
-// MigrationStatus lists the steps that this build knows, applied or not.
+// MigrationStatus lists the steps of this build, applied or not.
 func (s *Store) MigrationStatus(ctx context.Context) ([]Migration, error) {
 	return s.db.MigrationStatus(ctx)
 }
 
-// CheckSchema returns a *SchemaBehind where steps are missing. It only reads. A newer schema is right: it serves the release before.
+// CheckSchema returns a *SchemaBehind if steps are missing. It only reads. A newer schema is
+// valid, because it also serves the previous release.
 func (s *Store) CheckSchema(ctx context.Context) error { return s.db.CheckSchema(ctx) }

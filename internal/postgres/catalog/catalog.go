@@ -11,8 +11,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// Catalog returns what a caller may see now of the tools that workers have published: those that the active policy hides, and those that a
-// kill switch stops, are left out, and so are those that no relation lets the actor run, where relations say who may. Seeing a tool does not mean that it may run; the gate decides again.
+// Catalog returns the published tools that a caller may see now. It leaves out tools that the
+// active policy hides and tools that a kill switch stops. If relations are the tenant's
+// authorization, it also leaves out tools that no relation lets the actor run. A visible tool
+// may still be refused: the gate decides again.
 func (s *Store) Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error) {
 	specs, err := s.Specs(ctx)
 	if err != nil {
@@ -40,7 +42,8 @@ func (s *Store) Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog
 
 type toolsRow struct{ Tools string }
 
-// permitted says which tools relations let the actor run, in some graph at least. Without an actor they narrow nothing.
+// permitted returns a function that reports whether relations let the actor run a tool in at
+// least one graph. Without an actor it permits every tool.
 func (s *Store) permitted(ctx context.Context, p *policy.Policy, by catalog.Viewer) (func(toolID string) bool, error) {
 	if by.ActorID == "" || p.Permissions(by.TenantID) == authz.ByPolicy {
 		return func(string) bool { return true }, nil

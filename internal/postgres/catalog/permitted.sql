@@ -1,5 +1,5 @@
 -- name: PermittedTools
--- What an actor may run in some graph or in all.
+-- Returns the tools that an actor may run in some graph or in all graphs.
 WITH RECURSIVE held (who, depth) AS (
     SELECT @actor_id::text, 0
     UNION

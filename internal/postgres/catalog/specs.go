@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// PublishSpecs stores the tools of a worker, by tool and digest, so that other programs know them.
+// PublishSpecs stores the tools of a worker by tool and digest, for other programs.
 func (s *Store) PublishSpecs(ctx context.Context, specs []toolspec.Spec) error {
 	const op = "publish specs"
 	if len(specs) == 0 {
@@ -30,7 +30,8 @@ type specRow struct {
 	Spec json.RawMessage
 }
 
-// Specs returns the published tools, by name, each as the worker that started last has it.
+// Specs returns the published tools, ordered by name. For each tool it returns the spec that was
+// published last.
 func (s *Store) Specs(ctx context.Context) ([]toolspec.Spec, error) {
 	const op = "specs"
 	rows, err := db.All[specRow](ctx, s.db, op, db.Query("Specs", db.Values{}))

@@ -14,17 +14,18 @@ var files embed.FS
 
 // Rules reads policy and kill switches.
 type Rules interface {
-	// CurrentPolicy returns the active policy, compiled. If no version is active, it returns the policy that denies every call.
+	// CurrentPolicy returns the active policy, compiled. If no version is active, it returns the
+	// policy that denies every call.
 	CurrentPolicy(ctx context.Context) (*policy.Policy, error)
 	// Stopped returns a function that reports whether a kill switch stops a tool for a tenant.
 	Stopped(ctx context.Context, tenantID string) (func(toolspec.Spec) bool, error)
 }
 
-// Store keeps the tools that workers have. It may be used by several goroutines.
+// Store stores the tools of workers. It is safe for concurrent use.
 type Store struct {
 	db    *db.DB
 	rules Rules
 }
 
-// New makes a Store on a database.
+// New returns a Store that uses the database d and the rules r.
 func New(d *db.DB, r Rules) *Store { return &Store{db: d.With(files), rules: r} }

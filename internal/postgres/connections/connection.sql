@@ -33,12 +33,13 @@ WHERE tenant_id = @tenant_id AND (@connection_id = '' OR connection_id = @connec
 ORDER BY connection_id, granted_at DESC, grant_id LIMIT @max;
 
 -- name: EndConnectionGrant
--- What the grantee had before ends, and stays as evidence.
+-- Ends the grant that the grantee has. The row stays as evidence.
 UPDATE connection_grants SET revoked_at = now(), revoked_by = @by
 WHERE tenant_id = @tenant_id AND connection_id = @connection_id AND grantee = @grantee AND revoked_at IS NULL;
 
 -- name: GrantConnection
--- Gives the use of a connection, after EndConnectionGrant; replaced says that this ended one in the same transaction.
+-- Grants the use of a connection. EndConnectionGrant runs before it in the same transaction;
+-- replaced says that it ended a grant.
 WITH made AS (
     INSERT INTO connection_grants (tenant_id, connection_id, grantee, scopes, expires_at, granted_by)
     SELECT n.tenant_id, n.connection_id, @grantee, @scopes::text[], now() + @lasts::interval, @by
@@ -56,7 +57,7 @@ SELECT coalesce((SELECT grant_id::text FROM made), '') AS id, (SELECT expires_at
 ) AS replaced;
 
 -- name: RevokeConnectionGrant
--- From its commit on no attempt begins with it.
+-- After the commit no attempt begins with this grant.
 WITH gone AS (
     UPDATE connection_grants SET revoked_at = now(), revoked_by = @by
     WHERE tenant_id = @tenant_id AND connection_id = @connection_id AND grantee = @grantee AND revoked_at IS NULL
@@ -69,7 +70,7 @@ WITH gone AS (
 SELECT EXISTS (SELECT FROM gone) AS changed;
 
 -- name: RevokeConnection
--- Takes a connection away for good. TakeSecret follows in the same transaction.
+-- Revokes a connection permanently. TakeSecret follows in the same transaction.
 WITH gone AS (
     UPDATE connections SET status = 'revoked', revoked_at = now(), revoked_by = @by, generation = generation + 1
     WHERE tenant_id = @tenant_id AND connection_id = @connection_id AND status <> 'revoked'
@@ -79,8 +80,9 @@ INSERT INTO events (kind, tenant_id, detail)
 SELECT 'connection_revoked', @tenant_id, json_build_object('connectionId', connection_id, 'by', @by::text) FROM gone;
 
 -- name: TakeSecret
--- Deletes the secret of a connection that this transaction has revoked, and returns it. It is a statement of its own, for RevokeConnection
--- may have waited for one that put another secret there, which it does not see itself.
+-- Deletes the secret of a connection that this transaction has revoked, and returns it. It is a
+-- separate statement with a newer snapshot: RevokeConnection may have waited for a statement
+-- that stored another secret, which RevokeConnection does not see.
 WITH gone AS (
     SELECT settings, hosts, scopes, generation, secret_version FROM connections
     WHERE tenant_id = @tenant_id AND connection_id = @connection_id AND revoked_at = now()
@@ -92,15 +94,16 @@ SELECT g.settings, g.hosts, g.scopes, g.generation, coalesce(t.version, 0) AS ve
 FROM gone g LEFT JOIN taken t ON t.version = g.secret_version;
 
 -- name: ConnectionSecret
--- What is sealed, for who replaces, refreshes, revokes or tests it.
+-- Returns the sealed secret, for callers that replace, refresh, revoke or test the connection.
 SELECT n.settings, n.hosts, n.scopes, n.status, n.generation, s.version, s.key_id, s.sealed, s.expires_at AS secret_expires_at,
     coalesce(s.expires_at - now(), interval '0') AS remaining, coalesce(s.expires_at - s.sealed_at, interval '0') AS life
 FROM connections n JOIN connection_secrets s ON s.tenant_id = n.tenant_id AND s.connection_id = n.connection_id AND s.version = n.secret_version
 WHERE n.tenant_id = @tenant_id AND n.connection_id = @connection_id AND n.status <> 'revoked';
 
 -- name: ReplaceSecret
--- Puts a secret in the place of the version that the caller has seen, and deletes that. Where anew, it may be another account: the
--- generation is raised, and who had to sign in anew has.
+-- Replaces the secret if its version is the one that the caller has read, and deletes the old
+-- secret. If anew is true, the secret may belong to another account: the generation goes up, and
+-- a needed sign-in counts as done.
 WITH moved AS (
     UPDATE connections SET secret_version = secret_version + 1, generation = generation + CASE WHEN @anew::boolean THEN 1 ELSE 0 END,
         status = 'active', refresher = NULL, refresh_until = NULL, refresh_fails = 0, refresh_after = NULL,
@@ -123,8 +126,8 @@ WITH moved AS (
 SELECT EXISTS (SELECT FROM moved) AS changed;
 
 -- name: LeaseConnection
--- Writes down that an attempt uses a connection, and returns the sealed secret: grant, status and generation are looked at once more, so
--- that nothing begins after a revocation that was committed before.
+-- Records that an attempt uses a connection, and returns the sealed secret. It checks grant,
+-- status and generation again, so that no attempt begins after a committed revocation.
 WITH RECURSIVE held (who, depth) AS (
     SELECT @holder::text, 0
     UNION
@@ -171,15 +174,15 @@ FROM judged j LEFT JOIN connection n ON j.answer = 'leased'
 LEFT JOIN connection_secrets s ON s.tenant_id = n.tenant_id AND s.connection_id = n.connection_id AND s.version = n.secret_version;
 
 -- name: SealedSecrets
--- A page of what is sealed, of all tenants.
+-- Returns a page of sealed secrets, of all tenants.
 SELECT s.tenant_id, s.connection_id, n.settings, n.hosts, s.version, s.key_id, s.sealed
 FROM connection_secrets s JOIN connections n ON n.tenant_id = s.tenant_id AND n.connection_id = s.connection_id
 WHERE (s.tenant_id, s.connection_id, s.version) > (@tenant_id::text, @connection_id::text, @version::integer)
 ORDER BY s.tenant_id, s.connection_id, s.version LIMIT @max;
 
 -- name: BeginRefresh
--- Lets one worker at a time refresh the token of the version that it has seen. Who comes while that row is being written waits for it, and
--- finds it taken.
+-- Lets one worker at a time refresh the token whose version it has read. A concurrent caller
+-- waits for the row lock, and then finds the refresh claimed.
 WITH claimed AS (
     UPDATE connections SET refresher = @refresher, refresh_until = now() + @lasts::interval
     WHERE tenant_id = @tenant_id AND connection_id = @connection_id AND status = 'active' AND secret_version = @version
@@ -201,8 +204,8 @@ SELECT CASE
 END AS answer;
 
 -- name: FailRefresh
--- Ends the claim of who got no token. Nobody tries again for a while that doubles with each failure, or, where that is of no use, until
--- somebody signs in anew.
+-- Ends the claim of a refresher that got no token. The next try must wait; the wait doubles with
+-- each failure. If lost is true, a new try is useless, and the connection needs a new sign-in.
 WITH failed AS (
     UPDATE connections SET refresher = NULL, refresh_until = NULL, refresh_fails = refresh_fails + 1,
         status = CASE WHEN @lost::boolean THEN 'needs_reauth' ELSE status END,

@@ -13,10 +13,10 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// The store is what brokers ask.
+// Brokers use the store.
 var _ broker.Store = (*Store)(nil)
 
-// ErrTaken says that the tenant has, or had, a connection of that id: ids are not used again.
+// ErrTaken means that the tenant has, or had, a connection with that id. Ids are not reused.
 var ErrTaken = errors.New("postgres: the connection exists")
 
 // AddRow is a connection to add, with its sealed secret.
@@ -25,7 +25,8 @@ type AddRow struct {
 	Hosts    []string
 	Scopes   []string
 	Sealed   broker.Sealed
-	// SignedIn says that the secret is usable; else somebody has to sign in first.
+	// SignedIn says that the secret is usable. If it is false, the connection needs a sign-in
+	// first.
 	SignedIn bool
 }
 
@@ -38,20 +39,21 @@ type Record struct {
 	Scopes       []string    `json:"scopes"`
 	Status       string      `json:"status"`
 	Generation   int         `json:"generation"`
-	// SecretVersion counts the secrets that there were; KeyID sealed this one.
+	// SecretVersion counts the secrets that the connection has had. KeyID is the key that sealed
+	// the current secret.
 	SecretVersion int   `json:"secretVersion"`
 	KeyID         int64 `json:"keyId,omitempty"`
-	// TokenExpiresAt is when the access token ends.
+	// TokenExpiresAt is when the access token expires.
 	TokenExpiresAt *time.Time `json:"tokenExpiresAt,omitempty"`
 	AddedAt        time.Time  `json:"addedAt"`
 	AddedBy        string     `json:"addedBy"`
 	RevokedAt      *time.Time `json:"revokedAt,omitempty"`
 	RevokedBy      string     `json:"revokedBy,omitempty"`
-	// Grants counts those that stand.
+	// Grants counts the valid grants.
 	Grants int64 `json:"grants"`
 }
 
-// GrantRecord is who may use a connection.
+// GrantRecord is a grant to use a connection.
 type GrantRecord struct {
 	ID           string     `json:"grantId"`
 	ConnectionID string     `json:"connectionId"`
@@ -81,7 +83,7 @@ type connectionRow struct {
 	Grants                    int64
 }
 
-// keptRow is what rows say of a connection with its secret.
+// keptRow has the columns of a connection and its secret.
 type keptRow struct {
 	Settings      json.RawMessage
 	Hosts, Scopes []string
@@ -91,7 +93,7 @@ type keptRow struct {
 	Sealed        []byte
 }
 
-// record is the connection of that place.
+// record returns the row as the connection with these ids.
 func (r keptRow) record(op, tenantID, connectionID string) (broker.Record, error) {
 	p, err := db.Decoded[broker.Provider](r.Settings)
 	if err != nil {
@@ -103,7 +105,7 @@ func (r keptRow) record(op, tenantID, connectionID string) (broker.Record, error
 	}, nil
 }
 
-// lastingRow is one that says how long the access token lasts, too.
+// lastingRow is a keptRow with the expiry of the access token.
 type lastingRow struct {
 	keptRow
 	SecretExpiresAt *time.Time
@@ -146,7 +148,7 @@ type sealedRow struct {
 	Sealed                 []byte
 }
 
-// sealedOf reads what is sealed, each for its place.
+// sealedOf returns the rows as sealed secrets, each with its binding.
 func sealedOf(op string, rows []sealedRow) ([]broker.Sealed, error) {
 	secrets := make([]broker.Sealed, len(rows))
 	for i, r := range rows {
@@ -173,7 +175,8 @@ type grantedRow struct {
 
 func (r grantedRow) Rechecks() bool { return r.Replaced }
 
-// AddConnection writes a connection down; by is who says so, for the audit trail. ErrTaken: the id is not free.
+// AddConnection stores a connection. The audit trail records by as the person who added it.
+// AddConnection returns ErrTaken if the id is not free.
 func (s *Store) AddConnection(ctx context.Context, n AddRow, by string) error {
 	const op = "add connection"
 	settings, err := db.Encoded(n.Provider)
@@ -196,7 +199,8 @@ func (s *Store) AddConnection(ctx context.Context, n AddRow, by string) error {
 	return err
 }
 
-// Connections lists those of a tenant by id, at most 500, revoked ones too; with an id that one.
+// Connections lists the connections of a tenant, ordered by id, at most 500, including revoked
+// connections. A connectionID that is not empty selects one.
 func (s *Store) Connections(ctx context.Context, tenantID, connectionID string) ([]Record, error) {
 	const op = "connections"
 	rows, err := db.All[connectionRow](ctx, s.db, op, db.Query("ListConnections", db.Values{
@@ -223,16 +227,18 @@ func (s *Store) Connections(ctx context.Context, tenantID, connectionID string) 
 	return records, nil
 }
 
-// ConnectionGrants lists the grants of a tenant, or of one of its connections, the newest first and at most 500, those that no longer stand
-// too.
+// ConnectionGrants lists the grants of a tenant, or of one of its connections, newest first
+// within a connection, at most 500. The list includes expired and revoked grants.
 func (s *Store) ConnectionGrants(ctx context.Context, tenantID, connectionID string) ([]GrantRecord, error) {
 	return db.All[GrantRecord](ctx, s.db, "connection grants", db.Query("ListConnectionGrants", db.Values{
 		"tenant_id": db.Text(tenantID), "connection_id": db.Text(connectionID), "max": db.MaxList,
 	}))
 }
 
-// GrantConnection lets somebody, or a role, use a connection with some of its scopes, for that long from now by the clock of the database;
-// 0 is for good. What the grantee had before ends, and calls under way look again. ErrNotFound: the tenant has no such connection.
+// GrantConnection grants an actor or a role the use of a connection with some of its scopes. The
+// grant lasts for lasts from now, by the database clock; 0 means no expiry. If the grantee has
+// an earlier grant, GrantConnection ends it and sends a recheck to the open calls of the
+// connection. GrantConnection returns ErrNotFound if the tenant has no such connection.
 func (s *Store) GrantConnection(ctx context.Context, tenantID, connectionID, grantee string, scopes []string, lasts time.Duration, by string) (g GrantRecord, err error) {
 	v := db.Values{"tenant_id": db.Text(tenantID), "connection_id": db.Text(connectionID), "grantee": db.Text(grantee), "by": db.Text(by)}
 	row, err := recheck.Changing[grantedRow](ctx, s.db, "grant connection", recheck.Filter{TenantID: tenantID, ConnectionID: connectionID},
@@ -245,16 +251,19 @@ func (s *Store) GrantConnection(ctx context.Context, tenantID, connectionID, gra
 	}, err
 }
 
-// RevokeConnectionGrant takes the use of a connection back. From when it returns no attempt begins with it, and the calls under way look
-// again: parked ones are denied, running ones are cancelled. ErrNotFound: the grantee has none.
+// RevokeConnectionGrant revokes the grantee's grant. After it returns, no attempt begins with
+// the grant. The open calls of the connection get a recheck: waiting calls are denied, running
+// calls are cancelled. It returns ErrNotFound if the grantee has no grant.
 func (s *Store) RevokeConnectionGrant(ctx context.Context, tenantID, connectionID, grantee, by string) error {
 	return s.changeConnection(ctx, "revoke connection grant", tenantID, connectionID, db.Query("RevokeConnectionGrant", db.Values{
 		"tenant_id": db.Text(tenantID), "connection_id": db.Text(connectionID), "grantee": db.Text(grantee), "by": db.Text(by),
 	}))
 }
 
-// RevokeConnection takes a connection away for good, deletes its secret, and tells the calls under way to look again. The record has the
-// secret that was deleted, so that its tokens can be taken back at the service. ErrNotFound: the tenant has none, or it is revoked.
+// RevokeConnection revokes a connection permanently, deletes its secret, and sends a recheck to
+// the open calls of the connection. The returned record has the deleted secret, so that the
+// caller can revoke its tokens at the service. RevokeConnection returns ErrNotFound if there is
+// no such connection or it is revoked.
 func (s *Store) RevokeConnection(ctx context.Context, tenantID, connectionID, by string) (r broker.Record, err error) {
 	const op = "revoke connection"
 	v := db.Values{"tenant_id": db.Text(tenantID), "connection_id": db.Text(connectionID)}
@@ -277,7 +286,8 @@ func (s *Store) changeConnection(ctx context.Context, op, tenantID, connectionID
 	return err
 }
 
-// ConnectionSecret returns a connection with its sealed secret, and how it stands; ErrNotFound where there is none or it is revoked.
+// ConnectionSecret returns a connection with its sealed secret, and its status. It returns
+// ErrNotFound if there is no such connection or it is revoked.
 func (s *Store) ConnectionSecret(ctx context.Context, tenantID, connectionID string) (r broker.Record, status string, err error) {
 	const op = "connection secret"
 	row, found, err := db.First[secretRow](ctx, s.db, op, db.Query("ConnectionSecret", db.Values{"tenant_id": db.Text(tenantID), "connection_id": db.Text(connectionID)}))
@@ -291,9 +301,10 @@ func (s *Store) ConnectionSecret(ctx context.Context, tenantID, connectionID str
 	return r, row.Status, err
 }
 
-// ReplaceSecret puts a secret in the place of the version before it. Where that is not the one that counts any more, nothing happens and
-// replaced is false: somebody else was faster. anew says that it may be of another account, so that approvals of the old one are stale; a
-// refreshed token is not. lasts is how long its access token does, 0 for good.
+// ReplaceSecret replaces the secret of the version before sealed's version. If that version is
+// not current any more, nothing happens and replaced is false. anew says that the new secret may
+// belong to another account: approvals for the old account become stale. A refreshed token does
+// not make approvals stale. lasts is the life of the access token; 0 means no expiry.
 func (s *Store) ReplaceSecret(ctx context.Context, sealed broker.Sealed, lasts time.Duration, anew bool, by string) (replaced bool, err error) {
 	st := replacing(broker.Refreshed{Sealed: sealed, Lasts: lasts, By: by}, anew)
 	if !anew {
@@ -305,7 +316,8 @@ func (s *Store) ReplaceSecret(ctx context.Context, sealed broker.Sealed, lasts t
 	return row.Changed, err
 }
 
-// SealedSecrets returns a page of what is sealed for connections of all tenants: what comes after that place, at most most.
+// SealedSecrets returns a page of the sealed secrets of all tenants: at most most secrets that
+// follow the binding after.
 func (s *Store) SealedSecrets(ctx context.Context, after broker.Binding, most int) ([]broker.Sealed, error) {
 	const op = "sealed secrets"
 	rows, err := db.All[sealedRow](ctx, s.db, op, db.Query("SealedSecrets", db.Values{
@@ -317,7 +329,7 @@ func (s *Store) SealedSecrets(ctx context.Context, after broker.Binding, most in
 	return sealedOf(op, rows)
 }
 
-// replacing is the statement that puts a secret in the place of the version before it.
+// replacing returns the statement that replaces the secret of the version before r's version.
 func replacing(r broker.Refreshed, anew bool) db.Step {
 	at := r.Sealed.Binding
 	return db.Query("ReplaceSecret", db.Values{
@@ -326,7 +338,8 @@ func replacing(r broker.Refreshed, anew bool) db.Step {
 	})
 }
 
-// LeaseConnection writes down that an attempt uses a connection, and returns it.
+// LeaseConnection records that an attempt uses a connection, and returns the connection. If the
+// attempt may not use it, the record has only an Answer.
 func (s *Store) LeaseConnection(ctx context.Context, r broker.Request) (broker.Record, error) {
 	const op = "lease connection"
 	row, found, err := db.First[leasedRow](ctx, s.db, op, db.Query("LeaseConnection", db.Values{
@@ -348,7 +361,7 @@ func (s *Store) LeaseConnection(ctx context.Context, r broker.Request) (broker.R
 	return record, err
 }
 
-// texts are never null.
+// texts returns t, or an empty slice for nil: a nil slice would be NULL.
 func texts(t []string) []string {
 	if t == nil {
 		return []string{}
@@ -356,7 +369,7 @@ func texts(t []string) []string {
 	return t
 }
 
-// positive is a duration, or null for none.
+// positive returns d, or NULL if d is not positive.
 func positive(d time.Duration) *time.Duration {
 	if d <= 0 {
 		return nil
@@ -364,7 +377,7 @@ func positive(d time.Duration) *time.Duration {
 	return &d
 }
 
-// instant is a time, or null for none.
+// instant returns t, or NULL for the zero time.
 func instant(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

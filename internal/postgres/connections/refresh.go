@@ -11,8 +11,8 @@ import (
 // refreshRow is the row of BeginRefresh.
 type refreshRow struct{ Answer broker.RefreshAnswer }
 
-// BeginRefresh lets one worker at a time refresh the token of the version that it has seen, for as long as the claim lasts by the clock of
-// the database.
+// BeginRefresh lets one worker at a time refresh the token whose version it has read. The claim
+// lasts for c.Lasts, by the database clock.
 func (s *Store) BeginRefresh(ctx context.Context, c broker.RefreshClaim) (broker.RefreshAnswer, error) {
 	row, _, err := db.First[refreshRow](ctx, s.db, "begin refresh", db.Query("BeginRefresh", db.Values{
 		"tenant_id": db.Text(c.Binding.TenantID), "connection_id": db.Text(c.Binding.ConnectionID), "version": c.Binding.Version,
@@ -21,8 +21,9 @@ func (s *Store) BeginRefresh(ctx context.Context, c broker.RefreshClaim) (broker
 	return row.Answer, err
 }
 
-// StoreRefreshed puts a refreshed secret in the place of the version before it. Who had to sign in anew still has to: then, and where another
-// version is there, nothing happens and the answer is another.
+// StoreRefreshed replaces the secret of the version before it with a refreshed secret. It stores
+// nothing if the connection needs a new sign-in or has another version (TokenSuperseded), or if
+// the connection was revoked (TokenUnwanted).
 func (s *Store) StoreRefreshed(ctx context.Context, r broker.Refreshed) (broker.StoreAnswer, error) {
 	row, _, err := db.First[changedRow](ctx, s.db, "refresh connection", replacing(r, false))
 	switch {
@@ -31,7 +32,8 @@ func (s *Store) StoreRefreshed(ctx context.Context, r broker.Refreshed) (broker.
 	case row.Changed:
 		return broker.TokenStored, nil
 	}
-	// Another statement, for the one before may have waited for a revocation that it did not see.
+	// A separate statement, because the one before may have waited for a revocation that it did
+	// not see.
 	_, _, err = s.ConnectionSecret(ctx, r.Sealed.TenantID, r.Sealed.ConnectionID)
 	if errors.Is(err, db.ErrNotFound) {
 		return broker.TokenUnwanted, nil
@@ -39,7 +41,8 @@ func (s *Store) StoreRefreshed(ctx context.Context, r broker.Refreshed) (broker.
 	return broker.TokenSuperseded, err
 }
 
-// FailRefresh ends the claim of a refresher that got no token, unless another has taken it over.
+// FailRefresh ends the claim of a refresher that got no token, unless another refresher has
+// taken the claim over.
 func (s *Store) FailRefresh(ctx context.Context, f broker.FailedRefresh) error {
 	_, _, err := db.First[changedRow](ctx, s.db, "fail refresh", db.Query("FailRefresh", db.Values{
 		"tenant_id": db.Text(f.Binding.TenantID), "connection_id": db.Text(f.Binding.ConnectionID), "version": f.Binding.Version,

@@ -8,10 +8,10 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
-// The store is what a rotation of keys works on.
+// The rotation of keys uses the store.
 var _ upkeep.Secrets = (*Store)(nil)
 
-// KeyUse is how many secrets a key of a key ring has sealed.
+// KeyUse is the number of secrets that a key of a key ring has sealed.
 type KeyUse struct {
 	KeyID   int64 `json:"keyId"`
 	Secrets int64 `json:"secrets"`
@@ -20,13 +20,13 @@ type KeyUse struct {
 // resealedRow is the row of ResealSecrets.
 type resealedRow struct{ Resealed int }
 
-// SecretsByKey counts the secrets of all tenants by the keys that sealed them.
+// SecretsByKey counts the secrets of all tenants by the key that sealed them.
 func (s *Store) SecretsByKey(ctx context.Context) ([]KeyUse, error) {
 	return db.All[KeyUse](ctx, s.db, "secrets by key", db.Query("SecretsByKey", db.Values{}))
 }
 
-// SecretsToReseal returns up to most secrets, of all tenants, that another key sealed, in the order of their places and from the one after
-// that place on.
+// SecretsToReseal returns up to most secrets of all tenants that a key other than keyID has
+// sealed, ordered by binding, after the binding after.
 func (s *Store) SecretsToReseal(ctx context.Context, keyID int64, after broker.Binding, most int) ([]broker.Sealed, error) {
 	const op = "secrets to reseal"
 	rows, err := db.All[sealedRow](ctx, s.db, op, db.Query("SecretsToReseal", db.Values{
@@ -38,8 +38,9 @@ func (s *Store) SecretsToReseal(ctx context.Context, keyID int64, after broker.B
 	return sealedOf(op, rows)
 }
 
-// ResealSecrets puts the same secrets there as the key has sealed them, and returns how many. One whose version or key is not the one that
-// it was sealed anew from any more stays as it is: somebody else was faster. The version stays, so no approval gets stale.
+// ResealSecrets stores the same secrets, sealed with the key keyID, and returns the number
+// stored. It skips a secret whose version or key has changed since it was read. The version
+// stays the same, so no approval becomes stale.
 func (s *Store) ResealSecrets(ctx context.Context, keyID int64, resealed []upkeep.Resealed) (int, error) {
 	var tenants, connections []string
 	var versions []int
@@ -55,8 +56,8 @@ func (s *Store) ResealSecrets(ctx context.Context, keyID int64, resealed []upkee
 	return row.Resealed, err
 }
 
-// AskReseal notes in the audit trail who asks for every secret to be sealed with a key. The workflow that does it cannot tell: anybody in
-// the namespace may start it, with any name.
+// AskReseal records in the audit trail who requested that every secret be sealed with a key. The
+// workflow cannot record that itself: anybody in the namespace can start it with any name.
 func (s *Store) AskReseal(ctx context.Context, keyID int64, by string) error {
 	_, err := s.db.Exec(ctx, "ask for a reseal", db.Query("AskReseal", db.Values{"key_id": keyID, "by": db.Text(by)}))
 	return err

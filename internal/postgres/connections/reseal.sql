@@ -2,15 +2,16 @@
 SELECT key_id, count(*) AS secrets FROM connection_secrets GROUP BY key_id ORDER BY key_id;
 
 -- name: SecretsToReseal
--- Those that another key sealed, by their place.
+-- Secrets that another key has sealed, ordered by binding.
 SELECT s.tenant_id, s.connection_id, n.settings, n.hosts, s.version, s.key_id, s.sealed
 FROM connection_secrets s JOIN connections n ON n.tenant_id = s.tenant_id AND n.connection_id = s.connection_id
 WHERE s.key_id <> @key_id AND (s.tenant_id, s.connection_id, s.version) > (@after_tenant, @after_connection, @after_version)
 ORDER BY s.tenant_id, s.connection_id, s.version LIMIT @most;
 
 -- name: ResealSecrets
--- Puts the same secrets there as another key has sealed them. One that somebody has replaced meanwhile, or sealed anew, stays as it is. The
--- rows are locked in one order, so that two of these get past each other. When a secret came stays as it was: its life is counted from there.
+-- Stores the same secrets, sealed with another key. A secret that was replaced or resealed
+-- meanwhile stays unchanged. Rows are locked in one order, so that two of these statements do
+-- not deadlock. sealed_at stays unchanged, because the life of a secret counts from it.
 WITH resealed AS (
     SELECT * FROM unnest(@tenants::text[], @connections::text[], @versions::integer[], @keys::bigint[], @sealed::bytea[])
         AS r (tenant_id, connection_id, version, was, sealed)

@@ -8,11 +8,13 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// resetEvery bounds how often the pool is emptied: when a server goes, every statement that runs complains.
+// resetEvery bounds how often the pool is reset. When a server stops, every running statement
+// fails and asks for a reset.
 const resetEvery = time.Second
 
-// failed is Failure for what the pool ran. A connection that broke is seldom the only one: a server that restarted has dropped them all,
-// and each of the others would fail one more try of a step. So the idle ones are closed too.
+// failed does what Failure does, for errors of the pool, and closes the pool's idle connections
+// if a connection broke. A server that restarts drops all connections, and each idle one would
+// fail another try of a step.
 func (d *DB) failed(op string, err error) error {
 	if broke(err) && d.reset.allow(time.Now()) {
 		d.pool.Reset()
@@ -20,7 +22,8 @@ func (d *DB) failed(op string, err error) error {
 	return Failure(op, err)
 }
 
-// broke reports whether an open connection was lost. One that could not be made says nothing about the others.
+// broke reports whether an established connection was lost. A failure to connect says nothing
+// about other connections.
 func broke(err error) bool {
 	var connect *pgconn.ConnectError
 	if err == nil || errors.As(err, &connect) {
@@ -34,7 +37,7 @@ func broke(err error) bool {
 	}
 }
 
-// rate allows something once every resetEvery.
+// rate allows an action once every resetEvery.
 type rate struct{ last atomic.Int64 }
 
 func (r *rate) allow(now time.Time) bool {

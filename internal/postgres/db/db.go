@@ -12,44 +12,48 @@ import (
 )
 
 const (
-	// connectTimeout bounds one attempt to connect where the URL does not.
+	// connectTimeout bounds one attempt to connect if the URL has no bound.
 	connectTimeout = 5 * time.Second
-	// poolPingTimeout bounds the question whether a connection that has idled still lives. A try of a step has two seconds: enough to find
-	// some that do not.
+	// poolPingTimeout bounds the ping of an idle connection. A try of a step has two seconds,
+	// which is enough to find several dead connections.
 	poolPingTimeout = 500 * time.Millisecond
 )
 
-// DB is a pool of connections with the statements of a store. It may be used by several goroutines.
+// DB is a pool of connections with the statements of a store. It is safe for concurrent use.
 type DB struct {
 	pool    *pgxpool.Pool
 	queries map[string]query
 	reset   *rate
 }
 
-// Options are how a DB connects.
+// Options configure the connections of a DB.
 type Options struct {
-	// MaxConns bounds the connections, 0–1000; 0 takes what the URL or else the driver says: four, or one per processor if these are more.
+	// MaxConns bounds the connections, 0–1000. 0 takes the value of the URL, or else the
+	// driver's default: the number of processors, at least four.
 	MaxConns int
-	// Application is the name that the server shows for the connections; empty means pawl.
+	// Application is the name that the server shows for the connections. Empty means pawl.
 	Application string
-	// OnRoundTrip, if any, is called before every round trip of the pool, from many goroutines, with the context of who asks.
+	// OnRoundTrip, if not nil, is called before every round trip of the pool with the caller's
+	// context. Calls are concurrent.
 	OnRoundTrip func(context.Context)
 }
 
-// New makes a DB of a pool, without statements. The pool stays the caller's.
+// New returns a DB that uses pool and has no statements. The caller closes the pool.
 func New(pool *pgxpool.Pool) *DB { return &DB{pool: pool, reset: new(rate)} }
 
-// With returns a DB on the same pool with the statements of files. It panics if the files are faulty or have a name twice.
+// With returns a DB on the same pool with the statements of files. It panics if the files are
+// invalid or repeat a name.
 func (d *DB) With(files ...fs.FS) *DB {
 	queries, err := parseQueries(files...)
 	if err != nil {
-		panic(fmt.Sprintf("postgres: the embedded queries are faulty: %v", err)) // a test parses them
+		panic(fmt.Sprintf("postgres: the embedded queries are faulty: %v", err)) // A test parses the files.
 	}
 	return &DB{pool: d.pool, queries: queries, reset: d.reset}
 }
 
-// Open connects to the database, once: to try again is the caller's business. The error of an unreachable server is transient; the one
-// of a URL that cannot be read is not, and does not repeat the URL, which may hold a password. Close the DB.
+// Open connects to the database. It tries once; the caller retries. If the server is
+// unreachable, the error is transient. If the URL is invalid, the error is permanent and does
+// not contain the URL, which may hold a password. Close the DB after use.
 func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -83,16 +87,17 @@ func Open(ctx context.Context, url string, opts Options) (*DB, error) {
 	return New(pool), nil
 }
 
-// Ping asks whether the database answers.
+// Ping checks that the database answers.
 func (d *DB) Ping(ctx context.Context) error { return Failure("ping", d.pool.Ping(ctx)) }
 
-// MaxConns is how many statements can run at once.
+// MaxConns returns how many statements can run at once.
 func (d *DB) MaxConns() int { return int(d.pool.Config().MaxConns) }
 
-// Close ends the connections; it waits for statements that run.
+// Close closes the connections. It waits for running statements.
 func (d *DB) Close() { d.pool.Close() }
 
-// Connect makes a connection beside the pool and runs the statements on it. The error is an error of the driver.
+// Connect opens a connection outside the pool and runs the statements on it. It returns the
+// error of the driver.
 func (d *DB) Connect(ctx context.Context, steps ...Step) (conn *pgx.Conn, err error) {
 	if conn, err = pgx.ConnectConfig(ctx, d.pool.Config().ConnConfig); err != nil {
 		return nil, err
@@ -110,12 +115,13 @@ func (d *DB) Connect(ctx context.Context, steps ...Step) (conn *pgx.Conn, err er
 	return conn, nil
 }
 
-// Disconnect ends a connection of Connect, also where ctx has ended. It takes five seconds at most.
+// Disconnect closes a connection of Connect, also if ctx has ended. It takes at most five
+// seconds.
 func Disconnect(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
-	_ = conn.Close(ctx) // it is of no use any more, whatever it says
+	_ = conn.Close(ctx) // The connection is not used again, so its error does not matter.
 }
 
-// closeTimeout bounds the end of a connection.
+// closeTimeout bounds Disconnect.
 const closeTimeout = 5 * time.Second

@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// Text is s as a text column can hold it: Postgres refuses the character NUL and what is not UTF-8, and a call must not fail to settle
-// because an approver's reason has one.
+// Text returns s as a text column can store it. Postgres refuses NUL and invalid UTF-8; Text
+// replaces them, because a call must not fail to settle if an approver's reason contains them.
 func Text[S ~string](s S) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(string(s), "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// Document is a JSON document as a json column can hold it; nil for none. A hook may hand over strings that are not UTF-8.
+// Document returns a JSON document as a json column can store it, or nil for an empty one. It
+// replaces invalid UTF-8, because a hook may return strings that contain it.
 func Document(raw json.RawMessage) *string {
 	if len(raw) == 0 {
 		return nil
@@ -21,7 +22,7 @@ func Document(raw json.RawMessage) *string {
 	return &s
 }
 
-// Encoded is v as a JSON document.
+// Encoded returns v as a JSON document.
 func Encoded(v any) (*string, error) {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -37,7 +38,7 @@ func Decoded[T any](raw json.RawMessage) (T, error) {
 	return v, err
 }
 
-// Column collects one field of many rows, for unnest.
+// Column returns one field of many rows, for unnest.
 func Column[R, V any](rows []R, field func(R) V) []V {
 	values := make([]V, len(rows))
 	for i, r := range rows {
@@ -53,7 +54,8 @@ const (
 	MaxList = 500
 )
 
-// Limit returns the number of rows of a list if n are wanted: at most MaxList, and 50 if n is 0.
+// Limit returns the number of rows of a list if n are wanted: at most MaxList, and 50 if n is 0
+// or negative.
 func Limit(n int) int {
 	if n <= 0 {
 		return defaultList

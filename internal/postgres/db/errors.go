@@ -13,16 +13,19 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
-// ErrNotFound is the answer for what does not exist and for what belongs to another tenant: the two cannot be told apart.
+// ErrNotFound means that a row does not exist or belongs to another tenant. The error does not
+// distinguish the two.
 var ErrNotFound = errors.New("not found")
 
-// Error is what went wrong in the database, without the words of the server: its message and its detail can quote values.
+// Error is a database error without the server's text: its message and its detail can quote
+// values.
 type Error struct {
 	// Op is the operation, such as settle.
 	Op string
-	// State is the SQLSTATE where the server answered, else a word such as connection or deadline.
+	// State is the SQLSTATE if the server answered, or else a word such as connection or
+	// deadline.
 	State string
-	// context is context.Canceled or context.DeadlineExceeded where that is the cause.
+	// context is context.Canceled or context.DeadlineExceeded if that is the cause, or else nil.
 	context error
 }
 
@@ -32,11 +35,12 @@ func (e *Error) Error() string { return "postgres: " + e.Op + ": " + e.State }
 // LogReason is safe for logs, as Error is.
 func (e *Error) LogReason() string { return e.Error() }
 
-// Unwrap returns the error of the context, if that is the cause. The driver's own error stays inside.
+// Unwrap returns the error of the context if that is the cause. It does not return the driver's
+// error.
 func (e *Error) Unwrap() error { return e.context }
 
-// Failure turns an error of the driver into an Error, marked transient where another try may not meet it. An error that is one already
-// passes as it is.
+// Failure turns an error of the driver into an Error. It marks the error as transient if another
+// try may succeed. It returns an error that contains an Error unchanged.
 func Failure(op string, err error) error {
 	if err == nil {
 		return nil
@@ -59,14 +63,15 @@ func Failure(op string, err error) error {
 	return e
 }
 
-// classify names an error and says whether it passes by itself.
+// classify returns a name for an error and whether the error is transient.
 func classify(err error) (state string, passes bool) {
 	var server *pgconn.PgError
 	var connect *pgconn.ConnectError
 	var network net.Error
 	isServer := errors.As(err, &server)
 	switch {
-	// Whatever kept us from connecting, a wrong password included, is not the call's fault: it waits until somebody mends it.
+	// An error while connecting is not the fault of the call, even if it is a wrong password.
+	// The call waits until the cause is fixed.
 	case errors.As(err, &connect) && isServer:
 		return server.Code, true
 	case errors.As(err, &connect):
@@ -84,7 +89,8 @@ func classify(err error) (state string, passes bool) {
 	return fmt.Sprintf("%T", err), false
 }
 
-// passing reports whether a SQLSTATE says something about the server's condition rather than about the statement.
+// passing reports whether a SQLSTATE describes the condition of the server and not a fault of
+// the statement.
 func passing(code string) bool {
 	switch code[:min(2, len(code))] {
 	case "08", // connection
@@ -96,8 +102,8 @@ func passing(code string) bool {
 	}
 	switch code {
 	case "25006", // read-only: a standby that is about to be promoted
-		"25P03", "25P04", // the session idled or ran too long
-		"26000", "0A000", // a cached statement that a pooler or a migration has invalidated; the driver forgets it
+		"25P03", "25P04", // the session was idle or ran too long
+		"26000", "0A000", // a pooler or a migration invalidated a cached statement; the driver drops it
 		"55P03", // lock_timeout
 		"55006": // object in use
 		return true

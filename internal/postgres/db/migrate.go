@@ -17,7 +17,7 @@ import (
 //go:embed schema.sql
 var files embed.FS
 
-// Bounds of the wait for another process that migrates, in seconds and tries.
+// Bounds of the wait for another process that migrates: the period in seconds, and the tries.
 const (
 	lockPeriod = 1
 	lockTries  = 300
@@ -27,12 +27,12 @@ const (
 type Migration struct {
 	Version int64  `json:"version"`
 	Name    string `json:"name"`
-	// AppliedAt is zero where the step is still to come.
+	// AppliedAt is zero if the step is not applied.
 	AppliedAt time.Time `json:"appliedAt,omitzero"`
 }
 
-// Migrate brings the schema up to this build and returns the steps it took. Several processes may call it at once: one works, the
-// others wait. A schema that is newer stays as it is.
+// Migrate applies the missing steps of this build to the schema and returns them. Several
+// processes may call it at once: one works, the others wait. It does not change a newer schema.
 func (d *DB) Migrate(ctx context.Context) ([]Migration, error) {
 	const op = "migrate"
 	var applied []Migration
@@ -46,7 +46,7 @@ func (d *DB) Migrate(ctx context.Context) ([]Migration, error) {
 	return applied, Failure(op, err)
 }
 
-// MigrationStatus lists the steps that this build knows, applied or not.
+// MigrationStatus lists the steps of this build, applied or not.
 func (d *DB) MigrationStatus(ctx context.Context) ([]Migration, error) {
 	const op = "migration status"
 	var steps []Migration
@@ -60,12 +60,12 @@ func (d *DB) MigrationStatus(ctx context.Context) ([]Migration, error) {
 	return steps, Failure(op, err)
 }
 
-// SchemaBehind says that the database lacks steps that this build needs.
+// SchemaBehind means that the database lacks steps that this build needs.
 type SchemaBehind struct {
 	Have, Need int64
 }
 
-// Error says what to run.
+// Error names both versions and the command to run.
 func (e *SchemaBehind) Error() string {
 	return fmt.Sprintf("the database schema is at version %d and this build needs %d: run `pawl migrate up`", e.Have, e.Need)
 }
@@ -78,7 +78,8 @@ type versionRow struct {
 	Version int64
 }
 
-// CheckSchema returns a *SchemaBehind where steps are missing. It only reads. A newer schema is right: it serves the release before.
+// CheckSchema returns a *SchemaBehind if steps are missing. It only reads. A newer schema is
+// valid, because it also serves the previous release.
 func (d *DB) CheckSchema(ctx context.Context) error {
 	const op = "check schema"
 	need, err := latestMigration()
@@ -102,7 +103,7 @@ func (d *DB) CheckSchema(ctx context.Context) error {
 	return nil
 }
 
-// latestMigration is the number of the last file.
+// latestMigration returns the number of the last embedded file.
 func latestMigration() (int64, error) {
 	names, err := fs.Glob(migrations.FS(), "*.sql")
 	if err != nil || len(names) == 0 {
@@ -111,7 +112,7 @@ func latestMigration() (int64, error) {
 	return goose.NumericComponent(names[len(names)-1])
 }
 
-// goose hands out a provider on a connection of the pool.
+// goose calls use with a provider on a connection of the pool.
 func (d *DB) goose(use func(*goose.Provider) error) (err error) {
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(lockPeriod, lockTries), lock.WithUnlockTimeout(lockPeriod, lockTries))
 	if err != nil {

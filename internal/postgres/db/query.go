@@ -12,28 +12,28 @@ import (
 type query struct {
 	name string
 	sql  string
-	// params names what stands for $1, $2 …
+	// params are the names of $1, $2 …
 	params []string
 }
 
-// Values are the values of a query's parameters.
+// Values are the values of a query's parameters, by name.
 type Values map[string]any
 
-// And is the values with one more.
+// And returns a copy of the values with one more.
 func (v Values) And(name string, value any) Values {
 	more := maps.Clone(v)
 	more[name] = value
 	return more
 }
 
-// With is the values with those of more.
+// With returns a copy of the values with those of more.
 func (v Values) With(more Values) Values {
 	all := maps.Clone(v)
 	maps.Copy(all, more)
 	return all
 }
 
-// bind puts the values in the order of the parameters. One too few or too many is a mistake of the store.
+// bind returns the values in the order of the parameters. A missing or extra value is an error.
 func (q query) bind(values Values) ([]any, error) {
 	if len(values) != len(q.params) {
 		return nil, fmt.Errorf("query %s takes %d parameters, not %d", q.name, len(q.params), len(values))
@@ -49,7 +49,8 @@ func (q query) bind(values Values) ([]any, error) {
 	return args, nil
 }
 
-// parseQueries reads every statement of the .sql files: each begins with a line `-- name: X` and lasts until the next or the end.
+// parseQueries reads every statement of the .sql files. A statement begins with a line `-- name:
+// X` and ends before the next such line or at the end of the file.
 func parseQueries(files ...fs.FS) (map[string]query, error) {
 	queries := map[string]query{}
 	for _, from := range files {
@@ -87,7 +88,7 @@ func addQueries(queries map[string]query, path, text string) error {
 	return nil
 }
 
-// Statements returns the SQL of every statement of files by its name.
+// Statements returns the SQL of every statement of files, by name.
 func Statements(files ...fs.FS) (map[string]string, error) {
 	parsed, err := parseQueries(files...)
 	statements := map[string]string{}
@@ -97,8 +98,8 @@ func Statements(files ...fs.FS) (map[string]string, error) {
 	return statements, err
 }
 
-// newQuery drops the comments and numbers the parameters: @id becomes $1 wherever it stands. No statement has an at sign of another
-// meaning.
+// newQuery removes the comments and numbers the parameters: @id becomes $1 everywhere. An at
+// sign has no other meaning in the statements.
 func newQuery(name, body string) query {
 	q := query{name: name}
 	var sql strings.Builder

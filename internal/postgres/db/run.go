@@ -13,7 +13,7 @@ type Step struct {
 	values Values
 }
 
-// Query makes a Step of the query with that name.
+// Query returns a Step of the query with that name.
 func Query(name string, values Values) Step { return Step{name, values} }
 
 func (d *DB) bound(st Step) (sql string, args []any, err error) {
@@ -25,7 +25,7 @@ func (d *DB) bound(st Step) (sql string, args []any, err error) {
 	return q.sql, args, err
 }
 
-// Exec runs one statement for its effect and returns how many rows it touched.
+// Exec runs one statement that returns no rows, and returns the number of affected rows.
 func (d *DB) Exec(ctx context.Context, op string, st Step) (int64, error) {
 	sql, args, err := d.bound(st)
 	if err != nil {
@@ -35,7 +35,7 @@ func (d *DB) Exec(ctx context.Context, op string, st Step) (int64, error) {
 	return tag.RowsAffected(), d.failed(op, err)
 }
 
-// ExecAll runs the statements one after another in one transaction, for their effect.
+// ExecAll runs the statements one after another in one transaction. It reads no rows.
 func (d *DB) ExecAll(ctx context.Context, op string, steps ...Step) error {
 	return d.failed(op, pgx.BeginFunc(ctx, d.pool, func(tx pgx.Tx) error {
 		for _, st := range steps {
@@ -51,7 +51,8 @@ func (d *DB) ExecAll(ctx context.Context, op string, steps ...Step) error {
 	}))
 }
 
-// All runs one statement and returns its rows. Columns and fields of T must match, both ways.
+// All runs one statement and returns its rows. The columns and the fields of T must match
+// exactly.
 func All[T any](ctx context.Context, d *DB, op string, st Step) ([]T, error) {
 	sql, args, err := d.bound(st)
 	if err != nil {
@@ -65,7 +66,7 @@ func All[T any](ctx context.Context, d *DB, op string, st Step) ([]T, error) {
 	return found, d.failed(op, err)
 }
 
-// First is All for a statement of at most one row.
+// First runs one statement and returns its first row, if any.
 func First[T any](ctx context.Context, d *DB, op string, st Step) (row T, found bool, err error) {
 	rows, err := All[T](ctx, d, op, st)
 	if err != nil || len(rows) == 0 {
@@ -74,19 +75,20 @@ func First[T any](ctx context.Context, d *DB, op string, st Step) (row T, found 
 	return rows[0], true, nil
 }
 
-// Batched runs the statements in one round trip and one transaction, and returns the row of the last one.
+// Batched runs the statements in one round trip and one transaction, and returns the first row
+// of the last statement, if any.
 func Batched[T any](ctx context.Context, d *DB, op string, steps ...Step) (row T, found bool, err error) {
 	row, found, err = Sent[T](ctx, d, d.pool, steps...)
 	return row, found, d.failed(op, err)
 }
 
-// Sender is a pool, or a transaction.
+// Sender is a pool or a transaction.
 type Sender interface {
 	// SendBatch sends the statements of a batch in one round trip.
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// Sent is Batched within to, with the error as it is.
+// Sent does what Batched does, on to. It returns the driver's error unchanged.
 func Sent[T any](ctx context.Context, d *DB, to Sender, steps ...Step) (row T, found bool, err error) {
 	var batch pgx.Batch
 	for i, st := range steps {
@@ -115,13 +117,14 @@ func (d *DB) Within(ctx context.Context, op string, f func(pgx.Tx) error) error 
 	return d.failed(op, pgx.BeginFunc(ctx, d.pool, f))
 }
 
-// Reading is a statement and the list that its rows are read into.
+// Reading is a statement and the list that receives its rows.
 type Reading struct {
 	step Step
 	read func(pgx.Rows) error
 }
 
-// Into reads the rows of a statement into a list. Columns and fields of T must match, both ways.
+// Into returns a Reading of a statement into a list. The columns and the fields of T must match
+// exactly.
 func Into[T any](list *[]T, st Step) Reading {
 	return Reading{st, func(rows pgx.Rows) (err error) {
 		*list, err = pgx.CollectRows(rows, pgx.RowToStructByName[T])
@@ -142,8 +145,9 @@ func (d *DB) Read(ctx context.Context, op string, readings ...Reading) error {
 	return Failure(op, d.pool.SendBatch(ctx, &batch).Close())
 }
 
-// EachRow visits every row of a table as a JSON object, with bytes in hexadecimal. It makes the statement itself, because a table cannot be
-// a parameter. It holds one row at a time; row is valid until visit returns, and an error of visit ends it.
+// EachRow visits every row of a table as a JSON object, with bytes in hexadecimal. It builds the
+// statement itself, because a table name cannot be a parameter. It holds one row at a time. row
+// is valid until visit returns; an error of visit ends EachRow.
 func (d *DB) EachRow(ctx context.Context, op, schema, table string, visit func(row []byte) error) error {
 	rows, err := d.pool.Query(ctx, "SELECT row_to_json(r)::text FROM ONLY "+pgx.Identifier{schema, table}.Sanitize()+" r")
 	if err != nil {

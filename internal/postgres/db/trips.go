@@ -6,7 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// trips is told of every round trip of the pool: a statement, or a batch. Statements are prepared once a connection, which is none.
+// trips is called before every round trip of the pool: a statement or a batch. It is not called
+// for the preparation of a statement, which happens once per connection.
 type trips func(context.Context)
 
 // TraceQueryStart counts a statement.
@@ -24,7 +25,7 @@ func (t trips) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatc
 	return ctx
 }
 
-// TraceBatchQuery does nothing: the statements of a batch travel together.
+// TraceBatchQuery does nothing: the statements of a batch share one round trip.
 func (trips) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 
 // TraceBatchEnd does nothing.

@@ -7,19 +7,20 @@ import (
 	"github.com/pawl-run/pawl/policy/authz"
 )
 
-// Authorizer is the built-in authorization engine, on the relations of the database. Of a tenant whose policy is its authorization it asks
-// the database only where a subject is present, for the delegation.
+// Authorizer is the built-in authorization engine. It uses the relations in the database. If the
+// policy of a tenant is the tenant's authorization, Authorizer reads the database only for a
+// call with a subject, to check the delegation.
 type Authorizer struct{ store *Store }
 
 var _ authz.Port = Authorizer{}
 
-// Authorizer makes the engine.
+// Authorizer returns the built-in authorization engine.
 func (s *Store) Authorizer() Authorizer { return Authorizer{store: s} }
 
 // checkedRow is the row of CheckRelations.
 type checkedRow struct{ Permitted, Delegated, Trusted bool }
 
-// Check answers with at most one statement. It keeps nothing: what was revoked counts the next time.
+// Check runs at most one statement. It caches nothing: a revocation applies to the next Check.
 func (a Authorizer) Check(ctx context.Context, r authz.Request) (authz.Decision, error) {
 	if r.Permission != authz.Execute || r.TenantID == "" || r.ActorID == "" || r.ToolID == "" {
 		return authz.Deny(authz.Permission), nil
@@ -50,7 +51,8 @@ func (a Authorizer) Check(ctx context.Context, r authz.Request) (authz.Decision,
 
 type roleRow struct{ Role string }
 
-// Roles returns the roles that an identity holds in a tenant, directly or through groups, sorted, each as role:NAME.
+// Roles returns the roles that an identity has in a tenant, directly or through groups, sorted.
+// Each has the form role:NAME.
 func (s *Store) Roles(ctx context.Context, tenantID, identity string) ([]string, error) {
 	rows, err := db.All[roleRow](ctx, s.db, "roles", db.Query("HeldRoles", db.Values{
 		"tenant_id": db.Text(tenantID), "identity": db.Text(identity), "depth": authz.MaxNesting,

@@ -1,4 +1,4 @@
-// Package identities keeps relations and the keys of approvers, submitters and workers, and
-// answers whether relations let an actor run a tool. It must not verify a signature.
-// Package postgres imports it, and programs that read its rows.
+// Package identities stores relations and the keys of approvers, submitters and workers, and
+// reports whether relations let an actor run a tool. It must not verify a signature. Package
+// postgres imports it, and programs that read its rows.
 package identities

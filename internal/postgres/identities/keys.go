@@ -9,10 +9,10 @@ import (
 	"github.com/pawl-run/pawl/proof"
 )
 
-// ErrKeyTaken says that a key is registered for somebody else, or was revoked.
+// ErrKeyTaken means that a key is registered for another identity, or was revoked.
 var ErrKeyTaken = errors.New("postgres: the key cannot be registered")
 
-// KeyRecord is the public half of an approver's key.
+// KeyRecord is the public key of an approver.
 type KeyRecord struct {
 	KeyID        string     `json:"keyId"`
 	Identity     string     `json:"identity"`
@@ -35,8 +35,9 @@ type revokeRow struct {
 	Revoked  bool
 }
 
-// RegisterKey lets an identity of the tenant sign with a key; by is who says so, for the audit trail. The same again changes nothing.
-// ErrKeyTaken: it is somebody else's, or was revoked.
+// RegisterKey lets an identity of the tenant sign with a key. The audit trail records by as the
+// person who registered it. A repeated call changes nothing. RegisterKey returns ErrKeyTaken if
+// the key belongs to another identity or was revoked.
 func (s *Store) RegisterKey(ctx context.Context, tenantID, identity string, key proof.Key, by string) error {
 	row, _, err := db.First[registerRow](ctx, s.db, "register key", db.Query("RegisterKey", db.Values{
 		"tenant_id": db.Text(tenantID), "key_id": key.ID(), "identity": db.Text(identity), "public_key": key.Bytes(), "registered_by": db.Text(by),
@@ -47,8 +48,8 @@ func (s *Store) RegisterKey(ctx context.Context, tenantID, identity string, key 
 	return err
 }
 
-// RevokeKey takes a key out of use and returns whose it is. revoked is false where it was out of use already; ErrNotFound where the
-// tenant has no such key.
+// RevokeKey revokes a key and returns its identity. revoked is false if the key was revoked
+// before. RevokeKey returns ErrNotFound if the tenant has no such key.
 func (s *Store) RevokeKey(ctx context.Context, tenantID, keyID, by string) (identity string, revoked bool, err error) {
 	row, found, err := db.First[revokeRow](ctx, s.db, "revoke key", db.Query("RevokeKey", db.Values{
 		"tenant_id": db.Text(tenantID), "key_id": db.Text(keyID), "revoked_by": db.Text(by),
@@ -59,7 +60,7 @@ func (s *Store) RevokeKey(ctx context.Context, tenantID, keyID, by string) (iden
 	return row.Identity, row.Revoked, err
 }
 
-// Keys returns the keys of a tenant by identity, the revoked ones too.
+// Keys returns the keys of a tenant, ordered by identity, including revoked keys.
 func (s *Store) Keys(ctx context.Context, tenantID string) ([]KeyRecord, error) {
 	return db.All[KeyRecord](ctx, s.db, "keys", db.Query("ListKeys", db.Values{"tenant_id": db.Text(tenantID)}))
 }

@@ -1,5 +1,6 @@
 -- name: RegisterKey
--- Registers a key once; what stands is never changed, for it may have signed.
+-- Registers a key once. An existing row never changes, because the key may have signed
+-- decisions.
 WITH added AS (
     INSERT INTO approver_keys (tenant_id, key_id, identity, public_key, registered_by)
     VALUES (@tenant_id, @key_id, @identity, @public_key, @registered_by)
@@ -15,7 +16,8 @@ SELECT coalesce((SELECT identity FROM added), k.identity, '') AS identity, coale
 FROM (SELECT) one LEFT JOIN approver_keys k ON k.tenant_id = @tenant_id AND k.key_id = @key_id;
 
 -- name: RevokeKey
--- From its commit on the key proves nothing. What it has signed and what has counted stands.
+-- After the commit the key proves nothing. Decisions that it has signed and that have counted
+-- stay valid.
 WITH gone AS (
     UPDATE approver_keys SET revoked_at = now(), revoked_by = @revoked_by
     WHERE tenant_id = @tenant_id AND key_id = @key_id AND revoked_at IS NULL

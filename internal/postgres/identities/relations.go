@@ -9,14 +9,14 @@ import (
 	"github.com/pawl-run/pawl/policy/authz"
 )
 
-// maxRelations bounds a list.
+// maxRelations bounds the list of Relations.
 const maxRelations = 10_000
 
-// RelationRecord is a relation as it is kept.
+// RelationRecord is a stored relation.
 type RelationRecord struct {
 	authz.Relation
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
-	// Expired is by the clock of the database.
+	// Expired is computed with the database clock.
 	Expired   bool      `json:"expired,omitempty"`
 	GrantedAt time.Time `json:"grantedAt"`
 	GrantedBy string    `json:"grantedBy"`
@@ -40,7 +40,7 @@ func (r relationRow) record() RelationRecord {
 
 type addedRow struct {
 	ExpiresAt *time.Time
-	// Replaced says that it was there, and has another end now, which may come sooner.
+	// Replaced says that the relation existed and has a new expiry, which may be earlier.
 	Replaced bool
 }
 
@@ -57,8 +57,10 @@ func values(tenantID string, r authz.Relation) db.Values {
 	}
 }
 
-// touched are the calls that a change of a relation touches: the actor's who is named, or everybody's where a membership ends, for who else
-// is in a group, and who decided as the holder of a role, nobody asks here.
+// touched selects the calls that a change of a relation affects: the calls of the named actor,
+// or all calls of the tenant if the relation is a membership or its subject is not an identity.
+// It selects all of them because it does not look up the members of a group or the approvers who
+// decided with a role.
 func touched(tenantID string, r authz.Relation) recheck.Filter {
 	f := recheck.Filter{TenantID: tenantID}
 	if r.Kind != authz.Member && authz.Identity(r.Subject) {
@@ -67,8 +69,9 @@ func touched(tenantID string, r authz.Relation) recheck.Filter {
 	return f
 }
 
-// AddRelation writes a relation down, or gives one that is there another end. It lasts that long from now, by the clock of the database;
-// 0 is for good. Where it was there before, the calls that it touches are told to look again.
+// AddRelation stores a relation, or changes the expiry of an existing relation. The relation
+// lasts for lasts from now, by the database clock; 0 means no expiry. If the relation existed,
+// the affected calls get a recheck.
 func (s *Store) AddRelation(ctx context.Context, tenantID string, r authz.Relation, lasts time.Duration, by string) (expiresAt *time.Time, err error) {
 	if err := r.Check(); err != nil {
 		return nil, err
@@ -82,8 +85,8 @@ func (s *Store) AddRelation(ctx context.Context, tenantID string, r authz.Relati
 	return row.ExpiresAt, err
 }
 
-// RemoveRelation takes a relation back; ErrNotFound says that the tenant has no such one. The calls that it touches are told to look
-// again, so that a right that is gone is gone for them at once.
+// RemoveRelation deletes a relation. It returns ErrNotFound if the tenant has no such relation.
+// The affected calls get a recheck, so that they lose the permission at once.
 func (s *Store) RemoveRelation(ctx context.Context, tenantID string, r authz.Relation, by string) error {
 	v := values(tenantID, r)
 	v["removed_by"] = db.Text(by)
@@ -94,7 +97,8 @@ func (s *Store) RemoveRelation(ctx context.Context, tenantID string, r authz.Rel
 	return err
 }
 
-// Relations lists the relations of a tenant, at most 10 000, sorted; with who only those that name it.
+// Relations lists the relations of a tenant, at most 10,000, sorted. If who is not empty, it
+// lists only relations with who as subject or object.
 func (s *Store) Relations(ctx context.Context, tenantID, who string) ([]RelationRecord, error) {
 	rows, err := db.All[relationRow](ctx, s.db, "relations", db.Query("ListRelations", db.Values{"tenant_id": db.Text(tenantID), "who": db.Text(who), "most": maxRelations}))
 	return db.Column(rows, relationRow.record), err

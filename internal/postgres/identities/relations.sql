@@ -1,6 +1,7 @@
 -- name: CheckRelations
--- Whether an actor may run a tool, and on somebody's behalf. held is who the actor is: itself, the groups and roles that it is in, those
--- that these are in, and so on up to a depth, which also ends a circle.
+-- Returns whether an actor may run a tool, and whether it may act for the subject. held contains
+-- the actor, its groups and roles, their groups and roles, and so on up to a depth. The depth
+-- also ends a cycle.
 WITH RECURSIVE held (who, depth) AS (
     SELECT @actor_id::text, 0
     UNION
@@ -35,7 +36,7 @@ WITH RECURSIVE held (who, depth) AS (
 SELECT DISTINCT who AS role FROM held WHERE starts_with(who, 'role:') ORDER BY role;
 
 -- name: AddRelation
--- One that is there gets another end, which may come sooner.
+-- An existing relation gets the new expiry, which may be earlier.
 WITH before AS (
     SELECT FROM relations
     WHERE tenant_id = @tenant_id AND subject = @subject AND kind = @kind AND object = @object AND tools = @tools AND graph_id = @graph_id

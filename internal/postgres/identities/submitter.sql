@@ -1,5 +1,6 @@
 -- name: SubmitterKey
--- Whether a proof was still good is asked of the moment at which its call was first admitted: after a reset it is verified once more.
+-- fresh compares the expiry of the proof with the time of the first admission, because a reset
+-- verifies the proof again, later.
 SELECT coalesce(k.public_key, ''::bytea) AS public_key, k.key_id IS NOT NULL AND k.revoked_at IS NULL AS active,
     @expires_at::timestamptz > i.created_at AS fresh
 FROM invocations i LEFT JOIN submitter_keys k ON k.tenant_id = @tenant_id AND k.key_id = @key_id
@@ -9,7 +10,7 @@ WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id;
 SELECT EXISTS (SELECT FROM submitter_keys WHERE tenant_id = @tenant_id AND key_id = @key_id AND revoked_at IS NULL) AS trusted;
 
 -- name: AddSubmitter
--- A key that was revoked stays so.
+-- A revoked key stays revoked.
 WITH added AS (
     INSERT INTO submitter_keys (tenant_id, key_id, name, public_key, added_by)
     VALUES (@tenant_id, @key_id, @name, @public_key::bytea, @added_by)

@@ -31,8 +31,9 @@ type trustedRow struct{ Trusted bool }
 
 type submitterAddedRow struct{ Added bool }
 
-// SubmitterKey returns a key of a tenant, whether it counts, and whether a proof that ends then was good when the call was admitted. Of a
-// key that the tenant does not have, public is empty.
+// SubmitterKey returns a key of a tenant. active says whether the key is valid now. fresh says
+// whether a proof that expires at expiresAt was valid when the call was admitted. If the tenant
+// does not have the key, public is empty.
 func (s *Store) SubmitterKey(
 	ctx context.Context, tenantID, keyID, invocationID string, expiresAt time.Time,
 ) (public ed25519.PublicKey, active, fresh bool, err error) {
@@ -42,7 +43,8 @@ func (s *Store) SubmitterKey(
 	return row.PublicKey, row.Active, row.Fresh, err
 }
 
-// AddSubmitter registers a public key for a tenant. added is false where it was there already, or was revoked, which is for good.
+// AddSubmitter registers a public key for a tenant. added is false if the key exists already. A
+// revoked key cannot be added again.
 func (s *Store) AddSubmitter(ctx context.Context, tenantID, name string, public ed25519.PublicKey, by string) (keyID string, added bool, err error) {
 	if len(public) != ed25519.PublicKeySize {
 		return "", false, errors.New("it is no Ed25519 key")
@@ -54,8 +56,9 @@ func (s *Store) AddSubmitter(ctx context.Context, tenantID, name string, public 
 	return keyID, row.Added, err
 }
 
-// RevokeSubmitter ends what a key may do, also for calls that it vouched for and that wait: those with a subject look again. ErrNotFound
-// says that the tenant has no such key that counts.
+// RevokeSubmitter revokes a key. Open calls with a subject get a recheck, so that the revocation
+// also stops waiting calls that the key vouched for. RevokeSubmitter returns ErrNotFound if the
+// tenant has no such valid key.
 func (s *Store) RevokeSubmitter(ctx context.Context, tenantID, keyID, by string) error {
 	row, err := recheck.Changing[removedRow](ctx, s.db, "revoke submitter", recheck.Filter{TenantID: tenantID, WithSubject: true}, db.Query("RevokeSubmitter", db.Values{
 		"tenant_id": db.Text(tenantID), "key_id": db.Text(keyID), "revoked_by": db.Text(by),
@@ -66,13 +69,14 @@ func (s *Store) RevokeSubmitter(ctx context.Context, tenantID, keyID, by string)
 	return err
 }
 
-// Submitters lists the keys of a tenant, the oldest first.
+// Submitters lists the keys of a tenant, oldest first.
 func (s *Store) Submitters(ctx context.Context, tenantID string) ([]Submitter, error) {
 	return db.All[Submitter](ctx, s.db, "submitters", db.Query("ListSubmitters", db.Values{"tenant_id": db.Text(tenantID)}))
 }
 
-// Trusting puts the question whether the key that vouched for a subject still counts ahead of another engine, which cannot know. A call
-// without a subject costs nothing by it.
+// Trusting returns an engine that first checks whether the key that vouched for the subject is
+// still valid, and then asks engine. An external engine cannot check the key. A call without a
+// subject needs no statement.
 func (s *Store) Trusting(engine authz.Port) authz.Port { return trusting{s, engine} }
 
 type trusting struct {
@@ -80,7 +84,7 @@ type trusting struct {
 	engine authz.Port
 }
 
-// Check asks the engine about subjects whose submitter is trusted.
+// Check asks the engine only if there is no subject or the subject's submitter is trusted.
 func (t trusting) Check(ctx context.Context, r authz.Request) (authz.Decision, error) {
 	if r.SubjectID != "" {
 		row, _, err := db.First[trustedRow](ctx, t.store.db, "authorize", db.Query("SubmitterTrusted", db.Values{"tenant_id": db.Text(r.TenantID), "key_id": db.Text(r.Submitter)}))

@@ -1,6 +1,6 @@
 -- name: WorkerKeys
--- The newest key comes first. Where none signs any more, the secret becomes one; two workers that do so at once have made two, and both
--- count.
+-- Returns the newest key first. If no key may sign any more, the given secret becomes a key. Two
+-- workers that run this at once create two keys, and both are valid.
 WITH old AS (
     DELETE FROM worker_keys WHERE made_at <= now() - @kept::interval
 ), made AS (

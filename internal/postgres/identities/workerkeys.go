@@ -18,7 +18,8 @@ type workerKeyRow struct {
 	AgeMs  int64
 }
 
-// WorkerKeys returns the keys that workers sign with, the newest first, and makes one where the newest has signed for long enough.
+// WorkerKeys returns the keys that workers sign with, newest first. It creates a key if the
+// newest is older than workerkey.Signs.
 func (s *Store) WorkerKeys(ctx context.Context) ([]workerkey.Key, error) {
 	const op = "worker keys"
 	secret := make([]byte, workerkey.Size)

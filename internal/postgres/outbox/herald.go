@@ -14,31 +14,36 @@ import (
 )
 
 const (
-	// noticePoll is how late a notice is at the least busy of times. People do not notice, and a notification would cost every request one.
+	// noticePoll is the interval at which notices are looked for. A poll is enough, because a
+	// delay of one second does not matter to people; a database notification would cost every
+	// approval request one.
 	noticePoll = time.Second
-	// noticeBatch / noticeSenders rounds of noticeTimeout fit into the lease.
+	// noticeBatch / noticeSenders rounds of noticeTimeout fit into noticeLease.
 	noticeBatch   = 32
 	noticeSenders = 4
 	noticeTimeout = 10 * time.Second
 	noticeLease   = 2 * time.Minute
-	// The delay before a notice is tried again, doubled by each try.
+	// The first delay before a notice is sent again, doubled by each try, and its maximum.
 	noticeRetryFirst = time.Second
 	noticeRetryMost  = 5 * time.Minute
-	// noticeLife is for how long a notice is tried: what is older is no news.
+	// noticeLife is how long delivery of a notice is tried. An older notice is outdated.
 	noticeLife = 24 * time.Hour
-	// noticeKeep is how long it is evidence.
+	// noticeKeep is how long a notice is kept as evidence.
 	noticeKeep = 7 * 24 * time.Hour
 )
 
-// Notifier tells people or other programs what became of an approval request. A notice may come more than once, with the same ID; after an
-// error it comes again later. It has ten seconds.
+// Notifier informs people or other programs about events of approval requests. Notify has ten
+// seconds. It may receive a notice more than once, with the same ID. After an error it receives
+// the notice again later.
 type Notifier interface {
 	Notify(ctx context.Context, n toolspec.Notice) error
 }
 
-// Herald brings about what is due when a request has waited, and tells notifiers of it and of all that becomes of requests, at least once
-// each. Any number of heralds may run on one database. One without notifiers tells nobody; any other takes notices for its own and for
-// those that others have had within a day.
+// Herald creates the reminders and escalations that are due, and delivers all notices of
+// approval requests to the notifiers, at least once each. Any number of heralds may run on one
+// database. A herald without notifiers only creates reminders and escalations. A herald with
+// notifiers schedules deliveries for its own notifiers and for notifiers that other heralds had
+// within a day.
 type Herald struct {
 	db        *db.DB
 	notifiers map[string]Notifier
@@ -46,8 +51,9 @@ type Herald struct {
 	poll      time.Duration
 }
 
-// NewHerald makes a herald for notifiers by their names, which may be none; Run starts it. A name is what the record knows a notifier by: one
-// that has another name is told again of nothing, for only what is fresh is for it.
+// NewHerald returns a herald for the notifiers, by name; the map may be empty. Run starts it.
+// The record identifies a notifier by its name. A renamed notifier does not receive old notices
+// again, because only new notices are scheduled for it.
 func NewHerald(d *db.DB, notifiers map[string]Notifier, log *slog.Logger) *Herald {
 	return &Herald{db: d.With(files), notifiers: notifiers, log: log, poll: noticePoll}
 }
@@ -58,8 +64,8 @@ func (h *Herald) Poll(every time.Duration) *Herald {
 	return h
 }
 
-// Run works until ctx ends, which is its only way to return, with ctx's error. A database or a notifier that is away is waited for, and
-// holds up nobody else.
+// Run works until ctx ends, and then returns ctx's error. It retries a database or a notifier
+// that does not answer; such a notifier does not delay the others.
 func (h *Herald) Run(ctx context.Context) error {
 	var lanes sync.WaitGroup
 	defer lanes.Wait()
@@ -78,7 +84,7 @@ func (h *Herald) Run(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// every calls f at once and then at a pace, and when it is woken, until ctx ends.
+// every calls f at once, then at each tick of pace and at each wake-up, until ctx ends.
 func every(ctx context.Context, pace time.Duration, woken <-chan struct{}, f func()) {
 	tick := time.NewTicker(pace)
 	defer tick.Stop()
@@ -93,7 +99,8 @@ func every(ctx context.Context, pace time.Duration, woken <-chan struct{}, f fun
 	}
 }
 
-// look brings about what is due, and takes on what is fresh, if there is any.
+// look creates the reminders and escalations that are due and schedules deliveries of new
+// notices. fresh is true if it found any.
 func (h *Herald) look(ctx context.Context) (fresh bool) {
 	steps := []db.Step{db.Query("HappenNotices", db.Values{"batch": noticeBatch})}
 	if len(h.notifiers) > 0 {
@@ -115,7 +122,7 @@ func (h *Herald) look(ctx context.Context) (fresh bool) {
 	return fresh
 }
 
-// drain tells one notifier until nothing is due.
+// drain sends notices to one notifier until no notice is due.
 func (h *Herald) drain(ctx context.Context, name string, to Notifier) {
 	for ctx.Err() == nil {
 		takeCtx, cancel := context.WithTimeout(ctx, takeTimeout)
@@ -143,13 +150,14 @@ func (h *Herald) drain(ctx context.Context, name string, to Notifier) {
 	}
 }
 
-// tell sends one notice and notes what came of it.
+// tell sends one notice and records the result.
 func (h *Herald) tell(ctx context.Context, name string, to Notifier, r noticeRow) {
 	n, err := r.notice()
 	if err == nil {
 		err = h.call(ctx, to, n)
 	}
-	// It has left: that must be written even while the herald stops, or it leaves again.
+	// The notice is sent. Record that even while the herald stops; otherwise the notice is sent
+	// again.
 	noteCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
 	defer cancel()
 	if err == nil {
@@ -172,7 +180,8 @@ func (h *Herald) tell(ctx context.Context, name string, to Notifier, r noticeRow
 	}
 }
 
-// call keeps a notifier to its time, and a panic of a user's from ending the worker.
+// call bounds the time of a notifier and turns its panic into an error, so that user code cannot
+// end the worker.
 func (h *Herald) call(ctx context.Context, to Notifier, n toolspec.Notice) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, noticeTimeout)
 	defer cancel()
@@ -184,16 +193,16 @@ func (h *Herald) call(ctx context.Context, to Notifier, n toolspec.Notice) (err 
 	return to.Notify(ctx, n)
 }
 
-// panicked is the failure of a notifier that did.
+// panicked is the error of a notifier that panicked.
 type panicked struct{}
 
-// Error says so, without what it panicked with.
+// Error does not contain the value of the panic.
 func (panicked) Error() string { return "the notifier panicked" }
 
 // LogReason is safe for logs, as Error is.
 func (panicked) LogReason() string { return "panic" }
 
-// Prune drops notices that are no evidence any more. Run does it every hour.
+// Prune deletes notices that are older than noticeKeep. Run calls it every hour.
 func (h *Herald) Prune(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, relayLease)
 	defer cancel()
@@ -202,7 +211,7 @@ func (h *Herald) Prune(ctx context.Context) {
 	}
 }
 
-// complain logs an error, unless it comes of stopping.
+// complain logs an error, unless the herald is stopping.
 func (h *Herald) complain(ctx context.Context, what string, err error) {
 	if ctx.Err() == nil {
 		h.log.WarnContext(ctx, what, "reason", errs.Reason(err)) //nolint:sloglint // the callers' messages are constants

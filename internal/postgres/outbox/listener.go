@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	// listenQuiet is how long nothing may come before the connection is tried: a peer that vanished says nothing.
+	// listenQuiet is how long the connection may be idle before a ping tests it: a lost peer
+	// sends no error.
 	listenQuiet = time.Minute
 	pingTimeout = 5 * time.Second
-	// The delay before the next connection.
+	// The first delay before the next connection, doubled by each failure, and its maximum.
 	reconnectFirst = 100 * time.Millisecond
 	reconnectMost  = 10 * time.Second
 )
 
-// ears are who wants to be woken, by the channel of the database that they listen on.
+// ears holds the Go channels to wake, by the database channel that they listen on.
 type ears map[string]chan<- struct{}
 
 const (
@@ -27,7 +28,8 @@ const (
 	policyChannel = "pawl_policy"
 )
 
-// wake wakes who listens on a channel, or everybody for none. Who has not gone on since the last time is awake.
+// wake wakes the listener of a database channel, or all listeners if channel is empty. It does
+// not block: a listener that has not yet handled the last wake-up needs no second one.
 func (e ears) wake(channel string) {
 	for name, ear := range e {
 		if channel != "" && channel != name {
@@ -40,7 +42,8 @@ func (e ears) wake(channel string) {
 	}
 }
 
-// listen keeps a connection of its own on the channels and wakes whoever waits. While it has none, polling must do.
+// listen holds its own connection, listens on the database channels and wakes the listeners.
+// While it has no connection, only the polls wake them.
 func (r *Relay) listen(ctx context.Context, e ears) {
 	delay := reconnectFirst
 	for {
@@ -67,7 +70,7 @@ func (r *Relay) listenOnce(ctx context.Context, e ears, connected func()) error 
 	}
 	defer db.Disconnect(ctx, conn)
 	connected()
-	e.wake("") // something may have come while nobody listened
+	e.wake("") // A notification may have been missed while there was no connection.
 	for {
 		channel, err := r.heard(ctx, conn)
 		if err != nil {

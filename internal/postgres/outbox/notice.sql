@@ -1,5 +1,6 @@
 -- name: HappenNotices
--- What waiting brings about: reminders and escalations whose time has come. Of a request that nobody can decide on any more none happens.
+-- Marks reminders and escalations as happened when they are due. If the request is closed,
+-- decided or expired, it deletes them.
 WITH due AS MATERIALIZED (
     SELECT n.notice_id, n.kind, n.number, n.at, a.approval_id, a.rule, i.invocation_id, i.month, i.tenant_id, i.workflow_id,
         a.state = 'open' AND a.expires_at > now() AS stands
@@ -22,7 +23,8 @@ WITH due AS MATERIALIZED (
 SELECT count(*) AS looked FROM due;
 
 -- name: SpreadNotices
--- Takes fresh notices on for the notifiers that this worker has, and for those that others had of late. Once a minute it says that it is there.
+-- Schedules new notices for the notifiers of this worker and for notifiers that other workers
+-- had recently. Once a minute it records that this worker's notifiers exist.
 WITH seen AS (
     INSERT INTO notifiers (name)
     SELECT own FROM unnest(@notifiers::text[]) AS own WHERE NOT EXISTS (SELECT FROM notifiers WHERE name = own AND seen_at > now() - interval '1 minute')
@@ -42,7 +44,8 @@ WITH seen AS (
 SELECT count(*) AS looked FROM fresh;
 
 -- name: TakeNotices
--- A notice that is taken comes back after the lease, should the relay die with it.
+-- A notice that was taken and not sent is due again after the lease, for example if its worker
+-- died.
 WITH due AS MATERIALIZED (
     SELECT notice_id FROM notice_deliveries
     WHERE notifier = @notifier AND sent_at IS NULL AND given_up_at IS NULL AND next_at <= now()
@@ -62,7 +65,7 @@ ORDER BY n.at, n.notice_id;
 UPDATE notice_deliveries SET sent_at = now(), last_error = NULL WHERE notice_id = @notice_id AND notifier = @notifier AND given_up_at IS NULL;
 
 -- name: MarkNoticeFailed
--- What cannot be delivered for so long is given up: by then it is no news.
+-- Delivery is given up if the next try would come after the notice's life.
 UPDATE notice_deliveries d SET
     next_at = now() + @delay::interval, last_error = @last_error,
     given_up_at = CASE WHEN n.at + @life::interval <= now() + @delay::interval THEN now() END

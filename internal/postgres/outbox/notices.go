@@ -36,7 +36,7 @@ type givenUpRow struct {
 	GivenUp bool
 }
 
-// notice is what a notifier is told.
+// notice returns the notice that a notifier receives.
 func (r noticeRow) notice() (toolspec.Notice, error) {
 	rule, err := db.Decoded[policy.ApprovalRule](r.Rule)
 	if err != nil {

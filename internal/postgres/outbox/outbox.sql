@@ -1,5 +1,6 @@
 -- name: TakeMessages
--- A message that is taken comes back after the lease, should the relay die with it.
+-- A message that was taken and not sent is due again after the lease, for example if its relay
+-- died.
 WITH due AS MATERIALIZED (
     SELECT id FROM outbox WHERE sent_at IS NULL AND next_at <= now() ORDER BY next_at LIMIT @batch FOR UPDATE SKIP LOCKED
 )

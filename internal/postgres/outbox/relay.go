@@ -13,32 +13,35 @@ import (
 )
 
 const (
-	// relayPoll is how late a message is when its notification was lost.
+	// relayPoll is the longest delay of a message if its database notification was lost.
 	relayPoll = time.Second
-	// relayLease is after what time a message that was taken is taken again. It is longer than a whole batch may take.
+	// relayLease is the time after which a message that was taken can be taken again. It is
+	// longer than a whole batch may take.
 	relayLease = time.Minute
 	relayBatch = 32
-	// policyPoll is how late a change of policy is read ahead where its notification was lost.
+	// policyPoll is the longest delay before OnPolicy's function runs if a database notification
+	// was lost.
 	policyPoll = time.Minute
-	// relaySenders bounds the messages that are on their way at once.
+	// relaySenders bounds the messages that are sent concurrently.
 	relaySenders = 8
-	// takeTimeout bounds one look into the outbox: a connection that died without a word would hold the relay for as long as the kernel
-	// believes in it.
+	// takeTimeout bounds one read of the outbox. Without it, a connection whose peer has
+	// vanished would block the relay until the kernel gives the connection up.
 	takeTimeout = 10 * time.Second
-	// sendTimeout bounds one of them: relayBatch / relaySenders rounds of it fit into the lease.
+	// sendTimeout bounds the sending of one message. relayBatch / relaySenders rounds of it fit
+	// into relayLease.
 	sendTimeout = 10 * time.Second
-	// The delay before a message is tried again, doubled by each try.
+	// The first delay before a message is sent again, doubled by each try, and its maximum.
 	retryFirst = time.Second
 	retryMost  = time.Minute
-	// Sent messages are evidence for a while.
+	// Sent messages are kept as evidence for pruneKeep.
 	pruneEvery = time.Hour
 	pruneKeep  = 7 * 24 * time.Hour
 )
 
-// ErrGone says that the receiver does not exist any more: the message is done.
+// ErrGone means that the receiver does not exist any more. The message is not sent again.
 var ErrGone = errors.New("the receiver is gone")
 
-// Message is one to send.
+// Message is a message of the outbox.
 type Message struct {
 	// ID is the same each time the message is sent.
 	ID         int64
@@ -50,29 +53,32 @@ type Message struct {
 	Attempts int
 }
 
-// Sender delivers a message. A message may come more than once. ErrGone ends it; after any other error it comes again later.
+// Sender delivers a message. It may receive a message more than once. ErrGone ends the delivery;
+// after any other error Send is called again later.
 type Sender interface {
 	Send(ctx context.Context, m Message) error
 }
 
-// Relay sends what the outbox holds, at least once each. Any number of relays may run on one database.
+// Relay sends the messages of the outbox, at least once each. Any number of relays may run on
+// one database.
 type Relay struct {
 	db     *db.DB
 	scans  Scanner
 	sender Sender
 	log    *slog.Logger
 	poll   time.Duration
-	// policy, if any, is called when the active policy may have changed.
+	// policy, if not nil, is called when the active policy may have changed.
 	policy func(context.Context)
 }
 
-// Scanner tells calls to look again that were admitted while a change was made.
+// Scanner sends a recheck to calls that were admitted while a change was made.
 type Scanner interface {
-	// RecheckAgain does a batch of the scans that are due. more reports whether there may be others.
+	// RecheckAgain runs a batch of the scans that are due. more reports whether more scans may
+	// be due.
 	RecheckAgain(ctx context.Context) (more bool, err error)
 }
 
-// NewRelay makes a relay; Run starts it.
+// NewRelay returns a relay. Run starts it.
 func NewRelay(d *db.DB, scans Scanner, sender Sender, log *slog.Logger) *Relay {
 	return &Relay{db: d.With(files), scans: scans, sender: sender, log: log, poll: relayPoll}
 }
@@ -83,15 +89,17 @@ func (r *Relay) Poll(every time.Duration) *Relay {
 	return r
 }
 
-// OnPolicy makes the relay call f whenever the active policy may have changed: it shares the connection on which the relay listens. f is
-// called once that stands too, and never twice at once. Nobody may rely on it to judge a call: where there is no such connection, f is
-// called once a minute.
+// OnPolicy makes the relay call f whenever the active policy may have changed. The notifications
+// arrive on the connection on which the relay listens. The relay also calls f each time it
+// establishes that connection, and once a minute. It never calls f concurrently. A notification
+// can be late, so do not rely on f to judge a call.
 func (r *Relay) OnPolicy(f func(context.Context)) *Relay {
 	r.policy = f
 	return r
 }
 
-// Run sends until ctx ends, which is its only way to return, with ctx's error. A database that is away is waited for.
+// Run sends messages until ctx ends, and then returns ctx's error. It retries while the database
+// does not answer.
 func (r *Relay) Run(ctx context.Context) error {
 	wake := make(chan struct{}, 1)
 	wanted := ears{outboxChannel: wake}
@@ -120,7 +128,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	}
 }
 
-// follow calls whoever wants to know of the policy.
+// follow calls policy at each notification and at each tick of policyPoll.
 func (r *Relay) follow(ctx context.Context, moved <-chan struct{}) {
 	poll := time.NewTicker(policyPoll)
 	defer poll.Stop()
@@ -135,7 +143,7 @@ func (r *Relay) follow(ctx context.Context, moved <-chan struct{}) {
 	}
 }
 
-// drain sends until nothing is due.
+// drain sends messages until no message is due.
 func (r *Relay) drain(ctx context.Context) {
 	for ctx.Err() == nil {
 		takeCtx, cancel := context.WithTimeout(ctx, takeTimeout)
@@ -161,7 +169,7 @@ func (r *Relay) drain(ctx context.Context) {
 	}
 }
 
-// recheckAgain does the second scans that are due.
+// recheckAgain runs the second scans that are due.
 func (r *Relay) recheckAgain(ctx context.Context) {
 	for more := true; more && ctx.Err() == nil; {
 		var err error
@@ -175,7 +183,7 @@ func (r *Relay) recheckAgain(ctx context.Context) {
 	}
 }
 
-// Prune drops messages that were sent long ago. Run does it every hour.
+// Prune deletes messages that were sent more than pruneKeep ago. Run calls it every hour.
 func (r *Relay) Prune(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, relayLease)
 	defer cancel()
@@ -188,7 +196,8 @@ func (r *Relay) send(ctx context.Context, m Message) {
 	sendCtx, cancel := context.WithTimeout(ctx, sendTimeout)
 	err := r.sender.Send(sendCtx, m)
 	cancel()
-	// The message has left: that must be written even while the relay stops, or it leaves again.
+	// The message is sent. Record that even while the relay stops; otherwise the message is sent
+	// again.
 	noteCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
 	defer cancel()
 	note := db.Query("MarkSent", db.Values{"id": m.ID, "last_error": ""})
@@ -205,7 +214,7 @@ func (r *Relay) send(ctx context.Context, m Message) {
 	}
 }
 
-// complain logs an error, unless it comes of stopping.
+// complain logs an error, unless the relay is stopping.
 func (r *Relay) complain(ctx context.Context, what string, err error) {
 	if ctx.Err() == nil {
 		r.log.WarnContext(ctx, what, "reason", errs.Reason(err)) //nolint:sloglint // the callers' messages are constants

@@ -11,13 +11,14 @@ import (
 	"github.com/pawl-run/pawl/policy"
 )
 
-// MovedError says that another version is active than the caller expected. Nothing was changed.
+// MovedError means that the active version is not the version that the caller expected. Nothing
+// was changed.
 type MovedError struct {
-	// Active is the digest of that version; empty means none.
+	// Active is the digest of the active version. It is empty if no version is active.
 	Active string
 }
 
-// Error names the version that is active.
+// Error names the active version.
 func (e *MovedError) Error() string {
 	if e.Active == "" {
 		return "no policy is active, and one was expected; nothing was changed"
@@ -25,25 +26,26 @@ func (e *MovedError) Error() string {
 	return fmt.Sprintf("policy %s is active, and another was expected; nothing was changed", e.Active)
 }
 
-// How says what made a version the active one.
+// How is the kind of command that activated a version.
 type How string
 
-// The ways.
+// The values of How.
 const (
 	Applied    How = "apply"
 	RolledBack How = "rollback"
 )
 
-// Activation makes a version the active one.
+// Activation is a request to activate a version.
 type Activation struct {
 	Policy *policy.Policy
-	// By says who does it.
+	// By is the person who activates the version.
 	By string
-	// How is Applied where it is left out.
+	// How is Applied if it is empty.
 	How How
-	// Expected, if not nil, is the digest that must be active, empty for none. Else nothing happens, and the error is a MovedError.
+	// Expected, if not nil, is the digest that must be active; empty means none. If another
+	// version is active, nothing changes and the error is a *MovedError.
 	Expected *string
-	// onlyIfNone does nothing where any version is active.
+	// onlyIfNone changes nothing if any version is active.
 	onlyIfNone bool
 }
 
@@ -56,18 +58,20 @@ type activateRow struct {
 
 func (r activateRow) Rechecks() bool { return r.Changed }
 
-// ApplyPolicy stores a version and makes it the active one; by says who does. Unsettled calls are told to look again.
-// changed is false where it was active already.
+// ApplyPolicy stores a version and activates it. It records by as the person who applied it.
+// Open calls get a recheck. changed is false if the version was active already.
 func (s *Store) ApplyPolicy(ctx context.Context, p *policy.Policy, by string) (changed bool, err error) {
 	return s.Activate(ctx, Activation{Policy: p, By: by})
 }
 
-// ApplyIfNone is ApplyPolicy where no version is active yet, and does nothing else. Of several workers that start at once, one applies.
+// ApplyIfNone does what ApplyPolicy does if no version is active, and nothing otherwise. If
+// several workers start at once, one of them applies.
 func (s *Store) ApplyIfNone(ctx context.Context, p *policy.Policy, by string) (changed bool, err error) {
 	return s.Activate(ctx, Activation{Policy: p, By: by, onlyIfNone: true})
 }
 
-// Activate is ApplyPolicy with conditions. Of several that expect the same version, one changes something.
+// Activate does what ApplyPolicy does, with conditions. If several callers expect the same
+// version, one of them changes the active version.
 func (s *Store) Activate(ctx context.Context, a Activation) (changed bool, err error) {
 	p := a.Policy
 	if p.Digest() == "" {
@@ -94,7 +98,7 @@ func (s *Store) Activate(ctx context.Context, a Activation) (changed bool, err e
 	return row.Changed, err
 }
 
-// Active is the policy pointer.
+// Active is the active policy version, or the shadow version.
 type Active struct {
 	Digest string    `json:"digest"`
 	At     time.Time `json:"at"`
@@ -107,7 +111,7 @@ type activeRow struct {
 	ActivatedBy string
 }
 
-// ActivePolicy returns the pointer; ok is false where no version is active.
+// ActivePolicy returns the active version. ok is false if no version is active.
 func (s *Store) ActivePolicy(ctx context.Context) (active Active, ok bool, err error) {
 	row, ok, err := db.First[activeRow](ctx, s.db, "active policy", db.Query("ActivePolicy", db.Values{}))
 	return Active{Digest: row.Digest, At: row.ActivatedAt, By: row.ActivatedBy}, ok, err

@@ -11,17 +11,17 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// KillScope is what a kill switch covers.
+// KillScope is the set of calls that a kill switch stops.
 type KillScope struct {
 	// TenantID is empty for every tenant.
 	TenantID string `json:"tenant"`
-	// Tool is an id, or a prefix and one *.
+	// Tool is a tool id, or a prefix followed by *.
 	Tool string `json:"tool"`
 	// Effect is empty for every effect.
 	Effect toolspec.Effect `json:"effect"`
 }
 
-// KillSwitch stops calls whatever policy and approvals say.
+// KillSwitch stops calls, regardless of policy and approvals.
 type KillSwitch struct {
 	ID int64 `json:"id"`
 	KillScope
@@ -31,12 +31,13 @@ type KillSwitch struct {
 	OnAt   time.Time  `json:"onAt"`
 	OffBy  string     `json:"offBy,omitempty"`
 	OffAt  *time.Time `json:"offAt,omitempty"`
-	// Changed says that this very call turned it on or off.
+	// Changed says that the method that returned the switch turned it on or off.
 	Changed bool `json:"-"`
 }
 
-// KillOn turns a switch on, and tells the calls under way that it covers to look again. From when it returns, no call that it covers is
-// dispatched to a tool of the regular lane. One that was on for the same stays as it is.
+// KillOn turns a switch on and sends a recheck to the open calls in its scope. After it returns,
+// no call in the scope is dispatched to a tool of the regular lane. If a switch for the same
+// scope is on already, KillOn does not change it.
 func (s *Store) KillOn(ctx context.Context, scope KillScope, reason, by string) (KillSwitch, error) {
 	named := db.Values{"tenant_id": db.Text(scope.TenantID), "tool": db.Text(scope.Tool), "effect": db.Text(scope.Effect)}
 	made, _, err := db.Batched[KillSwitch](ctx, s.db, "kill switch on",
@@ -47,21 +48,23 @@ func (s *Store) KillOn(ctx context.Context, scope KillScope, reason, by string) 
 	return made, err
 }
 
-// KillOff turns a switch off: by its number or, where that is 0, the one that covers exactly the scope. What it has stopped stays so.
-// found is false where no such switch is on.
+// KillOff turns a switch off. id selects the switch; if id is 0, scope selects the switch with
+// exactly this scope. Calls that the switch has stopped stay stopped. found is false if no such
+// switch is on.
 func (s *Store) KillOff(ctx context.Context, id int64, scope KillScope, by string) (lifted KillSwitch, found bool, err error) {
 	return db.First[KillSwitch](ctx, s.db, "kill switch off", db.Query("KillOff", db.Values{
 		"id": id, "tenant_id": db.Text(scope.TenantID), "tool": db.Text(scope.Tool), "effect": db.Text(scope.Effect), "by": db.Text(by),
 	}))
 }
 
-// KillSwitches returns those that are on, and those that were with off, the newest first and at most 500. With a tenant, those of others
-// are left out.
+// KillSwitches returns the switches that are on, and with off also those that were turned off,
+// newest first, at most 500. If tenantID is not empty, it leaves out the switches of other
+// tenants.
 func (s *Store) KillSwitches(ctx context.Context, tenantID string, off bool) ([]KillSwitch, error) {
 	return db.All[KillSwitch](ctx, s.db, "kill switches", db.Query("ListKillSwitches", db.Values{"tenant_id": db.Text(tenantID), "off": off, "max": db.MaxList}))
 }
 
-// Covers reports whether the switch stops calls of a tool by a tenant.
+// Covers reports whether the switch stops a tenant's calls of a tool.
 func (k KillScope) Covers(tenantID string, tool toolspec.Spec) bool {
 	prefix, glob := strings.CutSuffix(k.Tool, "*")
 	return (k.TenantID == "" || k.TenantID == tenantID) && (k.Effect == "" || k.Effect == tool.Effect) &&

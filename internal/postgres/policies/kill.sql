@@ -10,12 +10,13 @@ SELECT 'kill_switch_on', nullif(@tenant_id, ''), json_build_object(
 FROM made;
 
 -- name: KillSwitchOf
--- The switch that is on for exactly this; changed says that this transaction made it.
+-- Returns the switch that is on for exactly this scope. changed says that this transaction
+-- inserted it.
 SELECT id, on_at = now() AS changed, tenant_id, tool, effect, reason, on_by, on_at, coalesce(off_by, '') AS off_by, off_at
 FROM kill_switches WHERE off_at IS NULL AND tenant_id = @tenant_id AND tool = @tool AND effect = @effect;
 
 -- name: KillOff
--- By its number, or by exactly what it covers.
+-- Selects the switch by its id, or by its exact scope if the id is 0.
 WITH lifted AS (
     UPDATE kill_switches SET off_by = @by, off_at = now()
     WHERE off_at IS NULL AND CASE WHEN @id = 0 THEN tenant_id = @tenant_id AND tool = @tool AND effect = @effect ELSE id = @id END

@@ -11,19 +11,21 @@ import (
 	"github.com/pawl-run/pawl/policy"
 )
 
-// policyCacheSize bounds the compiled versions in memory. Calls in flight use the active one and the few before it.
+// policyCacheSize bounds the compiled versions in memory. Open calls use the active version and
+// the few versions before it.
 const policyCacheSize = 16
 
 type sourceRow struct {
 	Source string
 }
 
-// Policy returns a version, compiled. The empty digest is the policy that denies everything; a digest that is not stored is an error
-// that does not pass. One that this program cannot read, say because a newer release has stored it, is judge.ErrPolicyUnreadable.
+// Policy returns a compiled version. The empty digest is the policy that denies every call. A
+// digest that is not stored is a permanent error. If this program cannot read the version, for
+// example because a newer release has stored it, the error is judge.ErrPolicyUnreadable.
 func (s *Store) Policy(ctx context.Context, digest string) (*policy.Policy, error) {
 	const op = "policy"
 	if digest == "" {
-		return nil, nil //nolint:nilnil // a nil Policy denies every call: package policy says so
+		return nil, nil //nolint:nilnil // A nil Policy denies every call (package policy).
 	}
 	if p := s.compiled.get(digest); p != nil {
 		return p, nil
@@ -43,7 +45,8 @@ func (s *Store) Policy(ctx context.Context, digest string) (*policy.Policy, erro
 	return p, nil
 }
 
-// CurrentPolicy returns the active version, compiled. If no version is active, it returns the policy that denies every call.
+// CurrentPolicy returns the active version, compiled. If no version is active, it returns the
+// policy that denies every call.
 func (s *Store) CurrentPolicy(ctx context.Context) (*policy.Policy, error) {
 	active, _, err := s.ActivePolicy(ctx)
 	if err != nil {
@@ -52,11 +55,12 @@ func (s *Store) CurrentPolicy(ctx context.Context) (*policy.Policy, error) {
 	return s.Policy(ctx, active.Digest)
 }
 
-// policyCache holds the versions that were used last. Versions never change, so nothing in it goes stale.
+// policyCache holds the versions that were used most recently. Versions never change, so entries
+// do not become stale.
 type policyCache struct {
 	mu    sync.Mutex
 	size  int
-	order *list.List // of cachedPolicy, the last used first
+	order *list.List // The values are cachedPolicy, the most recently used first.
 	at    map[string]*list.Element
 }
 
@@ -77,7 +81,7 @@ func (c *policyCache) get(digest string) *policy.Policy {
 		return nil
 	}
 	c.order.MoveToFront(e)
-	return e.Value.(cachedPolicy).policy //nolint:errcheck,forcetypeassert // the list holds nothing else
+	return e.Value.(cachedPolicy).policy //nolint:errcheck,forcetypeassert // The list holds only cachedPolicy values.
 }
 
 func (c *policyCache) put(digest string, p *policy.Policy) {
@@ -89,6 +93,6 @@ func (c *policyCache) put(digest string, p *policy.Policy) {
 	c.at[digest] = c.order.PushFront(cachedPolicy{digest, p})
 	for c.order.Len() > c.size {
 		oldest := c.order.Back()
-		delete(c.at, c.order.Remove(oldest).(cachedPolicy).digest) //nolint:errcheck,forcetypeassert // the list holds nothing else
+		delete(c.at, c.order.Remove(oldest).(cachedPolicy).digest) //nolint:errcheck,forcetypeassert // The list holds only cachedPolicy values.
 	}
 }

@@ -5,11 +5,12 @@ SELECT source FROM policies WHERE digest = @digest;
 INSERT INTO policies (digest, source) VALUES (@digest, @source) ON CONFLICT (digest) DO NOTHING;
 
 -- name: LockActivePolicy
--- Waits for requests that are being opened under the old version, so that the statement after this one sees them.
+-- Waits for transactions that open requests under the old version, so that the next statement
+-- sees these requests.
 SELECT 1 FROM policy_active FOR UPDATE;
 
 -- name: ActivatePolicy
--- Moves the pointer, and tells every worker.
+-- Changes the active version and notifies every worker.
 WITH before AS (
     SELECT coalesce(digest, '') AS digest FROM policy_active
 ), moved AS (
@@ -53,7 +54,8 @@ SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT count(pg_notify('pawl_poli
 SELECT digest, set_at AS activated_at, set_by AS activated_by FROM policy_shadow WHERE digest IS NOT NULL;
 
 -- name: ShadowReport
--- What settled calls noted of the shadow, by what it and the active version said.
+-- Counts the shadow notes of settled calls, by the decisions of the shadow version and of the
+-- active version.
 SELECT i.tenant_id, i.tool_id, n.reason, count(DISTINCT e.invocation_id) AS calls, min(e.invocation_id::text) AS example
 FROM stage_events e CROSS JOIN LATERAL json_to_recordset(e.notes) AS n (hook text, reason text) JOIN invocations i ON i.invocation_id = e.invocation_id
 WHERE e.month >= date_trunc('month', @since::timestamptz AT TIME ZONE 'UTC')::date AND e.at >= @since::timestamptz AND e.notes IS NOT NULL

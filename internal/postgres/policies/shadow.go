@@ -14,7 +14,9 @@ type shadowRow struct {
 	Told    int64
 }
 
-// SetShadow stores a version and has it asked beside the active one; nil ends that. by says who does it.
+// SetShadow stores a version and makes it the shadow version, which is evaluated beside the
+// active version. A nil p removes the shadow version. The audit trail records by as the person
+// who did it.
 func (s *Store) SetShadow(ctx context.Context, p *policy.Policy, by string) (changed bool, err error) {
 	var steps []db.Step
 	if p != nil {
@@ -24,18 +26,19 @@ func (s *Store) SetShadow(ctx context.Context, p *policy.Policy, by string) (cha
 	return row.Changed, err
 }
 
-// ShadowPolicy returns which version is asked beside the active one; ok is false where none is.
+// ShadowPolicy returns the shadow version. ok is false if there is none.
 func (s *Store) ShadowPolicy(ctx context.Context) (shadow Active, ok bool, err error) {
 	row, ok, err := db.First[activeRow](ctx, s.db, "shadow policy", db.Query("ShadowPolicy", db.Values{}))
 	return Active{Digest: row.Digest, At: row.ActivatedAt, By: row.ActivatedBy}, ok, err
 }
 
-// Shadowed is what a version would have said of settled calls, beside what the active one said of them.
+// Shadowed compares the decisions of a shadow version on settled calls with the decisions of the
+// active version.
 type Shadowed struct {
 	TenantID string
 	ToolID   string
 	gate.ShadowNote
-	// Calls counts them, and Example is one.
+	// Calls counts the calls with these decisions. Example is the invocation id of one of them.
 	Calls   int
 	Example string
 }
@@ -48,8 +51,8 @@ type shadowedRow struct {
 	Example  string
 }
 
-// ShadowReport returns what calls since then noted of a version: the most frequent first, at most 500 lines. Without a tenant, those of
-// all tenants.
+// ShadowReport returns the shadow decisions on calls since a time, most frequent first, at most
+// 500 lines. Without a tenantID it covers all tenants.
 func (s *Store) ShadowReport(ctx context.Context, digest, tenantID string, since time.Time) ([]Shadowed, error) {
 	rows, err := db.All[shadowedRow](ctx, s.db, "shadow report", db.Query("ShadowReport", db.Values{
 		"since": since, "prefix": gate.ShadowPrefix(digest), "tenant_id": db.Text(tenantID), "max": db.MaxList,

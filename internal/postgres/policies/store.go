@@ -13,13 +13,13 @@ var files embed.FS
 
 var _ judge.Policies = (*Store)(nil)
 
-// Store keeps policies and kill switches. It may be used by several goroutines.
+// Store stores policies and kill switches. It is safe for concurrent use.
 type Store struct {
 	db       *db.DB
 	compiled *policyCache
 }
 
-// New makes a Store on a database.
+// New returns a Store that uses the database d.
 func New(d *db.DB) *Store {
 	return &Store{db: d.With(files, recheck.Files), compiled: newPolicyCache(policyCacheSize)}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
-// Run prepares every statement of files and compares its columns with the fields of its row type in rows. effectOnly names the statements
-// that return no rows to read.
+// Run prepares every statement of files and compares its columns with the fields of its row type
+// in rows. effectOnly names the statements that return no rows to read.
 func Run(t *testing.T, files fs.FS, rows map[string]reflect.Type, effectOnly ...string) {
 	t.Helper()
 	statements, err := db.Statements(files)
@@ -63,7 +63,7 @@ func Run(t *testing.T, files fs.FS, rows map[string]reflect.Type, effectOnly ...
 	}
 }
 
-// fields lists the names of a row's fields as its columns are called, without underscores.
+// fields returns the column names of a row's fields, without underscores.
 func fields(row reflect.Type) (names []string) {
 	for _, f := range reflect.VisibleFields(row) {
 		switch {

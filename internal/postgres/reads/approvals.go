@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Approval is an approval request with the decisions that were brought to it.
+// Approval is an approval request with its decisions.
 type Approval struct {
 	toolspec.ApprovalView
 	InvocationID string
@@ -28,27 +28,28 @@ type Approval struct {
 	ExpiresAt        time.Time
 	CreatedAt        time.Time
 	Decisions        []DecisionRecord
-	// Escalated is how many of the escalations had their time when this was read, by the
-	// database's clock.
+	// Escalated counts the escalations whose time had come when this was read, by the database
+	// clock.
 	Escalated int
 }
 
-// DecisionRecord is a decision that was verified, counted or not.
+// DecisionRecord is a verified decision. It may not have counted.
 type DecisionRecord struct {
 	ApprovalID string
 	Decision   toolspec.Verb
 	Approver   string
 	Reason     string
 	Remember   bool
-	// Signed says that a proof of the approver was verified, and KeyID by which key.
+	// Signed says that a signature of the approver was verified. KeyID is the key.
 	Signed  bool
 	KeyID   string
 	Counted bool
-	// Final says that it answered the request for good, and Seat for which place in
-	// the chain of approvers it counted, from 0.
+	// Final says that the decision gave the request its final answer. Seat is the index in the
+	// chain of approvers for which the decision counted, from 0.
 	Final bool
 	Seat  int
-	// WhyNot is what the sender was told: why it did not count, or a remark where it did.
+	// WhyNot is the answer to the sender: the reason why the decision did not count, or a remark
+	// if it did.
 	WhyNot string `db:"answer"`
 	At     time.Time
 }
@@ -70,7 +71,8 @@ type approvalRow struct {
 	Now              time.Time
 }
 
-// Approvals returns the tenant's requests, the newest first and at most 500; onlyOpen leaves out those that nobody can decide any more.
+// Approvals returns the tenant's requests, newest first, at most 500. onlyOpen leaves out
+// requests that cannot be decided any more.
 func (s *Store) Approvals(ctx context.Context, tenantID string, onlyOpen bool) ([]Approval, error) {
 	const op = "approvals"
 	rows, err := db.All[approvalRow](ctx, s.db, op, db.Query("ListApprovals", db.Values{
@@ -116,14 +118,15 @@ func (r approvalRow) approval() (Approval, error) {
 		ExpiresAt: r.ExpiresAt, CreatedAt: r.CreatedAt,
 	}
 	a.Escalations = rule.Escalations(r.CreatedAt, r.ExpiresAt)
-	// Nobody is asked any more once somebody has decided.
+	// A decision ends the escalations that follow it.
 	for until := ended(r); a.Escalated < len(a.Escalations) && a.Escalations[a.Escalated].AtMs <= until.UnixMilli(); {
 		a.Escalated++
 	}
 	return a, nil
 }
 
-// ended is until when the request was open, as far as the record knows.
+// ended returns the time until which the request was open. For a request that was closed, the
+// record has no such time, and ended returns the time of its creation.
 func ended(r approvalRow) time.Time {
 	switch {
 	case r.DecidedAt != nil:

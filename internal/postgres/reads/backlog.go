@@ -7,19 +7,20 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
-// NoticeBacklog is how notices to one notifier stand.
+// NoticeBacklog is the state of the notices to one notifier.
 type NoticeBacklog struct {
 	Notifier string
-	// GivenUp counts those that were given up within a day.
+	// GivenUp counts the notices that were given up within the last day.
 	GivenUp int64
-	// Late counts those that failed, are tried again and happened more than five minutes
-	// ago, the oldest at Since. LastError is the newest failure of either.
+	// Late counts the notices that failed, are tried again and happened more than five minutes
+	// ago. Since is the time of the oldest. LastError is the error of the newest notice that is
+	// late or was given up.
 	Late      int64
 	Since     *time.Time
 	LastError string
 }
 
-// NoticeBacklogs returns how notices stand, for every notifier that workers have sent to of late.
+// NoticeBacklogs returns the state of the notices for every notifier with recent deliveries.
 func (s *Store) NoticeBacklogs(ctx context.Context) ([]NoticeBacklog, error) {
 	return db.All[NoticeBacklog](ctx, s.db, "notices", db.Query("NoticeBacklog", db.Values{}))
 }

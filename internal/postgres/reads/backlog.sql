@@ -1,5 +1,6 @@
 -- name: NoticeBacklog
--- Late is what has failed and is minutes old: that a receiver is restarted is nothing to speak of.
+-- late marks failed notices that are more than five minutes old. Younger failures are normal,
+-- for example while a receiver restarts.
 SELECT notifier, count(*) FILTER (WHERE given_up_at > now() - interval '1 day') AS given_up,
     count(*) FILTER (WHERE late) AS late, min(at) FILTER (WHERE late) AS since,
     coalesce((array_agg(last_error ORDER BY at DESC) FILTER (WHERE late OR given_up_at > now() - interval '1 day'))[1], '') AS last_error

@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Call is a call as lists show it.
+// Call is a call in a list.
 type Call struct {
 	InvocationID string
 	RunID        string
@@ -16,9 +16,10 @@ type Call struct {
 	ToolID       string
 	ActorID      string
 	WorkflowID   string
-	// Status is running, waiting_approval, waiting_capacity or settled: what the record knows. A running workflow knows more.
+	// Status is running, waiting_approval, parked_unknown, waiting_capacity or settled. It is
+	// the state in the record; a query of the running workflow is more precise.
 	Status toolspec.Status
-	// Outcome is ok or the error code of a settled call, else empty.
+	// Outcome is ok or the error code of a settled call. It is empty for an open call.
 	Outcome   string
 	Attempts  int
 	StartedAt time.Time
@@ -26,7 +27,7 @@ type Call struct {
 	CreatedAt time.Time
 }
 
-// Filter narrows a list. The zero fields do not.
+// Filter narrows a list. Zero fields do not narrow it.
 type Filter struct {
 	// TenantID is required.
 	TenantID string
@@ -34,13 +35,13 @@ type Filter struct {
 	// Outcome is ok or an error code.
 	Outcome string
 	ToolID  string
-	// After is the last call of the page before: the list goes on with what is older.
+	// After is the last call of the previous page. The list continues with older calls.
 	After *Call
 	// Limit is 1–500; 0 means 50.
 	Limit int
 }
 
-// List returns the tenant's calls, the newest first.
+// List returns the tenant's calls, newest first.
 func (s *Store) List(ctx context.Context, f Filter) ([]Call, error) {
 	var before *time.Time
 	var beforeID *string

@@ -10,11 +10,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// decidedPage is how many calls are read at once.
+// decidedPage is the number of calls in one read.
 const decidedPage = 500
 
-// DecidedCall is a settled call as policy judged it, as far as the record knows: arguments are redacted, and what the run narrowed its
-// tools to is not kept.
+// DecidedCall is a settled call with the facts that policy judged, as far as the record has
+// them. The arguments are redacted. The record does not have the tools to which the run limited
+// itself.
 type DecidedCall struct {
 	InvocationID string
 	TenantID     string
@@ -24,17 +25,17 @@ type DecidedCall struct {
 	ConnectionID string
 	Effect       toolspec.Effect
 	Risk         toolspec.Risk
-	// Repaired says that the arguments were mended, NoSchema that nothing has checked
-	// them.
+	// Repaired says that the arguments were repaired. NoSchema says that the arguments were not
+	// validated.
 	Repaired, NoSchema bool
-	// SafeArgs is nil where the call ended before its arguments were known.
+	// SafeArgs is nil if the call ended before its arguments were known.
 	SafeArgs json.RawMessage
-	// PolicyDigest is the version that judged it last.
+	// PolicyDigest is the version that judged the call last.
 	PolicyDigest string
 	CreatedAt    time.Time
 }
 
-// Facts are what policy may know of the call. The record does not have the tags of its tool.
+// Facts returns the facts of the call for policy. The record does not have the tags of the tool.
 func (c DecidedCall) Facts() policy.Facts {
 	return policy.Facts{
 		TenantID: c.TenantID, ActorID: c.ActorID, RunID: c.RunID, ConnectionID: c.ConnectionID, ToolID: c.ToolID, Effect: c.Effect, Risk: c.Risk,
@@ -42,8 +43,9 @@ func (c DecidedCall) Facts() policy.Facts {
 	}
 }
 
-// EachDecided calls f with the settled calls of a tenant that began after since, the newest first, until f returns false. Calls of tools
-// that no worker had are left out: nobody judged them.
+// EachDecided calls f with the settled calls of a tenant that began at since or later, newest
+// first, until f returns false. It leaves out calls of tools that no worker had, because policy
+// did not judge them.
 func (s *Store) EachDecided(ctx context.Context, tenantID string, since time.Time, f func(DecidedCall) bool) error {
 	var before *time.Time
 	var beforeID *string

@@ -13,9 +13,11 @@ type tableRow struct {
 	Key          []string
 }
 
-// EachRow visits every row of every table of the schemas that this program sees, table by table: the columns of the table's primary key,
-// and the row as a JSON object, bytes in hexadecimal. A table that may not be read is an error: what was not seen is not known. It holds
-// one row at a time; row is valid until visit returns, and an error of visit ends it.
+// EachRow visits every row of every table in the schemas of the search path, table by table.
+// visit receives the columns of the table's primary key, and the row as a JSON object with bytes
+// in hexadecimal. A table that cannot be read is an error, because the check must see every
+// table. EachRow holds one row at a time. row is valid until visit returns; an error of visit
+// ends EachRow.
 func (s *Store) EachRow(ctx context.Context, visit func(table string, key []string, row []byte) error) error {
 	tables, err := db.All[tableRow](ctx, s.db, "list all tables", db.Query("AllTables", db.Values{}))
 	if err != nil {

@@ -1,5 +1,6 @@
 -- name: AllTables
--- Every table there is, by the catalogue: one that is new is among them. Rows of a partitioned table are those of its partitions.
+-- Returns every table, from the system catalog, so that it includes new tables. The rows of a
+-- partitioned table are those of its partitions.
 SELECT n.nspname::text AS schema, c.relname::text AS name, coalesce((
     SELECT array_agg(a.attname::text ORDER BY k.place)
     FROM pg_index i, unnest(i.indkey::smallint[]) WITH ORDINALITY AS k (number, place), pg_attribute a

@@ -1,5 +1,6 @@
 -- name: ShowCall
--- Takes an invocation id, a workflow id or a toolCallId; of several calls by that name the newest.
+-- Takes an invocation id, a workflow id or a toolCallId. If several calls match, it returns the
+-- newest.
 SELECT invocation_id::text, tenant_id, run_id, tool_call_id, tool_id, actor_id, coalesce(subject_id, '') AS subject_id,
     coalesce(session_id, '') AS session_id, coalesce(request_id, '') AS request_id, coalesce(graph_id, '') AS graph_id,
     coalesce(connection_id, '') AS connection_id, workflow_id, temporal_run_id, epoch, input_digest, plan,
@@ -35,7 +36,8 @@ SELECT dispatch, kind, epoch, coalesce(approval_id, '') AS approval_id, at
 FROM claims WHERE invocation_id = @invocation_id::uuid ORDER BY dispatch;
 
 -- name: ShowCapacity
--- What the call holds and waits for. Settle has taken all of it.
+-- Returns the capacity that the call holds or waits for. A settled call has none: settle gives
+-- it back.
 SELECT kind, key, state, ahead, at FROM (
     SELECT l.kind, l.key, l.state, l.expires_at AS at, (
         SELECT count(*) FROM leases o
@@ -49,7 +51,8 @@ SELECT kind, key, state, ahead, at FROM (
 ORDER BY kind, key;
 
 -- name: ShowEvents
--- The events that a settled call has once each stand in the record already, with what they tell.
+-- A settled call has one start event and one result event. Their details come from the call's
+-- record.
 SELECT e.kind, coalesce(e.audit_id, '') AS audit_id, e.at,
     CASE
         WHEN e.kind = 'tool_call_start' AND (e.detail ->> 'args')::boolean AND i.safe_args IS NOT NULL

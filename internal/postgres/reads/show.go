@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Detail is everything that the record knows of a call.
+// Detail is everything that the record has about a call.
 type Detail struct {
 	Call
 	TenantID      string
@@ -28,14 +28,13 @@ type Detail struct {
 	PolicyDigest  string
 	Result        *toolspec.Result
 	SafeArgs      json.RawMessage
-	// InputHistory and OutputHistory are the redacted values that the arguments and
-	// the output had, in order, where there was more than one.
+	// InputHistory and OutputHistory are the redacted values of the arguments and of the output,
+	// in order. They are nil if there was only one value.
 	InputHistory  []json.RawMessage
 	OutputHistory []json.RawMessage
 	Stages        []StageRecord
 	AttemptList   []AttemptRecord
-	// Hydrations say where the arguments came from, each time that they were
-	// looked at.
+	// Hydrations say where the arguments came from. There is one entry per hydration.
 	Hydrations []HydrationRecord
 	Claims     []ClaimRecord
 	Capacity   []CapacityRecord
@@ -82,21 +81,21 @@ type ClaimRecord struct {
 	At         time.Time
 }
 
-// CapacityRecord is what an open call holds of limited capacity, or waits for.
+// CapacityRecord is limited capacity that an open call holds or waits for.
 type CapacityRecord struct {
 	// Kind is quota, semaphore or another kind of lease.
 	Kind string
-	// Key names the limit and whom it counts.
+	// Key names the limit and the scope in which it counts.
 	Key string
 	// State is held, waiting or lost.
 	State string
-	// Ahead is how many calls stand before it in the queue.
+	// Ahead is the number of calls before this call in the queue.
 	Ahead int
-	// At is when a token is there, or when a place expires of which nothing is heard.
+	// At is when a token becomes available, or when a lease expires if it is not renewed.
 	At time.Time
 }
 
-// EventRecord is a line of the audit trail.
+// EventRecord is an entry of the audit trail.
 type EventRecord struct {
 	Kind    string
 	AuditID string
@@ -114,8 +113,8 @@ type showRow struct {
 	Plan, Result, SafeArgs, InputHistory, OutputHistory json.RawMessage
 }
 
-// Show returns a call of the tenant by its invocation id, its workflow id or its toolCallId (of several by that name the newest), or
-// ErrNotFound.
+// Show returns a call of the tenant by its invocation id, its workflow id or its toolCallId. If
+// several calls match, it returns the newest. It returns ErrNotFound if no call matches.
 func (s *Store) Show(ctx context.Context, tenantID, name string) (Detail, error) {
 	const op = "show"
 	var invocationID *string
@@ -165,7 +164,8 @@ func (r showRow) detail() (Detail, error) {
 	return d, nil
 }
 
-// history is a list of more than one value; one alone stands elsewhere.
+// history decodes a list of values. A list of one value returns nil, because another field has
+// that value.
 func history(raw json.RawMessage) ([]json.RawMessage, error) {
 	if raw == nil {
 		return nil, nil
@@ -177,7 +177,8 @@ func history(raw json.RawMessage) ([]json.RawMessage, error) {
 	return values, err
 }
 
-// addLists reads what hangs on the call in one round trip.
+// addLists reads the lists of the call in one round trip, and then the decisions of its
+// approvals.
 func (s *Store) addLists(ctx context.Context, op string, d *Detail) error {
 	var approvals []approvalRow
 	of := db.Values{"invocation_id": d.InvocationID}

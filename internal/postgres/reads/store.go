@@ -9,10 +9,10 @@ import (
 //go:embed *.sql
 var files embed.FS
 
-// Store reads the record. It may be used by several goroutines.
+// Store reads the record. It is safe for concurrent use.
 type Store struct {
 	db *db.DB
 }
 
-// New makes a Store on a database.
+// New returns a Store that uses the database d.
 func New(d *db.DB) *Store { return &Store{db: d.With(files)} }

@@ -1,4 +1,4 @@
-// Package recheck tells unsettled calls to look again, in the transaction of the change
-// that is the reason. It must not know what has changed. The stores whose changes touch
-// calls import it.
+// Package recheck sends a recheck signal to open calls, in the transaction of the change that
+// requires it. It must not know what has changed. The stores whose changes affect calls import
+// it.
 package recheck

@@ -11,27 +11,30 @@ import (
 )
 
 const (
-	// recheckAgain is after what time the second scan is due. An admission is given up after two seconds: what it read before the change has
-	// been committed by then, or nobody obeys it.
+	// recheckAgain is the delay of the second scan. An admission is abandoned after two seconds.
+	// After five seconds, an admission that read the state before the change has committed, or
+	// its result is not used.
 	recheckAgain = 5 * time.Second
-	// recheckMargin is how long before the change an admission may have begun that its first scan did not see.
+	// recheckMargin is how long before the change an admission may have begun and still be
+	// missed by the first scan.
 	recheckMargin = 10 * time.Second
 	recheckBatch  = 32
 )
 
-// Filter says which calls are to look again. Empty fields do not narrow.
+// Filter selects the calls that get a recheck. Empty fields do not narrow it.
 type Filter struct {
 	TenantID string
-	// Tool is an id, or a prefix and one *.
+	// Tool is a tool id, or a prefix followed by *.
 	Tool string
-	// Effect is the one that the call was planned with.
+	// Effect is the effect in the call's plan.
 	Effect toolspec.Effect
-	// ActorID is who calls, or for whom.
+	// ActorID is the actor or the subject of the call.
 	ActorID      string
 	ConnectionID string
-	// WithSubject leaves out calls without a subject, of those that began before the change.
+	// WithSubject leaves out calls without a subject, in the first scan only.
 	WithSubject bool
-	// PolicyDigest leaves out calls that were admitted under this version, of those that began around the change.
+	// PolicyDigest leaves out calls that were admitted under this version, in the second scan
+	// only.
 	PolicyDigest string
 }
 
@@ -50,19 +53,22 @@ type recheckAgainRow struct {
 
 // changeRow is the row of a statement that changes something.
 type changeRow interface {
-	// Rechecks says whether unsettled calls are to hear of it.
+	// Rechecks reports whether open calls need a recheck.
 	Rechecks() bool
 }
 
-// Recheck tells every unsettled call that the filter covers to look again, and returns how many: those that wait for a person or for
-// capacity are judged again at once, those that run before their next attempt. What was admitted meanwhile under the old state is told by
-// a second scan, five seconds later. Where a change in the database is the reason, Recheck is too late: Changing puts both into one transaction.
+// Recheck sends a recheck to every open call that the filter selects, and returns the number of
+// calls. A call that waits for an approver or for capacity is judged again at once; a running
+// call is judged before its next attempt. A second scan, five seconds later, finds calls that
+// were admitted meanwhile under the old state. For a change in the database use Changing, which
+// puts the change and the recheck into one transaction.
 func (s *Store) Recheck(ctx context.Context, f Filter) (told int64, err error) {
 	row, _, err := db.First[recheckRow](ctx, s.db, "recheck", Step(f))
 	return row.Told, err
 }
 
-// Step is the step that does it, for the transaction of a change and after it: calls hear of the change, or neither of both happened.
+// Step returns the step of the recheck. It belongs in the transaction of a change, after the
+// change, so that either both happen or neither.
 func Step(f Filter) db.Step {
 	return db.Query("Recheck", db.Values{
 		"tenant_id": db.Text(f.TenantID), "tool": db.Text(f.Tool), "effect": db.Text(f.Effect), "actor_id": db.Text(f.ActorID),
@@ -70,7 +76,8 @@ func Step(f Filter) db.Step {
 	})
 }
 
-// Changing runs the statements of a change, the last of which returns a row, and tells the calls where that row asks for it: all in one transaction.
+// Changing runs the statements of a change in one transaction. If the row of the last statement
+// asks for it, Changing sends the recheck in the same transaction.
 func Changing[T changeRow](ctx context.Context, d *db.DB, op string, f Filter, steps ...db.Step) (row T, err error) {
 	err = d.Within(ctx, op, func(tx pgx.Tx) (err error) {
 		if row, _, err = db.Sent[T](ctx, d, tx, steps...); err != nil || !row.Rechecks() {
@@ -82,7 +89,8 @@ func Changing[T changeRow](ctx context.Context, d *db.DB, op string, f Filter, s
 	return row, err
 }
 
-// RecheckAgain does the second scans that are due, and returns whether there may be more.
+// RecheckAgain runs a batch of the second scans that are due, and returns whether more may be
+// due.
 func (s *Store) RecheckAgain(ctx context.Context) (more bool, err error) {
 	row, _, err := db.First[recheckAgainRow](ctx, s.db, "recheck again", db.Query("RecheckAgain", db.Values{"batch": recheckBatch, "margin": recheckMargin}))
 	return row.Scanned == recheckBatch, err

@@ -1,6 +1,7 @@
 -- name: Recheck
--- Tells unsettled calls to look again, and notes that a second scan is due. It stands in the transaction of the change, after it. The
--- version of the policy narrows the second scan only: who was admitted under it earlier may have been judged by another one since.
+-- Sends a recheck to open calls and schedules the second scan. It runs in the transaction of the
+-- change, after the change. The policy version narrows only the second scan: a call that was
+-- admitted under this version earlier may have been judged by another version since.
 WITH told AS (
     INSERT INTO outbox (kind, workflow_id, signal)
     SELECT 'signal', workflow_id, 'recheck' FROM invocations
@@ -19,8 +20,8 @@ WITH told AS (
 SELECT count(*) AS told, count(pg_notify('pawl_outbox', '')) AS notified FROM told;
 
 -- name: RecheckAgain
--- The second scan of changes for which it is due. Of the calls that the first one saw none needs to hear of it again: only those are told
--- that began around the change.
+-- Runs the second scans that are due. It sends a recheck only to calls that began around the
+-- change, because the first scan has reached the earlier calls.
 WITH due AS MATERIALIZED (
     SELECT id, tenant_id, tool, effect, actor_id, connection_id, policy_digest, asked_at, due_at
     FROM rechecks WHERE due_at <= now() ORDER BY due_at LIMIT @batch FOR UPDATE SKIP LOCKED

@@ -14,7 +14,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// admitTries bounds how often Admit asks again after it lost a race. The record it lost to is final, so the second look finds it.
+// admitTries bounds how often Admit runs its statement after it lost a race. The record that won
+// the race is final, so the second try normally finds it.
 const admitTries = 5
 
 // recordRow is the row of Admit.
@@ -33,8 +34,8 @@ type recordRow struct {
 	Connection    json.RawMessage
 }
 
-// Admit inserts the call, or reads its record and raises the epoch of an open one. The arguments, the provider's payload and the proof
-// are not stored.
+// Admit inserts the call. If the call has a record, Admit reads it and raises the epoch of an
+// open one. Admit does not store the arguments, the provider's payload or the proof.
 func (s *Store) Admit(ctx context.Context, in admit.Row) (admit.Record, error) {
 	const op = "admit"
 	plan, err := db.Encoded(in.Plan)
@@ -91,7 +92,8 @@ func (r recordRow) record(op string) (admit.Record, error) {
 	return record, nil
 }
 
-// Refuse notes input that gets no record, by its workflow id. A retry may note it twice.
+// Refuse writes an event for input that gets no record, under its workflow id. A retry may write
+// a second event.
 func (s *Store) Refuse(ctx context.Context, in admit.Refused) error {
 	const op = "refuse"
 	detail, err := db.Encoded(struct {

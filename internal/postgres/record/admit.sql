@@ -1,8 +1,9 @@
 -- name: Admit
--- Inserts the call or reads its record. A record that is settled, or that is another call's or a workflow's of another namespace, is
--- final in what this returns of it: it is only read, and any snapshot that shows it so is right. Everything else goes through ON CONFLICT DO UPDATE, which judges and returns
--- the row's newest version whatever the snapshot. Where neither answers (the record became final after the snapshot was taken) no row
--- comes back, and the caller asks again.
+-- Inserts the call or reads its record. The CTE "final" reads a record that is settled, belongs
+-- to another call, or belongs to a workflow of another namespace. These facts never change, so
+-- any snapshot that shows them is correct. Every other record goes through ON CONFLICT DO
+-- UPDATE, which checks and returns the newest version of the row in any snapshot. If a record
+-- becomes final after the snapshot, no row comes back, and the caller runs the statement again.
 WITH final AS MATERIALIZED (
     SELECT input_digest, result, epoch, gate_round, dispatch_round, request_round, capacity_round, plan, namespace
     FROM invocations
@@ -30,7 +31,8 @@ SELECT r.input_digest, r.result, r.epoch, r.gate_round, r.dispatch_round, r.requ
         WHERE k.off_at IS NULL AND k.tenant_id IN ('', @tenant_id)
             AND (k.tool = @tool_id OR right(k.tool, 1) = '*' AND starts_with(@tool_id, left(k.tool, -1)))
     ) AS kills, (
-        -- Only grants that may count for the call: to its holder, and to roles, of which the holder has some by relations.
+        -- Only grants that may apply to the call: grants to its holder and grants to roles. The
+        -- relations say which roles the holder has.
         SELECT json_build_object('generation', n.generation, 'status', n.status, 'scopes', n.scopes, 'grants', (
             WITH RECURSIVE held (who, depth) AS (
                 SELECT @holder::text, 0

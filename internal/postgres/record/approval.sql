@@ -1,12 +1,14 @@
 -- name: CloseOtherRequests
--- A call waits on one request at a time: those for other arguments are closed, those past their time have expired.
+-- A call waits for one request at a time. This closes open requests for other arguments and
+-- expires overdue ones.
 WITH closed AS (
     UPDATE approvals a SET state = CASE WHEN a.expires_at <= now() THEN 'expired' ELSE 'closed' END
     FROM invocations i
     WHERE i.invocation_id = @invocation_id::uuid AND i.tenant_id = @tenant_id AND i.state = 'open' AND i.epoch = @epoch AND i.temporal_run_id = @temporal_run_id
         AND a.invocation_id = i.invocation_id AND a.state = 'open'
         AND (a.expires_at <= now() OR (a.digest <> @digest OR a.edited_by <> @edited_by) AND NOT EXISTS (
-            -- This question was answered by an edit already, and the call is on its way to the request that followed it.
+            -- An edit has already answered this request. The call is about to find the request
+            -- that followed it.
             SELECT FROM approvals e
             WHERE e.invocation_id = i.invocation_id AND e.digest = @digest AND e.edited_by = @edited_by
                 AND e.state = 'edited' AND e.number = ANY (@edits::integer[])
@@ -16,10 +18,12 @@ WITH closed AS (
 INSERT INTO notices (approval_id, kind) SELECT approval_id, state FROM closed ON CONFLICT DO NOTHING;
 
 -- name: Request
--- Finds again the request for the same digest that is open or approved (CloseOtherRequests goes ahead of this), that was answered for good
--- by a worker which then died (nobody is asked again), or that was edited by a decision which the call has again. Else opens the next one.
--- The shared lock on the pointer orders this against a policy change: that one waits and then sees this request, or this one sees the new
--- version and rechecks itself.
+-- Returns an existing request for the same digest, or opens the next one. It returns three kinds
+-- of existing requests: an open or approved request (CloseOtherRequests runs before this); a
+-- request with a final answer whose worker died before the call used it, so that people are not
+-- asked twice; and an edited request, if the call has that edit. The shared lock on the active
+-- policy orders this against a policy change: either the change waits and then sees this
+-- request, or this statement sees the new policy and sends the recheck itself.
 WITH active AS MATERIALIZED (
     SELECT coalesce(digest, '') AS digest FROM policy_active FOR SHARE
 ), current AS (
@@ -28,14 +32,15 @@ WITH active AS MATERIALIZED (
 ), standing AS (
     SELECT approval_id, number, state, approver, granted, rule, expires_at, created_at
     FROM approvals
-    -- Edited arguments are another question, even where they are the same arguments: who edited may not approve.
+    -- A request for edited arguments is a separate request, also if the arguments are equal: the
+    -- editor may not approve it.
     WHERE invocation_id = @invocation_id::uuid AND digest = @digest AND edited_by = @edited_by
         AND (state IN ('open', 'approved', 'denied', 'withdrawn', 'settled_ok', 'settled_failed', 'expired') OR state = 'edited' AND number = ANY (@edits::integer[]))
         AND EXISTS (SELECT FROM current)
     ORDER BY state IN ('denied', 'withdrawn', 'settled_ok', 'settled_failed') DESC, state = 'approved' DESC, state = 'open' DESC, number DESC
     LIMIT 1
 ), remembered AS (
-    -- The lock orders it against a revocation.
+    -- The lock orders this against a revocation.
     SELECT grant_id, approver FROM approval_grants
     WHERE grant_id = nullif(@remembered, '')::uuid AND tenant_id = @tenant_id AND revoked_at IS NULL AND expires_at > now()
     FOR SHARE
@@ -54,7 +59,8 @@ WITH active AS MATERIALIZED (
     WHERE NOT EXISTS (SELECT FROM standing)
     RETURNING approval_id, number, state, approver, granted, rule, expires_at, created_at, remembered
 ), told AS (
-    -- Where nobody is asked, nobody needs to know. What is to happen when nobody decides for long waits with the request.
+    -- A request that a grant approves needs no notices. Reminders and escalations are stored
+    -- now, with the time at which they are due.
     INSERT INTO notices (approval_id, kind, number, at, happened)
     SELECT o.approval_id, w.kind, w.number, o.created_at + w.after, w.after = interval '0'
     FROM opened o, LATERAL (
@@ -73,7 +79,7 @@ WITH active AS MATERIALIZED (
         'approvalId', approval_id, 'digest', @digest, 'parked', @parked <> '', 'remembered', remembered)
     FROM opened, current
 ), hydrated AS (
-    -- Ahead of the wait, for it may end without a settle of the call's own.
+    -- Written before the wait, because the call may end during it without its own settle.
     INSERT INTO hydrations (month, invocation_id, at, seq, outcome, repaired, tool_id, provider_tool, tool_digest, provenance)
     SELECT c.month, @invocation_id::uuid, h.at, h.seq, h.outcome, h.repaired, h.tool_id, h.provider_tool, h.tool_digest, h.provenance::json
     FROM current c, unnest(
@@ -94,20 +100,21 @@ WITH active AS MATERIALIZED (
 )
 SELECT number, state, coalesce(approver, '') AS approver, granted, rule, expires_at, created_at,
     (
-        -- One more than are taken, to see whether there are more.
+        -- One more than the limit, to detect that there are more.
         SELECT json_agg(json_build_object('public', encode(public_key, 'base64'), 'identity', identity))
         FROM (
             SELECT public_key, identity FROM approver_keys
             WHERE tenant_id = @tenant_id AND revoked_at IS NULL ORDER BY identity, key_id LIMIT @max_keys::integer + 1
         ) valid
     ) AS keys,
-    -- The call does not wait for an answer that is there.
+    -- A request with a final answer has no time left to wait.
     CASE WHEN state IN ('denied', 'withdrawn', 'settled_ok', 'settled_failed', 'expired') THEN 0 ELSE ceil(extract(epoch FROM expires_at - now()) * 1000)::bigint END AS remaining_ms,
     (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS notified
 FROM found;
 
 -- name: Look
--- Raises the rounds of the gate and of capacity, lets an overdue request expire, and returns it with the recorded answer to this very decision, if any.
+-- Raises the gate and capacity rounds, expires an overdue request, and returns the request. If
+-- this decision was recorded before, it returns the recorded answer too.
 WITH current AS (
     UPDATE invocations SET gate_round = greatest(gate_round, @gate), capacity_round = greatest(capacity_round, @capacity)
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
@@ -130,7 +137,7 @@ SELECT
         WHERE s.off_at IS NULL AND s.tenant_id IN ('', @tenant_id)
             AND (s.tool = c.tool_id OR right(s.tool, 1) = '*' AND starts_with(c.tool_id, left(s.tool, -1)))
     ) AS kills, (
-        -- As in Admit.
+        -- Same grants as in Admit.
         SELECT json_build_object('generation', n.generation, 'status', n.status, 'scopes', n.scopes, 'grants', (
             WITH RECURSIVE held (who, depth) AS (
                 SELECT coalesce(c.subject_id, c.actor_id), 0
@@ -156,7 +163,7 @@ SELECT
     k.public_key, coalesce(k.identity, '') AS key_identity, k.revoked_at IS NOT NULL AS key_revoked,
     d.decision_hash IS NOT NULL AS recorded, coalesce(d.counted, false) AS counted, coalesce(d.answer, '') AS answer,
     CASE WHEN @refresh::boolean THEN (
-        -- One more than are taken, to see whether there are more.
+        -- One more than the limit, to detect that there are more.
         SELECT json_agg(json_build_object('public', encode(public_key, 'base64'), 'identity', identity))
         FROM (
             SELECT public_key, identity FROM approver_keys
@@ -169,7 +176,7 @@ LEFT JOIN approvals a ON a.approval_id = @approval_id AND a.invocation_id = c.in
 LEFT JOIN decisions d ON d.approval_id = a.approval_id AND d.decision_hash = @decision_hash;
 
 -- name: CloseRequest
--- Nobody needs to decide any more.
+-- Closes a request that needs no decision any more.
 WITH closed AS (
     UPDATE approvals a SET state = CASE WHEN a.expires_at <= now() THEN 'expired' ELSE 'closed' END
     FROM invocations i
@@ -180,8 +187,9 @@ WITH closed AS (
 INSERT INTO notices (approval_id, kind) SELECT approval_id, state FROM closed ON CONFLICT DO NOTHING;
 
 -- name: Decide
--- Writes a decision that was judged. It counts only if the request is still open by the database's clock: the first final one wins. Where
--- another one has counted since the request was looked at, it writes nothing and counted is null: to be judged again.
+-- Writes a judged decision. It counts only if the request is still open by the database clock:
+-- the first final decision wins. If another decision has counted since the request was read,
+-- this writes nothing and counted is null. The caller must judge again.
 WITH request AS (
     SELECT a.approval_id, a.invocation_id, i.month, i.workflow_id, a.expires_at, a.votes,
         CASE WHEN a.state = 'open' AND a.expires_at <= now() THEN 'expired' ELSE a.state END AS standing

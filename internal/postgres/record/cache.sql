@@ -1,6 +1,7 @@
 -- name: LockFlight
--- Goes first in a lookup that finds nothing, so that the calls for one value take their turns: what follows has a snapshot of its own,
--- taken while the locks are held. A call whose value is there needs no turn, and waits for nobody.
+-- Runs first in the batch of a lookup. If there is no value, it serializes the calls for one
+-- key: the next statement takes its snapshot while the locks are held. A call that finds its
+-- value takes no lock and does not wait.
 SELECT pg_advisory_xact_lock(hashtextextended(@key, 0))
 FROM (
     SELECT FROM invocations
@@ -14,8 +15,9 @@ FROM (
 ) locked;
 
 -- name: Lookup
--- The value, or else the single flight for it: the first call is in the air, the others wait. One that should have landed by now has lost
--- its flight to the first who asks.
+-- Returns the value. If there is none, it manages the single-flight lease for the key: the first
+-- call holds the lease, the others wait. A holder whose lease has expired loses it to the next
+-- call that asks.
 WITH current AS (
     SELECT invocation_id FROM invocations
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
@@ -47,8 +49,8 @@ SELECT NOT EXISTS (SELECT FROM current) AS superseded, (SELECT value FROM entry)
     coalesce((SELECT ceil(extract(epoch FROM max(expires_at) - now()) * 1000) FROM flies), 0)::bigint AS remaining_ms;
 
 -- name: InvalidateTags
--- Values with one of the tags are void from now on, those among them that are still being read. Deleting is for space alone, so what
--- somebody else holds is left.
+-- Invalidates values with one of the tags from now on, including values that calls are still
+-- reading from their tools. The deletion only frees space, so it skips locked rows.
 WITH noted AS (
     INSERT INTO cache_tags (tenant_id, tag, invalidated_at)
     SELECT @tenant_id, tag, now() FROM unnest(@tags::text[]) AS tag
@@ -61,7 +63,7 @@ WITH noted AS (
 SELECT count(*) AS deleted FROM gone;
 
 -- name: DeleteExpiredCache
--- A batch each of values past their time, and of tags that no value can be older than.
+-- Deletes a batch of expired values, and a batch of tags that are older than any valid value.
 WITH entries AS (
     DELETE FROM result_cache WHERE ctid = ANY (ARRAY (
         SELECT ctid FROM result_cache WHERE expires_at <= now() LIMIT @batch FOR UPDATE SKIP LOCKED

@@ -11,15 +11,19 @@ import (
 )
 
 const (
-	// holdTime is for how long a place is a call's own without a word from it. A claim makes it as long as the attempt may run. Nobody waits
-	// for it as a rule: calls end, and the sweeper ends those that cannot.
+	// holdTime is how long a call keeps a place without renewing it. A claim extends the lease
+	// to the time limit of the attempt. Expiry is the exception: a call gives its places back
+	// when it ends, and the sweeper ends calls that cannot end themselves.
 	holdTime = capacity.HoldTime
-	// queueTime is the same for a place in the queue, where a call looks around every five minutes at the least.
+	// queueTime is how long a call keeps its position in a queue without renewing it. A waiting
+	// call renews it at least every five minutes.
 	queueTime = 10 * time.Minute
-	// sweptGrace is how long the tool of a call may run on whose workflow was ended from outside: until its next heartbeat is refused, and
-	// a little longer.
+	// sweptGrace is how long a place stays taken after the call's workflow was ended from
+	// outside. The tool may run until its next heartbeat is refused; the grace is a little
+	// longer.
 	sweptGrace = 15 * time.Second
-	// runsOn is what an attempt may take beyond its budget.
+	// runsOn is how long an attempt may run beyond its budget. A claim adds it to the leases of
+	// the call.
 	runsOn = time.Minute
 )
 
@@ -30,7 +34,7 @@ type tokensRow struct {
 	WaitMs  int64
 }
 
-// TakeTokens takes a token of every bucket, or of none.
+// TakeTokens takes one token from every bucket, or none from any.
 func (s *Store) TakeTokens(ctx context.Context, in capacity.TokensRow) (capacity.Answer, error) {
 	buckets := slices.SortedFunc(slices.Values(in.Buckets), func(a, b capacity.Bucket) int { return strings.Compare(a.Key, b.Key) })
 	keys := db.Column(buckets, func(b capacity.Bucket) string { return db.Text(b.Key) })
@@ -53,7 +57,8 @@ type placesRow struct {
 	Ahead   int
 }
 
-// TakePlaces takes a place at every semaphore or stands in its queue, or neither anywhere.
+// TakePlaces takes a place at every semaphore or joins its queue. If one semaphore refuses the
+// call, TakePlaces takes nothing anywhere.
 func (s *Store) TakePlaces(ctx context.Context, in capacity.PlacesRow) (capacity.Answer, error) {
 	places := slices.SortedFunc(slices.Values(in.Places), func(a, b capacity.Place) int { return strings.Compare(a.Key, b.Key) })
 	keys := db.Column(places, func(p capacity.Place) string { return db.Text(p.Key) })
@@ -68,7 +73,8 @@ func (s *Store) TakePlaces(ctx context.Context, in capacity.PlacesRow) (capacity
 	return capacity.Answer{State: row.Outcome, Key: row.Key, Ahead: row.Ahead}, err
 }
 
-// release is what settle and the sweeper run ahead of what settles a call: it gives back what the call has.
+// release returns the statements that give back the capacity of a call. Settle and Sweep run
+// them before the statement that settles the call.
 func release(invocationID string, epoch int, runID string, attempts int, grace time.Duration) []db.Step {
 	return []db.Step{
 		db.Query("LockCapacity", db.Values{"invocation_id": invocationID}),
@@ -82,14 +88,16 @@ type expiredRow struct {
 	Handed  int
 }
 
-// ReleaseExpired takes back places that expired, at up to most semaphores, hands them to who is next, and returns how many there were.
+// ReleaseExpired frees the expired places of up to most semaphores and gives them to the calls
+// at the head of the queues. It returns the number of expired places.
 func (s *Store) ReleaseExpired(ctx context.Context, most int) (int, error) {
 	row, _, err := db.Batched[expiredRow](ctx, s.db, "release expired",
 		db.Query("LockExpired", db.Values{"batch": most}), db.Query("ReleaseExpired", db.Values{"hold": holdTime}))
 	return row.Expired, err
 }
 
-// DeleteIdleCapacity deletes up to most rows each of full buckets and of semaphores that nobody uses, and returns how many.
+// DeleteIdleCapacity deletes up to most full buckets and up to most unused semaphores. It
+// returns the number of deleted rows.
 func (s *Store) DeleteIdleCapacity(ctx context.Context, most int) (int, error) {
 	full, err := s.db.Exec(ctx, "delete full quotas", db.Query("DeleteFullQuotas", db.Values{"batch": most}))
 	if err != nil {

@@ -13,13 +13,14 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// outcomeRow is what a guarded write answers; the words are those of contract.Outcome.
+// outcomeRow is the result of a guarded write. Its values are those of contract.Outcome.
 type outcomeRow struct {
 	Outcome contract.Outcome
 }
 
-// Claim writes that a dispatch begins, and consumes its approval, or says why it must not. It is not to be repeated after an error:
-// the first try may have claimed, and the second would be told so.
+// Claim records the start of a dispatch and consumes its approval, or returns the reason for a
+// refusal. Do not repeat Claim after an error: the first try may have claimed, and the second
+// would return Redelivered or Claimed.
 func (s *Store) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outcome, error) {
 	values := db.Values{
 		"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "tool_id": db.Text(in.ToolID), "epoch": in.Epoch,
@@ -33,19 +34,21 @@ func (s *Store) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outcom
 	return row.Outcome, err
 }
 
-// overMargin is what an attempt has beyond its budget until its tool counts as over: the time to stop, and a machine that is late.
+// overMargin is the time after the end of the budget at which the tool of an attempt counts as
+// ended. It covers the time to stop and a slow machine.
 const overMargin = 10 * time.Second
 
-// executing is the run of the workflow that executes, for statements that compare it with the recorded one.
+// executing returns the run id of the workflow that executes. Statements compare it with the
+// recorded run id.
 func executing(ctx context.Context) string { return contract.Executing(ctx).RunID }
 
-// addClaims adds claims as two parameters.
+// addClaims adds the claims as two parameters: the dispatch numbers and the claim ids.
 func addClaims(values db.Values, dispatches, ids string, claims []contract.Claim) {
 	values[dispatches] = db.Column(claims, func(c contract.Claim) int { return c.Dispatch })
 	values[ids] = db.Column(claims, func(c contract.Claim) string { return db.Text(c.ID) })
 }
 
-// claimsOf reads what a statement has aggregated.
+// claimsOf decodes the claims that a statement aggregated as JSON.
 func claimsOf(op string, rows json.RawMessage) ([]contract.Claim, error) {
 	if rows == nil {
 		return nil, nil
@@ -65,7 +68,8 @@ type checkRow struct {
 	OverInMs int64
 }
 
-// Check tells a dispatch that began from one that did not, and sees to it that the latter never will.
+// Check reports whether a dispatch has begun. If it has not, Check writes a tombstone, so that
+// the dispatch cannot begin later.
 func (s *Store) Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error) {
 	const op = "check"
 	values := db.Values{
@@ -83,7 +87,8 @@ func (s *Store) Check(ctx context.Context, in contract.CheckIn) (contract.CheckO
 // ownedRow is the row of Owned.
 type ownedRow struct{ Plan json.RawMessage }
 
-// Owned compares the record with the execution and with what an activity was told, and returns the recorded plan.
+// Owned compares the record with the executing run and with the input of an activity. If they
+// match, it returns the recorded plan.
 func (s *Store) Owned(ctx context.Context, in stage.OwnedRow) (plan hook.Plan, owned bool, err error) {
 	const op = "owned"
 	c := in.Context
@@ -101,7 +106,8 @@ func (s *Store) Owned(ctx context.Context, in stage.OwnedRow) (plan hook.Plan, o
 	return plan, true, nil
 }
 
-// Forged notes in the audit trail that somebody answered an activity of a call in a worker's place.
+// Forged writes an audit event: an activity of a call was completed by a sender other than a
+// worker.
 func (s *Store) Forged(ctx context.Context, in answer.Forged) error {
 	_, err := s.db.Exec(ctx, "forged", db.Query("Forged", db.Values{
 		"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "activity": db.Text(in.Activity), "answer": db.Text(in.Answer),
@@ -109,7 +115,7 @@ func (s *Store) Forged(ctx context.Context, in answer.Forged) error {
 	return err
 }
 
-// locked is batched with the lock on the invocation ahead.
+// locked runs the steps as db.Batched does, after a statement that locks the invocation.
 func locked[T any](ctx context.Context, s *Store, op, invocationID string, steps ...db.Step) (row T, found bool, err error) {
 	lock := db.Query("LockInvocation", db.Values{"invocation_id": invocationID})
 	return db.Batched[T](ctx, s.db, op, append([]db.Step{lock}, steps...)...)

@@ -1,6 +1,6 @@
 -- name: LockInvocation
--- Goes first in a batch: what follows in it has a snapshot of its own, taken while the row is held, and so misses nothing that another
--- statement about this call has committed.
+-- Runs first in a batch. The next statement takes its snapshot while this row is locked, so it
+-- sees everything that other statements about this call have committed.
 SELECT 1 FROM invocations WHERE invocation_id = @invocation_id::uuid FOR NO KEY UPDATE;
 
 -- name: Claim
@@ -15,8 +15,9 @@ WITH verdict AS (
             SELECT FROM claims
             WHERE invocation_id = @invocation_id::uuid AND dispatch = @dispatch AND kind = 'tombstone'
         ) THEN 'tombstoned'
-        -- An unanswered claim must have been repeatable then, and be so now. An answer accounts for the claim with its id, and for no
-        -- other of the same number.
+        -- An unanswered claim blocks the dispatch unless the tool was repeatable at that claim
+        -- and is repeatable now. An answer accounts for a claim by dispatch and id, not by
+        -- dispatch alone.
         WHEN EXISTS (
             SELECT FROM claims c
             WHERE c.invocation_id = @invocation_id::uuid AND c.kind = 'claim' AND NOT (@repeatable::boolean AND c.repeatable)
@@ -25,22 +26,22 @@ WITH verdict AS (
                     WHERE a.dispatch = c.dispatch AND a.claim_id = c.claim_id
                 )
         ) THEN 'claimed'
-        -- The same dispatch a second time may be running already: the next attempt has the next number.
+        -- This dispatch has a claim and may be running. The next attempt has the next number.
         WHEN EXISTS (
             SELECT FROM claims WHERE invocation_id = @invocation_id::uuid AND dispatch = @dispatch
         ) THEN 'redelivered'
-        -- An approval covers exactly what was approved.
+        -- The approval must cover exactly this digest.
         WHEN @approval_id <> '' AND NOT EXISTS (
             SELECT FROM approvals
             WHERE approval_id = @approval_id AND invocation_id = @invocation_id::uuid AND state = 'approved' AND digest = @approval_digest
         ) THEN 'refused'
-        -- Whoever turned the switch on is told that nothing is dispatched from then on.
+        -- A kill switch promises that no dispatch begins after it is on.
         WHEN EXISTS (
             SELECT FROM kill_switches k JOIN invocations i ON i.invocation_id = @invocation_id::uuid
             WHERE k.off_at IS NULL AND k.tenant_id IN ('', i.tenant_id) AND k.effect IN ('', @effect)
                 AND (k.tool = i.tool_id OR right(k.tool, 1) = '*' AND starts_with(i.tool_id, left(k.tool, -1)))
         ) THEN 'killed'
-        -- RenewLeases goes ahead of this, and holds what it renewed.
+        -- RenewLeases runs before this and locks the leases that it renews.
         WHEN EXISTS (
             SELECT FROM leases
             WHERE invocation_id = @invocation_id::uuid AND kind = 'semaphore' AND state <> 'held'
@@ -61,8 +62,9 @@ WITH verdict AS (
 SELECT outcome FROM verdict;
 
 -- name: Check
--- A dispatch that was claimed is lost; one that was not is buried, together with the epoch in which it could still claim. The claims that
--- there are come along, with the time until none of their tools can run any more.
+-- A claimed dispatch is lost. An unclaimed dispatch gets a tombstone, and the epoch in which it
+-- could still claim ends. The result also has the existing claims, and the time in milliseconds
+-- until none of their tools can still run.
 WITH current AS (
     SELECT epoch FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), seen AS (
@@ -93,7 +95,7 @@ SELECT
     ), 0)::bigint AS over_in_ms;
 
 -- name: Owned
--- The record as an activity was told of it, or none.
+-- Returns the plan if the record matches the input of the activity.
 SELECT plan FROM invocations
 WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND run_id = @run_id AND tool_call_id = @tool_call_id
     AND tool_id = @tool_id AND actor_id = @actor_id AND coalesce(subject_id, '') = @subject_id AND coalesce(session_id, '') = @session_id
@@ -101,7 +103,8 @@ WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND run_id
     AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id;
 
 -- name: Forged
--- Once for each answer, however often it is looked at, and not for a call whose trail has ended: a run that was replaced may look late.
+-- Writes one event per answer, also if several runs report it. A settled call gets none: a
+-- replaced run may report late, and the call's audit trail has ended.
 INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, detail)
 SELECT month, 'answer_forged', tenant_id, invocation_id, workflow_id, json_build_object('activity', @activity::text, 'answer', @answer::text)
 FROM invocations

@@ -1,6 +1,6 @@
-// Package record keeps the record of calls from admit to settle or sweep: approval requests
-// and decisions, claims, limited capacity, the result cache, outputs, bindings of sessions
-// and retention. A statement of a call names the epoch and the run that executes, and its
-// answer says whether it took effect. The package must not decide what a call may do.
-// Package postgres imports it, and programs that read its rows.
+// Package record stores calls from admit to settle or sweep: approval requests and decisions,
+// claims, limited capacity, the result cache, outputs, session bindings and retention. A
+// statement about a call names the epoch and the executing run; its result says whether it took
+// effect. The package must not decide what a call may do. Package postgres and programs that
+// read its rows import it.
 package record

@@ -21,10 +21,11 @@ type liveGrantRow struct {
 type GrantRecord struct {
 	ID     string `json:"grantId"`
 	ToolID string `json:"toolId"`
-	// Exact says that it holds for the approved arguments only, Match for which members otherwise; neither is any arguments.
+	// Exact limits the grant to the approved arguments. Match limits it to arguments with these
+	// members. If neither is set, the grant covers any arguments.
 	Exact bool                `json:"exact,omitempty"`
 	Match []toolspec.ArgMatch `json:"match,omitempty"`
-	// ActorID and SessionID are empty where any does.
+	// ActorID and SessionID limit the grant. An empty value matches any actor or session.
 	ActorID    string     `json:"actorId,omitempty"`
 	SessionID  string     `json:"sessionId,omitempty"`
 	Approver   string     `json:"approver"`
@@ -34,7 +35,7 @@ type GrantRecord struct {
 	Expired    bool       `json:"expired,omitempty"`
 	RevokedAt  *time.Time `json:"revokedAt,omitempty"`
 	RevokedBy  string     `json:"revokedBy,omitempty"`
-	// Uses counts the calls of the record that it has approved.
+	// Uses counts the recorded calls that the grant has approved.
 	Uses int64 `json:"uses"`
 }
 
@@ -52,7 +53,8 @@ type grantRow struct {
 // revokedRow is the row of RevokeGrant.
 type revokedRow struct{ Revoked bool }
 
-// Grants returns the remembered approvals of a tool that stand and that the actor may use, the oldest first and at most 256.
+// Grants returns the valid remembered approvals of a tool that the actor may use, oldest first,
+// at most 256.
 func (s *Store) Grants(ctx context.Context, q approval.GrantQuery) ([]approval.Grant, error) {
 	const op = "grants"
 	rows, err := db.All[liveGrantRow](ctx, s.db, op, db.Query("LiveGrants", db.Values{
@@ -75,7 +77,8 @@ func (s *Store) Grants(ctx context.Context, q approval.GrantQuery) ([]approval.G
 	return grants, nil
 }
 
-// ListGrants returns the tenant's remembered approvals, the newest first and at most 500, those that no longer stand too.
+// ListGrants returns the tenant's remembered approvals, newest first, at most 500. The list
+// includes expired and revoked grants.
 func (s *Store) ListGrants(ctx context.Context, tenantID string) ([]GrantRecord, error) {
 	const op = "list grants"
 	rows, err := db.All[grantRow](ctx, s.db, op, db.Query("ListGrants", db.Values{"tenant_id": db.Text(tenantID), "max": db.MaxList}))
@@ -95,8 +98,9 @@ func (s *Store) ListGrants(ctx context.Context, tenantID string) ([]GrantRecord,
 	return records, nil
 }
 
-// RevokeGrant takes a remembered approval back; by is who says so, for the audit trail. revoked is false where it was taken back before;
-// ErrNotFound where the tenant has no such one.
+// RevokeGrant revokes a remembered approval. The audit trail records by as the person who
+// revoked it. revoked is false if the grant was revoked before. RevokeGrant returns ErrNotFound
+// if the tenant has no such grant.
 func (s *Store) RevokeGrant(ctx context.Context, tenantID, grantID, by string) (revoked bool, err error) {
 	row, found, err := db.First[revokedRow](ctx, s.db, "revoke grant", db.Query("RevokeGrant", db.Values{
 		"tenant_id": db.Text(tenantID), "grant_id": db.Text(grantID), "revoked_by": db.Text(by),
@@ -114,7 +118,8 @@ func matchOf(raw json.RawMessage) ([]toolspec.ArgMatch, error) {
 	return db.Decoded[[]toolspec.ArgMatch](raw)
 }
 
-// addGrant adds what an approval leaves behind; nothing does where g is nil.
+// addGrant adds the grant that an approval creates. A nil g adds empty values, and no grant is
+// created.
 func addGrant(values db.Values, g *approval.GrantRow) error {
 	if g == nil {
 		g = &approval.GrantRow{}

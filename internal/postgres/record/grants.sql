@@ -17,7 +17,8 @@ ORDER BY g.created_at DESC, g.grant_id
 LIMIT @max;
 
 -- name: RevokeGrant
--- From its commit on it answers no request. Calls that it has let through are let through.
+-- After the commit the grant approves no more requests. Calls that it has approved stay
+-- approved.
 WITH gone AS (
     UPDATE approval_grants SET revoked_at = now(), revoked_by = @revoked_by
     WHERE tenant_id = @tenant_id AND grant_id = @grant_id::uuid AND revoked_at IS NULL

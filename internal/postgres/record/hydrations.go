@@ -7,11 +7,11 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// maxProvenance bounds one provenance, in bytes. Hydrate keeps far below it; what
-// is larger all the same loses its details, for settle must hold.
+// maxProvenance bounds one provenance, in bytes. Hydrate stays far below it. A larger provenance
+// loses its details, because settle must not fail.
 const maxProvenance = 8 << 10
 
-// addHydrations adds what Settle and Request write of hydrations.
+// addHydrations adds the hydrations that Settle and Request write.
 func addHydrations(values db.Values, hydrations []contract.Hydration) error {
 	provenances := make([]*string, len(hydrations))
 	for i, h := range hydrations {

@@ -1,15 +1,16 @@
 -- name: LockSemaphores
--- Locks the semaphores in one order for everybody; those that are not there are made. The time of use is moved now and then only, so that
--- most of these writes touch no index.
+-- Creates missing semaphores and locks all of them, in one order for all callers. It updates
+-- used_at at most once an hour, so that most of these writes touch no index.
 INSERT INTO semaphores (tenant_id, key)
 SELECT @tenant_id, w.key FROM unnest(@keys::text[]) AS w (key) ORDER BY w.key
 ON CONFLICT (tenant_id, key) DO UPDATE
     SET used_at = CASE WHEN semaphores.used_at < now() - interval '1 hour' THEN now() ELSE semaphores.used_at END;
 
 -- name: TakePlaces
--- Takes a place at every semaphore or stands in its queue, or does neither anywhere: where one is full that must not be waited for. A call
--- whose place was handed over finds that it holds it. What others held and let expire is lost to them; they will find out before they
--- run. All of it goes on while the semaphores are locked.
+-- Takes a place at every semaphore or joins its queue. If a semaphore is full and the call may
+-- not wait for it, the call takes no place and joins no queue. If this call was given a place
+-- while it waited, it keeps that place. Expired leases of other calls become "lost"; those calls
+-- find out before they dispatch. The semaphores are locked throughout.
 WITH current AS (
     SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), wanted AS (
@@ -20,7 +21,7 @@ WITH current AS (
     WHERE kind = 'semaphore' AND tenant_id = @tenant_id AND key IN (SELECT key FROM wanted) AND state IN ('held', 'waiting')
         AND expires_at <= now() AND invocation_id <> @invocation_id::uuid
 ), dropped AS (
-    -- A limit that is no more.
+    -- The policy no longer has this limit.
     DELETE FROM leases
     WHERE invocation_id = @invocation_id::uuid AND kind = 'semaphore' AND state <> 'held' AND key <> ALL (@keys::text[]) AND EXISTS (SELECT FROM current)
 ), judged AS (
@@ -57,20 +58,21 @@ SELECT
         WHEN EXISTS (SELECT FROM judged WHERE NOT free) THEN 'waiting'
         ELSE 'done'
     END AS outcome,
-    -- The one that keeps the call longest.
+    -- The semaphore with the longest wait.
     coalesce(l.key, '') AS key, coalesce(l.ahead, 0) AS ahead
 FROM (SELECT) one LEFT JOIN LATERAL (SELECT key, ahead FROM judged WHERE NOT free ORDER BY waits, ahead DESC, key LIMIT 1) l ON true;
 
 -- name: RenewLeases
--- Goes ahead of a claim: what the call still holds is its own for as long as the attempt may run. The lock keeps others from taking it
--- between this and the claim.
+-- Runs before a claim. It extends the leases that the call holds to the time limit of the
+-- attempt. The row locks keep other calls from taking them between this statement and the claim.
 UPDATE leases l SET expires_at = greatest(l.expires_at, now() + @hold::interval)
 FROM invocations i
 WHERE i.invocation_id = @invocation_id::uuid AND i.state = 'open' AND i.epoch = @epoch AND i.temporal_run_id = @temporal_run_id
     AND l.invocation_id = i.invocation_id AND l.kind = 'semaphore' AND l.state = 'held';
 
 -- name: LockCapacity
--- Locks what Release is to give back, in the order of those who take it. A call that took nothing has no rows here.
+-- Locks the buckets, semaphores and keys that Release gives back, in the order in which calls
+-- take them. A call that took nothing has no rows here.
 WITH buckets AS (
     SELECT q.key FROM debits d JOIN quotas q ON q.tenant_id = d.tenant_id AND q.key = d.key
     WHERE d.invocation_id = @invocation_id::uuid ORDER BY q.key FOR UPDATE OF q
@@ -78,16 +80,19 @@ WITH buckets AS (
     SELECT s.key FROM leases l JOIN semaphores s ON s.tenant_id = l.tenant_id AND s.key = l.key
     WHERE l.invocation_id = @invocation_id::uuid AND l.kind = 'semaphore' ORDER BY s.key FOR UPDATE OF s
 ), flights AS (
-    -- As LockFlight does for those who ask.
+    -- The same lock as LockFlight takes.
     SELECT pg_advisory_xact_lock(hashtextextended(key, 0)) FROM leases WHERE invocation_id = @invocation_id::uuid AND kind = 'single_flight'
 )
 SELECT (SELECT count(*) FROM buckets) + (SELECT count(*) FROM places) + (SELECT count(*) FROM flights) AS locked;
 
 -- name: Release
--- Gives back all that the call has, in the same round trip and under the same guard as what settles it. A place goes straight to the head
--- of its queue, whose workflow is told; nobody can come between. Whoever waits for what the call was reading looks again: there is a value
--- in the result cache, or the first of them gets it. A token that led to no attempt goes back into its bucket. Where the owner
--- was ended from outside, its tool may run on until it misses a heartbeat: then a place that is held is left to expire after the grace.
+-- Gives back all capacity of the call, in the same round trip and under the same guard as the
+-- statement that settles it. A place passes directly to the head of its queue, and the outbox
+-- gets a recheck signal for that workflow; no other call can take the place between. Calls that
+-- wait for the cached value that this call was to read also get a recheck: they find the value,
+-- or the first of them reads it. A token returns to its bucket if no attempt was made. If the
+-- workflow was ended from outside, its tool may run until it misses a heartbeat. In that case a
+-- held place is not given back, and expires after the grace.
 WITH current AS (
     SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), left_behind AS (
@@ -99,7 +104,8 @@ WITH current AS (
         AND NOT (kind = 'semaphore' AND state = 'held' AND @grace::interval > interval '0')
     RETURNING kind, tenant_id, key, state
 ), lapsed AS (
-    -- Whoever counts a place as free that has expired must see to it that its holder finds out.
+    -- This statement counts an expired place as free, so it must mark the place as lost for its
+    -- holder.
     UPDATE leases l SET state = 'lost'
     FROM (SELECT DISTINCT tenant_id, key FROM released WHERE kind = 'semaphore') r
     WHERE l.kind = 'semaphore' AND l.tenant_id = r.tenant_id AND l.key = r.key AND l.state = 'held'
@@ -146,8 +152,8 @@ WITH current AS (
 SELECT count(pg_notify('pawl_outbox', '')) AS handed FROM rechecked;
 
 -- name: LockExpired
--- Locks the semaphores at which a place has expired, a batch of them, and marks them with the time of this transaction, for the next
--- statement to find none but these.
+-- Locks a batch of semaphores with expired places. It sets used_at to the time of this
+-- transaction, so that the next statement finds exactly these.
 WITH due AS MATERIALIZED (
     SELECT s.tenant_id, s.key FROM semaphores s
     WHERE EXISTS (
@@ -160,9 +166,10 @@ WITH due AS MATERIALIZED (
 UPDATE semaphores s SET used_at = now() FROM due d WHERE s.tenant_id = d.tenant_id AND s.key = d.key;
 
 -- name: ReleaseExpired
--- Does for places that expired what Release does for those that are given back. One whose call goes on is lost to it; the row says so
--- until the call ends. This is for calls of which nobody else takes care: those that the sweeper settled, and those whose workers are
--- away for long.
+-- Does for expired places what Release does for returned ones. If the call of a place is still
+-- open, its lease becomes "lost" and stays so until the call ends. This serves calls that no
+-- worker handles: calls that the sweeper settled, and calls whose workers are away for a long
+-- time.
 WITH expired AS MATERIALIZED (
     SELECT l.invocation_id, l.tenant_id, l.key, i.state = 'settled' AS over
     FROM semaphores s
@@ -198,7 +205,7 @@ WITH expired AS MATERIALIZED (
 SELECT (SELECT count(*) FROM expired) AS expired, (SELECT count(pg_notify('pawl_outbox', '')) FROM rechecked) AS handed;
 
 -- name: DeleteIdleSemaphores
--- Nobody has used them for a day, and nobody holds a place.
+-- Deletes semaphores that were not used for a day and have no leases.
 DELETE FROM semaphores WHERE ctid = ANY (ARRAY (
     SELECT s.ctid FROM semaphores s
     WHERE s.used_at < now() - interval '1 day' AND NOT EXISTS (

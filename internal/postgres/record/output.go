@@ -10,8 +10,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// SaveOutput keeps a redacted value of an open call and returns its reference, which is opaque. The same (invocation, dispatch,
-// claim) overwrites. A call that is settled keeps what it has; the error is not transient.
+// SaveOutput stores a redacted value of an open call and returns an opaque reference to it. A
+// second value for the same invocation, dispatch and claim overwrites the first. If the call is
+// settled, SaveOutput changes nothing and returns an error that is not transient.
 func (s *Store) SaveOutput(ctx context.Context, in attempt.OutputRow) (ref string, err error) {
 	const op = "save output"
 	ref = fmt.Sprintf("%s.out.%d", in.InvocationID, in.Dispatch)
@@ -34,7 +35,8 @@ type outputRow struct {
 	Value json.RawMessage
 }
 
-// Output returns a value that SaveOutput kept, or that a settled call's result holds (toolspec.ResultRef), or ErrNotFound.
+// Output returns the value of a reference from SaveOutput, or the value in the result of a
+// settled call (toolspec.ResultRef). It returns ErrNotFound if there is no such value.
 func (s *Store) Output(ctx context.Context, tenantID, ref string) (json.RawMessage, error) {
 	if invocationID, ok := toolspec.SplitResultRef(ref); ok {
 		return s.settledValue(ctx, tenantID, invocationID)

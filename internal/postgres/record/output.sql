@@ -1,5 +1,5 @@
 -- name: SaveOutput
--- A call that is settled keeps the output it settled with.
+-- A settled call keeps the output that it settled with.
 INSERT INTO payloads (month, ref, invocation_id, tenant_id, dispatch, value)
 SELECT month, @ref, invocation_id, tenant_id, @dispatch, @value::json
 FROM invocations
@@ -8,7 +8,8 @@ ON CONFLICT (ref, month) DO UPDATE SET value = excluded.value, created_at = excl
 RETURNING ref;
 
 -- name: SettledValue
--- Whole, for a value is as it was written: -> reads a text with \u0000 in it as an error.
+-- Returns the whole result, because the value is stored as it was written: the operator -> fails
+-- on a string with \u0000.
 SELECT result FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'settled' AND ok;
 
 -- name: Output

@@ -1,11 +1,12 @@
 -- name: SetPartitionMonths
--- DO takes no parameters; a setting of the transaction does.
+-- DO takes no parameters, so this passes the value in a setting of the transaction.
 SELECT set_config('pawl.partition_months', @months::integer::text, true);
 
 -- name: EnsurePartitions
--- The partitions of this month and those ahead. A month of which DEFAULT already holds rows stays there: Postgres refuses to make its
--- partition, and that is no reason to fail. Nobody may wait long for the lock on DEFAULT, for every insert would wait behind; where the
--- refusal is certain, the lock is not even asked for.
+-- Creates the partitions of this month and of the months ahead. Postgres refuses to create the
+-- partition of a month that has rows in DEFAULT; that month stays in DEFAULT, without an error.
+-- The wait for the lock on DEFAULT is short, because every insert queues behind it. If the
+-- refusal is certain, the statement does not ask for the lock.
 DO $$
 DECLARE
     first date;

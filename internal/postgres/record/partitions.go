@@ -7,12 +7,12 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
-// maxPartitionMonths bounds EnsurePartitions.
+// maxPartitionMonths bounds the months argument of EnsurePartitions.
 const maxPartitionMonths = 24
 
-// EnsurePartitions makes the partitions of this month and of the months ahead, 0–24, that do not exist. A month whose rows stand in
-// the DEFAULT partition already is left there. It may be called at any time and by several processes; the error of one that waited two
-// seconds for a lock is transient.
+// EnsurePartitions creates the missing partitions of this month and of the next months, 0–24. It
+// skips a month that already has rows in the DEFAULT partition. Several processes may call it at
+// any time. After two seconds of waiting for a lock it returns a transient error.
 func (s *Store) EnsurePartitions(ctx context.Context, months int) error {
 	const op = "ensure partitions"
 	if months < 0 || months > maxPartitionMonths {

@@ -1,6 +1,6 @@
 -- name: LockQuotas
--- Makes the buckets that are not there, full, and locks all of them, in one order for everybody: whoever takes from several waits, and
--- does not deadlock. Nothing changes in those that are there.
+-- Creates missing buckets, full, and locks all buckets in one order for all callers, so that
+-- calls which take from several buckets do not deadlock. Existing buckets do not change.
 INSERT INTO quotas (tenant_id, key, full_at)
 SELECT @tenant_id, w.key, now() FROM unnest(@keys::text[]) AS w (key)
 WHERE EXISTS (SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id)
@@ -8,8 +8,9 @@ ORDER BY w.key
 ON CONFLICT (tenant_id, key) DO UPDATE SET key = excluded.key;
 
 -- name: TakeTokens
--- Takes one token from every bucket, or none from any: where one would come later than the call may wait for it, all stay as they are.
--- What a call took before, it has.
+-- Takes one token from every bucket, or none from any. If a token becomes available later than
+-- the call may wait, all buckets stay unchanged. A token that the call has already taken is not
+-- taken again.
 WITH current AS (
     SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), wanted AS (
@@ -37,7 +38,7 @@ SELECT
         WHEN EXISTS (SELECT FROM refused) THEN 'refused'
         ELSE 'done'
     END AS outcome,
-    -- The one that keeps the call longest.
+    -- The bucket with the longest wait.
     coalesce(l.key, '') AS key, coalesce(ceil(extract(epoch FROM l.ready_at - now()) * 1000)::bigint, 0) AS wait_ms
 FROM (SELECT) one LEFT JOIN LATERAL (
     SELECT key, ready_at FROM refused UNION ALL SELECT key, ready_at FROM judged WHERE NOT EXISTS (SELECT FROM refused)
@@ -45,5 +46,5 @@ FROM (SELECT) one LEFT JOIN LATERAL (
 ) l ON true;
 
 -- name: DeleteFullQuotas
--- A bucket that is full is what one without a row is.
+-- A full bucket is equal to a missing row.
 DELETE FROM quotas WHERE ctid = ANY (ARRAY (SELECT ctid FROM quotas WHERE full_at < now() - interval '1 hour' LIMIT @batch FOR UPDATE SKIP LOCKED));

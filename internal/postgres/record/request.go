@@ -28,8 +28,8 @@ type requestRow struct {
 	Notified    int64
 }
 
-// Request opens an approval request, or finds the one that stands for the same digest. A retry of the same call finds what the first
-// one opened.
+// Request opens an approval request, or returns the existing request for the same digest. A
+// retry of the same call returns the request that the first try opened.
 func (s *Store) Request(ctx context.Context, in approval.RequestRow) (approval.RequestRecord, error) {
 	const op = "request"
 	rule, err := db.Encoded(in.Rule)
@@ -49,7 +49,7 @@ func (s *Store) Request(ctx context.Context, in approval.RequestRow) (approval.R
 		edits = []int{}
 	}
 	var steps []db.Step
-	if v.Parked != "" { // whoever waits for a person holds nothing; its token is spent
+	if v.Parked != "" { // A call that waits for an approver holds no places; its token is spent.
 		steps = release(in.InvocationID, in.Epoch, executing(ctx), 1, 0)
 	}
 	row, found, err := locked[requestRow](ctx, s, op, in.InvocationID, append(steps,
@@ -96,7 +96,7 @@ func (r requestRow) record(op, invocationID string) (approval.RequestRecord, err
 	}, nil
 }
 
-// requestKeys decodes the valid keys of a tenant; nil where it has none.
+// requestKeys decodes the valid keys of a tenant. It returns no keys for a nil raw.
 func requestKeys(raw json.RawMessage) (keys approval.RequestKeys, err error) {
 	if raw == nil {
 		return keys, nil

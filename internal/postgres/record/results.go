@@ -14,8 +14,10 @@ import (
 
 var _ cache.Results = (*Store)(nil)
 
-// oldestMade is how long ago the call of a value that still counts can have been admitted: as long as a value is kept, and as long as a
-// call that gets one may take by the most generous policy, with another such time for the people it waits for.
+// oldestMade is the highest possible age of the call behind a valid cached value, counted from
+// its admission. It is the sum of three times, each at most MaxCacheFor: the life of the value,
+// the run time of a call under the most permissive policy, and the time that the call waits for
+// approvals.
 const oldestMade = 3 * toolspec.MaxCacheFor
 
 // findingRow is the row of Lookup.
@@ -26,7 +28,8 @@ type findingRow struct {
 	RemainingMs int64
 }
 
-// Lookup finds a value of the result cache. Where there is none, the call is in the air for it, or waits for the one that is.
+// Lookup reads a value of the result cache. If there is no value, the call takes the
+// single-flight lease for it, or waits for the call that holds the lease.
 func (s *Store) Lookup(ctx context.Context, in cache.LookupRow) (cache.Finding, error) {
 	row, _, err := db.Batched[findingRow](ctx, s.db, "look up",
 		db.Query("LockFlight", db.Values{"key": in.Key, "invocation_id": in.InvocationID, "tenant_id": in.TenantID}),
@@ -42,8 +45,8 @@ func (s *Store) Lookup(ctx context.Context, in cache.LookupRow) (cache.Finding, 
 // deletedCacheRow is the row of InvalidateTags and DeleteExpiredCache.
 type deletedCacheRow struct{ Deleted int }
 
-// InvalidateCache voids what the result cache of a tenant has under any of the tags, also of calls that are still reading, and returns
-// how many values were there.
+// InvalidateCache invalidates a tenant's cached values that have any of the tags. This includes
+// values that calls are still reading from their tools. It returns the number of deleted values.
 func (s *Store) InvalidateCache(ctx context.Context, tenantID string, tags ...string) (int, error) {
 	if len(tags) == 0 {
 		return 0, nil
@@ -54,13 +57,14 @@ func (s *Store) InvalidateCache(ctx context.Context, tenantID string, tags ...st
 	return row.Deleted, err
 }
 
-// DeleteExpiredCache deletes values of the result cache that are past their time, up to most, and returns how many.
+// DeleteExpiredCache deletes up to most expired values and up to most old tags of the result
+// cache. It returns the number of deleted rows.
 func (s *Store) DeleteExpiredCache(ctx context.Context, most int) (int, error) {
 	row, _, err := db.First[deletedCacheRow](ctx, s.db, "delete expired values", db.Query("DeleteExpiredCache", db.Values{"batch": most, "longest": oldestMade}))
 	return row.Deleted, err
 }
 
-// addKept says what the result cache is to have of a call. No key is nothing.
+// addKept adds the entry that the result cache stores for a call. An empty key stores nothing.
 func addKept(values db.Values, kept *contract.Kept) {
 	if kept == nil {
 		kept = &contract.Kept{}

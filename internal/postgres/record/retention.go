@@ -9,8 +9,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
-// DeleteExpiredCalls deletes up to most settled calls that settled more than days ago, with their claims, approvals and decisions, and
-// returns how many. Open calls have no age.
+// DeleteExpiredCalls deletes up to most calls that settled more than the given number of days
+// ago, with their claims, approvals and decisions. It returns the number of calls. It never
+// deletes an open call.
 func (s *Store) DeleteExpiredCalls(ctx context.Context, days, most int) (int, error) {
 	n, err := s.db.Exec(ctx, "delete expired calls", db.Query("DeleteExpiredCalls", db.Values{"days": days, "batch": most}))
 	return int(n), err
@@ -19,8 +20,9 @@ func (s *Store) DeleteExpiredCalls(ctx context.Context, days, most int) (int, er
 // deletedRow is the row of DeleteExpiredRows.
 type deletedRow struct{ Deleted int }
 
-// DeleteExpiredRows deletes rows in the DEFAULT partitions whose whole month is more than days ago and has no call left, up to most of
-// each table, and returns how many.
+// DeleteExpiredRows deletes rows of the DEFAULT partitions, up to most of each table. It deletes
+// the rows of a month if the whole month is more than the given number of days ago and no call
+// of it is left. It returns the number of rows.
 func (s *Store) DeleteExpiredRows(ctx context.Context, days, most int) (int, error) {
 	row, _, err := db.First[deletedRow](ctx, s.db, "delete expired rows", db.Query("DeleteExpiredRows", db.Values{"days": days, "batch": most}))
 	return row.Deleted, err
@@ -29,8 +31,9 @@ func (s *Store) DeleteExpiredRows(ctx context.Context, days, most int) (int, err
 // partitionRow is the row of ExpiredPartitions.
 type partitionRow struct{ Name string }
 
-// DropExpiredPartitions drops the partitions whose whole month is more than days ago and has no call left. One that is in use for longer
-// than a fifth of a second is left for another time.
+// DropExpiredPartitions drops the partitions of months that are wholly more than the given
+// number of days ago and have no call left. It skips a partition that stays locked for 200 ms; a
+// later run drops it.
 func (s *Store) DropExpiredPartitions(ctx context.Context, days int) (out upkeep.DroppedPartitions, err error) {
 	expired, err := db.All[partitionRow](ctx, s.db, "expired partitions", db.Query("ExpiredPartitions", db.Values{"days": days}))
 	for _, p := range expired {

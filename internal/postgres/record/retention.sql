@@ -1,6 +1,7 @@
 -- name: DeleteExpiredCalls
--- Settled calls past their time, with their claims, approvals and decisions. Month by month, so that the index finds a batch without
--- reading what is kept; a call settles in its month or later.
+-- Deletes expired settled calls, with their claims, approvals and decisions. It goes month by
+-- month, so that the index finds a batch without reading calls that are kept. A call settles in
+-- its month or later.
 WITH expired AS MATERIALIZED (
     SELECT now() - make_interval(days => @days::integer) AS until
 ), batch AS MATERIALIZED (
@@ -18,7 +19,8 @@ WITH expired AS MATERIALIZED (
 DELETE FROM invocations WHERE invocation_id IN (SELECT invocation_id FROM batch);
 
 -- name: DeleteExpiredRows
--- Rows of DEFAULT of months that are past their time as a whole and of which no call is left: a batch of each table.
+-- Deletes a batch of rows of each DEFAULT partition. A month qualifies if it is wholly expired
+-- and no call of it is left.
 WITH months AS MATERIALIZED (
     SELECT m.month::date AS month
     FROM generate_series(
@@ -54,8 +56,8 @@ WITH months AS MATERIALIZED (
 SELECT (SELECT count(*) FROM origins) + (SELECT count(*) FROM stages) + (SELECT count(*) FROM tries) + (SELECT count(*) FROM outputs) + (SELECT count(*) FROM trail) AS deleted;
 
 -- name: ExpiredPartitions
--- Partitions of a month that is past its time as a whole and of which no call is left: an open one would lose where it has yet to write,
--- a kept one its stages.
+-- Returns the partitions of months that are wholly expired and have no call left. An open call
+-- still has rows to write to its month; a kept call still has stages there.
 SELECT c.relname::text AS name
 FROM pg_inherits h
 JOIN pg_class c ON c.oid = h.inhrelid
@@ -67,12 +69,13 @@ WHERE m.month < date_trunc('month', (now() - make_interval(days => @days::intege
 ORDER BY m.month, name;
 
 -- name: SetExpiredPartition
--- DO takes no parameters; a setting of the transaction does.
+-- DO takes no parameters, so this passes the value in a setting of the transaction.
 SELECT set_config('pawl.expired_partition', @name, true);
 
 -- name: DropPartition
--- Every insert into the table waits behind this one's wait for its lock, so that one is short. One worker at a time: two that drop the same
--- partition make Postgres fail with an internal error.
+-- Every insert into the table queues behind this wait for the lock, so the wait is short. Only
+-- one worker drops at a time: two concurrent drops of one partition fail in Postgres with an
+-- internal error.
 DO $$
 BEGIN
     PERFORM set_config('lock_timeout', '200ms', true);

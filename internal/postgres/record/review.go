@@ -49,13 +49,13 @@ type decideRow struct {
 	Approver     string
 	RemainingMs  int64
 	PolicyDigest string
-	// Counted is nil where another decision has counted since the request was looked at.
+	// Counted is nil if another decision has counted since Look read the request.
 	Counted *bool
 	Answer  *string
 }
 
-// Look reads a request in one round trip, and lets it expire if it is overdue. If in asks
-// to close the request, Look needs a second round trip.
+// Look reads a request in one round trip and expires it if it is overdue. If in asks to close
+// the request, Look needs a second round trip.
 func (s *Store) Look(ctx context.Context, in approval.LookRow) (record approval.LookRecord, err error) {
 	const op = "review"
 	d, err := sealed(in.Decision)
@@ -111,7 +111,7 @@ func (r lookRow) record(op string, in approval.LookRow) (record approval.LookRec
 	return record, db.Failure(op, err)
 }
 
-// open is what a judge may know of the request.
+// open returns the parts of the request that a judge may see.
 func (r lookRow) open() (open approval.OpenRequest, err error) {
 	open = approval.OpenRequest{
 		RequestedBy: r.RequestedBy, EditedBy: r.EditedBy, OnBehalfOf: r.OnBehalfOf, Parked: r.Parked, Digest: r.Digest, PolicyDigest: r.PolicyDigest, Now: r.Now,
@@ -138,8 +138,8 @@ func (r lookRow) open() (open approval.OpenRequest, err error) {
 	return open, nil
 }
 
-// Decide writes a decision with its judgement, in one round trip. If another decision has
-// counted since the look, Decide writes nothing and answers Stale.
+// Decide writes a decision and its judgement in one round trip. If another decision has counted
+// since Look, Decide writes nothing and returns Stale.
 func (s *Store) Decide(ctx context.Context, in approval.DecideRow) (record approval.DecideRecord, err error) {
 	const op = "review"
 	d, err := sealed(&in.Decision)

@@ -9,15 +9,16 @@ import (
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
-// seal is what is kept of a decision in place of its arguments and its proof.
+// seal holds digests of a decision. The store keeps them in place of the arguments and the
+// proof.
 type seal struct {
-	// hash names the whole decision: the same one may be delivered again.
+	// hash identifies the whole decision. A decision may be delivered more than once.
 	hash string
 	// args is the digest of the edited arguments, or empty.
 	args string
 }
 
-// sealed returns the empty seal for no decision.
+// sealed returns the seal of d. For a nil d it returns an empty seal.
 func sealed(d *toolspec.Decision) (seal, error) {
 	if d == nil {
 		return seal{}, nil
@@ -33,8 +34,9 @@ func sealed(d *toolspec.Decision) (seal, error) {
 	return s, nil
 }
 
-// digest is the hexadecimal SHA-256 of the canonical form. What has none, such as an object with a key twice, is taken as it stands:
-// a decision that cannot count must have a name all the same.
+// digest returns the hexadecimal SHA-256 of the canonical form of raw. If raw has no canonical
+// form, for example because an object repeats a key, digest hashes the bytes as they are: a
+// decision that cannot count also needs an identifier.
 func digest(raw json.RawMessage) string {
 	if canonical, err := schema.Digest(raw); err == nil {
 		return canonical

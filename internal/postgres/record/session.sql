@@ -4,7 +4,8 @@ WHERE tenant_id = @tenant_id AND session_id = @session_id AND written_at > now()
 ORDER BY token;
 
 -- name: BindSession
--- A stage that runs again binds the same again, and changes nothing: those who have made the instance keep it.
+-- A stage that runs again writes the same binding again and keeps its version, so that workers
+-- keep the instances that they have created.
 INSERT INTO session_bindings AS s (tenant_id, session_id, token, factory, args, invocation_id)
 SELECT @tenant_id, @session_id, b.token, b.factory, b.args::json, @invocation_id::uuid
 FROM unnest(@tokens::text[], @factories::text[], @args::text[]) AS b (token, factory, args)

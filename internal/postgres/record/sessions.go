@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// sessionLives is how long a binding of a session counts that nobody binds again.
+// sessionLives is how long a session binding is valid after it was last written.
 const sessionLives = 30 * 24 * time.Hour
 
 // bindingRow is the row of SessionBindings and BindSession.
@@ -28,7 +28,7 @@ func (r bindingRow) binding() provide.Binding {
 	}
 }
 
-// SessionBindings returns what is bound for a session, by token.
+// SessionBindings returns the valid bindings of a session, ordered by token.
 func (s *Store) SessionBindings(ctx context.Context, key provide.SessionKey) ([]provide.Binding, error) {
 	rows, err := db.All[bindingRow](ctx, s.db, "session bindings", db.Query("SessionBindings", db.Values{
 		"tenant_id": db.Text(key.TenantID), "session_id": db.Text(key.SessionID), "lives": sessionLives,
@@ -36,8 +36,9 @@ func (s *Store) SessionBindings(ctx context.Context, key provide.SessionKey) ([]
 	return db.Column(rows, bindingRow.binding), err
 }
 
-// BindSession keeps recipes for a session and returns them with their versions; none where the record has moved on. Of two for one token
-// the later one counts.
+// BindSession stores recipes for a session and returns them with their versions. If the
+// executing run no longer owns the record, it stores and returns nothing. If two recipes have
+// the same token, the later one wins.
 func (s *Store) BindSession(ctx context.Context, in providers.SessionRow) ([]provide.Binding, error) {
 	last := map[string]provide.Recipe{}
 	for _, r := range in.Recipes {
@@ -65,7 +66,8 @@ func orNull(args json.RawMessage) json.RawMessage {
 	return args
 }
 
-// DeleteOldSessions deletes up to most bindings of sessions that nobody bound again for 30 days, and returns how many.
+// DeleteOldSessions deletes up to most session bindings that were last written more than 30 days
+// ago. It returns their number.
 func (s *Store) DeleteOldSessions(ctx context.Context, most int) (int, error) {
 	n, err := s.db.Exec(ctx, "delete old sessions", db.Query("DeleteOldSessions", db.Values{"lives": sessionLives, "batch": most}))
 	return int(n), err

@@ -17,7 +17,8 @@ type settleRow struct {
 	Unaccounted json.RawMessage
 }
 
-// Settle closes the record with everything that came of the call, or writes nothing and says why.
+// Settle closes the record and writes everything that the call produced. If a guard refuses, it
+// writes nothing and returns the reason.
 func (s *Store) Settle(ctx context.Context, in contract.SettleIn) (contract.SettleOut, error) {
 	const op = "settle"
 	result, err := db.Encoded(in.Result)
@@ -123,7 +124,7 @@ func addAudit(values db.Values, in contract.SettleIn) {
 	values["audit_ids"], values["audit_kinds"], values["audit_details"] = ids, kinds, details
 }
 
-// addEvents adds what the two events of every call tell (toolspec.EventStart).
+// addEvents adds the details of the two events that every call has (toolspec.EventStart).
 func addEvents(values db.Values, in contract.SettleIn) {
 	at, valid := in.Started()
 	values["args_valid"], values["began_at"] = valid, (*time.Time)(nil)

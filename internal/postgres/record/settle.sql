@@ -1,6 +1,7 @@
 -- name: Settle
--- A claim of which the result does not tell, of a tool that must not be repeated, is that of an attempt nobody has heard of: its effect may
--- have happened, and only a result that says so is written.
+-- An unaccounted claim is a claim of a non-repeatable tool that the result does not mention. The
+-- outcome of that attempt is unknown, and its effect may have happened. The only result that can
+-- be written then is "outcome_unknown".
 WITH unaccounted AS (
     SELECT c.dispatch, c.claim_id FROM claims c
     WHERE c.invocation_id = @invocation_id::uuid AND c.kind = 'claim' AND NOT c.repeatable AND @error_code <> @unknown_code
@@ -29,7 +30,7 @@ WITH unaccounted AS (
         @attempt_codes::text[], @attempt_ats::timestamptz[], @attempt_durations::bigint[]
     ) WITH ORDINALITY AS a (attempt, dispatch, lane, outcome, code, at, duration_us, seq)
 ), hydrated AS (
-    -- A request may have written some of them before, and so may a run before this one.
+    -- A request or an earlier run may have written some of these rows.
     INSERT INTO hydrations (month, invocation_id, at, seq, outcome, repaired, tool_id, provider_tool, tool_digest, provenance)
     SELECT s.month, @invocation_id::uuid, h.at, h.seq, h.outcome, h.repaired, h.tool_id, h.provider_tool, h.tool_digest, h.provenance::json
     FROM settled s, unnest(
@@ -43,7 +44,8 @@ WITH unaccounted AS (
     FROM settled s, unnest(@audit_ids::text[], @audit_kinds::text[], @audit_details::text[])
         WITH ORDINALITY AS e (audit_id, kind, detail, seq)
 ), told AS (
-    -- The start has its place in time after the last approval and before the end, whatever the clock says that the attempt was dated by.
+    -- The start event lies after the last approval and before the end, also if the clock of the
+    -- attempt differs.
     INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, seq, at, detail)
     SELECT month, 'tool_call_start', @tenant_id, @invocation_id::uuid, workflow_id, 0, CASE
         WHEN @began_at::timestamptz IS NULL THEN now()
@@ -62,7 +64,7 @@ WITH unaccounted AS (
 ), noticed AS (
     INSERT INTO notices (approval_id, kind) SELECT approval_id, state FROM closed ON CONFLICT DO NOTHING
 ), kept AS (
-    -- An older call does not replace what a younger one has read.
+    -- An older call does not replace the value of a younger call.
     INSERT INTO result_cache AS c (tenant_id, key, tool_id, value, tags, invocation_id, made_at, expires_at)
     SELECT @tenant_id, @cache_key, tool_id, @cache_value::json, @cache_tags::text[], @invocation_id::uuid, created_at, now() + @cache_for::interval
     FROM settled WHERE @cache_key <> ''
@@ -71,7 +73,7 @@ WITH unaccounted AS (
             made_at = excluded.made_at, created_at = excluded.created_at, expires_at = excluded.expires_at
         WHERE excluded.made_at >= c.made_at OR c.expires_at <= now()
 )
--- The outer query still sees the row as it was.
+-- The outer query sees the row as it was before the update.
 SELECT
     CASE
         WHEN EXISTS (SELECT FROM settled) THEN 'done'

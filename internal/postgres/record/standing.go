@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// killsOf reads the switches that a statement found for a call.
+// killsOf decodes the kill switches that apply to a call.
 func killsOf(op string, raw json.RawMessage) ([]hook.Kill, error) {
 	if raw == nil {
 		return nil, nil
@@ -16,7 +16,7 @@ func killsOf(op string, raw json.RawMessage) ([]hook.Kill, error) {
 	return kills, db.Failure(op, err)
 }
 
-// connectionOf reads how a connection stands for a call.
+// connectionOf decodes the state of the call's connection. It returns nil if the call has none.
 func connectionOf(op string, raw json.RawMessage) (*hook.Connection, error) {
 	if raw == nil {
 		return nil, nil

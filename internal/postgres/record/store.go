@@ -12,10 +12,10 @@ var files embed.FS
 
 var _ upkeep.Store = (*Store)(nil)
 
-// Store keeps the record of calls. It may be used by several goroutines.
+// Store stores the records of calls. It is safe for concurrent use.
 type Store struct {
 	db *db.DB
 }
 
-// New makes a Store on a database.
+// New returns a Store that uses the database d.
 func New(d *db.DB) *Store { return &Store{db: d.With(files)} }

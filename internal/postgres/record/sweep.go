@@ -9,7 +9,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// OpenCalls returns a page of the open calls of a namespace, the oldest first. It returns none without a namespace.
+// OpenCalls returns a page of the open calls of a namespace, oldest first. It returns none
+// without a namespace.
 func (s *Store) OpenCalls(ctx context.Context, page upkeep.OpenPage) ([]upkeep.OpenCall, error) {
 	var after, until *time.Time
 	var afterID *string
@@ -29,11 +30,11 @@ type sweptRow struct {
 	Code toolspec.Code
 }
 
-// Sweep settles a call whose workflow is over and returns how it ended, or "" and writes nothing where the record is not open any more
-// or has another epoch.
+// Sweep settles a call whose workflow has ended and returns the code of its result. If the
+// record is no longer open or has another epoch, Sweep writes nothing and returns "".
 func (s *Store) Sweep(ctx context.Context, in upkeep.SweepRow) (toolspec.Code, error) {
 	ends, unknown := toolspec.InfoOf(in.Code), toolspec.InfoOf(toolspec.CodeOutcomeUnknown)
-	// Whether a tool ran, the claims say.
+	// attempts is 0 here: the claims say whether a tool ran.
 	steps := append(release(in.InvocationID, in.Epoch, in.RunID, 0, sweptGrace), db.Query("Sweep", db.Values{
 		"invocation_id": in.InvocationID, "namespace": db.Text(in.Namespace), "epoch": in.Epoch, "temporal_run_id": db.Text(in.RunID), "cause": db.Text(in.Cause),
 		"code": db.Text(ends.Code), "message": ends.Message, "status": ends.HTTP,

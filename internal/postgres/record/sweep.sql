@@ -1,6 +1,8 @@
 -- name: OpenCalls
--- A page of what the sweeper looks at, the oldest first. Only calls of its own namespace: in any other Temporal would not know their
--- workflows, and they would pass for deleted. A row without a namespace is of a worker that did not record it, so nobody can judge it.
+-- Returns a page of open calls for the sweeper, oldest first. It returns only calls of the
+-- sweeper's namespace: Temporal does not know the workflows of another namespace, and they would
+-- look deleted. A row without a namespace comes from a worker that did not record one, and
+-- cannot be judged.
 SELECT invocation_id::text, workflow_id, temporal_run_id AS run_id, epoch, created_at, now() AS seen_at
 FROM invocations
 WHERE state = 'open' AND namespace = @namespace AND namespace <> ''
@@ -10,9 +12,10 @@ ORDER BY created_at, invocation_id
 LIMIT @max;
 
 -- name: Sweep
--- Settles a call whose workflow is over, in the epoch that was read before Temporal was asked: a run that was admitted meanwhile has
--- raised it, and goes on. Whether the effect may have happened is judged by the claims as they are now. Which of them the tool has
--- answered, only the workflow knew, so each counts as unanswered.
+-- Settles a call whose workflow has ended, in the epoch that was read before Temporal was asked.
+-- A run that was admitted meanwhile has raised the epoch, and its call goes on. The current
+-- claims say whether the effect may have happened. Only the workflow knew which claims the tool
+-- has answered, so each claim counts as unanswered.
 WITH dispatched AS (
     SELECT count(*) AS attempts, coalesce(bool_or(NOT repeatable), false) AS risky
     FROM claims WHERE invocation_id = @invocation_id::uuid AND kind = 'claim'
@@ -29,7 +32,7 @@ WITH dispatched AS (
             'toolCallId', i.tool_call_id, 'invocationId', i.invocation_id, 'inputDigest', i.input_digest, 'ok', false,
             'errorCode', e.code, 'safeMessage', e.message, 'details', e.details, 'httpStatus', e.status, 'attempts', e.attempts,
             'startedAtMs', floor(extract(epoch FROM i.started_at) * 1000)::bigint,
-            -- Started by Temporal's clock, ended by this one.
+            -- started_at is from Temporal's clock, now() from the database's.
             'endedAtMs', floor(extract(epoch FROM greatest(now(), i.started_at)) * 1000)::bigint))
     FROM ending e
     WHERE i.invocation_id = @invocation_id::uuid AND i.namespace = @namespace AND i.namespace <> '' AND i.state = 'open' AND i.epoch = @epoch
@@ -47,7 +50,7 @@ WITH dispatched AS (
         'workflowStatus', @cause::text, 'errorCode', error_code, 'attempts', attempts, 'epoch', @epoch::integer)
     FROM swept
 ), told AS (
-    -- What could be shown of the arguments, the workflow knew.
+    -- Only the workflow knew which arguments may be shown.
     INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, seq, at, detail)
     SELECT month, e.kind, tenant_id, @invocation_id::uuid, workflow_id, e.seq, e.at, e.detail
     FROM swept, LATERAL (VALUES
