@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// approvers is what a rule or an override changes about approvals.
+// approvers is the change that a rule or an override makes to the approvals.
 type approvers struct {
-	// expiresAfterMs is 0 if it does not change.
+	// expiresAfterMs is 0 if the lifetime does not change.
 	expiresAfterMs int64
 	approvers      []Pattern
 	quorum         int
@@ -16,11 +16,12 @@ type approvers struct {
 
 func (a approvers) isZero() bool { return a.expiresAfterMs == 0 && !a.namesPeople() }
 
-// namesPeople reports whether other people than before have to approve.
+// namesPeople reports whether the change replaces the people who have to approve.
 func (a approvers) namesPeople() bool { return a.approvers != nil || a.quorum > 0 || a.chain != nil }
 
-// with returns the rule with the changes. If other people have to approve, nothing stays of
-// the rule that lets somebody else decide: neither its escalations nor remembered approvals.
+// with returns the rule with the changes. If the changes replace the people who have to approve,
+// the result has no escalations and remembers no approvals, because both would let other people
+// decide.
 func (a ApprovalRule) with(changes approvers) ApprovalRule {
 	a = a.clone()
 	a.ExpiresAfterMs = cmp.Or(changes.expiresAfterMs, a.ExpiresAfterMs)

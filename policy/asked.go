@@ -6,10 +6,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// Asked returns the rule for a request of a hook that says who approves. also says that policy
-// asks for the call too: the people of a approve first then, and those of the hook after them.
-// Escalations and remembered approvals do not apply, because they would let somebody else
-// decide. The error says what is wrong with the approvals; it names no approver.
+// Asked returns the rule for a request of a hook with approvals of its own. also says that policy
+// asks for the call too. Then the people of a approve first, and the people of the hook after
+// them. Escalations and remembered approvals do not apply, because they would let other people
+// decide. The error says what is wrong with the approvals of the hook. It names no approver.
 func (a ApprovalRule) Asked(by hook.Approvals, also bool) (ApprovalRule, error) {
 	changes, err := readApprovers(by)
 	if err != nil {
@@ -28,7 +28,7 @@ func (a ApprovalRule) Asked(by hook.Approvals, also bool) (ApprovalRule, error) 
 	return a, nil
 }
 
-// readApprovers reads the approvals of a hook as if they stood in a policy.
+// readApprovers reads the approvals of a hook as the reader reads the approvals of a policy.
 func readApprovers(by hook.Approvals) (approvers, error) {
 	doc := approversDoc{Approvers: patterns(by.Approvers), Quorum: int64(by.Quorum)}
 	if by.ExpiresAfter != 0 {
