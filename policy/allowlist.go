@@ -6,10 +6,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Allowlist is the policy that allows one tenant just the named tools, without
-// asking, and nobody anything else (createToolAllowlistPolicy). Calls that were
-// repaired or have no schema are still asked about. No ids: nothing is allowed.
-// The error names the tenant or tool id that breaks its rule.
+// Allowlist returns a policy that allows one tenant the named tools without an approval, and
+// denies everything else (createToolAllowlistPolicy). Repaired calls still need an approval, and
+// calls without a schema are denied. Without ids it allows nothing. The error names the tenant id
+// or the tool id that is not valid.
 func Allowlist(tenantID string, ids ...string) (*Policy, error) {
 	if tenantID == everyTenant {
 		return nil, fmt.Errorf("the tenant id %q is not one tenant", tenantID)
@@ -20,7 +20,7 @@ func Allowlist(tenantID string, ids ...string) (*Policy, error) {
 		Approvals: defaultApprovals(),
 	}
 	for _, id := range ids {
-		// Parse would take a pattern; a list of ids means exactly these.
+		// Parse would accept a pattern, but an id here must name exactly one tool.
 		if err := toolspec.CheckToolID(id); err != nil {
 			return nil, fmt.Errorf("the tool id %q %w", id, err)
 		}

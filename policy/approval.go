@@ -11,57 +11,57 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Bounds and default of the life of an approval request.
+// Bounds and default of the lifetime of an approval request.
 const (
 	DefaultExpiry = 24 * time.Hour
 	MinExpiry     = time.Second
 	MaxExpiry     = 30 * 24 * time.Hour
 )
 
-// ApprovalRule says who may decide on a tenant's requests, and for how long one
+// ApprovalRule says who may decide on the approval requests of a tenant, and how long a request
 // stays open. The zero rule lets nobody decide.
 type ApprovalRule struct {
-	// Enabled is false where nobody is asked: require_approval is deny then.
+	// Enabled is false if the tenant has no approvals. require_approval then means deny.
 	Enabled bool `json:"enabled"`
-	// ExpiresAfterMs is the life of a request in milliseconds, MinExpiry to
-	// MaxExpiry, whole seconds.
+	// ExpiresAfterMs is the lifetime of a request in milliseconds: whole seconds from MinExpiry
+	// to MaxExpiry.
 	ExpiresAfterMs int64 `json:"expiresAfterMs,omitempty"`
-	// AllowSelfApproval lets a requester decide on the own call.
+	// AllowSelfApproval lets requesters decide on their own calls.
 	AllowSelfApproval bool `json:"allowSelfApproval,omitempty"`
-	// AllowUnsigned lets decisions count that carry no proof. Anyone who reaches
-	// the namespace can then decide under any name: for development only.
+	// AllowUnsigned lets decisions without a proof count. Everybody with access to the namespace
+	// can then decide under any name, so it is for development only.
 	AllowUnsigned bool `json:"allowUnsigned,omitempty"`
-	// ParkUnknownMs is how long a call of which nobody knows whether it took effect
-	// waits for a decision, in milliseconds, MinExpiry to MaxExpiry, whole seconds;
-	// 0 settles it as it is.
+	// ParkUnknownMs is how long a call with an unknown outcome waits for a decision, in
+	// milliseconds: whole seconds from MinExpiry to MaxExpiry. With 0 the call does not wait and
+	// settles with the unknown outcome.
 	ParkUnknownMs int64 `json:"parkUnknownMs,omitempty"`
-	// Approvers may decide: patterns of identities, and role:NAME for everybody who
-	// has the role. Empty means anyone.
+	// Approvers are the identities that may decide: patterns of identities, and role:NAME for
+	// every identity with that role. If it is empty, everybody may decide.
 	Approvers []Pattern `json:"approvers,omitempty"`
-	// Quorum is how many people have to approve; 0 is one.
+	// Quorum is the number of people who have to approve; 0 means 1.
 	Quorum int `json:"quorum,omitempty"`
-	// RememberForMs is how long an approval may be remembered for later calls, in
-	// milliseconds; 0 remembers none. RememberAnyArgs and RememberAnyActor let it be
-	// for other arguments and actors than the approved ones.
+	// RememberForMs is how long an approval may be remembered for later calls, in milliseconds; 0
+	// forbids remembering. RememberAnyArgs and RememberAnyActor let a remembered approval cover
+	// other arguments and other actors.
 	RememberForMs    int64 `json:"rememberForMs,omitempty"`
 	RememberAnyArgs  bool  `json:"rememberAnyArgs,omitempty"`
 	RememberAnyActor bool  `json:"rememberAnyActor,omitempty"`
-	// Chain asks one seat after the other, instead of Approvers and Quorum.
+	// Chain asks several seats, one after the other. It replaces Approvers and Quorum.
 	Chain []Seat `json:"chain,omitempty"`
-	// RemindAfterMs is how long a request waits until its approvers are reminded, in
-	// milliseconds; 0 reminds nobody.
+	// RemindAfterMs is how long a request waits before its approvers get a reminder, in
+	// milliseconds; 0 sends no reminder.
 	RemindAfterMs int64 `json:"remindAfterMs,omitempty"`
-	// Escalate lets further people decide, the sooner steps first.
+	// Escalate are the steps that let further people decide, the earliest step first.
 	Escalate []Escalation `json:"escalate,omitempty"`
 }
 
-// ExpiresAfter is the life of a request.
+// ExpiresAfter returns the lifetime of a request.
 func (a ApprovalRule) ExpiresAfter() time.Duration {
 	return time.Duration(a.ExpiresAfterMs) * time.Millisecond
 }
 
-// ParkUnknown is how long a call whose outcome is unknown waits for a decision; 0
-// where it does not, or nobody may decide.
+// ParkUnknown returns how long a call with an unknown outcome waits for a decision. It is 0 if
+// the call does not wait or approvals are off.
 func (a ApprovalRule) ParkUnknown() time.Duration {
 	if !a.Enabled {
 		return 0
@@ -69,13 +69,12 @@ func (a ApprovalRule) ParkUnknown() time.Duration {
 	return time.Duration(a.ParkUnknownMs) * time.Millisecond
 }
 
-// Digest names who may decide: another digest makes an open request stale. It is
-// the hexadecimal SHA-256 of the RFC 8785 JSON of {allowSelfApproval,
-// allowUnsigned, approvers, enabled} with the approvers sorted and each once, and of
-// chain or quorum where more than one person has to approve, and of escalate where
-// others may later. The life of a request is not part of it, for that was fixed when
-// it opened, nor is when somebody is reminded, how long a parked call waits or an
-// approval is remembered.
+// Digest identifies the part of the rule that says who may decide. A different digest makes an open
+// request stale. It is the hexadecimal SHA-256 of the RFC 8785 JSON of {allowSelfApproval,
+// allowUnsigned, approvers, enabled}, with the approvers sorted and without duplicates. The JSON
+// also has quorum if it is more than one, chain if there is a chain, and escalate if there are
+// steps. It does not have the lifetime of a request, because that is fixed when the request opens.
+// It does not have the times of reminders, parking and remembered approvals.
 func (a ApprovalRule) Digest() string {
 	parts := map[string]any{
 		"allowSelfApproval": a.AllowSelfApproval,
@@ -113,12 +112,12 @@ func sorted(patterns []Pattern) []Pattern {
 	return patterns
 }
 
-// MayDecide says whether a decision on a call of the requesters counts: whoever asked,
-// and on whose behalf. The reason is safe to show and empty where ok. Identities are
-// compared byte by byte. Those to whom the request goes later may not yet: At is the
-// rule by which they may. It is the whole question for every decision but an approval,
-// for which Approve asks more. Whether a requester may withdraw the own request is not
-// its question.
+// MayDecide reports whether a decision of v on a call of the requesters may count. The requesters
+// are the actor and the subject of the call. The reason is safe to show, and empty if ok.
+// Identities are compared byte by byte. MayDecide refuses people of a later escalation step; the
+// rule that At returns includes them. For an approval, Approve checks more; for any other
+// decision MayDecide is the whole check. It does not check whether requesters may withdraw their
+// own request.
 func (a ApprovalRule) MayDecide(v Voter, requesters ...string) (ok bool, reason string) {
 	switch {
 	case !a.Enabled:
@@ -127,7 +126,7 @@ func (a ApprovalRule) MayDecide(v Voter, requesters ...string) (ok bool, reason 
 		return false, "the decision names no approver"
 	case !v.Signed && !a.AllowUnsigned:
 		return false, "policy counts only signed decisions"
-	// An unknown requester could be the approver.
+	// An unknown requester may be the same person as the approver.
 	case !a.AllowSelfApproval && (len(requesters) == 0 || requesters[0] == "" || slices.Contains(requesters, v.Identity)):
 		return false, "policy does not let the requester decide on the own call"
 	case !slices.ContainsFunc(a.seats(), func(s Seat) bool { return s.has(v) }):
@@ -139,8 +138,8 @@ func (a ApprovalRule) MayDecide(v Voter, requesters ...string) (ok bool, reason 
 	return true, ""
 }
 
-// Describe says in words who may decide on a call of the requester, for the
-// request that approvers see: `anyone but user:ann; unsigned decisions count`.
+// Describe returns a text that says who may decide on a call of the requester. Approvers see it
+// with the request: `anyone but user:ann; unsigned decisions count`.
 func (a ApprovalRule) Describe(requester string) string {
 	if !a.Enabled {
 		return "nobody; approvals are off"

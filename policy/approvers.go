@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// approvers is what a rule or an override changes about approvals.
+// approvers is the change that a rule or an override makes to the approvals.
 type approvers struct {
-	// expiresAfterMs is 0 if it does not change.
+	// expiresAfterMs is 0 if the lifetime does not change.
 	expiresAfterMs int64
 	approvers      []Pattern
 	quorum         int

@@ -6,32 +6,32 @@ import (
 	"slices"
 )
 
-// Backtest compares what two policies say of calls that were made. The zero
-// Backtest is empty.
+// Backtest compares the verdicts of two policies on recorded calls. The zero Backtest is empty.
 type Backtest struct {
-	// Calls counts those that were compared, Unchanged those of the same verdict.
+	// Calls is the number of compared calls, Unchanged the number of calls with the same verdict.
 	Calls, Unchanged int
 	moves            map[Move]*Moved
 }
 
-// Move is a change of verdict, by who decides after it.
+// Move is a change of verdict for the calls of one tool, with the rule that decides after it.
 type Move struct {
 	TenantID, ToolID string
 	Before, After    Verb
-	// Undetermined says that the verdict after it needs what is not known of the call.
+	// Undetermined says that the verdict after the change needs facts of the call that are not
+	// known.
 	Undetermined bool
 	Rule         string
 }
 
-// Moved are the calls that a move concerns.
+// Moved is a move with the number of its calls.
 type Moved struct {
 	Move
 	Calls int
-	// Example is the first one that was added.
+	// Example is the id of the first call with this move.
 	Example string
 }
 
-// Add judges one more call by both; id names it.
+// Add judges one more call by both policies; id names the call.
 func (b *Backtest) Add(id string, f Facts, before, after *Policy) {
 	b.Calls++
 	was, is := before.Decide(f), after.Decide(f)
@@ -49,8 +49,8 @@ func (b *Backtest) Add(id string, f Facts, before, after *Policy) {
 	b.moves[move].Calls++
 }
 
-// Moves lists the changes: what is newly denied, then asked, then allowed, each by
-// how many calls it concerns.
+// Moves lists the changes: first calls that are now denied, then calls that now need an approval,
+// then calls that are now allowed. Within each group, moves with more calls come first.
 func (b *Backtest) Moves() []Moved {
 	order := []Verb{Deny, RequireApproval, Allow}
 	moves := make([]Moved, 0, len(b.moves))

@@ -7,42 +7,42 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Cases are calls with the verdicts that their author wants of a policy.
+// Cases are calls with the verdicts that their author expects from a policy.
 type Cases struct {
-	// Policy is the file to test, relative to that of the cases; `active` is the
-	// active version, and empty leaves the choice to who runs them.
+	// Policy is the file of the policy to test, relative to the file of the cases. `active` is
+	// the active version. If it is empty, the caller chooses.
 	Policy string
-	// Tools are what the author says of tools, before what workers say.
+	// Tools are the author's declarations of tools. They override the declarations of workers.
 	Tools []toolspec.Spec
 	List  []Case
 }
 
-// Case is one call and what is wanted.
+// Case is one call with the expected decision.
 type Case struct {
 	Name string
-	// Facts lack what the tool declares.
+	// Facts are the facts of the call without the declarations of the tool.
 	Facts Facts
-	// Verdict is a Verb, or undetermined where the arguments are not given.
+	// Verdict is a Verb, or Undetermined for a call without arguments.
 	Verdict string
-	// Rule and Risk are wanted where they are not empty. The rule may leave out
-	// its tenant: rules[0].
+	// Rule and Risk are compared only if they are not empty. Rule may be without its tenant:
+	// rules[0].
 	Rule string
 	Risk toolspec.Risk
-	// Line is where it stands.
+	// Line is the line of the case in the file.
 	Line int
 }
 
 // Undetermined is the verdict of a call that depends on its arguments.
 const Undetermined = "undetermined"
 
-// Difference is something that is not as it is wanted.
+// Difference is one difference between the expected decision and the decision.
 type Difference struct {
 	What string `json:"what"`
 	Want string `json:"want"`
 	Got  string `json:"got"`
 }
 
-// Compare returns what a decision lacks of what is wanted, nil where it is that.
+// Compare returns the differences between the expected decision and d, or nil if there are none.
 func (c Case) Compare(d Decision) []Difference {
 	var list []Difference
 	verdict := string(d.Verb)
@@ -63,7 +63,7 @@ func (c Case) Compare(d Decision) []Difference {
 	return list
 }
 
-// Spec finds a tool, among those of the cases first.
+// Spec finds a tool, first among the tools of the cases and then among specs.
 func (c Cases) Spec(toolID string, specs []toolspec.Spec) (toolspec.Spec, bool) {
 	for _, list := range [][]toolspec.Spec{c.Tools, specs} {
 		for _, s := range list {
@@ -75,5 +75,5 @@ func (c Cases) Spec(toolID string, specs []toolspec.Spec) (toolspec.Spec, bool) 
 	return toolspec.Spec{}, false
 }
 
-// anyInput is the schema of a tool of which the author says nothing more.
+// anyInput is the input schema of a tool for which the author gives no schema.
 var anyInput = json.RawMessage(`{"type":"object","additionalProperties":true}`)

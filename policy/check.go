@@ -13,11 +13,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Check compares the conditions of the rules with the input schemas of the tools
-// that these match. A condition must have a sense for the arguments of some tool
-// that its rule matches: an argument that none of them has, or that is of
-// another type in all that have it, is an error. A rule that matches no tool of
-// specs is not checked; Lint tells. The error is an Errors.
+// Check compares the conditions of the rules with the input schemas of the tools that the rules
+// match. A condition must fit the arguments of at least one tool that its rule matches. It is an
+// error to use an argument that none of these tools has, or an argument that has another type in
+// every tool that has it. Check does not check a rule that matches no tool of specs; Lint reports
+// such a rule. The error is an Errors.
 func (p *Policy) Check(specs []toolspec.Spec) error {
 	if p == nil {
 		return nil
@@ -44,17 +44,17 @@ func (p *Policy) Check(specs []toolspec.Spec) error {
 	return faults.sorted()
 }
 
-// checker makes the language of each set of tools once.
+// checker keeps the typing of each set of tools, so that it is made once.
 type checker struct {
 	specs []toolspec.Spec
 	made  map[string]*typing
 }
 
-// typing is the language of conditions on some tools.
+// typing is the CEL environment for conditions on some tools.
 type typing struct {
 	env   *cel.Env
 	types *typed
-	// whose names the tools in words.
+	// whose names the tools in messages.
 	whose string
 }
 
@@ -78,8 +78,8 @@ func (c *checker) check(r rule, w *whenCondition) []whenFault {
 	return append(t.indexed(checked.NativeRep()), t.calculated(checked.NativeRep())...)
 }
 
-// typing returns nil where the tools' schemas cannot be told apart from
-// anything; then nothing can be wrong.
+// typing returns the typing for the arguments of the tools. It returns nil if it cannot build the
+// environment; then the condition is not checked.
 func (c *checker) typing(matching []toolspec.Spec) *typing {
 	names := make([]string, len(matching))
 	for i, s := range matching {
@@ -109,7 +109,7 @@ func (c *checker) typing(matching []toolspec.Spec) *typing {
 	return t
 }
 
-// matching are the tools that a rule may apply to.
+// matching returns the tools that a rule may apply to.
 func (r *rule) matching(specs []toolspec.Spec) []toolspec.Spec {
 	var matching []toolspec.Spec
 	for _, s := range specs {
@@ -121,7 +121,7 @@ func (r *rule) matching(specs []toolspec.Spec) []toolspec.Spec {
 	return matching
 }
 
-// indexed finds misspelt fields that are written as args["field"].
+// indexed finds unknown fields that are written as args["field"].
 func (t *typing) indexed(tree *ast.AST) []whenFault {
 	var faults []whenFault
 	ast.PreOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -146,8 +146,8 @@ func (t *typing) indexed(tree *ast.AST) []whenFault {
 	return faults
 }
 
-// calculated finds arithmetic on numbers that are of one type or another by
-// their value. With the other type, it would fail.
+// calculated finds arithmetic on numbers whose CEL type, int or double, depends on the value. The
+// arithmetic would fail for the other type.
 func (t *typing) calculated(tree *ast.AST) []whenFault {
 	var faults []whenFault
 	ast.PreOrderVisit(tree.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
@@ -175,7 +175,8 @@ func (t *typing) calculated(tree *ast.AST) []whenFault {
 	return faults
 }
 
-// missing says that an object lacks a field, and which one was meant.
+// missing returns the message for an unknown field, with the most similar name or the known
+// names.
 func missing(whose, field string, s *shape) string {
 	said := fmt.Sprintf("%s no argument %s", whose, field)
 	if s == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// compile makes the policy of a document that was read without a fault.
+// compile makes the policy of a document that was read without faults.
 func compile(d document) *Policy {
 	p := &Policy{tenants: make(map[string]*tenant, len(d.Tenants)), source: canonical(d)}
 	for id, doc := range d.Tenants {
@@ -36,7 +36,8 @@ func compileTenant(id string, doc tenantDoc) *tenant {
 			source: "requireApprovalForEffects", message: "calls with this effect need an approval",
 		})
 	}
-	// What was guessed or never checked is shown to somebody, in every mode.
+	// In every mode, repaired arguments need an approval, and unchecked arguments need an
+	// approval or are denied.
 	unchecked := rule{
 		class: denying, verb: Deny, tool: everyTool, cond: when(func(f Facts) bool { return f.NoSchema }),
 		source: "noSchemaMode", message: "there is no schema to check the arguments against, and policy allows no such tool",
@@ -72,8 +73,7 @@ func compileTenant(id string, doc tenantDoc) *tenant {
 	return t
 }
 
-// compileRule returns a line for what the rule decides and one for the risk that
-// it raises.
+// compileRule returns one rule for the decision of doc, and one for the risk that it raises.
 func compileRule(doc ruleDoc, source string) []rule {
 	base := rule{tool: doc.Tool, effects: doc.Effects, risks: doc.Risks, roles: doc.Roles, message: doc.Message, source: source, at: doc.at}
 	base.approvers = compileApprovers(doc.Approvals)
@@ -109,7 +109,7 @@ func compileApproval(doc approvalsDoc) ApprovalRule {
 }
 
 func compileApprovers(doc approversDoc) approvers {
-	life, _ := duration(doc.ExpiresAfter) // 0 if a rule leaves it out
+	life, _ := duration(doc.ExpiresAfter) // 0 if the rule sets no time
 	return approvers{expiresAfterMs: life.Milliseconds(), approvers: doc.Approvers, quorum: int(doc.Quorum), chain: compileChain(doc.Chain)}
 }
 

@@ -6,16 +6,21 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Decide judges one call. It is called without arguments before hydration, where
-// only deny may be acted upon, and with them at the consent gate.
+// Decide judges one call. Before hydration it is called without arguments, and the caller may act
+// only on a deny. At the consent gate it is called with arguments.
 //
-// A call is denied where no policy is active, the tenant has none, the tool is
-// not in allowedTools, or the run narrows its tools and this one is not among
-// them. Then the first of these that applies decides: a deny rule; a
-// require_approval rule, requireApprovalForEffects, a repaired call or one
-// without schema; an allow rule; the mode. Of the require_approval rules that apply,
-// the first that names who approves decides. Where the tenant's approvals are off,
-// require_approval is deny.
+// A call is denied if no policy is active, if the tenant has no policy, if the tool is not in
+// allowedTools, or if the run narrows its tools and the tool is not among them. Otherwise the
+// first of these that applies decides:
+//
+//  1. a deny rule, or noSchemaMode deny for a call without a schema;
+//  2. a require_approval rule, requireApprovalForEffects, a repaired call, or a call without a
+//     schema if noSchemaMode is ask;
+//  3. an allow rule;
+//  4. the mode.
+//
+// If several require_approval rules apply, the first one that names approvers decides. If the
+// tenant's approvals are off, require_approval means deny.
 func (p *Policy) Decide(f Facts) Decision {
 	if p == nil || len(p.tenants) == 0 {
 		return Decision{Verb: Deny, Rule: "no policy", Message: "no policy is active"}
@@ -33,12 +38,10 @@ func (p *Policy) Decide(f Facts) Decision {
 	return d
 }
 
-// failedSource follows the name of a rule that counts because its condition
-// failed.
+// failedSource follows the name of a rule that applies because its condition failed.
 const failedSource = " (its condition failed)"
 
-// precondition is the decision where a call is denied whatever the rules say, or
-// nil.
+// precondition returns the decision for a call that is denied before any rule, or nil.
 func (t *tenant) precondition(e *evaluation) *Decision {
 	f := &e.facts
 	switch {
@@ -63,7 +66,8 @@ func (t *tenant) decide(e *evaluation) (d Decision, changes []approvers) {
 	risk, possibleRisk := t.risks(e)
 	// open are the rules that would decide if the arguments made them apply.
 	var open []*rule
-	// by is the rule that decides, unless a later one that asks names who approves.
+	// by is the rule that decides. A later require_approval rule replaces it if that rule names
+	// approvers.
 	var by *rule
 	for i := range t.rules {
 		r := &t.rules[i]
@@ -114,14 +118,14 @@ func (t *tenant) decide(e *evaluation) (d Decision, changes []approvers) {
 	return t.conclude(modeRule(mode, risk), risk, open), nil
 }
 
-// risks returns the risk of the call, and the highest that it may turn out to
-// have once the arguments are known.
+// risks returns the risk of the call, and the highest risk that it can have once the arguments
+// are known.
 func (t *tenant) risks(e *evaluation) (certain, possible toolspec.Risk) {
 	certain, possible = e.facts.Risk, e.facts.Risk
 	for i := range t.rules {
 		r := &t.rules[i]
 		if r.class != raising {
-			break // they come first
+			break // raising rules come first
 		}
 		switch r.applies(e) {
 		case no:
@@ -135,7 +139,7 @@ func (t *tenant) risks(e *evaluation) (certain, possible toolspec.Risk) {
 	return certain, possible
 }
 
-// modeRule is the line of the mode table for a risk.
+// modeRule returns the entry of the mode table for a risk.
 func modeRule(mode Mode, risk toolspec.Risk) *rule {
 	return &rule{
 		class:   byMode,
@@ -146,8 +150,8 @@ func modeRule(mode Mode, risk toolspec.Risk) *rule {
 	}
 }
 
-// conclude makes the decision of the rule that applies, unless an open one may
-// still say something else.
+// conclude returns the decision of the rule r that applies. If an open rule could change the
+// verdict, the decision is undetermined.
 func (t *tenant) conclude(r *rule, risk toolspec.Risk, open []*rule) Decision {
 	verb := t.effective(r.verb)
 	otherApprovers := false
@@ -174,7 +178,7 @@ func (t *tenant) conclude(r *rule, risk toolspec.Risk, open []*rule) Decision {
 	return Decision{Verb: verb, Risk: risk, Rule: r.source, Message: message, OtherApprovers: otherApprovers}
 }
 
-// effective is the verb where nobody can be asked: a question is a deny then.
+// effective returns the verb, or Deny for a require_approval if the tenant's approvals are off.
 func (t *tenant) effective(v Verb) Verb {
 	if v == RequireApproval && !t.approval.Enabled {
 		return Deny

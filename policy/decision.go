@@ -2,7 +2,7 @@ package policy
 
 import "github.com/pawl-run/pawl/toolspec"
 
-// Verb is what policy says of a call. What is none of the three means deny.
+// Verb is a verdict of policy. Any value that is not one of the three verdicts means deny.
 type Verb string
 
 // The verdicts.
@@ -12,28 +12,27 @@ const (
 	RequireApproval Verb = "require_approval"
 )
 
-// Decision is the judgement of one call. It holds no argument and may be shown
-// and recorded.
+// Decision is the judgement of one call. It holds no argument and may be shown and recorded.
 type Decision struct {
 	Verb Verb `json:"verb"`
-	// Undetermined says that rules need the arguments, which are not known yet,
-	// and that these could change the verdict. Verb is then require_approval,
-	// never allow, and the call must be judged again with its arguments.
+	// Undetermined says that the verdict could change when the arguments are known, because rules
+	// need them. Verb is then require_approval, never allow. The call must be judged again with
+	// its arguments.
 	Undetermined bool `json:"undetermined,omitempty"`
-	// OtherApprovers says that rules need the arguments, which are not known yet, and that
-	// these could change who approves the call.
+	// OtherApprovers says that the approvers could change when the arguments are known, because
+	// rules need them.
 	OtherApprovers bool `json:"otherApprovers,omitempty"`
-	// Risk is the declared one, or a higher one that rules raise it to. It is
-	// empty where the tool declares none that is valid.
+	// Risk is the declared risk, or a higher risk from a rule. It is empty if the tool declares
+	// no valid risk.
 	Risk toolspec.Risk `json:"risk,omitempty"`
-	// Message is safe to show. It is empty where the verdict is allow.
+	// Message is safe to show. It is empty if the verdict is allow.
 	Message string `json:"message,omitempty"`
-	// Rule is what explains the verdict: `tenants.acme.rules[2]`, `allowedTools`,
-	// `toolIds`, `requireApprovalForEffects`, `repaired call`, `call
-	// without schema`, `mode auto, risk medium` …
+	// Rule names the part of the policy that decides: `tenants.acme.rules[2]`, `allowedTools`,
+	// `toolIds`, `requireApprovalForEffects`, `repaired call`, `call without schema`,
+	// `noSchemaMode`, `mode auto, risk medium` …
 	Rule string `json:"rule,omitempty"`
-	// Budgets and Approval are those of the tenant, whatever the verdict; zero if the tenant
-	// has no policy. Overrides for the tool may change both, and the rule that decides may
+	// Budgets and Approval are those of the tenant, for every verdict; they are zero if the
+	// tenant has no policy. Overrides for the tool may change both, and the deciding rule may
 	// change Approval.
 	Budgets  Budgets      `json:"budgets"`
 	Approval ApprovalRule `json:"approval"`

@@ -8,16 +8,16 @@ import (
 //go:embed development.yaml
 var developmentYAML string
 
-// Development is the shipped policy for a developer's own machine: tenant acme
-// may use core__*, and unsigned decisions count. It is never active by itself.
+// Development returns the shipped policy for a developer's own machine: tenant acme may use
+// core__*, and unsigned decisions count. No policy is active until somebody activates it.
 func Development() *Policy {
 	p, err := Parse("development.yaml", []byte(developmentYAML))
 	if err != nil {
-		panic(fmt.Sprintf("policy: the embedded policy is faulty: %v", err)) // a test parses it
+		panic(fmt.Sprintf("policy: the embedded policy is faulty: %v", err)) // a test parses the policy
 	}
 	return p
 }
 
-// DevelopmentYAML is the text of that policy with its comments, to start an own
-// one from.
+// DevelopmentYAML returns the text of that policy with its comments, as a start for a policy
+// file.
 func DevelopmentYAML() string { return developmentYAML }

@@ -11,17 +11,17 @@ import (
 
 // Change is one difference between two policies, at a key of the document.
 type Change struct {
-	// Path is such as tenants.acme.rules.
+	// Path is the path of the key, such as tenants.acme.rules.
 	Path string `json:"path"`
-	// Removed and Added are what stands there: a value, or the entries of a list
-	// that are not in both, in their order.
+	// Removed and Added are the old and the new content of the key: a value, or the entries of a
+	// list that are not in both lists, in their order.
 	Removed []string `json:"removed,omitempty"`
 	Added   []string `json:"added,omitempty"`
 }
 
-// Diff compares what two policies say, not how they are written: comments, layout
-// and defaults that are written out are no difference. Nil is an empty document.
-// There is no difference where the digests are the same.
+// Diff compares the meaning of two policies. Comments, layout and defaults that are written out
+// make no difference. A nil policy is an empty document. Policies with the same digest have no
+// difference.
 func Diff(from, to *Policy) []Change {
 	return differences("", plain(from), plain(to))
 }
@@ -34,7 +34,7 @@ func plain(p *Policy) any {
 	dec.UseNumber()
 	var v any
 	if dec.Decode(&v) != nil {
-		return nil // a Policy that was not made by Parse
+		return nil // a Policy that Parse did not make
 	}
 	return v
 }
@@ -63,7 +63,7 @@ func differences(path string, from, to any) []Change {
 	return []Change{{Path: path, Removed: removed, Added: added}}
 }
 
-// entries are the lines that a value is compared by.
+// entries returns the lines by which two values are compared.
 func entries(v any) []string {
 	switch v := v.(type) {
 	case nil:
@@ -86,8 +86,8 @@ func line(v any) string {
 	return string(canonical(v))
 }
 
-// apart returns what is left of two lists without their longest common
-// subsequence: an entry that moved is in both.
+// apart returns the entries of two lists that are not in their longest common subsequence. An
+// entry that moved is in removed and in added.
 func apart(a, b []string) (removed, added []string) {
 	common := make([][]int, len(a)+1)
 	for i := range common {
@@ -124,9 +124,9 @@ type Shift struct {
 	After    Decision
 }
 
-// Shifts judges calls of every tool for every tenant that either policy names,
-// without arguments and by nobody in particular, and returns where the verdicts
-// differ, sorted. A rule that needs to know more may still decide otherwise.
+// Shifts judges a call of every tool for every tenant that either policy names, without arguments
+// and without an actor, and returns the calls whose verdicts differ, sorted. A rule that needs
+// more facts may still decide differently.
 func Shifts(from, to *Policy, tools []toolspec.Spec) []Shift {
 	var shifts []Shift
 	for _, id := range Tenants(from, to) {

@@ -1,14 +1,12 @@
-// Package policy is what a tenant allows: a document of rules, compiled once,
-// and the pure function Decide that judges one call by it.
+// Package policy decides which calls a tenant may make. A policy is a document of rules that is
+// compiled once. The pure function Decide judges one call by it.
 //
-// Everything is denied that the document does not allow. A document that uses
-// something this version does not know is refused as a whole: a condition that
-// was silently ignored would allow too much. development.yaml shows what a
-// document may hold.
+// Everything that the document does not allow is denied. A document with an unknown element is
+// refused as a whole, because ignoring an unknown condition would allow too much.
+// development.yaml shows the elements of a document.
 //
-// It must never do I/O, read a clock, or know Temporal or Postgres; the same
-// facts and the same document always give the same decision. It imports only
-// toolspec and the libraries of YAML and CEL. Workflows must not import it (a
-// decision is made in an activity); activities, adapters, the worker and the
-// doors may.
+// It must never do I/O, read a clock, or know Temporal or Postgres; the same facts and the same
+// document always give the same decision. It imports only toolspec and the libraries of YAML and
+// CEL. Workflows must not import it (a decision is made in an activity); activities, adapters,
+// the worker and the doors may.
 package policy

@@ -13,7 +13,7 @@ import (
 const (
 	// MaxDocument is in bytes.
 	MaxDocument = 1 << 20
-	// The others are in entries.
+	// These bounds are in entries.
 	MaxRules        = 1024
 	MaxApprovers    = 256
 	MaxLimits       = 64
@@ -29,8 +29,8 @@ const (
 // docVersion is the version of the documents that this package reads.
 const docVersion = 1
 
-// document is what was written, with every default filled in: a stored document
-// keeps its meaning when a later release has other defaults.
+// document is the written document with every default filled in. A stored document therefore
+// keeps its meaning if a later release has other defaults.
 type document struct {
 	Version int                  `json:"version"`
 	Tenants map[string]tenantDoc `json:"tenants"`
@@ -45,14 +45,14 @@ type tenantDoc struct {
 	Limits       []limitDoc        `json:"limits,omitempty"`
 	Cache        []cacheDoc        `json:"cache,omitempty"`
 	Approvals    approvalsDoc      `json:"approvals"`
-	// Roles are patterns of identities.
+	// Roles maps the name of a role to patterns of identities.
 	Roles     map[string][]Pattern  `json:"roles,omitempty"`
 	Features  map[string]featureDoc `json:"features,omitempty"`
 	Overrides []overrideDoc         `json:"overrides,omitempty"`
-	// Repair are patterns of tools, NoSchema is empty where it is deny.
+	// Repair are patterns of tools. NoSchema is empty for deny.
 	Repair   []Pattern             `json:"repair,omitempty"`
 	NoSchema toolspec.NoSchemaMode `json:"noSchemaMode,omitempty"`
-	// Basis is empty where it is the policy: documents stored before there was another keep their digest.
+	// Basis is empty for policy, so that documents from before this key keep their digest.
 	Basis authz.Basis `json:"permissions,omitempty"`
 }
 
@@ -67,7 +67,7 @@ type ruleDoc struct {
 	Message  string            `json:"message,omitempty"`
 	// Approvals says who approves the calls of a rule with require_approval.
 	Approvals approversDoc `json:"approvals,omitzero"`
-	// when is When compiled, and at where the rule stands.
+	// when is the compiled When. at is the position of the rule in the file.
 	when *whenCondition
 	at   origin
 }
@@ -88,7 +88,7 @@ type featureDoc struct {
 	Message string    `json:"message,omitempty"`
 }
 
-// overrideDoc says what is different for some tools.
+// overrideDoc holds the settings that differ for some tools.
 type overrideDoc struct {
 	Tool    Pattern `json:"tool"`
 	Mode    Mode    `json:"mode,omitempty"`
@@ -102,14 +102,14 @@ type quotaDoc struct {
 	Every  string `json:"every"`
 }
 
-// cacheDoc says for how long values of a tool may be kept: a duration or never.
+// cacheDoc says how long values of a tool may be cached: a duration, or never.
 type cacheDoc struct {
 	Tool Pattern `json:"tool"`
 	For  string  `json:"for"`
 }
 
-// approversDoc says who approves and how long a request stays open: for a tenant, for the
-// tools of an override, or for the calls of a rule.
+// approversDoc says who approves and how long a request stays open, for a tenant, for the tools
+// of an override, or for the calls of a rule.
 type approversDoc struct {
 	ExpiresAfter string    `json:"expiresAfter,omitempty"`
 	Approvers    []Pattern `json:"approvers,omitempty"`
@@ -151,9 +151,8 @@ type seatDoc struct {
 	Quorum    int64     `json:"quorum,omitempty"`
 }
 
-// canonical writes v as RFC 8785 JSON. It serves plain data only: ASCII keys,
-// whole numbers below 2^53 and printable text, for which sorted keys and Go's
-// own notation are that form.
+// canonical returns v as RFC 8785 JSON. It works for plain data only: ASCII keys, whole numbers
+// below 2^53 and printable text. For such data, Go's JSON with sorted keys is RFC 8785 JSON.
 func canonical(v any) []byte {
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -10,11 +10,12 @@ import (
 // Error is one fault of a document.
 type Error struct {
 	File string
-	// Line and Column count from 1, the column in characters.
+	// Line and Column count from 1. Column is in characters.
 	Line, Column int
-	// Path is the faulty part: tenants.acme.rules[0].tool; empty is the document.
+	// Path is the path of the faulty part: tenants.acme.rules[0].tool. It is empty for the whole
+	// document.
 	Path string
-	// Reason says what is wrong and what would be right.
+	// Reason says what is wrong and what is correct.
 	Reason string
 }
 
@@ -27,11 +28,11 @@ func (e *Error) Error() string {
 	return where + e.Reason
 }
 
-// Errors are the faults of a document in the order of their positions, never
-// empty. Parse reports at most MaxErrors of them.
+// Errors are the faults of a document, sorted by position. It is never empty. Parse reports at
+// most MaxErrors faults.
 type Errors []*Error
 
-// MaxErrors bounds what Parse reports of one document.
+// MaxErrors is the maximum number of faults of one document that Parse reports.
 const MaxErrors = 50
 
 // Error returns one line for each fault.

@@ -9,33 +9,33 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// MaxEscalations bounds the steps by which a request goes to further people.
+// MaxEscalations is the maximum number of escalation steps of a request.
 const MaxEscalations = 4
 
-// Escalation lets further people decide on a request that nobody has decided on.
+// Escalation is one step that lets further people decide on a request that is still open.
 type Escalation struct {
-	// AfterMs is how long the request has waited by then, in milliseconds, MinExpiry
-	// to MaxExpiry, whole seconds.
+	// AfterMs is the time from the opening of the request to the step, in milliseconds: whole
+	// seconds from MinExpiry to MaxExpiry.
 	AfterMs int64 `json:"afterMs"`
-	// Approvers are as in ApprovalRule, and never empty.
+	// Approvers has the form of ApprovalRule.Approvers. It is never empty.
 	Approvers []Pattern `json:"approvers"`
 }
 
-// After is how long the request has waited by then.
+// After returns the time from the opening of the request to the step.
 func (e Escalation) After() time.Duration { return time.Duration(e.AfterMs) * time.Millisecond }
 
-// Describe says in words to whom the request goes.
+// Describe returns a text that names the people of the step.
 func (e Escalation) Describe() string { return Seat{Approvers: e.Approvers}.describe() }
 
-// RemindAfter is how long a request waits until its approvers are reminded of it; 0
-// where they are not.
+// RemindAfter returns how long a request waits before its approvers get a reminder. It is 0 if
+// they get none.
 func (a ApprovalRule) RemindAfter() time.Duration {
 	return time.Duration(a.RemindAfterMs) * time.Millisecond
 }
 
-// At is the rule for a request that has waited so long: whom the steps name that are
-// reached by then sits in every seat too. How many have to approve, in which order, and
-// that nobody counts twice stays as it is. The other steps are still to come.
+// At returns the rule for a request that has waited for the given time. It adds the people of the
+// steps that are due to every seat. The quorum, the order of the seats and the limit of one vote
+// per person do not change. The other steps stay in Escalate.
 func (a ApprovalRule) At(waited time.Duration) ApprovalRule {
 	reached := 0
 	for reached < len(a.Escalate) && a.Escalate[reached].After() <= waited {
@@ -55,8 +55,8 @@ func (a ApprovalRule) At(waited time.Duration) ApprovalRule {
 	return a
 }
 
-// Escalations are the steps of a request by its clock, those that it lives to see; nil
-// where there are none.
+// Escalations returns the steps that are due before the request expires, with their times. It
+// returns nil if there are none.
 func (a ApprovalRule) Escalations(opened, expires time.Time) (steps []toolspec.Escalation) {
 	for _, e := range a.Escalate {
 		if at := opened.Add(e.After()); at.Before(expires) {
@@ -66,7 +66,8 @@ func (a ApprovalRule) Escalations(opened, expires time.Time) (steps []toolspec.E
 	return steps
 }
 
-// widened adds people to a set. One that is empty has everybody.
+// widened returns the set with more people. An empty set already includes everybody and stays
+// empty.
 func widened(set, more []Pattern) []Pattern {
 	if len(set) == 0 {
 		return set
@@ -74,7 +75,7 @@ func widened(set, more []Pattern) []Pattern {
 	return append(slices.Clip(set), more...)
 }
 
-// comes returns the first step still to come that names the voter.
+// comes returns the first step that is not yet due and names the voter.
 func (a ApprovalRule) comes(v Voter) (Escalation, bool) {
 	i := slices.IndexFunc(a.Escalate, func(e Escalation) bool { return Seat{Approvers: e.Approvers}.has(v) })
 	if i < 0 {
@@ -83,7 +84,7 @@ func (a ApprovalRule) comes(v Voter) (Escalation, bool) {
 	return a.Escalate[i], true
 }
 
-// describeEscalations says in words who may decide later: "; after 2h also role:x".
+// describeEscalations returns a text that says who may decide later: "; after 2h also role:x".
 func (a ApprovalRule) describeEscalations() string {
 	var b strings.Builder
 	for _, e := range a.Escalate {
@@ -92,7 +93,7 @@ func (a ApprovalRule) describeEscalations() string {
 	return b.String()
 }
 
-// brief is Go's notation without the zeros at the end: 2h, not 2h0m0s.
+// brief returns d in Go's notation without zeros at the end: 2h, not 2h0m0s.
 func brief(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {

@@ -9,22 +9,22 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// evaluation is one call while it is judged. What the rules ask of it is made
-// once. It belongs to one goroutine.
+// evaluation is the state of judging one call. It computes each value for the rules once. Only
+// one goroutine may use it.
 type evaluation struct {
 	facts  Facts
 	tenant *tenant
 	roles  []string
-	// cast says that roles are known.
+	// cast says that roles has been computed.
 	cast bool
-	// args and roleList are as conditions see them.
+	// args and roleList are the values that conditions see.
 	args     any
 	roleList ref.Val
 }
 
 func (t *tenant) evaluation(f Facts) *evaluation { return &evaluation{facts: f, tenant: t} }
 
-// ResolveName is what a condition sees under a name.
+// ResolveName returns the value of a variable of a condition.
 func (e *evaluation) ResolveName(name string) (any, bool) {
 	switch name {
 	case argsName:
@@ -59,7 +59,7 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 	return nil, false
 }
 
-// Parent is none.
+// Parent returns nil: there is no outer scope.
 func (*evaluation) Parent() interpreter.Activation { return nil }
 
 func (e *evaluation) arguments() any {
@@ -68,7 +68,7 @@ func (e *evaluation) arguments() any {
 	}
 	args, err := decodeArgs(e.facts.Args)
 	if err != nil || !e.facts.HasArgs {
-		// A condition over them then fails.
+		// A condition that uses the arguments then fails.
 		e.args = types.WrapErr(errors.New("the arguments are no JSON object"))
 	} else {
 		e.args = args
@@ -76,7 +76,7 @@ func (e *evaluation) arguments() any {
 	return e.args
 }
 
-// rolesOf are the roles of the actor, sorted.
+// rolesOf returns the roles of the actor, sorted.
 func (e *evaluation) rolesOf() []string {
 	if !e.cast {
 		e.roles, e.cast = e.tenant.rolesOf(e.facts.ActorID), true

@@ -11,29 +11,29 @@ import (
 // Explanation says how a decision came about.
 type Explanation struct {
 	Decision Decision `json:"decision"`
-	// DeclaredRisk is that of the tool; rules may have raised it.
+	// DeclaredRisk is the risk that the tool declares. Rules may have raised it.
 	DeclaredRisk toolspec.Risk `json:"declaredRisk,omitempty"`
-	// Roles are those of the actor.
+	// Roles are the roles of the actor.
 	Roles []string `json:"roles,omitempty"`
-	// Rules are all that was considered, in the order of their precedence. There
-	// are none where a precondition denies the call.
+	// Rules are all considered rules, in the order of their precedence. The list is empty if a
+	// precondition denies the call.
 	Rules []Considered `json:"rules,omitempty"`
-	// Off are flags that are off: they stop the call whatever the verdict.
+	// Off are the flags that are off. They stop the call for every verdict.
 	Off []Feature `json:"off,omitempty"`
 }
 
-// Considered is a rule and what became of it.
+// Considered is a rule and its part in the decision.
 type Considered struct {
-	// Rule is named as in Decision.
+	// Rule is the name of the rule, as in Decision.
 	Rule string `json:"rule"`
-	// Says is a verdict, or a risk that the rule raises to: `risk high`.
+	// Says is the verdict of the rule, or the risk that the rule raises to: `risk high`.
 	Says string `json:"says"`
 	Role Part   `json:"role"`
-	// Why says what made it so.
+	// Why is the reason for the part.
 	Why string `json:"why,omitempty"`
 }
 
-// Part is what a rule has to do with a decision.
+// Part is the relation of a rule to a decision.
 type Part string
 
 // The parts.
@@ -42,7 +42,7 @@ const (
 	Decides Part = "decides"
 	// Raises is a rule that raises the risk.
 	Raises Part = "raises"
-	// Beaten is a rule that applies and does not decide.
+	// Beaten is a rule that applies but does not decide.
 	Beaten Part = "beaten"
 	// Open is a rule that needs the arguments.
 	Open Part = "open"
@@ -50,7 +50,7 @@ const (
 	Passed Part = "passed"
 )
 
-// Explain judges a call as Decide does, and says why.
+// Explain judges a call as Decide does, and explains the decision.
 func (p *Policy) Explain(f Facts) Explanation {
 	x := Explanation{Decision: p.Decide(f), DeclaredRisk: f.Risk}
 	t := p.tenant(f.TenantID)
@@ -99,7 +99,7 @@ func (p *Policy) Explain(f Facts) Explanation {
 	return x
 }
 
-// explain is applies with the reason.
+// explain returns the result of applies and the reason for it.
 func (r *rule) explain(e *evaluation) (truth, string) {
 	f := &e.facts
 	switch {
@@ -136,7 +136,7 @@ func (r *rule) explain(e *evaluation) (truth, string) {
 	return failed, fmt.Sprintf("its condition failed (%s): %s", w.fault(e), text)
 }
 
-// scope says in words what a rule without a condition is for.
+// scope describes the calls that a rule without a condition applies to.
 func (r *rule) scope() string {
 	said := "it is for " + string(r.tool)
 	if r.tool == everyTool {
@@ -154,7 +154,7 @@ func (r *rule) scope() string {
 	return said
 }
 
-// fault says why a condition failed.
+// fault returns the reason why a condition failed.
 func (w *whenCondition) fault(e *evaluation) string {
 	value, _, err := w.program.Eval(e)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Text is the explanation for people: what was decided and by what, the rules
-// that it beat, and why the others did not apply.
+// Text returns the explanation for people: the verdict and the deciding rule, the rules that also
+// apply, and the reasons why the other rules do not apply.
 func (x Explanation) Text() string {
 	var b strings.Builder
 	d := x.Decision
@@ -53,7 +53,7 @@ func (x Explanation) Text() string {
 	return b.String()
 }
 
-// section writes the rules of one part in columns.
+// section writes the rules with one part as a table.
 func (x Explanation) section(b *strings.Builder, part Part, title string) {
 	var rules []Considered
 	rule, says := 0, 0

@@ -6,39 +6,39 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Facts are what is known of one call when it is judged.
+// Facts are the known facts of one call when it is judged.
 type Facts struct {
 	TenantID  string
 	ActorID   string
 	SubjectID string
 	RunID     string
-	// Roles are further roles of the actor, besides those that policy gives.
+	// Roles are further roles of the actor, besides the roles that policy gives.
 	Roles []string
-	// ConnectionID is empty where the call names no connection.
+	// ConnectionID is empty if the call names no connection.
 	ConnectionID string
 	// ToolID is the namespaced id of the tool.
 	ToolID string
-	// Effect and Risk are what the tool declares. A call without both is denied.
+	// Effect and Risk are the declarations of the tool. A call without both is denied.
 	Effect toolspec.Effect
 	Risk   toolspec.Risk
-	// Tags are those of the tool. TagsUnknown says that nobody knows them: a
-	// condition that asks for them fails.
+	// Tags are the tags of the tool. TagsUnknown says that they are not known; a condition that
+	// uses them then fails.
 	Tags        []string
 	TagsUnknown bool
-	// ToolIDs are the tools that the run may use; empty means that the run does
-	// not narrow them.
+	// ToolIDs are the tools that the run may use. If it is empty, the run does not narrow the
+	// tools.
 	ToolIDs []string
-	// Args are the validated arguments. They count only where HasArgs is set:
-	// before hydration nobody knows them.
+	// Args are the validated arguments. They are used only if HasArgs is set, because they are
+	// not known before hydration.
 	Args    json.RawMessage
 	HasArgs bool
-	// Repaired says that the arguments were mended to become readable.
+	// Repaired says that hydration repaired the arguments.
 	Repaired bool
 	// NoSchema says that there was no schema to check the arguments against.
 	NoSchema bool
 }
 
-// Of returns f with what a published tool says of itself.
+// Of returns f with the declarations of a published tool.
 func (f Facts) Of(tool toolspec.Spec) Facts {
 	f.ToolID, f.Effect, f.Risk, f.Tags = tool.Name, tool.Effect, tool.Risk, tool.Tags
 	f.NoSchema = f.NoSchema || tool.NoSchema

@@ -1,13 +1,13 @@
 package policy
 
-// Feature is a flag on which a call depends.
+// Feature is a flag that a call depends on.
 type Feature struct {
 	Flag string
 	// On says whether the flag is on for the actor of the call.
 	On bool
-	// Message is safe to show to whom it is off for; never empty.
+	// Message is a text for actors for whom the flag is off. It is safe to show and never empty.
 	Message string
-	// Source is where the flag stands: tenants.acme.features.exports.
+	// Source is the path of the flag: tenants.acme.features.exports.
 	Source string
 }
 
@@ -15,7 +15,7 @@ type Feature struct {
 type feature struct {
 	tools   []Pattern
 	enabled bool
-	roles   []string // of which the actor has one; empty is every actor
+	roles   []string // the actor needs one of them; empty is every actor
 	base    Feature
 }
 
@@ -29,8 +29,8 @@ func compileFeature(flag string, doc featureDoc, tenant string) feature {
 	return f
 }
 
-// Features returns the flags on which a call depends, sorted by name. A call runs
-// where all of them are on. They do not depend on its arguments.
+// Features returns the flags that a call depends on, sorted by name. The call runs only if all of
+// them are on. They do not depend on its arguments.
 func (p *Policy) Features(f Facts) []Feature {
 	t := p.tenant(f.TenantID)
 	if t == nil {

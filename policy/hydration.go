@@ -1,8 +1,8 @@
 package policy
 
-// Repairs reports whether arguments for a tool may be mended, once, where they
-// cannot be used as they were sent. What was mended needs an approval whatever
-// else the policy says.
+// Repairs reports whether hydration may repair the arguments for a tool, once, if it cannot use
+// them as they were sent. A call with repaired arguments needs an approval unless the policy
+// denies it.
 func (p *Policy) Repairs(tenantID, toolID string) bool {
 	t := p.tenant(tenantID)
 	return t != nil && matchesAny(t.repair, toolID)

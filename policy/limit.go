@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Scope is what a limit counts apart, always within the tenant.
+// Scope says which calls share the count of a limit. A limit never counts calls of different
+// tenants together.
 type Scope string
 
 // The scopes.
@@ -20,10 +21,10 @@ const (
 	PerConnection Scope = "connection"
 )
 
-// Then is what becomes of a call that meets a limit.
+// Then says what happens to a call that reaches a limit.
 type Then string
 
-// What becomes of it.
+// The call fails, or it waits.
 const (
 	ThenFail Then = "fail"
 	ThenWait Then = "wait"
@@ -35,22 +36,22 @@ const (
 	maxConcurrent = 10_000
 )
 
-// Limit bounds a call together with all others that have its key: a quota, which
-// has Tokens, or a number of calls at once, which has Concurrent.
+// Limit limits all calls with the same key together. It is a quota, which has Tokens, or a
+// maximum of concurrent calls, which has Concurrent.
 type Limit struct {
-	// Key names what is counted. It is unique within the tenant only.
+	// Key identifies the count. It is unique only within the tenant.
 	Key string
-	// Tokens is how many calls a full bucket lets through; it fills evenly, in
-	// Every.
+	// Tokens is the number of calls that a full bucket allows. An empty bucket fills evenly
+	// within Every.
 	Tokens int64
 	Every  time.Duration
-	// Concurrent is how many calls may run at once.
+	// Concurrent is the maximum number of calls that run at the same time.
 	Concurrent int
-	// Wait says that the call waits, for WaitFor at the most; 0 is the call's
-	// deadline. Else it fails.
+	// Wait says that a call at the limit waits, for at most WaitFor; 0 means until the deadline
+	// of the call. Without Wait the call fails.
 	Wait    bool
 	WaitFor time.Duration
-	// Source is where the limit stands: tenants.acme.limits[0].
+	// Source is the path of the limit: tenants.acme.limits[0].
 	Source string
 }
 
@@ -58,13 +59,13 @@ type Limit struct {
 type limit struct {
 	tool Pattern
 	per  []Scope
-	// kind keeps limits of one tool and scope apart.
+	// kind distinguishes limits with the same tool and scope.
 	kind string
 	base Limit
 }
 
 func compileLimit(doc limitDoc, source string) limit {
-	every, _ := duration(doc.Quota.Every) // read before
+	every, _ := duration(doc.Quota.Every) // checked by the reader
 	waitFor, _ := duration(doc.WaitFor)
 	return limit{tool: doc.Tool, per: doc.Per, kind: doc.kind(), base: Limit{
 		Tokens: doc.Quota.Tokens, Every: every, Concurrent: int(doc.Concurrent),
@@ -79,11 +80,11 @@ func (d limitDoc) kind() string {
 	return "concurrent"
 }
 
-// counts names what the entry counts, whatever the call.
+// counts returns a key that is equal for two entries that count the same calls in the same way.
 func (d limitDoc) counts() string { return fmt.Sprint(d.Tool, "\x00", d.kind(), "\x00", d.Per) }
 
-// Limits returns the limits that hold for a call, in the order of the document.
-// They do not depend on its arguments.
+// Limits returns the limits that apply to a call, in the order of the document. They do not
+// depend on its arguments.
 func (p *Policy) Limits(f Facts) []Limit {
 	t := p.tenant(f.TenantID)
 	if t == nil {
@@ -100,11 +101,11 @@ func (p *Policy) Limits(f Facts) []Limit {
 	return limits
 }
 
-// maxKey bounds a key in bytes; a longer one is replaced by its digest.
+// maxKey is the maximum length of a key, in bytes. A longer key is replaced by its digest.
 const maxKey = 1000
 
-// key writes the limit and whom it counts as a JSON array of texts, in which no
-// name can pass for another.
+// key returns a JSON array of strings with the limit and the values of its scopes. Because it is
+// JSON, different values always give different keys.
 func (l limit) key(f Facts) string {
 	parts := []string{string(l.tool), l.kind}
 	for _, scope := range l.per {

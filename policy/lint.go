@@ -8,11 +8,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Lint returns what the document says to no effect, in the order of the
-// document: a rule that never decides because others cover it, or contradict it
-// and win; a rule for tools that are not allowed or roles that nobody has; and,
-// where specs are known, a pattern of tools that matches none of them. Nothing
-// of it is an error: tools come and go. No specs are specs that nobody knows.
+// Lint returns warnings about parts of the document without effect, in the order of the document:
+// a rule that never decides because other rules cover it, or contradict it and win; a rule for
+// tools that are not allowed, or for roles that nobody has; and a pattern that matches no tool of
+// specs. These are warnings and not errors, because tools come and go. Empty specs mean that the
+// tools are not known; Lint then checks no patterns.
 func (p *Policy) Lint(specs []toolspec.Spec) []*Error {
 	if p == nil {
 		return nil
@@ -37,7 +37,7 @@ type mention struct {
 	path    string
 }
 
-// unmatched finds patterns of tools that match none.
+// unmatched finds patterns that match none of the tools.
 func (p *Policy) unmatched(specs []toolspec.Spec) (found Errors) {
 	names := make([]string, len(specs))
 	for i, s := range specs {
@@ -60,7 +60,7 @@ func (t *tenant) lint(specs []toolspec.Spec) (found Errors) {
 	for i := range t.rules {
 		r := &t.rules[i]
 		if r.at.line == 0 {
-			continue // Pawl's own
+			continue // a rule that Pawl adds
 		}
 		if reason := t.pointless(r, t.rules[:i], specs); reason != "" {
 			found = append(found, r.at.says(r.source, reason))
@@ -69,7 +69,7 @@ func (t *tenant) lint(specs []toolspec.Spec) (found Errors) {
 	return found
 }
 
-// pointless says why a rule never applies, or never decides, or "".
+// pointless returns the reason why a rule never applies or never decides, or "".
 func (t *tenant) pointless(r *rule, before []rule, specs []toolspec.Spec) string {
 	matching := r.matching(specs)
 	switch {
@@ -99,7 +99,7 @@ func (t *tenant) pointless(r *rule, before []rule, specs []toolspec.Spec) string
 		switch a.verb {
 		case r.verb:
 			if !a.approvers.namesPeople() && r.approvers.namesPeople() {
-				continue // of rules that ask, the first that names who approves decides
+				continue // among the rules that ask, the first one that names approvers decides
 			}
 			return fmt.Sprintf("never decides: %s says %s for all of its calls", a.source, a.verb)
 		case Deny:
@@ -111,8 +111,8 @@ func (t *tenant) pointless(r *rule, before []rule, specs []toolspec.Spec) string
 	return ""
 }
 
-// everyCaseOf reports whether r applies to every call of the other's tools that
-// the other applies to, as far as roles and conditions go.
+// everyCaseOf reports whether r applies to every call that other applies to, as far as roles and
+// conditions go. covers compares the tools.
 func (r *rule) everyCaseOf(other *rule) bool {
 	if len(r.roles) > 0 && (len(other.roles) == 0 || !subset(other.roles, r.roles)) {
 		return false
@@ -122,12 +122,12 @@ func (r *rule) everyCaseOf(other *rule) bool {
 	}
 	own, ok := r.cond.(*whenCondition)
 	theirs, too := other.cond.(*whenCondition)
-	// One that fails counts in a deny, and not in an allow.
+	// A failed condition makes a deny apply, but not an allow.
 	return ok && too && own.text == theirs.text && (r.verb != Allow || other.verb == Allow)
 }
 
-// covers reports whether r matches all tools that the other matches: by what is
-// written, or, where the other is for one tool, by what that declares.
+// covers reports whether r matches all tools that other matches. It compares the patterns,
+// effects and risks; if other is for one tool, it uses the declarations of that tool.
 func (r *rule) covers(other *rule, matching []toolspec.Spec) bool {
 	if !r.tool.covers(other.tool) {
 		return false
@@ -143,7 +143,7 @@ func subset[T comparable](some, all []T) bool {
 	return !slices.ContainsFunc(some, func(one T) bool { return !slices.Contains(all, one) })
 }
 
-// covers reports whether p matches everything that other matches.
+// covers reports whether p matches every text that other matches.
 func (p Pattern) covers(other Pattern) bool {
 	prefix, glob := strings.CutSuffix(string(other), "*")
 	if !glob {
@@ -153,7 +153,7 @@ func (p Pattern) covers(other Pattern) bool {
 	return all && strings.HasPrefix(prefix, own)
 }
 
-// overlaps reports whether something matches both.
+// overlaps reports whether some text matches both patterns.
 func (p Pattern) overlaps(other Pattern) bool {
 	own, all := strings.CutSuffix(string(p), "*")
 	prefix, glob := strings.CutSuffix(string(other), "*")

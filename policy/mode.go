@@ -2,21 +2,21 @@ package policy
 
 import "github.com/pawl-run/pawl/toolspec"
 
-// Mode says when a call is asked about that no rule speaks of. It answers only
-// that question: it lifts no deny, no demanded approval and no budget.
+// Mode says which calls need an approval if no rule decides. It lifts no deny, no
+// require_approval and no budget.
 type Mode string
 
 // The modes.
 const (
-	// Yolo never asks.
+	// Yolo never asks for an approval.
 	Yolo Mode = "yolo"
-	// Auto asks where the risk is medium or high.
+	// Auto asks for an approval if the risk is medium or high.
 	Auto Mode = "auto"
-	// Ask always asks. It is the mode of a tenant that names none.
+	// Ask always asks for an approval. It is the default mode of a tenant.
 	Ask Mode = "ask"
 )
 
-// verb is the mode table. What it does not know is asked about.
+// verb returns the entry of the mode table. An unknown mode or risk needs an approval.
 func (m Mode) verb(risk toolspec.Risk) Verb {
 	switch {
 	case m == Yolo, m == Auto && risk == toolspec.LowRisk:

@@ -6,18 +6,18 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// origin is where a part of a policy stands in its file.
+// origin is the position of a part of a policy in its file.
 type origin struct {
 	file         string
 	line, column int
-	// starts are the places of the lines of a text, where each of them stands in
-	// the file as it reads; nil where one does not.
+	// starts are the positions of the lines of a text in the file. It is nil if the file does not
+	// contain every line literally, for example because of escapes.
 	starts []place
 }
 
 type place struct{ line, column int }
 
-// origin finds a node, and the lines of its text.
+// origin returns the position of a node, and of the lines of its text.
 func (r *reader) origin(n *yaml.Node, text string) origin {
 	o := origin{file: r.file, line: n.Line, column: n.Column}
 	if text == "" {
@@ -38,7 +38,7 @@ func (r *reader) origin(n *yaml.Node, text string) origin {
 		}
 		line := []rune(strings.TrimSuffix(string(r.lines[at.line-1]), "\r"))
 		if i > 0 || at.column == 0 {
-			// The text of a block begins behind its indentation.
+			// The text of a block begins after its indentation.
 			at.column = len(line) - len([]rune(strings.TrimLeft(string(line), " "))) + 1
 			at.column -= len(want) - len(strings.TrimLeft(want, " "))
 		}
@@ -51,8 +51,8 @@ func (r *reader) origin(n *yaml.Node, text string) origin {
 	return o
 }
 
-// position is where a line and column of the text stand in the file, both from
-// 1; for 0 and for what is not found the beginning of the text.
+// position returns the position in the file of a line and column of the text, which both count
+// from 1. For line 0, or if the position is not known, it returns the beginning of the text.
 func (o origin) position(line, column int) (inLine, inColumn int) {
 	if line < 1 || line > len(o.starts) {
 		return o.line, o.column
@@ -60,7 +60,7 @@ func (o origin) position(line, column int) (inLine, inColumn int) {
 	return o.starts[line-1].line, o.starts[line-1].column + column - 1
 }
 
-// says is something about what stands there.
+// says returns an Error at this position.
 func (o origin) says(path, reason string) *Error {
 	return &Error{File: o.file, Line: o.line, Column: o.column, Path: path, Reason: reason}
 }

@@ -2,8 +2,8 @@ package policy
 
 import "cmp"
 
-// override is what is different for some tools. What it leaves out is as it is
-// for the others.
+// override holds the settings that differ for some tools. A setting that it leaves out does not
+// differ.
 type override struct {
 	tool      Pattern
 	mode      Mode
@@ -11,8 +11,8 @@ type override struct {
 	approvers approvers
 }
 
-// modeOf is the mode of a tool: that of the first override for it that names
-// one, else the tenant's.
+// modeOf returns the mode of a tool: from the first override for the tool that sets a mode, or
+// else the tenant's mode.
 func (t *tenant) modeOf(toolID string) Mode {
 	for _, o := range t.overrides {
 		if o.mode != "" && o.tool.Matches(toolID) {
@@ -22,8 +22,8 @@ func (t *tenant) modeOf(toolID string) Mode {
 	return t.mode
 }
 
-// budgetsOf are the budgets of a tool: each is that of the first override for it
-// that names one, else the tenant's.
+// budgetsOf returns the budgets of a tool. Each budget is from the first override for the tool
+// that sets it, or else the tenant's budget.
 func (t *tenant) budgetsOf(toolID string) Budgets {
 	var b Budgets
 	for _, o := range t.overrides {
@@ -55,7 +55,7 @@ func (t *tenant) approvalOf(toolID string, rules ...approvers) ApprovalRule {
 	return approval
 }
 
-// or fills in what b does not bound.
+// or returns b with the budgets of other where b has none.
 func (b Budgets) or(other Budgets) Budgets {
 	return Budgets{
 		MaxRuntimeMs: cmp.Or(b.MaxRuntimeMs, other.MaxRuntimeMs), MaxResultBytes: cmp.Or(b.MaxResultBytes, other.MaxResultBytes),

@@ -11,13 +11,13 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Parse reads a policy document, YAML or its subset JSON, of at most MaxDocument
-// bytes, and compiles it. The file's name is only for the errors. The error is
-// an Errors, in which every *Error has a position.
+// Parse reads a policy document of at most MaxDocument bytes, in YAML or its subset JSON, and
+// compiles it. The file name is only used in errors. The error is an Errors, and every *Error in
+// it has a position.
 func Parse(file string, doc []byte) (*Policy, error) { return parse(&reader{file: file}, doc) }
 
-// ParseRecorded is Parse for a document that Parse of this or an older version has
-// taken before: identities in it may have forms that Parse refuses by now.
+// ParseRecorded is Parse for a document that this or an earlier version of Parse has accepted.
+// Its identities may have forms that Parse refuses now.
 func ParseRecorded(file string, doc []byte) (*Policy, error) {
 	return parse(&reader{file: file, recorded: true}, doc)
 }
@@ -36,7 +36,7 @@ func parse(r *reader, doc []byte) (*Policy, error) {
 	return p, nil
 }
 
-// load returns the only document's root, or nil where the text is not that.
+// load returns the root of the only YAML document in doc, or nil after a fault.
 func (r *reader) load(doc []byte) *yaml.Node {
 	if len(doc) > MaxDocument {
 		r.failAt(1, 1, "", "the document is larger than %d bytes", MaxDocument)
@@ -71,9 +71,9 @@ func (r *reader) load(doc []byte) *yaml.Node {
 	return first.Content[0]
 }
 
-// readable checks the characters, for the YAML library gives faults in these no
-// position and would guess at other encodings, and for a reader must see what is
-// parsed: to YAML a lone carriage return ends a line, and so a comment.
+// readable checks the characters of the document. The YAML library gives no position for faults
+// in characters, and it guesses at other encodings. A reader must also see the same lines as the
+// parser: in YAML a lone carriage return ends a line, and so ends a comment.
 func (r *reader) readable(doc []byte) bool {
 	line, column := 1, 1
 	for len(doc) > 0 {
@@ -99,9 +99,9 @@ func (r *reader) readable(doc []byte) bool {
 	return true
 }
 
-// printable is c-printable of YAML 1.2 without the line breaks that editors do
-// not show as such (U+0085, U+2028, U+2029) and without what turns the direction
-// of text around.
+// printable reports whether c is in c-printable of YAML 1.2. It refuses the line breaks that
+// editors do not show as line breaks (U+0085, U+2028, U+2029), and characters that change the
+// direction of text.
 func printable(c rune) bool {
 	switch {
 	case c == 0x2028, c == 0x2029, unicode.Is(unicode.Bidi_Control, c):
@@ -112,7 +112,7 @@ func printable(c rune) bool {
 	return false
 }
 
-// failYAML reports what the YAML library says, with its position.
+// failYAML reports an error of the YAML library, with its position.
 func (r *reader) failYAML(doc []byte, err error) {
 	var one *yaml.LoadError
 	if list := (*yaml.LoadErrors)(nil); errors.As(err, &list) && len(list.Errors) > 0 {

@@ -7,15 +7,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Pattern is an exact text, or a prefix followed by one `*`. A lone `*` is
-// every text.
+// Pattern is an exact text, or a prefix followed by one `*`. A lone `*` matches every text.
 type Pattern string
 
-// everyTool is the pattern of all.
+// everyTool is the pattern that matches every tool.
 const everyTool Pattern = "*"
 
-// Matches reports whether s is the text, or begins with the prefix. Letters of
-// different case are different.
+// Matches reports whether s is the text or begins with the prefix. The comparison is
+// case-sensitive.
 func (p Pattern) Matches(s string) bool {
 	if last := len(p) - 1; last >= 0 && p[last] == '*' {
 		return len(s) >= last && s[:last] == string(p[:last])
@@ -23,7 +22,7 @@ func (p Pattern) Matches(s string) bool {
 	return s == string(p)
 }
 
-// quoted is the pattern for texts in which it stands beside other words.
+// quoted returns the pattern for use within a sentence.
 func (p Pattern) quoted() string {
 	if prefix, glob := strings.CutSuffix(string(p), "*"); glob && toolspec.Quoted(prefix) == prefix {
 		return string(p)

@@ -5,9 +5,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Permissions says where the permissions of a tenant come from: the policy itself,
-// or relations. Of a tenant that the policy does not know it is relations, which permit
-// nothing that nobody wrote down.
+// Permissions returns the source of a tenant's permissions: the policy itself, or relations. For
+// a tenant that the policy does not have it returns relations, which permit only what somebody
+// has written down.
 func (p *Policy) Permissions(tenantID string) authz.Basis {
 	if t := p.tenant(tenantID); t != nil {
 		return t.basis
@@ -29,8 +29,8 @@ func (p *Policy) TenantsBy(basis authz.Basis) []string {
 	return ids
 }
 
-// permissions reads where permissions come from. Written out or left out, policy is
-// the same document.
+// permissions reads the source of the permissions. `policy` is the default, so writing it out
+// gives the same document.
 func (r *reader) permissions(n *yaml.Node, path string) authz.Basis {
 	if basis := oneOf(r, n, path, authz.ByPolicy, authz.ByRelations); basis != authz.ByPolicy {
 		return basis

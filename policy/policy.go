@@ -7,38 +7,38 @@ import (
 	"github.com/pawl-run/pawl/policy/authz"
 )
 
-// Policy is a compiled document. It does not change after it is made and may be
-// used by several goroutines. A nil or zero Policy denies every call.
+// Policy is a compiled document. It does not change after it is made, and several goroutines may
+// use it. A nil or zero Policy denies every call.
 type Policy struct {
 	tenants map[string]*tenant
 	source  []byte
 	digest  string
-	// mentions are the patterns of tools, as written.
+	// mentions are the patterns of tools, in the order of the document.
 	mentions []mention
 }
 
 // tenant is the compiled entry of one tenant.
 type tenant struct {
 	allowed  []Pattern
-	rules    []rule // sorted by class, then as written
+	rules    []rule // sorted by class, then in the order of the document
 	mode     Mode
 	budgets  Budgets
 	limits   []limit
 	cache    []cacheRule
 	approval ApprovalRule
 	roles    []role // sorted by name
-	// features are sorted by flag, overrides as written.
+	// features are sorted by flag, overrides in the order of the document.
 	features  []feature
 	overrides []override
 	basis     authz.Basis
 	repair    []Pattern
 }
 
-// everyTenant is the entry for tenants that are not named.
+// everyTenant is the key of the entry for tenants without an entry of their own.
 const everyTenant = "*"
 
-// tenant finds the entry of a tenant: its own, or else that for every tenant. It
-// is nil where there is none.
+// tenant returns the entry of a tenant: its own, or else the entry for every tenant. It is nil if
+// there is neither.
 func (p *Policy) tenant(id string) *tenant {
 	if p == nil || id == "" {
 		return nil
@@ -49,9 +49,9 @@ func (p *Policy) tenant(id string) *tenant {
 	return p.tenants[everyTenant]
 }
 
-// Digest names the policy: the hexadecimal SHA-256 of Source. Comments, layout,
-// the order of keys and whether a default is written out do not change it. It is
-// empty where no policy is active.
+// Digest identifies the policy: it is the hexadecimal SHA-256 of Source. Comments, layout, the
+// order of keys and defaults that are written out do not change it. It is empty if no policy is
+// active.
 func (p *Policy) Digest() string {
 	if p == nil {
 		return ""
@@ -59,9 +59,8 @@ func (p *Policy) Digest() string {
 	return p.digest
 }
 
-// Source is the document in its canonical form, RFC 8785 JSON, as it is stored.
-// Parse of it gives the same policy with the same digest. It is nil where no
-// policy is active.
+// Source returns the document as it is stored: in its canonical form, RFC 8785 JSON. Parsing it
+// gives the same policy with the same digest. It is nil if no policy is active.
 func (p *Policy) Source() []byte {
 	if p == nil {
 		return nil

@@ -11,12 +11,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// defaultApprovals is what a tenant has that says nothing about approvals.
+// defaultApprovals returns the approvals of a tenant that sets none.
 func defaultApprovals() approvalsDoc {
 	return approvalsDoc{Enabled: true, approversDoc: approversDoc{ExpiresAfter: DefaultExpiry.String()}}
 }
 
-// approvals reads who may decide over the defaults that a holds.
+// approvals reads the approvals of a tenant into a, which holds the defaults.
 func (r *reader) approvals(n *yaml.Node, path string, a *approvalsDoc) {
 	flag := func(into *bool) func(n *yaml.Node, path string) {
 		return func(n *yaml.Node, path string) { *into = r.flag(n, path) }
@@ -45,7 +45,7 @@ func (r *reader) approvals(n *yaml.Node, path string, a *approvalsDoc) {
 	r.onePlace(n, path, a.approversDoc)
 }
 
-// approversFields reads who approves, and for how long a request stays open.
+// approversFields returns the fields that say who approves and how long a request stays open.
 func (r *reader) approversFields(a *approversDoc) []field {
 	return []field{
 		{name: "expiresAfter", read: func(n *yaml.Node, path string) { a.ExpiresAfter = r.expiry(n, path) }},
@@ -103,7 +103,7 @@ func (r *reader) onePlace(n *yaml.Node, path string, a approversDoc) {
 	}
 }
 
-// reachable refuses a quorum of more people than are named.
+// reachable refuses a quorum that is greater than the number of named people.
 func (r *reader) reachable(n *yaml.Node, path string, s seatDoc) {
 	open := slices.ContainsFunc(s.Approvers, func(p Pattern) bool {
 		return strings.HasSuffix(string(p), "*") || strings.HasPrefix(string(p), rolePrefix)
@@ -124,19 +124,20 @@ func (r *reader) seat(n *yaml.Node, path string) (s seatDoc) {
 	return s
 }
 
-// maxSeatName bounds a name of a seat, in bytes.
+// maxSeatName is the maximum length of the name of a seat, in characters.
 const maxSeatName = 100
 
 func (r *reader) approvers(n *yaml.Node, path string) (patterns []Pattern) {
 	r.list(n, path, MaxApprovers, func(n *yaml.Node, path string) {
 		patterns = append(patterns, r.identityPattern(n, path))
 	})
-	// An empty list reads like "nobody" and would mean "anyone".
+	// An empty list looks like "nobody" but would mean "anyone".
 	r.notEmpty(n, path, "leave it out for anyone but the requester")
 	return patterns
 }
 
-// leastQuorum leaves out a quorum of one, which is the default: writing it down changes nothing.
+// leastQuorum returns 0 for a quorum of one, which is the default, so that writing out the
+// default does not change the document.
 func leastQuorum(q int64) int64 {
 	if q > 1 {
 		return q
@@ -144,7 +145,7 @@ func leastQuorum(q int64) int64 {
 	return 0
 }
 
-// expiry reads a duration, 90s, 1h30m or 7d, and returns it in Go's notation.
+// expiry reads a duration, such as 90s, 1h30m or 7d, and returns it in Go's notation.
 func (r *reader) expiry(n *yaml.Node, path string) string {
 	const want = "a duration such as 90s, 1h30m or 7d"
 	v, ok := r.scalar(n, path, "!!str", want)
@@ -165,7 +166,7 @@ func (r *reader) expiry(n *yaml.Node, path string) string {
 	return ""
 }
 
-// duration is Go's notation, or a whole number of days.
+// duration parses Go's notation, or a whole number of days.
 func duration(s string) (time.Duration, bool) {
 	if days, found := strings.CutSuffix(s, "d"); found {
 		n, err := strconv.ParseUint(days, 10, 8)
@@ -185,7 +186,7 @@ func (r *reader) identityPattern(n *yaml.Node, path string) Pattern {
 		r.fail(n, path, "* may stand only at the end")
 		return ""
 	}
-	// A prefix is followed by something, so it may end in a space.
+	// More characters follow a prefix, so it may end in a space.
 	name := v
 	if prefix, glob := strings.CutSuffix(v, "*"); glob {
 		name = prefix + "x"

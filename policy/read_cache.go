@@ -2,8 +2,8 @@ package policy
 
 import "go.yaml.in/yaml/v4"
 
-// cache reads for how long a tenant keeps the values of tools. The first entry
-// for a tool decides, so a second one for the same pattern would be dead.
+// cache reads how long a tenant caches the values of tools. The first entry for a tool decides,
+// so a second entry for the same pattern would have no effect.
 func (r *reader) cache(n *yaml.Node, path string) []cacheDoc {
 	var entries []cacheDoc
 	seen := map[Pattern]bool{}

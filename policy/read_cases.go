@@ -8,11 +8,11 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// MaxCases bounds the cases of a file.
+// MaxCases is the maximum number of cases of a file.
 const MaxCases = 10_000
 
-// ParseCases reads a file of cases, YAML or JSON, of at most MaxDocument bytes.
-// The error is an Errors, as that of Parse.
+// ParseCases reads a file of cases, YAML or JSON, of at most MaxDocument bytes. The error is an
+// Errors, as for Parse.
 func ParseCases(file string, doc []byte) (Cases, error) {
 	r := &reader{file: file}
 	root := r.load(doc)
@@ -61,10 +61,10 @@ func (r *reader) cases(root *yaml.Node) Cases {
 	return c
 }
 
-// maxCaseTags bounds the tags of a tool of the cases.
+// maxCaseTags is the maximum number of tags of a tool of the cases.
 const maxCaseTags = 64
 
-// toolFacts reads what a tool declares.
+// toolFacts reads the declarations of a tool.
 func (r *reader) toolFacts(id string, at, n *yaml.Node, path string) toolspec.Spec {
 	s := toolspec.Spec{Name: id, InputSchema: anyInput}
 	if err := toolspec.CheckToolID(id); err != nil {
@@ -131,7 +131,7 @@ func (r *reader) testCase(n *yaml.Node, path string) Case {
 	return c
 }
 
-// json reads a value as JSON, numbers as they are written.
+// json reads a value as JSON. It does not change the notation of numbers.
 func (r *reader) json(n *yaml.Node, path string) json.RawMessage {
 	raw, err := json.Marshal(r.value(n, path))
 	if err != nil {

@@ -36,7 +36,7 @@ func (r *reader) tenantID(id string, at *yaml.Node, path string) bool {
 	if id == everyTenant {
 		return true
 	}
-	// The vocabulary owns the rule for tenant ids but checks whole identities.
+	// toolspec has the rule for tenant ids, but it only checks whole identities.
 	err := toolspec.Identity{TenantID: id, RunID: "r", ToolCallID: "c"}.Check()
 	if err != nil {
 		r.fail(at, path, "a tenant id %s", strings.TrimPrefix(err.Error(), "context.tenantId "))
@@ -111,7 +111,7 @@ func (r *reader) effects(n *yaml.Node, path string) []toolspec.Effect {
 	return effects
 }
 
-// toolPattern reads a tool's id, or a prefix of ids and `*`.
+// toolPattern reads the id of a tool, or a prefix of ids and `*`.
 func (r *reader) toolPattern(n *yaml.Node, path string) Pattern {
 	v, ok := r.text(n, path, 64+1) // an id and the *
 	if !ok {
@@ -123,7 +123,7 @@ func (r *reader) toolPattern(n *yaml.Node, path string) Pattern {
 		r.fail(n, path, "* may stand only at the end")
 	case !glob && err != nil:
 		r.fail(n, path, "a tool id %s", err)
-	// A prefix is good where some id begins with it.
+	// A prefix is valid if an id can begin with it.
 	case glob && strings.Trim(prefix, idCharacters) != "":
 		r.fail(n, path, "a tool id may hold only letters, digits, '_' and '-'")
 	default:

@@ -6,7 +6,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// escalations reads the steps by which a request goes to further people.
+// escalations reads the escalation steps of a request.
 func (r *reader) escalations(n *yaml.Node, path string) (steps []escalationDoc) {
 	var last time.Duration
 	r.list(n, path, MaxEscalations, func(n *yaml.Node, path string) {
@@ -31,8 +31,8 @@ func (r *reader) escalations(n *yaml.Node, path string) (steps []escalationDoc) 
 	return steps
 }
 
-// timely refuses reminders and escalations that no request lives to see, and those
-// that widen nothing.
+// timely refuses reminders and escalations that are due after the request expires, and
+// escalations that add nobody.
 func (r *reader) timely(n *yaml.Node, path string, a approvalsDoc) {
 	life, _ := duration(a.ExpiresAfter)
 	if remind, ok := duration(a.RemindAfter); ok && life > 0 && remind >= life {
@@ -41,7 +41,7 @@ func (r *reader) timely(n *yaml.Node, path string, a approvalsDoc) {
 	if len(a.Escalate) == 0 {
 		return
 	}
-	// They are in order, or else that has been said.
+	// The steps are in order; otherwise that is a fault already.
 	if last, ok := duration(a.Escalate[len(a.Escalate)-1].After); ok && life > 0 && last >= life {
 		r.fail(n, join(path, "escalate"), "must be sooner than expiresAfter, which is %s", brief(life))
 	}
@@ -53,7 +53,7 @@ func (r *reader) timely(n *yaml.Node, path string, a approvalsDoc) {
 	r.fail(n, join(path, "escalate"), "widens nothing, for anyone may decide; name approvers")
 }
 
-// seats are the chain, or the one seat of a document without.
+// seats returns the chain, or one seat for a document without a chain.
 func (a approvalsDoc) seats() []seatDoc {
 	if len(a.Chain) > 0 {
 		return a.Chain

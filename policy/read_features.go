@@ -40,8 +40,8 @@ func (r *reader) feature(n *yaml.Node, path string) featureDoc {
 	return f
 }
 
-// overrides reads what is different for some tools. The first entry that says
-// something decides it, so a second one for the same pattern would be dead.
+// overrides reads the settings that differ for some tools. The first entry with a setting decides
+// it, so a second entry for the same pattern could have no effect.
 func (r *reader) overrides(n *yaml.Node, path string) []overrideDoc {
 	var list []overrideDoc
 	seen := map[Pattern]bool{}

@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// limits reads the limits of a tenant. Two that count the same calls in the same
-// way would share what they count.
+// limits reads the limits of a tenant. It refuses two limits that count the same calls in the
+// same way, because they would share their count.
 func (r *reader) limits(n *yaml.Node, path string) []limitDoc {
 	var limits []limitDoc
 	first := map[string]int{}
@@ -27,8 +27,8 @@ func (r *reader) limits(n *yaml.Node, path string) []limitDoc {
 	return limits
 }
 
-// limit reads one: what it counts (tool, per), how much of it there is (quota or
-// concurrent), and what becomes of a call for which there is none.
+// limit reads one limit: the calls that it counts (tool, per), the amount (quota or concurrent),
+// and what happens to a call beyond it.
 func (r *reader) limit(n *yaml.Node, path string) limitDoc {
 	l := limitDoc{Then: ThenFail}
 	before := len(r.faults)
@@ -56,8 +56,8 @@ func (r *reader) limit(n *yaml.Node, path string) limitDoc {
 	return l
 }
 
-// scopes reads what is counted apart. The order in which it is written has no
-// meaning, and the tenant is counted apart always.
+// scopes reads the scopes of a limit. Their order has no meaning. Calls of different tenants are
+// always counted separately.
 func (r *reader) scopes(n *yaml.Node, path string) []Scope {
 	order := []Scope{PerTool, PerActor, PerConnection}
 	written := map[Scope]bool{}

@@ -7,7 +7,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// roles reads which identities have which role.
+// roles reads the roles of a tenant and the identities that have them.
 func (r *reader) roles(n *yaml.Node, path string) map[string][]Pattern {
 	roles := map[string][]Pattern{}
 	if n.Kind == yaml.MappingNode && len(n.Content)/2 > MaxRoles {
@@ -28,10 +28,10 @@ func (r *reader) roles(n *yaml.Node, path string) map[string][]Pattern {
 	return roles
 }
 
-// maxName bounds the name of a role or a flag, in characters.
+// maxName is the maximum length of the name of a role or a flag, in characters.
 const maxName = 64
 
-// name checks what the document names itself: `a role`, `a flag`.
+// name checks a name that the document introduces; what is `a role` or `a flag`.
 func (r *reader) name(name string, at *yaml.Node, path, what string) bool {
 	switch {
 	case name == "":
@@ -46,15 +46,15 @@ func (r *reader) name(name string, at *yaml.Node, path, what string) bool {
 	return false
 }
 
-// namedRole is where a document speaks of a role.
+// namedRole is a mention of a role in a document.
 type namedRole struct {
 	name string
 	at   *yaml.Node
 	path string
 }
 
-// roleNames reads a list of roles of the tenant, of which one suffices. Which
-// there are is known when the whole entry is read: see checkRoles.
+// roleNames reads a list of roles of the tenant; one of them suffices. checkRoles checks that
+// they exist, after the whole entry is read.
 func (r *reader) roleNames(n *yaml.Node, path string) []string {
 	var names []string
 	r.list(n, path, MaxRoles, func(n *yaml.Node, path string) {
@@ -72,7 +72,7 @@ func (r *reader) roleNames(n *yaml.Node, path string) []string {
 	return names
 }
 
-// checkRoles refuses roles that nobody can have: a rule for them would never
+// checkRoles refuses roles that the tenant does not have: a rule for such a role would never
 // match.
 func (r *reader) checkRoles(roles map[string][]Pattern) {
 	known := sortedKeys(roles)

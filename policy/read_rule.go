@@ -5,9 +5,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// rule reads one rule: matchers (tool, effects, risks, roles, when: all must
-// match, each defaults to everything but tool, which must be there) and what
-// follows (decision, risk, message, approvals).
+// rule reads one rule. The rule has matchers (tool, effects, risks, roles, when) and results
+// (decision, risk, message, approvals). All matchers must match. tool is required; each other
+// matcher matches everything by default.
 func (r *reader) rule(n *yaml.Node, path string) ruleDoc {
 	var rule ruleDoc
 	before := len(r.faults)

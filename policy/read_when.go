@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// when reads and compiles a condition. Its faults stand where they are in the
-// file, also inside of a text of several lines.
+// when reads and compiles a condition. Its faults have the right position in the file, also
+// within a text of several lines.
 func (r *reader) when(n *yaml.Node, path string) (string, *whenCondition) {
 	text, ok := r.expression(n, path)
 	if !ok {

@@ -10,20 +10,20 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// reader walks a YAML tree and collects every fault with its position. It knows
-// YAML; what a policy may hold stands in the files read_*.go.
+// reader walks a YAML tree and collects every fault with its position. It knows only YAML. The
+// files read_*.go define the contents of a policy.
 type reader struct {
 	file string
-	// lines are those of the document, for positions inside of a text.
+	// lines are the lines of the document, for positions within a text.
 	lines  [][]byte
 	faults Errors
-	// named are the roles that the tenant's entry speaks of.
+	// named are the roles that the entry of the current tenant mentions.
 	named []namedRole
 	// quorums are the approvals of the tenant's rules and overrides that name only a quorum.
 	quorums []bareQuorum
 	// mentions are the patterns of tools so far.
 	mentions []mention
-	// recorded says that the document was taken before.
+	// recorded says that an earlier Parse has accepted the document.
 	recorded bool
 }
 
@@ -31,7 +31,7 @@ type reader struct {
 type field struct {
 	name     string
 	read     func(n *yaml.Node, path string)
-	required string // what is said where it is missing; empty means optional
+	required string // the fault if the key is missing; empty means optional
 }
 
 func (r *reader) failAt(line, column int, path, format string, args ...any) {
@@ -44,7 +44,7 @@ func (r *reader) fail(n *yaml.Node, path, format string, args ...any) {
 	r.failAt(n.Line, n.Column, path, format, args...)
 }
 
-// plain refuses what lets a text mean something else than it shows.
+// plain refuses YAML features that give a text another meaning than a reader sees.
 func (r *reader) plain(n *yaml.Node, path string) bool {
 	switch {
 	case n.Kind == yaml.AliasNode, n.Anchor != "":
@@ -84,8 +84,7 @@ func (r *reader) mapping(n *yaml.Node, path string, fields ...field) {
 	}
 }
 
-// entries calls each for every key of a mapping, once; it is false where n is
-// none.
+// entries calls each once for every key of a mapping. It returns false if n is not a mapping.
 func (r *reader) entries(n *yaml.Node, path string, each func(key string, at, value *yaml.Node)) bool {
 	if !r.plain(n, path) {
 		return false
@@ -130,7 +129,7 @@ func (r *reader) list(n *yaml.Node, path string, limit int, each func(n *yaml.No
 	}
 }
 
-// scalar returns the text of a scalar of the resolved tag.
+// scalar returns the text of a scalar with the given resolved tag.
 func (r *reader) scalar(n *yaml.Node, path, tag, want string) (string, bool) {
 	if !r.plain(n, path) {
 		return "", false
@@ -147,8 +146,8 @@ func (r *reader) flag(n *yaml.Node, path string) bool {
 	return strings.EqualFold(v, "true")
 }
 
-// number reads a whole number from 1 to limit, of decimal digits only: 010 is
-// eight to one reader and ten to another.
+// number reads a whole number from 1 to limit. It accepts only decimal digits without a leading
+// zero, because 010 is eight to some readers and ten to others.
 func (r *reader) number(n *yaml.Node, path string, limit int64) int64 {
 	want := fmt.Sprintf("a whole number from 1 to %d", limit)
 	v, ok := r.scalar(n, path, "!!int", want)
@@ -163,7 +162,7 @@ func (r *reader) number(n *yaml.Node, path string, limit int64) int64 {
 	return number
 }
 
-// text reads one line of at most limit printable characters, not empty.
+// text reads one line of 1 to limit printable characters.
 func (r *reader) text(n *yaml.Node, path string, limit int) (string, bool) {
 	v, ok := r.scalar(n, path, "!!str", "text; quote what looks like something else")
 	if !ok {
@@ -182,7 +181,7 @@ func (r *reader) text(n *yaml.Node, path string, limit int) (string, bool) {
 	return "", false
 }
 
-// oneOf reads one of the values of a closed set.
+// oneOf reads one of the given values.
 func oneOf[T ~string](r *reader, n *yaml.Node, path string, values ...T) T {
 	v, ok := r.scalar(n, path, "!!str", alternatives(values))
 	if ok && !slices.Contains(values, T(v)) {
@@ -192,7 +191,7 @@ func oneOf[T ~string](r *reader, n *yaml.Node, path string, values ...T) T {
 	return T(v)
 }
 
-// alternatives writes `yolo, auto or ask`.
+// alternatives returns `yolo, auto or ask`.
 func alternatives[T ~string](values []T) string {
 	var out strings.Builder
 	for i, v := range values {
@@ -207,8 +206,8 @@ func alternatives[T ~string](values []T) string {
 	return out.String()
 }
 
-// join extends a path; a key may be anything that somebody wrote, so it is
-// shortened and its unprintable characters are shown as such.
+// join appends a key to a path. The author of the document chooses the key, so join shortens it
+// and escapes unprintable characters.
 func join(path, key string) string {
 	const limit = 64
 	if runes := []rune(key); len(runes) > limit {

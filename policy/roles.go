@@ -2,14 +2,14 @@ package policy
 
 import "slices"
 
-// role is a name for identities.
+// role is a name for a set of identities.
 type role struct {
 	name string
 	of   []Pattern
 }
 
-// Roles returns the roles that an identity has in a tenant, sorted; none where
-// the tenant has no policy or the identity is empty.
+// Roles returns the roles of an identity in a tenant, sorted. There are none if the tenant has no
+// policy or the identity is empty.
 func (p *Policy) Roles(tenantID, identity string) []string {
 	if t := p.tenant(tenantID); t != nil {
 		return slices.Clone(t.rolesOf(identity))
@@ -17,7 +17,7 @@ func (p *Policy) Roles(tenantID, identity string) []string {
 	return nil
 }
 
-// rolesOf lists the roles in the order of their names, in which they are kept.
+// rolesOf lists the roles of an identity. They are sorted, because t.roles is.
 func (t *tenant) rolesOf(identity string) []string {
 	if identity == "" {
 		return nil

@@ -6,49 +6,49 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// class orders the rules. A lower class decides before a higher one; within a
-// class the first rule that applies explains. After all of them stands the mode
-// table.
+// class is the precedence of a rule. A lower class decides before a higher class. Within a class
+// the first rule that applies decides. The mode table comes last.
 type class int
 
 const (
-	// raising rules decide nothing: they raise the risk that the mode table sees.
+	// raising rules decide nothing: they raise the risk that the mode table uses.
 	raising class = iota
 	denying
-	// asking holds require_approval rules, requireApprovalForEffects, and calls
-	// whose arguments were repaired or met no schema.
+	// asking has require_approval rules, requireApprovalForEffects, the rule for repaired calls
+	// and, with noSchemaMode ask, the rule for calls without a schema.
 	asking
-	// allowing rules lift the mode's question.
+	// allowing rules make the question of the mode unnecessary.
 	allowing
-	// byMode is the line of the mode table that is left.
+	// byMode is the entry of the mode table that applies if no rule decides.
 	byMode
 )
 
-// rule is one line of the compiled list. Empty effects or risks are all of them;
-// both mean what the tool declares.
+// rule is one rule of the compiled list. Effects and risks match the declarations of the tool; an
+// empty list matches all.
 type rule struct {
 	class   class
 	verb    Verb
 	tool    Pattern
 	effects []toolspec.Effect
 	risks   []toolspec.Risk
-	roles   []string  // of which the actor has one; empty is every actor
-	cond    condition // nil always holds
-	// raise is the least risk of a call that a raising rule applies to.
+	roles   []string  // the actor needs one of them; empty is every actor
+	cond    condition // nil is always true
+	// raise is the minimum risk of a call that a raising rule applies to.
 	raise toolspec.Risk
-	// otherwise says why one of Pawl's own rules does not apply.
+	// otherwise is the reason why one of Pawl's own rules does not apply.
 	otherwise string
-	// approvers are who approves the calls of an asking rule; the zero value is the tenant's.
+	// approvers is the change that an asking rule makes to the tenant's approvals. The zero value
+	// changes nothing.
 	approvers approvers
-	// message is safe to show; empty takes a general one.
+	// message is safe to show. If it is empty, a general message is used.
 	message string
-	// source is where the rule stands: tenants.acme.rules[0].
+	// source is the path of the rule: tenants.acme.rules[0].
 	source string
-	// at is where that is in the file.
+	// at is the position of the rule in the file.
 	at origin
 }
 
-// applies says whether the rule speaks of the call.
+// applies reports whether the rule applies to the call.
 func (r *rule) applies(e *evaluation) truth {
 	switch f := &e.facts; {
 	case !r.tool.Matches(f.ToolID),
@@ -61,7 +61,8 @@ func (r *rule) applies(e *evaluation) truth {
 	}
 	answer := r.cond.eval(e)
 	if answer == undetermined && e.facts.HasArgs {
-		// Nothing more will be known later, so waiting for it would be an allow.
+		// No more facts of the call will be known later. If the rule stayed undetermined, the
+		// call could be allowed.
 		return failed
 	}
 	return answer

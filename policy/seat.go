@@ -8,54 +8,55 @@ import (
 	"github.com/pawl-run/pawl/policy/authz"
 )
 
-// Bounds of who has to approve.
+// Bounds of a seat and of a chain.
 const (
 	MaxQuorum = 16
 	MaxSeats  = 8
 )
 
-// rolePrefix marks an entry of a set of approvers that is a role.
+// rolePrefix is the prefix of an approver that is a role.
 const rolePrefix = authz.RolePrefix
 
-// Seat is a set of people of whom some have to approve.
+// Seat is a set of people, some of whom have to approve.
 type Seat struct {
-	// Name is what it is called towards people: "team lead". Empty takes its set.
+	// Name is the name of the seat for people: "team lead". If it is empty, the approvers are
+	// shown.
 	Name string `json:"name,omitempty"`
-	// Approvers are as in ApprovalRule.
+	// Approvers has the form of ApprovalRule.Approvers.
 	Approvers []Pattern `json:"approvers,omitempty"`
-	// Quorum is how many different people of the set have to approve, up to
-	// MaxQuorum; 0 is one.
+	// Quorum is the number of different people of the set who have to approve, at most MaxQuorum;
+	// 0 means 1.
 	Quorum int `json:"quorum,omitempty"`
 }
 
-// Voter is who decides.
+// Voter is the person who decides.
 type Voter struct {
 	Identity string
 	// Signed says that a proof of the identity was verified.
 	Signed bool
-	// Roles are what the identity has at the time of the decision.
+	// Roles are the roles of the identity at the time of the decision.
 	Roles []string
 }
 
-// Vote is an approval that counted before.
+// Vote is an approval that has already counted.
 type Vote struct {
 	Seat     int    `json:"seat"`
 	Approver string `json:"approver"`
 }
 
-// Ruling is what comes of an approval.
+// Ruling is the judgement of an approval.
 type Ruling struct {
 	Counted bool
-	// Reason says why it does not count, or how many are still missing; safe to show.
+	// Reason says why the approval does not count, or what is still missing. It is safe to show.
 	Reason string
-	// Seat is the one that it counts for, from 0.
+	// Seat is the index of the seat that the approval counts for, from 0.
 	Seat int
 	// Final says that nobody else has to approve.
 	Final bool
 }
 
-// Approve judges an approval of a call of the requesters, after the votes that have
-// counted. Nobody counts twice, for no two seats either.
+// Approve judges an approval of a call of the requesters; votes are the approvals that have
+// already counted. Each person counts once, even if the person is in several seats.
 func (a ApprovalRule) Approve(v Voter, votes []Vote, requesters ...string) Ruling {
 	if ok, reason := a.MayDecide(v, requesters...); !ok {
 		return Ruling{Reason: reason}
@@ -84,11 +85,11 @@ func (a ApprovalRule) Approve(v Voter, votes []Vote, requesters ...string) Rulin
 			return Ruling{Counted: true, Seat: i, Reason: fmt.Sprintf("%d of %d approvals", s.quorum()-missing+1, s.quorum())}
 		}
 	}
-	// The rule of a request does not change, so its last vote was final.
+	// The last vote was final, because the rule of a request does not change.
 	return Ruling{Reason: "nobody else has to approve"}
 }
 
-// seats are the chain, or the one seat of a rule without.
+// seats returns the chain, or one seat for a rule without a chain.
 func (a ApprovalRule) seats() []Seat {
 	if len(a.Chain) > 0 {
 		return a.Chain
@@ -98,7 +99,8 @@ func (a ApprovalRule) seats() []Seat {
 
 func (s Seat) quorum() int { return max(s.Quorum, 1) }
 
-// has reports whether the voter is of the set. An identity is never taken for a role.
+// has reports whether the voter is in the set. A role entry matches roles only, never an
+// identity.
 func (s Seat) has(v Voter) bool {
 	return len(s.Approvers) == 0 || slices.ContainsFunc(s.Approvers, func(p Pattern) bool {
 		if role, ok := strings.CutPrefix(string(p), rolePrefix); ok {
@@ -126,7 +128,7 @@ func (s Seat) describe() string {
 	return who
 }
 
-// NeedsRoles reports whether somebody may decide by a role, now or later.
+// NeedsRoles reports whether a role may decide, now or after an escalation.
 func (a ApprovalRule) NeedsRoles() bool {
 	byRole := func(p Pattern) bool { return strings.HasPrefix(string(p), rolePrefix) }
 	return slices.ContainsFunc(a.seats(), func(s Seat) bool { return slices.ContainsFunc(s.Approvers, byRole) }) ||

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// kind is what a condition may do with a value.
+// kind is the type of a value, as conditions use it.
 type kind int
 
 const (
-	// anything is a value of which the schema does not say what it is.
+	// anything is a value whose type the schema does not say.
 	anything kind = iota
 	boolean
 	whole
@@ -20,23 +20,23 @@ const (
 	object
 )
 
-// shape is what schemas say of a value, as far as conditions go by it.
+// shape is the part of a schema that the check of conditions uses.
 type shape struct {
 	kind kind
-	// null says that the value may be null in place of that.
+	// null says that the value may also be null.
 	null bool
-	// elem is of a list, or of the members of an object that have no names.
+	// elem is the shape of the elements of a list, or of the unnamed members of an object.
 	elem *shape
-	// fields are of an object, and open says that it may have others.
+	// fields are the named members of an object. open says that it may have other members.
 	fields map[string]*shape
 	open   bool
 }
 
-// maxShape bounds how deep a schema is read; what lies deeper is anything.
+// maxShape is the maximum depth to which a schema is read. Deeper values have the kind anything.
 const maxShape = 16
 
-// shapeOf reads the schema of a tool's arguments. It takes for anything what it
-// does not understand, so that no condition is refused for it.
+// shapeOf reads the schema of a tool's arguments. Parts that it does not understand become
+// anything, so that no condition is refused because of them.
 func shapeOf(schema json.RawMessage) *shape {
 	var root any
 	if json.Unmarshal(schema, &root) != nil {
@@ -89,8 +89,8 @@ func (r *schemaReader) shape(node any, depth int) *shape {
 	return s
 }
 
-// object reads the members. One that says nothing of others has none: that is
-// what authors mean by it, and a misspelt name is to be found.
+// object reads the members of an object. A schema without additionalProperties allows no other
+// members here: its author most likely means that, and it lets the check find misspelt names.
 func (r *schemaReader) object(s *shape, schema map[string]any, depth int) {
 	s.kind, s.fields = object, map[string]*shape{}
 	properties, _ := schema["properties"].(map[string]any)
@@ -113,7 +113,7 @@ func (r *schemaReader) object(s *shape, schema map[string]any, depth int) {
 	}
 }
 
-// either is a value of one of several schemas.
+// either returns the shape of a value that matches one of several schemas.
 func (r *schemaReader) either(branches []any, besides map[string]any, depth int) *shape {
 	var s *shape
 	null := false
@@ -136,7 +136,8 @@ func (r *schemaReader) either(branches []any, besides map[string]any, depth int)
 	return s
 }
 
-// both is a value of all of several schemas: an object with the members of each.
+// both returns the shape of a value that matches all of several schemas. An object has the
+// members of each schema.
 func (r *schemaReader) both(all []any, besides map[string]any, depth int) *shape {
 	var s *shape
 	for _, part := range all {
@@ -155,7 +156,7 @@ func (r *schemaReader) both(all []any, besides map[string]any, depth int) *shape
 	return r.andOwn(s, besides, depth)
 }
 
-// andOwn adds what a schema says beside its branches.
+// andOwn adds the properties that a schema has besides its branches.
 func (r *schemaReader) andOwn(s *shape, schema map[string]any, depth int) *shape {
 	if schema["properties"] == nil {
 		return s
@@ -169,7 +170,7 @@ func (r *schemaReader) andOwn(s *shape, schema map[string]any, depth int) *shape
 	return own
 }
 
-// resolve finds a reference within the document, or nothing.
+// resolve returns the target of a reference within the document, or nil.
 func (r *schemaReader) resolve(ref string) any {
 	at := r.root
 	path, ok := strings.CutPrefix(ref, "#")
@@ -189,7 +190,7 @@ func (r *schemaReader) resolve(ref string) any {
 	return at
 }
 
-// typesOf lists the types of a schema but null.
+// typesOf lists the types of a schema without null.
 func typesOf(schema map[string]any) (names []string, null bool) {
 	switch t := schema["type"].(type) {
 	case string:
@@ -209,8 +210,8 @@ func typesOf(schema map[string]any) (names []string, null bool) {
 	return slices.DeleteFunc(names, func(n string) bool { return n == "null" }), null
 }
 
-// merged is a value of one of two shapes. An object has every field that one of
-// them has: a condition may ask for it.
+// merged returns the shape of a value that has one of two shapes. An object has the fields of
+// both, because a condition may use any of them.
 func merged(a, b *shape) *shape {
 	if a.kind != b.kind {
 		if a.kind+b.kind == whole+number && a.kind != anything && b.kind != anything {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// nearest is the known name that somebody who wrote the given one most likely
-// meant, or "" where none is like it. The first in order of the alphabet wins.
+// nearest returns the known name that is most similar to the written one, or "" if none is
+// similar. Among equally similar names, the first in alphabetical order wins.
 func nearest(written string, known []string) string {
 	known = slices.Clone(known)
 	slices.Sort(known)
@@ -19,13 +19,13 @@ func nearest(written string, known []string) string {
 	return best
 }
 
-// fold takes names for one that differ in case and separators only.
+// fold returns a form of the name that ignores case and separators.
 func fold(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 
-// distance counts the characters to change, insert, leave out, or swap with
-// their neighbour, to make a of b.
+// distance returns the minimum number of edits that turn a into b. An edit changes, inserts or
+// removes a character, or swaps it with its neighbour.
 func distance(a, b string) int {
 	from, to := []rune(a), []rune(b)
 	rows := make([][]int, len(from)+1)

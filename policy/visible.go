@@ -5,9 +5,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// Visible says what a caller may see of a tool before there is a call: what the
-// gate would say of one whose arguments are not known yet. A tool whose calls would
-// be denied whatever their arguments is hidden.
+// Visible returns what a caller may see of a tool before there is a call. It is the verdict of
+// the consent gate on a call whose arguments are not known yet. A tool is hidden if its calls
+// would be denied for all arguments.
 func (p *Policy) Visible(by catalog.Viewer, tool toolspec.Spec) catalog.Visibility {
 	if tool.NoSchema && tool.NoSchemaMode == toolspec.NoSchemaDeny {
 		return catalog.Hidden

@@ -2,9 +2,8 @@ package policy
 
 import "fmt"
 
-// Warnings are the lines that a worker logs loudly when it starts with the
-// policy or takes it up: what makes a tenant less safe than the defaults. They
-// are sorted by tenant.
+// Warnings returns the settings that make a tenant less safe than the defaults, as lines sorted
+// by tenant. A worker logs them as warnings when it starts with the policy or loads it.
 func (p *Policy) Warnings() []string {
 	if p == nil || len(p.tenants) == 0 {
 		return []string{"no policy is active: every call is denied"}

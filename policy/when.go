@@ -8,17 +8,16 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// when is the compiled condition of a rule. It may be used by several goroutines.
+// whenCondition is the compiled condition of a rule. Several goroutines may use it.
 type whenCondition struct {
 	text string
 	at   origin
-	// program answers where everything is known; early, where the arguments are
-	// not. It is nil where the condition does not speak of them.
+	// program evaluates the condition if all variables are known, early if the arguments are not
+	// known. early is nil if the condition does not use the arguments.
 	program, early cel.Program
 }
 
-// newWhen compiles a condition. The faults have no position where they are of
-// the whole text.
+// newWhen compiles a condition. A fault of the whole text has no position.
 func newWhen(text string) (*whenCondition, []whenFault) {
 	checked, issues := looseEnv().Compile(text)
 	if issues.Err() != nil {
@@ -48,8 +47,8 @@ func newWhen(text string) (*whenCondition, []whenFault) {
 	return w, nil
 }
 
-// eval answers for a call. What is neither true nor false, an argument that is
-// not there or another type than expected among it, has failed.
+// eval evaluates the condition for a call. A result that is neither true nor false is failed, for
+// example if an argument is missing or has an unexpected type.
 func (w *whenCondition) eval(e *evaluation) truth {
 	if w.early == nil || e.facts.HasArgs {
 		return answer(w.program.Eval(e))

@@ -15,10 +15,9 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// decodeArgs reads arguments for conditions. Nothing of them is lost: hydrate
-// refuses numbers that a float64 does not hold, and of the others a whole one
-// that an int64 holds becomes CEL's int and any other its double, for JSON makes
-// no difference between 1 and 1.0.
+// decodeArgs decodes arguments for conditions without loss. hydrate refuses numbers that a
+// float64 cannot hold. Of the other numbers, a whole number that fits an int64 becomes a CEL int,
+// and every other number a CEL double, because JSON does not distinguish 1 from 1.0.
 func decodeArgs(raw json.RawMessage) (map[string]any, error) {
 	var args map[string]any
 	if err := decodePlain(raw, &args); err != nil {
@@ -37,8 +36,8 @@ func decodeArgs(raw json.RawMessage) (map[string]any, error) {
 	return args, nil
 }
 
-// decodePlain keeps long numbers as they are written. Short ones are exact as a
-// float64, which is read in half the time.
+// decodePlain keeps long numbers as they are written. Short numbers are exact as a float64, which
+// decodes in half the time.
 func decodePlain(raw json.RawMessage, into *map[string]any) error {
 	if !longDigits(raw) {
 		return json.Unmarshal(raw, into)
@@ -107,18 +106,18 @@ func plainNumber(literal string) (any, error) {
 }
 
 func plainFloat(number float64) any {
-	// 2^63 itself is no int64.
+	// 2^63 does not fit an int64.
 	if number == math.Trunc(number) && number >= math.MinInt64 && number < math.MaxInt64 {
 		return int64(number)
 	}
 	return number
 }
 
-// adapter gives conditions objects whose keys come in one order: the same call
-// is to cost the same and be judged the same each time.
+// adapter gives conditions objects with a fixed order of keys, so that the same call always has
+// the same cost and the same verdict.
 type adapter struct{}
 
-// NativeToValue makes a value of CEL's.
+// NativeToValue returns the CEL value of a Go value.
 func (a adapter) NativeToValue(value any) ref.Val {
 	switch v := value.(type) {
 	case map[string]any:
@@ -131,10 +130,10 @@ func (a adapter) NativeToValue(value any) ref.Val {
 	return types.DefaultTypeAdapter.NativeToValue(value)
 }
 
-// ordered is a map that is walked in the order of its keys.
+// ordered is a map that iterates in the order of its keys.
 type ordered struct{ traits.Mapper }
 
-// Iterator walks the keys, sorted by type and then as text.
+// Iterator iterates over the keys, sorted by type and then as text.
 func (o ordered) Iterator() traits.Iterator {
 	var keys []ref.Val
 	for it := o.Mapper.Iterator(); it.HasNext() == types.True; {

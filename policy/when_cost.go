@@ -7,17 +7,18 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Sizes by which the cost of a condition is estimated, in characters or entries.
+// Sizes for the estimate of the cost of a condition, in characters or entries.
 const (
-	// ordinarySize is what is expected of one argument, or of one list or object
-	// among them: conditions over two lists pass, and over three do not.
+	// ordinarySize is the expected size of one argument, or of a list or object in the arguments.
+	// With this size, the estimate accepts conditions over two lists and refuses conditions over
+	// three.
 	ordinarySize = 64
-	// shortSize bounds what is not an argument.
+	// shortSize is the maximum size of a variable that is not an argument.
 	shortSize = 256
 )
 
-// costs estimates a condition: for ordinary arguments, and for the largest that
-// a tool may take.
+// costs estimates the cost of a condition: for arguments of ordinary size, and for the largest
+// arguments that a tool may take.
 func costs(checked *cel.Ast) (expected, most uint64, err error) {
 	ordinary, err := looseEnv().EstimateCost(checked, sizes(ordinarySize))
 	if err != nil {
@@ -27,10 +28,10 @@ func costs(checked *cel.Ast) (expected, most uint64, err error) {
 	return ordinary.Max, largest.Max, err
 }
 
-// sizes is the largest size of any one argument.
+// sizes is the maximum size of any one argument.
 type sizes uint64
 
-// EstimateSize bounds what comes from the call.
+// EstimateSize returns the size range of a variable of the call.
 func (s sizes) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
 	path := element.Path()
 	if len(path) == 0 {
@@ -44,7 +45,7 @@ func (s sizes) EstimateSize(element cost.AstNode) *cost.SizeEstimate {
 	return &size
 }
 
-// EstimateCallCost leaves functions to the library.
+// EstimateCallCost returns nil: the library estimates the cost of functions.
 func (sizes) EstimateCallCost(string, string, *cost.AstNode, []cost.AstNode) *cost.CallEstimate {
 	return nil
 }

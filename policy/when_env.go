@@ -14,30 +14,29 @@ import (
 const (
 	// maxWhen is in characters.
 	maxWhen = 4096
-	// maxWhenNodes and maxWhenDepth bound what is parsed of it, macros expanded.
+	// maxWhenNodes and maxWhenDepth bound the parsed expression with its macros expanded.
 	maxWhenNodes = 2000
 	maxWhenDepth = 100
-	// maxRegex is in instructions of the compiled expression.
+	// maxRegex is in instructions of the compiled regular expression.
 	maxRegex = 1000
-	// maxWhenCost is in CEL's units, about 100 ns each: what one evaluation may
-	// cost, and what it may be expected to cost for arguments of ordinary size.
+	// maxWhenCost is in CEL's cost units, about 100 ns each. It limits the cost of one
+	// evaluation, and the estimated cost for arguments of ordinary size.
 	maxWhenCost = 100_000
-	// maxWhenMemory is what one evaluation may hold at a time, in entries and in
-	// tens of characters.
+	// maxWhenMemory limits the memory of one evaluation. Its unit is one entry, or ten
+	// characters.
 	maxWhenMemory = 1 << 20
 )
 
 // argsName is the variable that is not known before hydration.
 const argsName = "args"
 
-// variables are what a condition may name, besides args.
+// variables returns the variables of a condition besides args.
 func variables() []string {
 	return []string{"actor", "connection", "roles", "run", "subject", "tenant", "tool.effect", "tool.id", "tool.risk", "tool.tags"}
 }
 
-// whenEnv is the language of conditions with args of no known type. Strings and
-// Sets are at fixed versions: what a stored policy means must not change with
-// the library.
+// whenEnv returns the CEL environment of conditions, without args. The libraries Strings and Sets
+// have fixed versions, because an upgrade must not change the meaning of a stored policy.
 var whenEnv = sync.OnceValue(func() *cel.Env {
 	options := []cel.EnvOption{
 		cel.StdLib(cel.StdLibSubset(env.NewLibrarySubset().AddExcludedFunctions(localTime()...))),
@@ -63,12 +62,12 @@ var whenEnv = sync.OnceValue(func() *cel.Env {
 	}
 	made, err := cel.NewCustomEnv(options...)
 	if err != nil {
-		panic(fmt.Sprintf("policy: the language of conditions is faulty: %v", err)) // every test makes it
+		panic(fmt.Sprintf("policy: the language of conditions is faulty: %v", err)) // every test builds it
 	}
 	return made
 })
 
-// looseEnv knows nothing of the arguments but that they are an object.
+// looseEnv returns the environment in which args is an object with members of any type.
 var looseEnv = sync.OnceValue(func() *cel.Env {
 	made, err := whenEnv().Extend(cel.Variable(argsName, cel.MapType(cel.StringType, cel.DynType)))
 	if err != nil {
@@ -77,8 +76,8 @@ var looseEnv = sync.OnceValue(func() *cel.Env {
 	return made
 })
 
-// localTime are the functions that ask the machine for its time zones, of which
-// two workers may have different ones.
+// localTime returns the functions that use the time zones of the machine. Two workers may have
+// different ones.
 func localTime() []*env.Function {
 	byFunction := map[string]string{
 		overloads.TimeGetFullYear:     overloads.TimestampToYearWithTz,

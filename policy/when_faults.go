@@ -9,14 +9,14 @@ import (
 	"cel.dev/cel-go/common/ast"
 )
 
-// whenFault is what is wrong with a condition. Line and column count from 1
-// within its text; 0 is the whole of it.
+// whenFault is a fault of a condition. Line and column count from 1 within its text; 0 means the
+// whole text.
 type whenFault struct {
 	line, column int
 	reason       string
 }
 
-// faultAt is a fault of one part of an expression.
+// faultAt returns a fault of one part of an expression.
 func faultAt(tree *ast.AST, id int64, reason string) whenFault {
 	at := tree.SourceInfo().GetStartLocation(id)
 	return whenFault{line: at.Line(), column: at.Column() + 1, reason: reason}
@@ -30,8 +30,8 @@ var (
 	objectName = regexp.MustCompile(`pawl[.]object[0-9]+`)
 )
 
-// explained says in Pawl's words what the library found. missing explains a
-// field that is not there; nil where no fields are known.
+// explained translates the errors of the CEL library into faults. missing returns the message for
+// an unknown field; it is nil if the fields are not known.
 func explained(text string, issues *cel.Issues, missing func(field string) string) []whenFault {
 	var faults []whenFault
 	for _, issue := range issues.Errors() {
@@ -39,13 +39,13 @@ func explained(text string, issues *cel.Issues, missing func(field string) strin
 		column := issue.Location.Column() + 1
 		if m := undeclared.FindStringSubmatch(reason); m != nil {
 			reason = unknownName(m[1])
-			// The place of a function is that of its parenthesis.
+			// The library reports the position of a function's parenthesis.
 			if before := beforeColumn(text, issue.Location.Line(), column); strings.HasSuffix(before, m[1]) {
 				column -= len([]rune(m[1]))
 			}
 		} else if m := undefined.FindStringSubmatch(reason); m != nil && missing != nil {
 			reason = missing(m[1])
-			column++ // the place was that of the dot
+			column++ // the library reports the position of the dot
 		} else if notWalked.MatchString(reason) {
 			reason = "only a list or a map can be walked; an object can as dyn(…)"
 		} else if m := overload.FindStringSubmatch(reason); m != nil {
@@ -70,7 +70,7 @@ func unknownName(name string) string {
 	return fmt.Sprintf("%s is not known here; known are %s, %s", name, argsName, strings.Join(variables(), ", "))
 }
 
-// beforeColumn is what stands before a column of a line, both from 1.
+// beforeColumn returns the text before a column of a line. Both count from 1.
 func beforeColumn(text string, line, column int) string {
 	lines := strings.Split(text, "\n")
 	if line < 1 || line > len(lines) {
@@ -80,5 +80,5 @@ func beforeColumn(text string, line, column int) string {
 	return string(runes[:min(max(column-1, 0), len(runes))])
 }
 
-// oneLine is a message of the library without its line breaks.
+// oneLine returns a message of the library without line breaks.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

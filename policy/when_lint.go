@@ -9,14 +9,14 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// Bounds of what a condition may put between or into the texts of a call, and
-// look for in them, in bytes.
+// Bounds of the texts that a condition inserts into texts of a call, or searches for in them, in
+// bytes.
 const (
 	maxInsert = 16
 	maxSearch = 64
 )
 
-// lint refuses what CEL allows and a policy may not hold.
+// lint refuses expressions that CEL allows but a policy may not contain.
 func lint(checked *cel.Ast) []whenFault {
 	if out := checked.OutputType(); !out.IsExactType(types.BoolType) && !out.IsExactType(types.DynType) {
 		return []whenFault{{reason: "must be true or false, and this is of type " + cel.FormatCELType(out)}}
@@ -30,8 +30,8 @@ func lint(checked *cel.Ast) []whenFault {
 				faults = append(faults, faultAt(tree, of.ID(), reason))
 			}
 		case ast.ComprehensionKind:
-			// The library walks these in another order each time. The objects of the
-			// arguments have one: see ordered.
+			// The library iterates over these maps in a different order each time. Objects in the
+			// arguments have a fixed order: see ordered.
 			if within := e.AsComprehension(); holdsMap(within.IterRange()) || holdsMap(within.AccuInit()) {
 				faults = append(faults, faultAt(tree, e.ID(), "a map that is written out cannot be walked; walk a list"))
 			}
@@ -41,9 +41,9 @@ func lint(checked *cel.Ast) []whenFault {
 	return faults
 }
 
-// unbounded finds the part of a call that decides how much work it is, or how
-// large its result, where that would come from the arguments: the library counts
-// what a function has cost when it has returned.
+// unbounded finds the part of a function call that determines its work or the size of its result,
+// if that part could come from the arguments. Such calls are refused, because the library counts
+// the cost of a function only after the function returns.
 func unbounded(call ast.CallExpr) (of ast.Expr, reason string) {
 	args := call.Args()
 	switch call.FunctionName() {
@@ -77,12 +77,12 @@ func unbounded(call ast.CallExpr) (of ast.Expr, reason string) {
 	return nil, ""
 }
 
-// short reports whether a list is no longer than somebody writes.
+// short reports whether a list is short: a literal, or the roles.
 func short(e ast.Expr) bool {
 	return e.Kind() == ast.ListKind || e.Kind() == ast.IdentKind && e.AsIdent() == "roles"
 }
 
-// written reports whether an expression is a text of at most so many bytes.
+// written reports whether an expression is a string literal of at most the given number of bytes.
 func written(e ast.Expr, most int) bool {
 	if e.Kind() != ast.LiteralKind {
 		return false
@@ -91,7 +91,7 @@ func written(e ast.Expr, most int) bool {
 	return ok && len(text) <= most
 }
 
-// holdsMap reports whether a map of several entries is written in an expression.
+// holdsMap reports whether an expression contains a map literal with several entries.
 func holdsMap(e ast.Expr) bool {
 	found := false
 	ast.PreOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {

@@ -11,14 +11,13 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// typed tells the type checker what fields objects have. It is used for one
-// check, and evaluates nothing.
+// typed tells the type checker the fields of objects. It is used for checks only, not for
+// evaluation.
 type typed struct {
 	types.Provider
 	objects map[string]*shape
 	names   map[*shape]string
-	// misses are fields that were asked for and are not there, with the objects
-	// that lack them.
+	// misses are the unknown fields that the condition uses, with the objects that lack them.
 	misses map[string]*shape
 }
 
@@ -26,7 +25,7 @@ func newTyped(base types.Provider) *typed {
 	return &typed{Provider: base, objects: map[string]*shape{}, names: map[*shape]string{}, misses: map[string]*shape{}}
 }
 
-// typeOf is the checker's type of a shape.
+// typeOf returns the CEL type of a shape.
 func (t *typed) typeOf(s *shape) *types.Type {
 	switch s.kind {
 	case boolean:
@@ -46,7 +45,7 @@ func (t *typed) typeOf(s *shape) *types.Type {
 		if s.elem != nil && !s.null {
 			return types.NewMapType(types.StringType, t.typeOf(s.elem))
 		}
-	case anything, number: // a number is an int where it is a whole one
+	case anything, number: // a number is a CEL int if it is whole
 	}
 	return types.DynType
 }
@@ -70,7 +69,7 @@ func (t *typed) name(s *shape) string {
 	return name
 }
 
-// FindStructType finds an object.
+// FindStructType returns the type of an object.
 func (t *typed) FindStructType(name string) (*types.Type, bool) {
 	if _, ok := t.objects[name]; ok {
 		return types.NewTypeTypeWithParam(types.NewObjectType(name)), true
@@ -86,7 +85,7 @@ func (t *typed) FindStructFieldNames(name string) ([]string, bool) {
 	return t.Provider.FindStructFieldNames(name)
 }
 
-// FindStructFieldType finds a field of an object.
+// FindStructFieldType returns the type of a field of an object.
 func (t *typed) FindStructFieldType(name, field string) (*types.FieldType, bool) {
 	s, ok := t.objects[name]
 	if !ok {
@@ -102,8 +101,8 @@ func (t *typed) FindStructFieldType(name, field string) (*types.FieldType, bool)
 	return nil, false
 }
 
-// env is the language of conditions where the arguments have a shape. What maps
-// can do, objects can: the arguments are both.
+// env returns the environment for arguments of a known shape. It gives objects the functions of
+// maps, because the arguments are both.
 func (t *typed) env(args *shape) (*cel.Env, error) {
 	options := []cel.EnvOption{cel.CustomTypeProvider(t), cel.Variable(argsName, t.typeOf(args))}
 	for _, name := range slices.Sorted(maps.Keys(t.objects)) {

@@ -20,20 +20,20 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres"
 )
 
-// Option adds to the commands.
+// Option changes the commands that Main runs.
 type Option func(*options)
 
-// options are what the options of Main set.
+// options holds the values that the options of Main set.
 type options struct {
 	wrapper broker.KeyWrapper
-	// more make the commands of Commands.
+	// more holds the functions given to Commands.
 	more []func(*app.App) []*cobra.Command
 }
 
-// KeyWrapper lets commands and workers use key rings that a key of a KMS has wrapped.
+// KeyWrapper lets commands and workers use key rings that a key of a KMS wraps.
 func KeyWrapper(w broker.KeyWrapper) Option { return func(o *options) { o.wrapper = w } }
 
-// Commands adds commands, which stand ahead of the others in the help.
+// Commands adds commands. The help lists them before the other commands.
 func Commands(f func(*app.App) []*cobra.Command) Option {
 	return func(o *options) { o.more = append(o.more, f) }
 }
@@ -57,7 +57,7 @@ func Main(ctx context.Context, args []string, s app.Streams, with ...Option) int
 		fmt.Fprintln(s.Err, "pawl:", app.Printable(err.Error()))
 	}
 	var database *postgres.Error
-	if errors.As(err, &database) && (database.State == "42P01" || database.State == "42703") { // no such table, no such column
+	if errors.As(err, &database) && (database.State == "42P01" || database.State == "42703") { // undefined table, undefined column
 		fmt.Fprintln(s.Err, "the database schema is older than this program: run `pawl migrate up`")
 	}
 	if app.IsUsage(err) {
@@ -66,7 +66,7 @@ func Main(ctx context.Context, args []string, s app.Streams, with ...Option) int
 	return app.ExitStatus(err)
 }
 
-// subjects make the commands for production, by subject.
+// subjects make the commands for production, one function for each subject.
 var subjects = []func(*app.App) []*cobra.Command{
 	calls.Commands, approvals.Commands, policies.Commands, connections.Commands, keys.Commands, tools.Commands, operations.Commands,
 }

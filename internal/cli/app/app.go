@@ -6,19 +6,19 @@ import (
 	"github.com/pawl-run/pawl/broker"
 )
 
-// Streams are where a command reads and writes.
+// Streams are the input and the outputs of a command.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 }
 
-// App is what every command shares.
+// App holds the state that all commands share.
 type App struct {
 	Streams
-	// JSON says that the command prints JSON.
+	// JSON selects JSON instead of text as the output.
 	JSON bool
-	// Tenant is the one that the command is for.
+	// Tenant is the tenant that the command acts for.
 	Tenant string
-	// Wrapper speaks with a KMS; nil in a program that has no client of one.
+	// Wrapper is the client of a KMS. It is nil in a program without a KMS client.
 	Wrapper broker.KeyWrapper
 }

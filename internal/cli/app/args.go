@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Group makes a command that only holds others refuse what is none of them.
+// Group gives cmd, which has only subcommands, an error for an unknown subcommand. The error
+// suggests names. The root command without arguments prints its help.
 func Group(cmd *cobra.Command) *cobra.Command {
 	cmd.SuggestionsMinimumDistance = 2
 	cmd.Args = cobra.ArbitraryArgs
@@ -32,7 +33,7 @@ func Group(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// SomeArgs wants one argument or more.
+// SomeArgs requires at least one argument; what names the arguments in the error.
 func SomeArgs(what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -42,7 +43,7 @@ func SomeArgs(what string) cobra.PositionalArgs {
 	}
 }
 
-// ExactArgs wants n arguments; what names them in the error.
+// ExactArgs requires exactly n arguments; what names the arguments in the error.
 func ExactArgs(n int, what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != n {
@@ -52,7 +53,7 @@ func ExactArgs(n int, what string) cobra.PositionalArgs {
 	}
 }
 
-// AtMostOneArg wants no argument or one.
+// AtMostOneArg allows no argument or one; what names the argument in the error.
 func AtMostOneArg(what string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {

@@ -8,8 +8,9 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// PrintEscalations says to whom a request went while nobody decided, and to whom it still
-// goes, under labels of a width.
+// PrintEscalations prints the escalation steps of a request: the approvers of each step and the
+// time of the step. It prints the steps to come only for an open request. Labels are padded to
+// width characters.
 func (a *App) PrintEscalations(r reads.Approval, width int) {
 	for i, e := range r.Escalations {
 		label, since := "went to", "since"

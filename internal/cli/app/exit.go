@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Exit statuses beside those of the code table.
+// Exit statuses for errors that have no code in the code table.
 const (
 	exitFailure      = 1
 	exitUsage        = 2
@@ -15,38 +15,38 @@ const (
 	exitPending      = 4
 )
 
-// ErrPending ends a turn whose calls have no results yet.
+// ErrPending is the error of a turn that ends before all its calls have results.
 var ErrPending = errors.New("calls wait")
 
-// usageError is a command line that does not parse.
+// usageError is an error in the command line.
 type usageError struct{ error }
 
-// Usage makes an error of one about the command line: cli.Main shows how to use the
-// command.
+// Usage marks err as an error in the command line. cli.Main prints the usage of the command after
+// such an error.
 func Usage(err error) error { return usageError{err} }
 
-// silentError is a failure that the command has already shown.
+// silentError is a failure that the command has already printed.
 type silentError struct{ error }
 
-// Silent makes an error that cli.Main does not show: the command has.
+// Silent marks err as already printed by the command. cli.Main does not print it again.
 func Silent(err error) error { return &silentError{err} }
 
-// Unwrap returns what failed.
+// Unwrap returns the failure.
 func (e *silentError) Unwrap() error { return e.error }
 
-// IsUsage reports whether err is one of the command line.
+// IsUsage reports whether err is an error in the command line.
 func IsUsage(err error) bool {
 	var usage usageError
 	return errors.As(err, &usage)
 }
 
-// IsSilent reports whether the command has shown err.
+// IsSilent reports whether the command has already printed err.
 func IsSilent(err error) bool {
 	var silent *silentError
 	return errors.As(err, &silent)
 }
 
-// ExitStatus returns the exit status of a command that ended with err.
+// ExitStatus returns the exit status of a command that ended with err, which is not nil.
 func ExitStatus(err error) int {
 	var call *client.CallError
 	switch {

@@ -12,12 +12,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire/responses"
 )
 
-// WireFormats are the codecs, in the order of the documentation.
+// WireFormats returns the codecs of the provider formats, in the order of the documentation.
 func WireFormats() []wire.Codec {
 	return []wire.Codec{openai.Codec{}, responses.Codec{}, anthropic.Codec{}, ollama.Codec{}, gemini.Codec{}}
 }
 
-// WireFormatNames are the names of the formats, in the same order.
+// WireFormatNames returns the names of the formats, in the order of WireFormats.
 func WireFormatNames() (names []string) {
 	for _, c := range WireFormats() {
 		names = append(names, c.Format())
@@ -25,7 +25,8 @@ func WireFormatNames() (names []string) {
 	return names
 }
 
-// FindWireFormat returns the codec that --format names.
+// FindWireFormat returns the codec with the name that --format gives. The error is a usage error
+// that lists the names.
 func FindWireFormat(name string) (wire.Codec, error) {
 	for _, c := range WireFormats() {
 		if c.Format() == name {

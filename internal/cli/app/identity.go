@@ -10,16 +10,15 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// approverEnv names the person at the terminal.
+// approverEnv is the environment variable with the identity of the person at the terminal.
 const approverEnv = "PAWL_APPROVER"
 
-// identityFlag is a flag whose value is the name of somebody: see
-// toolspec.CheckIdentity. The default, which may come from the environment, is held to
-// it too.
+// identityFlag is a flag whose value is an identity. CheckIdentities checks the value with
+// toolspec.CheckIdentity. It checks the default too, which may come from the environment.
 type identityFlag struct{ name *string }
 
 func (f identityFlag) String() string {
-	if f.name == nil { // pflag asks the zero value
+	if f.name == nil { // pflag calls String on the zero value
 		return ""
 	}
 	return *f.name
@@ -30,17 +29,18 @@ func (f identityFlag) Set(name string) error {
 	return nil
 }
 
-// Type is what help shows.
+// Type returns the name of the type that the help shows.
 func (f identityFlag) Type() string { return "string" }
 
-// IdentityVar defines a flag for the name of somebody.
+// IdentityVar defines a flag for an identity, with the default name.
 func IdentityVar(flags *pflag.FlagSet, into *string, flag, name, usage string) {
 	*into = name
 	flags.Var(identityFlag{into}, flag, usage)
 }
 
-// CheckIdentities refuses names that nobody can have. An empty one is for the command
-// to judge.
+// CheckIdentities returns a usage error for an identity that toolspec.CheckIdentity refuses, in a
+// flag or in PAWL_APPROVER. It accepts an empty identity; each command decides whether it needs
+// one.
 func CheckIdentities(cmd *cobra.Command, _ []string) (err error) {
 	if by := os.Getenv(approverEnv); by != "" {
 		if bad := toolspec.CheckIdentity(by); bad != nil {
@@ -57,10 +57,11 @@ func CheckIdentities(cmd *cobra.Command, _ []string) (err error) {
 	return err
 }
 
-// QuoteName shows the name of somebody beside other words, at most 100 characters of it.
+// QuoteName quotes an identity for use in a line of text, cut at 100 characters.
 func QuoteName(s string) string { return OneLine(toolspec.Quoted(s), 100) }
 
-// ByFlag says who does something.
+// ByFlag defines the flag --by for the identity of the person who runs the command; does is the
+// verb for its help text.
 func ByFlag(cmd *cobra.Command, by *string, does string) {
 	IdentityVar(cmd.Flags(), by, "by", DefaultApprover(), "who "+does+" it, for the audit trail (PAWL_APPROVER)")
 }

@@ -9,13 +9,16 @@ import (
 )
 
 const (
-	// KeyFileEnv names the file of the private key that decisions are signed with.
+	// KeyFileEnv is the environment variable with the name of the file of the private key.
+	// Approvers sign their decisions with this key.
 	KeyFileEnv = "PAWL_APPROVER_KEY"
-	// maxKeyFile bounds what is read of a key file, in bytes.
+	// maxKeyFile is the maximum size of a key file, in bytes.
 	maxKeyFile = 4096
 )
 
-// DefaultKeyFile is where the person at the terminal keeps a key, or empty.
+// DefaultKeyFile returns the name of the key file of the person at the terminal: the value of
+// PAWL_APPROVER_KEY, or pawl/approver.pem in the user's configuration directory. It is empty if
+// there is no such directory.
 func DefaultKeyFile() string {
 	if named := os.Getenv(KeyFileEnv); named != "" {
 		return named
@@ -27,7 +30,7 @@ func DefaultKeyFile() string {
 	return filepath.Join(dir, "pawl", "approver.pem")
 }
 
-// ReadKey reads a small file, or what comes in.
+// ReadKey reads a key file of at most maxKeyFile bytes. The name - stands for in.
 func ReadKey(file string, in io.Reader) ([]byte, error) {
 	if file != "-" {
 		f, err := os.Open(file)
@@ -44,5 +47,5 @@ func ReadKey(file string, in io.Reader) ([]byte, error) {
 	return text, err
 }
 
-// SignedFor is how long a decision that is sent now may be on its way.
+// SignedFor is the lifetime of a signature: a decision must arrive within this time.
 const SignedFor = time.Hour

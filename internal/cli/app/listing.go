@@ -2,8 +2,8 @@ package app
 
 import "fmt"
 
-// PrintList prints what a command found: a list for programs; for people what show
-// prints of it, or nothing, one sentence, where there is none.
+// PrintList prints the results of a command: as a JSON list, or as text with show. For people it
+// prints the sentence nothing if found is empty.
 func PrintList[T any](a *App, found []T, nothing string, show func([]T)) error {
 	switch {
 	case a.JSON:
@@ -16,7 +16,7 @@ func PrintList[T any](a *App, found []T, nothing string, show func([]T)) error {
 	return nil
 }
 
-// PrintRows is PrintList with a row of a table for each.
+// PrintRows is PrintList with a table that has one row for each result.
 func PrintRows[T any](a *App, found []T, nothing string, headings []string, row func(T) []string) error {
 	return PrintList(a, found, nothing, func(found []T) {
 		rows := make([][]string, len(found))
@@ -27,7 +27,7 @@ func PrintRows[T any](a *App, found []T, nothing string, headings []string, row 
 	})
 }
 
-// NonNil makes no entries an empty list in JSON.
+// NonNil returns s, or an empty slice if s is nil, so that JSON has [] and not null.
 func NonNil[T any](s []T) []T {
 	if s == nil {
 		return []T{}

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// WaitFor polls until done says so or ctx ends.
+// WaitFor polls done every 50 milliseconds until it returns true. It returns the error of ctx if
+// ctx ends first.
 func WaitFor(ctx context.Context, done func() bool) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

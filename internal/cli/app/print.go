@@ -12,9 +12,9 @@ import (
 	"unicode/utf16"
 )
 
-// Printable keeps text of callers and tools from speaking to the terminal:
-// control, bidirectional and invisible characters are shown as what they are, by
-// the escapes of JSON, so that JSON stays the same JSON.
+// Printable escapes characters that could control the terminal or hide text: control,
+// bidirectional and invisible characters. Texts of callers and tools may contain them. The
+// escapes are those of JSON, so that JSON keeps its meaning.
 func Printable(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -31,7 +31,7 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// OneLine is printable text without line breaks, cut at n characters.
+// OneLine returns printable text without line breaks, cut at n characters.
 func OneLine(s string, n int) string {
 	s = strings.Join(strings.Fields(Printable(s)), " ")
 	if runes := []rune(s); len(runes) > n {
@@ -40,7 +40,7 @@ func OneLine(s string, n int) string {
 	return s
 }
 
-// PrintJSON prints JSON for programs, over several lines.
+// PrintJSON prints v as indented JSON.
 func PrintJSON(w io.Writer, v any) error {
 	out, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -50,7 +50,8 @@ func PrintJSON(w io.Writer, v any) error {
 	return err
 }
 
-// FormatJSON shows JSON for reading, and its numbers as they are written.
+// FormatJSON returns raw as indented, printable JSON. It does not change the notation of numbers.
+// It returns text that is not JSON as printable text.
 func FormatJSON(raw json.RawMessage, prefix string) string {
 	var out bytes.Buffer
 	if json.Indent(&out, raw, prefix, "  ") != nil {
@@ -59,7 +60,7 @@ func FormatJSON(raw json.RawMessage, prefix string) string {
 	return Printable(out.String())
 }
 
-// PrintTable prints aligned rows under headings.
+// PrintTable prints aligned rows under headings. It cuts each cell at 100 characters.
 func PrintTable(w io.Writer, prefix string, headings []string, rows [][]string) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, prefix+strings.Join(headings, "\t"))
@@ -73,10 +74,10 @@ func PrintTable(w io.Writer, prefix string, headings []string, rows [][]string) 
 	_ = tw.Flush()
 }
 
-// FormatTime shows a time of the local zone, to the second.
+// FormatTime formats a time in the local zone, to the second.
 func FormatTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-// FormatUntil says how long something counts.
+// FormatUntil returns a phrase that says how long something is valid; nil is without end.
 func FormatUntil(expiresAt *time.Time, expired bool) string {
 	switch {
 	case expiresAt == nil:

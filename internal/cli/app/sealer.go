@@ -8,13 +8,13 @@ import (
 	"github.com/pawl-run/pawl/broker"
 )
 
-// KeyRingFlag names the file of a key ring.
+// KeyRingFlag defines the flag --keyring for the file of a key ring.
 func KeyRingFlag(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVar(file, "keyring", "", "file of the key ring (PAWL_KEYRING_FILE, PAWL_KEYRING)")
 }
 
-// OpenSealer opens the key ring that a flag names, or else the environment or a running
-// `pawl dev`.
+// OpenSealer opens the key ring in file. If file is empty, it opens the key ring of the
+// environment or of a running `pawl dev`. It returns an error if there is no key ring.
 func (a *App) OpenSealer(s *Session, file string) (broker.Sealer, error) {
 	ring := s.Config.KeyRing
 	ring.Wrapper = a.Wrapper

@@ -24,21 +24,23 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// DialTimeout bounds how long a command waits for a server.
+// DialTimeout is the maximum time that a command waits for a server to answer.
 const DialTimeout = 10 * time.Second
 
-// Session is a command's way to the servers.
+// Session holds the connections of a command to the servers.
 type Session struct {
 	Config worker.Config
 	ui     string
-	// dev says that `pawl dev` of this directory is what was found.
+	// dev is the state of the `pawl dev` that runs for this directory, or nil.
 	dev      *devstate.State
 	Temporal temporal.Client
 	Store    *postgres.Store
 }
 
-// LoadConfig finds the servers: what the environment names for Pawl, then a running
-// `pawl dev` of this directory, then the general variables.
+// LoadConfig finds the servers and the key ring. For each of them the order is: its own variable
+// (PAWL_DATABASE_URL, PAWL_KEYRING_FILE, PAWL_KEYRING, TEMPORAL_ADDRESS), a running `pawl dev` of
+// this directory, the general configuration (DATABASE_URL, a Temporal profile). The state is nil
+// if no `pawl dev` runs.
 func LoadConfig() (worker.Config, *devstate.State, error) {
 	c, err := worker.LoadConfig()
 	if err != nil {
@@ -58,7 +60,8 @@ func LoadConfig() (worker.Config, *devstate.State, error) {
 		c.KeyRing.File = state.KeyRing
 	}
 	if os.Getenv("TEMPORAL_ADDRESS") == "" {
-		// All of it: a profile's certificates and keys are for another server.
+		// All options are replaced: the certificates and keys of a profile are for another
+		// server.
 		c.Temporal = temporal.Options{
 			HostPort: state.Temporal, Namespace: state.Namespace,
 			DataConverter: c.Temporal.DataConverter, FailureConverter: c.Temporal.FailureConverter,
@@ -69,7 +72,7 @@ func LoadConfig() (worker.Config, *devstate.State, error) {
 	return c, state, nil
 }
 
-// Connect opens what a command needs; Close releases it.
+// Connect opens the connections that a command needs. The caller must call Close.
 func Connect(ctx context.Context, needTemporal, needStore bool) (*Session, error) {
 	c, dev, err := LoadConfig()
 	if err != nil {
@@ -98,15 +101,17 @@ func Connect(ctx context.Context, needTemporal, needStore bool) (*Session, error
 	return s, nil
 }
 
-// WithTimeout keeps the SDK from writing into what a command prints, and sets the time
-// for the server's first answer, which the SDK would wait for five seconds.
+// WithTimeout returns o with a silent logger, so that the SDK does not write into the output of a
+// command, and with a timeout for the first answer of the server. The default of the SDK is five
+// seconds.
 func WithTimeout(o temporal.Options, answer time.Duration) temporal.Options {
 	o.Logger = sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler))
 	o.ConnectionOptions.GetSystemInfoTimeout = answer
 	return o
 }
 
-// ExplainConnectError says in words why there is no connection to a database.
+// ExplainConnectError explains why the connection to the database at where failed, and says what
+// to do. It returns err unchanged if err is not transient.
 func ExplainConnectError(where string, err error) error {
 	if !errs.IsTransient(err) {
 		return err
@@ -123,7 +128,7 @@ func ExplainConnectError(where string, err error) error {
 	return fmt.Errorf("%s does not answer (%s): start Postgres there, or set PAWL_DATABASE_URL to one that runs", where, errs.Reason(err))
 }
 
-// WithStore lets use have the database for as long as it runs.
+// WithStore opens the database, calls use, and closes the database.
 func WithStore(ctx context.Context, use func(*Session) error) error {
 	s, err := Connect(ctx, false, true)
 	if err != nil {
@@ -133,7 +138,7 @@ func WithStore(ctx context.Context, use func(*Session) error) error {
 	return use(s)
 }
 
-// Close ends the connections.
+// Close closes the connections.
 func (s *Session) Close() {
 	if s.Temporal != nil {
 		s.Temporal.Close()
@@ -143,7 +148,7 @@ func (s *Session) Close() {
 	}
 }
 
-// Client is a client of the servers that the session is connected with.
+// Client returns a client of the servers that the session has connections to.
 func (s *Session) Client() *client.Client {
 	o := client.Options{DataConverter: s.Config.Temporal.DataConverter}
 	if s.Store != nil {
@@ -152,17 +157,18 @@ func (s *Session) Client() *client.Client {
 	return client.New(s.Temporal, o)
 }
 
-// ClientWithOutputs is a client that reads large results too.
+// ClientWithOutputs returns a client that also reads large results. It opens the database when it
+// reads the first one.
 func (s *Session) ClientWithOutputs() *client.Client {
 	return client.New(s.Temporal, client.Options{DataConverter: s.Config.Temporal.DataConverter, Outputs: lazyOutputs{}})
 }
 
-// Address is where Temporal is looked for.
+// Address returns the address of the Temporal server.
 func (s *Session) Address() string {
 	return cmp.Or(s.Config.Temporal.HostPort, temporal.DefaultHostPort)
 }
 
-// Link is where the Temporal UI shows a call, or "".
+// Link returns the address of a call in the Temporal UI, or "" if no UI is known.
 func (s *Session) Link(workflowID string) string {
 	if s.ui == "" {
 		return ""
@@ -171,10 +177,11 @@ func (s *Session) Link(workflowID string) string {
 	return s.ui + "/namespaces/" + namespace + "/workflows/" + url.PathEscape(workflowID)
 }
 
-// DefaultTenant is the tenant of commands that name none.
+// DefaultTenant returns the tenant of a command without --tenant.
 func DefaultTenant() string { return cmp.Or(os.Getenv("PAWL_TENANT"), "acme") }
 
-// DefaultApprover is the person at the terminal.
+// DefaultApprover returns the identity of the person at the terminal: PAWL_APPROVER, or else the
+// name of the operating system's user. It is "" if neither is known.
 func DefaultApprover() string {
 	if named := os.Getenv(approverEnv); named != "" {
 		return named
@@ -185,7 +192,8 @@ func DefaultApprover() string {
 	return ""
 }
 
-// FindCall returns a call of the tenant by any of its names.
+// FindCall returns a call of the tenant. name is any id of the call, or the id of one of its
+// approval requests.
 func (s *Session) FindCall(ctx context.Context, tenantID, name string) (reads.Detail, error) {
 	if invocationID, _, ok := toolspec.SplitApprovalID(name); ok {
 		name = invocationID
@@ -197,7 +205,7 @@ func (s *Session) FindCall(ctx context.Context, tenantID, name string) (reads.De
 	return record, err
 }
 
-// WithoutPassword shows where a database is and nothing that opens it.
+// WithoutPassword returns the address of a database without the password and the parameters.
 func WithoutPassword(raw string) string {
 	if raw == "" {
 		return ""

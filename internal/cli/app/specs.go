@@ -6,7 +6,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// PublishedSpecs are the tools that workers have, or why nobody knows.
+// PublishedSpecs returns the tools that workers have published. It fails if the database is not
+// available.
 func PublishedSpecs(ctx context.Context) (specs []toolspec.Spec, err error) {
 	err = WithStore(ctx, func(s *Session) error {
 		specs, err = s.Store.Specs(ctx)

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// mostDays bounds a time span; a hundred years are for good.
+// mostDays is the maximum of a time span, in days: a hundred years, which is in effect no limit.
 const mostDays = 36_500
 
-// ParseTimespan reads the value of a flag that says how long: in Go's notation or in
-// whole days, from a second to mostDays.
+// ParseTimespan parses the value of a flag that is a time span: in Go's notation or in whole
+// days, from one second to mostDays days.
 func ParseTimespan(flag, text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
 	if days, found := strings.CutSuffix(text, "d"); found {

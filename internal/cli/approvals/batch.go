@@ -13,15 +13,15 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// batchRow is what came of one of several decisions.
+// batchRow is the result of one of several decisions.
 type batchRow struct {
 	ApprovalID string `json:"approvalId"`
 	toolspec.Answer
 	Error string `json:"error,omitempty"`
 }
 
-// decideEach sends the same words on each request; one that fails keeps no other from
-// counting.
+// decideEach sends the same decision on each request. A failure on one request does not stop the
+// others.
 func decideEach(a *app.App, cmd *cobra.Command, ids []string, p proving, said toolspec.Decision) error {
 	s, err := app.Connect(cmd.Context(), true, true)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/app"
 )
 
-// Commands returns the commands of people who decide.
+// Commands returns the commands for approvers.
 func Commands(a *app.App) []*cobra.Command {
 	return []*cobra.Command{newApprovals(a), newApprove(a), newDeny(a), newResolve(a)}
 }

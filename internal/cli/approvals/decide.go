@@ -14,10 +14,10 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// decideTimeout is how long a decision waits for a worker to confirm it.
+// decideTimeout is the maximum time that a decision waits for a worker to confirm it.
 const decideTimeout = 15 * time.Second
 
-// anApproval is what the commands that decide need.
+// anApproval names the arguments of the commands that decide, for errors.
 const anApproval = "an approval id; `pawl approvals` lists them"
 
 func newApprove(a *app.App) *cobra.Command {
@@ -54,7 +54,8 @@ func newResolve(a *app.App) *cobra.Command {
 	})
 }
 
-// newDecide makes a command send a decision on the requests that say returns.
+// newDecide completes cmd so that it sends a decision. say fills in the decision from the
+// arguments and returns the ids of the requests to decide on.
 func newDecide(a *app.App, cmd *cobra.Command, say func(args []string, d *toolspec.Decision) (ids []string, err error)) *cobra.Command {
 	var approver, reason string
 	p := proving{in: a.In}

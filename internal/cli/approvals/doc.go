@@ -1,2 +1,2 @@
-// Package approvals has the commands of people who decide: approvals, approve, deny and resolve.
+// Package approvals has the commands for approvers: approvals, approve, deny and resolve.
 package approvals

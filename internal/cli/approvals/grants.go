@@ -101,7 +101,7 @@ func newRevokeGrant(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// memory is what the flags of `pawl approve` say about later calls.
+// memory holds the flags of `pawl approve` that ask to remember the approval for later calls.
 type memory struct {
 	remember             bool
 	life                 time.Duration
@@ -119,7 +119,7 @@ func (m *memory) flags(cmd *cobra.Command) {
 	f.StringVar(&m.session, "session", "", "with --remember, for which session: same or any (default any)")
 }
 
-// ask adds it to a decision.
+// ask adds the flags to the decision. It returns a usage error if the flags do not fit together.
 func (m *memory) ask(d *toolspec.Decision) error {
 	scope := toolspec.Scope{Args: m.args, Actor: m.actor, Session: m.session, ForMs: m.life.Milliseconds()}
 	for _, member := range m.match {

@@ -15,10 +15,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// maxIDToken bounds what is read of the file of an ID token, in bytes.
+// maxIDToken is the maximum size of an ID token file, in bytes. A longer file is cut.
 const maxIDToken = 64 << 10
 
-// proving is how an approver proves who decides.
+// proving holds the flags with which an approver proves the own identity.
 type proving struct {
 	keyFile, tokenFile, seen string
 	printNonce               bool
@@ -32,7 +32,8 @@ func (p *proving) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.seen, "digest", "", "refuse to decide on a request with another digest than this")
 }
 
-// check refuses what does not go together, for so many requests.
+// check refuses flags that do not fit together, or that do not fit a decision on this number of
+// requests.
 func (p *proving) check(requests int) error {
 	switch {
 	case requests > 1 && p.seen != "":
@@ -45,8 +46,8 @@ func (p *proving) check(requests int) error {
 	return nil
 }
 
-// token reads the ID token for a decision. One for another decision is not sent: it
-// would not count.
+// token reads the ID token for a decision. It returns an error for the token of another decision,
+// because that token would not count.
 func (p *proving) token(d toolspec.Decision) (string, error) {
 	in := p.in
 	if p.tokenFile != "-" {
@@ -75,7 +76,7 @@ func (p *proving) token(d toolspec.Decision) (string, error) {
 	return "", errors.New("the ID token is for another decision; sign in with the nonce that --print-nonce prints for these flags")
 }
 
-// printNonce prints what an ID token for the decision has to be asked for with.
+// printNonce prints the nonce that the ID token for the decision must contain.
 func printNonce(a *app.App, cmd *cobra.Command, p proving, d toolspec.Decision) error {
 	s, err := app.Connect(cmd.Context(), false, true)
 	if err != nil {

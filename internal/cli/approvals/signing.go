@@ -16,8 +16,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// signer is the key of the file or, where none is named, that of the usual place; ok
-// is false where nothing is there, and nobody named anything.
+// signer reads the signing key from the named file, or from DefaultKeyFile if named is empty. ok
+// is false if the user names no file, PAWL_APPROVER_KEY is not set and the default file does not
+// exist.
 func signer(named string) (s proof.Signer, ok bool, err error) {
 	file := cmp.Or(named, app.DefaultKeyFile())
 	text, err := app.ReadKey(file, nil)
@@ -33,7 +34,8 @@ func signer(named string) (s proof.Signer, ok bool, err error) {
 	return s, true, nil
 }
 
-// addressDecision is the decision on a request as its approver has it in the record.
+// addressDecision finds the request of a decision and returns the workflow id and the decision
+// with the digest of the request. It fails if seen is not empty and differs from the digest.
 func addressDecision(ctx context.Context, s *app.Session, tenantID, seen string, d toolspec.Decision) (workflowID string, _ toolspec.Decision, err error) {
 	record, err := findRequest(ctx, s, tenantID, d.ApprovalID)
 	if err != nil {
@@ -45,8 +47,8 @@ func addressDecision(ctx context.Context, s *app.Session, tenantID, seen string,
 	return record.WorkflowID, d, nil
 }
 
-// proveDecision is addressDecision, with a proof: the ID token that was got outside, or a signature
-// where there is a key to sign with.
+// proveDecision is addressDecision with a proof. The proof is the ID token from --id-token, or
+// else a signature if there is a signing key. Without both, the decision has no proof.
 func proveDecision(ctx context.Context, s *app.Session, tenantID string, p proving, d toolspec.Decision) (workflowID string, _ toolspec.Decision, err error) {
 	workflowID, d, err = addressDecision(ctx, s, tenantID, p.seen, d)
 	switch {
@@ -64,7 +66,8 @@ func proveDecision(ctx context.Context, s *app.Session, tenantID string, p provi
 	return workflowID, d, err
 }
 
-// findRequest finds an approval request. Of another tenant there is none.
+// findRequest finds an approval request of the tenant. It does not find requests of other
+// tenants.
 func findRequest(ctx context.Context, s *app.Session, tenantID, approvalID string) (reads.Approval, error) {
 	if _, _, ok := toolspec.SplitApprovalID(approvalID); !ok {
 		return reads.Approval{}, app.Usage(errors.New("an approval id looks like <invocationId>.<n>; `pawl approvals` lists them"))

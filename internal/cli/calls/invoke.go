@@ -70,7 +70,7 @@ func newInvoke(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// vouchTime is how long a call may take to be admitted.
+// vouchTime is the lifetime of the proof for a subject. The call must be admitted within it.
 const vouchTime = 10 * time.Minute
 
 func vouch(inv *toolspec.Invocation, file string) error {
@@ -84,8 +84,8 @@ func vouch(inv *toolspec.Invocation, file string) error {
 	return client.Vouch(inv, key, vouchTime)
 }
 
-// argument sends what is no JSON as a string: the worker says what is wrong
-// with it, as for any other caller.
+// argument returns the arguments as JSON. Text that is not JSON becomes a JSON string: the worker
+// then reports the error as it does for any other caller.
 func argument(args string) json.RawMessage {
 	if json.Valid([]byte(args)) {
 		return json.RawMessage(args)
@@ -110,7 +110,8 @@ func printDetached(a *app.App, s *app.Session, c *client.Call) error {
 	return nil
 }
 
-// printResult prints a value; printFailure prints what came instead of one.
+// printResult prints the value of a call. printFailure prints the error of a call that has no
+// value.
 func printResult(a *app.App, r toolspec.Result) error {
 	if a.JSON {
 		return app.PrintJSON(a.Out, r)
@@ -123,7 +124,8 @@ func printResult(a *app.App, r toolspec.Result) error {
 	return nil
 }
 
-// unanswered says how to find a call again whose answer nobody waited for.
+// unanswered adds to ErrNoAnswer the flags that find the call again. It returns other errors
+// unchanged.
 func unanswered(inv toolspec.Invocation, err error) error {
 	if errors.Is(err, client.ErrNoAnswer) {
 		return fmt.Errorf("%w; that is this command with --run %s --call %s", err, inv.Context.RunID, inv.ToolCallID)

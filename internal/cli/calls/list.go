@@ -44,7 +44,8 @@ func newList(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// checkFilter refuses what no call can be, rather than find nothing.
+// checkFilter refuses values that no call can have. Without it, such a filter would find nothing
+// and report no error.
 func checkFilter(f reads.Filter) error {
 	switch f.Status {
 	case "", toolspec.StatusRunning, toolspec.StatusWaitingApproval, toolspec.StatusWaitingCapacity, toolspec.StatusParkedUnknown, toolspec.StatusSettled:

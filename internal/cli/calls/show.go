@@ -55,11 +55,12 @@ func newShow(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// showTimeout bounds how long show waits for what only the call itself knows.
+// showTimeout is the maximum time that show waits for an answer of the call's workflow.
 const showTimeout = 5 * time.Second
 
-// countDropped is how many signals a call that waits for a decision has dropped; 0 where
-// Temporal or the call does not answer in showTimeout.
+// countDropped asks a call that waits for a decision how many signals it has dropped. It returns
+// 0 if the call waits for no decision, or if Temporal or the call does not answer within
+// showTimeout.
 func countDropped(ctx context.Context, s *app.Session, d reads.Detail) int {
 	open := func(r reads.Approval) bool { return r.State == contract.RequestOpen }
 	if d.Result != nil || !slices.ContainsFunc(d.Approvals, open) {
@@ -121,8 +122,8 @@ func printCall(a *app.App, s *app.Session, d reads.Detail) {
 	showResult(a, d)
 }
 
-// showHistory prints values in the order they had; null is one of which nothing
-// may be shown.
+// showHistory prints the values in time order. A value is null if redaction lets nothing of it be
+// shown.
 func showHistory(a *app.App, title string, values []json.RawMessage) {
 	if len(values) == 0 {
 		return
@@ -133,7 +134,7 @@ func showHistory(a *app.App, title string, values []json.RawMessage) {
 	}
 }
 
-// showCapacity says what an open call holds of limited capacity, and what it
+// showCapacity prints the limited capacity that an open call holds, and the capacity that it
 // waits for.
 func showCapacity(a *app.App, d reads.Detail) {
 	if len(d.Capacity) == 0 {

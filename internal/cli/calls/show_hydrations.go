@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// showHydrations says where the arguments came from, where there is more to say
-// than that they were accepted as they were sent.
+// showHydrations prints the provenance of the arguments. It leaves out a hydration that accepted
+// the arguments as they were sent.
 func showHydrations(a *app.App, d reads.Detail) {
 	titled := false
 	for _, h := range d.Hydrations {

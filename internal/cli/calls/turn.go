@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// turnFlags are those of `pawl turn`.
+// turnFlags are the flags of `pawl turn`.
 type turnFlags struct {
 	format, run, actor, key, offer string
 	subject, submitterKey          string
@@ -94,7 +94,7 @@ func runTurn(ctx context.Context, a *app.App, f turnFlags) error {
 	return app.PrintJSON(a.Out, reply.Messages)
 }
 
-// turn is what the flags say.
+// turn returns the turn that the flags describe.
 func (f turnFlags) turn(tenant string) (client.Turn, error) {
 	t := client.Turn{
 		Key: f.key, Streamed: f.streamed, Together: f.together, OwnIDs: f.ownIDs, Wait: f.wait,
@@ -118,7 +118,7 @@ func (f turnFlags) turn(tenant string) (client.Turn, error) {
 	return t, nil
 }
 
-// readOffer reads what `pawl tools offer` printed.
+// readOffer reads an offer from a file with the output of `pawl tools offer`.
 func readOffer(file string) (client.Offer, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -131,7 +131,7 @@ func readOffer(file string) (client.Offer, error) {
 	return offer, nil
 }
 
-// dryTurn prints the invocations that a turn would start.
+// dryTurn prints the invocations that a turn would start, and starts none.
 func dryTurn(a *app.App, t client.Turn) error {
 	plan, err := t.Plan(a.In)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// printOutcomes tells a person what came of each call.
+// printOutcomes prints the state of each call for a person.
 func printOutcomes(a *app.App, s *app.Session, outcomes []client.Outcome) {
 	for _, o := range outcomes {
 		fmt.Fprintf(a.Err, "%d  %s  %s", o.Call.Index, app.OneLine(o.Call.Name, 64), standing(o))
@@ -34,7 +34,7 @@ func standing(o client.Outcome) string {
 	return string(o.Result.ErrorCode)
 }
 
-// shownOutcome is an outcome as --json prints it.
+// shownOutcome is an outcome in the form that --json prints.
 type shownOutcome struct {
 	Index        int              `json:"index"`
 	Name         string           `json:"name"`

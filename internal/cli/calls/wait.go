@@ -14,24 +14,25 @@ import (
 )
 
 const (
-	// hintAfter is how long a person waits without a word, and how often Temporal is
-	// looked for. What the call waits for is asked at ever longer intervals, up to
-	// hintsMost times that: a worker has to answer.
+	// hintAfter is the time without output before the first hint, and the interval of the checks
+	// of Temporal. The intervals between queries of the call's state double, up to hintsMost
+	// times hintAfter, because a worker has to answer each query.
 	hintAfter = 2 * time.Second
 	hintsMost = 15
-	// stateTimeout bounds the wait for Temporal, or for a worker, to say where a
-	// call stands.
+	// stateTimeout is the maximum wait for one answer of Temporal, or of a worker about the state
+	// of a call.
 	stateTimeout = 3 * time.Second
 )
 
-// startCall starts a call. A person is told after a while that Temporal is away.
+// startCall starts a call. If Temporal does not answer for a while, it prints a hint.
 func startCall(ctx context.Context, a *app.App, s *app.Session, inv toolspec.Invocation) (*client.Call, error) {
 	stop := startHints(ctx, a, s, "the call starts when it does", func(context.Context) string { return "" })
 	defer stop()
 	return s.Client().Start(ctx, inv)
 }
 
-// waitForResult waits for the result. A person is told after a while what it waits for.
+// waitForResult waits for the result. After a while it prints a hint that says what the call
+// waits for.
 func waitForResult(ctx context.Context, a *app.App, s *app.Session, call *client.Call) (toolspec.Result, error) {
 	stop := startHints(ctx, a, s, "the call has started, and goes on when it does", func(ctx context.Context) string {
 		return stateHint(ctx, s.Client(), call.WorkflowID)
@@ -40,9 +41,9 @@ func waitForResult(ctx context.Context, a *app.App, s *app.Session, call *client
 	return s.Client().Result(ctx, call)
 }
 
-// startHints says, until stop is called, once that Temporal is away, and what else
-// there is to say after a while: once that no worker answers, unless one has
-// before, and once what the call waits for.
+// startHints prints hints until stop is called: one hint when Temporal does not answer, and then
+// no more. While Temporal answers, it prints one hint when no worker answers, unless a worker has
+// answered before, and one hint that says what the call waits for. It prints nothing with --json.
 func startHints(ctx context.Context, a *app.App, s *app.Session, then string, hint func(context.Context) string) (stop func()) {
 	if a.JSON {
 		return func() {}
@@ -81,7 +82,7 @@ func startHints(ctx context.Context, a *app.App, s *app.Session, then string, hi
 	}
 }
 
-// hintAway reports whether Temporal is away, and says so.
+// hintAway reports whether Temporal does not answer, and prints a hint if so.
 func hintAway(ctx context.Context, a *app.App, s *app.Session, then string) bool {
 	asking, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()
@@ -92,10 +93,11 @@ func hintAway(ctx context.Context, a *app.App, s *app.Session, then string) bool
 	return true
 }
 
-// noWorker is what there is to say of a call that nobody has taken.
+// noWorker is the hint for a call that no worker has answered for.
 const noWorker = "no worker answers yet; `pawl doctor` tells more"
 
-// stateHint is what a call waits for, in words; "" where it goes on.
+// stateHint returns a hint that says what a call waits for. It returns "" if the call waits for
+// nothing.
 func stateHint(ctx context.Context, c *client.Client, workflowID string) string {
 	asking, cancel := context.WithTimeout(ctx, stateTimeout)
 	defer cancel()

@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/connections"
 )
 
-// maxScope bounds the name of a scope, in bytes.
+// maxScope is the maximum length of the name of a scope, in bytes.
 const maxScope = 200
 
 func newConnectionsAdd(a *app.App) *cobra.Command {
@@ -97,14 +97,15 @@ func newConnectionsAdd(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// readCredential reads the parts that a provider wants.
+// readCredential reads the parts of the credential that a provider needs. The caller must destroy
+// the credential.
 func readCredential(a *app.App, f *secretFlags, p broker.Provider) (broker.Credential, error) {
 	signers, err := broker.NewSigners()
 	if err != nil {
 		return broker.Credential{}, err
 	}
 	required, optional, err := p.Parts(signers)
-	unknown := err != nil // a signer of somebody's own worker, whose parts only that knows
+	unknown := err != nil // a signer that only the user's own worker has, so the names of the parts are not known here
 	if f.none() {
 		if unknown {
 			required = []string{"what the signer " + p.Signer + " wants"}
@@ -193,7 +194,7 @@ func newConnectionsRotate(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// keep adds parts of the old credential to the new one.
+// keep adds the named parts of the old credential to the new one.
 func keep(sealer broker.Sealer, now broker.Record, credential broker.Credential, names []string) (broker.Credential, error) {
 	signers, err := broker.NewSigners()
 	if err != nil {
@@ -207,7 +208,7 @@ func keep(sealer broker.Sealer, now broker.Record, credential broker.Credential,
 		return credential, app.Usage(fmt.Errorf("--keep: %w", err))
 	}
 	if signers[now.Provider.Signer] == nil && now.Provider.Kind == broker.Signed {
-		return whole, nil // only somebody's own worker knows its parts
+		return whole, nil // only the user's own worker knows the parts of this signer
 	}
 	return whole, now.Provider.CheckCredential(whole, signers)
 }

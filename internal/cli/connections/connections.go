@@ -30,7 +30,7 @@ func newConnections(a *app.App) *cobra.Command {
 	return app.Group(cmd)
 }
 
-// oneConnection wants the id of a connection.
+// oneConnection requires one argument, the id of a connection.
 func oneConnection(cmd *cobra.Command, args []string) error {
 	if err := app.ExactArgs(1, "the id of a connection")(cmd, args); err != nil {
 		return err
@@ -41,14 +41,14 @@ func oneConnection(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// noConnection says that the tenant has none of that id. That another tenant has
-// one is not told.
+// noConnection returns the error for a connection that the tenant does not have. It does not
+// reveal that another tenant has a connection with this id.
 func noConnection(a *app.App, id string) error {
 	return fmt.Errorf("tenant %s has no connection %q; `pawl connections list` shows those that it has", a.Tenant, id)
 }
 
-// openConnection opens the key ring, and finds a connection of the tenant with what is sealed
-// for it.
+// openConnection opens the key ring and finds a connection of the tenant, with its sealed secret
+// and its status.
 func openConnection(ctx context.Context, a *app.App, s *app.Session, ring, id string) (b *broker.Broker, sealer broker.Sealer, r broker.Record, status string, err error) {
 	if sealer, err = a.OpenSealer(s, ring); err != nil {
 		return nil, nil, r, "", err
@@ -57,7 +57,7 @@ func openConnection(ctx context.Context, a *app.App, s *app.Session, ring, id st
 	return broker.New(s.Store, sealer, broker.Options{By: app.DefaultApprover()}), sealer, r, status, err
 }
 
-// findSecret finds a connection of the tenant with what is sealed for it.
+// findSecret finds a connection of the tenant, with its sealed secret and its status.
 func findSecret(ctx context.Context, a *app.App, s *app.Session, id string) (r broker.Record, status string, err error) {
 	r, status, err = s.Store.ConnectionSecret(ctx, a.Tenant, id)
 	if errors.Is(err, postgres.ErrNotFound) {
@@ -108,7 +108,7 @@ func newConnectionsShow(a *app.App) *cobra.Command {
 	}
 }
 
-// findConnection finds one of the tenant's.
+// findConnection finds a connection of the tenant.
 func findConnection(ctx context.Context, a *app.App, s *app.Session, id string) (c connections.Record, err error) {
 	found, err := s.Store.Connections(ctx, a.Tenant, id)
 	switch {
@@ -187,7 +187,7 @@ func providersFlag(cmd *cobra.Command, file *string) {
 	cmd.Flags().StringVar(file, "providers", "", "YAML file with descriptions of services beside those that Pawl brings")
 }
 
-// providers are the shipped descriptions and those of a file, if one is named.
+// providers returns the shipped descriptions and the descriptions in file, if file is not empty.
 func providers(file string) ([]broker.Provider, error) {
 	known, err := broker.Shipped()
 	if err != nil || file == "" {
@@ -207,7 +207,7 @@ func providers(file string) ([]broker.Provider, error) {
 	return known, nil
 }
 
-// provider finds a description.
+// provider finds the description of a provider.
 func provider(id, file string) (p broker.Provider, err error) {
 	known, err := providers(file)
 	if err != nil {

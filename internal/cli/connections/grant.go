@@ -31,7 +31,7 @@ func newConnectionsGrant(a *app.App) *cobra.Command {
 			if err := checkGrantee("--to", to); err != nil {
 				return err
 			}
-			var lasts time.Duration // 0 is for good
+			var lasts time.Duration // 0 is without end
 			if expires != "" {
 				var err error
 				if lasts, err = app.ParseTimespan("--expires", expires); err != nil {
@@ -80,8 +80,8 @@ func newConnectionsGrant(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// checkGrantee wants an identity or a role, for what else would be granted counts
-// for nobody.
+// checkGrantee refuses a grantee that is neither an identity nor a role. A grant to anything else
+// would match no caller.
 func checkGrantee(flag, grantee string) error {
 	switch err := toolspec.CheckIdentity(grantee); {
 	case grantee == "":
@@ -96,7 +96,8 @@ func checkGrantee(flag, grantee string) error {
 	return nil
 }
 
-// grantable reports what keeps a grant from meaning anything.
+// grantable refuses a grant that would have no effect: on a revoked connection, or with no scope
+// or a scope that the connection does not have.
 func grantable(c connections.Record, scopes []string, all bool) error {
 	switch {
 	case c.RevokedAt != nil:
@@ -159,8 +160,10 @@ func newConnectionsRevoke(a *app.App) *cobra.Command {
 func revokeConnection(a *app.App, cmd *cobra.Command, s *app.Session, ring, id, by string) error {
 	var sealer broker.Sealer
 	if ring != "" {
-		// A ring that was named and does not open is told while there are tokens to take
-		// back. One of the environment holds nobody up: it was not asked for.
+		// If the user names a key ring that does not open, this fails before the revocation
+		// deletes the tokens, so that they can still be revoked at the service. A key ring of the
+		// environment that does not open does not stop the revocation, because the user did not
+		// ask for it.
 		var err error
 		if sealer, err = a.OpenSealer(s, ring); err != nil {
 			return err
@@ -186,8 +189,8 @@ func revokeConnection(a *app.App, cmd *cobra.Command, s *app.Session, ring, id, 
 	return nil
 }
 
-// retire takes tokens back at the service, where it can: what fails there changes
-// nothing here. Without a sealer it opens the key ring of the environment.
+// retire revokes tokens at the service, if the service supports it. It prints a failure and
+// changes nothing here because of it. If sealer is nil, it opens the key ring of the environment.
 func retire(a *app.App, cmd *cobra.Command, s *app.Session, sealer broker.Sealer, record broker.Record) (there broker.Retired) {
 	if record.Provider.OAuth2 == nil || record.Provider.OAuth2.RevokeURL == "" {
 		return broker.RetiredNowhere

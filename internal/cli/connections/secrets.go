@@ -16,12 +16,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// maxSecretFile bounds what is read of a secret, in bytes; one of the largest
-// part that a credential may have fits.
+// maxSecretFile is the maximum size of the file of a secret, in bytes. It is enough for the
+// largest part of a credential.
 const maxSecretFile = 64 << 10
 
-// secretFlags say where the parts of a credential are. A secret is never an
-// argument: those stand in the history of the shell and in the list of processes.
+// secretFlags say where to read the parts of a credential. A secret is never an argument of the
+// command, because arguments are visible in the history of the shell and in the list of
+// processes.
 type secretFlags struct {
 	files, variables []string
 	stdin            string
@@ -34,9 +35,9 @@ func (f *secretFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.stdin, "secret-stdin", "", "PART that is read from the input; - where the credential has one part")
 }
 
-// read reads the parts, of which the credential has these; without any known, as
-// those of a signer of somebody's own worker, all are taken as they are named. They
-// are the caller's to destroy.
+// read reads the parts of a credential. It refuses parts that are neither required nor optional.
+// If required is empty, because the signer is in the user's own worker, it takes every part as
+// named. The caller must destroy the credential.
 func (f *secretFlags) read(a *app.App, required, optional []string) (_ broker.Credential, err error) {
 	parts := map[string]broker.Secret{}
 	defer func() {
@@ -104,7 +105,7 @@ func (f *secretFlags) read(a *app.App, required, optional []string) (_ broker.Cr
 	return broker.NewCredential(parts), nil
 }
 
-// none reports whether no secret is given.
+// none reports whether no flag gives a secret.
 func (f *secretFlags) none() bool {
 	return len(f.files) == 0 && len(f.variables) == 0 && f.stdin == "" && len(f.keep) == 0
 }
@@ -117,7 +118,7 @@ func partsText(required, optional []string) string {
 	return text
 }
 
-// partAnd splits PART=REST; the part is "" where there is none.
+// partAnd splits PART=REST. The part is "" if the text has no =.
 func partAnd(text string) (part, rest string) {
 	if part, rest, found := strings.Cut(text, "="); found {
 		return part, rest
@@ -125,12 +126,12 @@ func partAnd(text string) (part, rest string) {
 	return "", text
 }
 
-// withoutNewline is the text without the end of its last line.
+// withoutNewline returns the text without one line break at its end.
 func withoutNewline(text []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
 }
 
-// errNoSecret says what is missing.
+// errNoSecret returns the usage error that lists the missing parts.
 func errNoSecret(required, optional []string) error {
 	return app.Usage(errors.New("no secret is given: name its parts with --secret-file, --secret-env or --secret-stdin; the credential consists of " +
 		partsText(required, optional)))

@@ -14,9 +14,11 @@ import (
 )
 
 const (
-	// probeTimeout bounds the wait for a service, and for a token before.
+	// probeTimeout is the maximum time for the refresh of the token and the answer of the service
+	// together.
 	probeTimeout = 40 * time.Second
-	// drainTime bounds the wait for a token that is on the way when the command ends.
+	// drainTime is the maximum wait, at the end of the command, for a token request that is still
+	// running.
 	drainTime = 15 * time.Second
 )
 
@@ -39,7 +41,8 @@ func newConnectionsTest(a *app.App) *cobra.Command {
 				}
 				ctx, cancel := context.WithTimeout(cmd.Context(), probeTimeout)
 				defer cancel()
-				// A token that was got must be stored, even where nobody waits any more.
+				// A token that the server has issued must be stored, even if the command is
+				// cancelled.
 				defer drained(cmd.Context(), b)
 				refreshed, err := refreshed(ctx, b, record)
 				if err == nil && refreshed {
@@ -76,7 +79,7 @@ func newConnectionsTest(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// usable reports a connection that has no secret to be used.
+// usable returns an error if the status of a connection says that its secret cannot be used.
 func usable(id, status string) error {
 	if status != "active" {
 		return fmt.Errorf("%s is %s: somebody has to sign in anew, or `pawl connections rotate` gives it another secret", id, status)
@@ -84,7 +87,7 @@ func usable(id, status string) error {
 	return nil
 }
 
-// refreshed gets a new token where the old one has ended.
+// refreshed gets a new token if the old one has ended, and reports whether it did.
 func refreshed(ctx context.Context, b *broker.Broker, r broker.Record) (bool, error) {
 	switch answer, err := b.Refresh(ctx, r); {
 	case errors.Is(err, context.DeadlineExceeded):

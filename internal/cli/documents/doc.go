@@ -1,3 +1,3 @@
 // Package documents has the JSON documents of calls and approvals that commands print with
-// --json. Their names and their order are part of what users rely on.
+// --json. Users rely on the names and the order of their fields.
 package documents

@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Call is a call as `pawl list --json` prints it. Names and order are a contract
-// with scripts, as those of the other documents are.
+// Call is a call as `pawl list --json` prints it. The names and the order of the fields are a
+// contract with scripts, here and in the other documents.
 type Call struct {
 	InvocationID string          `json:"invocationId"`
 	RunID        string          `json:"runId"`
@@ -56,7 +56,7 @@ type Show struct {
 	Events        []event           `json:"events,omitempty"`
 }
 
-// stage is a stage that ran.
+// stage is one stage that ran.
 type stage struct {
 	Stage      string          `json:"stage"`
 	Round      int             `json:"round,omitempty"`
@@ -69,7 +69,7 @@ type stage struct {
 	Notes      json.RawMessage `json:"notes,omitempty"`
 }
 
-// attempt is one dispatch.
+// attempt is one dispatch of the tool.
 type attempt struct {
 	Attempt    int           `json:"attempt"`
 	Dispatch   int           `json:"dispatch,omitempty"`
@@ -80,7 +80,7 @@ type attempt struct {
 	DurationUs int64         `json:"durationUs"`
 }
 
-// hydration is one hydration.
+// hydration is one hydration of the arguments.
 type hydration struct {
 	At         time.Time           `json:"at"`
 	Provenance toolspec.Provenance `json:"provenance"`
@@ -95,7 +95,7 @@ type claim struct {
 	At         time.Time `json:"at"`
 }
 
-// capacity is what an open call holds of limited capacity, or waits for.
+// capacity is limited capacity that an open call holds or waits for.
 type capacity struct {
 	Kind  string    `json:"kind"`
 	Key   string    `json:"key"`
@@ -104,7 +104,7 @@ type capacity struct {
 	At    time.Time `json:"at"`
 }
 
-// event is a line of the audit trail.
+// event is one entry of the audit trail.
 type event struct {
 	Kind    string          `json:"kind"`
 	AuditID string          `json:"auditId,omitempty"`
@@ -132,7 +132,7 @@ type Approval struct {
 	Escalated        int                   `json:"escalated,omitempty"`
 }
 
-// decision is a decision that was verified, counted or not.
+// decision is a verified decision. Counted says whether it counted.
 type decision struct {
 	ApprovalID string        `json:"-"`
 	Decision   toolspec.Verb `json:"decision"`
@@ -176,7 +176,7 @@ func OfApproval(a reads.Approval) Approval {
 	}
 }
 
-// List returns the documents of rows, in the same order.
+// List returns the documents of the rows, in the same order.
 func List[R, D any](rows []R, of func(R) D) []D {
 	list := make([]D, len(rows))
 	for i, r := range rows {

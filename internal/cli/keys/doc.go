@@ -1,2 +1,3 @@
-// Package keys has the commands for keys: keys of approvers, submitters, and keyring, which seals credentials.
+// Package keys has the commands for keys: keys for the keys of approvers, submitters for the keys
+// of submitters, and keyring for the key ring that seals credentials.
 package keys

@@ -16,13 +16,13 @@ import (
 	"github.com/pawl-run/pawl/internal/seal"
 )
 
-// ringSettles is how long ago a key ring must have been changed before one of its
-// keys goes: workers have seen the change by then, and what they wrote under the
-// ring before it is committed.
+// ringSettles is the minimum time since the last change of a key ring before a key is removed
+// from it. By then, workers have loaded the changed ring, and the secrets that they sealed with
+// the earlier ring are committed.
 const ringSettles = 10 * time.Second
 
-// wrappedSettles is that of a ring that a KMS unwraps: one question that it does not
-// answer costs a worker fifteen seconds.
+// wrappedSettles is ringSettles for a ring that a KMS unwraps. A worker waits up to fifteen
+// seconds for a KMS that does not answer.
 const wrappedSettles = 30 * time.Second
 
 func newKeyring(a *app.App) *cobra.Command {
@@ -92,17 +92,17 @@ func newKeyringList(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// keyLine is a key as it is listed.
+// keyLine is a key in the list of keys.
 type keyLine struct {
 	seal.Key
-	// Secrets is how many it has sealed, where that was asked for.
+	// Secrets is the number of secrets that the key has sealed, or nil if nobody asked for it.
 	Secrets *int64 `json:"secrets,omitempty"`
-	// Missing says that the ring does not have it.
+	// Missing says that the ring does not have the key.
 	Missing bool `json:"missing,omitempty"`
 }
 
-// printKeys lists the keys of a ring; uses, where they were asked for, say how many
-// secrets each has sealed.
+// printKeys lists the keys of a ring. If uses is not nil, it says how many secrets each key has
+// sealed.
 func printKeys(a *app.App, ring *seal.Ring, uses []connections.KeyUse) error {
 	var lines []keyLine
 	for _, k := range ring.Keys() {
@@ -193,7 +193,7 @@ func newKeyringPromote(a *app.App) *cobra.Command {
 	}
 }
 
-// ringKey reads the id of a key.
+// ringKey parses the id of a key.
 func ringKey(text string) (int64, error) {
 	keyID, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || keyID < 1 {
@@ -224,7 +224,7 @@ func newKeyringRetire(a *app.App) *cobra.Command {
 				return err
 			}
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
-				// Asked first: whoever has to wait for nothing hears of it at once.
+				// This check runs before the wait too, so that a key in use is reported at once.
 				if err := unused(cmd, s, keyID); err != nil {
 					return err
 				}
@@ -263,7 +263,7 @@ func newKeyringRetire(a *app.App) *cobra.Command {
 	}
 }
 
-// unused reports a key that has sealed something.
+// unused returns an error if the key has sealed a secret.
 func unused(cmd *cobra.Command, s *app.Session, keyID int64) error {
 	uses, err := s.Store.SecretsByKey(cmd.Context())
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
-// tellEvery is how often a rotation says how far it is.
+// tellEvery is the interval at which a rotation prints its progress.
 const tellEvery = 2 * time.Second
 
 func newKeyringRotate(a *app.App) *cobra.Command {
@@ -55,8 +55,8 @@ func newKeyringRotate(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// reseal starts the workflow, or joins it, and tells how far it is, unless it is to
-// be left alone.
+// reseal starts the workflow that seals the secrets anew, or joins the running one. It waits for
+// the end and prints the progress, unless detach is set.
 func reseal(ctx context.Context, a *app.App, s *app.Session, keyID int64, by string, detach bool) error {
 	if err := s.Store.AskReseal(ctx, keyID, by); err != nil {
 		return err
@@ -104,7 +104,8 @@ func reseal(ctx context.Context, a *app.App, s *app.Session, keyID int64, by str
 	return nil
 }
 
-// startProgress says now and then, until stop is called, how many secrets are left.
+// startProgress prints every tellEvery how many secrets are sealed with the key, until stop is
+// called. It prints nothing with --json.
 func startProgress(ctx context.Context, a *app.App, s *app.Session, keyID int64) (stop func()) {
 	if a.JSON {
 		return func() {}
@@ -122,7 +123,7 @@ func startProgress(ctx context.Context, a *app.App, s *app.Session, keyID int64)
 			}
 			uses, err := s.Store.SecretsByKey(ctx)
 			if err != nil {
-				continue // it is not worth ending for
+				continue // an error here does not end the rotation
 			}
 			var all int64
 			for _, u := range uses {
@@ -141,7 +142,7 @@ func startProgress(ctx context.Context, a *app.App, s *app.Session, keyID int64)
 	}
 }
 
-// hintIdle says that nobody works.
+// hintIdle prints a hint if no worker polls the task queue.
 func hintIdle(ctx context.Context, a *app.App, s *app.Session) {
 	queue, err := s.Temporal.DescribeTaskQueue(ctx, toolspec.TaskQueue, enumspb.TASK_QUEUE_TYPE_ACTIVITY)
 	if err == nil && len(queue.GetPollers()) == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/internal/seal"
 )
 
-// kmsFlag names a key of a KMS.
+// kmsFlag defines the flag --kms for a key of a KMS.
 func kmsFlag(cmd *cobra.Command, key *string) {
 	cmd.Flags().StringVar(key, "kms", "", "key of a KMS that wraps the ring, such as gcp-kms://projects/…; for programs that speak with one, such as pawl-kms")
 }
@@ -43,7 +43,8 @@ func newKeyringUnwrap(a *app.App) *cobra.Command {
 	}
 }
 
-// wrapRing keeps a ring under a key of a KMS, or under none.
+// wrapRing wraps the ring in file with a key of a KMS. If key is empty, it stores the ring in
+// clear.
 func wrapRing(a *app.App, file, key string) error {
 	if err := seal.Change(file, a.Wrapper, func(r *seal.Ring) (*seal.Ring, error) { return r.Wrap(key) }); err != nil {
 		return err

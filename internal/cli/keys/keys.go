@@ -64,7 +64,7 @@ func newKeysNew(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// writeKey makes a file that only its owner reads, and never replaces one.
+// writeKey creates a file that only its owner can read. It never replaces a file.
 func writeKey(file string, private []byte) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err

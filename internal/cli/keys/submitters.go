@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// maxKeyName bounds the name of a key, in bytes.
+// maxKeyName is the maximum length of the name of a key, in bytes.
 const maxKeyName = 100
 
 func newSubmitters(a *app.App) *cobra.Command {

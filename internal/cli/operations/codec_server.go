@@ -20,16 +20,18 @@ import (
 )
 
 const (
-	// codecTokenEnv is the bearer token of the codec server, where no file has it.
+	// codecTokenEnv is the environment variable with the bearer token of the codec server. It is
+	// used if --token-file is not given.
 	codecTokenEnv = "PAWL_CODEC_TOKEN"
-	// minCodecToken is the shortest that is taken, in bytes.
+	// minCodecToken is the minimum length of a bearer token, in bytes.
 	minCodecToken = 16
 	maxTokenFile  = 64 << 10
-	// codecStop is what requests have to end when the server stops.
+	// codecStop is the maximum time for requests to end when the server stops.
 	codecStop = 5 * time.Second
 )
 
-// codecServed is how a codec server is to be reached, and by whom.
+// codecServed holds the flags of the codec server: its address, its certificate, and the tokens
+// and origins that may use it.
 type codecServed struct {
 	listen, tokens, cert, key string
 	origins                   []string
@@ -118,7 +120,8 @@ func serveCodec(ctx context.Context, listener net.Listener, handler http.Handler
 	return server.Shutdown(stopping)
 }
 
-// codecTokens are the tokens of the file, or else the one of the environment.
+// codecTokens returns the bearer tokens in file, one per line. If file is empty, it reads them
+// from the environment. It refuses short tokens and an empty list.
 func codecTokens(file string) (tokens [][]byte, err error) {
 	text, from := []byte(os.Getenv(codecTokenEnv)), codecTokenEnv
 	if file != "" {

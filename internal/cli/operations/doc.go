@@ -1,2 +1,3 @@
-// Package operations has the commands that run and check Pawl: worker, migrate, doctor, cache, verify-history and codec-server.
+// Package operations has the commands that run and check Pawl: worker, migrate, doctor, cache,
+// verify-history and codec-server.
 package operations

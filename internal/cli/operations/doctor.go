@@ -21,10 +21,11 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// checkTimeout bounds the checks of the database, and those of Temporal.
+// checkTimeout is the maximum time for the checks of the database, and for the checks of
+// Temporal.
 const checkTimeout = 10 * time.Second
 
-// diagnosis is what doctor prints with --json.
+// diagnosis is the output of doctor with --json.
 type diagnosis struct {
 	Temporal struct {
 		Address string `json:"address"`
@@ -43,7 +44,7 @@ type diagnosis struct {
 type checked struct {
 	Name string `json:"name"`
 	OK   bool   `json:"ok"`
-	// Message says what was found and, if it is wrong, what to do.
+	// Message says what the check found and, if the check failed, what to do.
 	Message string `json:"message"`
 }
 
@@ -156,7 +157,7 @@ func (d *diagnosis) workers(ctx context.Context, t temporal.Client) {
 	for _, poller := range queue.GetPollers() {
 		pid, host, ok := pidOf(poller.GetIdentity())
 		if ok && gone(pid, host) {
-			continue // the server remembers pollers for minutes
+			continue // the server lists a poller for some minutes after its end
 		}
 		alive++
 		if ok {
@@ -169,7 +170,7 @@ func (d *diagnosis) workers(ctx context.Context, t temporal.Client) {
 	d.add("worker", err, fmt.Sprintf("%d on the task queue pawl", alive))
 }
 
-// pidOf reads the process id and the host of a worker's identity.
+// pidOf parses the process id and the host in a worker's identity.
 func pidOf(identity string) (pid int, host string, ok bool) {
 	rest, ok := strings.CutPrefix(identity, worker.IdentityPrefix)
 	if !ok {
@@ -180,7 +181,7 @@ func pidOf(identity string) (pid int, host string, ok bool) {
 	return pid, host, err == nil && pid > 0
 }
 
-// gone reports whether a process of this host has ended.
+// gone reports whether the process has ended. It is false for a process of another host.
 func gone(pid int, host string) bool {
 	here, err := os.Hostname()
 	return err == nil && host == here && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres"
 )
 
-// notices says whether those who are to be told of approval requests are.
+// notices checks that the notices of approval requests are delivered in time.
 func (d *diagnosis) notices(ctx context.Context, store *postgres.Store) {
 	backlogs, err := store.NoticeBacklogs(ctx)
 	var names, faults []string

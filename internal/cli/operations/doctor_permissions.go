@@ -9,14 +9,15 @@ import (
 	"github.com/pawl-run/pawl/policy/authz"
 )
 
-// shownTenants bounds how many names a line holds.
+// shownTenants is the maximum number of tenants that a line names.
 const shownTenants = 10
 
-// permissions says of which tenants policy alone is the authorization: there every
-// actor may do what the policy does not deny. That is a choice and no fault.
+// permissions lists the tenants by the source of their permissions. For a tenant without
+// relations, policy alone is the authorization: every actor may do everything that the policy
+// does not deny. That is a choice, so the check does not fail.
 func (d *diagnosis) permissions(ctx context.Context, store *postgres.Store, digest string) {
 	if digest == "" {
-		return // the check of the policy says so
+		return // the check of the policy reports this
 	}
 	p, err := store.Policy(ctx, digest)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
-// sweeper looks at the schedule and at its last run. wanted says that this
-// environment asks for sweeps.
+// sweeper checks the schedule of the sweeps and the last run. wanted says that this environment
+// asks for sweeps.
 func (d *diagnosis) sweeper(ctx context.Context, t temporal.Client, wanted bool) {
 	s, err := describeSweep(ctx, t)
 	var missing *serviceerror.NotFound
@@ -36,15 +36,15 @@ func (d *diagnosis) sweeper(ctx context.Context, t temporal.Client, wanted bool)
 	}
 }
 
-// scheduleSettles is how long the server is asked: one whose schedule has just been
-// changed may not say at once how it stands.
+// scheduleSettles is the maximum time of the query for the schedule. Shortly after a change, the
+// server may not be able to describe a schedule.
 const scheduleSettles = 8 * time.Second
 
 func describeSweep(ctx context.Context, t temporal.Client) (s *temporal.ScheduleDescription, err error) {
 	ctx, cancel := context.WithTimeout(ctx, scheduleSettles)
 	defer cancel()
 	var missing *serviceerror.NotFound
-	// Where the time is over, err says what the server answered last.
+	// After the timeout, err is the last answer of the server.
 	_ = app.WaitFor(ctx, func() bool {
 		s, err = t.ScheduleClient().GetHandle(ctx, upkeep.SweepID).Describe(ctx)
 		return err == nil || errors.As(err, &missing)
@@ -59,8 +59,8 @@ func interval(s *temporal.ScheduleDescription) string {
 	return "every " + s.Schedule.Spec.Intervals[0].Every.String() + ", "
 }
 
-// lastSweep says how the newest run ended that has ended. Of a run that goes on
-// there is one at most.
+// lastSweep describes the end of the newest run that has ended. At most one run is in progress,
+// so it looks at the two newest runs.
 func lastSweep(ctx context.Context, t temporal.Client, actions []temporal.ScheduleActionResult) (string, error) {
 	actions = slices.Clone(actions)
 	slices.SortFunc(actions, func(a, b temporal.ScheduleActionResult) int { return b.ActualTime.Compare(a.ActualTime) })

@@ -18,10 +18,10 @@ import (
 	"github.com/pawl-run/pawl/internal/verify"
 )
 
-// progressEvery is how often a long search says how far it is.
+// progressEvery is the interval at which a long search prints its progress.
 const progressEvery = 5 * time.Second
 
-// searched is what `verify-history` looks through.
+// searched holds the flags of `verify-history` that say what to search.
 type searched struct {
 	secrets, query, workflow  string
 	ring                      string
@@ -149,8 +149,8 @@ func search(ctx context.Context, s *app.Session, v *verify.Verifier, o searched,
 	return v.Tables(ctx, s.Store)
 }
 
-// queryOf puts the limits together. A tenant stands in the workflow id, which is
-// there whether or not search attributes are.
+// queryOf builds the visibility query from the flags. It selects a tenant by the workflow id,
+// which exists without search attributes too.
 func queryOf(o searched, tenant string) string {
 	var parts []string
 	if o.query != "" {
@@ -167,7 +167,7 @@ func queryOf(o searched, tenant string) string {
 
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
 
-// printFinding prints a finding as it is made: a search may take long.
+// printFinding prints a finding at once, because a search may take long.
 func printFinding(a *app.App, f verify.Finding) {
 	if a.JSON {
 		_ = printLine(a.Out, f)
@@ -176,7 +176,8 @@ func printFinding(a *app.App, f verify.Finding) {
 	fmt.Fprintf(a.Out, "secret %s (%s) stands in %s\n", app.OneLine(f.Secret, 200), f.Form, app.OneLine(f.String(), 600))
 }
 
-// startProgress tells people how far it is until stop is called.
+// startProgress prints the progress for people until stop is called. It prints nothing with
+// --json.
 func startProgress(a *app.App, v *verify.Verifier) (stop func()) {
 	if a.JSON {
 		return func() {}
@@ -221,7 +222,7 @@ func printReport(a *app.App, r verify.Report, secrets int) error {
 	return nil
 }
 
-// printLine prints JSON on a line of its own.
+// printLine prints v as JSON on one line.
 func printLine(w io.Writer, v any) error {
 	out, err := json.Marshal(v)
 	if err != nil {

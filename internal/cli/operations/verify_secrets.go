@@ -11,11 +11,11 @@ import (
 	"github.com/pawl-run/pawl/internal/secretfile"
 )
 
-// maxSecrets bounds a file of secrets, in bytes.
+// maxSecrets is the maximum size of a file of secrets, in bytes.
 const maxSecrets = 64 << 20
 
-// secretList is a file of secrets, one a line, or each with a zero byte behind
-// it. They are named by their numbers.
+// secretList is a file of secrets. Each secret ends with a line break, or with a zero byte if the
+// file has one. The label of a secret is its number in the file.
 type secretList struct {
 	name string
 	text []byte
@@ -23,7 +23,7 @@ type secretList struct {
 
 var _ fingerprint.Source = secretList{}
 
-// readSecrets reads a list; - is standard input.
+// readSecrets reads a file of secrets; - is standard input.
 func readSecrets(file string, in io.Reader) (list secretList, err error) {
 	list.name = file
 	if file == "-" {
@@ -35,7 +35,7 @@ func readSecrets(file string, in io.Reader) (list secretList, err error) {
 	return list, err
 }
 
-// Secrets yields them in their order; empty ones are none.
+// Secrets yields the secrets in the order of the file. It leaves out empty ones.
 func (l secretList) Secrets(context.Context) iter.Seq2[fingerprint.Credential, error] {
 	end := []byte("\n")
 	if bytes.IndexByte(l.text, 0) >= 0 {

@@ -17,19 +17,18 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// mostBacktest bounds what a backtest reads, in calls.
+// mostBacktest is the maximum number of calls of a tenant that a backtest reads.
 const mostBacktest = 1_000_000
 
-// backtest is what a candidate would have changed.
+// backtest is the result of a backtest: what a candidate would have changed.
 type backtest struct {
 	policy.Backtest
-	// masked counts calls with masked arguments, argsUnknown those that ended
-	// before their arguments were known, unreadable those of which the version that
-	// judged them cannot be read.
+	// masked counts calls with masked arguments. argsUnknown counts calls that ended before their
+	// arguments were known. unreadable counts calls whose policy version cannot be read.
 	masked, argsUnknown, unreadable int
-	// tools are as they are published now: records keep no tags.
+	// tools are the tools as they are published now, because records keep no tags.
 	tools map[string]toolspec.Spec
-	// cut says that there were more calls than were read.
+	// cut says that the limit left out some calls.
 	cut bool
 }
 
@@ -127,7 +126,7 @@ func replayCall(ctx context.Context, s *app.Session, b *backtest, c reads.Decide
 	facts := c.Facts()
 	if spec, known := b.tools[c.ToolID]; known {
 		facts.Tags, facts.TagsUnknown = spec.Tags, false
-		if c.SafeArgs == nil { // it did not come to be checked
+		if c.SafeArgs == nil { // the call ended before its arguments were checked
 			facts.NoSchema = spec.NoSchema
 		}
 	}
@@ -135,7 +134,7 @@ func replayCall(ctx context.Context, s *app.Session, b *backtest, c reads.Decide
 	return nil
 }
 
-// moveView is a policy.Moved as programs see it.
+// moveView is a policy.Moved in the form that --json prints.
 type moveView struct {
 	Tenant  string `json:"tenant"`
 	Tool    string `json:"tool"`

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/policy"
 )
 
-// checkPolicy says whether a policy fits the tools that workers have. Where
-// there is no database to ask for them, it says that it was not compared.
+// checkPolicy checks a policy against the tools that workers have published. Without a database
+// it prints that it compares no tools.
 func checkPolicy(ctx context.Context, a *app.App, p *policy.Policy) error {
 	specs, why := app.PublishedSpecs(ctx)
 	if why != nil {
@@ -23,7 +23,7 @@ func checkPolicy(ctx context.Context, a *app.App, p *policy.Policy) error {
 	return printPolicy(a, p, "valid", p.Lint(specs)...)
 }
 
-// fits refuses a policy whose conditions do not fit the tools that workers have.
+// fits refuses a policy whose conditions do not fit the tools that workers have published.
 func fits(ctx context.Context, store *postgres.Store, p *policy.Policy) error {
 	specs, err := store.Specs(ctx)
 	if err != nil {

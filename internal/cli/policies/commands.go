@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/app"
 )
 
-// Commands returns the commands that say what may run.
+// Commands returns the commands that control which calls may run.
 func Commands(a *app.App) []*cobra.Command {
 	return []*cobra.Command{newPolicy(a), newRelations(a), newKill(a)}
 }

@@ -1,2 +1,2 @@
-// Package policies has the commands that say what may run: policy, relations and kill.
+// Package policies has the commands that control which calls may run: policy, relations and kill.
 package policies

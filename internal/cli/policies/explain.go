@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
-// activePolicy names the active version where a file is asked for.
+// activePolicy stands for the active version in the place of a file name.
 const activePolicy = "active"
 
 func newPolicyExplain(a *app.App) *cobra.Command {
@@ -78,9 +78,8 @@ func byName(specs []toolspec.Spec) map[string]toolspec.Spec {
 	return tools
 }
 
-// policyOf reads a policy file, or the active version, and the tools that
-// workers have published. A file needs no database: without one no tools are
-// known.
+// policyOf reads a policy file or the active version, and the tools that workers have published.
+// A file needs no database: without a database, no tools are known.
 func policyOf(ctx context.Context, file string) (*policy.Policy, []toolspec.Spec, error) {
 	if file == activePolicy {
 		return activeVersion(ctx)
@@ -111,8 +110,8 @@ func activeVersion(ctx context.Context) (p *policy.Policy, specs []toolspec.Spec
 	return p, specs, err
 }
 
-// validArgs are arguments as a call would have them. A call with others ends
-// before policy sees them.
+// validArgs checks arguments as a call does and returns them. Policy never sees invalid
+// arguments, because a call with such arguments ends before.
 func validArgs(spec toolspec.Spec, raw json.RawMessage) (json.RawMessage, error) {
 	args, fault := hydrate.Args(raw)
 	if fault != nil {

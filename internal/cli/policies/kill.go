@@ -14,8 +14,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// maxKillReason is in characters: it stands in the result of every call that a
-// switch stops.
+// maxKillReason is the maximum length of a reason, in characters. The result of every call that
+// the switch stops contains the reason.
 const maxKillReason = 200
 
 func newKill(a *app.App) *cobra.Command {
@@ -24,7 +24,7 @@ func newKill(a *app.App) *cobra.Command {
 	return app.Group(cmd)
 }
 
-// killFlags are what the switch of a command covers.
+// killFlags are the flags that say which calls a kill switch covers.
 type killFlags struct {
 	tool, effect, by string
 	everyTenant      bool
@@ -37,7 +37,8 @@ func (f *killFlags) add(cmd *cobra.Command, tool string) {
 	app.IdentityVar(cmd.Flags(), &f.by, "as", app.DefaultApprover(), "who does it (PAWL_APPROVER)")
 }
 
-// scope reads the flags; tenant is that of the command line.
+// scope checks the flags and returns the scope of the switch; tenant is the tenant of the command
+// line.
 func (f *killFlags) scope(tenant string) (policies.KillScope, error) {
 	scope := policies.KillScope{TenantID: tenant, Tool: f.tool, Effect: toolspec.Effect(f.effect)}
 	if f.everyTenant {
@@ -121,7 +122,7 @@ func newKillOff(a *app.App) *cobra.Command {
 				}
 			}
 			if id > 0 && f.tool == "" {
-				f.tool = "*" // does not matter
+				f.tool = "*" // scope needs a tool; the number alone selects the switch
 			}
 			scope, err := f.scope(a.Tenant)
 			if err != nil {

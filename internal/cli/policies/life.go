@@ -14,11 +14,10 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// shortDigest is how much of a digest names a version on the command line and in
-// tables.
+// shortDigest is the number of characters of a digest that messages and tables show.
 const shortDigest = 12
 
-// noPolicy stands for the digest where no version is active.
+// noPolicy stands for the digest if no version is active.
 const noPolicy = "none"
 
 func newPolicyApply(a *app.App) *cobra.Command {
@@ -77,7 +76,8 @@ func newPolicyRollback(a *app.App) *cobra.Command {
 				if err != nil {
 					return fmt.Errorf("version %s cannot be made active: %w", digest, err)
 				}
-				// What was looked at must still be so: somebody else may have rolled back.
+				// The version that this command has read must still be active, because another
+				// person may roll back at the same time.
 				return activatePolicy(cmd.Context(), a, s, policies.Activation{Policy: p, By: by, How: policies.RolledBack, Expected: &active})
 			})
 		},
@@ -158,7 +158,7 @@ func newPolicyDiff(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// comparedVersions are the two versions of a diff.
+// comparedVersions returns the two versions that a diff compares.
 func comparedVersions(ctx context.Context, s *app.Session, candidate *policy.Policy, from string) (before, after *policy.Policy, err error) {
 	active, previous, err := lastMove(ctx, s)
 	if err != nil {
@@ -180,7 +180,8 @@ func comparedVersions(ctx context.Context, s *app.Session, candidate *policy.Pol
 	return before, after, err
 }
 
-// lastMove is the active version and the one that was active before it.
+// lastMove returns the digests of the active version and of the version that was active before
+// it. A digest is "" if there is no such version.
 func lastMove(ctx context.Context, s *app.Session) (active, before string, err error) {
 	pointer, ok, err := s.Store.ActivePolicy(ctx)
 	if err != nil || !ok {
@@ -195,7 +196,7 @@ func lastMove(ctx context.Context, s *app.Session) (active, before string, err e
 
 var digestLike = regexp.MustCompile(`^[0-9a-f]{8,64}$`)
 
-// findVersion is the digest that a part of it names.
+// findVersion returns the digest that begins with prefix.
 func findVersion(ctx context.Context, s *app.Session, prefix string) (string, error) {
 	if !digestLike.MatchString(prefix) {
 		return "", app.Usage(errors.New("a version is the first 8 to 64 characters of its digest; `pawl policy history` lists them"))
@@ -212,7 +213,7 @@ func findVersion(ctx context.Context, s *app.Session, prefix string) (string, er
 	return found[0], nil
 }
 
-// expectedVersion is findVersion, or the empty digest for none.
+// expectedVersion is findVersion, but returns the empty digest for `none`.
 func expectedVersion(ctx context.Context, s *app.Session, named string) (string, error) {
 	if named == noPolicy {
 		return "", nil
@@ -227,13 +228,13 @@ func short(digest string) string {
 	return digest[:min(len(digest), shortDigest)]
 }
 
-// shiftView is a policy.Shift as programs see it.
+// shiftView is a policy.Shift in the form that --json prints.
 type shiftView struct {
 	Tenant string `json:"tenant"`
 	Tool   string `json:"tool"`
 	Before string `json:"before"`
 	After  string `json:"after"`
-	// Rule is what decides after the change.
+	// Rule is the rule that decides after the change.
 	Rule string `json:"rule"`
 }
 
@@ -275,7 +276,7 @@ func printDifference(a *app.App, before, after *policy.Policy, specs []toolspec.
 	return nil
 }
 
-// verdict is a decision in one word or few.
+// verdict returns a decision in a few words.
 func verdict(d policy.Decision) string {
 	switch {
 	case d.Undetermined:

@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/policy/authz"
 )
 
-// relationForms are the ways to write a relation on the command line.
+// relationForms are the forms of a relation on the command line.
 const relationForms = "member WHO GROUP-OR-ROLE, execute WHO TOOLS, or delegate SUBJECT ACTOR TOOLS"
 
 func newRelations(a *app.App) *cobra.Command {
@@ -111,7 +111,7 @@ func newRelationsList(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// relation reads a relation in one of its forms.
+// relation parses a relation in one of its forms.
 func relation(args []string, graph string) (authz.Relation, error) {
 	r := authz.Relation{GraphID: graph}
 	if len(args) > 0 {
@@ -130,7 +130,7 @@ func relation(args []string, graph string) (authz.Relation, error) {
 	return r, nil
 }
 
-// relationText is a relation as it is written on the command line.
+// relationText returns a relation in its form on the command line.
 func relationText(r authz.Relation) string {
 	var text string
 	switch r.Kind {

@@ -74,7 +74,7 @@ func setShadow(ctx context.Context, a *app.App, p *policy.Policy, by string) err
 	})
 }
 
-// shadowView is a line of the report as programs see it.
+// shadowView is a line of the report in the form that --json prints.
 type shadowView struct {
 	Tenant  string `json:"tenant"`
 	Tool    string `json:"tool"`

@@ -45,7 +45,8 @@ func newPolicyTest(a *app.App) *cobra.Command {
 	return cmd
 }
 
-// tested is the policy that cases are for.
+// tested returns the policy to test: the flag (asked), or else the policy that the file of cases
+// names, relative to that file. The default is the active version.
 func tested(cases, named, asked string) string {
 	switch {
 	case asked != "":
@@ -58,7 +59,7 @@ func tested(cases, named, asked string) string {
 	return filepath.Join(filepath.Dir(cases), named)
 }
 
-// outcome is what became of one case.
+// outcome is the result of one case.
 type outcome struct {
 	Name        string              `json:"name"`
 	Line        int                 `json:"line"`
@@ -117,8 +118,8 @@ func tryCase(c policy.Case, cases policy.Cases, p *policy.Policy, specs []toolsp
 	return o
 }
 
-// printOutcome shows a case that is not as it is wanted: - is wanted, + is what
-// policy says.
+// printOutcome prints a case that failed. A line with - is the expected value, a line with + is
+// the value that policy gives.
 func printOutcome(a *app.App, file string, o outcome) {
 	if o.OK {
 		return

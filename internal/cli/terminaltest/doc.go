@@ -1,2 +1,3 @@
-// Package terminaltest helps tests to find text that a terminal would obey or hide.
+// Package terminaltest helps tests to find text that controls a terminal or that a terminal
+// hides.
 package terminaltest

@@ -6,10 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// Odd is what must never reach a terminal as it is.
+// Odd is a text with characters that a program must escape before it writes them to a terminal.
 const Odd = "\x1b[31m\x1b]0;t\a \u009b31m \u202etxt \u200b\u2066 \u3164 \U000e0041 \r \x7f \ufe0f"
 
-// Unclean names the first thing in a text that a terminal would obey or hide.
+// Unclean describes the first character of a text that controls a terminal or that a terminal
+// hides. It returns "" if the text has none.
 func Unclean(text string) string {
 	for i, r := range text {
 		_, size := utf8.DecodeRuneInString(text[i:])

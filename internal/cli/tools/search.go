@@ -52,7 +52,7 @@ func newToolsSearch(a *app.App) *cobra.Command {
 
 var errTop = app.Usage(errors.New("--top must be 1 or more"))
 
-// viewerFlags say who looks, besides the tenant.
+// viewerFlags defines the flags that describe the caller, besides the tenant.
 func viewerFlags(cmd *cobra.Command, by *catalog.Viewer) {
 	app.IdentityVar(cmd.Flags(), &by.ActorID, "actor", "", "who calls; without it nobody in particular")
 	cmd.Flags().StringSliceVar(&by.ToolIDs, "tool-ids", nil, "the tools of the run, as in context.toolIds")
@@ -72,7 +72,7 @@ func searchTools(ctx context.Context, a *app.App, by catalog.Viewer, query catal
 	})
 }
 
-// because lists the words that were found.
+// because lists the words of the query that matched.
 func because(hits []catalog.Hit) string {
 	words := make([]string, len(hits))
 	for i, hit := range hits {

@@ -44,16 +44,16 @@ func newToolsShow(a *app.App) *cobra.Command {
 	}
 }
 
-// shownTool is a tool as it is published, and as providers are sent it.
+// shownTool is a tool as workers publish it, and in the forms that are sent to providers.
 type shownTool struct {
 	toolspec.Spec
 	Sent []sentTool `json:"sent"`
 }
 
-// sentTool is a tool in one provider's format. It is what an offer has of it.
+// sentTool is a tool in one provider's format, as an offer contains it.
 type sentTool struct {
 	Format string `json:"format"`
-	// As is nil where the tool cannot be offered: Changed says why.
+	// As is nil if the tool cannot be offered in this format. Changed then says why.
 	As      *wire.Offered   `json:"as,omitempty"`
 	Changed *client.Changed `json:"changed,omitempty"`
 }
@@ -113,7 +113,8 @@ func (t shownTool) print(w io.Writer) {
 	fmt.Fprintf(w, "\ninput    %s\n\noutput   %s\n", app.FormatJSON(t.InputSchema, "         "), app.FormatJSON(t.OutputSchema, "         "))
 }
 
-// said is how the form that is sent differs; empty where it does not.
+// said says how the form that is sent differs from the published tool. It is empty if there is no
+// difference.
 func (t sentTool) said() string {
 	switch {
 	case t.As == nil && t.Changed != nil:

@@ -74,7 +74,7 @@ func listTools(ctx context.Context, a *app.App, by catalog.Viewer, tags []string
 	})
 }
 
-// access is what policy says before anybody calls.
+// access returns what policy says about a tool before there is a call.
 func access(e catalog.Entry, seen bool) string {
 	switch {
 	case !seen:
