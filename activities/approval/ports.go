@@ -63,9 +63,9 @@ type RequestRow struct {
 	InvocationID string
 	TenantID     string
 	Epoch        int
-	// Last is the number of the last request that this run knows. A request that an
-	// earlier run opened for the same digest, and that is still open or approved, is
-	// found again whatever its number is.
+	// Last is the number of the last request that this run knows. A new request gets the
+	// next number. But a request that an earlier run opened for the same digest is found
+	// again, whatever its number is, if it is still open or approved.
 	Last int
 	// Edits are the numbers of the requests whose edit was delivered to this run again. A
 	// request for the same digest that was edited is found again if Edits has its number.
@@ -164,7 +164,8 @@ type DecideRow struct {
 	Votes int
 }
 
-// DecideRecord is the state of the request after the decision, or Superseded, or Stale.
+// DecideRecord is the answer of the record to a decision: the state of the request after it.
+// If Superseded or Stale is set, nothing was written and the other fields are empty.
 type DecideRecord struct {
 	Superseded bool
 	// Stale says that another decision has counted since the look: nothing was written.

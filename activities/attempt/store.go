@@ -51,7 +51,8 @@ type OutputRow struct {
 	InvocationID string
 	TenantID     string
 	Dispatch     int
-	// ClaimID distinguishes the values of two executions of one dispatch.
+	// ClaimID is the id of the claim of this execution. Two executions of one dispatch have
+	// two ids, so that neither overwrites the value of the other.
 	ClaimID string
 	Value   json.RawMessage
 }

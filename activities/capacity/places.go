@@ -12,7 +12,8 @@ const (
 	HoldTime = 5 * time.Minute
 	// holdMargin is the time that may pass between the check and the effect.
 	holdMargin = time.Minute
-	// manyPlaces is the number of calls at which places that have expired are dropped.
+	// manyPlaces is a number of calls. If more calls than this have places, the expired places
+	// are dropped.
 	manyPlaces = 4096
 )
 

@@ -12,9 +12,11 @@ import (
 // ruleConnection is the rule of a call that may not use its connection.
 const ruleConnection = "connection"
 
-// connect refuses a call whose connection is not both granted and requested, whether the
-// connection exists or not (GRANT_INTERSECTION_REQUIRED).
-func (g *gate) connect(ctx context.Context, f hook.Facts, p *policy.Policy, v *hook.Verdict) *hook.Failure {
+// checkConnection refuses a call whose connection is not both granted and requested, whether
+// the connection exists or not (GRANT_INTERSECTION_REQUIRED), and a call whose connection has
+// no usable credential. A tool that this worker does not have declares no scopes here; it cannot
+// run here either.
+func (g *gate) checkConnection(ctx context.Context, f hook.Facts, p *policy.Policy, v *hook.Verdict) *hook.Failure {
 	c := f.Context
 	if c.ConnectionID == "" {
 		return nil

@@ -44,7 +44,7 @@ func (g *gate) authorize(ctx context.Context, in hook.StageInput) (hook.Verdict,
 		if failure, err := g.permit(ctx, f, p.Permissions(f.Context.TenantID), v); failure != nil || err != nil {
 			return failure, err
 		}
-		return g.connect(ctx, f, p, v), nil
+		return g.checkConnection(ctx, f, p, v), nil
 	})
 }
 

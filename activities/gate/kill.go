@@ -7,7 +7,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// byKill stands in verdicts in place of the step: no hook can have this name.
+// byKill is the name and the rule in the verdict of a kill switch. No hook can have this name,
+// because it has a space.
 const byKill = "kill switch"
 
 // killed is the verdict on a call that a kill switch stops. No approval and no policy

@@ -134,10 +134,12 @@ func (a *Approvals) Resolve(ctx workflow.Context, cause string) Resolution {
 }
 
 // request opens an approval request, or finds the request that the call already has for
-// the same digest. The activity asks policy again, with the arguments as they will run.
-//
-// If the call ends, Next says how. Otherwise the outcome is Done; or, for a parked call,
-// Refused without a failure: policy does not allow the call to wait for a person.
+// the same digest. The activity "request" asks policy again, with the arguments as they will
+// run. There are three results:
+//   - Next says how the call ends.
+//   - The outcome is Done: the call has a request.
+//   - The outcome is Refused without a failure. Policy does not allow this parked call to
+//     wait for a person.
 func (a *Approvals) request(ctx workflow.Context, in contract.RequestIn) (contract.RequestOut, envelope.Next) {
 	c := a.call
 	name := contract.Request.Name()
@@ -276,10 +278,10 @@ func (a *Approvals) decided(ctx workflow.Context, request contract.RequestOut) (
 		a.inbox.setAccepts(out.Accepts)
 		if decision != nil {
 			a.inbox.answer(decision, out.Answer)
-			// Keep every decision that counts, so that the call can confirm a repeat of
-			// the decision. A decision that counts does not always end the wait: the rule
-			// may need several approvals. fits is true for a decision that counts, because
-			// the record refuses a verb that is not valid for the request.
+			// Keep every decision that counts, so that the call can confirm it if it is sent
+			// again. The call may still wait after it: the rule may need several approvals.
+			// fits is never false here, because the record does not count a decision that
+			// is not valid for the request.
 			if becomes, fits := contract.Becomes(decision.decision.Decision, parked); fits && out.Answer.Counted {
 				a.inbox.recordCounted(request, becomes, decision.decision.Approver)
 			}

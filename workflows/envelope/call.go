@@ -158,7 +158,8 @@ func (c *Call) Terms() hook.Terms {
 // Needs returns the on-demand stages that the gate requires.
 func (c *Call) Needs() []hook.Stage { return c.needs }
 
-// IsIdle reports whether a step has no hooks, and its own step has nothing to do.
+// IsIdle reports whether a stage has nothing to do for the call: it has no hooks, and Pawl
+// itself has nothing to do there.
 func (c *Call) IsIdle(step hook.Step) bool { return len(step.Hooks) == 0 && !c.hasOwn(step) }
 
 // hasOwn reports whether Pawl's own step has something to do for the call: it is not on

@@ -12,7 +12,8 @@ import (
 type arguments struct {
 	args, safeArgs json.RawMessage
 	argsHistory    []json.RawMessage
-	// safeHistory has the safe form of each entry in argsHistory; nil if it is not known.
+	// safeHistory has each entry of argsHistory in the masked form that people and records
+	// may see; an entry is nil while that form is not known.
 	safeHistory []json.RawMessage
 	// argsChanged says that a hook changed the arguments after the gate judged them.
 	argsChanged bool
@@ -24,11 +25,12 @@ type arguments struct {
 // Args returns the current arguments.
 func (c *Call) Args() json.RawMessage { return c.args }
 
-// SafeArgs returns the safe form of the arguments, which people and records may see. It
-// is nil while the safe form is not known.
+// SafeArgs returns the arguments in the masked form that people and records may see. It is
+// nil while that form is not known.
 func (c *Call) SafeArgs() json.RawMessage { return c.safeArgs }
 
-// SafeHistory returns the safe form of every value that the arguments had.
+// SafeHistory returns every value that the arguments had, in the masked form that people
+// and records may see.
 func (c *Call) SafeHistory() []json.RawMessage { return c.safeHistory }
 
 // SetArgs replaces the arguments and adds the new ones to the history. safe is the safe

@@ -18,7 +18,8 @@ var (
 
 // Judge runs stages of the gate in order and returns the verdict. It skips a stage that
 // the plan does not have, and stops at a stage that ends the call. A stage that asks for
-// a person does not stop it. The caller begins the round of the gate before.
+// a person does not stop it; if several stages ask, the last question counts. The caller must
+// have begun a new round of the gate (NextGate) before it calls Judge.
 func Judge(ctx workflow.Context, c *envelope.Call, stages ...hook.Stage) envelope.Verdict {
 	var verdict envelope.Verdict
 	for _, stage := range stages {

@@ -1,3 +1,3 @@
-// Package connections has the command connections: accounts at other services, their credentials
-// and their grants.
+// Package connections has the command `pawl connections`. It manages connections, which are
+// accounts at other services, with their credentials and grants.
 package connections

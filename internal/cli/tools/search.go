@@ -30,14 +30,18 @@ func newToolsSearch(a *app.App) *cobra.Command {
 				return errTop
 			}
 			for _, s := range effects {
-				if query.Effects = append(query.Effects, toolspec.Effect(s)); !toolspec.Effect(s).Valid() {
+				effect := toolspec.Effect(s)
+				if !effect.Valid() {
 					return app.Usage(fmt.Errorf("--effect %q is none of read_only, state_change, external_side_effect", s))
 				}
+				query.Effects = append(query.Effects, effect)
 			}
 			for _, s := range risks {
-				if query.Risks = append(query.Risks, toolspec.Risk(s)); !toolspec.Risk(s).Valid() {
+				risk := toolspec.Risk(s)
+				if !risk.Valid() {
 					return app.Usage(fmt.Errorf("--risk %q is none of low, medium, high", s))
 				}
+				query.Risks = append(query.Risks, risk)
 			}
 			return searchTools(cmd.Context(), a, by, query)
 		},

@@ -67,7 +67,7 @@ type GrantRecord struct {
 	RevokedBy    string     `json:"revokedBy,omitempty"`
 }
 
-// connectionRow is the row of ListConnections.
+// connectionRow is a row of the statement ListConnections.
 type connectionRow struct {
 	ConnectionID, Provider    string
 	Settings                  json.RawMessage
@@ -121,24 +121,24 @@ func (r lastingRow) record(op, tenantID, connectionID string) (broker.Record, er
 	return record, err
 }
 
-// leasedRow is the row of LeaseConnection.
+// leasedRow is a row of the statement LeaseConnection.
 type leasedRow struct {
 	Answer broker.Answer
 	lastingRow
 }
 
-// secretRow is the row of ConnectionSecret.
+// secretRow is a row of the statement ConnectionSecret.
 type secretRow struct {
 	Status string
 	lastingRow
 }
 
-// takenRow is the row of TakeSecret.
+// takenRow is a row of the statement TakeSecret.
 type takenRow struct{ keptRow }
 
 func (r takenRow) Rechecks() bool { return r.Settings != nil }
 
-// sealedRow is the row of SealedSecrets.
+// sealedRow is a row of the statement SealedSecrets.
 type sealedRow struct {
 	TenantID, ConnectionID string
 	Settings               json.RawMessage
@@ -166,7 +166,7 @@ type changedRow struct{ Changed bool }
 
 func (r changedRow) Rechecks() bool { return r.Changed }
 
-// grantedRow is the row of GrantConnection.
+// grantedRow is a row of the statement GrantConnection.
 type grantedRow struct {
 	ID        string
 	ExpiresAt *time.Time

@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
-// refreshRow is the row of BeginRefresh.
+// refreshRow is a row of the statement BeginRefresh.
 type refreshRow struct{ Answer broker.RefreshAnswer }
 
 // BeginRefresh lets one worker at a time refresh the token whose version it has read. The claim

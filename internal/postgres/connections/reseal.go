@@ -17,7 +17,7 @@ type KeyUse struct {
 	Secrets int64 `json:"secrets"`
 }
 
-// resealedRow is the row of ResealSecrets.
+// resealedRow is a row of the statement ResealSecrets.
 type resealedRow struct{ Resealed int }
 
 // SecretsByKey counts the secrets of all tenants by the key that sealed them.

@@ -17,7 +17,7 @@ var _ authz.Port = Authorizer{}
 // Authorizer returns the built-in authorization engine.
 func (s *Store) Authorizer() Authorizer { return Authorizer{store: s} }
 
-// checkedRow is the row of CheckRelations.
+// checkedRow is a row of the statement CheckRelations.
 type checkedRow struct{ Permitted, Delegated, Trusted bool }
 
 // Check runs at most one statement. It caches nothing: a revocation applies to the next Check.

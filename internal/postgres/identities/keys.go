@@ -23,13 +23,13 @@ type KeyRecord struct {
 	RevokedBy    string     `json:"revokedBy,omitempty"`
 }
 
-// registerRow is the row of RegisterKey.
+// registerRow is a row of the statement RegisterKey.
 type registerRow struct {
 	Identity       string
 	Revoked, Added bool
 }
 
-// revokeRow is the row of RevokeKey.
+// revokeRow is a row of the statement RevokeKey.
 type revokeRow struct {
 	Identity string
 	Revoked  bool

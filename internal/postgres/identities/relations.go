@@ -22,7 +22,7 @@ type RelationRecord struct {
 	GrantedBy string    `json:"grantedBy"`
 }
 
-// relationRow is the row of ListRelations.
+// relationRow is a row of the statement ListRelations.
 type relationRow struct {
 	Kind, Subject, Object, Tools, GraphID string
 	ExpiresAt                             *time.Time

@@ -11,7 +11,7 @@ import (
 
 var _ workerkey.Store = (*Store)(nil)
 
-// workerKeyRow is the row of WorkerKeys.
+// workerKeyRow is a row of the statement WorkerKeys.
 type workerKeyRow struct {
 	KeyID  int64
 	Secret []byte

@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// noticeRow is the row of TakeNotices.
+// noticeRow is a row of the statement TakeNotices.
 type noticeRow struct {
 	NoticeID, DecidedBy, Reason, Remark, ApprovalID, TenantID, InvocationID, WorkflowID, ToolID, Digest, Message, RequestedBy, ApproversText, Parked string
 
@@ -26,12 +26,12 @@ type noticeRow struct {
 	CreatedAt time.Time
 }
 
-// lookedRow is the row of HappenNotices and SpreadNotices.
+// lookedRow is a row of the statements HappenNotices and SpreadNotices.
 type lookedRow struct {
 	Looked int64
 }
 
-// givenUpRow is the row of MarkNoticeFailed.
+// givenUpRow is a row of the statement MarkNoticeFailed.
 type givenUpRow struct {
 	GivenUp bool
 }

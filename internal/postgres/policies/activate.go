@@ -49,7 +49,7 @@ type Activation struct {
 	onlyIfNone bool
 }
 
-// activateRow is the row of ActivatePolicy.
+// activateRow is a row of the statement ActivatePolicy.
 type activateRow struct {
 	Changed bool
 	Before  string

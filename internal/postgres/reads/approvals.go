@@ -54,7 +54,7 @@ type DecisionRecord struct {
 	At     time.Time
 }
 
-// approvalRow is the row of ShowApprovals and ListApprovals.
+// approvalRow is a row of the statements ShowApprovals and ListApprovals.
 type approvalRow struct {
 	ApprovalID, InvocationID, WorkflowID, Digest, ToolID, Message, RequestedBy, EditedBy, ApproversText, PolicyRule, PolicyDigest, Parked, Approver string
 

@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
-// tableRow is the row of AllTables.
+// tableRow is a row of the statement AllTables.
 type tableRow struct {
 	Schema, Name string
 	Key          []string

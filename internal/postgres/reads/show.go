@@ -103,7 +103,7 @@ type EventRecord struct {
 	Detail  json.RawMessage
 }
 
-// showRow is the row of ShowCall.
+// showRow is a row of the statement ShowCall.
 type showRow struct {
 	Call
 	TenantID, SubjectID, SessionID, RequestID, GraphID, ConnectionID, TemporalRunID, InputDigest, PolicyDigest string

@@ -38,13 +38,13 @@ type Filter struct {
 	PolicyDigest string
 }
 
-// recheckRow is the row of Recheck.
+// recheckRow is a row of the statement Recheck.
 type recheckRow struct {
 	Told     int64
 	Notified int64
 }
 
-// recheckAgainRow is the row of RecheckAgain.
+// recheckAgainRow is a row of the statement RecheckAgain.
 type recheckAgainRow struct {
 	Scanned  int64
 	Told     int64

@@ -18,7 +18,7 @@ import (
 // the race is final, so the second try normally finds it.
 const admitTries = 5
 
-// recordRow is the row of Admit.
+// recordRow is a row of the statement Admit.
 type recordRow struct {
 	InputDigest   string
 	Result        json.RawMessage

@@ -27,7 +27,7 @@ const (
 	runsOn = time.Minute
 )
 
-// tokensRow is the row of TakeTokens.
+// tokensRow is a row of the statement TakeTokens.
 type tokensRow struct {
 	Outcome capacity.State
 	Key     string
@@ -50,7 +50,7 @@ func (s *Store) TakeTokens(ctx context.Context, in capacity.TokensRow) (capacity
 	return capacity.Answer{State: row.Outcome, Key: row.Key, After: time.Duration(row.WaitMs) * time.Millisecond}, err
 }
 
-// placesRow is the row of TakePlaces.
+// placesRow is a row of the statement TakePlaces.
 type placesRow struct {
 	Outcome capacity.State
 	Key     string
@@ -82,7 +82,7 @@ func release(invocationID string, epoch int, runID string, attempts int, grace t
 	}
 }
 
-// expiredRow is the row of ReleaseExpired.
+// expiredRow is a row of the statement ReleaseExpired.
 type expiredRow struct {
 	Expired int
 	Handed  int

@@ -60,7 +60,7 @@ func claimsOf(op string, rows json.RawMessage) ([]contract.Claim, error) {
 	return claims, nil
 }
 
-// checkRow is the row of Check.
+// checkRow is a row of the statement Check.
 type checkRow struct {
 	Outcome  contract.Outcome
 	Epoch    int
@@ -84,7 +84,7 @@ func (s *Store) Check(ctx context.Context, in contract.CheckIn) (contract.CheckO
 	return contract.CheckOut{Outcome: row.Outcome, Epoch: row.Epoch, Claims: claims, OverInMs: max(row.OverInMs, 0)}, err
 }
 
-// ownedRow is the row of Owned.
+// ownedRow is a row of the statement Owned.
 type ownedRow struct{ Plan json.RawMessage }
 
 // Owned compares the record with the executing run and with the input of an activity. If they

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// liveGrantRow is the row of LiveGrants.
+// liveGrantRow is a row of the statement LiveGrants.
 type liveGrantRow struct {
 	ID, ArgsDigest, ActorID, SessionID, Approver string
 	Granted, ArgsMatch                           json.RawMessage
@@ -39,7 +39,7 @@ type GrantRecord struct {
 	Uses int64 `json:"uses"`
 }
 
-// grantRow is the row of ListGrants.
+// grantRow is a row of the statement ListGrants.
 type grantRow struct {
 	ID, ToolID, ActorID, SessionID, Approver, ApprovalID, RevokedBy string
 
@@ -50,7 +50,7 @@ type grantRow struct {
 	Uses                 int64
 }
 
-// revokedRow is the row of RevokeGrant.
+// revokedRow is a row of the statement RevokeGrant.
 type revokedRow struct{ Revoked bool }
 
 // Grants returns the valid remembered approvals of a tool that the actor may use, oldest first,

@@ -14,7 +14,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// requestRow is the row of Request.
+// requestRow is a row of the statement Request.
 type requestRow struct {
 	Number      int
 	State       contract.RequestState

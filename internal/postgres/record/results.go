@@ -20,7 +20,7 @@ var _ cache.Results = (*Store)(nil)
 // approvals.
 const oldestMade = 3 * toolspec.MaxCacheFor
 
-// findingRow is the row of Lookup.
+// findingRow is a row of the statement Lookup.
 type findingRow struct {
 	Superseded  bool
 	Value       json.RawMessage
@@ -42,7 +42,7 @@ func (s *Store) Lookup(ctx context.Context, in cache.LookupRow) (cache.Finding, 
 	}, err
 }
 
-// deletedCacheRow is the row of InvalidateTags and DeleteExpiredCache.
+// deletedCacheRow is a row of the statements InvalidateTags and DeleteExpiredCache.
 type deletedCacheRow struct{ Deleted int }
 
 // InvalidateCache invalidates a tenant's cached values that have any of the tags. This includes

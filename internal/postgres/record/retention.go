@@ -17,7 +17,7 @@ func (s *Store) DeleteExpiredCalls(ctx context.Context, days, most int) (int, er
 	return int(n), err
 }
 
-// deletedRow is the row of DeleteExpiredRows.
+// deletedRow is a row of the statement DeleteExpiredRows.
 type deletedRow struct{ Deleted int }
 
 // DeleteExpiredRows deletes rows of the DEFAULT partitions, up to most of each table. It deletes
@@ -28,29 +28,37 @@ func (s *Store) DeleteExpiredRows(ctx context.Context, days, most int) (int, err
 	return row.Deleted, err
 }
 
-// partitionRow is the row of ExpiredPartitions.
+// partitionRow is a row of the statement ExpiredPartitions.
 type partitionRow struct{ Name string }
+
+// lockNotAvailable is the SQLSTATE of a statement that did not get its lock in time.
+const lockNotAvailable = "55P03"
 
 // DropExpiredPartitions drops the partitions of months that are wholly more than the given
 // number of days ago and have no call left. It skips a partition that stays locked for 200 ms; a
 // later run drops it.
 func (s *Store) DropExpiredPartitions(ctx context.Context, days int) (out upkeep.DroppedPartitions, err error) {
 	expired, err := db.All[partitionRow](ctx, s.db, "expired partitions", db.Query("ExpiredPartitions", db.Values{"days": days}))
+	if err != nil {
+		return out, err
+	}
 	for _, p := range expired {
 		err := s.dropPartition(ctx, p.Name)
 		var refused *db.Error
 		switch {
 		case err == nil:
 			out.Dropped++
-		case errors.As(err, &refused) && refused.State == "55P03" && errs.IsTransient(err):
+		case errors.As(err, &refused) && refused.State == lockNotAvailable && errs.IsTransient(err):
 			out.Busy++
 		default:
 			return out, err
 		}
 	}
-	return out, err
+	return out, nil
 }
 
+// dropPartition drops a partition. SetExpiredPartition stores its name in a setting of the
+// transaction, and DropPartition reads it from there.
 func (s *Store) dropPartition(ctx context.Context, name string) error {
 	return s.db.ExecAll(ctx, "drop a partition", db.Query("SetExpiredPartition", db.Values{"name": name}), db.Query("DropPartition", db.Values{}))
 }

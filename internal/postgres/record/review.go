@@ -15,7 +15,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// lookRow is the row of Look.
+// lookRow is a row of the statement Look.
 type lookRow struct {
 	State        contract.RequestState
 	Approver     string
@@ -43,7 +43,7 @@ type lookRow struct {
 	Keys         json.RawMessage
 }
 
-// decideRow is the row of Decide.
+// decideRow is a row of the statement Decide.
 type decideRow struct {
 	State        contract.RequestState
 	Approver     string

@@ -15,7 +15,7 @@ import (
 // sessionLives is how long a session binding is valid after it was last written.
 const sessionLives = 30 * 24 * time.Hour
 
-// bindingRow is the row of SessionBindings and BindSession.
+// bindingRow is a row of the statements SessionBindings and BindSession.
 type bindingRow struct {
 	Token, Factory string
 	Args           json.RawMessage

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// settleRow is the row of Settle.
+// settleRow is a row of the statement Settle.
 type settleRow struct {
 	Outcome     contract.Outcome
 	Result      json.RawMessage

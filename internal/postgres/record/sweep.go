@@ -25,7 +25,7 @@ func (s *Store) OpenCalls(ctx context.Context, page upkeep.OpenPage) ([]upkeep.O
 	}))
 }
 
-// sweptRow is the row of Sweep.
+// sweptRow is a row of the statement Sweep.
 type sweptRow struct {
 	Code toolspec.Code
 }
