@@ -33,7 +33,7 @@ type options struct {
 // KeyWrapper lets commands and workers use key rings that a key of a KMS wraps.
 func KeyWrapper(w broker.KeyWrapper) Option { return func(o *options) { o.wrapper = w } }
 
-// Commands adds commands. The help lists them before the other commands.
+// Commands adds commands.
 func Commands(f func(*app.App) []*cobra.Command) Option {
 	return func(o *options) { o.more = append(o.more, f) }
 }

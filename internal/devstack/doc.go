@@ -5,5 +5,5 @@
 //
 // It must never be used for production data, never read TEMPORAL_*, PAWL_DATABASE_URL, DATABASE_URL or PG* from the
 // environment nor hand them to a server, and never touch a server that it did not start.
-// Only internal/cli, internal/bench, internal/faultkit and tests import it; its sub-packages are its own.
+// Only internal/devcli, internal/bench, internal/faultkit and tests import it.
 package devstack

@@ -3,5 +3,5 @@
 // became of the calls.
 //
 // It must never touch a server or a process that it did not start. Only
-// internal/cli and tests import it.
+// internal/devcli and tests import it.
 package chaos

@@ -2,6 +2,6 @@
 // a commit in the record, an answer to Temporal, an effect. docs/outcomes.md says
 // what becomes of a call whose worker dies at each of them.
 //
-// It must never do anything at a point: package failpoint does. Only the packages
-// of faultkit and internal/cli import it.
+// It must never do anything at a point: package failpoint does. Only packages of faultkit
+// import it.
 package point
