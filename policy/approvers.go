@@ -37,11 +37,15 @@ func (a ApprovalRule) with(changes approvers) ApprovalRule {
 	return a
 }
 
-// and returns the rule by which the people of both rules have to approve, those of a first.
+// and returns the rule by which the people of both rules have to approve: those of a first, and
+// anybody last, so that nobody who is named is used up as anybody.
 func (a ApprovalRule) and(b ApprovalRule) ApprovalRule {
-	a = a.clone()
+	a, b = a.clone(), b.clone()
 	a.ExpiresAfterMs = min(a.ExpiresAfterMs, b.ExpiresAfterMs)
-	a.Chain = slices.Concat(a.seats(), b.clone().seats())
+	a.Chain = slices.Concat(a.seats(), b.seats())
+	slices.SortStableFunc(a.Chain, func(x, y Seat) int {
+		return cmp.Compare(min(len(y.Approvers), 1), min(len(x.Approvers), 1))
+	})
 	a.Approvers, a.Quorum, a.Escalate = nil, 0, nil
 	return a.unremembered()
 }

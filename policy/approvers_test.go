@@ -25,6 +25,16 @@ tenants:
       - {tool: core__write_*, mode: auto}
       - {tool: core__*, approvals: {approvers: [user:ben, user:cy], quorum: 2}}
       - {tool: core__write_file, approvals: {approvers: [user:never]}}
+  general:
+    allowedTools: ["*"]
+    approvals: {approvers: [user:ceo]}
+    rules:
+      - {tool: "*", when: args.amount < 100, decision: require_approval, approvals: {approvers: ["role:clerk"]}}
+      - {tool: pay__out, decision: require_approval, approvals: {expiresAfter: 3h}}
+  anybody:
+    allowedTools: ["*"]
+    rules:
+      - {tool: "*", when: args.amount < 100, decision: require_approval, approvals: {approvers: ["role:clerk"]}}
   clear:
     allowedTools: ["*"]
     rules:
@@ -49,6 +59,9 @@ tenants:
 		{"more of the tenant's people", "acme", "mail__send", `{"to":11}`, "tenants.acme.rules[4]", "3 of user:a* but user:x; after 2h also user:chief; only signed decisions count", RequireApproval, day, 0},
 		{"an override", "acme", "core__write_file", `{}`, "mode auto, risk medium", "2 of user:ben or user:cy" + signed, RequireApproval, day, 0},
 		{"a condition holds", "clear", "pay", `{"amount":1}`, "tenants.clear.rules[0]", "role:clerk" + signed, RequireApproval, 2 * time.Hour, 0},
+		{"beside a rule that names nobody", "general", "pay__out", `{"amount":"5000"}`, "tenants.general.rules[1]", "user:ceo, then role:clerk" + signed, RequireApproval, 3 * time.Hour, 0},
+		{"where the mode asks", "general", "mail__send", `{"amount":"5000"}`, "tenants.general.rules[0] (its condition failed)", "user:ceo, then role:clerk" + signed, RequireApproval, day, 0},
+		{"anybody comes last", "anybody", "mail__send", `{}`, "tenants.anybody.rules[0] (its condition failed)", "role:clerk, then anyone" + signed, RequireApproval, day, 0},
 		{"two conditions fail", "clear", "pay", `{"amount":"5000"}`, "tenants.clear.rules[2]", "user:all, then role:clerk, then 2 of role:finance" + signed, RequireApproval, 2 * time.Hour, 0},
 	} {
 		f := call()

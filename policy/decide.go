@@ -55,9 +55,7 @@ func (t *tenant) precondition(e *evaluation) *Decision {
 	return nil
 }
 
-// decide returns the decision of a tenant's policy. changes is what its rules change about
-// approvals: the deciding rule first, then the rules that name people and whose condition
-// failed.
+// decide returns the decision of a tenant's policy, and what its rules change about approvals.
 func (t *tenant) decide(e *evaluation) (d Decision, changes []approvers) {
 	if d := t.precondition(e); d != nil {
 		return *d, nil
@@ -66,20 +64,18 @@ func (t *tenant) decide(e *evaluation) (d Decision, changes []approvers) {
 	risk, possibleRisk := t.risks(e)
 	// open are the rules that would decide if the arguments made them apply.
 	var open []*rule
-	// by is the rule that decides. A later require_approval rule replaces it if that rule names
-	// approvers.
-	var by *rule
+	// plain is the first rule that asks and names nobody. unclear are the rules that ask, name
+	// people and have a condition that failed: nobody can judge whether they apply.
+	var plain *rule
+	var unclear []*rule
 	for i := range t.rules {
 		r := &t.rules[i]
-		if r.class == raising {
-			continue
-		}
-		if by != nil && r.class != asking {
-			break
-		}
 		names := r.approvers.namesPeople()
-		if by != nil && !names {
+		if r.class == raising || r.class == asking && plain != nil && !names {
 			continue
+		}
+		if r.class > asking && (plain != nil || unclear != nil) {
+			break
 		}
 		answer := r.applies(e)
 		switch {
@@ -94,28 +90,39 @@ func (t *tenant) decide(e *evaluation) (d Decision, changes []approvers) {
 			continue
 		}
 		switch {
-		case r.class != asking:
-			return t.conclude(r, risk, open), []approvers{r.approvers}
-		case names && answer == yes:
-			return t.conclude(r, risk, open), append([]approvers{r.approvers}, changes...)
-		case names: // whether it applies cannot be judged, so its people approve too
-			changes = append(changes, r.approvers)
-		}
-		if by == nil || names && !by.approvers.namesPeople() {
-			by = r
+		case r.class == asking && !names:
+			plain = r
+		case r.class == asking && answer == failed:
+			unclear = append(unclear, r)
+		default:
+			return t.conclude(r, risk, open), changesOf(r, unclear)
 		}
 	}
-	if by != nil {
-		if changes == nil {
-			changes = []approvers{by.approvers}
-		}
-		return t.conclude(by, risk, open), changes
+	switch {
+	case plain != nil:
+		return t.conclude(plain, risk, open), changesOf(plain, unclear)
+	case unclear != nil:
+		return t.conclude(unclear[0], risk, open), changesOf(nil, unclear)
 	}
 	mode := t.modeOf(f.ToolID)
 	if mode.verb(possibleRisk) != mode.verb(risk) {
 		open = append(open, modeRule(mode, possibleRisk))
 	}
 	return t.conclude(modeRule(mode, risk), risk, open), nil
+}
+
+// changesOf returns the changes of the rule that decides, if any, and then those of the rules that
+// cannot be judged. Such a rule adds its people and replaces nobody, because an actor who chooses
+// the arguments can make its condition fail.
+func changesOf(by *rule, unclear []*rule) []approvers {
+	changes := make([]approvers, 1, 1+len(unclear))
+	if by != nil {
+		changes[0] = by.approvers
+	}
+	for _, r := range unclear {
+		changes = append(changes, r.approvers)
+	}
+	return changes
 }
 
 // risks returns the risk of the call, and the highest risk that it can have once the arguments

@@ -32,7 +32,7 @@ func TestExplain(t *testing.T) {
 }
 
 // The explanation is of the decision that Decide makes: it names the same rule,
-// and all before it in the precedence do not apply.
+// and all before it in the precedence do not apply, but for rules that ask as it does.
 func TestExplainAgreesWithDecide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d, f := genDocument().Draw(t, "doc"), genFacts().Draw(t, "facts")
@@ -42,13 +42,19 @@ func TestExplainAgreesWithDecide(t *testing.T) {
 		if x.Decision.Verb != want.Verb || x.Decision.Rule != want.Rule || x.Decision.Risk != want.Risk {
 			t.Fatalf("explains %+v, decided is %+v", x.Decision, want)
 		}
-		decides := ""
+		// Of the rules that ask, a later one decides if it names who approves.
+		decides, asking := "", false
 		for _, c := range x.Rules {
 			switch {
 			case c.Role == Decides && decides == "":
 				decides = c.Rule
+				if asking && c.Says != string(RequireApproval) {
+					t.Fatalf("%s beats a rule that asks", c.Rule)
+				}
 			case c.Role == Decides:
 				t.Fatal("two rules decide")
+			case c.Role == Beaten && decides == "" && c.Says == string(RequireApproval):
+				asking = true
 			case c.Role == Beaten && decides == "" && !want.Undetermined:
 				t.Fatalf("%s is beaten by nothing", c.Rule)
 			}

@@ -172,6 +172,17 @@ func naivePeople(rules []approversDoc, others ...approversDoc) (who string, life
 		}
 		seats = append(seats, one.Chain...)
 	}
+	var named, anybody []seatDoc
+	for _, s := range seats {
+		if len(s.Approvers) > 0 {
+			named = append(named, s)
+		} else {
+			anybody = append(anybody, s)
+		}
+	}
+	if len(rules) > 1 {
+		seats = append(named, anybody...)
+	}
 	var words []string
 	for _, s := range seats {
 		words = append(words, fmt.Sprintf("%s %d of %v", s.Name, max(s.Quorum, 1), s.Approvers))
@@ -243,10 +254,11 @@ func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
 	risk := f.Risk
 	first := map[Verb]string{}
 	// certain is the first rule that asks and names people, and unclear are those before it
-	// whose condition fails. plain is the first rule that asks.
+	// whose condition fails. plain is the first rule that asks and names nobody.
 	var certain, plain *approversDoc
 	var unclear []approversDoc
-	namer := ""
+	var unclearNames []string
+	certainName := ""
 	note := func(verb Verb, rule string) {
 		if _, taken := first[verb]; !taken {
 			first[verb] = rule
@@ -264,26 +276,22 @@ func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
 		if g.holds == nil && r.Decision != Allow {
 			name += " (its condition failed)"
 		}
-		if g.holds != nil || r.Decision != Allow {
+		names := len(r.Approvals.Approvers)+len(r.Approvals.Chain) > 0
+		switch {
+		case r.Decision == RequireApproval && names && g.holds == nil:
+			if certain == nil {
+				unclear, unclearNames = append(unclear, r.Approvals), append(unclearNames, name)
+			}
+		case r.Decision == RequireApproval && names:
+			if certain == nil {
+				certain, certainName = &r.Approvals, name
+			}
+		case g.holds != nil || r.Decision != Allow:
+			if r.Decision == RequireApproval && plain == nil {
+				plain = &r.Approvals
+			}
 			note(r.Decision, name)
 		}
-		if r.Decision != RequireApproval || certain != nil {
-			continue
-		}
-		if plain == nil {
-			plain = &r.Approvals
-		}
-		switch names := len(r.Approvals.Approvers)+len(r.Approvals.Chain) > 0; {
-		case names && g.holds != nil:
-			certain, namer = &r.Approvals, name
-		case names:
-			if unclear = append(unclear, r.Approvals); len(unclear) == 1 {
-				namer = name
-			}
-		}
-	}
-	if namer != "" {
-		first[RequireApproval] = namer
 	}
 	if slices.Contains(t.AskFor, f.Effect) {
 		note(RequireApproval, "requireApprovalForEffects")
@@ -311,15 +319,16 @@ func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
 			break
 		}
 	}
-	rules := unclear
+	decides := approversDoc{} // a rule of Pawl's own, or the mode
 	switch {
 	case certain != nil:
-		rules = append([]approversDoc{*certain}, unclear...)
-	case unclear == nil && plain != nil:
-		rules = []approversDoc{*plain}
-	case unclear == nil:
-		rules = []approversDoc{{}}
+		decides, first[RequireApproval] = *certain, certainName
+	case plain != nil:
+		decides = *plain
+	case first[RequireApproval] == "" && unclear != nil:
+		first[RequireApproval] = unclearNames[0]
 	}
+	rules := append([]approversDoc{decides}, unclear...)
 	v.who, v.life = naivePeople(rules, others...)
 	if mode == Yolo || mode == Auto && risk == toolspec.LowRisk {
 		v.verb = Allow

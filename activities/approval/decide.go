@@ -30,11 +30,12 @@ type ReviewRecord struct {
 
 // ReviewWith reads a request. If in has a decision that is new, judge says whether it
 // counts, given the request's own rule, and ReviewWith writes the decision with its
-// judgement. A look is one round trip. A decision that is new needs two.
+// judgement. A look is one round trip, and one more to close the request. A decision that is
+// new needs two.
 //
-// Nothing is locked while judge runs. That is safe: of what judge sees, only the votes can
-// change while the request is open, and Requests.Decide compares the state of the request
-// and the number of votes. If another decision has counted in the meantime, ReviewWith
+// Nothing is locked while judge runs. That is safe: of the request itself, only the votes can
+// change while it is open, and Requests.Decide compares the state of the request and the
+// number of votes. Keys, roles and policy count as they are when judge reads them. If another decision has counted in the meantime, ReviewWith
 // starts again.
 func ReviewWith(
 	ctx context.Context, requests Requests, in LookRow, judge func(OpenRequest) (Judgement, error),

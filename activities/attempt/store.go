@@ -21,8 +21,8 @@ type Store interface {
 	SaveOutput(ctx context.Context, in OutputRow) (ref string, err error)
 }
 
-// ClaimRow claims a dispatch before the tool runs. The answer is Done,
-// Superseded, Claimed, Redelivered, Tombstoned, Killed or Unleased.
+// ClaimRow claims a dispatch before the tool runs. The answer is Done, Superseded, Claimed,
+// Redelivered, Tombstoned, Killed, Unleased or Refused.
 type ClaimRow struct {
 	InvocationID string
 	TenantID     string

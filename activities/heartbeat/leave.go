@@ -17,9 +17,9 @@ const (
 )
 
 // LeaveInTime calls cancel when the worker of the activity stops, after a grace of five
-// seconds. The worker can then still report the attempt, and another worker repeats it at
-// once; otherwise Temporal would first have to miss a heartbeat. LeaveInTime returns when
-// budget ends. Outside an activity it does nothing.
+// seconds. The worker can then still report how the activity ended. If it may be repeated,
+// another worker repeats it at once; otherwise Temporal would first have to miss a heartbeat.
+// LeaveInTime returns when budget ends. Outside an activity it does nothing.
 func LeaveInTime(ctx, budget context.Context, cancel context.CancelFunc) {
 	if !activity.IsActivity(ctx) {
 		return

@@ -110,7 +110,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "execution: the permit", file: "activities/attempt/permit.go",
-		edits: []edit{{"	ok, err = a.Keys.Verify(ctx, text, p.Signature)\n", "	_, err = a.config.Keys.Verify(ctx, text, p.Signature)\n	ok = true\n"}},
+		edits: []edit{{"	ok, err = a.Keys.Verify(ctx, text, p.Signature)\n", "	_, err = a.Keys.Verify(ctx, text, p.Signature)\n	ok = true\n"}},
 		run:   "TestPermit", packages: onSteps,
 	},
 	{
@@ -140,12 +140,12 @@ var mutants = []mutant{
 	},
 	{
 		guard: "approvals: a later rule that names people", file: "policy/decide.go",
-		edits: []edit{{"if by != nil && !names {", "if by != nil && names {"}},
+		edits: []edit{{"plain != nil && !names {", "plain != nil {"}},
 		run:   "TestApproversOfRules", packages: []string{"./policy"},
 	},
 	{
 		guard: "approvals: of rules that cannot be judged", file: "policy/decide.go",
-		edits: []edit{{"append([]approvers{r.approvers}, changes...)", "[]approvers{r.approvers}"}},
+		edits: []edit{{"	for _, r := range unclear {\n", "	for _, r := range unclear[:0] {\n"}},
 		run:   "TestApproversOfRules", packages: []string{"./policy"},
 	},
 	{
@@ -320,7 +320,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "durable: a worker that stops", file: "activities/stage/durable.go",
-		edits: []edit{{"	case heartbeat.Stopping(ctx):\n		return hook.Verdict{}, errs.Transient(errLeaving)\n", ""}},
+		edits: []edit{{"	case heartbeat.Stopping(ctx):\n", "	case false:\n"}},
 		run:   "TestDurable", packages: onSteps,
 	},
 	{
