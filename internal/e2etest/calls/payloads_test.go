@@ -82,7 +82,7 @@ func oversizes() map[string]oversize {
 		}),
 	}
 	return map[string]oversize{
-		"result":        {tool: giving(long(huge)), code: toolspec.CodeResultTooLarge},
+		"result":        {tool: giving(long(2 << 20)), code: toolspec.CodeResultTooLarge},
 		"result-angles": {tool: giving(string(angles(60 << 10)))},
 		"result-stored": {tool: giving(strings.Repeat("<", 150<<10))},
 		"error":         {tool: failing(errors.New(long(huge))), shape: e2etest.Attempts(1), code: toolspec.CodeExecution},
