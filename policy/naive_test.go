@@ -181,7 +181,7 @@ func naivePeople(rules []approversDoc, others ...approversDoc) (who string, life
 		}
 	}
 	if len(rules) > 1 {
-		seats = append(named, anybody...)
+		seats = slices.Concat(named, anybody)
 	}
 	var words []string
 	for _, s := range seats {
