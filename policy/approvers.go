@@ -37,15 +37,19 @@ func (a ApprovalRule) with(changes approvers) ApprovalRule {
 	return a
 }
 
-// and returns the rule by which the people of both rules have to approve: those of a first, and
-// anybody last, so that nobody who is named is used up as anybody.
+// and returns the rule by which the people of both rules have to approve: those of a first. Seats
+// that anyone can take come last, so that nobody who is named takes one of them.
 func (a ApprovalRule) and(b ApprovalRule) ApprovalRule {
-	a, b = a.clone(), b.clone()
 	a.ExpiresAfterMs = min(a.ExpiresAfterMs, b.ExpiresAfterMs)
-	a.Chain = slices.Concat(a.seats(), b.seats())
-	slices.SortStableFunc(a.Chain, func(x, y Seat) int {
-		return cmp.Compare(min(len(y.Approvers), 1), min(len(x.Approvers), 1))
-	})
+	var named, open []Seat
+	for _, s := range slices.Concat(a.seats(), b.seats()) {
+		if len(s.Approvers) > 0 {
+			named = append(named, s)
+		} else {
+			open = append(open, s)
+		}
+	}
+	a.Chain = slices.Concat(named, open)
 	a.Approvers, a.Quorum, a.Escalate = nil, 0, nil
 	return a.unremembered()
 }

@@ -38,7 +38,7 @@ func (t *tenant) budgetsOf(toolID string) Budgets {
 // override for the tool that has some, and then by the rules. If there are several rules, the
 // people of all of them approve.
 func (t *tenant) approvalOf(toolID string, rules ...approvers) ApprovalRule {
-	base := t.approval.clone()
+	base := t.approval
 	for _, o := range t.overrides {
 		if !o.approvers.isZero() && o.tool.Matches(toolID) {
 			base = base.with(o.approvers)
@@ -46,7 +46,7 @@ func (t *tenant) approvalOf(toolID string, rules ...approvers) ApprovalRule {
 		}
 	}
 	if len(rules) == 0 {
-		return base
+		return base.clone()
 	}
 	approval := base.with(rules[0])
 	for _, r := range rules[1:] {

@@ -80,6 +80,15 @@ func writeKey(file string, private []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
+// readPublicKey reads a public key from a file, or from the input if the file is -.
+func readPublicKey(a *app.App, file string) (proof.Key, error) {
+	text, err := app.ReadKey(file, a.In)
+	if err != nil {
+		return proof.Key{}, err
+	}
+	return proof.ParseKey(text)
+}
+
 func newKeysRegister(a *app.App) *cobra.Command {
 	var identity, by string
 	cmd := &cobra.Command{
@@ -95,11 +104,7 @@ func newKeysRegister(a *app.App) *cobra.Command {
 			if strings.HasPrefix(identity, oidc.Prefix) {
 				return app.Usage(fmt.Errorf("identities that begin with %s are those of ID tokens; a key cannot be one's", oidc.Prefix))
 			}
-			text, err := app.ReadKey(args[0], a.In)
-			if err != nil {
-				return err
-			}
-			key, err := proof.ParseKey(text)
+			key, err := readPublicKey(a, args[0])
 			if err != nil {
 				return err
 			}

@@ -47,11 +47,7 @@ func newSubmitters(a *app.App) *cobra.Command {
 			if err := checkKeyName(args[0]); err != nil {
 				return err
 			}
-			text, err := app.ReadKey(args[1], a.In)
-			if err != nil {
-				return err
-			}
-			public, err := proof.ParseKey(text)
+			public, err := readPublicKey(a, args[1])
 			if err != nil {
 				return err
 			}
