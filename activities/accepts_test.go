@@ -8,6 +8,7 @@ import (
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -33,10 +34,10 @@ func TestAccepts(t *testing.T) {
 		more bool
 	}{
 		"anyone":             {policy.ApprovalRule{}, keys(everybody...), everybody, false},
-		"one and the asker":  {policy.ApprovalRule{Approvers: []policy.Pattern{"user:bob"}}, keys(everybody...), []string{"user:ann", "user:bob"}, false},
-		"one, later another": {policy.ApprovalRule{Approvers: []policy.Pattern{"user:bob"}, Escalate: []policy.Escalation{{AfterMs: 1000, Approvers: []policy.Pattern{"user:owner"}}}}, keys(everybody...), []string{"user:ann", "user:bob", "user:owner"}, false},
-		"a chain":            {policy.ApprovalRule{Chain: []policy.Seat{{Approvers: []policy.Pattern{"user:bob"}}, {Approvers: []policy.Pattern{"user:lead"}}}}, keys(everybody...), []string{"user:ann", "user:bob", "user:lead"}, false},
-		"a role":             {policy.ApprovalRule{Approvers: []policy.Pattern{"role:lead"}}, keys(everybody...), everybody, false},
+		"one and the asker":  {policy.ApprovalRule{Approvers: []document.Pattern{"user:bob"}}, keys(everybody...), []string{"user:ann", "user:bob"}, false},
+		"one, later another": {policy.ApprovalRule{Approvers: []document.Pattern{"user:bob"}, Escalate: []policy.Escalation{{AfterMs: 1000, Approvers: []document.Pattern{"user:owner"}}}}, keys(everybody...), []string{"user:ann", "user:bob", "user:owner"}, false},
+		"a chain":            {policy.ApprovalRule{Chain: []policy.Seat{{Approvers: []document.Pattern{"user:bob"}}, {Approvers: []document.Pattern{"user:lead"}}}}, keys(everybody...), []string{"user:ann", "user:bob", "user:lead"}, false},
+		"a role":             {policy.ApprovalRule{Approvers: []document.Pattern{"role:lead"}}, keys(everybody...), everybody, false},
 		"too many":           {policy.ApprovalRule{}, keys(crowd...), crowd[:contract.MaxAcceptedKeys], true},
 		"not all were read":  {policy.ApprovalRule{}, approval.RequestKeys{Keys: keys("user:bob").Keys, More: true}, []string{"user:bob"}, true},
 	} {

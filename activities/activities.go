@@ -58,6 +58,10 @@ type Config struct {
 	// ConnectionKey is the key of the hash by which search attributes name a connection. If
 	// it is empty, they do not name it.
 	ConnectionKey []byte
+	// Workers knows which tools other workers have. If it is nil, there are none.
+	Workers admit.Workers
+	// IsOff reports whether the operator turned a tool of this worker off. nil has none.
+	IsOff func(toolID string) bool
 	// Providers are the factories for calls; nil provides nothing.
 	Providers *provide.Registry
 	// Sessions stores what is bound for sessions. It is needed if Providers bind.
@@ -69,6 +73,9 @@ type Config struct {
 	Broker connection.Broker
 	// IDTokens verifies the ID tokens of approvers. If it is nil, no token is valid.
 	IDTokens approval.IDTokens
+	// PolicyEngines decides by the versions of the policy. It must be that of the gate. nil is
+	// Pawl's own engine.
+	PolicyEngines judge.PolicyEngines
 	// Repairer mends arguments where policy lets it; nil mends none.
 	Repairer args.Repairer
 	// Validators make the validator of a tool in the place of the built-in one; nil
@@ -98,7 +105,7 @@ func New(source judge.Source, records Records, policies judge.Policies, hooks *h
 	a := &Activities{keys: config.Keys, secrets: config.Secrets, log: log}
 	a.Hydrator = hydrate.New(hydrate.Parts{Tools: source, Policies: policies, Repairer: config.Repairer, Validators: config.Validators, Log: log})
 	a.Approvals = approval.New(approval.Parts{
-		Requests: records, Policies: policies, Tools: source, IDTokens: config.IDTokens, Validate: a.CheckArgs, Log: log,
+		Requests: records, Policies: policies, PolicyEngines: config.PolicyEngines, Tools: source, IDTokens: config.IDTokens, Validate: a.CheckArgs, Log: log,
 	})
 	attempts := attempt.Parts{
 		Store: records, Tools: source, Hooks: hooks, Keys: config.Keys, Providers: provided, Expired: config.Places.Expired,
@@ -108,13 +115,13 @@ func New(source judge.Source, records Records, policies judge.Policies, hooks *h
 		attempts.Leases = &connection.Leases{Broker: config.Broker, Policies: policies}
 	}
 	a.Attempts = attempt.New(attempts)
-	own := ownSteps(config, a.Attempts, provided)
+	own := stage.Join(ownSteps(config, a.Attempts, provided), a.Hydrator.Steps(hooks.Names))
 	a.Runner = &stage.Runner{
 		Own: own, Hooks: hooks, Providers: provided, Tools: source, Policies: policies, Records: records, Validate: a.CheckArgs, Log: log,
 	}
 	a.Admitter = &admit.Admitter{
 		Records: records, Hooks: hooks, Own: own, Tools: source, Submitters: config.Submitters, ConnectionKey: config.ConnectionKey,
-		SearchAttributes: config.SearchAttributes, Log: log,
+		SearchAttributes: config.SearchAttributes, Workers: config.Workers, IsOff: config.IsOff, Log: log,
 	}
 	a.Accepter = &answer.Accepter{Keys: config.Keys, Store: records, Log: log}
 	a.Settler = &settle.Settler{Store: records, Forget: func(invocationID string) {
@@ -157,6 +164,11 @@ func (a *Activities) Register(r contract.Registry) {
 	for _, info := range hook.All() {
 		signed(a, r, contract.Stage(info.Stage), a.Stage, answer.LostStage)
 	}
+}
+
+// EndSwept runs the hooks of a closing stage of a swept call. The answer holds no live secret.
+func (a *Activities) EndSwept(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
+	return answer.Scrubbed(a.secrets, a.log, string(in.Stage), a.SweptStage, answer.LostStage)(ctx, in)
 }
 
 // signed binds an activity that runs code of others. Its answers are scrubbed of live secrets

@@ -11,7 +11,9 @@ import (
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/approval"
+	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -30,7 +32,7 @@ func TestRequest(t *testing.T) {
 	w := newWorld(t, setup{})
 	expires := time.UnixMilli(5_000_000).UTC()
 	w.records.request = approval.RequestRecord{Number: 2, ExpiresAt: expires, Remaining: 90 * time.Second, State: contract.RequestApproved, Approver: "user:bob",
-		Granted: hook.GrantedApproval{Digest: "as recorded"}}
+		Granted: hook.GrantedApproval{Digest: "as recorded"}, Rule: policy.ApprovalRule{Enabled: true, Approvers: []document.Pattern{"user:bob"}}}
 	f := w.facts()
 	f.SafeArgs = json.RawMessage(`{"text":"***"}`)
 	got, err := w.Request(t.Context(), contract.RequestIn{Facts: f, Epoch: 3, Last: 1, Ask: hook.Ask{Message: "why", Rule: "rule"}, EditedBy: "user:cid"})
@@ -51,10 +53,28 @@ func TestRequest(t *testing.T) {
 		row.Granted.ToolDigest != f.ToolDigest || row.Granted.RuleDigest != row.Rule.Digest() || !row.Rule.AllowUnsigned {
 		t.Errorf("wrote %+v", row)
 	}
-	view.ApprovalID, view.ExpiresAtMs = "inv.2", 5_000_000
+	// The rule with which the request was opened counts.
+	view.ApprovalID, view.ExpiresAtMs, view.Approvers = "inv.2", 5_000_000, "user:bob, but not the requester user:ann; only signed decisions count"
 	if got.Outcome != contract.Done || got.Number != 2 || !reflect.DeepEqual(*got.View, view) || got.RemainingMs != 90_000 || !got.Approved ||
 		*got.Granted != (hook.GrantedApproval{ApprovalID: "inv.2", Approver: "user:bob", Digest: "as recorded"}) {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// engine decides for every version of the policy as it says.
+type engine policy.Decision
+
+func (e engine) Decide(policy.Facts) policy.Decision { return policy.Decision(e) }
+
+// TestRequestAsksTheEngine: a request has the approvers of the engine that asked for it.
+func TestRequestAsksTheEngine(t *testing.T) {
+	central := engine{Verb: policy.RequireApproval, Approval: policy.ApprovalRule{Enabled: true, ExpiresAfterMs: 7000, Approvers: []document.Pattern{"user:central"}}}
+	w := newWorld(t, setup{config: activities.Config{PolicyEngines: func(*policy.Policy) judge.PolicyEngine { return central }}})
+	if _, err := w.Request(t.Context(), contract.RequestIn{Facts: w.facts()}); err != nil {
+		t.Fatal(err)
+	}
+	if row := w.records.requests[0]; !reflect.DeepEqual(row.Rule, central.Approval) || row.ExpireAfter != 7*time.Second {
+		t.Errorf("wrote %+v", row)
 	}
 }
 
@@ -112,8 +132,8 @@ func TestReview(t *testing.T) {
 	}
 	escalated := func(after time.Duration) approval.OpenRequest {
 		return with(func(o *approval.OpenRequest) {
-			o.Rule.Approvers, o.Waited = []policy.Pattern{"lead:*"}, after
-			o.Rule.Escalate = []policy.Escalation{{AfterMs: 60_000, Approvers: []policy.Pattern{"user:bob"}}}
+			o.Rule.Approvers, o.Waited = []document.Pattern{"lead:*"}, after
+			o.Rule.Escalate = []policy.Escalation{{AfterMs: 60_000, Approvers: []document.Pattern{"user:bob"}}}
 		})
 	}
 	for _, tc := range []struct {
@@ -130,8 +150,8 @@ func TestReview(t *testing.T) {
 		{"the requester, where allowed", with(func(o *approval.OpenRequest) { o.Rule.AllowSelfApproval = true }), by("user:ann"), true, ""},
 		{"the editor", with(func(o *approval.OpenRequest) { o.EditedBy = "user:bob" }), approve, false, "editor"},
 		{"another than the editor", with(func(o *approval.OpenRequest) { o.EditedBy = "user:cid" }), approve, true, ""},
-		{"somebody policy does not name", with(func(o *approval.OpenRequest) { o.Rule.Approvers = []policy.Pattern{"lead:*"} }), approve, false, "does not name"},
-		{"somebody policy names", with(func(o *approval.OpenRequest) { o.Rule.Approvers = []policy.Pattern{"lead:*"} }), by("lead:eve"), true, ""},
+		{"somebody policy does not name", with(func(o *approval.OpenRequest) { o.Rule.Approvers = []document.Pattern{"lead:*"} }), approve, false, "does not name"},
+		{"somebody policy names", with(func(o *approval.OpenRequest) { o.Rule.Approvers = []document.Pattern{"lead:*"} }), by("lead:eve"), true, ""},
 		{"somebody to whom it has not gone yet", escalated(time.Minute - time.Millisecond), approve, false, "may not decide yet; the request goes to user:bob after 1m"},
 		{"the same denies", escalated(0), say(func(d *toolspec.Decision) { d.Decision = toolspec.Deny }), false, "may not decide yet"},
 		{"the same edits", escalated(0), edit(`{"text":"b"}`), false, "may not decide yet"},
@@ -151,7 +171,7 @@ func TestReview(t *testing.T) {
 		{"approvals off", with(func(o *approval.OpenRequest) { o.Rule.Enabled = false }), approve, false, "approvals are off"},
 		{"withdraw by the requester", open, say(func(d *toolspec.Decision) { d.Decision, d.Approver = toolspec.Withdraw, "user:ann" }), true, ""},
 		{"withdraw by an approver", open, say(func(d *toolspec.Decision) { d.Decision = toolspec.Withdraw }), true, ""},
-		{"withdraw by nobody", with(func(o *approval.OpenRequest) { o.Rule.Approvers = []policy.Pattern{"lead:*"} }),
+		{"withdraw by nobody", with(func(o *approval.OpenRequest) { o.Rule.Approvers = []document.Pattern{"lead:*"} }),
 			say(func(d *toolspec.Decision) { d.Decision = toolspec.Withdraw }), false, "does not name"},
 		{"withdraw unsigned", with(func(o *approval.OpenRequest) { o.Rule.AllowUnsigned = false }),
 			say(func(d *toolspec.Decision) { d.Decision, d.Approver = toolspec.Withdraw, "user:ann" }), false, "only signed"},

@@ -21,6 +21,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
+// execute runs the activity. The answer must have the id of the last claim, if there is a claim.
 func (w *world) execute(ctx context.Context, t *testing.T, in contract.ExecuteIn) contract.ExecuteOut {
 	t.Helper()
 	got, err := w.Execute(ctx, in)
@@ -28,23 +29,21 @@ func (w *world) execute(ctx context.Context, t *testing.T, in contract.ExecuteIn
 		t.Fatal(err)
 	}
 	w.safe(t, got)
-	// The answer has the id of the claim that was asked for, and none without.
-	asked := ""
+	claimID := ""
 	if n := len(w.records.claims); n > 0 {
-		asked = w.records.claims[n-1].ClaimID
+		claimID = w.records.claims[n-1].ClaimID
 	}
-	if got.ClaimID != asked || asked != "" && asked == w.claimID {
-		t.Errorf("the answer has the claim %q, the claim %q, and the one before it %q", got.ClaimID, asked, w.claimID)
+	if got.ClaimID != claimID || claimID != "" && claimID == w.claimID {
+		t.Errorf("the answer has the claim %q, the claim %q, and the one before it %q", got.ClaimID, claimID, w.claimID)
 	}
-	w.claimID = asked
+	w.claimID = claimID
 	got.DurationUs, got.Trace, got.ClaimID = 0, nil, ""
 	return got
 }
 
-// pass lets time go by, in a bubble where it costs none.
+// pass waits for d. Inside a synctest bubble the wait takes no real time.
 func pass(d time.Duration) { <-time.NewTimer(d).C }
 
-// nowhere is a pointer that nobody can follow.
 func nowhere() *out { return nil }
 
 func TestExecuteDoesNotStart(t *testing.T) {
@@ -215,6 +214,28 @@ func TestOutputBreaksTheContract(t *testing.T) {
 	raw := json.RawMessage(`{"text":1}`)
 	if len(w.bound.ValidateOutput(raw)) == 0 {
 		t.Error("the contract takes it")
+	}
+}
+
+// TestTooLargeBeforeInvalid: a value is measured before its validation, which may cost more than
+// all else. A part that redaction takes out does not count, and a wrong value of the right size is
+// an invalid value.
+func TestTooLargeBeforeInvalid(t *testing.T) {
+	wrong := make([]int, 100)
+	for name, tc := range map[string]struct {
+		value map[string]any
+		want  toolspec.Code
+	}{
+		"too large":                  {map[string]any{"text": wrong, "hidden": canary}, toolspec.CodeResultTooLarge},
+		"too large before redaction": {map[string]any{"text": 7, "hidden": wrong}, toolspec.CodeOutputValidation},
+		"redacted to nothing":        {map[string]any{"more": wrong}, toolspec.CodeOutputValidation},
+	} {
+		w := newWorld(t, setup{hooks: []hook.Hook{around(func(v *hook.Around) error { return v.Respond(tc.value) })}})
+		in := w.executeIn()
+		in.Around, in.MaxResultBytes = []string{"around"}, 100
+		if got := w.execute(t.Context(), t, in); got.Outcome != contract.Refused || got.Failure.Code != tc.want || got.Value != nil {
+			t.Errorf("%s: got %+v, want %s", name, got, tc.want)
+		}
 	}
 }
 

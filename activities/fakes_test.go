@@ -50,9 +50,12 @@ type records struct {
 	grants   []approval.Grant
 	roles    map[string][]string
 	grant    *approval.GrantRow
-	requests []approval.RequestRow
-	open     approval.OpenRequest
-	state    contract.RequestState
+	// judgement is the last one that was to be written; grantQueries counts the questions for grants.
+	judgement    approval.Judgement
+	grantQueries int
+	requests     []approval.RequestRow
+	open         approval.OpenRequest
+	state        contract.RequestState
 	// requestKeys are those of the tenant.
 	requestKeys approval.RequestKeys
 	judged      toolspec.Answer
@@ -117,6 +120,7 @@ func (r *records) Roles(_ context.Context, _, identity string) ([]string, error)
 }
 
 func (r *records) Grants(context.Context, approval.GrantQuery) ([]approval.Grant, error) {
+	r.grantQueries++
 	return r.grants, r.err
 }
 
@@ -134,6 +138,7 @@ func (r *records) Look(_ context.Context, in approval.LookRow) (approval.LookRec
 
 func (r *records) Decide(_ context.Context, in approval.DecideRow) (approval.DecideRecord, error) {
 	out := approval.DecideRecord{State: r.state, PolicyDigest: "now", Remaining: time.Minute, Approver: "user:bob", Answer: in.Judgement.Answer}
+	r.judgement = in.Judgement
 	r.judged, r.grant = in.Judgement.Answer, in.Judgement.Grant
 	if in.Judgement.Counted && in.Decision.Decision == toolspec.Edit {
 		out.State = in.Becomes
@@ -284,14 +289,6 @@ func (w *world) Execute(ctx context.Context, in contract.ExecuteIn) (contract.Ex
 		in.Permit = w.permit(ctx, in.Facts, in.Terms)
 	}
 	return w.Activities.Execute(ctx, in)
-}
-
-// Probe is Execute for probes.
-func (w *world) Probe(ctx context.Context, in contract.ProbeIn) (contract.ProbeOut, error) {
-	if in.Permit == nil {
-		in.Permit = w.permit(ctx, in.Facts, in.Terms)
-	}
-	return w.Activities.Probe(as(ctx, false), in)
 }
 
 // Stage runs a stage as the workflow does: one with a budget as an activity of its

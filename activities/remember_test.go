@@ -11,14 +11,14 @@ import (
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // TestRemembered: what an approval leaves behind is no wider than its sender asks for and policy allows.
 func TestRemembered(t *testing.T) {
 	args := json.RawMessage(`{"path":"notes/a.md","text":"a"}`)
-	exact, err := schema.Digest(args)
+	exact, err := strictjson.Digest(args)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestCovered(t *testing.T) {
 			base := newWorld(t, setup{policy: wide})
 			f := base.facts()
 			f.Args = json.RawMessage(`{"text":"notes/a"}`)
-			digest, err := schema.Digest(f.Args)
+			digest, err := strictjson.Digest(f.Args)
 			if err != nil {
 				t.Fatal(err)
 			}

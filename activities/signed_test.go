@@ -7,6 +7,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -106,7 +107,7 @@ func TestApproversByRole(t *testing.T) {
 			w := newWorld(t, setup{policy: rules})
 			w.records.roles, w.records.state = tc.held, contract.RequestOpen
 			w.records.open = approval.OpenRequest{
-				Rule:        policy.ApprovalRule{Enabled: true, AllowUnsigned: true, Approvers: []policy.Pattern{"role:lead"}},
+				Rule:        policy.ApprovalRule{Enabled: true, AllowUnsigned: true, Approvers: []document.Pattern{"role:lead"}},
 				RequestedBy: "user:ann", PolicyDigest: w.policy.Digest(),
 			}
 			d := toolspec.Decision{ApprovalID: "inv.1", Decision: toolspec.Approve, Approver: tc.who}

@@ -1,12 +1,12 @@
 package broker
 
 import (
-	"container/list"
 	"fmt"
 	"iter"
 	"sync"
 
 	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/internal/lru"
 )
 
 // maxLive bounds the secrets that a worker recognises, beside those that are in
@@ -19,15 +19,14 @@ type live struct {
 	set *fingerprint.Set
 
 	mu    sync.Mutex
-	order *list.List
-	at    map[string]*list.Element
+	known *lru.Cache[string, struct{}]
 }
 
 func newLive(set *fingerprint.Set) *live {
 	if set == nil {
 		set = &fingerprint.Set{}
 	}
-	return &live{set: set, order: list.New(), at: map[string]*list.Element{}}
+	return &live{set: set, known: lru.New(maxLive, func(label string, _ struct{}) { set.Remove(label) })}
 }
 
 // public are parts of credentials that are no secret.
@@ -59,19 +58,11 @@ func (l *live) know(at Binding, c Credential) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for label, secret := range named(at, c) {
-		if e, known := l.at[label]; known {
-			l.order.MoveToFront(e)
+		if _, known := l.known.Get(label); known {
 			continue
 		}
-		if l.set.Add(label, secret) != nil {
-			continue
+		if l.set.Add(label, secret) == nil {
+			l.known.GetOrAdd(label, func() struct{} { return struct{}{} })
 		}
-		l.at[label] = l.order.PushFront(label)
-	}
-	for l.order.Len() > maxLive {
-		last := l.order.Back()
-		label := l.order.Remove(last).(string) //nolint:errcheck,forcetypeassert // the list holds nothing else
-		delete(l.at, label)
-		l.set.Remove(label)
 	}
 }

@@ -14,10 +14,11 @@ import (
 
 // Bounds of a provider's description.
 const (
-	// MaxProvider is in bytes.
+	// MaxProvider bounds the description of a provider, in bytes.
 	MaxProvider = 64 << 10
-	// MaxHosts and MaxScopes are in entries.
-	MaxHosts  = 64
+	// MaxHosts bounds the hosts of a provider.
+	MaxHosts = 64
+	// MaxScopes bounds the scopes of a connection.
 	MaxScopes = 128
 )
 

@@ -14,18 +14,18 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
 const schemaFile = "../docs/schema/provider.schema.json"
 
-func published(t *testing.T) (*schema.Schema, []byte) {
+func published(t *testing.T) (*jsonschema.Schema, []byte) {
 	t.Helper()
 	doc, err := os.ReadFile(schemaFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := schema.Compile(doc)
+	s, err := jsonschema.Compile(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func published(t *testing.T) (*schema.Schema, []byte) {
 }
 
 // valid reports whether the schema accepts every document of a file.
-func valid(t *testing.T, s *schema.Schema, source string) bool {
+func valid(t *testing.T, s *jsonschema.Schema, source string) bool {
 	t.Helper()
 	dec := yaml.NewDecoder(strings.NewReader(source))
 	for {

@@ -3,11 +3,11 @@ package client_test
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/client"
-	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -25,7 +25,7 @@ func TestInvokeReturnsTheValueOrACodedError(t *testing.T) {
 	denied := call("test__echo", "denied", "hello")
 	denied.Context.TenantID = "globex"
 	_, err = w.client.Invoke(t.Context(), denied)
-	if !errors.Is(err, client.Coded(toolspec.CodePolicyDenied)) || errors.Is(err, client.Coded(toolspec.CodeValidation)) {
+	if !errors.Is(err, client.Coded(toolspec.CodePolicyDenied)) || errors.Is(err, client.Coded(toolspec.CodeValidation)) || client.Code(err) != toolspec.CodePolicyDenied {
 		t.Errorf("of another tenant: %v", err)
 	}
 
@@ -50,8 +50,8 @@ func TestTheSameIDWithOtherArgumentsIsAConflict(t *testing.T) {
 		t.Fatalf("ended with %v", err)
 	}
 	var failed *client.CallError
-	if !errors.As(err, &failed) {
-		t.Fatal(err)
+	if !errors.As(err, &failed) || !reflect.DeepEqual(result, failed.Result) || result.ToolCallID != "taken" || result.InvocationID == "" {
+		t.Fatalf("beside %v stands %+v", err, result)
 	}
 	shown, err := json.Marshal([]any{result, failed.Result})
 	if err != nil {
@@ -129,11 +129,11 @@ func TestALargeOutputIsFetchedByItsTenantOnly(t *testing.T) {
 	if err != nil || !strings.Contains(string(value), strings.Repeat("x", 2*toolspec.MaxInline)) {
 		t.Errorf("%d bytes, %v", len(value), err)
 	}
-	if value, err := w.client.Output(t.Context(), "globex", result.OutputRef); !errors.Is(err, postgres.ErrNotFound) || value != nil {
+	if value, err := w.client.Output(t.Context(), "globex", result.OutputRef); !errors.Is(err, client.ErrNotFound) || value != nil {
 		t.Errorf("to another tenant: %d bytes, %v", len(value), err)
 	}
 	bare := client.New(w.temporal, client.Options{})
-	if _, err := bare.Output(t.Context(), "acme", result.OutputRef); err == nil || !strings.Contains(err.Error(), "Options.Outputs") {
+	if _, err := bare.Output(t.Context(), "acme", result.OutputRef); !errors.Is(err, client.ErrNoOutputs) || !strings.Contains(err.Error(), "Options.Outputs") {
 		t.Errorf("without a reader: %v", err)
 	}
 }

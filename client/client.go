@@ -9,8 +9,10 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
 	temporal "go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
+	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
@@ -26,12 +28,13 @@ type Client struct {
 	temporal temporal.Client
 	outputs  Outputs
 	catalogs Catalogs
+	records  Records
 	data     converter.DataConverter
 	eager    bool
 }
 
-// Outputs reads results by their references: large ones, and of settled calls those
-// of toolspec.ResultRef. The reader checks that the tenant owns what it asks for.
+// Outputs reads values by their references: the outputRef of a large result, and for settled calls
+// toolspec.ResultRef. It returns ErrNotFound for an output of another tenant.
 type Outputs interface {
 	Output(ctx context.Context, tenantID, ref string) (json.RawMessage, error)
 }
@@ -42,13 +45,16 @@ type Catalogs interface {
 	Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error)
 }
 
-// Options of a client.
+// Options of a client. Without the first three, the client uses nothing but Temporal. Package
+// client/postgres has all three for a program that may read the database.
 type Options struct {
-	// Catalogs answers Catalog; without it Catalog fails.
+	// Catalogs reads the tools for Catalog, PickTools and Offer.
 	Catalogs Catalogs
-	// Outputs reads results by their references; without it Output fails, and of a
-	// value beyond toolspec.MaxInline a model is shown nothing but its reference.
+	// Outputs reads values for Output. Without it, the answer to a model has only the reference
+	// of a value beyond toolspec.MaxInline.
 	Outputs Outputs
+	// Records reads the record for Calls, Call and Approvals.
+	Records Records
 	// DataConverter is that of the client of Temporal, where it has one of its own:
 	// Progress needs it.
 	DataConverter converter.DataConverter
@@ -62,13 +68,14 @@ func New(t temporal.Client, o Options) *Client {
 	if o.DataConverter == nil {
 		o.DataConverter = converter.GetDefaultDataConverter()
 	}
-	return &Client{temporal: t, outputs: o.Outputs, catalogs: o.Catalogs, data: o.DataConverter, eager: o.EagerStart}
+	return &Client{temporal: t, outputs: o.Outputs, catalogs: o.Catalogs, records: o.Records, data: o.DataConverter, eager: o.EagerStart}
 }
 
 // Call is a started call.
 type Call struct {
 	WorkflowID   string
 	InvocationID string
+	toolCallID   string
 	inputDigest  string
 	run          temporal.WorkflowRun
 }
@@ -101,60 +108,86 @@ func (c *Client) Start(ctx context.Context, inv toolspec.Invocation) (*Call, err
 		}, toolspec.WorkflowType, inv)
 		var there *serviceerror.WorkflowExecutionAlreadyStarted
 		if errors.As(err, &there) {
-			run, err = c.existing(ctx, id.WorkflowID(), there.RunId)
+			run, err = c.existing(ctx, inv, there.RunId)
 		}
 		return err
 	}); err != nil {
 		return nil, fmt.Errorf("client: start %s: %w", id.WorkflowID(), err)
 	}
-	return &Call{WorkflowID: id.WorkflowID(), InvocationID: id.InvocationID(), inputDigest: digest, run: run}, nil
+	return &Call{WorkflowID: id.WorkflowID(), InvocationID: id.InvocationID(), toolCallID: inv.ToolCallID, inputDigest: digest, run: run}, nil
 }
 
 // existing returns a run that has the id of a call. Anybody in the namespace can
 // start a workflow under any id, so one that no worker of Pawl carries on is none.
-func (c *Client) existing(ctx context.Context, workflowID, runID string) (temporal.WorkflowRun, error) {
+func (c *Client) existing(ctx context.Context, inv toolspec.Invocation, runID string) (temporal.WorkflowRun, error) {
+	workflowID := inv.Identity().WorkflowID()
 	described, err := c.temporal.DescribeWorkflowExecution(ctx, workflowID, runID)
 	if err != nil {
 		return nil, err
 	}
-	info := described.GetWorkflowExecutionInfo()
-	if info.GetType().GetName() != toolspec.WorkflowType || info.GetTaskQueue() != toolspec.TaskQueue {
-		return nil, &CallError{Result: toolspec.Failure(toolspec.CodeConflict, "a workflow that is no call has the id of this one", nil)}
+	if !isCall(described) {
+		return nil, refused(inv, toolspec.Failure(toolspec.CodeConflict, "a workflow that is no call has the id of this one", nil))
 	}
 	return c.temporal.GetWorkflow(ctx, workflowID, runID), nil
+}
+
+// isCall reports whether a workflow is a call. Any program in the namespace can start a workflow
+// under the id of a call.
+func isCall(w *workflowservice.DescribeWorkflowExecutionResponse) bool {
+	info := w.GetWorkflowExecutionInfo()
+	return info.GetType().GetName() == toolspec.WorkflowType && info.GetTaskQueue() == toolspec.TaskQueue
 }
 
 // check refuses what admit would refuse, before it is written into a history.
 func check(inv toolspec.Invocation) error {
 	data, err := json.Marshal(inv)
 	if err != nil {
-		return refused(&hydrate.Fault{Code: toolspec.CodeInvalidJSON, Problem: toolspec.Problem{
+		return invalid(inv, &hydrate.Fault{Code: toolspec.CodeInvalidJSON, Problem: toolspec.Problem{
 			Path: "/args", Kind: hydrate.KindUndecodable, Message: toolspec.InfoOf(toolspec.CodeInvalidJSON).Message,
 		}})
 	}
 	if _, fault := hydrate.Decode(data); fault != nil {
-		return refused(fault)
+		return invalid(inv, fault)
 	}
 	return nil
 }
 
-func refused(f *hydrate.Fault) error {
-	return &CallError{Result: toolspec.Failure(f.Code, f.Error(), &toolspec.Details{
+// invalid is the error of a call whose invocation no worker would accept.
+func invalid(inv toolspec.Invocation, f *hydrate.Fault) error {
+	return refused(inv, toolspec.Failure(f.Code, f.Error(), &toolspec.Details{
 		Path: f.Problem.Path, Kind: f.Problem.Kind, Problems: []toolspec.Problem{f.Problem},
-	})}
+	}))
 }
 
-// Result waits for the result. A call that ends without a value is a
-// *CallError; a call under the same id with another input is one with the code
-// conflict. It waits until ctx ends, which is ErrNoAnswer, also while Temporal is
-// away.
+// refused is the error of a call that the client did not start. No worker has seen the call, so its
+// result has no InvocationID. It has no ToolCallID that looks like a credential.
+func refused(inv toolspec.Invocation, result toolspec.Result) error {
+	if toolspec.CheckToolCallID(inv.ToolCallID) == nil && !toolspec.SecretValue(inv.ToolCallID) {
+		result.ToolCallID = inv.ToolCallID
+	}
+	return &CallError{Result: result}
+}
+
+// Result waits for the result. For a call that ends without a value it returns the result and a
+// *CallError that has it too. The code is conflict for a call under the same id with another input,
+// and outcome_unknown for a call whose workflow was terminated or failed. An id that no call has is
+// ErrNotFound. Result waits until ctx ends, also while Temporal is away; the error is then
+// ErrNoAnswer.
 func (c *Client) Result(ctx context.Context, call *Call) (toolspec.Result, error) {
 	var result toolspec.Result
-	if err := persist(ctx, func() error { return call.run.Get(ctx, &result) }); err != nil {
-		return toolspec.Result{}, fmt.Errorf("client: result of %s: %w", call.WorkflowID, err)
+	err := persist(ctx, func() error { return call.run.Get(ctx, &result) })
+	var closed *sdktemporal.WorkflowExecutionError
+	switch {
+	case errors.As(err, &closed):
+		// The record may say more later, but the client cannot know whether the tool took effect.
+		result = toolspec.Failure(toolspec.CodeOutcomeUnknown, "", &toolspec.Details{Cause: "the workflow closed without a result"})
+		result.ToolCallID, result.InvocationID, result.InputDigest = call.toolCallID, call.InvocationID, call.inputDigest
+		return result, &CallError{Result: result, cause: closed}
+	case err != nil:
+		return toolspec.Result{}, fmt.Errorf("client: result of %s: %w", call.WorkflowID, orNotFound(err))
 	}
 	if result.InputDigest != "" && result.InputDigest != call.inputDigest {
-		return toolspec.Result{}, &CallError{Result: conflict(result)}
+		result = conflict(result)
 	}
 	if !result.OK {
 		return result, &CallError{Result: result}
@@ -169,9 +202,14 @@ func conflict(other toolspec.Result) toolspec.Result {
 	return r
 }
 
-// Invoke starts a call and waits for its result.
+// Invoke starts a call and waits for its result. Beside a *CallError it returns the result of the
+// error, also if the client refused the call.
 func (c *Client) Invoke(ctx context.Context, inv toolspec.Invocation) (toolspec.Result, error) {
 	call, err := c.Start(ctx, inv)
+	var failed *CallError
+	if errors.As(err, &failed) {
+		return failed.Result, err
+	}
 	if err != nil {
 		return toolspec.Result{}, err
 	}
@@ -186,71 +224,7 @@ func (c *Client) Attach(ctx context.Context, inv toolspec.Invocation) (*Call, er
 	}
 	id := inv.Identity()
 	return &Call{
-		WorkflowID: id.WorkflowID(), InvocationID: id.InvocationID(), inputDigest: digest,
+		WorkflowID: id.WorkflowID(), InvocationID: id.InvocationID(), toolCallID: inv.ToolCallID, inputDigest: digest,
 		run: c.temporal.GetWorkflow(ctx, id.WorkflowID(), ""),
 	}, nil
-}
-
-// State asks a call where it stands, once: it needs Temporal and a worker to
-// answer, and fails where they do not within ten seconds.
-func (c *Client) State(ctx context.Context, workflowID string) (toolspec.State, error) {
-	var state toolspec.State
-	value, err := c.temporal.QueryWorkflow(ctx, workflowID, "", toolspec.StateName)
-	if err != nil {
-		return state, fmt.Errorf("client: state of %s: %w", workflowID, err)
-	}
-	if err := value.Get(&state); err != nil {
-		return state, fmt.Errorf("client: state of %s: %w", workflowID, err)
-	}
-	return state, nil
-}
-
-// Progress returns what the tool of a running call reported last; false where it
-// reported nothing, or does not run now.
-func (c *Client) Progress(ctx context.Context, workflowID string) (p toolspec.Progress, reported bool, err error) {
-	described, err := c.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
-	if err != nil {
-		return p, false, fmt.Errorf("client: progress of %s: %w", workflowID, err)
-	}
-	for _, running := range described.GetPendingActivities() {
-		if details := running.GetHeartbeatDetails(); len(details.GetPayloads()) > 0 {
-			err := c.data.FromPayloads(details, &p)
-			return p, err == nil, err
-		}
-	}
-	return p, false, nil
-}
-
-// Recheck tells a call that policy, a grant or capacity changed.
-func (c *Client) Recheck(ctx context.Context, workflowID string) error {
-	if err := c.temporal.SignalWorkflow(ctx, workflowID, "", toolspec.RecheckName, nil); err != nil {
-		return fmt.Errorf("client: recheck %s: %w", workflowID, settledOr(err))
-	}
-	return nil
-}
-
-// Cancel asks a call to stop. It still settles; what it has done stands.
-func (c *Client) Cancel(ctx context.Context, workflowID string) error {
-	if err := c.temporal.CancelWorkflow(ctx, workflowID, ""); err != nil {
-		return fmt.Errorf("client: cancel %s: %w", workflowID, settledOr(err))
-	}
-	return nil
-}
-
-// Output returns a value that Result names by outputRef, or an answer to a model by
-// output_ref.
-func (c *Client) Output(ctx context.Context, tenantID, ref string) (json.RawMessage, error) {
-	if c.outputs == nil {
-		return nil, errors.New("client: no reader of outputs was given; set Options.Outputs")
-	}
-	return c.outputs.Output(ctx, tenantID, ref)
-}
-
-// settledOr says that a call is over where Temporal says that it is not there.
-func settledOr(err error) error {
-	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) {
-		return ErrSettled
-	}
-	return err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -43,18 +44,25 @@ func TestWhatIsRefusedIsNeverSent(t *testing.T) {
 		"secret in context": {func(i *toolspec.Invocation) {
 			i.Context.SessionID = "AKIAIOSFODNN7EXAMPLE"
 		}, toolspec.CodeValidation, "/context/sessionId"},
+		"secret as id": {func(i *toolspec.Invocation) { i.ToolCallID = "AKIAIOSFODNN7EXAMPLE" }, toolspec.CodeValidation, "/toolCallId"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inv := good.Clone()
 			test.change(&inv)
-			_, err := New(silent{}, Options{}).Invoke(t.Context(), inv)
+			result, err := New(silent{}, Options{}).Invoke(t.Context(), inv)
 			var refused *CallError
 			if !errors.As(err, &refused) {
 				t.Fatalf("ended with %v", err)
 			}
 			if refused.Code() != test.code || refused.Result.Details.Path != test.path {
 				t.Errorf("%s at %q, want %s at %q", refused.Code(), refused.Result.Details.Path, test.code, test.path)
+			}
+			if !reflect.DeepEqual(result, refused.Result) || result.ErrorCode != test.code || result.HTTPStatus == 0 || result.InvocationID != "" {
+				t.Errorf("beside the error stands %+v", result)
+			}
+			if named := inv.ToolCallID == good.ToolCallID; named != (result.ToolCallID == good.ToolCallID) {
+				t.Errorf("the result is of the call %q", result.ToolCallID)
 			}
 			if strings.Contains(fmt.Sprintf("%v %+v", err, refused.Result), "AKIA") {
 				t.Errorf("the refusal repeats the secret: %v", err)
@@ -123,7 +131,8 @@ func TestErrorsOfDecisions(t *testing.T) {
 		err  error
 		want error
 	}{
-		"closed":            {t.Context(), serviceerror.NewNotFound("workflow execution already completed"), ErrSettled},
+		"settled":           {ended, ErrSettled, ErrSettled},
+		"unknown":           {ended, ErrNotFound, ErrNotFound},
 		"server's deadline": {t.Context(), serviceerror.NewDeadlineExceeded("x"), ErrNotConfirmed},
 		"own deadline":      {t.Context(), context.DeadlineExceeded, ErrNotConfirmed},
 		"update timed out":  {t.Context(), fmt.Errorf("x: %w", temporal.NewWorkflowUpdateServiceTimeoutOrCanceledError(other)), ErrNotConfirmed},
@@ -161,5 +170,15 @@ func TestCoded(t *testing.T) {
 	}
 	if got := err.Error(); got != "x: timeout: The tool timed out" {
 		t.Errorf("text %q", got)
+	}
+	for _, tc := range []struct {
+		err  error
+		want toolspec.Code
+	}{
+		{err, toolspec.CodeTimeout}, {errors.Join(errors.New("x"), err), toolspec.CodeTimeout}, {nil, ""}, {ErrNoAnswer, ""}, {ErrSettled, ""},
+	} {
+		if got := Code(tc.err); got != tc.want {
+			t.Errorf("the code of %v is %q, want %q", tc.err, got, tc.want)
+		}
 	}
 }

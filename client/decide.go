@@ -8,12 +8,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
 	temporal "go.temporal.io/sdk/client"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 const (
@@ -29,11 +28,12 @@ const (
 )
 
 // Decide sends a decision as an update and returns whether it counted, and why
-// not. The same decision sent twice counts once. ErrSettled says that it came
-// too late, ErrNotConfirmed that nobody answered: before ctx ended, or, for a
-// decision that Temporal or a worker may have taken, within a minute. A decision that
-// is to be sent again is sent again, until ctx ends or for a minute; the answer says
-// so (Again) where that did not help.
+// not. The same decision sent twice counts once.
+//
+// ErrSettled says that the decision came too late, and ErrNotFound that no call has this
+// id. ErrNotConfirmed says that no worker answered before ctx ended or, if Temporal or a
+// worker may have taken the decision, within a minute. If a worker asks for the decision
+// again, Decide sends it again, until ctx ends or for a minute; the answer then has Again.
 //
 // Where the call takes no more updates, the decision goes as a signal, and the answer
 // comes from the state query. ErrSpent says that the call takes no signals either.
@@ -69,15 +69,14 @@ func (c *Client) decide(ctx context.Context, workflowID, id string, d toolspec.D
 		if errors.As(err, &dropped) && pause(ctx, sendAgainAfter) == nil {
 			continue
 		}
-		// A run that is reset or replaced takes the updates with it that it had not
-		// taken in. The call is not over: its new run may still wait for them.
-		var gone *serviceerror.NotFound
-		if errors.As(err, &gone) {
-			switch open, known := c.open(ctx, workflowID); {
-			case !known, open && pause(ctx, sendAgainAfter) != nil:
-				err = ErrNotConfirmed
-			case open:
+		// A reset or replaced run loses the updates that it had not accepted. The call is not
+		// over: its new run may still wait for them.
+		if isGone(err) {
+			switch err = c.checkOpen(ctx, workflowID); {
+			case err == nil && pause(ctx, sendAgainAfter) == nil:
 				continue
+			case !errors.Is(err, ErrSettled) && !errors.Is(err, ErrNotFound):
+				err = ErrNotConfirmed
 			}
 		}
 		if err != nil {
@@ -104,14 +103,6 @@ func (c *Client) update(ctx context.Context, workflowID, id string, d toolspec.D
 	return answer, err
 }
 
-// open reports whether the call has a run that is open; known is false where
-// Temporal does not say.
-func (c *Client) open(ctx context.Context, workflowID string) (open, known bool) {
-	d, err := c.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
-	var gone *serviceerror.NotFound
-	return d.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, err == nil || errors.As(err, &gone)
-}
-
 // updateID is the hash of the whole decision payload, over its RFC 8785 JSON, so
 // that every SDK can give the same decision the same id.
 func updateID(d toolspec.Decision) (string, error) {
@@ -119,7 +110,7 @@ func updateID(d toolspec.Decision) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("client: decide: the edited arguments are not JSON: %w", err)
 	}
-	digest, err := schema.Digest(payload)
+	digest, err := strictjson.Digest(payload)
 	if err != nil {
 		return "", fmt.Errorf("client: decide: %w", err)
 	}
@@ -129,10 +120,8 @@ func updateID(d toolspec.Decision) (string, error) {
 // decideError says no more than is known: a decision without an answer may have
 // been taken, also where Temporal was away.
 func decideError(ctx context.Context, err error) error {
-	// The SDK wraps every error of a poll, an answer too, as a timeout.
-	var gone *serviceerror.NotFound
-	if errors.As(err, &gone) {
-		return ErrSettled
+	if errors.Is(err, ErrSettled) || errors.Is(err, ErrNotFound) {
+		return err
 	}
 	var timeout *temporal.WorkflowUpdateServiceTimeoutOrCanceledError
 	if ctx.Err() != nil || away(err) || errors.As(err, &timeout) {

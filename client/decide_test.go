@@ -8,6 +8,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
@@ -56,7 +57,7 @@ func TestDecide(t *testing.T) {
 	}
 	if _, err := w.client.Decide(t.Context(), "tool:acme:run:never", toolspec.Decision{
 		ApprovalID: state.Approval.ApprovalID, Decision: toolspec.Deny, Approver: "user:bert",
-	}); !errors.Is(err, client.ErrSettled) {
+	}); !errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrSettled) {
 		t.Errorf("on a call that never was: %v", err)
 	}
 }
@@ -139,13 +140,48 @@ func TestRecheckAndCancelReachTheCall(t *testing.T) {
 	if state.Status != toolspec.StatusSettled {
 		t.Errorf("state %+v", state)
 	}
-	if err := w.client.Recheck(t.Context(), c.WorkflowID); !errors.Is(err, client.ErrSettled) {
-		t.Errorf("recheck of a settled call: %v", err)
+	for name, ask := range map[string]func(workflowID string) error{
+		"recheck": func(id string) error { return w.client.Recheck(t.Context(), id) },
+		"cancel":  func(id string) error { return w.client.Cancel(t.Context(), id) },
+	} {
+		if err := ask(c.WorkflowID); !errors.Is(err, client.ErrSettled) || errors.Is(err, client.ErrNotFound) {
+			t.Errorf("%s of a settled call: %v", name, err)
+		}
+		if err := ask("tool:acme:run:never"); !errors.Is(err, client.ErrNotFound) || errors.Is(err, client.ErrSettled) {
+			t.Errorf("%s of a call that never was: %v", name, err)
+		}
 	}
-	if err := w.client.Cancel(t.Context(), "tool:acme:run:never"); !errors.Is(err, client.ErrSettled) {
-		t.Errorf("cancel of a call that never was: %v", err)
+	if _, err := w.client.State(t.Context(), "tool:acme:run:never"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("the state of a call that never was: %v", err)
 	}
-	if _, err := w.client.State(t.Context(), "tool:acme:run:never"); err == nil {
-		t.Error("a call that never was has a state")
+	if _, _, err := w.client.Progress(t.Context(), "tool:acme:run:never"); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("the progress of a call that never was: %v", err)
+	}
+	never, err := w.client.Attach(t.Context(), call("test__write", "never", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.client.Result(t.Context(), never); !errors.Is(err, client.ErrNotFound) {
+		t.Errorf("the result of a call that never was: %v", err)
+	}
+}
+
+// TestTheResultOfATerminatedCall: the client says that the outcome is unknown, in a result beside the error of Temporal.
+func TestTheResultOfATerminatedCall(t *testing.T) {
+	w := newWorld(t)
+	c, err := w.client.Start(t.Context(), call("test__write", "w", "hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.temporal.TerminateWorkflow(t.Context(), c.WorkflowID, "", "a test"); err != nil {
+		t.Fatal(err)
+	}
+	result, err := w.client.Result(t.Context(), c)
+	var closed *sdktemporal.WorkflowExecutionError
+	if client.Code(err) != toolspec.CodeOutcomeUnknown || !errors.As(err, &closed) {
+		t.Errorf("it ended with %v", err)
+	}
+	if result.ErrorCode != toolspec.CodeOutcomeUnknown || result.ToolCallID != "w" || result.InvocationID != c.InvocationID || result.InputDigest == "" {
+		t.Errorf("beside the error stands %+v", result)
 	}
 }

@@ -1,6 +1,6 @@
 // Package client starts tool calls, waits for their results and decides on their
-// approvals, for Go programs. Everything it does any Temporal client can do: see
-// docs/contract.md.
+// approvals, for Go programs. Any Temporal client can do the same: see docs/contract.md.
+// With the readers of Options it also reads outputs, catalogs, calls and approvals.
 //
 // It must never bypass the workflow: no call runs and no record is written
 // here. Anybody may import it.

@@ -6,9 +6,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// ErrSettled says that the call is over, or that there never was one: nobody can
-// decide on it or stop it any more.
-var ErrSettled = errors.New("the call is settled or unknown; its result stands")
+// ErrNotFound says that there is no such call, approval request or output: Temporal has no workflow
+// of a call under this id, or the record of the tenant has no such row. Temporal deletes settled
+// calls after its retention time; the record keeps them longer (Client.Call).
+var ErrNotFound = errors.New("not found")
+
+// ErrSettled says that the call is settled. Its result stands: no decision counts, and nothing
+// stops it any more.
+var ErrSettled = errors.New("the call is settled; its result stands")
 
 // ErrNotConfirmed says that no worker answered in time. The decision may still
 // apply: ask for the state before deciding again.
@@ -19,19 +24,49 @@ var ErrNotConfirmed = errors.New("not confirmed: no worker answered; the decisio
 // call, or terminate its workflow.
 var ErrSpent = errors.New("the call takes no more updates and signals; cancel it or wait until the request expires")
 
-// CallError is a call that ended without a value.
-type CallError struct{ Result toolspec.Result }
+// ErrNoOutputs is the error of Client.Output for a client without Options.Outputs.
+var ErrNoOutputs = errors.New("this client has no reader of outputs: set Options.Outputs")
 
-// Error is the code with the safe message.
+// ErrNoCatalogs is the error of Client.Catalog, Client.PickTools and Client.Offer for a client
+// without Options.Catalogs.
+var ErrNoCatalogs = errors.New("this client has no reader of catalogs: set Options.Catalogs")
+
+// ErrNoRecords is the error of Client.Calls, Client.Call and Client.Approvals for a client without
+// Options.Records.
+var ErrNoRecords = errors.New("this client has no reader of the record: set Options.Records")
+
+// CallError is the error of a call that ended without a value, or that was refused.
+type CallError struct {
+	// Result has the code, the safe message and the toolCallId. It has an InvocationID if the
+	// call may have a record.
+	Result toolspec.Result
+	cause  error
+}
+
+// Error returns the code with the safe message.
 func (e *CallError) Error() string { return string(e.Result.ErrorCode) + ": " + e.Result.SafeMessage }
 
-// Code returns the code of the closed table.
+// Code returns the code of the result.
 func (e *CallError) Code() toolspec.Code { return e.Result.ErrorCode }
+
+// Unwrap returns the error of Temporal if the workflow of the call closed without a result, and nil
+// otherwise.
+func (e *CallError) Unwrap() error { return e.cause }
 
 // Is makes errors.Is(err, client.Coded(toolspec.CodePolicyDenied)) work.
 func (e *CallError) Is(target error) bool {
 	coded, ok := target.(Coded)
 	return ok && toolspec.Code(coded) == e.Result.ErrorCode
+}
+
+// Code returns the code of the CallError in err's tree. It returns "" for nil and for an error that
+// is no result of a call, such as ErrNoAnswer.
+func Code(err error) toolspec.Code {
+	var failed *CallError
+	if errors.As(err, &failed) {
+		return failed.Result.ErrorCode
+	}
+	return ""
 }
 
 // Coded is a code as a target of errors.Is.

@@ -19,6 +19,9 @@ type Offer struct {
 	// Tools is the value of the request's member `tools`; nothing where no tool is
 	// offered, and then the request has no such member.
 	Tools json.RawMessage `json:"tools,omitempty"`
+	// Choice are the request's members beside `tools` that say whether the model calls tools, such
+	// as `tool_choice`, by their names; nothing where the format says it by their absence.
+	Choice map[string]json.RawMessage `json:"choice,omitempty"`
 	// Names says what each name that was sent stands for.
 	Names wire.Offer `json:"names"`
 	// Changed says what could not be offered as it is, for people: it decides nothing.
@@ -45,6 +48,9 @@ type OfferOptions struct {
 	// format and the schema allow it; without it, to those of the tools that ask for it
 	// themselves (Definition.Strict).
 	Strict bool
+	// Choice says whether the model may, must or must not call tools; the zero value says nothing, and
+	// the model decides. Its Name is the id of a tool, or the name under which the tool is offered.
+	Choice wire.Choice
 	// Query, if given, narrows the offer to the tools that fit it best.
 	Query *catalog.Query
 	// Pick, if given, narrows what the caller may see to what this request offers, in
@@ -81,7 +87,11 @@ func (c *Client) Offer(ctx context.Context, by catalog.Viewer, o OfferOptions) (
 	for i, e := range entries {
 		specs[i] = e.Spec
 	}
-	return NewOffer(o.Codec, specs, o.Strict)
+	offer, err := NewOffer(o.Codec, specs, o.Strict)
+	if err != nil || o.Choice == (wire.Choice{}) {
+		return offer, err
+	}
+	return offer.WithChoice(o.Codec, o.Choice)
 }
 
 // NewOffer offers tools, in the order in which they are given; strict as
@@ -110,4 +120,41 @@ func NewOffer(codec wire.Codec, specs []toolspec.Spec, strict bool) (Offer, erro
 		return Offer{}, fmt.Errorf("client: offer in the format %s: %w", codec.Format(), err)
 	}
 	return offer, nil
+}
+
+// WithChoice returns the offer with the members of a choice, as OfferOptions.Choice has it. It fails
+// where the format cannot say the choice, where the choice names a tool that is not offered, and
+// where the choice demands a call and no tool is offered.
+func (o Offer) WithChoice(codec wire.Codec, choice wire.Choice) (Offer, error) {
+	if codec.Format() != o.Format {
+		return Offer{}, fmt.Errorf("client: offer: it is in the format %s, and the codec is for %s", o.Format, codec.Format())
+	}
+	if choice.Mode == wire.Named {
+		tool, err := o.Names.Resolve(choice.Name)
+		if err != nil {
+			return Offer{}, fmt.Errorf("client: offer: the choice of %s: %w", toolspec.Quoted(choice.Name), err)
+		}
+		choice.Name = tool.Name
+	}
+	if err := choice.Check(); err != nil {
+		return Offer{}, fmt.Errorf("client: offer: %w", err)
+	}
+	o.Choice = nil
+	if len(o.Names.Tools) == 0 {
+		if choice.Mode == wire.Required {
+			return Offer{}, errors.New("client: offer: the choice requires a call, and no tool is offered")
+		}
+		return o, nil // providers refuse a choice without tools
+	}
+	members, err := codec.Choice(choice)
+	if err != nil {
+		return Offer{}, fmt.Errorf("client: offer in the format %s: %w", codec.Format(), err)
+	}
+	for _, m := range members {
+		if o.Choice == nil {
+			o.Choice = map[string]json.RawMessage{}
+		}
+		o.Choice[m.Name] = m.Value
+	}
+	return o, nil
 }

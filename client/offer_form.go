@@ -1,7 +1,6 @@
 package client
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -63,18 +62,4 @@ func formOf(format string, strict bool, spec toolspec.Spec) (form wire.Form, cha
 
 func tightened(sent *schema.Sent) bool {
 	return slices.ContainsFunc(sent.Findings, func(f schema.Finding) bool { return f.Effect == schema.Tightened })
-}
-
-// restored takes back what the form that was sent did to arguments. What it cannot
-// take back stands as it is, for the worker to judge.
-func restored(tool wire.Offered, args json.RawMessage) json.RawMessage {
-	var mapping schema.Mapping
-	args = bytes.TrimLeft(args, " \t\r\n")
-	if len(tool.Mapping) == 0 || len(args) == 0 || args[0] != '{' || json.Unmarshal(tool.Mapping, &mapping) != nil {
-		return args
-	}
-	if was, err := mapping.Restore(args); err == nil {
-		return was
-	}
-	return args
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/schema"
 	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/toolspec/wire/anthropic"
 	"github.com/pawl-run/pawl/toolspec/wire/gemini"
@@ -118,37 +117,47 @@ func TestOfferSaysWhatItCannotSay(t *testing.T) {
 	}
 }
 
-// TestStrictArgumentsComeBack: what stands for absence in the strict form is absent in the call, and what was null stays null.
-func TestStrictArgumentsComeBack(t *testing.T) {
+// TestOfferAChoice (WF-11): the request says in its format's words whether the model may, must or must not call, and which tool.
+func TestOfferAChoice(t *testing.T) {
 	t.Parallel()
-	offer, err := client.NewOffer(openai.Codec{}, []toolspec.Spec{offeredTool("test__search", searching)}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := schema.Compile([]byte(searching))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tu := turn("k")
-	tu.Offer = offer
-	for args, want := range map[string]string{
-		`{"query":"a","limit":null,"after":null}`:           `{"query":"a"}`,
-		`{"query":"a","limit":3,"after":{"value":null}}`:    `{"after":null,"limit":3,"query":"a"}`,
-		`{"query":"a","limit":null,"after":{"value":"2b"}}`: `{"after":"2b","query":"a"}`,
-		`{"query":"a","limit":null,"after":"2b"}`:           `{"query":"a","limit":null,"after":"2b"}`, // not of the form: the worker judges it as it is
-		" \n" + `{"query":"a","limit":null,"after":null}`:   `{"query":"a"}`,
-		`{"query":`: `"{\"query\":"`,
+	long := "mcp__server__" + strings.Repeat("a", 60)
+	specs := []toolspec.Spec{offeredTool("test__search", searching), offeredTool(long, `{"type":"object"}`)}
+	sent := wire.SentName(long)
+	for _, tc := range []struct {
+		codec  wire.Codec
+		choice wire.Choice
+		want   string // the members, or "" for an error
+	}{
+		{openai.Codec{}, wire.Choice{Mode: wire.Required, Serial: true}, `{"parallel_tool_calls":false,"tool_choice":"required"}`},
+		{openai.Codec{}, wire.Choice{Mode: wire.Named, Name: long}, `{"tool_choice":{"type":"function","function":{"name":"` + sent + `"}}}`},
+		{openai.Codec{}, wire.Choice{Mode: wire.Named, Name: sent}, `{"tool_choice":{"type":"function","function":{"name":"` + sent + `"}}}`},
+		{responses.Codec{}, wire.Choice{Mode: wire.Named, Name: "test__search"}, `{"tool_choice":{"type":"function","name":"test__search"}}`},
+		{anthropic.Codec{}, wire.Choice{Mode: wire.None}, `{"tool_choice":{"type":"none"}}`},
+		{gemini.Codec{}, wire.Choice{Mode: wire.Named, Name: "test__search"}, `{"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["test__search"]}}}`},
+		{ollama.Codec{}, wire.Choice{Mode: wire.Auto}, `null`},
+		{ollama.Codec{}, wire.Choice{Mode: wire.Required}, ``}, // it cannot be said
+		{openai.Codec{}, wire.Choice{Mode: wire.Named, Name: "test__gone"}, ``},
+		{openai.Codec{}, wire.Choice{Mode: "maybe"}, ``},
+		{openai.Codec{}, wire.Choice{Mode: wire.Auto, Name: "test__search"}, ``},
 	} {
-		plan, err := tu.Plan(strings.NewReader(chat(t, asked{"c1", "test__search", args})))
+		offer, err := client.NewOffer(tc.codec, specs, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := string(plan.Calls[0].Invocation.Args)
-		if got != want {
-			t.Errorf("%s became %s, want %s", args, got, want)
+		chosen, err := offer.WithChoice(tc.codec, tc.choice)
+		got, _ := json.Marshal(chosen.Choice) //nolint:errchkjson // it is JSON already
+		if (err != nil) != (tc.want == "") || err == nil && string(got) != tc.want {
+			t.Errorf("%s, %+v: %s, %v, want %s", tc.codec.Format(), tc.choice, got, err, tc.want)
 		}
-		if strings.Contains(args, `:null}`) && len(compiled.Validate([]byte(got))) != 0 && strings.HasPrefix(want, `{"query":"a"}`) {
-			t.Errorf("%s is refused", got)
-		}
+	}
+	none, err := client.NewOffer(openai.Codec{}, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := none.WithChoice(openai.Codec{}, wire.Choice{Mode: wire.Required}); err == nil {
+		t.Error("a call is required, and no tool is offered")
+	}
+	if chosen, err := none.WithChoice(openai.Codec{}, wire.Choice{Mode: wire.None}); err != nil || chosen.Choice != nil {
+		t.Errorf("a choice without tools, which providers refuse: %s, %v", chosen.Choice, err)
 	}
 }

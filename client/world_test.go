@@ -14,6 +14,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/pawl-run/pawl/client"
+	clientpg "github.com/pawl-run/pawl/client/postgres"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
@@ -67,7 +68,12 @@ func newWorld(t *testing.T) *world {
 	}
 	t.Cleanup(w.temporal.Close)
 	devstacktest.Namespace(t, w.temporal, w.namespace)
-	w.client = client.New(w.temporal, client.Options{Outputs: w.store})
+	db, err := clientpg.Open(t.Context(), w.database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(db.Close)
+	w.client = client.New(w.temporal, db.Options())
 	return w
 }
 

@@ -122,7 +122,7 @@ func openAI(t *testing.T, w *world) {
 	if len(m) != 4 || m[1].Role != "assistant" || len(m[1].ToolCalls) != 2 || m[2].ToolCallID != "call_ls" || m[3].ToolCallID != "call_bad" {
 		t.Fatalf("the second request is %+v", m)
 	}
-	if !strings.Contains(m[2].Content, "notes.txt") || !strings.Contains(m[3].Content, `{"ok":false,"errorCode":"invalid_json","message":"Invalid tool arguments JSON"}`) {
+	if !strings.Contains(m[2].Content, "notes.txt") || !strings.HasPrefix(m[3].Content, `Error executing tool: {"ok":false,"errorCode":"invalid_json","message":"Invalid tool arguments JSON"}`) {
 		t.Errorf("the answers are %q and %q", m[2].Content, m[3].Content)
 	}
 	m = last.Messages

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 
+	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -11,22 +12,22 @@ import (
 // calls without a schema are denied. Without ids it allows nothing. The error names the tenant id
 // or the tool id that is not valid.
 func Allowlist(tenantID string, ids ...string) (*Policy, error) {
-	if tenantID == everyTenant {
+	if tenantID == document.EveryTenant {
 		return nil, fmt.Errorf("the tenant id %q is not one tenant", tenantID)
 	}
-	doc := document{Version: docVersion, Tenants: map[string]tenantDoc{}}
-	t := tenantDoc{
-		AllowedTools: []Pattern{}, Mode: Ask,
-		Approvals: defaultApprovals(),
+	doc := document.Document{Version: document.Version, Tenants: map[string]document.Tenant{}}
+	t := document.Tenant{
+		AllowedTools: []document.Pattern{}, Mode: document.Ask,
+		Approvals: document.DefaultApprovals(),
 	}
 	for _, id := range ids {
 		// Parse would accept a pattern, but an id here must name exactly one tool.
 		if err := toolspec.CheckToolID(id); err != nil {
 			return nil, fmt.Errorf("the tool id %q %w", id, err)
 		}
-		t.AllowedTools = append(t.AllowedTools, Pattern(id))
-		t.Rules = append(t.Rules, ruleDoc{Tool: Pattern(id), Decision: Allow})
+		t.AllowedTools = append(t.AllowedTools, document.Pattern(id))
+		t.Rules = append(t.Rules, document.Rule{Tool: document.Pattern(id), Decision: Allow})
 	}
 	doc.Tenants[tenantID] = t
-	return Parse("allowlist", canonical(doc))
+	return Parse("allowlist", document.Canonical(doc))
 }

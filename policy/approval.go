@@ -8,14 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/toolspec"
-)
-
-// Bounds and default of the lifetime of an approval request.
-const (
-	DefaultExpiry = 24 * time.Hour
-	MinExpiry     = time.Second
-	MaxExpiry     = 30 * 24 * time.Hour
 )
 
 // ApprovalRule says who may decide on the approval requests of a tenant, and how long a request
@@ -23,8 +17,8 @@ const (
 type ApprovalRule struct {
 	// Enabled is false if the tenant has no approvals. require_approval then means deny.
 	Enabled bool `json:"enabled"`
-	// ExpiresAfterMs is the lifetime of a request in milliseconds: whole seconds from MinExpiry
-	// to MaxExpiry.
+	// ExpiresAfterMs is the lifetime of a request in milliseconds: whole seconds from
+	// document.MinExpiry to document.MaxExpiry.
 	ExpiresAfterMs int64 `json:"expiresAfterMs,omitempty"`
 	// AllowSelfApproval lets requesters decide on their own calls.
 	AllowSelfApproval bool `json:"allowSelfApproval,omitempty"`
@@ -32,12 +26,12 @@ type ApprovalRule struct {
 	// can then decide under any name, so it is for development only.
 	AllowUnsigned bool `json:"allowUnsigned,omitempty"`
 	// ParkUnknownMs is how long a call with an unknown outcome waits for a decision, in
-	// milliseconds: whole seconds from MinExpiry to MaxExpiry. With 0 the call does not wait and
+	// milliseconds: whole seconds from document.MinExpiry to document.MaxExpiry. With 0 the call does not wait and
 	// settles with the unknown outcome.
 	ParkUnknownMs int64 `json:"parkUnknownMs,omitempty"`
 	// Approvers are the identities that may decide: patterns of identities, and role:NAME for
 	// every identity with that role. If it is empty, everybody may decide.
-	Approvers []Pattern `json:"approvers,omitempty"`
+	Approvers []document.Pattern `json:"approvers,omitempty"`
 	// Quorum is the number of people who have to approve; 0 means 1.
 	Quorum int `json:"quorum,omitempty"`
 	// RememberForMs is how long an approval may be remembered for later calls, in milliseconds; 0
@@ -53,6 +47,9 @@ type ApprovalRule struct {
 	RemindAfterMs int64 `json:"remindAfterMs,omitempty"`
 	// Escalate are the steps that let further people decide, the earliest step first.
 	Escalate []Escalation `json:"escalate,omitempty"`
+	// Hooks are the people who have to approve besides, because hooks ask for them. Policy never
+	// sets them: the rule of a request has them.
+	Hooks []HookSeats `json:"hooks,omitempty"`
 }
 
 // ExpiresAfter returns the lifetime of a request.
@@ -73,7 +70,7 @@ func (a ApprovalRule) ParkUnknown() time.Duration {
 // request stale. It is the hexadecimal SHA-256 of the RFC 8785 JSON of {allowSelfApproval,
 // allowUnsigned, approvers, enabled}, with the approvers sorted and without duplicates. The JSON
 // also has quorum if it is more than one, chain if there is a chain, and escalate if there are
-// steps. It does not have the lifetime of a request, because that is fixed when the request opens.
+// steps, and hooks if there are hooks. It does not have the lifetime of a request, because that is fixed when the request opens.
 // It does not have the times of reminders, parking and remembered approvals.
 func (a ApprovalRule) Digest() string {
 	parts := map[string]any{
@@ -86,11 +83,7 @@ func (a ApprovalRule) Digest() string {
 		parts["quorum"] = a.Quorum
 	}
 	if len(a.Chain) > 0 {
-		seats := make([]any, len(a.Chain))
-		for i, s := range a.Chain {
-			seats[i] = map[string]any{"approvers": sorted(s.Approvers), "quorum": s.quorum()}
-		}
-		parts["chain"] = seats
+		parts["chain"] = digested(a.Chain)
 	}
 	if len(a.Escalate) > 0 {
 		steps := make([]any, len(a.Escalate))
@@ -99,15 +92,30 @@ func (a ApprovalRule) Digest() string {
 		}
 		parts["escalate"] = steps
 	}
-	sum := sha256.Sum256(canonical(parts))
+	if len(a.Hooks) > 0 {
+		hooks := make([]any, len(a.Hooks))
+		for i, h := range a.Hooks {
+			hooks[i] = digested(h.Seats)
+		}
+		parts["hooks"] = hooks
+	}
+	sum := sha256.Sum256(document.Canonical(parts))
 	return hex.EncodeToString(sum[:])
 }
 
-func sorted(patterns []Pattern) []Pattern {
+func digested(seats []Seat) []any {
+	out := make([]any, len(seats))
+	for i, s := range seats {
+		out[i] = map[string]any{"approvers": sorted(s.Approvers), "quorum": s.quorum()}
+	}
+	return out
+}
+
+func sorted(patterns []document.Pattern) []document.Pattern {
 	patterns = slices.Clone(patterns)
 	slices.Sort(patterns)
 	if patterns = slices.Compact(patterns); patterns == nil {
-		return []Pattern{}
+		return []document.Pattern{}
 	}
 	return patterns
 }
@@ -129,9 +137,9 @@ func (a ApprovalRule) MayDecide(v Voter, requesters ...string) (ok bool, reason 
 	// An unknown requester may be the same person as the approver.
 	case !a.AllowSelfApproval && (len(requesters) == 0 || requesters[0] == "" || slices.Contains(requesters, v.Identity)):
 		return false, "policy does not let the requester decide on the own call"
-	case !slices.ContainsFunc(a.seats(), func(s Seat) bool { return s.has(v) }):
+	case !slices.ContainsFunc(a.allSeats(), func(s Seat) bool { return s.has(v) }):
 		if e, ok := a.comes(v); ok {
-			return false, fmt.Sprintf("this approver may not decide yet; the request goes to %s after %s", e.Describe(), brief(e.After()))
+			return false, fmt.Sprintf("this approver may not decide yet; the request goes to %s after %s", e.Describe(), document.Brief(e.After()))
 		}
 		return false, "policy does not name this approver"
 	}
@@ -144,25 +152,48 @@ func (a ApprovalRule) Describe(requester string) string {
 	if !a.Enabled {
 		return "nobody; approvals are off"
 	}
-	seats := a.seats()
-	who := make([]string, len(seats))
-	for i, s := range seats {
-		who[i] = s.describe()
-	}
-	text := strings.Join(who, ", then ")
-	if requester == "" && !a.AllowSelfApproval {
-		text += " but the requester"
-	} else if !a.AllowSelfApproval {
-		text = fmt.Sprintf("%s but %s", text, toolspec.Quoted(requester))
+	text := describe(a.seats())
+	if !a.AllowSelfApproval {
+		text += exceptRequester(text, requester)
 	}
 	text += a.describeEscalations()
+	for _, h := range a.Hooks {
+		text += fmt.Sprintf("; hook %s asks for %s", h.Hook, describe(h.Seats))
+	}
 	if a.AllowUnsigned {
 		return text + "; unsigned decisions count"
 	}
 	return text + "; only signed decisions count"
 }
 
+// describe returns a text that names the people of a chain.
+func describe(seats []Seat) string {
+	who := make([]string, len(seats))
+	for i, s := range seats {
+		who[i] = s.describe()
+	}
+	return strings.Join(who, ", then ")
+}
+
+// exceptRequester returns the words that leave the requester out of the people of text. requester is
+// empty if it is not known yet.
+func exceptRequester(text, requester string) string {
+	switch anyone := strings.HasSuffix(text, "anyone"); {
+	case anyone && requester == "":
+		return " but the requester"
+	case anyone:
+		return " but " + toolspec.Quoted(requester)
+	case requester == "":
+		return ", but not the requester"
+	}
+	return ", but not the requester " + toolspec.Quoted(requester)
+}
+
 func (a ApprovalRule) clone() ApprovalRule {
+	a.Hooks = slices.Clone(a.Hooks)
+	for i := range a.Hooks {
+		a.Hooks[i].Seats = cloneSeats(a.Hooks[i].Seats)
+	}
 	a.Approvers = slices.Clone(a.Approvers)
 	a.Chain = cloneSeats(a.Chain)
 	a.Escalate = slices.Clone(a.Escalate)

@@ -3,6 +3,8 @@ package policy
 import (
 	"testing"
 	"time"
+
+	"github.com/pawl-run/pawl/policy/document"
 )
 
 func TestMayDecide(t *testing.T) {
@@ -14,7 +16,7 @@ func TestMayDecide(t *testing.T) {
 	}
 	unsigned := with(func(a *ApprovalRule) { a.AllowUnsigned = true })
 	self := with(func(a *ApprovalRule) { a.AllowSelfApproval = true })
-	named := with(func(a *ApprovalRule) { a.Approvers = []Pattern{"user:*", "group:ops"} })
+	named := with(func(a *ApprovalRule) { a.Approvers = []document.Pattern{"user:*", "group:ops"} })
 	for _, c := range []struct {
 		name                string
 		rule                ApprovalRule
@@ -52,11 +54,11 @@ func TestApprovalDescribe(t *testing.T) {
 		rule      ApprovalRule
 		requester string
 	}{
-		"anyone but user:ann; unsigned decisions count":                 {ApprovalRule{Enabled: true, AllowUnsigned: true}, "user:ann"},
-		"anyone but the requester; only signed decisions count":         {ApprovalRule{Enabled: true}, ""},
-		"anyone; only signed decisions count":                           {ApprovalRule{Enabled: true, AllowSelfApproval: true}, "user:ann"},
-		"user:* or group:ops but user:ann; only signed decisions count": {ApprovalRule{Enabled: true, Approvers: []Pattern{"user:*", "group:ops"}}, "user:ann"},
-		"nobody; approvals are off":                                     {ApprovalRule{AllowUnsigned: true}, "user:ann"},
+		"anyone but user:ann; unsigned decisions count":                                    {ApprovalRule{Enabled: true, AllowUnsigned: true}, "user:ann"},
+		"anyone but the requester; only signed decisions count":                            {ApprovalRule{Enabled: true}, ""},
+		"anyone; only signed decisions count":                                              {ApprovalRule{Enabled: true, AllowSelfApproval: true}, "user:ann"},
+		"user:* or group:ops, but not the requester user:ann; only signed decisions count": {ApprovalRule{Enabled: true, Approvers: []document.Pattern{"user:*", "group:ops"}}, "user:ann"},
+		"nobody; approvals are off":                                                        {ApprovalRule{AllowUnsigned: true}, "user:ann"},
 	} {
 		if got := c.rule.Describe(c.requester); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -65,7 +67,7 @@ func TestApprovalDescribe(t *testing.T) {
 }
 
 func TestApprovalDigest(t *testing.T) {
-	base := ApprovalRule{Enabled: true, ExpiresAfterMs: 1000, Approvers: []Pattern{"user:a", "user:b"}}
+	base := ApprovalRule{Enabled: true, ExpiresAfterMs: 1000, Approvers: []document.Pattern{"user:a", "user:b"}}
 	// printf '%s' '{"allowSelfApproval":false,"allowUnsigned":false,"approvers":["user:a","user:b"],"enabled":true}' | sha256sum
 	const vector = "2919db2b7deaef9ae7a3ff09ef8aeb54015df4589934d4c0592ab0ba9c70f211"
 	if got := base.Digest(); got != vector {
@@ -73,7 +75,7 @@ func TestApprovalDigest(t *testing.T) {
 	}
 	same := base
 	same.ExpiresAfterMs = 2000
-	same.Approvers = []Pattern{"user:b", "user:a", "user:b"}
+	same.Approvers = []document.Pattern{"user:b", "user:a", "user:b"}
 	if same.Digest() != vector {
 		t.Error("the life of a request or the order of the approvers changed the digest")
 	}

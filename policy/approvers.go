@@ -2,14 +2,18 @@ package policy
 
 import (
 	"cmp"
+	"errors"
 	"slices"
+	"time"
+
+	"github.com/pawl-run/pawl/policy/document"
 )
 
 // approvers is the change that a rule or an override makes to the approvals.
 type approvers struct {
 	// expiresAfterMs is 0 if the lifetime does not change.
 	expiresAfterMs int64
-	approvers      []Pattern
+	approvers      []document.Pattern
 	quorum         int
 	chain          []Seat
 }
@@ -52,6 +56,41 @@ func (a ApprovalRule) and(b ApprovalRule) ApprovalRule {
 	a.Chain = slices.Concat(named, open)
 	a.Approvers, a.Quorum, a.Escalate = nil, 0, nil
 	return a.unremembered()
+}
+
+// HookSeats are the people whom a hook asks for.
+type HookSeats struct {
+	// Hook is the name of the hook.
+	Hook string `json:"hook"`
+	// Seats are asked one after the other. None of them is for anyone.
+	Seats []Seat `json:"seats"`
+}
+
+// Besides returns the rule of a request for which hooks ask for people too. What policy asks
+// stays as it is: its people, their number and order, who must not decide, and its escalations,
+// which let nobody take a seat of a hook. No approval is remembered, because a remembered
+// approval is of policy's people. Besides returns an error if a set of people of a hook is empty,
+// because everybody would be in it.
+func (a ApprovalRule) Besides(hooks ...HookSeats) (ApprovalRule, error) {
+	if len(hooks) == 0 {
+		return a, nil
+	}
+	a = a.clone()
+	for _, h := range hooks {
+		if len(h.Seats) == 0 || slices.ContainsFunc(h.Seats, func(s Seat) bool { return len(s.Approvers) == 0 }) {
+			return ApprovalRule{}, errNobody
+		}
+		a.Hooks = append(a.Hooks, HookSeats{Hook: h.Hook, Seats: cloneSeats(h.Seats)})
+	}
+	return a.unremembered(), nil
+}
+
+var errNobody = errors.New("a hook asks for people and names nobody")
+
+// ExpiresWithin returns the rule with a lifetime of at most d.
+func (a ApprovalRule) ExpiresWithin(d time.Duration) ApprovalRule {
+	a.ExpiresAfterMs = min(a.ExpiresAfterMs, d.Milliseconds())
+	return a
 }
 
 // unremembered returns the rule without remembered approvals.

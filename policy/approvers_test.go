@@ -43,8 +43,8 @@ tenants:
       - {tool: "*", decision: require_approval, approvals: {approvers: [user:all]}}
 `)
 	const day = 24 * time.Hour
-	const signed = " but user:x; only signed decisions count"
-	tenants := "user:a* but user:x; after 2h also user:chief; only signed decisions count"
+	const signed = ", but not the requester user:x; only signed decisions count"
+	tenants := "user:a*, but not the requester user:x; after 2h also user:chief; only signed decisions count"
 	for _, c := range []struct {
 		name, tenant, tool, args, rule, who string
 		verb                                Verb
@@ -56,12 +56,12 @@ tenants:
 		{"the first that does", "acme", "pay__out", `{"amount":1000001}`, "tenants.acme.rules[1]", "user:ceo" + signed, RequireApproval, day, 0},
 		{"a deny comes first", "acme", "pay__out", `{"amount":"much"}`, "tenants.acme.rules[3] (its condition failed)", tenants, Deny, day, 7 * day},
 		{"arguments are not known", "acme", "pay__out", ``, "tenants.acme.rules[3]", tenants, RequireApproval, 4 * time.Hour, 7 * day},
-		{"more of the tenant's people", "acme", "mail__send", `{"to":11}`, "tenants.acme.rules[4]", "3 of user:a* but user:x; after 2h also user:chief; only signed decisions count", RequireApproval, day, 0},
+		{"more of the tenant's people", "acme", "mail__send", `{"to":11}`, "tenants.acme.rules[4]", "3 of user:a*, but not the requester user:x; after 2h also user:chief; only signed decisions count", RequireApproval, day, 0},
 		{"an override", "acme", "core__write_file", `{}`, "mode auto, risk medium", "2 of user:ben or user:cy" + signed, RequireApproval, day, 0},
 		{"a condition holds", "clear", "pay", `{"amount":1}`, "tenants.clear.rules[0]", "role:clerk" + signed, RequireApproval, 2 * time.Hour, 0},
 		{"beside a rule that names nobody", "general", "pay__out", `{"amount":"5000"}`, "tenants.general.rules[1]", "user:ceo, then role:clerk" + signed, RequireApproval, 3 * time.Hour, 0},
 		{"where the mode asks", "general", "mail__send", `{"amount":"5000"}`, "tenants.general.rules[0] (its condition failed)", "user:ceo, then role:clerk" + signed, RequireApproval, day, 0},
-		{"anybody comes last", "anybody", "mail__send", `{}`, "tenants.anybody.rules[0] (its condition failed)", "role:clerk, then anyone" + signed, RequireApproval, day, 0},
+		{"anybody comes last", "anybody", "mail__send", `{}`, "tenants.anybody.rules[0] (its condition failed)", "role:clerk, then anyone but user:x; only signed decisions count", RequireApproval, day, 0},
 		{"two conditions fail", "clear", "pay", `{"amount":"5000"}`, "tenants.clear.rules[2]", "user:all, then role:clerk, then 2 of role:finance" + signed, RequireApproval, 2 * time.Hour, 0},
 	} {
 		f := call()

@@ -2,13 +2,6 @@ package policy
 
 import "time"
 
-// Bounds of the budgets that a policy may give to a call.
-const (
-	maxDeadline   = 30 * 24 * time.Hour
-	maxAttempts   = 100
-	maxRetryDelay = time.Hour
-)
-
 // Budgets limit the calls of a tenant. Zero means that policy sets no limit. A budget narrows the
 // value that the tool declares and never widens it. No mode lifts a budget.
 type Budgets struct {

@@ -1,20 +1,20 @@
 package policy
 
-import "time"
+import (
+	"time"
 
-// never is the text with which a document forbids to cache values.
-const never = "never"
+	"github.com/pawl-run/pawl/policy/document"
+)
 
 // cacheRule is one compiled entry: the values of a tool may be cached for at most limit. A limit
 // of 0 forbids it.
 type cacheRule struct {
-	tool  Pattern
+	tool  document.Pattern
 	limit time.Duration
 }
 
-func compileCache(doc cacheDoc) cacheRule {
-	limit, _ := duration(doc.For) // checked by the reader; the text "never" gives 0
-	return cacheRule{tool: doc.Tool, limit: limit}
+func compileCache(doc document.Cache) cacheRule {
+	return cacheRule{tool: doc.Tool, limit: doc.For.Value()}
 }
 
 // CacheFor returns how long the values of a tool may be cached; declared is the time that the

@@ -5,123 +5,136 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/policy/condition"
+	"github.com/pawl-run/pawl/policy/document"
+	"github.com/pawl-run/pawl/policy/strictyaml"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// compile makes the policy of a document that was read without faults.
-func compile(d document) *Policy {
-	p := &Policy{tenants: make(map[string]*tenant, len(d.Tenants)), source: canonical(d)}
+// compiler makes the policy of a document, and collects the faults of its conditions.
+type compiler struct{ faults strictyaml.Errors }
+
+// compile makes the policy of a document. If the document has faults, compile finds further faults,
+// and its policy must not be used.
+func (c *compiler) compile(d document.Document) *Policy {
+	p := &Policy{tenants: make(map[string]*tenant, len(d.Tenants)), source: document.Canonical(d), doc: d}
 	for id, doc := range d.Tenants {
-		p.tenants[id] = compileTenant(id, doc)
+		p.tenants[id] = c.tenant(id, doc)
 	}
 	sum := sha256.Sum256(p.source)
 	p.digest = hex.EncodeToString(sum[:])
 	return p
 }
 
-func compileTenant(id string, doc tenantDoc) *tenant {
+func (c *compiler) tenant(id string, doc document.Tenant) *tenant {
 	t := &tenant{
-		allowed: doc.AllowedTools, mode: doc.Mode, budgets: doc.Budgets,
+		allowed: doc.AllowedTools, mode: doc.Mode, budgets: Budgets(doc.Budgets),
 		approval: compileApproval(doc.Approvals), basis: cmp.Or(doc.Basis, authz.ByPolicy), repair: doc.Repair,
 	}
 	for i, r := range doc.Rules {
-		t.rules = append(t.rules, compileRule(r, fmt.Sprintf("%s.rules[%d]", join("tenants", id), i))...)
+		t.rules = append(t.rules, c.rules(r, fmt.Sprintf("%s.rules[%d]", strictyaml.Join("tenants", id), i))...)
 	}
 	if len(doc.AskFor) > 0 {
-		t.rules = append(t.rules, rule{
-			class: asking, verb: RequireApproval, tool: everyTool, effects: doc.AskFor,
-			source: "requireApprovalForEffects", message: "calls with this effect need an approval",
+		t.rules = append(t.rules, Rule{
+			Class: Asking, Verb: RequireApproval, Tool: document.EveryTool, Effects: doc.AskFor,
+			Source: "requireApprovalForEffects", Message: "calls with this effect need an approval",
 		})
 	}
 	// In every mode, repaired arguments need an approval, and unchecked arguments need an
 	// approval or are denied.
-	unchecked := rule{
-		class: denying, verb: Deny, tool: everyTool, cond: when(func(f Facts) bool { return f.NoSchema }),
-		source: "noSchemaMode", message: "there is no schema to check the arguments against, and policy allows no such tool",
-		otherwise: "the arguments are checked against a schema",
+	unchecked := Rule{
+		Class: Denying, Verb: Deny, Tool: document.EveryTool, cond: when(func(f Facts) bool { return f.NoSchema }),
+		Source: "noSchemaMode", Message: "there is no schema to check the arguments against, and policy allows no such tool",
+		Otherwise: "the arguments are checked against a schema",
 	}
 	if doc.NoSchema == toolspec.NoSchemaAsk {
-		unchecked.class, unchecked.verb = asking, RequireApproval
-		unchecked.source, unchecked.message = "call without schema", "there is no schema to check the arguments against"
+		unchecked.Class, unchecked.Verb = Asking, RequireApproval
+		unchecked.Source, unchecked.Message = "call without schema", "there is no schema to check the arguments against"
 	}
 	t.rules = append(t.rules,
-		rule{
-			class: asking, verb: RequireApproval, tool: everyTool, cond: when(func(f Facts) bool { return f.Repaired }),
-			source: "repaired call", message: "the arguments had to be repaired",
-			otherwise: "the arguments were readable",
+		Rule{
+			Class: Asking, Verb: RequireApproval, Tool: document.EveryTool, cond: when(func(f Facts) bool { return f.Repaired }),
+			Source: "repaired call", Message: "the arguments had to be repaired",
+			Otherwise: "the arguments were readable",
 		},
 		unchecked)
 	for i, l := range doc.Limits {
-		t.limits = append(t.limits, compileLimit(l, fmt.Sprintf("%s.limits[%d]", join("tenants", id), i)))
+		t.limits = append(t.limits, compileLimit(l, fmt.Sprintf("%s.limits[%d]", strictyaml.Join("tenants", id), i)))
 	}
-	for _, c := range doc.Cache {
-		t.cache = append(t.cache, compileCache(c))
+	for _, kept := range doc.Cache {
+		t.cache = append(t.cache, compileCache(kept))
 	}
-	for _, name := range sortedKeys(doc.Roles) {
+	for _, name := range slices.Sorted(maps.Keys(doc.Roles)) {
 		t.roles = append(t.roles, role{name: name, of: doc.Roles[name]})
 	}
-	for _, flag := range sortedKeys(doc.Features) {
-		t.features = append(t.features, compileFeature(flag, doc.Features[flag], join("tenants", id)))
+	for _, flag := range slices.Sorted(maps.Keys(doc.Features)) {
+		t.features = append(t.features, compileFeature(flag, doc.Features[flag], strictyaml.Join("tenants", id)))
 	}
 	for _, o := range doc.Overrides {
-		t.overrides = append(t.overrides, override{tool: o.Tool, mode: o.Mode, budgets: o.Budgets, approvers: compileApprovers(o.Approvals)})
+		t.overrides = append(t.overrides, override{tool: o.Tool, mode: o.Mode, budgets: Budgets(o.Budgets), approvers: compileApprovers(o.Approvals)})
 	}
-	slices.SortStableFunc(t.rules, func(a, b rule) int { return cmp.Compare(a.class, b.class) })
+	slices.SortStableFunc(t.rules, func(a, b Rule) int { return cmp.Compare(a.Class, b.Class) })
 	return t
 }
 
-// compileRule returns one rule for the decision of doc, and one for the risk that it raises.
-func compileRule(doc ruleDoc, source string) []rule {
-	base := rule{tool: doc.Tool, effects: doc.Effects, risks: doc.Risks, roles: doc.Roles, message: doc.Message, source: source, at: doc.at}
+// rules returns one rule for the decision of doc, and one for the risk that it raises.
+func (c *compiler) rules(doc document.Rule, source string) []Rule {
+	base := Rule{Tool: doc.Tool, Effects: doc.Effects, Risks: doc.Risks, Roles: doc.Roles, Message: string(doc.Message), Source: source, At: doc.At}
 	base.approvers = compileApprovers(doc.Approvals)
-	if doc.when != nil {
-		base.cond = doc.when
+	if doc.When != "" {
+		base.cond = c.condition(doc, source)
 	}
-	var lines []rule
+	var lines []Rule
 	if doc.Risk != "" {
 		raise := base
-		raise.class, raise.raise = raising, doc.Risk
+		raise.Class, raise.Raise = Raising, doc.Risk
 		lines = append(lines, raise)
 	}
-	classes := map[Verb]class{Deny: denying, RequireApproval: asking, Allow: allowing}
+	classes := map[Verb]Class{Deny: Denying, RequireApproval: Asking, Allow: Allowing}
 	if doc.Decision != "" {
-		base.class, base.verb = classes[doc.Decision], doc.Decision
+		base.Class, base.Verb = classes[doc.Decision], doc.Decision
 		lines = append(lines, base)
 	}
 	return lines
 }
 
-func compileApproval(doc approvalsDoc) ApprovalRule {
-	who := compileApprovers(doc.approversDoc)
-	parked, _ := duration(doc.ParkUnknown)
-	remembered, _ := duration(doc.Remember.For)
-	reminded, _ := duration(doc.RemindAfter)
+// condition compiles the condition of a rule. Its faults have the right position in the file, also
+// within a text of several lines.
+func (c *compiler) condition(doc document.Rule, source string) written {
+	compiled, faults := condition.Compile(doc.When)
+	for _, f := range faults {
+		c.faults = append(c.faults, ConditionFault(doc.WhenAt, f, source))
+	}
+	return written{compiled, doc.WhenAt}
+}
+
+func compileApproval(doc document.Approvals) ApprovalRule {
+	who := compileApprovers(doc.RuleApprovals)
 	return ApprovalRule{
-		Enabled: doc.Enabled, ExpiresAfterMs: who.expiresAfterMs, ParkUnknownMs: parked.Milliseconds(),
+		Enabled: doc.Enabled, ExpiresAfterMs: who.expiresAfterMs, ParkUnknownMs: doc.ParkUnknown.Value().Milliseconds(),
 		AllowSelfApproval: doc.AllowSelfApproval, AllowUnsigned: doc.AllowUnsigned, Approvers: who.approvers, Quorum: who.quorum,
-		Chain: who.chain, RememberForMs: remembered.Milliseconds(),
+		Chain: who.chain, RememberForMs: doc.Remember.For.Value().Milliseconds(),
 		RememberAnyArgs: doc.Remember.AnyArgs, RememberAnyActor: doc.Remember.AnyActor,
-		RemindAfterMs: reminded.Milliseconds(), Escalate: compileEscalations(doc.Escalate),
+		RemindAfterMs: doc.RemindAfter.Value().Milliseconds(), Escalate: compileEscalations(doc.Escalate),
 	}
 }
 
-func compileApprovers(doc approversDoc) approvers {
-	life, _ := duration(doc.ExpiresAfter) // 0 if the rule sets no time
-	return approvers{expiresAfterMs: life.Milliseconds(), approvers: doc.Approvers, quorum: int(doc.Quorum), chain: compileChain(doc.Chain)}
+func compileApprovers(doc document.RuleApprovals) approvers {
+	return approvers{expiresAfterMs: doc.ExpiresAfter.Value().Milliseconds(), approvers: doc.Approvers, quorum: int(doc.Quorum), chain: compileChain(doc.Chain)}
 }
 
-func compileEscalations(docs []escalationDoc) (steps []Escalation) {
+func compileEscalations(docs []document.Escalation) (steps []Escalation) {
 	for _, d := range docs {
-		after, _ := duration(d.After)
-		steps = append(steps, Escalation{AfterMs: after.Milliseconds(), Approvers: d.Approvers})
+		steps = append(steps, Escalation{AfterMs: d.After.Value().Milliseconds(), Approvers: d.Approvers})
 	}
 	return steps
 }
 
-func compileChain(docs []seatDoc) (seats []Seat) {
+func compileChain(docs []document.Seat) (seats []Seat) {
 	for _, d := range docs {
 		seats = append(seats, Seat{Name: d.Name, Approvers: d.Approvers, Quorum: int(d.Quorum)})
 	}

@@ -1,34 +1,35 @@
 package policy
 
-// truth is the result of a condition.
-type truth int
-
-const (
-	no truth = iota
-	yes
-	// undetermined: the condition needs the arguments, and they are not known yet.
-	undetermined
-	// failed: the condition could not be evaluated. A deny, a require_approval and a raised risk
-	// then apply; an allow does not. A failure must never make a call easier.
-	failed
+import (
+	"github.com/pawl-run/pawl/policy/condition"
+	"github.com/pawl-run/pawl/policy/strictyaml"
 )
 
-// condition narrows a rule further than its tool, effects, risks and roles. A condition is pure.
-// The key `when` of a rule gives a condition, and Pawl's own rules have others.
-type condition interface {
-	eval(e *evaluation) truth
+// predicate narrows a rule further than its tool, effects, risks and roles. A predicate is pure.
+// The key `when` of a rule gives one, and Pawl's own rules have others. If its result is
+// condition.Failed, a deny, a require_approval and a raised risk apply; an allow does not.
+type predicate interface {
+	eval(e *evaluation) condition.Truth
 }
 
-type conditionFunc func(f Facts) truth
+// written is the condition of a rule, with the position of its text in the file.
+type written struct {
+	*condition.Condition
+	at strictyaml.Position
+}
 
-func (c conditionFunc) eval(e *evaluation) truth { return c(e.facts) }
+func (w written) eval(e *evaluation) condition.Truth { return w.Eval(e.variables()) }
 
-// when makes a condition of a predicate that never needs the arguments.
-func when(holds func(f Facts) bool) condition {
-	return conditionFunc(func(f Facts) truth {
+type predicateFunc func(f Facts) condition.Truth
+
+func (p predicateFunc) eval(e *evaluation) condition.Truth { return p(e.facts) }
+
+// when makes a predicate that never needs the arguments.
+func when(holds func(f Facts) bool) predicate {
+	return predicateFunc(func(f Facts) condition.Truth {
 		if holds(f) {
-			return yes
+			return condition.Yes
 		}
-		return no
+		return condition.No
 	})
 }

@@ -4,12 +4,20 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/pawl-run/pawl/policy/condition"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
+const (
+	no           = condition.No
+	yes          = condition.Yes
+	undetermined = condition.Undetermined
+	failed       = condition.Failed
+)
+
 // on is a condition that needs the arguments and then answers.
-func on(answer truth) condition {
-	return conditionFunc(func(f Facts) truth {
+func on(answer condition.Truth) predicate {
+	return predicateFunc(func(f Facts) condition.Truth {
 		if !f.HasArgs {
 			return undetermined
 		}
@@ -18,23 +26,23 @@ func on(answer truth) condition {
 }
 
 // always answers the same, with arguments or without.
-func always(answer truth) condition {
-	return conditionFunc(func(Facts) truth { return answer })
+func always(answer condition.Truth) predicate {
+	return predicateFunc(func(Facts) condition.Truth { return answer })
 }
 
 // conditional is acme's policy whose i-th rule has the i-th condition.
-func conditional(t *testing.T, lines string, conds ...condition) *Policy {
+func conditional(t *testing.T, lines string, conds ...predicate) *Policy {
 	t.Helper()
 	p := mustParse(t, acme("    allowedTools: [core__*]\n"+lines))
 	setConditions(p, conds...)
 	return p
 }
 
-func setConditions(p *Policy, conds ...condition) {
+func setConditions(p *Policy, conds ...predicate) {
 	rules := p.tenants["acme"].rules
 	for i, cond := range conds {
 		for j := range rules {
-			if rules[j].source == fmt.Sprintf("tenants.acme.rules[%d]", i) {
+			if rules[j].Source == fmt.Sprintf("tenants.acme.rules[%d]", i) {
 				rules[j].cond = cond
 			}
 		}
@@ -73,7 +81,7 @@ func TestConditionThatFails(t *testing.T) {
 func TestConditionThatHoldsOrNot(t *testing.T) {
 	for _, c := range []struct {
 		lines  string
-		answer truth
+		answer condition.Truth
 		verb   Verb
 		rule   string
 	}{

@@ -1,8 +1,11 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 
+	"github.com/pawl-run/pawl/policy/condition"
+	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -47,7 +50,7 @@ func (t *tenant) precondition(e *evaluation) *Decision {
 	switch {
 	case !f.Effect.Valid() || !f.Risk.Valid():
 		return &Decision{Verb: Deny, Rule: "facts", Message: "the tool declares no valid effect and risk"}
-	case !matchesAny(t.allowed, f.ToolID):
+	case !document.MatchesAny(t.allowed, f.ToolID):
 		return &Decision{Verb: Deny, Risk: f.Risk, Rule: "allowedTools", Message: "the tool is not allowed for this tenant"}
 	case len(f.ToolIDs) > 0 && !slices.Contains(f.ToolIDs, f.ToolID):
 		return &Decision{Verb: Deny, Risk: f.Risk, Rule: "toolIds", Message: "the tool is not among the tools of this run"}
@@ -55,71 +58,103 @@ func (t *tenant) precondition(e *evaluation) *Decision {
 	return nil
 }
 
-// decide returns the decision of a tenant's policy, and what its rules change about approvals.
+// decide returns the decision of a tenant's policy, and the changes that its rules make to the
+// tenant's approvals.
 func (t *tenant) decide(e *evaluation) (d Decision, changes []approvers) {
 	if d := t.precondition(e); d != nil {
 		return *d, nil
 	}
-	f := &e.facts
 	risk, possibleRisk := t.risks(e)
-	// open are the rules that would decide if the arguments made them apply.
-	var open []*rule
-	// plain is the first rule that asks and names nobody. unclear are the rules that ask, name
-	// people and have a condition that failed: nobody can judge whether they apply.
-	var plain *rule
-	var unclear []*rule
-	for i := range t.rules {
-		r := &t.rules[i]
-		names := r.approvers.namesPeople()
-		if r.class == raising || r.class == asking && plain != nil && !names {
-			continue
-		}
-		if r.class > asking && (plain != nil || unclear != nil) {
-			break
-		}
-		answer := r.applies(e)
-		switch {
-		case answer == undetermined:
-			open = append(open, r)
-			continue
-		case answer == failed && r.verb != Allow:
-			broken := *r
-			broken.source += failedSource
-			r = &broken
-		case answer != yes:
-			continue
-		}
-		switch {
-		case r.class == asking && !names:
-			plain = r
-		case r.class == asking && answer == failed:
-			unclear = append(unclear, r)
-		default:
-			return t.conclude(r, risk, open), changesOf(r, unclear)
-		}
+	m := t.matchRules(e)
+	if r := m.rule(); r != nil {
+		return t.conclude(r, risk, m.open), m.changes()
 	}
-	switch {
-	case plain != nil:
-		return t.conclude(plain, risk, open), changesOf(plain, unclear)
-	case unclear != nil:
-		return t.conclude(unclear[0], risk, open), changesOf(nil, unclear)
+	mode := t.modeOf(e.facts.ToolID)
+	if verbOf(mode, possibleRisk) != verbOf(mode, risk) {
+		m.open = append(m.open, modeRule(mode, possibleRisk))
 	}
-	mode := t.modeOf(f.ToolID)
-	if mode.verb(possibleRisk) != mode.verb(risk) {
-		open = append(open, modeRule(mode, possibleRisk))
-	}
-	return t.conclude(modeRule(mode, risk), risk, open), nil
+	return t.conclude(modeRule(mode, risk), risk, m.open), nil
 }
 
-// changesOf returns the changes of the rule that decides, if any, and then those of the rules that
-// cannot be judged. Such a rule adds its people and replaces nobody, because an actor who chooses
-// the arguments can make its condition fail.
-func changesOf(by *rule, unclear []*rule) []approvers {
-	changes := make([]approvers, 1, 1+len(unclear))
-	if by != nil {
-		changes[0] = by.approvers
+// matches are the rules that matter for one call.
+type matches struct {
+	// final is a rule that applies and that no later rule can replace: a deny rule, an asking rule
+	// that names people, or an allow rule.
+	final *Rule
+	// plain is the first asking rule that applies and names nobody. A later asking rule that names
+	// people replaces it.
+	plain *Rule
+	// failed are the asking rules that name people and whose condition failed. Nobody can judge
+	// whether they apply.
+	failed []*Rule
+	// open are the rules whose condition depends on arguments that are not known yet.
+	open []*Rule
+}
+
+// matchRules evaluates the rules in the order of their classes until one is final.
+func (t *tenant) matchRules(e *evaluation) (m matches) {
+	for i := range t.rules {
+		r := &t.rules[i]
+		if r.Class == Raising || r.Class == Asking && m.plain != nil && !r.NamesPeople() {
+			continue // the rule cannot change the decision
+		}
+		if r.Class > Asking && m.rule() != nil {
+			return m // an allow rule does not replace an asking rule
+		}
+		switch r.applies(e) {
+		case condition.No:
+		case condition.Undetermined:
+			m.open = append(m.open, r)
+		case condition.Yes:
+			m.add(r, false)
+		case condition.Failed:
+			if r.Verb != Allow {
+				failed := *r
+				failed.Source += failedSource
+				m.add(&failed, true)
+			}
+		}
+		if m.final != nil {
+			return m
+		}
 	}
-	for _, r := range unclear {
+	return m
+}
+
+// add adds a rule that applies, or a rule whose condition failed.
+func (m *matches) add(r *Rule, failed bool) {
+	switch {
+	case r.Class == Asking && !r.NamesPeople():
+		m.plain = r
+	case r.Class == Asking && failed:
+		m.failed = append(m.failed, r)
+	default:
+		m.final = r
+	}
+}
+
+// rule returns the rule that decides. It returns nil if the mode decides.
+func (m *matches) rule() *Rule {
+	switch {
+	case m.final != nil:
+		return m.final
+	case m.plain != nil:
+		return m.plain
+	case m.failed != nil:
+		return m.failed[0]
+	}
+	return nil
+}
+
+// changes returns the change of the rule that decides, and then those of the failed rules. A failed
+// rule adds its people and replaces nobody, because an actor who chooses the arguments can make its
+// condition fail. If a failed rule decides, the first change is therefore empty.
+func (m *matches) changes() []approvers {
+	changes := make([]approvers, 1, 1+len(m.failed))
+	if r := cmp.Or(m.final, m.plain); r != nil {
+		changes[0] = r.approvers
+	}
+	for _, r := range m.failed {
 		changes = append(changes, r.approvers)
 	}
 	return changes
@@ -131,58 +166,67 @@ func (t *tenant) risks(e *evaluation) (certain, possible toolspec.Risk) {
 	certain, possible = e.facts.Risk, e.facts.Risk
 	for i := range t.rules {
 		r := &t.rules[i]
-		if r.class != raising {
+		if r.Class != Raising {
 			break // raising rules come first
 		}
 		switch r.applies(e) {
-		case no:
-		case yes, failed:
-			certain = higher(certain, r.raise)
-			possible = higher(possible, r.raise)
-		case undetermined:
-			possible = higher(possible, r.raise)
+		case condition.No:
+		case condition.Yes, condition.Failed:
+			certain = higher(certain, r.Raise)
+			possible = higher(possible, r.Raise)
+		case condition.Undetermined:
+			possible = higher(possible, r.Raise)
 		}
 	}
 	return certain, possible
 }
 
+// verbOf returns the entry of the mode table. An unknown mode or risk needs an approval.
+func verbOf(m document.Mode, risk toolspec.Risk) Verb {
+	switch {
+	case m == document.Yolo, m == document.Auto && risk == toolspec.LowRisk:
+		return Allow
+	}
+	return RequireApproval
+}
+
 // modeRule returns the entry of the mode table for a risk.
-func modeRule(mode Mode, risk toolspec.Risk) *rule {
-	return &rule{
-		class:   byMode,
-		tool:    everyTool,
-		verb:    mode.verb(risk),
-		source:  "mode " + string(mode) + ", risk " + string(risk),
-		message: "mode " + string(mode) + " asks for calls of risk " + string(risk),
+func modeRule(mode document.Mode, risk toolspec.Risk) *Rule {
+	return &Rule{
+		Class:   ByMode,
+		Tool:    document.EveryTool,
+		Verb:    verbOf(mode, risk),
+		Source:  "mode " + string(mode) + ", risk " + string(risk),
+		Message: "mode " + string(mode) + " asks for calls of risk " + string(risk),
 	}
 }
 
 // conclude returns the decision of the rule r that applies. If an open rule could change the
 // verdict, the decision is undetermined.
-func (t *tenant) conclude(r *rule, risk toolspec.Risk, open []*rule) Decision {
-	verb := t.effective(r.verb)
+func (t *tenant) conclude(r *Rule, risk toolspec.Risk, open []*Rule) Decision {
+	verb := t.effective(r.Verb)
 	otherApprovers := false
 	for _, o := range open {
-		otherApprovers = otherApprovers || verb == RequireApproval && o.approvers.namesPeople()
-		if t.effective(o.verb) != verb {
+		otherApprovers = otherApprovers || verb == RequireApproval && o.NamesPeople()
+		if t.effective(o.Verb) != verb {
 			return Decision{
 				Verb: RequireApproval, Undetermined: true, Risk: risk,
-				Rule: o.source, Message: "it depends on the arguments",
+				Rule: o.Source, Message: "it depends on the arguments",
 			}
 		}
 	}
-	message := r.message
+	message := r.Message
 	switch {
 	case message != "":
-	case r.verb == Deny:
+	case r.Verb == Deny:
 		message = "a policy rule denies this call"
-	case r.verb == RequireApproval:
+	case r.Verb == RequireApproval:
 		message = "a policy rule demands an approval"
 	}
-	if verb != r.verb {
+	if verb != r.Verb {
 		message = "it needs an approval, and approvals are off: " + message
 	}
-	return Decision{Verb: verb, Risk: risk, Rule: r.source, Message: message, OtherApprovers: otherApprovers}
+	return Decision{Verb: verb, Risk: risk, Rule: r.Source, Message: message, OtherApprovers: otherApprovers}
 }
 
 // effective returns the verb, or Deny for a require_approval if the tenant's approvals are off.

@@ -1,15 +1,18 @@
 package policy
 
-import "github.com/pawl-run/pawl/toolspec"
+import (
+	"github.com/pawl-run/pawl/policy/document"
+	"github.com/pawl-run/pawl/toolspec"
+)
 
-// Verb is a verdict of policy. Any value that is not one of the three verdicts means deny.
-type Verb string
+// Verb is a verdict of policy. The rules of a document have the same verbs.
+type Verb = document.Verb
 
 // The verdicts.
 const (
-	Allow           Verb = "allow"
-	Deny            Verb = "deny"
-	RequireApproval Verb = "require_approval"
+	Allow           = document.Allow
+	Deny            = document.Deny
+	RequireApproval = document.RequireApproval
 )
 
 // Decision is the judgement of one call. It holds no argument and may be shown and recorded.

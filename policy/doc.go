@@ -1,12 +1,18 @@
-// Package policy decides which calls a tenant may make. A policy is a document of rules that is
-// compiled once. The pure function Decide judges one call by it.
+// Package policy decides which calls a tenant may make. Parse compiles a document once; the pure
+// function Decide judges one call by it.
 //
 // Everything that the document does not allow is denied. A document with an unknown element is
 // refused as a whole, because ignoring an unknown condition would allow too much.
 // development.yaml shows the elements of a document.
 //
+// The parts of a policy have packages of their own, each of which imports those before it:
+//
+//   - policy/document: the keys of a policy, and reading them;
+//   - policy/condition: the conditions of rules, in CEL;
+//   - policy: the compiled policy, decisions, approvers, budgets, limits, visibility;
+//   - policy/review: what people do with a policy: check, lint, explain, diff, backtest, test.
+//
 // It must never do I/O, read a clock, or know Temporal or Postgres; the same facts and the same
-// document always give the same decision. It imports only toolspec and the libraries of YAML and
-// CEL. Workflows must not import it (a decision is made in an activity); activities, adapters,
-// the worker and the doors may.
+// document always give the same decision. Workflows must not import it (a decision is made in an
+// activity); activities, adapters, the worker and the doors may.
 package policy

@@ -6,19 +6,17 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/toolspec"
 )
-
-// MaxEscalations is the maximum number of escalation steps of a request.
-const MaxEscalations = 4
 
 // Escalation is one step that lets further people decide on a request that is still open.
 type Escalation struct {
 	// AfterMs is the time from the opening of the request to the step, in milliseconds: whole
-	// seconds from MinExpiry to MaxExpiry.
+	// seconds from document.MinExpiry to document.MaxExpiry.
 	AfterMs int64 `json:"afterMs"`
 	// Approvers has the form of ApprovalRule.Approvers. It is never empty.
-	Approvers []Pattern `json:"approvers"`
+	Approvers []document.Pattern `json:"approvers"`
 }
 
 // After returns the time from the opening of the request to the step.
@@ -68,7 +66,7 @@ func (a ApprovalRule) Escalations(opened, expires time.Time) (steps []toolspec.E
 
 // widened returns the set with more people. An empty set already includes everybody and stays
 // empty.
-func widened(set, more []Pattern) []Pattern {
+func widened(set, more []document.Pattern) []document.Pattern {
 	if len(set) == 0 {
 		return set
 	}
@@ -88,19 +86,7 @@ func (a ApprovalRule) comes(v Voter) (Escalation, bool) {
 func (a ApprovalRule) describeEscalations() string {
 	var b strings.Builder
 	for _, e := range a.Escalate {
-		fmt.Fprintf(&b, "; after %s also %s", brief(e.After()), e.Describe())
+		fmt.Fprintf(&b, "; after %s also %s", document.Brief(e.After()), e.Describe())
 	}
 	return b.String()
-}
-
-// brief returns d in Go's notation without zeros at the end: 2h, not 2h0m0s.
-func brief(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }

@@ -3,25 +3,27 @@ package policy
 import (
 	"testing"
 	"time"
+
+	"github.com/pawl-run/pawl/policy/document"
 )
 
 // escalating goes to security after two hours and to the chief after four.
 func escalating(a ApprovalRule) ApprovalRule {
 	a.Enabled = true
 	a.Escalate = []Escalation{
-		{AfterMs: (2 * time.Hour).Milliseconds(), Approvers: []Pattern{"role:security"}},
-		{AfterMs: (4 * time.Hour).Milliseconds(), Approvers: []Pattern{"user:chief"}},
+		{AfterMs: (2 * time.Hour).Milliseconds(), Approvers: []document.Pattern{"role:security"}},
+		{AfterMs: (4 * time.Hour).Milliseconds(), Approvers: []document.Pattern{"user:chief"}},
 	}
 	return a
 }
 
 // TestEscalationWidensWhoMayDecide, when its time has come and not before, and changes nothing else.
 func TestEscalationWidensWhoMayDecide(t *testing.T) {
-	lead := escalating(ApprovalRule{Approvers: []Pattern{"user:lead", "user:other"}})
+	lead := escalating(ApprovalRule{Approvers: []document.Pattern{"user:lead", "user:other"}})
 	two := lead
 	two.Quorum = 2
-	chain := escalating(ApprovalRule{Chain: []Seat{{Name: "lead", Approvers: []Pattern{"user:lead"}}, {Approvers: []Pattern{"user:owner"}}}})
-	open := escalating(ApprovalRule{Chain: []Seat{{}, {Approvers: []Pattern{"user:owner"}}}})
+	chain := escalating(ApprovalRule{Chain: []Seat{{Name: "lead", Approvers: []document.Pattern{"user:lead"}}, {Approvers: []document.Pattern{"user:owner"}}}})
+	open := escalating(ApprovalRule{Chain: []Seat{{}, {Approvers: []document.Pattern{"user:owner"}}}})
 	security, chief := Voter{Identity: "user:sec", Signed: true, Roles: []string{"security"}}, Voter{Identity: "user:chief", Signed: true}
 	for _, tc := range []struct {
 		name   string
@@ -40,13 +42,13 @@ func TestEscalationWidensWhoMayDecide(t *testing.T) {
 		{"nobody's turn ever", lead, 5 * time.Hour, Voter{Identity: "user:eve", Signed: true}, nil, "policy does not name this approver"},
 		{"without the role", lead, 5 * time.Hour, Voter{Identity: "user:sec", Signed: true}, nil, "policy does not name this approver"},
 		{"without a signature", lead, 5 * time.Hour, Voter{Identity: "user:chief"}, nil, "policy counts only signed decisions"},
-		{"the requester", escalating(ApprovalRule{Approvers: []Pattern{"user:lead"}, Escalate: nil}), 5 * time.Hour, Voter{Identity: "user:ann", Signed: true, Roles: []string{"security"}}, nil, "policy does not let the requester decide on the own call"},
+		{"the requester", escalating(ApprovalRule{Approvers: []document.Pattern{"user:lead"}, Escalate: nil}), 5 * time.Hour, Voter{Identity: "user:ann", Signed: true, Roles: []string{"security"}}, nil, "policy does not let the requester decide on the own call"},
 		{"a quorum stays", two, 5 * time.Hour, chief, nil, "1 of 2 approvals"},
-		{"and counts people, not steps", two, 5 * time.Hour, chief, []Vote{{0, "user:chief"}}, "this approver has approved already; another person has to"},
-		{"with one of the first", two, 5 * time.Hour, chief, []Vote{{0, "user:lead"}}, "final"},
+		{"and counts people, not steps", two, 5 * time.Hour, chief, []Vote{{Seat: 0, Approver: "user:chief"}}, "this approver has approved already; another person has to"},
+		{"with one of the first", two, 5 * time.Hour, chief, []Vote{{Seat: 0, Approver: "user:lead"}}, "final"},
 		{"a chain goes on in order", chain, 5 * time.Hour, chief, nil, "the request now waits for user:owner or role:security or user:chief"},
-		{"the same in no second seat", chain, 5 * time.Hour, chief, []Vote{{0, "user:chief"}}, "this approver has approved already; another person has to"},
-		{"another in the second", chain, 5 * time.Hour, security, []Vote{{0, "user:chief"}}, "final"},
+		{"the same in no second seat", chain, 5 * time.Hour, chief, []Vote{{Seat: 0, Approver: "user:chief"}}, "this approver has approved already; another person has to"},
+		{"another in the second", chain, 5 * time.Hour, security, []Vote{{Seat: 0, Approver: "user:chief"}}, "final"},
 		{"a seat of everybody stays one", open, 5 * time.Hour, Voter{Identity: "user:eve", Signed: true}, nil, "the request now waits for user:owner or role:security or user:chief"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -87,11 +89,11 @@ func TestEscalationIsReadAndDescribed(t *testing.T) {
 	if a.RemindAfter() != 90*time.Minute || len(a.Escalate) != 2 || a.Escalate[0].After() != 2*time.Hour || a.Escalate[1].After() != 24*time.Hour {
 		t.Errorf("read: %+v", a)
 	}
-	want := "user:lead but user:ann; after 2h also role:security or user:chief; after 24h also user:*; only signed decisions count"
+	want := "user:lead, but not the requester user:ann; after 2h also role:security or user:chief; after 24h also user:*; only signed decisions count"
 	if got := a.Describe("user:ann"); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	want = "user:lead or role:security or user:chief but user:ann; after 24h also user:*; only signed decisions count"
+	want = "user:lead or role:security or user:chief, but not the requester user:ann; after 24h also user:*; only signed decisions count"
 	if got := a.At(3 * time.Hour).Describe("user:ann"); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
@@ -108,10 +110,10 @@ func TestEscalationIsReadAndDescribed(t *testing.T) {
 // TestEscalationIsPartOfTheRulesDigest: an approval by somebody to whom it would not have gone is stale. When people are reminded is no
 // matter of who may decide.
 func TestEscalationIsPartOfTheRulesDigest(t *testing.T) {
-	base := escalating(ApprovalRule{Approvers: []Pattern{"user:lead"}})
+	base := escalating(ApprovalRule{Approvers: []document.Pattern{"user:lead"}})
 	later, other, none, reminded := base.clone(), base.clone(), base.clone(), base.clone()
 	later.Escalate[0].AfterMs++
-	other.Escalate[0].Approvers = []Pattern{"role:ops"}
+	other.Escalate[0].Approvers = []document.Pattern{"role:ops"}
 	none.Escalate = nil
 	for name, a := range map[string]ApprovalRule{"later": later, "to others": other, "not at all": none} {
 		if a.Digest() == base.Digest() {
@@ -121,7 +123,7 @@ func TestEscalationIsPartOfTheRulesDigest(t *testing.T) {
 	if reminded.RemindAfterMs = 1000; reminded.Digest() != base.Digest() {
 		t.Error("a reminder changed who may decide")
 	}
-	if none.Digest() != (ApprovalRule{Enabled: true, Approvers: []Pattern{"user:lead"}}).Digest() {
+	if none.Digest() != (ApprovalRule{Enabled: true, Approvers: []document.Pattern{"user:lead"}}).Digest() {
 		t.Error("a rule without escalation has another digest than before")
 	}
 }

@@ -1,12 +1,9 @@
 package policy
 
 import (
-	"errors"
 	"slices"
 
-	"cel.dev/cel-go/common/types"
-	"cel.dev/cel-go/common/types/ref"
-	"cel.dev/cel-go/interpreter"
+	"github.com/pawl-run/pawl/policy/condition"
 )
 
 // evaluation is the state of judging one call. It computes each value for the rules once. Only
@@ -17,63 +14,22 @@ type evaluation struct {
 	roles  []string
 	// cast says that roles has been computed.
 	cast bool
-	// args and roleList are the values that conditions see.
-	args     any
-	roleList ref.Val
+	vars *condition.Variables
 }
 
 func (t *tenant) evaluation(f Facts) *evaluation { return &evaluation{facts: f, tenant: t} }
 
-// ResolveName returns the value of a variable of a condition.
-func (e *evaluation) ResolveName(name string) (any, bool) {
-	switch name {
-	case argsName:
-		return e.arguments(), true
-	case "tool.id":
-		return e.facts.ToolID, true
-	case "tool.effect":
-		return string(e.facts.Effect), true
-	case "tool.risk":
-		return string(e.facts.Risk), true
-	case "tool.tags":
-		if e.facts.TagsUnknown {
-			return types.NewErr("the tags of the tool are not known"), true
+// variables returns what conditions see of the call.
+func (e *evaluation) variables() *condition.Variables {
+	if e.vars == nil {
+		f := &e.facts
+		e.vars = &condition.Variables{
+			TenantID: f.TenantID, ActorID: f.ActorID, SubjectID: f.SubjectID, RunID: f.RunID, ConnectionID: f.ConnectionID,
+			ToolID: f.ToolID, Effect: f.Effect, Risk: f.Risk, Tags: f.Tags, TagsUnknown: f.TagsUnknown,
+			Roles: e.rolesOf, Args: f.Args, HasArgs: f.HasArgs,
 		}
-		return types.NewStringList(adapter{}, e.facts.Tags), true
-	case "actor":
-		return e.facts.ActorID, true
-	case "subject":
-		return e.facts.SubjectID, true
-	case "tenant":
-		return e.facts.TenantID, true
-	case "run":
-		return e.facts.RunID, true
-	case "connection":
-		return e.facts.ConnectionID, true
-	case "roles":
-		if e.roleList == nil {
-			e.roleList = types.NewStringList(adapter{}, e.rolesOf())
-		}
-		return e.roleList, true
 	}
-	return nil, false
-}
-
-// Parent returns nil: there is no outer scope.
-func (*evaluation) Parent() interpreter.Activation { return nil }
-
-func (e *evaluation) arguments() any {
-	if e.args != nil {
-		return e.args
-	}
-	args, err := decodeArgs(e.facts.Args)
-	if err != nil || !e.facts.HasArgs {
-		// A condition that uses the arguments then fails.
-		e.args = types.WrapErr(errors.New("the arguments are no JSON object"))
-	} else {
-		e.args = args
-	}
-	return e.args
+	return e.vars
 }
 
 // rolesOf returns the roles of the actor, sorted.

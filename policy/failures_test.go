@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"testing"
-
-	"github.com/pawl-run/pawl/toolspec"
 )
 
 // The failures of others that this package must not have. Each test is named
@@ -104,14 +102,10 @@ func TestASavedRuleThatNeverMatchesOrMatchesTooMuch(t *testing.T) {
 			}
 		}
 	}
-	// What cannot match anything is refused, or found.
+	// What cannot match anything is refused; review.Lint finds what matches no tool.
 	for _, bad := range []string{`{tool: "core__*_file", decision: deny}`, `{tool: "core__[a-z]*", decision: deny}`, `{tool: "core__write file", decision: deny}`, `{tool: ".*", decision: deny}`} {
 		if _, err := Parse("policy.yaml", []byte(acme("    allowedTools: [\"*\"]\n    rules: ["+bad+"]\n"))); err == nil {
 			t.Errorf("%s was accepted", bad)
 		}
-	}
-	specs := []toolspec.Spec{{Name: "core__write_file", Effect: toolspec.StateChange, Risk: toolspec.MediumRisk}}
-	if found := mustParse(t, acme("    allowedTools: [\"*\"]\n    rules: [{tool: core__writefile, decision: deny}]\n")).Lint(specs); len(found) != 1 {
-		t.Errorf("a rule for no tool: %v", found)
 	}
 }

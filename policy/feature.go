@@ -1,5 +1,10 @@
 package policy
 
+import (
+	"github.com/pawl-run/pawl/policy/document"
+	"github.com/pawl-run/pawl/policy/strictyaml"
+)
+
 // Feature is a flag that a call depends on.
 type Feature struct {
 	Flag string
@@ -13,15 +18,15 @@ type Feature struct {
 
 // feature is one compiled flag.
 type feature struct {
-	tools   []Pattern
+	tools   []document.Pattern
 	enabled bool
 	roles   []string // the actor needs one of them; empty is every actor
 	base    Feature
 }
 
-func compileFeature(flag string, doc featureDoc, tenant string) feature {
+func compileFeature(flag string, doc document.Feature, tenant string) feature {
 	f := feature{tools: doc.Tools, enabled: doc.Enabled, roles: doc.Roles, base: Feature{
-		Flag: flag, Message: doc.Message, Source: join(join(tenant, "features"), flag),
+		Flag: flag, Message: string(doc.Message), Source: strictyaml.Join(strictyaml.Join(tenant, "features"), flag),
 	}}
 	if f.base.Message == "" {
 		f.base.Message = "the feature " + flag + " is off"
@@ -39,7 +44,7 @@ func (p *Policy) Features(f Facts) []Feature {
 	var features []Feature
 	e := t.evaluation(f)
 	for _, x := range t.features {
-		if matchesAny(x.tools, f.ToolID) {
+		if document.MatchesAny(x.tools, f.ToolID) {
 			one := x.base
 			one.On = x.enabled && (len(x.roles) == 0 || e.hasOne(x.roles))
 			features = append(features, one)

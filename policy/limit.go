@@ -7,33 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
-)
 
-// Scope says which calls share the count of a limit. A limit never counts calls of different
-// tenants together.
-type Scope string
-
-// The scopes.
-const (
-	PerTenant     Scope = "tenant"
-	PerTool       Scope = "tool"
-	PerActor      Scope = "actor"
-	PerConnection Scope = "connection"
-)
-
-// Then says what happens to a call that reaches a limit.
-type Then string
-
-// The call fails, or it waits.
-const (
-	ThenFail Then = "fail"
-	ThenWait Then = "wait"
-)
-
-// Bounds of a limit.
-const (
-	maxTokens     = 1_000_000
-	maxConcurrent = 10_000
+	"github.com/pawl-run/pawl/policy/document"
 )
 
 // Limit limits all calls with the same key together. It is a quota, which has Tokens, or a
@@ -57,31 +32,19 @@ type Limit struct {
 
 // limit is one compiled entry.
 type limit struct {
-	tool Pattern
-	per  []Scope
+	tool document.Pattern
+	per  []document.Scope
 	// kind distinguishes limits with the same tool and scope.
 	kind string
 	base Limit
 }
 
-func compileLimit(doc limitDoc, source string) limit {
-	every, _ := duration(doc.Quota.Every) // checked by the reader
-	waitFor, _ := duration(doc.WaitFor)
-	return limit{tool: doc.Tool, per: doc.Per, kind: doc.kind(), base: Limit{
-		Tokens: doc.Quota.Tokens, Every: every, Concurrent: int(doc.Concurrent),
-		Wait: doc.Then == ThenWait, WaitFor: waitFor, Source: source,
+func compileLimit(doc document.Limit, source string) limit {
+	return limit{tool: doc.Tool, per: doc.Per, kind: doc.Kind(), base: Limit{
+		Tokens: doc.Quota.Tokens, Every: doc.Quota.Every.Value(), Concurrent: int(doc.Concurrent),
+		Wait: doc.Then == document.ThenWait, WaitFor: doc.WaitFor.Value(), Source: source,
 	}}
 }
-
-func (d limitDoc) kind() string {
-	if d.Quota.Every != "" {
-		return "every " + d.Quota.Every
-	}
-	return "concurrent"
-}
-
-// counts returns a key that is equal for two entries that count the same calls in the same way.
-func (d limitDoc) counts() string { return fmt.Sprint(d.Tool, "\x00", d.kind(), "\x00", d.Per) }
 
 // Limits returns the limits that apply to a call, in the order of the document. They do not
 // depend on its arguments.
@@ -111,13 +74,13 @@ func (l limit) key(f Facts) string {
 	for _, scope := range l.per {
 		value := ""
 		switch scope {
-		case PerTool:
+		case document.PerTool:
 			value = f.ToolID
-		case PerActor:
+		case document.PerActor:
 			value = f.ActorID
-		case PerConnection:
+		case document.PerConnection:
 			value = f.ConnectionID
-		case PerTenant:
+		case document.PerTenant:
 			continue
 		}
 		parts = append(parts, string(scope), value)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/policy/document"
 	"pgregory.net/rapid"
 )
 
@@ -49,7 +50,7 @@ func TestLimits(t *testing.T) {
 
 // TestLimitKeys: calls share a key if and only if they agree in what the limit counts apart, however names are spelt.
 func TestLimitKeys(t *testing.T) {
-	scopes := []Scope{PerTool, PerActor, PerConnection}
+	scopes := []document.Scope{document.PerTool, document.PerActor, document.PerConnection}
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"", "a", "b", `a","actor`, `","actor","a`, "a\x00b", "é", string(make([]byte, 900))})
 		facts := rapid.Custom(func(t *rapid.T) Facts {
@@ -64,7 +65,7 @@ func TestLimitKeys(t *testing.T) {
 		a, b := facts.Draw(t, "a"), facts.Draw(t, "b")
 		same := true
 		for _, s := range l.per {
-			same = same && map[Scope]bool{PerTool: a.ToolID == b.ToolID, PerActor: a.ActorID == b.ActorID, PerConnection: a.ConnectionID == b.ConnectionID}[s]
+			same = same && map[document.Scope]bool{document.PerTool: a.ToolID == b.ToolID, document.PerActor: a.ActorID == b.ActorID, document.PerConnection: a.ConnectionID == b.ConnectionID}[s]
 		}
 		if shared := l.key(a) == l.key(b); shared != same || len(l.key(a)) > maxKey {
 			t.Fatalf("%q and %q are shared: %t, want %t", l.key(a), l.key(b), shared, same)

@@ -8,11 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/policy/document"
+	"github.com/pawl-run/pawl/policy/policytest"
 	"github.com/pawl-run/pawl/toolspec"
 	"pgregory.net/rapid"
 )
 
-// A second evaluator, written from docs/policy.md alone: it has no CEL, no
+// A second evaluator, written from docs/policy-reference.md alone: it has no CEL, no
 // classes and no early end, and finds what is undetermined by trying both.
 
 // guess is a condition's answer: a pointer to whether it holds, nil where it
@@ -134,7 +136,7 @@ func naiveWhen(text string, f Facts) guess {
 	panic("a condition that the second evaluator does not know: " + text)
 }
 
-func naiveMatch(p Pattern, id string) bool {
+func naiveMatch(p document.Pattern, id string) bool {
 	if i := strings.IndexByte(string(p), '*'); i >= 0 {
 		return strings.HasPrefix(id, string(p)[:i])
 	}
@@ -151,11 +153,11 @@ type naiveVerdict struct {
 }
 
 // naivePeople says who approves: the people of one rule, or those of several one after the other.
-func naivePeople(rules []approversDoc, others ...approversDoc) (who string, life time.Duration) {
-	var seats []seatDoc
+func naivePeople(rules []document.RuleApprovals, others ...document.RuleApprovals) (who string, life time.Duration) {
+	var seats []document.Seat
 	for _, rule := range rules {
-		var one approversDoc
-		for _, doc := range append([]approversDoc{rule}, others...) {
+		var one document.RuleApprovals
+		for _, doc := range append([]document.RuleApprovals{rule}, others...) {
 			if len(one.Approvers)+len(one.Chain) == 0 {
 				one.Approvers, one.Quorum, one.Chain = doc.Approvers, doc.Quorum, doc.Chain
 			}
@@ -163,16 +165,16 @@ func naivePeople(rules []approversDoc, others ...approversDoc) (who string, life
 				one.ExpiresAfter = doc.ExpiresAfter
 			}
 		}
-		lasts, _ := time.ParseDuration(one.ExpiresAfter)
+		lasts, _ := time.ParseDuration(string(one.ExpiresAfter))
 		if life == 0 || lasts < life {
 			life = lasts
 		}
 		if len(one.Chain) == 0 {
-			one.Chain = []seatDoc{{Approvers: one.Approvers, Quorum: one.Quorum}}
+			one.Chain = []document.Seat{{Approvers: one.Approvers, Quorum: one.Quorum}}
 		}
 		seats = append(seats, one.Chain...)
 	}
-	var named, anybody []seatDoc
+	var named, anybody []document.Seat
 	for _, s := range seats {
 		if len(s.Approvers) > 0 {
 			named = append(named, s)
@@ -201,7 +203,7 @@ func peopleOf(a ApprovalRule) string {
 
 // naive judges a call by acme's entry of the document. Where open conditions are
 // left it tries each of them both ways; open says that the verdict differs.
-func naive(d document, f Facts) (v naiveVerdict, open bool) {
+func naive(d document.Document, f Facts) (v naiveVerdict, open bool) {
 	t := d.Tenants["acme"]
 	guesses := make([]guess, len(t.Rules))
 	var unknown []int
@@ -228,7 +230,7 @@ func naive(d document, f Facts) (v naiveVerdict, open bool) {
 }
 
 // naiveScope is everything of a rule but its condition.
-func naiveScope(t tenantDoc, r ruleDoc, f Facts) bool {
+func naiveScope(t document.Tenant, r document.Rule, f Facts) bool {
 	has := len(r.Roles) == 0
 	for _, name := range r.Roles {
 		for _, p := range t.Roles[name] {
@@ -239,7 +241,7 @@ func naiveScope(t tenantDoc, r ruleDoc, f Facts) bool {
 		(len(r.Risks) == 0 || slices.Contains(r.Risks, f.Risk))
 }
 
-func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
+func naiveDecide(t document.Tenant, f Facts, guesses []guess) naiveVerdict {
 	allowed := false
 	for _, p := range t.AllowedTools {
 		allowed = allowed || naiveMatch(p, f.ToolID)
@@ -255,8 +257,8 @@ func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
 	first := map[Verb]string{}
 	// certain is the first rule that asks and names people, and unclear are those before it
 	// whose condition fails. plain is the first rule that asks and names nobody.
-	var certain, plain *approversDoc
-	var unclear []approversDoc
+	var certain, plain *document.RuleApprovals
+	var unclear []document.RuleApprovals
 	var unclearNames []string
 	certainName := ""
 	note := func(verb Verb, rule string) {
@@ -312,14 +314,14 @@ func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
 		}
 	}
 	v := naiveVerdict{verb: RequireApproval, rule: fmt.Sprintf("mode %s, risk %s", mode, risk), risk: risk}
-	others := []approversDoc{t.Approvals.approversDoc}
+	others := []document.RuleApprovals{t.Approvals.RuleApprovals}
 	for _, o := range t.Overrides {
 		if naiveMatch(o.Tool, f.ToolID) && (len(o.Approvals.Approvers)+len(o.Approvals.Chain) > 0 || o.Approvals.ExpiresAfter != "") {
-			others = append([]approversDoc{o.Approvals}, others...)
+			others = append([]document.RuleApprovals{o.Approvals}, others...)
 			break
 		}
 	}
-	decides := approversDoc{} // a rule of Pawl's own, or the mode
+	decides := document.RuleApprovals{} // a rule of Pawl's own, or the mode
 	switch {
 	case certain != nil:
 		decides, first[RequireApproval] = *certain, certainName
@@ -328,9 +330,9 @@ func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
 	case first[RequireApproval] == "" && unclear != nil:
 		first[RequireApproval] = unclearNames[0]
 	}
-	rules := append([]approversDoc{decides}, unclear...)
+	rules := append([]document.RuleApprovals{decides}, unclear...)
 	v.who, v.life = naivePeople(rules, others...)
-	if mode == Yolo || mode == Auto && risk == toolspec.LowRisk {
+	if mode == document.Yolo || mode == document.Auto && risk == toolspec.LowRisk {
 		v.verb = Allow
 	}
 	for _, verb := range []Verb{Allow, RequireApproval, Deny} {
@@ -346,7 +348,7 @@ func naiveDecide(t tenantDoc, f Facts, guesses []guess) naiveVerdict {
 
 func TestDecideAgreesWithASecondEvaluator(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d, f := genDocument().Draw(t, "doc"), genFacts().Draw(t, "facts")
+		d, f := policytest.Documents().Draw(t, "doc"), genFacts().Draw(t, "facts")
 		if rapid.IntRange(0, 2).Draw(t, "before hydration") == 0 {
 			f.Args, f.HasArgs = nil, false
 		}

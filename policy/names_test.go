@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/document"
 )
 
 // TestNamesOfPeople: a policy names nobody in a way that could be read as another name, or as more than one; one that was applied before that
@@ -30,8 +31,8 @@ func TestNamesOfPeople(t *testing.T) {
 
 // TestDescribeQuotes: the words that say who may decide are told from the names in them.
 func TestDescribeQuotes(t *testing.T) {
-	rule := policy.ApprovalRule{Enabled: true, Approvers: []policy.Pattern{"user:ann", "user:*", "team lead*", "a or b"}}
-	const want = `user:ann or user:* or "team lead*" or "a or b" but "agent:x or user:ceo"; only signed decisions count`
+	rule := policy.ApprovalRule{Enabled: true, Approvers: []document.Pattern{"user:ann", "user:*", "team lead*", "a or b"}}
+	const want = `user:ann or user:* or "team lead*" or "a or b", but not the requester "agent:x or user:ceo"; only signed decisions count`
 	if got := rule.Describe("agent:x or user:ceo"); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

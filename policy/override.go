@@ -1,19 +1,23 @@
 package policy
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/pawl-run/pawl/policy/document"
+)
 
 // override holds the settings that differ for some tools. A setting that it leaves out does not
 // differ.
 type override struct {
-	tool      Pattern
-	mode      Mode
+	tool      document.Pattern
+	mode      document.Mode
 	budgets   Budgets
 	approvers approvers
 }
 
 // modeOf returns the mode of a tool: from the first override for the tool that sets a mode, or
 // else the tenant's mode.
-func (t *tenant) modeOf(toolID string) Mode {
+func (t *tenant) modeOf(toolID string) document.Mode {
 	for _, o := range t.overrides {
 		if o.mode != "" && o.tool.Matches(toolID) {
 			return o.mode

@@ -4,37 +4,22 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/pawl-run/pawl/policy/document"
+	"github.com/pawl-run/pawl/policy/policytest"
+	"github.com/pawl-run/pawl/policy/strictyaml"
 )
 
 // testdata/errors.txtar holds pairs of a document and its errors.
 func TestParseErrors(t *testing.T) {
-	readGoldens(t, "testdata/errors.txtar", "yaml", "errors").each(t, func(t *testing.T, doc []byte) []string {
+	policytest.ReadGoldens(t, "testdata/errors.txtar", "yaml", "errors").Each(t, func(t *testing.T, doc []byte) []string {
 		_, err := Parse("policy.yaml", doc)
 		if err == nil {
 			t.Fatal("the document was accepted")
 		}
-		checkPositions(t, err, string(doc))
+		policytest.CheckPositions(t, err, string(doc))
 		return []string{err.Error() + "\n"}
 	})
-}
-
-// checkPositions: every error points into the document.
-func checkPositions(t *testing.T, err error, doc string) {
-	t.Helper()
-	var list Errors
-	if !errors.As(err, &list) || len(list) == 0 || len(list) > MaxErrors {
-		t.Fatalf("not a list of errors: %T", err)
-	}
-	lines := strings.Count(doc, "\n") + 1
-	for _, e := range list {
-		if e.Line < 1 || e.Line > lines+1 || e.Column < 1 || e.Reason == "" || e.File != "policy.yaml" {
-			t.Errorf("%+v is not positioned", e)
-		}
-	}
-	var one *Error
-	if !errors.As(err, &one) || one != list[0] {
-		t.Error("errors.As does not find the first")
-	}
 }
 
 // What a text archive cannot hold.
@@ -49,7 +34,7 @@ func TestParseErrorsOfBytes(t *testing.T) {
 		"next line":    {"version: 1\n# ok\u0085tenants: {}\n", "policy.yaml:2:5: holds the character U+0085, which a policy may not"},
 		"turned text":  {"version: 1\n# \u202e\n", "policy.yaml:2:3: holds the character U+202E, which a policy may not"},
 		"tab":          {"version: 1\ntenants:\n\tacme: {}\n", "policy.yaml:3:1: a tab cannot indent YAML; use spaces"},
-		"too large":    {"#" + strings.Repeat("x", MaxDocument), "policy.yaml:1:1: the document is larger than 1048576 bytes"},
+		"too large":    {"#" + strings.Repeat("x", document.MaxDocument), "policy.yaml:1:1: the document is larger than 1048576 bytes"},
 		"long key":     {strings.Repeat("k", 100) + ": 1\nversion: 1\ntenants: {a: {allowedTools: []}}\n", "policy.yaml:1:1: " + strings.Repeat("k", 64) + "…: is not known here; known are version, tenants"},
 		"odd key":      {"\"a\\nb\": 1\nversion: 1\ntenants: {a: {allowedTools: []}}\n", `policy.yaml:1:1: "a\nb": is not known here; known are version, tenants`},
 		"many entries": {"version: 1\ntenants: {a: {allowedTools: [" + strings.Repeat("a__b,", toolIDs+1) + "]}}\n", "policy.yaml:2:29: tenants.a.allowedTools: has more than 1024 entries"},
@@ -67,8 +52,8 @@ const toolIDs = 1024
 
 func TestParseReportsAtMostMaxErrors(t *testing.T) {
 	_, err := Parse("policy.yaml", []byte("version: 1\ntenants: {a: {allowedTools: ["+strings.Repeat("x,", 100)+"]}}\n"))
-	var list Errors
-	if !errors.As(err, &list) || len(list) != MaxErrors {
+	var list strictyaml.Errors
+	if !errors.As(err, &list) || len(list) != strictyaml.MaxErrors {
 		t.Errorf("%d errors", len(list))
 	}
 }

@@ -1,9 +1,6 @@
 package policy
 
-import (
-	"github.com/pawl-run/pawl/policy/authz"
-	"go.yaml.in/yaml/v4"
-)
+import "github.com/pawl-run/pawl/policy/authz"
 
 // Permissions returns the source of a tenant's permissions: the policy itself, or relations. For
 // a tenant that the policy does not have it returns relations, which permit only what somebody
@@ -21,19 +18,10 @@ func (p *Policy) TenantsBy(basis authz.Basis) []string {
 		return nil
 	}
 	var ids []string
-	for _, id := range p.tenantIDs() {
+	for _, id := range p.Tenants() {
 		if p.tenants[id].basis == basis {
 			ids = append(ids, id)
 		}
 	}
 	return ids
-}
-
-// permissions reads the source of the permissions. `policy` is the default, so writing it out
-// gives the same document.
-func (r *reader) permissions(n *yaml.Node, path string) authz.Basis {
-	if basis := oneOf(r, n, path, authz.ByPolicy, authz.ByRelations); basis != authz.ByPolicy {
-		return basis
-	}
-	return ""
 }

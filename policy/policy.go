@@ -2,9 +2,11 @@ package policy
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 
 	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/policy/document"
 )
 
 // Policy is a compiled document. It does not change after it is made, and several goroutines may
@@ -13,15 +15,14 @@ type Policy struct {
 	tenants map[string]*tenant
 	source  []byte
 	digest  string
-	// mentions are the patterns of tools, in the order of the document.
-	mentions []mention
+	doc     document.Document
 }
 
 // tenant is the compiled entry of one tenant.
 type tenant struct {
-	allowed  []Pattern
-	rules    []rule // sorted by class, then in the order of the document
-	mode     Mode
+	allowed  []document.Pattern
+	rules    []Rule // sorted by class, then in the order of the document
+	mode     document.Mode
 	budgets  Budgets
 	limits   []limit
 	cache    []cacheRule
@@ -31,11 +32,8 @@ type tenant struct {
 	features  []feature
 	overrides []override
 	basis     authz.Basis
-	repair    []Pattern
+	repair    []document.Pattern
 }
-
-// everyTenant is the key of the entry for tenants without an entry of their own.
-const everyTenant = "*"
 
 // tenant returns the entry of a tenant: its own, or else the entry for every tenant. It is nil if
 // there is neither.
@@ -46,7 +44,7 @@ func (p *Policy) tenant(id string) *tenant {
 	if t := p.tenants[id]; t != nil {
 		return t
 	}
-	return p.tenants[everyTenant]
+	return p.tenants[document.EveryTenant]
 }
 
 // Digest identifies the policy: it is the hexadecimal SHA-256 of Source. Comments, layout, the
@@ -68,12 +66,29 @@ func (p *Policy) Source() []byte {
 	return bytes.Clone(p.source)
 }
 
-// tenantIDs lists the tenants of the document, sorted.
-func (p *Policy) tenantIDs() []string {
-	ids := make([]string, 0, len(p.tenants))
-	for id := range p.tenants {
-		ids = append(ids, id)
+// Document returns the document as it is written, with every default filled in. The caller must not
+// change it. It is zero if no policy is active.
+func (p *Policy) Document() document.Document {
+	if p == nil {
+		return document.Document{}
 	}
-	slices.Sort(ids)
-	return ids
+	return p.doc
+}
+
+// Tenants lists the tenants that the document names, sorted. One of them may be
+// document.EveryTenant.
+func (p *Policy) Tenants() []string {
+	if p == nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(p.tenants))
+}
+
+// Rules returns the compiled rules of a tenant in the order of their precedence. The caller must
+// not change the lists in them.
+func (p *Policy) Rules(tenantID string) []Rule {
+	if t := p.tenant(tenantID); t != nil {
+		return slices.Clone(t.rules)
+	}
+	return nil
 }

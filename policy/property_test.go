@@ -6,14 +6,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/policy/condition"
+	"github.com/pawl-run/pawl/policy/document"
+	"github.com/pawl-run/pawl/policy/policytest"
 	"github.com/pawl-run/pawl/toolspec"
 	"pgregory.net/rapid"
 )
 
-func parsed(t *rapid.T, d document) *Policy {
-	p, err := Parse("policy.json", canonical(d))
+func parsed(t *rapid.T, d document.Document) *Policy {
+	p, err := Parse("policy.json", document.Canonical(d))
 	if err != nil {
-		t.Fatalf("parse:\n%v\n%s", err, canonical(d))
+		t.Fatalf("parse:\n%v\n%s", err, document.Canonical(d))
 	}
 	return p
 }
@@ -30,7 +33,7 @@ func strictness(t *rapid.T, v Verb) int {
 // The precondition, written another way than Pattern.Matches.
 func TestNothingOutsideAllowedToolsOrToolIDs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d, f := genDocument().Draw(t, "doc"), genFacts().Draw(t, "facts")
+		d, f := policytest.Documents().Draw(t, "doc"), genFacts().Draw(t, "facts")
 		listed := false
 		for _, p := range d.Tenants["acme"].AllowedTools {
 			n := strings.Index(string(p), "*")
@@ -46,13 +49,13 @@ func TestNothingOutsideAllowedToolsOrToolIDs(t *testing.T) {
 
 func TestAddingARestrictionNeverLoosens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d, f := genDocument().Draw(t, "doc"), genFacts().Draw(t, "facts")
-		extra := genRule().Draw(t, "extra")
+		d, f := policytest.Documents().Draw(t, "doc"), genFacts().Draw(t, "facts")
+		extra := policytest.Rules().Draw(t, "extra")
 		if extra.Decision == Allow {
 			extra.Decision = Deny
 		}
 		before := parsed(t, d).Decide(f)
-		after := parsed(t, d.with(rapid.IntRange(0, 6).Draw(t, "at"), extra)).Decide(f)
+		after := parsed(t, policytest.WithRule(d, rapid.IntRange(0, 6).Draw(t, "at"), extra)).Decide(f)
 		if strictness(t, after.Verb) < strictness(t, before.Verb) {
 			t.Fatalf("%s became %s by %+v", before.Verb, after.Verb, extra)
 		}
@@ -62,7 +65,7 @@ func TestAddingARestrictionNeverLoosens(t *testing.T) {
 // C-17 and C-18: what has to be asked is never simply allowed.
 func TestAllowIsNeverGivenWhereSomeoneMustBeAsked(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d, f := genDocument().Draw(t, "doc"), genFacts().Draw(t, "facts")
+		d, f := policytest.Documents().Draw(t, "doc"), genFacts().Draw(t, "facts")
 		mustAsk := f.Repaired || f.NoSchema || slices.Contains(d.Tenants["acme"].AskFor, f.Effect)
 		got := parsed(t, d).Decide(f)
 		if got.Verb == Allow && mustAsk || got.Verb == RequireApproval && !got.Approval.Enabled {
@@ -80,12 +83,12 @@ var riskOrder = []toolspec.Risk{toolspec.LowRisk, toolspec.MediumRisk, toolspec.
 // arguments make of the conditions.
 func TestDeterminedVerdictsStand(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d, f := genDocument().Draw(t, "doc"), genFacts().Draw(t, "facts")
+		d, f := policytest.Documents().Draw(t, "doc"), genFacts().Draw(t, "facts")
 		p := parsed(t, d)
-		conds := make([]condition, len(d.Tenants["acme"].Rules))
+		conds := make([]predicate, len(d.Tenants["acme"].Rules))
 		for i := range conds {
-			answer := rapid.SampledFrom([]truth{no, yes, failed, undetermined}).Draw(t, "answer")
-			conds[i] = rapid.SampledFrom([]condition{on(answer), on(answer), always(answer), nil}).Draw(t, "condition")
+			answer := rapid.SampledFrom([]condition.Truth{no, yes, failed, undetermined}).Draw(t, "answer")
+			conds[i] = rapid.SampledFrom([]predicate{on(answer), on(answer), always(answer), nil}).Draw(t, "condition")
 		}
 		setConditions(p, conds...)
 		with := p.Decide(f)
@@ -104,7 +107,7 @@ func TestDeterminedVerdictsStand(t *testing.T) {
 
 func TestSourceGivesTheSamePolicy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		d, f := genDocument().Draw(t, "doc"), genFacts().Draw(t, "facts")
+		d, f := policytest.Documents().Draw(t, "doc"), genFacts().Draw(t, "facts")
 		p := parsed(t, d)
 		again, err := Parse("stored", p.Source())
 		if err != nil {

@@ -1,11 +1,15 @@
 package policy
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/pawl-run/pawl/policy/document"
+)
 
 // role is a name for a set of identities.
 type role struct {
 	name string
-	of   []Pattern
+	of   []document.Pattern
 }
 
 // Roles returns the roles of an identity in a tenant, sorted. There are none if the tenant has no
@@ -24,7 +28,7 @@ func (t *tenant) rolesOf(identity string) []string {
 	}
 	var names []string
 	for _, r := range t.roles {
-		if matchesAny(r.of, identity) {
+		if document.MatchesAny(r.of, identity) {
 			names = append(names, r.name)
 		}
 	}

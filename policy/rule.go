@@ -3,67 +3,101 @@ package policy
 import (
 	"slices"
 
+	"github.com/pawl-run/pawl/policy/condition"
+	"github.com/pawl-run/pawl/policy/document"
+	"github.com/pawl-run/pawl/policy/strictyaml"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// class is the precedence of a rule. A lower class decides before a higher class. Within a class
+// Class is the precedence of a rule. A lower class decides before a higher class. Within a class
 // the first rule that applies decides. The mode table comes last.
-type class int
+type Class int
 
+// The classes.
 const (
-	// raising rules decide nothing: they raise the risk that the mode table uses.
-	raising class = iota
-	denying
-	// asking has require_approval rules, requireApprovalForEffects, the rule for repaired calls
+	// Raising rules decide nothing: they raise the risk that the mode table uses.
+	Raising Class = iota
+	// Denying has deny rules and, with noSchemaMode deny, the rule for calls without a schema.
+	Denying
+	// Asking has require_approval rules, requireApprovalForEffects, the rule for repaired calls
 	// and, with noSchemaMode ask, the rule for calls without a schema.
-	asking
-	// allowing rules make the question of the mode unnecessary.
-	allowing
-	// byMode is the entry of the mode table that applies if no rule decides.
-	byMode
+	Asking
+	// Allowing rules make the question of the mode unnecessary.
+	Allowing
+	// ByMode is the entry of the mode table that applies if no rule decides.
+	ByMode
 )
 
-// rule is one rule of the compiled list. Effects and risks match the declarations of the tool; an
-// empty list matches all.
-type rule struct {
-	class   class
-	verb    Verb
-	tool    Pattern
-	effects []toolspec.Effect
-	risks   []toolspec.Risk
-	roles   []string  // the actor needs one of them; empty is every actor
-	cond    condition // nil is always true
-	// raise is the minimum risk of a call that a raising rule applies to.
-	raise toolspec.Risk
-	// otherwise is the reason why one of Pawl's own rules does not apply.
-	otherwise string
+// Rule is one compiled rule. Effects and Risks match the declarations of the tool; an empty list
+// matches all. A rule of the document with a decision and a risk gives two of them.
+type Rule struct {
+	Class   Class
+	Verb    Verb
+	Tool    document.Pattern
+	Effects []toolspec.Effect
+	Risks   []toolspec.Risk
+	Roles   []string // the actor needs one of them; empty is every actor
+	// Raise is the minimum risk of a call that a raising rule applies to.
+	Raise toolspec.Risk
+	// Otherwise is the reason why one of Pawl's own rules does not apply.
+	Otherwise string
+	// Message is safe to show. If it is empty, a general message is used.
+	Message string
+	// Source is the path of the rule: tenants.acme.rules[0].
+	Source string
+	// At is the position of the rule in the file. It is zero for a rule that Pawl adds.
+	At strictyaml.Position
+
+	cond predicate // nil is always true
 	// approvers is the change that an asking rule makes to the tenant's approvals. The zero value
 	// changes nothing.
 	approvers approvers
-	// message is safe to show. If it is empty, a general message is used.
-	message string
-	// source is the path of the rule: tenants.acme.rules[0].
-	source string
-	// at is the position of the rule in the file.
-	at origin
+}
+
+// Condition returns the condition that the document gives to the rule, with the position of its
+// text in the file. It is nil if there is none.
+func (r *Rule) Condition() (*condition.Condition, strictyaml.Position) {
+	if w, ok := r.cond.(written); ok {
+		return w.Condition, w.at
+	}
+	return nil, strictyaml.Position{}
+}
+
+// Unconditional reports whether the rule applies to every call that its tool, effects, risks and
+// roles match.
+func (r *Rule) Unconditional() bool { return r.cond == nil }
+
+// NamesPeople reports whether the rule names who approves, or asks for more people than the tenant.
+func (r *Rule) NamesPeople() bool { return r.approvers.namesPeople() }
+
+// Matching returns the tools that a rule may apply to.
+func (r *Rule) Matching(specs []toolspec.Spec) []toolspec.Spec {
+	var matching []toolspec.Spec
+	for _, s := range specs {
+		if r.Tool.Matches(s.Name) && (len(r.Effects) == 0 || slices.Contains(r.Effects, s.Effect)) &&
+			(len(r.Risks) == 0 || slices.Contains(r.Risks, s.Risk)) {
+			matching = append(matching, s)
+		}
+	}
+	return matching
 }
 
 // applies reports whether the rule applies to the call.
-func (r *rule) applies(e *evaluation) truth {
+func (r *Rule) applies(e *evaluation) condition.Truth {
 	switch f := &e.facts; {
-	case !r.tool.Matches(f.ToolID),
-		len(r.effects) > 0 && !slices.Contains(r.effects, f.Effect),
-		len(r.risks) > 0 && !slices.Contains(r.risks, f.Risk),
-		len(r.roles) > 0 && !e.hasOne(r.roles):
-		return no
+	case !r.Tool.Matches(f.ToolID),
+		len(r.Effects) > 0 && !slices.Contains(r.Effects, f.Effect),
+		len(r.Risks) > 0 && !slices.Contains(r.Risks, f.Risk),
+		len(r.Roles) > 0 && !e.hasOne(r.Roles):
+		return condition.No
 	case r.cond == nil:
-		return yes
+		return condition.Yes
 	}
 	answer := r.cond.eval(e)
-	if answer == undetermined && e.facts.HasArgs {
+	if answer == condition.Undetermined && e.facts.HasArgs {
 		// No more facts of the call will be known later. If the rule stayed undetermined, the
 		// call could be allowed.
-		return failed
+		return condition.Failed
 	}
 	return answer
 }

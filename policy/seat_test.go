@@ -3,6 +3,8 @@ package policy
 import (
 	"strings"
 	"testing"
+
+	"github.com/pawl-run/pawl/policy/document"
 )
 
 // TestApprove plays the approvals of a request one after the other.
@@ -10,8 +12,8 @@ func TestApprove(t *testing.T) {
 	signed := func(id string, roles ...string) Voter { return Voter{Identity: id, Signed: true, Roles: roles} }
 	two := ApprovalRule{Enabled: true, Quorum: 2}
 	chain := ApprovalRule{Enabled: true, Chain: []Seat{
-		{Name: "team lead", Approvers: []Pattern{"role:lead"}},
-		{Approvers: []Pattern{"role:security", "user:chief"}, Quorum: 2},
+		{Name: "team lead", Approvers: []document.Pattern{"role:lead"}},
+		{Approvers: []document.Pattern{"role:security", "user:chief"}, Quorum: 2},
 	}}
 	for _, tc := range []struct {
 		name   string
@@ -62,7 +64,7 @@ func TestChainsAreRead(t *testing.T) {
 		return mustParse(t, acme("    allowedTools: [core__*]\n    approvals: "+approvals+"\n")).Decide(call()).Approval
 	}
 	chain := read(`{chain: [{name: lead, approvers: ["role:lead"]}, {approvers: ["role:security", "user:a"], quorum: 2}]}`)
-	if got, want := chain.Describe("user:ann"), "lead (role:lead), then 2 of role:security or user:a but user:ann; only signed decisions count"; got != want {
+	if got, want := chain.Describe("user:ann"), "lead (role:lead), then 2 of role:security or user:a, but not the requester user:ann; only signed decisions count"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if !chain.NeedsRoles() || read(`{quorum: 2}`).NeedsRoles() {

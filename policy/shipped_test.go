@@ -12,10 +12,6 @@ import (
 
 func TestDevelopment(t *testing.T) {
 	p := Development()
-	want := []string{"tenant acme: unsigned approval decisions count; do not use in production"}
-	if got := p.Warnings(); !slices.Equal(got, want) {
-		t.Errorf("warnings %q", got)
-	}
 	f := call()
 	d := p.Decide(f)
 	wantVerb(t, d, RequireApproval, "mode auto, risk medium")
@@ -80,28 +76,6 @@ func TestDevelopmentComments(t *testing.T) {
 	if d.Budgets.MaxRuntimeMs == 0 || len(d.Approval.Approvers) != 1 || len(p.Limits(Facts{TenantID: "acme", ToolID: "core__grep"})) != 3 ||
 		len(p.Roles("acme", "user:ann")) != 1 || len(p.Features(call())) != 1 || len(p.tenants["acme"].overrides) != 1 {
 		t.Errorf("not everything was uncommented: %+v", d)
-	}
-}
-
-func TestWarnings(t *testing.T) {
-	none := []string{"no policy is active: every call is denied"}
-	if got := (*Policy)(nil).Warnings(); !slices.Equal(got, none) {
-		t.Errorf("%q", got)
-	}
-	p := mustParse(t, `
-version: 1
-tenants:
-  b: {allowedTools: ["*"], mode: yolo, approvals: {allowSelfApproval: true}}
-  a: {allowedTools: [core__*], mode: auto}
-  c: {allowedTools: [core__*], approvals: {enabled: false, allowUnsigned: true, allowSelfApproval: true}}
-`)
-	want := []string{
-		"tenant b: requesters may approve their own calls",
-		"tenant b: mode yolo asks nobody, whatever the risk",
-		"tenant b: allowedTools holds *: tools that are added later are allowed too",
-	}
-	if got := p.Warnings(); !slices.Equal(got, want) {
-		t.Errorf("%q", got)
 	}
 }
 

@@ -1,4 +1,4 @@
-package policy
+package policy_test
 
 import (
 	"encoding/json"
@@ -7,13 +7,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/policytest"
+	"github.com/pawl-run/pawl/policy/review"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
 // row is a line of testdata/decisions.txt.
 type row struct {
 	text  string
-	facts Facts
+	facts policy.Facts
 	want  string // verdict and rule
 }
 
@@ -39,9 +42,9 @@ func readRows(t *testing.T) []row {
 	return rows
 }
 
-func rowFacts(t *testing.T, words []string) Facts {
+func rowFacts(t *testing.T, words []string) policy.Facts {
 	t.Helper()
-	f := Facts{TenantID: words[0], ToolID: "core__" + words[1], RunID: "r1"}
+	f := policy.Facts{TenantID: words[0], ToolID: "core__" + words[1], RunID: "r1"}
 	switch name := words[1]; name {
 	case "out":
 		f.ToolID, f.Effect, f.Risk = "out__tool", toolspec.ReadOnly, toolspec.LowRisk
@@ -82,7 +85,10 @@ func TestDecisions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := mustParse(t, string(doc))
+	p, err := policy.Parse("policy.yaml", doc)
+	if err != nil {
+		t.Fatal(err)
+	}
 	rows := readRows(t)
 	if len(rows) < 150 {
 		t.Errorf("only %d decisions", len(rows))
@@ -95,7 +101,7 @@ func TestDecisions(t *testing.T) {
 		}
 		seen[r.text] = true
 		d := p.Decide(r.facts)
-		verdict := map[Verb]string{Allow: "allow", RequireApproval: "ask", Deny: "deny"}[d.Verb]
+		verdict := map[policy.Verb]string{policy.Allow: "allow", policy.RequireApproval: "ask", policy.Deny: "deny"}[d.Verb]
 		if d.Undetermined {
 			verdict = "open"
 		}
@@ -103,10 +109,10 @@ func TestDecisions(t *testing.T) {
 		if got := verdict + " " + rule; got != r.want {
 			t.Errorf("%s: got %s", r.text, got)
 		}
-		fmt.Fprintf(&explained, "## %s\n%s\n", r.text, p.Explain(r.facts).Text())
+		fmt.Fprintf(&explained, "## %s\n%s\n", r.text, review.Explain(p, r.facts).Text())
 	}
 	const golden = "testdata/decisions.explained"
-	if *update {
+	if policytest.Updating() {
 		if err := os.WriteFile(golden, []byte(explained.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}

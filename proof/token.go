@@ -10,7 +10,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // Bounds of a proof.
@@ -45,7 +45,7 @@ func Hash(d toolspec.Decision) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("proof: the edited arguments are not JSON: %w", err)
 	}
-	sum, err := schema.Digest(raw)
+	sum, err := strictjson.Digest(raw)
 	if err != nil {
 		return "", fmt.Errorf("proof: the decision has no canonical form: %w", err)
 	}

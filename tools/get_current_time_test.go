@@ -1,21 +1,14 @@
 package tools_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
-	"github.com/pawl-run/pawl/internal/clock"
+	"github.com/pawl-run/pawl/pawltest"
 	"github.com/pawl-run/pawl/tools"
-	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec"
 )
-
-// fixed is a clock that stands still. Its zones are the real ones.
-type fixed struct {
-	clock.System
-	at time.Time
-}
-
-func (f fixed) Now() time.Time { return f.at }
 
 type currentTime struct {
 	Time     string `json:"time"`
@@ -38,13 +31,16 @@ func TestGetCurrentTime(t *testing.T) {
 		{summer, nil, currentTime{"2026-07-01T22:30:00.000Z", 1782945000000, "UTC"}},
 		{summer, map[string]any{"timezone": "Europe/Berlin"}, currentTime{"2026-07-02T00:30:00.000+02:00", 1782945000000, "Europe/Berlin"}},
 	} {
-		got, err := run[currentTime](t, tools.GetCurrentTime(), capability.ClockKey.Provide(fixed{at: c.at}), c.args)
-		if err != nil || got != c.want {
-			t.Errorf("%v: %+v, %v, want %+v", c.args, got, err, c.want)
+		answer := pawltest.Call{Tool: tools.GetCurrentTime(), Args: c.args, Now: c.at}.Run(t)
+		var got currentTime
+		if err := json.Unmarshal(answer.Value, &got); err != nil || got != c.want {
+			t.Errorf("%v: %+v, %+v, want %+v", c.args, got, answer.Result, c.want)
 		}
 	}
 	for _, zone := range []string{"Mars/Base", "Local", "../../etc/passwd", "/etc/localtime", "europe/nowhere"} {
-		_, err := run[currentTime](t, tools.GetCurrentTime(), capability.ClockKey.Provide(fixed{at: winter}), map[string]any{"timezone": zone})
-		wantSafe(t, zone, err, "there is no such time zone")
+		got := pawltest.Call{Tool: tools.GetCurrentTime(), Args: map[string]any{"timezone": zone}, Now: winter}.Run(t).Result
+		if got.ErrorCode != toolspec.CodeExecution || got.SafeMessage != "Error executing tool: there is no such time zone" {
+			t.Errorf("%s: %+v", zone, got)
+		}
 	}
 }

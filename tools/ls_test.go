@@ -1,11 +1,14 @@
 package tools_test
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/pawl-run/pawl/pawltest"
 	"github.com/pawl-run/pawl/tools"
 )
 
@@ -19,9 +22,19 @@ type listing struct {
 	Truncated bool `json:"truncated"`
 }
 
+// list runs core__ls in a workspace.
+func list(t *testing.T, dir, args string) (l listing, err error) {
+	t.Helper()
+	got := pawltest.Call{Tool: tools.List(), Args: args, Workspace: dir}.Run(t)
+	if !got.Result.OK {
+		return l, errors.New(got.Result.SafeMessage)
+	}
+	return l, json.Unmarshal(got.Value, &l)
+}
+
 func TestLs(t *testing.T) {
-	provided, dir := workspace(t)
-	got, err := run[listing](t, tools.List(), provided, nil)
+	dir := t.TempDir()
+	got, err := list(t, dir, "{}")
 	if err != nil || got.Entries == nil || got.Total != 0 || got.Truncated {
 		t.Errorf("an empty directory: %+v, %v", got, err)
 	}
@@ -32,7 +45,7 @@ func TestLs(t *testing.T) {
 	if err := os.Symlink("z", filepath.Join(dir, "sub", "link")); err != nil {
 		t.Fatal(err)
 	}
-	got, err = run[listing](t, tools.List(), provided, map[string]any{"path": "sub/"})
+	got, err = list(t, dir, `{"path":"sub/"}`)
 	text := ""
 	for _, e := range got.Entries {
 		text += e.Name + ":" + e.Type
@@ -47,11 +60,11 @@ func TestLs(t *testing.T) {
 }
 
 func TestLsBoundary(t *testing.T) {
-	provided, dir := workspace(t)
+	dir := t.TempDir()
 	for i := range 1001 {
 		write(t, filepath.Join(dir, fmt.Sprintf("f%04d", i)), "")
 	}
-	got, err := run[listing](t, tools.List(), provided, nil)
+	got, err := list(t, dir, "{}")
 	if err != nil || len(got.Entries) != 500 || got.Total != 1001 || !got.Truncated {
 		t.Errorf("1001 entries: %d shown of %d, truncated %v, %v", len(got.Entries), got.Total, got.Truncated, err)
 	}
@@ -64,7 +77,7 @@ func TestLsBoundary(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, ".pawl-tmp-left"), "by a crash")
-	got, err = run[listing](t, tools.List(), provided, nil)
+	got, err = list(t, dir, "{}")
 	if err != nil || len(got.Entries) != 1000 || got.Total != 1000 || got.Truncated || got.Entries[999].Name != "f0999" {
 		t.Errorf("1000 entries: %d shown of %d, truncated %v, %v", len(got.Entries), got.Total, got.Truncated, err)
 	}

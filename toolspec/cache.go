@@ -10,13 +10,14 @@ import (
 const (
 	// NeverCached as CacheFor keeps nothing, whatever policy says.
 	NeverCached time.Duration = -1
-	// MinCacheFor and MaxCacheFor bound how long a value is kept.
+	// MinCacheFor is the shortest time for which a value is kept.
 	MinCacheFor = time.Second
+	// MaxCacheFor is the longest time for which a value is kept.
 	MaxCacheFor = 30 * 24 * time.Hour
-	// MaxCacheTags bounds the tags of a kept value, MaxCacheTag one of them in
-	// bytes.
+	// MaxCacheTags bounds the tags of a kept value.
 	MaxCacheTags = 16
-	MaxCacheTag  = 128
+	// MaxCacheTag bounds a tag of a kept value, in bytes.
+	MaxCacheTag = 128
 )
 
 // CacheScope says whose calls may be answered with a kept value. It never

@@ -29,6 +29,10 @@ const (
 	CodeInternal         Code = "internal"
 )
 
+// ErrorPrefix begins the safe message of an error of a tool, and everything that a model reads of a
+// failed call.
+const ErrorPrefix = "Error executing tool: "
+
 // Kind groups codes by who can do something about them.
 type Kind string
 
@@ -77,7 +81,7 @@ func Codes() []Info {
 		{CodeRateLimited, KindBusy, false, 429, 31, "Rate limit reached", "A quota, a hook or a busy worker asked to come back later; see `retryAfterMs`."},
 		{CodeCapacity, KindBusy, false, 503, 32, "No capacity", "No slot was free in time."},
 		{CodeNeedsReauth, KindRefused, false, 401, 33, "The connection must be authorised again", "The broker holds no usable credential."},
-		{CodeExecution, KindTool, true, 502, 40, "Error executing tool: the tool failed", "The tool returned an error or panicked."},
+		{CodeExecution, KindTool, true, 502, 40, ErrorPrefix + "the tool failed", "The tool returned an error or panicked."},
 		{CodeTimeout, KindTool, true, 504, 41, "The tool timed out", "The tool took longer than its budget."},
 		{CodeAborted, KindRefused, false, 409, 42, "Aborted", "A hook or the tool stopped the call; its own code is in `details.code`."},
 		{CodeOutputValidation, KindTool, false, 502, 43, "The tool returned an invalid result", "The result breaks the tool's own output schema."},

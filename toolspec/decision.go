@@ -47,28 +47,42 @@ const (
 
 // Bounds of a decision, in bytes.
 const (
+	// MaxDecision bounds editedArgs and proof together.
 	MaxDecision = MaxInline
 	maxReason   = 2000
 )
 
 // Decision is the payload of `decide`.
 type Decision struct {
+	// ApprovalID is the id of the request, as the query state returns it: the invocationId, a dot
+	// and a number.
 	ApprovalID string `json:"approvalId"`
-	Decision   Verb   `json:"decision"`
-	// Digest is that of the request as the approver saw it. Where it is given, and
-	// it must be with a proof, the decision counts for no other.
+	// Decision is the verb. approve lets the call run. deny and withdraw end it with
+	// approval_denied. edit replaces the arguments and opens a new request. retry, settle_ok and
+	// settle_failed count only if the outcome is unknown: they make the call again, end it ok
+	// without a value, or end it with execution.
+	Decision Verb `json:"decision"`
+	// Digest is the digest of the request as the approver saw it, 64 hexadecimal digits. It is
+	// required with a proof. If it is given, the decision counts for no other digest.
 	Digest string `json:"digest,omitempty"`
-	// Approver is who decides. It counts for what its proof, or the policy for
-	// unsigned decisions, makes of it.
+	// Approver is the name of the person who decides: 1 to 200 visible characters. The decision
+	// counts only if its proof is from this person, or if it has no proof and policy accepts
+	// unsigned decisions.
 	Approver string `json:"approver"`
-	Reason   string `json:"reason,omitempty"`
-	// EditedArgs replaces the arguments where the verb is edit.
+	// Reason is why, for the record: at most 2000 bytes. It is stored, so do not put a secret into
+	// it.
+	Reason string `json:"reason,omitempty"`
+	// EditedArgs are the new arguments. They are required with edit and refused with every other
+	// decision. EditedArgs and proof together have at most 65536 bytes.
 	EditedArgs json.RawMessage `json:"editedArgs,omitempty"`
-	// Remember asks that calls like this one, as Scope says, not be asked about again.
-	Remember bool   `json:"remember,omitempty"`
-	Scope    *Scope `json:"scope,omitempty"`
-	// Proof is a signed token over the rest of the decision: see package proof. An ID
-	// token of OpenID Connect, whose nonce is the hash of the rest, may stand here too.
+	// Remember asks Pawl to remember the approval. Pawl then asks nobody about later calls of the
+	// same tool that scope covers. It has an effect only if policy allows remembered approvals.
+	Remember bool `json:"remember,omitempty"`
+	// Scope says, with remember, for which later calls.
+	Scope *Scope `json:"scope,omitempty"`
+	// Proof is a token that signs the other fields of the decision, or an ID token of OpenID
+	// Connect whose nonce is the hash of the other fields: see the section Proof of the contract. A
+	// decision with an invalid proof does not count, even if policy accepts unsigned decisions.
 	Proof string `json:"proof,omitempty"`
 }
 
@@ -143,10 +157,12 @@ func isDigest(s string) bool {
 type Answer struct {
 	// Counted says whether the decision changed anything.
 	Counted bool `json:"counted"`
-	// Reason says why it did not count; safe to show.
+	// Reason says why the decision did not count, or is a remark. It is safe to show. The texts
+	// are not part of the contract.
 	Reason string `json:"reason,omitempty"`
-	// Again says that nobody knows yet whether the decision counts, and nothing of it
-	// was recorded: who issued its proof could not be asked. The same decision may be
-	// sent again, under another update id.
+	// Again says that Pawl does not know yet whether the decision counts, and has recorded nothing.
+	// Send the same decision again, under another update id. There are three cases: (1) the issuer
+	// of the ID token did not answer; (2) the call does not know the key of the signature, and
+	// reads the registered keys again later; (3) too many signals came at once.
 	Again bool `json:"again,omitempty"`
 }

@@ -15,8 +15,11 @@ import (
 // Bounds of the parts of an identity. A workflow id is at most 255 bytes, the
 // width of Temporal's column in Postgres.
 const (
-	MaxTenantID   = 48
-	MaxRunID      = 64
+	// MaxTenantID bounds a tenantId, in characters of A-Z a-z 0-9 _ . -
+	MaxTenantID = 48
+	// MaxRunID bounds a runId, in characters of A-Z a-z 0-9 _ . -
+	MaxRunID = 64
+	// MaxToolCallID bounds a toolCallId, in printable characters.
 	MaxToolCallID = 128
 	maxPlainCall  = 120
 )

@@ -22,42 +22,70 @@ const (
 // Invocation is the input of the workflow InvokeTool: one tool call. Unknown
 // and secret-shaped fields are refused (NO_SECRETS_IN_CONTEXT).
 type Invocation struct {
-	// ToolID is the namespaced id, such as core__read_file.
+	// ToolID is the namespaced id of the tool, such as core__read_file.
 	ToolID string `json:"toolId"`
-	// ToolCallID is the model's or the caller's id of this call, stable from
-	// start to result: 1–128 printable characters.
+	// ToolCallID is the model's or the caller's id of this call, stable from start to result: 1 to
+	// 128 printable characters. With tenantId and runId it is the identity of the call.
 	ToolCallID string `json:"toolCallId"`
-	// Args is an object, or a string that holds JSON. Absent means {}.
+	// Args are the arguments: a JSON object, or a string whose text is a JSON object. If args is
+	// absent or null, the arguments are {}. A tool accepts at most 8192 bytes, or the limit in its
+	// definition, which is at most 65536.
 	Args json.RawMessage `json:"args,omitempty"`
-	// Context says who calls, for whom and in what run.
+	// Context says who calls, for whom and in what run. It holds opaque references only, never
+	// credentials.
 	Context Context `json:"context"`
-	// AllowedConnectionIDs narrows the connections this call may use. Absence
-	// never means all.
+	// AllowedConnectionIDs are the connections that this call may use, at most 256. A
+	// context.connectionId must be in this list: an absent or empty list allows no connection. The
+	// list grants nothing by itself. It is part of the input digest.
 	AllowedConnectionIDs []string `json:"allowedConnectionIds,omitempty"`
-	// Provider is what the model's provider sent, for observability only.
+	// Provider is the data of the model's provider. Pawl records ids and names from it as evidence.
+	// It changes neither the arguments nor the verdict nor the input digest. But if a value in it
+	// has the shape of a credential, the whole invocation is refused.
 	Provider *Provider `json:"provider,omitempty"`
-	// SubmitterProof is a signed token by which a trusted submitter vouches for
-	// Context.SubjectID.
+	// SubmitterProof is a signed token by which a trusted submitter vouches for context.subjectId;
+	// see docs/authorization.md. It is not looked at without a subject, and it is not part of the
+	// input digest.
 	SubmitterProof string `json:"submitterProof,omitempty"`
 }
 
 // Context identifies a call. All of it are opaque references, never secrets.
 type Context struct {
-	TenantID     string   `json:"tenantId"`
-	RunID        string   `json:"runId"`
-	ActorID      string   `json:"actorId"`
-	SubjectID    string   `json:"subjectId,omitempty"`
-	SessionID    string   `json:"sessionId,omitempty"`
-	RequestID    string   `json:"requestId,omitempty"`
-	GraphID      string   `json:"graphId,omitempty"`
-	ConnectionID string   `json:"connectionId,omitempty"`
-	VirtualKeyID string   `json:"virtualKeyId,omitempty"`
-	ToolIDs      []string `json:"toolIds,omitempty"`
+	// TenantID is the tenant: 1 to 48 characters of A-Z a-z 0-9 _ . -
+	TenantID string `json:"tenantId"`
+	// RunID is the run that the call belongs to: 1 to 64 characters of A-Z a-z 0-9 _ . -
+	RunID string `json:"runId"`
+	// ActorID is the caller: user:NAME, agent:NAME or service:NAME, with 1 to 200 visible
+	// characters. Names are compared byte by byte.
+	ActorID string `json:"actorId"`
+	// SubjectID is the person or service on whose behalf the actor calls. It counts only with a
+	// submitterProof: without a valid one the call ends with authz_denied. It is part of the input
+	// digest and of the approval digest.
+	SubjectID string `json:"subjectId,omitempty"`
+	// SessionID is the session. Session bindings, results that are cached per session, and
+	// remembered approvals use it. It is not part of the input digest.
+	SessionID string `json:"sessionId,omitempty"`
+	// RequestID is the request, for correlation. It is not part of the input digest.
+	RequestID string `json:"requestId,omitempty"`
+	// GraphID is the graph or agent that the run executes.
+	GraphID string `json:"graphId,omitempty"`
+	// ConnectionID is the opaque id of the connection that the tool uses. The call ends with
+	// policy_denied unless allowedConnectionIds names the connection, and a grant allows it to the
+	// subject, or to the actor if there is no subject. A tool that requires a connection refuses a
+	// call without one: validation, details.kind missing_connection.
+	ConnectionID string `json:"connectionId,omitempty"`
+	// VirtualKeyID is the opaque id of the virtual key that the caller used.
+	VirtualKeyID string `json:"virtualKeyId,omitempty"`
+	// ToolIDs are the tools that the run may use, at most 1024, within the limits of policy. An
+	// absent or empty list sets no further limit.
+	ToolIDs []string `json:"toolIds,omitempty"`
 }
 
-// Provider keeps the provider-native payload. It never influences execution.
+// Provider is the data of the model's provider, in the provider's own format. It changes
+// neither the arguments of a call nor the decision about it.
 type Provider struct {
-	Name     string          `json:"name,omitempty"`
+	// Name is the name of the provider.
+	Name string `json:"name,omitempty"`
+	// ToolCall is the tool call in the provider's own form, any JSON.
 	ToolCall json.RawMessage `json:"toolCall,omitempty"`
 }
 
@@ -75,7 +103,7 @@ func (inv Invocation) Check() error {
 	if err := CheckToolID(inv.ToolID); err != nil {
 		return fmt.Errorf("toolId %w", err)
 	}
-	if err := checkIdentity("context.actorId", inv.Context.ActorID); err != nil {
+	if err := checkActorID("context.actorId", inv.Context.ActorID); err != nil {
 		return err
 	}
 	for _, f := range []struct{ path, value string }{

@@ -29,18 +29,26 @@ func FoundEffect[Out any](value Out) Found[Out] {
 	return Found[Out]{finding: TookEffect, value: value}
 }
 
-// FoundNoEffect says that the attempt had no effect and that it never will have
-// one, though its worker may only be slow: Pawl makes another attempt. Where the
-// service can, have it refuse what comes later with an epoch below Call.Epoch,
-// which is raised before the probe is asked.
+// FoundNoEffect says that no attempt had an effect and that none will have one:
+// Pawl makes another attempt, for any effect. That the service has no trace of
+// the call does not say so. The request of an attempt may still be on its way to
+// the service, and a worker that was held up may send it later. FoundNoEffect is
+// right where the service refuses such a request from then on, for example
+// because the probe has told it Call.Epoch, which Pawl raises before it asks the
+// probe, and the service refuses lower epochs. Otherwise return the zero Found,
+// which is Unclear: a second effect is worse than a question to a person.
 func FoundNoEffect[Out any]() Found[Out] { return Found[Out]{finding: NoEffect} }
 
 // DefineWithProbe is Define for a tool whose effect must not be repeated blindly
 // and that can find out whether an attempt took effect: by its idempotency key,
 // say. The probe is asked when an attempt gave no answer (its worker died, its
 // time was over), may be asked several times, within the tool's Timeout each,
-// and must change nothing. An error of it is Unclear. 0 as MaxAttempts means
-// DefaultAttempts: an attempt is repeated only where nothing happened.
+// and must change nothing but a fence: see FoundNoEffect. An error of it is
+// Unclear. 0 as MaxAttempts means DefaultAttempts: an attempt is repeated only
+// where nothing happened.
+//
+// An error of run is an answer, after which no probe is asked. A run that does
+// not know what became of its request returns none before ctx ends.
 func DefineWithProbe[In, Out any](def Definition, run func(ctx context.Context, in In, call Call) (Out, error),
 	probe func(ctx context.Context, in In, call Call) (Found[Out], error)) Tool {
 	if def.MaxAttempts == 0 {

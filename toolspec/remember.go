@@ -25,23 +25,26 @@ const MaxMatches = 16
 // zero scope is the narrowest: the same arguments by the same actor, in any session,
 // for as long as policy lets it be.
 type Scope struct {
-	// Args is Exact, Match or Any; empty is Exact.
+	// Args says for which arguments: exact is the approved arguments only, match is all arguments
+	// that pass Match, and any is all arguments. Empty means exact.
 	Args string `json:"args,omitempty"`
-	// Match lists members of the arguments that must match, with Args Match.
+	// Match are the members that must match, at most 16. It goes with args match and nothing else.
 	Match []ArgMatch `json:"match,omitempty"`
-	// Actor is Same or Any; empty is Same.
+	// Actor says for which actor: same or any. Empty means same.
 	Actor string `json:"actor,omitempty"`
-	// Session is Same or Any; empty is Any.
+	// Session says for which sessions: same is the session of the approved call, any is every
+	// session. Empty means any.
 	Session string `json:"session,omitempty"`
-	// ForMs is how long, in milliseconds; 0 is as long as policy says.
+	// ForMs is for how long, in milliseconds. 0 means as long as policy says.
 	ForMs int64 `json:"forMs,omitempty"`
 }
 
 // ArgMatch is a member of the arguments and what it must be.
 type ArgMatch struct {
-	// Pointer is the RFC 6901 pointer of the member, which must be text: /path.
+	// Pointer is the RFC 6901 pointer of the member, such as /path. The member must be text.
 	Pointer string `json:"pointer"`
-	// Pattern is that text, or a prefix of it and one * at the end.
+	// Pattern is the whole text of the member, or a prefix of the text with one * at the end. A
+	// text that has the path element .. after the prefix does not match.
 	Pattern string `json:"pattern"`
 }
 

@@ -15,58 +15,86 @@ const (
 // Result is how every call ends that the domain knows how to end: the result of
 // a *completed* workflow. A *failed* workflow means a bug.
 type Result struct {
-	ToolCallID   string          `json:"toolCallId"`
-	InvocationID string          `json:"invocationId"`
-	InputDigest  string          `json:"inputDigest"`
-	OK           bool            `json:"ok"`
-	Value        json.RawMessage `json:"value,omitempty"`
-	ErrorCode    Code            `json:"errorCode,omitempty"`
-	// SafeMessage holds no argument, no output and no cause.
+	// ToolCallID is the toolCallId as submitted. It is empty if Pawl refused the input before it
+	// could read the toolCallId.
+	ToolCallID string `json:"toolCallId"`
+	// InvocationID is the derived id of the call. It is empty if the input got no record.
+	InvocationID string `json:"invocationId"`
+	// InputDigest is the digest of the input that this result is for: compare it with the digest
+	// of the input that you sent. It is empty if the input got no record.
+	InputDigest string `json:"inputDigest"`
+	// OK says whether the call succeeded. If it is false, errorCode is the reason.
+	OK bool `json:"ok"`
+	// Value is the redacted value, any JSON of at most 65536 bytes. It is absent if outputRef is
+	// present.
+	Value json.RawMessage `json:"value,omitempty"`
+	// ErrorCode is a code of the closed table in docs/errors.md. It is absent if ok is true.
+	ErrorCode Code `json:"errorCode,omitempty"`
+	// SafeMessage is a text for people that holds no argument, no output and no cause.
 	SafeMessage string `json:"safeMessage,omitempty"`
-	// Details are safe too: paths, rules, codes of hooks.
-	Details      *Details `json:"details,omitempty"`
-	HTTPStatus   int      `json:"httpStatus,omitempty"`
-	RetryAfterMs int64    `json:"retryAfterMs,omitempty"`
-	Source       Source   `json:"source,omitempty"`
-	// Attempts counts the attempts that were dispatched.
-	Attempts  int  `json:"attempts"`
+	// Details are further facts about a failure. They are safe to show.
+	Details *Details `json:"details,omitempty"`
+	// HTTPStatus is the HTTP status to answer with if the call is exposed over HTTP. It is absent
+	// if ok is true.
+	HTTPStatus int `json:"httpStatus,omitempty"`
+	// RetryAfterMs is advice when to make a new call, in milliseconds. This call is over.
+	RetryAfterMs int64 `json:"retryAfterMs,omitempty"`
+	// Source is the origin of the value: executed is what the tool returned, cache is a cache, and
+	// responded is what a hook or the tool passed to Respond.
+	Source Source `json:"source,omitempty"`
+	// Attempts is the number of attempts with a recorded outcome: the tool answered, the attempt
+	// was lost, or a worker refused to start the tool. If an attempt is dispatched again because it
+	// did not begin, it counts once. If the sweeper ended the call, the number is the number of
+	// claims in the record.
+	Attempts int `json:"attempts"`
+	// Truncated is reserved. Pawl never sets it.
 	Truncated bool `json:"truncated,omitempty"`
-	// OutputRef names the stored value where it exceeds MaxInline.
-	OutputRef   string `json:"outputRef,omitempty"`
-	StartedAtMs int64  `json:"startedAtMs"`
-	EndedAtMs   int64  `json:"endedAtMs"`
+	// OutputRef is the opaque name of a value of more than 65536 bytes, which Pawl keeps in
+	// Postgres.
+	OutputRef string `json:"outputRef,omitempty"`
+	// StartedAtMs is when the call started, in milliseconds since 1970-01-01 UTC, by the
+	// workflow's clock.
+	StartedAtMs int64 `json:"startedAtMs"`
+	// EndedAtMs is when the call ended, in milliseconds since 1970-01-01 UTC, by the workflow's
+	// clock.
+	EndedAtMs int64 `json:"endedAtMs"`
 }
 
 // Details explains a result without repeating what was sent.
 type Details struct {
-	// Path is the JSON pointer of the fault, from the root of the arguments or
-	// of the invocation.
+	// Path is the JSON pointer of the fault, from the root of the arguments or of the invocation.
 	Path string `json:"path,omitempty"`
-	// Kind refines the code: missing_required, type_mismatch, invalid_value …
+	// Kind refines the code: missing_required, type_mismatch, unknown_property, unknown_field and
+	// others.
 	Kind string `json:"kind,omitempty"`
-	// Problems lists every fault that was found, the first one first.
+	// Problems are all faults that were found, the first fault first.
 	Problems []Problem `json:"problems,omitempty"`
-	// Code is a hook's own code where errorCode is `aborted`.
+	// Code is a hook's own code if errorCode is aborted.
 	Code string `json:"code,omitempty"`
-	// Cause is what ended a call whose outcome is unknown.
+	// Cause is the event that ended an attempt whose outcome is unknown: timeout, cancelled,
+	// worker_stopped, result_not_saved, lost, revoked and others.
 	Cause string `json:"cause,omitempty"`
 	// Rule is the policy rule that decided.
 	Rule string `json:"rule,omitempty"`
-	// ApprovalID is the request that was denied, expired or went stale.
+	// ApprovalID is the id of the approval request that decided the result, or that was open when
+	// the call ended.
 	ApprovalID string `json:"approvalId,omitempty"`
-	// Stage is where the call ended.
+	// Stage is the stage at which the call ended.
 	Stage string `json:"stage,omitempty"`
 }
 
 // Problem is one fault in the input.
 type Problem struct {
-	Path    string `json:"path"`
-	Kind    string `json:"kind"`
+	// Path is the JSON pointer of the fault. It is empty for the whole document.
+	Path string `json:"path"`
+	// Kind is the kind of the fault.
+	Kind string `json:"kind"`
+	// Message describes the fault in words, without the value.
 	Message string `json:"message"`
-	// Expected is what the schema wants there, and Got the JSON type that was sent:
-	// never a value. Both are empty where that is not known.
+	// Expected is the type that the schema wants there, if it is known.
 	Expected string `json:"expected,omitempty"`
-	Got      string `json:"got,omitempty"`
+	// Got is the JSON type that was sent, if it is known; never the value.
+	Got string `json:"got,omitempty"`
 }
 
 // Failure returns the unsuccessful half of a result: code, a safe message

@@ -34,6 +34,9 @@ type Spec struct {
 	Digest string `json:"digest"`
 	// MaxArgsBytes bounds the arguments where it is not DefaultMaxArgs.
 	MaxArgsBytes int `json:"maxArgsBytes,omitempty"`
+	// Validator checks the arguments of calls; nil if nothing does, or if the worker that published
+	// the tool did not say.
+	Validator *ValidatorInfo `json:"validator,omitempty"`
 	// Origin says which source the tool comes from: builtin, worker …
 	Origin string `json:"source,omitempty"`
 }

@@ -17,31 +17,46 @@ const (
 
 // State is the answer to the query `state`. It never holds raw arguments.
 type State struct {
-	Status      Status        `json:"status"`
-	Stage       string        `json:"stage"`
-	InputDigest string        `json:"inputDigest,omitempty"`
-	Approval    *ApprovalView `json:"approval,omitempty"`
-	// Waiting says what a call that waits for capacity lacks.
-	Waiting  string       `json:"waiting,omitempty"`
-	Attempts int          `json:"attempts"`
-	Plan     *PlanSummary `json:"plan,omitempty"`
-	// Dropped counts the decisions that came as signals and that the call did not take
-	// in, because they cannot count.
+	// Status is how far the call is. While it is parked_unknown, the outcome of an attempt is
+	// unknown and the call waits for a person.
+	Status Status `json:"status"`
+	// Stage is the stage or step that runs or ran last: one of the 32 stages, or a step such as
+	// admit, hydrate, requestApproval, execute, reconcile or settle.
+	Stage string `json:"stage"`
+	// InputDigest is the digest of the input, as in the result. It is absent before the call is
+	// admitted, and if the input got no record.
+	InputDigest string `json:"inputDigest,omitempty"`
+	// Approval is the request that waits for a decision, if any.
+	Approval *ApprovalView `json:"approval,omitempty"`
+	// Waiting says what the call waits for while its status is waiting_capacity.
+	Waiting string `json:"waiting,omitempty"`
+	// Attempts is the number of the current attempt, from 1. It is 0 before the first attempt.
+	Attempts int `json:"attempts"`
+	// Plan is the plan that was recorded when the call was admitted. It is absent if the input got
+	// no record.
+	Plan *PlanSummary `json:"plan,omitempty"`
+	// Dropped is the number of decisions that came as signals and that the call dropped, because
+	// they cannot count.
 	Dropped int `json:"dropped,omitempty"`
-	// Answers are the last answers to decisions that came as signals: up to 16 to those
-	// that the call took in, then up to 16 to those that it dropped, oldest first.
+	// Answers are the last answers to decisions that came as signals: first at most 16 answers to
+	// decisions that the call accepted, then at most 16 answers to decisions that the call dropped.
+	// Each group begins with the oldest answer.
 	Answers []SignalAnswer `json:"answers,omitempty"`
 }
 
 // SignalAnswer is the answer to a decision that came as a signal.
 type SignalAnswer struct {
-	// ID is that of the decision: see Decision.ID.
-	ID         string `json:"id"`
+	// ID is the id of the decision: the lower-case hexadecimal SHA-256 of its JSON as Go's
+	// encoding/json writes it, which is the payload that Pawl's client sends.
+	ID string `json:"id"`
+	// ApprovalID is the id of the request that the decision names.
 	ApprovalID string `json:"approvalId"`
-	// Counted, Reason and Again are as in Answer.
-	Counted bool   `json:"counted"`
-	Reason  string `json:"reason,omitempty"`
-	Again   bool   `json:"again,omitempty"`
+	// Counted says whether the decision changed anything.
+	Counted bool `json:"counted"`
+	// Reason says why the decision did not count, as in the answer to an update.
+	Reason string `json:"reason,omitempty"`
+	// Again says that the same decision may be sent again, as in the answer to an update.
+	Again bool `json:"again,omitempty"`
 }
 
 // Answer returns what an update with the decision would have been answered.
@@ -51,41 +66,54 @@ func (a SignalAnswer) Answer() Answer {
 
 // ApprovalView is what an approver sees: never secrets.
 type ApprovalView struct {
+	// ApprovalID is the id to decide on.
 	ApprovalID string `json:"approvalId"`
-	ToolID     string `json:"toolId"`
-	Effect     Effect `json:"effect"`
-	Risk       Risk   `json:"risk"`
-	// Args are redacted.
+	// ToolID is the id of the tool.
+	ToolID string `json:"toolId"`
+	// Effect is what the tool may change.
+	Effect Effect `json:"effect"`
+	// Risk is the risk of the call: as the tool declares it, or as a rule raised it.
+	Risk Risk `json:"risk"`
+	// Args are the arguments as approvers see them: values that the tool masks are ***.
 	Args json.RawMessage `json:"args,omitempty"`
-	// Digest binds the approval to exactly this call.
+	// Digest is the approval digest, which binds the approval to exactly this call.
 	Digest string `json:"digest"`
-	// Message is why policy asks.
+	// Message is the reason that policy gives for the request.
 	Message string `json:"message,omitempty"`
 	// RequestedBy is the actor of the call.
 	RequestedBy string `json:"requestedBy"`
 	// Approvers says in words who may decide.
-	Approvers   string `json:"approvers"`
-	ExpiresAtMs int64  `json:"expiresAtMs"`
-	// Parked is empty where the call waits for an approval. Else the call was made
-	// and nobody knows whether it took effect: it is why, and the decisions are
-	// retry, settle_ok and settle_failed.
+	Approvers string `json:"approvers"`
+	// ExpiresAtMs is when the request expires, in milliseconds since 1970-01-01 UTC, by the
+	// database's clock.
+	ExpiresAtMs int64 `json:"expiresAtMs"`
+	// Parked says why the outcome of the call is unknown, and then the decisions are retry,
+	// settle_ok and settle_failed. It is empty if the call waits for an approval.
 	Parked string `json:"parked,omitempty"`
-	// Escalations are who may decide too once the request has waited, in order.
+	// Escalations are the times from which further people may decide, from the first to the last.
+	// They are absent if policy names nobody.
 	Escalations []Escalation `json:"escalations,omitempty"`
 }
 
 // Escalation is a time from which further people may decide on a request.
 type Escalation struct {
-	// AtMs is by the database's clock.
+	// AtMs is when the further people may begin to decide, in milliseconds since 1970-01-01 UTC,
+	// by the database's clock.
 	AtMs int64 `json:"atMs"`
-	// Approvers says in words who they are.
+	// Approvers says in words who may decide then.
 	Approvers string `json:"approvers"`
 }
 
 // PlanSummary is the part of the plan that people ask for.
 type PlanSummary struct {
-	ToolDigest   string   `json:"toolDigest,omitempty"`
-	PolicyDigest string   `json:"policyDigest,omitempty"`
-	Lane         string   `json:"lane"`
-	Stages       []string `json:"stages"`
+	// ToolDigest is the digest of the tool's contract. It is absent if no worker knew the tool.
+	ToolDigest string `json:"toolDigest,omitempty"`
+	// PolicyDigest is the digest of the policy version that the call was last judged by. It is
+	// absent if no policy was active.
+	PolicyDigest string `json:"policyDigest,omitempty"`
+	// Lane is the lane of the call: local runs the tool inside the workflow task, regular runs it
+	// as an activity.
+	Lane string `json:"lane"`
+	// Stages are the stages that are active for this call, and hydrate, in order.
+	Stages []string `json:"stages"`
 }

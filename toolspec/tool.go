@@ -14,20 +14,24 @@ import (
 
 // Bounds and defaults of a definition.
 const (
-	// FastLimit is the longest budget of a tool in the local lane.
+	// FastLimit bounds the budget of one attempt of a tool that is Fast. It is also the default
+	// of such a tool.
 	FastLimit = 3 * time.Second
-	// DefaultTimeout is the budget of one attempt.
+	// DefaultTimeout is the budget of one attempt of a tool that says nothing else.
 	DefaultTimeout = 30 * time.Second
 	// MaxTimeout bounds the budget of one attempt.
 	MaxTimeout = 24 * time.Hour
 	// DefaultMaxArgs bounds the arguments of a tool that says nothing else, in bytes.
 	DefaultMaxArgs = 8 << 10
-	// DefaultMaxResult and MaxResult bound a redacted result, in bytes.
+	// DefaultMaxResult bounds the redacted result of a tool that says nothing else, in bytes.
 	DefaultMaxResult = 1 << 20
-	MaxResult        = 1 << 20
-	// DefaultAttempts is how often a tool runs at the most that may be
-	// repeated; all others run once.
+	// MaxResult bounds the redacted result of every tool, in bytes.
+	MaxResult = 1 << 20
+	// DefaultAttempts bounds the attempts of a call whose tool may be repeated. Every other
+	// tool runs once by default.
 	DefaultAttempts = 3
+	// MaxAttempts bounds the attempts of a call, whatever its tool says.
+	MaxAttempts = 100
 )
 
 // Definition is the contract of a tool, written once beside its function
@@ -253,8 +257,8 @@ func (d Definition) Check() error {
 		return fmt.Errorf("fast needs a timeout of at most %s", FastLimit)
 	case d.Timeout < 0 || d.Timeout > MaxTimeout:
 		return fmt.Errorf("timeout must be between 0 and %s", MaxTimeout)
-	case d.MaxAttempts < 1 || d.MaxAttempts > 100:
-		return fmt.Errorf("maxAttempts must be between 1 and 100")
+	case d.MaxAttempts < 1 || d.MaxAttempts > MaxAttempts:
+		return fmt.Errorf("maxAttempts must be between 1 and %d", MaxAttempts)
 	case d.MaxArgsBytes < 1 || d.MaxArgsBytes > MaxInline:
 		return fmt.Errorf("maxArgsBytes must be between 1 and %d", MaxInline)
 	case d.MaxResultBytes < 1 || d.MaxResultBytes > MaxResult:

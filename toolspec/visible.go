@@ -16,6 +16,21 @@ func CheckIdentity(id string) error { return checkIdentity("the identity", id) }
 
 func checkIdentity(field, id string) error { return CheckVisible(field, id, MaxIdentity) }
 
+// CheckActorID returns an error unless id has the form user:NAME, agent:NAME or
+// service:NAME and CheckIdentity accepts it. A role or a group is no actor.
+func CheckActorID(id string) error { return checkActorID("the actor", id) }
+
+func checkActorID(field, id string) error {
+	if err := checkIdentity(field, id); err != nil {
+		return err
+	}
+	kind, name, _ := strings.Cut(id, ":")
+	if name != "" && (kind == "user" || kind == "agent" || kind == "service") {
+		return nil
+	}
+	return fmt.Errorf("%s must be user:NAME, agent:NAME or service:NAME", field)
+}
+
 // CheckVisible refuses a text that a reader could take for another one, or for more
 // than one: it must be 1 to maxLen characters of UTF-8, all of them visible, with
 // single ASCII spaces inside and none around. field says in the error what the text is.

@@ -18,8 +18,12 @@ import (
 type Config struct {
 	// Temporal is how to reach the server: TEMPORAL_* variables and profiles.
 	Temporal client.Options
+	// TemporalUI is the address of Temporal's UI, for links: PAWL_TEMPORAL_UI.
+	TemporalUI string
 	// DatabaseURL is PAWL_DATABASE_URL, then DATABASE_URL. It is a secret.
 	DatabaseURL string
+	// dev is the directory of the `pawl dev` whose servers these are, or "".
+	dev string
 	// Workspace is the directory that file tools see: PAWL_WORKSPACE, else the
 	// working directory.
 	Workspace string
@@ -87,7 +91,9 @@ const (
 	maxRetentionDays     = 3650
 )
 
-// LoadConfig reads the environment. An error names the variable and what to do.
+// LoadConfig reads the environment. If a `pawl dev` runs for the working directory, the configuration
+// has its servers and its key ring, unless PAWL_DATABASE_URL or TEMPORAL_ADDRESS names another server.
+// An error names the variable and says what to do.
 func LoadConfig() (Config, error) {
 	temporal, err := envconfig.LoadDefaultClientOptions()
 	if err != nil {
@@ -95,6 +101,7 @@ func LoadConfig() (Config, error) {
 	}
 	c := Config{
 		Temporal:         temporal,
+		TemporalUI:       os.Getenv("PAWL_TEMPORAL_UI"),
 		DatabaseURL:      cmp.Or(os.Getenv("PAWL_DATABASE_URL"), os.Getenv("DATABASE_URL")),
 		Workspace:        os.Getenv("PAWL_WORKSPACE"),
 		PolicyFile:       os.Getenv("PAWL_POLICY"),
@@ -140,7 +147,7 @@ func LoadConfig() (Config, error) {
 		}
 	}
 	c.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
-	return c, nil
+	return c.findDev()
 }
 
 // loadSweeper reads what says how the record is looked after.
@@ -176,7 +183,7 @@ func checkSweeper(every time.Duration, days int) error {
 // complete checks the configuration and fills in what was left out.
 func (c Config) complete() (Config, error) {
 	if c.DatabaseURL == "" {
-		return c, errors.New("config: no database: set PAWL_DATABASE_URL=postgres://…, or run `pawl dev`, which brings its own")
+		return c, errors.New("config: no database: set PAWL_DATABASE_URL=postgres://…, or run `pawl dev` in this directory")
 	}
 	var err error
 	if c, err = c.encrypting(); err != nil {

@@ -22,6 +22,7 @@ func environment(t *testing.T, set map[string]string) {
 		}
 	}
 	t.Setenv("TEMPORAL_CONFIG_FILE", filepath.Join(t.TempDir(), "none.toml"))
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // so that no test finds a `pawl dev`
 	for name, value := range set {
 		t.Setenv(name, value)
 	}

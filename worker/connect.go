@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	pawl "github.com/pawl-run/pawl/client"
+	clientpg "github.com/pawl-run/pawl/client/postgres"
 	"github.com/pawl-run/pawl/internal/postgres"
 )
 
-// Connect makes a client for a program that runs no worker, such as one that talks
-// to a model: with the same configuration as a worker, it knows the tools that
-// workers have published and reads large results. It needs both servers to be
-// there; close releases them.
+// Connect returns a client for a program that runs no worker, for example a program that talks to a
+// model. With the configuration of a worker, the client offers the tools that workers have published
+// and reads large results and the record of calls. Connect needs both servers; closed releases the
+// connections. A program that links no worker uses client.New, with a Database of client/postgres.
 func Connect(ctx context.Context, c Config) (connected *pawl.Client, closed func(), err error) {
 	if c, err = c.complete(); err != nil {
 		return nil, nil, err
@@ -25,7 +26,9 @@ func Connect(ctx context.Context, c Config) (connected *pawl.Client, closed func
 		store.Close()
 		return nil, nil, fmt.Errorf("temporal: %w", err)
 	}
-	return pawl.New(temporal, pawl.Options{Outputs: store, Catalogs: store, DataConverter: c.Temporal.DataConverter}), func() {
+	o := clientpg.Of(store).Options()
+	o.DataConverter = c.Temporal.DataConverter
+	return pawl.New(temporal, o), func() {
 		temporal.Close()
 		store.Close()
 	}, nil

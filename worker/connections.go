@@ -73,6 +73,23 @@ func newConnections(c Config, a additions) (n connections, err error) {
 	return n, nil
 }
 
+// needKeyRing returns an error if a tool declares a capability of connections and the worker has no
+// key ring.
+func needKeyRing(tools []toolspec.Tool, provided toolspec.Capabilities) error {
+	for _, tool := range tools {
+		def := tool.Definition()
+		for _, name := range def.Capabilities {
+			if name != capability.ClientsKey.Name() && name != capability.AuthKey.Name() {
+				continue
+			}
+			if _, err := provided.Only([]toolspec.CapabilityName{name}); err != nil {
+				return fmt.Errorf("tool %q uses connections and needs a key ring: set PAWL_KEYRING_FILE (create one with `pawl keyring new FILE`)", def.ID)
+			}
+		}
+	}
+	return nil
+}
+
 // provided are the capabilities of connections, for tools to declare.
 func (n connections) provided() []toolspec.Provided {
 	if n.sealer == nil {

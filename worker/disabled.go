@@ -2,8 +2,9 @@ package worker
 
 import (
 	"log/slog"
+	"slices"
 
-	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -24,7 +25,7 @@ func (s *toolSwitch) enabled(all []toolspec.Tool) (on []toolspec.Tool) {
 	for _, tool := range all {
 		id, off := tool.Definition().ID, false
 		for _, p := range s.patterns {
-			if policy.Pattern(p).Matches(id) {
+			if document.Pattern(p).Matches(id) {
 				off, s.used[p] = true, true
 			}
 		}
@@ -36,6 +37,9 @@ func (s *toolSwitch) enabled(all []toolspec.Tool) (on []toolspec.Tool) {
 	}
 	return on
 }
+
+// isOff reports whether the worker was given the tool and a pattern turned it off.
+func (s *toolSwitch) isOff(toolID string) bool { return slices.Contains(s.off, toolID) }
 
 // report says which tools are off, and which patterns turn none off.
 func (s *toolSwitch) report(log *slog.Logger) {

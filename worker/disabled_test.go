@@ -18,7 +18,7 @@ func TestDisabledTools(t *testing.T) {
 	w.config.DisabledTools = []string{"test__needy", "core__w*", "core__lss"}
 	r := w.start(needy)
 	r.logged(runs)
-	specs, err := w.open().Specs(t.Context())
+	specs, err := w.open().LiveSpecs(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,8 +29,11 @@ func TestDisabledTools(t *testing.T) {
 	if !slices.Contains(ids, "test__plain") || !slices.Contains(ids, "core__ls") || slices.Contains(ids, "test__needy") || slices.Contains(ids, "core__write_file") {
 		t.Errorf("published are %v", ids)
 	}
-	if result, _ := w.invoke("test__needy", "needy", `{}`); result.OK || result.ErrorCode != toolspec.CodeUnavailable {
+	if result, _ := w.invoke("test__needy", "needy", `{}`); result.OK || result.ErrorCode != toolspec.CodePolicyDenied {
 		t.Errorf("called, it ends with %+v", result)
+	}
+	if result, _ := w.invoke("test__unknown", "unknown", `{}`); result.OK || result.ErrorCode != toolspec.CodeUnavailable {
+		t.Errorf("a tool that nobody has ends with %+v", result)
 	}
 	text := w.log.String()
 	if !strings.Contains(text, "toolIds=\"[core__write_file test__needy]\"") || !strings.Contains(text, "pattern=core__lss") || strings.Contains(text, "pattern=test__needy") {

@@ -90,6 +90,7 @@ func TestALegacyTool(t *testing.T) {
 
 // TestMainFunction: it runs until SIGTERM, and returns the exit status.
 func TestMainFunction(t *testing.T) {
+	w := newWorld(t) // before environment hides the cache with the Temporal CLI
 	environment(t, map[string]string{"PAWL_LOG_LEVEL": "loud"})
 	if status := Main(); status != 1 {
 		t.Errorf("a faulty configuration: %d", status)
@@ -98,7 +99,6 @@ func TestMainFunction(t *testing.T) {
 	if status := Main(); status != 1 {
 		t.Errorf("no database: %d", status)
 	}
-	w := newWorld(t)
 	environment(t, map[string]string{
 		"TEMPORAL_ADDRESS": w.config.Temporal.HostPort, "TEMPORAL_NAMESPACE": w.config.Temporal.Namespace,
 		"PAWL_DATABASE_URL": w.config.DatabaseURL, "PAWL_WORKSPACE": w.config.Workspace, "PAWL_SWEEP_EVERY": "off",

@@ -22,6 +22,7 @@ import (
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	pawl "github.com/pawl-run/pawl/client"
+	clientpg "github.com/pawl-run/pawl/client/postgres"
 	"github.com/pawl-run/pawl/internal/clock"
 	"github.com/pawl-run/pawl/internal/files"
 	"github.com/pawl-run/pawl/internal/postgres"
@@ -43,6 +44,7 @@ import (
 var (
 	_ activities.Records = (*postgres.Store)(nil)
 	_ judge.Policies     = (*postgres.Store)(nil)
+	_ judge.PolicyEngine = (*policy.Policy)(nil)
 	_ judge.Source       = (*catalog.Registry)(nil)
 	_ capacity.Store     = (*postgres.Store)(nil)
 )
@@ -97,10 +99,10 @@ func namespaceOf(c Config) string {
 }
 
 // source binds the built-in tools and those of the user to the capabilities.
-func source(o *opened, c Config, a additions, n connections) (*catalog.Registry, error) {
+func source(o *opened, c Config, a additions, n connections) (*catalog.Registry, *toolSwitch, error) {
 	workspace, err := files.Open(c.Workspace)
 	if err != nil {
-		return nil, fmt.Errorf("workspace %s: %w", c.Workspace, err)
+		return nil, nil, fmt.Errorf("workspace %s: %w", c.Workspace, err)
 	}
 	o.add(func() { _ = workspace.Close() })
 	own := append([]toolspec.Provided{
@@ -108,18 +110,22 @@ func source(o *opened, c Config, a additions, n connections) (*catalog.Registry,
 	}, n.provided()...)
 	provided, err := toolspec.NewCapabilities(append(own, a.capabilities...)...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	registry := catalog.NewRegistry(provided)
 	on := newSwitch(c.DisabledTools)
 	if err := registry.Add("builtin", on.enabled(tools.All())...); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := registry.Add("worker", on.enabled(a.tools)...); err != nil {
-		return nil, err
+	enabled := on.enabled(a.tools)
+	if err := needKeyRing(enabled, provided); err != nil {
+		return nil, nil, err
+	}
+	if err := registry.Add("worker", enabled...); err != nil {
+		return nil, nil, err
 	}
 	on.report(c.Log)
-	return registry, nil
+	return registry, on, nil
 }
 
 // providers are what the user's options say.
@@ -142,7 +148,7 @@ func hooksOf(source *catalog.Registry, a additions, log *slog.Logger) (*hook.Reg
 	return hook.NewRegistry(log, a.hooks, a.toolHooks)
 }
 
-func steps(o *opened, c Config, source *catalog.Registry, store *postgres.Store, registry *hook.Registry, engine authz.Port, provided *provide.Registry, tokens approval.IDTokens, watch *policyWatch, n connections, a additions, live *fingerprint.Set, log *slog.Logger) *activities.Activities {
+func steps(o *opened, c Config, source *catalog.Registry, on *toolSwitch, store *postgres.Store, registry *hook.Registry, engine authz.Port, provided *provide.Registry, tokens approval.IDTokens, watch *policyWatch, n connections, a additions, live *fingerprint.Set, log *slog.Logger) *activities.Activities {
 	places := &capacity.Places{}
 	return activities.New(source, a.records(store), store, registry, log, activities.Config{
 		Places: places,
@@ -150,7 +156,7 @@ func steps(o *opened, c Config, source *catalog.Registry, store *postgres.Store,
 			gate.Steps(gate.Parts{Policies: store, Engine: engine, Tools: source, Shadow: watch.shadow.Load, Log: log}),
 			capacity.Features(store), capacity.Limits(store, store, places), cache.Steps(store, source, store, log),
 		),
-		SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store, Submitters: submitter.New(store),
+		Workers: store, IsOff: on.isOff, SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store, Submitters: submitter.New(store),
 		Broker: n.broker(o, store, live), Secrets: live, IDTokens: tokens,
 		Repairer: a.repairer, Validators: a.validators, Keys: workerkey.New(store), LocalTools: c.localTools(),
 	})
@@ -160,19 +166,14 @@ func resealer(n connections, store *postgres.Store, log *slog.Logger) *upkeep.Re
 	return upkeep.NewResealer(store, n.sealer, log)
 }
 
-func sweeper(c Config, store *postgres.Store, temporal client.Client, log *slog.Logger) *upkeep.Sweeper {
-	return upkeep.NewSweeper(namespaceOf(c), store, owners{temporal}, log, c.RetentionDays)
-}
-
-// publish lets people and other programs know this worker's tools.
-func publish(ctx context.Context, c Config, store *postgres.Store, source *catalog.Registry) error {
-	return withDatabase(ctx, c, func(ctx context.Context) error { return store.PublishSpecs(ctx, source.Specs()) })
+func sweeper(c Config, store *postgres.Store, a *activities.Activities, temporal client.Client, log *slog.Logger) *upkeep.Sweeper {
+	return upkeep.NewSweeper(namespaceOf(c), store, store, a.EndSwept, owners{temporal}, log, c.RetentionDays)
 }
 
 // serve runs the worker, the outbox relay and the herald between start and stop. told is the
 // context of Run: it ends a start that waits.
 func serve(
-	told context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, temporal client.Client,
+	told context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, seen *presence, temporal client.Client,
 	notified map[string]outbox.Notifier, log *slog.Logger,
 ) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -180,15 +181,19 @@ func serve(
 	var relay sync.WaitGroup
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error {
+			relay.Go(func() { seen.run(ctx) }) // also while the start waits for Temporal
 			if err := withTemporal(told, c, func(context.Context) error {
 				w = newWorker()
 				return w.Start()
 			}); err != nil {
 				cancel()
+				relay.Wait()
 				return fmt.Errorf("start the Temporal worker: %w", err)
 			}
 			for _, started := range a.started {
-				started(pawl.New(temporal, pawl.Options{Outputs: store, Catalogs: store, EagerStart: true, DataConverter: c.Temporal.DataConverter}))
+				o := clientpg.Of(store).Options()
+				o.EagerStart, o.DataConverter = true, c.Temporal.DataConverter
+				started(pawl.New(temporal, o))
 			}
 			relay.Go(func() {
 				if err := postgres.NewRelay(store, signals{temporal}, log).OnPolicy(watch.look).Run(ctx); !errors.Is(err, context.Canceled) {

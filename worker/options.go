@@ -120,8 +120,9 @@ func Repairer(r hydrate.Repairer) Option {
 }
 
 // Validators puts other validators of arguments in the place of the built-in one.
-// compile is asked once for each version of a tool that has a schema, when its
-// first call comes; where it fails, the call does, as internal.
+// compile is asked for each version of a tool that has a schema: when the worker
+// starts, to publish the validator's name and version, and when the first call
+// comes; where it fails then, the call does, as internal.
 func Validators(compile func(toolspec.Spec) (hydrate.Validator, error)) Option {
 	return func(a *additions) { a.validators = compile }
 }

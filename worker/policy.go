@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/review"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/errs"
@@ -48,7 +49,7 @@ func applyPolicy(ctx context.Context, c Config, store *postgres.Store, p *policy
 	if err != nil {
 		return err
 	}
-	if err := p.Check(specs); err != nil {
+	if err := review.Check(p, specs); err != nil {
 		return fmt.Errorf("policy: %w", err)
 	}
 	by := "worker " + c.PolicyFile
@@ -160,17 +161,17 @@ func (w *policyWatch) report(ctx context.Context, what string, active policies.A
 	}
 	w.said = active.Digest
 	w.log.InfoContext(ctx, what, "digest", active.Digest, "activatedBy", active.By) //nolint:sloglint // the callers' messages are constants
-	for _, warning := range p.Warnings() {
+	for _, warning := range review.Warnings(p) {
 		w.log.WarnContext(ctx, "policy is lax", "warning", warning)
 	}
 	specs, err := known(ctx, w.store, w.own)
 	if err != nil {
 		return err
 	}
-	for _, found := range p.Lint(specs) {
+	for _, found := range review.Lint(p, specs) {
 		w.log.WarnContext(ctx, "policy says something to no effect", "at", found.Path, "reason", found.Reason)
 	}
-	if err := p.Check(specs); err != nil {
+	if err := review.Check(p, specs); err != nil {
 		w.log.WarnContext(ctx, "policy does not fit the tools: conditions over what they lack fail", "reason", err.Error())
 	}
 	return nil

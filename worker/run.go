@@ -45,7 +45,7 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 			func() context.Context { return ctx },
 			func() context.CancelCauseFunc { return fail },
 			func() *slog.Logger { return c.Log },
-			readPolicy, newConnections, storage, newPolicyWatch, providers, server, source, authorizer, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, newMaker,
+			readPolicy, newConnections, storage, newPolicyWatch, newPublished, newPresence, providers, server, source, authorizer, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, newMaker,
 		),
 		fx.Invoke(publish, needSchedules, serve),
 	)
@@ -55,6 +55,9 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 	// Not with ctx: a start that is broken off stops nothing of what it started.
 	if err := app.Start(context.WithoutCancel(ctx)); err != nil {
 		return dig.RootCause(err)
+	}
+	if c.dev != "" {
+		c.Log.Info("the servers are those of the pawl dev of this directory", "dir", c.dev)
 	}
 	c.Log.Info("worker runs", "taskQueue", toolspec.TaskQueue, "workspace", c.Workspace)
 	<-ctx.Done()

@@ -103,7 +103,7 @@ func TestANamespaceThatIsNotThere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.config.Temporal.Namespace = "nowhere"
-	w.start().refused("nowhere", "PAWL_SEARCH_ATTRIBUTES=off")
+	w.start().refused("nowhere", "TEMPORAL_NAMESPACE")
 	w.config.SearchAttributes = false
 	w.start().refused("nowhere")
 }

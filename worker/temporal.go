@@ -53,6 +53,10 @@ func dial(ctx context.Context, c Config) (client.Client, error) {
 func needSearchAttributes(ctx context.Context, temporal client.Client, namespace string) error {
 	operator := temporal.OperatorService()
 	known, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
+	if noNamespace(err) {
+		return fmt.Errorf("the Temporal server has no namespace %q: correct TEMPORAL_NAMESPACE, or create the namespace (temporal operator namespace create --namespace %s)",
+			namespace, namespace)
+	}
 	missing := make(map[string]enumspb.IndexedValueType)
 	for _, name := range contract.SearchAttributeNames() {
 		if err != nil || known.GetCustomAttributes()[name] != enumspb.INDEXED_VALUE_TYPE_KEYWORD {
@@ -72,6 +76,13 @@ func needSearchAttributes(ctx context.Context, temporal client.Client, namespace
 	}
 	return fmt.Errorf("search attributes are missing and could not be registered: %w; have them created (%s), or run with PAWL_SEARCH_ATTRIBUTES=off",
 		err, "temporal operator search-attribute create --type Keyword --name "+strings.Join(contract.SearchAttributeNames(), " --type Keyword --name "))
+}
+
+// noNamespace reports whether an error says that a namespace does not exist.
+func noNamespace(err error) bool {
+	var unknown *serviceerror.NamespaceNotFound
+	var gone *serviceerror.NotFound
+	return errors.As(err, &unknown) || errors.As(err, &gone)
 }
 
 // maker makes the Temporal worker. One whose start failed remembers that, so the

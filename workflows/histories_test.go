@@ -46,7 +46,8 @@ func TestOutputHistory(t *testing.T) {
 	}
 }
 
-// TestInputHistory: every value that the arguments had, as it may be shown, and null for one that the tool would not take.
+// TestInputHistory: every value that the arguments had, as it may be shown. A value that the tool does not accept is null, and
+// willNormalizeInput does not get to mend what willParseInput broke.
 func TestInputHistory(t *testing.T) {
 	tool := toolspec.Define(toolspec.Definition{
 		ID: "core__masked", Description: "test tool", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk,
@@ -54,16 +55,26 @@ func TestInputHistory(t *testing.T) {
 	}, func(_ context.Context, in echoIn, _ toolspec.Call) (echoOut, error) {
 		return echoOut{Text: in.Text}, nil
 	})
-	r := newRig(t, rigOptions{policy: freePolicy, tools: []toolspec.Tool{tool}, hooks: []hook.Hook{hook.New("h",
-		hook.WillParseInput.Do(func(_ context.Context, v *hook.Input) error { v.SetArgs(map[string]any{"more": "canary"}); return nil }),
-		hook.WillNormalizeInput.Do(func(_ context.Context, v *hook.Input) error {
-			v.SetArgs(echoIn{Text: "normal", Mode: "canary"})
-			return nil
-		}))}})
-	result := r.run(call("core__masked", `{"text":"hello","mode":"canary"}`))
-	const want = `[{"mode":"***","text":"hello"},null,{"mode":"***","text":"normal"}]`
-	got, err := json.Marshal(r.records.settled[0].InputHistory)
-	if err != nil || !result.OK || string(got) != want {
-		t.Errorf("got %+v with %s, want %s (%v)", result, got, want, err)
+	for name, tc := range map[string]struct {
+		parsed any
+		code   toolspec.Code
+		want   string
+	}{
+		"valid":   {echoIn{Text: "parsed", Mode: "canary"}, "", `[{"mode":"***","text":"hello"},{"mode":"***","text":"parsed"},{"mode":"***","text":"normal"}]`},
+		"invalid": {map[string]any{"more": "canary"}, toolspec.CodeValidation, `[{"mode":"***","text":"hello"},null]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, rigOptions{policy: freePolicy, tools: []toolspec.Tool{tool}, hooks: []hook.Hook{hook.New("h",
+				hook.WillParseInput.Do(func(_ context.Context, v *hook.Input) error { v.SetArgs(tc.parsed); return nil }),
+				hook.WillNormalizeInput.Do(func(_ context.Context, v *hook.Input) error {
+					v.SetArgs(echoIn{Text: "normal", Mode: "canary"})
+					return nil
+				}))}})
+			result := r.run(call("core__masked", `{"text":"hello","mode":"canary"}`))
+			got, err := json.Marshal(r.records.settled[0].InputHistory)
+			if err != nil || result.ErrorCode != tc.code || string(got) != tc.want {
+				t.Errorf("got %+v with %s, want %s (%v)", result, got, tc.want, err)
+			}
+		})
 	}
 }

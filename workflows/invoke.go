@@ -54,6 +54,9 @@ func newInvocation(ctx workflow.Context, input converter.RawValue) *invocation {
 	i := &invocation{Call: envelope.New(ctx, input)}
 	i.approvals = approval.New(i.Call, approval.Parts{
 		Regate:  func(ctx workflow.Context) envelope.Verdict { return i.regate(ctx, gate.Authorize, gate.Consent) },
+		Rejudge: func(ctx workflow.Context) envelope.Verdict { return gate.Rejudge(ctx, i.Call) },
+		Hears:   func() bool { return gate.Hears(i.Call) },
+		Hear:    func(ctx workflow.Context) ([]hook.Ask, envelope.Next) { return gate.Hear(ctx, i.Call) },
 		Hydrate: func(ctx workflow.Context) envelope.Next { return hydrate.Again(ctx, i.Call) },
 	})
 	i.capacity = capacity.New(i.Call, i.judge)
@@ -335,7 +338,7 @@ func (i *invocation) findDenial(ctx workflow.Context) *hook.Failure {
 
 // regate runs stages of the gate again. The first run of the gate follows the plan in
 // runPreStages. After that, all parts run the gate through regate, except findDenial,
-// which only looks for a denial.
+// which only looks for a denial, and approvals while they wait.
 func (i *invocation) regate(ctx workflow.Context, stages ...hook.Stage) envelope.Verdict {
 	return gate.Judge(ctx, i.Call, stages...)
 }

@@ -151,3 +151,17 @@ func TestRecheckAfterALongWait(t *testing.T) {
 		t.Errorf("got %+v after %d runs and %d questions", result, r.ran(), asked)
 	}
 }
+
+// TestRecheckAfterAnEdit checks that edited arguments wait for an approval although policy no longer asks for one. Otherwise the editor
+// alone would choose the arguments that run.
+func TestRecheckAfterAnEdit(t *testing.T) {
+	r := newRig(t, rigOptions{})
+	r.decideAfter(time.Minute, 1, toolspec.Edit, "user:bob", func(d *toolspec.Decision) { d.EditedArgs = []byte(`{"text":"edited"}`) })
+	r.env.RegisterDelayedCallback(func() { r.activate(freePolicy) }, 2*time.Minute)
+	r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, 3*time.Minute)
+	r.decideAfter(10*time.Minute, 2, toolspec.Approve, "user:cid")
+	result := r.run(call("core__write", args))
+	if took := result.EndedAtMs - result.StartedAtMs; !result.OK || string(result.Value) != `{"text":"edited"}` || took < (10*time.Minute).Milliseconds()-1000 {
+		t.Errorf("got %+v after %d ms", result, took)
+	}
+}

@@ -27,6 +27,10 @@ type Admitter struct {
 	// Own has all of Pawl's own steps of this worker.
 	Own   stage.Table
 	Tools judge.Source
+	// Workers knows which tools other workers have. If it is nil, there are none.
+	Workers Workers
+	// IsOff reports whether the operator turned a tool of this worker off. nil has none.
+	IsOff func(toolID string) bool
 	// Submitters verifies who vouches for the subject of a call. If it is nil, no proof is
 	// valid.
 	Submitters Submitters
@@ -74,7 +78,9 @@ func (a *Admitter) Admit(ctx context.Context, in contract.AdmitIn) (contract.Adm
 	case judge.IsNewerPlan(record.Plan.V):
 		out.Outcome, out.By = contract.NotHere, judge.PlanName(record.Plan.V)
 	case record.Plan.ToolDigest == "":
-		out.Failure = &hook.Failure{Code: toolspec.CodeUnavailable}
+		if err := a.missTool(ctx, in.Namespace, &out); err != nil {
+			return contract.AdmitOut{}, err
+		}
 	}
 	if out.Outcome == contract.Done && out.Failure == nil {
 		if out.Submitter, err = a.vouched(ctx, inv, digest); err != nil {
@@ -83,6 +89,27 @@ func (a *Admitter) Admit(ctx context.Context, in contract.AdmitIn) (contract.Adm
 	}
 	out.DurationUs = time.Since(started).Microseconds()
 	return out, nil
+}
+
+// missTool answers a call whose tool this worker does not have. If another worker has the tool,
+// the call waits for it.
+func (a *Admitter) missTool(ctx context.Context, namespace string, out *contract.AdmitOut) error {
+	if a.IsOff != nil && a.IsOff(out.ToolID) {
+		out.Failure = &hook.Failure{Code: toolspec.CodePolicyDenied, SafeMessage: "The tool is turned off"}
+		return nil
+	}
+	if a.Workers != nil {
+		live, err := a.Workers.IsLive(ctx, namespace, out.ToolID)
+		if err != nil {
+			return err
+		}
+		if live {
+			out.Outcome, out.By = contract.NotHere, "tool "+out.ToolID
+			return nil
+		}
+	}
+	out.Failure = &hook.Failure{Code: toolspec.CodeUnavailable}
+	return nil
 }
 
 // decode reads the payload and checks that the call belongs to this workflow id.

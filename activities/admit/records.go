@@ -17,6 +17,12 @@ type Records interface {
 	Refuse(ctx context.Context, in Refused) error
 }
 
+// Workers knows the workers that run now.
+type Workers interface {
+	// IsLive reports whether a live worker of the namespace has the tool.
+	IsLive(ctx context.Context, namespace, toolID string) (bool, error)
+}
+
 // Row is a call as it arrived.
 type Row struct {
 	InvocationID string

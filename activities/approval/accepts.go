@@ -2,6 +2,7 @@ package approval
 
 import (
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -22,7 +23,7 @@ type RequestKeys struct {
 func (a *Approvals) accepts(rule policy.ApprovalRule, requestedBy, onBehalfOf string, keys RequestKeys) *contract.Accepts {
 	out := &contract.Accepts{Unsigned: rule.AllowUnsigned, IDTokens: a.parts.IDTokens != nil, MoreKeys: keys.More}
 	// No request waits longer than MaxExpiry, so this rule contains every escalation.
-	widest := rule.At(policy.MaxExpiry)
+	widest := rule.At(document.MaxExpiry)
 	for _, k := range keys.Keys {
 		may, _ := widest.MayDecide(policy.Voter{Identity: k.Identity, Signed: true}, requestedBy, onBehalfOf)
 		if !may && !widest.NeedsRoles() && k.Identity != requestedBy { // the requester may withdraw

@@ -26,22 +26,26 @@ type Requests interface {
 	Roles(ctx context.Context, tenantID, identity string) ([]string, error)
 	// Grants returns the remembered approvals that may cover the call.
 	Grants(ctx context.Context, q GrantQuery) ([]Grant, error)
-	// Look reads a request, and the answer to a decision that the record has already.
+	// Look reads a request. If the record already has the decision of the row, Look also
+	// returns the answer that the decision got.
 	Look(ctx context.Context, in LookRow) (LookRecord, error)
-	// Decide writes a decision with its judgement. If another decision has counted since
-	// the request was read, Decide writes nothing and answers Stale.
+	// Decide writes a decision and whether it counts. If another decision has been counted
+	// since the request was read, Decide writes nothing and answers Stale.
 	Decide(ctx context.Context, in DecideRow) (DecideRecord, error)
 }
 
-// Parts are the dependencies of Approvals. All except IDTokens are required.
+// Parts are the dependencies of Approvals. All except PolicyEngines and IDTokens are required.
 type Parts struct {
 	Requests Requests
 	Policies judge.Policies
-	Tools    judge.Source
+	// PolicyEngines returns the engine that decides by a version of the policy. If it is nil,
+	// Pawl's own engine decides.
+	PolicyEngines judge.PolicyEngines
+	Tools         judge.Source
 	// IDTokens verifies the ID tokens of approvers. If it is nil, no ID token counts.
 	IDTokens IDTokens
-	// Validate validates arguments for a tool. safe is the view of the arguments that people
-	// may see.
+	// Validate validates arguments for a tool. It returns the valid arguments, and in safe the
+	// arguments as people may see them.
 	Validate func(bound *catalog.Bound, raw json.RawMessage) (args, safe json.RawMessage, f *hook.Failure)
 	Log      *slog.Logger
 }
@@ -209,8 +213,10 @@ type Judgement struct {
 	toolspec.Answer
 	// Final says that the decision, if it counts, ends the request.
 	Final bool
-	// Seat is the step in the chain of approvers for which an approval counts, from 0.
-	Seat int
+	// Seat and HookSeats are the steps in the chains of approvers for which an approval counts:
+	// see policy.Vote.
+	Seat      int
+	HookSeats []int
 	// Signed says that the proof of the approver was verified. KeyID is the ID of the key
 	// that verified it.
 	Signed bool

@@ -11,9 +11,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // Grant is a remembered approval: it is valid for later calls of a tool.
@@ -69,7 +70,7 @@ func remembered(open OpenRequest, f remembering, d toolspec.Decision) (*GrantRow
 	}
 	row := &GrantRow{For: life, Grant: Grant{Granted: open.Granted, Match: scope.Match, Approver: d.Approver}}
 	if scope.Args == "" || scope.Args == toolspec.Exact {
-		digest, err := schema.Digest(f.args)
+		digest, err := strictjson.Digest(f.args)
 		if err != nil {
 			return nil, "for this call only: the arguments have no digest"
 		}
@@ -97,7 +98,7 @@ type remembering struct {
 // an approver who may not approve this call: the actor, the subject, or the editor of the
 // arguments, unless the rule allows self-approval.
 func covering(grants []Grant, f hook.Facts, editedBy string, now hook.GrantedApproval, rule policy.ApprovalRule) *Grant {
-	digest, err := schema.Digest(f.Args)
+	digest, err := strictjson.Digest(f.Args)
 	if err != nil {
 		return nil
 	}
@@ -130,13 +131,13 @@ func covering(grants []Grant, f hook.Facts, editedBy string, now hook.GrantedApp
 func matches(args json.RawMessage, want []toolspec.ArgMatch) bool {
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.UseNumber()
-	var document any
-	if dec.Decode(&document) != nil {
+	var decoded any
+	if dec.Decode(&decoded) != nil {
 		return false
 	}
 	for _, m := range want {
-		text, ok := member(document, m.Pointer).(string)
-		if !ok || !policy.Pattern(m.Pattern).Matches(text) || escapes(m.Pattern, text) {
+		text, ok := member(decoded, m.Pointer).(string)
+		if !ok || !document.Pattern(m.Pattern).Matches(text) || escapes(m.Pattern, text) {
 			return false
 		}
 	}
@@ -156,7 +157,7 @@ func member(document any, pointer string) any {
 	for token := range jsontext.Pointer(pointer).Tokens() {
 		object, ok := document.(map[string]any)
 		if !ok {
-			return nil // a pointer cannot name an element of a list: its index has no meaning
+			return nil // the pointer of a match names members of objects, and no elements of lists
 		}
 		document = object[token]
 	}

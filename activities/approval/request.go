@@ -28,7 +28,7 @@ func (a *Approvals) Request(ctx context.Context, in contract.RequestIn) (contrac
 	if err != nil {
 		return contract.RequestOut{}, err
 	}
-	decision := p.Decide(judge.WithTags(judge.PolicyFacts(f, true), a.parts.Tools))
+	decision := a.parts.PolicyEngines.Decide(p, judge.WithTags(judge.PolicyFacts(f, true), a.parts.Tools))
 	// The tool of a parked call may have run already, so a deny of policy cannot stop it.
 	if in.Parked != "" {
 		return a.park(ctx, in, decision)
@@ -46,9 +46,13 @@ func (a *Approvals) Request(ctx context.Context, in contract.RequestIn) (contrac
 	if err != nil {
 		return contract.RequestOut{}, err
 	}
+	rule, err := ruleOf(decision.Approval, in.Asks)
+	if err != nil {
+		return contract.RequestOut{}, err
+	}
 	view := viewed(f, decision, digest)
-	view.Message = in.Ask.Message
-	return a.open(ctx, started, in, decision, view, in.Ask.Rule, decision.Approval.ExpiresAfter())
+	view.Message = message(in.Ask, in.Asks)
+	return a.open(ctx, started, in, decision, rule, view, in.Ask.Rule, rule.ExpiresAfter())
 }
 
 // park opens a request that asks a person what became of a call. The people who may
@@ -70,32 +74,34 @@ func (a *Approvals) park(ctx context.Context, in contract.RequestIn, decision po
 	sum := sha256.Sum256([]byte("parked\x00" + digest))
 	view := viewed(in.Facts, decision, hex.EncodeToString(sum[:]))
 	view.Parked = in.Parked
-	return a.open(ctx, started, in, decision, view, decision.Rule, wait)
+	return a.open(ctx, started, in, decision, decision.Approval, view, decision.Rule, wait)
 }
 
-// viewed returns the view of the call that the approvers see.
+// viewed returns the view of the call, without its approvers.
 func viewed(f hook.Facts, decision policy.Decision, digest string) toolspec.ApprovalView {
 	return toolspec.ApprovalView{
-		ToolID: f.ToolID, Effect: f.Effect, Risk: decision.Risk, Args: f.SafeArgs, Digest: digest,
-		RequestedBy: f.Context.ActorID, Approvers: decision.Approval.Describe(f.Context.ActorID),
+		ToolID: f.ToolID, Effect: f.Effect, Risk: decision.Risk, Args: f.SafeArgs, Digest: digest, RequestedBy: f.Context.ActorID,
 	}
 }
 
-// open writes a request, or finds the request for the same digest again, and returns it.
-// expireAfter is the lifetime of a new request.
+// open writes a request with the rule, or finds the request for the same digest again with the
+// rule that it was opened with, and returns it. by names the policy rule that asks; expireAfter
+// is the lifetime of a new request.
 func (a *Approvals) open(
-	ctx context.Context, started time.Time, in contract.RequestIn, decision policy.Decision, view toolspec.ApprovalView, rule string, expireAfter time.Duration,
+	ctx context.Context, started time.Time, in contract.RequestIn, decision policy.Decision, rule policy.ApprovalRule, view toolspec.ApprovalView, by string,
+	expireAfter time.Duration,
 ) (contract.RequestOut, error) {
 	f := in.Facts
+	view.Approvers = rule.Describe(view.RequestedBy)
 	remembered := ""
-	if decision.Approval.RememberForMs > 0 && in.Parked == "" && !f.Repaired {
+	if rule.RememberForMs > 0 && in.Parked == "" && !f.Repaired {
 		// A person must see repaired arguments, so no approval of other calls covers them.
 
 		grants, err := a.parts.Requests.Grants(ctx, GrantQuery{f.Context.TenantID, f.ToolID, f.Context.ActorID, f.Context.SessionID})
 		if err != nil {
 			return contract.RequestOut{}, err
 		}
-		if g := covering(grants, f, in.EditedBy, granted(f, decision, view.Digest), decision.Approval); g != nil {
+		if g := covering(grants, f, in.EditedBy, granted(f, decision, view.Digest), rule); g != nil {
 			remembered = g.ID
 		}
 	}
@@ -103,7 +109,7 @@ func (a *Approvals) open(
 		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: in.Epoch, Last: in.Last, Edits: in.Edits, View: view,
 		Granted: granted(f, decision, view.Digest), Remembered: remembered,
 		Hydrations: in.Hydrations,
-		Rule:       decision.Approval, EditedBy: in.EditedBy, OnBehalfOf: f.Context.SubjectID, PolicyRule: rule, PolicyID: f.PolicyDigest,
+		Rule:       rule, EditedBy: in.EditedBy, OnBehalfOf: f.Context.SubjectID, PolicyRule: by, PolicyID: f.PolicyDigest,
 		ExpireAfter: expireAfter,
 	})
 	if err != nil {
@@ -114,7 +120,9 @@ func (a *Approvals) open(
 	}
 	view.ApprovalID = toolspec.ApprovalID(f.InvocationID, record.Number)
 	view.ExpiresAtMs = record.ExpiresAt.UnixMilli()
-	view.Escalations = decision.Approval.Escalations(record.CreatedAt, record.ExpiresAt)
+	// Hooks may answer differently by now, and the recorded rule counts.
+	view.Approvers = record.Rule.Describe(view.RequestedBy)
+	view.Escalations = record.Rule.Escalations(record.CreatedAt, record.ExpiresAt)
 	approval := record.Granted
 	approval.ApprovalID, approval.Approver = view.ApprovalID, record.Approver
 	return contract.RequestOut{

@@ -67,28 +67,30 @@ func (a *Attempts) judge(ctx, budget context.Context, in contract.ExecuteIn, cla
 	return a.deliver(ctx, in, claimID, bound, out, v.Value)
 }
 
-// deliver checks a value against the contract of the tool and redacts it. It stores a value
-// that is too large for a payload.
+// deliver redacts a value, measures it, and checks it against the contract of the tool, in this
+// order. It stores a value that is too large for a payload.
 func (a *Attempts) deliver(ctx context.Context, in contract.ExecuteIn, claimID string, bound *catalog.Bound, out contract.ExecuteOut, raw json.RawMessage) contract.ExecuteOut {
 	refuse := func(code toolspec.Code, message string, details *toolspec.Details) contract.ExecuteOut {
 		out.Outcome, out.Failure = contract.Refused, &hook.Failure{Code: code, SafeMessage: message, Details: details}
 		return out
 	}
+	// The size counts after redaction, and before validation: to say what is wrong with a value
+	// that is too large in any case costs more than to measure it.
+	value, err := bound.Redact(raw)
+	redacted := err == nil
+	if redacted {
+		// Live secrets are taken out before a large value is stored.
+		value, redacted = redact.JSON(value, a.Secrets)
+	}
+	if redacted && len(value) > in.MaxResultBytes {
+		return refuse(toolspec.CodeResultTooLarge, fmt.Sprintf("The result is larger than %d bytes", in.MaxResultBytes), nil)
+	}
 	if problems := bound.ValidateOutput(raw); len(problems) > 0 {
 		return refuse(toolspec.CodeOutputValidation, "", &toolspec.Details{Kind: problems[0].Kind})
 	}
-	value, err := bound.Redact(raw)
-	if err != nil {
-		return refuse(toolspec.CodeRedactionFailed, "", nil)
-	}
-	// Live secrets are taken out before a large value is stored.
-	value, ok := redact.JSON(value, a.Secrets)
-	if !ok {
-		return refuse(toolspec.CodeRedactionFailed, "", nil)
-	}
 	switch {
-	case len(value) > in.MaxResultBytes:
-		return refuse(toolspec.CodeResultTooLarge, fmt.Sprintf("The result is larger than %d bytes", in.MaxResultBytes), nil)
+	case !redacted:
+		return refuse(toolspec.CodeRedactionFailed, "", nil)
 	case len(value) <= toolspec.MaxInline:
 		out.Value = value
 		return out

@@ -9,10 +9,6 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// errorPrefix begins every safe message about a tool's own error
-// (contradiction C-15).
-const errorPrefix = "Error executing tool: "
-
 // maxSafeText bounds the safe message of a tool's error, in bytes. The message is in payloads
 // and in the record.
 const maxSafeText = 2000
@@ -33,9 +29,9 @@ func classify(err error) (f hook.Failure, retryable, answered bool) {
 	var output *toolspec.OutputError
 	switch {
 	case errors.As(err, &busy):
-		return hook.Failure{Code: toolspec.CodeRateLimited, SafeMessage: errorPrefix + clip(busy.Reason), RetryAfterMs: max(busy.After.Milliseconds(), 0)}, true, true
+		return hook.Failure{Code: toolspec.CodeRateLimited, SafeMessage: toolspec.ErrorPrefix + clip(busy.Reason), RetryAfterMs: max(busy.After.Milliseconds(), 0)}, true, true
 	case errors.As(err, &safe):
-		return hook.Failure{Code: toolspec.CodeExecution, SafeMessage: errorPrefix + clip(safe.Error())}, false, true
+		return hook.Failure{Code: toolspec.CodeExecution, SafeMessage: toolspec.ErrorPrefix + clip(safe.Error())}, false, true
 	case errors.As(err, &args):
 		return hook.Failure{Code: toolspec.CodeValidation, SafeMessage: args.Error()}, false, true
 	case errors.As(err, &output):

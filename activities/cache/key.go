@@ -9,7 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // cacheVersion changes with the meaning of the fields below.
@@ -37,7 +37,7 @@ type cacheInput struct {
 // where a call has a connection: it is somebody's right, and an actor who has it
 // must not be answered with what another one was let see.
 func newCacheInput(c toolspec.Context, scope toolspec.CacheScope, toolID, toolDigest, policyDigest string, n hook.Connection, args json.RawMessage) (cacheInput, error) {
-	canonical, err := schema.Canonical(args)
+	canonical, err := strictjson.Canonical(args)
 	if err != nil {
 		return cacheInput{}, err
 	}

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// A call in a queue is told when it gets a place, and also looks for itself. It looks
-	// less often the further behind it is and the more often it has looked, so that a wait
-	// of days does not fill the history.
+	// A call in a queue gets a signal when it gets a place. It also asks by itself, at
+	// intervals that grow with the number of calls ahead and with the number of rounds, so
+	// that a wait of days does not fill the history.
 	queueLook    = 10 * time.Second
 	queueLookFar = time.Minute
 	queueLookOld = 5 * time.Minute
 	queueStep    = 500 * time.Millisecond
 	queueRounds  = 6
-	// busyRetry is the advice of a full semaphore: the time until a place is free is not
+	// busyRetry is the retryAfter of a full semaphore. The time until a place is free is not
 	// known.
 	busyRetry = time.Second
 )
@@ -42,33 +42,34 @@ type limits struct {
 	places   *Places
 }
 
-// of returns the limits of a call: its quotas, or else its numbers of calls at once.
-func (l *limits) of(ctx context.Context, f hook.Facts, quotas bool) ([]policy.Limit, error) {
+// limitsOf returns the limits of policy that apply to a call: either the quotas, or the limits of
+// concurrent calls.
+func (l *limits) limitsOf(ctx context.Context, f hook.Facts, quotas bool) ([]policy.Limit, error) {
 	p, err := l.policies.Policy(ctx, f.PolicyDigest)
 	if err != nil {
 		return nil, err
 	}
-	var of []policy.Limit
+	var limits []policy.Limit
 	for _, limit := range p.Limits(judge.LimitFacts(f)) {
 		if (limit.Tokens > 0) == quotas {
-			of = append(of, limit)
+			limits = append(limits, limit)
 		}
 	}
-	return of, nil
+	return limits, nil
 }
 
 func (l *limits) quota(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	f := in.Facts
-	of, err := l.of(ctx, f, true)
-	if err != nil || len(of) == 0 {
+	limits, err := l.limitsOf(ctx, f, true)
+	if err != nil || len(limits) == 0 {
 		return hook.Verdict{}, err
 	}
 	row := TokensRow{InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: f.Epoch, Round: f.Round}
-	for _, limit := range of {
+	for _, limit := range limits {
 		b := Bucket{Key: limit.Key, Tokens: limit.Tokens, Every: limit.Every}
 		if limit.Wait {
 			// A token that arrives after the deadline of the call would be wasted.
-			b.Patience = patience(limit, time.Duration(f.RemainingMs)*time.Millisecond)
+			b.Patience = maxWait(limit, time.Duration(f.RemainingMs)*time.Millisecond)
 		}
 		row.Buckets = append(row.Buckets, b)
 	}
@@ -76,7 +77,7 @@ func (l *limits) quota(ctx context.Context, in hook.StageInput) (hook.Verdict, e
 	if err != nil {
 		return hook.Verdict{}, err
 	}
-	limit := lacking(of, answer.Key)
+	limit := limitWithKey(limits, answer.Key)
 	reason := fmt.Sprintf("the quota of %d every %s is used up", limit.Tokens, limit.Every)
 	switch answer.State {
 	case Superseded:
@@ -99,24 +100,24 @@ func (l *limits) quota(ctx context.Context, in hook.StageInput) (hook.Verdict, e
 
 func (l *limits) semaphore(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	asked, f := time.Now(), in.Facts
-	of, err := l.of(ctx, f, false)
+	limits, err := l.limitsOf(ctx, f, false)
 	if err != nil {
 		return hook.Verdict{}, err
 	}
 	// In a later round the call may be in the queue of a limit that policy no longer has.
-	if len(of) == 0 && f.Round == 1 {
+	if len(limits) == 0 && f.Round == 1 {
 		l.places.Took(f.InvocationID, asked)
 		return hook.Verdict{}, nil
 	}
 	row := PlacesRow{InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: f.Epoch, Round: f.Round}
-	for _, limit := range of {
+	for _, limit := range limits {
 		row.Places = append(row.Places, Place{Key: limit.Key, Most: limit.Concurrent, Wait: limit.Wait})
 	}
 	answer, err := l.store.TakePlaces(ctx, row)
 	if err != nil {
 		return hook.Verdict{}, err
 	}
-	limit := lacking(of, answer.Key)
+	limit := limitWithKey(limits, answer.Key)
 	reason := fmt.Sprintf("%d calls run, and no more may at once", limit.Concurrent)
 	switch answer.State {
 	case Superseded:
@@ -140,17 +141,17 @@ func (l *limits) semaphore(ctx context.Context, in hook.StageInput) (hook.Verdic
 	}), nil
 }
 
-// patience is how long a call may wait for a limit.
-func patience(l policy.Limit, remaining time.Duration) time.Duration {
+// maxWait returns how long a call may wait for a limit.
+func maxWait(l policy.Limit, remaining time.Duration) time.Duration {
 	if l.WaitFor > 0 {
 		return min(l.WaitFor, remaining)
 	}
 	return remaining
 }
 
-// lacking finds the limit that a key belongs to.
-func lacking(of []policy.Limit, key string) policy.Limit {
-	for _, l := range of {
+// limitWithKey returns the limit with the key, or a zero limit.
+func limitWithKey(limits []policy.Limit, key string) policy.Limit {
+	for _, l := range limits {
 		if l.Key == key {
 			return l
 		}

@@ -10,10 +10,10 @@ import (
 const (
 	// HoldTime is how long a call keeps the places that it took without asking again.
 	HoldTime = 5 * time.Minute
-	// holdMargin is the time that may pass between the check and the effect.
+	// holdMargin is the time that may pass between the check of Expired and the effect of the
+	// tool.
 	holdMargin = time.Minute
-	// manyPlaces is a number of calls. If more calls than this have places, the expired places
-	// are dropped.
+	// manyPlaces is the number of calls from which Took drops expired places.
 	manyPlaces = 4096
 )
 
@@ -25,7 +25,7 @@ type Places struct {
 	asked map[string]time.Time
 }
 
-// Took notes that a call has places that it asked for at a time.
+// Took notes that a call has got the places that it asked for at the time asked.
 func (p *Places) Took(invocationID string, asked time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,23 +42,23 @@ func (p *Places) Took(invocationID string, asked time.Time) {
 	p.asked[invocationID] = asked
 }
 
-// Forget drops what it knows of a call that ended.
+// Forget drops the places of a call that has ended.
 func (p *Places) Forget(invocationID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.asked, invocationID)
 }
 
-// Expired reports whether it is too late for a call of the local lane to run in its place,
-// which it does not claim: a worker that stood still for minutes would run beside the call
-// that has the place now. A call whose places another process asked for has to ask again,
-// and gets the places that it still holds. In the regular lane the claim asks the database.
+// Expired reports whether it is too late for a call of the local lane to run with its places. Such
+// a call makes no claim, and a worker that was stopped for minutes would run it although another
+// call has its place now. A call whose places another process asked for has to ask again, and gets
+// the places that it still has. In the regular lane the claim checks the places in the database.
 func (p *Places) Expired(in contract.ExecuteIn) bool {
 	if in.LeasedAtMs == 0 {
 		return false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	asked, here := p.asked[in.Facts.InvocationID]
-	return !here || time.Since(asked) > HoldTime-holdMargin-time.Duration(in.MaxRuntimeMs)*time.Millisecond
+	asked, ok := p.asked[in.Facts.InvocationID]
+	return !ok || time.Since(asked) > HoldTime-holdMargin-time.Duration(in.MaxRuntimeMs)*time.Millisecond
 }

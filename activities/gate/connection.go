@@ -22,10 +22,13 @@ func (g *gate) checkConnection(ctx context.Context, f hook.Facts, p *policy.Poli
 		return nil
 	}
 	n := f.Connection.Value()
-	var requested, scopes, granted []string
-	if n.Requested {
-		requested = []string{c.ConnectionID}
+	if !n.Requested {
+		v.Delta.Rule = ruleConnection
+		failure := judge.NotRequested()
+		return &failure
 	}
+	requested := []string{c.ConnectionID}
+	var scopes, granted []string
 	if bound, here := g.Tools.Get(f.ToolID); here {
 		scopes = bound.Definition().Scopes
 	}

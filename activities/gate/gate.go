@@ -12,12 +12,16 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// Parts are what the gate needs. All are required except Shadow.
+// Parts are the dependencies of the gate. All except PolicyEngines and Shadow are required.
 type Parts struct {
 	Policies judge.Policies
-	Engine   authz.Port
-	Tools    judge.Source
-	// Shadow returns the policy that is tried out, or nil. It may be nil.
+	// PolicyEngines returns the engine that decides by a version of the policy. If it is nil,
+	// Pawl's own engine decides.
+	PolicyEngines judge.PolicyEngines
+	// Engine is the authorization engine.
+	Engine authz.Port
+	Tools  judge.Source
+	// Shadow returns the shadow policy, or nil if there is none. The function may be nil.
 	Shadow func() *policy.Policy
 	Log    *slog.Logger
 }
@@ -40,7 +44,7 @@ func (g *gate) authorize(ctx context.Context, in hook.StageInput) (hook.Verdict,
 	f := in.Facts
 	bound, here := g.Tools.Get(f.ToolID)
 	f.Args, f.Repaired, f.NoSchema = nil, false, here && !bound.HasSchema()
-	return g.judged(ctx, f, func(p *policy.Policy, _ policy.Decision, v *hook.Verdict) (*hook.Failure, error) {
+	return g.judge(ctx, f, func(p *policy.Policy, _ policy.Decision, v *hook.Verdict) (*hook.Failure, error) {
 		if failure, err := g.permit(ctx, f, p.Permissions(f.Context.TenantID), v); failure != nil || err != nil {
 			return failure, err
 		}
@@ -50,7 +54,7 @@ func (g *gate) authorize(ctx context.Context, in hook.StageInput) (hook.Verdict,
 
 func (g *gate) consent(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	f := in.Facts
-	return g.judged(ctx, f, func(_ *policy.Policy, decision policy.Decision, v *hook.Verdict) (*hook.Failure, error) {
+	return g.judge(ctx, f, func(_ *policy.Policy, decision policy.Decision, v *hook.Verdict) (*hook.Failure, error) {
 		if decision.Verb == policy.Allow {
 			return nil, nil
 		}
@@ -68,9 +72,10 @@ func (g *gate) consent(ctx context.Context, in hook.StageInput) (hook.Verdict, e
 	})
 }
 
-// judged judges a call by kill switches and policy, and by more if policy does not deny it.
-// The facts have arguments at willCheckConsent only.
-func (g *gate) judged(
+// judge returns the verdict of the kill switches and of policy on a call. If neither stops the call,
+// judge calls more, which may return a failure too. The facts have arguments at willCheckConsent
+// only.
+func (g *gate) judge(
 	ctx context.Context, f hook.Facts, more func(*policy.Policy, policy.Decision, *hook.Verdict) (*hook.Failure, error),
 ) (v hook.Verdict, err error) {
 	if kill := f.Killed(); kill != nil {
@@ -94,10 +99,10 @@ func (g *gate) judged(
 	return v, nil
 }
 
-// decide asks policy, and writes what it says of a call into the verdict. It returns a
-// failure if policy denies the call.
+// decide lets policy decide, and writes the rule, the budgets and the demands of policy into the
+// verdict. It returns a failure if policy denies the call.
 func (g *gate) decide(ctx context.Context, p *policy.Policy, f hook.Facts, v *hook.Verdict) (policy.Decision, *hook.Failure) {
-	decision := p.Decide(g.facts(f))
+	decision := g.PolicyEngines.Decide(p, g.facts(f))
 	v.Delta.Rule = decision.Rule
 	v.Delta.Budgets = &hook.Budgets{
 		MaxRuntimeMs: decision.Budgets.MaxRuntimeMs, MaxResultBytes: int(decision.Budgets.MaxResultBytes), DeadlineMs: decision.Budgets.DeadlineMs,
@@ -114,12 +119,12 @@ func (g *gate) decide(ctx context.Context, p *policy.Policy, f hook.Facts, v *ho
 	}
 }
 
-// facts are the facts of a call for policy.
+// facts returns the facts of a call for policy.
 func (g *gate) facts(f hook.Facts) policy.Facts {
 	return judge.WithTags(judge.PolicyFacts(f, f.Args != nil), g.Tools)
 }
 
-// ids are the attributes of a log line about a call.
+// ids returns the attributes of a log line about a call.
 func ids(f hook.Facts) []any {
 	return []any{
 		"toolId", f.ToolID, "toolCallId", f.ToolCallID, "invocationId", f.InvocationID,

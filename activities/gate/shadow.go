@@ -8,50 +8,52 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
-// shadowHook names the notes of a shadow policy among those of hooks.
+// shadowHook is the hook name under which the record keeps the notes of a shadow policy.
 const shadowHook = "shadow"
 
-// undetermined stands for a verdict that needs what is not known yet.
+// undetermined is written in place of a verdict that depends on arguments that are not known yet.
 const undetermined = "undetermined"
 
-// ShadowNote is what two policies said of a call at one stage of the gate.
+// ShadowNote has the verdicts of the active policy and of the shadow policy on one call, at one
+// stage of the gate.
 type ShadowNote struct {
-	// Live is the verdict of the active policy, Shadow that of the one that is tried
-	// out: allow, deny, require_approval or undetermined.
+	// Live is the verdict of the active policy, and Shadow is the verdict of the shadow policy.
+	// Each is allow, deny, require_approval or undetermined.
 	Live, Shadow string
-	// Rule is what decided in the shadow.
+	// Rule is the rule of the shadow policy that decided.
 	Rule string
 }
 
-// ShadowPrefix begins every note of a version.
+// ShadowPrefix returns the text with which every note of a shadow policy begins. It contains the
+// first 16 digits of the policy's digest.
 func ShadowPrefix(digest string) string { return digest[:min(len(digest), 16)] + " " }
 
 func (n ShadowNote) text(digest string) string {
 	return fmt.Sprintf("%slive %s, shadow %s: %s", ShadowPrefix(digest), n.Live, n.Shadow, n.Rule)
 }
 
-// ParseShadowNote reads a note.
+// ParseShadowNote parses the text of a note. ok is false if the text is not a note of a shadow policy.
 func ParseShadowNote(text string) (note ShadowNote, ok bool) {
-	_, rest, found := strings.Cut(text, " live ")
-	live, rest, cut := strings.Cut(rest, ", shadow ")
-	shadow, rule, whole := strings.Cut(rest, ": ")
-	return ShadowNote{Live: live, Shadow: shadow, Rule: rule}, found && cut && whole
+	_, rest, hasLive := strings.Cut(text, " live ")
+	live, rest, hasShadow := strings.Cut(rest, ", shadow ")
+	shadow, rule, hasRule := strings.Cut(rest, ": ")
+	return ShadowNote{Live: live, Shadow: shadow, Rule: rule}, hasLive && hasShadow && hasRule
 }
 
-// compare notes what the policy that is tried out says of a call, beside the decision of
-// the active policy on the same facts. It does so once for each call: with the arguments,
-// or at willAuthorize if the call ends there. It never changes the verdict.
+// compare adds a note to the verdict: the decision of the shadow policy beside the decision of the
+// active policy on the same facts. A call gets one note: at willCheckConsent, or at willAuthorize
+// if the call ends there. compare never changes the outcome.
 func (g *gate) compare(f hook.Facts, live policy.Decision, v *hook.Verdict) {
 	if g.Shadow == nil || f.Args == nil && v.Outcome != hook.Failed {
 		return
 	}
-	tried := g.Shadow()
-	if tried == nil {
+	shadow := g.Shadow()
+	if shadow == nil {
 		return
 	}
-	is := tried.Decide(g.facts(f))
-	note := ShadowNote{Live: verdictOf(live), Shadow: verdictOf(is), Rule: is.Rule}
-	v.Notes = append(v.Notes, hook.Note{Hook: shadowHook, Reason: note.text(tried.Digest())})
+	decision := g.PolicyEngines.Decide(shadow, g.facts(f))
+	note := ShadowNote{Live: verdictOf(live), Shadow: verdictOf(decision), Rule: decision.Rule}
+	v.Notes = append(v.Notes, hook.Note{Hook: shadowHook, Reason: note.text(shadow.Digest())})
 }
 
 func verdictOf(d policy.Decision) string {

@@ -78,6 +78,15 @@ func NoGrant() hook.Failure {
 	}
 }
 
+// NotRequested returns the failure of a call whose allowedConnectionIds do not list its connection.
+// It says nothing that the call does not say itself.
+func NotRequested() hook.Failure {
+	return hook.Failure{
+		Code: toolspec.CodePolicyDenied, SafeMessage: "the call does not list its connection in allowedConnectionIds",
+		Details: &toolspec.Details{Path: "/allowedConnectionIds", Rule: "connection"},
+	}
+}
+
 // Reauth returns the failure of a call whose connection has no usable credential.
 func Reauth() hook.Failure {
 	return hook.Failure{Code: toolspec.CodeNeedsReauth, Details: &toolspec.Details{Path: "/context/connectionId"}}

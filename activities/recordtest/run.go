@@ -35,21 +35,21 @@ type Sweeper interface {
 
 var errNoSweeper = errors.New("the store sweeps no calls")
 
-// Run takes the steps of each case of the table for two calls in turn, so that a
-// statement about one of them that touches the other is noticed. Each call is in
-// the store that open returns; all of them may be in one. Cases that sweep are left
-// out where the store is no Sweeper.
+// Run runs the steps of each case of the table for two calls in turn, so that a
+// statement about one call that changes the other fails the test. Each call is in a
+// store that open returns; open may return the same store each time. Run skips the
+// cases with sweeps if the store is not a Sweeper.
 func Run(t *testing.T, open func(t *testing.T) activities.Records) {
 	t.Helper()
-	for n, c := range table {
-		t.Run(c.name, func(t *testing.T) {
+	for n, tc := range table {
+		t.Run(tc.name, func(t *testing.T) {
 			var calls []call
 			for _, twin := range []string{"a", "b"} {
 				calls = append(calls, call{open(t), toolspec.Identity{TenantID: tenant, RunID: "run_1", ToolCallID: fmt.Sprint("call_", n, twin)}})
 			}
-			for i, s := range c.steps {
-				for _, of := range calls {
-					if err := s.take(t.Context(), of); errors.Is(err, errNoSweeper) {
+			for i, s := range tc.steps {
+				for _, c := range calls {
+					if err := s.do(t.Context(), c); errors.Is(err, errNoSweeper) {
 						t.Skip(err)
 					} else if err != nil {
 						t.Fatalf("step %d, %+v: %v", i+1, s, err)
@@ -60,73 +60,74 @@ func Run(t *testing.T, open func(t *testing.T) activities.Records) {
 	}
 }
 
-// testCase is a story of one call.
+// testCase is a list of statements about one call.
 type testCase struct {
 	name  string
 	steps []step
 }
 
-// call is what the steps of a case are about.
+// call is the call of a case, with the store that records it.
 type call struct {
 	store activities.Records
 	id    toolspec.Identity
 }
 
-// step is a statement about a call, with what it is to answer.
+// step is a statement about a call, with the answer that it must give.
 type step interface {
-	take(ctx context.Context, of call) error
+	do(ctx context.Context, c call) error
 }
 
-// executing returns a context in which a run of the call's workflow acts; the
-// first one by default, and nobody for "none".
-func (of call) executing(ctx context.Context, run string) context.Context {
+// executing returns a context that names a run of the call's workflow as the
+// run that executes. The default is the first run; "none" names no run.
+func (c call) executing(ctx context.Context, run string) context.Context {
 	if run == "none" {
 		return ctx
 	}
-	return contract.WithExecution(ctx, contract.Execution{RunID: cmp.Or(run, first), WorkflowID: of.id.WorkflowID(), Local: true})
+	return contract.WithExecution(ctx, contract.Execution{RunID: cmp.Or(run, first), WorkflowID: c.id.WorkflowID(), Local: true})
 }
 
-// claimID is the id of a claim of a dispatch, where a step gives no other.
+// claimID returns the default id of the claim of a dispatch.
 func claimID(dispatch int) string { return fmt.Sprintf("claim-%d", dispatch) }
 
-// claims are those of dispatches.
-func claims(dispatches ...int) (found []contract.Claim) {
+// claims returns the claims of the dispatches, with their default ids.
+func claims(dispatches ...int) []contract.Claim {
+	var claims []contract.Claim
 	for _, d := range dispatches {
-		found = append(found, contract.Claim{Dispatch: d, ID: claimID(d)})
+		claims = append(claims, contract.Claim{Dispatch: d, ID: claimID(d)})
 	}
-	return found
+	return claims
 }
 
-// admit admits the call: as the first run with its own input, where a step says
-// nothing else.
+// admit admits the call. The default is the first run with the input of the call.
 type admit struct {
 	run, input, namespace string
-	// epoch is the one that it is to get, and code that of the result that it is to
-	// find: ok, or a code.
+	// epoch is the expected epoch; 0 expects any. code is the code of the expected
+	// result, or ok, or empty if the call is not settled.
 	epoch int
 	code  toolspec.Code
-	// found is the digest of the input that the record is of, and rounds are those
-	// of the record.
-	found     string
-	rounds    contract.Rounds
+	// found is the expected digest of the recorded input, and rounds are the expected
+	// rounds of the record.
+	found  string
+	rounds contract.Rounds
+	// elsewhere expects that the open call belongs to another namespace.
 	elsewhere bool
 }
 
-// ok is the code of a result that is no failure.
+// ok is the code of a successful result in these tests.
 const ok toolspec.Code = "ok"
 
-func (s admit) take(ctx context.Context, of call) error {
+func (s admit) do(ctx context.Context, c call) error {
 	row := admission.Row{
-		InvocationID: of.id.InvocationID(), InputDigest: cmp.Or(s.input, digest), WorkflowID: of.id.WorkflowID(), RunID: cmp.Or(s.run, first),
+		InvocationID: c.id.InvocationID(), InputDigest: cmp.Or(s.input, digest), WorkflowID: c.id.WorkflowID(), RunID: cmp.Or(s.run, first),
 		Namespace: cmp.Or(s.namespace, namespace),
 		Invocation: toolspec.Invocation{
-			ToolID: tool, ToolCallID: of.id.ToolCallID, Args: []byte(`{}`),
-			Context: toolspec.Context{TenantID: tenant, RunID: of.id.RunID, ActorID: "user:ann"},
+			ToolID: tool, ToolCallID: c.id.ToolCallID, Args: []byte(`{}`),
+			Context: toolspec.Context{TenantID: tenant, RunID: c.id.RunID, ActorID: "user:ann"},
 		},
 		Plan:      hook.Plan{V: 1, ToolID: tool, Lane: hook.RegularLane, MaxAttempts: 1, Pre: []hook.Step{}},
 		StartedAt: time.UnixMilli(1_700_000_000_123),
 	}
-	got, err := of.store.Admit(of.executing(ctx, s.run), row)
+	got, err := c.store.Admit(c.executing(ctx, s.run), row)
 	if err != nil {
 		return err
 	}
@@ -148,8 +149,8 @@ func codeOf(r toolspec.Result) toolspec.Code {
 	return r.ErrorCode
 }
 
-// owned asks whether the call is the run's, in an epoch, as it was admitted but
-// for what change makes of it.
+// owned checks whether a run owns the call in an epoch. change, if not nil, changes
+// the row of the admitted call.
 type owned struct {
 	run    string
 	epoch  int
@@ -157,15 +158,15 @@ type owned struct {
 	want   bool
 }
 
-func (s owned) take(ctx context.Context, of call) error {
+func (s owned) do(ctx context.Context, c call) error {
 	row := stage.OwnedRow{
-		InvocationID: of.id.InvocationID(), Epoch: s.epoch, ToolID: tool, ToolCallID: of.id.ToolCallID,
-		Context: toolspec.Context{TenantID: tenant, RunID: of.id.RunID, ActorID: "user:ann"},
+		InvocationID: c.id.InvocationID(), Epoch: s.epoch, ToolID: tool, ToolCallID: c.id.ToolCallID,
+		Context: toolspec.Context{TenantID: tenant, RunID: c.id.RunID, ActorID: "user:ann"},
 	}
 	if s.change != nil {
 		s.change(&row)
 	}
-	plan, got, err := of.store.Owned(of.executing(ctx, s.run), row)
+	plan, got, err := c.store.Owned(c.executing(ctx, s.run), row)
 	if err == nil && (got != s.want || got && plan.Lane != hook.RegularLane) {
 		err = fmt.Errorf("got %v, %+v", got, plan)
 	}
@@ -183,9 +184,9 @@ type claim struct {
 	want            contract.Outcome
 }
 
-func (s claim) take(ctx context.Context, of call) error {
-	got, err := of.store.Claim(of.executing(ctx, s.run), attempt.ClaimRow{
-		InvocationID: of.id.InvocationID(), TenantID: cmp.Or(s.tenant, tenant), ToolID: cmp.Or(s.tool, tool), Epoch: s.epoch, Dispatch: s.dispatch,
+func (s claim) do(ctx context.Context, c call) error {
+	got, err := c.store.Claim(c.executing(ctx, s.run), attempt.ClaimRow{
+		InvocationID: c.id.InvocationID(), TenantID: cmp.Or(s.tenant, tenant), ToolID: cmp.Or(s.tool, tool), Epoch: s.epoch, Dispatch: s.dispatch,
 		ClaimID: cmp.Or(s.id, claimID(s.dispatch)), Repeatable: s.repeatable, Answered: s.answered, Runtime: time.Minute,
 	})
 	if err == nil && got != s.want {
@@ -194,19 +195,19 @@ func (s claim) take(ctx context.Context, of call) error {
 	return err
 }
 
-// check asks what became of a dispatch.
+// check checks a dispatch: it was claimed, or gets a tombstone.
 type check struct {
 	run             string
 	epoch, dispatch int
 	want            contract.Outcome
-	// raised is the epoch of the call afterwards, and claims are those that there
-	// are; both are not looked at where the call was superseded.
+	// raised is the expected epoch of the call afterwards, and claims are the expected
+	// claims. Both are ignored if the call was superseded.
 	raised int
 	claims []contract.Claim
 }
 
-func (s check) take(ctx context.Context, of call) error {
-	got, err := of.store.Check(of.executing(ctx, s.run), contract.CheckIn{InvocationID: of.id.InvocationID(), Epoch: s.epoch, Dispatch: s.dispatch})
+func (s check) do(ctx context.Context, c call) error {
+	got, err := c.store.Check(c.executing(ctx, s.run), contract.CheckIn{InvocationID: c.id.InvocationID(), Epoch: s.epoch, Dispatch: s.dispatch})
 	if err != nil {
 		return err
 	}
@@ -216,7 +217,7 @@ func (s check) take(ctx context.Context, of call) error {
 	return nil
 }
 
-// settle settles the call, ok where a step gives no code.
+// settle settles the call with a code. The default is ok.
 type settle struct {
 	run, tenant string
 	epoch       int
@@ -224,17 +225,17 @@ type settle struct {
 	claims      []contract.Claim
 	want        contract.Outcome
 	unaccounted []contract.Claim
-	// found is the code of the result that settled the call before.
+	// found is the expected code of the result that settled the call before.
 	found toolspec.Code
 }
 
-func (s settle) take(ctx context.Context, of call) error {
-	result := toolspec.Result{ToolCallID: of.id.ToolCallID, InvocationID: of.id.InvocationID(), InputDigest: digest, OK: true, Value: []byte(`{}`), Source: toolspec.SourceExecuted}
+func (s settle) do(ctx context.Context, c call) error {
+	result := toolspec.Result{ToolCallID: c.id.ToolCallID, InvocationID: c.id.InvocationID(), InputDigest: digest, OK: true, Value: []byte(`{}`), Source: toolspec.SourceExecuted}
 	if s.code != "" {
 		result = toolspec.Failure(s.code, "", nil)
 	}
-	got, err := of.store.Settle(of.executing(ctx, s.run), contract.SettleIn{
-		InvocationID: of.id.InvocationID(), TenantID: cmp.Or(s.tenant, tenant), Epoch: s.epoch, Result: result, Claims: s.claims,
+	got, err := c.store.Settle(c.executing(ctx, s.run), contract.SettleIn{
+		InvocationID: c.id.InvocationID(), TenantID: cmp.Or(s.tenant, tenant), Epoch: s.epoch, Result: result, Claims: s.claims,
 	})
 	if err != nil {
 		return err
@@ -256,13 +257,13 @@ type sweep struct {
 	want           toolspec.Code
 }
 
-func (s sweep) take(ctx context.Context, of call) error {
-	store, sweeps := of.store.(Sweeper)
+func (s sweep) do(ctx context.Context, c call) error {
+	store, sweeps := c.store.(Sweeper)
 	if !sweeps {
 		return errNoSweeper
 	}
 	got, err := store.Sweep(ctx, upkeep.SweepRow{
-		InvocationID: of.id.InvocationID(), Namespace: cmp.Or(s.namespace, namespace), RunID: cmp.Or(s.run, first), Epoch: s.epoch,
+		InvocationID: c.id.InvocationID(), Namespace: cmp.Or(s.namespace, namespace), RunID: cmp.Or(s.run, first), Epoch: s.epoch,
 		Cause: upkeep.OwnerTerminated, Code: toolspec.CodeCancelled,
 	})
 	if err == nil && got != s.want {

@@ -6,10 +6,10 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// ownedBut asks for a call that differs from the one that was admitted.
+// ownedBut checks that nobody owns a call that differs from the admitted call.
 func ownedBut(change func(*stage.OwnedRow)) owned { return owned{epoch: 1, change: change} }
 
-// another is the id of a claim of another execution of a dispatch.
+// another is the id of a claim by another execution of the same dispatch.
 const another = "another-execution"
 
 var table = []testCase{

@@ -74,6 +74,9 @@ func (r *Runner) runStage(ctx context.Context, own Own, in hook.StageInput) (hoo
 	if lacks != "" && info.Failure == hook.Closed && !isKilled(in) {
 		return hook.Verdict{Outcome: hook.Missing, By: lacks}, nil
 	}
+	if in.Part == hook.PartHear {
+		own = Own{} // the gate has asked, or a hook has
+	}
 	before, err := r.before(provided, own, in)
 	if err != nil {
 		return hook.Verdict{}, err

@@ -35,15 +35,18 @@ var errStopping = errors.New("the worker stops")
 type Sweeper struct {
 	namespace string
 	upkeep    Store
+	endings   Endings
+	hooks     Hooks
 	owners    Owners
 	log       *slog.Logger
 	retention int
 }
 
 // NewSweeper makes a sweeper for the calls of a namespace; owners must ask the same
-// namespace. retention is how long a settled call is kept, in days, at least 1.
-func NewSweeper(namespace string, upkeep Store, owners Owners, log *slog.Logger, retention int) *Sweeper {
-	return &Sweeper{namespace: namespace, upkeep: upkeep, owners: owners, log: log, retention: retention}
+// namespace. hooks runs the hooks of swept calls. retention is how long a settled call is kept,
+// in days, at least 1.
+func NewSweeper(namespace string, upkeep Store, endings Endings, hooks Hooks, owners Owners, log *slog.Logger, retention int) *Sweeper {
+	return &Sweeper{namespace: namespace, upkeep: upkeep, endings: endings, hooks: hooks, owners: owners, log: log, retention: retention}
 }
 
 // Register binds the activities of the workflow Sweep.
@@ -54,7 +57,8 @@ func (s *Sweeper) Register(r contract.Registry) {
 }
 
 // Calls checks every call of the namespace that is open when Calls begins, and settles
-// the calls whose workflow has ended. It first takes back expired slots.
+// the calls whose workflow has ended. It first takes back expired slots. At the end it runs the
+// hooks at the closing stages of the calls that this sweep, or an earlier one, has settled.
 //
 // Calls settles a call only if Temporal has said that its workflow ended. If Temporal
 // cannot give the status of one workflow, the call stays open and Unclear counts it. If
@@ -64,26 +68,35 @@ func (s *Sweeper) Calls(ctx context.Context, _ contract.SweepCallsIn) (contract.
 	stop := heartbeat.Send[struct{}](ctx, nil)
 	defer stop()
 	var out contract.SweepCallsOut
+	err := s.settle(ctx, &out)
+	if endErr := s.endAll(ctx, &out); err == nil {
+		err = endErr // the hooks of earlier sweeps do not wait until Temporal answers
+	}
+	return out, err
+}
+
+// settle takes back expired slots, and settles the open calls whose workflow has ended.
+func (s *Sweeper) settle(ctx context.Context, out *contract.SweepCallsOut) error {
 	if err := s.expired(ctx); err != nil {
-		return out, err
+		return err
 	}
 	page := OpenPage{Namespace: s.namespace, Limit: sweepPage}
 	for {
 		if heartbeat.Stopping(ctx) {
-			return out, errs.Transient(errStopping)
+			return errs.Transient(errStopping)
 		}
 		calls, err := s.upkeep.OpenCalls(ctx, page)
 		if err != nil {
-			return out, err
+			return err
 		}
-		if err := s.sweepAll(ctx, calls, &out); err != nil {
-			return out, err
+		if err := s.sweepAll(ctx, calls, out); err != nil {
+			return err
 		}
 		if len(calls) < page.Limit {
 			if out.Unclear > 0 {
 				s.log.WarnContext(ctx, "calls could not be swept: Temporal does not say how their workflows stand", "calls", out.Unclear)
 			}
-			return out, nil
+			return nil
 		}
 		// Leave out the calls that are created after the first page was read. Otherwise new
 		// calls could keep this sweep going without end. The next sweep checks them. The

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/client/turn"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/wire/openai"
@@ -40,9 +41,9 @@ func (c conversation) ask(ctx context.Context, question string) (string, error) 
 		}
 		// A call that is malformed, denied or fails is answered with an error: the model
 		// goes on, and corrects it or says so.
-		reply, err := c.pawl.Turn(ctx, client.Turn{
+		reply, err := turn.Turn{
 			Key: fmt.Sprintf("turn-%d", n), Codec: openai.Codec{}, Streamed: true, Offer: offer, Context: who,
-		}, response)
+		}.Take(ctx, c.pawl, response)
 		_ = response.Close()
 		if err != nil {
 			return "", err

@@ -26,6 +26,7 @@ var rules = []rule{
 	{"ranks", importsOnlyGoDown},
 	{"fences", fencesHold},
 	{"owners", dependenciesHaveOwners},
+	{"light", lightPackagesLinkNoServers},
 	{"test-support", testSupportStaysInTests},
 	{"tool-run", toolsRunInOnePlace},
 	{"control-flow", controlFlowBelongsToHooks},

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// invariants are the names that docs/invariants.md must list, each once: the
+// invariants are the names that docs/internals/invariants.md must list, each once: the
 // promises, and the invariants of the specifications in their order.
 var invariants = strings.Fields(`
 	PROMISE_1 PROMISE_2 PROMISE_3 PROMISE_4 PROMISE_5 PROMISE_6 PROMISE_7 PROMISE_8
@@ -26,14 +26,14 @@ var invariants = strings.Fields(`
 	RUNTIME_BINDS_ALL AUTHZ_CHECK_BEFORE_TOOL_EXEC CONTEXT_HAS_IDENTITY CAPABILITY_OWNS_SECRETS
 `)
 
-// faults are the cases that docs/faults.md must list: of those that design and
+// faults are the cases that docs/internals/faults.md must list: of those that design and
 // issues name by number, the ones that can be forced by now.
 var faults = strings.Fields(`
 	1 2 3 4 5 6 7 8 9 10 11 12 14 15 16 17 18 19 20 21 22 23 24 26 27 28 29 30 31 32 33 34 35 36 37 38 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55
 	66
 `)
 
-// mostUntested bounds the cases of docs/faults.md without a test.
+// mostUntested bounds the cases of docs/internals/faults.md without a test.
 const mostUntested = 3
 
 var (
@@ -44,7 +44,7 @@ var (
 
 func TestInvariants(t *testing.T) {
 	t.Parallel()
-	mistakes, _ := checkProofs(page(t, "invariants.md"), invariantRow, invariants, testsOf(repository(t)))
+	mistakes, _ := checkProofs(page(t, "internals/invariants.md"), invariantRow, invariants, testsOf(repository(t)))
 	for _, mistake := range mistakes {
 		t.Error(mistake)
 	}
@@ -52,7 +52,7 @@ func TestInvariants(t *testing.T) {
 
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	mistakes, untested := checkProofs(page(t, "faults.md"), faultRow, faults, testsOf(repository(t)))
+	mistakes, untested := checkProofs(page(t, "internals/faults.md"), faultRow, faults, testsOf(repository(t)))
 	for _, mistake := range mistakes {
 		t.Error(mistake)
 	}

@@ -29,8 +29,16 @@ var fences = []fence{
 		why: "every package may import it",
 	},
 	{
+		tree: "toolspec/strictjson", ours: []string{}, third: []string{"github.com/go-json-experiment/json"},
+		why: "it reads JSON, and knows nothing of what the JSON is about",
+	},
+	{
+		tree: "toolspec/jsonschema", ours: []string{"toolspec/strictjson"}, third: []string{"github.com/kaptinlin/jsonschema"},
+		why: "it judges any JSON by any schema, and knows nothing of tools",
+	},
+	{
 		tree: "toolspec/hook",
-		not:  []string{module + "/toolspec/schema"},
+		not:  []string{module + "/toolspec/schema", module + "/toolspec/jsonschema"},
 		why:  "workflows import hook, and a schema library is not deterministic code",
 	},
 	{
@@ -67,9 +75,15 @@ var fences = []fence{
 		why: "activities know the workflow by its contract alone",
 	},
 	{
+		tree: "activities",
+		not:  []string{module + "/policy/review"},
+		why:  "a call is judged by package policy; reviews of a policy are for people",
+	},
+	{
 		tree: "examples",
 		ours: []string{
-			"toolspec", "toolspec/errs", "toolspec/hook", "toolspec/capability", "toolspec/catalog", "toolspec/legacy", "toolspec/provide", "client", "worker",
+			"toolspec", "toolspec/errs", "toolspec/hook", "toolspec/capability", "toolspec/catalog", "toolspec/legacy", "toolspec/provide",
+			"client", "client/turn", "client/postgres", "worker",
 			"toolspec/wire", "toolspec/wire/openai", "toolspec/wire/responses", "toolspec/wire/anthropic", "toolspec/wire/ollama", "toolspec/wire/gemini",
 			"toolspec/conversation",
 		},
@@ -113,16 +127,16 @@ var owners = []struct {
 	module string
 	trees  []string
 }{
-	{"github.com/kaptinlin/", []string{"toolspec/schema"}},
-	{"github.com/invopop/jsonschema", []string{"toolspec/schema"}},
+	{"github.com/kaptinlin/", []string{"toolspec/jsonschema"}},
+	{"github.com/invopop/jsonschema", []string{"toolspec/schema", "internal/docsgen"}},
 	{"github.com/kljensen/snowball", []string{"toolspec/catalog"}},
-	{"cel.dev/", []string{"policy"}},
-	{"github.com/google/cel-go", []string{"policy"}},
-	{"go.yaml.in/yaml", []string{"policy", "broker"}},
-	{"gopkg.in/yaml.v2", []string{"policy"}},
-	{"gopkg.in/yaml.v3", []string{"policy"}},
-	{"github.com/goccy/go-yaml", []string{"policy"}},
-	{"sigs.k8s.io/yaml", []string{"policy"}},
+	{"cel.dev/", []string{"policy/condition"}},
+	{"github.com/google/cel-go", []string{"policy/condition"}},
+	{"go.yaml.in/yaml", []string{"policy/strictyaml", "policy/document", "policy/review", "broker"}},
+	{"gopkg.in/yaml.v2", []string{"policy/strictyaml"}},
+	{"gopkg.in/yaml.v3", []string{"policy/strictyaml"}},
+	{"github.com/goccy/go-yaml", []string{"policy/strictyaml"}},
+	{"sigs.k8s.io/yaml", []string{"policy/strictyaml"}},
 	{"github.com/jackc/", []string{"internal/postgres", "internal/devstack", "internal/bench"}},
 	{"github.com/pressly/goose", []string{"internal/postgres", "migrations"}},
 	{"github.com/tink-crypto/", []string{"internal/seal"}},
@@ -150,6 +164,43 @@ func dependenciesHaveOwners(t *tree) (found []violation) {
 				}
 			}
 		})
+	}
+	return found
+}
+
+// light names the packages that a program links without the parts of a worker: no import of them,
+// direct or through another package of this module, leads to a module in heavy.
+var (
+	light = []string{"client", "client/turn"}
+	heavy = []string{
+		"go.uber.org/fx", "go.uber.org/dig", "github.com/jackc", "github.com/pressly/goose", "cel.dev", "github.com/google/cel-go",
+	}
+)
+
+func lightPackagesLinkNoServers(t *tree) (found []violation) {
+	packages := map[string]*pkg{}
+	for _, p := range t.shipped() {
+		packages[p.path] = p
+	}
+	for _, name := range light {
+		seen := map[string]bool{}
+		var visit func(pkgPath string)
+		visit = func(pkgPath string) {
+			p, known := packages[pkgPath]
+			if !known || seen[pkgPath] {
+				return
+			}
+			seen[pkgPath] = true
+			t.eachImport(p.code(), func(_ *file, spec *ast.ImportSpec, imported string) {
+				if within(imported, heavy...) {
+					found = append(found, violation{t.at(spec.Pos()), fmt.Sprintf("%s may not link %s, which %s imports", name, imported, pkgPath)})
+				}
+				if target, isOurs := ours(imported); isOurs {
+					visit(target)
+				}
+			})
+		}
+		visit(name)
 	}
 	return found
 }

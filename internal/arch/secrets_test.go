@@ -13,7 +13,7 @@ import (
 
 // carriers hold the types that travel in histories, memos and rows: no field of
 // theirs may be shaped like a credential (NO_SECRETS_IN_CONTEXT).
-var carriers = []string{"toolspec", "toolspec/hook", "policy", "workflows"}
+var carriers = []string{"toolspec", "toolspec/hook", "policy", "policy/document", "workflows"}
 
 // composers may read the environment: the composition root and the doors.
 var composers = []string{"worker", "internal/cli", "internal/devcli", "internal/devstate", "internal/devstack", "internal/faultkit/faultworker", "cmd"}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/policies"
 	"github.com/pawl-run/pawl/internal/cli/tools"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/worker"
 )
 
 // Option changes the commands that Main runs.
@@ -80,7 +82,12 @@ func newRoot(a *app.App, more []func(*app.App) []*cobra.Command) *cobra.Command 
 		SilenceUsage:  true,
 		SilenceErrors: true,
 
-		PersistentPreRunE: app.CheckIdentities,
+		PersistentPreRunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range worker.UnknownVariables(os.Environ()) {
+				fmt.Fprintf(a.Err, "warning: nothing reads the environment variable %s: it may be misspelled\n", app.Printable(name))
+			}
+			return app.CheckIdentities(cmd, args)
+		},
 	}
 	root.PersistentFlags().BoolVar(&a.JSON, "json", false, "print JSON")
 	root.PersistentFlags().StringVar(&a.Tenant, "tenant", app.DefaultTenant(), "tenant (PAWL_TENANT)")

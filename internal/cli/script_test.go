@@ -250,6 +250,13 @@ func scriptTools() []toolspec.Tool {
 		}, nil, json.RawMessage(`{"type":"object"}`), func(_ context.Context, args json.RawMessage, _ toolspec.Call) (json.RawMessage, error) {
 			return args, nil
 		}),
+		toolspec.DefineSchema(toolspec.Definition{
+			ID: "hidden__linted", Description: "Has a schema to talk about.", Version: "1", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk,
+			Redaction: toolspec.Redaction{Allow: []string{"/text"}},
+		}, json.RawMessage(`{"type":"object","properties":{"a":{"type":"array","minContains":1}},"anyOf":[{}]}`), json.RawMessage(`{"type":"object"}`),
+			func(_ context.Context, args json.RawMessage, _ toolspec.Call) (json.RawMessage, error) {
+				return args, nil
+			}),
 		define("hidden__tool", toolspec.LowRisk, func(in) (out, error) { return out{}, nil }),
 	}
 }

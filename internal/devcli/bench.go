@@ -57,7 +57,7 @@ func newBench(a devApp) *cobra.Command {
 	flags.StringVar(&store, "store", string(bench.Memory), "where the Temporal server keeps its state: memory or file")
 	flags.IntSliceVar(&grow, "grow", nil, "instead measure a read while the record grows to so many calls: --grow 1000,1000000")
 	flags.IntSliceVar(&park, "park", nil, "instead measure a worker's memory while so many calls wait for a person, and how long decided ones take: --park 200,2000")
-	flags.StringVar(&profile, "cpuprofile", "", "file for a profile of this process, for `go tool pprof`")
+	flags.StringVar(&profile, "cpuprofile", "", "`file` for a profile of this process, for go tool pprof")
 	return cmd
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/devstack/temporalcli"
 )
 
@@ -74,27 +75,12 @@ func (s *site) write(name, text string) {
 	}
 }
 
-// remove takes the site away, and the data that a dev of root keeps outside of it.
+// remove kills the processes of the site, which a failed test leaves, and removes its files.
 func (s *site) remove() {
-	for pid := range s.processes() { // of a test that failed
+	for pid := range s.processes() {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
-	notes, err := filepath.Glob(s.path("cache/pawl/dev/*/data/postgres/data-location"))
-	if err != nil {
-		s.t.Error(err)
-	}
-	for _, note := range notes {
-		data, err := os.ReadFile(note)
-		if dir := strings.TrimSpace(string(data)); err == nil && strings.HasPrefix(filepath.Base(dir), "pawl-data-") {
-			err = os.RemoveAll(dir)
-		}
-		if err != nil {
-			s.t.Error(err)
-		}
-	}
-	if err := os.RemoveAll(s.root); err != nil {
-		s.t.Error(err)
-	}
+	devstacktest.RemoveDevData(s.t, s.root)
 }
 
 // processes lists what runs here: by command line, working directory or

@@ -30,11 +30,13 @@ func newDev(a devApp) *cobra.Command {
 		Long: "Starts a Temporal dev server with its UI, a Postgres and a worker for this directory, until Ctrl-C.\n" +
 			"Other pawl commands in the same directory find them by themselves. Data is kept between runs.\n" +
 			"A command after -- is run in the worker's place, with the servers in its environment: a worker with\n" +
-			"tools and hooks of your own.",
-		Example: "  pawl dev\n  pawl dev --policy examples/policy.yaml -- go run ./examples/customtool",
+			"tools and hooks of your own, or tests. Everything ends with the command, and the exit status is that\n" +
+			"of the command.",
+		Example: "  pawl dev\n  pawl dev --policy examples/policy.yaml -- go run ./examples/customtool\n" +
+			"  pawl dev --throwaway -- go test ./e2e",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 && cmd.ArgsLenAtDash() != 0 {
-				return app.Usage(errors.New("expected no arguments, or a worker's command after --"))
+				return app.Usage(errors.New("expected no arguments, or a command after --"))
 			}
 			return nil
 		},
@@ -44,6 +46,7 @@ func newDev(a devApp) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&policyFile, "policy", "", "policy file; default the shipped development policy")
 	cmd.Flags().BoolVar(&throwaway, "throwaway", false, "keep no data")
+	cmd.AddCommand(newDevEnv(a))
 	return cmd
 }
 
@@ -89,6 +92,7 @@ func (a devApp) dev(ctx context.Context, policyFile string, throwaway bool, comm
 	forget, err := devstate.State{
 		PID: os.Getpid(), Dir: config.Workspace, Temporal: stack.TemporalAddress(), Namespace: stack.Namespace(),
 		UI: stack.UIAddress(), DatabaseURL: stack.DatabaseURL(), KeyRing: ring.File,
+		ForeignDatabase: os.Getenv("PAWL_DATABASE_URL") != "",
 	}.Announce()
 	if err != nil {
 		return err

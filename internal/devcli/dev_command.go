@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/supervise"
 	"github.com/pawl-run/pawl/worker"
@@ -18,13 +20,15 @@ import (
 // worker's own limit for stopping.
 const workerStop = 20 * time.Second
 
-// workWith runs a command as the worker of `pawl dev` until ctx ends. The command runs in
-// the workspace, with the servers and the key ring in its environment. It does not
-// outlive pawl: a guard process ends it. A command that ends before ctx is an error.
+// workWith runs a command in the place of the worker of `pawl dev` until ctx ends or the
+// command does. The command runs in the workspace, with the servers and the key ring in its
+// environment. It does not outlive pawl: a guard process ends it. A command that fails is an
+// error with the exit status of the command; that is 128 and the number of the signal if a
+// signal ended it.
 func (a devApp) workWith(ctx context.Context, stack *devstack.Stack, config worker.Config, command []string) error {
 	path, err := exec.LookPath(command[0])
 	if err != nil {
-		return fmt.Errorf("the worker %s: %w", command[0], errors.Unwrap(err))
+		return fmt.Errorf("the command %s: %w", command[0], errors.Unwrap(err))
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return err
@@ -54,10 +58,21 @@ func (a devApp) workWith(ctx context.Context, stack *devstack.Stack, config work
 		p.Stop(context.WithoutCancel(ctx), supervise.Step{Signal: supervise.Interrupt, Wait: workerStop})
 		return nil
 	case <-p.Done():
-		how := "exit status 0"
-		if p.Err() != nil {
-			how = p.Err().Error()
+		if p.Err() == nil {
+			return nil
 		}
-		return fmt.Errorf("the worker %s ended by itself (%s); its messages stand above", command[0], how)
+		return app.WithStatus(fmt.Errorf("the command %s ended with %w; its messages stand above", command[0], p.Err()), statusOf(p.Err()))
 	}
+}
+
+// statusOf returns the exit status with which a shell would report how a command ended.
+func statusOf(err error) int {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) {
+		return 1
+	}
+	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return exit.ExitCode()
 }

@@ -129,6 +129,7 @@ func TestDev(t *testing.T) {
 		s.start("work", there, "worker")
 		c.hears(`(waits for a person): .pawl approve `)
 	})
+	t.Run("prints what a program needs", func(t *testing.T) { s.of(t).printsItsEnvironment() })
 	t.Run("is refused twice", func(t *testing.T) {
 		s := s.of(t)
 		_, errs := s.run("work", nil, 1, "dev", "--throwaway")
@@ -247,9 +248,9 @@ func TestDevWithAWorker(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	_, errs := s.run("work", nil, 2, "dev", "worker")
-	s.says(errs, "expected no arguments, or a worker's command after --")
+	s.says(errs, "expected no arguments, or a command after --")
 	_, errs = s.run("work", nil, 1, "dev", "--throwaway", "--", "no-such-program")
-	s.says(errs, "the worker no-such-program: executable file not found")
+	s.says(errs, "the command no-such-program: executable file not found")
 
 	dev := s.dev("--throwaway", "--", s.pawl, "worker")
 	out, _ := s.run("work", nil, 0, "tools", "list")
@@ -272,8 +273,28 @@ func TestDevWithAWorker(t *testing.T) {
 	}
 	s.nothingRuns()
 
-	_, errs = s.run("work", nil, 1, "dev", "--throwaway", "--", "sh", "-c", "exit 7")
-	s.says(errs, "the worker sh ended by itself (exit status 7)")
+}
+
+// TestDevHasTheStatusOfItsCommand: a command that tests, and not a worker, tells CI how it ended.
+func TestDevHasTheStatusOfItsCommand(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for command, want := range map[string]struct {
+		status int
+		says   string
+	}{
+		"exit 0":        {0, ""},
+		"exit 7":        {7, "the command sh ended with exit status 7"},
+		"kill -KILL $$": {137, "the command sh ended with signal: killed"},
+		// The servers are there while it runs.
+		s.pawl + " policy show": {0, ""},
+	} {
+		_, errs := s.run("work", nil, want.status, "dev", "--throwaway", "--", "sh", "-c", command)
+		s.says(errs, want.says)
+		if want.says == "" && strings.Contains(errs, "ended with") {
+			t.Errorf("%s: %s", command, errs)
+		}
+	}
 	s.nothingRuns()
 }
 

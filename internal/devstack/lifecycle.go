@@ -7,9 +7,6 @@ import (
 	"time"
 )
 
-// LogPath is the server's log. A throwaway server's log goes with it.
-func (s *server) LogPath() string { return s.home.path(logName) }
-
 // PID is the process id of the running server, 0 while it does not run.
 func (s *server) PID() int {
 	s.mu.Lock()

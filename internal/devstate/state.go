@@ -16,7 +16,7 @@ import (
 )
 
 // State describes a running `pawl dev` to other commands in the same directory. It holds
-// the password of the throwaway database, so only its owner may read the file.
+// the password of the database, so only its owner may read the file.
 type State struct {
 	PID         int    `json:"pid"`
 	Dir         string `json:"dir"`
@@ -24,6 +24,8 @@ type State struct {
 	Namespace   string `json:"namespace"`
 	UI          string `json:"ui"`
 	DatabaseURL string `json:"databaseUrl"`
+	// ForeignDatabase says that `pawl dev` uses a database that it did not start.
+	ForeignDatabase bool `json:"foreignDatabase,omitempty"`
 	// KeyRing is the file of the key ring; empty if the key ring is not in a file.
 	KeyRing string `json:"keyRing,omitempty"`
 }
@@ -94,7 +96,8 @@ func Find() (*State, error) {
 		return nil, err
 	}
 	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	// A service may run as a user who cannot read the home directory.
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return nil, nil
 	}
 	if err != nil {

@@ -14,6 +14,8 @@ const (
 	// spacingPattern is the part of toolspec.CheckVisible that all dialects can say:
 	// single spaces, and only inside.
 	spacingPattern = `pattern=^([^ ]+( [^ ]+)*)?$`
+	// actorPattern is the part of toolspec.CheckActorID that all dialects can say.
+	actorPattern = `pattern=^(user|agent|service): ?[^ ]+( [^ ]+)*$`
 	// looseID is what toolspec allows for ids that it does not look into.
 	looseID = 200
 	reason  = 2000
@@ -27,7 +29,7 @@ var bounds = map[string][]string{
 	"Invocation.AllowedConnectionIDs": {fmt.Sprintf("maxItems=%d", toolspec.MaxConnections)},
 	"Context.TenantID":                append(text(toolspec.MaxTenantID), namePattern),
 	"Context.RunID":                   append(text(toolspec.MaxRunID), namePattern),
-	"Context.ActorID":                 append(text(looseID), spacingPattern),
+	"Context.ActorID":                 append(text(looseID), actorPattern),
 	"Context.SubjectID":               append(longest(looseID), spacingPattern),
 	"Context.SessionID":               append(longest(looseID), spacingPattern),
 	"Context.RequestID":               append(longest(looseID), spacingPattern),

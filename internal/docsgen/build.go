@@ -19,6 +19,9 @@ func Build(root string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if files[schemaPath("policy")], err = policySchema(); err != nil {
+		return nil, fmt.Errorf("schema of a policy: %w", err)
+	}
 	blocks, err := allBlocks(root, src)
 	if err != nil {
 		return nil, err
@@ -44,15 +47,19 @@ var pages = map[string][]string{
 	"docs/errors.md":    {"codes", "kinds"},
 	"docs/lifecycle.md": {"stages", "views", "rights"},
 	"docs/cli.md":       {"commands"},
+	"docs/limits.md":    {"tool limits", "limits"},
+	"docs/tags.md":      {"tags"},
 }
 
 func allBlocks(root string, src *source) (map[string]string, error) {
 	blocks := map[string]string{}
 	for _, more := range []func() (map[string]string, error){
 		func() (map[string]string, error) { return fieldTables(src) },
-		func() (map[string]string, error) { return codeTables(root, src) },
+		func() (map[string]string, error) { return codeTables(src) },
 		func() (map[string]string, error) { return stageTables(src) },
 		func() (map[string]string, error) { return vectorTables(root) },
+		func() (map[string]string, error) { return limitTables(root) },
+		func() (map[string]string, error) { return tagTables(root) },
 		commandPages,
 	} {
 		made, err := more()

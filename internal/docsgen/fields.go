@@ -2,7 +2,6 @@ package docsgen
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,18 +14,16 @@ func fieldTables(src *source) (map[string]string, error) {
 	blocks := map[string]string{}
 	all := slices.Concat(documents, []document{{name: "answer", typ: reflect.TypeFor[toolspec.Answer]()}})
 	for _, doc := range all {
-		rows := fieldRows(src, "", doc.typ)
-		for _, row := range rows {
-			if row[3] == "" {
-				return nil, fmt.Errorf("the field %s of %s has no words", row[0], doc.name)
-			}
+		rows, err := fieldRows(src, "", doc.typ)
+		if err != nil {
+			return nil, err
 		}
 		blocks[doc.name+" fields"] = table([]string{"field", "type", "required", "meaning"}, rows)
 	}
 	return blocks, nil
 }
 
-func fieldRows(src *source, prefix string, t reflect.Type) (rows [][]string) {
+func fieldRows(src *source, prefix string, t reflect.Type) (rows [][]string, err error) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -34,13 +31,21 @@ func fieldRows(src *source, prefix string, t reflect.Type) (rows [][]string) {
 		if strings.Contains(options, "omit") {
 			required = ""
 		}
+		meaning, err := src.meaning(t, f.Name)
+		if err != nil {
+			return nil, err
+		}
 		kind, below, suffix := kindOf(src, f.Type)
-		rows = append(rows, []string{code(prefix + name), kind, required, strings.ReplaceAll(words[t.Name()+"."+f.Name], "|", `\|`)})
+		rows = append(rows, []string{code(prefix + name), kind, required, strings.ReplaceAll(meaning, "|", `\|`)})
 		if below != nil {
-			rows = append(rows, fieldRows(src, prefix+name+suffix+".", below)...)
+			inner, err := fieldRows(src, prefix+name+suffix+".", below)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, inner...)
 		}
 	}
-	return rows
+	return rows, nil
 }
 
 // kindOf names a type for readers, and returns the struct below it, if any.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"go/format"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,66 +13,65 @@ import (
 	"unicode"
 
 	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/internal/docsgen/pagetest"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
-
-var fence = regexp.MustCompile("(?ms)^```([^\n]*)\n(.*?\n)```$")
 
 // TestExamples: what a page shows is accepted by the code it is about. The words
 // after ```json name the document of the contract that a block is; YAML is a
 // policy, or what the word after it says.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	compiled := map[string]*schema.Schema{}
+	compiled := map[string]*jsonschema.Schema{}
 	for _, doc := range documents {
 		compiled[doc.name] = compiledSchema(t, doc.name)
 	}
 	policies, seen := 0, map[string]int{}
-	for _, page := range handbook(t) {
-		for _, block := range fence.FindAllStringSubmatch(read(t, page), -1) {
-			language, kind, _ := strings.Cut(block[1], " ")
-			switch language {
+	for _, page := range pagetest.Handbook(t, root) {
+		for _, block := range page.Blocks(t) {
+			text, kind := []byte(block.Text), block.Kind
+			switch block.Language {
 			case "yaml":
 				if kind == "providers" {
-					if _, err := broker.ReadProviders([]byte(block[2])); err != nil {
-						t.Errorf("%s: %v in\n%s", page, err, block[2])
+					if _, err := broker.ReadProviders(text); err != nil {
+						t.Errorf("%s: %v in\n%s", block, err, text)
 					}
 					continue
 				}
 				policies++
-				if _, err := policy.Parse(page, []byte(block[2])); err != nil {
-					t.Errorf("%s: %v in\n%s", page, err, block[2])
+				if _, err := policy.Parse(block.String(), text); err != nil {
+					t.Errorf("%s: %v in\n%s", block, err, text)
 				}
 			case "json":
-				if !json.Valid([]byte(block[2])) {
-					t.Errorf("%s: not JSON:\n%s", page, block[2])
+				if !json.Valid(text) {
+					t.Errorf("%s: not JSON:\n%s", block, text)
 				}
 				if kind == "" {
 					continue
 				}
 				seen[kind]++
 				if compiled[kind] == nil {
-					t.Errorf("%s: there is no document %q", page, kind)
+					t.Errorf("%s: there is no document %q", block, kind)
 					continue
 				}
-				if problems := compiled[kind].Validate([]byte(block[2])); problems != nil {
-					t.Errorf("%s: %v in\n%s", page, problems, block[2])
+				if problems := compiled[kind].Validate(text); problems != nil {
+					t.Errorf("%s: %v in\n%s", block, problems, text)
 				}
 				if kind == "invocation" {
-					if _, fault := hydrate.Decode([]byte(block[2])); fault != nil {
-						t.Errorf("%s: %v in\n%s", page, fault, block[2])
+					if _, fault := hydrate.Decode(text); fault != nil {
+						t.Errorf("%s: %v in\n%s", block, fault, text)
 					}
 				}
 			case "go":
-				if formatted, err := format.Source([]byte(block[2])); err != nil || string(formatted) != block[2] {
-					t.Errorf("%s: not formatted Go (%v):\n%s", page, err, block[2])
+				if formatted, err := format.Source(text); err != nil || string(formatted) != block.Text {
+					t.Errorf("%s: not formatted Go (%v):\n%s", block, err, text)
 				}
 			case "sh", "text", "python", "ts":
 			default:
-				t.Errorf("%s: a block of %q: name its language", page, block[1])
+				t.Errorf("%s: a block of %q: name its language", block, block.Language)
 			}
 		}
 	}
@@ -83,7 +83,7 @@ func TestExamples(t *testing.T) {
 // TestWalkThrough: the ids that its commands spell out are the derived ones.
 func TestWalkThrough(t *testing.T) {
 	t.Parallel()
-	_, walk, _ := strings.Cut(read(t, "contract.md"), "\n## Walk-through\n")
+	_, walk, _ := strings.Cut(read(t, "docs/contract.md"), "\n## Walk-through\n")
 	walk, _, _ = strings.Cut(walk, "\n## Go\n")
 	for _, call := range []string{"call_1", "call_2"} {
 		id := toolspec.Identity{TenantID: "acme", RunID: "run-7", ToolCallID: call}
@@ -103,21 +103,21 @@ var (
 // TestLinks: no page points to a file or a heading that is not there.
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	for _, page := range handbook(t) {
-		for _, m := range link.FindAllStringSubmatch(fence.ReplaceAllString(read(t, page), ""), -1) {
+	for _, page := range slices.Concat(pagetest.Handbook(t, root), pagetest.Decisions(t, root)) {
+		for _, m := range link.FindAllStringSubmatch(pagetest.Prose(page.Text), -1) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
 			file, anchor, _ := strings.Cut(m[1], "#")
-			if file == "" {
-				file = page
+			if file = path.Join(path.Dir(page.Path), file); strings.HasPrefix(m[1], "#") {
+				file = page.Path
 			}
-			if _, err := os.Stat(filepath.Join(root, "docs", filepath.FromSlash(file))); err != nil {
-				t.Errorf("%s: link to %s: %v", page, m[1], err)
+			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(file))); err != nil {
+				t.Errorf("%s: link to %s: %v", page.Path, m[1], err)
 				continue
 			}
 			if anchor != "" && !slices.Contains(anchors(read(t, file)), anchor) {
-				t.Errorf("%s: link to %s: there is no such heading", page, m[1])
+				t.Errorf("%s: link to %s: there is no such heading", page.Path, m[1])
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func TestLinks(t *testing.T) {
 
 // anchors are the names that GitHub gives to headings.
 func anchors(page string) (names []string) {
-	for _, m := range heading.FindAllStringSubmatch(fence.ReplaceAllString(page, ""), -1) {
+	for _, m := range heading.FindAllStringSubmatch(pagetest.Prose(page), -1) {
 		names = append(names, strings.Map(func(r rune) rune {
 			switch {
 			case unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' || r == '_':
@@ -141,20 +141,20 @@ func anchors(page string) (names []string) {
 
 func read(t *testing.T, page string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "docs", filepath.FromSlash(page)))
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(page)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(text)
 }
 
-func compiledSchema(t *testing.T, name string) *schema.Schema {
+func compiledSchema(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
 	doc, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(schemaPath(name))))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := schema.Compile(doc)
+	s, err := jsonschema.Compile(doc)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
@@ -58,11 +59,6 @@ func schemas(src *source) (map[string]string, error) {
 			return nil, fmt.Errorf("schema of %s: %w", doc.title, err)
 		}
 	}
-	for field := range words {
-		if !d.used[field] && !strings.HasPrefix(field, "Answer.") {
-			return nil, fmt.Errorf("words: there is no field %s", field)
-		}
-	}
 	for field := range bounds {
 		if !d.used[field] {
 			return nil, fmt.Errorf("bounds: there is no field %s", field)
@@ -88,7 +84,7 @@ func written(doc document, raw json.RawMessage) (string, error) {
 	if doc.open {
 		text = strings.ReplaceAll(text, closed, "")
 	}
-	if _, err := schema.Compile(json.RawMessage(text)); err != nil {
+	if _, err := jsonschema.Compile(json.RawMessage(text)); err != nil {
 		return "", err
 	}
 	var b bytes.Buffer
@@ -129,8 +125,9 @@ func (d *describer) describe(t reflect.Type) (reflect.Type, error) {
 		f := t.Field(i)
 		name := t.Name() + "." + f.Name
 		d.used[name] = true
-		if words[name] == "" {
-			return nil, fmt.Errorf("the field %s has no words: add them to words.go", name)
+		meaning, err := d.src.meaning(t, f.Name)
+		if err != nil {
+			return nil, err
 		}
 		typ, err := d.describe(f.Type)
 		if err != nil {
@@ -143,7 +140,7 @@ func (d *describer) describe(t reflect.Type) (reflect.Type, error) {
 		fields = append(fields, reflect.StructField{
 			Name: f.Name, Type: typ,
 			Tag: reflect.StructTag(fmt.Sprintf("json:%q jsonschema:%q jsonschema_description:%q",
-				f.Tag.Get("json"), strings.Join(rules, ","), words[name])),
+				f.Tag.Get("json"), strings.Join(rules, ","), meaning)),
 		})
 	}
 	return reflect.StructOf(fields), nil

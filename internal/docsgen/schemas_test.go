@@ -19,6 +19,7 @@ func TestInvocationSchemaAgrees(t *testing.T) {
 	s := compiledSchema(t, "invocation")
 	long := func(n int) string { return `"` + strings.Repeat("é", n) + `"` }
 	ascii := func(n int) string { return `"` + strings.Repeat("a", n) + `"` }
+	actor := func(n int) string { return `"user:` + strings.Repeat("é", n-len("user:")) + `"` }
 	list := func(n int) string { return "[" + strings.TrimSuffix(strings.Repeat(`"c__t",`, n), ",") + "]" }
 	for _, c := range []struct {
 		field, value string
@@ -40,8 +41,12 @@ func TestInvocationSchemaAgrees(t *testing.T) {
 		{"context.runId", ascii(toolspec.MaxRunID + 1), false},
 		{"context.runId", `"ü"`, false},
 		{"context.actorId", `""`, false},
-		{"context.actorId", long(looseID), true},
-		{"context.actorId", long(looseID + 1), false},
+		{"context.actorId", `"ann"`, false},
+		{"context.actorId", `"user:"`, false},
+		{"context.actorId", `"role:ops"`, false},
+		{"context.actorId", `"service:a b"`, true},
+		{"context.actorId", actor(looseID), true},
+		{"context.actorId", actor(looseID + 1), false},
 		{"context.subjectId", long(looseID), true},
 		{"context.subjectId", long(looseID + 1), false},
 		{"context.virtualKeyId", long(looseID + 1), false},
@@ -71,7 +76,7 @@ func TestInvocationSchemaAgrees(t *testing.T) {
 // invocationWith is a good invocation with one field set.
 func invocationWith(t *testing.T, field, value string) []byte {
 	t.Helper()
-	context := map[string]json.RawMessage{"tenantId": json.RawMessage(`"t"`), "runId": json.RawMessage(`"r"`), "actorId": json.RawMessage(`"a"`)}
+	context := map[string]json.RawMessage{"tenantId": json.RawMessage(`"t"`), "runId": json.RawMessage(`"r"`), "actorId": json.RawMessage(`"agent:a"`)}
 	doc := map[string]any{"toolId": "core__ls", "toolCallId": "c", "context": context}
 	if name, inContext := strings.CutPrefix(field, "context."); inContext {
 		context[name] = json.RawMessage(value)
@@ -191,6 +196,8 @@ func textFor(src *source, t reflect.Type, field string) string {
 		return values[len(values)-1]
 	case strings.Contains(rules, approvalIDPattern):
 		return toolspec.ApprovalID(toolspec.Identity{}.InvocationID(), 1)
+	case strings.Contains(rules, actorPattern):
+		return "agent:text"
 	case strings.Contains(rules, digestPattern):
 		return strings.Repeat("0a", 32)
 	}
@@ -209,7 +216,7 @@ func TestSchemasNameTheirSets(t *testing.T) {
 		t.Errorf("%d codes were read from the source, the table has %d", got, want)
 	}
 	for name, set := range map[string]string{"result": "Code", "state": "Status", "decision": "Verb"} {
-		text := read(t, "schema/"+name+".schema.json")
+		text := read(t, "docs/schema/"+name+".schema.json")
 		for _, value := range src.values(set) {
 			if !strings.Contains(text, `"`+value+`"`) {
 				t.Errorf("%s lacks %s", name, value)

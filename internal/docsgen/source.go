@@ -8,15 +8,18 @@ import (
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 )
 
-// source is what only the source text knows: the members of closed sets and the
-// comments on them.
+// source is what only the source text knows: the members of closed sets, and the
+// comments on them and on fields.
 type source struct {
 	// sets are the values of the string constants of a type, in order.
 	sets map[string][]constant
+	// fields are the doc comments of the fields of structs, by Type.Field.
+	fields map[string]string
 	// comments are the first sentences of types and of methods, by Type or
 	// Type.Method of package hook.
 	comments map[string]string
@@ -25,9 +28,11 @@ type source struct {
 type constant struct{ name, value, comment string }
 
 func readSource(root string) (*source, error) {
-	s := &source{sets: map[string][]constant{}, comments: map[string]string{}}
-	if err := eachFile(filepath.Join(root, "toolspec"), s.addSets); err != nil {
-		return nil, err
+	s := &source{sets: map[string][]constant{}, fields: map[string]string{}, comments: map[string]string{}}
+	for _, add := range []func(*ast.File){s.addSets, s.addFields} {
+		if err := eachFile(filepath.Join(root, "toolspec"), add); err != nil {
+			return nil, err
+		}
 	}
 	return s, eachFile(filepath.Join(root, "toolspec", "hook"), s.addComments)
 }
@@ -82,6 +87,51 @@ func (s *source) addSets(f *ast.File) {
 			s.sets[set.Name] = append(s.sets[set.Name], constant{v.Names[0].Name, value, strings.TrimSpace(comment)})
 		}
 	}
+}
+
+// addFields takes in the doc comments of exported fields.
+func (s *source) addFields(f *ast.File) {
+	for _, d := range f.Decls {
+		group, ok := d.(*ast.GenDecl)
+		if !ok || group.Tok != token.TYPE {
+			continue
+		}
+		for _, spec := range group.Specs {
+			t, ok := spec.(*ast.TypeSpec)
+			if !ok {
+				continue
+			}
+			fields, ok := t.Type.(*ast.StructType)
+			if !ok {
+				continue
+			}
+			for _, field := range fields.Fields.List {
+				for _, name := range field.Names {
+					s.fields[t.Name.Name+"."+name.Name] = strings.Join(strings.Fields(field.Doc.Text()), " ")
+				}
+			}
+		}
+	}
+}
+
+// meaning returns the doc comment of a field without the name that it begins with:
+// "Path is the JSON pointer." says "The JSON pointer."
+func (s *source) meaning(t reflect.Type, field string) (string, error) {
+	comment := s.fields[t.Name()+"."+field]
+	if !strings.HasPrefix(comment, field+" ") {
+		return "", fmt.Errorf("the field %s.%s needs a doc comment that begins with %s: the documentation shows it", t.Name(), field, field)
+	}
+	return withoutName(comment, field), nil
+}
+
+// withoutName returns a doc comment without the name that it begins with.
+func withoutName(comment, name string) string {
+	for _, begin := range []string{name + " is ", name + " are ", name + " "} {
+		if rest, ok := strings.CutPrefix(comment, begin); ok {
+			return strings.ToUpper(rest[:1]) + rest[1:]
+		}
+	}
+	return comment
 }
 
 func (s *source) addComments(f *ast.File) {

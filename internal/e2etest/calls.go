@@ -19,7 +19,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // Actor makes the calls of these tests; Ann and Ben are people who decide.
@@ -196,7 +196,7 @@ func AsJSON(v any) string {
 // UpdateID is the id that package client gives to the update of a decision.
 func (w *World) UpdateID(d toolspec.Decision) string {
 	w.T.Helper()
-	id, err := schema.Digest([]byte(AsJSON(d)))
+	id, err := strictjson.Digest([]byte(AsJSON(d)))
 	if err != nil {
 		w.T.Fatal(err)
 	}

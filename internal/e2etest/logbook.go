@@ -2,6 +2,7 @@ package e2etest
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -26,5 +27,12 @@ func (l *Logbook) String() string {
 	return l.text.String()
 }
 
-// Has reports whether the log contains a text.
-func (l *Logbook) Has(text string) bool { return strings.Contains(l.String(), text) }
+// Has reports whether a line of the log contains all the texts.
+func (l *Logbook) Has(texts ...string) bool {
+	for line := range strings.Lines(l.String()) {
+		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(line, text) }) {
+			return true
+		}
+	}
+	return false
+}

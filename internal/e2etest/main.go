@@ -19,7 +19,7 @@ import (
 )
 
 // childEnv is the environment variable that names the program to be.
-const childEnv = "PAWL_E2E_CHILD"
+const childEnv = "PAWL_TEST_CHILD"
 
 // Programs of every test binary.
 const (

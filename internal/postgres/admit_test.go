@@ -65,11 +65,19 @@ func TestManyConcurrentFirstAdmits(t *testing.T) {
 
 func TestAdmitKeepsTheFirstPlanAndTheLastRun(t *testing.T) {
 	b := open(t)
+	missing := admitRow("call_1") // the plan of a worker without the tool: no worker has run anything by it
+	b.admitted(missing)
 	first := admitRow("call_1")
-	b.admitted(first)
+	first.Plan.ToolDigest = "digest of the tool"
+	if got := b.admitted(first); !reflect.DeepEqual(got.Plan, first.Plan) || got.Epoch != 2 {
+		t.Errorf("%+v", got)
+	}
+	if got := b.admitted(missing); !reflect.DeepEqual(got.Plan, first.Plan) {
+		t.Errorf("a worker without the tool replaced the plan: %+v", got)
+	}
 	second := admitRow("call_1")
-	second.Plan.MaxAttempts, second.RunID = 9, "temporal-run-2"
-	if got := b.admitted(second); !reflect.DeepEqual(got.Plan, first.Plan) || got.Epoch != 2 {
+	second.Plan.MaxAttempts, second.Plan.ToolDigest, second.RunID = 9, "another", "temporal-run-2"
+	if got := b.admitted(second); !reflect.DeepEqual(got.Plan, first.Plan) || got.Epoch != 4 {
 		t.Errorf("%+v", got)
 	}
 	if run := value[string](b, `SELECT temporal_run_id FROM invocations`); run != "temporal-run-2" {

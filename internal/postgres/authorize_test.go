@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/internal/postgres"
+	stored "github.com/pawl-run/pawl/internal/postgres/catalog"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/policy/authz/authztest"
@@ -211,7 +212,7 @@ func TestCatalogByRelations(t *testing.T) {
 	for _, name := range []string{"core__ls", "core__read", "mail__send"} {
 		specs = append(specs, toolspec.Spec{Name: name, Digest: name, Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk})
 	}
-	if err := b.PublishSpecs(t.Context(), specs); err != nil {
+	if err := b.PublishSpecs(t.Context(), stored.Worker{ID: "w1", Namespace: "ns"}, specs); err != nil {
 		t.Fatal(err)
 	}
 	b.relate("acme", authz.Relation{Kind: authz.Member, Subject: "user:ann", Object: "role:ops"}, 0)

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"testing"
@@ -101,6 +102,28 @@ func TestMigrationsGoForward(t *testing.T) {
 				t.Errorf("%s has %q", name, no)
 			}
 		}
+	}
+}
+
+// TestPartitionsBesideACall checks that EnsurePartitions holds the lock of no other table while it waits for one: a call that writes to
+// both would deadlock with it.
+func TestPartitionsBesideACall(t *testing.T) {
+	b := open(t)
+	const lock = "LOCK TABLE %s_default IN ROW EXCLUSIVE MODE NOWAIT"
+	call := b.holds(fmt.Sprintf(lock, "hydrations"))
+	done := make(chan error, 1)
+	go func() { done <- b.EnsurePartitions(t.Context(), 0) }()
+	b.waitForLock()
+	for _, table := range []string{"stage_events", "attempts", "payloads", "events"} {
+		if _, err := call.Exec(t.Context(), fmt.Sprintf(lock, table)); err != nil {
+			t.Fatalf("%s: %v", table, err)
+		}
+	}
+	if err := call.Commit(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -27,13 +28,13 @@ func (b bench) notices(call string) string {
 // by itself, however busy the machine.
 func waiting(call string, epoch int) approval.RequestRow {
 	row := requestRow(call, epoch)
-	row.Rule.Approvers = []policy.Pattern{"user:bob"}
+	row.Rule.Approvers = []document.Pattern{"user:bob"}
 	minutes := func(n int) int64 { return (time.Duration(n) * time.Minute).Milliseconds() }
 	row.Rule.ExpiresAfterMs, row.ExpireAfter = minutes(60), time.Hour
 	row.Rule.RemindAfterMs = minutes(10)
 	row.Rule.Escalate = []policy.Escalation{
-		{AfterMs: minutes(20), Approvers: []policy.Pattern{"role:security"}}, {AfterMs: minutes(30), Approvers: []policy.Pattern{"user:chief"}},
-		{AfterMs: minutes(60), Approvers: []policy.Pattern{"user:late"}},
+		{AfterMs: minutes(20), Approvers: []document.Pattern{"role:security"}}, {AfterMs: minutes(30), Approvers: []document.Pattern{"user:chief"}},
+		{AfterMs: minutes(60), Approvers: []document.Pattern{"user:late"}},
 	}
 	return row
 }

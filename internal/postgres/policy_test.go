@@ -259,37 +259,6 @@ func TestPolicyChangeWaitsForRequests(t *testing.T) {
 	}
 }
 
-func TestSpecs(t *testing.T) {
-	b := open(t)
-	if err := b.PublishSpecs(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
-	spec := func(name, digest, description string) toolspec.Spec {
-		return toolspec.Spec{Name: name, Digest: digest, Description: description, InputSchema: []byte(`{}`), OutputSchema: []byte(`{}`)}
-	}
-	for _, published := range [][]toolspec.Spec{
-		{spec("core__b", "1", "old"), spec("core__a", "1", "same digest, other tool")},
-		{spec("core__b", "2", "new")},
-		{spec("core__b", "2", "new words")},
-	} {
-		if err := b.PublishSpecs(t.Context(), published); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := b.Specs(t.Context())
-	if err != nil || len(got) != 2 || got[0].Name != "core__a" || got[1].Digest != "2" || got[1].Description != "new words" {
-		t.Errorf("%+v, %v", got, err)
-	}
-	together(8, func(int) {
-		if err := b.PublishSpecs(t.Context(), []toolspec.Spec{spec("core__b", "2", "x"), spec("core__a", "1", "y")}); err != nil {
-			t.Error(err)
-		}
-	})
-	if n := value[int](b, `SELECT count(*) FROM tool_specs`); n != 3 {
-		t.Errorf("%d rows", n)
-	}
-}
-
 func TestWaitingCallIsSeenWaiting(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")

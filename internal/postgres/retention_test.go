@@ -74,7 +74,7 @@ const (
 
 func (b bench) expire() contract.DropExpiredOut {
 	b.t.Helper()
-	out, err := upkeep.NewSweeper("", b.Store, nil, slog.New(slog.DiscardHandler), retentionDays).Expired(b.t.Context(), contract.DropExpiredIn{})
+	out, err := upkeep.NewSweeper("", b.Store, nil, nil, nil, slog.New(slog.DiscardHandler), retentionDays).Expired(b.t.Context(), contract.DropExpiredIn{})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -285,7 +285,7 @@ func TestKeepPartitions(t *testing.T) {
 	b := open(t)
 	b.opened("call_1")
 	b.settle(settleIn("call_1", 1))
-	sweeper := upkeep.NewSweeper("", b.Store, nil, slog.New(slog.DiscardHandler), retentionDays)
+	sweeper := upkeep.NewSweeper("", b.Store, nil, nil, nil, slog.New(slog.DiscardHandler), retentionDays)
 	if _, err := sweeper.Partitions(t.Context(), contract.KeepPartitionsIn{}); err != nil {
 		t.Fatal(err)
 	}

@@ -188,10 +188,22 @@ TABLE decisions
     seat integer NOT NULL DEFAULT 0
     final boolean NOT NULL DEFAULT true
     key_id text
+    hook_seats integer[]
     CONSTRAINT decisions_of_approval FOREIGN KEY (approval_id) REFERENCES approvals(approval_id) ON DELETE CASCADE
     CONSTRAINT decisions_pkey PRIMARY KEY (approval_id, decision_hash)
     CREATE UNIQUE INDEX decisions_one_final ON public.decisions USING btree (approval_id) WHERE (counted AND final)
     CREATE UNIQUE INDEX decisions_person_once ON public.decisions USING btree (approval_id, approver) WHERE (counted AND (decision = 'approve'::text))
+
+TABLE endings
+    invocation_id uuid NOT NULL
+    namespace text NOT NULL
+    done integer NOT NULL DEFAULT 0
+    tries integer NOT NULL DEFAULT 0
+    due_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT endings_count CHECK (done >= 0 AND tries >= 0)
+    CONSTRAINT endings_of_invocation FOREIGN KEY (invocation_id) REFERENCES invocations(invocation_id) ON DELETE CASCADE
+    CONSTRAINT endings_pkey PRIMARY KEY (invocation_id)
+    CREATE INDEX endings_by_due ON public.endings USING btree (namespace, due_at)
 
 TABLE events PARTITION BY RANGE (month)
     month date NOT NULL DEFAULT (date_trunc('month'::text, (now() AT TIME ZONE 'UTC'::text)))::date
@@ -534,3 +546,19 @@ TABLE worker_keys
     made_at timestamp with time zone NOT NULL DEFAULT now()
     CONSTRAINT worker_keys_pkey PRIMARY KEY (key_id)
     CONSTRAINT worker_keys_secret_length CHECK (octet_length(secret) = 32)
+
+TABLE worker_tools
+    worker_id text NOT NULL
+    tool_id text NOT NULL
+    digest text NOT NULL
+    CONSTRAINT worker_tools_pkey PRIMARY KEY (tool_id, worker_id)
+    CONSTRAINT worker_tools_spec FOREIGN KEY (tool_id, digest) REFERENCES tool_specs(tool_id, digest)
+    CONSTRAINT worker_tools_worker FOREIGN KEY (worker_id) REFERENCES workers(worker_id) ON DELETE CASCADE
+    CREATE INDEX worker_tools_by_worker ON public.worker_tools USING btree (worker_id)
+
+TABLE workers
+    worker_id text NOT NULL
+    namespace text NOT NULL
+    started_at timestamp with time zone NOT NULL DEFAULT now()
+    seen_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT workers_pkey PRIMARY KEY (worker_id)

@@ -64,6 +64,8 @@ var responsesApart = map[string]string{
 	"stream-more-behind":  "an event behind the last is an error to the client",
 	"stream-not-done":     "a response of one member is an error to the client",
 	"stream-orphan":       "a response without members is an error to the client",
+
+	"stream-not-done-namespace": "a response of one member is an error to the client",
 }
 
 // TestResponsesResponse lets the client read every fixture from a server; streams

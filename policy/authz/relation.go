@@ -87,9 +87,8 @@ func (r Relation) Check() error {
 	return nil
 }
 
-// Identity reports whether s names somebody who can act: user:NAME, agent:NAME or
-// service:NAME. A group and a role cannot, whatever a caller calls itself.
-func Identity(s string) bool { return checkName(s, "user", "agent", "service") == nil }
+// Identity reports whether s names an actor: see [toolspec.CheckActorID].
+func Identity(s string) bool { return toolspec.CheckActorID(s) == nil }
 
 // checkName wants one of the prefixes and a name.
 func checkName(s string, kinds ...string) error {

@@ -2,8 +2,8 @@ package catalog
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
 // Bounds of what is read of one input schema. A document of the largest size that
@@ -24,46 +24,30 @@ type arguments struct {
 
 // argumentsOf reads a schema. What is no JSON says nothing.
 func argumentsOf(doc json.RawMessage) arguments {
-	var root any
 	var a arguments
-	if json.Unmarshal(doc, &root) == nil {
-		a.schema(root, 0)
-	}
+	a.schema(jsonschema.Outline(doc), 0)
 	return a
 }
 
-func (a *arguments) schema(node any, depth int) {
+func (a *arguments) schema(n *jsonschema.Node, depth int) {
 	if a.nodes++; a.nodes > maxSchemaNodes || depth > maxSchemaDepth {
 		return
 	}
-	switch node := node.(type) {
-	case []any:
-		for _, member := range node {
-			a.schema(member, depth+1)
-		}
-	case map[string]any:
-		for _, keyword := range slices.Sorted(maps.Keys(node)) {
-			a.keyword(keyword, node[keyword], depth)
-		}
-	}
-}
-
-func (a *arguments) keyword(keyword string, value any, depth int) {
-	switch keyword {
-	case "description":
-		if text, ok := value.(string); ok {
-			a.descriptions = append(a.descriptions, text)
-		}
-	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
-		table, _ := value.(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(table)) {
-			if keyword == "properties" && a.nodes < maxSchemaNodes {
-				a.names = append(a.names, name)
+	for _, keyword := range n.Keywords() {
+		switch keyword {
+		case "description":
+			if text, ok := n.Text(keyword); ok {
+				a.descriptions = append(a.descriptions, text)
 			}
-			a.schema(table[name], depth+1)
+		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas",
+			"items", "prefixItems", "additionalItems", "additionalProperties", "contains", "allOf", "anyOf", "oneOf", "if", "then", "else",
+			"unevaluatedProperties", "unevaluatedItems":
+			for sub := range n.Under(keyword) {
+				if keyword == "properties" && a.nodes < maxSchemaNodes {
+					a.names = append(a.names, sub.Name)
+				}
+				a.schema(sub.To, depth+1)
+			}
 		}
-	case "items", "prefixItems", "additionalItems", "additionalProperties", "contains", "allOf", "anyOf", "oneOf", "if", "then", "else",
-		"unevaluatedProperties", "unevaluatedItems":
-		a.schema(value, depth+1)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
@@ -16,8 +18,8 @@ type Bound struct {
 	tool      toolspec.Tool
 	def       toolspec.Definition
 	spec      toolspec.Spec
-	in, out   *schema.Schema // in is nil where the author gave none
-	projected *schema.Schema
+	in, out   *jsonschema.Schema // in is nil where the author gave none
+	projected *jsonschema.Schema
 	caps      toolspec.Capabilities
 }
 
@@ -53,14 +55,14 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if err := schema.CheckInput(outDoc); err != nil {
 		return fmt.Errorf("output schema: %w", err)
 	}
-	if b.out, err = schema.Compile(outDoc); err != nil {
+	if b.out, err = jsonschema.Compile(outDoc); err != nil {
 		return fmt.Errorf("output schema: %w", err)
 	}
 	projected, err := schema.Project(outDoc, b.def.Redaction.Allow)
 	if err != nil {
 		return fmt.Errorf("redaction.allow: %w", err)
 	}
-	if b.projected, err = schema.Compile(projected); err != nil {
+	if b.projected, err = jsonschema.Compile(projected); err != nil {
 		return fmt.Errorf("redaction.allow: %w", err)
 	}
 	if b.caps, err = provided.Only(b.def.Capabilities); err != nil {
@@ -138,18 +140,18 @@ func (b *Bound) ValidateInput(args json.RawMessage) []toolspec.Problem {
 	if b.in == nil {
 		return nil
 	}
-	return problems(b.in.Validate(args))
+	return hydrate.ProblemsOf(b.in.Validate(args))
 }
 
 // ValidateOutput checks the tool's own value against its contract.
 func (b *Bound) ValidateOutput(value json.RawMessage) []toolspec.Problem {
-	return problems(b.out.Validate(value))
+	return hydrate.ProblemsOf(b.out.Validate(value))
 }
 
 // ValidateRedacted checks a value after redaction: the contract projected to
 // the allowlist.
 func (b *Bound) ValidateRedacted(value json.RawMessage) []toolspec.Problem {
-	return problems(b.projected.Validate(value))
+	return hydrate.ProblemsOf(b.projected.Validate(value))
 }
 
 // Redact strips what the allowlist does not name.
@@ -160,15 +162,4 @@ func (b *Bound) Redact(value json.RawMessage) (json.RawMessage, error) {
 // SafeArgs masks what approvers and records may not see.
 func (b *Bound) SafeArgs(args json.RawMessage) (json.RawMessage, error) {
 	return b.def.Redaction.Input(args)
-}
-
-func problems(found []schema.Problem) []toolspec.Problem {
-	if len(found) == 0 {
-		return nil
-	}
-	out := make([]toolspec.Problem, len(found))
-	for i, p := range found {
-		out[i] = p.Detail()
-	}
-	return out
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
 type narrow struct {
@@ -42,7 +42,7 @@ func TestSchemasAreCompiledOnce(t *testing.T) {
 		}
 	}
 	compile := testing.AllocsPerRun(10, func() {
-		if _, err := schema.Compile(first.Spec().InputSchema); err != nil {
+		if _, err := jsonschema.Compile(first.Spec().InputSchema); err != nil {
 			t.Error(err)
 		}
 	})

@@ -7,7 +7,9 @@ import (
 	"reflect"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // anyObject is the schema that a model is shown of a tool that has none.
@@ -60,10 +62,12 @@ func (b *Bound) bindInput(doc json.RawMessage) (_ json.RawMessage, err error) {
 	if err := schema.CheckInput(doc); err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
-	if b.in, err = schema.Compile(doc, schema.Closed); err != nil {
+	if doc, _, err = schema.Close(doc); err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
-	doc = b.in.Effective()
+	if b.in, err = jsonschema.Compile(doc); err != nil {
+		return nil, fmt.Errorf("input schema: %w", err)
+	}
 	if len(b.def.Redaction.MaskInput) > 0 {
 		if _, err := schema.Project(doc, b.def.Redaction.MaskInput); err != nil {
 			return nil, fmt.Errorf("redaction.maskInput: %w", err)
@@ -107,5 +111,5 @@ func (b *Bound) digest(inDoc, outDoc json.RawMessage) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("tool digest: %w", err)
 	}
-	return schema.Digest(doc)
+	return strictjson.Digest(doc)
 }

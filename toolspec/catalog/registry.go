@@ -50,7 +50,11 @@ func (r *Registry) Add(origin string, tools ...toolspec.Tool) error {
 func (r *Registry) keep(origin string, b *Bound) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if other, taken := r.origins[b.ID()]; taken {
+	other, taken := r.origins[b.ID()]
+	if taken && other == origin {
+		return fmt.Errorf("tool %s: two tools of the same source (%s) have this id; give each tool an id of its own", b.ID(), origin)
+	}
+	if taken {
 		return fmt.Errorf("tool %s: the id is taken: it comes from %s and from %s", b.ID(), other, origin)
 	}
 	r.byID[b.ID()], r.origins[b.ID()] = b, origin

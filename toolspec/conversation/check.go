@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
@@ -89,7 +90,7 @@ func (p *problems) value(at string, part Part) {
 	switch {
 	case part.Type == ToolCall && len(part.Args) > 0:
 		if p.json(at+"/args", part.Args, MaxArgs) && part.Args[0] != '{' && part.Args[0] != '"' {
-			p.add(at+"/args", string(schema.KindTypeMismatch), "arguments are an object, or a string that holds what stood for one")
+			p.add(at+"/args", string(jsonschema.KindTypeMismatch), "arguments are an object, or a string that holds what stood for one")
 		}
 	case part.Type == ToolResult && len(part.Result) == 0:
 		p.add(at+"/result", KindMissing, "a tool-result has a result")
@@ -104,8 +105,8 @@ func (p *problems) json(at string, raw json.RawMessage, most int) bool {
 		p.add(at, KindTooLarge, "the value is larger than %d bytes", most)
 		return false
 	}
-	if problem := schema.CheckJSON(raw); problem != nil {
-		p.schema(at, problem)
+	if fault := strictjson.Check(raw); fault != nil {
+		p.unread(at, fault)
 		return false
 	}
 	return true

@@ -25,14 +25,14 @@ const (
 
 // Bounds of a conversation, in bytes unless said otherwise.
 const (
-	// MaxConversation bounds the JSON of a conversation.
+	// MaxConversation bounds the JSON of a conversation, in bytes.
 	MaxConversation = 16 << 20
-	// MaxMessages bounds its messages, in messages.
+	// MaxMessages bounds the messages of a conversation.
 	MaxMessages = 4096
 	// MaxArgs bounds the arguments of a call in a message. A call on its way to a
 	// tool may have more: see toolspec.MaxInline.
 	MaxArgs = 8 << 10
-	// MaxResult bounds the result in a message.
+	// MaxResult bounds the result in a message, in bytes.
 	MaxResult = 32 << 10
 )
 

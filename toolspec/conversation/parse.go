@@ -8,7 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pawl-run/pawl/toolspec/hydrate"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // Parse reads a conversation strictly and checks it: one JSON object, no repeated
@@ -21,8 +22,8 @@ func Parse(data []byte) (Conversation, error) {
 		found.add("", KindTooLarge, "the conversation is larger than %d bytes", MaxConversation)
 		return c, found.err()
 	}
-	if p := schema.CheckJSON(data); p != nil {
-		found.schema("", p)
+	if fault := strictjson.Check(data); fault != nil {
+		found.unread("", fault)
 		return c, found.err()
 	}
 	var doc struct {
@@ -70,7 +71,7 @@ func (p *problems) content(path string, raw jsontext.Value) []Part {
 	case 0:
 		p.add(path, KindMissing, "a message has content")
 	default:
-		p.add(path, string(schema.KindTypeMismatch), "the content is a text or an array of parts")
+		p.add(path, string(jsonschema.KindTypeMismatch), "the content is a text or an array of parts")
 	}
 	return nil
 }
@@ -135,7 +136,7 @@ func (p *problems) part(path string, raw jsontext.Value) (part Part) {
 func (p *problems) decoding(at string, err error) {
 	var semantic *json.SemanticError
 	if !errors.As(err, &semantic) {
-		p.add(at, string(schema.KindInvalidJSON), "Invalid JSON")
+		p.add(at, string(jsonschema.KindInvalidJSON), "Invalid JSON")
 		return
 	}
 	path := at + hydrate.Clip(string(semantic.JSONPointer))
@@ -143,5 +144,5 @@ func (p *problems) decoding(at string, err error) {
 		p.add(path, KindUnknownField, "the field is not known here")
 		return
 	}
-	p.add(path, string(schema.KindTypeMismatch), "the field has the wrong type")
+	p.add(path, string(jsonschema.KindTypeMismatch), "the field has the wrong type")
 }

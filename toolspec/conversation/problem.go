@@ -6,7 +6,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // Kinds of problems besides those of package schema.
@@ -62,8 +62,8 @@ func (p *problems) add(path, kind, format string, args ...any) {
 	}
 }
 
-// schema adds what package schema says of the value at a path.
-func (p *problems) schema(at string, found *schema.Problem) {
+// unread adds why the value at a path is not strict JSON.
+func (p *problems) unread(at string, found *strictjson.Fault) {
 	safe := hydrate.FaultOf(found).Problem
 	p.add(at+safe.Path, safe.Kind, "%s", safe.Message)
 }

@@ -73,10 +73,18 @@ func (r *Registry) Lacks(in AttemptInput) (name string, lacks bool) {
 		stage Stage
 		names []string
 	}{{AroundExecute.stage, in.Around}, {WillExecute.stage, in.WillExecute}, {DidExecute.stage, in.DidExecute}} {
-		for _, name := range at.names {
-			if _, stands := r.byName[name].at(at.stage); !stands {
-				return name, true
-			}
+		if name, lacks := r.LacksAt(at.stage, at.names); lacks {
+			return name, true
+		}
+	}
+	return "", false
+}
+
+// LacksAt names the first of the hooks that this worker does not have at a stage.
+func (r *Registry) LacksAt(s Stage, names []string) (name string, lacks bool) {
+	for _, name := range names {
+		if _, stands := r.byName[name].at(s); !stands {
+			return name, true
 		}
 	}
 	return "", false

@@ -16,7 +16,7 @@ const (
 	maxReason = 500
 	maxCode   = 64
 	maxKey    = 200
-	// MaxDelta bounds the deltas of a whole call.
+	// MaxDelta bounds the changes that the hooks of one call make, in bytes.
 	MaxDelta = 1 << 20
 )
 
@@ -38,6 +38,8 @@ type core struct {
 	inner error
 	// providers are what the call is provided with here, or nil.
 	providers *provide.Providers
+	// namesApprovers says that the hook may name approvers.
+	namesApprovers bool
 	// skipped says that the filter kept the hook from running.
 	skipped bool
 }

@@ -140,10 +140,7 @@ func (f Facts) clone() Facts {
 	for i, e := range f.Data {
 		f.Data[i].Value = slices.Clone(e.Value)
 	}
-	if f.Approval != nil {
-		a := *f.Approval
-		f.Approval = &a
-	}
+	f.Approval = f.Approval.clone()
 	return f
 }
 
@@ -160,6 +157,14 @@ type GrantedApproval struct {
 	// empty and 0 without one.
 	ConnectionID string `json:"connectionId,omitempty"`
 	Generation   int    `json:"generation,omitempty"`
+}
+
+func (g *GrantedApproval) clone() *GrantedApproval {
+	if g == nil {
+		return nil
+	}
+	c := *g
+	return &c
 }
 
 // Entry is a pair of the scratchpad.
@@ -192,7 +197,8 @@ type StageInput struct {
 }
 
 // Part is a part of a stage. A stage with durable hooks runs in two parts, because what
-// Pawl's own step decides must not be the result of a regular activity.
+// Pawl's own step decides must not be the result of a regular activity. While a call waits for
+// an approval, a recheck runs PartBefore alone if hooks have been heard for the request.
 type Part string
 
 // The parts.
@@ -203,6 +209,9 @@ const (
 	PartBefore Part = "before"
 	// PartHooks is the hooks, and Pawl's step after them.
 	PartHooks Part = "hooks"
+	// PartHear asks the hooks of Step.Heard whom a request for an approval needs. Pawl's step
+	// does not run.
+	PartHear Part = "hear"
 )
 
 // Terms are what every attempt of a call gets, by its plan and its budgets.

@@ -15,6 +15,8 @@ type Hook struct {
 	// durable is the longest run where the hook is durable, else 0.
 	durable  time.Duration
 	handlers []Handler
+	// namesApprovers says that an Ask of the hook may have Approvals.
+	namesApprovers bool
 }
 
 // Handler is a function at a stage, made by Point.Do.
@@ -23,7 +25,7 @@ type Handler struct {
 	call  func(ctx context.Context, c *core) error
 }
 
-// Option configures a hook: Handler, Priority, Filter, Durable.
+// Option configures a hook: Handler, Priority, Filter, Durable, NamesApprovers.
 type Option interface{ apply(*Hook) }
 
 func (h Handler) apply(to *Hook) { to.handlers = append(to.handlers, h) }
@@ -72,6 +74,9 @@ func (h Hook) check() error {
 			return fmt.Errorf("hook %q has two handlers at %s", h.name, handler.stage)
 		}
 		seen[handler.stage] = true
+	}
+	if err := h.checkNamesApprovers(); err != nil {
+		return err
 	}
 	return h.checkDurable()
 }

@@ -11,6 +11,8 @@ var own = map[Stage]string{
 	WillCheckFeatureFlags.stage: "features",
 	WillAcquireQuota.stage:      "quota",
 	WillAcquireSemaphore.stage:  "semaphore",
+	WillValidateInput.stage:     "validation",
+	WillNormalizeInput.stage:    "validation",
 	WillInjectSecrets.stage:     "connections",
 	WillReadCache.stage:         "cache",
 	DidCacheHit.stage:           "cache",

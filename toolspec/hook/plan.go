@@ -9,7 +9,7 @@ import (
 // PlanVersion is the version of plans that this code makes. A worker runs plans
 // of this version and older ones; a call with a newer one waits for another
 // worker. What a newer version may change stands in ADR 5.
-const PlanVersion = 2
+const PlanVersion = 4
 
 // Lane says where execute runs.
 type Lane string
@@ -59,6 +59,9 @@ type Step struct {
 	// OnDemand says that Pawl's own step is for calls for which the gate demands it. Without
 	// hooks the stage is idle for all other calls.
 	OnDemand bool `json:"onDemand,omitempty"`
+	// Heard names the hooks that are asked whom a request for an approval needs, before each
+	// request. It is empty if no hook at the stage names approvers.
+	Heard []string `json:"heard,omitempty"`
 }
 
 // Step finds the step of a stage in steps; ok is false if it is idle.

@@ -167,12 +167,14 @@ func TestNotOn(t *testing.T) {
 // TestOwnSteps is the golden table of Pawl's own steps. If it changes, raise hook.PlanVersion:
 // a worker of an older release would skip the step.
 func TestOwnSteps(t *testing.T) {
-	const version, golden = 2, `willBindProviders sessions
+	const version, golden = 4, `willBindProviders sessions
 willAuthorize policy
 willCheckConsent policy
 willCheckFeatureFlags features on demand
 willAcquireQuota quota on demand
 willAcquireSemaphore semaphore on demand
+willValidateInput validation
+willNormalizeInput validation
 willInjectSecrets connections on demand
 willReadCache cache on demand
 didCacheHit cache on demand
@@ -211,7 +213,7 @@ func TestOnDemand(t *testing.T) {
 
 // TestReservedNames: a hook cannot have the name of a step of Pawl's own.
 func TestReservedNames(t *testing.T) {
-	for _, name := range []string{"policy", "cache", "audit", "shadow", "redaction"} {
+	for _, name := range []string{"policy", "validation", "cache", "audit", "shadow", "redaction"} {
 		h := hook.New(name, hook.WillAudit.Do(func(context.Context, *hook.Audit) error { return nil }))
 		if _, err := hook.NewRegistry(slog.New(slog.DiscardHandler), []hook.Hook{h}, nil); err == nil || !strings.Contains(err.Error(), "Pawl has a step of this name") {
 			t.Errorf("%s: %v", name, err)

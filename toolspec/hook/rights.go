@@ -2,6 +2,7 @@ package hook
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -243,9 +244,17 @@ func (r responds) RespondChallenge(v any) error {
 type asks struct{ c *core }
 
 // RequireApproval waits for a decision before the call goes on. Ask Approved
-// first: the stage runs again after the approval. Return what it returns.
+// first: the stage runs again after the approval. Return what it returns. Approvals
+// that Approvals.Check refuses, or of a hook without NamesApprovers, are an error of
+// the hook.
 func (a asks) RequireApproval(ask Ask) error {
-	ask.Message = a.c.reason(ask.Message)
+	ask.Message, ask.Hook, ask.Approvals = a.c.reason(ask.Message), a.c.hook, ask.Approvals.clone()
+	if err := ask.Approvals.Check(); err != nil {
+		a.c.fail(fmt.Errorf("approvals: %w", err))
+	}
+	if ask.Approvals != nil && !a.c.namesApprovers {
+		a.c.fail(errors.New("the hook names approvers: make it with hook.NamesApprovers()"))
+	}
 	return a.c.make(control{outcome: Asked, ask: &ask})
 }
 
@@ -298,13 +307,7 @@ func (r readsEnd) Attempts() int { return r.c.facts.Attempts }
 func (r readsEnd) AuditIDs() []string { return slices.Clone(r.c.facts.AuditIDs) }
 
 // Approval returns the approval that let the call run, or nil.
-func (r readsEnd) Approval() *GrantedApproval {
-	if r.c.facts.Approval == nil {
-		return nil
-	}
-	a := *r.c.facts.Approval
-	return &a
-}
+func (r readsEnd) Approval() *GrantedApproval { return r.c.facts.Approval.clone() }
 
 // records lets a hook add to the audit trail.
 type records struct{ c *core }

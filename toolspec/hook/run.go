@@ -15,7 +15,8 @@ import (
 
 // Run runs the hooks of one stage in the order of their names in the input. A hook sees
 // the changes of the hooks before it, and those in changed. The first hook that ends the
-// stage decides. Run returns an error if a hook's error is Transient or if ctx is
+// stage decides; in PartHear all hooks are heard, and a failure decides. Run returns an error if
+// a hook's error is Transient or if ctx is
 // cancelled. The whole stage must then run again.
 func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdict, error) {
 	started := time.Now()
@@ -47,6 +48,9 @@ func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdi
 		case err != nil:
 			end = &control{outcome: Failed, failure: failed(in.Stage, name, err)}
 		}
+		if end != nil && in.Part == PartHear && hear(end, &verdict) {
+			continue
+		}
 		if end != nil && info.Failure == Closed {
 			verdict.Outcome, verdict.Value, verdict.Challenge = end.outcome, end.value, end.challenge
 			verdict.Failure, verdict.Ask, verdict.By = end.failure, end.ask, name
@@ -61,10 +65,26 @@ func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdi
 	return verdict, nil
 }
 
+// hear keeps the question of a hook in PartHear, and reports whether the other hooks are to be
+// heard. A response is left for the run of the stage after the approval: it must not answer in
+// place of the people.
+func hear(end *control, v *Verdict) bool {
+	switch end.outcome {
+	case Responded:
+	case Asked:
+		v.Asks = append(v.Asks, *end.ask)
+		v.Outcome, v.Ask, v.By = Asked, &v.Asks[0], v.Asks[0].Hook
+	default:
+		v.Asks, v.Ask = nil, nil
+		return false
+	}
+	return true
+}
+
 // one runs one hook and sorts its answer into going on (nil, nil), an outcome,
 // or an error whose text never leaves the process.
 func (r *Registry) one(ctx context.Context, h Hook, handler Handler, c *core) (end *control, err error) {
-	c.stage, c.hook = handler.stage, h.name
+	c.stage, c.hook, c.namesApprovers = handler.stage, h.name, h.namesApprovers
 	c.providers = provide.FromContext(ctx)
 	before := c.delta.clone()
 	defer func() {

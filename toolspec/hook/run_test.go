@@ -91,7 +91,7 @@ func TestVerdicts(t *testing.T) {
 		{"retry after less than nothing", func(v *hook.Consent) error { return v.RetryAfter(-time.Second, "") },
 			hook.Verdict{Outcome: hook.Failed, By: "h", Failure: &hook.Failure{Code: "rate_limited"}}},
 		{"ask", func(v *hook.Consent) error { return v.RequireApproval(hook.Ask{Message: long, Rule: "rule"}) },
-			hook.Verdict{Outcome: hook.Asked, By: "h", Ask: &hook.Ask{Message: long[:500], Rule: "rule"}}},
+			hook.Verdict{Outcome: hook.Asked, By: "h", Ask: &hook.Ask{Message: long[:500], Rule: "rule", Hook: "h"}}},
 		{"wrapped", func(v *hook.Consent) error { return fmt.Errorf("%s: %w", canary, v.Abort("why")) },
 			hook.Verdict{Outcome: hook.Failed, By: "h", Failure: &hook.Failure{Code: "aborted", SafeMessage: "why", Details: &toolspec.Details{}}}},
 	} {

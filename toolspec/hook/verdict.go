@@ -38,6 +38,8 @@ type Verdict struct {
 	Failure   *Failure `json:"failure,omitempty"`
 	Ask       *Ask     `json:"ask,omitempty"`
 	Wait      *Wait    `json:"wait,omitempty"`
+	// Asks are the questions of all hooks in PartHear, in their order. Ask is the first.
+	Asks []Ask `json:"asks,omitempty"`
 	// By names the hook or the step of Pawl's own that decided, or what is missing.
 	By string `json:"by,omitempty"`
 	// Unread says that what is missing is a reader of the policy version: by the
@@ -108,7 +110,13 @@ func (d Delta) Size() int {
 }
 
 // Size is the number of bytes the verdict adds to the history.
-func (v Verdict) Size() int { return v.Delta.Size() + len(v.Value) }
+func (v Verdict) Size() int {
+	n := v.Delta.Size() + len(v.Value)
+	for _, ask := range v.Asks {
+		n += ask.Approvals.size()
+	}
+	return n
+}
 
 // Failure ends a call: a code of the closed table with safe text.
 type Failure struct {
@@ -117,6 +125,17 @@ type Failure struct {
 	Details      *toolspec.Details `json:"details,omitempty"`
 	HTTPStatus   int               `json:"httpStatus,omitempty"`
 	RetryAfterMs int64             `json:"retryAfterMs,omitempty"`
+}
+
+// Result returns the result of a call that ends with the failure. It has neither the
+// identity of the call nor its times.
+func (f *Failure) Result() toolspec.Result {
+	r := toolspec.Failure(f.Code, f.SafeMessage, f.Details)
+	r.RetryAfterMs = f.RetryAfterMs
+	if f.HTTPStatus != 0 {
+		r.HTTPStatus = f.HTTPStatus
+	}
+	return r
 }
 
 func (f *Failure) clone() *Failure {
@@ -132,11 +151,17 @@ func (f *Failure) clone() *Failure {
 	return &c
 }
 
-// Ask wants an approval. Who may decide, and until when, is policy's matter.
+// Ask wants an approval. Who may decide, and until when, is policy's matter, and Approvals add
+// to it.
 type Ask struct {
 	// Message tells the approver why; safe to show.
 	Message string `json:"message,omitempty"`
 	Rule    string `json:"rule,omitempty"`
+	// Approvals add people who have to approve, or shorten the lifetime of the request. Only a
+	// hook with NamesApprovers may set them.
+	Approvals *Approvals `json:"approvals,omitempty"`
+	// Hook is the name of the hook that asks; empty if policy asks. RequireApproval sets it.
+	Hook string `json:"hook,omitempty"`
 }
 
 // Wait sends a call to sleep until it is told to look again, or until a timer

@@ -4,10 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // parsed are arguments that are one JSON object, and that may have a digest.
@@ -36,58 +35,46 @@ func parse(raw json.RawMessage) (parsed, *Fault) {
 	if wrapped {
 		p.tolerances = []string{ToleratedString}
 	}
-	f := check(text)
-	if f != nil && f.Problem.Kind == string(schema.KindInvalidJSON) && wrapped {
-		text, f = tolerant(text, f, &p)
+	t, f := read(text)
+	if f != nil && f.Problem.Kind == string(jsonschema.KindInvalidJSON) && wrapped {
+		text, t, f = tolerant(text, f, &p)
 	}
 	if f != nil {
 		return parsed{tolerances: p.tolerances}, f
 	}
-	canonical, f := canonical(text)
-	if f != nil {
-		return parsed{tolerances: p.tolerances}, f
+	defer t.Release()
+	if t.Items[0].Kind != '{' {
+		return parsed{tolerances: p.tolerances}, fault("", string(jsonschema.KindTypeMismatch), "the arguments must be a JSON object")
 	}
-	p.args, p.text = canonical, text
+	p.args, p.text = t.AppendCanonical(make([]byte, 0, len(text))), text
 	return p, nil
 }
 
 // tolerant reads once more a text that is no JSON as it stands. Only a string can
 // hold one: what stands as JSON in an invocation is JSON.
-func tolerant(text []byte, strict *Fault, p *parsed) ([]byte, *Fault) {
+func tolerant(text []byte, strict *Fault, p *parsed) ([]byte, *strictjson.Tape, *Fault) {
 	trimmed := trim(text)
 	var used []string
 	if len(bytes.Trim(text, " \t\r\n")) != len(trimmed) {
 		used = append(used, ToleratedSpace)
-		if f := check(trimmed); f == nil || f.Problem.Kind != string(schema.KindInvalidJSON) {
+		if t, f := read(trimmed); f == nil || f.Problem.Kind != string(jsonschema.KindInvalidJSON) {
 			p.tolerances = append(p.tolerances, used...)
-			return trimmed, f
+			return trimmed, t, f
 		}
 	}
 	if bytes.IndexByte(trimmed, '\'') < 0 {
-		return text, strict
+		return text, nil, strict
 	}
 	again, ok := requoted(trimmed)
 	if !ok {
-		return text, strict
+		return text, nil, strict
 	}
-	f := check(again)
-	if f != nil && f.Problem.Kind == string(schema.KindInvalidJSON) {
-		return text, strict
+	t, f := read(again)
+	if f != nil && f.Problem.Kind == string(jsonschema.KindInvalidJSON) {
+		return text, nil, strict
 	}
 	p.tolerances = append(append(p.tolerances, used...), ToleratedQuotes)
-	return again, f
-}
-
-// canonical is the RFC 8785 form of a document that passed check: an object.
-func canonical(text []byte) (json.RawMessage, *Fault) {
-	value := jsontext.Value(bytes.Clone(text))
-	if err := value.Canonicalize(); err != nil {
-		return nil, unparsed()
-	}
-	if value[0] != '{' {
-		return nil, fault("", string(schema.KindTypeMismatch), "the arguments must be a JSON object")
-	}
-	return json.RawMessage(value), nil
+	return again, t, f
 }
 
 // given are the arguments as they count: absent and null mean {}, and the white
@@ -102,7 +89,7 @@ func given(raw json.RawMessage) json.RawMessage {
 
 func unparsed() *Fault {
 	return &Fault{Code: toolspec.CodeInvalidJSON, Problem: toolspec.Problem{
-		Kind: string(schema.KindInvalidJSON), Message: toolspec.InfoOf(toolspec.CodeInvalidJSON).Message,
+		Kind: string(jsonschema.KindInvalidJSON), Message: toolspec.InfoOf(toolspec.CodeInvalidJSON).Message,
 	}}
 }
 
@@ -112,11 +99,12 @@ func unwrapped(raw []byte) (text []byte, wrapped bool) {
 	if raw[0] != '"' {
 		return raw, false
 	}
-	text, err := jsontext.AppendUnquote(nil, raw)
-	if err != nil {
+	t, fault := strictjson.Read(raw)
+	defer t.Release()
+	if fault != nil {
 		return raw, false
 	}
-	return text, true
+	return []byte(t.Text(0)), true
 }
 
 // OfText is what a provider gave for the arguments of a call, byte for byte, as
@@ -127,9 +115,9 @@ func OfText(text []byte) (args json.RawMessage, ok bool) {
 	if len(trim(text)) == 0 {
 		return nil, true
 	}
-	if schema.CheckJSON(text) == nil {
+	if strictjson.Check(text) == nil {
 		return bytes.Clone(text), true
 	}
-	quoted, err := jsontext.AppendQuote(nil, text)
+	quoted, err := strictjson.Quote(text)
 	return quoted, err == nil
 }

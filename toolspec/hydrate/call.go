@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // maxCallID bounds the provider's id of a call, in characters.
@@ -85,7 +85,7 @@ func original(text []byte) string {
 	if len(text) == 0 {
 		return ""
 	}
-	if schema.CheckJSON(text) == nil {
+	if strictjson.Check(text) == nil {
 		return shapeOf(decoded(text))
 	}
 	return skeleton(text)

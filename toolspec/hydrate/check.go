@@ -2,93 +2,59 @@ package hydrate
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
-// checker reads one document once and finds everything that is asked of JSON
-// before anybody looks at what it says: syntax, repeated keys, depth, numbers
-// that lose their value, characters that some reader drops, and credentials.
-type checker struct {
-	dec jsontext.Decoder
-	buf bytes.Buffer
-}
-
-// checkers keeps decoders: their tables are most of what a check costs.
-var checkers = sync.Pool{New: func() any { return new(checker) }}
-
-// check returns the first fault of arguments, or nil. It holds what it needs for
-// the depth and the names of one object, beside the document.
+// check returns the first fault of arguments, or nil.
 func check(raw []byte) *Fault {
-	if len(raw) >= 3 && raw[0] == 0xEF && raw[1] == 0xBB && raw[2] == 0xBF {
-		return named(KindByteOrderMark, "")
+	t, f := read(raw)
+	if f == nil {
+		t.Release()
 	}
-	c, _ := checkers.Get().(*checker)
-	defer checkers.Put(c)
-	c.buf = *bytes.NewBuffer(raw) // read in place, never written
-	c.dec.Reset(&c.buf)
-	f := c.run(raw, toolspec.MayHoldSecret(raw))
-	c.buf = bytes.Buffer{} // the pool holds nobody's arguments
-	c.dec.Reset(&c.buf)
 	return f
 }
 
-func (c *checker) run(raw []byte, secrets bool) *Fault {
-	dec := &c.dec
-	for {
-		var err error
-		var value jsontext.Value
-		kind := dec.PeekKind()
-		switch kind {
-		case '"', '0':
-			value, err = dec.ReadValue()
-		default:
-			_, err = dec.ReadToken()
-		}
-		switch {
-		case err != nil:
-			return syntaxFault(raw, err)
-		case dec.StackDepth() > schema.MaxDepth:
-			return &Fault{Code: toolspec.CodeValidation, Problem: toolspec.Problem{Kind: string(schema.KindTooComplex), Message: "JSON is nested too deeply"}}
-		case kind == '0' && !schema.ExactNumber(string(value)):
-			at := Clip(string(dec.StackPointer()))
-			return fault(at, string(schema.KindInexactNumber), "Number is not exact, send a string instead%s", of(at))
-		case kind == '"':
-			if f := c.text(value, secrets); f != nil {
-				return f
-			}
-		}
-		if dec.StackDepth() == 0 {
-			break // the value has ended
-		}
+// read reads arguments once, and finds everything that is asked of JSON before
+// anybody looks at what it says: syntax, repeated keys, depth, numbers that lose
+// their value, characters that some reader drops, and credentials. It returns the
+// first fault in the order of the text. Without a fault, the caller releases the tape.
+func read(raw []byte) (*strictjson.Tape, *Fault) {
+	if bytes.HasPrefix(raw, []byte("\xef\xbb\xbf")) {
+		return nil, named(KindByteOrderMark, "")
 	}
-	switch _, err := dec.ReadToken(); {
-	case errors.Is(err, io.EOF):
-		return nil
-	default:
-		return named(KindTrailingText, "")
+	t, fault := strictjson.Read(raw)
+	f := checkItems(t, toolspec.MayHoldSecret(raw)) // what was read before the fault comes first
+	if f == nil && fault != nil {
+		f = syntaxFault(raw, fault)
 	}
+	if f != nil {
+		t.Release()
+		return nil, f
+	}
+	return t, nil
 }
 
-// text looks at a string as it is written, be it a value or a name.
-func (c *checker) text(quoted []byte, secrets bool) *Fault {
-	if i := bytes.IndexByte(quoted, '\\'); i >= 0 && holdsNUL(quoted[i:]) {
-		return named(KindNUL, Clip(string(c.dec.StackPointer())))
-	}
-	if !secrets {
-		return nil
-	}
-	plain, err := jsontext.AppendUnquote(nil, quoted)
-	if err == nil && toolspec.SecretValue(string(plain)) {
-		return fault(Clip(string(c.dec.StackPointer())), KindSecretShaped, "the value has the shape of a credential; send a connectionId instead")
+func checkItems(t *strictjson.Tape, secrets bool) *Fault {
+	for i, item := range t.Items {
+		switch item.Kind {
+		case '0':
+			if !strictjson.ExactNumber(string(t.Bytes(i))) {
+				at := Clip(t.Path(i).Pointer())
+				return fault(at, string(jsonschema.KindInexactNumber), "Number is not exact, send a string instead%s", of(at))
+			}
+		case '"', 'k':
+			if item.Escaped && holdsNUL(t.Bytes(i)) {
+				return named(KindNUL, Clip(t.Path(i).Pointer()))
+			}
+			if secrets && toolspec.SecretValue(t.Text(i)) {
+				return fault(Clip(t.Path(i).Pointer()), KindSecretShaped, "the value has the shape of a credential; send a connectionId instead")
+			}
+		}
 	}
 	return nil
 }
@@ -107,18 +73,19 @@ func holdsNUL(quoted []byte) bool {
 	return false
 }
 
-// syntaxFault names what the decoder stumbled over. The offset is of the byte
-// that cannot stand where it does.
-func syntaxFault(raw []byte, err error) *Fault {
-	var at *jsontext.SyntacticError
-	if !errors.As(err, &at) {
-		return unparsed()
-	}
-	path := Clip(string(at.JSONPointer))
-	if errors.Is(err, jsontext.ErrDuplicateName) {
+// syntaxFault names the reason for which the reading stopped.
+func syntaxFault(raw []byte, f *strictjson.Fault) *Fault {
+	path := Clip(f.Path.Pointer())
+	switch f.Reason {
+	case strictjson.TooDeep:
+		return fault("", f.Kind(), "%s", f.Error())
+	case strictjson.RepeatedName:
 		return named(KindRepeatedKey, path)
+	case strictjson.TrailingText:
+		return named(KindTrailingText, "")
+	default:
 	}
-	rest := raw[min(max(int(at.ByteOffset), 0), len(raw)):]
+	rest := raw[f.Offset:]
 	switch {
 	case len(rest) > 0 && rest[0] == 0:
 		f := named(KindNUL, path)
@@ -126,9 +93,9 @@ func syntaxFault(raw []byte, err error) *Fault {
 		return f
 	case surrogate(rest):
 		return named(KindLoneSurrogate, path)
-	case notFinite(raw, len(raw)-len(rest)):
+	case notFinite(raw, f.Offset):
 		return named(KindNotFinite, path)
-	case len(rest) > 0 && !utf8.FullRune(rest[:min(len(rest), utf8.UTFMax)]), invalidRune(rest):
+	case len(rest) > 0 && invalidRune(rest):
 		return named(KindInvalidUTF8, path)
 	}
 	return unparsed()

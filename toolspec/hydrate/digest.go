@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // InputDigest names what was asked: the hexadecimal SHA-256 of the RFC 8785
@@ -18,7 +18,7 @@ import (
 // outside. It fails for args that are no JSON, or hold half a character.
 func InputDigest(inv toolspec.Invocation) (string, error) {
 	args := given(inv.Args)
-	if text, wrapped := unwrapped(args); wrapped && schema.CheckJSON(text) == nil && bytes.TrimLeft(text, " \t\r\n")[0] != '"' {
+	if text, wrapped := unwrapped(args); wrapped && strictjson.Check(text) == nil && bytes.TrimLeft(text, " \t\r\n")[0] != '"' {
 		args = text
 	}
 	ctx := inv.Context
@@ -34,7 +34,7 @@ func InputDigest(inv toolspec.Invocation) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("input digest: %w", err)
 	}
-	return schema.Digest(doc)
+	return strictjson.Digest(doc)
 }
 
 // Approved is what an approval is bound to.
@@ -55,5 +55,5 @@ func (a Approved) Digest() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("approval digest: %w", err)
 	}
-	return schema.Digest(doc)
+	return strictjson.Digest(doc)
 }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
 // maxNoted bounds the problems that provenance lists.
@@ -42,7 +42,7 @@ func (t Target) Hydrate(raw json.RawMessage) Result {
 	if f != nil {
 		fail(&r, toolspec.HydrationParse, f.Code, f.Problem)
 		r.Provenance.Original = skeleton(text)
-		if f.Problem.Kind == string(schema.KindInvalidJSON) {
+		if f.Problem.Kind == string(jsonschema.KindInvalidJSON) {
 			t.mend(&r, text, most)
 		}
 		return r
@@ -116,7 +116,7 @@ func (t Target) mend(r *Result, text []byte, most int) {
 // missing, unknown or out of range is not for a machine to guess.
 func onlyTypes(problems []toolspec.ProblemAt) bool {
 	for _, p := range problems {
-		if p.Kind != string(schema.KindTypeMismatch) {
+		if p.Kind != string(jsonschema.KindTypeMismatch) {
 			return false
 		}
 	}

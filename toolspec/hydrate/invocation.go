@@ -1,17 +1,16 @@
 package hydrate
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // Fault is why input is refused. It holds nothing of the input but paths.
@@ -44,15 +43,17 @@ func Decode(data []byte) (toolspec.Invocation, *Fault) {
 	if len(data) > toolspec.MaxInvocation {
 		return inv, fault("", KindTooLarge, "the invocation is larger than %d bytes", toolspec.MaxInvocation)
 	}
-	if p := schema.CheckJSON(data); p != nil {
-		f := FaultOf(p)
+	t, refused := strictjson.Read(data)
+	defer t.Release()
+	if refused != nil {
+		f := FaultOf(refused)
 		// What has a name of its own goes by it here too.
-		if g := check(data); g != nil && g.Code == toolspec.CodeInvalidJSON && g.Problem.Kind != f.Problem.Kind && p.Kind == schema.KindInvalidJSON {
+		if g := check(data); g != nil && g.Code == toolspec.CodeInvalidJSON && g.Problem.Kind != f.Problem.Kind && refused.Kind() == strictjson.InvalidJSON {
 			f.Problem.Kind, f.Problem.Message = g.Problem.Kind, g.Problem.Message
 		}
 		return inv, f
 	}
-	if f := findSecret(data); f != nil {
+	if f := findSecret(t); f != nil {
 		return inv, f
 	}
 	if err := json.Unmarshal(data, &inv, json.RejectUnknownMembers(true)); err != nil {
@@ -75,53 +76,71 @@ func decodeFault(err error) *Fault {
 	if errors.Is(err, json.ErrUnknownName) {
 		return fault(Clip(path), KindUnknownField, "the field is not known")
 	}
-	return fault(Clip(path), string(schema.KindTypeMismatch), "the field has the wrong type")
+	return fault(Clip(path), string(jsonschema.KindTypeMismatch), "the field has the wrong type")
 }
 
 // findSecret looks at every string, and at every name outside of arguments, whose
 // names are the schema's matter: what has the shape of a credential is refused
 // before it is kept.
-func findSecret(data []byte) *Fault {
-	dec := jsontext.NewDecoder(bytes.NewReader(data))
-	for {
-		token, err := dec.ReadToken()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return fault("", string(schema.KindInvalidJSON), "Invalid JSON")
-		case token.Kind() != '"':
+func findSecret(t *strictjson.Tape) *Fault {
+	free := freeNames(t)
+	for i, item := range t.Items {
+		if item.Kind != '"' && item.Kind != 'k' {
 			continue
 		}
-		switch text := token.String(); {
-		case toolspec.SecretName(text) && isName(dec) && !isFree(string(dec.StackPointer())):
-			return fault(Clip(string(dec.StackPointer())), KindSecretShaped, "secret-shaped field; credentials never travel here, send a connectionId")
-		case toolspec.SecretValue(text) && (dec.StackPointer() != "/submitterProof" || !toolspec.IsSubmitterProof(text)):
-			return fault(Clip(string(dec.StackPointer())), KindSecretShaped, "the value has the shape of a credential; send a connectionId instead")
+		text := t.Text(i)
+		if item.Kind == 'k' && !free(i) && toolspec.SecretName(text) {
+			return fault(Clip(t.Path(i).Pointer()), KindSecretShaped, "secret-shaped field; credentials never travel here, send a connectionId")
 		}
+		if toolspec.SecretValue(text) {
+			if at := t.Path(i).Pointer(); at != "/submitterProof" || !toolspec.IsSubmitterProof(text) {
+				return fault(Clip(at), KindSecretShaped, "the value has the shape of a credential; send a connectionId instead")
+			}
+		}
+	}
+	return nil
+}
+
+// freeNames returns a function that reports whether an item is inside of a value that may have
+// names of the caller's own choice: args, and the piece of a provider. It takes no path, because
+// a path costs as much as all items before it.
+func freeNames(t *strictjson.Tape) func(i int) bool {
+	type inside struct{ from, to int }
+	var free []inside
+	add := func(value int) { free = append(free, inside{value, int(t.Items[value].Next)}) }
+	members := func(object int, each func(name string, value int)) {
+		if object < len(t.Items) && t.Items[object].Kind == '{' {
+			for i := object + 1; i < int(t.Items[object].Next); i = int(t.Items[i+1].Next) {
+				each(t.Text(i), i+1)
+			}
+		}
+	}
+	members(0, func(name string, value int) {
+		switch name {
+		case "args":
+			add(value)
+		case "provider":
+			members(value, func(name string, value int) {
+				if strings.HasPrefix(name, "toolCall") {
+					add(value)
+				}
+			})
+		}
+	})
+	return func(i int) bool {
+		return slices.ContainsFunc(free, func(r inside) bool { return i > r.from && i < r.to })
 	}
 }
 
-// isFree reports whether a place may hold names of the caller's own choice.
-func isFree(pointer string) bool {
-	return strings.HasPrefix(pointer, "/args/") || strings.HasPrefix(pointer, "/provider/toolCall")
-}
-
-// isName reports whether the token just read is the name of a member.
-func isName(dec *jsontext.Decoder) bool {
-	kind, length := dec.StackIndex(dec.StackDepth())
-	return kind == '{' && length%2 == 1
-}
-
-// FaultOf is a problem of package schema as a fault. Its path, and its message where
+// FaultOf is a fault of JSON as one of this package. Its path, and its message where
 // that is short, may name members, but none that has the shape of a credential.
-func FaultOf(p *schema.Problem) *Fault {
-	message := p.Message
-	if len(p.Path) > mostPath || toolspec.SecretValue(message) {
+func FaultOf(f *strictjson.Fault) *Fault {
+	path, message := f.Path.Short(), f.Error()
+	if len(path) > mostPath || toolspec.SecretValue(message) {
 		message, _, _ = strings.Cut(message, ":")
 		message, _, _ = strings.Cut(message, " at ")
 	}
-	return fault(Clip(p.Path), string(p.Kind), "%s", message)
+	return fault(Clip(path), f.Kind(), "%s", message)
 }
 
 // mostPath bounds the paths that are told, in bytes.

@@ -2,10 +2,10 @@ package hydrate
 
 import (
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
-// Kinds of faults besides those of package schema.
+// Kinds of faults besides those of package jsonschema.
 const (
 	KindTooLarge     = "too_large"
 	KindUnknownField = "unknown_field"
@@ -44,7 +44,7 @@ var sentences = map[string]string{
 // they are no JSON that can be read in one way only.
 func codeOf(kind string) toolspec.Code {
 	switch kind {
-	case KindByteOrderMark, KindInvalidUTF8, KindLoneSurrogate, KindNotFinite, KindRepeatedKey, KindTrailingText, string(schema.KindInvalidJSON):
+	case KindByteOrderMark, KindInvalidUTF8, KindLoneSurrogate, KindNotFinite, KindRepeatedKey, KindTrailingText, string(jsonschema.KindInvalidJSON):
 		return toolspec.CodeInvalidJSON
 	default:
 		return toolspec.CodeValidation

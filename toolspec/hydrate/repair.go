@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // Repairer mends arguments that could not be parsed or that their schema refused.
@@ -67,8 +68,8 @@ func (Careful) Repair(d Damage) ([]byte, []string, bool) {
 	}
 	value := decoded(text)
 	if len(d.Schema) > 0 {
-		m := mender{reader: readerOf(d.Schema), done: map[string]bool{}}
-		value = m.value(value, m.node(m.root))
+		m := mender{done: map[string]bool{}}
+		value = m.value(value, jsonschema.Outline(d.Schema).Target())
 		repairs = append(repairs, slices.Sorted(maps.Keys(m.done))...)
 	}
 	var b bytes.Buffer
@@ -166,26 +167,23 @@ func unfenced(text []byte, done map[string]bool) []byte {
 }
 
 // mender changes the type of values where the schema names another.
-type mender struct {
-	reader
-	done map[string]bool
-}
+type mender struct{ done map[string]bool }
 
-func (m mender) value(v any, n map[string]any) any {
+func (m mender) value(v any, n *jsonschema.Node) any {
 	switch is := v.(type) {
 	case map[string]any:
 		for name, child := range is {
-			is[name] = m.value(child, m.member(n, name))
+			is[name] = m.value(child, n.Member(name))
 		}
 	case []any:
 		for i, child := range is {
-			is[i] = m.value(child, m.element(n, i))
+			is[i] = m.value(child, n.Element(i))
 		}
 	case string:
 		return m.text(is, n)
 	case json.Number:
 		// 1.10 and 1.1 are one number, and one digest, but two texts.
-		if wants(n, v, "string") && is != "-0" && schema.PlainInteger([]byte(is)) {
+		if wants(n, v, "string") && is != "-0" && strictjson.PlainInteger([]byte(is)) {
 			m.done[RepairToText] = true
 			return is.String()
 		}
@@ -193,7 +191,7 @@ func (m mender) value(v any, n map[string]any) any {
 	return v
 }
 
-func (m mender) text(s string, n map[string]any) any {
+func (m mender) text(s string, n *jsonschema.Node) any {
 	switch {
 	case wants(n, s, "number", "integer") && isNumber(s):
 		m.done[RepairToNumber] = true
@@ -203,7 +201,7 @@ func (m mender) text(s string, n map[string]any) any {
 		return s == "true"
 	case wants(n, s, "array", "object") && check([]byte(s)) == nil:
 		inner := decoded([]byte(s))
-		if t := typeOf(inner); (t == "array" || t == "object") && slices.Contains(typesOf(n), t) {
+		if t := typeOf(inner); (t == "array" || t == "object") && slices.Contains(n.Types(), t) {
 			m.done[RepairUnwrap] = true
 			return inner
 		}
@@ -213,5 +211,5 @@ func (m mender) text(s string, n map[string]any) any {
 
 // isNumber reports whether a text is a JSON number that keeps its value.
 func isNumber(s string) bool {
-	return s != "" && (s[0] == '-' || s[0] >= '0' && s[0] <= '9') && json.Valid([]byte(s)) && schema.ExactNumber(s)
+	return s != "" && (s[0] == '-' || s[0] >= '0' && s[0] <= '9') && json.Valid([]byte(s)) && strictjson.ExactNumber(s)
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
 // Validator checks arguments. It is safe for concurrent use, and its messages
@@ -25,7 +25,7 @@ const (
 	builtinVersion = "1"
 )
 
-// BuiltinInfo describes the validator of package schema.
+// BuiltinInfo describes the validator of package jsonschema.
 func BuiltinInfo(compiledAt string) toolspec.ValidatorInfo {
 	return toolspec.ValidatorInfo{Name: builtinName, Version: builtinVersion, CompiledAt: compiledAt}
 }
@@ -57,7 +57,7 @@ func TargetOf(spec toolspec.Spec) (Target, error) {
 		t.Schema, t.SchemaHash = nil, ""
 		return t, nil
 	}
-	compiled, err := schema.Compile(spec.InputSchema)
+	compiled, err := jsonschema.Compile(spec.InputSchema)
 	if err != nil {
 		return Target{}, fmt.Errorf("tool %s: input schema: %w", spec.Name, err)
 	}
@@ -66,13 +66,18 @@ func TargetOf(spec toolspec.Spec) (Target, error) {
 }
 
 // builtin is a compiled schema as a Validator.
-type builtin struct{ compiled *schema.Schema }
+type builtin struct{ compiled *jsonschema.Schema }
 
 func (b builtin) Info() toolspec.ValidatorInfo { return BuiltinInfo(toolspec.CompiledAtHydration) }
 
-func (b builtin) Validate(args json.RawMessage) (problems []toolspec.Problem) {
-	for _, p := range b.compiled.Validate(args) {
-		problems = append(problems, p.Detail())
+func (b builtin) Validate(args json.RawMessage) []toolspec.Problem {
+	return ProblemsOf(b.compiled.Validate(args))
+}
+
+// ProblemsOf are problems of an instance as results carry them.
+func ProblemsOf(found []jsonschema.Problem) (problems []toolspec.Problem) {
+	for _, p := range found {
+		problems = append(problems, toolspec.Problem{Path: p.Path, Kind: string(p.Kind), Message: p.Message})
 	}
 	return problems
 }

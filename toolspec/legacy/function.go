@@ -9,7 +9,8 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // Function is a definition as JSON: what programs in other languages attach to
@@ -34,11 +35,11 @@ func ParseFunction(doc []byte) (Function, error) {
 	fail := func(format string, args ...any) (Function, error) {
 		return Function{}, fmt.Errorf("function definition: "+format, args...)
 	}
-	if len(doc) > 2*schema.MaxDocumentBytes {
-		return fail("larger than %d KB", 2*schema.MaxDocumentBytes>>10)
+	if len(doc) > 2*jsonschema.MaxDocumentBytes {
+		return fail("larger than %d KB", 2*jsonschema.MaxDocumentBytes>>10)
 	}
-	if problem := schema.CheckJSON(doc); problem != nil {
-		return fail("%s", problem.Message)
+	if fault := strictjson.Check(doc); fault != nil {
+		return fail("%s", fault.Error())
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(doc, &members); err != nil || members == nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/lru"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -129,7 +130,7 @@ func (p *Providers) find(ctx context.Context, token string) (any, bool, error) {
 		return v, true, nil
 	}
 	if b, ok := p.bound(Request, token); ok {
-		of := p.registry.calls.get(p.invocation, func() *kept[string, *lazy] { return newKept[string, *lazy](keptRecipes) })
+		of := p.registry.calls.GetOrAdd(p.invocation, func() *lru.Cache[string, *lazy] { return lru.New[string, *lazy](keptRecipes, nil) })
 		l, err := p.made(of, recipeKey(b.Recipe), b.Recipe)
 		if err != nil {
 			return nil, false, err
@@ -145,7 +146,7 @@ func (p *Providers) find(ctx context.Context, token string) (any, bool, error) {
 		return p.shared(ctx, Session, l)
 	}
 	if create, ok := p.registry.sessions[token]; ok && p.session.SessionID != "" {
-		l := p.registry.instances.get(p.sessionKey(token, 0, ""), func() *lazy {
+		l := p.registry.instances.GetOrAdd(p.sessionKey(token, 0, ""), func() *lazy {
 			return newLazy(func(ctx context.Context) (any, error) { return create(ctx, p.session) })
 		})
 		return p.shared(ctx, Session, l)
@@ -166,12 +167,12 @@ func (p *Providers) bound(s Scope, token string) (found Binding, ok bool) {
 	return found, ok
 }
 
-func (p *Providers) made(in *kept[string, *lazy], key string, r Recipe) (*lazy, error) {
+func (p *Providers) made(in *lru.Cache[string, *lazy], key string, r Recipe) (*lazy, error) {
 	f, ok := p.registry.factories[r.Factory]
 	if !ok || f.token != r.Token {
 		return nil, fmt.Errorf("this worker has no factory %q for token %q", r.Factory, r.Token)
 	}
-	return in.get(key, func() *lazy {
+	return in.GetOrAdd(key, func() *lazy {
 		return newLazy(func(ctx context.Context) (any, error) { return f.make(ctx, r.Args) })
 	}), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/pawl-run/pawl/internal/lru"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -25,8 +26,8 @@ type Registry struct {
 	sessions  map[string]func(ctx context.Context, s SessionKey) (any, error)
 	overrides map[string]any
 	backs     map[toolspec.CapabilityName]backing
-	calls     *kept[string, *kept[string, *lazy]]
-	instances *kept[string, *lazy]
+	calls     *lru.Cache[string, *lru.Cache[string, *lazy]]
+	instances *lru.Cache[string, *lazy]
 }
 
 // backing makes the value of a capability from an instance of a token.
@@ -39,7 +40,7 @@ type backing struct {
 func NewRegistry(options ...Option) (*Registry, error) {
 	r := &Registry{
 		factories: map[string]erased{}, globals: map[string]*lazy{}, sessions: map[string]func(context.Context, SessionKey) (any, error){}, overrides: map[string]any{},
-		backs: map[toolspec.CapabilityName]backing{}, calls: newKept[string, *kept[string, *lazy]](keptCalls), instances: newKept[string, *lazy](keptSessions),
+		backs: map[toolspec.CapabilityName]backing{}, calls: lru.New[string, *lru.Cache[string, *lazy]](keptCalls, nil), instances: lru.New[string, *lazy](keptSessions, nil),
 	}
 	for _, o := range options {
 		if err := o(r); err != nil {
@@ -59,7 +60,7 @@ func (r *Registry) Close() {
 }
 
 // Forget drops what was made for a call that is over.
-func (r *Registry) Forget(invocationID string) { r.calls.forget(invocationID) }
+func (r *Registry) Forget(invocationID string) { r.calls.Remove(invocationID) }
 
 // Binds reports whether calls can bind anything: whether there are factories.
 func (r *Registry) Binds() bool { return len(r.factories) > 0 }

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // agrees checks that whatever encoding/json writes for a T its schema accepts,
@@ -101,18 +104,17 @@ func TestDerivedSchemaAgreesWithEncodingJSON(t *testing.T) {
 }
 
 func FuzzValidate(f *testing.F) {
-	f.Add([]byte(ruleDoc), []byte(`{"n":1,"a.b":"xx","l":[{}],"o":{"k":1},"z":null}`))
 	f.Add([]byte(`{"type":"object","properties":{"c":{"items":{"$ref":"#"}}}}`), []byte(`{"c":[{"c":[1]}]}`))
 	f.Add([]byte(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","dependencies":{"a":["b"],"c":{"type":"object"}}}`), []byte(`{"a":1,"c":2}`))
 	f.Add([]byte(`{"type":"object","unevaluatedProperties":{"type":"string"},"anyOf":[{"properties":{"a":true}},false]}`), []byte(`{"a":1,"b":2}`))
 	f.Add([]byte(`{"type":"object","properties":{"t":{"type":"array","items":[{"type":"string"}],"additionalItems":false,"unevaluatedItems":false}}}`), []byte(`{"t":["a",1]}`))
 	f.Fuzz(func(t *testing.T, doc, instance []byte) {
-		s, err := Compile(doc)
+		s, err := jsonschema.Compile(doc)
 		if err != nil {
 			return
 		}
 		problems := s.Validate(instance)
-		if (problems == nil) != (len(problems) == 0) || len(problems) > maxProblems {
+		if (problems == nil) != (len(problems) == 0) || len(problems) > 32 {
 			t.Fatalf("%d problems", len(problems))
 		}
 		for _, p := range problems {
@@ -120,8 +122,8 @@ func FuzzValidate(f *testing.F) {
 				t.Fatalf("%+v", p)
 			}
 		}
-		if problems == nil && s.root.object != nil {
-			if value, err := decode(instance); err != nil {
+		if problems == nil {
+			if value, err := strictjson.Decode(instance); err != nil {
 				t.Fatal("accepted what does not parse")
 			} else if _, ok := value.(map[string]any); !ok {
 				t.Fatal("accepted a value that is no object")

@@ -5,6 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // Close returns a document that refuses unknown names: every object that lists
@@ -20,15 +23,15 @@ import (
 // to accept less there could mean to accept more; and parts that are used on
 // their own and in a composition alike.
 func Close(doc json.RawMessage) (json.RawMessage, []Finding, error) {
-	root, draft, err := analyse(doc)
+	root, err := jsonschema.Parse(doc)
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &closer{how: map[*node]string{}, shared: sharedTargets(root), frozen: map[*node]bool{}, seen: map[*node]bool{}}
-	_ = root.walk(func(n *node) error {
-		for _, s := range n.subs {
-			if conditional(s.keyword) {
-				c.freeze(s.to)
+	c := &closer{how: map[*jsonschema.Node]string{}, shared: sharedTargets(root), frozen: map[*jsonschema.Node]bool{}, seen: map[*jsonschema.Node]bool{}}
+	_ = root.Walk(func(n *jsonschema.Node) error {
+		for _, s := range n.Subs {
+			if conditional(s.Keyword) {
+				c.freeze(s.To)
 			}
 		}
 		return nil
@@ -38,11 +41,11 @@ func Close(doc json.RawMessage) (json.RawMessage, []Finding, error) {
 		return slices.Clone(doc), sortFindings(c.findings), nil
 	}
 	var closed json.RawMessage
-	if draft >= Draft2019 || !c.composed {
-		closed, err = encode(c.rewrite(root))
+	if root.Draft >= jsonschema.Draft2019 || !c.composed {
+		closed, err = strictjson.Encode(c.rewrite(root))
 	} else {
 		w := newWriter(root)
-		w.after = func(n *node, out map[string]any) {
+		w.after = func(n *jsonschema.Node, out map[string]any) {
 			if keyword := c.how[n]; keyword != "" {
 				out[keyword] = false
 			}
@@ -57,32 +60,32 @@ func Close(doc json.RawMessage) (json.RawMessage, []Finding, error) {
 
 // closer decides which schemas to close, and by which keyword.
 type closer struct {
-	how      map[*node]string
+	how      map[*jsonschema.Node]string
 	composed bool // some need unevaluatedProperties
-	shared   map[*node]bool
-	frozen   map[*node]bool // part of a condition: must stay as it is
-	seen     map[*node]bool
+	shared   map[*jsonschema.Node]bool
+	frozen   map[*jsonschema.Node]bool // part of a condition: must stay as it is
+	seen     map[*jsonschema.Node]bool
 	findings []Finding
 }
 
 // sharedTargets are the schemas that a reference applies as one part of a
 // composition: closed by themselves, they would refuse the other parts' fields.
-func sharedTargets(root *node) map[*node]bool {
-	shared := map[*node]bool{}
-	var part func(n *node)
-	part = func(n *node) {
-		if n.ref != nil && !shared[n.ref] {
-			shared[n.ref] = true
-			part(n.ref)
+func sharedTargets(root *jsonschema.Node) map[*jsonschema.Node]bool {
+	shared := map[*jsonschema.Node]bool{}
+	var part func(n *jsonschema.Node)
+	part = func(n *jsonschema.Node) {
+		if n.Ref != nil && !shared[n.Ref] {
+			shared[n.Ref] = true
+			part(n.Ref)
 		}
 	}
-	_ = root.walk(func(n *node) error {
-		if n.ref != nil && !n.refAlone() {
+	_ = root.Walk(func(n *jsonschema.Node) error {
+		if n.Ref != nil && !n.RefAlone() {
 			part(n)
 		}
-		for _, s := range n.subs {
-			if inPlace(s.keyword) || s.keyword == "contains" {
-				part(s.to)
+		for _, s := range n.Subs {
+			if jsonschema.AppliesInPlace(s.Keyword) || s.Keyword == "contains" {
+				part(s.To)
 			}
 		}
 		return nil
@@ -100,52 +103,52 @@ func conditional(keyword string) bool {
 	return false
 }
 
-func (c *closer) freeze(n *node) {
+func (c *closer) freeze(n *jsonschema.Node) {
 	if c.frozen[n] {
 		return
 	}
 	c.frozen[n] = true
-	if n.ref != nil {
-		c.freeze(n.ref)
+	if n.Ref != nil {
+		c.freeze(n.Ref)
 	}
-	for _, s := range n.subs {
-		c.freeze(s.to)
+	for _, s := range n.Subs {
+		c.freeze(s.To)
 	}
 }
 
 // value visits a schema that a value is judged by as a whole.
-func (c *closer) value(n *node) {
-	if c.seen[n] || n.object == nil {
+func (c *closer) value(n *jsonschema.Node) {
+	if c.seen[n] || n.Object == nil {
 		return
 	}
 	c.seen[n] = true
-	if n.ref != nil && n.refAlone() && !c.shared[n.ref] && !c.frozen[n.ref] {
-		c.value(n.ref)
+	if n.Ref != nil && n.RefAlone() && !c.shared[n.Ref] && !c.frozen[n.Ref] {
+		c.value(n.Ref)
 		return
 	}
 	c.close(n)
-	c.below(n, map[*node]bool{})
+	c.below(n, map[*jsonschema.Node]bool{})
 }
 
-func (c *closer) close(n *node) {
-	says := n.saysOpen()
-	if n.ref != nil && n.refAlone() {
-		says = n.ref.saysOpen()
+func (c *closer) close(n *jsonschema.Node) {
+	says := saysOpen(n)
+	if n.Ref != nil && n.RefAlone() {
+		says = saysOpen(n.Ref)
 	}
-	if says || !n.describesObject(map[*node]bool{}) {
+	if says || !describesObject(n, map[*jsonschema.Node]bool{}) {
 		return
 	}
 	composed := false
-	for range n.applied {
+	for range n.Applied {
 		composed = true
 	}
 	switch {
-	case len(n.at) > 0 && !n.listsFields(map[*node]bool{}):
-		c.findings = append(c.findings, found(n.at, "type", LeftOpen, "the object lists no fields"))
+	case len(n.At) > 0 && !listsFields(n, map[*jsonschema.Node]bool{}):
+		c.findings = append(c.findings, found(n.At, "type", LeftOpen, "the object lists no fields"))
 	case c.frozen[n]:
-		c.findings = append(c.findings, found(n.at, "properties", LeftOpen, "the schema is also a part of a condition"))
+		c.findings = append(c.findings, found(n.At, "properties", LeftOpen, "the schema is also a part of a condition"))
 	case c.shared[n]:
-		c.findings = append(c.findings, found(n.at, "properties", LeftOpen, "the schema is also a part of others"))
+		c.findings = append(c.findings, found(n.At, "properties", LeftOpen, "the schema is also a part of others"))
 	case composed:
 		c.how[n], c.composed = "unevaluatedProperties", true
 	default:
@@ -154,34 +157,34 @@ func (c *closer) close(n *node) {
 }
 
 // saysOpen reports whether the schema itself says what else may be there.
-func (n *node) saysOpen() bool {
-	_, additional := n.object["additionalProperties"]
-	_, unevaluated := n.object["unevaluatedProperties"]
+func saysOpen(n *jsonschema.Node) bool {
+	_, additional := n.Object["additionalProperties"]
+	_, unevaluated := n.Object["unevaluatedProperties"]
 	return additional || unevaluated
 }
 
 // describesObject reports whether the value may be an object of listed fields,
 // or is said to be an object.
-func (n *node) describesObject(seen map[*node]bool) bool {
-	return n.object["type"] != nil && n.mayBe("object") || n.object["type"] == nil && n.listsFields(seen)
+func describesObject(n *jsonschema.Node, seen map[*jsonschema.Node]bool) bool {
+	return n.Object["type"] != nil && mayBe(n, "object") || n.Object["type"] == nil && listsFields(n, seen)
 }
 
 // listsFields reports whether n, or what it applies in place, names fields.
-func (n *node) listsFields(seen map[*node]bool) bool {
+func listsFields(n *jsonschema.Node, seen map[*jsonschema.Node]bool) bool {
 	if seen[n] {
 		return false
 	}
 	seen[n] = true
-	if !(n.ref != nil && n.draft.refAlone()) && (len(n.fields) > 0 || n.object["patternProperties"] != nil) {
+	if !(n.Ref != nil && n.Draft.RefAlone()) && (len(n.Fields) > 0 || n.Object["patternProperties"] != nil) {
 		return true
 	}
-	if n.ref != nil && n.ref.listsFields(seen) {
+	if n.Ref != nil && listsFields(n.Ref, seen) {
 		return true
 	}
-	for _, s := range n.subs {
-		switch s.keyword {
+	for _, s := range n.Subs {
+		switch s.Keyword {
 		case "allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas", "dependencies":
-			if s.to.listsFields(seen) {
+			if listsFields(s.To, seen) {
 				return true
 			}
 		}
@@ -191,56 +194,56 @@ func (n *node) listsFields(seen map[*node]bool) bool {
 
 // below visits the values inside a value, also those that parts of a
 // composition describe.
-func (c *closer) below(n *node, seen map[*node]bool) {
+func (c *closer) below(n *jsonschema.Node, seen map[*jsonschema.Node]bool) {
 	if seen[n] {
 		return
 	}
 	seen[n] = true
-	if n.ref != nil {
-		c.below(n.ref, seen)
-		if n.draft.refAlone() {
+	if n.Ref != nil {
+		c.below(n.Ref, seen)
+		if n.Draft.RefAlone() {
 			return
 		}
 	}
-	for _, s := range n.subs {
-		switch s.keyword {
+	for _, s := range n.Subs {
+		switch s.Keyword {
 		case "properties", "patternProperties", "additionalProperties", "items", "prefixItems", "additionalItems",
 			"unevaluatedItems", "unevaluatedProperties":
-			c.value(s.to)
+			c.value(s.To)
 		case "allOf", "anyOf", "then", "else", "dependentSchemas", "dependencies":
-			c.below(s.to, seen)
+			c.below(s.To, seen)
 		default:
-			if conditional(s.keyword) && s.to.holdsObjects(map[*node]bool{}) {
-				c.findings = append(c.findings, found(n.at, s.keyword, LeftOpen, "to close objects inside could accept what is refused now"))
+			if conditional(s.Keyword) && holdsObjects(s.To, map[*jsonschema.Node]bool{}) {
+				c.findings = append(c.findings, found(n.At, s.Keyword, LeftOpen, "to close objects inside could accept what is refused now"))
 			}
 		}
 	}
 }
 
 // holdsObjects reports whether some value below n is an object of fields.
-func (n *node) holdsObjects(seen map[*node]bool) bool {
+func holdsObjects(n *jsonschema.Node, seen map[*jsonschema.Node]bool) bool {
 	if seen[n] {
 		return false
 	}
 	seen[n] = true
-	if n.ref != nil && n.ref.holdsObjects(seen) {
+	if n.Ref != nil && holdsObjects(n.Ref, seen) {
 		return true
 	}
-	return slices.ContainsFunc(n.subs, func(s sub) bool {
-		if inPlace(s.keyword) {
-			return s.to.holdsObjects(seen)
+	return slices.ContainsFunc(n.Subs, func(s jsonschema.Sub) bool {
+		if jsonschema.AppliesInPlace(s.Keyword) {
+			return holdsObjects(s.To, seen)
 		}
-		return vocabulary[s.keyword].role == applies && (s.to.describesObject(map[*node]bool{}) || s.to.holdsObjects(seen))
+		return jsonschema.RoleOf(s.Keyword) == jsonschema.Applies && (describesObject(s.To, map[*jsonschema.Node]bool{}) || holdsObjects(s.To, seen))
 	})
 }
 
 // rewrite writes the document again as it was, with what closes it.
-func (c *closer) rewrite(n *node) any {
-	if n.object == nil {
-		return n.boolean
+func (c *closer) rewrite(n *jsonschema.Node) any {
+	if n.Object == nil {
+		return n.Boolean
 	}
-	out := make(map[string]any, len(n.object)+1)
-	for keyword, value := range n.object {
+	out := make(map[string]any, len(n.Object)+1)
+	for keyword, value := range n.Object {
 		switch held := value.(type) {
 		case []any:
 			value = slices.Clone(held)
@@ -249,17 +252,17 @@ func (c *closer) rewrite(n *node) any {
 		}
 		out[keyword] = value
 	}
-	for _, s := range n.subs {
-		written := c.rewrite(s.to)
-		switch held := out[s.keyword].(type) {
+	for _, s := range n.Subs {
+		written := c.rewrite(s.To)
+		switch held := out[s.Keyword].(type) {
 		case []any:
-			i, _ := strconv.Atoi(s.token)
+			i, _ := strconv.Atoi(s.Name)
 			held[i] = written
 		case map[string]any:
-			if shape := shapeOf(s.keyword); shape == table || shape == depends {
-				held[s.token] = written
+			if jsonschema.HoldsTable(s.Keyword) {
+				held[s.Name] = written
 			} else {
-				out[s.keyword] = written
+				out[s.Keyword] = written
 			}
 		}
 	}

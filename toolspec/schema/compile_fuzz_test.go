@@ -1,25 +1,32 @@
 package schema
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+)
 
 // FuzzCompile feeds documents to every door of the package: none may panic, and
 // what is written from a document that is accepted must be accepted too.
 func FuzzCompile(f *testing.F) {
 	f.Add([]byte(rich))
-	f.Add([]byte(twenty))
-	f.Add([]byte(ruleDoc))
 	f.Add([]byte(`{"type":"object","id":"x","properties":{"a":{"minimum":1,"exclusiveMinimum":true}}}`))
 	f.Add([]byte(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"items":[{"$ref":"#/properties/a/items/0/x"}]}},"dependencies":{"a":["b"],"b":{}}}`))
 	f.Add([]byte(`{"type":"object","$defs":{"a":{"properties":{"n":{"$ref":"#/$defs/a"}},"allOf":[{"$ref":"#/$defs/b"}]},"b":{"anyOf":[{"type":"null"},{"properties":{"x":{"$ref":"#/$defs/a"}}}]}},"properties":{"r":{"$ref":"#/$defs/a"}},"oneOf":[{"$ref":"#/$defs/b"},{"required":["r"]}]}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		s, err := Compile(doc)
+		_ = jsonschema.Outline(doc).Member("a").Element(0).Types()
+		s, err := jsonschema.Compile(doc)
 		if err != nil {
 			return
 		}
 		if string(s.Document()) != string(doc) {
 			t.Fatal("the document was changed")
 		}
-		closed, err := Compile(doc, Closed)
+		document, _, err := Close(doc)
+		if err != nil {
+			t.Fatalf("close: %v", err)
+		}
+		closed, err := jsonschema.Compile(document)
 		if err != nil {
 			t.Fatalf("closed: %v", err)
 		}
@@ -32,7 +39,7 @@ func FuzzCompile(f *testing.F) {
 				continue // too large
 			}
 			if target != Gemini {
-				if _, err := Compile(sent.Document); err != nil {
+				if _, err := jsonschema.Compile(sent.Document); err != nil {
 					t.Fatalf("%s: %s: %v", target, sent.Document, err)
 				}
 			}

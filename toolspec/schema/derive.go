@@ -7,10 +7,9 @@ import (
 	"strconv"
 
 	invopop "github.com/invopop/jsonschema"
-)
 
-// draft07 is the dialect of every derived schema.
-const draft07 = "http://json-schema.org/draft-07/schema#"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+)
 
 // Derive returns the JSON Schema of what encoding/json reads and writes for t,
 // a struct or a pointer to one. The document is draft-07 without references,
@@ -41,16 +40,16 @@ func Derive(t reflect.Type) (json.RawMessage, error) {
 	d := &deriver{own: map[reflect.Type]bool{}}
 	d.reflector = invopop.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, Mapper: d.mapType, KeyNamer: func(marked string) string { return marked[1:] }}
 	root := d.object(t)
-	root.Version = draft07
+	root.Version = jsonschema.Draft07.URI()
 	doc, err := json.Marshal(root)
 	if err != nil {
 		return nil, fmt.Errorf("derive schema of %v: %w", t, err)
 	}
-	compiled, err := Compile(doc)
+	parsed, err := jsonschema.Parse(doc)
 	if err != nil {
 		return nil, fmt.Errorf("derive schema of %v: %w", t, err)
 	}
-	if err := compiled.checkDefaults(); err != nil {
+	if err := checkDefaults(parsed); err != nil {
 		return nil, fmt.Errorf("derive schema of %v: %w", t, err)
 	}
 	return doc, nil
@@ -172,11 +171,11 @@ func limit(s *invopop.Schema, t reflect.Type) {
 }
 
 // checkDefaults refuses a default that its own schema does not accept.
-func (s *Schema) checkDefaults() error {
-	return s.root.walk(func(n *node) error {
-		value, ok := n.object["default"]
-		if ok && !n.accepts(value) {
-			return refuse(n.at.with("default"), "the default is not a value of the field")
+func checkDefaults(root *jsonschema.Node) error {
+	return root.Walk(func(n *jsonschema.Node) error {
+		value, ok := n.Object["default"]
+		if ok && !n.Accepts(value) {
+			return jsonschema.Refuse(n.At.With("default"), "the default is not a value of the field")
 		}
 		return nil
 	})

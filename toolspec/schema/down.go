@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
 // Sent is a document as one target takes it. It is a hint to a model and no
@@ -29,7 +31,7 @@ func Down(doc json.RawMessage, target Target) (*Sent, error) {
 	if d.strict {
 		return strictForm(doc, d)
 	}
-	root, _, err := analyse(doc)
+	root, err := jsonschema.Parse(doc)
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +47,8 @@ func Down(doc json.RawMessage, target Target) (*Sent, error) {
 }
 
 // downWhole serves targets that take all of JSON Schema but for the root.
-func downWhole(doc json.RawMessage, root *node, d dialect) (*Sent, error) {
-	if !slices.ContainsFunc(d.notAtTop, func(keyword string) bool { return root.object[keyword] != nil }) {
+func downWhole(doc json.RawMessage, root *jsonschema.Node, d dialect) (*Sent, error) {
+	if !slices.ContainsFunc(d.notAtTop, func(keyword string) bool { return root.Object[keyword] != nil }) {
 		return &Sent{Document: slices.Clone(doc)}, nil
 	}
 	l := newLowerer(root, d)
@@ -58,18 +60,18 @@ func downWhole(doc json.RawMessage, root *node, d dialect) (*Sent, error) {
 		}
 		delete(out, keyword)
 		var parts []map[string]any
-		for _, s := range root.subs {
-			if s.keyword == keyword && keyword != "not" {
-				parts = append(parts, whole(w, s.to))
+		for _, s := range root.Subs {
+			if s.Keyword == keyword && keyword != "not" {
+				parts = append(parts, whole(w, s.To))
 			}
 		}
 		switch keyword {
 		case "allOf":
 			for _, part := range parts {
-				l.conjoin(out, part, root.at.with(keyword))
+				l.conjoin(out, part, root.At.With(keyword))
 			}
 		case "anyOf", "oneOf":
-			l.unite(out, parts, root.at, keyword)
+			l.unite(out, parts, root.At, keyword)
 		default:
 			l.note(out, root, keyword)
 		}
@@ -83,9 +85,9 @@ func downWhole(doc json.RawMessage, root *node, d dialect) (*Sent, error) {
 }
 
 // whole writes a part of a composition without a reference at its top.
-func whole(w *writer, n *node) map[string]any {
-	for n.ref != nil && n.refAlone() {
-		n = n.ref
+func whole(w *writer, n *jsonschema.Node) map[string]any {
+	for n.Ref != nil && n.RefAlone() {
+		n = n.Ref
 	}
 	out, ok := w.schema(n).(map[string]any)
 	if !ok {

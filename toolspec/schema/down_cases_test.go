@@ -1,9 +1,12 @@
 package schema
 
 import (
-	"encoding/json"
 	"slices"
 	"testing"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/schema/schematest"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 func tightened(list []Finding) bool {
@@ -45,12 +48,12 @@ func unnull(value any) any {
 // What is sent never refuses a valid call without a finding that says so.
 func TestSentAcceptsWhatIsValid(t *testing.T) {
 	judged := 0
-	for _, c := range schemaCases(t) {
-		for d := c.from; d <= c.to; d++ {
+	for _, c := range schematest.Cases() {
+		for d := c.From; d <= c.To; d++ {
 			for _, target := range Targets() {
-				sent, err := Down(json.RawMessage(c.document(d)), target)
+				sent, err := Down(c.Document(d), target)
 				if err != nil {
-					t.Errorf("line %d, %s, %s: %v", c.line, d, target, err)
+					t.Errorf("line %d, %s, %s: %v", c.Line, jsonschema.Draft(d), target, err)
 					continue
 				}
 				if tightened(sent.Findings) {
@@ -58,41 +61,41 @@ func TestSentAcceptsWhatIsValid(t *testing.T) {
 				}
 				doc := sent.Document
 				if target == Gemini {
-					value, err := decode(doc)
+					value, err := strictjson.Decode(doc)
 					if err != nil {
 						t.Fatal(err)
 					}
 					root, _ := unnull(value).(map[string]any)
-					if doc, err = encode(root); err != nil {
+					if doc, err = strictjson.Encode(root); err != nil {
 						t.Fatal(err)
 					}
 				}
-				s, err := Compile(doc)
+				s, err := jsonschema.Compile(doc)
 				if err != nil {
-					t.Errorf("line %d, %s, %s: %s: %v", c.line, d, target, doc, err)
+					t.Errorf("line %d, %s, %s: %s: %v", c.Line, jsonschema.Draft(d), target, doc, err)
 					continue
 				}
-				for _, value := range c.good {
-					args := json.RawMessage(c.instance(value))
+				for _, value := range c.Good {
+					args := c.Instance(value)
 					if sent.Mapping != nil {
-						args = strictArgs(t, c.document(d), target, sent.Mapping, c.instance(value))
+						args = strictArgs(t, string(c.Document(d)), target, sent.Mapping, string(c.Instance(value)))
 					}
 					judged++
 					if problems := s.Validate(args); problems != nil {
-						t.Errorf("line %d, %s, %s: %s is refused by %s: %v; %v", c.line, d, target, args, sent.Document, problems, sent.Findings)
+						t.Errorf("line %d, %s, %s: %s is refused by %s: %v; %v", c.Line, jsonschema.Draft(d), target, args, sent.Document, problems, sent.Findings)
 					}
 					if sent.Mapping == nil {
 						continue
 					}
 					back, err := sent.Mapping.Restore(args)
 					if err != nil {
-						t.Errorf("line %d, %s, %s: %v", c.line, d, target, err)
+						t.Errorf("line %d, %s, %s: %v", c.Line, jsonschema.Draft(d), target, err)
 						continue
 					}
-					got, _ := Digest(back)
-					want, _ := Digest(json.RawMessage(c.instance(value)))
-					if got != want && exact(back) {
-						t.Errorf("line %d, %s, %s: %s came back as %s", c.line, d, target, c.instance(value), back)
+					got, _ := strictjson.Digest(back)
+					want, _ := strictjson.Digest(c.Instance(value))
+					if got != want && exact(t, back) {
+						t.Errorf("line %d, %s, %s: %s came back as %s", c.Line, jsonschema.Draft(d), target, c.Instance(value), back)
 					}
 				}
 			}
@@ -106,18 +109,39 @@ func TestSentAcceptsWhatIsValid(t *testing.T) {
 
 // A closed document refuses whatever the document refuses.
 func TestClosedAcceptsNoMore(t *testing.T) {
-	for _, c := range schemaCases(t) {
-		for d := c.from; d <= c.to; d++ {
-			s, err := Compile(json.RawMessage(c.document(d)), Closed)
+	for _, c := range schematest.Cases() {
+		for d := c.From; d <= c.To; d++ {
+			closed, _, err := Close(c.Document(d))
 			if err != nil {
-				t.Errorf("line %d, %s: %v", c.line, d, err)
+				t.Errorf("line %d, %s: %v", c.Line, jsonschema.Draft(d), err)
 				continue
 			}
-			for _, value := range c.wrong {
-				if s.Validate(json.RawMessage(c.instance(value))) == nil {
-					t.Errorf("line %d, %s: %s is accepted by %s", c.line, d, value, s.Effective())
+			s, err := jsonschema.Compile(closed)
+			if err != nil {
+				t.Errorf("line %d, %s: %v", c.Line, jsonschema.Draft(d), err)
+				continue
+			}
+			for _, value := range c.Wrong {
+				if s.Validate(c.Instance(value)) == nil {
+					t.Errorf("line %d, %s: %s is accepted by %s", c.Line, jsonschema.Draft(d), value, closed)
 				}
 			}
 		}
 	}
+}
+
+// exact reports whether every number of raw keeps its value in canonical form.
+func exact(t *testing.T, raw []byte) bool {
+	t.Helper()
+	tape, fault := strictjson.Read(raw)
+	defer tape.Release()
+	if fault != nil {
+		t.Fatal(fault)
+	}
+	for i := range tape.Items {
+		if tape.Items[i].Kind == '0' && !strictjson.ExactNumber(string(tape.Bytes(i))) {
+			return false
+		}
+	}
+	return true
 }

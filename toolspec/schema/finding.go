@@ -3,6 +3,8 @@ package schema
 import (
 	"cmp"
 	"slices"
+
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // Finding is something to know about one keyword of a document.
@@ -35,6 +37,6 @@ func sortFindings(list []Finding) []Finding {
 	return slices.Compact(list)
 }
 
-func found(at path, keyword string, effect Effect, text string) Finding {
-	return Finding{Pointer: printable(at.with(keyword).pointer()), Keyword: keyword, Effect: effect, Text: text}
+func found(at strictjson.Path, keyword string, effect Effect, text string) Finding {
+	return Finding{Pointer: strictjson.Printable(at.With(keyword).Short()), Keyword: keyword, Effect: effect, Text: text}
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files of this package")
@@ -34,9 +36,9 @@ func golden(t *testing.T, name string, doc json.RawMessage) {
 	}
 }
 
-func compiled(t testing.TB, doc string) *Schema {
+func compiled(t testing.TB, doc string) *jsonschema.Schema {
 	t.Helper()
-	s, err := Compile(json.RawMessage(doc))
+	s, err := jsonschema.Compile(json.RawMessage(doc))
 	if err != nil {
 		t.Fatalf("compile %s: %v", doc, err)
 	}
@@ -44,7 +46,7 @@ func compiled(t testing.TB, doc string) *Schema {
 }
 
 // first returns the deciding message of a validation, "" for valid.
-func first(s *Schema, instance string) string {
+func first(s *jsonschema.Schema, instance string) string {
 	if problems := s.Validate(json.RawMessage(instance)); problems != nil {
 		return problems[0].Message
 	}

@@ -1,26 +1,30 @@
 package schema
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+)
 
 // Lint lists what stands outside of the restricted subset of the specification
 // (oneOf, anyOf, allOf, not, if/then/else, patternProperties and complex
 // references), and what has no effect in the document's draft. A finding is
 // advice and no refusal: the worker enforces all of it, and [Down] says what
-// becomes of it for a provider. An error means that [Compile] refuses the
+// becomes of it for a provider. An error means that [jsonschema.Compile] refuses the
 // document.
 func Lint(doc json.RawMessage) ([]Finding, error) {
-	root, _, err := analyse(doc)
+	root, err := jsonschema.Parse(doc)
 	if err != nil {
 		return nil, err
 	}
 	var list []Finding
-	_ = root.walk(func(n *node) error {
-		for _, keyword := range n.keywords() {
-			if text := n.lint(keyword); text != "" {
-				list = append(list, found(n.at, keyword, Linted, text))
+	_ = root.Walk(func(n *jsonschema.Node) error {
+		for _, keyword := range n.Keywords() {
+			if text := lintOf(n, keyword); text != "" {
+				list = append(list, found(n.At, keyword, Linted, text))
 			}
-			if text := n.idle(keyword); text != "" {
-				list = append(list, found(n.at, keyword, Ignored, text))
+			if text := idleText(n, keyword); text != "" {
+				list = append(list, found(n.At, keyword, Ignored, text))
 			}
 		}
 		return nil
@@ -28,45 +32,45 @@ func Lint(doc json.RawMessage) ([]Finding, error) {
 	return sortFindings(list), nil
 }
 
-func (n *node) lint(keyword string) string {
+func lintOf(n *jsonschema.Node, keyword string) string {
 	switch keyword {
 	case "oneOf", "anyOf", "allOf", "not", "if", "then", "else", "patternProperties":
 		return "not every provider takes it"
 	case "$ref":
 		switch {
-		case n.recursive():
+		case isRecursive(n):
 			return "a recursive reference: few providers take it"
-		case n.ref.ref != nil:
+		case n.Ref.Ref != nil:
 			return "a reference to a reference"
-		case !n.draft.refAlone() && n.ruleBesideRef() != "":
+		case !n.Draft.RefAlone() && n.RuleBesideRef() != "":
 			return "a reference with rules beside it"
 		}
 	}
 	return ""
 }
 
-// idle says why a keyword does nothing where it stands, or "".
-func (n *node) idle(keyword string) string {
-	k := vocabulary[keyword]
-	_, tuple := n.object["items"].([]any)
+// idleText says why a keyword does nothing where it stands, or "".
+func idleText(n *jsonschema.Node, keyword string) string {
+	role := jsonschema.RoleOf(keyword)
+	_, tuple := n.Object["items"].([]any)
 	switch {
-	case n.ref != nil && n.draft.refAlone() && (k.role == asserts || k.role == applies):
-		return n.draft.String() + " ignores what stands beside $ref"
+	case n.Ref != nil && n.Draft.RefAlone() && (role == jsonschema.Asserts || role == jsonschema.Applies):
+		return n.Draft.String() + " ignores what stands beside $ref"
 	case keyword == "additionalItems" && !tuple:
 		return "additionalItems counts only beside a list of items"
-	case (keyword == "then" || keyword == "else") && n.object["if"] == nil:
+	case (keyword == "then" || keyword == "else") && n.Object["if"] == nil:
 		return keyword + " counts only beside if"
-	case (keyword == "minContains" || keyword == "maxContains") && n.object["contains"] == nil:
+	case (keyword == "minContains" || keyword == "maxContains") && n.Object["contains"] == nil:
 		return keyword + " counts only beside contains"
 	}
 	return ""
 }
 
-// recursive reports whether what $ref leads to contains n again.
-func (n *node) recursive() bool {
-	seen := map[*node]bool{}
-	var reaches func(*node) bool
-	reaches = func(at *node) bool {
+// isRecursive reports whether what $ref leads to contains n again.
+func isRecursive(n *jsonschema.Node) bool {
+	seen := map[*jsonschema.Node]bool{}
+	var reaches func(*jsonschema.Node) bool
+	reaches = func(at *jsonschema.Node) bool {
 		if at == n {
 			return true
 		}
@@ -74,12 +78,12 @@ func (n *node) recursive() bool {
 			return false
 		}
 		seen[at] = true
-		for _, s := range at.subs {
-			if vocabulary[s.keyword].role == applies && reaches(s.to) {
+		for _, s := range at.Subs {
+			if jsonschema.RoleOf(s.Keyword) == jsonschema.Applies && reaches(s.To) {
 				return true
 			}
 		}
-		return at.ref != nil && reaches(at.ref)
+		return at.Ref != nil && reaches(at.Ref)
 	}
-	return n.ref != nil && reaches(n.ref)
+	return n.Ref != nil && reaches(n.Ref)
 }

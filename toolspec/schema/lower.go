@@ -5,6 +5,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // traceWord leads from a written schema back to the document it came from. It
@@ -14,31 +17,34 @@ const traceWord = "x-pawl-at"
 // lowerer writes schemas in the words of a dialect.
 type lowerer struct {
 	d        dialect
-	root     *node
+	root     *jsonschema.Node
 	trace    bool
 	findings []Finding
-	names    map[*node]string // of what references lead to
+	names    map[*jsonschema.Node]string // of what references lead to
 	defs     map[string]any
-	open     []*node // being written out at their place
-	places   int     // schemas written
+	open     []*jsonschema.Node // being written out at their place
+	places   int                // schemas written
 }
+
+// maxNote bounds the text of a keyword in a description, in bytes.
+const maxNote = 200
 
 // maxPlaces bounds a document whose references are written out.
 const maxPlaces = 5_000
 
-func newLowerer(root *node, d dialect) *lowerer {
-	return &lowerer{d: d, root: root, trace: d.nullable, names: map[*node]string{}, defs: map[string]any{}}
+func newLowerer(root *jsonschema.Node, d dialect) *lowerer {
+	return &lowerer{d: d, root: root, trace: d.nullable, names: map[*jsonschema.Node]string{}, defs: map[string]any{}}
 }
 
-func (l *lowerer) find(at path, keyword string, effect Effect, text string) {
+func (l *lowerer) find(at strictjson.Path, keyword string, effect Effect, text string) {
 	l.findings = append(l.findings, found(at, keyword, effect, text))
 }
 
 // note drops a keyword and tells the model in words what it asked for.
-func (l *lowerer) note(out map[string]any, n *node, keyword string) {
-	l.find(n.at, keyword, Dropped, "the format does not take it")
-	raw, err := encode(n.object[keyword])
-	if err != nil || len(raw) > maxRuleBytes {
+func (l *lowerer) note(out map[string]any, n *jsonschema.Node, keyword string) {
+	l.find(n.At, keyword, Dropped, "the format does not take it")
+	raw, err := strictjson.Encode(n.Object[keyword])
+	if err != nil || len(raw) > maxNote {
 		return
 	}
 	text, _ := out["description"].(string)
@@ -48,13 +54,13 @@ func (l *lowerer) note(out map[string]any, n *node, keyword string) {
 	out["description"] = text + "{" + keyword + ": " + string(raw) + "}"
 }
 
-func (l *lowerer) document(root *node) (json.RawMessage, error) {
+func (l *lowerer) document(root *jsonschema.Node) (json.RawMessage, error) {
 	l.open = append(l.open, root)
 	out := l.schema(root)
 	l.open = l.open[:0]
 	l.top(root, out)
 	if l.places > maxPlaces {
-		return nil, refuse(nil, "too large with its references written out")
+		return nil, jsonschema.Refuse(nil, "too large with its references written out")
 	}
 	if len(l.defs) > 0 {
 		out["$defs"] = l.defs
@@ -62,7 +68,7 @@ func (l *lowerer) document(root *node) (json.RawMessage, error) {
 	if !l.d.strict {
 		l.tidy(out)
 	}
-	return encode(out)
+	return strictjson.Encode(out)
 }
 
 // tidy takes away what was only needed to put schemas together.
@@ -107,7 +113,7 @@ func (l *lowerer) object(out map[string]any) {
 }
 
 // top takes from the root what it may not have.
-func (l *lowerer) top(root *node, out map[string]any) {
+func (l *lowerer) top(root *jsonschema.Node, out map[string]any) {
 	for _, keyword := range l.d.notAtTop {
 		list, _ := out[keyword].([]any)
 		if _, there := out[keyword]; !there {
@@ -115,7 +121,7 @@ func (l *lowerer) top(root *node, out map[string]any) {
 		}
 		delete(out, keyword)
 		if keyword != "anyOf" {
-			l.find(root.at, keyword, Dropped, "not taken at the root")
+			l.find(root.At, keyword, Dropped, "not taken at the root")
 			continue
 		}
 		var parts []map[string]any
@@ -124,7 +130,7 @@ func (l *lowerer) top(root *node, out map[string]any) {
 				parts = append(parts, l.follow(written))
 			}
 		}
-		l.unite(out, parts, root.at, keyword)
+		l.unite(out, parts, root.At, keyword)
 	}
 	out["type"] = "object"
 	if _, ok := out["properties"]; !ok {
@@ -150,24 +156,24 @@ func (l *lowerer) follow(written map[string]any) map[string]any {
 }
 
 // schema writes one schema. It always returns a map that the caller may change.
-func (l *lowerer) schema(n *node) map[string]any {
+func (l *lowerer) schema(n *jsonschema.Node) map[string]any {
 	out := map[string]any{}
 	if l.places++; l.places > maxPlaces {
 		return out
 	}
-	if n.object == nil {
-		if !n.boolean {
-			l.find(n.at[:max(len(n.at)-1, 0)], lastOf(n.at), Dropped, "a schema that accepts nothing")
+	if n.Object == nil {
+		if !n.Boolean {
+			l.find(n.At[:max(len(n.At)-1, 0)], lastOf(n.At), Dropped, "a schema that accepts nothing")
 		}
 		return out
 	}
 	if l.trace {
-		out[traceWord] = n.at.pointer()
+		out[traceWord] = n.At.Short()
 	}
 	l.annotations(n, out)
-	if n.ref != nil {
+	if n.Ref != nil {
 		written := l.reference(n)
-		if n.draft.refAlone() || n.ruleBesideRef() == "" {
+		if n.Draft.RefAlone() || n.RuleBesideRef() == "" {
 			if written["$ref"] != nil {
 				return written
 			}
@@ -179,14 +185,14 @@ func (l *lowerer) schema(n *node) map[string]any {
 			return out
 		}
 		l.values(n, out)
-		l.conjoin(out, l.follow(written), n.at.with("$ref"))
+		l.conjoin(out, l.follow(written), n.At.With("$ref"))
 		return out
 	}
 	l.values(n, out)
 	return out
 }
 
-func lastOf(at path) string {
+func lastOf(at strictjson.Path) string {
 	if len(at) == 0 {
 		return ""
 	}
@@ -194,9 +200,9 @@ func lastOf(at path) string {
 }
 
 // annotations copies what every target takes.
-func (l *lowerer) annotations(n *node, out map[string]any) {
+func (l *lowerer) annotations(n *jsonschema.Node, out map[string]any) {
 	for _, keyword := range []string{"description", "title"} {
-		if text, ok := n.text(keyword); ok && (keyword == "description" || !l.d.strict) {
+		if text, ok := n.Text(keyword); ok && (keyword == "description" || !l.d.strict) {
 			out[keyword] = text
 		}
 	}
@@ -204,43 +210,43 @@ func (l *lowerer) annotations(n *node, out map[string]any) {
 
 // reference writes what $ref leads to: as a reference where the target has
 // them, else in full. What leads back is cut.
-func (l *lowerer) reference(n *node) map[string]any {
-	target := n.ref
-	back := slices.Contains(l.open, target) || l.d.refs && !l.d.recurses && n.recursive()
+func (l *lowerer) reference(n *jsonschema.Node) map[string]any {
+	target := n.Ref
+	back := slices.Contains(l.open, target) || l.d.refs && !l.d.recurses && isRecursive(n)
 	switch {
 	case l.d.refs && l.d.recurses && target == l.root:
 		return map[string]any{"$ref": "#"}
 	case back && !(l.d.refs && l.d.recurses):
-		l.find(n.at, "$ref", Loosened, "a recursive reference is not taken: the inner value is left open")
+		l.find(n.At, "$ref", Loosened, "a recursive reference is not taken: the inner value is left open")
 		return l.cutShort(target)
 	case l.d.refs:
 		return map[string]any{"$ref": "#/$defs/" + l.define(target)}
 	}
-	l.find(n.at, "$ref", Inlined, "references are not taken")
+	l.find(n.At, "$ref", Inlined, "references are not taken")
 	l.open = append(l.open, target)
 	defer func() { l.open = l.open[:len(l.open)-1] }()
 	return l.schema(target)
 }
 
 // cutShort is what stands for a schema that would not end.
-func (l *lowerer) cutShort(target *node) map[string]any {
+func (l *lowerer) cutShort(target *jsonschema.Node) map[string]any {
 	out := map[string]any{}
 	if l.trace {
-		out[traceWord] = target.at.pointer()
+		out[traceWord] = target.At.Short()
 	}
-	if kind, ok := target.text("type"); ok {
+	if kind, ok := target.Text("type"); ok {
 		out["type"] = kind
 	}
 	return out
 }
 
 // define writes the target of a reference once, under a name of its own.
-func (l *lowerer) define(target *node) string {
+func (l *lowerer) define(target *jsonschema.Node) string {
 	if name, ok := l.names[target]; ok {
 		return name
 	}
 	name := "s" + strconv.Itoa(len(l.names)+1)
-	if last := lastOf(target.at); anchorName.MatchString(last) && len(target.at) == 2 && l.defs[last] == nil {
+	if last := lastOf(target.At); jsonschema.IsAnchor(last) && len(target.At) == 2 && l.defs[last] == nil {
 		name = last
 	}
 	l.names[target] = name
@@ -250,11 +256,11 @@ func (l *lowerer) define(target *node) string {
 }
 
 // branches writes the alternatives of anyOf or oneOf.
-func (l *lowerer) branches(n *node, keyword string) []any {
+func (l *lowerer) branches(n *jsonschema.Node, keyword string) []any {
 	var list []any
-	for _, s := range n.subs {
-		if s.keyword == keyword && (s.to.object != nil || s.to.boolean) {
-			list = append(list, l.schema(s.to))
+	for _, s := range n.Subs {
+		if s.Keyword == keyword && (s.To.Object != nil || s.To.Boolean) {
+			list = append(list, l.schema(s.To))
 		}
 	}
 	return list
@@ -262,7 +268,7 @@ func (l *lowerer) branches(n *node, keyword string) []any {
 
 // spread writes each alternative together with what stands beside it: strict
 // forms take alternatives only alone.
-func (l *lowerer) spread(out map[string]any, list []any, at path) []any {
+func (l *lowerer) spread(out map[string]any, list []any, at strictjson.Path) []any {
 	beside := maps.Clone(out)
 	for _, keyword := range []string{"description", "title", traceWord} {
 		delete(beside, keyword)

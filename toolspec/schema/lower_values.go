@@ -4,21 +4,23 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
 // values writes the rules of n into out.
-func (l *lowerer) values(n *node, out map[string]any) {
+func (l *lowerer) values(n *jsonschema.Node, out map[string]any) {
 	l.types(n, out)
 	l.constants(n, out)
 	l.numbers(n, out)
-	for _, keyword := range n.keywords() {
+	for _, keyword := range n.Keywords() {
 		switch keyword {
 		case "minLength", "maxLength", "pattern", "multipleOf", "maxItems", "uniqueItems", "minContains", "maxContains",
 			"minProperties", "maxProperties", "dependentRequired", "contentEncoding",
 			"patternProperties", "propertyNames", "contains", "not", "if", "then", "else", "dependentSchemas", "dependencies",
 			"unevaluatedItems", "unevaluatedProperties":
 			if l.d.takes(keyword) {
-				out[keyword] = n.object[keyword]
+				out[keyword] = n.Object[keyword]
 			} else {
 				l.note(out, n, keyword)
 			}
@@ -33,19 +35,19 @@ func (l *lowerer) values(n *node, out map[string]any) {
 	l.compositions(n, out)
 }
 
-func (l *lowerer) types(n *node, out map[string]any) {
-	list := typeList(n.object["type"])
+func (l *lowerer) types(n *jsonschema.Node, out map[string]any) {
+	list := typeList(n.Object["type"])
 	if len(list) == 0 {
 		return
 	}
 	if !l.d.nullable {
-		out["type"] = n.object["type"]
+		out["type"] = n.Object["type"]
 		return
 	}
 	rest := slices.DeleteFunc(slices.Clone(list), func(t any) bool { return t == "null" })
 	if len(rest) < len(list) {
 		out["nullable"] = true
-		l.find(n.at, "type", Rewritten, "null is said with nullable")
+		l.find(n.At, "type", Rewritten, "null is said with nullable")
 	}
 	switch len(rest) {
 	case 0: // no type but null: nullable alone
@@ -57,26 +59,26 @@ func (l *lowerer) types(n *node, out map[string]any) {
 			branches[i] = map[string]any{"type": t}
 		}
 		out["anyOf"] = branches
-		l.find(n.at, "type", Rewritten, "several types are said with anyOf")
+		l.find(n.At, "type", Rewritten, "several types are said with anyOf")
 	}
 }
 
-func (l *lowerer) constants(n *node, out map[string]any) {
-	values, isEnum := n.object["enum"].([]any)
-	value, isConst := n.object["const"]
-	if isConst && n.draft == Draft04 {
+func (l *lowerer) constants(n *jsonschema.Node, out map[string]any) {
+	values, isEnum := n.Object["enum"].([]any)
+	value, isConst := n.Object["const"]
+	if isConst && n.Draft == jsonschema.Draft04 {
 		isConst = false
 	}
 	switch {
 	case isConst && l.d.takes("const"):
 		out["const"] = value
 		if isEnum {
-			l.find(n.at, "enum", Dropped, "beside const")
+			l.find(n.At, "enum", Dropped, "beside const")
 		}
 		return
 	case isConst:
 		values, isEnum = []any{value}, true
-		l.find(n.at, "const", Rewritten, "said with enum")
+		l.find(n.At, "const", Rewritten, "said with enum")
 	}
 	if !isEnum {
 		return
@@ -89,11 +91,11 @@ func (l *lowerer) constants(n *node, out map[string]any) {
 	switch {
 	case !l.d.takes("enum") || l.d.textEnum && !texts || len(values) == 0:
 		keyword := "enum"
-		if n.object["enum"] == nil {
+		if n.Object["enum"] == nil {
 			keyword = "const"
 		}
 		l.note(out, n, keyword)
-		if kind, one := n.kindsOf().(string); one && out["type"] == nil && kind != "null" {
+		if kind, one := n.Kinds().(string); one && out["type"] == nil && kind != "null" {
 			out["type"] = kind
 		}
 	default:
@@ -105,10 +107,10 @@ func (l *lowerer) constants(n *node, out map[string]any) {
 }
 
 // numbers writes bounds; draft-04 says with a flag that one is exclusive.
-func (l *lowerer) numbers(n *node, out map[string]any) {
+func (l *lowerer) numbers(n *jsonschema.Node, out map[string]any) {
 	for _, pair := range [][2]string{{"minimum", "exclusiveMinimum"}, {"maximum", "exclusiveMaximum"}} {
-		bound, exclusive := n.object[pair[0]], n.object[pair[1]]
-		if n.draft == Draft04 {
+		bound, exclusive := n.Object[pair[0]], n.Object[pair[1]]
+		if n.Draft == jsonschema.Draft04 {
 			if exclusive == true {
 				bound, exclusive = nil, bound
 			} else {
@@ -130,15 +132,15 @@ func (l *lowerer) numbers(n *node, out map[string]any) {
 			out[pair[1]] = exclusive
 		case l.d.takes(pair[0]) && bound == nil:
 			out[pair[0]] = exclusive
-			l.find(n.at, pair[1], Loosened, "the bound itself is allowed")
+			l.find(n.At, pair[1], Loosened, "the bound itself is allowed")
 		default:
 			l.note(out, n, pair[1])
 		}
 	}
 }
 
-func (l *lowerer) minItems(n *node, out map[string]any) {
-	count, _ := countOf(n.object["minItems"])
+func (l *lowerer) minItems(n *jsonschema.Node, out map[string]any) {
+	count, _ := jsonschema.CountOf(n.Object["minItems"])
 	switch {
 	case !l.d.takes("minItems"):
 		l.note(out, n, "minItems")
@@ -146,62 +148,62 @@ func (l *lowerer) minItems(n *node, out map[string]any) {
 		l.note(out, n, "minItems")
 		out["minItems"] = json.Number(strconv.Itoa(l.d.maxMin)) // as if it had been read
 	default:
-		out["minItems"] = n.object["minItems"]
+		out["minItems"] = n.Object["minItems"]
 	}
 }
 
-func (l *lowerer) format(n *node, out map[string]any) {
-	name, _ := n.text("format")
+func (l *lowerer) format(n *jsonschema.Node, out map[string]any) {
+	name, _ := n.Text("format")
 	switch {
 	case slices.Contains(l.d.formats, name):
 		out["format"] = name
-	case formats[name] != nil:
+	case jsonschema.IsFormat(name):
 		l.note(out, n, "format")
 	}
 }
 
-func (l *lowerer) fields(n *node, out map[string]any) {
-	if _, ok := n.object["properties"]; ok {
+func (l *lowerer) fields(n *jsonschema.Node, out map[string]any) {
+	if _, ok := n.Object["properties"]; ok {
 		fields := map[string]any{}
-		for _, name := range sortedNames(n.object["properties"]) {
-			if field := n.fields[name]; field.object != nil || field.boolean {
+		for _, name := range jsonschema.SortedNames(n.Object["properties"]) {
+			if field := n.Fields[name]; field.Object != nil || field.Boolean {
 				fields[name] = l.schema(field)
 			}
 		}
 		out["properties"] = fields
 	}
-	if required := n.object["required"]; required != nil {
+	if required := n.Object["required"]; required != nil {
 		out["required"] = required
 	}
-	value, stated := n.object["additionalProperties"]
+	value, stated := n.Object["additionalProperties"]
 	if !stated || value == true {
 		return
 	}
 	if !l.d.takes("additionalProperties") {
-		l.find(n.at, "additionalProperties", Dropped, "the format does not take it")
+		l.find(n.At, "additionalProperties", Dropped, "the format does not take it")
 	}
 	// Also where it is not taken: tidy drops it once all is put together. A map,
 	// or names by pattern: open, which strict.go reports.
-	if patterns, _ := n.object["patternProperties"].(map[string]any); value == false && len(patterns) == 0 {
+	if patterns, _ := n.Object["patternProperties"].(map[string]any); value == false && len(patterns) == 0 {
 		out["additionalProperties"] = false
 	}
 }
 
 // elements writes arrays. A tuple becomes a list of any of its elements.
-func (l *lowerer) elements(n *node, out map[string]any) {
+func (l *lowerer) elements(n *jsonschema.Node, out map[string]any) {
 	var tuple []any
-	var rest *node
-	for _, s := range n.subs {
-		switch keyword, token := n.modernEdge(s); {
+	var rest *jsonschema.Node
+	for _, s := range n.Subs {
+		switch keyword, token := modernEdge(n, s); {
 		case keyword == "prefixItems":
-			tuple = append(tuple, l.schema(s.to))
+			tuple = append(tuple, l.schema(s.To))
 		case keyword == "items" && token == "":
-			rest = s.to
+			rest = s.To
 		}
 	}
 	switch {
 	case tuple == nil && rest == nil:
-	case tuple == nil && rest.object == nil && !rest.boolean:
+	case tuple == nil && rest.Object == nil && !rest.Boolean:
 		out["maxItems"] = json.Number("0")
 		if !l.d.takes("maxItems") {
 			delete(out, "maxItems")
@@ -210,26 +212,26 @@ func (l *lowerer) elements(n *node, out map[string]any) {
 	case tuple == nil:
 		out["items"] = l.schema(rest)
 	default:
-		l.find(n.at, "prefixItems", Loosened, "tuples are not taken: any element may stand anywhere")
-		if rest == nil || rest.object == nil && rest.boolean {
+		l.find(n.At, "prefixItems", Loosened, "tuples are not taken: any element may stand anywhere")
+		if rest == nil || rest.Object == nil && rest.Boolean {
 			out["items"] = map[string]any{}
 			return
 		}
-		if rest.object != nil {
+		if rest.Object != nil {
 			tuple = append(tuple, l.schema(rest))
 		}
 		out["items"] = map[string]any{"anyOf": tuple}
 	}
 }
 
-func (l *lowerer) compositions(n *node, out map[string]any) {
-	for _, s := range n.subs {
-		if s.keyword == "allOf" {
-			l.conjoin(out, l.follow(l.schema(s.to)), s.to.at)
+func (l *lowerer) compositions(n *jsonschema.Node, out map[string]any) {
+	for _, s := range n.Subs {
+		if s.Keyword == "allOf" {
+			l.conjoin(out, l.follow(l.schema(s.To)), s.To.At)
 		}
 	}
-	if _, ok := n.object["allOf"]; ok {
-		l.find(n.at, "allOf", Rewritten, "written as one schema")
+	if _, ok := n.Object["allOf"]; ok {
+		l.find(n.At, "allOf", Rewritten, "written as one schema")
 	}
 	for _, keyword := range []string{"anyOf", "oneOf"} {
 		list := l.branches(n, keyword)
@@ -241,13 +243,13 @@ func (l *lowerer) compositions(n *node, out map[string]any) {
 			continue
 		}
 		if keyword == "oneOf" {
-			l.find(n.at, keyword, Loosened, "written as anyOf: several may match")
+			l.find(n.At, keyword, Loosened, "written as anyOf: several may match")
 		}
 		if l.d.nullable {
 			list = l.nullBranch(out, list)
 		}
-		if l.d.alone && len(n.at) > 0 {
-			list = l.spread(out, list, n.at.with(keyword))
+		if l.d.alone && len(n.At) > 0 {
+			list = l.spread(out, list, n.At.With(keyword))
 		}
 		out["anyOf"] = list
 	}

@@ -3,6 +3,8 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // Mapping turns arguments of the strict form back into those of the document it
@@ -41,23 +43,20 @@ const (
 // JSON, or a field that should be wrapped and is not, are an error; it names
 // the field and holds no value.
 func (m Mapping) Restore(args json.RawMessage) (json.RawMessage, error) {
-	if problem := CheckJSON(args); problem != nil {
-		return nil, fmt.Errorf("strict arguments: %w", problem)
+	value, err := strictjson.Decode(args)
+	if err != nil {
+		return nil, fmt.Errorf("strict arguments: %w", err)
 	}
 	if len(m.Places) == 0 {
 		return args, nil
 	}
-	value, err := decode(args)
-	if err != nil {
-		return nil, fmt.Errorf("strict arguments: %w", err)
-	}
 	if value, err = m.restore(value, 0, nil); err != nil {
 		return nil, err
 	}
-	return encode(value)
+	return strictjson.Encode(value)
 }
 
-func (m Mapping) restore(value any, place int, at path) (any, error) {
+func (m Mapping) restore(value any, place int, at strictjson.Path) (any, error) {
 	if place < 0 || place >= len(m.Places) {
 		return nil, fmt.Errorf("strict arguments: the mapping has no place %d", place)
 	}
@@ -77,10 +76,10 @@ func (m Mapping) restore(value any, place int, at path) (any, error) {
 				box, _ := inner.(map[string]any)
 				var ok bool
 				if inner, ok = box[wrappedName]; !ok || len(box) != 1 {
-					return nil, fmt.Errorf("strict arguments: %s is not wrapped", at.with(name).field())
+					return nil, fmt.Errorf("strict arguments: %s is not wrapped", at.With(name).Field())
 				}
 			}
-			if value[name], err = m.restore(inner, field.Place, at.with(name)); err != nil {
+			if value[name], err = m.restore(inner, field.Place, at.With(name)); err != nil {
 				return nil, err
 			}
 		}
@@ -89,7 +88,7 @@ func (m Mapping) restore(value any, place int, at path) (any, error) {
 			return value, nil
 		}
 		for i := range value {
-			if value[i], err = m.restore(value[i], *p.Items, at.with("*")); err != nil {
+			if value[i], err = m.restore(value[i], *p.Items, at.With("*")); err != nil {
 				return nil, err
 			}
 		}

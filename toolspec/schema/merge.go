@@ -4,19 +4,22 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // conjoin adds to out what another written schema demands of the same value.
 // Where both say something about one keyword and cannot be joined, out's word
 // stays and the other is dropped: the result allows more.
-func (l *lowerer) conjoin(out, other map[string]any, at path) {
-	for _, keyword := range sortedNames(other) {
+func (l *lowerer) conjoin(out, other map[string]any, at strictjson.Path) {
+	for _, keyword := range jsonschema.SortedNames(other) {
 		theirs := other[keyword]
 		ours, both := out[keyword]
 		switch {
 		case !both:
 			out[keyword] = theirs
-		case vocabulary[keyword].role == annotates, keyword == traceWord, reflect.DeepEqual(ours, theirs):
+		case jsonschema.RoleOf(keyword) == jsonschema.Annotates, keyword == traceWord, reflect.DeepEqual(ours, theirs):
 		case keyword == "properties":
 			l.conjoinFields(out, theirs, at)
 		case keyword == "required":
@@ -31,11 +34,11 @@ func (l *lowerer) conjoin(out, other map[string]any, at path) {
 	}
 }
 
-func (l *lowerer) conjoinFields(out map[string]any, theirs any, at path) {
+func (l *lowerer) conjoinFields(out map[string]any, theirs any, at strictjson.Path) {
 	ours, _ := out["properties"].(map[string]any)
 	ours = maps.Clone(ours)
 	fields, _ := theirs.(map[string]any)
-	for _, name := range sortedNames(theirs) {
+	for _, name := range jsonschema.SortedNames(theirs) {
 		mine, both := ours[name].(map[string]any)
 		other, isMap := fields[name].(map[string]any)
 		switch {
@@ -43,16 +46,16 @@ func (l *lowerer) conjoinFields(out map[string]any, theirs any, at path) {
 			ours[name] = fields[name]
 		case isMap && mine["$ref"] == nil && other["$ref"] == nil:
 			mine = maps.Clone(mine)
-			l.conjoin(mine, other, at.with("properties").with(name))
+			l.conjoin(mine, other, at.With("properties").With(name))
 			ours[name] = mine
 		default:
-			l.find(at.with("properties"), name, Dropped, "described twice in a composition")
+			l.find(at.With("properties"), name, Dropped, "described twice in a composition")
 		}
 	}
 	out["properties"] = ours
 }
 
-func (l *lowerer) conjoinTypes(out map[string]any, ours, theirs any, at path) {
+func (l *lowerer) conjoinTypes(out map[string]any, ours, theirs any, at strictjson.Path) {
 	both := []any{}
 	for _, a := range typeList(ours) {
 		for _, b := range typeList(theirs) {
@@ -99,7 +102,7 @@ func union(a, b any) []any {
 // unite adds to out what alternatives have in common, and their fields, so that
 // a model sees them: a field of several is any of theirs, and required is what
 // all require.
-func (l *lowerer) unite(out map[string]any, parts []map[string]any, at path, keyword string) {
+func (l *lowerer) unite(out map[string]any, parts []map[string]any, at strictjson.Path, keyword string) {
 	if len(parts) == 0 {
 		return
 	}
@@ -133,7 +136,7 @@ func (l *lowerer) unite(out map[string]any, parts []map[string]any, at path, key
 		for _, part := range parts {
 			listed, _ := part["properties"].(map[string]any)
 			if _, has := listed[name]; !has && part["additionalProperties"] != false {
-				l.find(at.with(keyword), name, Tightened, "an alternative that does not list the field leaves it free")
+				l.find(at.With(keyword), name, Tightened, "an alternative that does not list the field leaves it free")
 				break
 			}
 		}

@@ -3,6 +3,9 @@ package schema
 import (
 	"encoding/json"
 	"maps"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // writer writes the tree of a document as one of 2020-12 with the same meaning,
@@ -10,62 +13,62 @@ import (
 // there. References become pointers into the new document;
 // identifiers are left out, for nothing outside refers to them.
 type writer struct {
-	places map[*node]path
-	keys   map[*node]string // of what a reference leads to
-	refs   int              // bytes of all references
+	places map[*jsonschema.Node]strictjson.Path
+	keys   map[*jsonschema.Node]string // of what a reference leads to
+	refs   int                         // bytes of all references
 	// after may add to what was written for a schema.
-	after func(n *node, out map[string]any)
+	after func(n *jsonschema.Node, out map[string]any)
 }
 
-func newWriter(root *node) *writer {
-	w := &writer{places: map[*node]path{}, keys: map[*node]string{}}
+func newWriter(root *jsonschema.Node) *writer {
+	w := &writer{places: map[*jsonschema.Node]strictjson.Path{}, keys: map[*jsonschema.Node]string{}}
 	w.place(root, nil)
 	return w
 }
 
-func (w *writer) place(n *node, at path) {
+func (w *writer) place(n *jsonschema.Node, at strictjson.Path) {
 	w.places[n] = at
-	for _, s := range n.subs {
-		keyword, token := n.modernEdge(s)
+	for _, s := range n.Subs {
+		keyword, token := modernEdge(n, s)
 		if keyword == "" {
 			continue
 		}
-		below := at.with(keyword)
-		if token != "" || shapeOf(keyword) == table {
-			below = below.with(token)
+		below := at.With(keyword)
+		if token != "" || jsonschema.HoldsTable(keyword) {
+			below = below.With(token)
 		}
-		w.place(s.to, below)
+		w.place(s.To, below)
 	}
 }
 
 // modernEdge is where 2020-12 has a subschema; "" where it means nothing.
-func (n *node) modernEdge(s sub) (keyword, token string) {
-	switch s.keyword {
+func modernEdge(n *jsonschema.Node, s jsonschema.Sub) (keyword, token string) {
+	switch s.Keyword {
 	case "definitions":
-		if _, taken := n.object["$defs"]; taken {
-			return "$defs", "definitions." + s.token
+		if _, taken := n.Object["$defs"]; taken {
+			return "$defs", "definitions." + s.Name
 		}
-		return "$defs", s.token
+		return "$defs", s.Name
 	case "dependencies":
-		return "dependentSchemas", s.token
+		return "dependentSchemas", s.Name
 	case "items":
-		if s.token != "" {
-			return "prefixItems", s.token
+		if s.Name != "" {
+			return "prefixItems", s.Name
 		}
 	case "additionalItems":
-		if n.additionalItems() == nil {
+		if n.AdditionalItems() == nil {
 			return "", ""
 		}
 		return "items", ""
 	}
-	return s.keyword, s.token
+	return s.Keyword, s.Name
 }
 
 // document writes the whole tree.
-func (w *writer) document(root *node) (json.RawMessage, error) {
+func (w *writer) document(root *jsonschema.Node) (json.RawMessage, error) {
 	out, ok := w.schema(root).(map[string]any)
 	if !ok {
-		return nil, refuse(nil, "the root is no object")
+		return nil, jsonschema.Refuse(nil, "the root is no object")
 	}
 	return w.encode(out)
 }
@@ -73,24 +76,24 @@ func (w *writer) document(root *node) (json.RawMessage, error) {
 // encode refuses what references make too large: an anchor of one letter can
 // stand at a place whose pointer is as long as the document.
 func (w *writer) encode(out map[string]any) (json.RawMessage, error) {
-	if w.refs > MaxDocumentBytes {
-		return nil, refuse(nil, "too large with its references written out")
+	if w.refs > jsonschema.MaxDocumentBytes {
+		return nil, jsonschema.Refuse(nil, "too large with its references written out")
 	}
-	out["$schema"] = Draft2020.URI()
-	return encode(out)
+	out["$schema"] = jsonschema.Draft2020.URI()
+	return strictjson.Encode(out)
 }
 
-func (w *writer) schema(n *node) any {
-	if n.object == nil {
-		return n.boolean
+func (w *writer) schema(n *jsonschema.Node) any {
+	if n.Object == nil {
+		return n.Boolean
 	}
 	out := map[string]any{}
-	alone := n.ref != nil && n.draft.refAlone()
-	for keyword, value := range n.object {
-		k, known := vocabulary[keyword]
+	alone := n.Ref != nil && n.Draft.RefAlone()
+	for keyword, value := range n.Object {
+		role := jsonschema.RoleOf(keyword)
 		switch {
-		case keyword == "id", k.role == locates, k.shape != notSchema, alone && k.role == asserts:
-		case known && k.in(n.draft) || !known || k.role == annotates:
+		case keyword == "id", role == jsonschema.Locates, jsonschema.HoldsSchemas(keyword), alone && role == jsonschema.Asserts:
+		case role == 0 || role == jsonschema.Annotates || n.Draft.Knows(keyword):
 			out[keyword] = value
 		}
 	}
@@ -98,17 +101,17 @@ func (w *writer) schema(n *node) any {
 		w.bounds(n, out)
 		w.lists(n, out)
 	}
-	for _, s := range n.subs {
-		if alone && vocabulary[s.keyword].role == applies {
+	for _, s := range n.Subs {
+		if alone && jsonschema.RoleOf(s.Keyword) == jsonschema.Applies {
 			continue
 		}
 		w.sub(n, s, out)
 	}
-	if n.ref != nil {
-		key, known := w.keys[n.ref]
+	if n.Ref != nil {
+		key, known := w.keys[n.Ref]
 		if !known {
-			key = "#" + w.places[n.ref].key()
-			w.keys[n.ref] = key
+			key = "#" + w.places[n.Ref].Pointer()
+			w.keys[n.Ref] = key
 		}
 		out["$ref"], w.refs = key, w.refs+len(key)
 	}
@@ -119,26 +122,26 @@ func (w *writer) schema(n *node) any {
 }
 
 // bounds turns the boolean bounds of draft-04 into numbers.
-func (w *writer) bounds(n *node, out map[string]any) {
-	if n.draft != Draft04 {
+func (w *writer) bounds(n *jsonschema.Node, out map[string]any) {
+	if n.Draft != jsonschema.Draft04 {
 		return
 	}
 	for bound, exclusive := range map[string]string{"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"} {
 		delete(out, exclusive)
-		if n.object[exclusive] == true {
-			out[exclusive] = n.object[bound]
+		if n.Object[exclusive] == true {
+			out[exclusive] = n.Object[bound]
 			delete(out, bound)
 		}
 	}
 }
 
 // lists writes what holds no schema inside a keyword that can.
-func (w *writer) lists(n *node, out map[string]any) {
-	if empty, ok := n.object["properties"].(map[string]any); ok && len(empty) == 0 {
+func (w *writer) lists(n *jsonschema.Node, out map[string]any) {
+	if empty, ok := n.Object["properties"].(map[string]any); ok && len(empty) == 0 {
 		out["properties"] = map[string]any{}
 	}
-	dependencies, _ := n.object["dependencies"].(map[string]any)
-	needs, _ := n.object["dependentRequired"].(map[string]any)
+	dependencies, _ := n.Object["dependencies"].(map[string]any)
+	needs, _ := n.Object["dependentRequired"].(map[string]any)
 	needs = maps.Clone(needs)
 	for name, value := range dependencies {
 		if names, ok := value.([]any); ok {
@@ -153,14 +156,14 @@ func (w *writer) lists(n *node, out map[string]any) {
 	}
 }
 
-func (w *writer) sub(n *node, s sub, out map[string]any) {
-	keyword, token := n.modernEdge(s)
-	written := w.schema(s.to)
+func (w *writer) sub(n *jsonschema.Node, s jsonschema.Sub, out map[string]any) {
+	keyword, token := modernEdge(n, s)
+	written := w.schema(s.To)
 	switch {
 	case keyword == "":
-	case token == "" && shapeOf(keyword) != table:
+	case token == "" && !jsonschema.HoldsTable(keyword):
 		out[keyword] = written
-	case shapeOf(keyword) == table:
+	case jsonschema.HoldsTable(keyword):
 		members, ok := out[keyword].(map[string]any)
 		if !ok {
 			members = map[string]any{}

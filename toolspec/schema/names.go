@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // CheckInput refuses an input schema that names a field which must not come
@@ -12,36 +14,36 @@ import (
 // (SP-11, CN-02), and the names of credentials. It looks at every depth and
 // under every keyword that can name a field. Case and separators do not
 // matter; only whole names count, so "secretary" and "tokenCount" pass. The
-// error is a [*Refusal] with the pointer of the name.
+// error is a [jsonschema.Refusal] with the pointer of the name.
 func CheckInput(doc json.RawMessage) error {
-	root, err := read(doc)
+	root, err := jsonschema.Parse(doc)
 	if err != nil {
 		return err
 	}
-	return root.walk(checkNames)
+	return root.Walk(checkNames)
 }
 
-func checkNames(n *node) error {
-	for _, s := range n.subs {
-		name := s.token
-		switch s.keyword {
+func checkNames(n *jsonschema.Node) error {
+	for _, s := range n.Subs {
+		name := s.Name
+		switch s.Keyword {
 		case "patternProperties":
 			name = strings.Trim(name, "^$()") // a pattern for one name is that name
 		case "properties", "dependentSchemas", "dependencies":
 		default:
 			continue
 		}
-		if err := checkName(name, n.at.with(s.keyword).with(s.token)); err != nil {
+		if err := checkName(name, n.At.With(s.Keyword).With(s.Name)); err != nil {
 			return err
 		}
 	}
-	if err := checkNameList(n.object["required"], n.at.with("required")); err != nil {
+	if err := checkNameList(n.Object["required"], n.At.With("required")); err != nil {
 		return err
 	}
 	for _, keyword := range []string{"dependentRequired", "dependencies"} {
-		lists, _ := n.object[keyword].(map[string]any)
+		lists, _ := n.Object[keyword].(map[string]any)
 		for name, list := range lists {
-			at := n.at.with(keyword).with(name)
+			at := n.At.With(keyword).With(name)
 			if err := checkName(name, at); err != nil {
 				return err
 			}
@@ -50,17 +52,17 @@ func checkNames(n *node) error {
 			}
 		}
 	}
-	if names, ok := n.object["propertyNames"].(map[string]any); ok {
-		at := n.at.with("propertyNames")
-		if err := checkNameList([]any{names["const"]}, at.with("const")); err != nil {
+	if names, ok := n.Object["propertyNames"].(map[string]any); ok {
+		at := n.At.With("propertyNames")
+		if err := checkNameList([]any{names["const"]}, at.With("const")); err != nil {
 			return err
 		}
-		return checkNameList(names["enum"], at.with("enum"))
+		return checkNameList(names["enum"], at.With("enum"))
 	}
 	return nil
 }
 
-func checkNameList(value any, at path) error {
+func checkNameList(value any, at strictjson.Path) error {
 	list, _ := value.([]any)
 	for _, member := range list {
 		name, _ := member.(string)
@@ -71,12 +73,12 @@ func checkNameList(value any, at path) error {
 	return nil
 }
 
-func checkName(name string, at path) error {
+func checkName(name string, at strictjson.Path) error {
 	switch {
 	case toolspec.FoldName(name) == "connectionid":
-		return refuse(at, "connectionId comes in the invocation context, never in arguments")
+		return jsonschema.Refuse(at, "connectionId comes in the invocation context, never in arguments")
 	case toolspec.SecretName(name):
-		return refuse(at, "a field for a secret: the broker resolves credentials, arguments never carry them")
+		return jsonschema.Refuse(at, "a field for a secret: the broker resolves credentials, arguments never carry them")
 	}
 	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 )
 
 func TestCheckInputRefusesNames(t *testing.T) {
@@ -51,7 +53,7 @@ func TestCheckInputRefusesNames(t *testing.T) {
 		`"properties":{"a":{"anyOf":[{"type":"object","properties":{"bearer":{}}}]}}`: "/properties/a/anyOf/0/properties/bearer",
 	} {
 		err := CheckInput(json.RawMessage(`{"type":"object",` + doc + `}`))
-		var refusal *Refusal
+		var refusal *jsonschema.Refusal
 		if !errors.As(err, &refusal) || refusal.Pointer != pointer {
 			t.Errorf("%s: got %v", doc, err)
 		}

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // Project returns what a redaction allowlist keeps of an output schema: the
@@ -24,29 +27,29 @@ import (
 // An allow path that names nothing in the schema is an error, so that a typo
 // does not strip what it meant to keep.
 func Project(doc json.RawMessage, allow []string) (json.RawMessage, error) {
-	whole, err := Compile(doc)
+	root, err := jsonschema.Parse(doc)
 	if err != nil {
 		return nil, err
 	}
-	paths := make([]path, 0, len(allow))
+	paths := make([]strictjson.Path, 0, len(allow))
 	for _, entry := range allow {
-		tokens, ok := splitPointer(entry)
+		tokens, ok := strictjson.SplitPointer(entry)
 		if !ok {
 			return nil, fmt.Errorf("allow path %q is not a JSON pointer: start it with /", entry)
 		}
 		alone := &projection{}
-		if alone.keep(whole.root, []path{tokens}, true); !alone.met {
+		if alone.keep(root, []strictjson.Path{tokens}, true); !alone.met {
 			return nil, fmt.Errorf("allow path %q names nothing in the output schema", entry)
 		}
 		paths = append(paths, tokens)
 	}
-	kept := new(projection).keep(whole.root, paths, true)
+	kept := new(projection).keep(root, paths, true)
 	object, ok := kept.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("nothing is left of the output schema")
 	}
 	for _, keyword := range []string{"$schema", "$defs", "definitions"} {
-		if value, ok := whole.root.object[keyword]; ok {
+		if value, ok := root.Object[keyword]; ok {
 			object[keyword] = value
 		}
 	}
@@ -54,11 +57,11 @@ func Project(doc json.RawMessage, allow []string) (json.RawMessage, error) {
 		delete(object, "$defs")
 		delete(object, "definitions")
 	}
-	projected, err := encode(object)
+	projected, err := strictjson.Encode(object)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := Compile(projected); err != nil {
+	if _, err := jsonschema.Parse(projected); err != nil {
 		return nil, fmt.Errorf("projected schema: %w", err)
 	}
 	return projected, nil
@@ -70,8 +73,8 @@ type projection struct {
 }
 
 // below returns what of the paths lies below a field of this name.
-func below(paths []path, name string) []path {
-	var rest []path
+func below(paths []strictjson.Path, name string) []strictjson.Path {
+	var rest []strictjson.Path
 	for _, p := range paths {
 		if len(p) > 0 && (p[0] == name || p[0] == "*") {
 			rest = append(rest, p[1:])
@@ -81,37 +84,37 @@ func below(paths []path, name string) []path {
 }
 
 // starred returns what of the paths lies below a leading *.
-func starred(paths []path) []path {
+func starred(paths []strictjson.Path) []strictjson.Path {
 	return below(paths, "*")
 }
 
 // endsHere reports whether one of the paths ends here.
-func endsHere(paths []path) bool {
-	return slices.ContainsFunc(paths, func(p path) bool { return len(p) == 0 })
+func endsHere(paths []strictjson.Path) bool {
+	return slices.ContainsFunc(paths, func(p strictjson.Path) bool { return len(p) == 0 })
 }
 
 // keep returns what paths leave of n. closed says that n alone decides which
 // fields the value may have, so that an open object can be closed.
-func (p *projection) keep(n *node, paths []path, closed bool) any {
+func (p *projection) keep(n *jsonschema.Node, paths []strictjson.Path, closed bool) any {
 	if endsHere(paths) {
 		p.met = true
-		if n.object == nil {
-			return n.boolean
+		if n.Object == nil {
+			return n.Boolean
 		}
-		return maps.Clone(n.object)
+		return maps.Clone(n.Object)
 	}
-	if n.untyped() { // anything goes here, below it as well
+	if isUntyped(n) { // anything goes here, below it as well
 		p.met = p.met || len(paths) > 0
-		return n.object == nil && n.boolean || n.object != nil
+		return n.Object == nil && n.Boolean || n.Object != nil
 	}
-	if n.ref != nil && n.refAlone() {
-		return p.keep(n.ref, paths, closed)
+	if n.Ref != nil && n.RefAlone() {
+		return p.keep(n.Ref, paths, closed)
 	}
 	out := map[string]any{}
 	for _, keyword := range []string{
 		"title", "description", "$comment", "type", "maxItems", "maxProperties", "deprecated", "readOnly", "writeOnly",
 	} {
-		if value, ok := n.object[keyword]; ok {
+		if value, ok := n.Object[keyword]; ok {
 			out[keyword] = value
 		}
 	}
@@ -123,20 +126,20 @@ func (p *projection) keep(n *node, paths []path, closed bool) any {
 
 // combined projects the schemas applied to the same value. None of them may
 // close the object: the fields of the others are theirs to allow.
-func (p *projection) combined(n *node, paths []path, out map[string]any) {
+func (p *projection) combined(n *jsonschema.Node, paths []strictjson.Path, out map[string]any) {
 	all := []any{}
-	if n.ref != nil {
-		all = append(all, p.keep(n.ref, paths, false))
+	if n.Ref != nil {
+		all = append(all, p.keep(n.Ref, paths, false))
 	}
 	var some, exact []any
-	for _, s := range n.subs {
-		switch s.keyword {
+	for _, s := range n.Subs {
+		switch s.Keyword {
 		case "allOf":
-			all = append(all, p.keep(s.to, paths, false))
+			all = append(all, p.keep(s.To, paths, false))
 		case "anyOf":
-			some = append(some, p.keep(s.to, paths, false))
+			some = append(some, p.keep(s.To, paths, false))
 		case "oneOf":
-			exact = append(exact, p.keep(s.to, paths, false))
+			exact = append(exact, p.keep(s.To, paths, false))
 		}
 	}
 	if len(exact) > 0 { // several forms may look alike now
@@ -151,10 +154,10 @@ func (p *projection) combined(n *node, paths []path, out map[string]any) {
 }
 
 // elements projects arrays. A tuple loses its places: elements may be stripped.
-func (p *projection) elements(n *node, paths []path, out map[string]any) {
+func (p *projection) elements(n *jsonschema.Node, paths []strictjson.Path, out map[string]any) {
 	rest := starred(paths)
-	for _, s := range n.subs {
-		switch s.keyword {
+	for _, s := range n.Subs {
+		switch s.Keyword {
 		case "items", "prefixItems", "additionalItems", "unevaluatedItems":
 		default:
 			continue
@@ -163,20 +166,20 @@ func (p *projection) elements(n *node, paths []path, out map[string]any) {
 			out["maxItems"] = json.Number("0") // every element is stripped
 			continue
 		}
-		projected := p.keep(s.to, rest, true)
-		if s.keyword == "items" && s.token == "" && !n.tuple() {
+		projected := p.keep(s.To, rest, true)
+		if s.Keyword == "items" && s.Name == "" && !isTuple(n) {
 			out["items"] = projected
 		}
 	}
 }
 
-func (n *node) tuple() bool {
-	return slices.ContainsFunc(n.subs, func(s sub) bool { return s.keyword == "prefixItems" })
+func isTuple(n *jsonschema.Node) bool {
+	return slices.ContainsFunc(n.Subs, func(s jsonschema.Sub) bool { return s.Keyword == "prefixItems" })
 }
 
-// untyped reports whether n says nothing about the value, as true and {} do.
-func (n *node) untyped() bool {
-	for keyword := range n.object {
+// isUntyped reports whether n says nothing about the value, as true and {} do.
+func isUntyped(n *jsonschema.Node) bool {
+	for keyword := range n.Object {
 		switch keyword {
 		case "title", "description", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly":
 		default:

@@ -5,9 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/schema"
 	"pgregory.net/rapid"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
 // What redaction leaves of a valid output is valid against the projection.
@@ -19,7 +21,7 @@ func TestProjectAgreesWithRedaction(t *testing.T) {
 		"opt":{"oneOf":[{"$ref":"#/$defs/e"},{"type":"null"}]},
 		"any":{}},
 		"$defs":{"e":{"type":"object","required":["v","w"],"properties":{"v":{"type":"string"},"w":{"type":"array","items":{"type":"integer"}}}}}}`)
-	full, err := schema.Compile(doc)
+	full, err := jsonschema.Compile(doc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,7 @@ func TestProjectAgreesWithRedaction(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", allow, err)
 		}
-		part, err := schema.Compile(projected)
+		part, err := jsonschema.Compile(projected)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,27 +4,30 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // fields projects the object keywords of n into out.
-func (p *projection) fields(n *node, paths []path, closed bool, out map[string]any) {
-	if !n.describesFields() {
+func (p *projection) fields(n *jsonschema.Node, paths []strictjson.Path, closed bool, out map[string]any) {
+	if !describesFields(n) {
 		return
 	}
 	properties := map[string]any{}
 	whole := map[string]bool{} // kept fields that redaction never strips
-	for _, name := range slices.Sorted(maps.Keys(n.fields)) {
+	for _, name := range slices.Sorted(maps.Keys(n.Fields)) {
 		if rest := below(paths, name); len(rest) > 0 {
-			if !endsHere(rest) && !n.fields[name].mayBe("object") && !n.fields[name].mayBe("array") {
+			if !endsHere(rest) && !mayBe(n.Fields[name], "object") && !mayBe(n.Fields[name], "array") {
 				continue // redaction strips a scalar that a path goes through
 			}
-			properties[name] = p.keep(n.fields[name], rest, true)
-			whole[name] = endsHere(rest) || n.fields[name].container()
+			properties[name] = p.keep(n.Fields[name], rest, true)
+			whole[name] = endsHere(rest) || isContainer(n.Fields[name])
 		}
 	}
 	p.patterns(n, paths, properties, out)
 	p.additional(n, paths, closed, properties, out)
-	if required := n.names("required"); len(required) > 0 {
+	if required := n.Names("required"); len(required) > 0 {
 		left := []any{}
 		for _, name := range required {
 			if whole[name] {
@@ -33,43 +36,43 @@ func (p *projection) fields(n *node, paths []path, closed bool, out map[string]a
 		}
 		out["required"] = left
 	}
-	if len(properties) > 0 || n.fields != nil {
+	if len(properties) > 0 || n.Fields != nil {
 		out["properties"] = properties
 	}
 }
 
 // describesFields reports whether n can hold fields at all.
-func (n *node) describesFields() bool {
+func describesFields(n *jsonschema.Node) bool {
 	for _, keyword := range []string{"properties", "patternProperties", "additionalProperties", "unevaluatedProperties", "required"} {
-		if _, ok := n.object[keyword]; ok {
+		if _, ok := n.Object[keyword]; ok {
 			return true
 		}
 	}
-	return n.mayBe("object") && n.object["type"] != nil && !n.combines()
+	return mayBe(n, "object") && n.Object["type"] != nil && !combines(n)
 }
 
-func (n *node) combines() bool {
-	return slices.ContainsFunc(n.subs, func(s sub) bool {
-		return s.keyword == "allOf" || s.keyword == "anyOf" || s.keyword == "oneOf"
-	}) || n.ref != nil
+func combines(n *jsonschema.Node) bool {
+	return slices.ContainsFunc(n.Subs, func(s jsonschema.Sub) bool {
+		return s.Keyword == "allOf" || s.Keyword == "anyOf" || s.Keyword == "oneOf"
+	}) || n.Ref != nil
 }
 
 // patterns projects patternProperties: a name that the allowlist spells out
 // becomes a property, * keeps the pattern.
-func (p *projection) patterns(n *node, paths []path, properties, out map[string]any) {
+func (p *projection) patterns(n *jsonschema.Node, paths []strictjson.Path, properties, out map[string]any) {
 	kept := map[string]any{}
-	for _, s := range n.subs {
-		if s.keyword != "patternProperties" {
+	for _, s := range n.Subs {
+		if s.Keyword != "patternProperties" {
 			continue
 		}
 		if rest := starred(paths); len(rest) > 0 {
-			kept[s.token] = p.keep(s.to, rest, true)
+			kept[s.Name] = p.keep(s.To, rest, true)
 		}
-		re, err := regexp.Compile(s.token)
+		re, err := regexp.Compile(s.Name)
 		for _, a := range paths {
 			name := a[0]
 			if err == nil && name != "*" && properties[name] == nil && re.MatchString(name) {
-				properties[name] = p.keep(s.to, below(paths, name), true)
+				properties[name] = p.keep(s.To, below(paths, name), true)
 			}
 		}
 	}
@@ -79,33 +82,33 @@ func (p *projection) patterns(n *node, paths []path, properties, out map[string]
 }
 
 // additional projects the fields that n does not name.
-func (p *projection) additional(n *node, paths []path, closed bool, properties, out map[string]any) {
-	value, stated := n.object["additionalProperties"]
+func (p *projection) additional(n *jsonschema.Node, paths []strictjson.Path, closed bool, properties, out map[string]any) {
+	value, stated := n.Object["additionalProperties"]
 	if value == false {
 		out["additionalProperties"] = false
 		return
 	}
-	var extra *node
-	for _, s := range n.subs {
-		if s.keyword == "additionalProperties" {
-			extra = s.to
+	var extra *jsonschema.Node
+	for _, s := range n.Subs {
+		if s.Keyword == "additionalProperties" {
+			extra = s.To
 		}
 	}
 	if extra == nil {
-		if len(n.fields) > 0 || n.combines() || !closed {
+		if len(n.Fields) > 0 || combines(n) || !closed {
 			// Open by silence: a name beside the stated ones is more likely a
 			// typo, and redaction leaves nothing but the listed ones.
-			if unevaluated := n.object["unevaluatedProperties"]; unevaluated == false {
+			if unevaluated := n.Object["unevaluatedProperties"]; unevaluated == false {
 				out["unevaluatedProperties"] = false
-			} else if closed && !n.combines() && len(starred(paths)) == 0 {
+			} else if closed && !combines(n) && len(starred(paths)) == 0 {
 				out["additionalProperties"] = false
 			}
 			return
 		}
-		extra = &node{at: n.at, boolean: true}
+		extra = &jsonschema.Node{At: n.At, Boolean: true}
 	}
 	for _, a := range paths {
-		if name := a[0]; name != "*" && properties[name] == nil && n.fields[name] == nil {
+		if name := a[0]; name != "*" && properties[name] == nil && n.Fields[name] == nil {
 			properties[name] = p.keep(extra, below(paths, name), true)
 		}
 	}
@@ -120,8 +123,8 @@ func (p *projection) additional(n *node, paths []path, closed bool, properties, 
 }
 
 // mayBe reports whether the type keyword of n allows the type.
-func (n *node) mayBe(kind string) bool {
-	switch declared := n.object["type"].(type) {
+func mayBe(n *jsonschema.Node, kind string) bool {
+	switch declared := n.Object["type"].(type) {
 	case string:
 		return declared == kind
 	case []any:
@@ -130,16 +133,16 @@ func (n *node) mayBe(kind string) bool {
 	return true
 }
 
-// container reports whether every value of n is an object or an array.
-func (n *node) container() bool {
-	if n.object == nil {
+// isContainer reports whether every value of n is an object or an array.
+func isContainer(n *jsonschema.Node) bool {
+	if n.Object == nil {
 		return false
 	}
-	if n.ref != nil && n.refAlone() {
-		return n.ref.container()
+	if n.Ref != nil && n.RefAlone() {
+		return isContainer(n.Ref)
 	}
-	kinds := n.names("type")
-	if kind, ok := n.text("type"); ok {
+	kinds := n.Names("type")
+	if kind, ok := n.Text("type"); ok {
 		kinds = []string{kind}
 	}
 	for _, kind := range kinds {

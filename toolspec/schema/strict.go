@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // wrappedName is the one field of a wrapped value.
@@ -27,21 +30,21 @@ func strictForm(doc json.RawMessage, d dialect) (*Sent, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shaper{d: d, byKey: map[string]int{}, names: map[string]string{}, ids: map[*node]int{}}
+	s := &shaper{d: d, byKey: map[string]int{}, names: map[string]string{}, ids: map[*jsonschema.Node]int{}}
 	s.defs = map[string]any{}
-	_ = plain.walk(func(n *node) error {
+	_ = plain.Walk(func(n *jsonschema.Node) error {
 		s.ids[n] = len(s.ids)
 		return nil
 	})
-	top := s.place([]*node{plain})
+	top := s.place([]*jsonschema.Node{plain})
 	out := s.write(plain, top)
 	if s.full {
-		return nil, refuse(nil, "too large for a strict form")
+		return nil, jsonschema.Refuse(nil, "too large for a strict form")
 	}
 	if len(s.defs) > 0 {
 		out["$defs"] = s.defs
 	}
-	document, err := encode(out)
+	document, err := strictjson.Encode(out)
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +53,8 @@ func strictForm(doc json.RawMessage, d dialect) (*Sent, error) {
 
 // lowerTraced reads what a document is in the target's words, before it is made
 // strict.
-func lowerTraced(doc json.RawMessage, d dialect) (*node, []Finding, error) {
-	root, _, err := analyse(doc)
+func lowerTraced(doc json.RawMessage, d dialect) (*jsonschema.Node, []Finding, error) {
+	root, err := jsonschema.Parse(doc)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -61,7 +64,7 @@ func lowerTraced(doc json.RawMessage, d dialect) (*node, []Finding, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	plain, _, err := analyse(lowered)
+	plain, err := jsonschema.Parse(lowered)
 	return plain, l.findings, err
 }
 
@@ -69,7 +72,7 @@ func lowerTraced(doc json.RawMessage, d dialect) (*node, []Finding, error) {
 // describe the value there. The alternatives of one place are encoded alike.
 type shaper struct {
 	d        dialect
-	ids      map[*node]int
+	ids      map[*jsonschema.Node]int
 	byKey    map[string]int // place by the schemas that meet there, and by what leads to them
 	places   []Place
 	nullable []bool // of each place: some value there is null
@@ -81,17 +84,17 @@ type shaper struct {
 
 // terminals are the schemas behind references and alternatives, each once,
 // however many ways lead there.
-func terminals(nodes []*node) []*node {
-	var ends []*node
-	seen := map[*node]bool{}
-	var visit func(n *node)
-	visit = func(n *node) {
+func terminals(nodes []*jsonschema.Node) []*jsonschema.Node {
+	var ends []*jsonschema.Node
+	seen := map[*jsonschema.Node]bool{}
+	var visit func(n *jsonschema.Node)
+	visit = func(n *jsonschema.Node) {
 		if seen[n] {
 			return
 		}
 		seen[n] = true
 		alternatives := false
-		for next := range n.applied {
+		for next := range n.Applied {
 			alternatives = true
 			visit(next)
 		}
@@ -106,8 +109,8 @@ func terminals(nodes []*node) []*node {
 }
 
 // key sorts a list of schemas and names it.
-func (s *shaper) key(nodes []*node) string {
-	slices.SortFunc(nodes, func(a, b *node) int { return s.ids[a] - s.ids[b] })
+func (s *shaper) key(nodes []*jsonschema.Node) string {
+	slices.SortFunc(nodes, func(a, b *jsonschema.Node) int { return s.ids[a] - s.ids[b] })
 	var key strings.Builder
 	for _, n := range nodes {
 		key.WriteString(strconv.Itoa(s.ids[n]))
@@ -117,12 +120,12 @@ func (s *shaper) key(nodes []*node) string {
 }
 
 // place returns the index of the place that the schemas describe.
-func (s *shaper) place(nodes []*node) int {
+func (s *shaper) place(nodes []*jsonschema.Node) int {
 	// Fields that refer to the same alternatives need no look at each of them.
 	heads := slices.Clone(nodes)
 	for i := range heads {
-		for heads[i].ref != nil {
-			heads[i] = heads[i].ref
+		for heads[i].Ref != nil {
+			heads[i] = heads[i].Ref
 		}
 	}
 	head := s.key(heads)
@@ -138,23 +141,23 @@ func (s *shaper) place(nodes []*node) int {
 	i := len(s.places)
 	s.byKey[head], s.byKey[key] = i, i
 	s.places = append(s.places, Place{})
-	s.nullable = append(s.nullable, slices.ContainsFunc(ends, func(n *node) bool { return n.acceptsJSON(json.RawMessage("null")) }))
+	s.nullable = append(s.nullable, slices.ContainsFunc(ends, func(n *jsonschema.Node) bool { return n.AcceptsJSON(json.RawMessage("null")) }))
 	if len(s.places) > maxPlaces {
 		s.full = true
 		return i
 	}
-	fields := map[string][]*node{}
+	fields := map[string][]*jsonschema.Node{}
 	optional := map[string]bool{}
-	var elements []*node
+	var elements []*jsonschema.Node
 	for _, n := range ends {
-		required := n.names("required")
-		for name, field := range n.fields {
+		required := n.Names("required")
+		for name, field := range n.Fields {
 			fields[name] = append(fields[name], field)
 			optional[name] = optional[name] || !slices.Contains(required, name)
 		}
-		for _, sub := range n.subs {
-			if sub.keyword == "items" {
-				elements = append(elements, sub.to)
+		for _, sub := range n.Subs {
+			if sub.Keyword == "items" {
+				elements = append(elements, sub.To)
 			}
 		}
 	}
@@ -186,41 +189,40 @@ func (s *shaper) mode(place int, optional bool) Mode {
 }
 
 // write writes the schema of one place.
-func (s *shaper) write(n *node, place int) map[string]any {
+func (s *shaper) write(n *jsonschema.Node, place int) map[string]any {
 	if s.full {
 		return map[string]any{}
 	}
-	if n.ref != nil {
-		return map[string]any{"$ref": s.define(n.ref, place)}
+	if n.Ref != nil {
+		return map[string]any{"$ref": s.define(n.Ref, place)}
 	}
 	out := map[string]any{}
-	if text, ok := n.text("description"); ok {
+	if text, ok := n.Text("description"); ok {
 		out["description"] = text
 	}
 	var branches []any
-	for _, sub := range n.subs {
-		if sub.keyword == "anyOf" {
-			branches = append(branches, s.write(sub.to, place))
+	for _, sub := range n.Subs {
+		if sub.Keyword == "anyOf" {
+			branches = append(branches, s.write(sub.To, place))
 		}
 	}
 	if branches != nil {
 		out["anyOf"] = branches
 		return out
 	}
-	for _, keyword := range n.keywords() {
-		k := vocabulary[keyword]
-		if k.role == asserts && keyword != "required" {
-			out[keyword] = n.object[keyword]
+	for _, keyword := range n.Keywords() {
+		if jsonschema.RoleOf(keyword) == jsonschema.Asserts && keyword != "required" {
+			out[keyword] = n.Object[keyword]
 		}
 	}
 	s.open(n, out)
 	listed := out["enum"] != nil || out["const"] != nil
-	if n.object["properties"] != nil || kindOfType(out, "object") && !listed {
+	if n.Object["properties"] != nil || kindOfType(out, "object") && !listed {
 		s.object(n, place, out)
 	}
-	for _, sub := range n.subs {
-		if sub.keyword == "items" {
-			out["items"] = s.write(sub.to, *s.places[place].Items)
+	for _, sub := range n.Subs {
+		if sub.Keyword == "items" {
+			out["items"] = s.write(sub.To, *s.places[place].Items)
 		}
 	}
 	if kindOfType(out, "array") && out["items"] == nil && !listed {
@@ -235,41 +237,41 @@ func kindOfType(out map[string]any, kind string) bool {
 
 // open reports what the strict form closes, and names a type where there is
 // none: strict providers want one everywhere.
-func (s *shaper) open(n *node, out map[string]any) {
+func (s *shaper) open(n *jsonschema.Node, out map[string]any) {
 	switch {
 	case out["type"] == nil && (out["enum"] != nil || out["const"] != nil):
-		out["type"] = n.kindsOf()
-	case out["type"] == nil && out["enum"] == nil && out["const"] == nil && n.object["properties"] == nil:
+		out["type"] = n.Kinds()
+	case out["type"] == nil && out["enum"] == nil && out["const"] == nil && n.Object["properties"] == nil:
 		maps.Copy(out, s.scalar(n, "type"))
-	case out["type"] == nil && n.object["properties"] != nil:
+	case out["type"] == nil && n.Object["properties"] != nil:
 		out["type"] = "object"
 		s.find(n, "type", "a value that is no object cannot be sent")
 	}
 	listed := out["enum"] != nil || out["const"] != nil
-	if (n.object["properties"] != nil || kindOfType(out, "object") && !listed) && n.object["additionalProperties"] != false {
+	if (n.Object["properties"] != nil || kindOfType(out, "object") && !listed) && n.Object["additionalProperties"] != false {
 		s.find(n, "additionalProperties", "fields that are not listed cannot be sent")
 	}
 }
 
 // scalar is what stands for a value of any kind.
-func (s *shaper) scalar(n *node, keyword string) map[string]any {
+func (s *shaper) scalar(n *jsonschema.Node, keyword string) map[string]any {
 	s.find(n, keyword, "only a string, a number, true, false and null can be sent")
 	return map[string]any{"type": []any{"string", "number", "boolean", "null"}}
 }
 
-func (s *shaper) find(n *node, keyword, text string) {
-	at, _ := n.text(traceWord)
+func (s *shaper) find(n *jsonschema.Node, keyword, text string) {
+	at, _ := n.Text(traceWord)
 	pointer := at + "/" + keyword
-	s.findings = append(s.findings, Finding{Pointer: printable(pointer), Keyword: keyword, Effect: Tightened, Text: text})
+	s.findings = append(s.findings, Finding{Pointer: strictjson.Printable(pointer), Keyword: keyword, Effect: Tightened, Text: text})
 }
 
-func (s *shaper) object(n *node, place int, out map[string]any) {
+func (s *shaper) object(n *jsonschema.Node, place int, out map[string]any) {
 	fields := map[string]any{}
 	names := []any{}
-	required := n.names("required")
-	for _, name := range slices.Sorted(maps.Keys(n.fields)) {
+	required := n.Names("required")
+	for _, name := range slices.Sorted(maps.Keys(n.Fields)) {
 		f := s.places[place].Fields[name]
-		written := s.write(n.fields[name], f.Place)
+		written := s.write(n.Fields[name], f.Place)
 		optional := !slices.Contains(required, name)
 		if f.Mode == Wrapped {
 			written = map[string]any{
@@ -283,7 +285,7 @@ func (s *shaper) object(n *node, place int, out map[string]any) {
 		names = append(names, name)
 	}
 	for _, name := range required {
-		if n.fields[name] == nil {
+		if n.Fields[name] == nil {
 			fields[name] = s.scalar(n, "required")
 			names = append(names, name)
 		}
@@ -309,16 +311,16 @@ func orNull(written map[string]any) map[string]any {
 }
 
 // define writes what a reference leads to, once for each place.
-func (s *shaper) define(target *node, place int) string {
-	if len(target.at) == 0 && place == 0 {
+func (s *shaper) define(target *jsonschema.Node, place int) string {
+	if len(target.At) == 0 && place == 0 {
 		return "#"
 	}
 	key := strconv.Itoa(s.ids[target]) + " " + strconv.Itoa(place)
 	if name, ok := s.names[key]; ok {
 		return "#/$defs/" + name
 	}
-	name := lastOf(target.at)
-	if _, taken := s.defs[name]; taken || !anchorName.MatchString(name) {
+	name := lastOf(target.At)
+	if _, taken := s.defs[name]; taken || !jsonschema.IsAnchor(name) {
 		name = "s" + strconv.Itoa(len(s.defs)+1)
 	}
 	s.names[key] = name

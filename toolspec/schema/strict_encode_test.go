@@ -3,6 +3,9 @@ package schema
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // strictArgs writes arguments of a document in the strict form of a target: the
@@ -14,33 +17,33 @@ func strictArgs(t *testing.T, doc string, target Target, mapping *Mapping, args 
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, err := decode([]byte(args))
+	value, err := strictjson.Decode([]byte(args))
 	if err != nil {
 		t.Fatal(err)
 	}
-	encoded, err := encode(mapping.encode(value, root, 0))
+	encoded, err := strictjson.Encode(mapping.encode(value, root, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return encoded
 }
 
-func (m Mapping) encode(value any, n *node, place int) any {
-	if n.ref != nil {
-		return m.encode(value, n.ref, place)
+func (m Mapping) encode(value any, n *jsonschema.Node, place int) any {
+	if n.Ref != nil {
+		return m.encode(value, n.Ref, place)
 	}
-	for _, sub := range n.subs {
-		if sub.keyword == "anyOf" && sub.to.accepts(value) {
-			return m.encode(value, sub.to, place)
+	for _, sub := range n.Subs {
+		if sub.Keyword == "anyOf" && sub.To.Accepts(value) {
+			return m.encode(value, sub.To, place)
 		}
 	}
 	switch value := value.(type) {
 	case map[string]any:
-		out := make(map[string]any, len(n.fields))
+		out := make(map[string]any, len(n.Fields))
 		for name, inner := range value {
 			out[name] = inner
 		}
-		for name, field := range n.fields {
+		for name, field := range n.Fields {
 			inner, present := value[name]
 			f := m.Places[place].Fields[name]
 			switch {
@@ -58,9 +61,9 @@ func (m Mapping) encode(value any, n *node, place int) any {
 		out := make([]any, len(value))
 		for i, inner := range value {
 			out[i] = inner
-			for _, sub := range n.subs {
-				if sub.keyword == "items" {
-					out[i] = m.encode(inner, sub.to, *m.Places[place].Items)
+			for _, sub := range n.Subs {
+				if sub.Keyword == "items" {
+					out[i] = m.encode(inner, sub.To, *m.Places[place].Items)
 				}
 			}
 		}

@@ -6,8 +6,10 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 	"github.com/pawl-run/pawl/toolspec/schema"
 	"github.com/pawl-run/pawl/toolspec/schema/schematest"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // A value that is valid is valid in the strict form too, and comes back as it
@@ -16,7 +18,7 @@ func TestStrictRoundTrip(t *testing.T) {
 	wrapped, nulls := 0, 0
 	roundTrip := func(t *rapid.T) {
 		pair := schematest.Pairs().Draw(t, "pair")
-		original, err := schema.Compile(pair.Schema)
+		original, err := jsonschema.Compile(pair.Schema)
 		if err != nil {
 			t.Fatalf("%s: %v", pair.Schema, err)
 		}
@@ -33,7 +35,7 @@ func TestStrictRoundTrip(t *testing.T) {
 					t.Fatalf("%s: %+v", pair.Schema, f)
 				}
 			}
-			strict, err := schema.Compile(sent.Document)
+			strict, err := jsonschema.Compile(sent.Document)
 			if err != nil {
 				t.Fatalf("%s: %v", sent.Document, err)
 			}
@@ -77,11 +79,11 @@ func TestStrictRoundTrip(t *testing.T) {
 }
 
 func same(t interface{ Fatal(args ...any) }, a, b json.RawMessage) bool {
-	x, err := schema.Digest(a)
+	x, err := strictjson.Digest(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	y, err := schema.Digest(b)
+	y, err := strictjson.Digest(b)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pawl-run/pawl/toolspec/schema/schematest"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // rich has something of everything that formats differ about.
@@ -61,8 +64,8 @@ func TestSentGolden(t *testing.T) {
 // No target is sent a word that it does not take, wherever it stands.
 func TestSentWords(t *testing.T) {
 	docs := []string{rich}
-	for _, c := range schemaCases(t) {
-		docs = append(docs, c.document(c.to))
+	for _, c := range schematest.Cases() {
+		docs = append(docs, string(c.Document(c.To)))
 	}
 	for _, doc := range docs {
 		for _, target := range Targets() {
@@ -70,7 +73,7 @@ func TestSentWords(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", doc, err)
 			}
-			value, err := decode(sent.Document)
+			value, err := strictjson.Decode(sent.Document)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,8 +207,8 @@ func TestStrictAlternativesAgree(t *testing.T) {
 			t.Errorf("%s: %s: %s", args, encoded, wrong)
 		}
 		back, err := form.Mapping.Restore(encoded)
-		got, _ := Digest(back)
-		if want, _ := Digest([]byte(args)); err != nil || got != want {
+		got, _ := strictjson.Digest(back)
+		if want, _ := strictjson.Digest([]byte(args)); err != nil || got != want {
 			t.Errorf("%s came back as %s, %v", args, back, err)
 		}
 	}

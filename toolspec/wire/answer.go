@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // Answer is the result of one call on its way to the model.
@@ -16,7 +18,8 @@ type Answer struct {
 	CallID, Name string
 	// Content is the value, or for a failure what the model may know of it: JSON.
 	// A codec of a format that takes text writes a JSON string as its text and
-	// anything else as JSON.
+	// anything else as JSON. A codec writes toolspec.ErrorPrefix before the content
+	// of a failure.
 	Content json.RawMessage
 	IsError bool
 	// Parts follow the content, such as images; a format that cannot carry one of
@@ -27,37 +30,80 @@ type Answer struct {
 }
 
 // Text is the answer for a format that takes text: Content, a JSON string as its
-// text and anything else as JSON. What the format has no member for stands around
+// text and anything else as JSON. The text of a failure begins with
+// toolspec.ErrorPrefix (ER-18). What the format has no member for stands around
 // it as the JSON of a tool message, {"content":…,"is_error":true,"output_ref":…}:
-// is_error unless the format has a flag of its own (flagged), output_ref wherever
-// there is one (WF-16). An answer with neither has no frame.
+// output_ref wherever there is one, and is_error beside it unless the format has a
+// flag of its own (flagged) (WF-16). An answer without an output_ref has no frame;
+// but without a flag a value that begins as a failure does has one, so that the
+// model can tell them apart.
 func (a Answer) Text(flagged bool) (string, error) {
-	content := json.RawMessage(bytes.TrimSpace(a.Content))
-	if len(content) == 0 {
-		content = json.RawMessage("null")
+	text, err := a.text()
+	if err != nil {
+		return "", err
 	}
-	if a.OutputRef == "" && (flagged || !a.IsError) {
-		var text string
-		if content[0] == '"' && json.Unmarshal(content, &text) == nil {
-			return text, nil
-		}
-		if !json.Valid(content) {
-			return "", fmt.Errorf("the content of the answer to %s is not JSON", a.Name)
-		}
-		return string(content), nil
+	if a.OutputRef == "" && (flagged || a.IsError || !strings.HasPrefix(text, toolspec.ErrorPrefix)) {
+		return text, nil
 	}
-	var framed bytes.Buffer
-	enc := json.NewEncoder(&framed)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(struct {
+	content := a.content()
+	if a.IsError {
+		if content, err = encode(text); err != nil {
+			return "", err
+		}
+	}
+	framed, err := encode(struct {
 		Content   json.RawMessage `json:"content"`
 		IsError   bool            `json:"is_error,omitempty"`
 		OutputRef string          `json:"output_ref,omitempty"`
 	}{content, a.IsError && !flagged, a.OutputRef})
-	if err != nil {
+	return string(framed), err
+}
+
+// Value is the content for a format that takes JSON: Content, or for a failure its
+// text, which begins with toolspec.ErrorPrefix, as a JSON string.
+func (a Answer) Value() (json.RawMessage, error) {
+	text, err := a.text()
+	if err != nil || !a.IsError {
+		return a.content(), err
+	}
+	return encode(text)
+}
+
+// text returns the content as text, and the content of a failure behind
+// toolspec.ErrorPrefix. It returns an error if the content is not JSON.
+func (a Answer) text() (string, error) {
+	content := a.content()
+	text := string(content)
+	if !json.Valid(content) {
 		return "", fmt.Errorf("the content of the answer to %s is not JSON", a.Name)
 	}
-	return string(bytes.TrimSpace(framed.Bytes())), nil
+	if content[0] == '"' {
+		if err := json.Unmarshal(content, &text); err != nil {
+			return "", fmt.Errorf("the content of the answer to %s is not JSON", a.Name)
+		}
+	}
+	if a.IsError && !strings.HasPrefix(text, toolspec.ErrorPrefix) {
+		text = toolspec.ErrorPrefix + text
+	}
+	return text, nil
+}
+
+func (a Answer) content() json.RawMessage {
+	if content := bytes.TrimSpace(a.Content); len(content) > 0 {
+		return content
+	}
+	return json.RawMessage("null")
+}
+
+// encode returns the JSON of v. It does not escape <, > and &, because models read it.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSpace(b.Bytes()), nil
 }
 
 // Part is a piece of a result that is no JSON.

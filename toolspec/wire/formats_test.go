@@ -184,3 +184,36 @@ func TestFormats(t *testing.T) {
 		}
 	}
 }
+
+// TestFailuresBeginAlike: whatever a failure says, and in whatever format, a model reads the same beginning (ER-18), once; and no value of a
+// tool is read as a failure, for it stands in a frame where nothing else tells them apart.
+func TestFailuresBeginAlike(t *testing.T) {
+	t.Parallel()
+	const prefix = "Error executing tool: "
+	told := func(codec wire.Codec, a wire.Answer) string {
+		messages, err := codec.Answers([]wire.Answer{a})
+		if err != nil || len(messages) != 1 {
+			t.Fatalf("%s: %q, %v", codec.Format(), messages, err)
+		}
+		return string(messages[0])
+	}
+	for _, f := range formats {
+		name := f.codec.Format()
+		for content, want := range map[string]string{
+			`{"ok":false,"errorCode":"aborted"}`:     prefix + `{\"ok\":false,\"errorCode\":\"aborted\"}"`,
+			`"not today"`:                            prefix + `not today"`,
+			`"Error executing tool: <no> such file"`: prefix + `<no> such file"`,
+			``:                                       prefix + `null"`,
+		} {
+			got := told(f.codec, wire.Answer{CallID: "c", Name: "f", Content: json.RawMessage(content), IsError: true})
+			if !strings.Contains(got, `"`+want) || strings.Count(got, prefix) != 1 {
+				t.Errorf("%s: %s is told as %s, want %s", name, content, got, want)
+			}
+		}
+		value := told(f.codec, wire.Answer{CallID: "c", Name: "f", Content: json.RawMessage(`"` + prefix + `x"`)})
+		flagged := name == "anthropic" || name == "gemini"
+		if framed := strings.Contains(value, `"{\"content\":\"`+prefix+`x\"}"`); framed == flagged || strings.Contains(value, "error\"") {
+			t.Errorf("%s: a value that begins as a failure is told as %s", name, value)
+		}
+	}
+}

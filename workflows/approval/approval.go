@@ -20,6 +20,12 @@ const leastTime = time.Minute
 type Parts struct {
 	// Regate asks the gate again.
 	Regate func(workflow.Context) envelope.Verdict
+	// Rejudge asks the gate again, without the hooks that Hear asks.
+	Rejudge func(workflow.Context) envelope.Verdict
+	// Hears reports whether the plan of the call hears hooks before each request. Hear asks
+	// them whom the request needs, and returns their questions.
+	Hears func() bool
+	Hear  func(workflow.Context) ([]hook.Ask, envelope.Next)
 	// Hydrate validates arguments that an approver has edited.
 	Hydrate func(workflow.Context) envelope.Next
 }
@@ -31,6 +37,11 @@ type Approvals struct {
 	inbox inbox
 	// open is the request that people can decide on; nil if no request is open.
 	open *toolspec.ApprovalView
+	// hooksAsk says that a hook that was heard for the request asks for an approval.
+	hooksAsk bool
+	// editedBy is the approver who last edited the arguments; empty if nobody edited them.
+	// Edited arguments need an approval even if nobody asks for one any more.
+	editedBy string
 	// warned is the number of dropped decisions that the last warning covers.
 	warned int
 }
@@ -52,11 +63,20 @@ func (a *Approvals) Close(reason string) { a.inbox.close(reason) }
 // Ask opens an approval request and waits for a person's decision. The call goes on if a
 // person approves it, or if policy no longer asks. The call holds no capacity during the
 // wait. The input stages have run before, so exactly the approved arguments run.
+//
+// Hooks that name approvers are heard once for each request, not at a recheck: a service that a
+// hook needs must not hold or end the wait.
 func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask) envelope.Next {
 	c := a.call
-	editedBy := ""
 	for {
-		request, next := a.request(ctx, contract.RequestIn{Ask: ask, Edits: a.inbox.edits(), EditedBy: editedBy})
+		asks, next := a.hear(ctx, ask)
+		if next.IsEnd() {
+			return next
+		}
+		if ask.Hook != "" && len(asks) > 0 {
+			ask = asks[0] // the hooks have seen these arguments, and perhaps not those of ask
+		}
+		request, next := a.request(ctx, contract.RequestIn{Ask: ask, Asks: asks, Edits: a.inbox.edits(), EditedBy: a.editedBy})
 		if next.IsEnd() {
 			return next
 		}
@@ -78,7 +98,7 @@ func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask) envelope.Next {
 			// approval does not cover the call.
 			return a.parts.Regate(ctx).WithoutAsking(c)
 		case contract.RequestEdited:
-			editedBy = answer.Approver
+			a.editedBy = answer.Approver
 			// Every edit stays in the history of the arguments, so all edits together
 			// have a bound.
 			if !c.AddChangedBytes(len(answer.EditedArgs)) {
@@ -91,13 +111,23 @@ func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask) envelope.Next {
 		case contract.RequestOpen:
 			// A recheck came, and policy no longer asks.
 			a.closeRequest(ctx, request)
-			return envelope.Next{}
+			if !a.parts.Hears() {
+				return envelope.Next{}
+			}
+			// The recheck ran no hooks, and no hook has judged the call by the new policy.
+			c.NextGate()
+			verdict := a.parts.Regate(ctx)
+			if verdict.IsEnd() || verdict.Ask == nil {
+				return verdict.Next
+			}
+			ask = *verdict.Ask
+			continue
 		default:
 			return notApproved(answer.State, request.View.ApprovalID)
 		}
 		// The gate may deny the edited arguments. If the gate allows them, they still need
 		// an approval, even if the gate does not ask for one.
-		verdict := a.parts.Regate(ctx)
+		verdict := a.parts.Rejudge(ctx)
 		if verdict.IsEnd() {
 			return verdict.Next
 		}
@@ -105,32 +135,6 @@ func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask) envelope.Next {
 			ask = *verdict.Ask
 		}
 	}
-}
-
-// Resolution is a person's decision about a call whose outcome is unknown.
-type Resolution struct {
-	// State is empty if nobody was asked, and open, expired or closed if nobody decided.
-	State      contract.RequestState
-	ApprovalID string
-	// Next is the end of the call if the request or the wait ended it: a failure, or the
-	// result that the record already has.
-	Next envelope.Next
-}
-
-// Resolve asks a person what became of a call, if policy allows it. cause says why the
-// outcome of the call is unknown.
-func (a *Approvals) Resolve(ctx workflow.Context, cause string) Resolution {
-	request, next := a.request(ctx, contract.RequestIn{Parked: cause})
-	// An outcome other than Done means that policy does not allow the call to wait for a
-	// person.
-	if next.IsEnd() || request.Outcome != contract.Done {
-		return Resolution{Next: next}
-	}
-	answer, next := a.wait(ctx, request)
-	if next.IsEnd() {
-		return Resolution{Next: next}
-	}
-	return Resolution{State: answer.State, ApprovalID: request.View.ApprovalID}
 }
 
 // request opens an approval request, or finds the request that the call already has for
@@ -294,10 +298,10 @@ func (a *Approvals) decided(ctx workflow.Context, request contract.RequestOut) (
 			return out, next
 		}
 		// A parked call does not ask the gate: policy cannot say what became of the tool
-		// call. For other calls the wait is over if the gate ends the call or no longer
-		// asks. Otherwise the same request stays open.
+		// call. For other calls the wait is over if the gate ends the call, or if nobody asks
+		// any more: neither the gate nor a hook, and no person has edited the arguments.
 		if recheck && !parked {
-			if verdict := a.stillAsked(ctx); verdict.IsEnd() || verdict.Ask == nil {
+			if verdict := a.stillAsked(ctx); verdict.IsEnd() || verdict.Ask == nil && !a.hooksAsk && a.editedBy == "" {
 				return out, verdict.Next
 			}
 		}
@@ -318,7 +322,7 @@ func (a *Approvals) await(ctx workflow.Context, d time.Duration) error {
 func (a *Approvals) stillAsked(ctx workflow.Context) envelope.Verdict {
 	a.call.ResumeDeadline(ctx) // so that the wait so far does not use up the gate's time
 	defer a.call.PauseDeadline(ctx)
-	return a.parts.Regate(ctx)
+	return a.parts.Rejudge(ctx)
 }
 
 // review verifies and records the decision d on the request. If d is nil, review reads

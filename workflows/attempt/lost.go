@@ -73,7 +73,7 @@ func (a *Attempts) handleInterrupted(ctx workflow.Context, why *hook.Failure) ou
 	case ctx.Err() != nil:
 		return failWith(&hook.Failure{Code: toolspec.CodeCancelled})
 	}
-	o := endWith(envelope.FailWith(toolspec.CodeTimeout, why.SafeMessage))
+	o := failWith(contract.Interruption(why, true))
 	o.again = true
 	return o
 }

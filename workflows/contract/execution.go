@@ -2,9 +2,13 @@ package contract
 
 import (
 	"context"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 )
+
+// StepTimeout bounds one run of a step, which is one SQL statement or a few hooks.
+const StepTimeout = 2 * time.Second
 
 // Execution identifies the workflow run that an activity belongs to, as the Temporal
 // server reports it. No field comes from the input of the activity.

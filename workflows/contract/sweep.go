@@ -24,6 +24,9 @@ type SweepCallsOut struct {
 	TimedOut       int `json:"timedOut,omitempty"`
 	Internal       int `json:"internal,omitempty"`
 	OutcomeUnknown int `json:"outcomeUnknown,omitempty"`
+	// Ended counts the calls, of this sweep and of earlier ones, whose hooks at the closing
+	// stages have all run.
+	Ended int `json:"ended,omitempty"`
 }
 
 // Swept returns the number of calls that the sweeper settled.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // Next says whether a call continues after one of its parts. The zero value means that it
@@ -125,11 +126,9 @@ func (c *Call) ApprovalDetails() *toolspec.Details {
 // OutcomeUnknown ends a call whose tool may have had its effect. why says how the last
 // attempt was lost. If ctx is cancelled, the recorded cause is the cancel.
 func OutcomeUnknown(ctx workflow.Context, why *hook.Failure) Next {
-	cause := string(why.Code)
+	f := contract.Interruption(why, false)
 	if ctx.Err() != nil {
-		cause = string(toolspec.CodeCancelled)
+		f.Details.Cause = string(toolspec.CodeCancelled)
 	}
-	return Fail(&hook.Failure{
-		Code: toolspec.CodeOutcomeUnknown, SafeMessage: why.SafeMessage, Details: &toolspec.Details{Cause: cause},
-	})
+	return Fail(f)
 }

@@ -27,12 +27,29 @@ func DurableTime(of ...hook.Step) (sum time.Duration) {
 // and returns its verdict. If the worker lacks a step or a hook of the plan, RunStage waits for
 // another worker and tries again until the deadline. It never returns hook.Missing.
 func (c *Call) RunStage(ctx workflow.Context, step hook.Step, round int) hook.Verdict {
+	return c.runPart(ctx, step, hook.WholeStage, round)
+}
+
+// HearHooks asks the hooks of step.Heard whom a request for an approval needs. It runs like a
+// stage.
+func (c *Call) HearHooks(ctx workflow.Context, step hook.Step, round int) hook.Verdict {
+	step.Hooks = step.Heard
+	return c.runPart(ctx, step, hook.PartHear, round)
+}
+
+// RunOwnStep runs Pawl's own step before the hooks of a stage, without the hooks.
+func (c *Call) RunOwnStep(ctx workflow.Context, step hook.Step, round int) hook.Verdict {
+	return c.runPart(ctx, step, hook.PartBefore, round)
+}
+
+// runPart runs a part of a stage. For hook.WholeStage it runs all parts that the stage has.
+func (c *Call) runPart(ctx workflow.Context, step hook.Step, part hook.Part, round int) hook.Verdict {
 	c.stage = string(step.Stage)
 	delay := steps.MissingDelay
 	for {
 		at := workflow.Now(ctx)
 		in := hook.StageInput{
-			Stage: step.Stage, Own: step.Own, Hooks: step.Hooks, PlanVersion: c.plan.V, Facts: visible(step.Phase, c.Facts(ctx, round)),
+			Stage: step.Stage, Own: step.Own, Hooks: step.Hooks, Part: part, PlanVersion: c.plan.V, Facts: visible(step.Phase, c.Facts(ctx, round)),
 		}
 		// The gate puts the terms into the permit, and only the regular lane needs a permit.
 		if step.Stage == hook.WillCheckConsent.Stage() && c.IsRegular() {
@@ -73,7 +90,7 @@ func (c *Call) RunStage(ctx workflow.Context, step hook.Step, round int) hook.Ve
 // their own.
 func (c *Call) runActivity(ctx workflow.Context, step hook.Step, in hook.StageInput) (hook.Verdict, error) {
 	deadline := c.Remaining(ctx)
-	if step.DurableMs == 0 {
+	if step.DurableMs == 0 || in.Part != hook.WholeStage {
 		return steps.Local(ctx, contract.Stage(step.Stage), in, steps.Options(summaryOf(step), deadline))
 	}
 	if c.hasOwn(step) {
@@ -85,7 +102,7 @@ func (c *Call) runActivity(ctx workflow.Context, step hook.Step, in hook.StageIn
 		in.Before, deadline = &before, c.Remaining(ctx)
 	}
 	in.Part = hook.PartHooks
-	budget := min(DurableTime(step)+steps.Timeout, deadline)
+	budget := min(DurableTime(step)+contract.StepTimeout, deadline)
 	in.BudgetMs = max(budget.Milliseconds(), 1)
 	return steps.Ask(ctx, c.Owner(), contract.Stage(step.Stage), in, steps.DurableOptions(summaryOf(step), budget, deadline))
 }

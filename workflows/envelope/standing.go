@@ -103,6 +103,9 @@ func (c *Call) Adopt(out contract.AdmitOut) {
 	c.epoch, c.rounds = out.Epoch, out.Rounds
 	c.SetStanding(out.PolicyDigest, out.Kills, out.Connection)
 	if out.Plan != nil {
+		if c.plan.ToolDigest == "" { // a plan without the tool has only a preliminary deadline
+			c.budgets = hook.Budgets{}
+		}
 		c.plan = *out.Plan
 		c.SetTool(out.Plan.ToolDigest, out.Plan.Effect, out.Plan.Risk)
 		c.budgets = out.Plan.Budgets.Tighten(c.budgets)

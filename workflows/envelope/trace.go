@@ -52,7 +52,7 @@ func (c *Call) RecordAttempt(e contract.AttemptEvent) {
 	c.attempts = append(c.attempts, e)
 }
 
-// DispatchedAttempts returns the number of attempts that were dispatched.
+// DispatchedAttempts returns the number of attempts with a recorded outcome.
 func (c *Call) DispatchedAttempts() int {
 	highest := 0
 	for _, t := range c.attempts {

@@ -86,11 +86,7 @@ func unheard(ctx workflow.Context, c *envelope.Call, end Ending, unaccounted []c
 func Result(ctx workflow.Context, c *envelope.Call, next envelope.Next) toolspec.Result {
 	var r toolspec.Result
 	if f := next.Failure(); f != nil {
-		r = toolspec.Failure(f.Code, f.SafeMessage, f.Details)
-		r.RetryAfterMs = f.RetryAfterMs
-		if f.HTTPStatus != 0 {
-			r.HTTPStatus = f.HTTPStatus
-		}
+		r = f.Result()
 	} else {
 		r = toolspec.Result{OK: true, Value: c.Output(), OutputRef: next.OutputRef(), Source: c.Source()}
 		if by := next.ApprovalID(); by != "" {

@@ -5,11 +5,11 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 const (
-	// Timeout bounds one run of a step, which is one SQL statement or a few hooks.
-	Timeout = 2 * time.Second
 	// Forever is the deadline of a step without a deadline, such as admit and settle,
 	// which must succeed.
 	Forever = 10 * 365 * 24 * time.Hour
@@ -40,7 +40,7 @@ func retries() *temporal.RetryPolicy {
 // deadline. After the first tries, durable timers trigger the retries.
 func Options(summary string, deadline time.Duration) workflow.LocalActivityOptions {
 	return workflow.LocalActivityOptions{
-		StartToCloseTimeout:    min(Timeout, deadline),
+		StartToCloseTimeout:    min(contract.StepTimeout, deadline),
 		ScheduleToCloseTimeout: deadline,
 		RetryPolicy:            retries(),
 		Summary:                summary,

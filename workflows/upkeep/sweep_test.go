@@ -70,6 +70,12 @@ func (u *stores) DropExpiredPartitions(context.Context, int) (upkeep.DroppedPart
 	return upkeep.DroppedPartitions{Dropped: 4}, u.did("drop")
 }
 
+func (u *stores) TakeEnding(context.Context, string) (e upkeep.Ending, found bool, err error) {
+	return e, false, nil
+}
+func (u *stores) EndStage(context.Context, upkeep.EndedStage) (bool, error) { return false, nil }
+func (u *stores) DropEnding(context.Context, string, int) error             { return nil }
+
 func (u *stores) Owner(_ context.Context, workflowID, _ string) (upkeep.Owner, error) {
 	if workflowID == "gone" {
 		return upkeep.Owner{Status: upkeep.OwnerTimedOut, RunID: "run"}, nil
@@ -82,7 +88,7 @@ func sweep(t *testing.T, u *stores, prepare func(*testsuite.TestWorkflowEnvironm
 	t.Helper()
 	env := envtest.New()
 	env.RegisterWorkflowWithOptions(upkeepflow.Sweep, workflow.RegisterOptions{Name: upkeepflow.SweepType})
-	upkeep.NewSweeper("its own", u, u, slog.New(slog.DiscardHandler), 30).Register(env)
+	upkeep.NewSweeper("its own", u, u, nil, u, slog.New(slog.DiscardHandler), 30).Register(env)
 	if prepare != nil {
 		prepare(env)
 	}

@@ -2,6 +2,8 @@ package app
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/internal/postgres/reads"
@@ -21,5 +23,14 @@ func (a *App) PrintEscalations(r reads.Approval, width int) {
 			label, since = "goes to", "at"
 		}
 		fmt.Fprintf(a.Out, "  %-*s  %s, %s %s\n", width, label, OneLine(e.Approvers, 200), since, FormatTime(time.UnixMilli(e.AtMs)))
+	}
+}
+
+// PrintMissing prints the approvals that an open request still waits for, if they are more than
+// one or some have counted. Otherwise the approvers of the request say so.
+func (a *App) PrintMissing(r reads.Approval, width int) {
+	begun := slices.ContainsFunc(r.Decisions, func(d reads.DecisionRecord) bool { return d.Counted })
+	if len(r.Missing) > 1 || len(r.Missing) > 0 && begun {
+		fmt.Fprintf(a.Out, "  %-*s  %s\n", width, "missing", OneLine(strings.Join(r.Missing, "; "), 200))
 	}
 }

@@ -34,6 +34,18 @@ func Silent(err error) error { return &silentError{err} }
 // Unwrap returns the failure.
 func (e *silentError) Unwrap() error { return e.error }
 
+// statusError is an error with an exit status of its own.
+type statusError struct {
+	error
+	status int
+}
+
+// WithStatus gives err the exit status of the program that ended with it.
+func WithStatus(err error, status int) error { return &statusError{err, status} }
+
+// Unwrap returns the error.
+func (e *statusError) Unwrap() error { return e.error }
+
 // IsUsage reports whether err is an error in the command line.
 func IsUsage(err error) bool {
 	var usage usageError
@@ -49,7 +61,10 @@ func IsSilent(err error) bool {
 // ExitStatus returns the exit status of a command that ended with err, which is not nil.
 func ExitStatus(err error) int {
 	var call *client.CallError
+	var own *statusError
 	switch {
+	case errors.As(err, &own):
+		return own.status
 	case IsUsage(err):
 		return exitUsage
 	case errors.As(err, &call):

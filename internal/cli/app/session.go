@@ -16,7 +16,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/pawl-run/pawl/client"
-	"github.com/pawl-run/pawl/internal/devstate"
+	clientpg "github.com/pawl-run/pawl/client/postgres"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
@@ -29,59 +29,18 @@ const DialTimeout = 10 * time.Second
 
 // Session holds the connections of a command to the servers.
 type Session struct {
-	Config worker.Config
-	ui     string
-	// dev is the state of the `pawl dev` that runs for this directory, or nil.
-	dev      *devstate.State
+	Config   worker.Config
 	Temporal temporal.Client
 	Store    *postgres.Store
 }
 
-// LoadConfig finds the servers and the key ring. For each of them the order is: its own variable
-// (PAWL_DATABASE_URL, PAWL_KEYRING_FILE, PAWL_KEYRING, TEMPORAL_ADDRESS), a running `pawl dev` of
-// this directory, the general configuration (DATABASE_URL, a Temporal profile). The state is nil
-// if no `pawl dev` runs.
-func LoadConfig() (worker.Config, *devstate.State, error) {
-	c, err := worker.LoadConfig()
-	if err != nil {
-		return c, nil, err
-	}
-	state, err := devstate.Find()
-	if err != nil {
-		return c, nil, err
-	}
-	if state == nil {
-		return c, nil, nil
-	}
-	if os.Getenv("PAWL_DATABASE_URL") == "" {
-		c.DatabaseURL = state.DatabaseURL
-	}
-	if c.KeyRing.File == "" && len(c.KeyRing.Text) == 0 {
-		c.KeyRing.File = state.KeyRing
-	}
-	if os.Getenv("TEMPORAL_ADDRESS") == "" {
-		// All options are replaced: the certificates and keys of a profile are for another
-		// server.
-		c.Temporal = temporal.Options{
-			HostPort: state.Temporal, Namespace: state.Namespace,
-			DataConverter: c.Temporal.DataConverter, FailureConverter: c.Temporal.FailureConverter,
-		}
-	} else {
-		state.UI = ""
-	}
-	return c, state, nil
-}
-
 // Connect opens the connections that a command needs. The caller must call Close.
 func Connect(ctx context.Context, needTemporal, needStore bool) (*Session, error) {
-	c, dev, err := LoadConfig()
+	c, err := worker.LoadConfig()
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Config: c, dev: dev, ui: os.Getenv("PAWL_TEMPORAL_UI")}
-	if dev != nil {
-		s.ui = cmp.Or(s.ui, dev.UI)
-	}
+	s := &Session{Config: c}
 	ctx, cancel := context.WithTimeout(ctx, DialTimeout)
 	defer cancel()
 	if needStore {
@@ -150,10 +109,11 @@ func (s *Session) Close() {
 
 // Client returns a client of the servers that the session has connections to.
 func (s *Session) Client() *client.Client {
-	o := client.Options{DataConverter: s.Config.Temporal.DataConverter}
+	var o client.Options
 	if s.Store != nil {
-		o.Outputs, o.Catalogs = s.Store, s.Store
+		o = clientpg.Of(s.Store).Options()
 	}
+	o.DataConverter = s.Config.Temporal.DataConverter
 	return client.New(s.Temporal, o)
 }
 
@@ -170,11 +130,11 @@ func (s *Session) Address() string {
 
 // Link returns the address of a call in the Temporal UI, or "" if no UI is known.
 func (s *Session) Link(workflowID string) string {
-	if s.ui == "" {
+	if s.Config.TemporalUI == "" {
 		return ""
 	}
 	namespace := cmp.Or(s.Config.Temporal.Namespace, temporal.DefaultNamespace)
-	return s.ui + "/namespaces/" + namespace + "/workflows/" + url.PathEscape(workflowID)
+	return s.Config.TemporalUI + "/namespaces/" + namespace + "/workflows/" + url.PathEscape(workflowID)
 }
 
 // DefaultTenant returns the tenant of a command without --tenant.
@@ -198,11 +158,11 @@ func (s *Session) FindCall(ctx context.Context, tenantID, name string) (reads.De
 	if invocationID, _, ok := toolspec.SplitApprovalID(name); ok {
 		name = invocationID
 	}
-	record, err := s.Store.Show(ctx, tenantID, name)
+	call, err := s.Store.Show(ctx, tenantID, name)
 	if errors.Is(err, postgres.ErrNotFound) {
-		return record, fmt.Errorf("tenant %s has no call %q; `pawl list` shows its calls", tenantID, name)
+		return call, fmt.Errorf("tenant %s has no call %q; `pawl list` shows its calls", tenantID, name)
 	}
-	return record, err
+	return call, err
 }
 
 // WithoutPassword returns the address of a database without the password and the parameters.

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
-	"github.com/pawl-run/pawl/internal/cli/documents"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 )
 
 func newApprovals(a *app.App) *cobra.Command {
@@ -19,12 +19,13 @@ func newApprovals(a *app.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return app.PrintList(a, documents.List(requests, documents.OfApproval), "nothing waits", func([]documents.Approval) {
+				return app.PrintList(a, requests, "nothing waits", func(requests []reads.Approval) {
 					for _, r := range requests {
 						fmt.Fprintf(a.Out, "%s  %s\n  tool     %s (%s, %s risk), asked for by %s\n  args     %s\n  digest   %s\n  who      %s\n  expires  %s\n",
 							r.ApprovalID, r.State, r.ToolID, r.Effect, r.Risk, app.QuoteName(r.RequestedBy), app.OneLine(string(r.Args), 400),
 							r.Digest, app.OneLine(r.Approvers, 200), app.FormatTime(r.ExpiresAt))
 						a.PrintEscalations(r, 7)
+						a.PrintMissing(r, 7)
 						if r.Parked != "" {
 							fmt.Fprintf(a.Out, "  unknown  %s: the call was made, and nobody knows whether it took effect; `pawl resolve`\n", r.Parked)
 						}

@@ -21,6 +21,7 @@ import (
 func newInvoke(a *app.App) *cobra.Command {
 	var args, actor, run, call, subject, submitterKey string
 	var detach bool
+	var narrow contextFlags
 	cmd := &cobra.Command{
 		Use:   "invoke TOOL",
 		Short: "Run a tool call and wait for its result",
@@ -33,6 +34,7 @@ func newInvoke(a *app.App) *cobra.Command {
 				ToolID: positional[0], ToolCallID: call, Args: argument(args),
 				Context: toolspec.Context{TenantID: a.Tenant, RunID: run, ActorID: actor, SubjectID: subject},
 			}
+			inv.AllowedConnectionIDs = narrow.apply(&inv.Context)
 			if submitterKey != "" {
 				if err := vouch(&inv, submitterKey); err != nil {
 					return err
@@ -66,6 +68,7 @@ func newInvoke(a *app.App) *cobra.Command {
 	cmd.Flags().StringVar(&call, "call", "call-"+strings.ToLower(rand.Text()[:12]), "the id of the call; the same id is the same call")
 	app.IdentityVar(cmd.Flags(), &subject, "subject", "", "on whose behalf; it counts only with --submitter-key")
 	cmd.Flags().StringVar(&submitterKey, "submitter-key", "", "file with the private key of a trusted submitter, who vouches for the subject")
+	narrow.define(cmd.Flags())
 	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the result")
 	return cmd
 }
@@ -146,6 +149,9 @@ func printFailure(a *app.App, err error) error {
 		return app.Silent(err)
 	}
 	fmt.Fprintf(a.Err, "%s: %s\n", r.ErrorCode, app.OneLine(r.SafeMessage, 600))
+	if r.RetryAfterMs > 0 {
+		fmt.Fprintf(a.Err, "  again in %s\n", time.Duration(r.RetryAfterMs)*time.Millisecond)
+	}
 	if d := r.Details; d != nil {
 		for _, p := range d.Problems {
 			fmt.Fprintf(a.Err, "  %s (%s): %s\n", cmp.Or(app.OneLine(p.Path, 200), "/"), app.OneLine(p.Kind, 100), app.OneLine(p.Message, 300))

@@ -7,14 +7,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/cli/app"
-	"github.com/pawl-run/pawl/internal/cli/documents"
-	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
 func newList(a *app.App) *cobra.Command {
-	f := reads.Filter{}
+	f := client.CallFilter{}
 	var status string
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the tenant's calls, the newest first", Args: app.ExactArgs(0, "no arguments"),
@@ -29,8 +28,7 @@ func newList(a *app.App) *cobra.Command {
 					return err
 				}
 				nothing := fmt.Sprintf("tenant %s has no such calls", a.Tenant)
-				shown := documents.List(calls, func(c reads.Call) documents.Call { return documents.Call(c) })
-				return app.PrintRows(a, shown, nothing, []string{"STARTED", "TOOL", "STATE", "ACTOR", "RUN", "CALL", "INVOCATION"}, func(c documents.Call) []string {
+				return app.PrintRows(a, calls, nothing, []string{"STARTED", "TOOL", "STATE", "ACTOR", "RUN", "CALL", "INVOCATION"}, func(c client.CallSummary) []string {
 					state := cmp.Or(c.Outcome, string(c.Status))
 					return []string{app.FormatTime(c.StartedAt), c.ToolID, state, app.QuoteName(c.ActorID), c.RunID, c.ToolCallID, c.InvocationID}
 				})
@@ -46,7 +44,7 @@ func newList(a *app.App) *cobra.Command {
 
 // checkFilter refuses values that no call can have. Without it, such a filter would find nothing
 // and report no error.
-func checkFilter(f reads.Filter) error {
+func checkFilter(f client.CallFilter) error {
 	switch f.Status {
 	case "", toolspec.StatusRunning, toolspec.StatusWaitingApproval, toolspec.StatusWaitingCapacity, toolspec.StatusParkedUnknown, toolspec.StatusSettled:
 	default:

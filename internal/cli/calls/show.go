@@ -13,7 +13,6 @@ import (
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/cli/app"
-	"github.com/pawl-run/pawl/internal/cli/documents"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -37,11 +36,11 @@ func newShow(a *app.App) *cobra.Command {
 				dropped := countDropped(cmd.Context(), s, record)
 				if a.JSON {
 					return app.PrintJSON(a.Out, struct {
-						documents.Show
+						client.CallRecord
 
 						UI      string `json:"ui,omitempty"`
 						Dropped int    `json:"dropped,omitempty"`
-					}{documents.OfDetail(record), s.Link(record.WorkflowID), dropped})
+					}{record, s.Link(record.WorkflowID), dropped})
 				}
 				printCall(a, s, record)
 				if dropped > 0 {
@@ -190,6 +189,7 @@ func showApprovals(a *app.App, d reads.Detail) {
 		fmt.Fprintf(a.Out, "\n%s %s: %s\n  digest      %s\n  who         %s\n  expires     %s\n",
 			kind, r.ApprovalID, r.State, r.Digest, app.OneLine(r.Approvers, 200), app.FormatTime(r.ExpiresAt))
 		a.PrintEscalations(r, 10)
+		a.PrintMissing(r, 10)
 		for _, dec := range r.Decisions {
 			counted := "counted"
 			if !dec.Counted {

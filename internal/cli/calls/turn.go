@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/client/turn"
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -21,6 +22,8 @@ type turnFlags struct {
 	subject, submitterKey          string
 	streamed, together, ownIDs     bool
 	dry                            bool
+	narrow                         contextFlags
+	atOnce                         int
 	wait                           time.Duration
 }
 
@@ -44,11 +47,13 @@ func newTurn(a *app.App) *cobra.Command {
 	cmd.Flags().StringVar(&f.key, "turn", "", "names the response, once in a run; a call without an id gets <turn>-<index>")
 	cmd.Flags().StringVar(&f.run, "run", "cli", "the run the calls belong to")
 	app.IdentityVar(cmd.Flags(), &f.actor, "actor", "agent:cli", "who calls")
-	cmd.Flags().StringVar(&f.offer, "offer", "", "`file` of `pawl tools offer` that the request was made with; without it models call tools by their ids")
+	cmd.Flags().StringVar(&f.offer, "offer", "", "`file` of pawl tools offer that the request was made with; without it models call tools by their ids")
 	app.IdentityVar(cmd.Flags(), &f.subject, "subject", "", "on whose behalf; it counts only with --submitter-key")
 	cmd.Flags().StringVar(&f.submitterKey, "submitter-key", "", "file with the private key of a trusted submitter, who vouches for the subject")
+	f.narrow.define(cmd.Flags())
 	cmd.Flags().DurationVar(&f.wait, "wait", 0, "how long to wait for results; 0 waits until they are there")
-	cmd.Flags().BoolVar(&f.together, "together", false, "run calls with effects beside each other; else each of them runs alone, in its order")
+	cmd.Flags().BoolVar(&f.together, "together", false, "with --at-once, let calls with effects run at the same time as others too; else each of them runs alone, in its order")
+	cmd.Flags().IntVar(&f.atOnce, "at-once", 1, "how many read-only calls may run at the same time")
 	cmd.Flags().BoolVar(&f.ownIDs, "own-ids", false, "name every call <turn>-<index>, for providers that repeat their ids in a run")
 	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "run nothing, and print what would run")
 	return cmd
@@ -67,7 +72,7 @@ func runTurn(ctx context.Context, a *app.App, f turnFlags) error {
 		return err
 	}
 	defer s.Close()
-	reply, err := s.ClientWithOutputs().Turn(ctx, t, a.In)
+	reply, err := t.Take(ctx, s.ClientWithOutputs(), a.In)
 	if len(reply.Outcomes) > 0 && !a.JSON {
 		printOutcomes(a, s, reply.Outcomes)
 	}
@@ -95,13 +100,17 @@ func runTurn(ctx context.Context, a *app.App, f turnFlags) error {
 }
 
 // turn returns the turn that the flags describe.
-func (f turnFlags) turn(tenant string) (client.Turn, error) {
-	t := client.Turn{
-		Key: f.key, Streamed: f.streamed, Together: f.together, OwnIDs: f.ownIDs, Wait: f.wait,
+func (f turnFlags) turn(tenant string) (turn.Turn, error) {
+	t := turn.Turn{
+		Key: f.key, Streamed: f.streamed, Together: f.together, AtOnce: f.atOnce, OwnIDs: f.ownIDs, Wait: f.wait,
 		Context: toolspec.Context{TenantID: tenant, RunID: f.run, ActorID: f.actor, SubjectID: f.subject},
 	}
+	t.AllowedConnectionIDs = f.narrow.apply(&t.Context)
 	if t.Key == "" {
 		return t, app.Usage(errors.New("--turn KEY is required: the same key is the same response"))
+	}
+	if t.AtOnce < 1 || t.Together && t.AtOnce < 2 {
+		return t, app.Usage(errors.New("--at-once must be at least 1, and with --together at least 2"))
 	}
 	var err error
 	if t.Codec, err = app.FindWireFormat(f.format); err != nil {
@@ -132,7 +141,7 @@ func readOffer(file string) (client.Offer, error) {
 }
 
 // dryTurn prints the invocations that a turn would start, and starts none.
-func dryTurn(a *app.App, t client.Turn) error {
+func dryTurn(a *app.App, t turn.Turn) error {
 	plan, err := t.Plan(a.In)
 	if err != nil {
 		return err

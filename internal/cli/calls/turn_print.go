@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/client/turn"
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
 // printOutcomes prints the state of each call for a person.
-func printOutcomes(a *app.App, s *app.Session, outcomes []client.Outcome) {
+func printOutcomes(a *app.App, s *app.Session, outcomes []turn.Outcome) {
 	for _, o := range outcomes {
 		fmt.Fprintf(a.Err, "%d  %s  %s", o.Call.Index, app.OneLine(o.Call.Name, 64), standing(o))
 		if o.WorkflowID != "" {
@@ -20,7 +20,7 @@ func printOutcomes(a *app.App, s *app.Session, outcomes []client.Outcome) {
 	}
 }
 
-func standing(o client.Outcome) string {
+func standing(o turn.Outcome) string {
 	switch {
 	case o.Err != nil:
 		return "no answer"
@@ -53,7 +53,7 @@ type shown struct {
 	Messages []json.RawMessage `json:"messages,omitempty"`
 }
 
-func shownReply(r client.Reply) shown {
+func shownReply(r turn.Reply) shown {
 	all := shown{Finish: string(r.Response.Finish), Text: r.Response.Text, Calls: []shownOutcome{}, Messages: r.Messages}
 	for _, o := range r.Outcomes {
 		one := shownOutcome{

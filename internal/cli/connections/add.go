@@ -87,7 +87,7 @@ func newConnectionsAdd(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&name, "provider", "", "the service; `pawl connections providers` lists them")
+	cmd.Flags().StringVar(&name, "provider", "", "`name` of the service; pawl connections providers lists them")
 	providersFlag(cmd, &file)
 	cmd.Flags().StringArrayVar(&hosts, "host", nil, "where the credential may be sent, in the place of the provider's hosts: host, host:port or *.domain. May be given several times")
 	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "what the account may do at the service. May be given several times")

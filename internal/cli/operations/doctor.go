@@ -84,17 +84,14 @@ func newDoctor(a *app.App) *cobra.Command {
 }
 
 func diagnose(ctx context.Context) (*diagnosis, error) {
-	c, dev, err := app.LoadConfig()
+	c, err := worker.LoadConfig()
 	if err != nil {
 		return nil, err
 	}
 	d := &diagnosis{}
 	d.Worker.PIDs = []int{}
 	d.Temporal.Address = cmp.Or(c.Temporal.HostPort, temporal.DefaultHostPort)
-	d.Temporal.UI = os.Getenv("PAWL_TEMPORAL_UI")
-	if dev != nil {
-		d.Temporal.UI = cmp.Or(d.Temporal.UI, dev.UI)
-	}
+	d.Temporal.UI = c.TemporalUI
 	d.Database.URL = app.WithoutPassword(c.DatabaseURL)
 	d.database(ctx, c)
 	d.server(ctx, c)

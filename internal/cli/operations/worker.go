@@ -18,7 +18,7 @@ func newWorker(a *app.App) *cobra.Command {
 			"comes first.",
 		Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, _, err := app.LoadConfig()
+			c, err := worker.LoadConfig()
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/review"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -22,7 +23,7 @@ const mostBacktest = 1_000_000
 
 // backtest is the result of a backtest: what a candidate would have changed.
 type backtest struct {
-	policy.Backtest
+	review.Backtest
 	// masked counts calls with masked arguments. argsUnknown counts calls that ended before their
 	// arguments were known. unreadable counts calls whose policy version cannot be read.
 	masked, argsUnknown, unreadable int
@@ -67,7 +68,7 @@ func newPolicyBacktest(a *app.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				tenants := policy.Tenants(current, candidate)
+				tenants := review.Tenants(current, candidate)
 				if cmd.Flags().Changed("tenant") {
 					tenants = []string{a.Tenant}
 				}
@@ -134,7 +135,7 @@ func replayCall(ctx context.Context, s *app.Session, b *backtest, c reads.Decide
 	return nil
 }
 
-// moveView is a policy.Moved in the form that --json prints.
+// moveView is a review.Moved in the form that --json prints.
 type moveView struct {
 	Tenant  string `json:"tenant"`
 	Tool    string `json:"tool"`

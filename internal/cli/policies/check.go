@@ -7,6 +7,7 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/review"
 )
 
 // checkPolicy checks a policy against the tools that workers have published. Without a database
@@ -17,10 +18,10 @@ func checkPolicy(ctx context.Context, a *app.App, p *policy.Policy) error {
 		fmt.Fprintln(a.Err, "not compared with the tools of workers:", app.Printable(why.Error()))
 		specs = nil
 	}
-	if err := p.Check(specs); err != nil {
+	if err := review.Check(p, specs); err != nil {
 		return err
 	}
-	return printPolicy(a, p, "valid", p.Lint(specs)...)
+	return printPolicy(a, p, "valid", review.Lint(p, specs)...)
 }
 
 // fits refuses a policy whose conditions do not fit the tools that workers have published.
@@ -29,5 +30,5 @@ func fits(ctx context.Context, store *postgres.Store, p *policy.Policy) error {
 	if err != nil {
 		return err
 	}
-	return p.Check(specs)
+	return review.Check(p, specs)
 }

@@ -9,9 +9,8 @@ import (
 
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/review"
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/hydrate"
-	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
 // activePolicy stands for the active version in the place of a file name.
@@ -46,12 +45,12 @@ func newPolicyExplain(a *app.App) *cobra.Command {
 				return app.Usage(fmt.Errorf("no worker has published %q: say with --effect and --risk what it declares", facts.ToolID))
 			}
 			if cmd.Flags().Changed("args") {
-				if facts.Args, err = validArgs(spec, json.RawMessage(args)); err != nil {
+				if facts.Args, err = review.AcceptedArgs(spec, json.RawMessage(args)); err != nil {
 					return err
 				}
 				facts.HasArgs = true
 			}
-			x := p.Explain(facts.Of(spec))
+			x := review.Explain(p, facts.Of(spec))
 			if a.JSON {
 				return app.PrintJSON(a.Out, x)
 			}
@@ -108,24 +107,4 @@ func activeVersion(ctx context.Context) (p *policy.Policy, specs []toolspec.Spec
 		return err
 	})
 	return p, specs, err
-}
-
-// validArgs checks arguments as a call does and returns them. Policy never sees invalid
-// arguments, because a call with such arguments ends before.
-func validArgs(spec toolspec.Spec, raw json.RawMessage) (json.RawMessage, error) {
-	args, fault := hydrate.Args(raw)
-	if fault != nil {
-		return nil, fmt.Errorf("the arguments: %w", fault)
-	}
-	if len(spec.InputSchema) == 0 {
-		return args, nil
-	}
-	compiled, err := schema.Compile(spec.InputSchema)
-	if err != nil {
-		return nil, fmt.Errorf("the input schema of %s: %w", spec.Name, err)
-	}
-	if problems := compiled.Validate(args); len(problems) > 0 {
-		return nil, fmt.Errorf("the arguments are not valid for %s, so policy would not see them: %s: %s", spec.Name, problems[0].Path, problems[0].Message)
-	}
-	return args, nil
 }

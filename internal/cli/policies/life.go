@@ -11,6 +11,7 @@ import (
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/review"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -228,7 +229,7 @@ func short(digest string) string {
 	return digest[:min(len(digest), shortDigest)]
 }
 
-// shiftView is a policy.Shift in the form that --json prints.
+// shiftView is a review.Shift in the form that --json prints.
 type shiftView struct {
 	Tenant string `json:"tenant"`
 	Tool   string `json:"tool"`
@@ -239,9 +240,9 @@ type shiftView struct {
 }
 
 func printDifference(a *app.App, before, after *policy.Policy, specs []toolspec.Spec) error {
-	changes := policy.Diff(before, after)
+	changes := review.Diff(before, after)
 	var shifts []shiftView
-	for _, s := range policy.Shifts(before, after, specs) {
+	for _, s := range review.Shifts(before, after, specs) {
 		shifts = append(shifts, shiftView{Tenant: s.TenantID, Tool: s.ToolID, Before: verdict(s.Before), After: verdict(s.After), Rule: s.After.Rule})
 	}
 	if a.JSON {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/review"
+	"github.com/pawl-run/pawl/policy/strictyaml"
 )
 
 func newPolicy(a *app.App) *cobra.Command {
@@ -55,8 +57,8 @@ func readPolicy(file string) (*policy.Policy, error) {
 	return policy.Parse(file, doc)
 }
 
-func printPolicy(a *app.App, p *policy.Policy, said string, found ...*policy.Error) error {
-	warnings := p.Warnings()
+func printPolicy(a *app.App, p *policy.Policy, said string, found ...*strictyaml.Error) error {
+	warnings := review.Warnings(p)
 	for _, f := range found {
 		warnings = append(warnings, f.Error())
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/review"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -27,7 +28,7 @@ func newPolicyTest(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cases, err := policy.ParseCases(args[0], doc)
+			cases, err := review.ParseCases(args[0], doc)
 			if err != nil {
 				return err
 			}
@@ -35,7 +36,7 @@ func newPolicyTest(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := p.Check(specs); err != nil {
+			if err := review.Check(p, specs); err != nil {
 				return err
 			}
 			return runCases(a, args[0], cases, p, specs)
@@ -65,11 +66,11 @@ type outcome struct {
 	Line        int                 `json:"line"`
 	OK          bool                `json:"ok"`
 	Error       string              `json:"error,omitempty"`
-	Differences []policy.Difference `json:"differences,omitempty"`
-	explained   policy.Explanation
+	Differences []review.Difference `json:"differences,omitempty"`
+	explained   review.Explanation
 }
 
-func runCases(a *app.App, file string, cases policy.Cases, p *policy.Policy, specs []toolspec.Spec) error {
+func runCases(a *app.App, file string, cases review.Cases, p *policy.Policy, specs []toolspec.Spec) error {
 	outcomes := make([]outcome, len(cases.List))
 	failed := 0
 	for i, c := range cases.List {
@@ -97,23 +98,13 @@ func runCases(a *app.App, file string, cases policy.Cases, p *policy.Policy, spe
 	return nil
 }
 
-func tryCase(c policy.Case, cases policy.Cases, p *policy.Policy, specs []toolspec.Spec) outcome {
+func tryCase(c review.Case, cases review.Cases, p *policy.Policy, specs []toolspec.Spec) outcome {
 	o := outcome{Name: c.Name, Line: c.Line}
-	spec, known := cases.Spec(c.Facts.ToolID, specs)
-	if !known {
-		o.Error = fmt.Sprintf("no worker has published %q; say under tools what it declares", c.Facts.ToolID)
+	var err error
+	if o.explained, o.Differences, err = cases.Judge(c, p, specs); err != nil {
+		o.Error = err.Error()
 		return o
 	}
-	if c.Facts.HasArgs {
-		args, err := validArgs(spec, c.Facts.Args)
-		if err != nil {
-			o.Error = err.Error()
-			return o
-		}
-		c.Facts.Args = args
-	}
-	o.explained = p.Explain(c.Facts.Of(spec))
-	o.Differences = c.Compare(o.explained.Decision)
 	o.OK = len(o.Differences) == 0
 	return o
 }

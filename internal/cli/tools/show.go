@@ -29,7 +29,7 @@ func newToolsShow(a *app.App) *cobra.Command {
 			every := catalog.New(specs, func(toolspec.Spec) catalog.Visibility { return catalog.Visible })
 			e, ok := every.Resolve(args[0])
 			if !ok {
-				return fmt.Errorf("no worker has published %q; `pawl tools list --all` shows the tools", args[0])
+				return notPublished(args[0])
 			}
 			shown, err := shownToolOf(e.Spec)
 			if err != nil {
@@ -96,10 +96,13 @@ func (t shownTool) print(w io.Writer) {
 		line("acts", strings.TrimSuffix("with a connection, and its scopes "+strings.Join(t.Scopes, " "), ", and its scopes "))
 	}
 	line("takes", fmt.Sprintf("at most %d bytes of arguments", cmp.Or(t.MaxArgsBytes, toolspec.DefaultMaxArgs)))
-	if t.NoSchema {
+	switch {
+	case t.NoSchema:
 		line("checks", fmt.Sprintf("no arguments: it has no schema for them (%s)", t.NoSchemaMode))
-	} else {
+	case t.Validator == nil:
 		line("checks", fmt.Sprintf("the input schema %s, and says in each call's provenance by which validator", t.SchemaHash))
+	default:
+		line("checks", fmt.Sprintf("the input schema %s, by the validator %s %s", t.SchemaHash, t.Validator.Name, t.Validator.Version))
 	}
 	line("shows", t.Redaction.Allow...)
 	line("masks", t.Redaction.MaskInput...)

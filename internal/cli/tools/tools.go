@@ -30,7 +30,7 @@ func newTools(a *app.App) *cobra.Command {
 	viewerFlags(list, &by)
 	list.Flags().StringSliceVar(&tags, "tag", nil, "only tools that have all of these tags")
 	list.Flags().BoolVar(&all, "all", false, "also those that policy hides from the tenant")
-	cmd.AddCommand(list, newToolsSearch(a), newToolsOffer(a), newToolsShow(a))
+	cmd.AddCommand(list, newToolsSearch(a), newToolsOffer(a), newToolsShow(a), newToolsLint(a))
 	return app.Group(cmd)
 }
 
@@ -44,7 +44,7 @@ func listTools(ctx context.Context, a *app.App, by catalog.Viewer, tags []string
 		if a.JSON && !all {
 			return app.PrintJSON(a.Out, app.NonNil(slices.DeleteFunc(visible.List(), func(e catalog.Entry) bool { return !tagged.Takes(e.Spec) })))
 		}
-		specs, err := s.Store.Specs(ctx)
+		specs, err := s.Store.LiveSpecs(ctx)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func listTools(ctx context.Context, a *app.App, by catalog.Viewer, tags []string
 			if len(tags) > 0 {
 				what = "tools with these tags"
 			}
-			fmt.Fprintf(a.Out, "tenant %s may see no %s; `pawl tools list --all` shows what workers have\n", a.Tenant, what)
+			fmt.Fprintf(a.Out, "tenant %s may see no %s; `pawl tools list --all` shows what the workers that run have\n", a.Tenant, what)
 			return nil
 		}
 		app.PrintTable(a.Out, "", []string{"TOOL", "ACCESS", "EFFECT", "RISK", "SOURCE", "WHAT"}, rows)

@@ -79,4 +79,11 @@ func (r runner) Run() int {
 	return code
 }
 
+// Shared reports whether Main or Runner runs the tests, so that they can share the servers.
+func Shared() bool {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	return shared.prepared
+}
+
 func progress(line string) { fmt.Fprintln(os.Stderr, line) }

@@ -193,7 +193,7 @@ func TestRemindedEscalatedDecided(t *testing.T) {
 	view := w.Waiting(call.WorkflowID)
 	if len(view.Escalations) != 2 || view.Escalations[0].Approvers != "role:chiefs" ||
 		view.ExpiresAtMs-view.Escalations[0].AtMs != (time.Hour-2*time.Second).Milliseconds() ||
-		!strings.HasPrefix(view.Approvers, "user:ann but "+e2etest.Actor+"; after 2s also role:chiefs; after 30m also user:boss") {
+		!strings.HasPrefix(view.Approvers, "user:ann, but not the requester "+e2etest.Actor+"; after 2s also role:chiefs; after 30m also user:boss") {
 		t.Errorf("state shows %+v", view)
 	}
 	boss := e2etest.Approving(view.ApprovalID, "user:boss")

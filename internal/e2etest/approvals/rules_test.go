@@ -68,7 +68,7 @@ func TestTwoPeopleAboveAnAmount(t *testing.T) {
 	inv := e2etest.Invocation("much", "test__pay", `{"amount":1000000}`)
 	much := w.Start(inv)
 	view = w.Waiting(much.WorkflowID)
-	if !strings.HasPrefix(view.Approvers, "2 of role:finance but ") || view.Message != "above 1000 two people of finance approve" {
+	if !strings.HasPrefix(view.Approvers, "2 of role:finance, but not the requester ") || view.Message != "above 1000 two people of finance approve" {
 		t.Errorf("a large payment asks %q: %q", view.Approvers, view.Message)
 	}
 	if answer := w.Decide(much.WorkflowID, people.approval(t, view, cid)); answer.Counted || answer.Reason != "policy does not name this approver" {

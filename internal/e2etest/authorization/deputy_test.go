@@ -144,8 +144,12 @@ func TestConfusedDeputy(t *testing.T) {
 		if result.ErrorCode != want {
 			t.Errorf("%s ended with %q %s, want %q", r.name, result.ErrorCode, result.SafeMessage, want)
 		}
-		if want == toolspec.CodePolicyDenied && result.SafeMessage != "no grant allows this connection" {
-			t.Errorf("%s: %q tells something", r.name, result.SafeMessage)
+		message := "no grant allows this connection"
+		if !r.requested {
+			message = "the call does not list its connection in allowedConnectionIds"
+		}
+		if want == toolspec.CodePolicyDenied && result.SafeMessage != message {
+			t.Errorf("%s: it says %q, want %q", r.name, result.SafeMessage, message)
 		}
 	}
 	t.Logf("%d rows, %d pass", len(rows), len(passed))

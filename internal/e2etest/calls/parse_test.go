@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 	"github.com/pawl-run/pawl/worker"
 )
 
@@ -113,7 +113,7 @@ func TestOneReadingOfTheArguments(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			for who, got := range seen[name] {
-				if canonical, err := schema.Canonical(json.RawMessage(got)); tc.want != "" && (err != nil || string(canonical) != tc.want) {
+				if canonical, err := strictjson.Canonical(json.RawMessage(got)); tc.want != "" && (err != nil || string(canonical) != tc.want) {
 					t.Errorf("the %s reads %s, want %s", who, got, tc.want)
 				}
 			}

@@ -108,37 +108,48 @@ func TestRecordedCallsGoOn(t *testing.T) {
 			var effects e2etest.Ledger
 			w.Work(worker.Tools(waitingTools(func(string) e2etest.Run { return effects.Counted(e2etest.Echo) })...),
 				worker.ToolHooks(allTool, onAll("all", normalise)))
-			for shape, end := range map[string]struct {
-				ago    time.Duration
-				decide string // who approves
-				text   string
-			}{
-				"waiting_approval":   {decide: e2etest.Ann, text: "hello"},
-				"waiting_edited":     {decide: e2etest.Ben, text: "edited"},
-				"waiting_all_stages": {decide: e2etest.Ann, text: "normal"},
-				"waiting_retry":      {ago: longRetry - time.Second, text: "hello"},
-				"waiting_worker":     {text: "hello"},
-				"waiting_execute":    {text: "hello"},
-			} {
+			type ending struct {
+				ago     time.Duration
+				verb    toolspec.Verb
+				decide  string // the approver
+				text    string // "" if the call ends without a value
+				effects int
+			}
+			endings := map[string]ending{
+				"waiting_approval":   {verb: toolspec.Approve, decide: e2etest.Ann, text: "hello", effects: 1},
+				"waiting_edited":     {verb: toolspec.Approve, decide: e2etest.Ben, text: "edited", effects: 1},
+				"waiting_all_stages": {verb: toolspec.Approve, decide: e2etest.Ann, text: "normal", effects: 1},
+				"waiting_retry":      {ago: longRetry - time.Second, text: "hello", effects: 1},
+				"waiting_worker":     {text: "hello", effects: 1},
+				"waiting_execute":    {text: "hello", effects: 1},
+				"waiting_capacity":   {text: "hello", effects: 1},
+				"waiting_parked":     {verb: toolspec.SettleOK, decide: e2etest.Ann}, // the effect was before the recording
+			}
+			for shape, r := range calls {
+				end, ok := endings[shape]
+				if !ok {
+					t.Errorf("how does %s end?", shape)
+				}
 				t.Run(shape, func(t *testing.T) {
 					t.Parallel()
 					w := *w
 					w.T = t
-					r, ok := calls[shape]
-					if !ok {
-						t.Skip("this version did not record it")
-					}
 					inv := takeIn(&w, r, end.ago)
 					id := inv.Identity().WorkflowID()
 					if end.decide != "" {
 						view := w.Waiting(id)
-						d := e2etest.Approving(view.ApprovalID, end.decide)
+						d := toolspec.Decision{ApprovalID: view.ApprovalID, Decision: end.verb, Approver: end.decide}
 						if err := w.Temporal.SignalWorkflow(t.Context(), id, "", toolspec.DecideName, d); err != nil {
 							t.Fatal(err)
 						}
 					}
-					e2etest.WantText(t, w.ResultOf(id, ""), end.text)
-					if n := effects.Of(inv.ToolCallID); n != 1 {
+					result := w.ResultOf(id, "")
+					if end.text == "" && !result.OK {
+						t.Errorf("the call ended %+v", result)
+					} else if end.text != "" {
+						e2etest.WantText(t, result, end.text)
+					}
+					if n := effects.Of(inv.ToolCallID); n != end.effects {
 						t.Errorf("the tool ran %d times", n)
 					}
 					if record := w.Record(inv); record.Outcome != "ok" {
@@ -172,6 +183,7 @@ func waitingTools(f func(toolID string) e2etest.Run) []toolspec.Tool {
 		"test__write": {e2etest.Idempotent, e2etest.Risky}, allTool: {e2etest.Idempotent, e2etest.Risky, e2etest.Attempts(2)},
 		"test__busy": {e2etest.Once, e2etest.Attempts(3)},
 		"test__gone": {e2etest.Idempotent, e2etest.Risky}, "test__slow": {e2etest.Within(time.Minute)},
+		"test__place": {e2etest.Within(2 * time.Minute)}, "test__send": {e2etest.Once, e2etest.Within(3 * time.Second)},
 	} {
 		all = append(all, e2etest.Tool(toolID, f(toolID), change...))
 	}

@@ -76,6 +76,15 @@ func (p *planted) step(e *historypb.HistoryEvent) {
 			InvocationID: p.admitted.InvocationID, InputDigest: p.admitted.InputDigest, WorkflowID: p.inv.Identity().WorkflowID(), RunID: p.runID,
 			Namespace: p.Namespace, Invocation: p.inv, Plan: *p.admitted.Plan, StartedAt: p.startedAt,
 		})
+	case contract.Check.Name(): // it raises the epoch
+		var recorded, planted contract.CheckOut
+		take(&recorded)
+		p.dispatch++
+		planted, err = p.Store.Check(ctx, contract.CheckIn{InvocationID: p.admitted.InvocationID, Dispatch: p.dispatch, Epoch: p.admitted.Epoch})
+		if err == nil && (planted.Outcome != recorded.Outcome || planted.Epoch != recorded.Epoch) {
+			p.T.Fatalf("dispatch %d is %+v, and was recorded as %+v", p.dispatch, planted, recorded)
+		}
+		p.admitted.Epoch = recorded.Epoch
 	case contract.Request.Name():
 		take(&p.request)
 		_, err = p.Store.Request(ctx, approval.RequestRow{

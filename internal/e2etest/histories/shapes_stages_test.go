@@ -68,6 +68,14 @@ func respond(s hook.Stage, view any) error {
 	return nil
 }
 
+// nameAnn asks for a person by name.
+func nameAnn(_ hook.Stage, view any) error {
+	if v, ok := view.(*hook.Consent); ok && !v.Approved() {
+		return v.RequireApproval(hook.Ask{Approvals: &hook.Approvals{Approvers: []string{e2etest.Ann}}})
+	}
+	return nil
+}
+
 // allStages records calls with a hook on every stage.
 func (r *recorder) allStages(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicyWith(t, "mode: auto", "mode: auto\n    limits: [{tool: test__limited, quota: {tokens: 100, every: 1h}}]"))
@@ -89,10 +97,11 @@ func (r *recorder) allStages(t *testing.T) {
 				return e2etest.Out{}, errors.New("never")
 			}, e2etest.Idempotent, e2etest.Attempts(2)),
 			e2etest.Tool("test__cached", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__responded", e2etest.Echo, e2etest.Fast),
-			e2etest.Tool("test__durable", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__limited", e2etest.Echo, e2etest.Fast),
+			e2etest.Tool("test__named", e2etest.Echo, e2etest.Idempotent, e2etest.Risky), e2etest.Tool("test__durable", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__limited", e2etest.Echo, e2etest.Fast),
 		),
 		worker.ToolHooks(allTool, onAll("all", normalise)), worker.ToolHooks("test__fail", onAll("fail", nil)),
 		worker.ToolHooks("test__cached", onAll("cached", cached)), worker.ToolHooks("test__responded", onAll("responded", respond)),
+		worker.ToolHooks("test__named", hook.New("named", hook.NamesApprovers(), e2etest.On(hook.WillCheckConsent, nameAnn))),
 		worker.ToolHooks("test__durable", lasts("durable")), worker.ToolHooks("test__limited", lasts("limited")),
 	)
 	for shape, c := range map[string]struct{ toolID, text string }{
@@ -112,6 +121,19 @@ func (r *recorder) allStages(t *testing.T) {
 	w.Approve(call.WorkflowID)
 	e2etest.WantText(t, w.Result(call), "normal")
 	r.ended(w, "all_stages", all)
+
+	named := e2etest.Invocation("named_then_approved", "test__named", `{"text":"hello"}`)
+	call = w.Start(named)
+	view := w.Waiting(call.WorkflowID)
+	if err := w.Temporal.SignalWorkflow(t.Context(), call.WorkflowID, "", toolspec.RecheckName, nil); err != nil {
+		t.Fatal(err)
+	}
+	if answer := w.Decide(call.WorkflowID, e2etest.Approving(view.ApprovalID, e2etest.Ben)); answer.Reason != "the request now waits for "+e2etest.Ann {
+		t.Errorf("the first approver hears %+v", answer)
+	}
+	w.WantAnswer(call, e2etest.Approving(view.ApprovalID, e2etest.Ann), "")
+	e2etest.WantText(t, w.Result(call), "hello")
+	r.ended(w, "named_then_approved", named)
 
 	waiting := e2etest.Invocation("waiting_all_stages", allTool, `{"text":"hello"}`)
 	w.Start(waiting)

@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 	"github.com/pawl-run/pawl/worker"
 )
 
@@ -88,11 +88,11 @@ func TestForeignTool(t *testing.T) {
 		t.Fatal(err)
 	}
 	published, ok := visible.Get("test__count_issues")
-	want, err := schema.Digest([]byte(input))
+	want, err := strictjson.Digest([]byte(input))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := schema.Digest(published.InputSchema); !ok || err != nil || got != want || published.SchemaHash != want || published.NoSchema {
+	if got, err := strictjson.Digest(published.InputSchema); !ok || err != nil || got != want || published.SchemaHash != want || published.NoSchema {
 		t.Errorf("published as %+v", published)
 	}
 }

@@ -214,8 +214,13 @@ func (h *held) there() {
 }
 
 // inStatement reports whether the call's statement waits for the lock.
-func (h *held) inStatement() bool {
-	return e2etest.Scalar[bool](h.p.w, `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+func (h *held) inStatement() bool { return h.lockRows("AND NOT granted") }
+
+// inTransaction reports whether a transaction of the call waits for the lock, or has it: it keeps it to its end.
+func (h *held) inTransaction() bool { return h.lockRows("") }
+
+func (h *held) lockRows(and string) bool {
+	return e2etest.Scalar[bool](h.p.w, `SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' `+and+`
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 		AND (classid::bigint << 32) | objid::bigint = hashtextextended($1, 0))`, h.place+" "+h.inv.Identity().InvocationID())
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -198,7 +199,7 @@ func TestTerminatedAtEveryPlace(t *testing.T) {
 		if s.place == inAdmit {
 			// What was admitted all the same is there to be swept.
 			all[s].release()
-			w.Until(func() bool { return p.known(s) || !all[s].inStatement() }, all[s].inv.ToolCallID+" is admitted, or given up")
+			w.Until(func() bool { return p.known(s) || !all[s].inTransaction() }, all[s].inv.ToolCallID+" is admitted, or given up")
 		}
 	}
 	end := p.reach(all, func(s stop) { w.Start(s.invocation()) }, terminate)
@@ -331,6 +332,12 @@ func (p *places) sweptAt(all map[stop]*held, end func(map[stop]reads.Detail), co
 		}
 		if !slices.ContainsFunc(record.Events, func(e reads.EventRecord) bool { return e.Kind == "swept" }) != (want == "") {
 			w.T.Errorf("%s: the events are %+v", h.inv.ToolCallID, record.Events)
+		}
+	}
+	for s, h := range all {
+		if s.place == string(hook.WillExecute.Stage()) && s.slow() {
+			// An attempt hears with its next heartbeat that its workflow has ended. Until then it would go on to its tool.
+			w.Until(func() bool { return w.Log.Has("tool left behind", h.inv.Identity().InvocationID()) }, h.inv.ToolCallID+" is left behind")
 		}
 	}
 	end(records)

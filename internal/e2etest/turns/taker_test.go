@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/client/turn"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
@@ -82,19 +83,19 @@ func takes(w *e2etest.World, codec llm.Codec, tools int) taker {
 }
 
 // turn is one of the offer.
-func (k taker) turn(key string, codec llm.Codec) pawl.Turn {
-	return pawl.Turn{
+func (k taker) turn(key string, codec llm.Codec) turn.Turn {
+	return turn.Turn{
 		Key: key, Codec: codec, Streamed: true, Offer: k.offer,
 		Context: toolspec.Context{TenantID: "acme", RunID: "run", ActorID: e2etest.Actor},
 	}
 }
 
 // take takes a turn that ends, and returns its messages.
-func (k taker) take(t *testing.T, tu pawl.Turn, response string) (pawl.Reply, []string) {
+func (k taker) take(t *testing.T, tu turn.Turn, response string) (turn.Reply, []string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), e2etest.Patience)
 	defer cancel()
-	reply, err := k.Turn(ctx, tu, strings.NewReader(response))
+	reply, err := tu.Take(ctx, k.Client, strings.NewReader(response))
 	if err != nil {
 		t.Fatal(err)
 	}

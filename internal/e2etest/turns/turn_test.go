@@ -13,6 +13,7 @@ import (
 	"time"
 
 	pawl "github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/client/turn"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
@@ -52,9 +53,9 @@ func TestTurn(t *testing.T) {
 	if err := json.Unmarshal(reply.Messages[0], &said); err != nil || said.Role != "assistant" || len(said.ToolCalls) != 3 {
 		t.Errorf("the first message is %s", messages[0])
 	}
-	for i, want := range []struct{ id, holds string }{
-		{"call_bad", `{"ok":false,"errorCode":"invalid_json","message":"Invalid tool arguments JSON"}`},
-		{"call_denied", `{"ok":false,"errorCode":"policy_denied","message":"not for agents"}`},
+	for i, want := range []struct{ id, content string }{
+		{"call_bad", `Error executing tool: {"ok":false,"errorCode":"invalid_json","message":"Invalid tool arguments JSON"}`},
+		{"call_denied", `Error executing tool: {"ok":false,"errorCode":"policy_denied","message":"not for agents"}`},
 		{"call_good", `{"text":"yes"}`},
 	} {
 		var m struct {
@@ -63,8 +64,8 @@ func TestTurn(t *testing.T) {
 			Content    string
 		}
 		if err := json.Unmarshal(reply.Messages[i+1], &m); err != nil || m.Role != "tool" || m.ToolCallID != want.id ||
-			!strings.Contains(m.Content, want.holds) {
-			t.Errorf("message %d is %s, want an answer to %s that holds %s", i+1, messages[i+1], want.id, want.holds)
+			m.Content != want.content {
+			t.Errorf("message %d is %s, want the answer %[4]s to %[3]s", i+1, messages[i+1], want.id, want.content)
 		}
 		if strings.Contains(messages[i+1], "canary4711") {
 			t.Errorf("the answer repeats what was sent: %s", messages[i+1])
@@ -207,18 +208,18 @@ func TestTurnWaits(t *testing.T) {
 	tu.Wait = 2 * time.Minute
 	ctx, cancel := context.WithTimeout(t.Context(), 2*e2etest.Patience)
 	defer cancel()
-	var reply pawl.Reply
+	var reply turn.Reply
 	var err error
 	returned := make(chan struct{})
 	go func() {
 		defer close(returned)
-		reply, err = k.Turn(ctx, tu, strings.NewReader(response))
+		reply, err = tu.Take(ctx, k.Client, strings.NewReader(response))
 	}()
 	// It is the approval that it waits for, and its own patience that ends.
 	view := w.Waiting("tool:acme:run:w1")
 	short := tu
 	short.Wait = 8 * time.Second // time for the others on a busy machine
-	early, earlyErr := k.Turn(ctx, short, strings.NewReader(response))
+	early, earlyErr := short.Take(ctx, k.Client, strings.NewReader(response))
 	if earlyErr != nil || early.Messages != nil || len(early.Pending()) != 2 {
 		t.Fatalf("while it waits: %+v, %v", early, earlyErr)
 	}
@@ -330,7 +331,7 @@ func TestTurnOfAClientThatIsKilled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	tu := k.turn("t1", openai.Codec{})
-	if reply, err := k.Turn(ctx, tu, strings.NewReader(response)); !errors.Is(err, pawl.ErrNoAnswer) || reply.Messages != nil ||
+	if reply, err := tu.Take(ctx, k.Client, strings.NewReader(response)); !errors.Is(err, pawl.ErrNoAnswer) || reply.Messages != nil ||
 		len(reply.Pending()) != 2 {
 		t.Errorf("of a caller that went away: %+v, %v", reply, err)
 	}
@@ -375,8 +376,8 @@ func TestTurnOfATerminatedCall(t *testing.T) {
 	tu.Wait = time.Second
 	var last error
 	w.Until(func() bool {
-		var reply pawl.Reply
-		reply, last = k.Turn(t.Context(), tu, strings.NewReader(response))
+		var reply turn.Reply
+		reply, last = tu.Take(t.Context(), k.Client, strings.NewReader(response))
 		return last == nil && len(reply.Outcomes) == 2 && reply.Outcomes[0].Started
 	}, "the call waits", &last)
 	if err := w.Temporal.TerminateWorkflow(t.Context(), "tool:acme:run:a", "", "a test"); err != nil {

@@ -151,14 +151,15 @@ func await(ctx context.Context, p *client.Client, started *client.Call) (oracle.
 		cancel()
 		var ended *client.CallError
 		var broken *temporal.WorkflowExecutionError
-		var gone *serviceerror.NotFound
 		switch {
 		case err == nil:
 			return oracle.Answer{Result: result}, true
+		// A workflow that closed without a result: the client's outcome_unknown is no answer of
+		// the call.
+		case errors.As(err, &broken), errors.Is(err, client.ErrNotFound):
+			return oracle.Answer{Err: err.Error()}, true
 		case errors.As(err, &ended):
 			return oracle.Answer{Result: ended.Result}, true
-		case errors.As(err, &broken), errors.As(err, &gone):
-			return oracle.Answer{Err: err.Error()}, true
 		}
 		if !pause(ctx, tryAgain) {
 			return oracle.Answer{}, false
@@ -216,7 +217,7 @@ func sendUpdate(ctx context.Context, s *servers, workflowID string, d toolspec.D
 		switch {
 		case err == nil:
 			return answer, true
-		case errors.Is(err, client.ErrSettled):
+		case errors.Is(err, client.ErrSettled), errors.Is(err, client.ErrNotFound):
 			return toolspec.Answer{}, false
 		}
 		if !pause(ctx, tryAgain) {

@@ -20,6 +20,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -45,7 +46,7 @@ func run(ctx context.Context, names []string) error {
 		return err
 	}
 	survivors := 0
-	for _, m := range append(mutants, all...) {
+	for _, m := range slices.Concat(mutants, named, all) {
 		if !chosen(m.guard, names) {
 			continue
 		}

@@ -140,12 +140,12 @@ var mutants = []mutant{
 	},
 	{
 		guard: "approvals: a later rule that names people", file: "policy/decide.go",
-		edits: []edit{{"plain != nil && !names {", "plain != nil {"}},
+		edits: []edit{{"m.plain != nil && !r.NamesPeople() {", "m.plain != nil {"}},
 		run:   "TestApproversOfRules", packages: []string{"./policy"},
 	},
 	{
 		guard: "approvals: of rules that cannot be judged", file: "policy/decide.go",
-		edits: []edit{{"	for _, r := range unclear {\n", "	for _, r := range unclear[:0] {\n"}},
+		edits: []edit{{"	for _, r := range m.failed {\n", "	for _, r := range m.failed[:0] {\n"}},
 		run:   "TestApproversOfRules", packages: []string{"./policy"},
 	},
 	{
@@ -215,7 +215,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "budgets: result", file: "activities/attempt/deliver.go",
-		edits: []edit{{"case len(value) > in.MaxResultBytes:", "case false:"}},
+		edits: []edit{{"if redacted && len(value) > in.MaxResultBytes {", "if false {"}},
 		run:   "Test", packages: onSteps,
 	},
 	{
@@ -260,7 +260,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "deploys: a hook that is lacking", file: "toolspec/hook/attempt.go",
-		edits: []edit{{"				return name, true\n", "				return name, false\n"}},
+		edits: []edit{{"[name].at(s); !stands {", "[name].at(s); false && !stands {"}},
 		run:   "TestDeploys", packages: onServers,
 	},
 	{

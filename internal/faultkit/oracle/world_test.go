@@ -101,7 +101,7 @@ func healthy() oracle.Snapshot {
 		w.Calls = append(w.Calls, oracle.Call{
 			ToolCallID: id, InvocationID: "invocation " + id, WorkflowID: "workflow " + id, ToolID: toolID, Repeatable: ledger.Repeatable(toolID),
 			ArgsDigest: "arguments of " + id, Value: []byte(`{"text":"` + id + `"}`), Accepted: true,
-			Record: &reads.Detail{Call: reads.Call{ToolCallID: id}, Plan: hook.Plan{Lane: lane, Budgets: hook.Budgets{DeadlineMs: 60_000}}},
+			Record: &reads.Detail{CallSummary: reads.Call{ToolCallID: id}, Plan: hook.Plan{Lane: lane, Budgets: hook.Budgets{DeadlineMs: 60_000}}},
 		})
 		return &w.Calls[len(w.Calls)-1]
 	}

@@ -7,16 +7,17 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// Catalog returns the published tools that a caller may see now. It leaves out tools that the
+// Catalog returns the tools of live workers that a caller may see now. It leaves out tools that the
 // active policy hides and tools that a kill switch stops. If relations are the tenant's
 // authorization, it also leaves out tools that no relation lets the actor run. A visible tool
 // may still be refused: the gate decides again.
 func (s *Store) Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error) {
-	specs, err := s.Specs(ctx)
+	specs, err := s.LiveSpecs(ctx)
 	if err != nil {
 		return catalog.Catalog{}, err
 	}
@@ -48,7 +49,7 @@ func (s *Store) permitted(ctx context.Context, p *policy.Policy, by catalog.View
 	if by.ActorID == "" || p.Permissions(by.TenantID) == authz.ByPolicy {
 		return func(string) bool { return true }, nil
 	}
-	var patterns []policy.Pattern
+	var patterns []document.Pattern
 	if authz.Identity(by.ActorID) {
 		rows, err := db.All[toolsRow](ctx, s.db, "permitted tools", db.Query("PermittedTools", db.Values{
 			"tenant_id": db.Text(by.TenantID), "actor_id": db.Text(by.ActorID), "depth": authz.MaxNesting,
@@ -56,9 +57,9 @@ func (s *Store) permitted(ctx context.Context, p *policy.Policy, by catalog.View
 		if err != nil {
 			return nil, err
 		}
-		patterns = db.Column(rows, func(r toolsRow) policy.Pattern { return policy.Pattern(r.Tools) })
+		patterns = db.Column(rows, func(r toolsRow) document.Pattern { return document.Pattern(r.Tools) })
 	}
 	return func(toolID string) bool {
-		return slices.ContainsFunc(patterns, func(pattern policy.Pattern) bool { return pattern.Matches(toolID) })
+		return slices.ContainsFunc(patterns, func(pattern document.Pattern) bool { return pattern.Matches(toolID) })
 	}, nil
 }

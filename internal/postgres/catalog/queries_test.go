@@ -11,5 +11,7 @@ func TestQueries(t *testing.T) {
 	querytest.Run(t, files, map[string]reflect.Type{
 		"PermittedTools": reflect.TypeFor[toolsRow](),
 		"Specs":          reflect.TypeFor[specRow](),
-	}, "PublishSpecs")
+		"LiveSpecs":      reflect.TypeFor[specRow](),
+		"IsLive":         reflect.TypeFor[liveRow](),
+	}, "PublishSpecs", "AddWorker", "SetWorkerTools", "RenewWorker", "DeleteOldWorkers")
 }

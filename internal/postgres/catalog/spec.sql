@@ -6,5 +6,38 @@ FROM unnest(@tool_ids::text[], @digests::text[], @specs::text[]) AS s (tool_id, 
 ORDER BY s.tool_id, s.digest
 ON CONFLICT (tool_id, digest) DO UPDATE SET spec = excluded.spec, seen_at = now();
 
+-- name: AddWorker
+INSERT INTO workers (worker_id, namespace) VALUES (@worker_id, @namespace) ON CONFLICT (worker_id) DO UPDATE SET seen_at = now();
+
+-- name: SetWorkerTools
+INSERT INTO worker_tools (worker_id, tool_id, digest)
+SELECT @worker_id, s.tool_id, s.digest FROM unnest(@tool_ids::text[], @digests::text[]) AS s (tool_id, digest)
+ON CONFLICT (tool_id, worker_id) DO UPDATE SET digest = excluded.digest;
+
+-- name: RenewWorker
+UPDATE workers SET seen_at = now() WHERE worker_id = @worker_id;
+
+-- name: DeleteOldWorkers
+-- Skips rows that another worker deletes at the same time.
+DELETE FROM workers
+WHERE worker_id IN (SELECT worker_id FROM workers WHERE seen_at < now() - @keep::interval ORDER BY worker_id FOR UPDATE SKIP LOCKED);
+
 -- name: Specs
 SELECT DISTINCT ON (tool_id) spec FROM tool_specs ORDER BY tool_id, seen_at DESC, published_at DESC;
+
+-- name: LiveSpecs
+-- If live workers have different definitions of a tool, the definition of the worker that started last counts.
+SELECT s.spec
+FROM (
+    SELECT DISTINCT ON (t.tool_id) t.tool_id, t.digest
+    FROM workers w JOIN worker_tools t USING (worker_id)
+    WHERE w.seen_at > now() - @live::interval
+    ORDER BY t.tool_id, w.started_at DESC, w.worker_id
+) newest JOIN tool_specs s USING (tool_id, digest)
+ORDER BY s.tool_id;
+
+-- name: IsLive
+SELECT EXISTS (
+    SELECT FROM worker_tools t JOIN workers w USING (worker_id)
+    WHERE t.tool_id = @tool_id AND w.namespace = @namespace AND w.seen_at > now() - @live::interval
+) AS live;

@@ -3,17 +3,29 @@ package catalog
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// PublishSpecs stores the tools of a worker by tool and digest, for other programs.
-func (s *Store) PublishSpecs(ctx context.Context, specs []toolspec.Spec) error {
+const (
+	// RenewEvery is the time between two renewals of a worker.
+	RenewEvery = 30 * time.Second
+	// liveFor is how long a worker is live after its last renewal. A worker that restarts within
+	// this time stays in the lists.
+	liveFor = 2 * time.Minute
+	// keepWorkers is how long a worker that is no longer live keeps its row.
+	keepWorkers = 15 * time.Minute
+)
+
+// Worker is a process that runs calls of a namespace.
+type Worker struct{ ID, Namespace string }
+
+// PublishSpecs stores the tools of a worker by tool and digest, for other programs. The worker is
+// live from now on, if RenewWorker renews it at least every RenewEvery.
+func (s *Store) PublishSpecs(ctx context.Context, worker Worker, specs []toolspec.Spec) error {
 	const op = "publish specs"
-	if len(specs) == 0 {
-		return nil
-	}
 	ids, digests, documents := make([]string, len(specs)), make([]string, len(specs)), make([]*string, len(specs))
 	for i, spec := range specs {
 		var err error
@@ -22,19 +34,39 @@ func (s *Store) PublishSpecs(ctx context.Context, specs []toolspec.Spec) error {
 		}
 		ids[i], digests[i] = spec.Name, spec.Digest
 	}
-	_, err := s.db.Exec(ctx, op, db.Query("PublishSpecs", db.Values{"tool_ids": ids, "digests": digests, "specs": documents}))
-	return err
+	return s.db.ExecAll(ctx, op,
+		db.Query("PublishSpecs", db.Values{"tool_ids": ids, "digests": digests, "specs": documents}),
+		db.Query("AddWorker", db.Values{"worker_id": worker.ID, "namespace": worker.Namespace}),
+		db.Query("SetWorkerTools", db.Values{"worker_id": worker.ID, "tool_ids": ids, "digests": digests}),
+		db.Query("DeleteOldWorkers", db.Values{"keep": keepWorkers}),
+	)
+}
+
+// RenewWorker keeps a worker live. found is false if the worker has no row any more: then
+// PublishSpecs makes it live again.
+func (s *Store) RenewWorker(ctx context.Context, workerID string) (found bool, err error) {
+	n, err := s.db.Exec(ctx, "renew worker", db.Query("RenewWorker", db.Values{"worker_id": workerID}))
+	return n > 0, err
 }
 
 type specRow struct {
 	Spec json.RawMessage
 }
 
-// Specs returns the published tools, ordered by name. For each tool it returns the spec that was
-// published last.
+// Specs returns all tools that were ever published, ordered by name. For each tool it returns the
+// spec that was published last.
 func (s *Store) Specs(ctx context.Context) ([]toolspec.Spec, error) {
-	const op = "specs"
-	rows, err := db.All[specRow](ctx, s.db, op, db.Query("Specs", db.Values{}))
+	return s.specs(ctx, "specs", db.Query("Specs", db.Values{}))
+}
+
+// LiveSpecs returns the tools of the workers that are live, ordered by name. If they have different
+// definitions of a tool, it returns the definition of the worker that started last.
+func (s *Store) LiveSpecs(ctx context.Context) ([]toolspec.Spec, error) {
+	return s.specs(ctx, "live specs", db.Query("LiveSpecs", db.Values{"live": liveFor}))
+}
+
+func (s *Store) specs(ctx context.Context, op string, query db.Step) ([]toolspec.Spec, error) {
+	rows, err := db.All[specRow](ctx, s.db, op, query)
 	if err != nil {
 		return nil, err
 	}
@@ -45,4 +77,14 @@ func (s *Store) Specs(ctx context.Context) ([]toolspec.Spec, error) {
 		}
 	}
 	return specs, nil
+}
+
+type liveRow struct{ Live bool }
+
+// IsLive reports whether a live worker of the namespace has the tool.
+func (s *Store) IsLive(ctx context.Context, namespace, toolID string) (bool, error) {
+	rows, err := db.All[liveRow](ctx, s.db, "is live", db.Query("IsLive", db.Values{
+		"namespace": namespace, "tool_id": db.Text(toolID), "live": liveFor,
+	}))
+	return err == nil && rows[0].Live, err
 }

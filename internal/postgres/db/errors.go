@@ -29,8 +29,21 @@ type Error struct {
 	context error
 }
 
-// Error names the operation and the state.
-func (e *Error) Error() string { return "postgres: " + e.Op + ": " + e.State }
+// refusals explains the states with which a server refuses a connection.
+var refusals = map[string]string{
+	"28000": "the server refuses this user",
+	"28P01": "wrong user or password",
+	"3D000": "there is no such database",
+}
+
+// Error names the operation and the state, and explains the state of a refused connection.
+func (e *Error) Error() string {
+	text := "postgres: " + e.Op + ": " + e.State
+	if why := refusals[e.State]; why != "" {
+		text += " (" + why + ")"
+	}
+	return text
+}
 
 // LogReason is safe for logs, as Error is.
 func (e *Error) LogReason() string { return e.Error() }

@@ -169,7 +169,7 @@ func (r *Relay) drain(ctx context.Context) {
 	}
 }
 
-// recheckAgain runs the second scans that are due.
+// recheckAgain lets the Scanner run the scans that are due. It returns when no scan is due.
 func (r *Relay) recheckAgain(ctx context.Context) {
 	for more := true; more && ctx.Err() == nil; {
 		var err error

@@ -1,10 +1,8 @@
 package policies
 
 import (
-	"container/list"
 	"context"
 	"fmt"
-	"sync"
 
 	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/internal/postgres/db"
@@ -27,7 +25,7 @@ func (s *Store) Policy(ctx context.Context, digest string) (*policy.Policy, erro
 	if digest == "" {
 		return nil, nil //nolint:nilnil // A nil Policy denies every call (package policy).
 	}
-	if p := s.compiled.get(digest); p != nil {
+	if p, ok := s.compiled.Get(digest); ok {
 		return p, nil
 	}
 	row, found, err := db.First[sourceRow](ctx, s.db, op, db.Query("PolicySource", db.Values{"digest": db.Text(digest)}))
@@ -41,8 +39,7 @@ func (s *Store) Policy(ctx context.Context, digest string) (*policy.Policy, erro
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", judge.ErrPolicyUnreadable, &db.Error{Op: op, State: "the stored version does not compile"})
 	}
-	s.compiled.put(digest, p)
-	return p, nil
+	return s.compiled.GetOrAdd(digest, func() *policy.Policy { return p }), nil
 }
 
 // CurrentPolicy returns the active version, compiled. If no version is active, it returns the
@@ -53,46 +50,4 @@ func (s *Store) CurrentPolicy(ctx context.Context) (*policy.Policy, error) {
 		return nil, err
 	}
 	return s.Policy(ctx, active.Digest)
-}
-
-// policyCache holds the versions that were used most recently. Versions never change, so entries
-// do not become stale.
-type policyCache struct {
-	mu    sync.Mutex
-	size  int
-	order *list.List // The values are cachedPolicy, the most recently used first.
-	at    map[string]*list.Element
-}
-
-type cachedPolicy struct {
-	digest string
-	policy *policy.Policy
-}
-
-func newPolicyCache(size int) *policyCache {
-	return &policyCache{size: size, order: list.New(), at: map[string]*list.Element{}}
-}
-
-func (c *policyCache) get(digest string) *policy.Policy {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e, ok := c.at[digest]
-	if !ok {
-		return nil
-	}
-	c.order.MoveToFront(e)
-	return e.Value.(cachedPolicy).policy //nolint:errcheck,forcetypeassert // The list holds only cachedPolicy values.
-}
-
-func (c *policyCache) put(digest string, p *policy.Policy) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, ok := c.at[digest]; ok {
-		return
-	}
-	c.at[digest] = c.order.PushFront(cachedPolicy{digest, p})
-	for c.order.Len() > c.size {
-		oldest := c.order.Back()
-		delete(c.at, c.order.Remove(oldest).(cachedPolicy).digest) //nolint:errcheck,forcetypeassert // The list holds only cachedPolicy values.
-	}
 }

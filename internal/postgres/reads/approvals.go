@@ -5,53 +5,36 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Approval is an approval request with its decisions.
-type Approval struct {
-	toolspec.ApprovalView
-	InvocationID string
-	WorkflowID   string
-	Number       int
-	EditedBy     string
-	PolicyRule   string
-	PolicyDigest string
-	State        contract.RequestState
-	Approver     string
-	DecidedAt    *time.Time
-	// ConsumedDispatch is the first dispatch that used the approval, or nil.
-	ConsumedDispatch *int
-	ExpiresAt        time.Time
-	CreatedAt        time.Time
-	Decisions        []DecisionRecord
-	// Escalated counts the escalations whose time had come when this was read, by the database
-	// clock.
-	Escalated int
-}
+// The rows of lists are the types that clients read.
+type (
+	// Approval is an approval request with its decisions.
+	Approval = client.ApprovalRecord
+	// DecisionRecord is a verified decision. It may not have counted.
+	DecisionRecord = client.DecisionRecord
+)
 
-// DecisionRecord is a verified decision. It may not have counted.
-type DecisionRecord struct {
+// decisionRow is a row of the statement ShowDecisions.
+type decisionRow struct {
 	ApprovalID string
 	Decision   toolspec.Verb
 	Approver   string
 	Reason     string
 	Remember   bool
-	// Signed says that a signature of the approver was verified. KeyID is the key.
-	Signed  bool
-	KeyID   string
-	Counted bool
-	// Final says that the decision gave the request its final answer. Seat is the index in the
-	// chain of approvers for which the decision counted, from 0.
-	Final bool
-	Seat  int
-	// WhyNot is the answer to the sender: the reason why the decision did not count, or a remark
-	// if it did.
-	WhyNot string `db:"answer"`
-	At     time.Time
+	Signed     bool
+	KeyID      string
+	Counted    bool
+	Final      bool
+	Seat       int
+	HookSeats  []int
+	WhyNot     string `db:"answer"`
+	At         time.Time
 }
 
 // approvalRow is a row of the statements ShowApprovals and ListApprovals.
@@ -96,11 +79,34 @@ func (s *Store) withDecisions(ctx context.Context, op string, rows []approvalRow
 		}
 		ids[i], at[r.ApprovalID] = r.ApprovalID, &approvals[i]
 	}
-	decisions, err := db.All[DecisionRecord](ctx, s.db, op, db.Query("ShowDecisions", db.Values{"approval_ids": ids}))
+	decisions, err := db.All[decisionRow](ctx, s.db, op, db.Query("ShowDecisions", db.Values{"approval_ids": ids}))
 	for _, d := range decisions {
-		at[d.ApprovalID].Decisions = append(at[d.ApprovalID].Decisions, d)
+		at[d.ApprovalID].Decisions = append(at[d.ApprovalID].Decisions, DecisionRecord(d))
+	}
+	for i := range approvals {
+		if err == nil {
+			approvals[i].Missing, err = missing(approvals[i], rows[i])
+		}
 	}
 	return approvals, err
+}
+
+// missing describes the approvals that an open request still waits for.
+func missing(a Approval, r approvalRow) ([]string, error) {
+	if a.State != contract.RequestOpen || a.Parked != "" {
+		return nil, nil
+	}
+	rule, err := db.Decoded[policy.ApprovalRule](r.Rule)
+	if err != nil {
+		return nil, err
+	}
+	var votes []policy.Vote
+	for _, d := range a.Decisions {
+		if d.Counted && d.Decision == toolspec.Approve {
+			votes = append(votes, policy.Vote{Seat: d.Seat, Approver: d.Approver, HookSeats: d.HookSeats})
+		}
+	}
+	return rule.At(r.Now.Sub(r.CreatedAt)).Missing(votes), nil
 }
 
 func (r approvalRow) approval() (Approval, error) {

@@ -19,7 +19,7 @@ func TestQueries(t *testing.T) {
 		"ShowCapacity":   reflect.TypeFor[CapacityRecord](),
 		"ShowEvents":     reflect.TypeFor[EventRecord](),
 		"ShowApprovals":  reflect.TypeFor[approvalRow](),
-		"ShowDecisions":  reflect.TypeFor[DecisionRecord](),
+		"ShowDecisions":  reflect.TypeFor[decisionRow](),
 		"ListApprovals":  reflect.TypeFor[approvalRow](),
 		"ListCalls":      reflect.TypeFor[Call](),
 		"DecidedCalls":   reflect.TypeFor[DecidedCall](),

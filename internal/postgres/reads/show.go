@@ -3,105 +3,30 @@ package reads
 import (
 	"context"
 	"encoding/json"
-	"time"
 
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Detail is everything that the record has about a call.
-type Detail struct {
-	Call
-	TenantID      string
-	SubjectID     string
-	SessionID     string
-	RequestID     string
-	GraphID       string
-	ConnectionID  string
-	TemporalRunID string
-	Epoch         int
-	InputDigest   string
-	Plan          hook.Plan
-	Rounds        contract.Rounds
-	PolicyDigest  string
-	Result        *toolspec.Result
-	SafeArgs      json.RawMessage
-	// InputHistory and OutputHistory are the redacted values of the arguments and of the output,
-	// in order. They are nil if there was only one value.
-	InputHistory  []json.RawMessage
-	OutputHistory []json.RawMessage
-	Stages        []StageRecord
-	AttemptList   []AttemptRecord
-	// Hydrations say where the arguments came from. There is one entry per hydration.
-	Hydrations []HydrationRecord
-	Claims     []ClaimRecord
-	Capacity   []CapacityRecord
-	Approvals  []Approval
-	Events     []EventRecord
-}
-
-// StageRecord is a stage that ran.
-type StageRecord struct {
-	Stage      string
-	Round      int
-	Attempt    int
-	Outcome    string
-	ByHook     string
-	Rule       string
-	At         time.Time
-	DurationUs int64
-	Notes      json.RawMessage
-}
-
-// AttemptRecord is one dispatch.
-type AttemptRecord struct {
-	Attempt    int
-	Dispatch   int
-	Lane       hook.Lane
-	Outcome    string
-	Code       toolspec.Code
-	At         time.Time
-	DurationUs int64
-}
-
-// HydrationRecord is one hydration.
-type HydrationRecord struct {
-	At         time.Time
-	Provenance toolspec.Provenance
-}
-
-// ClaimRecord is a claim or a tombstone.
-type ClaimRecord struct {
-	Dispatch   int
-	Kind       string
-	Epoch      int
-	ApprovalID string
-	At         time.Time
-}
-
-// CapacityRecord is limited capacity that an open call holds or waits for.
-type CapacityRecord struct {
-	// Kind is quota, semaphore or another kind of lease.
-	Kind string
-	// Key names the limit and the scope in which it counts.
-	Key string
-	// State is held, waiting or lost.
-	State string
-	// Ahead is the number of calls before this call in the queue.
-	Ahead int
-	// At is when a token becomes available, or when a lease expires if it is not renewed.
-	At time.Time
-}
-
-// EventRecord is an entry of the audit trail.
-type EventRecord struct {
-	Kind    string
-	AuditID string
-	At      time.Time
-	Detail  json.RawMessage
-}
+type (
+	// Detail is everything that the record has about a call.
+	Detail = client.CallRecord
+	// StageRecord is a stage that ran.
+	StageRecord = client.StageRecord
+	// AttemptRecord is one dispatch.
+	AttemptRecord = client.AttemptRecord
+	// HydrationRecord is one hydration.
+	HydrationRecord = client.HydrationRecord
+	// ClaimRecord is a claim or a tombstone.
+	ClaimRecord = client.ClaimRecord
+	// CapacityRecord is limited capacity that an open call holds or waits for.
+	CapacityRecord = client.CapacityRecord
+	// EventRecord is an entry of the audit trail.
+	EventRecord = client.EventRecord
+)
 
 // showRow is a row of the statement ShowCall.
 type showRow struct {
@@ -139,7 +64,7 @@ func (s *Store) Show(ctx context.Context, tenantID, name string) (Detail, error)
 
 func (r showRow) detail() (Detail, error) {
 	d := Detail{
-		Call: r.Call, TenantID: r.TenantID, SubjectID: r.SubjectID, SessionID: r.SessionID, RequestID: r.RequestID, GraphID: r.GraphID,
+		CallSummary: r.Call, TenantID: r.TenantID, SubjectID: r.SubjectID, SessionID: r.SessionID, RequestID: r.RequestID, GraphID: r.GraphID,
 		ConnectionID: r.ConnectionID, TemporalRunID: r.TemporalRunID, Epoch: r.Epoch, InputDigest: r.InputDigest,
 		Rounds: contract.Rounds{Gate: r.GateRound, Dispatch: r.DispatchRound, Request: r.RequestRound, Capacity: r.CapacityRound}, PolicyDigest: r.PolicyDigest,
 		SafeArgs: r.SafeArgs,

@@ -19,7 +19,9 @@ WITH final AS MATERIALIZED (
         @plan::json, coalesce((SELECT digest FROM policy_active), ''), @started_at::timestamptz
     WHERE NOT EXISTS (SELECT FROM final)
     ON CONFLICT (invocation_id) DO UPDATE
-        SET epoch = invocations.epoch + 1, temporal_run_id = excluded.temporal_run_id, namespace = excluded.namespace
+        SET epoch = invocations.epoch + 1, temporal_run_id = excluded.temporal_run_id, namespace = excluded.namespace,
+            -- A worker without the tool made a plan without steps. Nothing has run by it.
+            plan = CASE WHEN invocations.plan ->> 'toolDigest' IS NULL THEN excluded.plan ELSE invocations.plan END
         WHERE invocations.state = 'open' AND invocations.input_digest = excluded.input_digest
             AND invocations.namespace IN ('', excluded.namespace)
     RETURNING input_digest, result, epoch, gate_round, dispatch_round, request_round, capacity_round, plan, namespace

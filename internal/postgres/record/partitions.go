@@ -10,6 +10,9 @@ import (
 // maxPartitionMonths bounds the months argument of EnsurePartitions.
 const maxPartitionMonths = 24
 
+// partitioned are the tables with a partition for each month.
+var partitioned = []string{"stage_events", "attempts", "payloads", "events", "hydrations"}
+
 // EnsurePartitions creates the missing partitions of this month and of the next months, 0–24. It
 // skips a month that already has rows in the DEFAULT partition. Several processes may call it at
 // any time. After two seconds of waiting for a lock it returns a transient error.
@@ -18,5 +21,13 @@ func (s *Store) EnsurePartitions(ctx context.Context, months int) error {
 	if months < 0 || months > maxPartitionMonths {
 		return db.Failure(op, fmt.Errorf("%d months; it must be between 0 and %d", months, maxPartitionMonths))
 	}
-	return s.db.ExecAll(ctx, op, db.Query("SetPartitionMonths", db.Values{"months": months}), db.Query("EnsurePartitions", db.Values{}))
+	// Each table has a transaction of its own. A transaction that held the lock of one table and
+	// waited for the lock of another one would deadlock with a call that writes to both.
+	for _, parent := range partitioned {
+		if err := s.db.ExecAll(ctx, op,
+			db.Query("SetPartitions", db.Values{"parent": parent, "months": months}), db.Query("EnsurePartitions", db.Values{})); err != nil {
+			return err
+		}
+	}
+	return nil
 }

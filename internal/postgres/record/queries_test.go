@@ -35,5 +35,7 @@ func TestQueries(t *testing.T) {
 		"Settle":             reflect.TypeFor[settleRow](),
 		"OpenCalls":          reflect.TypeFor[upkeep.OpenCall](),
 		"Sweep":              reflect.TypeFor[sweptRow](),
-	}, "Refuse", "CloseOtherRequests", "CloseRequest", "LockFlight", "LockInvocation", "Forged", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteIdleSemaphores", "SaveOutput", "SetPartitionMonths", "EnsurePartitions", "LockQuotas", "DeleteFullQuotas", "DeleteExpiredCalls", "SetExpiredPartition", "DropPartition", "DeleteOldSessions")
+		"TakeEnding":         reflect.TypeFor[endingRow](),
+		"EndStage":           reflect.TypeFor[endedRow](),
+	}, "Refuse", "CloseOtherRequests", "CloseRequest", "LockFlight", "LockInvocation", "Forged", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteIdleSemaphores", "SaveOutput", "SetPartitions", "EnsurePartitions", "LockQuotas", "DeleteFullQuotas", "DeleteExpiredCalls", "SetExpiredPartition", "DropPartition", "DeleteOldSessions", "DropEnding")
 }

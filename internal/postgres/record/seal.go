@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/pawl-run/pawl/toolspec"
-	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // seal holds digests of a decision. The store keeps them in place of the arguments and the
@@ -38,7 +38,7 @@ func sealed(d *toolspec.Decision) (seal, error) {
 // form, for example because an object repeats a key, digest hashes the bytes as they are: a
 // decision that cannot count also needs an identifier.
 func digest(raw json.RawMessage) string {
-	if canonical, err := schema.Digest(raw); err == nil {
+	if canonical, err := strictjson.Digest(raw); err == nil {
 		return canonical
 	}
 	sum := sha256.Sum256(raw)

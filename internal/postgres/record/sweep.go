@@ -37,7 +37,7 @@ func (s *Store) Sweep(ctx context.Context, in upkeep.SweepRow) (toolspec.Code, e
 	// attempts is 0 here: the claims say whether a tool ran.
 	steps := append(release(in.InvocationID, in.Epoch, in.RunID, 0, sweptGrace), db.Query("Sweep", db.Values{
 		"invocation_id": in.InvocationID, "namespace": db.Text(in.Namespace), "epoch": in.Epoch, "temporal_run_id": db.Text(in.RunID), "cause": db.Text(in.Cause),
-		"code": db.Text(ends.Code), "message": ends.Message, "status": ends.HTTP,
+		"grace": sweptGrace, "code": db.Text(ends.Code), "message": ends.Message, "status": ends.HTTP,
 		"unknown_code": db.Text(unknown.Code), "unknown_message": unknown.Message, "unknown_status": unknown.HTTP,
 	}))
 	row, _, err := locked[sweptRow](ctx, s, "sweep", in.InvocationID, steps...)

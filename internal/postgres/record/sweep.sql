@@ -37,7 +37,13 @@ WITH dispatched AS (
     FROM ending e
     WHERE i.invocation_id = @invocation_id::uuid AND i.namespace = @namespace AND i.namespace <> '' AND i.state = 'open' AND i.epoch = @epoch
         AND i.temporal_run_id = @temporal_run_id
-    RETURNING i.month, i.tenant_id, i.workflow_id, i.error_code, i.attempts
+    RETURNING i.month, i.tenant_id, i.workflow_id, i.error_code, i.attempts, i.plan
+), hooked AS (
+    -- The workflow cannot run the hooks at the closing stages any more. The tool may still run for a
+    -- while, so what a hook holds for it is held as long as a slot is.
+    INSERT INTO endings (invocation_id, namespace, due_at)
+    SELECT @invocation_id::uuid, @namespace, now() + @grace::interval FROM swept
+    WHERE EXISTS (SELECT FROM json_array_elements(plan -> 'error') AS step WHERE json_array_length(step -> 'hooks') > 0)
 ), closed AS (
     UPDATE approvals SET state = CASE WHEN expires_at <= now() THEN 'expired' ELSE 'closed' END
     WHERE invocation_id = @invocation_id::uuid AND state = 'open' AND EXISTS (SELECT FROM swept)

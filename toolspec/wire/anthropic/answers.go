@@ -38,7 +38,7 @@ func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
 }
 
 // appendBlocks appends what an answer says. The format refuses texts that are
-// empty, and errors that say nothing.
+// empty.
 func appendBlocks(dst []byte, text string, a wire.Answer) []byte {
 	start := len(dst)
 	dst = appendText(dst, text, start)
@@ -51,9 +51,6 @@ func appendBlocks(dst []byte, text string, a wire.Answer) []byte {
 		default:
 			dst = appendText(dst, p.Words(), start)
 		}
-	}
-	if len(dst) == start && a.IsError {
-		dst = appendText(dst, "The call failed.", start)
 	}
 	return dst
 }

@@ -64,7 +64,7 @@ func TestAnswers(t *testing.T) {
 	codectest.SameJSON(t, "answers", got[0], []byte(`{"role":"user","content":[
 		{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"{\"n\":1}"}]},
 		{"type":"tool_result","tool_use_id":"pawl_1","content":[{"type":"text","text":"plain <text>"}]},
-		{"type":"tool_result","tool_use_id":"toolu_3","content":[{"type":"text","text":"{\"errorCode\":\"policy_denied\"}"}],"is_error":true},
+		{"type":"tool_result","tool_use_id":"toolu_3","content":[{"type":"text","text":"Error executing tool: {\"errorCode\":\"policy_denied\"}"}],"is_error":true},
 		{"type":"tool_result","tool_use_id":"toolu_4","content":[{"type":"text","text":"{\"content\":\"head\",\"output_ref\":\"out_1\"}"}]},
 		{"type":"tool_result","tool_use_id":"toolu_5","content":[
 			{"type":"text","text":"more"},
@@ -72,7 +72,7 @@ func TestAnswers(t *testing.T) {
 			{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"BBBB"}},
 			{"type":"text","text":"[a part of type audio/wav, 4 characters of base64, which cannot be shown here]"}]},
 		{"type":"tool_result","tool_use_id":"toolu_6","content":[]},
-		{"type":"tool_result","tool_use_id":"toolu_7","content":[{"type":"text","text":"The call failed."}],"is_error":true},
+		{"type":"tool_result","tool_use_id":"toolu_7","content":[{"type":"text","text":"Error executing tool: "}],"is_error":true},
 		{"type":"tool_result","tool_use_id":"toolu_8","content":[{"type":"text","text":"null"}]}]}`))
 	if got, err := (anthropic.Codec{}).Answers([]wire.Answer{{Name: "a", Content: json.RawMessage(`{`)}}); err == nil {
 		t.Errorf("content that is not JSON became %s", got)

@@ -100,19 +100,23 @@ func (s *stream) event(_, data []byte) error {
 	return nil // a ping, and kinds that are still to come
 }
 
-// message takes message_start. One that comes again before anything else is a
-// repetition; later it would be another message.
+// message takes message_start. A message_start that comes again before any block is a
+// repetition; later it would be another message. When a program of the provider called
+// the tools, message_start has all content and the stop_reason, and no message_delta
+// follows that has a reason.
 func (s *stream) message(v frame.Value) error {
 	if len(s.draft.blocks) > 0 {
 		return errStart
 	}
-	var got, inner [1]frame.Value
+	var got [1]frame.Value
 	if err := v.Pick(got[:], "message"); err != nil {
 		return err
 	}
-	if err := got[0].Pick(inner[:], "content"); err != nil {
+	var inner [2]frame.Value
+	if err := got[0].Pick(inner[:], "content", "stop_reason"); err != nil {
 		return err
 	}
+	s.setReason(inner[1])
 	for content := range inner[0].Elements() {
 		b, err := begin(bytes.Clone(content))
 		if err != nil {
@@ -186,8 +190,13 @@ func (s *stream) reason(delta frame.Value) error {
 	if err := delta.Pick(got[:], "stop_reason"); err != nil {
 		return err
 	}
-	if !got[0].Null() {
-		s.draft.reason = got[0].Loose()
-	}
+	s.setReason(got[0])
 	return nil
+}
+
+// setReason keeps a stop_reason that is not null.
+func (s *stream) setReason(reason frame.Value) {
+	if !reason.Null() {
+		s.draft.reason = reason.Loose()
+	}
 }

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
@@ -10,8 +9,8 @@ import (
 )
 
 // Answers are the functionResponse parts of one single content of the user. The
-// response is {"output":…}, or {"error":…} for a failure, with the value as it
-// is. Images and PDF documents become parts of the functionResponse. Where there
+// response is {"output":…} with the value as it is, or {"error":"…"} with the text of
+// a failure, see [wire.Answer.Value]. Images and PDF documents become parts of the functionResponse. Where there
 // is a reference to the stored value, or a part that must be text, the value is
 // {"content":…,"parts":["…"],"output_ref":"…"}: the format has no other place
 // for them inside a response.
@@ -45,9 +44,9 @@ func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
 
 // appendValue appends the value of an answer, in a frame where more belongs to it.
 func appendValue(dst []byte, a wire.Answer) ([]byte, error) {
-	content := bytes.TrimSpace(a.Content)
-	if len(content) == 0 {
-		content = []byte("null")
+	content, err := a.Value()
+	if err != nil {
+		return nil, fmt.Errorf("gemini: %w", err)
 	}
 	if _, err := frame.Parse(content); err != nil {
 		return nil, fmt.Errorf("gemini: the content of the answer to %s is %w", a.Name, err)

@@ -66,7 +66,7 @@ func TestAnswers(t *testing.T) {
 	codectest.SameJSON(t, "answers", got[0], []byte(`{"role":"user","parts":[
 		{"functionResponse":{"id":"fc_1","name":"a","response":{"output":{"n":1.10}}}},
 		{"functionResponse":{"name":"b","response":{"output":"plain <text>"}}},
-		{"functionResponse":{"id":"fc_3","name":"c","response":{"error":{"errorCode":"policy_denied"}}}},
+		{"functionResponse":{"id":"fc_3","name":"c","response":{"error":"Error executing tool: {\"errorCode\":\"policy_denied\"}"}}},
 		{"functionResponse":{"id":"fc_4","name":"d","response":{"output":{"content":"head","output_ref":"out_1"}}}},
 		{"functionResponse":{"id":"fc_5","name":"e","response":{"output":{"content":"look","parts":[
 			"more","[a part of type audio/wav, 4 characters of base64, which cannot be shown here]"]}},

@@ -56,7 +56,7 @@ func TestAnswers(t *testing.T) {
 	for i, want := range []string{
 		`{"role":"tool","tool_call_id":"call_1","content":"{\"n\":1}"}`,
 		`{"role":"tool","tool_call_id":"pawl_1","content":"plain <text>"}`,
-		`{"role":"tool","tool_call_id":"call_3","content":"{\"content\":{\"errorCode\":\"policy_denied\",\"message\":\"a < b\"},\"is_error\":true}"}`,
+		`{"role":"tool","tool_call_id":"call_3","content":"Error executing tool: {\"errorCode\":\"policy_denied\",\"message\":\"a < b\"}"}`,
 		`{"role":"tool","tool_call_id":"call_4","content":"{\"content\":\"head\",\"output_ref\":\"out_1\"}"}`,
 		`{"role":"tool","tool_call_id":"call_5","content":[{"type":"text","text":"look"},{"type":"text","text":"more"},{"type":"text","text":"[a part of type image/png, 4 characters of base64, which cannot be shown here]"}]}`,
 		`{"role":"tool","tool_call_id":"call_6","content":"null"}`,

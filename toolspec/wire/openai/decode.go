@@ -38,7 +38,7 @@ func decode(response []byte) (wire.Response, error) {
 		return wire.Response{}, providerError(top[1])
 	}
 	var d draft
-	found := false
+	found, cut := false, false
 	for choice := range top[0].Elements() {
 		var got [3]frame.Value
 		if err := choice.Pick(got[:], "index", "message", "finish_reason"); err != nil {
@@ -52,12 +52,13 @@ func decode(response []byte) (wire.Response, error) {
 		if err := d.take(got[1], true); err != nil {
 			return wire.Response{}, fmt.Errorf("message: %w", err)
 		}
-		d.reason = got[2].Loose()
+		// Some servers always send an empty reason.
+		d.reason, cut = got[2].Loose(), got[2].Null()
 	}
 	if !found {
 		return wire.Response{}, errors.New("there is no choice")
 	}
-	return d.response(false), nil
+	return d.response(cut), nil
 }
 
 // take takes a message, whole, or a delta of one.

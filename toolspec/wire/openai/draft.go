@@ -27,7 +27,6 @@ func (d *draft) response(cut bool) wire.Response {
 	if r.Text == "" {
 		r.Text = frame.Loose(d.refusal)
 	}
-	cut = cut || d.reason == ""
 	r.Calls = d.calls.finish(cut, d.reason)
 	r.Finish = finishOf(d.reason, cut, len(r.Calls) > 0, len(d.refusal) > 0)
 	r.Message = d.message()

@@ -38,7 +38,7 @@ func (s *stream) End() (wire.Response, error) {
 	if name, data, ok := s.events.Rest(); ok && s.failed == nil {
 		s.failed = s.event(name, data)
 	}
-	r := s.draft.response(s.failed != nil || s.sent != nil)
+	r := s.draft.response(s.failed != nil || s.sent != nil || s.draft.reason == "")
 	if s.sent != nil {
 		return r, s.sent
 	}

@@ -54,7 +54,7 @@ func TestAnswers(t *testing.T) {
 	for i, want := range []string{
 		`{"type":"function_call_output","call_id":"call_1","output":"{\"n\":1}"}`,
 		`{"type":"function_call_output","call_id":"pawl_1","output":"plain <text>"}`,
-		`{"type":"function_call_output","call_id":"call_3","output":"{\"content\":{\"errorCode\":\"policy_denied\"},\"is_error\":true,\"output_ref\":\"out_1\"}"}`,
+		`{"type":"function_call_output","call_id":"call_3","output":"{\"content\":\"Error executing tool: {\\\"errorCode\\\":\\\"policy_denied\\\"}\",\"is_error\":true,\"output_ref\":\"out_1\"}"}`,
 		`{"type":"function_call_output","call_id":"call_4","output":[{"type":"input_text","text":"look"},{"type":"input_image","image_url":"data:image/png;base64,AAAA"},` +
 			`{"type":"input_text","text":"more"},{"type":"input_text","text":"[a part of type audio/wav, 4 characters of base64, which cannot be shown here]"}]}`,
 	} {

@@ -139,30 +139,39 @@ func (d *draft) call(item frame.Value, whole bool) error {
 	if len(c.Args) == 0 {
 		c.Args = nil
 	}
+	namespace := got[4].Loose()
 	switch status := string(got[3].Escaped()); {
-	case d.cut || d.detail == "content_filter" || status == "in_progress" || status == "incomplete":
+	case d.cut || d.detail == "content_filter" || status == "incomplete":
+		c.Fault = toolspec.CodeIncomplete
+	case status == "in_progress" && !(whole && complete(c.Args)):
+		// Some servers leave the status of an item as it began in a completed response.
 		c.Fault = toolspec.CodeIncomplete
 	case !whole && status != "completed" && !complete(c.Args):
 		c.Fault = toolspec.CodeIncomplete
 	case !named || c.Name == "" || got[2].Kind() == '"' && !textual:
 		c.Fault = toolspec.CodeInvalidJSON
-	case len(got[4].Escaped()) > 0:
-		// The function of a namespace, and no tool with one was offered.
+	case namespace != "" && namespace != c.Name:
+		// The provider gives a function that it loaded by tool search its own name as
+		// namespace. Another namespace has functions that were not offered.
 		c.Fault = toolspec.CodeInvalidJSON
 	}
 	if identified && c.ID != "" && wire.SafeName(c.Name) && textual {
 		d.repeat(item)
 	} else {
-		d.repeat(rebuilt(c))
+		d.repeat(rebuilt(c, namespace))
 	}
 	d.response.Calls = append(d.response.Calls, c)
 	return nil
 }
 
-// rebuilt is a call as a request may have it.
-func rebuilt(c wire.Call) []byte {
+// rebuilt returns a call in the form that a request may have. The provider refuses a
+// request in which a call has lost its namespace.
+func rebuilt(c wire.Call, namespace string) []byte {
 	m := frame.Quote([]byte(`{"type":"function_call","call_id":`), frame.CallID(c.ID, c.Index))
 	m = frame.Quote(append(m, `,"name":`...), wire.Repeatable(c.Name))
+	if namespace != "" {
+		m = frame.Quote(append(m, `,"namespace":`...), wire.Repeatable(namespace))
+	}
 	return append(frame.Quote(append(m, `,"arguments":`...), c.Args), '}')
 }
 

@@ -199,9 +199,9 @@ func (it *item) into(d *draft) error {
 	case it.done:
 		return d.take(it.raw, d.status == "completed")
 	case it.call:
-		var got [2]frame.Value
+		var got [3]frame.Value
 		if len(it.raw) > 0 { // else it never began, and has no name
-			if err := it.raw.Pick(got[:], "call_id", "name"); err != nil {
+			if err := it.raw.Pick(got[:], "call_id", "name", "namespace"); err != nil {
 				return fmt.Errorf("function_call: %w", err)
 			}
 		}
@@ -209,6 +209,9 @@ func (it *item) into(d *draft) error {
 		made = append(append(made, got[0].Escaped()...), `","name":"`...)
 		made = append(append(made, got[1].Escaped()...), `","arguments":"`...)
 		made = append(append(made, it.args...), `"`...)
+		if namespace := got[2].Escaped(); len(namespace) > 0 {
+			made = append(append(append(made, `,"namespace":"`...), namespace...), '"')
+		}
 		if !it.closed {
 			made = append(made, `,"status":"incomplete"`...)
 		}

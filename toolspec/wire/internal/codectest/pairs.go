@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec/schema"
 	"github.com/pawl-run/pawl/toolspec/schema/schematest"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
@@ -103,11 +104,11 @@ func restores(t *rapid.T, kept, args, value json.RawMessage) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	same, err := schema.Canonical(got)
+	same, err := strictjson.Canonical(got)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := schema.Canonical(value)
+	want, err := strictjson.Canonical(value)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,64 @@
+package approval
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/document"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// ruleOf returns the rule of a request: policy's rule, and the people and lifetimes for which
+// hooks ask. Hooks can only make it stricter.
+func ruleOf(rule policy.ApprovalRule, asks []hook.Ask) (policy.ApprovalRule, error) {
+	var people []policy.HookSeats
+	for _, ask := range asks {
+		approvals := ask.Approvals
+		if approvals == nil {
+			continue
+		}
+		if approvals.Check() != nil {
+			// A hook's answer has passed the check, so somebody else wrote this one.
+			return policy.ApprovalRule{}, errors.New("approvals of a hook are not valid")
+		}
+		if approvals.ExpiresAfter > 0 {
+			rule = rule.ExpiresWithin(approvals.ExpiresAfter)
+		}
+		if approvals.Names() {
+			people = append(people, policy.HookSeats{Hook: ask.Hook, Seats: seatsOf(approvals)})
+		}
+	}
+	return rule.Besides(people...)
+}
+
+func seatsOf(a *hook.Approvals) []policy.Seat {
+	var seats []policy.Seat
+	for _, s := range a.Seats() {
+		seat := policy.Seat{Name: s.Name, Quorum: s.Quorum}
+		for _, name := range s.Approvers {
+			seat.Approvers = append(seat.Approvers, document.Pattern(name))
+		}
+		seats = append(seats, seat)
+	}
+	return seats
+}
+
+// message returns what the approvers are told: the message of the question for which the call
+// waits, and those of the hooks that name approvers.
+func message(ask hook.Ask, asks []hook.Ask) string {
+	var messages []string
+	add := func(text string) {
+		if text != "" && !slices.Contains(messages, text) {
+			messages = append(messages, text)
+		}
+	}
+	add(ask.Message)
+	for _, a := range asks {
+		if a.Approvals.Names() {
+			add(a.Message)
+		}
+	}
+	return strings.Join(messages, "; ")
+}

@@ -1,0 +1,111 @@
+package gate_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"testing"
+
+	"github.com/pawl-run/pawl/activities/gate"
+	judging "github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/judge/judgetest"
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/authz/authztest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// otherEngine decides as a test says, and keeps the facts of which it was asked.
+type otherEngine struct {
+	decision policy.Decision
+	asked    []policy.Facts
+}
+
+func (e *otherEngine) Decide(f policy.Facts) policy.Decision {
+	e.asked = append(e.asked, f)
+	return e.decision
+}
+
+// TestAnotherPolicyEngineDecides: the gate asks the engine that the worker gives it for the version of
+// the call, and not the policy, which says the opposite (PO-09).
+func TestAnotherPolicyEngineDecides(t *testing.T) {
+	const allows = "    rules: [{tool: core__tool, decision: allow}]\n"
+	const denies = "    rules: [{tool: core__tool, decision: deny}]\n"
+	for _, tc := range []struct {
+		name, tenant string
+		decision     policy.Decision
+		// authorize and consent are the outcomes at the two stages.
+		authorize, consent hook.Outcome
+		rule               string
+	}{
+		{"denies", allows, policy.Decision{Verb: policy.Deny, Rule: "central 7", Message: "not today"}, hook.Failed, hook.Failed, "central 7"},
+		{"asks", allows, policy.Decision{Verb: policy.RequireApproval, Rule: "central 8"}, "", hook.Asked, "central 8"},
+		{"allows", denies, policy.Decision{Verb: policy.Allow, Rule: "central 9"}, "", "", "central 9"},
+		{"gives no verdict", allows, policy.Decision{Rule: "central 10"}, hook.Failed, hook.Failed, "policy engine"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := judgetest.Parse(t, approvals+tc.tenant)
+			engine := &otherEngine{decision: tc.decision}
+			var versions []string
+			steps := gate.Steps(gate.Parts{
+				Policies: judgetest.Policies{p.Digest(): p}, Engine: authztest.AllowAll{}, Tools: catalog.NewRegistry(toolspec.Capabilities{}),
+				Log: slog.New(slog.DiscardHandler),
+				PolicyEngines: func(version *policy.Policy) judging.PolicyEngine {
+					versions = append(versions, version.Digest())
+					return engine
+				},
+			})
+			facts := hook.Facts{
+				ToolID: "core__tool", Effect: toolspec.StateChange, Risk: toolspec.MediumRisk, PolicyDigest: p.Digest(),
+				Context: toolspec.Context{TenantID: "acme", RunID: "run-1", ActorID: "user:ann"}, Args: json.RawMessage(`{"n":1}`),
+			}
+			for i, at := range []struct {
+				stage   hook.Stage
+				outcome hook.Outcome
+				hasArgs bool
+			}{{hook.WillAuthorize.Stage(), tc.authorize, false}, {hook.WillCheckConsent.Stage(), tc.consent, true}} {
+				v, err := steps[at.stage].Before(t.Context(), hook.StageInput{Stage: at.stage, Facts: facts})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if v.Outcome != at.outcome || v.Delta.Rule != tc.rule {
+					t.Errorf("%s: %q by %q, want %q by %q", at.stage, v.Outcome, v.Delta.Rule, at.outcome, tc.rule)
+				}
+				if v.Failure != nil && v.Failure.Code != toolspec.CodePolicyDenied {
+					t.Errorf("%s: %+v", at.stage, v.Failure)
+				}
+				if len(engine.asked) != i+1 || len(versions) != i+1 || versions[i] != p.Digest() {
+					t.Fatalf("%s: asked %d times, of the versions %v", at.stage, len(engine.asked), versions)
+				}
+				if f := engine.asked[i]; f.TenantID != "acme" || f.ActorID != "user:ann" || f.ToolID != "core__tool" || f.HasArgs != at.hasArgs {
+					t.Errorf("%s: asked about %+v", at.stage, f)
+				}
+			}
+		})
+	}
+}
+
+// TestNoEngineDenies: a call is denied if there is no engine for the version of the policy.
+func TestNoEngineDenies(t *testing.T) {
+	version, err := policy.Parse("test", []byte("version: 1\ntenants: {acme: {allowedTools: [core__tool], mode: yolo}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := policy.Facts{TenantID: "acme", ToolID: "core__tool", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk}
+	if d := version.Decide(facts); d.Verb != policy.Allow {
+		t.Fatalf("%+v", d)
+	}
+	engines := judging.PolicyEngines(func(*policy.Policy) judging.PolicyEngine { return nil })
+	if d := engines.Decide(version, facts); d.Verb != policy.Deny {
+		t.Errorf("%+v", d)
+	}
+}
+
+// TestNoPolicyDeniesWithAnyEngine: without an active policy no engine is asked.
+func TestNoPolicyDeniesWithAnyEngine(t *testing.T) {
+	engine := &otherEngine{decision: policy.Decision{Verb: policy.Allow}}
+	engines := judging.PolicyEngines(func(*policy.Policy) judging.PolicyEngine { return engine })
+	if d := engines.Decide(nil, policy.Facts{TenantID: "acme", ToolID: "core__tool"}); d.Verb != policy.Deny || len(engine.asked) != 0 {
+		t.Errorf("%+v, asked %d times", d, len(engine.asked))
+	}
+}

@@ -1,0 +1,66 @@
+package hydrate
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/pawl-run/pawl/activities/stage"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// Steps returns the steps that validate the arguments which hooks have changed: at
+// willValidateInput before the hooks of the stage and after them, and at willNormalizeInput
+// after them. So from willValidateInput on no later stage gets arguments that the tool does
+// not accept. hooks returns the hooks of a tool at a stage: without hooks that can change
+// the arguments there is no step, because the activity Hydrate has validated them.
+func (a *Hydrator) Steps(hooks func(s hook.Stage, toolID string) []string) stage.Table {
+	after := func(stages ...hook.Stage) func(toolID string) bool {
+		return func(toolID string) bool {
+			for _, s := range stages {
+				if len(hooks(s, toolID)) > 0 {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	parse, validate, normalize := hook.WillParseInput.Stage(), hook.WillValidateInput.Stage(), hook.WillNormalizeInput.Stage()
+	return stage.Table{
+		validate:  {Before: a.checkBefore, After: a.checkAfter, Serves: after(parse, validate)},
+		normalize: {After: a.checkAfter, Serves: after(normalize)},
+	}
+}
+
+// checkBefore validates the arguments if a hook of an earlier stage has changed them.
+func (a *Hydrator) checkBefore(_ context.Context, in hook.StageInput) (v hook.Verdict, err error) {
+	// The history begins with the hydrated arguments, and has one more entry for each change.
+	if len(in.Facts.ArgsHistory) > 1 {
+		a.check(in, in.Facts.Args, &v)
+	}
+	return v, nil
+}
+
+// checkAfter validates the arguments if a hook of the stage has changed them.
+func (a *Hydrator) checkAfter(_ context.Context, in hook.StageInput, v *hook.Verdict) error {
+	if v.Delta.Args != nil {
+		a.check(in, v.Delta.Args, v)
+	}
+	return nil
+}
+
+// check makes the verdict a failure if the tool does not accept args.
+func (a *Hydrator) check(in hook.StageInput, args json.RawMessage, v *hook.Verdict) {
+	bound, ok := a.parts.Tools.Get(in.Facts.ToolID)
+	if !ok {
+		*v = hook.Verdict{Outcome: hook.Missing, By: "tool " + in.Facts.ToolID}
+		return
+	}
+	if _, _, f := a.CheckArgs(bound, args); f != nil {
+		if f.Details == nil {
+			f.Details = &toolspec.Details{}
+		}
+		f.Details.Stage = string(in.Stage)
+		v.Outcome, v.Failure = hook.Failed, f
+	}
+}

@@ -1,0 +1,154 @@
+package upkeep
+
+import (
+	"context"
+	"time"
+
+	"github.com/pawl-run/pawl/activities/heartbeat"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+const (
+	// endingTime is how long one sweep runs closing stages. The next sweep continues.
+	endingTime = time.Minute
+	// endingsUntil is how long the closing stages of a swept call are tried, if no worker has
+	// their hooks or their hooks fail in a way that passes.
+	endingsUntil = 7 * 24 * time.Hour
+)
+
+// Hooks runs the hooks of one closing stage of a swept call, without Pawl's own step. The
+// outcome is hook.Missing if this worker lacks one of the hooks. After a transient error
+// (errs.Transient) the stage runs again later.
+type Hooks func(ctx context.Context, in hook.StageInput) (hook.Verdict, error)
+
+// Endings has the swept calls whose hooks at the closing stages have not all run.
+type Endings interface {
+	// TakeEnding takes the call that has been due longest. The call is due again later if it is
+	// not dropped. found is false if no call is due.
+	TakeEnding(ctx context.Context, namespace string) (e Ending, found bool, err error)
+	// EndStage records a stage that has run. It writes nothing and returns false if another
+	// sweep has taken the call since.
+	EndStage(ctx context.Context, in EndedStage) (ended bool, err error)
+	// DropEnding deletes a call from the list, unless another sweep has taken it since.
+	DropEnding(ctx context.Context, invocationID string, tries int) error
+}
+
+// Ending is a swept call whose hooks at the closing stages run after its workflow.
+type Ending struct {
+	InvocationID string
+	// Done counts the stages that have run. Tries counts how often the call was taken.
+	Done, Tries int
+	Plan        hook.Plan
+	// Facts are what the record knows of the call. The scratchpad, the bindings and the
+	// arguments were in the workflow only.
+	Facts hook.Facts
+	// SettledAt and SeenAt are by the database's clock.
+	SettledAt, SeenAt time.Time
+}
+
+// EndedStage is a closing stage that has run. Done counts the stages that have run, with this
+// one.
+type EndedStage struct {
+	InvocationID string
+	Tries, Done  int
+	Stage        hook.Stage
+	Outcome      string
+	At           time.Time
+	DurationUs   int64
+	Notes        []hook.Note
+	// AuditIDs are the ids of Audit.
+	AuditIDs []string
+	Audit    []hook.AuditEntry
+}
+
+// stages returns the closing stages of the call that have hooks, in the order of the plan.
+func (e Ending) stages() (stages []hook.Step) {
+	for _, step := range e.Plan.Error {
+		if len(step.Hooks) > 0 {
+			stages = append(stages, step)
+		}
+	}
+	return stages
+}
+
+// endAll runs the closing stages of swept calls, one call after another, for about endingTime.
+func (s *Sweeper) endAll(ctx context.Context, out *contract.SweepCallsOut) error {
+	began := time.Now()
+	for time.Since(began) < endingTime && !heartbeat.Stopping(ctx) {
+		e, found, err := s.endings.TakeEnding(ctx, s.namespace)
+		if err != nil || !found {
+			return err
+		}
+		ended, err := s.end(ctx, e)
+		if err != nil {
+			return err
+		}
+		if ended {
+			out.Ended++
+		}
+	}
+	return nil
+}
+
+// end runs the closing stages of a call that have not run. It reports whether all have run. A
+// stage that this worker cannot run is left for a later sweep, and so are those after it.
+func (s *Sweeper) end(ctx context.Context, e Ending) (ended bool, err error) {
+	stages := e.stages()
+	for e.Done < len(stages) {
+		step := stages[e.Done]
+		in := hook.StageInput{
+			Stage: step.Stage, Hooks: step.Hooks, PlanVersion: e.Plan.V, Facts: e.Facts,
+			BudgetMs: step.DurableMs + contract.StepTimeout.Milliseconds(),
+		}
+		at := time.Now()
+		v, err := s.hooks(ctx, in)
+		switch {
+		case ctx.Err() != nil:
+			return false, ctx.Err()
+		case err != nil, v.Outcome == hook.Missing:
+			return false, s.postpone(ctx, e, step.Stage, v.By, err)
+		}
+		e.Done++
+		if ended, err := s.endings.EndStage(ctx, e.after(step.Stage, v, at)); err != nil || !ended {
+			return false, err
+		}
+		for range v.Delta.Audit {
+			e.Facts.AuditIDs = append(e.Facts.AuditIDs, toolspec.AuditID(e.InvocationID, len(e.Facts.AuditIDs)+1))
+		}
+	}
+	return true, s.endings.DropEnding(ctx, e.InvocationID, e.Tries)
+}
+
+// postpone leaves a call to a later sweep, or drops it if its time is over.
+func (s *Sweeper) postpone(ctx context.Context, e Ending, stage hook.Stage, lacks string, err error) error {
+	attrs := []any{"invocationId", e.InvocationID, "toolId", e.Facts.ToolID, "stage", string(stage), "tries", e.Tries}
+	if err != nil {
+		attrs = append(attrs, "reason", errs.Reason(err))
+	} else {
+		attrs = append(attrs, "missing", lacks)
+	}
+	if e.SeenAt.Sub(e.SettledAt) < endingsUntil {
+		s.log.WarnContext(ctx, "hooks of a swept call could not run yet: a later sweep tries again", attrs...)
+		return nil
+	}
+	s.log.ErrorContext(ctx, "hooks of a swept call did not run within seven days and are given up: release by hand what they hold", attrs...)
+	return s.endings.DropEnding(ctx, e.InvocationID, e.Tries)
+}
+
+// after returns the record of a stage that has run as the latest of e.
+func (e Ending) after(stage hook.Stage, v hook.Verdict, at time.Time) EndedStage {
+	ended := EndedStage{
+		InvocationID: e.InvocationID, Tries: e.Tries, Done: e.Done, Stage: stage, Outcome: "ok", At: at, DurationUs: v.DurationUs,
+		Notes: v.Notes, Audit: v.Delta.Audit,
+	}
+	if v.Failure != nil {
+		ended.Outcome = string(v.Failure.Code)
+	}
+	for i := range v.Delta.Audit {
+		ended.AuditIDs = append(ended.AuditIDs, toolspec.AuditID(e.InvocationID, len(e.Facts.AuditIDs)+i+1))
+	}
+	return ended
+}

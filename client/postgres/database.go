@@ -1,0 +1,84 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+)
+
+// maxConns bounds the connections of a Database.
+const maxConns = 4
+
+// Database reads the record. It is safe for concurrent use. It has the outputs, the catalogs and the
+// records of client.Options:
+//
+//	db, err := postgres.Open(ctx, url)
+//	c := client.New(temporal, db.Options())
+type Database struct{ store *postgres.Store }
+
+var (
+	_ client.Outputs  = (*Database)(nil)
+	_ client.Catalogs = (*Database)(nil)
+	_ client.Records  = (*Database)(nil)
+)
+
+// Open connects to the database at url, with at most four connections. A role that may only SELECT is
+// enough. Close the Database after use.
+func Open(ctx context.Context, url string) (*Database, error) {
+	store, err := postgres.Open(ctx, url, postgres.Options{MaxConns: maxConns, Application: "pawl-client"})
+	if err != nil {
+		return nil, fmt.Errorf("client/postgres: %w", err)
+	}
+	return Of(store), nil
+}
+
+// Of returns a Database on a store of a worker or of a command, who closes the store.
+func Of(store *postgres.Store) *Database { return &Database{store: store} }
+
+// Close closes the connections. It waits for running statements.
+func (d *Database) Close() { d.store.Close() }
+
+// Options returns options of a client that reads the Database.
+func (d *Database) Options() client.Options {
+	return client.Options{Outputs: d, Catalogs: d, Records: d}
+}
+
+// Output implements client.Outputs.
+func (d *Database) Output(ctx context.Context, tenantID, ref string) (json.RawMessage, error) {
+	value, err := d.store.Output(ctx, tenantID, ref)
+	return value, orNotFound(err)
+}
+
+// Catalog implements client.Catalogs.
+func (d *Database) Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error) {
+	return d.store.Catalog(ctx, by)
+}
+
+// Calls implements client.Records.
+func (d *Database) Calls(ctx context.Context, f client.CallFilter) ([]client.CallSummary, error) {
+	return d.store.List(ctx, f)
+}
+
+// Call implements client.Records.
+func (d *Database) Call(ctx context.Context, tenantID, id string) (client.CallRecord, error) {
+	record, err := d.store.Show(ctx, tenantID, id)
+	return record, orNotFound(err)
+}
+
+// Approvals implements client.Records.
+func (d *Database) Approvals(ctx context.Context, f client.ApprovalFilter) ([]client.ApprovalRecord, error) {
+	return d.store.Approvals(ctx, f.TenantID, !f.Decided)
+}
+
+// orNotFound returns client.ErrNotFound for a row that the tenant does not have, and otherwise err.
+func orNotFound(err error) error {
+	if errors.Is(err, postgres.ErrNotFound) {
+		return client.ErrNotFound
+	}
+	return err
+}

@@ -1,0 +1,220 @@
+package turn
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/conversation"
+	"github.com/pawl-run/pawl/toolspec/wire"
+)
+
+// MaxAnswer bounds the content of an answer to a model, in bytes. A larger value becomes a
+// preview.
+const MaxAnswer = conversation.MaxResult
+
+// formMessages returns the messages of a reply whose calls all have a result.
+func (t Turn) formMessages(ctx context.Context, c *client.Client, r Reply) ([]json.RawMessage, error) {
+	messages, err := splitItems(r.Response.Message)
+	if err != nil || len(r.Outcomes) == 0 {
+		return messages, err
+	}
+	answers := make([]wire.Answer, len(r.Outcomes))
+	for i, o := range r.Outcomes {
+		if answers[i], err = formAnswer(ctx, c, t.Context.TenantID, o); err != nil {
+			return nil, fmt.Errorf("call %d: %w", i, err)
+		}
+	}
+	answered, err := t.Codec.Answers(answers)
+	if err != nil {
+		return nil, err
+	}
+	return append(messages, answered...), nil
+}
+
+// splitItems returns the items of a message that is an array of items, or the message itself.
+func splitItems(message json.RawMessage) (items []json.RawMessage, err error) {
+	message = bytes.TrimSpace(message)
+	switch {
+	case len(message) == 0:
+		return nil, nil
+	case message[0] != '[':
+		return []json.RawMessage{message}, nil
+	}
+	err = json.Unmarshal(message, &items)
+	return items, err
+}
+
+// formAnswer returns the answer to a call. Of a stored value that c cannot read, because it has no
+// reader of outputs, the answer has only the reference.
+func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcome) (a wire.Answer, err error) {
+	a = wire.Answer{Index: o.Call.Index, CallID: o.Call.ID, Name: o.Call.Name, IsError: !o.Result.OK, OutputRef: o.Result.OutputRef}
+	if a.IsError {
+		if o.Result.ErrorCode == toolspec.CodeUnavailable && o.hint != "" {
+			o.Result.SafeMessage += ": " + o.hint
+		}
+		a.Content, err = Content(o.Result, nil)
+		return a, err
+	}
+	value := o.Result.Value
+	if o.Result.OutputRef != "" {
+		stored, err := c.Output(ctx, tenantID, o.Result.OutputRef)
+		switch {
+		case err == nil:
+			value = stored
+		case !errors.Is(err, client.ErrNoOutputs):
+			return a, err
+		}
+	}
+	if len(value) > MaxAnswer && a.OutputRef == "" && o.Result.InvocationID != "" {
+		a.OutputRef = toolspec.ResultRef(o.Result.InvocationID) // the result itself has the whole value
+	}
+	a.Content, err = Content(o.Result, value)
+	return a, err
+}
+
+// Content returns what a model reads of a result: its value, a preview of a value of more than
+// MaxAnswer bytes, or the failure, which a codec writes behind toolspec.ErrorPrefix. value is the
+// value of the result, read by its reference if the result has one.
+func Content(r toolspec.Result, value json.RawMessage) (json.RawMessage, error) {
+	if !r.OK {
+		return encodeFailure(r)
+	}
+	return fitValue(value, r)
+}
+
+// failure is the content of an answer to a call without a value. It has nothing of policy and
+// nothing of the arguments.
+type failure struct {
+	OK           bool            `json:"ok"`
+	ErrorCode    toolspec.Code   `json:"errorCode"`
+	Message      string          `json:"message"`
+	Details      *failureDetails `json:"details,omitempty"`
+	RetryAfterMs int64           `json:"retryAfterMs,omitempty"`
+}
+
+type failureDetails struct {
+	Problems []toolspec.Problem `json:"problems,omitempty"`
+	// Code is the code of a hook.
+	Code  string `json:"code,omitempty"`
+	Cause string `json:"cause,omitempty"`
+}
+
+// maxProblems bounds the problems in one answer.
+const maxProblems = 16
+
+func encodeFailure(r toolspec.Result) (json.RawMessage, error) {
+	// The codec writes the prefix before everything.
+	f := failure{ErrorCode: r.ErrorCode, Message: strings.TrimPrefix(r.SafeMessage, toolspec.ErrorPrefix), RetryAfterMs: r.RetryAfterMs}
+	if d := r.Details; d != nil {
+		shown := failureDetails{Code: d.Code, Cause: d.Cause}
+		for _, p := range d.Problems {
+			// A problem that only repeats the message adds nothing.
+			if p.Path != "" || p.Message != r.SafeMessage {
+				shown.Problems = append(shown.Problems, p)
+			}
+		}
+		shown.Problems = shown.Problems[:min(len(shown.Problems), maxProblems)]
+		for len(shown.Problems) > 0 || shown.Code != "" || shown.Cause != "" {
+			f.Details = &shown
+			if text, err := encode(f); err != nil || len(text) <= MaxAnswer {
+				return text, err
+			}
+			if f.Details = nil; len(shown.Problems) == 0 {
+				break
+			}
+			shown.Problems = shown.Problems[:len(shown.Problems)-1]
+		}
+	}
+	return encode(f)
+}
+
+// preview replaces a value that is too large for an answer. It has the beginning of the value and
+// its size. The answer has the reference of the whole value beside it.
+type preview struct {
+	Preview any `json:"preview,omitempty"`
+	// Count is the number of elements of a list, of members of an object, or of characters of a
+	// text.
+	Count     *int `json:"count,omitempty"`
+	Bytes     int  `json:"bytes,omitempty"`
+	Truncated bool `json:"truncated"`
+}
+
+// fitValue returns a value of at most MaxAnswer bytes unchanged, and a preview of a larger value.
+// Both are valid JSON.
+func fitValue(value json.RawMessage, r toolspec.Result) (json.RawMessage, error) {
+	value = bytes.TrimSpace(value)
+	switch {
+	case len(value) == 0 && r.OutputRef != "":
+		return encode(preview{Truncated: true})
+	case len(value) == 0:
+		return json.RawMessage(`null`), nil
+	case len(value) <= MaxAnswer:
+		return value, nil
+	}
+	p := preview{Bytes: len(value), Truncated: true}
+	// Escapes make the encoded preview larger than its text.
+	for room := MaxAnswer * 3 / 4; ; room /= 2 {
+		p.Preview, p.Count = previewOf(value, room)
+		if text, err := encode(p); err != nil || len(text) <= MaxAnswer {
+			return text, err
+		}
+	}
+}
+
+// previewOf returns the beginning of a value, of about room bytes, and the count of the value.
+func previewOf(value json.RawMessage, room int) (any, *int) {
+	var list []json.RawMessage
+	var members map[string]json.RawMessage
+	var text string
+	switch {
+	case json.Unmarshal(value, &list) == nil:
+		shown := []json.RawMessage{}
+		for _, element := range list {
+			if room -= len(element) + 1; room < 0 {
+				break
+			}
+			shown = append(shown, element)
+		}
+		count := len(list)
+		if len(list) > 0 && len(shown) == 0 { // the first element alone is too large
+			return cutText(string(value), room+len(list[0])+1), &count
+		}
+		return shown, &count
+	case json.Unmarshal(value, &text) == nil:
+		count := utf8.RuneCountInString(text)
+		return cutText(text, room), &count
+	case json.Unmarshal(value, &members) == nil:
+		count := len(members)
+		return cutText(string(value), room), &count
+	}
+	return cutText(string(value), room), nil
+}
+
+// cutText cuts a text to at most room bytes, between two characters.
+func cutText(text string, room int) string {
+	if len(text) <= room {
+		return text
+	}
+	for room > 0 && !utf8.RuneStart(text[room]) {
+		room--
+	}
+	return text[:room]
+}
+
+// encode returns the JSON of v. It does not escape <, > and &, because models read it.
+func encode(v any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,236 @@
+package turn
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hydrate"
+	"github.com/pawl-run/pawl/toolspec/schema"
+	"github.com/pawl-run/pawl/toolspec/wire"
+)
+
+// maxNative bounds the provider's own piece that a call carries, in bytes. Of a larger piece the
+// call carries only id and name.
+const maxNative = 32 << 10
+
+// maxRead bounds the arguments that are parsed, in bytes, because parsing takes up to a hundred
+// times their size. It is larger than the bound of a call, because a strict form is longer than the
+// arguments that it stands for.
+const maxRead = toolspec.MaxInvocation
+
+// Plan holds the calls of a response before they start.
+type Plan struct {
+	Response wire.Response
+	Calls    []PlannedCall
+}
+
+// PlannedCall is a call as Take would start it.
+type PlannedCall struct {
+	Call wire.Call
+	// ToolID is the tool that was offered under the call's name, or the name itself if it can be
+	// the id of a tool. Otherwise it is empty, and the record has the call under
+	// toolspec.UnknownTool.
+	ToolID string
+	// Invocation is the call that would start. It is the zero value if Refused is not nil.
+	Invocation toolspec.Invocation
+	// Refused is the result of a call that cannot start, or nil.
+	Refused *toolspec.Result
+	// same is the index of an earlier, equal call, or -1.
+	same int
+	// hint tells the model why its name stands for no tool.
+	hint string
+	// alone says that the call may have an effect.
+	alone bool
+}
+
+// Plan reads a response and returns the calls that Take would start. It starts nothing and uses
+// no network.
+func (t Turn) Plan(response io.Reader) (Plan, error) {
+	if err := t.check(); err != nil {
+		return Plan{}, err
+	}
+	decoded, err := t.read(response)
+	if err != nil {
+		return Plan{}, err
+	}
+	plan := Plan{Response: decoded}
+	for i, call := range decoded.Calls {
+		p, err := t.plan(i, call, decoded.Finish)
+		if err != nil {
+			return Plan{}, fmt.Errorf("turn %s: call %d: %w", t.Key, i, err)
+		}
+		plan.Calls = append(plan.Calls, p)
+	}
+	refuseTakenIDs(plan.Calls)
+	return plan, nil
+}
+
+func (t Turn) plan(i int, call wire.Call, finish wire.Finish) (PlannedCall, error) {
+	p := PlannedCall{Call: call, same: -1, alone: true}
+	tool, err := t.Offer.Names.Resolve(call.Name)
+	p.ToolID = call.Name
+	switch {
+	case err == nil && tool.Name != call.Name && tool.ToolID != call.Name && toolspec.CheckToolID(call.Name) == nil:
+		// A complete tool id never stands for another tool, even if that tool was offered.
+	case err == nil:
+		p.ToolID, p.alone = tool.ToolID, tool.Effect != toolspec.ReadOnly
+	case errors.Is(err, wire.ErrAmbiguous):
+		p.ToolID, p.hint = "", err.Error()
+	case toolspec.CheckToolID(call.Name) != nil:
+		p.ToolID, p.hint = "", err.Error()
+	}
+	if finish != wire.FinishCalls {
+		// The calls of a response that was cut off or refused do not run.
+		p.refuse(toolspec.CodeIncomplete, "")
+		return p, nil
+	}
+	if call.Fault != "" {
+		// The arguments may look complete, and are not those that the model meant.
+		p.refuse(call.Fault, "")
+		return p, nil
+	}
+	if len(call.Args) > maxRead {
+		p.refuse(toolspec.CodeValidation, fmt.Sprintf("The arguments are larger than %d bytes", toolspec.MaxInline))
+		return p, nil
+	}
+	args, ok := hydrate.OfText(call.Args)
+	if !ok {
+		p.refuse(toolspec.CodeInvalidJSON, "")
+		return p, nil
+	}
+	if p.ToolID == tool.ToolID {
+		args = restoreArgs(tool, args)
+	}
+	p.Invocation = toolspec.Invocation{
+		ToolID: p.ToolID, ToolCallID: t.callID(i, call.ID), Args: args,
+		Context: t.Context, AllowedConnectionIDs: slices.Clone(t.AllowedConnectionIDs),
+		Provider: t.native(call),
+	}
+	p.Invocation.Context.ToolIDs = slices.Clone(t.Context.ToolIDs)
+	if p.ToolID == "" {
+		p.Invocation.ToolID = toolspec.UnknownTool(call.Name)
+	}
+	if t.Prepare != nil {
+		return p, t.prepare(&p.Invocation)
+	}
+	return p, nil
+}
+
+// prepare calls Prepare and checks that it changed nothing that it must not change.
+func (t Turn) prepare(inv *toolspec.Invocation) error {
+	before := inv.Clone()
+	if err := t.Prepare(inv); err != nil {
+		return err
+	}
+	if inv.Identity() != before.Identity() || inv.ToolID != before.ToolID || !bytes.Equal(inv.Args, before.Args) {
+		return errors.New("the function Prepare changed the identity, the tool or the arguments")
+	}
+	return nil
+}
+
+// callID returns the provider's id if it can be the id of a call, and otherwise <Key>-<index>.
+func (t Turn) callID(i int, provider string) string {
+	if t.OwnIDs || toolspec.CheckToolCallID(provider) != nil || toolspec.SecretValue(provider) {
+		return t.Key + "-" + strconv.Itoa(i)
+	}
+	return provider
+}
+
+// native returns the provider's own piece for the record, as far as a record may have it.
+func (t Turn) native(call wire.Call) *toolspec.Provider {
+	p := &toolspec.Provider{Name: t.Codec.Format(), ToolCall: slices.Clone(call.Raw)}
+	if len(p.ToolCall) <= maxNative && keepable(p.ToolCall) {
+		return p
+	}
+	names, err := json.Marshal(struct {
+		ID   string `json:"id,omitempty"`
+		Name string `json:"name,omitempty"`
+	}{call.ID, call.Name})
+	if p.ToolCall = names; err != nil || len(names) > maxNative || !keepable(names) {
+		p.ToolCall = nil
+	}
+	return p
+}
+
+// keepable reports whether a worker accepts the provider's own piece. The piece can hold anything,
+// and it must not keep a call from running.
+func keepable(raw json.RawMessage) bool {
+	if len(raw) == 0 {
+		return true
+	}
+	probe, err := json.Marshal(toolspec.Invocation{
+		ToolID: "core__probe", ToolCallID: "probe", Context: toolspec.Context{TenantID: "probe", RunID: "probe", ActorID: "agent:probe"},
+		Provider: &toolspec.Provider{ToolCall: raw},
+	})
+	if err != nil {
+		return false
+	}
+	_, fault := hydrate.Decode(probe)
+	return fault == nil && utf8.Valid(raw)
+}
+
+func (p *PlannedCall) refuse(code toolspec.Code, message string) {
+	result := toolspec.Failure(code, message, nil)
+	p.Refused, p.Invocation = &result, toolspec.Invocation{}
+}
+
+// refuseTakenIDs handles ids that a response has twice. An equal call runs once and is answered
+// each time. Another call under the same id is refused.
+func refuseTakenIDs(calls []PlannedCall) {
+	first := map[string]int{}
+	digests := make([]string, len(calls))
+	for i := range calls {
+		p := &calls[i]
+		if p.Refused != nil {
+			continue
+		}
+		digest, err := hydrate.InputDigest(p.Invocation)
+		if err != nil {
+			p.refuse(toolspec.CodeInvalidJSON, "")
+			continue
+		}
+		digests[i] = digest
+		j, taken := first[p.Invocation.ToolCallID]
+		switch {
+		case !taken:
+			first[p.Invocation.ToolCallID] = i
+		case digests[j] == digest:
+			p.same = j
+		default:
+			p.refuse(toolspec.CodeConflict, "The id of this call is that of another call in the same response; give each call an id of its own")
+		}
+	}
+}
+
+// outcome returns the outcome of a call before any call has started.
+func (p *PlannedCall) outcome() Outcome {
+	o := Outcome{Call: p.Call, ToolID: p.ToolID, hint: p.hint}
+	if p.Refused != nil {
+		o.Result = *p.Refused
+		return o
+	}
+	id := p.Invocation.Identity()
+	o.ToolCallID, o.InvocationID, o.WorkflowID, o.Pending = id.ToolCallID, id.InvocationID(), id.WorkflowID(), true
+	return o
+}
+
+// restoreArgs turns arguments in the form that was sent to the provider into arguments of the
+// tool's own schema. It returns arguments that it cannot turn unchanged, for the worker to judge.
+func restoreArgs(tool wire.Offered, args json.RawMessage) json.RawMessage {
+	var mapping schema.Mapping
+	args = bytes.TrimLeft(args, " \t\r\n")
+	if len(tool.Mapping) == 0 || len(args) == 0 || args[0] != '{' || json.Unmarshal(tool.Mapping, &mapping) != nil {
+		return args
+	}
+	if restored, err := mapping.Restore(args); err == nil {
+		return restored
+	}
+	return args
+}

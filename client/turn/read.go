@@ -1,0 +1,44 @@
+package turn
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/pawl-run/pawl/toolspec/wire"
+)
+
+// read decodes a response. A body that cannot be read is an error. A body that ends too early,
+// without an error, is a response that was cut off.
+func (t Turn) read(response io.Reader) (wire.Response, error) {
+	// The codec refuses a response that has one byte too many.
+	limited := io.LimitReader(response, wire.MaxResponse+1)
+	if !t.Streamed {
+		body, err := io.ReadAll(limited)
+		if err != nil {
+			return wire.Response{}, fmt.Errorf("turn: the response did not arrive: %w", err)
+		}
+		return t.checkResponse(t.Codec.Decode(body))
+	}
+	stream := t.Codec.Stream()
+	if _, err := io.Copy(writer{stream}, limited); err != nil {
+		return wire.Response{}, fmt.Errorf("turn: the response did not arrive, or is none of the format %s: %w", t.Codec.Format(), err)
+	}
+	return t.checkResponse(stream.End())
+}
+
+// writer hides everything but Write from io.Copy.
+type writer struct{ io.Writer }
+
+// checkResponse returns an error for a response that cannot be answered.
+func (t Turn) checkResponse(r wire.Response, err error) (wire.Response, error) {
+	switch {
+	case err != nil:
+		return wire.Response{}, fmt.Errorf("turn: no response of the format %s: %w", t.Codec.Format(), err)
+	case len(r.Message) == 0 && len(r.Calls) > 0:
+		return wire.Response{}, errors.New("turn: the response has calls and no message to stand before their answers")
+	case len(r.Calls) > wire.MaxCalls:
+		return wire.Response{}, fmt.Errorf("turn: the response has more than %d calls", wire.MaxCalls)
+	}
+	return r, nil
+}

@@ -1,0 +1,99 @@
+package turn
+
+import (
+	"context"
+	"errors"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// runAll starts the calls of a plan and waits for them, batch by batch.
+func (t Turn) runAll(ctx context.Context, c *client.Client, plan Plan) []Outcome {
+	waiting, cancel := ctx, context.CancelFunc(func() {})
+	if t.Wait > 0 {
+		waiting, cancel = context.WithTimeout(ctx, t.Wait)
+	}
+	defer cancel()
+	outcomes := make([]Outcome, len(plan.Calls))
+	stop := false
+	for _, batch := range batches(plan.Calls, t.Together) {
+		var group errgroup.Group
+		group.SetLimit(max(t.AtOnce, 1))
+		for _, i := range batch {
+			outcomes[i] = plan.Calls[i].outcome()
+			if stop || !outcomes[i].Pending || plan.Calls[i].same >= 0 {
+				continue
+			}
+			group.Go(func() error {
+				runCall(ctx, waiting, c, plan.Calls[i].Invocation, &outcomes[i])
+				return nil
+			})
+		}
+		_ = group.Wait() // each error is in its outcome
+		for _, i := range batch {
+			// A later call must not overtake a call whose outcome is unknown.
+			stop = stop || outcomes[i].Pending && plan.Calls[i].same < 0
+		}
+	}
+	for i, p := range plan.Calls {
+		if p.same >= 0 {
+			first := outcomes[p.same]
+			first.Call, first.Err = p.Call, nil
+			outcomes[i] = first
+		}
+	}
+	return outcomes
+}
+
+// batches groups the calls that may run at the same time: adjacent reads, and each effect alone.
+func batches(calls []PlannedCall, together bool) (all [][]int) {
+	open := false
+	for i, p := range calls {
+		alone := p.alone && !together
+		if open && !alone {
+			all[len(all)-1] = append(all[len(all)-1], i)
+			continue
+		}
+		all = append(all, []int{i})
+		open = !alone
+	}
+	return all
+}
+
+// runCall starts one call, or finds it, and waits for its result until waiting ends.
+func runCall(ctx, waiting context.Context, c *client.Client, inv toolspec.Invocation, o *Outcome) {
+	if waiting.Err() != nil {
+		if ctx.Err() != nil { // else only Wait has ended, which is no error
+			o.Err = client.ErrNoAnswer
+		}
+		return
+	}
+	result, started, err := waitForEnd(waiting, c, inv)
+	o.Started = started
+	switch {
+	case err == nil:
+		o.Result, o.Pending = result, false
+		if !started {
+			o.ToolCallID, o.InvocationID, o.WorkflowID = "", "", ""
+		}
+	case ctx.Err() != nil, !errors.Is(err, client.ErrNoAnswer):
+		o.Err = err
+	}
+}
+
+// waitForEnd starts a call and returns its result, with a value or without.
+func waitForEnd(ctx context.Context, c *client.Client, inv toolspec.Invocation) (result toolspec.Result, started bool, err error) {
+	call, err := c.Start(ctx, inv)
+	if err == nil {
+		started = true
+		result, err = c.Result(ctx, call)
+	}
+	var failed *client.CallError
+	if errors.As(err, &failed) {
+		return failed.Result, started, nil
+	}
+	return result, started, err
+}

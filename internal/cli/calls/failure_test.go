@@ -1,0 +1,25 @@
+package calls
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// TestFailureSaysWhen: a call that may be made again later says when.
+func TestFailureSaysWhen(t *testing.T) {
+	t.Parallel()
+	var errs strings.Builder
+	a := &app.App{Streams: app.Streams{Err: &errs}}
+	result := toolspec.Failure(toolspec.CodeRateLimited, "", nil)
+	result.RetryAfterMs = 90_500
+	if err := printFailure(a, &client.CallError{Result: result}); !app.IsSilent(err) {
+		t.Errorf("it ends with %v", err)
+	}
+	if got, want := errs.String(), "rate_limited: Rate limit reached\n  again in 1m30.5s\n"; got != want {
+		t.Errorf("it prints %q, want %q", got, want)
+	}
+}

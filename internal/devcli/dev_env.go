@@ -1,0 +1,72 @@
+package devcli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/devstate"
+)
+
+// newDevEnv makes the command `pawl dev env`.
+func newDevEnv(a devApp) *cobra.Command {
+	return &cobra.Command{
+		Use: "env", Short: "Print the environment that a program needs for the servers of `pawl dev`",
+		Long: "Prints the variables that a program of any language needs to use the servers of the `pawl dev` of this directory, for\n" +
+			"a shell, or as JSON with --json. A Go program in this directory needs none: worker.LoadConfig finds the servers. The\n" +
+			"address of the database has its password, unless `pawl dev` did not start that database: then it is left out.",
+		Example: "  eval \"$(pawl dev env)\"",
+		Args:    app.ExactArgs(0, "no arguments"),
+		RunE: func(*cobra.Command, []string) error {
+			state, err := devstate.Find()
+			if err != nil {
+				return err
+			}
+			if state == nil {
+				return errors.New("no `pawl dev` runs for this directory: start one with `pawl dev`")
+			}
+			variables := devVariables(state)
+			if a.JSON {
+				object := map[string]string{}
+				for _, v := range variables {
+					object[v.name] = v.value
+				}
+				return app.PrintJSON(a.Out, object)
+			}
+			for _, v := range variables {
+				fmt.Fprintf(a.Out, "export %s=%s\n", v.name, quoteForShell(v.value))
+			}
+			if state.ForeignDatabase {
+				fmt.Fprintln(a.Err, "PAWL_DATABASE_URL is left out: `pawl dev` uses a database that it did not start")
+			}
+			return nil
+		},
+	}
+}
+
+type variable struct{ name, value string }
+
+// devVariables returns the environment of a program that uses the servers.
+func devVariables(s *devstate.State) []variable {
+	all := []variable{
+		{"TEMPORAL_ADDRESS", s.Temporal},
+		{"TEMPORAL_NAMESPACE", s.Namespace},
+		{"TEMPORAL_CONFIG_FILE", os.DevNull}, // a profile's certificates and keys are for another server
+	}
+	if !s.ForeignDatabase {
+		all = append(all, variable{"PAWL_DATABASE_URL", s.DatabaseURL})
+	}
+	if s.KeyRing != "" {
+		all = append(all, variable{"PAWL_KEYRING_FILE", s.KeyRing})
+	}
+	return all
+}
+
+// quoteForShell quotes a value for a POSIX shell.
+func quoteForShell(value string) string {
+	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+}

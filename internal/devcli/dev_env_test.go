@@ -1,0 +1,51 @@
+package devcli
+
+import (
+	"encoding/json"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/devstate"
+)
+
+// printsItsEnvironment runs a program elsewhere with what `pawl dev env` prints, and expects that it finds the servers.
+func (s *site) printsItsEnvironment() {
+	s.t.Helper()
+	out, _ := s.run("work", nil, 0, "--json", "dev", "env")
+	var variables map[string]string
+	if err := json.Unmarshal([]byte(out), &variables); err != nil {
+		s.t.Fatal(err)
+	}
+	var environ []string
+	for name, value := range variables {
+		environ = append(environ, name+"="+value)
+	}
+	out, _ = s.run("elsewhere", environ, 0, "tools", "list")
+	s.says(out, "core__grep")
+	out, _ = s.run("elsewhere", environ, 0, "invoke", "core__ls")
+	s.says(out, "notes.txt")
+	_, errs := s.run("elsewhere", nil, 1, "dev", "env")
+	s.says(errs, "no `pawl dev` runs for this directory")
+}
+
+// TestDevVariables: a shell reads each value as it is, and the password of a database that `pawl dev` did not start is not printed.
+func TestDevVariables(t *testing.T) {
+	t.Parallel()
+	state := devstate.State{Temporal: "127.0.0.1:7233", Namespace: "default", DatabaseURL: "postgres://pawl:s3same@h/d", KeyRing: "/home/o'neill/a b$c.json"}
+	shown := func() string {
+		var b strings.Builder
+		for _, v := range devVariables(&state) {
+			b.WriteString("export " + v.name + "=" + quoteForShell(v.value) + "\n")
+		}
+		return b.String()
+	}
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", shown()+`printf '%s|' "$TEMPORAL_ADDRESS" "$TEMPORAL_NAMESPACE" "$PAWL_DATABASE_URL" "$PAWL_KEYRING_FILE"`).Output()
+	if want := "127.0.0.1:7233|default|postgres://pawl:s3same@h/d|/home/o'neill/a b$c.json|"; err != nil || string(out) != want {
+		t.Errorf("a shell reads %q, %v, want %q", out, err, want)
+	}
+	state.ForeignDatabase = true
+	if text := shown(); strings.Contains(text, "s3same") || strings.Contains(text, "PAWL_DATABASE_URL") {
+		t.Errorf("of another's database it prints %s", text)
+	}
+}

@@ -1,0 +1,17 @@
+// Package pages runs the shell blocks of the documentation against real servers, in the order of each page.
+package pages
+
+import (
+	"flag"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	// The pages wait more than they work. The command line may say otherwise.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -1,0 +1,107 @@
+package pages
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/internal/devstack/temporalcli"
+)
+
+// patience is how long a page may take on a busy machine.
+const patience = 4 * time.Minute
+
+// site is a machine in small: a home, a cache, a temporary directory and a working directory.
+type site struct {
+	t    *testing.T
+	root string
+	env  []string
+}
+
+func newSite(t *testing.T, programs string) *site {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "pawl-pages-test-") // t.TempDir is closed to the user that Postgres runs as
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &site{t: t, root: dir}
+	t.Cleanup(func() { devstacktest.RemoveDevData(t, dir) })
+	if err := os.Chmod(dir, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	for _, below := range []string{"bin", "home", "cache", "tmp", "work"} {
+		if err := os.Mkdir(filepath.Join(dir, below), 0o711); err != nil {
+			t.Fatal(err)
+		}
+	}
+	temporal, err := temporalcli.Find(t.Context(), temporalcli.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkout, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := []string{filepath.Join(dir, "bin"), programs, filepath.Dir(temporal), os.Getenv("PATH")}
+	s.env = []string{
+		"PATH=" + strings.Join(path, string(filepath.ListSeparator)), "HOME=" + filepath.Join(dir, "home"), "GOBIN=" + filepath.Join(dir, "bin"),
+		"XDG_CACHE_HOME=" + filepath.Join(dir, "cache"), "TMPDIR=" + filepath.Join(dir, "tmp"), "TZ=UTC", "CHECKOUT=" + checkout,
+	}
+	// The compiler finds what it has built; another home has nothing of it.
+	names := []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOTOOLCHAIN", "GOFLAGS"}
+	values, err := exec.CommandContext(t.Context(), "go", append([]string{"env"}, names...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, value := range strings.Split(strings.TrimSuffix(string(values), "\n"), "\n") {
+		s.env = append(s.env, names[i]+"="+value)
+	}
+	return s
+}
+
+// run has bash run a script in the working directory, and then ends what the script has left running.
+func (s *site) run(script string) error {
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, "bash", "-c", script)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = filepath.Join(s.root, "work"), s.env, &out, &out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	// A program of the group may hold the output open.
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil
+	}
+	if cmd.Process != nil {
+		err = errors.Join(err, s.end(-cmd.Process.Pid))
+	}
+	if err != nil {
+		return fmt.Errorf("%w\n%s", err, out.String())
+	}
+	return nil
+}
+
+// end ends a group of processes, and waits until it is gone.
+func (s *site) end(group int) error {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(30 * time.Second)
+	for err := syscall.Kill(group, syscall.SIGTERM); err == nil; err = syscall.Kill(group, 0) {
+		select {
+		case <-deadline:
+			return errors.Join(errors.New("its programs do not end"), syscall.Kill(group, syscall.SIGKILL))
+		case <-tick.C:
+		}
+	}
+	return nil
+}

@@ -1,0 +1,38 @@
+package takeovers
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// TestToolOfAnotherWorker checks calls that reach a worker without their tool. A call waits if another worker has the tool, and runs
+// under the plan of that worker. A call of a tool that no worker has fails at once.
+func TestToolOfAnotherWorker(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	var effects e2etest.Ledger
+	newer := []worker.Option{worker.Tools(e2etest.Tool("test__new", effects.Counted(e2etest.Echo), e2etest.Once))}
+	stop := w.Work(newer...)
+	e2etest.WantText(t, w.Invoke(e2etest.Invocation("first", "test__new", `{"text":"hello"}`)), "hello")
+	stop()
+
+	stop = w.Work()
+	e2etest.WantCode(t, w.Invoke(e2etest.Invocation("unknown", "test__unknown", `{}`)), toolspec.CodeUnavailable)
+	inv := e2etest.Invocation("new", "test__new", `{"text":"hello"}`)
+	call := w.Start(inv)
+	w.Until(func() bool { return strings.Contains(w.History(call.WorkflowID, "").String(), "tool test__new") }, "the call waits for its tool")
+	stop()
+
+	w.Work(newer...)
+	e2etest.WantText(t, w.Result(call), "hello")
+	if n := effects.Of("new"); n != 1 {
+		t.Errorf("the tool ran %d times", n)
+	}
+	if plan := e2etest.Scalar[string](w, `SELECT plan ->> 'toolDigest' FROM invocations WHERE tool_call_id = 'new'`); plan == "" {
+		t.Error("the record has no plan of the tool")
+	}
+}

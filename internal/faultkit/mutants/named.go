@@ -1,0 +1,95 @@
+package main
+
+// named are the guards of approvals for which hooks name people.
+var named = []mutant{
+	{
+		guard: "named: an empty list", file: "toolspec/hook/approvals.go",
+		edits: []edit{{"case len(s.Approvers) == 0:", "case false && len(s.Approvers) == 0:"}},
+		run:   "TestApprovalsAreChecked", packages: []string{"./toolspec/hook"},
+	},
+	{
+		guard: "named: an empty list in the rule", file: "policy/approvers.go",
+		edits: []edit{{"if len(h.Seats) == 0 ||", "if false && len(h.Seats) == 0 ||"}},
+		run:   "TestBesidesKeepsPolicy", packages: []string{"./policy"},
+	},
+	{
+		guard: "named: copies", file: "toolspec/hook/rights.go",
+		edits: []edit{{"a.c.hook, ask.Approvals.clone()", "a.c.hook, ask.Approvals"}},
+		run:   "TestApprovalsAreCopied", packages: []string{"./toolspec/hook"},
+	},
+	{
+		guard: "named: all hooks are heard", file: "toolspec/hook/run.go",
+		edits: []edit{{"in.Part == PartHear && hear(end, &verdict)", "in.Part == PartHear && hear(end, &verdict) && false"}},
+		run:   "TestHear$", packages: []string{"./toolspec/hook"},
+	},
+	{
+		guard: "named: policy's people stay", file: "policy/seat.go",
+		edits: []edit{{"turns := []turn{turnOf(a.seats(), v, votes, policySeat)}", "turns := []turn{{seat: NoSeat}}"}},
+		run:   "TestBesidesIsStricter", packages: []string{"./policy"},
+	},
+	{
+		guard: "named: the hooks' people count", file: "policy/seat.go",
+		edits: []edit{{"for i, h := range a.Hooks {\n\t\tturns", "for i, h := range a.Hooks[:0] {\n\t\tturns"}},
+		run:   "TestBesidesIsStricter", packages: []string{"./policy"},
+	},
+	{
+		guard: "named: nobody before a later turn", file: "policy/seat.go",
+		edits: []edit{{"case refused != nil || !taken:", "case !taken:"}},
+		run:   "TestApproveBesides", packages: []string{"./policy"},
+	},
+	{
+		guard: "named: not remembered", file: "policy/approvers.go",
+		edits: []edit{{"Seats: cloneSeats(h.Seats)})\n\t}\n\treturn a.unremembered(), nil", "Seats: cloneSeats(h.Seats)})\n\t}\n\treturn a, nil"}},
+		run:   "TestRequestBesides", packages: onSteps,
+	},
+	{
+		guard: "named: the shorter lifetime", file: "policy/approvers.go",
+		edits: []edit{{"a.ExpiresAfterMs = min(a.ExpiresAfterMs, d.Milliseconds())", "a.ExpiresAfterMs = d.Milliseconds()"}},
+		run:   "TestRequestBesides", packages: onSteps,
+	},
+	{
+		guard: "named: the gate's rule", file: "activities/approval/request.go",
+		edits: []edit{{"RuleDigest: decision.Approval.Digest()", "RuleDigest: \"\""}},
+		run:   "TestRequestBesides", packages: onSteps,
+	},
+	{
+		guard: "named: the recorded rule is shown", file: "activities/approval/request.go",
+		edits: []edit{{"view.Approvers = record.Rule.Describe(view.RequestedBy)\n", ""}},
+		run:   "TestRequest$", packages: onSteps,
+	},
+	{
+		guard: "named: seats are written", file: "activities/approval/judge.go",
+		edits: []edit{{"j.Seat, j.HookSeats, j.Final = ruling.Seat, ruling.HookSeats, ruling.Final", "j.Seat, j.Final = ruling.Seat, ruling.Final"}},
+		run:   "TestReviewBesides", packages: onSteps,
+	},
+	{
+		guard: "named: seats are read", file: "internal/postgres/record/approval.sql",
+		edits: []edit{{"'hookSeats', v.hook_seats)", "'hookSeats', NULL)"}},
+		run:   "TestAHookNamesApprovers$", packages: []string{"./internal/e2etest/approvals"},
+	},
+	{
+		guard: "named: heard about what runs", file: "workflows/approval/hear.go",
+		edits: []edit{{"if !a.parts.Hears() {", "if true {"}},
+		run:   "TestNamedApprovers|TestHooksAreHeard", packages: onWorkflow,
+	},
+	{
+		guard: "named: no hooks at a recheck", file: "workflows/gate/gate.go",
+		edits: []edit{{"if len(step.Heard) > 0 {\n\t\t\treturn c.RunOwnStep", "if len(step.Heard) < 0 {\n\t\t\treturn c.RunOwnStep"}},
+		run:   "TestHooksDoNotHoldTheWait", packages: onWorkflow,
+	},
+	{
+		guard: "named: the wait goes on for a hook", file: "workflows/approval/approval.go",
+		edits: []edit{{"verdict.Ask == nil && !a.hooksAsk", "verdict.Ask == nil"}},
+		run:   "TestNamedApprovers", packages: onWorkflow,
+	},
+	{
+		guard: "named: hooks after policy asks no more", file: "workflows/approval/approval.go",
+		edits: []edit{{"if !a.parts.Hears() {\n\t\t\t\treturn envelope.Next{}", "if true {\n\t\t\t\treturn envelope.Next{}"}},
+		run:   "TestAHookBeginsToAsk", packages: onWorkflow,
+	},
+	{
+		guard: "named: by the plan of before", file: "workflows/approval/hear.go",
+		edits: []edit{{"if ask.Approvals == nil {", "if true {"}},
+		run:   "TestNamesInAPlanThatHearsNobody", packages: onWorkflow,
+	},
+}

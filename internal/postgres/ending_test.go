@@ -1,0 +1,141 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/activities/upkeep"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// swept opens a call with hooks at four closing stages, and sweeps it.
+func (b bench) swept(call string) {
+	b.t.Helper()
+	row := admitRow(call)
+	row.Namespace = namespace
+	row.Plan.Error = []hook.Step{
+		{Stage: "onError", Phase: hook.PhaseError, Hooks: []string{"alarm"}},
+		{Stage: "willAudit", Phase: hook.PhaseAudit, Own: "audit", Hooks: []string{"notes"}},
+		{Stage: "didAudit", Phase: hook.PhaseAudit, Hooks: []string{"notes"}},
+		{Stage: "didReleaseQuota", Phase: hook.PhaseRelease, Hooks: []string{"seats", "licences"}, DurableMs: 9000},
+	}
+	b.admitted(row)
+	if code := b.sweep(call, 1, upkeep.OwnerTerminated, toolspec.CodeCancelled); code != toolspec.CodeCancelled {
+		b.t.Fatalf("swept as %s", code)
+	}
+}
+
+// end runs what is left of swept calls now, and returns how many calls ended.
+func (b bench) end(hooks upkeep.Hooks) int {
+	b.t.Helper()
+	b.sql(`UPDATE endings SET due_at = now()`)
+	none := ownersFunc(func(string, string) (upkeep.Owner, error) { return upkeep.Owner{Status: upkeep.OwnerRunning}, nil })
+	out, err := upkeep.NewSweeper(namespace, b.Store, b.Store, hooks, none, slog.New(slog.DiscardHandler), 400).
+		Calls(b.t.Context(), contract.SweepCallsIn{})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return out.Ended
+}
+
+// TestEndings: the hooks of a swept call run after it, stage by stage, each stage once unless it could not run; what they record is kept, and
+// a stage that has run does not run again because a later one could not.
+func TestEndings(t *testing.T) {
+	b := open(t)
+	b.swept("call_1")
+	b.opened("without_hooks")
+	b.sweep("without_hooks", 1, upkeep.OwnerTerminated, toolspec.CodeCancelled)
+	if n := value[int](b, `SELECT count(*)::int FROM endings WHERE due_at BETWEEN now() + interval '5 seconds' AND now() + interval '1 minute'`); n != 1 {
+		t.Fatalf("%d calls are left to end once their tools have stopped, want the one with hooks", n)
+	}
+	var ran []string
+	refusals := map[hook.Stage][]func() (hook.Verdict, error){
+		"onError": {func() (hook.Verdict, error) { return hook.Verdict{}, errs.Transient(errors.New("the service is away")) }},
+		"didReleaseQuota": {
+			func() (hook.Verdict, error) { return hook.Verdict{Outcome: hook.Missing, By: "hook licences"}, nil },
+			func() (hook.Verdict, error) { return hook.Verdict{Outcome: hook.Missing, By: "plan of version 9"}, nil },
+		},
+	}
+	hooks := func(_ context.Context, in hook.StageInput) (hook.Verdict, error) {
+		f := in.Facts
+		if f.InvocationID != id("call_1") || f.Context.TenantID != tenant || f.Context.ActorID != "user:ann" || f.Round != 1 || f.Epoch != 2 ||
+			f.Failure == nil || f.Failure.Code != toolspec.CodeCancelled || f.ToolID != "core__write_file" || in.PlanVersion != 1 {
+			t.Errorf("%s sees %+v", in.Stage, f)
+		}
+		if refuse := refusals[in.Stage]; len(refuse) > 0 {
+			refusals[in.Stage] = refuse[1:]
+			return refuse[0]()
+		}
+		ran = append(ran, fmt.Sprintf("%s %v %d %d", in.Stage, in.Hooks, in.BudgetMs, len(f.AuditIDs)))
+		switch in.Stage {
+		case "willAudit":
+			return hook.Verdict{Delta: hook.Delta{Audit: []hook.AuditEntry{{Kind: "note", Detail: []byte(`{"n":1}`)}, {Kind: "note", Detail: []byte(`{"n":2}`)}}}}, nil
+		case "didAudit":
+			return hook.Verdict{Notes: []hook.Note{{Hook: "notes", Reason: "failed"}}}, nil
+		}
+		return hook.Verdict{}, nil
+	}
+	for try, want := range []int{0, 0, 0, 1, 0} {
+		if n := b.end(hooks); n != want {
+			t.Errorf("try %d ended %d calls, want %d", try, n, want)
+		}
+	}
+	if got, want := strings.Join(ran, "\n"), "onError [alarm] 2000 0\nwillAudit [notes] 2000 0\ndidAudit [notes] 2000 2\ndidReleaseQuota [seats licences] 11000 2"; got != want {
+		t.Errorf("ran\n%s\nwant\n%s", got, want)
+	}
+	if got := value[string](b, `SELECT string_agg(stage || ' ' || outcome || coalesce(' ' || (notes -> 0 ->> 'hook'), ''), ', ' ORDER BY seq) FROM stage_events`); got !=
+		"onError ok, willAudit ok, didAudit ok notes, didReleaseQuota ok" {
+		t.Errorf("recorded are the stages %s", got)
+	}
+	if got := value[string](b, `SELECT string_agg(audit_id || ' ' || (detail ->> 'n'), ', ' ORDER BY audit_id) FROM events WHERE kind = 'note'`); got !=
+		toolspec.AuditID(id("call_1"), 1)+" 1, "+toolspec.AuditID(id("call_1"), 2)+" 2" {
+		t.Errorf("recorded are the entries %s", got)
+	}
+	if n := value[int](b, `SELECT count(*)::int FROM endings`); n != 0 {
+		t.Errorf("%d are left", n)
+	}
+}
+
+// TestEndingsAreGivenUp: a call whose hooks no worker has does not stay for ever, and does not keep other calls from their end.
+func TestEndingsAreGivenUp(t *testing.T) {
+	b := open(t)
+	b.swept("old")
+	b.swept("new")
+	b.sql(`UPDATE invocations SET settled_at = now() - interval '8 days' WHERE tool_call_id = 'old'`)
+	missing := func(context.Context, hook.StageInput) (hook.Verdict, error) {
+		return hook.Verdict{Outcome: hook.Missing, By: "hook alarm"}, nil
+	}
+	if n := b.end(missing); n != 0 {
+		t.Errorf("%d ended", n)
+	}
+	if got := value[string](b, `SELECT string_agg(tool_call_id || ' ' || tries || ' ' || (due_at > now() + interval '50 seconds'), ', ') FROM endings JOIN invocations USING (invocation_id)`); got != "new 1 true" {
+		t.Errorf("left are %s", got)
+	}
+}
+
+// TestEndingsAtOnce: a sweep that was so slow that another has taken its call writes nothing, and the call ends once.
+func TestEndingsAtOnce(t *testing.T) {
+	b := open(t)
+	b.swept("call_1")
+	inner := 0
+	slow := func(_ context.Context, in hook.StageInput) (hook.Verdict, error) {
+		if in.Stage == "willAudit" && inner == 0 {
+			inner = b.end(func(context.Context, hook.StageInput) (hook.Verdict, error) { return hook.Verdict{}, nil })
+			return hook.Verdict{Delta: hook.Delta{Audit: []hook.AuditEntry{{Kind: "note"}}}}, nil
+		}
+		return hook.Verdict{}, nil
+	}
+	if outer := b.end(slow); outer != 0 || inner != 1 {
+		t.Errorf("the slow sweep ended %d calls and the other %d", outer, inner)
+	}
+	if n := value[int](b, `SELECT (SELECT count(*) FROM stage_events) * 10 + (SELECT count(*) FROM events WHERE kind = 'note')`); n != 40 {
+		t.Errorf("stages and entries are %d, want 4 and 0", n)
+	}
+}

@@ -1,0 +1,107 @@
+package postgres_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/postgres/catalog"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+func published(name, digest, description string) toolspec.Spec {
+	return toolspec.Spec{Name: name, Digest: digest, Description: description, InputSchema: []byte(`{}`), OutputSchema: []byte(`{}`)}
+}
+
+// described returns "name digest description" of each spec.
+func described(specs []toolspec.Spec) string {
+	var all []string
+	for _, s := range specs {
+		all = append(all, strings.Join([]string{s.Name, s.Digest, s.Description}, " "))
+	}
+	return strings.Join(all, ", ")
+}
+
+func TestSpecs(t *testing.T) {
+	b := open(t)
+	for worker, specs := range map[string][]toolspec.Spec{
+		"w0": nil,
+		"w1": {published("core__b", "1", "old"), published("core__a", "1", "same digest, other tool")},
+	} {
+		if err := b.PublishSpecs(t.Context(), catalog.Worker{ID: worker, Namespace: "ns"}, specs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, description := range []string{"new", "new words"} {
+		if err := b.PublishSpecs(t.Context(), catalog.Worker{ID: "w2", Namespace: "ns"}, []toolspec.Spec{published("core__b", "2", description)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "core__a 1 same digest, other tool, core__b 2 new words"
+	for name, read := range map[string]func(context.Context) ([]toolspec.Spec, error){"all": b.Specs, "live": b.LiveSpecs} {
+		if got, err := read(t.Context()); err != nil || described(got) != want {
+			t.Errorf("%s: %s, %v", name, described(got), err)
+		}
+	}
+	together(8, func(int) {
+		if err := b.PublishSpecs(t.Context(), catalog.Worker{ID: "w3", Namespace: "ns"}, []toolspec.Spec{published("core__b", "2", "x"), published("core__a", "1", "y")}); err != nil {
+			t.Error(err)
+		}
+	})
+	if n := value[int](b, `SELECT count(*) FROM tool_specs`); n != 3 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// TestLiveSpecs follows two workers that stop renewing, one after the other, and one that comes back.
+func TestLiveSpecs(t *testing.T) {
+	b := open(t)
+	publish := func(worker string, specs ...toolspec.Spec) {
+		t.Helper()
+		if err := b.PublishSpecs(t.Context(), catalog.Worker{ID: worker, Namespace: "ns"}, specs); err != nil {
+			t.Fatal(err)
+		}
+	}
+	quiet := func(worker, since string) {
+		b.sql(`UPDATE workers SET seen_at = now() - $2::interval WHERE worker_id = $1`, worker, since)
+	}
+	want := func(specs string) {
+		t.Helper()
+		got, err := b.LiveSpecs(t.Context())
+		if err != nil || described(got) != specs {
+			t.Errorf("live are %q, %v, want %q", described(got), err, specs)
+		}
+		if other, err := b.IsLive(t.Context(), "another", "core__old"); err != nil || other {
+			t.Errorf("core__old is live in another namespace: %t, %v", other, err)
+		}
+		live, err := b.IsLive(t.Context(), "ns", "core__old")
+		if err != nil || live != strings.Contains(specs, "core__old") {
+			t.Errorf("core__old is live: %t, %v", live, err)
+		}
+	}
+	want("")
+	publish("w1", published("core__old", "1", ""), published("core__both", "1", ""))
+	publish("w2", published("core__both", "2", ""))
+	want("core__both 2 , core__old 1 ")
+	quiet("w1", "119 seconds")
+	want("core__both 2 , core__old 1 ")
+	quiet("w1", "121 seconds")
+	want("core__both 2 ")
+	quiet("w2", "3 minutes")
+	want("")
+	if found, err := b.RenewWorker(t.Context(), "w1"); err != nil || !found {
+		t.Errorf("renewing w1: %t, %v", found, err)
+	}
+	want("core__both 1 , core__old 1 ")
+	if found, err := b.RenewWorker(t.Context(), "unknown"); err != nil || found {
+		t.Errorf("renewing an unknown worker: %t, %v", found, err)
+	}
+	quiet("w2", "16 minutes")
+	publish("w3")
+	if n := value[int](b, `SELECT count(*) FROM workers`); n != 2 {
+		t.Errorf("%d workers are kept", n)
+	}
+	if found, err := b.RenewWorker(t.Context(), "w2"); err != nil || found {
+		t.Errorf("renewing a deleted worker: %t, %v", found, err)
+	}
+}

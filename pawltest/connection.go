@@ -1,0 +1,156 @@
+package pawltest
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/internal/seal"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// Connection is a connection to a service of the test, with a grant for the caller.
+type Connection struct {
+	// ID is the connectionId of the call. The default is "test".
+	ID string
+	// Provider says to which hosts the credential may go, and how. The default sends a bearer
+	// token to api.example.com.
+	Provider broker.Provider
+	// Credential has the parts of the credential by their names, as `pawl connections add` takes
+	// them. The default for a provider of the kind bearer is a random token.
+	Credential map[string]string
+	// Scopes are the scopes of the connection and of the grant. The default is the scopes that
+	// the tool needs.
+	Scopes []string
+	// Service answers the requests to the hosts of the provider, over TLS. The default answers
+	// each with 501.
+	Service http.Handler
+}
+
+// withDefaults returns the connection with its defaults. scopes are the scopes that the tool needs.
+func (n Connection) withDefaults(t testing.TB, scopes []string) Connection {
+	t.Helper()
+	n.ID = cmp.Or(n.ID, "test")
+	if n.Provider.ID == "" {
+		n.Provider = broker.Provider{ID: "test", Kind: broker.Bearer, Hosts: []string{"api.example.com"}}
+	}
+	if n.Credential == nil && n.Provider.Kind == broker.Bearer {
+		n.Credential = map[string]string{broker.FieldToken: "token-" + rand.Text()}
+	}
+	if n.Scopes == nil {
+		n.Scopes = scopes
+	}
+	if n.Service == nil {
+		n.Service = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) })
+	}
+	if err := n.Provider.Check(); err != nil {
+		t.Fatalf("pawltest: Connection.Provider: %v", err)
+	}
+	return n
+}
+
+// credential returns the parts of the credential.
+func (n Connection) credential(t testing.TB) broker.Credential {
+	t.Helper()
+	parts := make(map[string]broker.Secret, len(n.Credential))
+	for name, value := range maps.All(n.Credential) {
+		parts[name] = capability.NewSecret([]byte(value))
+	}
+	credential := broker.NewCredential(parts)
+	signers, err := broker.NewSigners()
+	if err == nil {
+		err = n.Provider.CheckCredential(credential, signers)
+	}
+	if err != nil {
+		t.Fatalf("pawltest: Connection.Credential: %v", err)
+	}
+	return credential
+}
+
+// newBroker returns a broker whose only connection is n, granted to the caller of call. The broker
+// adds the secrets that it opens to live.
+func (n Connection) newBroker(t testing.TB, call toolspec.Context, live *fingerprint.Set) *broker.Broker {
+	t.Helper()
+	keyRing, err := seal.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := &oneConnection{connection: n, holder: broker.Holder(call)}
+	b := broker.New(store, keyRing, broker.Options{Base: n.serve(t), Live: live})
+	credential := n.credential(t)
+	defer credential.Destroy()
+	binding := broker.At(call.TenantID, n.ID, n.Provider, n.Provider.Hosts, 1)
+	if store.sealed, err = b.Seal(credential, binding, time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// serve starts the service. It returns a transport that sends the requests for every host to the
+// service.
+func (n Connection) serve(t testing.TB) http.RoundTripper {
+	t.Helper()
+	server := httptest.NewTLSServer(n.Service)
+	t.Cleanup(server.Close)
+	roots := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs //nolint:errcheck,forcetypeassert // httptest always makes this type
+	address := server.Listener.Addr()
+	transport := &http.Transport{
+		// The certificate of the server is for example.com, whatever host a tool names.
+		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "example.com", MinVersion: tls.VersionTLS12},
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, address.Network(), address.String())
+		},
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	return transport
+}
+
+// oneConnection is a broker.Store of one connection with one grant. It never refreshes a token.
+type oneConnection struct {
+	connection Connection
+	holder     string
+	sealed     broker.Sealed
+}
+
+// LeaseConnection implements broker.Store.
+func (g *oneConnection) LeaseConnection(_ context.Context, r broker.Request) (broker.Record, error) {
+	n := g.connection
+	grant := hook.ConnectionGrant{Grantee: g.holder, Scopes: n.Scopes}
+	if r.ConnectionID != n.ID || r.Holder != g.holder ||
+		!broker.Covers(hook.Connection{Scopes: n.Scopes, Grants: []hook.ConnectionGrant{grant}}, r.Roles, r.Scopes) {
+		return broker.Record{Answer: broker.Denied}, nil
+	}
+	return broker.Record{
+		Answer: broker.Leased, Provider: n.Provider, Hosts: n.Provider.Hosts, Scopes: n.Scopes, Generation: 1, Sealed: g.sealed,
+	}, nil
+}
+
+// SealedSecrets implements broker.Store.
+func (g *oneConnection) SealedSecrets(context.Context, broker.Binding, int) ([]broker.Sealed, error) {
+	return slices.Clone([]broker.Sealed{g.sealed}), nil
+}
+
+// BeginRefresh implements broker.Store. It answers that no refresh is needed.
+func (g *oneConnection) BeginRefresh(context.Context, broker.RefreshClaim) (broker.RefreshAnswer, error) {
+	return broker.RefreshUseless, nil
+}
+
+// StoreRefreshed implements broker.Store.
+func (g *oneConnection) StoreRefreshed(context.Context, broker.Refreshed) (broker.StoreAnswer, error) {
+	return broker.TokenSuperseded, nil
+}
+
+// FailRefresh implements broker.Store.
+func (g *oneConnection) FailRefresh(context.Context, broker.FailedRefresh) error { return nil }

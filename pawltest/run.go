@@ -1,0 +1,95 @@
+package pawltest
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/pawl-run/pawl/activities/answer"
+	"github.com/pawl-run/pawl/client/turn"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+// Answer is what becomes of one attempt.
+type Answer struct {
+	// Result is what the caller gets, if no other attempt follows.
+	Result toolspec.Result
+	// Retryable says that another attempt may succeed. Pawl makes one where the tool may be
+	// repeated, and where it said that nothing happened.
+	Retryable bool
+	// Value is the redacted value: all of it, also where Result names it by a reference. The
+	// record has it and SafeArgs, and nothing else of the arguments and of the value.
+	Value json.RawMessage
+	// SafeArgs are the masked arguments that approvers see; nil if the arguments are refused.
+	SafeArgs json.RawMessage
+	// Told is what a model reads. Before a failure it reads toolspec.ErrorPrefix too.
+	Told json.RawMessage
+	// Progress are the reports of the tool, as people see them.
+	Progress []toolspec.Progress
+	// Log is what the worker has logged, of the tool and of its own.
+	Log string
+}
+
+// Run makes one attempt of the tool as a worker does. It validates the arguments against the
+// tool's schema, hands the tool its capabilities, and gives it no more than its timeout. It
+// validates the value against the tool's schema, redacts it and bounds its size. Policy is not
+// asked; see Decide.
+//
+// A tool, a hook or a Call with which no worker could start ends the test.
+func (c Call) Run(t testing.TB) Answer {
+	t.Helper()
+	b := newCallWorker(t, c, c.Hooks)
+	facts, refused := b.attemptFacts()
+	if refused != nil {
+		return b.answer(contract.ExecuteOut{Outcome: contract.Refused, Failure: refused}, nil)
+	}
+	execute := answer.Scrubbed(b.live, b.log, contract.Execute.Name(), b.attempts.Execute, answer.LostExecute)
+	out, err := execute(b.context(), contract.ExecuteIn{Facts: facts, Epoch: facts.Epoch, PlanVersion: hook.PlanVersion, Terms: b.terms()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	switch out.Outcome {
+	case contract.Done, contract.Refused, contract.Interrupted:
+	case contract.Undispatched:
+		t.Fatalf("pawltest: the attempt could not begin: what the tool or a hook is provided with, or its connection, is not available now")
+	default:
+		t.Fatalf("pawltest: the attempt could not begin: %s %s", out.Outcome, out.By)
+	}
+	return b.answer(out, facts.SafeArgs)
+}
+
+// answer is what becomes of an attempt that ended so.
+func (b *callWorker) answer(out contract.ExecuteOut, safeArgs json.RawMessage) Answer {
+	b.t.Helper()
+	a := Answer{
+		Result: b.result(out), Retryable: out.Retryable || out.Outcome == contract.Interrupted, Value: out.Value, SafeArgs: safeArgs,
+		Progress: b.reports.list.get(), Log: b.book.String(),
+	}
+	if out.OutputRef != "" {
+		a.Value = b.record.output.get()
+	}
+	var err error
+	if a.Told, err = turn.Content(a.Result, a.Value); err != nil {
+		b.t.Fatal(err)
+	}
+	return a
+}
+
+// result is the result of a call that ends with an attempt.
+func (b *callWorker) result(out contract.ExecuteOut) (r toolspec.Result) {
+	f := out.Failure
+	if out.Outcome == contract.Interrupted {
+		f = contract.Interruption(f, b.bound.Definition().Repeatable())
+	}
+	switch {
+	case f != nil:
+		r = f.Result()
+	case out.Responded:
+		r = toolspec.Result{OK: true, Value: out.Value, Source: toolspec.SourceResponded}
+	default:
+		r = toolspec.Result{OK: true, Value: out.Value, OutputRef: out.OutputRef, Source: toolspec.SourceExecuted}
+	}
+	r.ToolCallID, r.InvocationID, r.Attempts = b.inv.ToolCallID, b.inv.Identity().InvocationID(), b.call.Attempt
+	return r
+}

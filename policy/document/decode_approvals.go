@@ -1,0 +1,168 @@
+package document
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pawl-run/pawl/policy/authz"
+	"github.com/pawl-run/pawl/policy/strictyaml"
+	"github.com/pawl-run/pawl/toolspec"
+	"go.yaml.in/yaml/v4"
+)
+
+// DefaultApprovals returns the approvals of a tenant that sets none.
+func DefaultApprovals() Approvals {
+	return Approvals{Enabled: true, RuleApprovals: RuleApprovals{ExpiresAfter: Duration(DefaultExpiry.String())}}
+}
+
+// approvals reads the approvals of a tenant into a, which holds the defaults.
+func (r *reader) approvals(n *yaml.Node, path string, a *Approvals) {
+	flag := func(into *bool) func(n *yaml.Node, path string) {
+		return func(n *yaml.Node, path string) { *into = r.Flag(n, path) }
+	}
+	fields := []field{{Name: "enabled", Read: flag(&a.Enabled)}}
+	fields = append(fields, r.approversFields(&a.RuleApprovals)...)
+	r.Mapping(n, path, append(fields,
+		field{Name: "parkUnknown", Read: func(n *yaml.Node, path string) { a.ParkUnknown = r.duration(n, path) }},
+		field{Name: "allowSelfApproval", Read: flag(&a.AllowSelfApproval)},
+		field{Name: "allowUnsigned", Read: flag(&a.AllowUnsigned)},
+		field{Name: "remindAfter", Read: func(n *yaml.Node, path string) { a.RemindAfter = r.duration(n, path) }},
+		field{Name: "escalate", Read: func(n *yaml.Node, path string) { a.Escalate = r.escalations(n, path) }},
+		field{Name: "remember", Read: func(n *yaml.Node, path string) {
+			r.Mapping(n, path,
+				field{Name: "for", Required: "is missing; say how long, such as 7d", Read: func(n *yaml.Node, path string) { a.Remember.For = r.duration(n, path) }},
+				field{Name: "anyArgs", Read: flag(&a.Remember.AnyArgs)},
+				field{Name: "anyActor", Read: flag(&a.Remember.AnyActor)},
+			)
+		}},
+	)...)
+	a.Quorum = leastQuorum(a.Quorum)
+	if a.Remember.For != "" && (a.Quorum > 1 || len(a.Chain) > 0) {
+		r.Fail(n, strictyaml.Join(path, "remember"), "stands beside quorum or chain; what several people approve is approved for one call")
+	}
+	r.timely(n, path, *a)
+	r.onePlace(n, path, a.RuleApprovals)
+}
+
+// approversFields returns the fields that say who approves and how long a request stays open.
+func (r *reader) approversFields(a *RuleApprovals) []field {
+	return []field{
+		{Name: "expiresAfter", Read: func(n *yaml.Node, path string) { a.ExpiresAfter = r.duration(n, path) }},
+		{Name: "approvers", Read: func(n *yaml.Node, path string) { a.Approvers = r.approvers(n, path) }},
+		{Name: "quorum", Read: func(n *yaml.Node, path string) { a.Quorum = r.Number(n, path, MaxQuorum) }},
+		{Name: "chain", Read: func(n *yaml.Node, path string) {
+			r.List(n, path, MaxSeats, func(n *yaml.Node, path string) { a.Chain = append(a.Chain, r.seat(n, path)) })
+			r.NotEmpty(n, path, "leave it out where one approval is enough")
+		}},
+	}
+}
+
+// approversOf reads the approvals of a rule or an override.
+func (r *reader) approversOf(n *yaml.Node, path string) (a RuleApprovals) {
+	before := len(r.Faults())
+	r.Mapping(n, path, r.approversFields(&a)...)
+	if len(r.Faults()) == before && a.IsZero() {
+		r.Fail(n, path, "says nothing; it needs approvers, quorum, chain or expiresAfter")
+	}
+	r.onePlace(n, path, a)
+	if a.Quorum > 0 && a.Approvers == nil && a.Chain == nil {
+		r.quorums = append(r.quorums, bareQuorum{a.Quorum, n, path})
+	}
+	return a
+}
+
+// bareQuorum is a quorum of a rule or an override without approvers.
+type bareQuorum struct {
+	quorum int64
+	at     *yaml.Node
+	path   string
+}
+
+// checkQuorums refuses a quorum without approvers if it is not clear of whom, or if the people
+// whom the tenant names are too few.
+func (r *reader) checkQuorums(t Tenant) {
+	chained := t.Approvals.Chain != nil || slices.ContainsFunc(t.Overrides, func(o Override) bool { return o.Approvals.Chain != nil })
+	for _, q := range r.quorums {
+		if chained {
+			r.Fail(q.at, q.path, "has a quorum without approvers, and other approvals of the tenant have a chain; name the approvers")
+			continue
+		}
+		r.reachable(q.at, q.path, Seat{Approvers: t.Approvals.Approvers, Quorum: q.quorum})
+	}
+}
+
+// onePlace refuses a chain beside what belongs to its entries, and a quorum that cannot be
+// reached.
+func (r *reader) onePlace(n *yaml.Node, path string, a RuleApprovals) {
+	switch {
+	case a.Chain == nil:
+		r.reachable(n, path, Seat{Approvers: a.Approvers, Quorum: a.Quorum})
+	case a.Approvers != nil || a.Quorum != 0:
+		r.Fail(n, strictyaml.Join(path, "chain"), "stands beside approvers or quorum; they belong to its entries")
+	}
+}
+
+// reachable refuses a quorum that is greater than the number of named people.
+func (r *reader) reachable(n *yaml.Node, path string, s Seat) {
+	open := slices.ContainsFunc(s.Approvers, func(p Pattern) bool {
+		return strings.HasSuffix(string(p), "*") || strings.HasPrefix(string(p), authz.RolePrefix)
+	})
+	if people := len(slices.Compact(slices.Sorted(slices.Values(s.Approvers)))); people > 0 && !open && int64(people) < s.Quorum {
+		r.Fail(n, strictyaml.Join(path, "quorum"), "asks for %d approvals and names %d people", s.Quorum, people)
+	}
+}
+
+// seat reads an entry of chain.
+func (r *reader) seat(n *yaml.Node, path string) (s Seat) {
+	r.Mapping(n, path,
+		field{Name: "name", Read: func(n *yaml.Node, path string) { s.Name, _ = r.Text(n, path, maxSeatName) }},
+		field{Name: "approvers", Read: func(n *yaml.Node, path string) { s.Approvers = r.approvers(n, path) }},
+		field{Name: "quorum", Read: func(n *yaml.Node, path string) { s.Quorum = leastQuorum(r.Number(n, path, MaxQuorum)) }},
+	)
+	r.reachable(n, path, s)
+	return s
+}
+
+func (r *reader) approvers(n *yaml.Node, path string) (patterns []Pattern) {
+	r.List(n, path, MaxApprovers, func(n *yaml.Node, path string) {
+		patterns = append(patterns, r.identityPattern(n, path))
+	})
+	// An empty list looks like "nobody" but would mean "anyone".
+	r.NotEmpty(n, path, "leave it out for anyone but the requester")
+	return patterns
+}
+
+// leastQuorum returns 0 for a quorum of one, which is the default, so that writing out the
+// default does not change the document.
+func leastQuorum(q int64) int64 {
+	if q > 1 {
+		return q
+	}
+	return 0
+}
+
+// identityPattern reads an identity, or a prefix of identities and `*`.
+func (r *reader) identityPattern(n *yaml.Node, path string) Pattern {
+	v, ok := r.Text(n, path, MaxIdentity+1)
+	if !ok {
+		return ""
+	}
+	if strings.Contains(strings.TrimSuffix(v, "*"), "*") {
+		r.Fail(n, path, "* may stand only at the end")
+		return ""
+	}
+	// More characters follow a prefix, so it may end in a space.
+	name := v
+	if prefix, glob := strings.CutSuffix(v, "*"); glob {
+		name = prefix + "x"
+	}
+	if err := toolspec.CheckVisible("the name", name, MaxIdentity+1); err != nil && !r.recorded {
+		r.Fail(n, path, "%v", err)
+		return ""
+	}
+	if role, ok := strings.CutPrefix(v, authz.RolePrefix); ok && (role == "" || strings.Contains(role, "*")) {
+		r.Fail(n, path, "names a role exactly: role:security")
+		return ""
+	}
+	return Pattern(v)
+}

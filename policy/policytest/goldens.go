@@ -1,0 +1,79 @@
+package policytest
+
+import (
+	"flag"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// Updating reports whether the golden files are rewritten.
+func Updating() bool { return *update }
+
+// Goldens is an archive of cases: NAME.in with what comes of it in a file of the
+// same name for each of outs, and files that all cases have in common.
+type Goldens struct {
+	file, in string
+	outs     []string
+	*txtar.Archive
+}
+
+// ReadGoldens reads an archive.
+func ReadGoldens(t *testing.T, file, in string, outs ...string) Goldens {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Goldens{file, in, outs, archive}
+}
+
+// Each holds what comes of every case, one text for each of outs, against what is
+// written. With -update it writes that.
+func (g Goldens) Each(t *testing.T, comes func(t *testing.T, doc []byte) []string) {
+	t.Helper()
+	written := map[string][]byte{}
+	for _, f := range g.Files {
+		written[f.Name] = f.Data
+	}
+	fresh := &txtar.Archive{Comment: g.Comment}
+	cases := 0
+	for _, f := range g.Files {
+		ext := strings.TrimPrefix(path.Ext(f.Name), ".")
+		if slices.Contains(g.outs, ext) {
+			continue
+		}
+		fresh.Files = append(fresh.Files, f)
+		if ext != g.in {
+			continue
+		}
+		cases++
+		name, first := strings.TrimSuffix(f.Name, "."+ext), len(fresh.Files)
+		for _, out := range g.outs {
+			fresh.Files = append(fresh.Files, txtar.File{Name: name + "." + out, Data: written[name+"."+out]})
+		}
+		t.Run(name, func(t *testing.T) {
+			for i, got := range comes(t, f.Data) {
+				if want := &fresh.Files[first+i]; *update {
+					want.Data = []byte(got)
+				} else if got != string(want.Data) {
+					t.Errorf("%s: got\n%swant\n%s", want.Name, got, want.Data)
+				}
+			}
+		})
+	}
+	if cases == 0 {
+		t.Errorf("%s has no case", g.file)
+	}
+	if *update {
+		if err := os.WriteFile(g.file, txtar.Format(fresh), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package review
+
+import (
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/policy/condition"
+	"github.com/pawl-run/pawl/policy/strictyaml"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Check compares the conditions of the rules with the input schemas of the tools that the rules
+// match. A condition must fit the arguments of at least one tool that its rule matches. It is an
+// error to use an argument that none of these tools has, or an argument that has another type in
+// every tool that has it. Check does not check a rule that matches no tool of specs; Lint reports
+// such a rule. The error is a strictyaml.Errors.
+func Check(p *policy.Policy, specs []toolspec.Spec) error {
+	var faults strictyaml.Errors
+	checker := condition.NewChecker()
+	for _, id := range p.Tenants() {
+		seen := map[string]bool{}
+		for _, r := range p.Rules(id) {
+			written, at := r.Condition()
+			if written == nil || seen[r.Source] {
+				continue
+			}
+			seen[r.Source] = true
+			for _, f := range checker.Check(written, r.Matching(specs)) {
+				faults = append(faults, policy.ConditionFault(at, f, r.Source))
+			}
+		}
+	}
+	if len(faults) == 0 {
+		return nil
+	}
+	return faults.Sorted()
+}

@@ -1,0 +1,42 @@
+package jsonschema
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+)
+
+// What would be accepted and then judged otherwise than its author meant is
+// refused when it is registered, with a message that says where and why.
+func TestRefusals(t *testing.T) {
+	const file = "testdata/refusals.txt"
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := append(strings.Split(strings.TrimRight(string(raw), "\n"), "\n"), "")
+	for i := 0; i+1 < len(lines); i += 3 {
+		_, err := Compile(json.RawMessage(lines[i]))
+		var refusal *Refusal
+		if !errors.As(err, &refusal) {
+			t.Errorf("%s: got %v", lines[i], err)
+			continue
+		}
+		if *update {
+			lines[i+1] = "  " + err.Error()
+		}
+		if "  "+err.Error() != lines[i+1] {
+			t.Errorf("%s:\n got %s\nwant %s", lines[i], err, lines[i+1])
+		}
+	}
+	if n := len(lines) / 3; n < 40 {
+		t.Errorf("%d refusals", n)
+	}
+	if *update {
+		if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package worker
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// variables are the environment variables of Pawl: of workers, of the commands, of the key ring of a
+// KMS, and of the programs that test Pawl.
+var variables = strings.Fields(`
+	PAWL_APPROVER PAWL_APPROVER_KEY
+	PAWL_CODEC_KEYS PAWL_CODEC_KEYS_FILE PAWL_CODEC_PLAIN PAWL_CODEC_TOKEN
+	PAWL_CONNECTION_KEY
+	PAWL_DATABASE_CONNECTIONS PAWL_DATABASE_URL
+	PAWL_DISABLED_TOOLS
+	PAWL_KEYRING PAWL_KEYRING_FILE PAWL_KMS_KEY
+	PAWL_LOG_LEVEL
+	PAWL_NOTIFY_LOG PAWL_NOTIFY_SECRET PAWL_NOTIFY_SECRET_FILE PAWL_NOTIFY_URL
+	PAWL_OIDC_AS PAWL_OIDC_CLAIM PAWL_OIDC_CLIENT_ID PAWL_OIDC_FILE PAWL_OIDC_ISSUER PAWL_OIDC_NAME PAWL_OIDC_TENANTS
+	PAWL_OPENFGA_MODEL PAWL_OPENFGA_STORE PAWL_OPENFGA_TOKEN PAWL_OPENFGA_URL
+	PAWL_POLICY
+	PAWL_POSTGRES_PORT
+	PAWL_RETENTION
+	PAWL_SEARCH_ATTRIBUTES
+	PAWL_STICKY_CACHE
+	PAWL_SWEEP_EVERY
+	PAWL_TEMPORAL_UI
+	PAWL_TENANT
+	PAWL_VERIFY_EVERY
+	PAWL_WORKSPACE
+	PAWL_CHAOS_FORGET PAWL_CHAOS_LEDGER PAWL_CHAOS_POINTS PAWL_CRASH_AT PAWL_CRASH_BY PAWL_LEDGER PAWL_SEED
+`)
+
+// serviceLink matches the variables that Kubernetes sets for a service whose name begins with pawl.
+var serviceLink = regexp.MustCompile(`^PAWL_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_.+)?)?)$`)
+
+// UnknownVariables returns the names in environ that begin with PAWL_, have a value and are not read
+// by anything, in order: most likely a name is misspelled. environ is as os.Environ returns it.
+func UnknownVariables(environ []string) (unknown []string) {
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		if strings.HasPrefix(name, "PAWL_") && value != "" && !strings.Contains(name, "_TEST_") && !slices.Contains(variables, name) && !serviceLink.MatchString(name) {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown
+}

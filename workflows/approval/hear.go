@@ -1,0 +1,23 @@
+package approval
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/envelope"
+)
+
+// hear returns the questions of the hooks about the current arguments. With a plan that hears no
+// hooks, a question that names approvers is the only one.
+func (a *Approvals) hear(ctx workflow.Context, ask hook.Ask) ([]hook.Ask, envelope.Next) {
+	if !a.parts.Hears() {
+		if ask.Approvals == nil {
+			return nil, envelope.Next{}
+		}
+		return []hook.Ask{ask}, envelope.Next{}
+	}
+	asks, next := a.parts.Hear(ctx)
+	// A recheck runs no hook, also not one that asked in the gate and is not heard, such as a durable hook.
+	a.hooksAsk = len(asks) > 0 || ask.Hook != ""
+	return asks, next
+}

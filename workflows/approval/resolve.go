@@ -1,0 +1,34 @@
+package approval
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/pawl-run/pawl/workflows/contract"
+	"github.com/pawl-run/pawl/workflows/envelope"
+)
+
+// Resolution is a person's decision about a call whose outcome is unknown.
+type Resolution struct {
+	// State is empty if nobody was asked, and open, expired or closed if nobody decided.
+	State      contract.RequestState
+	ApprovalID string
+	// Next is the end of the call if the request or the wait ended it: a failure, or the
+	// result that the record already has.
+	Next envelope.Next
+}
+
+// Resolve asks a person what became of a call, if policy allows it. cause says why the
+// outcome of the call is unknown.
+func (a *Approvals) Resolve(ctx workflow.Context, cause string) Resolution {
+	request, next := a.request(ctx, contract.RequestIn{Parked: cause})
+	// An outcome other than Done means that policy does not allow the call to wait for a
+	// person.
+	if next.IsEnd() || request.Outcome != contract.Done {
+		return Resolution{Next: next}
+	}
+	answer, next := a.wait(ctx, request)
+	if next.IsEnd() {
+		return Resolution{Next: next}
+	}
+	return Resolution{State: answer.State, ApprovalID: request.View.ApprovalID}
+}

@@ -1,0 +1,261 @@
+package workflows_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+const (
+	big   = `{"text":"big"}`
+	small = `{"text":"small"}`
+)
+
+// namer is a hook that asks for a person where the text is big.
+type namer struct {
+	name, person string
+	// heard are the texts that it was asked about before the approval; after counts how often it was asked after it.
+	heard []string
+	after atomic.Int64
+	down  atomic.Bool
+	// late is how often the hook asks nobody first.
+	late int
+}
+
+func (n *namer) hook() hook.Hook {
+	return hook.New(n.name, hook.NamesApprovers(), hook.WillCheckConsent.Do(func(_ context.Context, v *hook.Consent) error {
+		if n.down.Load() {
+			return errs.Transient(errors.New("the service is down"))
+		}
+		if v.Approved() {
+			n.after.Add(1)
+			return nil
+		}
+		var in echoIn
+		if err := json.Unmarshal(v.Args(), &in); err != nil {
+			return err
+		}
+		if n.heard = append(n.heard, in.Text); in.Text != "big" || len(n.heard) <= n.late {
+			return nil
+		}
+		return v.RequireApproval(hook.Ask{Message: n.name + " asks", Approvals: &hook.Approvals{Approvers: []string{n.person}, ExpiresAfter: 2 * time.Hour}})
+	}))
+}
+
+func (n *namer) count() int { return len(n.heard) }
+
+func recheckAfter(r *rig, d time.Duration) {
+	r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, d)
+}
+
+// TestNamedApprovers: the people of hooks approve besides those of policy, whichever of them asks first.
+func TestNamedApprovers(t *testing.T) {
+	approve := func(after time.Duration, n int, who string) func(*rig) {
+		return func(r *rig) { r.decideAfter(after, n, toolspec.Approve, who) }
+	}
+	edit := func(after time.Duration, n int, who, args string) func(*rig) {
+		return func(r *rig) {
+			r.decideAfter(after, n, toolspec.Edit, who, func(d *toolspec.Decision) { d.EditedArgs = json.RawMessage(args) })
+		}
+	}
+	policyAfter := func(after time.Duration, text string) func(*rig) {
+		return func(r *rig) {
+			r.env.RegisterDelayedCallback(func() { r.activate(text) }, after)
+			recheckAfter(r, after+time.Second)
+		}
+	}
+	const free = "version: 1\ntenants:\n  acme:\n    allowedTools: [\"core__*\"]\n    mode: yolo\n    approvals: {enabled: true, expiresAfter: 1h, allowUnsigned: true}\n"
+	for _, tc := range []struct {
+		name   string
+		policy string
+		args   string
+		steps  []func(*rig)
+		// heard are the texts of each hearing, and before that of the gate where policy does not ask.
+		heard string
+		asked int
+		code  toolspec.Code
+		took  time.Duration
+	}{
+		{"the hook asks", free, big, []func(*rig){approve(time.Minute, 1, "user:cfo")}, "big big", 1, "", time.Minute},
+		{"policy asks too", testPolicy, big, []func(*rig){approve(time.Minute, 1, "user:cfo")}, "big", 1, "", time.Minute},
+		{"policy asks alone", testPolicy, small, []func(*rig){approve(time.Minute, 1, "user:bob")}, "small", 1, "", time.Minute},
+		{"nobody asks", free, small, nil, "small", 0, "", 0},
+		{"somebody else approves", testPolicy, big, []func(*rig){approve(time.Minute, 1, "user:bob")}, "big", 1, toolspec.CodeApprovalExpired, time.Hour},
+		{"somebody else approves first", testPolicy, big, []func(*rig){approve(time.Minute, 1, "user:bob"), approve(2*time.Minute, 1, "user:cfo")}, "big", 1, "", 2 * time.Minute},
+		{"the requester is the only one", testPolicy, big, []func(*rig){approve(time.Minute, 1, "user:ann")}, "big", 1, toolspec.CodeApprovalExpired, time.Hour},
+		{"policy begins to ask", free, big, []func(*rig){policyAfter(time.Minute, testPolicy), approve(2*time.Minute, 1, "user:bob"), approve(3*time.Minute, 1, "user:cfo")}, "big big", 1, "", 3 * time.Minute},
+		{"policy asks others by now", free, big, []func(*rig){
+			policyAfter(time.Minute, strings.Replace(testPolicy, "enabled: true", `enabled: true, approvers: ["user:dan"]`, 1)), approve(3*time.Minute, 1, "user:cfo"),
+		}, "big big", 1, toolspec.CodeApprovalStale, 3 * time.Minute},
+		{"policy asks no more, and the hook does", testPolicy, big, []func(*rig){policyAfter(time.Minute, free), approve(2*time.Minute, 1, "user:bob"), approve(3*time.Minute, 1, "user:cfo")}, "big", 1, "", 3 * time.Minute},
+		{"policy asks no more, nor does the hook", testPolicy, small, []func(*rig){policyAfter(time.Minute, free)}, "small small", 1, "", time.Minute},
+		{"policy denies by now", free, big, []func(*rig){policyAfter(time.Minute, "version: 1\ntenants: {acme: {allowedTools: [core__read]}}\n")}, "big big", 1, toolspec.CodePolicyDenied, time.Minute},
+		{"edited below", testPolicy, big, []func(*rig){edit(time.Minute, 1, "user:bob", small), approve(2*time.Minute, 2, "user:bob"), approve(3*time.Minute, 2, "user:cid")}, "big small", 2, "", 3 * time.Minute},
+		{"edited below what policy asks", free, big, []func(*rig){edit(time.Minute, 1, "user:bob", small), approve(3*time.Minute, 2, "user:cid")}, "big big small", 2, "", 3 * time.Minute},
+		{"edited above", testPolicy, small, []func(*rig){edit(time.Minute, 1, "user:bob", big), approve(2*time.Minute, 2, "user:cid"), approve(3*time.Minute, 2, "user:cfo")}, "small big", 2, "", 3 * time.Minute},
+		{"the only one edits", testPolicy, big, []func(*rig){edit(time.Minute, 1, "user:cfo", big), approve(2*time.Minute, 2, "user:cfo"), approve(3*time.Minute, 2, "user:bob")}, "big big", 2, toolspec.CodeApprovalExpired, time.Hour + time.Minute},
+		{"the only one denies", testPolicy, big, []func(*rig){func(r *rig) { r.decideAfter(time.Minute, 1, toolspec.Deny, "user:cfo") }}, "big", 1, toolspec.CodeApprovalDenied, time.Minute},
+		{"an edit after an approval", testPolicy, big, []func(*rig){
+			approve(time.Minute, 1, "user:bob"), edit(2*time.Minute, 1, "user:cid", big), approve(3*time.Minute, 2, "user:cfo"), approve(3*time.Minute, 2, "user:bob"),
+		}, "big big", 2, "", 3 * time.Minute},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			n := &namer{name: "amounts", person: "user:cfo"}
+			r := newRig(t, rigOptions{policy: tc.policy, hooks: []hook.Hook{n.hook()}})
+			for _, step := range tc.steps {
+				step(r)
+			}
+			result := r.run(call("core__write", tc.args))
+			took := time.Duration(result.EndedAtMs-result.StartedAtMs) * time.Millisecond
+			if result.ErrorCode != tc.code || r.ran() != map[bool]int{true: 1}[tc.code == ""] || took < tc.took || took > tc.took+time.Minute/2 {
+				t.Errorf("got %+v after %s and %d runs", result, took, r.ran())
+			}
+			if got := strings.Join(n.heard, " "); got != tc.heard || r.records.asks != tc.asked {
+				t.Errorf("the hook was asked about %q, want %q; %d requests, want %d\n%s", got, tc.heard, r.records.asks, tc.asked, r.stages())
+			}
+		})
+	}
+}
+
+// TestNamesAreShown: the state of a call says whom it waits for, and why.
+func TestNamesAreShown(t *testing.T) {
+	n, law := &namer{name: "amounts", person: "user:cfo"}, &namer{name: "law", person: "user:law"}
+	r := newRig(t, rigOptions{hooks: []hook.Hook{n.hook(), law.hook()}})
+	for i, who := range []string{"user:law", "user:cfo"} {
+		r.decideAfter(time.Duration(i+1)*time.Minute, 1, toolspec.Approve, who)
+	}
+	r.env.RegisterDelayedCallback(func() {
+		state := r.state()
+		if state.Approval == nil || state.Approval.Message != "mode auto asks for calls of risk medium; amounts asks; law asks" ||
+			state.Approval.Approvers != "anyone but user:ann; hook amounts asks for user:cfo; hook law asks for user:law; unsigned decisions count" {
+			t.Errorf("the state is %+v", state.Approval)
+		}
+		if len(state.Answers) != 1 || state.Answers[0].Reason != "the request now waits for user:cfo" {
+			t.Errorf("the approver hears %+v", state.Answers)
+		}
+	}, 90*time.Second)
+	if result := r.run(call("core__write", big)); !result.OK || r.records.requests[0].row.Rule.RememberForMs != 0 {
+		t.Errorf("got %+v", result)
+	}
+}
+
+// TestHooksDoNotHoldTheWait: a hook is not asked while a call waits, so a service that is down neither holds nor ends the wait, and nobody
+// drives hooks by rechecks.
+func TestHooksDoNotHoldTheWait(t *testing.T) {
+	n := &namer{name: "amounts", person: "user:cfo"}
+	r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{n.hook()}})
+	r.env.RegisterDelayedCallback(func() { n.down.Store(true) }, time.Minute)
+	for i := range 20 {
+		recheckAfter(r, time.Duration(i+2)*time.Minute)
+	}
+	r.env.RegisterDelayedCallback(func() {
+		if got := r.state(); got.Status != toolspec.StatusWaitingApproval || n.count() != 2 {
+			t.Errorf("the call is %s, and the hook was asked %d times", got.Status, n.count())
+		}
+		n.down.Store(false)
+	}, 30*time.Minute)
+	r.decideAfter(31*time.Minute, 1, toolspec.Approve, "user:cfo")
+	if result := r.run(call("core__write", big)); !result.OK || n.after.Load() != 1 || len(r.records.requests) != 1 {
+		t.Errorf("got %+v; asked %d times after the approval, %d requests", result, n.after.Load(), len(r.records.requests))
+	}
+}
+
+// TestAHookBeginsToAsk: when policy asks no more, the hooks judge the call as one that nobody has to approve, and one of them asks by now.
+func TestAHookBeginsToAsk(t *testing.T) {
+	n := &namer{name: "amounts", person: "user:cfo", late: 1}
+	r := newRig(t, rigOptions{hooks: []hook.Hook{n.hook()}})
+	r.env.RegisterDelayedCallback(func() { r.activate(freePolicy) }, time.Minute)
+	recheckAfter(r, 2*time.Minute)
+	r.decideAfter(3*time.Minute, 2, toolspec.Approve, "user:bob")
+	r.decideAfter(4*time.Minute, 2, toolspec.Approve, "user:cfo")
+	result := r.run(call("core__write", big))
+	if took := result.EndedAtMs - result.StartedAtMs; !result.OK || took < 239_000 || r.records.asks != 2 || r.records.requests[0].state != contract.RequestClosed {
+		t.Errorf("got %+v after %d ms, %d requests", result, took, r.records.asks)
+	}
+}
+
+// TestHooksAreHeardAboutWhatRuns: an input stage changes the arguments after policy has asked.
+func TestHooksAreHeardAboutWhatRuns(t *testing.T) {
+	n := &namer{name: "amounts", person: "user:cfo"}
+	r := newRig(t, rigOptions{hooks: []hook.Hook{n.hook(), hook.New("normal", hook.WillNormalizeInput.Do(func(_ context.Context, v *hook.Input) error {
+		v.SetArgs(echoIn{Text: "big"})
+		return nil
+	}))}})
+	r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
+	r.decideAfter(2*time.Minute, 1, toolspec.Approve, "user:cfo")
+	result := r.run(call("core__write", small))
+	if took := result.EndedAtMs - result.StartedAtMs; !result.OK || took < 119_000 || strings.Join(n.heard, " ") != "big" {
+		t.Errorf("got %+v after %d ms; heard %q", result, took, n.heard)
+	}
+}
+
+// TestHooksAreAllHeard: a hook that ends the call does so before anybody is asked, also if another one has asked already.
+func TestHooksAreAllHeard(t *testing.T) {
+	for _, policy := range []string{testPolicy, freePolicy} {
+		n := &namer{name: "amounts", person: "user:cfo"}
+		r := newRig(t, rigOptions{policy: policy, hooks: []hook.Hook{n.hook(), hook.New("limits", hook.WillCheckConsent.Do(func(_ context.Context, v *hook.Consent) error {
+			return v.Abort("over the limit")
+		}))}})
+		if result := r.run(call("core__write", big)); result.ErrorCode != toolspec.CodeAborted || r.records.asks != 0 || r.ran() != 0 {
+			t.Errorf("got %+v, %d requests", result, r.records.asks)
+		}
+	}
+}
+
+// TestEmptyNamesFail: a list of nobody would mean anyone.
+func TestEmptyNamesFail(t *testing.T) {
+	for _, policy := range []string{testPolicy, freePolicy} {
+		r := newRig(t, rigOptions{policy: policy, hooks: []hook.Hook{hook.New("amounts", hook.NamesApprovers(), hook.WillCheckConsent.Do(func(_ context.Context, v *hook.Consent) error {
+			if v.Approved() {
+				return nil
+			}
+			return v.RequireApproval(hook.Ask{Approvals: &hook.Approvals{Approvers: []string{}}})
+		}))}})
+		r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
+		if result := r.run(call("core__write", big)); result.ErrorCode != toolspec.CodeInternal || r.records.asks != 0 {
+			t.Errorf("got %+v, %d requests", result, r.records.asks)
+		}
+	}
+}
+
+// TestNamesBesideADurableHook: the hooks that are heard never wait for a durable one.
+func TestNamesBesideADurableHook(t *testing.T) {
+	n := &namer{name: "amounts", person: "user:cfo"}
+	slow := 0
+	r := newRig(t, rigOptions{hooks: []hook.Hook{n.hook(), hook.New("slow", hook.Durable(time.Minute), hook.WillCheckConsent.Do(func(context.Context, *hook.Consent) error {
+		slow++
+		return nil
+	}))}})
+	r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
+	recheckAfter(r, 90*time.Second)
+	r.decideAfter(2*time.Minute, 1, toolspec.Approve, "user:cfo")
+	if result := r.run(call("core__write", big)); !result.OK || slow != 1 || n.count() != 1 {
+		t.Errorf("got %+v; the durable hook ran %d times, the other was heard %d times", result, slow, n.count())
+	}
+}
+
+// TestNamesInAPlanThatHearsNobody: a worker of before has made the plan. What the hook asks for by itself counts all the same.
+func TestNamesInAPlanThatHearsNobody(t *testing.T) {
+	n := &namer{name: "amounts", person: "user:cfo"}
+	r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{n.hook()}})
+	r.records.plan = func(p *hook.Plan) {
+		for i := range p.Pre {
+			p.Pre[i].Heard = nil
+		}
+	}
+	r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
+	r.decideAfter(2*time.Minute, 1, toolspec.Approve, "user:cfo")
+	result := r.run(call("core__write", big))
+	if took := result.EndedAtMs - result.StartedAtMs; !result.OK || took < 119_000 || n.count() != 1 || r.records.requests[0].state != contract.RequestApproved {
+		t.Errorf("got %+v after %d ms; heard %d times", result, took, n.count())
+	}
+}
