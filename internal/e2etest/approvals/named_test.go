@@ -163,9 +163,12 @@ func TestAHookNamesApproversOfAnEdit(t *testing.T) {
 	if !strings.Contains(larger.Approvers, "hook amounts asks for 2 of role:finance") {
 		t.Errorf("the larger payment asks %q", larger.Approvers)
 	}
-	for who, counted := range map[string]bool{dan: true, e2etest.Ann: true, e2etest.Ben: false} {
-		if answer := w.Decide(call.WorkflowID, people.approval(t, larger, who)); answer.Counted != counted {
-			t.Errorf("%s hears %+v", who, answer)
+	for _, vote := range []struct {
+		who     string
+		counted bool
+	}{{dan, true}, {e2etest.Ann, true}, {e2etest.Ben, false}} {
+		if answer := w.Decide(call.WorkflowID, people.approval(t, larger, vote.who)); answer.Counted != vote.counted {
+			t.Errorf("%s hears %+v", vote.who, answer)
 		}
 	}
 	// Ben has edited the arguments, so the second of finance is missing for good.
