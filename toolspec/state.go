@@ -28,7 +28,8 @@ type State struct {
 	InputDigest string `json:"inputDigest,omitempty"`
 	// Approval is the request that waits for a decision, if any.
 	Approval *ApprovalView `json:"approval,omitempty"`
-	// Waiting says what the call waits for while its status is waiting_capacity.
+	// Waiting says what the call waits for while its status is waiting_capacity: capacity, or a time
+	// that a hook has named.
 	Waiting string `json:"waiting,omitempty"`
 	// Attempts is the number of the current attempt, from 1. It is 0 before the first attempt.
 	Attempts int `json:"attempts"`

@@ -216,7 +216,11 @@ func (i *invocation) runPreStages(ctx workflow.Context) envelope.Next {
 			step.Stage == hook.DidCacheMiss.Stage() && i.HasCachedValue():
 			continue
 		}
-		v, next := i.capacity.Run(ctx, step)
+		run := i.capacity.Run
+		if step.Stage == gate.Authorize || step.Stage == gate.Consent {
+			run = i.runGate
+		}
+		v, next := run(ctx, step)
 		switch {
 		case next.IsEnd():
 			return next
@@ -235,6 +239,25 @@ func (i *invocation) runPreStages(ctx workflow.Context) envelope.Next {
 		return i.judgeArgs(ctx)
 	}
 	return envelope.Next{}
+}
+
+// runGate runs a stage of the gate for the first time, and again after each wait for a time
+// that a hook names.
+func (i *invocation) runGate(ctx workflow.Context, step hook.Step) (hook.Verdict, envelope.Next) {
+	for {
+		v := i.RunStage(ctx, step, i.Rounds().Gate)
+		if v.Outcome != hook.Waited {
+			return v, envelope.Next{}
+		}
+		next := gate.Wait(ctx, i.Call, *v.Wait)
+		if !next.IsEnd() && step.Stage == gate.Consent {
+			// The wait may have been long, and Authorize has judged the call before it.
+			next = i.regate(ctx, gate.Authorize).Next
+		}
+		if next.IsEnd() {
+			return v, next
+		}
+	}
 }
 
 // hydrate parses and validates the input. If a deploy has replaced the tool since admit,

@@ -51,7 +51,7 @@ func (i *invocation) state() (toolspec.State, error) {
 	answers, dropped := i.approvals.Answers()
 	s := toolspec.State{
 		Status: i.Status(), Stage: i.Stage(), InputDigest: i.Admitted().InputDigest,
-		Approval: i.approvals.OpenRequest(), Waiting: i.capacity.WaitsFor(), Attempts: i.Attempt(),
+		Approval: i.approvals.OpenRequest(), Waiting: i.WaitsFor(), Attempts: i.Attempt(),
 		Dropped: dropped, Answers: answers,
 	}
 	if i.Admitted().Plan != nil {

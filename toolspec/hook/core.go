@@ -18,6 +18,8 @@ const (
 	maxKey    = 200
 	// MaxDelta bounds the changes that the hooks of one call make, in bytes.
 	MaxDelta = 1 << 20
+	// MaxWait bounds one wait for the time that a hook names.
+	MaxWait = 30 * 24 * time.Hour
 )
 
 // core is the state behind a view during one run of one hook.
@@ -51,6 +53,7 @@ type control struct {
 	challenge bool
 	failure   *Failure
 	ask       *Ask
+	wait      *Wait
 }
 
 // Error says that a control was mistaken for an error.

@@ -7,10 +7,7 @@
 //
 //	hook.New("office-hours", hook.Priority(100),
 //		hook.WillAuthorize.Do(func(ctx context.Context, v *hook.Gate) error {
-//			if closed(v.StartedAt()) {
-//				return v.Abort("outside office hours", hook.Code("closed"))
-//			}
-//			return nil
+//			return v.WaitUntil(opening(v.Now()), "outside office hours")
 //		}))
 //
 // The package knows no Temporal, no database and no JSON Schema library. It

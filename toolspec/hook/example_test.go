@@ -10,13 +10,9 @@ import (
 )
 
 func ExampleNew() {
-	night := func(t time.Time) bool { return t.Hour() < 6 }
 	hours := hook.New("office-hours", hook.Priority(100),
 		hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error {
-			if night(v.StartedAt()) {
-				return v.Abort("come back in the morning", hook.Code("closed"), hook.HTTPStatus(403))
-			}
-			return nil
+			return v.WaitUntil(v.Now().Truncate(24*time.Hour).Add(8*time.Hour), "outside office hours")
 		}))
 
 	r, err := hook.NewRegistry(slog.Default(), []hook.Hook{hours}, nil)
@@ -27,8 +23,8 @@ func ExampleNew() {
 	at := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	v, err := r.Run(context.Background(), hook.StageInput{
 		Stage: hook.WillAuthorize.Stage(), Hooks: r.Names(hook.WillAuthorize.Stage(), "core__ls"),
-		Facts: hook.Facts{ToolID: "core__ls", StartedAtMs: at.UnixMilli()},
+		PlanVersion: hook.PlanVersion, Facts: hook.Facts{ToolID: "core__ls", NowMs: at.UnixMilli()},
 	}, hook.Delta{})
-	fmt.Println(v.Outcome, v.By, v.Failure.Code, v.Failure.Details.Code, v.Failure.SafeMessage, err)
-	// Output: fail office-hours aborted closed come back in the morning <nil>
+	fmt.Println(v.Outcome, v.By, time.UnixMilli(v.Wait.UntilMs).UTC().Format(time.TimeOnly), v.Wait.Reason, err)
+	// Output: wait office-hours 08:00:00 outside office hours <nil>
 }

@@ -224,6 +224,28 @@ func (r retries) RetryAfter(d time.Duration, reason string) error {
 	}})
 }
 
+// waits lets a hook delay the call.
+type waits struct{ c *core }
+
+// WaitUntil delays the call until t, without using up its deadline. Then the gate judges the
+// call again, with this hook; an approval that the call has stays valid. A recheck may run
+// the gate earlier. The reason is shown to people: at most 500 bytes, safe to show. t is at
+// most MaxWait after Now. WaitUntil returns nil if t is not after Now. Return what WaitUntil
+// returns.
+//
+// A call whose plan is of a version before 4 does not wait: it ends with the code
+// `rate_limited`, and advises to make a new call at t.
+func (w waits) WaitUntil(t time.Time, reason string) error {
+	now := time.UnixMilli(w.c.facts.NowMs)
+	switch d := t.Sub(now); {
+	case d <= 0:
+		return nil
+	case d > MaxWait:
+		w.c.fail(fmt.Errorf("a call waits at most %v", MaxWait))
+	}
+	return w.c.make(control{outcome: Waited, wait: &Wait{Reason: w.c.reason(reason), UntilMs: t.UnixMilli(), Code: toolspec.CodeRateLimited}})
+}
+
 // responds lets a hook answer in the tool's place.
 type responds struct{ c *core }
 

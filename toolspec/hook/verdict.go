@@ -22,7 +22,8 @@ const (
 	Asked Outcome = "ask"
 	// Missing says that this worker lacks something the plan names.
 	Missing Outcome = "missing"
-	// Waited wants the stage run again later: what it is to acquire is taken.
+	// Waited wants the stage run again later: what it is to acquire is taken, or a hook of the
+	// gate has named a time.
 	Waited Outcome = "wait"
 	// Superseded says that the record has a newer epoch; admit again.
 	Superseded Outcome = "superseded"
@@ -179,6 +180,18 @@ type Wait struct {
 	RetryAfterMs int64         `json:"retryAfterMs,omitempty"`
 	// GoOn lets the call go on without what it waits for, instead of ending it.
 	GoOn bool `json:"goOn,omitempty"`
+	// UntilMs is the time that a hook has named with WaitUntil, in milliseconds since
+	// 1970-01-01 UTC; 0 for other waits. The deadline of the call does not count the wait.
+	UntilMs int64 `json:"untilMs,omitempty"`
+}
+
+// waitsSince is the first version of plans whose calls wait for the time that a hook names.
+// A worker of an older version may continue a call with an older plan.
+const waitsSince = 4
+
+// refuse returns the failure of a call that cannot wait.
+func (w *Wait) refuse(nowMs int64) *Failure {
+	return &Failure{Code: w.Code, SafeMessage: w.Reason, RetryAfterMs: w.UntilMs - nowMs}
 }
 
 // CacheEntry says under which key, for how long and with which tags a value is

@@ -52,9 +52,12 @@ type Gate struct {
 	tightens
 	aborts
 	retries
+	waits
 }
 
-func newGate(c *core) *Gate { return &Gate{reads{c}, scratches{c}, tightens{c}, aborts{c}, retries{c}} }
+func newGate(c *core) *Gate {
+	return &Gate{reads{c}, scratches{c}, tightens{c}, aborts{c}, retries{c}, waits{c}}
+}
 
 // Check is the view of stages that judge arguments: flags, capacity, secrets.
 type Check struct {
@@ -75,9 +78,10 @@ type Consent struct {
 	Check
 	tightens
 	asks
+	waits
 }
 
-func newConsent(c *core) *Consent { return &Consent{*newCheck(c), tightens{c}, asks{c}} }
+func newConsent(c *core) *Consent { return &Consent{*newCheck(c), tightens{c}, asks{c}, waits{c}} }
 
 // Granted returns the approval that counted for this round, or nil.
 func (v *Consent) Granted() *GrantedApproval { return readsEnd{v.asks.c}.Approval() }

@@ -111,10 +111,11 @@ func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask) envelope.Next {
 		case contract.RequestOpen:
 			// A recheck came, and policy no longer asks.
 			a.closeRequest(ctx, request)
-			if !a.parts.Hears() {
-				return envelope.Next{}
+			if c.Plan().V < 4 {
+				return envelope.Next{} // older workers continue such calls
 			}
-			// The recheck ran no hooks, and no hook has judged the call by the new policy.
+			// The recheck ran no hooks if the plan hears them, and a hook that named a time had
+			// no say.
 			c.NextGate()
 			verdict := a.parts.Regate(ctx)
 			if verdict.IsEnd() || verdict.Ask == nil {

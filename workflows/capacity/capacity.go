@@ -29,8 +29,6 @@ type Capacity struct {
 	// judge reads the standing again and asks the gate. It runs after each wait, because
 	// a call that may no longer run must not use capacity that it got during the wait.
 	judge func(workflow.Context) envelope.Next
-	// reason is the reason of the current wait; empty outside of a wait.
-	reason string
 	// leasedAt is the time at which the call last asked for slots at semaphores.
 	leasedAt time.Time
 	// expiredDelay is the delay before the call asks again for a slot that expired.
@@ -41,9 +39,6 @@ type Capacity struct {
 func New(c *envelope.Call, judge func(workflow.Context) envelope.Next) *Capacity {
 	return &Capacity{call: c, judge: judge, expiredDelay: steps.MissingDelay}
 }
-
-// WaitsFor returns the reason of the current wait, or an empty string.
-func (k *Capacity) WaitsFor() string { return k.reason }
 
 // LeasedAt returns the time at which the call last asked for slots at semaphores; zero if
 // it needed no slot.
@@ -65,13 +60,13 @@ func (k *Capacity) Run(ctx workflow.Context, step hook.Step) (hook.Verdict, enve
 		case hook.Waited:
 			// The call can run without the capacity, and the time for the wait is over.
 			if v.Wait.GoOn && k.remainingWait(ctx, *v.Wait, began) <= time.Millisecond {
-				k.leaveWait(ctx)
+				c.LeaveWait(ctx)
 				v.Outcome, v.Wait = hook.Continue, nil
 				return v, next
 			}
 			next = k.wait(ctx, *v.Wait, began)
 		default:
-			k.leaveWait(ctx)
+			c.LeaveWait(ctx)
 			// The call now has slots, and slots expire. An attempt in the local lane needs to
 			// know this, because it writes no claim, which would check the slots.
 			if step.Stage == hook.WillAcquireSemaphore.Stage() && slices.Contains(c.Needs(), step.Stage) {
@@ -80,7 +75,7 @@ func (k *Capacity) Run(ctx workflow.Context, step hook.Step) (hook.Verdict, enve
 			return v, next
 		}
 		if next.IsEnd() {
-			k.leaveWait(ctx)
+			c.LeaveWait(ctx)
 			return v, next
 		}
 	}
@@ -143,27 +138,13 @@ func (k *Capacity) wait(ctx workflow.Context, w hook.Wait, began time.Time) enve
 	if left <= time.Millisecond {
 		return envelope.Fail(&hook.Failure{Code: w.Code, SafeMessage: w.Reason, RetryAfterMs: w.RetryAfterMs})
 	}
-	k.reason = w.Reason
-	details := fmt.Sprintf("**Waiting for capacity** of `%s`: %s.", c.Admitted().ToolID, envelope.PlainText(w.Reason))
-	if c.Status() != toolspec.StatusWaitingCapacity {
-		c.SetStatus(ctx, toolspec.StatusWaitingCapacity, details)
-	} else {
-		workflow.SetCurrentDetails(ctx, details)
-	}
+	c.EnterWait(ctx, w.Reason, fmt.Sprintf("**Waiting for capacity** of `%s`: %s.", c.Admitted().ToolID, envelope.PlainText(w.Reason)))
 	delay := min(max(time.Duration(w.RetryMs)*time.Millisecond, shortestRest), left)
 	if err := c.AwaitRecheck(ctx, delay, "look again for capacity"); err != nil || ctx.Err() != nil {
 		return envelope.Fail(&hook.Failure{Code: toolspec.CodeCancelled})
 	}
 	c.NextCapacity()
 	return k.judge(ctx)
-}
-
-// leaveWait clears the reason, and sets the status to running if the call was waiting for
-// capacity.
-func (k *Capacity) leaveWait(ctx workflow.Context) {
-	if k.reason = ""; k.call.Status() == toolspec.StatusWaitingCapacity {
-		k.call.SetStatus(ctx, toolspec.StatusRunning, "")
-	}
 }
 
 // remainingWait returns how long a wait that started at began may still last. If the call

@@ -17,6 +17,9 @@ type status struct {
 	status   toolspec.Status
 	stage    string
 	upserted toolspec.Status
+	// waiting is the reason of the current wait for capacity or for a time; empty outside of a
+	// wait.
+	waiting string
 }
 
 // Status returns the current status: running, settled, or the kind of wait.
@@ -34,6 +37,27 @@ func (c *Call) SetStatus(ctx workflow.Context, s toolspec.Status, details string
 	c.status.status = s
 	workflow.SetCurrentDetails(ctx, details)
 	c.Upsert(steps.Disconnected(ctx))
+}
+
+// WaitsFor returns the reason of the current wait for capacity or for a time, or an empty
+// string.
+func (c *Call) WaitsFor() string { return c.waiting }
+
+// EnterWait records that the call waits for capacity or for a time. The reason is plain text,
+// details is Markdown.
+func (c *Call) EnterWait(ctx workflow.Context, reason, details string) {
+	if c.waiting = reason; c.Status() == toolspec.StatusWaitingCapacity {
+		workflow.SetCurrentDetails(ctx, details)
+		return
+	}
+	c.SetStatus(ctx, toolspec.StatusWaitingCapacity, details)
+}
+
+// LeaveWait records that such a wait is over, if the call is in one.
+func (c *Call) LeaveWait(ctx workflow.Context) {
+	if c.waiting = ""; c.Status() == toolspec.StatusWaitingCapacity {
+		c.SetStatus(ctx, toolspec.StatusRunning, "")
+	}
 }
 
 // MarkSettled records that the call has its result.

@@ -1,7 +1,9 @@
 package gate
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"go.temporal.io/sdk/workflow"
 
@@ -18,22 +20,52 @@ var (
 
 // Judge runs stages of the gate in order and returns the verdict. It skips a stage that
 // the plan does not have, and stops at a stage that ends the call. A stage that asks for
-// a person does not stop it; if several stages ask, the last question counts. The caller must
-// have begun a new round of the gate (NextGate) before it calls Judge.
+// a person does not stop it; if several stages ask, the last question counts. If a hook names a
+// time, Judge waits and begins again. The caller must have begun a new round of the gate
+// (NextGate) before it calls Judge.
 func Judge(ctx workflow.Context, c *envelope.Call, stages ...hook.Stage) envelope.Verdict {
-	return judge(ctx, c, c.RunStage, stages...)
+	for {
+		verdict, until := judge(ctx, c, c.RunStage, stages...)
+		if until == nil {
+			return verdict
+		}
+		if next := Wait(ctx, c, *until); next.IsEnd() {
+			return envelope.Verdict{Next: next}
+		}
+	}
 }
+
+// Wait waits for the time that a hook has named, or until a recheck arrives, and begins a new
+// round of the gate. The deadline of the call does not count the wait.
+func Wait(ctx workflow.Context, c *envelope.Call, w hook.Wait) envelope.Next {
+	until := time.UnixMilli(w.UntilMs).UTC()
+	c.EnterWait(ctx, w.Reason, fmt.Sprintf("**Waiting** until %s: %s.", until.Format(time.RFC3339), envelope.PlainText(w.Reason)))
+	c.PauseDeadline(ctx)
+	err := c.AwaitRecheck(ctx, max(until.Sub(workflow.Now(ctx)), shortestWait), "a hook has named this time")
+	c.ResumeDeadline(ctx)
+	c.LeaveWait(ctx)
+	if err != nil || ctx.Err() != nil {
+		return envelope.Fail(&hook.Failure{Code: toolspec.CodeCancelled})
+	}
+	return c.ReadStanding(ctx)
+}
+
+// shortestWait is the least time of a wait. Without it, a hook that names a time of now again
+// and again would be a busy loop.
+const shortestWait = time.Second
 
 // Rejudge runs Authorize and Consent while the call waits for an approval, or after an edit of
 // the arguments. It runs no hooks at Consent if the plan hears them before each request: Hear
-// asks them, and their answer counts for the whole wait.
+// asks them, and their answer counts for the whole wait. A hook that names a time has no say
+// here: the gate runs again before the tool does.
 func Rejudge(ctx workflow.Context, c *envelope.Call) envelope.Verdict {
-	return judge(ctx, c, func(ctx workflow.Context, step hook.Step, round int) hook.Verdict {
+	verdict, _ := judge(ctx, c, func(ctx workflow.Context, step hook.Step, round int) hook.Verdict {
 		if len(step.Heard) > 0 {
 			return c.RunOwnStep(ctx, step, round)
 		}
 		return c.RunStage(ctx, step, round)
 	}, Authorize, Consent)
+	return verdict
 }
 
 // Hears reports whether the plan hears hooks before each request for an approval.
@@ -47,30 +79,45 @@ func Hears(c *envelope.Call) bool {
 // checked Hears.
 func Hear(ctx workflow.Context, c *envelope.Call) ([]hook.Ask, envelope.Next) {
 	step, _ := c.Plan().Step(Consent)
-	c.NextGate()
-	v := c.HearHooks(ctx, step, c.Rounds().Gate)
-	return v.Asks, c.NextAfter(ctx, v, Consent)
+	for {
+		c.NextGate()
+		v := c.HearHooks(ctx, step, c.Rounds().Gate)
+		if v.Outcome != hook.Waited {
+			return v.Asks, c.NextAfter(ctx, v, Consent)
+		}
+		if next := Wait(ctx, c, *v.Wait); next.IsEnd() {
+			return nil, next
+		}
+	}
 }
 
+// judge runs stages of the gate in order. until is the first time that a hook has named, if the
+// call goes on.
 func judge(
 	ctx workflow.Context, c *envelope.Call, run func(workflow.Context, hook.Step, int) hook.Verdict, stages ...hook.Stage,
-) envelope.Verdict {
-	var verdict envelope.Verdict
+) (verdict envelope.Verdict, until *hook.Wait) {
 	for _, stage := range stages {
 		step, ok := c.Plan().Step(stage)
 		if !ok {
 			continue
 		}
 		v := run(ctx, step, c.Rounds().Gate)
-		if v.Outcome == hook.Asked {
+		switch v.Outcome {
+		case hook.Asked:
 			verdict.Ask = v.Ask
 			continue
+		case hook.Waited:
+			if until == nil {
+				until = v.Wait
+			}
+			continue
+		default:
 		}
 		if verdict.Next = c.NextAfter(ctx, v, stage); verdict.IsEnd() {
-			return verdict
+			return verdict, nil
 		}
 	}
-	return verdict
+	return verdict, until
 }
 
 // Denial runs willAuthorize while the tool runs, and returns the failure with which the
