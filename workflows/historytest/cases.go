@@ -62,6 +62,7 @@ func Cases() []Case {
 		ended("all_stages_failing", "local didCacheMiss", "activity execute", "local onRetry", "activity execute", "local onGiveUp", "local onError",
 			"local willAudit", "local didAudit", "local onMetrics", "local didReleaseSemaphore", "local didReleaseQuota", "local willFinalizeInvoke",
 			"local settle", "ended execution"),
+		ended("waited_until", "local willAuthorize", "timer", "timer fired", "local reviewDecision", "local willAuthorize", "local execute", "ended ok"),
 		ended("cache_hit", "local willReadCache", "local didCacheHit", "local willRedactOutput", "ended ok"),
 		ended("responded", "local willCheckFeatureFlags", "local willRedactOutput", "ended ok"),
 		ended("capacity_given", "local willAcquireQuota", "local willAcquireSemaphore", "timer", "signal recheck", "local reviewDecision", "local willAuthorize",

@@ -76,6 +76,14 @@ func nameAnn(_ hook.Stage, view any) error {
 	return nil
 }
 
+// later delays a call until two seconds after its start.
+func later(_ hook.Stage, view any) error {
+	if v, ok := view.(*hook.Gate); ok {
+		return v.WaitUntil(v.StartedAt().Add(2*time.Second), "closed")
+	}
+	return nil
+}
+
 // allStages records calls with a hook on every stage.
 func (r *recorder) allStages(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicyWith(t, "mode: auto", "mode: auto\n    limits: [{tool: test__limited, quota: {tokens: 100, every: 1h}}]"))
@@ -98,15 +106,18 @@ func (r *recorder) allStages(t *testing.T) {
 			}, e2etest.Idempotent, e2etest.Attempts(2)),
 			e2etest.Tool("test__cached", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__responded", e2etest.Echo, e2etest.Fast),
 			e2etest.Tool("test__named", e2etest.Echo, e2etest.Idempotent, e2etest.Risky), e2etest.Tool("test__durable", e2etest.Echo, e2etest.Fast), e2etest.Tool("test__limited", e2etest.Echo, e2etest.Fast),
+			e2etest.Tool("test__later", e2etest.Echo, e2etest.Fast),
 		),
 		worker.ToolHooks(allTool, onAll("all", normalise)), worker.ToolHooks("test__fail", onAll("fail", nil)),
 		worker.ToolHooks("test__cached", onAll("cached", cached)), worker.ToolHooks("test__responded", onAll("responded", respond)),
 		worker.ToolHooks("test__named", hook.New("named", hook.NamesApprovers(), e2etest.On(hook.WillCheckConsent, nameAnn))),
 		worker.ToolHooks("test__durable", lasts("durable")), worker.ToolHooks("test__limited", lasts("limited")),
+		worker.ToolHooks("test__later", hook.New("later", e2etest.On(hook.WillAuthorize, later))),
 	)
 	for shape, c := range map[string]struct{ toolID, text string }{
 		"cache_hit": {"test__cached", "cached"}, "responded": {"test__responded", "responded"},
 		"durable": {"test__durable", "hello"}, "durable_own": {"test__limited", "hello"},
+		"waited_until": {"test__later", "hello"},
 	} {
 		inv := e2etest.Invocation(shape, c.toolID, `{"text":"hello"}`)
 		e2etest.WantText(t, w.Invoke(inv), c.text)
@@ -128,6 +139,8 @@ func (r *recorder) allStages(t *testing.T) {
 	if err := w.Temporal.SignalWorkflow(t.Context(), call.WorkflowID, "", toolspec.RecheckName, nil); err != nil {
 		t.Fatal(err)
 	}
+	// A decision that arrived in the same workflow task would be reviewed before the recheck.
+	shows(w, named, "local willCheckConsent", 3)
 	if answer := w.Decide(call.WorkflowID, e2etest.Approving(view.ApprovalID, e2etest.Ben)); answer.Reason != "the request now waits for "+e2etest.Ann {
 		t.Errorf("the first approver hears %+v", answer)
 	}
