@@ -62,6 +62,32 @@ func TestChangedInputIsValidated(t *testing.T) {
 	}
 }
 
+// TestWrappedChangedInput: a hook that writes arguments as JSON within a string, or null for no arguments, does not show that form to the
+// hooks of later stages.
+func TestWrappedChangedInput(t *testing.T) {
+	for _, breaks := range []hook.Stage{"willParseInput", "willValidateInput"} {
+		var seen string
+		r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{
+			hook.New("writes", onInput(breaks, func(v *hook.Input) { v.SetArgs(`{"text":"wrapped"}`) })),
+			hook.New("reads", onInput("willNormalizeInput", func(v *hook.Input) { seen = string(v.Args()) + string(v.SafeArgs()) })),
+		}})
+		result := r.run(call("core__write", args))
+		if !result.OK || string(result.Value) != `{"text":"wrapped"}` || seen != `{"text":"wrapped"}{"text":"wrapped"}` {
+			t.Errorf("after %s the next hook sees %s; ended with %+v", breaks, seen, result)
+		}
+	}
+}
+
+// onInput returns a handler of an input stage.
+func onInput(s hook.Stage, do func(*hook.Input)) hook.Option {
+	for _, p := range inputStages {
+		if p.Stage() == s {
+			return p.Do(func(_ context.Context, v *hook.Input) error { do(v); return nil })
+		}
+	}
+	panic(s)
+}
+
 // TestValidationOfChangedInputOnDemand: willValidateInput is in the plan of a call if a hook before it or at it can change the arguments,
 // and costs other calls nothing.
 func TestValidationOfChangedInputOnDemand(t *testing.T) {

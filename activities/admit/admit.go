@@ -94,10 +94,6 @@ func (a *Admitter) Admit(ctx context.Context, in contract.AdmitIn) (contract.Adm
 // missTool answers a call whose tool this worker does not have. If another worker has the tool,
 // the call waits for it.
 func (a *Admitter) missTool(ctx context.Context, namespace string, out *contract.AdmitOut) error {
-	if a.IsOff != nil && a.IsOff(out.ToolID) {
-		out.Failure = &hook.Failure{Code: toolspec.CodePolicyDenied, SafeMessage: "The tool is turned off"}
-		return nil
-	}
 	if a.Workers != nil {
 		live, err := a.Workers.IsLive(ctx, namespace, out.ToolID)
 		if err != nil {
@@ -109,6 +105,9 @@ func (a *Admitter) missTool(ctx context.Context, namespace string, out *contract
 		}
 	}
 	out.Failure = &hook.Failure{Code: toolspec.CodeUnavailable}
+	if a.IsOff != nil && a.IsOff(out.ToolID) {
+		out.Failure = &hook.Failure{Code: toolspec.CodePolicyDenied, SafeMessage: "The tool is turned off"}
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package hydrate
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 
@@ -49,18 +50,23 @@ func (a *Hydrator) checkAfter(_ context.Context, in hook.StageInput, v *hook.Ver
 	return nil
 }
 
-// check makes the verdict a failure if the tool does not accept args.
+// check makes the verdict a failure if the tool does not accept args. It unwraps arguments that
+// the tool accepts in another form, such as JSON within a string.
 func (a *Hydrator) check(in hook.StageInput, args json.RawMessage, v *hook.Verdict) {
 	bound, ok := a.parts.Tools.Get(in.Facts.ToolID)
 	if !ok {
 		*v = hook.Verdict{Outcome: hook.Missing, By: "tool " + in.Facts.ToolID}
 		return
 	}
-	if _, _, f := a.CheckArgs(bound, args); f != nil {
+	checked, _, f := a.CheckArgs(bound, args)
+	switch {
+	case f != nil:
 		if f.Details == nil {
 			f.Details = &toolspec.Details{}
 		}
 		f.Details.Stage = string(in.Stage)
 		v.Outcome, v.Failure = hook.Failed, f
+	case !bytes.HasPrefix(bytes.TrimSpace(args), []byte("{")):
+		v.Delta.Args = checked
 	}
 }
