@@ -81,7 +81,8 @@ type Context struct {
 }
 
 // Provider is the data of the model's provider, in the provider's own format. It changes
-// neither the arguments of a call nor the decision about it.
+// neither the arguments of a call nor the decision about it. Like every part of an input, it
+// must hold nothing that looks like a credential, because the history keeps the input.
 type Provider struct {
 	// Name is the name of the provider.
 	Name string `json:"name,omitempty"`

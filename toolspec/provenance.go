@@ -1,7 +1,6 @@
 package toolspec
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -117,33 +116,4 @@ func providerText(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "."))
-}
-
-// NativeCall reads the names out of the provider's own piece of a response: the
-// ones that the published formats have. What it does not know stays empty.
-func (p Provider) NativeCall() ProviderCall {
-	c := ProviderCall{Provider: p.Name, Source: p.ToolCall}
-	var native struct {
-		ID       string `json:"id"`
-		CallID   string `json:"call_id"`
-		Name     string `json:"name"`
-		Function *struct {
-			Name string `json:"name"`
-		} `json:"function"`
-		FunctionCall *struct {
-			ID   string `json:"id"`
-			Name string `json:"name"`
-		} `json:"functionCall"`
-	}
-	if json.Unmarshal(p.ToolCall, &native) != nil {
-		return c
-	}
-	c.ToolID, c.CallID = native.Name, cmp.Or(native.CallID, native.ID)
-	if native.Function != nil {
-		c.ToolID = cmp.Or(native.Function.Name, c.ToolID)
-	}
-	if f := native.FunctionCall; f != nil {
-		c.ToolID, c.CallID = cmp.Or(f.Name, c.ToolID), cmp.Or(f.ID, c.CallID)
-	}
-	return c
 }

@@ -140,6 +140,9 @@ func (i *invocation) runCall(ctx workflow.Context) envelope.Next {
 	// The call has a record, but it cannot run. For example, the worker that created the
 	// record does not have the tool.
 	if f := i.Admitted().Failure; f != nil {
+		if p := i.Admitted().Provenance; p != nil {
+			i.RecordHydration(contract.Hydration{AtMs: workflow.Now(ctx).UnixMilli(), Provenance: *p})
+		}
 		return envelope.Fail(f)
 	}
 	if next := i.runPreStages(ctx); next.IsEnd() {

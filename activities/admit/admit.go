@@ -81,6 +81,9 @@ func (a *Admitter) Admit(ctx context.Context, in contract.AdmitIn) (contract.Adm
 		if err := a.missTool(ctx, in.Namespace, &out); err != nil {
 			return contract.AdmitOut{}, err
 		}
+		if out.Failure != nil {
+			out.Provenance = judge.Unhydrated(inv, hydrate.KindUnknownTool, "")
+		}
 	}
 	if out.Outcome == contract.Done && out.Failure == nil {
 		if out.Submitter, err = a.vouched(ctx, inv, digest); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
+	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -87,7 +88,9 @@ func (a *Hydrator) hydrate(ctx context.Context, bound *catalog.Bound, in contrac
 		// Check the connection before validation: the failures of validation would tell the
 		// caller something about the arguments.
 		if f := checkConnection(bound, inv.Context); f != nil {
-			return refused(f), nil
+			out := refused(f)
+			out.Provenance = judge.Unhydrated(inv, f.Details.Kind, f.Details.Path)
+			return out, nil
 		}
 		raw = inv.Args
 	}
@@ -102,7 +105,7 @@ func (a *Hydrator) hydrate(ctx context.Context, bound *catalog.Bound, in contrac
 	// The names that the model provider gave to the call are evidence, so the record keeps
 	// them for refused arguments too. Only the input of the workflow has these names.
 	if inv.Provider != nil {
-		result.Provenance.From(inv.Provider.NativeCall())
+		result.Provenance.From(wire.NativeCall(*inv.Provider))
 	}
 	return a.hydrated(bound, in, result), nil
 }

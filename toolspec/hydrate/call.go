@@ -70,6 +70,14 @@ func Call(t Target, known bool, g Given) Result {
 	return r
 }
 
+// Unhydrated returns the provenance of a call that ended before its arguments were hydrated,
+// with the kind of the problem and its place in the input.
+func Unhydrated(toolID string, args json.RawMessage, kind, path string) toolspec.Provenance {
+	p := unhydrated(Given{Args: args}).Provenance
+	p.ToolID, p.Outcome, p.Problems = toolID, toolspec.HydrationInstantiate, []toolspec.ProblemAt{{Path: path, Kind: kind}}
+	return p
+}
+
 func unhydrated(g Given) Result {
 	var r Result
 	r.Provenance.OriginalBytes = len(g.Args)

@@ -44,6 +44,9 @@ type AdmitOut struct {
 	Connection *hook.Connection `json:"connection,omitempty"`
 	// ConnectionHash is written to the search attributes instead of the connection id.
 	ConnectionHash string `json:"connectionHash,omitempty"`
+	// Provenance is written to the record. It is set if the call has a record and fails because
+	// no worker has its tool.
+	Provenance *toolspec.Provenance `json:"provenance,omitempty"`
 	// By names the missing part if Outcome is NotHere.
 	By         string `json:"by,omitempty"`
 	DurationUs int64  `json:"durationUs,omitempty"`

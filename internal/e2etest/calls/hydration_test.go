@@ -36,6 +36,7 @@ func TestProvenance(t *testing.T) {
 	const secret = "correct-horse-battery"
 	masks := func(d *toolspec.Definition) { d.Redaction.MaskInput, d.MaxArgsBytes = []string{"/note"}, 0 }
 	w.Work(worker.Tools(e2etest.Tool("test__plain", e2etest.Echo, e2etest.Fast, masks),
+		e2etest.Tool("test__connected", e2etest.Echo, e2etest.Fast, masks, func(d *toolspec.Definition) { d.RequiresConnection = true }),
 		e2etest.Tool("test__mended", e2etest.Echo, e2etest.Fast, masks)))
 	quote := func(s string) string {
 		raw, err := json.Marshal(s)
@@ -80,6 +81,14 @@ func TestProvenance(t *testing.T) {
 			name: "too-large", tool: "test__plain", args: `{"text":"` + strings.Repeat("a", 8193) + `"}`, code: toolspec.CodeValidation,
 			outcome: toolspec.HydrationParse, kinds: []string{"too_large"},
 		},
+		{
+			name: "unknown-tool", tool: "test__unknown", args: `{"note":"` + secret + `"}`, code: toolspec.CodeUnavailable,
+			outcome: toolspec.HydrationInstantiate, kinds: []string{"unknown_tool"}, original: `{"note":string}`,
+		},
+		{
+			name: "no-connection", tool: "test__connected", args: `{"note":"` + secret + `"}`, code: toolspec.CodeValidation,
+			outcome: toolspec.HydrationInstantiate, kinds: []string{"missing_connection"}, original: `{"note":string}`,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := *w
@@ -120,11 +129,11 @@ func TestProvenance(t *testing.T) {
 			}
 			if p.Provider != "openai" || p.ProviderToolID != "the_"+tc.name || p.ProviderCallID != "call_"+tc.name ||
 				p.SourceBytes != len(inv.Provider.ToolCall) ||
-				p.ToolID != tc.tool || len(p.ToolDigest) != 64 || len(p.SchemaHash) != 64 || len(p.OriginalDigest) != 64 ||
-				p.OriginalBytes != len(tc.args) {
+				p.ToolID != tc.tool || len(p.OriginalDigest) != 64 || p.OriginalBytes != len(tc.args) ||
+				tc.outcome != toolspec.HydrationInstantiate && (len(p.ToolDigest) != 64 || len(p.SchemaHash) != 64) {
 				t.Errorf("provenance %s", e2etest.AsJSON(p))
 			}
-			if validated := tc.outcome != toolspec.HydrationParse; validated != (p.Validator != nil) || validated &&
+			if validated := tc.outcome != toolspec.HydrationParse && tc.outcome != toolspec.HydrationInstantiate; validated != (p.Validator != nil) || validated &&
 				(p.Validator.Name == "" || p.Validator.Version == "" || p.Validator.CompiledAt != toolspec.CompiledAtStartup ||
 					p.DurationUs <= 0) {
 				t.Errorf("validator %+v in %d µs", p.Validator, p.DurationUs)
