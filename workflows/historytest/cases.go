@@ -88,6 +88,7 @@ func Cases() []Case {
 		waits("waiting_approval", "local requestApproval", "timer"),
 		waits("waiting_edited", "update decide", "local hydrate", "local requestApproval", "timer"),
 		waits("waiting_all_stages", "local willCreateInvokeContext", "local willRedactInput", "local requestApproval", "timer"),
+		waits("waiting_until", "local willAuthorize", "timer"),
 		waits("waiting_retry", "activity execute", "timer"),
 		waits("waiting_worker", "local reviewDecision", "activity execute", "timer"),
 		waits("waiting_execute", "activity execute"),

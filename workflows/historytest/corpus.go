@@ -69,12 +69,17 @@ func read(file string) (*historypb.History, error) {
 	return client.HistoryFromJSON(text, client.HistoryJSONOptions{})
 }
 
-// Write writes a history to the file of the case shape and of Version. It cannot write a
-// file of another version. It replaces the identities of workers and the names of sticky
+// Write writes a history to the file of the case shape and of Version. It changes no file
+// that exists, so that new code replays old histories. It cannot write a file of another
+// version. It replaces the identities of workers and the names of sticky
 // task queues, because they contain host names and process ids.
 func Write(dir, shape string, h *historypb.History) error {
 	if !slices.ContainsFunc(Cases(), func(c Case) bool { return c.Name == shape }) {
 		return fmt.Errorf("%s is no case: add it to Cases", shape)
+	}
+	path := filepath.Join(dir, Recorded{Version: Version, Case: shape}.Name()+suffix)
+	if _, err := os.Stat(path); err == nil {
+		return nil
 	}
 	kept, ok := proto.Clone(h).(*historypb.History)
 	if !ok {
@@ -105,7 +110,7 @@ func Write(dir, shape string, h *historypb.History) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, Recorded{Version: Version, Case: shape}.Name()+suffix), packed.Bytes(), 0o644)
+	return os.WriteFile(path, packed.Bytes(), 0o644)
 }
 
 // hideHosts replaces each name that contains a host name: the names of sticky task queues

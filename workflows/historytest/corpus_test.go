@@ -2,6 +2,7 @@ package historytest
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,8 +35,8 @@ func sample() *historypb.History {
 	}}
 }
 
-// TestWriteTouchesItsVersionOnly: a file of another version stays as it is, byte for byte.
-func TestWriteTouchesItsVersionOnly(t *testing.T) {
+// TestWriteChangesNoFile: a file that exists stays as it is, byte for byte, of this version and of others.
+func TestWriteChangesNoFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := Write(dir, "read_local", sample()); err != nil {
 		t.Fatal(err)
@@ -54,8 +55,13 @@ func TestWriteTouchesItsVersionOnly(t *testing.T) {
 	if err := Write(dir, "read_local", changed); err != nil {
 		t.Fatal(err)
 	}
-	if now, err := os.ReadFile(older); err != nil || !bytes.Equal(now, content) {
-		t.Errorf("the file of another version was changed: %v", err)
+	for _, file := range []string{own, older} {
+		if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, content) {
+			t.Errorf("%s was changed: %v", file, err)
+		}
+	}
+	if err := errors.Join(os.Remove(own), Write(dir, "read_local", changed)); err != nil {
+		t.Fatal(err)
 	}
 	all, err := Load(dir)
 	if err != nil {

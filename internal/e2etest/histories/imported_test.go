@@ -107,7 +107,7 @@ func TestRecordedCallsGoOn(t *testing.T) {
 			w := e2etest.NewWorldOn(t, server.Address(), devstacktest.Postgres(t), e2etest.PlainPolicy)
 			var effects e2etest.Ledger
 			w.Work(worker.Tools(waitingTools(func(string) e2etest.Run { return effects.Counted(e2etest.Echo) })...),
-				worker.ToolHooks(allTool, onAll("all", normalise)))
+				worker.ToolHooks(allTool, onAll("all", normalise)), worker.ToolHooks("test__closed", later(longRetry)))
 			type ending struct {
 				ago     time.Duration
 				verb    toolspec.Verb
@@ -119,6 +119,7 @@ func TestRecordedCallsGoOn(t *testing.T) {
 				"waiting_approval":   {verb: toolspec.Approve, decide: e2etest.Ann, text: "hello", effects: 1},
 				"waiting_edited":     {verb: toolspec.Approve, decide: e2etest.Ben, text: "edited", effects: 1},
 				"waiting_all_stages": {verb: toolspec.Approve, decide: e2etest.Ann, text: "normal", effects: 1},
+				"waiting_until":      {ago: longRetry - time.Second, text: "hello", effects: 1},
 				"waiting_retry":      {ago: longRetry - time.Second, text: "hello", effects: 1},
 				"waiting_worker":     {text: "hello", effects: 1},
 				"waiting_execute":    {text: "hello", effects: 1},
@@ -172,7 +173,7 @@ func TestRecordedCallsGoOn(t *testing.T) {
 // allTool has a hook on every stage.
 const allTool = "test__all"
 
-// longRetry is what the tool of waiting_retry asks for.
+// longRetry is what the tool of waiting_retry and the hook of waiting_until ask for.
 const longRetry = 5 * time.Minute
 
 // waitingTools are the tools of the calls that were recorded while they waited, with functions of the test's own. An approval is for one
@@ -181,7 +182,7 @@ func waitingTools(f func(toolID string) e2etest.Run) []toolspec.Tool {
 	var all []toolspec.Tool
 	for toolID, change := range map[string][]func(*toolspec.Definition){
 		"test__write": {e2etest.Idempotent, e2etest.Risky}, allTool: {e2etest.Idempotent, e2etest.Risky, e2etest.Attempts(2)},
-		"test__busy": {e2etest.Once, e2etest.Attempts(3)},
+		"test__busy": {e2etest.Once, e2etest.Attempts(3)}, "test__closed": {e2etest.Fast},
 		"test__gone": {e2etest.Idempotent, e2etest.Risky}, "test__slow": {e2etest.Within(time.Minute)},
 		"test__place": {e2etest.Within(2 * time.Minute)}, "test__send": {e2etest.Once, e2etest.Within(3 * time.Second)},
 	} {

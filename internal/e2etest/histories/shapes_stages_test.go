@@ -76,12 +76,9 @@ func nameAnn(_ hook.Stage, view any) error {
 	return nil
 }
 
-// later delays a call until two seconds after its start.
-func later(_ hook.Stage, view any) error {
-	if v, ok := view.(*hook.Gate); ok {
-		return v.WaitUntil(v.StartedAt().Add(2*time.Second), "closed")
-	}
-	return nil
+// later is a hook that delays a call until d after its start.
+func later(d time.Duration) hook.Hook {
+	return hook.New("later", hook.WillAuthorize.Do(func(_ context.Context, v *hook.Gate) error { return v.WaitUntil(v.StartedAt().Add(d), "closed") }))
 }
 
 // allStages records calls with a hook on every stage.
@@ -112,7 +109,7 @@ func (r *recorder) allStages(t *testing.T) {
 		worker.ToolHooks("test__cached", onAll("cached", cached)), worker.ToolHooks("test__responded", onAll("responded", respond)),
 		worker.ToolHooks("test__named", hook.New("named", hook.NamesApprovers(), e2etest.On(hook.WillCheckConsent, nameAnn))),
 		worker.ToolHooks("test__durable", lasts("durable")), worker.ToolHooks("test__limited", lasts("limited")),
-		worker.ToolHooks("test__later", hook.New("later", e2etest.On(hook.WillAuthorize, later))),
+		worker.ToolHooks("test__later", later(2*time.Second)),
 	)
 	for shape, c := range map[string]struct{ toolID, text string }{
 		"cache_hit": {"test__cached", "cached"}, "responded": {"test__responded", "responded"},

@@ -24,7 +24,7 @@ func shows(w *e2etest.World, inv toolspec.Invocation, line string, n int) {
 	}, fmt.Sprintf("%s shows %q %d times", inv.ToolCallID, line, n))
 }
 
-// waiting records calls between two attempts and in execute.
+// waiting records calls that wait for a time, between two attempts and in execute.
 func (r *recorder) waiting(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	entered := make(chan struct{}, 1)
@@ -32,9 +32,12 @@ func (r *recorder) waiting(t *testing.T) {
 		waitingTool("test__busy", func(context.Context, e2etest.In, toolspec.Call) (e2etest.Out, error) {
 			return e2etest.Out{}, toolspec.RetryAfter(longRetry, "not now")
 		}),
-		waitingTool("test__slow", hang(entered)),
-	))
-	inv := e2etest.Invocation("waiting_retry", "test__busy", `{"text":"hello"}`)
+		waitingTool("test__slow", hang(entered)), waitingTool("test__closed", e2etest.Echo),
+	), worker.ToolHooks("test__closed", later(longRetry)))
+	inv := e2etest.Invocation("waiting_until", "test__closed", `{"text":"hello"}`)
+	w.Start(inv)
+	r.waits(w, "waiting_until", "timer", inv)
+	inv = e2etest.Invocation("waiting_retry", "test__busy", `{"text":"hello"}`)
 	w.Start(inv)
 	r.waits(w, "waiting_retry", "timer", inv)
 	inv = e2etest.Invocation("waiting_execute", "test__slow", `{"text":"hello"}`)

@@ -2,6 +2,7 @@ package turns
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,13 +116,21 @@ func TestTurnRunsNoFault(t *testing.T) {
 	}
 }
 
-// TestReplayRunsNothing (VA-18): earlier calls and their results are repeated to a model, in any format, and no tool runs for it.
+// TestReplayRunsNothing (VA-18): earlier calls and their results are repeated to a model, in any format, whole. A response that is taken
+// again, by the same client or by another one, has the outcome of before. No tool runs for either.
 func TestReplayRunsNothing(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)
 	effects := echoes(w)
 	k := takes(w, openai.Codec{}, 2)
-	reply, _ := k.take(t, k.turn("t1", openai.Codec{}), interleaved(wanted{"c1", "test__write", `{"text":"once"}`}))
+	response := interleaved(wanted{"c1", "test__write", `{"text":"once"}`})
+	reply, first := k.take(t, k.turn("t1", openai.Codec{}), response)
+	for name, again := range map[string]taker{"the same client": k, "another client": takes(w, openai.Codec{}, 2)} {
+		repeated, messages := again.take(t, again.turn("t1", openai.Codec{}), response)
+		if len(repeated.Outcomes) != 1 || repeated.Outcomes[0].WorkflowID != reply.Outcomes[0].WorkflowID || !slices.Equal(messages, first) {
+			t.Errorf("%s: taken again it came to %+v, answered with %q", name, repeated.Outcomes, messages)
+		}
+	}
 	text := func(role conversation.Role, text string) conversation.Message {
 		return conversation.Message{Role: role, Content: []conversation.Part{{Type: conversation.Text, Text: text}}}
 	}
@@ -145,6 +154,11 @@ func TestReplayRunsNothing(t *testing.T) {
 		request, err := conversation.Encode(talk, codec, nil)
 		if err != nil || len(request.Messages) != 5 {
 			t.Errorf("%s: %q, %v", codec.Format(), request.Messages, err)
+			continue
+		}
+		call, result := string(request.Messages[1]), string(request.Messages[2])
+		if !strings.Contains(call, "test__write") || !strings.Contains(call, "once") || !strings.Contains(result, "once") || strings.Contains(result, "hidden") {
+			t.Errorf("%s: the call is repeated as %s, its result as %s", codec.Format(), call, result)
 		}
 	}
 	// A model that then answers without a call is answered with its own message alone.
