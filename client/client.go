@@ -78,6 +78,8 @@ type Call struct {
 	toolCallID   string
 	inputDigest  string
 	run          temporal.WorkflowRun
+	// attached says that nobody has looked yet whether the workflow is a call.
+	attached bool
 }
 
 // Start starts a call, or attaches to it if it was started before. What is
@@ -175,7 +177,14 @@ func refused(inv toolspec.Invocation, result toolspec.Result) error {
 // ErrNoAnswer.
 func (c *Client) Result(ctx context.Context, call *Call) (toolspec.Result, error) {
 	var result toolspec.Result
-	err := persist(ctx, func() error { return call.run.Get(ctx, &result) })
+	err := persist(ctx, func() error {
+		if call.attached {
+			if _, err := c.describe(ctx, call.WorkflowID); err != nil {
+				return err
+			}
+		}
+		return call.run.Get(ctx, &result)
+	})
 	var closed *sdktemporal.WorkflowExecutionError
 	switch {
 	case errors.As(err, &closed):
@@ -216,7 +225,8 @@ func (c *Client) Invoke(ctx context.Context, inv toolspec.Invocation) (toolspec.
 	return c.Result(ctx, call)
 }
 
-// Attach returns the handle of a call that was started before.
+// Attach returns the handle of a call that was started before. It asks nobody: Result says if there
+// is no such call.
 func (c *Client) Attach(ctx context.Context, inv toolspec.Invocation) (*Call, error) {
 	digest, err := hydrate.InputDigest(inv)
 	if err != nil {
@@ -225,6 +235,6 @@ func (c *Client) Attach(ctx context.Context, inv toolspec.Invocation) (*Call, er
 	id := inv.Identity()
 	return &Call{
 		WorkflowID: id.WorkflowID(), InvocationID: id.InvocationID(), toolCallID: inv.ToolCallID, inputDigest: digest,
-		run: c.temporal.GetWorkflow(ctx, id.WorkflowID(), ""),
+		run: c.temporal.GetWorkflow(ctx, id.WorkflowID(), ""), attached: true,
 	}, nil
 }

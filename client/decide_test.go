@@ -8,6 +8,7 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
+	temporal "go.temporal.io/sdk/client"
 	sdktemporal "go.temporal.io/sdk/temporal"
 
 	"github.com/pawl-run/pawl/client"
@@ -163,6 +164,31 @@ func TestRecheckAndCancelReachTheCall(t *testing.T) {
 	}
 	if _, err := w.client.Result(t.Context(), never); !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("the result of a call that never was: %v", err)
+	}
+}
+
+// TestForeignWorkflow: a workflow that is no call, under the id of a call, is not taken for the call.
+func TestForeignWorkflow(t *testing.T) {
+	w := newWorld(t)
+	inv := call("test__write", "foreign", "")
+	foreign, err := w.temporal.ExecuteWorkflow(t.Context(), temporal.StartWorkflowOptions{ID: inv.Identity().WorkflowID(), TaskQueue: "foreign"}, toolspec.WorkflowType, inv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	attached, err := w.client.Attach(t.Context(), inv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, ask := range map[string]func() error{
+		"state":    func() error { _, err := w.client.State(t.Context(), foreign.GetID()); return err },
+		"progress": func() error { _, _, err := w.client.Progress(t.Context(), foreign.GetID()); return err },
+		"result":   func() error { _, err := w.client.Result(t.Context(), attached); return err },
+		"recheck":  func() error { return w.client.Recheck(t.Context(), foreign.GetID()) },
+		"cancel":   func() error { return w.client.Cancel(t.Context(), foreign.GetID()) },
+	} {
+		if err := ask(); !errors.Is(err, client.ErrNotFound) {
+			t.Errorf("%s of a foreign workflow: %v", name, err)
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -16,7 +18,11 @@ import (
 // they do not answer within ten seconds. An id that no call has is ErrNotFound.
 func (c *Client) State(ctx context.Context, workflowID string) (toolspec.State, error) {
 	var state toolspec.State
-	value, err := c.temporal.QueryWorkflow(ctx, workflowID, "", toolspec.StateName)
+	_, err := c.describe(ctx, workflowID)
+	var value converter.EncodedValue
+	if err == nil {
+		value, err = c.temporal.QueryWorkflow(ctx, workflowID, "", toolspec.StateName)
+	}
 	if err == nil {
 		err = value.Get(&state)
 	}
@@ -29,9 +35,9 @@ func (c *Client) State(ctx context.Context, workflowID string) (toolspec.State, 
 // Progress returns the last progress that the tool of a running call reported. reported is false if
 // the tool reported nothing, or does not run now. An id that no call has is ErrNotFound.
 func (c *Client) Progress(ctx context.Context, workflowID string) (p toolspec.Progress, reported bool, err error) {
-	described, err := c.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
+	described, err := c.describe(ctx, workflowID)
 	if err != nil {
-		return p, false, fmt.Errorf("client: progress of %s: %w", workflowID, orNotFound(err))
+		return p, false, fmt.Errorf("client: progress of %s: %w", workflowID, err)
 	}
 	for _, running := range described.GetPendingActivities() {
 		if details := running.GetHeartbeatDetails(); len(details.GetPayloads()) > 0 {
@@ -82,16 +88,27 @@ func (c *Client) Output(ctx context.Context, tenantID, ref string) (json.RawMess
 // checkOpen returns nil for an open call, ErrSettled for a settled call, and ErrNotFound for an id
 // that no call has. Every other error says that Temporal did not tell.
 func (c *Client) checkOpen(ctx context.Context, workflowID string) error {
-	described, err := c.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
+	described, err := c.describe(ctx, workflowID)
 	switch {
 	case err != nil:
-		return orNotFound(err)
-	case !isCall(described):
-		return ErrNotFound
+		return err
 	case described.GetWorkflowExecutionInfo().GetStatus() != enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
 		return ErrSettled
 	}
 	return nil
+}
+
+// describe returns what Temporal knows of a call. It returns ErrNotFound if there is no workflow with
+// the id, or if the workflow is no call.
+func (c *Client) describe(ctx context.Context, workflowID string) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
+	described, err := c.temporal.DescribeWorkflowExecution(ctx, workflowID, "")
+	switch {
+	case err != nil:
+		return nil, orNotFound(err)
+	case !isCall(described):
+		return nil, ErrNotFound
+	}
+	return described, nil
 }
 
 // orNotFound returns ErrNotFound if Temporal answered that it has no such workflow, and otherwise err.
