@@ -45,5 +45,5 @@ func TestOnePolicyEngine(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.start(PolicyEngine(nil)).refused("worker.PolicyEngine wants one function")
-	w.start(PolicyEngine(engineOfAll), PolicyEngine(engineOfAll)).refused("worker.PolicyEngine wants one function")
+	w.start(PolicyEngine(engineOfAll), PolicyEngine(func(*policy.Policy) policy.Engine { return nil })).refused("worker.PolicyEngine wants one function")
 }
