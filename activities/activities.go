@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/activities/settle"
 	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	args "github.com/pawl-run/pawl/toolspec/hydrate"
@@ -75,7 +76,7 @@ type Config struct {
 	IDTokens approval.IDTokens
 	// PolicyEngines decides by the versions of the policy. It must be that of the gate. nil is
 	// Pawl's own engine.
-	PolicyEngines judge.PolicyEngines
+	PolicyEngines policy.Engines
 	// Repairer mends arguments where policy lets it; nil mends none.
 	Repairer args.Repairer
 	// Validators make the validator of a tool in the place of the built-in one; nil

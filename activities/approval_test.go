@@ -11,7 +11,6 @@ import (
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/approval"
-	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/toolspec"
@@ -64,12 +63,14 @@ func TestRequest(t *testing.T) {
 // engine decides for every version of the policy as it says.
 type engine policy.Decision
 
-func (e engine) Decide(policy.Facts) policy.Decision { return policy.Decision(e) }
+func (e engine) Decide(context.Context, policy.Facts) (policy.Decision, error) {
+	return policy.Decision(e), nil
+}
 
 // TestRequestAsksTheEngine: a request has the approvers of the engine that asked for it.
 func TestRequestAsksTheEngine(t *testing.T) {
 	central := engine{Verb: policy.RequireApproval, Approval: policy.ApprovalRule{Enabled: true, ExpiresAfterMs: 7000, Approvers: []document.Pattern{"user:central"}}}
-	w := newWorld(t, setup{config: activities.Config{PolicyEngines: func(*policy.Policy) judge.PolicyEngine { return central }}})
+	w := newWorld(t, setup{config: activities.Config{PolicyEngines: func(*policy.Policy) policy.Engine { return central }}})
 	if _, err := w.Request(t.Context(), contract.RequestIn{Facts: w.facts()}); err != nil {
 		t.Fatal(err)
 	}

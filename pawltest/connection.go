@@ -31,6 +31,9 @@ type Connection struct {
 	// Credential has the parts of the credential by their names, as `pawl connections add` takes
 	// them. The default for a provider of the kind bearer is a random token.
 	Credential map[string]string
+	// Signers sign requests, as worker.Signers do, if Provider is of the kind signed. The default
+	// is those of Pawl.
+	Signers []broker.Signer
 	// Scopes are the scopes of the connection and of the grant. The default is the scopes that
 	// the tool needs.
 	Scopes []string
@@ -61,6 +64,16 @@ func (n Connection) withDefaults(t testing.TB, scopes []string) Connection {
 	return n
 }
 
+// signers returns the signers of a worker with those of the connection.
+func (n Connection) signers(t testing.TB) broker.Signers {
+	t.Helper()
+	signers, err := broker.NewSigners(n.Signers...)
+	if err != nil {
+		t.Fatalf("pawltest: Connection.Signers: %v", err)
+	}
+	return signers
+}
+
 // credential returns the parts of the credential.
 func (n Connection) credential(t testing.TB) broker.Credential {
 	t.Helper()
@@ -69,11 +82,7 @@ func (n Connection) credential(t testing.TB) broker.Credential {
 		parts[name] = capability.NewSecret([]byte(value))
 	}
 	credential := broker.NewCredential(parts)
-	signers, err := broker.NewSigners()
-	if err == nil {
-		err = n.Provider.CheckCredential(credential, signers)
-	}
-	if err != nil {
+	if err := n.Provider.CheckCredential(credential, n.signers(t)); err != nil {
 		t.Fatalf("pawltest: Connection.Credential: %v", err)
 	}
 	return credential
@@ -88,7 +97,7 @@ func (n Connection) newBroker(t testing.TB, call toolspec.Context, live *fingerp
 		t.Fatal(err)
 	}
 	store := &oneConnection{connection: n, holder: broker.Holder(call)}
-	b := broker.New(store, keyRing, broker.Options{Base: n.serve(t), Live: live})
+	b := broker.New(store, keyRing, broker.Options{Base: n.serve(t), Live: live, Signers: n.signers(t)})
 	credential := n.credential(t)
 	defer credential.Destroy()
 	binding := broker.At(call.TenantID, n.ID, n.Provider, n.Provider.Hosts, 1)

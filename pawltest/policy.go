@@ -52,7 +52,8 @@ func (c Call) Decide(t testing.TB, p *policy.Policy) review.Explanation {
 
 // Cases runs a file of policy cases, as `pawl policy test` does, each as a subtest. It judges them
 // by the declarations and the schemas of these tools and of the built-in ones, and needs no
-// database. The file names the policy. The conditions of the policy must fit the tools.
+// database. The file names the policy. A case without a tenant has [Tenant]. The conditions of the
+// policy must fit the tools.
 func Cases(t *testing.T, file string, own ...toolspec.Tool) {
 	t.Helper()
 	for _, one := range trials(t, file, own) {
@@ -95,6 +96,9 @@ func trials(t testing.TB, file string, own []toolspec.Tool) []trial {
 	list := make([]trial, len(cases.List))
 	for i, one := range cases.List {
 		list[i].name = one.Name
+		if one.Facts.TenantID == "" {
+			one.Facts.TenantID = Tenant
+		}
 		explained, differences, err := cases.Judge(one, p, specs)
 		if err != nil {
 			list[i].problems = []string{fmt.Sprintf("%s:%d: %v", file, one.Line, err)}

@@ -42,6 +42,12 @@ cases:
   - {name: at home, tool: mail__send, args: {to: ann@acme.example}, verdict: allow}
 `)
 	Cases(t, right, send)
+	// A case without a tenant has that of the command line, and one without an actor is named by its tool.
+	none := write("none.yaml", "policy: policy.yaml\ncases: [{tool: core__ls, verdict: require_approval}]\n")
+	Cases(t, none, send)
+	if list := trials(t, none, []toolspec.Tool{send}); list[0].name != "core__ls" {
+		t.Errorf("the name is %q", list[0].name)
+	}
 	wrong := trials(t, write("wrong.yaml", `
 policy: policy.yaml
 tenant: acme

@@ -15,7 +15,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/tools"
-	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
@@ -42,14 +41,14 @@ func (f found) lines() string {
 }
 
 // grep runs the tool by a clock that stands still while it works: it has two seconds, which a busy machine may take.
-func grep(t *testing.T, provided toolspec.Provided, args map[string]any) (got found, err error) {
+func grep(t *testing.T, dir string, args map[string]any) (got found, err error) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { got, err = run[found](t, tools.Grep(), provided, args) })
+	synctest.Test(t, func(t *testing.T) { got, err = run[found](t, tools.Grep(), dir, args) })
 	return got, err
 }
 
 func TestGrep(t *testing.T) {
-	provided, dir := workspace(t)
+	dir := t.TempDir()
 	for path, content := range map[string]string{
 		"a.txt": "one\nTwo two\r\nthree", "sub/b.go": "func two() {\n}\n", "sub/deep/c.ts": "a.b\naxb\n", ".git/two": "two\n",
 		"node_modules/x/two.js": "two\n", "sub/.hidden": "hidden two\n", "latin": "two caf\xe9\n", "nul": "two\x00\n", "empty": "",
@@ -90,7 +89,7 @@ func TestGrep(t *testing.T) {
 		{args{"pattern": "two", "maxMatches": 1}, "a.txt:2:Two two"},
 		{args{"pattern": "nowhere"}, ""},
 	} {
-		got, err := grep(t, provided, c.args)
+		got, err := grep(t, dir, c.args)
 		if err != nil || got.lines() != c.want || got.Matches == nil || got.Incomplete {
 			t.Errorf("%v:\n got %s, %+v, %v\nwant %s", c.args, got.lines(), got, err, c.want)
 		}
@@ -98,14 +97,14 @@ func TestGrep(t *testing.T) {
 			t.Errorf("%v: total %d of %d, truncated %v", c.args, got.Total, len(got.Matches), got.Truncated)
 		}
 	}
-	got, err := grep(t, provided, args{"pattern": "two"})
+	got, err := grep(t, dir, args{"pattern": "two"})
 	if err != nil || got.FilesSearched != 7 || got.FilesSkipped != 1 {
 		t.Errorf("searched %d, skipped %d, %v", got.FilesSearched, got.FilesSkipped, err)
 	}
 }
 
 func TestGrepBadPatterns(t *testing.T) {
-	provided, _ := workspace(t)
+	dir := t.TempDir()
 	type args = map[string]any
 	const invalid, complex = "the pattern is not a valid RE2 regular expression", "the pattern is too complex: it compiles to more than 1000 instructions; " +
 		"repeat less, for {n} multiplies what it follows, or search for the parts in separate calls"
@@ -126,13 +125,13 @@ func TestGrepBadPatterns(t *testing.T) {
 		{args{"pattern": "a", "include": "{a"}, "the glob pattern is not valid"},
 		{args{"pattern": "a", "include": strings.Repeat("{a,a}", 40)}, "the glob pattern is not valid"},
 	} {
-		_, err := grep(t, provided, c.args)
+		_, err := grep(t, dir, c.args)
 		wantSafe(t, fmt.Sprint(c.args), err, c.want)
 	}
 }
 
 func TestGrepBoundary(t *testing.T) {
-	provided, dir := workspace(t)
+	dir := t.TempDir()
 	for _, c := range []struct {
 		there, most, shown int
 	}{
@@ -144,7 +143,7 @@ func TestGrepBoundary(t *testing.T) {
 		if c.most > 0 {
 			args["maxMatches"] = c.most
 		}
-		got, err := grep(t, provided, args)
+		got, err := grep(t, dir, args)
 		if err != nil || got.Total != c.there || len(got.Matches) != c.shown || got.Truncated != (c.shown < c.there) || got.Incomplete {
 			t.Errorf("%+v: %d of %d, truncated %v, incomplete %v, %v", c, len(got.Matches), got.Total, got.Truncated, got.Incomplete, err)
 		}
@@ -155,7 +154,7 @@ func TestGrepBoundary(t *testing.T) {
 }
 
 func TestGrepLongLines(t *testing.T) {
-	provided, dir := workspace(t)
+	dir := t.TempDir()
 	x := func(n int) string { return strings.Repeat("x", n) }
 	for _, c := range []struct{ name, line, want string }{
 		{"500", "hit" + x(497), "hit" + x(497)},
@@ -167,7 +166,7 @@ func TestGrepLongLines(t *testing.T) {
 		{"a character across its beginning", x(900) + "€" + x(98) + "hit", "€" + x(98) + "hit"},
 	} {
 		write(t, filepath.Join(dir, "file"), "\n"+c.line+"\n")
-		got, err := grep(t, provided, map[string]any{"pattern": "hit"})
+		got, err := grep(t, dir, map[string]any{"pattern": "hit"})
 		if err != nil || len(got.Matches) != 1 || got.Matches[0].Text != c.want || got.Matches[0].Line != 2 || !utf8.ValidString(got.Matches[0].Text) {
 			t.Errorf("%s: %+v, %v", c.name, got, err)
 		}
@@ -180,7 +179,7 @@ func TestGrepLongLines(t *testing.T) {
 		incomplete bool
 	}{{16<<10 - 3, 1, false}, {16<<10 - 2, 0, true}, {900_000, 0, true}} {
 		write(t, filepath.Join(dir, "file"), x(c.at)+"hit"+x(20000))
-		got, err := grep(t, provided, map[string]any{"pattern": "h.t", "regex": true})
+		got, err := grep(t, dir, map[string]any{"pattern": "h.t", "regex": true})
 		if err != nil || got.Total != c.total || got.Incomplete != c.incomplete || got.Truncated != c.incomplete ||
 			c.incomplete != strings.HasPrefix(got.Remark, "1 lines are longer than 16 KB") {
 			t.Errorf("at %d: %+v, %v", c.at, got, err)
@@ -189,12 +188,12 @@ func TestGrepLongLines(t *testing.T) {
 }
 
 func TestGrepLimits(t *testing.T) {
-	provided, dir := workspace(t)
+	dir := t.TempDir()
 	mega := strings.Repeat(strings.Repeat("x", 1023)+"\n", 1024)
 	write(t, filepath.Join(dir, "at", "file"), mega)
 	write(t, filepath.Join(dir, "over", "file"), mega+"x")
 	for path, want := range map[string]int{"at": 1, "over": 0} {
-		got, err := grep(t, provided, map[string]any{"pattern": "y", "path": path})
+		got, err := grep(t, dir, map[string]any{"pattern": "y", "path": path})
 		if err != nil || got.FilesSearched != want || got.FilesSkipped != 1-want || got.Incomplete {
 			t.Errorf("%s: %+v, %v", path, got, err)
 		}
@@ -203,21 +202,21 @@ func TestGrepLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "over", "next"), "y")
-	got, err := grep(t, provided, map[string]any{"pattern": "y", "path": "over"})
+	got, err := grep(t, dir, map[string]any{"pattern": "y", "path": "over"})
 	if err != nil || got.Total != 1 || got.FilesSkipped != 1 || got.Incomplete {
 		t.Errorf("beside 1 TB: %+v, %v", got, err)
 	}
 	for i := range 65 {
 		write(t, filepath.Join(dir, "many", fmt.Sprintf("%02d", i)), mega)
 	}
-	got, err = grep(t, provided, map[string]any{"pattern": "y", "path": "many"})
+	got, err = grep(t, dir, map[string]any{"pattern": "y", "path": "many"})
 	if err != nil || got.FilesSearched > 64 || !got.Incomplete || !got.Truncated || !strings.Contains(got.Remark, "64 MB") {
 		t.Errorf("65 MB: %+v, %v", got, err)
 	}
 }
 
 // broken are files with which nothing works but in one way.
-func broken(err error) toolspec.Provided { return capability.FilesKey.Provide(brokenFiles{err}) }
+func broken(err error) capability.Files { return brokenFiles{err} }
 
 type brokenFiles struct{ err error }
 
@@ -269,21 +268,24 @@ func (endlessFiles) Walk(_ context.Context, _ string, _ capability.WalkOptions, 
 }
 
 func TestGrepStops(t *testing.T) {
-	got, err := grep(t, capability.FilesKey.Provide(endlessFiles{}), map[string]any{"pattern": "hit"})
+	var got found
+	var err error
+	synctest.Test(t, func(t *testing.T) {
+		got, err = runWith[found](t.Context(), t, tools.Grep(), endlessFiles{}, map[string]any{"pattern": "hit"})
+	})
 	if err != nil || got.FilesSearched != 10_000 || got.Total != 10_000 || len(got.Matches) != 50 || !got.Incomplete || !got.Truncated || !strings.Contains(got.Remark, "10000 files") {
 		t.Errorf("endless: %d in %d files, %v", got.Total, got.FilesSearched, err)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		slow := capability.FilesKey.Provide(slowFiles{})
 		start := time.Now()
-		got, err := run[found](t, tools.Grep(), slow, map[string]any{"pattern": "hit"})
+		got, err := runWith[found](t.Context(), t, tools.Grep(), slowFiles{}, map[string]any{"pattern": "hit"})
 		if took := time.Since(start); err != nil || took != 2*time.Second || got.Total != 2 || len(got.Matches) != 2 || !got.Incomplete || !got.Truncated || !strings.Contains(got.Remark, "2 seconds") {
 			t.Errorf("slow: %+v, %v after %v", got, err, took)
 		}
 		// The end of the call's own context is not an answer.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if got, err := runContext[found](ctx, t, tools.Grep(), slow, map[string]any{"pattern": "hit"}); !errors.Is(err, context.DeadlineExceeded) {
+		if got, err := runWith[found](ctx, t, tools.Grep(), slowFiles{}, map[string]any{"pattern": "hit"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("out of time: %+v, %v", got, err)
 		}
 	})

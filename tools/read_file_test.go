@@ -27,7 +27,7 @@ type fileText struct {
 }
 
 func TestReadFile(t *testing.T) {
-	provided, dir := workspace(t)
+	dir := t.TempDir()
 	write(t, filepath.Join(dir, "four"), "one\ntwo\r\n\nfour €\n")
 	write(t, filepath.Join(dir, "open"), "one\ntwo")
 	write(t, filepath.Join(dir, "empty"), "")
@@ -46,12 +46,12 @@ func TestReadFile(t *testing.T) {
 		{map[string]any{"path": "empty"}, fileText{}},
 		{map[string]any{"path": "newline"}, fileText{Text: "     1\t\n", StartLine: 1, EndLine: 1, TotalBytes: 1}},
 	} {
-		if got, err := run[fileText](t, tools.ReadFile(), provided, c.args); err != nil || got != c.want {
+		if got, err := run[fileText](t, tools.ReadFile(), dir, c.args); err != nil || got != c.want {
 			t.Errorf("%v:\n%+v, %v, want\n%+v", c.args, got, err, c.want)
 		}
 	}
 	for _, args := range []map[string]any{{"path": "four", "offset": 5}, {"path": "open", "offset": 3}, {"path": "empty", "offset": 2}, {"path": "open", "offset": 1 << 40}} {
-		_, err := run[fileText](t, tools.ReadFile(), provided, args)
+		_, err := run[fileText](t, tools.ReadFile(), dir, args)
 		wantSafe(t, fmt.Sprint(args), err, "the offset is past the last line of the file")
 	}
 }
@@ -59,7 +59,7 @@ func TestReadFile(t *testing.T) {
 const marker = "... [truncated]"
 
 func TestReadFileBoundary(t *testing.T) {
-	provided, dir := workspace(t)
+	dir := t.TempDir()
 	line := strings.Repeat("x", 63) + "\n" // 80 of them are 5120 bytes, 160 are 10240
 	for _, c := range []struct {
 		name    string
@@ -88,7 +88,7 @@ func TestReadFileBoundary(t *testing.T) {
 		{"characters only", strings.Repeat("€", 5000), strings.Repeat("€", 1706), 0},
 	} {
 		write(t, filepath.Join(dir, "file"), c.content)
-		got, err := run[fileText](t, tools.ReadFile(), provided, map[string]any{"path": "file"})
+		got, err := run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "file"})
 		if err != nil {
 			t.Errorf("%s: %v", c.name, err)
 			continue
@@ -126,7 +126,7 @@ func unnumbered(t interface{ Fatalf(string, ...any) }, text string) string {
 // Whatever the file, going on with nextOffset ends, and shows every line under
 // its number: whole up to 5 KB, of a longer one the beginning.
 func TestReadFileGoesOn(t *testing.T) {
-	provided, dir := workspace(t)
+	dir := t.TempDir()
 	rapid.Check(t, func(r *rapid.T) {
 		length := rapid.OneOf(rapid.IntRange(0, 3), rapid.IntRange(0, 200), rapid.IntRange(5000, 5200), rapid.IntRange(0, 12000))
 		lengths := rapid.SliceOfN(length, 1, 40).Draw(r, "lengths")
@@ -142,7 +142,7 @@ func TestReadFileGoesOn(t *testing.T) {
 		write(t, filepath.Join(dir, "file"), content)
 		whole := map[int]string{}
 		for offset := 1; offset != 0; {
-			got, err := run[fileText](t, tools.ReadFile(), provided, map[string]any{"path": "file", "offset": offset})
+			got, err := run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "file", "offset": offset})
 			if err != nil || got.StartLine != offset || got.EndLine < offset || !utf8.ValidString(got.Text) {
 				r.Fatalf("from %d: %+v, %v", offset, got, err)
 			}
@@ -167,23 +167,23 @@ func TestReadFileGoesOn(t *testing.T) {
 }
 
 func TestReadFileRefusesBinary(t *testing.T) {
-	provided, dir := workspace(t)
+	dir := t.TempDir()
 	for name, content := range map[string]string{
 		"NUL": "text\x00text", "NUL late": strings.Repeat("x", 9000) + "\x00" + strings.Repeat("x", 9000), "latin-1": "caf\xe9",
 		"half a character": "caf\xc3", "half at the cut": strings.Repeat("x", 5119) + "\xe2" + strings.Repeat("x", 10000),
 		"surrogate": "\xed\xa0\x80", "continuation only": strings.Repeat("\x80", 20000), "UTF-16": "\xff\xfeh\x00i\x00",
 	} {
 		write(t, filepath.Join(dir, "file"), content)
-		_, err := run[fileText](t, tools.ReadFile(), provided, map[string]any{"path": "file"})
+		_, err := run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "file"})
 		wantSafe(t, name, err, "not a text file")
 	}
 	write(t, filepath.Join(dir, "file"), "a\x00\nb\n")
-	_, err := run[fileText](t, tools.ReadFile(), provided, map[string]any{"path": "file", "offset": 2})
+	_, err := run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "file", "offset": 2})
 	wantSafe(t, "NUL ahead of the offset", err, "not a text file")
 }
 
 func TestReadFileLarge(t *testing.T) {
-	provided, dir := workspace(t)
+	dir := t.TempDir()
 	f, err := os.Create(filepath.Join(dir, "sparse"))
 	if err != nil {
 		t.Fatal(err)
@@ -197,30 +197,30 @@ func TestReadFileLarge(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = run[fileText](t, tools.ReadFile(), provided, map[string]any{"path": "sparse"})
+	_, err = run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "sparse"})
 	wantSafe(t, "sparse", err, "not a text file")
-	got, err := run[fileText](t, tools.ReadFile(), provided, map[string]any{"path": "sparse", "limit": 1})
+	got, err := run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "sparse", "limit": 1})
 	if err != nil || got.Text != "     1\tbegin\n" || got.TotalBytes != 1<<40 || got.NextOffset != 2 {
 		t.Errorf("%+v, %v", got, err)
 	}
 	deep := strings.Repeat(strings.Repeat("x", 1<<20-1)+"\n", 65)
 	write(t, filepath.Join(dir, "deep"), deep)
-	got, err = run[fileText](t, tools.ReadFile(), provided, map[string]any{"path": "deep", "offset": 64})
+	got, err = run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "deep", "offset": 64})
 	if err != nil || got.StartLine != 64 || !got.Truncated || got.NextOffset != 65 {
 		t.Errorf("within reach: %d, %v, %d, %v", got.StartLine, got.Truncated, got.NextOffset, err)
 	}
-	_, err = run[fileText](t, tools.ReadFile(), provided, map[string]any{"path": "deep", "offset": 65})
+	_, err = run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "deep", "offset": 65})
 	wantSafe(t, "out of reach", err, "the offset lies too deep in the file: only the first 64 MB can be read")
 }
 
 func TestReadFileNotRegular(t *testing.T) {
-	provided, dir := workspace(t)
+	dir := t.TempDir()
 	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	_, err := run[fileText](t, tools.ReadFile(), provided, map[string]any{"path": "pipe"})
+	_, err := run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "pipe"})
 	wantSafe(t, "a pipe", err, "the path is not a regular file")
-	if _, err := run[fileText](t, tools.ReadFile(), provided, map[string]any{"path": "pipe", "offset": "1"}); err == nil || errors.Is(err, syscall.EINVAL) {
+	if _, err := run[fileText](t, tools.ReadFile(), dir, map[string]any{"path": "pipe", "offset": "1"}); err == nil || errors.Is(err, syscall.EINVAL) {
 		t.Error("an offset that is a string was taken")
 	}
 }

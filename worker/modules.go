@@ -44,7 +44,6 @@ import (
 var (
 	_ activities.Records = (*postgres.Store)(nil)
 	_ judge.Policies     = (*postgres.Store)(nil)
-	_ judge.PolicyEngine = (*policy.Policy)(nil)
 	_ judge.Source       = (*catalog.Registry)(nil)
 	_ capacity.Store     = (*postgres.Store)(nil)
 )
@@ -148,16 +147,16 @@ func hooksOf(source *catalog.Registry, a additions, log *slog.Logger) (*hook.Reg
 	return hook.NewRegistry(log, a.hooks, a.toolHooks)
 }
 
-func steps(o *opened, c Config, source *catalog.Registry, on *toolSwitch, store *postgres.Store, registry *hook.Registry, engine authz.Port, provided *provide.Registry, tokens approval.IDTokens, watch *policyWatch, n connections, a additions, live *fingerprint.Set, log *slog.Logger) *activities.Activities {
+func steps(o *opened, c Config, source *catalog.Registry, on *toolSwitch, store *postgres.Store, registry *hook.Registry, engine authz.Port, engines policy.Engines, provided *provide.Registry, tokens approval.IDTokens, watch *policyWatch, n connections, a additions, live *fingerprint.Set, log *slog.Logger) *activities.Activities {
 	places := &capacity.Places{}
 	return activities.New(source, a.records(store), store, registry, log, activities.Config{
 		Places: places,
 		Own: stage.Join(
-			gate.Steps(gate.Parts{Policies: store, Engine: engine, Tools: source, Shadow: watch.shadow.Load, Log: log}),
+			gate.Steps(gate.Parts{Policies: store, PolicyEngines: engines, Engine: engine, Tools: source, Shadow: watch.shadow.Load, Log: log}),
 			capacity.Features(store), capacity.Limits(store, store, places), cache.Steps(store, source, store, log),
 		),
 		Workers: store, IsOff: on.isOff, SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store, Submitters: submitter.New(store),
-		Broker: n.broker(o, store, live), Secrets: live, IDTokens: tokens,
+		Broker: n.broker(o, store, live), Secrets: live, IDTokens: tokens, PolicyEngines: engines,
 		Repairer: a.repairer, Validators: a.validators, Keys: workerkey.New(store), LocalTools: c.localTools(),
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/authz"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -14,25 +15,26 @@ import (
 )
 
 // Option adds to a worker: Tools, Hooks, ToolHooks, Capabilities, Providers,
-// Authorizer, Notifier, Signers, KeyWrapper, Started, RoundTrips, Secret,
-// Repairer, Validators.
+// Authorizer, PolicyEngine, Notifier, Signers, KeyWrapper, Started, RoundTrips,
+// Secret, Repairer, Validators.
 type Option func(*additions)
 
 type additions struct {
-	tools        []toolspec.Tool
-	hooks        []hook.Hook
-	toolHooks    map[string][]hook.Hook
-	capabilities []toolspec.Provided
-	providers    []provide.Option
-	authorizers  []authz.Port
-	notifiers    []notifying
-	signers      []broker.Signer
-	wrappers     []broker.KeyWrapper
-	started      []func(*client.Client)
-	roundTrips   func(context.Context)
-	secrets      []fingerprint.Credential
-	repairer     hydrate.Repairer
-	validators   func(toolspec.Spec) (hydrate.Validator, error)
+	tools         []toolspec.Tool
+	hooks         []hook.Hook
+	toolHooks     map[string][]hook.Hook
+	capabilities  []toolspec.Provided
+	providers     []provide.Option
+	authorizers   []authz.Port
+	policyEngines []policy.Engines
+	notifiers     []notifying
+	signers       []broker.Signer
+	wrappers      []broker.KeyWrapper
+	started       []func(*client.Client)
+	roundTrips    func(context.Context)
+	secrets       []fingerprint.Credential
+	repairer      hydrate.Repairer
+	validators    func(toolspec.Spec) (hydrate.Validator, error)
 	faults
 }
 
@@ -75,6 +77,14 @@ func Providers(options ...provide.Option) Option {
 // one. nil, or a second one, keeps the worker from starting.
 func Authorizer(engine authz.Port) Option {
 	return func(a *additions) { a.authorizers = append(a.authorizers, engine) }
+}
+
+// PolicyEngine replaces the decisions of policy versions: engines returns the engine that decides by
+// a version, at the gate, for approval requests and for the shadow policy. Everything else in the
+// document keeps its effect, such as roles, limits and features. All workers of a task queue need
+// the same engine. nil, or a second one, keeps the worker from starting.
+func PolicyEngine(engines policy.Engines) Option {
+	return func(a *additions) { a.policyEngines = append(a.policyEngines, engines) }
 }
 
 // Notifier has tell told what becomes of approval requests: at least once each, after

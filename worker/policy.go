@@ -20,6 +20,19 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
+// policyEngines returns the engines of the option PolicyEngine. nil means that versions of the policy
+// decide themselves.
+func policyEngines(a additions, log *slog.Logger) (policy.Engines, error) {
+	switch {
+	case len(a.policyEngines) == 0:
+		return nil, nil //nolint:nilnil // no option, and nothing wrong with that
+	case len(a.policyEngines) > 1 || a.policyEngines[0] == nil:
+		return nil, errors.New("worker.PolicyEngine wants one function, which is not nil: leave it out if the policy file decides")
+	}
+	log.Info("a policy engine of the program decides on calls")
+	return a.policyEngines[0], nil
+}
+
 // readPolicy reads the policy file; without one it returns nil. A file with an
 // error stops the worker before it waits for anything, and the error names file,
 // line and reason.

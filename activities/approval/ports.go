@@ -40,7 +40,7 @@ type Parts struct {
 	Policies judge.Policies
 	// PolicyEngines returns the engine that decides by a version of the policy. If it is nil,
 	// Pawl's own engine decides.
-	PolicyEngines judge.PolicyEngines
+	PolicyEngines policy.Engines
 	Tools         judge.Source
 	// IDTokens verifies the ID tokens of approvers. If it is nil, no ID token counts.
 	IDTokens IDTokens

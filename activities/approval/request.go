@@ -28,7 +28,10 @@ func (a *Approvals) Request(ctx context.Context, in contract.RequestIn) (contrac
 	if err != nil {
 		return contract.RequestOut{}, err
 	}
-	decision := a.parts.PolicyEngines.Decide(p, judge.WithTags(judge.PolicyFacts(f, true), a.parts.Tools))
+	decision, err := judge.Decide(ctx, a.parts.PolicyEngines, p, judge.WithTags(judge.PolicyFacts(f, true), a.parts.Tools))
+	if err != nil {
+		return contract.RequestOut{}, err
+	}
 	// The tool of a parked call may have run already, so a deny of policy cannot stop it.
 	if in.Parked != "" {
 		return a.park(ctx, in, decision)

@@ -1,8 +1,11 @@
 package gate_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/activities/gate"
@@ -12,18 +15,20 @@ import (
 	"github.com/pawl-run/pawl/policy/authz/authztest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
 // otherEngine decides as a test says, and keeps the facts of which it was asked.
 type otherEngine struct {
 	decision policy.Decision
+	err      error
 	asked    []policy.Facts
 }
 
-func (e *otherEngine) Decide(f policy.Facts) policy.Decision {
+func (e *otherEngine) Decide(_ context.Context, f policy.Facts) (policy.Decision, error) {
 	e.asked = append(e.asked, f)
-	return e.decision
+	return e.decision, e.err
 }
 
 // TestAnotherPolicyEngineDecides: the gate asks the engine that the worker gives it for the version of
@@ -50,7 +55,7 @@ func TestAnotherPolicyEngineDecides(t *testing.T) {
 			steps := gate.Steps(gate.Parts{
 				Policies: judgetest.Policies{p.Digest(): p}, Engine: authztest.AllowAll{}, Tools: catalog.NewRegistry(toolspec.Capabilities{}),
 				Log: slog.New(slog.DiscardHandler),
-				PolicyEngines: func(version *policy.Policy) judging.PolicyEngine {
+				PolicyEngines: func(version *policy.Policy) policy.Engine {
 					versions = append(versions, version.Digest())
 					return engine
 				},
@@ -95,17 +100,35 @@ func TestNoEngineDenies(t *testing.T) {
 	if d := version.Decide(facts); d.Verb != policy.Allow {
 		t.Fatalf("%+v", d)
 	}
-	engines := judging.PolicyEngines(func(*policy.Policy) judging.PolicyEngine { return nil })
-	if d := engines.Decide(version, facts); d.Verb != policy.Deny {
-		t.Errorf("%+v", d)
+	engines := policy.Engines(func(*policy.Policy) policy.Engine { return nil })
+	if d, err := judging.Decide(t.Context(), engines, version, facts); err != nil || d.Verb != policy.Deny {
+		t.Errorf("%+v, %v", d, err)
 	}
 }
 
 // TestNoPolicyDeniesWithAnyEngine: without an active policy no engine is asked.
 func TestNoPolicyDeniesWithAnyEngine(t *testing.T) {
 	engine := &otherEngine{decision: policy.Decision{Verb: policy.Allow}}
-	engines := judging.PolicyEngines(func(*policy.Policy) judging.PolicyEngine { return engine })
-	if d := engines.Decide(nil, policy.Facts{TenantID: "acme", ToolID: "core__tool"}); d.Verb != policy.Deny || len(engine.asked) != 0 {
-		t.Errorf("%+v, asked %d times", d, len(engine.asked))
+	engines := policy.Engines(func(*policy.Policy) policy.Engine { return engine })
+	if d, err := judging.Decide(t.Context(), engines, nil, policy.Facts{TenantID: "acme", ToolID: "core__tool"}); err != nil || d.Verb != policy.Deny || len(engine.asked) != 0 {
+		t.Errorf("%+v, %v, asked %d times", d, err, len(engine.asked))
+	}
+}
+
+// TestAFailedEngineIsAskedAgain: an error of the engine decides nothing, and its text stays out of logs.
+func TestAFailedEngineIsAskedAgain(t *testing.T) {
+	p := judgetest.Parse(t, "")
+	engine := &otherEngine{err: errors.New("hunter2"), decision: policy.Decision{Verb: policy.Allow}}
+	steps := gate.Steps(gate.Parts{
+		Policies: judgetest.Policies{p.Digest(): p}, Engine: authztest.AllowAll{}, Tools: catalog.NewRegistry(toolspec.Capabilities{}),
+		Log: slog.New(slog.DiscardHandler), PolicyEngines: func(*policy.Policy) policy.Engine { return engine },
+	})
+	facts := hook.Facts{
+		ToolID: "core__tool", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, PolicyDigest: p.Digest(),
+		Context: toolspec.Context{TenantID: "acme", RunID: "run-1", ActorID: "user:ann"},
+	}
+	v, err := steps[hook.WillAuthorize.Stage()].Before(t.Context(), hook.StageInput{Stage: hook.WillAuthorize.Stage(), Facts: facts})
+	if !errs.IsTransient(err) || v.Outcome != "" || strings.Contains(errs.Reason(err), "hunter2") {
+		t.Errorf("%+v, %v", v, err)
 	}
 }

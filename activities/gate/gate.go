@@ -17,7 +17,7 @@ type Parts struct {
 	Policies judge.Policies
 	// PolicyEngines returns the engine that decides by a version of the policy. If it is nil,
 	// Pawl's own engine decides.
-	PolicyEngines judge.PolicyEngines
+	PolicyEngines policy.Engines
 	// Engine is the authorization engine.
 	Engine authz.Port
 	Tools  judge.Source
@@ -85,8 +85,8 @@ func (g *gate) judge(
 	if err != nil {
 		return v, err
 	}
-	decision, failure := g.decide(ctx, p, f, &v)
-	if failure == nil {
+	decision, failure, err := g.decide(ctx, p, f, &v)
+	if err == nil && failure == nil {
 		failure, err = more(p, decision, &v)
 	}
 	if err != nil {
@@ -95,14 +95,17 @@ func (g *gate) judge(
 	if failure != nil {
 		v.Outcome, v.Failure, v.Delta.Needs = hook.Failed, failure, nil
 	}
-	g.compare(f, decision, &v)
+	g.compare(ctx, f, decision, &v)
 	return v, nil
 }
 
 // decide lets policy decide, and writes the rule, the budgets and the demands of policy into the
 // verdict. It returns a failure if policy denies the call.
-func (g *gate) decide(ctx context.Context, p *policy.Policy, f hook.Facts, v *hook.Verdict) (policy.Decision, *hook.Failure) {
-	decision := g.PolicyEngines.Decide(p, g.facts(f))
+func (g *gate) decide(ctx context.Context, p *policy.Policy, f hook.Facts, v *hook.Verdict) (policy.Decision, *hook.Failure, error) {
+	decision, err := judge.Decide(ctx, g.PolicyEngines, p, g.facts(f))
+	if err != nil {
+		return decision, nil, err
+	}
 	v.Delta.Rule = decision.Rule
 	v.Delta.Budgets = &hook.Budgets{
 		MaxRuntimeMs: decision.Budgets.MaxRuntimeMs, MaxResultBytes: int(decision.Budgets.MaxResultBytes), DeadlineMs: decision.Budgets.DeadlineMs,
@@ -111,12 +114,12 @@ func (g *gate) decide(ctx context.Context, p *policy.Policy, f hook.Facts, v *ho
 	}
 	if decision.Verb != policy.Deny {
 		v.Delta.Needs = judge.Demand(ctx, p, f, g.Tools)
-		return decision, nil
+		return decision, nil, nil
 	}
 	g.Log.WarnContext(ctx, "policy denied a call", append(ids(f), "rule", decision.Rule)...)
 	return decision, &hook.Failure{
 		Code: toolspec.CodePolicyDenied, SafeMessage: decision.Message, Details: &toolspec.Details{Rule: decision.Rule},
-	}
+	}, nil
 }
 
 // facts returns the facts of a call for policy.

@@ -1,10 +1,13 @@
 package gate
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
+	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
 )
 
@@ -43,7 +46,7 @@ func ParseShadowNote(text string) (note ShadowNote, ok bool) {
 // compare adds a note to the verdict: the decision of the shadow policy beside the decision of the
 // active policy on the same facts. A call gets one note: at willCheckConsent, or at willAuthorize
 // if the call ends there. compare never changes the outcome.
-func (g *gate) compare(f hook.Facts, live policy.Decision, v *hook.Verdict) {
+func (g *gate) compare(ctx context.Context, f hook.Facts, live policy.Decision, v *hook.Verdict) {
 	if g.Shadow == nil || f.Args == nil && v.Outcome != hook.Failed {
 		return
 	}
@@ -51,7 +54,11 @@ func (g *gate) compare(f hook.Facts, live policy.Decision, v *hook.Verdict) {
 	if shadow == nil {
 		return
 	}
-	decision := g.PolicyEngines.Decide(shadow, g.facts(f))
+	decision, err := judge.Decide(ctx, g.PolicyEngines, shadow, g.facts(f))
+	if err != nil {
+		g.Log.WarnContext(ctx, "the shadow policy did not judge a call", append(ids(f), "reason", errs.Reason(err))...)
+		return
+	}
 	note := ShadowNote{Live: verdictOf(live), Shadow: verdictOf(decision), Rule: decision.Rule}
 	v.Notes = append(v.Notes, hook.Note{Hook: shadowHook, Reason: note.text(shadow.Digest())})
 }

@@ -1,33 +1,42 @@
 package judge
 
-import "github.com/pawl-run/pawl/policy"
+import (
+	"context"
 
-// PolicyEngine decides on calls by one version of the policy. A *policy.Policy is Pawl's own
-// engine. An engine returns the same decision for the same facts, and does no I/O.
-type PolicyEngine interface {
-	// Decide judges a call. Before the arguments are known, the gate acts only on a deny.
-	Decide(f policy.Facts) policy.Decision
-}
+	"github.com/pawl-run/pawl/policy"
+	"github.com/pawl-run/pawl/toolspec/errs"
+)
 
-// PolicyEngines returns the engine that decides by a version of the policy. If PolicyEngines is
-// nil, the version itself decides. Roles, permissions, limits, features and cache times are always
-// those of the version.
-type PolicyEngines func(version *policy.Policy) PolicyEngine
-
-// Decide returns the decision of the engine of a version. It denies the call if there is no version,
-// if there is no engine for the version, or if the engine returns none of the three verdicts.
-func (e PolicyEngines) Decide(version *policy.Policy, f policy.Facts) policy.Decision {
-	if e == nil || version == nil {
-		return version.Decide(f)
+// Decide returns the decision of the engine of a version, or the decision of the version itself if
+// engines is nil. It denies the call if there is no version, if there is no engine for the version,
+// or if the engine returns none of the three verdicts. The error is transient: the engine failed.
+func Decide(ctx context.Context, engines policy.Engines, version *policy.Policy, f policy.Facts) (policy.Decision, error) {
+	if engines == nil || version == nil {
+		return version.Decide(f), nil
 	}
-	engine := e(version)
+	engine := engines(version)
 	if engine == nil {
-		return policy.Decision{Verb: policy.Deny, Rule: "policy engine", Message: "there is no policy engine for this version of the policy"}
+		return policy.Decision{Verb: policy.Deny, Rule: "policy engine", Message: "there is no policy engine for this version of the policy"}, nil
 	}
-	d := engine.Decide(f)
+	d, err := engine.Decide(ctx, f)
+	if err != nil {
+		return policy.Decision{}, errs.Transient(&undecided{err})
+	}
 	switch d.Verb {
 	case policy.Allow, policy.Deny, policy.RequireApproval:
-		return d
+		return d, nil
 	}
-	return policy.Decision{Verb: policy.Deny, Rule: "policy engine", Message: "the policy engine returned no verdict"}
+	return policy.Decision{Verb: policy.Deny, Rule: "policy engine", Message: "the policy engine returned no verdict"}, nil
 }
+
+// undecided is the error of a policy engine that failed.
+type undecided struct{ cause error }
+
+// Error implements error.
+func (u *undecided) Error() string { return "the policy engine failed: " + u.cause.Error() }
+
+// Unwrap returns the cause.
+func (u *undecided) Unwrap() error { return u.cause }
+
+// LogReason returns the part of the error that may be logged.
+func (u *undecided) LogReason() string { return "the policy engine failed: " + errs.Reason(u.cause) }

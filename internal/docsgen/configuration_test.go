@@ -5,18 +5,24 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"log/slog"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/pawl-run/pawl/worker"
 )
 
 var (
 	variable = regexp.MustCompile(`^(PAWL_[A-Z0-9_]*[A-Z0-9]|DATABASE_URL|XDG_CACHE_HOME)$`)
 	// variableCell is the first cell of a row that describes variables of Pawl.
-	variableCell = regexp.MustCompile("(?m)^\\| (`[A-Z][A-Z0-9_]+`) \\|[^|]+\\|[^|]+\\|$")
+	variableCell = regexp.MustCompile("(?m)^\\| (`[A-Z][A-Z0-9_]+`) \\|([^|]+)\\| ([^|]+) \\|$")
+	// numberRange is in the meaning of a variable.
+	numberRange = regexp.MustCompile(`(\d+) to (\d+)`)
 )
 
 // TestConfigurationListsEveryVariable: docs/configuration.md has a row for each variable that
@@ -42,6 +48,77 @@ func TestConfigurationListsEveryVariable(t *testing.T) {
 	if len(programs) < 30 {
 		t.Errorf("%d variables: some are not found", len(programs))
 	}
+}
+
+// TestConfigurationDefaults: the defaults and the ranges of docs/configuration.md are those of a
+// worker. It does not run in parallel because it changes the environment.
+func TestConfigurationDefaults(t *testing.T) {
+	for _, entry := range os.Environ() {
+		if name, _, _ := strings.Cut(entry, "="); variable.MatchString(name) || strings.HasPrefix(name, "TEMPORAL_") {
+			t.Setenv(name, "")
+		}
+	}
+	t.Setenv("TEMPORAL_CONFIG_FILE", filepath.Join(t.TempDir(), "none.toml"))
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // so that the worker finds no `pawl dev`
+	c, err := worker.LoadConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	level := slog.LevelDebug
+	for !c.Log.Enabled(t.Context(), level) {
+		level += slog.LevelInfo - slog.LevelDebug
+	}
+	either := func(first bool, name, other string) string {
+		if first {
+			return "`" + name + "`"
+		}
+		return "`" + other + "`"
+	}
+	defaults := map[string]string{
+		"PAWL_DATABASE_CONNECTIONS": strconv.Itoa(c.Connections),
+		"PAWL_SEARCH_ATTRIBUTES":    either(c.SearchAttributes, "on", "off"),
+		"PAWL_LOG_LEVEL":            "`" + strings.ToLower(level.String()) + "`",
+		"PAWL_CODEC_PLAIN":          either(c.Codec.RefusePlain, "refuse", "read"),
+		"PAWL_NOTIFY_LOG":           either(c.Notify.Log, "on", "off"),
+		"PAWL_SWEEP_EVERY":          "`" + strings.TrimSuffix(c.SweepEvery.String(), "0s") + "`",
+		"PAWL_RETENTION":            strconv.Itoa(c.RetentionDays),
+		"PAWL_VERIFY_EVERY":         either(c.VerifyEvery == 0, "off", c.VerifyEvery.String()),
+	}
+	ranges := 0
+	for _, row := range variableCell.FindAllStringSubmatch(read(t, "docs/configuration.md"), -1) {
+		name := strings.Trim(row[1], "`")
+		if want, checked := defaults[name]; checked && row[3] != want {
+			t.Errorf("%s: the page gives the default %s, the worker has %s", name, row[3], want)
+		}
+		if bounds := numberRange.FindStringSubmatch(row[2]); bounds != nil {
+			ranges++
+			checkRange(t, name, bounds[1], bounds[2])
+		}
+	}
+	if ranges != 2 {
+		t.Errorf("%d ranges of numbers, want 2", ranges)
+	}
+}
+
+// checkRange checks that a worker takes both bounds of a variable, and nothing beyond them.
+func checkRange(t *testing.T, name, least, most string) {
+	t.Helper()
+	for _, bound := range []struct {
+		text   string
+		beyond int
+	}{{least, -1}, {most, 1}} {
+		n, err := strconv.Atoi(bound.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for value, taken := range map[int]bool{n: true, n + bound.beyond: false} {
+			t.Setenv(name, strconv.Itoa(value))
+			if _, err := worker.LoadConfig(); (err == nil) != taken {
+				t.Errorf("%s=%d: %v", name, value, err)
+			}
+		}
+	}
+	t.Setenv(name, "")
 }
 
 // variablesOfPrograms returns the variables that the code of programs for users names, each with

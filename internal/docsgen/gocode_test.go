@@ -49,6 +49,7 @@ func TestGoCompilesFindsMistakes(t *testing.T) {
 		{"package main\n\nimport _ \"github.com/pawl-run/pawl/internal/cli\"\n\nfunc main() {}", "", "a user cannot import github.com/pawl-run/pawl/internal/cli"},
 		{"package main\n\nfunc main() { fmt.Println() }", "", "undefined: fmt"},
 		{"package main\n\nfunc main() { found() }", "func found() { fmt.Println() }", ""},
+		{"package main\n\nimport \"fmt\"\n\nfunc main() {}", "", `"fmt" imported and not used`},
 		{"x := 1", "", ""},
 		{"return errors.New(\"statements may return\")", "", ""},
 		{"type T struct{ A toolspec.Code }", "", ""},

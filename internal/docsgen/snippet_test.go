@@ -54,9 +54,10 @@ func compile(t *testing.T, blocks []pagetest.Block) [][]string {
 		t.Fatalf("%d packages of %d: %v", len(loaded), len(patterns), err)
 	}
 	for _, p := range loaded {
+		block := blocks[places[p.PkgPath]]
 		// The compiler takes the names of the pages for files beside the block's.
 		dir := filepath.Join(absolute, filepath.FromSlash(strings.TrimPrefix(p.PkgPath, module+"/"))) + string(filepath.Separator)
-		for _, mistake := range mistakesOf(p) {
+		for _, mistake := range mistakesOf(p, strings.HasPrefix(block.Text, "package ")) {
 			i := places[p.PkgPath]
 			mistakes[i] = append(mistakes[i], strings.TrimPrefix(mistake, dir))
 		}
@@ -64,9 +65,11 @@ func compile(t *testing.T, blocks []pagetest.Block) [][]string {
 	return mistakes
 }
 
-func mistakesOf(p *packages.Package) (mistakes []string) {
+// mistakesOf returns what is wrong with a package. If the block is not a whole file, it may leave
+// variables unused.
+func mistakesOf(p *packages.Package, whole bool) (mistakes []string) {
 	for _, e := range p.TypeErrors {
-		if !e.Soft { // else: a variable that the example does not go on to use
+		if whole || !e.Soft {
 			mistakes = append(mistakes, fmt.Sprintf("%s: %s", e.Fset.Position(e.Pos), e.Msg))
 		}
 	}

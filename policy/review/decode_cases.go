@@ -2,7 +2,6 @@ package review
 
 import (
 	"encoding/json"
-	"fmt"
 
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/document"
@@ -66,7 +65,10 @@ func (r *caseReader) cases(root *yaml.Node) Cases {
 			one.Facts.ActorID = actor
 		}
 		if one.Name == "" {
-			one.Name = fmt.Sprintf("%s by %s", one.Facts.ToolID, one.Facts.ActorID)
+			one.Name = one.Facts.ToolID
+			if one.Facts.ActorID != "" {
+				one.Name += " by " + one.Facts.ActorID
+			}
 		}
 	}
 	return c

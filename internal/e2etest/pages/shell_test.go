@@ -15,7 +15,7 @@ const root = "../../.."
 
 // mostNotRun bounds the blocks that no test runs. A block belongs among them if it needs what no machine of CI has: an account at a
 // service, a person in a browser, the rights of root, or minutes. Each says why in front of it.
-const mostNotRun = 12
+const mostNotRun = 10
 
 // TestShellRuns: the shell blocks of a page run as they stand, one after the other in one shell. The shell is in a directory of its own
 // beside a `pawl dev`, which the page starts itself or has here. A block fails with the first command that fails.

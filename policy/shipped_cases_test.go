@@ -1,0 +1,13 @@
+package policy_test
+
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/pawltest"
+)
+
+// TestDevelopmentCases: the policy for development decides as its cases say.
+func TestDevelopmentCases(t *testing.T) {
+	t.Parallel()
+	pawltest.Cases(t, "testdata/development_cases.yaml")
+}
