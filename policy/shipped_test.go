@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/pawl-run/pawl/toolspec"
 )
 
 func TestDevelopment(t *testing.T) {
@@ -76,35 +74,6 @@ func TestDevelopmentComments(t *testing.T) {
 	if d.Budgets.MaxRuntimeMs == 0 || len(d.Approval.Approvers) != 1 || len(p.Limits(Facts{TenantID: "acme", ToolID: "core__grep"})) != 3 ||
 		len(p.Roles("acme", "user:ann")) != 1 || len(p.Features(call())) != 1 || len(p.tenants["acme"].overrides) != 1 {
 		t.Errorf("not everything was uncommented: %+v", d)
-	}
-}
-
-func TestAllowlist(t *testing.T) {
-	p, err := Allowlist("acme", "core__write_file", "core__read_file")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := call()
-	f.Risk = toolspec.HighRisk
-	wantVerb(t, p.Decide(f), Allow, "tenants.acme.rules[0]")
-	f.Repaired = true
-	wantVerb(t, p.Decide(f), RequireApproval, "repaired call")
-	f = call()
-	f.ToolID = "core__write_file2"
-	wantVerb(t, p.Decide(f), Deny, "allowedTools")
-	f = call()
-	f.TenantID = "beta"
-	wantVerb(t, p.Decide(f), Deny, "tenants")
-
-	if p, err = Allowlist("acme"); err != nil {
-		t.Fatal(err)
-	}
-	wantVerb(t, p.Decide(call()), Deny, "allowedTools")
-
-	for _, c := range []struct{ tenant, id string }{{"acme", "core__*"}, {"acme", "*"}, {"acme", ""}, {"*", "core__x"}, {"", "core__x"}} {
-		if _, err := Allowlist(c.tenant, c.id); err == nil {
-			t.Errorf("%+v was accepted", c)
-		}
 	}
 }
 

@@ -169,8 +169,8 @@ func sweeper(c Config, store *postgres.Store, a *activities.Activities, temporal
 	return upkeep.NewSweeper(namespaceOf(c), store, store, a.EndSwept, owners{temporal}, log, c.RetentionDays)
 }
 
-// serve runs the worker, the outbox relay and the herald between start and stop. told is the
-// context of Run: it ends a start that waits.
+// serve runs the worker, the outbox relay and the delivery of notices between start and stop. told
+// is the context of Run: it ends a start that waits.
 func serve(
 	told context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, seen *presence, temporal client.Client,
 	notified map[string]outbox.Notifier, log *slog.Logger,
@@ -200,8 +200,8 @@ func serve(
 				}
 			})
 			relay.Go(func() {
-				if err := postgres.NewHerald(store, notified, log).Run(ctx); !errors.Is(err, context.Canceled) {
-					log.Error("the herald stopped", "reason", errs.Reason(err))
+				if err := postgres.NewNotices(store, notified, log).Run(ctx); !errors.Is(err, context.Canceled) {
+					log.Error("the delivery of notices stopped", "reason", errs.Reason(err))
 				}
 			})
 			return nil

@@ -1,8 +1,8 @@
 // Package postgres combines the stores that use Postgres. Each store is a package of its own,
 // split by what it writes in one transaction: the record of calls, policies, connections,
 // identities, the catalog. Store combines all of them on one pool. It implements
-// activities.Records and judge.Policies, and runs the reads of the CLI. A Relay and a Herald
-// deliver the messages and notices of the outbox.
+// activities.Records and judge.Policies, and runs the reads of the CLI. Relay and Notices
+// of package outbox deliver messages and notices.
 //
 // A write about a call names the invocation and the epoch, and the database checks both. If a
 // check fails, nothing is written and the result gives the reason. A write takes one round trip:

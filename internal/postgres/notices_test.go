@@ -42,7 +42,7 @@ func waiting(call string, epoch int) approval.RequestRow {
 // pass lets time pass for everything that a call has asked.
 func (b bench) pass(call string, d time.Duration) {
 	b.t.Helper()
-	// One statement: a herald between two would see a time that never was.
+	// One statement: a worker between two would see a time that never was.
 	b.sql(`WITH asked AS (
 			UPDATE approvals SET created_at = created_at - $2::interval, expires_at = expires_at - $2::interval WHERE invocation_id = $1 RETURNING approval_id
 		)
@@ -169,8 +169,8 @@ func TestWaitingBringsAboutWhatIsDue(t *testing.T) {
 		b.admit(call)
 		b.request(waiting(call, 1))
 	}
-	b.herald(nil)
-	b.herald(nil)
+	b.runNotices(nil)
+	b.runNotices(nil)
 	events := func(call string) string {
 		return value[string](b, `SELECT coalesce(string_agg(kind || coalesce(' ' || (detail ->> 'step') || ' ' || (detail ->> 'approvers'), ''), ', ' ORDER BY at), '')
 			FROM events WHERE invocation_id = $1 AND kind IN ('approval_reminded', 'approval_escalated')`, id(call))
@@ -251,7 +251,7 @@ func TestOldNoticesArePruned(t *testing.T) {
 	b.sql(`UPDATE notices SET at = at - interval '8 days' WHERE approval_id = $1`, toolspec.ApprovalID(id("old"), 1))
 	b.sql(`UPDATE notices SET at = at - interval '6 days' WHERE approval_id = $1`, toolspec.ApprovalID(id("young"), 1))
 	b.sql(`INSERT INTO notice_deliveries (notice_id, notifier) SELECT notice_id, 'x' FROM notices WHERE happened`)
-	b.newHerald(nil).Prune(t.Context())
+	b.newNotices(nil).Prune(t.Context())
 	b.sql(`DELETE FROM invocations WHERE invocation_id = $1`, id("gone"))
 	left := []string{b.notices("old"), b.notices("young"), b.notices("gone"), fmt.Sprint(value[int](b, `SELECT count(*) FROM notice_deliveries`))}
 	if want := []string{"(1_escalated_1), (1_escalated_2), (1_reminded)", "(1_escalated_1), (1_escalated_2), (1_reminded), 1_requested", "", "1"}; !slices.Equal(left, want) {

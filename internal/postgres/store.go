@@ -86,10 +86,10 @@ func NewRelay(s *Store, sender outbox.Sender, log *slog.Logger) *outbox.Relay {
 	return outbox.NewRelay(s.db, s, sender, log)
 }
 
-// NewHerald returns a herald on the database of a Store. Run starts it. outbox.NewHerald
+// NewNotices returns Notices on the database of a Store. Run starts it. outbox.NewNotices
 // describes the names of notifiers.
-func NewHerald(s *Store, notifiers map[string]outbox.Notifier, log *slog.Logger) *outbox.Herald {
-	return outbox.NewHerald(s.db, notifiers, log)
+func NewNotices(s *Store, notifiers map[string]outbox.Notifier, log *slog.Logger) *outbox.Notices {
+	return outbox.NewNotices(s.db, notifiers, log)
 }
 
 // Ping checks that the database answers.

@@ -149,7 +149,7 @@ func TestNothingIsFetched(t *testing.T) {
 		_, _ = Lint(raw)
 		_ = CheckInput(raw)
 		_, _ = Project(raw, []string{"/a"})
-		for _, target := range Targets() {
+		for _, target := range allTargets() {
 			_, _ = Down(raw, target)
 		}
 	}

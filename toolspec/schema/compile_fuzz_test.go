@@ -33,7 +33,7 @@ func FuzzCompile(f *testing.F) {
 		if _, err := Lint(doc); err != nil {
 			t.Fatal(err)
 		}
-		for _, target := range Targets() {
+		for _, target := range allTargets() {
 			sent, err := Down(doc, target)
 			if err != nil {
 				continue // too large

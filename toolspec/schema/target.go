@@ -15,11 +15,6 @@ const (
 	Ollama          Target = "ollama"           // /api/chat
 )
 
-// Targets lists all of them.
-func Targets() []Target {
-	return []Target{OpenAI, OpenAIStrict, Anthropic, AnthropicStrict, Gemini, Ollama}
-}
-
 // dialect is what one target takes. One without words takes all of 2020-12 below
 // the root, and nothing but notAtTop is asked of it.
 type dialect struct {

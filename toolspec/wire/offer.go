@@ -72,15 +72,6 @@ func NewOffer(specs []toolspec.Spec, form func(toolspec.Spec) (Form, error)) (Of
 	return offer, tools, nil
 }
 
-// ReadOffer reads what was kept. It refuses a version that it does not know.
-func ReadOffer(kept json.RawMessage) (Offer, error) {
-	var o Offer
-	if err := json.Unmarshal(kept, &o); err != nil {
-		return Offer{}, fmt.Errorf("an offer: %w", err)
-	}
-	return o, o.Check()
-}
-
 // Check refuses what no request offered: another version, a tool without an id or
 // twice, a name that no provider takes or that two tools have.
 func (o Offer) Check() error {

@@ -161,13 +161,21 @@ func TestOffer(t *testing.T) {
 	if string(kept) != want {
 		t.Errorf("kept\n%s\nwant\n%s", kept, want)
 	}
-	read, err := wire.ReadOffer(kept)
-	if err != nil {
+	read := readOffer(t, string(kept))
+	if err := read.Check(); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := read.Resolve(tools[1].Name); err != nil || got.ToolID != "mcp__notes__search.all" || got.ToolDigest != "digest of mcp__notes__search.all" {
 		t.Errorf("resolved to %+v, %v", got, err)
 	}
+}
+
+func readOffer(t *testing.T, kept string) (o wire.Offer) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(kept), &o); err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
 func TestOfferRefused(t *testing.T) {
@@ -182,12 +190,11 @@ func TestOfferRefused(t *testing.T) {
 	for want, kept := range map[string]string{
 		"version 2":            `{"v":2,"tools":[]}`,
 		"version 0":            `{}`,
-		"an offer":             `[]`,
 		"both be called a":     `{"v":1,"tools":[{"name":"a","toolId":"x__a"},{"name":"a","toolId":"y__a"}]}`,
 		"no name that a":       `{"v":1,"tools":[{"name":"a.b","toolId":"x__a"}]}`,
 		"a tool without an id": `{"v":1,"tools":[{"name":"a"}]}`,
 	} {
-		if _, err := wire.ReadOffer(json.RawMessage(kept)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := readOffer(t, kept).Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", kept, err)
 		}
 	}

@@ -361,7 +361,7 @@ var mutants = []mutant{
 	{
 		guard: "notices: taken by one", file: "internal/postgres/outbox/notice.sql",
 		edits: []edit{{"ORDER BY next_at LIMIT @batch FOR UPDATE SKIP LOCKED", "ORDER BY next_at LIMIT @batch"}},
-		run:   "TestTwoHeraldsTellOnce", packages: onRecord,
+		run:   "TestTwoWorkersNotifyOnce", packages: onRecord,
 	},
 	{
 		guard: "escalation: not before its time", file: "activities/approval/judge.go",

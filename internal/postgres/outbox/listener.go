@@ -20,8 +20,8 @@ const (
 	reconnectMost  = 10 * time.Second
 )
 
-// ears holds the Go channels to wake, by the database channel that they listen on.
-type ears map[string]chan<- struct{}
+// wakers holds the Go channels to wake, by the database channel that they listen on.
+type wakers map[string]chan<- struct{}
 
 const (
 	outboxChannel = "pawl_outbox"
@@ -30,13 +30,13 @@ const (
 
 // wake wakes the listener of a database channel, or all listeners if channel is empty. It does
 // not block: a listener that has not yet handled the last wake-up needs no second one.
-func (e ears) wake(channel string) {
-	for name, ear := range e {
+func (w wakers) wake(channel string) {
+	for name, waker := range w {
 		if channel != "" && channel != name {
 			continue
 		}
 		select {
-		case ear <- struct{}{}:
+		case waker <- struct{}{}:
 		default:
 		}
 	}
@@ -44,14 +44,14 @@ func (e ears) wake(channel string) {
 
 // listen holds its own connection, listens on the database channels and wakes the listeners.
 // While it has no connection, only the polls wake them.
-func (r *Relay) listen(ctx context.Context, e ears) {
+func (r *Relay) listen(ctx context.Context, w wakers) {
 	delay := reconnectFirst
 	for {
-		err := r.listenOnce(ctx, e, func() { delay = reconnectFirst })
+		err := r.listenOnce(ctx, w, func() { delay = reconnectFirst })
 		if ctx.Err() != nil {
 			return
 		}
-		r.complain(ctx, "outbox: the listener lost its connection", db.Failure("listen", err))
+		r.complain(ctx, "the listener lost its connection", db.Failure("listen", err))
 		timer := time.NewTimer(delay)
 		select {
 		case <-ctx.Done():
@@ -63,25 +63,25 @@ func (r *Relay) listen(ctx context.Context, e ears) {
 	}
 }
 
-func (r *Relay) listenOnce(ctx context.Context, e ears, connected func()) error {
+func (r *Relay) listenOnce(ctx context.Context, w wakers, connected func()) error {
 	conn, err := r.db.Connect(ctx, db.Query("ListenPolicy", db.Values{}), db.Query("ListenOutbox", db.Values{}))
 	if err != nil {
 		return err
 	}
 	defer db.Disconnect(ctx, conn)
 	connected()
-	e.wake("") // A notification may have been missed while there was no connection.
+	w.wake("") // A notification may have been missed while there was no connection.
 	for {
-		channel, err := r.heard(ctx, conn)
+		channel, err := r.awaitNotification(ctx, conn)
 		if err != nil {
 			return err
 		}
-		e.wake(channel)
+		w.wake(channel)
 	}
 }
 
-// heard waits for a notification and returns its channel.
-func (r *Relay) heard(ctx context.Context, conn *pgx.Conn) (string, error) {
+// awaitNotification waits for a notification and returns its channel.
+func (r *Relay) awaitNotification(ctx context.Context, conn *pgx.Conn) (string, error) {
 	for {
 		quiet, cancel := context.WithTimeout(ctx, listenQuiet)
 		notification, err := conn.WaitForNotification(quiet)

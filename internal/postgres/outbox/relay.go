@@ -24,9 +24,6 @@ const (
 	policyPoll = time.Minute
 	// relaySenders bounds the messages that are sent concurrently.
 	relaySenders = 8
-	// takeTimeout bounds one read of the outbox. Without it, a connection whose peer has
-	// vanished would block the relay until the kernel gives the connection up.
-	takeTimeout = 10 * time.Second
 	// sendTimeout bounds the sending of one message. relayBatch / relaySenders rounds of it fit
 	// into relayLease.
 	sendTimeout = 10 * time.Second
@@ -34,8 +31,7 @@ const (
 	retryFirst = time.Second
 	retryMost  = time.Minute
 	// Sent messages are kept as evidence for pruneKeep.
-	pruneEvery = time.Hour
-	pruneKeep  = 7 * 24 * time.Hour
+	pruneKeep = 7 * 24 * time.Hour
 )
 
 // ErrGone means that the receiver does not exist any more. The message is not sent again.
@@ -62,11 +58,10 @@ type Sender interface {
 // Relay sends the messages of the outbox, at least once each. Any number of relays may run on
 // one database.
 type Relay struct {
-	db     *db.DB
+	queue[Message]
+
 	scans  Scanner
 	sender Sender
-	log    *slog.Logger
-	poll   time.Duration
 	// policy, if not nil, is called when the active policy may have changed.
 	policy func(context.Context)
 }
@@ -80,7 +75,10 @@ type Scanner interface {
 
 // NewRelay returns a relay. Run starts it.
 func NewRelay(d *db.DB, scans Scanner, sender Sender, log *slog.Logger) *Relay {
-	return &Relay{db: d.With(files), scans: scans, sender: sender, log: log, poll: relayPoll}
+	return &Relay{scans: scans, sender: sender, queue: queue[Message]{
+		db: d.With(files), log: log, name: "outbox", poll: relayPoll, batch: relayBatch, senders: relaySenders,
+		retryFirst: retryFirst, retryMost: retryMost, prune: db.Query("PruneOutbox", db.Values{"keep": pruneKeep}),
+	}}
 }
 
 // Poll sets the interval at which the relay looks for messages. The default is one second.
@@ -102,7 +100,7 @@ func (r *Relay) OnPolicy(f func(context.Context)) *Relay {
 // does not answer.
 func (r *Relay) Run(ctx context.Context) error {
 	wake := make(chan struct{}, 1)
-	wanted := ears{outboxChannel: wake}
+	wanted := wakers{outboxChannel: wake}
 	var listening sync.WaitGroup
 	if r.policy != nil {
 		moved := make(chan struct{}, 1)
@@ -114,8 +112,9 @@ func (r *Relay) Run(ctx context.Context) error {
 	poll, prune := time.NewTicker(r.poll), time.NewTicker(pruneEvery)
 	defer poll.Stop()
 	defer prune.Stop()
+	take := db.Query("TakeMessages", db.Values{"lease": relayLease, "batch": relayBatch})
 	for {
-		r.drain(ctx)
+		r.drain(ctx, take, func(m Message) { r.send(ctx, m) })
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -143,32 +142,6 @@ func (r *Relay) follow(ctx context.Context, moved <-chan struct{}) {
 	}
 }
 
-// drain sends messages until no message is due.
-func (r *Relay) drain(ctx context.Context) {
-	for ctx.Err() == nil {
-		takeCtx, cancel := context.WithTimeout(ctx, takeTimeout)
-		messages, err := db.All[Message](takeCtx, r.db, "take messages", db.Query("TakeMessages", db.Values{"lease": relayLease, "batch": relayBatch}))
-		cancel()
-		if err != nil {
-			r.complain(ctx, "outbox: cannot be read", err)
-			return
-		}
-		slots := make(chan struct{}, relaySenders)
-		var sending sync.WaitGroup
-		for _, m := range messages {
-			slots <- struct{}{}
-			sending.Go(func() {
-				r.send(ctx, m)
-				<-slots
-			})
-		}
-		sending.Wait()
-		if len(messages) < relayBatch {
-			return
-		}
-	}
-}
-
 // recheckAgain lets the Scanner run the scans that are due. It returns when no scan is due.
 func (r *Relay) recheckAgain(ctx context.Context) {
 	for more := true; more && ctx.Err() == nil; {
@@ -177,46 +150,28 @@ func (r *Relay) recheckAgain(ctx context.Context) {
 		more, err = r.scans.RecheckAgain(scanCtx)
 		cancel()
 		if err != nil {
-			r.complain(ctx, "outbox: calls cannot be told to look again", err)
+			r.complain(ctx, "rechecks were not sent", err)
 			return
 		}
 	}
 }
 
-// Prune deletes messages that were sent more than pruneKeep ago. Run calls it every hour.
-func (r *Relay) Prune(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, relayLease)
-	defer cancel()
-	if _, err := r.db.Exec(ctx, "prune outbox", db.Query("PruneOutbox", db.Values{"keep": pruneKeep})); err != nil {
-		r.complain(ctx, "outbox: sent messages were not pruned", err)
-	}
-}
-
+// send sends one message and records the result.
 func (r *Relay) send(ctx context.Context, m Message) {
 	sendCtx, cancel := context.WithTimeout(ctx, sendTimeout)
 	err := r.sender.Send(sendCtx, m)
 	cancel()
-	// The message is sent. Record that even while the relay stops; otherwise the message is sent
-	// again.
-	noteCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTimeout)
+	noteCtx, cancel := noteContext(ctx)
 	defer cancel()
 	note := db.Query("MarkSent", db.Values{"id": m.ID, "last_error": ""})
 	switch {
 	case errors.Is(err, ErrGone):
 		note = db.Query("MarkSent", db.Values{"id": m.ID, "last_error": "gone"})
 	case err != nil:
-		delay := min(retryFirst<<min(m.Attempts-1, 10), retryMost)
-		note = db.Query("MarkFailed", db.Values{"id": m.ID, "last_error": db.Text(errs.Reason(err)), "delay": delay})
-		r.complain(ctx, "outbox: a message was not delivered", err)
+		note = db.Query("MarkFailed", db.Values{"id": m.ID, "last_error": db.Text(errs.Reason(err)), "delay": r.delay(m.Attempts)})
+		r.complain(ctx, "a message was not delivered", err)
 	}
 	if _, err := r.db.Exec(noteCtx, "note delivery", note); err != nil {
-		r.complain(ctx, "outbox: a delivery was not noted, so the message is sent again", err)
-	}
-}
-
-// complain logs an error, unless the relay is stopping.
-func (r *Relay) complain(ctx context.Context, what string, err error) {
-	if ctx.Err() == nil {
-		r.log.WarnContext(ctx, what, "reason", errs.Reason(err)) //nolint:sloglint // the callers' messages are constants
+		r.complain(ctx, "a delivery was not noted, so the message is sent again", err)
 	}
 }

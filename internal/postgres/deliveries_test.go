@@ -44,16 +44,16 @@ func (h *hearer) heard() map[string]int {
 	return times
 }
 
-func (b bench) newHerald(to map[string]outbox.Notifier) *outbox.Herald {
-	return postgres.NewHerald(b.Store, to, slog.New(slog.DiscardHandler))
+func (b bench) newNotices(to map[string]outbox.Notifier) *outbox.Notices {
+	return postgres.NewNotices(b.Store, to, slog.New(slog.DiscardHandler))
 }
 
-// herald runs one until the test ends, or stop; it returns its log.
-func (b bench) herald(to map[string]outbox.Notifier, change ...func(*outbox.Herald)) (log *lockedBuffer, stop func()) {
+// runNotices delivers notices until the test ends, or stop; it returns its log.
+func (b bench) runNotices(to map[string]outbox.Notifier, change ...func(*outbox.Notices)) (log *lockedBuffer, stop func()) {
 	log = &lockedBuffer{}
 	ctx, cancel := context.WithCancel(b.t.Context())
 	stopped := make(chan error, 1)
-	h := postgres.NewHerald(b.Store, to, slog.New(slog.NewTextHandler(log, nil))).Poll(10 * time.Millisecond)
+	h := postgres.NewNotices(b.Store, to, slog.New(slog.NewTextHandler(log, nil))).Poll(10 * time.Millisecond)
 	for _, f := range change {
 		f(h)
 	}
@@ -89,7 +89,7 @@ func TestNoticesSayWhatHappened(t *testing.T) {
 	b.request(waiting("call_1", 1))
 	b.pass("call_1", 21*time.Minute)
 	h := &hearer{}
-	b.herald(map[string]outbox.Notifier{"h": h})
+	b.runNotices(map[string]outbox.Notifier{"h": h})
 	until(t, "three are told", func() bool { return b.sent("h") == 3 })
 	approve := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
 	approve.Judge = func(approval.OpenRequest) (approval.Judgement, error) {
@@ -118,12 +118,12 @@ func TestNoticesSayWhatHappened(t *testing.T) {
 	}
 }
 
-// TestTwoHeraldsTellOnce: what one has taken the other leaves alone.
-func TestTwoHeraldsTellOnce(t *testing.T) {
+// TestTwoWorkersNotifyOnce: a notice that one worker has taken is not taken by another.
+func TestTwoWorkersNotifyOnce(t *testing.T) {
 	b := open(t)
 	h, other := &hearer{}, &hearer{}
 	for range 2 {
-		b.herald(map[string]outbox.Notifier{"h": h, "other": other})
+		b.runNotices(map[string]outbox.Notifier{"h": h, "other": other})
 	}
 	var calls []string
 	for i := range 40 {
@@ -140,11 +140,11 @@ func TestTwoHeraldsTellOnce(t *testing.T) {
 	}
 }
 
-// TestHeraldThatDiesTellsAgain: it told the notifier and could not note it. The notice comes again, under the same id, from another one.
-func TestHeraldThatDiesTellsAgain(t *testing.T) {
+// TestNoticeIsSentAgain: a worker sent a notice and could not record it. The notice comes again, under the same id, from another one.
+func TestNoticeIsSentAgain(t *testing.T) {
 	b := open(t)
 	h := &hearer{}
-	log, stop := b.herald(map[string]outbox.Notifier{"h": h})
+	log, stop := b.runNotices(map[string]outbox.Notifier{"h": h})
 	b.sql(`ALTER TABLE notice_deliveries ADD CONSTRAINT broken CHECK (sent_at IS NULL)`)
 	b.ask("call_1")
 	until(t, "the notice is told and not noted", func() bool { return contains(log.String(), "was not noted") })
@@ -154,7 +154,7 @@ func TestHeraldThatDiesTellsAgain(t *testing.T) {
 	}
 	b.sql(`UPDATE notice_deliveries SET next_at = next_at + interval '1 hour'`) // its lease outlasts the test
 	b.sql(`ALTER TABLE notice_deliveries DROP CONSTRAINT broken`)
-	b.herald(map[string]outbox.Notifier{"h": h})
+	b.runNotices(map[string]outbox.Notifier{"h": h})
 	b.ask("call_2")
 	until(t, "the fresh one is told", func() bool { return b.sent("h") == 1 })
 	if n := h.heard()[id("call_1")+"_1_requested"]; n != 1 {
@@ -167,12 +167,12 @@ func TestHeraldThatDiesTellsAgain(t *testing.T) {
 	}
 }
 
-// TestStoppedHeraldNotesWhatItTold: stopping must not send it twice.
-func TestStoppedHeraldNotesWhatItTold(t *testing.T) {
+// TestStopRecordsSentNotice: a notice that was sent while its worker stops is not sent again.
+func TestStopRecordsSentNotice(t *testing.T) {
 	b := open(t)
 	b.ask("call_1")
 	ctx, stop := context.WithCancel(t.Context())
-	h := b.newHerald(map[string]outbox.Notifier{"h": &hearer{answer: func(context.Context, toolspec.Notice) error { stop(); return nil }}})
+	h := b.newNotices(map[string]outbox.Notifier{"h": &hearer{answer: func(context.Context, toolspec.Notice) error { stop(); return nil }}})
 	if err := h.Poll(10 * time.Millisecond).Run(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -191,7 +191,7 @@ func TestFailedNoticeComesAgain(t *testing.T) {
 		return errors.New("canary")
 	}}
 	b.noting("notice_deliveries")
-	log, _ := b.herald(map[string]outbox.Notifier{"h": h})
+	log, _ := b.runNotices(map[string]outbox.Notifier{"h": h})
 	b.ask("call_1")
 	for attempt, want := range []string{"panic", "*errors.errorString", "*errors.errorString"} {
 		until(t, "the failure is noted", func() bool {
@@ -232,7 +232,7 @@ func TestFailedNoticeComesAgain(t *testing.T) {
 func TestDeadNotifierHoldsUpNobodyElse(t *testing.T) {
 	b := open(t)
 	dead, alive := &hearer{answer: func(ctx context.Context, _ toolspec.Notice) error { <-ctx.Done(); return ctx.Err() }}, &hearer{}
-	b.herald(map[string]outbox.Notifier{"dead": dead, "alive": alive})
+	b.runNotices(map[string]outbox.Notifier{"dead": dead, "alive": alive})
 	b.admit("waits")
 	b.request(waiting("waits", 1))
 	until(t, "the dead one has it", func() bool { return len(dead.heard()) == 1 })
@@ -251,11 +251,11 @@ func TestNobodyToTell(t *testing.T) {
 	b.sql(`UPDATE notices SET at = at - interval '25 hours'`)
 	b.admit("call_1")
 	b.request(waiting("call_1", 1))
-	b.herald(nil)
+	b.runNotices(nil)
 	b.pass("call_1", 11*time.Minute)
-	until(t, "the herald has looked", func() bool { return b.notices("call_1") == "(1_escalated_1), (1_escalated_2), 1_reminded, 1_requested" })
+	until(t, "notices are created", func() bool { return b.notices("call_1") == "(1_escalated_1), (1_escalated_2), 1_reminded, 1_requested" })
 	h := &hearer{}
-	b.herald(map[string]outbox.Notifier{"h": h})
+	b.runNotices(map[string]outbox.Notifier{"h": h})
 	until(t, "a later worker tells", func() bool { return b.sent("h") == 2 })
 	if heard := h.heard(); len(heard) != 2 || heard[id("old")+"_1_requested"] != 0 {
 		t.Errorf("%v", heard)
@@ -266,13 +266,13 @@ func TestNobodyToTell(t *testing.T) {
 func TestNotifierOfAnotherWorker(t *testing.T) {
 	b := open(t)
 	h, own := &hearer{}, &hearer{}
-	_, stop := b.herald(map[string]outbox.Notifier{"h": h, "own": own})
+	_, stop := b.runNotices(map[string]outbox.Notifier{"h": h, "own": own})
 	until(t, "both are known", func() bool { return value[int](b, `SELECT count(*) FROM notifiers`) == 2 })
 	stop()
-	b.herald(map[string]outbox.Notifier{"h": h})
+	b.runNotices(map[string]outbox.Notifier{"h": h})
 	b.ask("call_1")
 	until(t, "one is told", func() bool { return b.sent("h") == 1 })
-	b.herald(map[string]outbox.Notifier{"h": h, "own": own})
+	b.runNotices(map[string]outbox.Notifier{"h": h, "own": own})
 	until(t, "and the other", func() bool { return b.sent("own") == 1 })
 	if len(h.notices) != 1 {
 		t.Errorf("the first was told %d times", len(h.notices))

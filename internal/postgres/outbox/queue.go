@@ -1,0 +1,107 @@
+package outbox
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec/errs"
+)
+
+const (
+	// takeTimeout bounds one read of a queue. Without it, a connection whose peer has vanished
+	// would block the queue until the kernel gives the connection up.
+	takeTimeout = 10 * time.Second
+	// noteTimeout bounds the writing of the result of one delivery.
+	noteTimeout  = 10 * time.Second
+	pruneEvery   = time.Hour
+	pruneTimeout = time.Minute
+)
+
+// queue delivers the rows R of a table, at least once each. It takes a row for a lease: if it
+// does not record the result within the lease, the row can be taken again. Several processes may
+// deliver the rows of one table, because each row is taken by one of them.
+type queue[R any] struct {
+	db  *db.DB
+	log *slog.Logger
+	// name is the first word of all log messages.
+	name string
+	poll time.Duration
+	// batch bounds the rows that are taken at once, senders those that are sent concurrently.
+	// batch / senders rounds of deliveries must fit into the lease.
+	batch, senders int
+	// The first delay before a row is sent again, doubled by each try, and its maximum.
+	retryFirst, retryMost time.Duration
+	// prune deletes old rows.
+	prune db.Step
+}
+
+// drain takes rows and calls deliver for each of them, until no row is due.
+func (q *queue[R]) drain(ctx context.Context, take db.Step, deliver func(R)) {
+	for ctx.Err() == nil {
+		takeCtx, cancel := context.WithTimeout(ctx, takeTimeout)
+		rows, err := db.All[R](takeCtx, q.db, "take "+q.name, take)
+		cancel()
+		if err != nil {
+			q.complain(ctx, "cannot be read", err)
+			return
+		}
+		slots := make(chan struct{}, q.senders)
+		var sending sync.WaitGroup
+		for _, r := range rows {
+			slots <- struct{}{}
+			sending.Go(func() {
+				deliver(r)
+				<-slots
+			})
+		}
+		sending.Wait()
+		if len(rows) < q.batch {
+			return
+		}
+	}
+}
+
+// noteContext returns a context for recording the result of a delivery. It does not end when ctx
+// ends: without the record, the row would be sent again.
+func noteContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
+}
+
+// delay returns how long to wait after the failed attempt with this number, from 1.
+func (q *queue[R]) delay(attempts int) time.Duration {
+	return min(q.retryFirst<<min(attempts-1, 10), q.retryMost)
+}
+
+// Prune deletes old rows. Run calls it every hour.
+func (q *queue[R]) Prune(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, pruneTimeout)
+	defer cancel()
+	if _, err := q.db.Exec(ctx, "prune "+q.name, q.prune); err != nil {
+		q.complain(ctx, "old rows were not pruned", err)
+	}
+}
+
+// complain logs an error, unless ctx has ended because the queue stops.
+func (q *queue[R]) complain(ctx context.Context, what string, err error) {
+	if ctx.Err() == nil {
+		q.log.WarnContext(ctx, q.name+": "+what, "reason", errs.Reason(err)) //nolint:sloglint // the callers' messages are constants
+	}
+}
+
+// every calls f at once, then at each tick of pace and at each wake-up, until ctx ends.
+func every(ctx context.Context, pace time.Duration, woken <-chan struct{}, f func()) {
+	tick := time.NewTicker(pace)
+	defer tick.Stop()
+	for {
+		f()
+		select {
+		case <-ctx.Done():
+			return
+		case <-woken:
+		case <-tick.C:
+		}
+	}
+}
