@@ -124,7 +124,9 @@ func TestCovered(t *testing.T) {
 		{"a call on behalf of the approver", func(g *given) { g.facts.Context.SubjectID = "user:bob" }, false},
 		{"arguments that the approver has edited", func(g *given) { g.edited = "user:bob" }, false},
 		{"a grant without the rule that asked", func(g *given) { g.grant.Granted.Asked = "" }, false},
-		{"a rule that asks by now", func(g *given) { g.policy = strings.Replace(wide, "mode: auto\n", "mode: auto\n    rules: [{tool: \"core__*\", decision: require_approval}]\n", 1) }, false},
+		{"a rule that asks by now", func(g *given) {
+			g.policy = strings.Replace(wide, "mode: auto\n", "mode: auto\n    rules: [{tool: \"core__*\", decision: require_approval}]\n", 1)
+		}, false},
 		{"a hook that asks", func(g *given) { g.ask.Hook = "amounts" }, false},
 		{"where policy remembers nothing any more", func(g *given) {
 			g.policy = strings.Replace(wide, "remember: {for: 1h, anyArgs: true, anyActor: true}", "enabled: true", 1)
