@@ -37,6 +37,7 @@ type Activities struct {
 	keys    attempt.Keys
 	secrets *fingerprint.Set
 	log     *slog.Logger
+	leave   func(workflowID, runID string)
 }
 
 // Records keeps invocations, approvals and results. Every statement names the invocation and
@@ -61,6 +62,9 @@ type Config struct {
 	ConnectionKey []byte
 	// Workers knows which tools other workers have. If it is nil, there are none.
 	Workers admit.Workers
+	// Leave makes another worker continue the workflow of a call that waits for a part that this
+	// worker lacks. It must not block. nil does nothing.
+	Leave func(workflowID, runID string)
 	// IsOff reports whether the operator turned a tool of this worker off. nil has none.
 	IsOff func(toolID string) bool
 	// Providers are the factories for calls; nil provides nothing.
@@ -103,7 +107,7 @@ func New(source judge.Source, records Records, policies judge.Policies, hooks *h
 		config.Places = &capacity.Places{}
 	}
 	provided := providers.Providers{Registry: config.Providers, Sessions: config.Sessions}
-	a := &Activities{keys: config.Keys, secrets: config.Secrets, log: log}
+	a := &Activities{keys: config.Keys, secrets: config.Secrets, log: log, leave: config.Leave}
 	a.Hydrator = hydrate.New(hydrate.Parts{Tools: source, Policies: policies, Repairer: config.Repairer, Validators: config.Validators, Log: log})
 	a.Approvals = approval.New(approval.Parts{
 		Requests: records, Policies: policies, PolicyEngines: config.PolicyEngines, Tools: source, IDTokens: config.IDTokens, Validate: a.CheckArgs, Log: log,
@@ -154,22 +158,37 @@ func ownSteps(config Config, attempts *attempt.Attempts, provided providers.Prov
 // Register binds the names of all activities, the stages among them: a call in flight may need
 // any of them.
 func (a *Activities) Register(r contract.Registry) {
-	contract.Bind(r, contract.Admit, a.log, a.Admit)
-	a.Hydrator.Register(r)
+	contract.Bind(r, contract.Admit, a.log, leaving(a, a.Admit, func(out contract.AdmitOut) bool { return out.Outcome == contract.NotHere }))
+	contract.Bind(r, contract.Hydrate, a.log, leaving(a, a.Hydrate, func(out contract.HydrateOut) bool { return out.Outcome == contract.NotHere }))
 	a.Approvals.Register(r)
 	contract.Bind(r, contract.Accept, a.log, a.Accept)
-	signed(a, r, contract.Execute, a.Execute, answer.LostExecute)
+	execute := leaving(a, a.Execute, func(out contract.ExecuteOut) bool { return out.Outcome == contract.NotHere })
+	signed(a, r, contract.Execute, execute, answer.LostExecute)
 	contract.Bind(r, contract.Check, a.log, a.Check)
 	signed(a, r, contract.Probe, a.Probe, answer.LostProbe)
 	contract.Bind(r, contract.Settle, a.log, a.Settle)
+	stage := leaving(a, a.Stage, func(v hook.Verdict) bool { return v.Outcome == hook.Missing })
 	for _, info := range hook.All() {
-		signed(a, r, contract.Stage(info.Stage), a.Stage, answer.LostStage)
+		signed(a, r, contract.Stage(info.Stage), stage, answer.LostStage)
 	}
 }
 
 // EndSwept runs the hooks of a closing stage of a swept call. The answer holds no live secret.
 func (a *Activities) EndSwept(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	return answer.Scrubbed(a.secrets, a.log, string(in.Stage), a.SweptStage, answer.LostStage)(ctx, in)
+}
+
+// leaving returns f with a call of Leave for each answer of a local activity that the worker lacks
+// a part. A workflow that stays with the worker would get the same answer until its deadline. A
+// regular activity may run on any worker.
+func leaving[In, Out any](a *Activities, f func(context.Context, In) (Out, error), lacks func(Out) bool) func(context.Context, In) (Out, error) {
+	return func(ctx context.Context, in In) (Out, error) {
+		out, err := f(ctx, in)
+		if e := contract.Executing(ctx); err == nil && e.Local && a.leave != nil && lacks(out) {
+			a.leave(e.WorkflowID, e.RunID)
+		}
+		return out, err
+	}
 }
 
 // signed binds an activity that runs code of others. Its answers are scrubbed of live secrets

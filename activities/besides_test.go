@@ -35,8 +35,8 @@ func TestRequestBesides(t *testing.T) {
 		grants  int
 	}{
 		{"nobody", nil, lead + "; only signed decisions count", "why", time.Hour, 1},
-		{"a hook that names nobody", []hook.Ask{{Hook: "h", Message: "h asks"}}, lead + "; only signed decisions count", "why", time.Hour, 1},
-		{"a hook that only shortens", []hook.Ask{ask("h", hook.Approvals{ExpiresAfter: time.Minute})}, lead + "; only signed decisions count", "why", time.Minute, 1},
+		{"a hook that names nobody", []hook.Ask{{Hook: "h", Message: "h asks"}}, lead + "; only signed decisions count", "why", time.Hour, 0},
+		{"a hook that only shortens", []hook.Ask{ask("h", hook.Approvals{ExpiresAfter: time.Minute})}, lead + "; only signed decisions count", "why", time.Minute, 0},
 		{"one", []hook.Ask{ask("h", cfo)}, lead + "; hook h asks for user:cfo; only signed decisions count", "why; h asks", time.Hour, 0},
 		{"two", []hook.Ask{ask("h", cfo), ask("g", chain)}, lead + `; hook h asks for user:cfo; hook g asks for law (role:law), then 2 of *; only signed decisions count`, "why; h asks; g asks", time.Hour, 0},
 		{"a longer lifetime", []hook.Ask{ask("h", hook.Approvals{Approvers: []string{"user:cfo"}, ExpiresAfter: 2 * time.Hour})}, lead + "; hook h asks for user:cfo; only signed decisions count", "why; h asks", time.Hour, 0},

@@ -84,6 +84,7 @@ func TestCovered(t *testing.T) {
 		grant  approval.Grant
 		facts  hook.Facts
 		edited string
+		ask    hook.Ask
 	}
 	for _, tc := range []struct {
 		name   string
@@ -122,6 +123,11 @@ func TestCovered(t *testing.T) {
 		{"the approver's own call", func(g *given) { g.grant.ActorID, g.facts.Context.ActorID = "", "user:bob" }, false},
 		{"a call on behalf of the approver", func(g *given) { g.facts.Context.SubjectID = "user:bob" }, false},
 		{"arguments that the approver has edited", func(g *given) { g.edited = "user:bob" }, false},
+		{"a grant without the rule that asked", func(g *given) { g.grant.Granted.Asked = "" }, false},
+		{"a rule that asks by now", func(g *given) {
+			g.policy = strings.Replace(wide, "mode: auto\n", "mode: auto\n    rules: [{tool: \"core__*\", decision: require_approval}]\n", 1)
+		}, false},
+		{"a hook that asks", func(g *given) { g.ask.Hook = "amounts" }, false},
 		{"where policy remembers nothing any more", func(g *given) {
 			g.policy = strings.Replace(wide, "remember: {for: 1h, anyArgs: true, anyActor: true}", "enabled: true", 1)
 		}, false},
@@ -144,7 +150,7 @@ func TestCovered(t *testing.T) {
 			w := newWorld(t, setup{policy: g.policy})
 			g.facts.PolicyDigest = w.policy.Digest()
 			w.records.grants = []approval.Grant{g.grant}
-			if _, err := w.Request(t.Context(), contract.RequestIn{Facts: g.facts, EditedBy: g.edited}); err != nil {
+			if _, err := w.Request(t.Context(), contract.RequestIn{Facts: g.facts, EditedBy: g.edited, Ask: g.ask}); err != nil {
 				t.Fatal(err)
 			}
 			if got := w.records.requests[0].Remembered; (got == "grant-1") != tc.want {

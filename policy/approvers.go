@@ -33,10 +33,10 @@ func (a ApprovalRule) with(changes approvers) ApprovalRule {
 	case changes.approvers != nil || changes.chain != nil:
 		a.Approvers, a.Quorum, a.Chain = slices.Clone(changes.approvers), changes.quorum, cloneSeats(changes.chain)
 		a.Escalate = nil
-		return a.unremembered()
+		return a.Unremembered()
 	case changes.quorum > 0:
 		a.Quorum = changes.quorum // the reader refuses it if a has a chain
-		return a.unremembered()
+		return a.Unremembered()
 	}
 	return a
 }
@@ -55,7 +55,7 @@ func (a ApprovalRule) and(b ApprovalRule) ApprovalRule {
 	}
 	a.Chain = slices.Concat(named, open)
 	a.Approvers, a.Quorum, a.Escalate = nil, 0, nil
-	return a.unremembered()
+	return a.Unremembered()
 }
 
 // HookSeats are the people whom a hook asks for.
@@ -82,7 +82,7 @@ func (a ApprovalRule) Besides(hooks ...HookSeats) (ApprovalRule, error) {
 		}
 		a.Hooks = append(a.Hooks, HookSeats{Hook: h.Hook, Seats: cloneSeats(h.Seats)})
 	}
-	return a.unremembered(), nil
+	return a.Unremembered(), nil
 }
 
 var errNobody = errors.New("a hook asks for people and names nobody")
@@ -93,8 +93,8 @@ func (a ApprovalRule) ExpiresWithin(d time.Duration) ApprovalRule {
 	return a
 }
 
-// unremembered returns the rule without remembered approvals.
-func (a ApprovalRule) unremembered() ApprovalRule {
+// Unremembered returns the rule without remembered approvals.
+func (a ApprovalRule) Unremembered() ApprovalRule {
 	a.RememberForMs, a.RememberAnyArgs, a.RememberAnyActor = 0, false, false
 	return a
 }

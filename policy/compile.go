@@ -85,6 +85,7 @@ func (c *compiler) tenant(id string, doc document.Tenant) *tenant {
 func (c *compiler) rules(doc document.Rule, source string) []Rule {
 	base := Rule{Tool: doc.Tool, Effects: doc.Effects, Risks: doc.Risks, Roles: doc.Roles, Message: string(doc.Message), Source: source, At: doc.At}
 	base.approvers = compileApprovers(doc.Approvals)
+	base.text = string(document.Canonical(doc))
 	if doc.When != "" {
 		base.cond = c.condition(doc, source)
 	}

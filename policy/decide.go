@@ -2,6 +2,8 @@ package policy
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 
 	"github.com/pawl-run/pawl/policy/condition"
@@ -32,13 +34,35 @@ func (p *Policy) Decide(f Facts) Decision {
 	if t == nil {
 		return Decision{Verb: Deny, Rule: "tenants", Message: "the tenant has no policy"}
 	}
-	d, changes := t.decide(t.evaluation(f))
+	e := t.evaluation(f)
+	d, changes := t.decide(e)
 	d.Budgets = t.budgetsOf(f.ToolID)
 	d.Approval = t.approvalOf(f.ToolID, changes...)
 	if d.Verb == Allow {
 		d.Message = ""
 	}
+	if d.Verb == RequireApproval && d.Approval.RememberForMs > 0 {
+		d.Asked = t.asked(e, d.Rule)
+	}
 	return d
+}
+
+// asked returns the digest of all rules that ask for an approval of the call. If no rule asks, it
+// returns the digest of the name of the mode.
+func (t *tenant) asked(e *evaluation, mode string) string {
+	sum := sha256.New()
+	for i := range t.rules {
+		r := &t.rules[i]
+		if r.Class != Asking {
+			continue
+		}
+		if answer := r.applies(e); answer == condition.Yes || answer == condition.Failed {
+			mode = ""
+			sum.Write([]byte(cmp.Or(r.text, r.Source) + "\x00"))
+		}
+	}
+	sum.Write([]byte(mode))
+	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // failedSource follows the name of a rule that applies because its condition failed.

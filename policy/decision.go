@@ -34,6 +34,9 @@ type Decision struct {
 	// `toolIds`, `requireApprovalForEffects`, `repaired call`, `call without schema`,
 	// `noSchemaMode`, `mode auto, risk medium` …
 	Rule string `json:"rule,omitempty"`
+	// Asked is the digest of the texts of all rules that ask for an approval of the call, or of the
+	// mode if no rule asks. It is set if approvals may be remembered.
+	Asked string `json:"-"`
 	// Budgets and Approval are those of the tenant, for every verdict; they are zero if the
 	// tenant has no policy. Overrides for the tool may change both, and the deciding rule may
 	// change Approval.

@@ -49,6 +49,8 @@ type Rule struct {
 	At strictyaml.Position
 
 	cond predicate // nil is always true
+	// text is the rule in the document, as JSON. It is empty for a rule that Pawl adds.
+	text string
 	// approvers is the change that an asking rule makes to the tenant's approvals. The zero value
 	// changes nothing.
 	approvers approvers

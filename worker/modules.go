@@ -147,7 +147,7 @@ func hooksOf(source *catalog.Registry, a additions, log *slog.Logger) (*hook.Reg
 	return hook.NewRegistry(log, a.hooks, a.toolHooks)
 }
 
-func steps(o *opened, c Config, source *catalog.Registry, on *toolSwitch, store *postgres.Store, registry *hook.Registry, engine authz.Port, engines policy.Engines, provided *provide.Registry, tokens approval.IDTokens, watch *policyWatch, n connections, a additions, live *fingerprint.Set, log *slog.Logger) *activities.Activities {
+func steps(o *opened, c Config, source *catalog.Registry, on *toolSwitch, store *postgres.Store, registry *hook.Registry, engine authz.Port, engines policy.Engines, provided *provide.Registry, tokens approval.IDTokens, watch *policyWatch, n connections, a additions, live *fingerprint.Set, away *leaver, log *slog.Logger) *activities.Activities {
 	places := &capacity.Places{}
 	return activities.New(source, a.records(store), store, registry, log, activities.Config{
 		Places: places,
@@ -155,7 +155,7 @@ func steps(o *opened, c Config, source *catalog.Registry, on *toolSwitch, store 
 			gate.Steps(gate.Parts{Policies: store, PolicyEngines: engines, Engine: engine, Tools: source, Shadow: watch.shadow.Load, Log: log}),
 			capacity.Features(store), capacity.Limits(store, store, places), cache.Steps(store, source, store, log),
 		),
-		Workers: store, IsOff: on.isOff, SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store, Submitters: submitter.New(store),
+		Workers: store, Leave: away.leave, IsOff: on.isOff, SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store, Submitters: submitter.New(store),
 		Broker: n.broker(o, store, live), Secrets: live, IDTokens: tokens, PolicyEngines: engines,
 		Repairer: a.repairer, Validators: a.validators, Keys: workerkey.New(store), LocalTools: c.localTools(),
 	})
@@ -172,7 +172,7 @@ func sweeper(c Config, store *postgres.Store, a *activities.Activities, temporal
 // serve runs the worker, the outbox relay and the delivery of notices between start and stop. told
 // is the context of Run: it ends a start that waits.
 func serve(
-	told context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, seen *presence, temporal client.Client,
+	told context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, seen *presence, away *leaver, temporal client.Client,
 	notified map[string]outbox.Notifier, log *slog.Logger,
 ) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -181,6 +181,7 @@ func serve(
 	lc.Append(fx.Hook{
 		OnStart: func(context.Context) error {
 			relay.Go(func() { seen.run(ctx) }) // also while the start waits for Temporal
+			relay.Go(func() { away.run(ctx) })
 			if err := withTemporal(told, c, func(context.Context) error {
 				w = newWorker()
 				return w.Start()

@@ -44,8 +44,11 @@ func (p *presence) run(ctx context.Context) {
 		if err != nil {
 			wait = retryRenewal
 		}
-		if err != nil && !away && ctx.Err() == nil {
+		switch {
+		case err != nil && !away && ctx.Err() == nil:
 			p.log.WarnContext(ctx, "other programs may not see the tools of this worker: it could not renew its row of workers", "reason", errs.Reason(err))
+		case err == nil && away:
+			p.log.InfoContext(ctx, "other programs see the tools of this worker again")
 		}
 		away = err != nil
 		timer := time.NewTimer(wait)

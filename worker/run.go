@@ -45,7 +45,7 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 			func() context.Context { return ctx },
 			func() context.CancelCauseFunc { return fail },
 			func() *slog.Logger { return c.Log },
-			readPolicy, newConnections, storage, newPolicyWatch, newPublished, newPresence, providers, server, source, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, newMaker,
+			readPolicy, newConnections, storage, newPolicyWatch, newPublished, newPresence, newLeaver, providers, server, source, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, newMaker,
 		),
 		fx.Invoke(publish, needSchedules, serve),
 	)

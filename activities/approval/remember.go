@@ -108,7 +108,8 @@ func covering(grants []Grant, f hook.Facts, editedBy string, now hook.GrantedApp
 		now.ApprovalID, now.Approver, now.Digest = "", "", ""
 		// The current rule must still allow a grant for any arguments or any actor.
 		switch {
-		case g.Granted != now,
+		case now.Asked == "", // the grant may be of an older worker, which recorded no rule
+			g.Granted != now,
 			g.ArgsDigest != "" && g.ArgsDigest != digest,
 			len(g.Match) > 0 && !matches(f.Args, g.Match),
 			g.ArgsDigest == "" && !rule.RememberAnyArgs,

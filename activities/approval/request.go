@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -53,13 +54,17 @@ func (a *Approvals) Request(ctx context.Context, in contract.RequestIn) (contrac
 	if err != nil {
 		return contract.RequestOut{}, err
 	}
+	if in.Ask.Hook != "" || len(in.Asks) > 0 {
+		rule = rule.Unremembered() // an approval of other calls does not answer the question of a hook
+	}
 	view := viewed(f, decision, digest)
 	view.Message = message(in.Ask, in.Asks)
 	return a.open(ctx, started, in, decision, rule, view, in.Ask.Rule, rule.ExpiresAfter())
 }
 
-// park opens a request that asks a person what became of a call. The people who may
-// decide on its approval may decide on this request. If policy lets no call wait for such
+// park opens a request that asks a person what became of a call. The people whom policy
+// names for an approval may decide on this request, and people whom a hook names may not,
+// also if the decision is to run the tool again. If policy lets no call wait for such
 // a decision, the outcome is Refused without a failure.
 //
 // The request has its own digest: the hexadecimal SHA-256 of "parked", a NUL byte and the
@@ -127,7 +132,7 @@ func (a *Approvals) open(
 	view.Approvers = record.Rule.Describe(view.RequestedBy)
 	view.Escalations = record.Rule.Escalations(record.CreatedAt, record.ExpiresAt)
 	approval := record.Granted
-	approval.ApprovalID, approval.Approver = view.ApprovalID, record.Approver
+	approval.ApprovalID, approval.Approver, approval.Asked = view.ApprovalID, record.Approver, ""
 	return contract.RequestOut{
 		Outcome: contract.Done, Number: record.Number, View: &view, Granted: &approval,
 		RemainingMs: record.Remaining.Milliseconds(), Approved: record.State == contract.RequestApproved, Edited: record.State == contract.RequestEdited,
@@ -140,7 +145,7 @@ func (a *Approvals) open(
 func granted(f hook.Facts, decision policy.Decision, digest string) hook.GrantedApproval {
 	g := hook.GrantedApproval{
 		Digest: digest, ToolDigest: f.ToolDigest, Effect: f.Effect, Risk: decision.Risk, RuleDigest: decision.Approval.Digest(),
-		ConnectionID: f.Context.ConnectionID,
+		ConnectionID: f.Context.ConnectionID, Asked: cmp.Or(decision.Asked, decision.Rule),
 	}
 	if f.Connection != nil {
 		g.Generation = f.Connection.Generation

@@ -82,7 +82,10 @@ func (a *Attempts) deliver(ctx context.Context, in contract.ExecuteIn, claimID s
 		// Live secrets are taken out before a large value is stored.
 		value, redacted = redact.JSON(value, a.Secrets)
 	}
-	if redacted && len(value) > in.MaxResultBytes {
+	switch {
+	case !redacted && len(raw) > in.MaxResultBytes:
+		return refuse(toolspec.CodeRedactionFailed, "", nil)
+	case redacted && len(value) > in.MaxResultBytes:
 		return refuse(toolspec.CodeResultTooLarge, fmt.Sprintf("The result is larger than %d bytes", in.MaxResultBytes), nil)
 	}
 	if problems := bound.ValidateOutput(raw); len(problems) > 0 {

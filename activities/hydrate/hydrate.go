@@ -45,11 +45,6 @@ type Hydrator struct {
 // New makes a hydrator.
 func New(p Parts) *Hydrator { return &Hydrator{parts: p} }
 
-// Register binds the activity.
-func (a *Hydrator) Register(r contract.Registry) {
-	contract.Bind(r, contract.Hydrate, a.parts.Log, a.Hydrate)
-}
-
 // Hydrate parses arguments, validates them against the schema of the tool, and returns
 // them with the view that people and records may see. The outcome is NotHere if this
 // worker cannot follow the plan or lacks the tool: another worker may be able to.

@@ -79,6 +79,7 @@ func TestEndings(t *testing.T) {
 			return hook.Verdict{Delta: hook.Delta{Audit: []hook.AuditEntry{{Kind: "note", Detail: []byte(`{"n":1}`)}, {Kind: "note", Detail: []byte(`{"n":2}`)}}}}, nil
 		case "didAudit":
 			return hook.Verdict{Notes: []hook.Note{{Hook: "notes", Reason: "failed"}}}, nil
+		default:
 		}
 		return hook.Verdict{}, nil
 	}

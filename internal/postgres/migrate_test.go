@@ -127,6 +127,19 @@ func TestPartitionsBesideACall(t *testing.T) {
 	}
 }
 
+// TestPartitionsBesideABusyTable checks that a table whose lock is held keeps no other table from its partitions.
+func TestPartitionsBesideABusyTable(t *testing.T) {
+	b := open(t)
+	b.holds("LOCK TABLE stage_events_default IN ROW EXCLUSIVE MODE NOWAIT")
+	var late *postgres.Error
+	if err := b.EnsurePartitions(t.Context(), 0); !errors.As(err, &late) || late.State != "55P03" {
+		t.Errorf("got %v", err)
+	}
+	if n := value[int](b, `SELECT count(*) FROM pg_inherits WHERE inhparent = 'hydrations'::regclass`); n != 2 {
+		t.Errorf("hydrations has %d partitions", n)
+	}
+}
+
 func TestPartitions(t *testing.T) {
 	b := open(t)
 	b.admit("early")

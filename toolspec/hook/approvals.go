@@ -166,6 +166,9 @@ func (s Seat) check() error {
 		return fmt.Errorf("a quorum is at most %d", MaxQuorum)
 	}
 	if s.Name != "" {
+		if toolspec.SecretValue(s.Name) {
+			return errors.New("the name of a seat has the shape of a secret")
+		}
 		if err := toolspec.CheckVisible("the name of a seat", s.Name, maxSeatName); err != nil {
 			return err
 		}

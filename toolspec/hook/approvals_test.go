@@ -180,3 +180,15 @@ func TestApprovalsAreCopied(t *testing.T) {
 		t.Error("a hook has changed the approval")
 	}
 }
+
+// TestApprovalsOfAVerdict: the name of an entry must not hold a secret, and the names count as bytes of a verdict without other questions.
+func TestApprovalsOfAVerdict(t *testing.T) {
+	a := hook.Approvals{Chain: []hook.Seat{{Name: "lead", Approvers: []string{"user:ann"}}}}
+	if n := (hook.Verdict{Ask: &hook.Ask{Approvals: &a}}).Size(); n != len("leaduser:ann") {
+		t.Errorf("the verdict has %d bytes", n)
+	}
+	a.Chain[0].Name = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
+	if a.Check() == nil {
+		t.Error("a secret was accepted")
+	}
+}

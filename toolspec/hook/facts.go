@@ -157,6 +157,9 @@ type GrantedApproval struct {
 	// empty and 0 without one.
 	ConnectionID string `json:"connectionId,omitempty"`
 	Generation   int    `json:"generation,omitempty"`
+	// Asked is the digest of the policy rules that asked. It is set in the record of a request
+	// only, for remembered approvals.
+	Asked string `json:"asked,omitempty"`
 }
 
 func (g *GrantedApproval) clone() *GrantedApproval {

@@ -113,6 +113,9 @@ func (d Delta) Size() int {
 // Size is the number of bytes the verdict adds to the history.
 func (v Verdict) Size() int {
 	n := v.Delta.Size() + len(v.Value)
+	if v.Ask != nil && len(v.Asks) == 0 {
+		n += v.Ask.Approvals.size()
+	}
 	for _, ask := range v.Asks {
 		n += ask.Approvals.size()
 	}

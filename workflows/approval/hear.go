@@ -3,15 +3,20 @@ package approval
 import (
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/envelope"
 )
 
 // hear returns the questions of the hooks about the current arguments. With a plan that hears no
-// hooks, a question that names approvers is the only one.
+// hooks, a question that names approvers ends the call: a worker of the version that made the plan
+// may continue the call, and would not ask the people of the hook.
 func (a *Approvals) hear(ctx workflow.Context, ask hook.Ask) ([]hook.Ask, envelope.Next) {
 	if !a.parts.Hears() {
-		if ask.Approvals == nil {
+		switch {
+		case ask.Approvals.Names():
+			return nil, envelope.FailWith(toolspec.CodeApprovalStale, "a hook names approvers, and the call began before it did: make the call again")
+		case ask.Approvals == nil:
 			return nil, envelope.Next{}
 		}
 		return []hook.Ask{ask}, envelope.Next{}

@@ -1,9 +1,11 @@
 package takeovers
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
+	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
@@ -34,5 +36,23 @@ func TestToolOfAnotherWorker(t *testing.T) {
 	}
 	if plan := e2etest.Scalar[string](w, `SELECT plan ->> 'toolDigest' FROM invocations WHERE tool_call_id = 'new'`); plan == "" {
 		t.Error("the record has no plan of the tool")
+	}
+}
+
+// TestToolBesideAWorkerWithoutIt checks that calls reach the worker with their tool while a worker without the tool runs.
+func TestToolBesideAWorkerWithoutIt(t *testing.T) {
+	t.Parallel()
+	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	w.Work()
+	w.Work(worker.Tools(e2etest.Tool("test__new", e2etest.Echo, e2etest.Once)))
+	w.Until(func() bool {
+		return e2etest.Scalar[int](w, `SELECT count(*)::int FROM worker_tools WHERE tool_id = 'test__new'`) == 1
+	}, "the second worker runs")
+	var calls []*pawl.Call
+	for i := range 10 {
+		calls = append(calls, w.Start(e2etest.Invocation(fmt.Sprint("call-", i), "test__new", `{"text":"hello"}`)))
+	}
+	for _, call := range calls {
+		e2etest.WantText(t, w.Result(call), "hello")
 	}
 }

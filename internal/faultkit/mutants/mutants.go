@@ -215,7 +215,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "budgets: result", file: "activities/attempt/deliver.go",
-		edits: []edit{{"if redacted && len(value) > in.MaxResultBytes {", "if false {"}},
+		edits: []edit{{"case redacted && len(value) > in.MaxResultBytes:", "case false:"}},
 		run:   "Test", packages: onSteps,
 	},
 	{

@@ -39,7 +39,7 @@ var named = []mutant{
 	},
 	{
 		guard: "named: not remembered", file: "policy/approvers.go",
-		edits: []edit{{"Seats: cloneSeats(h.Seats)})\n\t}\n\treturn a.unremembered(), nil", "Seats: cloneSeats(h.Seats)})\n\t}\n\treturn a, nil"}},
+		edits: []edit{{"Seats: cloneSeats(h.Seats)})\n\t}\n\treturn a.Unremembered(), nil", "Seats: cloneSeats(h.Seats)})\n\t}\n\treturn a, nil"}},
 		run:   "TestRequestBesides", packages: onSteps,
 	},
 	{
@@ -89,7 +89,7 @@ var named = []mutant{
 	},
 	{
 		guard: "named: by the plan of before", file: "workflows/approval/hear.go",
-		edits: []edit{{"if ask.Approvals == nil {", "if true {"}},
+		edits: []edit{{"case ask.Approvals.Names():", "case false:"}},
 		run:   "TestNamesInAPlanThatHearsNobody", packages: onWorkflow,
 	},
 }

@@ -15,8 +15,9 @@ var partitioned = []string{"stage_events", "attempts", "payloads", "events", "hy
 
 // EnsurePartitions creates the missing partitions of this month and of the next months, 0–24. It
 // skips a month that already has rows in the DEFAULT partition. Several processes may call it at
-// any time. After two seconds of waiting for a lock it returns a transient error.
-func (s *Store) EnsurePartitions(ctx context.Context, months int) error {
+// any time. After two seconds of waiting for the lock of a table it goes on with the other tables, and
+// returns the first error at the end. That error is transient.
+func (s *Store) EnsurePartitions(ctx context.Context, months int) (first error) {
 	const op = "ensure partitions"
 	if months < 0 || months > maxPartitionMonths {
 		return db.Failure(op, fmt.Errorf("%d months; it must be between 0 and %d", months, maxPartitionMonths))
@@ -25,9 +26,9 @@ func (s *Store) EnsurePartitions(ctx context.Context, months int) error {
 	// waited for the lock of another one would deadlock with a call that writes to both.
 	for _, parent := range partitioned {
 		if err := s.db.ExecAll(ctx, op,
-			db.Query("SetPartitions", db.Values{"parent": parent, "months": months}), db.Query("EnsurePartitions", db.Values{})); err != nil {
-			return err
+			db.Query("SetPartitions", db.Values{"parent": parent, "months": months}), db.Query("EnsurePartitions", db.Values{})); err != nil && first == nil {
+			first = err
 		}
 	}
-	return nil
+	return first
 }

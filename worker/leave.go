@@ -1,0 +1,74 @@
+package worker
+
+import (
+	"context"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+)
+
+const (
+	// leaveDelay is the time from an answer that this worker lacks a part to the request that the
+	// workflow leaves the worker. Completing the workflow task of the answer binds the workflow to
+	// the worker again, and the next try is steps.MissingDelay (1 s) or more after the answer.
+	leaveDelay = 500 * time.Millisecond
+	// leaveTime bounds one request to Temporal.
+	leaveTime = time.Second
+	// maxLeaving bounds the workflows that wait for their request. Further ones ask after their
+	// next try.
+	maxLeaving = 1000
+)
+
+// leaver makes Temporal give the next task of a workflow to any worker. Without it the tasks stay
+// with the worker that has the workflow in memory.
+type leaver struct {
+	due   chan leaving
+	reset func(ctx context.Context, workflowID, runID string) error
+}
+
+type leaving struct {
+	workflowID, runID string
+	at                time.Time
+}
+
+func newLeaver(c Config, temporal client.Client) *leaver {
+	return &leaver{due: make(chan leaving, maxLeaving), reset: func(ctx context.Context, workflowID, runID string) error {
+		_, err := temporal.WorkflowService().ResetStickyTaskQueue(ctx, &workflowservice.ResetStickyTaskQueueRequest{
+			Namespace: namespaceOf(c), Execution: &commonpb.WorkflowExecution{WorkflowId: workflowID, RunId: runID},
+		})
+		return err
+	}}
+}
+
+// leave lets another worker continue the workflow after its current task. It does not block.
+func (l *leaver) leave(workflowID, runID string) {
+	select {
+	case l.due <- leaving{workflowID, runID, time.Now().Add(leaveDelay)}:
+	default:
+	}
+}
+
+// run sends the requests until ctx ends. It ignores errors: the workflow asks again after its next
+// try.
+func (l *leaver) run(ctx context.Context) {
+	for {
+		var w leaving
+		select {
+		case <-ctx.Done():
+			return
+		case w = <-l.due:
+		}
+		timer := time.NewTimer(time.Until(w.at))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		bounded, cancel := context.WithTimeout(ctx, leaveTime)
+		_ = l.reset(bounded, w.workflowID, w.runID)
+		cancel()
+	}
+}
