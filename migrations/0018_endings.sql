@@ -1,5 +1,8 @@
 -- +goose Up
 
+-- Every call queues behind a lock that this waits for, so the wait is short. Run the migration again if it fails.
+SET LOCAL lock_timeout = '5s';
+
 -- Calls that the sweeper has settled and whose plan has hooks at the closing stages. The workflow of such a call cannot run them any more, so
 -- a later part of the sweep does. A row is deleted when each stage has run.
 CREATE TABLE endings (

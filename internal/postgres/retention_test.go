@@ -307,3 +307,24 @@ func TestKeepPartitions(t *testing.T) {
 		t.Errorf("it waited for a reader: %v", err)
 	}
 }
+
+// TestRetentionKeepsEndings: a call with endings that wait stays for a day longer than the sweeper tries them.
+func TestRetentionKeepsEndings(t *testing.T) {
+	b := open(t)
+	for call, days := range map[string]int{"ended": 3, "waits": 3, "forgotten": 9} {
+		b.opened(call)
+		b.settle(settleIn(call, 1))
+		b.sql(`UPDATE invocations SET settled_at = now() - make_interval(days => $2),
+			month = date_trunc('month', (now() - make_interval(days => $2)) AT TIME ZONE 'UTC')::date WHERE tool_call_id = $1`, call, days)
+		if call != "ended" {
+			b.sql(`INSERT INTO endings (invocation_id, namespace) VALUES ($1::uuid, 'default')`, id(call))
+		}
+	}
+	sweeper := upkeep.NewSweeper("", b.Store, nil, nil, nil, slog.New(slog.DiscardHandler), 1)
+	if _, err := sweeper.Expired(t.Context(), contract.DropExpiredIn{}); err != nil {
+		t.Fatal(err)
+	}
+	if left := value[string](b, `SELECT string_agg(tool_call_id, ' ') FROM invocations`); left != "waits" {
+		t.Errorf("left: %q", left)
+	}
+}

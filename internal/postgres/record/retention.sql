@@ -1,7 +1,7 @@
 -- name: DeleteExpiredCalls
 -- Deletes expired settled calls, with their claims, approvals and decisions. It goes month by
 -- month, so that the index finds a batch without reading calls that are kept. A call settles in
--- its month or later.
+-- its month or later. The sweeper runs the endings of a call for up to 7 days; until then the call stays.
 WITH expired AS MATERIALIZED (
     SELECT now() - make_interval(days => @days::integer) AS until
 ), batch AS MATERIALIZED (
@@ -10,6 +10,8 @@ WITH expired AS MATERIALIZED (
         LATERAL (
             SELECT i.invocation_id FROM invocations i
             WHERE i.month = m.month::date AND i.settled_at < until AND i.state = 'settled'
+                AND (i.settled_at < now() - interval '8 days'
+                    OR NOT EXISTS (SELECT FROM endings n WHERE n.invocation_id = i.invocation_id))
             ORDER BY i.settled_at
             LIMIT @batch
             FOR UPDATE SKIP LOCKED
