@@ -310,7 +310,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "capacity: the gate before a place is used", file: "workflows/capacity/capacity.go",
-		edits: []edit{{"	return k.judge(ctx)\n}\n\n// leaveWait", "	return envelope.Next{}\n}\n\n// leaveWait"}},
+		edits: []edit{{"	return k.judge(ctx)\n}\n\n// remainingWait", "	return envelope.Next{}\n}\n\n// remainingWait"}},
 		run:   "TestWaitForCapacity", packages: onWorkflow,
 	},
 	{
