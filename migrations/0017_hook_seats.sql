@@ -1,6 +1,0 @@
--- +goose Up
-
-ALTER TABLE decisions
-    -- An approval counts for policy (seat) and for each hook that names its approver: for each hook of the request, in the order of its rule,
-    -- the seat that the approval took, or -1. Null where no hook names approvers.
-    ADD hook_seats integer[];
