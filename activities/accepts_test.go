@@ -36,7 +36,7 @@ func TestAccepts(t *testing.T) {
 		"anyone":             {policy.ApprovalRule{}, keys(everybody...), everybody, false},
 		"one and the asker":  {policy.ApprovalRule{Approvers: []document.Pattern{"user:bob"}}, keys(everybody...), []string{"user:ann", "user:bob"}, false},
 		"one, later another": {policy.ApprovalRule{Approvers: []document.Pattern{"user:bob"}, Escalate: []policy.Escalation{{AfterMs: 1000, Approvers: []document.Pattern{"user:owner"}}}}, keys(everybody...), []string{"user:ann", "user:bob", "user:owner"}, false},
-		"a chain":            {policy.ApprovalRule{Chain: []policy.Seat{{Approvers: []document.Pattern{"user:bob"}}, {Approvers: []document.Pattern{"user:lead"}}}}, keys(everybody...), []string{"user:ann", "user:bob", "user:lead"}, false},
+		"a chain":            {policy.ApprovalRule{Chain: []policy.ChainEntry{{Approvers: []document.Pattern{"user:bob"}}, {Approvers: []document.Pattern{"user:lead"}}}}, keys(everybody...), []string{"user:ann", "user:bob", "user:lead"}, false},
 		"a role":             {policy.ApprovalRule{Approvers: []document.Pattern{"role:lead"}}, keys(everybody...), everybody, false},
 		"too many":           {policy.ApprovalRule{}, keys(crowd...), crowd[:contract.MaxAcceptedKeys], true},
 		"not all were read":  {policy.ApprovalRule{}, approval.RequestKeys{Keys: keys("user:bob").Keys, More: true}, []string{"user:bob"}, true},

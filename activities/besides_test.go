@@ -24,7 +24,7 @@ func TestRequestBesides(t *testing.T) {
 		return hook.Ask{Hook: name, Message: name + " asks", Approvals: &a}
 	}
 	cfo := hook.Approvals{Approvers: []string{"user:cfo"}, Quorum: 1}
-	chain := hook.Approvals{Chain: []hook.Seat{{Name: "law", Approvers: []string{"role:law"}}, {Approvers: []string{"*"}, Quorum: 2}}}
+	chain := hook.Approvals{Chain: []hook.ChainEntry{{Name: "law", Approvers: []string{"role:law"}}, {Approvers: []string{"*"}, Quorum: 2}}}
 	const lead = "role:lead, but not the requester user:ann; after 1m also user:chief"
 	for _, tc := range []struct {
 		name    string
@@ -64,7 +64,7 @@ func TestRequestBesides(t *testing.T) {
 		})
 	}
 	// A hook cannot give such approvals, so a request with them is refused.
-	for _, bad := range []hook.Approvals{{}, {Approvers: []string{}}, {Chain: []hook.Seat{{}}}} {
+	for _, bad := range []hook.Approvals{{}, {Approvers: []string{}}, {Chain: []hook.ChainEntry{{}}}} {
 		w := newWorld(t, setup{policy: remembering})
 		if got, err := w.Request(t.Context(), contract.RequestIn{Facts: w.facts(), Asks: []hook.Ask{ask("h", bad)}}); err == nil || len(w.records.requests) != 0 {
 			t.Errorf("%+v: got %+v", bad, got)
@@ -77,11 +77,11 @@ func TestRequestBesides(t *testing.T) {
 	}
 }
 
-// TestReviewBesides: the seats of hooks that an approval takes are written, and it takes the approvals of all to end the request.
+// TestReviewBesides: the entries of hooks that an approval takes are written, and it takes the approvals of all to end the request.
 func TestReviewBesides(t *testing.T) {
 	rule, err := policy.ApprovalRule{Enabled: true, AllowUnsigned: true}.Besides(
-		policy.HookSeats{Hook: "h", Seats: []policy.Seat{{Approvers: []document.Pattern{"user:cfo"}}}},
-		policy.HookSeats{Hook: "g", Seats: []policy.Seat{{Approvers: []document.Pattern{"role:law"}}}})
+		policy.HookEntries{Hook: "h", Entries: []policy.ChainEntry{{Approvers: []document.Pattern{"user:cfo"}}}},
+		policy.HookEntries{Hook: "g", Entries: []policy.ChainEntry{{Approvers: []document.Pattern{"role:law"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,11 +90,11 @@ func TestReviewBesides(t *testing.T) {
 	w.records.state = contract.RequestOpen
 	w.records.roles = map[string][]string{"user:lee": {"role:law"}}
 	for _, tc := range []struct {
-		who   string
-		seats []int
-		seat  int
-		final bool
-		why   string
+		who     string
+		entries []int
+		entry   int
+		final   bool
+		why     string
 	}{
 		{"user:bob", []int{-1, -1}, 0, false, "the request now waits for user:cfo"},
 		{"user:cfo", []int{0, -1}, -1, false, "the request now waits for role:law"},
@@ -103,10 +103,10 @@ func TestReviewBesides(t *testing.T) {
 		d := toolspec.Decision{ApprovalID: "inv.1", Decision: toolspec.Approve, Approver: tc.who}
 		got, err := w.Review(t.Context(), contract.ReviewIn{TenantID: "acme", ToolID: "core__tool", ApprovalID: "inv.1", Decision: &d})
 		j := w.records.judgement
-		if err != nil || !got.Answer.Counted || got.Answer.Reason != tc.why || j.Final != tc.final || j.Seat != tc.seat || !reflect.DeepEqual(j.HookSeats, tc.seats) {
+		if err != nil || !got.Answer.Counted || got.Answer.Reason != tc.why || j.Final != tc.final || j.Entry != tc.entry || !reflect.DeepEqual(j.HookEntries, tc.entries) {
 			t.Errorf("%s: got %+v, %+v, %v", tc.who, got.Answer, j, err)
 		}
-		w.records.open.Votes = append(w.records.open.Votes, policy.Vote{Seat: j.Seat, HookSeats: j.HookSeats, Approver: tc.who})
+		w.records.open.Votes = append(w.records.open.Votes, policy.Vote{Entry: j.Entry, HookEntries: j.HookEntries, Approver: tc.who})
 	}
 }
 
@@ -125,7 +125,7 @@ func TestHooksSpeakPolicy(t *testing.T) {
 			t.Errorf("%q: a hook hears %v, a policy %v", name, bad, refused)
 		}
 	}
-	if hook.MaxQuorum != document.MaxQuorum || hook.MaxSeats != document.MaxSeats || hook.MaxApprovers != document.MaxApprovers ||
+	if hook.MaxQuorum != document.MaxQuorum || hook.MaxChain != document.MaxChain || hook.MaxApprovers != document.MaxApprovers ||
 		hook.MinExpiry != document.MinExpiry || hook.MaxExpiry != document.MaxExpiry {
 		t.Error("hooks and policies have other bounds")
 	}

@@ -159,13 +159,13 @@ type DecisionRecord struct {
 	Signed  bool   `json:"signed,omitempty"`
 	KeyID   string `json:"keyId,omitempty"`
 	Counted bool   `json:"counted"`
-	// Final says that the decision gave the request its final answer. Seat is the index in the
+	// Final says that the decision gave the request its final answer. Entry is the index in the
 	// chain of approvers for which the decision counted, from 0.
 	Final bool `json:"final,omitempty"`
-	Seat  int  `json:"seat,omitempty"`
-	// HookSeats are as Seat, for each hook that names approvers; -1 if the decision did not count
+	Entry int  `json:"entry,omitempty"`
+	// HookEntries are as Entry, for each hook that names approvers; -1 if the decision did not count
 	// for it.
-	HookSeats []int `json:"hookSeats,omitempty"`
+	HookEntries []int `json:"hookEntries,omitempty"`
 	// WhyNot is the answer to the sender: the reason why the decision did not count, or a remark
 	// if it did.
 	WhyNot string    `json:"whyNot,omitempty"`

@@ -40,8 +40,8 @@ type ApprovalRule struct {
 	RememberForMs    int64 `json:"rememberForMs,omitempty"`
 	RememberAnyArgs  bool  `json:"rememberAnyArgs,omitempty"`
 	RememberAnyActor bool  `json:"rememberAnyActor,omitempty"`
-	// Chain asks several seats, one after the other. It replaces Approvers and Quorum.
-	Chain []Seat `json:"chain,omitempty"`
+	// Chain asks several entries, one after the other. It replaces Approvers and Quorum.
+	Chain []ChainEntry `json:"chain,omitempty"`
 	// RemindAfterMs is how long a request waits before its approvers get a reminder, in
 	// milliseconds; 0 sends no reminder.
 	RemindAfterMs int64 `json:"remindAfterMs,omitempty"`
@@ -49,7 +49,7 @@ type ApprovalRule struct {
 	Escalate []Escalation `json:"escalate,omitempty"`
 	// Hooks are the people who have to approve besides, because hooks ask for them. Policy never
 	// sets them: the rule of a request has them.
-	Hooks []HookSeats `json:"hooks,omitempty"`
+	Hooks []HookEntries `json:"hooks,omitempty"`
 }
 
 // ExpiresAfter returns the lifetime of a request.
@@ -95,7 +95,7 @@ func (a ApprovalRule) Digest() string {
 	if len(a.Hooks) > 0 {
 		hooks := make([]any, len(a.Hooks))
 		for i, h := range a.Hooks {
-			hooks[i] = digested(h.Seats)
+			hooks[i] = digested(h.Entries)
 		}
 		parts["hooks"] = hooks
 	}
@@ -103,9 +103,9 @@ func (a ApprovalRule) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-func digested(seats []Seat) []any {
-	out := make([]any, len(seats))
-	for i, s := range seats {
+func digested(entries []ChainEntry) []any {
+	out := make([]any, len(entries))
+	for i, s := range entries {
 		out[i] = map[string]any{"approvers": sorted(s.Approvers), "quorum": s.quorum()}
 	}
 	return out
@@ -137,7 +137,7 @@ func (a ApprovalRule) MayDecide(v Voter, requesters ...string) (ok bool, reason 
 	// An unknown requester may be the same person as the approver.
 	case !a.AllowSelfApproval && (len(requesters) == 0 || requesters[0] == "" || slices.Contains(requesters, v.Identity)):
 		return false, "policy does not let the requester decide on the own call"
-	case !slices.ContainsFunc(a.allSeats(), func(s Seat) bool { return s.has(v) }):
+	case !slices.ContainsFunc(a.allEntries(), func(s ChainEntry) bool { return s.has(v) }):
 		if e, ok := a.comes(v); ok {
 			return false, fmt.Sprintf("this approver may not decide yet; the request goes to %s after %s", e.Describe(), document.Brief(e.After()))
 		}
@@ -152,13 +152,13 @@ func (a ApprovalRule) Describe(requester string) string {
 	if !a.Enabled {
 		return "nobody; approvals are off"
 	}
-	text := describe(a.seats())
+	text := describe(a.entries())
 	if !a.AllowSelfApproval {
 		text += exceptRequester(text, requester)
 	}
 	text += a.describeEscalations()
 	for _, h := range a.Hooks {
-		text += fmt.Sprintf("; hook %s asks for %s", h.Hook, describe(h.Seats))
+		text += fmt.Sprintf("; hook %s asks for %s", h.Hook, describe(h.Entries))
 	}
 	if a.AllowUnsigned {
 		return text + "; unsigned decisions count"
@@ -167,9 +167,9 @@ func (a ApprovalRule) Describe(requester string) string {
 }
 
 // describe returns a text that names the people of a chain.
-func describe(seats []Seat) string {
-	who := make([]string, len(seats))
-	for i, s := range seats {
+func describe(entries []ChainEntry) string {
+	who := make([]string, len(entries))
+	for i, s := range entries {
 		who[i] = s.describe()
 	}
 	return strings.Join(who, ", then ")
@@ -192,10 +192,10 @@ func exceptRequester(text, requester string) string {
 func (a ApprovalRule) clone() ApprovalRule {
 	a.Hooks = slices.Clone(a.Hooks)
 	for i := range a.Hooks {
-		a.Hooks[i].Seats = cloneSeats(a.Hooks[i].Seats)
+		a.Hooks[i].Entries = cloneEntries(a.Hooks[i].Entries)
 	}
 	a.Approvers = slices.Clone(a.Approvers)
-	a.Chain = cloneSeats(a.Chain)
+	a.Chain = cloneEntries(a.Chain)
 	a.Escalate = slices.Clone(a.Escalate)
 	for i := range a.Escalate {
 		a.Escalate[i].Approvers = slices.Clone(a.Escalate[i].Approvers)

@@ -15,7 +15,7 @@ type approvers struct {
 	expiresAfterMs int64
 	approvers      []document.Pattern
 	quorum         int
-	chain          []Seat
+	chain          []ChainEntry
 }
 
 func (a approvers) isZero() bool { return a.expiresAfterMs == 0 && !a.namesPeople() }
@@ -31,7 +31,7 @@ func (a ApprovalRule) with(changes approvers) ApprovalRule {
 	a.ExpiresAfterMs = cmp.Or(changes.expiresAfterMs, a.ExpiresAfterMs)
 	switch {
 	case changes.approvers != nil || changes.chain != nil:
-		a.Approvers, a.Quorum, a.Chain = slices.Clone(changes.approvers), changes.quorum, cloneSeats(changes.chain)
+		a.Approvers, a.Quorum, a.Chain = slices.Clone(changes.approvers), changes.quorum, cloneEntries(changes.chain)
 		a.Escalate = nil
 		return a.Unremembered()
 	case changes.quorum > 0:
@@ -41,12 +41,12 @@ func (a ApprovalRule) with(changes approvers) ApprovalRule {
 	return a
 }
 
-// and returns the rule by which the people of both rules have to approve: those of a first. Seats
+// and returns the rule by which the people of both rules have to approve: those of a first. Entries
 // that anyone can take come last, so that nobody who is named takes one of them.
 func (a ApprovalRule) and(b ApprovalRule) ApprovalRule {
 	a.ExpiresAfterMs = min(a.ExpiresAfterMs, b.ExpiresAfterMs)
-	var named, open []Seat
-	for _, s := range slices.Concat(a.seats(), b.seats()) {
+	var named, open []ChainEntry
+	for _, s := range slices.Concat(a.entries(), b.entries()) {
 		if len(s.Approvers) > 0 {
 			named = append(named, s)
 		} else {
@@ -58,29 +58,29 @@ func (a ApprovalRule) and(b ApprovalRule) ApprovalRule {
 	return a.Unremembered()
 }
 
-// HookSeats are the people whom a hook asks for.
-type HookSeats struct {
+// HookEntries are the people whom a hook asks for.
+type HookEntries struct {
 	// Hook is the name of the hook.
 	Hook string `json:"hook"`
-	// Seats are asked one after the other. None of them is for anyone.
-	Seats []Seat `json:"seats"`
+	// Entries are asked one after the other. None of them is for anyone.
+	Entries []ChainEntry `json:"entries"`
 }
 
 // Besides returns the rule of a request for which hooks ask for people too. What policy asks
 // stays as it is: its people, their number and order, who must not decide, and its escalations,
-// which let nobody take a seat of a hook. No approval is remembered, because a remembered
+// which let nobody take an entry of a hook. No approval is remembered, because a remembered
 // approval is of policy's people. Besides returns an error if a set of people of a hook is empty,
 // because everybody would be in it.
-func (a ApprovalRule) Besides(hooks ...HookSeats) (ApprovalRule, error) {
+func (a ApprovalRule) Besides(hooks ...HookEntries) (ApprovalRule, error) {
 	if len(hooks) == 0 {
 		return a, nil
 	}
 	a = a.clone()
 	for _, h := range hooks {
-		if len(h.Seats) == 0 || slices.ContainsFunc(h.Seats, func(s Seat) bool { return len(s.Approvers) == 0 }) {
+		if len(h.Entries) == 0 || slices.ContainsFunc(h.Entries, func(s ChainEntry) bool { return len(s.Approvers) == 0 }) {
 			return ApprovalRule{}, errNobody
 		}
-		a.Hooks = append(a.Hooks, HookSeats{Hook: h.Hook, Seats: cloneSeats(h.Seats)})
+		a.Hooks = append(a.Hooks, HookEntries{Hook: h.Hook, Entries: cloneEntries(h.Entries)})
 	}
 	return a.Unremembered(), nil
 }
@@ -99,10 +99,10 @@ func (a ApprovalRule) Unremembered() ApprovalRule {
 	return a
 }
 
-func cloneSeats(seats []Seat) []Seat {
-	seats = slices.Clone(seats)
-	for i := range seats {
-		seats[i].Approvers = slices.Clone(seats[i].Approvers)
+func cloneEntries(entries []ChainEntry) []ChainEntry {
+	entries = slices.Clone(entries)
+	for i := range entries {
+		entries[i].Approvers = slices.Clone(entries[i].Approvers)
 	}
-	return seats
+	return entries
 }

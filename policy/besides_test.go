@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/policy/document"
 )
 
-func besides(t *testing.T, rule ApprovalRule, hooks ...HookSeats) ApprovalRule {
+func besides(t *testing.T, rule ApprovalRule, hooks ...HookEntries) ApprovalRule {
 	t.Helper()
 	rule, err := rule.Besides(hooks...)
 	if err != nil {
@@ -20,15 +20,17 @@ func besides(t *testing.T, rule ApprovalRule, hooks ...HookSeats) ApprovalRule {
 }
 
 // of is the people of a hook.
-func of(hook string, seats ...Seat) HookSeats { return HookSeats{Hook: hook, Seats: seats} }
+func of(hook string, entries ...Entry) HookEntries { return HookEntries{Hook: hook, Entries: entries} }
 
 // TestApproveBesides plays approvals of a request for which hooks ask for people too.
 func TestApproveBesides(t *testing.T) {
 	signed := func(id string, roles ...string) Voter { return Voter{Identity: id, Signed: true, Roles: roles} }
-	seat := func(quorum int, who ...document.Pattern) Seat { return Seat{Approvers: who, Quorum: quorum} }
+	entry := func(quorum int, who ...document.Pattern) ChainEntry {
+		return ChainEntry{Approvers: who, Quorum: quorum}
+	}
 	anyone, finance := ApprovalRule{Enabled: true}, ApprovalRule{Enabled: true, Approvers: []document.Pattern{"role:finance"}}
-	chain := ApprovalRule{Enabled: true, Chain: []Seat{seat(1, "role:lead"), seat(1, "user:cfo")}}
-	cfo, two := of("cfo", seat(1, "user:cfo")), of("two", seat(2, "role:finance"))
+	chain := ApprovalRule{Enabled: true, Chain: []ChainEntry{entry(1, "role:lead"), entry(1, "user:cfo")}}
+	cfo, two := of("cfo", entry(1, "user:cfo")), of("two", entry(2, "role:finance"))
 	const again = "this approver has approved already; another person has to"
 	for _, tc := range []struct {
 		name   string
@@ -46,14 +48,14 @@ func TestApproveBesides(t *testing.T) {
 		{"the hook's person has policy's role", besides(t, finance, cfo), []Voter{signed("user:cfo", "finance")}, "final"},
 		{"whom nobody names", besides(t, finance, cfo), []Voter{signed("user:eve")}, "policy does not name this approver"},
 		{"policy's quorum stays", besides(t, ApprovalRule{Enabled: true, Quorum: 2}, cfo), []Voter{signed("user:cfo"), signed("user:a")}, "1 of 2|final"},
-		{"two hooks name one person", besides(t, anyone, cfo, of("other", seat(1, "user:cfo"))), []Voter{signed("user:cfo")}, "final"},
-		{"two hooks", besides(t, anyone, cfo, of("law", seat(1, "role:law"))), []Voter{signed("user:cfo"), signed("user:l", "law")}, "waits for role:law|final"},
-		{"two hooks, the other way", besides(t, anyone, cfo, of("law", seat(1, "role:law"))), []Voter{signed("user:l", "law"), signed("user:cfo")}, "waits for user:cfo|final"},
+		{"two hooks name one person", besides(t, anyone, cfo, of("other", entry(1, "user:cfo"))), []Voter{signed("user:cfo")}, "final"},
+		{"two hooks", besides(t, anyone, cfo, of("law", entry(1, "role:law"))), []Voter{signed("user:cfo"), signed("user:l", "law")}, "waits for role:law|final"},
+		{"two hooks, the other way", besides(t, anyone, cfo, of("law", entry(1, "role:law"))), []Voter{signed("user:l", "law"), signed("user:cfo")}, "waits for user:cfo|final"},
 		// A person approves once, so nobody is taken whose turn comes later.
 		{"a later turn of policy", besides(t, chain, cfo), []Voter{signed("user:cfo"), signed("user:l", "lead"), signed("user:cfo")}, "turn; the request waits for role:lead|waits for user:cfo|final"},
-		{"a later turn of the hook", besides(t, anyone, of("h", seat(1, "user:a"), seat(1, "user:cfo"))), []Voter{signed("user:cfo"), signed("user:a"), signed("user:cfo")}, "turn; the request waits for user:a|waits for user:cfo|final"},
-		{"a later turn of the second hook", besides(t, anyone, of("g", seat(1, "user:b")), of("h", seat(1, "user:a"), seat(1, "user:b"))), []Voter{signed("user:b"), signed("user:a"), signed("user:b")}, "turn; the request waits for user:a|waits for user:b|final"},
-		{"the requester", besides(t, anyone, of("h", seat(1, "user:ann"))), []Voter{signed("user:ann")}, "policy does not let the requester decide on the own call"},
+		{"a later turn of the hook", besides(t, anyone, of("h", entry(1, "user:a"), entry(1, "user:cfo"))), []Voter{signed("user:cfo"), signed("user:a"), signed("user:cfo")}, "turn; the request waits for user:a|waits for user:cfo|final"},
+		{"a later turn of the second hook", besides(t, anyone, of("g", entry(1, "user:b")), of("h", entry(1, "user:a"), entry(1, "user:b"))), []Voter{signed("user:b"), signed("user:a"), signed("user:b")}, "turn; the request waits for user:a|waits for user:b|final"},
+		{"the requester", besides(t, anyone, of("h", entry(1, "user:ann"))), []Voter{signed("user:ann")}, "policy does not let the requester decide on the own call"},
 		{"without a proof", besides(t, anyone, cfo), []Voter{{Identity: "user:cfo"}}, "policy counts only signed decisions"},
 		{"approvals are off", besides(t, ApprovalRule{}, cfo), []Voter{signed("user:cfo")}, "approvals are off for this tenant"},
 		{"too late", besides(t, anyone, cfo), []Voter{signed("user:cfo"), signed("user:bob")}, "final|nobody else has to approve"},
@@ -68,7 +70,7 @@ func TestApproveBesides(t *testing.T) {
 					got = "final"
 				}
 				if r.Counted {
-					votes = append(votes, Vote{Seat: r.Seat, HookSeats: r.HookSeats, Approver: v.Identity})
+					votes = append(votes, Vote{Entry: r.Entry, HookEntries: r.HookEntries, Approver: v.Identity})
 				}
 				if !strings.Contains(got, want[i]) || r.Final && !r.Counted || r.Final != (len(tc.rule.Missing(votes)) == 0 && r.Counted) {
 					t.Errorf("%s hears %q, want %q; missing %v", v.Identity, got, want[i], tc.rule.Missing(votes))
@@ -88,14 +90,14 @@ func TestBesidesIsStricter(t *testing.T) {
 	sets := [][]document.Pattern{{"role:x"}, {"role:y"}, {"user:b"}, {"user:*"}, {"user:c", "user:d"}}
 	rules := []ApprovalRule{{Enabled: true}, {Enabled: true, Quorum: 2}}
 	for _, s := range sets {
-		rules = append(rules, ApprovalRule{Enabled: true, Approvers: s}, ApprovalRule{Enabled: true, Chain: []Seat{{Approvers: s}, {}}})
+		rules = append(rules, ApprovalRule{Enabled: true, Approvers: s}, ApprovalRule{Enabled: true, Chain: []ChainEntry{{Approvers: s}, {}}})
 	}
 	finals := func(rule ApprovalRule, order []int) (at int, used []Voter) {
 		var votes []Vote
 		for n, i := range order {
 			r := rule.Approve(people[i], votes, "user:ann")
 			if r.Counted {
-				votes, used = append(votes, Vote{Seat: r.Seat, HookSeats: r.HookSeats, Approver: people[i].Identity}), append(used, people[i])
+				votes, used = append(votes, Vote{Entry: r.Entry, HookEntries: r.HookEntries, Approver: people[i].Identity}), append(used, people[i])
 			}
 			if r.Final {
 				return n, used
@@ -107,7 +109,7 @@ func TestBesidesIsStricter(t *testing.T) {
 	for _, rule := range rules {
 		for _, s := range sets {
 			for quorum := range 3 {
-				hook := Seat{Approvers: s, Quorum: quorum}
+				hook := ChainEntry{Approvers: s, Quorum: quorum}
 				with := besides(t, rule, of("h", hook))
 				for order := range orders(len(people)) {
 					at, used := finals(with, order)
@@ -158,9 +160,9 @@ func TestBesidesKeepsPolicy(t *testing.T) {
 	if same, err := rule.Besides(); err != nil || same.Digest() != rule.Digest() || same.RememberForMs != 5 {
 		t.Errorf("without hooks: %+v, %v", same, err)
 	}
-	seats := []Seat{{Approvers: []document.Pattern{"user:cfo"}}}
-	got := besides(t, rule, of("h", seats...))
-	seats[0].Approvers[0] = "user:eve"
+	entries := []ChainEntry{{Approvers: []document.Pattern{"user:cfo"}}}
+	got := besides(t, rule, of("h", entries...))
+	entries[0].Approvers[0] = "user:eve"
 	if got.Describe("user:ann") != "2 of role:lead, but not the requester user:ann; after 9ms also user:chief; hook h asks for user:cfo; only signed decisions count" {
 		t.Errorf("got %q", got.Describe("user:ann"))
 	}
@@ -172,18 +174,18 @@ func TestBesidesKeepsPolicy(t *testing.T) {
 	if fmt.Sprintf("%+v", bare) != fmt.Sprintf("%+v", rule) || got.Digest() == rule.Digest() {
 		t.Errorf("got %+v", got)
 	}
-	// An escalation lets somebody take a seat of policy, and none of a hook.
+	// An escalation lets somebody take an entry of policy, and none of a hook.
 	chief := Voter{Identity: "user:chief", Signed: true}
-	if r := got.At(time.Second).Approve(chief, nil, "user:ann"); !r.Counted || r.Final || !slices.Equal(r.HookSeats, []int{NoSeat}) {
+	if r := got.At(time.Second).Approve(chief, nil, "user:ann"); !r.Counted || r.Final || !slices.Equal(r.HookEntries, []int{NoEntry}) {
 		t.Errorf("the chief: %+v", r)
 	}
 	if got.ExpiresWithin(time.Hour).ExpiresAfter() != time.Minute || got.ExpiresWithin(time.Second).ExpiresAfter() != time.Second {
 		t.Error("the shorter lifetime does not count")
 	}
-	if !besides(t, ApprovalRule{Enabled: true}, of("h", Seat{Approvers: []document.Pattern{"role:x"}})).NeedsRoles() {
+	if !besides(t, ApprovalRule{Enabled: true}, of("h", ChainEntry{Approvers: []document.Pattern{"role:x"}})).NeedsRoles() {
 		t.Error("the roles of an approver are not read")
 	}
-	for _, bad := range []HookSeats{of("h"), of("h", Seat{}), of("h", seats[0], Seat{Quorum: 2})} {
+	for _, bad := range []HookEntries{of("h"), of("h", ChainEntry{}), of("h", entries[0], ChainEntry{Quorum: 2})} {
 		if got, err := rule.Besides(bad); err == nil || got.Enabled {
 			t.Errorf("%+v became %+v", bad, got)
 		}

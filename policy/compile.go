@@ -135,9 +135,9 @@ func compileEscalations(docs []document.Escalation) (steps []Escalation) {
 	return steps
 }
 
-func compileChain(docs []document.Seat) (seats []Seat) {
+func compileChain(docs []document.ChainEntry) (entries []ChainEntry) {
 	for _, d := range docs {
-		seats = append(seats, Seat{Name: d.Name, Approvers: d.Approvers, Quorum: int(d.Quorum)})
+		entries = append(entries, ChainEntry{Name: d.Name, Approvers: d.Approvers, Quorum: int(d.Quorum)})
 	}
-	return seats
+	return entries
 }

@@ -23,7 +23,7 @@ type Escalation struct {
 func (e Escalation) After() time.Duration { return time.Duration(e.AfterMs) * time.Millisecond }
 
 // Describe returns a text that names the people of the step.
-func (e Escalation) Describe() string { return Seat{Approvers: e.Approvers}.describe() }
+func (e Escalation) Describe() string { return ChainEntry{Approvers: e.Approvers}.describe() }
 
 // RemindAfter returns how long a request waits before its approvers get a reminder. It is 0 if
 // they get none.
@@ -32,7 +32,7 @@ func (a ApprovalRule) RemindAfter() time.Duration {
 }
 
 // At returns the rule for a request that has waited for the given time. It adds the people of the
-// steps that are due to every seat. The quorum, the order of the seats and the limit of one vote
+// steps that are due to every entry. The quorum, the order of the entries and the limit of one vote
 // per person do not change. The other steps stay in Escalate.
 func (a ApprovalRule) At(waited time.Duration) ApprovalRule {
 	reached := 0
@@ -75,7 +75,7 @@ func widened(set, more []document.Pattern) []document.Pattern {
 
 // comes returns the first step that is not yet due and names the voter.
 func (a ApprovalRule) comes(v Voter) (Escalation, bool) {
-	i := slices.IndexFunc(a.Escalate, func(e Escalation) bool { return Seat{Approvers: e.Approvers}.has(v) })
+	i := slices.IndexFunc(a.Escalate, func(e Escalation) bool { return ChainEntry{Approvers: e.Approvers}.has(v) })
 	if i < 0 {
 		return Escalation{}, false
 	}

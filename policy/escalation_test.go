@@ -22,8 +22,8 @@ func TestEscalationWidensWhoMayDecide(t *testing.T) {
 	lead := escalating(ApprovalRule{Approvers: []document.Pattern{"user:lead", "user:other"}})
 	two := lead
 	two.Quorum = 2
-	chain := escalating(ApprovalRule{Chain: []Seat{{Name: "lead", Approvers: []document.Pattern{"user:lead"}}, {Approvers: []document.Pattern{"user:owner"}}}})
-	open := escalating(ApprovalRule{Chain: []Seat{{}, {Approvers: []document.Pattern{"user:owner"}}}})
+	chain := escalating(ApprovalRule{Chain: []ChainEntry{{Name: "lead", Approvers: []document.Pattern{"user:lead"}}, {Approvers: []document.Pattern{"user:owner"}}}})
+	open := escalating(ApprovalRule{Chain: []ChainEntry{{}, {Approvers: []document.Pattern{"user:owner"}}}})
 	security, chief := Voter{Identity: "user:sec", Signed: true, Roles: []string{"security"}}, Voter{Identity: "user:chief", Signed: true}
 	for _, tc := range []struct {
 		name   string
@@ -44,12 +44,12 @@ func TestEscalationWidensWhoMayDecide(t *testing.T) {
 		{"without a signature", lead, 5 * time.Hour, Voter{Identity: "user:chief"}, nil, "policy counts only signed decisions"},
 		{"the requester", escalating(ApprovalRule{Approvers: []document.Pattern{"user:lead"}, Escalate: nil}), 5 * time.Hour, Voter{Identity: "user:ann", Signed: true, Roles: []string{"security"}}, nil, "policy does not let the requester decide on the own call"},
 		{"a quorum stays", two, 5 * time.Hour, chief, nil, "1 of 2 approvals"},
-		{"and counts people, not steps", two, 5 * time.Hour, chief, []Vote{{Seat: 0, Approver: "user:chief"}}, "this approver has approved already; another person has to"},
-		{"with one of the first", two, 5 * time.Hour, chief, []Vote{{Seat: 0, Approver: "user:lead"}}, "final"},
+		{"and counts people, not steps", two, 5 * time.Hour, chief, []Vote{{Entry: 0, Approver: "user:chief"}}, "this approver has approved already; another person has to"},
+		{"with one of the first", two, 5 * time.Hour, chief, []Vote{{Entry: 0, Approver: "user:lead"}}, "final"},
 		{"a chain goes on in order", chain, 5 * time.Hour, chief, nil, "the request now waits for user:owner or role:security or user:chief"},
-		{"the same in no second seat", chain, 5 * time.Hour, chief, []Vote{{Seat: 0, Approver: "user:chief"}}, "this approver has approved already; another person has to"},
-		{"another in the second", chain, 5 * time.Hour, security, []Vote{{Seat: 0, Approver: "user:chief"}}, "final"},
-		{"a seat of everybody stays one", open, 5 * time.Hour, Voter{Identity: "user:eve", Signed: true}, nil, "the request now waits for user:owner or role:security or user:chief"},
+		{"the same in no second entry", chain, 5 * time.Hour, chief, []Vote{{Entry: 0, Approver: "user:chief"}}, "this approver has approved already; another person has to"},
+		{"another in the second", chain, 5 * time.Hour, security, []Vote{{Entry: 0, Approver: "user:chief"}}, "final"},
+		{"an entry of everybody stays one", open, 5 * time.Hour, Voter{Identity: "user:eve", Signed: true}, nil, "the request now waits for user:owner or role:security or user:chief"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := tc.rule.At(tc.waited).Approve(tc.voter, tc.votes, "user:ann")

@@ -154,7 +154,7 @@ type naiveVerdict struct {
 
 // naivePeople says who approves: the people of one rule, or those of several one after the other.
 func naivePeople(rules []document.RuleApprovals, others ...document.RuleApprovals) (who string, life time.Duration) {
-	var seats []document.Seat
+	var entries []document.ChainEntry
 	for _, rule := range rules {
 		var one document.RuleApprovals
 		for _, doc := range append([]document.RuleApprovals{rule}, others...) {
@@ -170,12 +170,12 @@ func naivePeople(rules []document.RuleApprovals, others ...document.RuleApproval
 			life = lasts
 		}
 		if len(one.Chain) == 0 {
-			one.Chain = []document.Seat{{Approvers: one.Approvers, Quorum: one.Quorum}}
+			one.Chain = []document.ChainEntry{{Approvers: one.Approvers, Quorum: one.Quorum}}
 		}
-		seats = append(seats, one.Chain...)
+		entries = append(entries, one.Chain...)
 	}
-	var named, anybody []document.Seat
-	for _, s := range seats {
+	var named, anybody []document.ChainEntry
+	for _, s := range entries {
 		if len(s.Approvers) > 0 {
 			named = append(named, s)
 		} else {
@@ -183,10 +183,10 @@ func naivePeople(rules []document.RuleApprovals, others ...document.RuleApproval
 		}
 	}
 	if len(rules) > 1 {
-		seats = slices.Concat(named, anybody)
+		entries = slices.Concat(named, anybody)
 	}
 	var words []string
-	for _, s := range seats {
+	for _, s := range entries {
 		words = append(words, fmt.Sprintf("%s %d of %v", s.Name, max(s.Quorum, 1), s.Approvers))
 	}
 	return strings.Join(words, ", then "), life
@@ -195,7 +195,7 @@ func naivePeople(rules []document.RuleApprovals, others ...document.RuleApproval
 // peopleOf says the same of an ApprovalRule.
 func peopleOf(a ApprovalRule) string {
 	var words []string
-	for _, s := range a.seats() {
+	for _, s := range a.entries() {
 		words = append(words, fmt.Sprintf("%s %d of %v", s.Name, s.quorum(), s.Approvers))
 	}
 	return strings.Join(words, ", then ")

@@ -332,7 +332,7 @@ func (r *records) Decide(_ context.Context, in approval.DecideRow) (approval.Dec
 	case counted && in.Judgement.Final:
 		req.approver, req.state = in.Decision.Approver, in.Becomes
 	case counted:
-		req.votes = append(req.votes, policy.Vote{Seat: in.Judgement.Seat, HookSeats: in.Judgement.HookSeats, Approver: in.Decision.Approver})
+		req.votes = append(req.votes, policy.Vote{Entry: in.Judgement.Entry, HookEntries: in.Judgement.HookEntries, Approver: in.Decision.Approver})
 	}
 	out.State, out.Approver, out.Remaining = req.state, req.approver, req.expires.Sub(r.now())
 	return out, nil

@@ -13,7 +13,7 @@ import (
 // ruleOf returns the rule of a request: policy's rule, and the people and lifetimes for which
 // hooks ask. Hooks can only make it stricter.
 func ruleOf(rule policy.ApprovalRule, asks []hook.Ask) (policy.ApprovalRule, error) {
-	var people []policy.HookSeats
+	var people []policy.HookEntries
 	for _, ask := range asks {
 		approvals := ask.Approvals
 		if approvals == nil {
@@ -27,22 +27,22 @@ func ruleOf(rule policy.ApprovalRule, asks []hook.Ask) (policy.ApprovalRule, err
 			rule = rule.ExpiresWithin(approvals.ExpiresAfter)
 		}
 		if approvals.Names() {
-			people = append(people, policy.HookSeats{Hook: ask.Hook, Seats: seatsOf(approvals)})
+			people = append(people, policy.HookEntries{Hook: ask.Hook, Entries: entriesOf(approvals)})
 		}
 	}
 	return rule.Besides(people...)
 }
 
-func seatsOf(a *hook.Approvals) []policy.Seat {
-	var seats []policy.Seat
-	for _, s := range a.Seats() {
-		seat := policy.Seat{Name: s.Name, Quorum: s.Quorum}
+func entriesOf(a *hook.Approvals) []policy.ChainEntry {
+	var entries []policy.ChainEntry
+	for _, s := range a.Entries() {
+		entry := policy.ChainEntry{Name: s.Name, Quorum: s.Quorum}
 		for _, name := range s.Approvers {
-			seat.Approvers = append(seat.Approvers, document.Pattern(name))
+			entry.Approvers = append(entry.Approvers, document.Pattern(name))
 		}
-		seats = append(seats, seat)
+		entries = append(entries, entry)
 	}
-	return seats
+	return entries
 }
 
 // message returns what the approvers are told: the message of the question for which the call

@@ -31,7 +31,7 @@ func decide(open OpenRequest, voter policy.Voter, d toolspec.Decision, f remembe
 		// more approvals: then the ruling is not final.
 		ruling := open.Rule.Approve(voter, open.Votes, open.RequestedBy, open.OnBehalfOf)
 		j.Answer = toolspec.Answer{Counted: ruling.Counted, Reason: ruling.Reason}
-		j.Seat, j.HookSeats, j.Final = ruling.Seat, ruling.HookSeats, ruling.Final
+		j.Entry, j.HookEntries, j.Final = ruling.Entry, ruling.HookEntries, ruling.Final
 	} else {
 		// Every other verb ends the wait at once and needs only the right to decide.
 		j.Counted, j.Reason = open.Rule.MayDecide(voter, open.RequestedBy, open.OnBehalfOf)

@@ -213,10 +213,10 @@ type Judgement struct {
 	toolspec.Answer
 	// Final says that the decision, if it counts, ends the request.
 	Final bool
-	// Seat and HookSeats are the steps in the chains of approvers for which an approval counts:
+	// Entry and HookEntries are the steps in the chains of approvers for which an approval counts:
 	// see policy.Vote.
-	Seat      int
-	HookSeats []int
+	Entry       int
+	HookEntries []int
 	// Signed says that the proof of the approver was verified. KeyID is the ID of the key
 	// that verified it.
 	Signed bool

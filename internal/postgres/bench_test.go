@@ -244,7 +244,7 @@ func reviewRow(call string, epoch, n int, d *toolspec.Decision) review {
 		Judge: func(r approval.OpenRequest) (approval.Judgement, error) {
 			if d.Decision == toolspec.Approve {
 				ruling := r.Rule.Approve(policy.Voter{Identity: d.Approver}, r.Votes, r.RequestedBy)
-				return approval.Judgement{Answer: toolspec.Answer{Counted: ruling.Counted, Reason: ruling.Reason}, Seat: ruling.Seat, Final: ruling.Final}, nil
+				return approval.Judgement{Answer: toolspec.Answer{Counted: ruling.Counted, Reason: ruling.Reason}, Entry: ruling.Entry, Final: ruling.Final}, nil
 			}
 			ok, reason := r.Rule.MayDecide(policy.Voter{Identity: d.Approver}, r.RequestedBy)
 			return final(toolspec.Answer{Counted: ok, Reason: reason})

@@ -188,7 +188,7 @@ TABLE decisions
     seat integer NOT NULL DEFAULT 0
     final boolean NOT NULL DEFAULT true
     key_id text
-    hook_seats integer[]
+    hook_entries integer[]
     CONSTRAINT decisions_of_approval FOREIGN KEY (approval_id) REFERENCES approvals(approval_id) ON DELETE CASCADE
     CONSTRAINT decisions_pkey PRIMARY KEY (approval_id, decision_hash)
     CREATE UNIQUE INDEX decisions_one_final ON public.decisions USING btree (approval_id) WHERE (counted AND final)

@@ -3,10 +3,10 @@ package document
 // RuleApprovals says who approves and how long a request stays open, for the calls of a rule or
 // for the tools of an override.
 type RuleApprovals struct {
-	ExpiresAfter Duration  `json:"expiresAfter,omitempty" jsonschema_description:"How long a request stays open: 1s to 30d."`
-	Approvers    Approvers `json:"approvers,omitempty" jsonschema_description:"Who may decide."`
-	Quorum       int64     `json:"quorum,omitempty" jsonschema:"minimum=1,maximum=16" jsonschema_description:"How many different people have to approve."`
-	Chain        []Seat    `json:"chain,omitempty" jsonschema:"minItems=1,maxItems=8" jsonschema_description:"Who is asked one after the other, instead of approvers and quorum."`
+	ExpiresAfter Duration     `json:"expiresAfter,omitempty" jsonschema_description:"How long a request stays open: 1s to 30d."`
+	Approvers    Approvers    `json:"approvers,omitempty" jsonschema_description:"Who may decide."`
+	Quorum       int64        `json:"quorum,omitempty" jsonschema:"minimum=1,maximum=16" jsonschema_description:"How many different people have to approve."`
+	Chain        []ChainEntry `json:"chain,omitempty" jsonschema:"minItems=1,maxItems=8" jsonschema_description:"Who is asked one after the other, instead of approvers and quorum."`
 }
 
 // IsZero reports whether a leaves everything as it is for the tenant.
@@ -31,8 +31,8 @@ type Approvals struct {
 	Escalate          []Escalation `json:"escalate,omitempty" jsonschema:"minItems=1,maxItems=4" jsonschema_description:"Who may decide too on a request that waits long, the sooner steps first, all before expiresAfter."`
 }
 
-// Seat is an entry of a chain: a set of people, some of whom have to approve.
-type Seat struct {
+// ChainEntry is an entry of a chain: a set of people, some of whom have to approve.
+type ChainEntry struct {
 	Name      string    `json:"name,omitempty" jsonschema:"minLength=1,maxLength=100"`
 	Approvers Approvers `json:"approvers,omitempty"`
 	Quorum    int64     `json:"quorum,omitempty" jsonschema:"minimum=1,maximum=16" jsonschema_description:"How many different people have to approve."`
@@ -51,10 +51,10 @@ type Remember struct {
 	AnyActor bool     `json:"anyActor,omitempty" jsonschema_description:"Also for other actors."`
 }
 
-// seats returns the chain, or one seat for a document without a chain.
-func (a Approvals) seats() []Seat {
+// entries returns the chain, or one entry for a document without a chain.
+func (a Approvals) entries() []ChainEntry {
 	if len(a.Chain) > 0 {
 		return a.Chain
 	}
-	return []Seat{{Approvers: a.Approvers, Quorum: a.Quorum}}
+	return []ChainEntry{{Approvers: a.Approvers, Quorum: a.Quorum}}
 }

@@ -15,8 +15,8 @@ const (
 	MaxRules = 1024
 	// MaxApprovers bounds a list of approvers or of members of a role, in entries.
 	MaxApprovers = 256
-	// MaxSeats bounds a chain, in entries.
-	MaxSeats = 8
+	// MaxChain bounds a chain, in entries.
+	MaxChain = 8
 	// MaxEscalations bounds the escalations of a request, in entries.
 	MaxEscalations = 4
 	// MaxLimits bounds the limits of a tenant, in entries.
@@ -39,7 +39,7 @@ const (
 	MaxName = 64
 	// MaxToolPattern bounds a pattern of tools: an id of a tool and the *.
 	MaxToolPattern = 64 + 1
-	maxSeatName    = 100
+	maxEntryName   = 100
 )
 
 // MaxQuorum is the maximum number of people who have to approve.

@@ -51,7 +51,7 @@ func (r *reader) approversFields(a *RuleApprovals) []field {
 		{Name: "approvers", Read: func(n *yaml.Node, path string) { a.Approvers = r.approvers(n, path) }},
 		{Name: "quorum", Read: func(n *yaml.Node, path string) { a.Quorum = r.Number(n, path, MaxQuorum) }},
 		{Name: "chain", Read: func(n *yaml.Node, path string) {
-			r.List(n, path, MaxSeats, func(n *yaml.Node, path string) { a.Chain = append(a.Chain, r.seat(n, path)) })
+			r.List(n, path, MaxChain, func(n *yaml.Node, path string) { a.Chain = append(a.Chain, r.entry(n, path)) })
 			r.NotEmpty(n, path, "leave it out where one approval is enough")
 		}},
 	}
@@ -87,7 +87,7 @@ func (r *reader) checkQuorums(t Tenant) {
 			r.Fail(q.at, q.path, "has a quorum without approvers, and other approvals of the tenant have a chain; name the approvers")
 			continue
 		}
-		r.reachable(q.at, q.path, Seat{Approvers: t.Approvals.Approvers, Quorum: q.quorum})
+		r.reachable(q.at, q.path, ChainEntry{Approvers: t.Approvals.Approvers, Quorum: q.quorum})
 	}
 }
 
@@ -96,14 +96,14 @@ func (r *reader) checkQuorums(t Tenant) {
 func (r *reader) onePlace(n *yaml.Node, path string, a RuleApprovals) {
 	switch {
 	case a.Chain == nil:
-		r.reachable(n, path, Seat{Approvers: a.Approvers, Quorum: a.Quorum})
+		r.reachable(n, path, ChainEntry{Approvers: a.Approvers, Quorum: a.Quorum})
 	case a.Approvers != nil || a.Quorum != 0:
 		r.Fail(n, strictyaml.Join(path, "chain"), "stands beside approvers or quorum; they belong to its entries")
 	}
 }
 
 // reachable refuses a quorum that is greater than the number of named people.
-func (r *reader) reachable(n *yaml.Node, path string, s Seat) {
+func (r *reader) reachable(n *yaml.Node, path string, s ChainEntry) {
 	open := slices.ContainsFunc(s.Approvers, func(p Pattern) bool {
 		return strings.HasSuffix(string(p), "*") || strings.HasPrefix(string(p), authz.RolePrefix)
 	})
@@ -112,10 +112,10 @@ func (r *reader) reachable(n *yaml.Node, path string, s Seat) {
 	}
 }
 
-// seat reads an entry of chain.
-func (r *reader) seat(n *yaml.Node, path string) (s Seat) {
+// entry reads an entry of chain.
+func (r *reader) entry(n *yaml.Node, path string) (s ChainEntry) {
 	r.Mapping(n, path,
-		field{Name: "name", Read: func(n *yaml.Node, path string) { s.Name, _ = r.Text(n, path, maxSeatName) }},
+		field{Name: "name", Read: func(n *yaml.Node, path string) { s.Name, _ = r.Text(n, path, maxEntryName) }},
 		field{Name: "approvers", Read: func(n *yaml.Node, path string) { s.Approvers = r.approvers(n, path) }},
 		field{Name: "quorum", Read: func(n *yaml.Node, path string) { s.Quorum = leastQuorum(r.Number(n, path, MaxQuorum)) }},
 	)

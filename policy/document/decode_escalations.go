@@ -46,7 +46,7 @@ func (r *reader) timely(n *yaml.Node, path string, a Approvals) {
 	if last := a.Escalate[len(a.Escalate)-1].After.Value(); life > 0 && last >= life {
 		r.Fail(n, strictyaml.Join(path, "escalate"), "must be sooner than expiresAfter, which is %s", Brief(life))
 	}
-	for _, s := range a.seats() {
+	for _, s := range a.entries() {
 		if len(s.Approvers) > 0 {
 			return
 		}

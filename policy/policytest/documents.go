@@ -116,7 +116,7 @@ func genOverride() *rapid.Generator[document.Override] {
 func genApprovers() *rapid.Generator[document.RuleApprovals] {
 	return rapid.SampledFrom([]document.RuleApprovals{
 		{}, {Approvers: []document.Pattern{"*"}, Quorum: 1}, {Approvers: []document.Pattern{"user:*"}}, {ExpiresAfter: "2s"}, {ExpiresAfter: "1m0s", Approvers: []document.Pattern{"role:finance"}, Quorum: 2},
-		{Chain: []document.Seat{{Name: "lead", Approvers: []document.Pattern{"user:ann"}}, {Quorum: 2}}},
+		{Chain: []document.ChainEntry{{Name: "lead", Approvers: []document.Pattern{"user:ann"}}, {Quorum: 2}}},
 	})
 }
 

@@ -16,15 +16,15 @@ const (
 	MaxApprovers = 256
 	// MaxQuorum bounds a quorum, in people.
 	MaxQuorum = 16
-	// MaxSeats bounds a chain, in entries.
-	MaxSeats = 8
+	// MaxChain bounds a chain, in entries.
+	MaxChain = 8
 	// MinExpiry is the shortest lifetime of a request.
 	MinExpiry = time.Second
 	// MaxExpiry is the longest lifetime of a request.
 	MaxExpiry = 30 * 24 * time.Hour
 
-	maxSeatName = 100 // characters
-	maxApprover = 201 // characters
+	maxEntryName = 100 // characters
+	maxApprover  = 201 // characters
 )
 
 // NamesApprovers says that the Ask of the hook may have Approvals. The hook needs a function at
@@ -72,16 +72,16 @@ type Approvals struct {
 	// means 1.
 	Quorum int `json:"quorum,omitempty"`
 	// Chain asks several sets of people, one after the other. It replaces Approvers and Quorum
-	// and has at most MaxSeats entries.
-	Chain []Seat `json:"chain,omitempty"`
+	// and has at most MaxChain entries.
+	Chain []ChainEntry `json:"chain,omitempty"`
 	// ExpiresAfter is the longest lifetime of the request: whole seconds from MinExpiry to
 	// MaxExpiry. The shortest lifetime of policy and all hooks counts; 0 leaves it as it is.
 	ExpiresAfter time.Duration `json:"expiresAfterNs,omitempty"`
 }
 
-// Seat is an entry of Approvals.Chain.
-type Seat struct {
-	// Name is the name of the seat for people: "team lead". If it is empty, the approvers are
+// ChainEntry is an entry of Approvals.Chain.
+type ChainEntry struct {
+	// Name is the name of the entry for people: "team lead". If it is empty, the approvers are
 	// shown.
 	Name string `json:"name,omitempty"`
 	// Approvers and Quorum are as in Approvals.
@@ -92,12 +92,12 @@ type Seat struct {
 // Names reports whether the approvals name people. Otherwise they only have a lifetime.
 func (a *Approvals) Names() bool { return a != nil && (len(a.Approvers) > 0 || len(a.Chain) > 0) }
 
-// Seats returns the chain, or one seat for approvals without a chain.
-func (a *Approvals) Seats() []Seat {
+// Entries returns the chain, or one entry for approvals without a chain.
+func (a *Approvals) Entries() []ChainEntry {
 	if len(a.Chain) > 0 {
 		return a.Chain
 	}
-	return []Seat{{Approvers: a.Approvers, Quorum: a.Quorum}}
+	return []ChainEntry{{Approvers: a.Approvers, Quorum: a.Quorum}}
 }
 
 // size returns the number of bytes of the names.
@@ -105,7 +105,7 @@ func (a *Approvals) size() (n int) {
 	if a == nil {
 		return 0
 	}
-	for _, s := range a.Seats() {
+	for _, s := range a.Entries() {
 		n += len(s.Name)
 		for _, name := range s.Approvers {
 			n += len(name)
@@ -140,15 +140,15 @@ func (a *Approvals) Check() error {
 		return errors.New("a chain replaces Approvers and Quorum; they belong to its entries")
 	case a.Chain != nil && len(a.Chain) == 0:
 		return errors.New("the chain is empty")
-	case len(a.Chain) > MaxSeats:
-		return fmt.Errorf("the chain has more than %d entries", MaxSeats)
+	case len(a.Chain) > MaxChain:
+		return fmt.Errorf("the chain has more than %d entries", MaxChain)
 	case a.Chain == nil && a.Approvers == nil && a.Quorum == 0:
 		if a.ExpiresAfter == 0 {
 			return errors.New("they are empty; name approvers")
 		}
 		return nil
 	}
-	for _, s := range a.Seats() {
+	for _, s := range a.Entries() {
 		if err := s.check(); err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (a *Approvals) Check() error {
 	return nil
 }
 
-func (s Seat) check() error {
+func (s ChainEntry) check() error {
 	switch {
 	case len(s.Approvers) == 0:
 		return errors.New(`a set of approvers is empty; name them, or "*" for anyone`)
@@ -167,9 +167,9 @@ func (s Seat) check() error {
 	}
 	if s.Name != "" {
 		if toolspec.SecretValue(s.Name) {
-			return errors.New("the name of a seat has the shape of a secret")
+			return errors.New("the name of an entry of the chain has the shape of a secret")
 		}
-		if err := toolspec.CheckVisible("the name of a seat", s.Name, maxSeatName); err != nil {
+		if err := toolspec.CheckVisible("the name of an entry of the chain", s.Name, maxEntryName); err != nil {
 			return err
 		}
 	}

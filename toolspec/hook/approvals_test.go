@@ -32,16 +32,16 @@ func TestApprovalsAreChecked(t *testing.T) {
 		{"a person", hook.Approvals{Approvers: []string{"user:ann"}}, ""},
 		{"two of a role", hook.Approvals{Approvers: []string{"role:finance"}, Quorum: 2, ExpiresAfter: 4 * time.Hour}, ""},
 		{"anyone", hook.Approvals{Approvers: []string{"*"}, Quorum: 2}, ""},
-		{"a chain", hook.Approvals{Chain: []hook.Seat{{Name: "lead", Approvers: []string{"role:lead"}}, {Approvers: []string{"user:*"}, Quorum: 16}}}, ""},
+		{"a chain", hook.Approvals{Chain: []hook.ChainEntry{{Name: "lead", Approvers: []string{"role:lead"}}, {Approvers: []string{"user:*"}, Quorum: 16}}}, ""},
 		{"a lifetime only", hook.Approvals{ExpiresAfter: time.Minute}, ""},
 		{"nothing", hook.Approvals{}, "approvals: they are empty; name approvers"},
 		{"an empty list", hook.Approvals{Approvers: []string{}}, `approvals: a set of approvers is empty; name them, or "*" for anyone`},
 		{"an empty list and a lifetime", hook.Approvals{Approvers: []string{}, ExpiresAfter: time.Minute}, "approvals: a set of approvers is empty"},
 		{"a quorum of nobody", hook.Approvals{Quorum: 2}, "approvals: a set of approvers is empty"},
-		{"an empty chain", hook.Approvals{Chain: []hook.Seat{}, ExpiresAfter: time.Minute}, "approvals: the chain is empty"},
-		{"a seat of nobody", hook.Approvals{Chain: []hook.Seat{{Approvers: []string{"user:ann"}}, {}}}, "approvals: a set of approvers is empty"},
-		{"a chain beside approvers", hook.Approvals{Approvers: []string{"user:ann"}, Chain: []hook.Seat{{Approvers: []string{"user:ann"}}}}, "approvals: a chain replaces"},
-		{"too long a chain", hook.Approvals{Chain: slices.Repeat([]hook.Seat{{Approvers: []string{"user:ann"}}}, hook.MaxSeats+1)}, "approvals: the chain has more than 8 entries"},
+		{"an empty chain", hook.Approvals{Chain: []hook.ChainEntry{}, ExpiresAfter: time.Minute}, "approvals: the chain is empty"},
+		{"an entry of nobody", hook.Approvals{Chain: []hook.ChainEntry{{Approvers: []string{"user:ann"}}, {}}}, "approvals: a set of approvers is empty"},
+		{"a chain beside approvers", hook.Approvals{Approvers: []string{"user:ann"}, Chain: []hook.ChainEntry{{Approvers: []string{"user:ann"}}}}, "approvals: a chain replaces"},
+		{"too long a chain", hook.Approvals{Chain: slices.Repeat([]hook.ChainEntry{{Approvers: []string{"user:ann"}}}, hook.MaxChain+1)}, "approvals: the chain has more than 8 entries"},
 		{"too many", hook.Approvals{Approvers: many}, "approvals: a set has more than 256 approvers"},
 		{"an empty name", hook.Approvals{Approvers: []string{"user:ann", ""}}, "approvals: the name of an approver"},
 		{"a star inside", hook.Approvals{Approvers: []string{"us*er"}}, "approvals: in the name of an approver, * may stand only at the end"},
@@ -166,10 +166,10 @@ func TestHear(t *testing.T) {
 
 // TestApprovalsAreCopied: a hook that keeps its approvals cannot change them afterwards.
 func TestApprovalsAreCopied(t *testing.T) {
-	kept := &hook.Approvals{Chain: []hook.Seat{{Approvers: []string{"user:ann"}}}}
+	kept := &hook.Approvals{Chain: []hook.ChainEntry{{Approvers: []string{"user:ann"}}}}
 	v := run(t, "willCheckConsent", facts(), at("h", hook.WillCheckConsent, asking(kept), hook.NamesApprovers()))
 	kept.Chain[0].Approvers[0], kept.ExpiresAfter = "user:eve", time.Second
-	kept.Chain = append(kept.Chain, hook.Seat{})
+	kept.Chain = append(kept.Chain, hook.ChainEntry{})
 	if got := v.Ask.Approvals; got.Chain[0].Approvers[0] != "user:ann" || got.ExpiresAfter != 0 || len(got.Chain) != 1 {
 		t.Errorf("got %+v", got)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
-// AttemptInput is the part of an attempt that hooks stand on.
+// AttemptInput is the part of an attempt that hooks use.
 type AttemptInput struct {
 	Around, WillExecute, DidExecute []string
 	Facts                           Facts

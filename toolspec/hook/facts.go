@@ -58,21 +58,21 @@ type Facts struct {
 	RemainingMs int64 `json:"remainingMs,omitempty"`
 	// Kills are the kill switches that are on for the call's tenant and tool.
 	Kills []Kill `json:"kills,omitempty"`
-	// Repaired says that the arguments were mended to become usable, NoSchema that
-	// there is no schema which they were checked against.
+	// Repaired says that Pawl corrected the arguments. NoSchema says that no schema
+	// has checked them.
 	Repaired bool `json:"repaired,omitempty"`
 	NoSchema bool `json:"noSchema,omitempty"`
-	// Connection is how the call's connection stands; nil where it names none, and
-	// where there is none of that name.
+	// Connection is the state of the call's connection. It is nil if the call names no
+	// connection, or if no connection has that name.
 	Connection *Connection `json:"connection,omitempty"`
 }
 
-// Connection is how a connection stands for a call. It holds no credential, and
-// nothing of it is told to who has no grant.
+// Connection is the state of a connection, and the grants that a call has to it. It holds
+// no credential. A caller without a grant gets nothing of it.
 type Connection struct {
 	// Requested says that the call's own list of allowed connections names it.
 	Requested bool `json:"requested,omitempty"`
-	// Generation is raised by whatever may make it another account.
+	// Generation is raised by each change that may make it another account.
 	Generation int `json:"generation"`
 	// Status is active, needs_reauth or revoked.
 	Status string `json:"status"`
@@ -89,9 +89,9 @@ func (n *Connection) Value() Connection {
 	return *n
 }
 
-// ConnectionGrant is a grant that stands: to who holds the right of the call, or
-// to a role, which Held says that relations give them. That policy gives it is
-// judged with the policy.
+// ConnectionGrant is a valid grant to the actor or subject of the call, or to a role. Held
+// says that relations give them the role. Policy can also give them the role; the gate
+// judges that with the policy.
 type ConnectionGrant struct {
 	Grantee string   `json:"grantee"`
 	Held    bool     `json:"held,omitempty"`

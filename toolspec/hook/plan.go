@@ -8,7 +8,7 @@ import (
 
 // PlanVersion is the version of plans that this code makes. A worker runs plans
 // of this version and older ones; a call with a newer one waits for another
-// worker. What a newer version may change stands in ADR 5.
+// worker. ADR 5 says what a newer version may change.
 const PlanVersion = 4
 
 // Lane says where execute runs.

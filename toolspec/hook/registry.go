@@ -17,7 +17,7 @@ type Registry struct {
 }
 
 // NewRegistry checks and keeps hooks: global ones for every tool, and hooks of
-// single tools by tool id. A name stands for one hook only. The logger gets the
+// single tools by tool id. A name belongs to one hook only. The logger gets the
 // names and types of failures, never their texts.
 func NewRegistry(log *slog.Logger, global []Hook, byTool map[string][]Hook) (*Registry, error) {
 	r := &Registry{log: log, byName: make(map[string]Hook), byTool: make(map[string][]Hook)}
@@ -53,36 +53,36 @@ func NewRegistry(log *slog.Logger, global []Hook, byTool map[string][]Hook) (*Re
 	return r, nil
 }
 
-// Names returns the names of the hooks that stand at a stage of a tool, in the
+// Names returns the names of the hooks at a stage of a tool, in the
 // order they run.
 func (r *Registry) Names(s Stage, toolID string) []string {
-	type seat struct {
+	type place struct {
 		hook Hook
 		tool bool
 	}
-	var seats []seat
+	var places []place
 	for _, h := range r.global {
 		if _, ok := h.at(s); ok {
-			seats = append(seats, seat{hook: h})
+			places = append(places, place{hook: h})
 		}
 	}
 	for _, h := range r.byTool[toolID] {
 		if _, ok := h.at(s); ok {
-			seats = append(seats, seat{hook: h, tool: true})
+			places = append(places, place{hook: h, tool: true})
 		}
 	}
 	did := strings.HasPrefix(string(s), "did")
-	slices.SortStableFunc(seats, func(a, b seat) int {
+	slices.SortStableFunc(places, func(a, b place) int {
 		byPriority := cmp.Compare(b.hook.priority, a.hook.priority)
 		if did {
 			byPriority = -byPriority
 		}
 		// Global before tool, then registration: the sort is stable and global
-		// hooks were seated first.
+		// hooks were added first.
 		return byPriority
 	})
-	names := make([]string, len(seats))
-	for i, s := range seats {
+	names := make([]string, len(places))
+	for i, s := range places {
 		names[i] = s.hook.name
 	}
 	return names

@@ -43,7 +43,7 @@ func (r reads) Submitter() (keyID, fault string) {
 	return "", ""
 }
 
-// Connection returns how the call's connection stands; without one, or where
+// Connection returns the state of the call's connection; without one, or where
 // there is none of that name, it has no grants.
 func (r reads) Connection() Connection {
 	return r.c.facts.Connection.clone().Value()
@@ -163,7 +163,7 @@ func (s scratches) Put(key string, v any) {
 // readsArgs lets a hook see the arguments.
 type readsArgs struct{ c *core }
 
-// Args returns the arguments as they stand.
+// Args returns the current arguments.
 func (r readsArgs) Args() json.RawMessage { return slices.Clone(r.c.args()) }
 
 // SafeArgs returns the arguments as approvers and records see them.
@@ -297,7 +297,7 @@ func (t tightens) Explain(rule string) { t.c.delta.Rule = clip(rule, maxReason) 
 // readsOutput lets a hook see the redacted value.
 type readsOutput struct{ c *core }
 
-// Output returns the value as it stands.
+// Output returns the current value.
 func (r readsOutput) Output() json.RawMessage { return slices.Clone(r.c.output()) }
 
 // OutputHistory returns the redacted value of the tool and every later version.

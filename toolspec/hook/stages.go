@@ -87,7 +87,7 @@ var (
 	WillFinalizeInvoke      = Point[*Report]{"willFinalizeInvoke", newReport}
 )
 
-// Hydrate is Pawl's own step among the stages: no hook stands on it.
+// Hydrate is Pawl's own step among the stages: no hook runs at it.
 const Hydrate Stage = "hydrate"
 
 // Info is a row of the stage table.

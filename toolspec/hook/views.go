@@ -204,7 +204,7 @@ func (v *Report) ErrorCode() toolspec.Code {
 }
 
 // Keep is the view of willWriteCache: whether, for how long and under which tags
-// the result cache keeps the value. Settle writes it, as it stands before
+// the result cache keeps the value. Settle writes it, as it is before
 // willTransformOutput, and only where the tool was executed.
 type Keep struct {
 	Report

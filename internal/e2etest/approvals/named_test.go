@@ -118,14 +118,14 @@ func TestAHookNamesApprovers(t *testing.T) {
 	if len(shown) != 1 || effects.Of("much") != 1 || shown[0].Missing != nil || other.asked.Load() != 1 {
 		t.Fatalf("%d effects, the other hook ran %d times, the record shows %s", effects.Of("much"), other.asked.Load(), e2etest.AsJSON(shown))
 	}
-	var seats []string
+	var entries []string
 	for _, d := range shown[0].Decisions {
 		if d.Counted {
-			seats = append(seats, d.Approver+e2etest.AsJSON(d.Seat)+e2etest.AsJSON(d.HookSeats))
+			entries = append(entries, d.Approver+e2etest.AsJSON(d.Entry)+e2etest.AsJSON(d.HookEntries))
 		}
 	}
-	if want := []string{cid + "0[-1]", e2etest.Ann + "-1[0]", e2etest.Ben + "-1[0]"}; !slices.Equal(seats, want) {
-		t.Errorf("took the seats %v, want %v", seats, want)
+	if want := []string{cid + "0[-1]", e2etest.Ann + "-1[0]", e2etest.Ben + "-1[0]"}; !slices.Equal(entries, want) {
+		t.Errorf("took the entries %v, want %v", entries, want)
 	}
 }
 

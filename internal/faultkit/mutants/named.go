@@ -9,7 +9,7 @@ var named = []mutant{
 	},
 	{
 		guard: "named: an empty list in the rule", file: "policy/approvers.go",
-		edits: []edit{{"if len(h.Seats) == 0 ||", "if false && len(h.Seats) == 0 ||"}},
+		edits: []edit{{"if len(h.Entries) == 0 ||", "if false && len(h.Entries) == 0 ||"}},
 		run:   "TestBesidesKeepsPolicy", packages: []string{"./policy"},
 	},
 	{
@@ -23,23 +23,23 @@ var named = []mutant{
 		run:   "TestHear$", packages: []string{"./toolspec/hook"},
 	},
 	{
-		guard: "named: policy's people stay", file: "policy/seat.go",
-		edits: []edit{{"turns := []turn{turnOf(a.seats(), v, votes, policySeat)}", "turns := []turn{{seat: NoSeat}}"}},
+		guard: "named: policy's people stay", file: "policy/chain.go",
+		edits: []edit{{"turns := []turn{turnOf(a.entries(), v, votes, policyEntry)}", "turns := []turn{{entry: NoEntry}}"}},
 		run:   "TestBesidesIsStricter", packages: []string{"./policy"},
 	},
 	{
-		guard: "named: the hooks' people count", file: "policy/seat.go",
+		guard: "named: the hooks' people count", file: "policy/chain.go",
 		edits: []edit{{"for i, h := range a.Hooks {\n\t\tturns", "for i, h := range a.Hooks[:0] {\n\t\tturns"}},
 		run:   "TestBesidesIsStricter", packages: []string{"./policy"},
 	},
 	{
-		guard: "named: nobody before a later turn", file: "policy/seat.go",
+		guard: "named: nobody before a later turn", file: "policy/chain.go",
 		edits: []edit{{"case refused != nil || !taken:", "case !taken:"}},
 		run:   "TestApproveBesides", packages: []string{"./policy"},
 	},
 	{
 		guard: "named: not remembered", file: "policy/approvers.go",
-		edits: []edit{{"Seats: cloneSeats(h.Seats)})\n\t}\n\treturn a.Unremembered(), nil", "Seats: cloneSeats(h.Seats)})\n\t}\n\treturn a, nil"}},
+		edits: []edit{{"Entries: cloneEntries(h.Entries)})\n\t}\n\treturn a.Unremembered(), nil", "Entries: cloneEntries(h.Entries)})\n\t}\n\treturn a, nil"}},
 		run:   "TestRequestBesides", packages: onSteps,
 	},
 	{
@@ -58,13 +58,13 @@ var named = []mutant{
 		run:   "TestRequest$", packages: onSteps,
 	},
 	{
-		guard: "named: seats are written", file: "activities/approval/judge.go",
-		edits: []edit{{"j.Seat, j.HookSeats, j.Final = ruling.Seat, ruling.HookSeats, ruling.Final", "j.Seat, j.Final = ruling.Seat, ruling.Final"}},
+		guard: "named: entries are written", file: "activities/approval/judge.go",
+		edits: []edit{{"j.Entry, j.HookEntries, j.Final = ruling.Entry, ruling.HookEntries, ruling.Final", "j.Entry, j.Final = ruling.Entry, ruling.Final"}},
 		run:   "TestReviewBesides", packages: onSteps,
 	},
 	{
-		guard: "named: seats are read", file: "internal/postgres/record/approval.sql",
-		edits: []edit{{"'hookSeats', v.hook_seats)", "'hookSeats', NULL)"}},
+		guard: "named: entries are read", file: "internal/postgres/record/approval.sql",
+		edits: []edit{{"'hookEntries', v.hook_entries)", "'hookEntries', NULL)"}},
 		run:   "TestAHookNamesApprovers$", packages: []string{"./internal/e2etest/approvals"},
 	},
 	{

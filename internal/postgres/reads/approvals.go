@@ -22,19 +22,19 @@ type (
 
 // decisionRow is a row of the statement ShowDecisions.
 type decisionRow struct {
-	ApprovalID string
-	Decision   toolspec.Verb
-	Approver   string
-	Reason     string
-	Remember   bool
-	Signed     bool
-	KeyID      string
-	Counted    bool
-	Final      bool
-	Seat       int
-	HookSeats  []int
-	WhyNot     string `db:"answer"`
-	At         time.Time
+	ApprovalID  string
+	Decision    toolspec.Verb
+	Approver    string
+	Reason      string
+	Remember    bool
+	Signed      bool
+	KeyID       string
+	Counted     bool
+	Final       bool
+	Entry       int
+	HookEntries []int
+	WhyNot      string `db:"answer"`
+	At          time.Time
 }
 
 // approvalRow is a row of the statements ShowApprovals and ListApprovals.
@@ -103,7 +103,7 @@ func missing(a Approval, r approvalRow) ([]string, error) {
 	var votes []policy.Vote
 	for _, d := range a.Decisions {
 		if d.Counted && d.Decision == toolspec.Approve {
-			votes = append(votes, policy.Vote{Seat: d.Seat, Approver: d.Approver, HookSeats: d.HookSeats})
+			votes = append(votes, policy.Vote{Entry: d.Entry, Approver: d.Approver, HookEntries: d.HookEntries})
 		}
 	}
 	return rule.At(r.Now.Sub(r.CreatedAt)).Missing(votes), nil

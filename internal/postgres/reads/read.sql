@@ -73,7 +73,7 @@ WHERE invocation_id = @invocation_id::uuid
 ORDER BY number;
 
 -- name: ShowDecisions
-SELECT approval_id, decision, approver, reason, remember, signed, coalesce(key_id, '') AS key_id, counted, final, seat, hook_seats, answer, at
+SELECT approval_id, decision, approver, reason, remember, signed, coalesce(key_id, '') AS key_id, counted, final, seat AS entry, hook_entries, answer, at
 FROM decisions WHERE approval_id = ANY (@approval_ids::text[]) ORDER BY at, decision_hash;
 
 -- name: ListApprovals

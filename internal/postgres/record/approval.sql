@@ -157,7 +157,8 @@ SELECT
     coalesce(a.on_behalf_of, '') AS on_behalf_of, coalesce(a.digest, '') AS digest, coalesce(a.votes, 0) AS votes, now() AS now,
     coalesce(floor(extract(epoch FROM now() - a.created_at) * 1000)::bigint, 0) AS waited_ms,
     (
-        SELECT json_agg(json_build_object('seat', v.seat, 'approver', v.approver, 'hookSeats', v.hook_seats) ORDER BY v.at)
+        -- The column seat is the entry of the chain that the approval counted for.
+        SELECT json_agg(json_build_object('entry', v.seat, 'approver', v.approver, 'hookEntries', v.hook_entries) ORDER BY v.at)
         FROM decisions v WHERE v.approval_id = a.approval_id AND v.counted AND v.decision = 'approve'
     ) AS voters,
     k.public_key, coalesce(k.identity, '') AS key_identity, k.revoked_at IS NOT NULL AS key_revoked,
@@ -219,12 +220,12 @@ WITH request AS (
     ON CONFLICT DO NOTHING
 ), noted AS (
     INSERT INTO decisions (
-        approval_id, decision_hash, decision, approver, reason, args_digest, remember, signed, counted, answer, seat, hook_seats,
+        approval_id, decision_hash, decision, approver, reason, args_digest, remember, signed, counted, answer, seat, hook_entries,
         final, key_id
     )
     SELECT
         approval_id, @decision_hash, @decision, @approver, @reason, nullif(@args_digest, ''), @remember::boolean, @signed::boolean, counts, answer,
-        @seat::integer, @hook_seats::integer[], @final::boolean, nullif(@key_id, '')
+        @entry::integer, @hook_entries::integer[], @final::boolean, nullif(@key_id, '')
     FROM verdict
     RETURNING counted, answer
 ), remembered AS (

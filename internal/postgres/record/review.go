@@ -151,7 +151,7 @@ func (s *Store) Decide(ctx context.Context, in approval.DecideRow) (record appro
 		"invocation_id": in.InvocationID, "tenant_id": in.TenantID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "approval_id": in.ApprovalID,
 		"decision_hash": d.hash, "decision": db.Text(in.Decision.Decision), "approver": db.Text(in.Decision.Approver),
 		"reason": db.Text(in.Decision.Reason), "args_digest": d.args, "remember": in.Decision.Remember, "signed": j.Signed, "key_id": db.Text(j.KeyID),
-		"counts": j.Counted, "final": j.Final, "seat": j.Seat, "hook_seats": j.HookSeats, "votes": in.Votes, "becomes": string(in.Becomes), "answer": db.Text(j.Reason),
+		"counts": j.Counted, "final": j.Final, "entry": j.Entry, "hook_entries": j.HookEntries, "votes": in.Votes, "becomes": string(in.Becomes), "answer": db.Text(j.Reason),
 	}
 	if err := addGrant(values, j.Grant); err != nil {
 		return record, db.Failure(op, err)

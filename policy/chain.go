@@ -10,9 +10,9 @@ import (
 	"github.com/pawl-run/pawl/policy/document"
 )
 
-// Seat is a set of people, some of whom have to approve.
-type Seat struct {
-	// Name is the name of the seat for people: "team lead". If it is empty, the approvers are
+// ChainEntry is a set of people, some of whom have to approve.
+type ChainEntry struct {
+	// Name is the name of the entry for people: "team lead". If it is empty, the approvers are
 	// shown.
 	Name string `json:"name,omitempty"`
 	// Approvers has the form of ApprovalRule.Approvers.
@@ -31,16 +31,16 @@ type Voter struct {
 	Roles []string
 }
 
-// NoSeat is the seat of an approval that does not count for a rule.
-const NoSeat = -1
+// NoEntry is the entry of an approval that does not count for a rule.
+const NoEntry = -1
 
 // Vote is an approval that has already counted.
 type Vote struct {
-	// Seat is the index of the seat of policy that the approval counts for, or NoSeat.
-	Seat     int    `json:"seat"`
+	// Entry is the index of the entry of policy that the approval counts for, or NoEntry.
+	Entry    int    `json:"entry"`
 	Approver string `json:"approver"`
-	// HookSeats has such an index for each entry of ApprovalRule.Hooks.
-	HookSeats []int `json:"hookSeats,omitempty"`
+	// HookEntries has such an index for each entry of ApprovalRule.Hooks.
+	HookEntries []int `json:"hookEntries,omitempty"`
 }
 
 // Ruling is the judgement of an approval.
@@ -48,16 +48,16 @@ type Ruling struct {
 	Counted bool
 	// Reason says why the approval does not count, or what is still missing. It is safe to show.
 	Reason string
-	// Seat and HookSeats are as in Vote. HookSeats is nil if no hook names approvers.
-	Seat      int
-	HookSeats []int
+	// Entry and HookEntries are as in Vote. HookEntries is nil if no hook names approvers.
+	Entry       int
+	HookEntries []int
 	// Final says that nobody else has to approve.
 	Final bool
 }
 
 // Approve judges an approval of a call of the requesters; votes are the approvals that have
 // already counted. The approval counts for policy, and for each hook that names the person. In
-// each of them a person counts once, even if the person is in several seats.
+// each of them a person counts once, even if the person is in several entries.
 //
 // An approval does not count yet if the person has a later turn in a chain: a person approves a
 // request once, and nobody else might take that turn.
@@ -68,33 +68,33 @@ func (a ApprovalRule) Approve(v Voter, votes []Vote, requesters ...string) Rulin
 	if slices.ContainsFunc(votes, func(vote Vote) bool { return vote.Approver == v.Identity }) {
 		return Ruling{Reason: "this approver has approved already; another person has to"}
 	}
-	turns := []turn{turnOf(a.seats(), v, votes, policySeat)}
+	turns := []turn{turnOf(a.entries(), v, votes, policyEntry)}
 	for i, h := range a.Hooks {
-		turns = append(turns, turnOf(h.Seats, v, votes, hookSeat(i)))
+		turns = append(turns, turnOf(h.Entries, v, votes, hookEntry(i)))
 	}
 	return rulingOf(turns)
 }
 
-// turn is what an approval means for the seats of policy or of a hook.
+// turn is what an approval means for the entries of policy or of a hook.
 type turn struct {
-	// seat is the seat that the approval takes, or NoSeat.
-	seat int
+	// entry is the entry that the approval takes, or NoEntry.
+	entry int
 	// early says that the approver has a later turn.
 	early bool
-	// waits describes the people that the seats wait for, after the approval if it takes a
-	// seat. It is empty if nobody else has to approve.
+	// waits describes the people that the entries wait for, after the approval if it takes an
+	// entry. It is empty if nobody else has to approve.
 	waits string
-	// progress is set if the approval takes a seat that waits for more approvals.
+	// progress is set if the approval takes an entry that waits for more approvals.
 	progress string
 }
 
-// next returns the first seat that waits for approvals, and for how many. It returns NoSeat if
-// none does. seatOf returns the seat of a vote.
-func next(seats []Seat, votes []Vote, seatOf func(Vote) int) (i, missing int) {
-	for i, s := range seats {
+// next returns the first entry that waits for approvals, and for how many. It returns NoEntry if
+// none does. entryOf returns the entry of a vote.
+func next(entries []ChainEntry, votes []Vote, entryOf func(Vote) int) (i, missing int) {
+	for i, s := range entries {
 		missing := s.quorum()
 		for _, vote := range votes {
-			if seatOf(vote) == i {
+			if entryOf(vote) == i {
 				missing--
 			}
 		}
@@ -102,26 +102,26 @@ func next(seats []Seat, votes []Vote, seatOf func(Vote) int) (i, missing int) {
 			return i, missing
 		}
 	}
-	return NoSeat, 0
+	return NoEntry, 0
 }
 
-// turnOf returns what an approval of v means for seats.
-func turnOf(seats []Seat, v Voter, votes []Vote, seatOf func(Vote) int) turn {
-	i, missing := next(seats, votes, seatOf)
-	if i == NoSeat {
-		return turn{seat: NoSeat}
+// turnOf returns what an approval of v means for entries.
+func turnOf(entries []ChainEntry, v Voter, votes []Vote, entryOf func(Vote) int) turn {
+	i, missing := next(entries, votes, entryOf)
+	if i == NoEntry {
+		return turn{entry: NoEntry}
 	}
-	s := seats[i]
+	s := entries[i]
 	switch {
 	case !s.has(v):
-		early := slices.ContainsFunc(seats[i+1:], func(s Seat) bool { return s.has(v) })
-		return turn{seat: NoSeat, early: early, waits: s.describe()}
+		early := slices.ContainsFunc(entries[i+1:], func(s ChainEntry) bool { return s.has(v) })
+		return turn{entry: NoEntry, early: early, waits: s.describe()}
 	case missing > 1:
-		return turn{seat: i, waits: s.describe(), progress: fmt.Sprintf("%d of %d approvals", s.quorum()-missing+1, s.quorum())}
-	case i == len(seats)-1:
-		return turn{seat: i}
+		return turn{entry: i, waits: s.describe(), progress: fmt.Sprintf("%d of %d approvals", s.quorum()-missing+1, s.quorum())}
+	case i == len(entries)-1:
+		return turn{entry: i}
 	}
-	return turn{seat: i, waits: seats[i+1].describe()}
+	return turn{entry: i, waits: entries[i+1].describe()}
 }
 
 // rulingOf returns the ruling of an approval from its turns: that of policy, and one for each
@@ -131,7 +131,7 @@ func rulingOf(turns []turn) Ruling {
 	taken := false
 	for i := range turns {
 		t := &turns[i]
-		taken = taken || t.seat != NoSeat
+		taken = taken || t.entry != NoEntry
 		if t.early && refused == nil {
 			refused = t
 		}
@@ -146,9 +146,9 @@ func rulingOf(turns []turn) Ruling {
 	case refused != nil || !taken:
 		return Ruling{Reason: "it is not this approver's turn; the request waits for " + cmp.Or(refused, waits).waits}
 	}
-	r := Ruling{Counted: true, Seat: turns[0].seat, Final: waits == nil}
+	r := Ruling{Counted: true, Entry: turns[0].entry, Final: waits == nil}
 	for _, t := range turns[1:] {
-		r.HookSeats = append(r.HookSeats, t.seat)
+		r.HookEntries = append(r.HookEntries, t.entry)
 	}
 	switch {
 	case r.Final:
@@ -160,64 +160,64 @@ func rulingOf(turns []turn) Ruling {
 	return r
 }
 
-// policySeat returns the seat of policy that a vote has taken.
-func policySeat(v Vote) int { return v.Seat }
+// policyEntry returns the entry of policy that a vote has taken.
+func policyEntry(v Vote) int { return v.Entry }
 
-// hookSeat returns a function that returns the seat that a vote has taken of the entry i of
+// hookEntry returns a function that returns the entry that a vote has taken of the entry i of
 // ApprovalRule.Hooks.
-func hookSeat(i int) func(Vote) int {
+func hookEntry(i int) func(Vote) int {
 	return func(v Vote) int {
-		if i >= len(v.HookSeats) {
-			return NoSeat
+		if i >= len(v.HookEntries) {
+			return NoEntry
 		}
-		return v.HookSeats[i]
+		return v.HookEntries[i]
 	}
 }
 
 // Missing describes the approvals that a request still waits for after the votes: those of
 // policy, and those of each hook. It returns nil if nobody else has to approve.
 func (a ApprovalRule) Missing(votes []Vote) (missing []string) {
-	add := func(seats []Seat, seatOf func(Vote) int) {
-		i, n := next(seats, votes, seatOf)
-		if i == NoSeat {
+	add := func(entries []ChainEntry, entryOf func(Vote) int) {
+		i, n := next(entries, votes, entryOf)
+		if i == NoEntry {
 			return
 		}
-		for j, s := range seats[i:] {
+		for j, s := range entries[i:] {
 			if s.Quorum = s.quorum(); j == 0 {
 				s.Quorum = n
 			}
 			missing = append(missing, s.describe())
 		}
 	}
-	add(a.seats(), policySeat)
+	add(a.entries(), policyEntry)
 	for i, h := range a.Hooks {
-		add(h.Seats, hookSeat(i))
+		add(h.Entries, hookEntry(i))
 	}
 	return missing
 }
 
-// seats returns the chain, or one seat for a rule without a chain.
-func (a ApprovalRule) seats() []Seat {
+// entries returns the chain, or one entry for a rule without a chain.
+func (a ApprovalRule) entries() []ChainEntry {
 	if len(a.Chain) > 0 {
 		return a.Chain
 	}
-	return []Seat{{Approvers: a.Approvers, Quorum: a.Quorum}}
+	return []ChainEntry{{Approvers: a.Approvers, Quorum: a.Quorum}}
 }
 
-// allSeats returns the seats of policy and then those of the hooks.
-func (a ApprovalRule) allSeats() []Seat {
-	all := a.seats()
+// allEntries returns the entries of policy and then those of the hooks.
+func (a ApprovalRule) allEntries() []ChainEntry {
+	all := a.entries()
 	for _, h := range a.Hooks {
-		all = slices.Concat(all, h.Seats)
+		all = slices.Concat(all, h.Entries)
 	}
 	return all
 }
 
-func (s Seat) quorum() int { return max(s.Quorum, 1) }
+func (s ChainEntry) quorum() int { return max(s.Quorum, 1) }
 
 // has reports whether the voter is in the set. A role entry matches roles only, never an
 // identity.
-func (s Seat) has(v Voter) bool {
+func (s ChainEntry) has(v Voter) bool {
 	return len(s.Approvers) == 0 || slices.ContainsFunc(s.Approvers, func(p document.Pattern) bool {
 		if role, ok := strings.CutPrefix(string(p), authz.RolePrefix); ok {
 			return slices.Contains(v.Roles, role)
@@ -226,7 +226,7 @@ func (s Seat) has(v Voter) bool {
 	})
 }
 
-func (s Seat) describe() string {
+func (s ChainEntry) describe() string {
 	who := "anyone"
 	if len(s.Approvers) > 0 {
 		names := make([]string, len(s.Approvers))
@@ -247,6 +247,6 @@ func (s Seat) describe() string {
 // NeedsRoles reports whether a role may decide, now or after an escalation.
 func (a ApprovalRule) NeedsRoles() bool {
 	byRole := func(p document.Pattern) bool { return strings.HasPrefix(string(p), authz.RolePrefix) }
-	return slices.ContainsFunc(a.allSeats(), func(s Seat) bool { return slices.ContainsFunc(s.Approvers, byRole) }) ||
+	return slices.ContainsFunc(a.allEntries(), func(s ChainEntry) bool { return slices.ContainsFunc(s.Approvers, byRole) }) ||
 		slices.ContainsFunc(a.Escalate, func(e Escalation) bool { return slices.ContainsFunc(e.Approvers, byRole) })
 }

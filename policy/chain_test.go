@@ -11,7 +11,7 @@ import (
 func TestApprove(t *testing.T) {
 	signed := func(id string, roles ...string) Voter { return Voter{Identity: id, Signed: true, Roles: roles} }
 	two := ApprovalRule{Enabled: true, Quorum: 2}
-	chain := ApprovalRule{Enabled: true, Chain: []Seat{
+	chain := ApprovalRule{Enabled: true, Chain: []ChainEntry{
 		{Name: "team lead", Approvers: []document.Pattern{"role:lead"}},
 		{Approvers: []document.Pattern{"role:security", "user:chief"}, Quorum: 2},
 	}}
@@ -23,15 +23,15 @@ func TestApprove(t *testing.T) {
 	}{
 		{"one is enough", ApprovalRule{Enabled: true}, []Voter{signed("user:bob")}, "final"},
 		{"unsigned", ApprovalRule{Enabled: true}, []Voter{{Identity: "user:bob"}}, "policy counts only signed decisions"},
-		{"the first of two", two, []Voter{signed("user:bob")}, "seat 0, 1 of 2 approvals"},
+		{"the first of two", two, []Voter{signed("user:bob")}, "entry 0, 1 of 2 approvals"},
 		{"the second of two", two, []Voter{signed("user:bob"), signed("user:cid")}, "final"},
 		{"one person twice", two, []Voter{signed("user:bob"), signed("user:bob")}, "this approver has approved already; another person has to"},
 		{"the requester is one of two", two, []Voter{signed("user:bob"), signed("user:ann")}, "policy does not let the requester decide on the own call"},
 		{"who the requester acts for", two, []Voter{signed("user:boss")}, "policy does not let the requester decide on the own call"},
-		{"the lead", chain, []Voter{signed("user:bob", "lead")}, "seat 0, the request now waits for 2 of role:security or user:chief"},
+		{"the lead", chain, []Voter{signed("user:bob", "lead")}, "entry 0, the request now waits for 2 of role:security or user:chief"},
 		{"security before the lead", chain, []Voter{signed("user:cid", "security")}, "it is not this approver's turn; the request waits for team lead (role:lead)"},
-		{"somebody of no seat", chain, []Voter{signed("user:dan", "intern")}, "policy does not name this approver"},
-		{"the lead, then one", chain, []Voter{signed("user:bob", "lead"), signed("user:cid", "security")}, "seat 1, 1 of 2 approvals"},
+		{"somebody of no entry", chain, []Voter{signed("user:dan", "intern")}, "policy does not name this approver"},
+		{"the lead, then one", chain, []Voter{signed("user:bob", "lead"), signed("user:cid", "security")}, "entry 1, 1 of 2 approvals"},
 		{"the lead, then two", chain, []Voter{signed("user:bob", "lead"), signed("user:cid", "security"), signed("user:chief")}, "final"},
 		{"the lead sits in both", chain, []Voter{signed("user:bob", "lead", "security"), signed("user:bob", "lead", "security")}, "this approver has approved already; another person has to"},
 		{"who calls itself a role", chain, []Voter{signed("role:lead")}, "policy does not name this approver"},
@@ -43,8 +43,8 @@ func TestApprove(t *testing.T) {
 			for _, v := range tc.voters {
 				r := tc.rule.Approve(v, votes, "user:ann", "user:boss")
 				if got = r.Reason; r.Counted {
-					votes = append(votes, Vote{Seat: r.Seat, Approver: v.Identity})
-					got = strings.TrimSpace("seat " + string(rune('0'+r.Seat)) + ", " + r.Reason)
+					votes = append(votes, Vote{Entry: r.Entry, Approver: v.Identity})
+					got = strings.TrimSpace("entry " + string(rune('0'+r.Entry)) + ", " + r.Reason)
 				}
 				if r.Final {
 					got = "final"
@@ -68,7 +68,7 @@ func TestChainsAreRead(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if !chain.NeedsRoles() || read(`{quorum: 2}`).NeedsRoles() {
-		t.Error("roles are needed where a seat names one, and nowhere else")
+		t.Error("roles are needed where an entry names one, and nowhere else")
 	}
 	digests := map[string]string{}
 	for _, approvals := range []string{
