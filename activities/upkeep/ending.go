@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/pawl-run/pawl/activities/heartbeat"
@@ -12,8 +13,11 @@ import (
 )
 
 const (
-	// endingTime is how long one sweep runs closing stages. The next sweep continues.
+	// endingTime is how long one sweep begins closing stages. The next sweep continues.
 	endingTime = time.Minute
+	// endingStage bounds one closing stage. The activity that sweeps ends after five minutes, and a
+	// durable hook may declare a day.
+	endingStage = 2 * time.Minute
 	// endingsUntil is how long the closing stages of a swept call are tried, if no worker has
 	// their hooks or their hooks fail in a way that passes.
 	endingsUntil = 7 * 24 * time.Hour
@@ -76,13 +80,22 @@ func (e Ending) stages() (stages []hook.Step) {
 
 // endAll runs the closing stages of swept calls, one call after another, for about endingTime.
 func (s *Sweeper) endAll(ctx context.Context, out *contract.SweepCallsOut) error {
-	began := time.Now()
-	for time.Since(began) < endingTime && !heartbeat.Stopping(ctx) {
+	until := time.Now().Add(endingTime)
+	for time.Now().Before(until) && !heartbeat.Stopping(ctx) {
 		e, found, err := s.endings.TakeEnding(ctx, s.namespace)
-		if err != nil || !found {
+		switch {
+		case err == nil && !found:
+			return nil
+		case err != nil && found:
+			// Nobody can read this call. It must not keep the others from their end.
+			if err := s.postpone(ctx, e, "", "", err); err != nil {
+				return err
+			}
+			continue
+		case err != nil:
 			return err
 		}
-		ended, err := s.end(ctx, e)
+		ended, err := s.end(ctx, e, until)
 		if err != nil {
 			return err
 		}
@@ -93,18 +106,20 @@ func (s *Sweeper) endAll(ctx context.Context, out *contract.SweepCallsOut) error
 	return nil
 }
 
-// end runs the closing stages of a call that have not run. It reports whether all have run. A
-// stage that this worker cannot run is left for a later sweep, and so are those after it.
-func (s *Sweeper) end(ctx context.Context, e Ending) (ended bool, err error) {
+// end runs the closing stages of a call that have not run, and begins none after until. It
+// reports whether all have run. A stage that this worker cannot run, or that does not end in its
+// time, is left for a later sweep, and so are those after it.
+func (s *Sweeper) end(ctx context.Context, e Ending, until time.Time) (ended bool, err error) {
 	stages := e.stages()
 	for e.Done < len(stages) {
-		step := stages[e.Done]
-		in := hook.StageInput{
-			Stage: step.Stage, Hooks: step.Hooks, PlanVersion: e.Plan.V, Facts: e.Facts,
-			BudgetMs: step.DurableMs + contract.StepTimeout.Milliseconds(),
+		step, at := stages[e.Done], time.Now()
+		if at.After(until) {
+			return false, nil
 		}
-		at := time.Now()
-		v, err := s.hooks(ctx, in)
+		budget := min(time.Duration(step.DurableMs)*time.Millisecond+contract.StepTimeout, endingStage)
+		v, err := s.runEnding(ctx, budget, hook.StageInput{
+			Stage: step.Stage, Hooks: step.Hooks, PlanVersion: e.Plan.V, Facts: e.Facts, BudgetMs: budget.Milliseconds(),
+		})
 		switch {
 		case ctx.Err() != nil:
 			return false, ctx.Err()
@@ -121,6 +136,20 @@ func (s *Sweeper) end(ctx context.Context, e Ending) (ended bool, err error) {
 	}
 	return true, s.endings.DropEnding(ctx, e.InvocationID, e.Tries)
 }
+
+// runEnding runs a closing stage. It returns an error if the stage does not end within budget: what
+// the hooks have done by then is not known.
+func (s *Sweeper) runEnding(ctx context.Context, budget time.Duration, in hook.StageInput) (hook.Verdict, error) {
+	ctx, cancel := context.WithTimeout(ctx, budget)
+	defer cancel()
+	v, err := s.hooks(ctx, in)
+	if err == nil && ctx.Err() != nil {
+		err = errEndingTime
+	}
+	return v, err
+}
+
+var errEndingTime = errors.New("the hooks did not end in their time")
 
 // postpone leaves a call to a later sweep, or drops it if its time is over.
 func (s *Sweeper) postpone(ctx context.Context, e Ending, stage hook.Stage, lacks string, err error) error {

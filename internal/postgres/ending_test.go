@@ -121,6 +121,37 @@ func TestEndingsAreGivenUp(t *testing.T) {
 	}
 }
 
+// TestEndingsInTime: a stage that does not end in its time has not run, and is tried again. A call that nobody can read does not keep others
+// from their end.
+func TestEndingsInTime(t *testing.T) {
+	b := open(t)
+	b.swept("unreadable")
+	b.swept("call_1")
+	b.sql(`UPDATE invocations SET result = '{"startedAtMs":"never"}' WHERE tool_call_id = 'unreadable'`)
+	slow := true
+	ran := 0
+	hooks := func(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
+		if in.Stage == "onError" && slow {
+			slow = false
+			<-ctx.Done()
+			return hook.Verdict{Notes: []hook.Note{{Hook: "alarm", Reason: "failed"}}}, nil
+		}
+		ran++
+		return hook.Verdict{}, nil
+	}
+	for try, want := range []int{0, 1} {
+		if n := b.end(hooks); n != want {
+			t.Errorf("try %d ended %d calls, want %d", try, n, want)
+		}
+	}
+	if ran != 4 {
+		t.Errorf("%d stages ran, want 4", ran)
+	}
+	if got := value[string](b, `SELECT string_agg(tool_call_id || ' ' || tries, ', ') FROM endings JOIN invocations USING (invocation_id)`); got != "unreadable 2" {
+		t.Errorf("left are %s", got)
+	}
+}
+
 // TestEndingsAtOnce: a sweep that was so slow that another has taken its call writes nothing, and the call ends once.
 func TestEndingsAtOnce(t *testing.T) {
 	b := open(t)

@@ -183,7 +183,7 @@ func TestPartitions(t *testing.T) {
 
 // TestMigrationsWaitShortlyForLocks: every call queues behind a migration that waits for the lock of a table of calls.
 func TestMigrationsWaitShortlyForLocks(t *testing.T) {
-	for _, name := range []string{"0017_hook_seats.sql", "0018_endings.sql"} {
+	for _, name := range []string{"0017_hook_entries.sql", "0018_endings.sql"} {
 		text, err := fs.ReadFile(migrations.FS(), name)
 		if err != nil {
 			t.Fatal(err)

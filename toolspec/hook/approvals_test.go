@@ -183,7 +183,7 @@ func TestApprovalsAreCopied(t *testing.T) {
 
 // TestApprovalsOfAVerdict: the name of an entry must not hold a secret, and the names count as bytes of a verdict without other questions.
 func TestApprovalsOfAVerdict(t *testing.T) {
-	a := hook.Approvals{Chain: []hook.Seat{{Name: "lead", Approvers: []string{"user:ann"}}}}
+	a := hook.Approvals{Chain: []hook.ChainEntry{{Name: "lead", Approvers: []string{"user:ann"}}}}
 	if n := (hook.Verdict{Ask: &hook.Ask{Approvals: &a}}).Size(); n != len("leaduser:ann") {
 		t.Errorf("the verdict has %d bytes", n)
 	}

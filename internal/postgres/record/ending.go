@@ -27,36 +27,36 @@ type endingRow struct {
 }
 
 // TakeEnding takes a swept call of a namespace whose closing stages are due. found is false if
-// there is none.
+// there is none. If the plan or the result of the call cannot be read, TakeEnding returns an error
+// and found, and e has its id and its times.
 func (s *Store) TakeEnding(ctx context.Context, namespace string) (e upkeep.Ending, found bool, err error) {
 	const op = "take ending"
 	row, found, err := db.First[endingRow](ctx, s.db, op, db.Query("TakeEnding", db.Values{"namespace": db.Text(namespace)}))
 	if err != nil || !found {
 		return e, false, err
 	}
+	e = upkeep.Ending{InvocationID: row.InvocationID, Done: row.Done, Tries: row.Tries, SettledAt: row.SettledAt, SeenAt: row.SeenAt}
 	plan, err := db.Decoded[hook.Plan](row.Plan)
 	if err != nil {
-		return e, false, db.Failure(op, err)
+		return e, true, db.Failure(op, err)
 	}
 	result, err := db.Decoded[toolspec.Result](row.Result)
 	if err != nil {
-		return e, false, db.Failure(op, err)
+		return e, true, db.Failure(op, err)
 	}
-	return upkeep.Ending{
-		InvocationID: row.InvocationID, Done: row.Done, Tries: row.Tries, Plan: plan, SettledAt: row.SettledAt, SeenAt: row.SeenAt,
-		Facts: hook.Facts{
-			InvocationID: row.InvocationID, ToolID: row.ToolID, ToolCallID: row.ToolCallID, Context: toolspec.Context{
-				TenantID: row.TenantID, RunID: row.RunID, ActorID: row.ActorID, SubjectID: row.SubjectID, SessionID: row.SessionID,
-				RequestID: row.RequestID, GraphID: row.GraphID, ConnectionID: row.ConnectionID,
-			},
-			Effect: plan.Effect, Risk: plan.Risk, ToolDigest: plan.ToolDigest, PolicyDigest: row.PolicyDigest, InputDigest: row.InputDigest,
-			Epoch: row.Epoch, Round: 1, Attempts: result.Attempts, AuditIDs: row.AuditIds,
-			Failure: &hook.Failure{
-				Code: result.ErrorCode, SafeMessage: result.SafeMessage, Details: result.Details, HTTPStatus: result.HTTPStatus,
-			},
-			StartedAtMs: result.StartedAtMs, NowMs: row.SeenAt.UnixMilli(),
+	e.Plan, e.Facts = plan, hook.Facts{
+		InvocationID: row.InvocationID, ToolID: row.ToolID, ToolCallID: row.ToolCallID, Context: toolspec.Context{
+			TenantID: row.TenantID, RunID: row.RunID, ActorID: row.ActorID, SubjectID: row.SubjectID, SessionID: row.SessionID,
+			RequestID: row.RequestID, GraphID: row.GraphID, ConnectionID: row.ConnectionID,
 		},
-	}, true, nil
+		Effect: plan.Effect, Risk: plan.Risk, ToolDigest: plan.ToolDigest, PolicyDigest: row.PolicyDigest, InputDigest: row.InputDigest,
+		Epoch: row.Epoch, Round: 1, Attempts: result.Attempts, AuditIDs: row.AuditIds,
+		Failure: &hook.Failure{
+			Code: result.ErrorCode, SafeMessage: result.SafeMessage, Details: result.Details, HTTPStatus: result.HTTPStatus,
+		},
+		StartedAtMs: result.StartedAtMs, NowMs: row.SeenAt.UnixMilli(),
+	}
+	return e, true, nil
 }
 
 // endedRow is a row of the statement EndStage.
