@@ -152,4 +152,4 @@ func decodeCredential(plain []byte) (Credential, error) {
 	return c, nil
 }
 
-var errSealed = errors.New("what was sealed is no credential")
+var errSealed = errors.New("the sealed value is not a credential")

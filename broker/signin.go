@@ -58,7 +58,7 @@ type SignedIn struct {
 func (b *Broker) SignIn(ctx context.Context, s SignIn) (SignedIn, error) {
 	o := s.Provider.OAuth2
 	if o == nil || o.Flow != AuthorizationCode {
-		return SignedIn{}, fmt.Errorf("nobody signs in at the provider %s: that is for the flow authorization_code of oauth2", s.Provider.ID)
+		return SignedIn{}, fmt.Errorf("the provider %s has no sign-in: only oauth2 with the flow authorization_code has one", s.Provider.ID)
 	}
 	if err := o.check(s.Provider.Insecure); err != nil {
 		return SignedIn{}, err
@@ -71,7 +71,7 @@ func (b *Broker) SignIn(ctx context.Context, s SignIn) (SignedIn, error) {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", s.Port))
 	if err != nil {
-		return SignedIn{}, fmt.Errorf("the browser has nowhere to come back to: %w", err)
+		return SignedIn{}, fmt.Errorf("no port for the browser to return to: %w", err)
 	}
 	t := b.tokens(s.Provider)
 	back := newCallback(listener.Addr().String())
@@ -102,7 +102,7 @@ func (b *Broker) SignIn(ctx context.Context, s SignIn) (SignedIn, error) {
 		return SignedIn{}, ctx.Err()
 	}
 	if answer.refused != "" {
-		return SignedIn{}, fmt.Errorf("the authorization server did not let anybody in: %s", answer.refused)
+		return SignedIn{}, fmt.Errorf("the authorization server refused the sign-in: %s", answer.refused)
 	}
 	credential, got, f := t.exchanged(ctx, s.Client, answer.code, verifier, config.RedirectURL)
 	if f != nil {

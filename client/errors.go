@@ -13,7 +13,7 @@ var ErrNotFound = errors.New("not found")
 
 // ErrSettled says that the call is settled. Its result stands: no decision counts, and nothing
 // stops it any more.
-var ErrSettled = errors.New("the call is settled; its result stands")
+var ErrSettled = errors.New("the call is settled; its result cannot change")
 
 // ErrNotConfirmed says that no worker answered in time. The decision may still
 // apply: ask for the state before deciding again.

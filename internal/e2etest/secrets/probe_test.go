@@ -19,7 +19,7 @@ func TestProbeRefreshes(t *testing.T) {
 	v, s := e2etest.NewVault(w), newAPI(t, auth)
 	addToken(v, "c1", s.provider(), stale(auth), -time.Minute)
 	addToken(v, "c2", s.provider(), stale(auth), -time.Minute)
-	for i, want := range []string{"the token had ended, and was refreshed\nthe service answered 200 OK\n", "the service answered 200 OK\n"} {
+	for i, want := range []string{"the token had expired, and was refreshed\nthe service answered 200 OK\n", "the service answered 200 OK\n"} {
 		if text, err := pawlCommand(w, "connections", "test", "c1"); err != nil || text != want {
 			t.Errorf("%d: %v, %s", i, err, text)
 		}
