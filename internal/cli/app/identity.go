@@ -63,5 +63,5 @@ func QuoteName(s string) string { return OneLine(toolspec.Quoted(s), 100) }
 // ByFlag defines the flag --by for the identity of the person who runs the command; does is the
 // verb for its help text.
 func ByFlag(cmd *cobra.Command, by *string, does string) {
-	IdentityVar(cmd.Flags(), by, "by", DefaultApprover(), "who "+does+" it; for the audit trail (PAWL_APPROVER)")
+	IdentityVar(cmd.Flags(), by, "by", DefaultApprover(), "who "+does+" it, for the audit trail (PAWL_APPROVER)")
 }
