@@ -21,8 +21,8 @@ type Codec struct {
 	// file that PAWL_CODEC_KEYS_FILE names, of mode 0600, or is PAWL_CODEC_KEYS
 	// itself. It is a secret.
 	Keys []byte
-	// RefusePlain opens nothing that is not encrypted: PAWL_CODEC_PLAIN=refuse. By
-	// default calls that were started before encryption go on.
+	// RefusePlain refuses payloads that are not encrypted: PAWL_CODEC_PLAIN=refuse. By default,
+	// calls that were started before encryption continue.
 	RefusePlain bool
 }
 
@@ -67,8 +67,8 @@ func (c Codec) ring() (*codec.Ring, error) {
 	return ring, nil
 }
 
-// PayloadCodec is the codec of this configuration. Without keys it lets payloads
-// pass, and refuses those that are encrypted.
+// PayloadCodec returns the codec of this configuration. Without keys it passes payloads unchanged,
+// and refuses encrypted ones.
 func (c Codec) PayloadCodec() (converter.PayloadCodec, error) {
 	ring, err := c.ring()
 	if err != nil {
