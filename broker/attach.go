@@ -91,7 +91,7 @@ func (l *Lease) sign(req *http.Request) error {
 		req.ContentLength = int64(len(body))
 	}
 	if err := signer.Sign(req, body, func(name string) []byte { return l.credential.Get(name).Reveal() }, time.Now()); err != nil {
-		return errors.New("the request could not be signed") // what a signer says may hold anything
+		return errors.New("the request could not be signed") // the error of a signer may contain secrets
 	}
 	return nil
 }

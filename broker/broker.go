@@ -51,15 +51,16 @@ type Sealed struct {
 	ExpiresAt time.Time
 }
 
-// Sealer seals and opens. What was sealed for one binding does not open for another.
+// Sealer seals and opens credentials. A credential that is sealed for one binding does not open for
+// another.
 type Sealer interface {
 	Seal(plain []byte, at Binding) (sealed []byte, keyID int64, err error)
-	// Open answers ErrSealed for what is of another binding, was changed, or is of a key
-	// that is not there, and not which of these it is.
+	// Open returns ErrSealed if the value belongs to another binding, was modified, or needs a key
+	// that is missing. It does not say which.
 	Open(sealed []byte, at Binding) ([]byte, error)
 }
 
-// ErrSealed says that a sealed credential does not open here.
+// ErrSealed is the error for a sealed credential that cannot be opened here.
 var ErrSealed error = sealedError{}
 
 type sealedError struct{}
@@ -72,7 +73,7 @@ func (sealedError) Error() string {
 // LogReason is what may be logged of it.
 func (s sealedError) LogReason() string { return s.Error() }
 
-// Request asks for the use of a connection in one attempt of a call.
+// Request asks for the use of a connection in an attempt of a call.
 type Request struct {
 	InvocationID string
 	TenantID     string
@@ -95,19 +96,19 @@ type Request struct {
 	Repeatable bool
 }
 
-// Answer is what the store says of a request.
+// Answer is the answer of the store to a request.
 type Answer string
 
 // The answers.
 const (
 	Leased Answer = "leased"
-	// Denied: there is no connection of that name, or no grant covers the use.
+	// Denied: the connection does not exist, or no grant allows the use.
 	Denied Answer = "denied"
-	// NeedsReauth: only somebody who signs in anew can mend it.
+	// NeedsReauth: a person must sign in to the connection again.
 	NeedsReauth Answer = "needs_reauth"
-	// Changed: it is not the connection that was approved.
+	// Changed: a person approved another generation of the connection.
 	Changed Answer = "changed"
-	// Superseded: the call is over, or goes on elsewhere.
+	// Superseded: the call is settled, or another run owns it.
 	Superseded Answer = "superseded"
 )
 
@@ -174,7 +175,7 @@ type Options struct {
 	Live *fingerprint.Set
 }
 
-// New makes a broker.
+// New returns a broker.
 func New(store Store, sealer Sealer, o Options) *Broker {
 	if o.Signers == nil {
 		o.Signers, _ = NewSigners()
@@ -190,8 +191,8 @@ func New(store Store, sealer Sealer, o Options) *Broker {
 	}
 }
 
-// Drain waits for the refreshes that are under way, so that a token that was got
-// is stored, until ctx ends. Nobody may lease meanwhile.
+// Drain waits until running refreshes have stored their tokens, or until ctx ends. Nobody may call
+// Lease during Drain.
 func (b *Broker) Drain(ctx context.Context) {
 	over := make(chan struct{})
 	go func() {
@@ -204,12 +205,11 @@ func (b *Broker) Drain(ctx context.Context) {
 	}
 }
 
-// Lease takes the use of a connection for one attempt. Where the answer is not
-// Leased there is no lease, and no credential was opened. The caller closes the
-// lease when the attempt is over.
+// Lease takes the use of a connection for one attempt. If the answer is not Leased, there is no
+// lease, and no credential was opened. The caller closes the lease at the end of the attempt.
 //
-// A token that is about to end is refreshed first. While that cannot be, and the
-// token has ended, the error is marked errs.Transient.
+// A token that is about to expire is refreshed first. If an expired token cannot be refreshed now,
+// the error is marked errs.Transient.
 func (b *Broker) Lease(ctx context.Context, r Request) (*Lease, Answer, error) {
 	if r.Holder == "" || r.ConnectionID == "" || r.TenantID == "" {
 		return nil, Denied, nil

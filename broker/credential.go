@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// Kind is how a credential authenticates a request.
+// Kind is the way in which a credential authenticates a request.
 type Kind string
 
 // The kinds.
@@ -51,21 +51,20 @@ const (
 	maxField  = 16 << 10
 )
 
-// Credential is what authenticates, by the names of its parts. The zero value has
-// none.
+// Credential is the parts that authenticate, by name. The zero value has no parts.
 type Credential struct{ parts map[string]Secret }
 
-// NewCredential takes the parts over.
+// NewCredential makes a credential and takes ownership of the parts.
 func NewCredential(parts map[string]Secret) Credential { return Credential{parts} }
 
-// Get returns a part, which holds nothing where there is none.
+// Get returns a part, or an empty secret if the credential has no such part.
 func (c Credential) Get(name string) Secret { return c.parts[name] }
 
-// Names lists the parts, sorted.
+// Names returns the sorted names of the parts.
 func (c Credential) Names() []string { return slices.Sorted(maps.Keys(c.parts)) }
 
-// With is the credential with one part more, or in the place of the one of that
-// name. What it replaces is not destroyed.
+// With returns the credential with one part added or replaced. It does not destroy the replaced
+// part.
 func (c Credential) With(name string, value Secret) Credential {
 	parts := maps.Clone(c.parts)
 	if parts == nil {
@@ -82,7 +81,7 @@ func (c Credential) Destroy() {
 	}
 }
 
-// String names the parts and shows none.
+// String returns the names of the parts without their values.
 func (c Credential) String() string { return "credential of " + strings.Join(c.Names(), ", ") }
 
 // needs lists the parts that a kind cannot do without, and those that it may have
@@ -102,8 +101,8 @@ func (k Kind) needs() (required, optional []string) {
 	return nil, nil
 }
 
-// CheckCredential reports whether the parts are those of the provider's kind, and
-// can stand where it puts them. Its errors name parts and show none.
+// CheckCredential returns an error if the parts do not match the provider's kind, or cannot be put
+// into a request. The error names parts and has no values.
 func (p Provider) CheckCredential(c Credential, signers Signers) error {
 	required, optional, err := p.Parts(signers)
 	if err != nil {
@@ -152,4 +151,4 @@ func decodeCredential(plain []byte) (Credential, error) {
 	return c, nil
 }
 
-var errSealed = errors.New("what was sealed is no credential")
+var errSealed = errors.New("the sealed value is not a credential")

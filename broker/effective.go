@@ -23,9 +23,9 @@ const (
 // AllScopes in a grant stands for every scope of its connection.
 const AllScopes = "*"
 
-// Effective is the connections that a call may use: those that are granted and
-// that the request names as well, sorted. Neither list means "all" by being empty
-// or absent (GRANT_INTERSECTION_REQUIRED; rows CN-04, CN-05, CN-07).
+// Effective returns the connections that a call may use, sorted: the connections that are granted
+// and that the request names. An empty or absent list never means "all"
+// (GRANT_INTERSECTION_REQUIRED; rows CN-04, CN-05, CN-07).
 func Effective(granted, requested []string) []string {
 	var both []string
 	for _, id := range granted {
@@ -37,9 +37,9 @@ func Effective(granted, requested []string) []string {
 	return slices.Compact(both)
 }
 
-// Holder is who must have been granted the connection of a call: the subject for
-// whom it is made, else the actor. An actor who acts for somebody uses that
-// person's right and not its own. A role or a group is no holder.
+// Holder returns the identity that needs the grant for the connection of a call: the subject of the
+// call, otherwise the actor. An actor that acts for a subject uses the subject's grants and not its
+// own. A role or a group cannot be a holder.
 func Holder(c toolspec.Context) string {
 	holder := c.ActorID
 	if c.SubjectID != "" {
@@ -51,10 +51,9 @@ func Holder(c toolspec.Context) string {
 	return holder
 }
 
-// Covers reports whether grants to the holder, or to a role that it has, give
-// every one of the scopes that a tool needs, of those that the connection has.
-// Scopes are gathered from all grants. Without a grant nothing is covered, not
-// even a tool that needs no scope, nor with a connection that is revoked.
+// Covers reports whether the grants of the holder, or of its roles, together allow every scope that
+// a tool needs and the connection has. Without a grant it returns false, also for a tool that needs
+// no scope. For a revoked connection it returns false.
 func Covers(n hook.Connection, roles, needs []string) bool {
 	if n.Status == StatusRevoked {
 		return false

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Keep adds the named parts of a sealed credential to one that takes its place, and
-// destroys the others. A part that it does not have is an error.
+// Keep moves the named parts of an old credential into the one that replaces it, and destroys the
+// other old parts. A part that the old credential lacks is an error.
 func (c Credential) Keep(sealer Sealer, s Sealed, names []string) (Credential, error) {
 	plain, err := sealer.Open(s.Bytes, s.Binding)
 	if err != nil {

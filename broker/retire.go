@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// Retired says what became of a connection's tokens at its provider.
+// Retired is the outcome of the revocation of a connection's tokens at its provider.
 type Retired string
 
 // The outcomes.
 const (
-	// RetiredThere: the provider has taken them back.
+	// RetiredThere: the provider revoked the tokens.
 	RetiredThere Retired = "retired"
-	// RetiredNowhere: there is nothing that Pawl could take back there, or no way to:
-	// somebody has to do it by hand.
+	// RetiredNowhere: Pawl has nothing to revoke there, or no way to do it. A person must do it by
+	// hand.
 	RetiredNowhere Retired = "unsupported"
-	// RetiredFailed: there may be tokens that are good there still.
+	// RetiredFailed: some tokens may still be valid there.
 	RetiredFailed Retired = "failed"
 )
 

@@ -12,8 +12,8 @@ var _ fingerprint.Source = (*Broker)(nil)
 // secretsPage is how many credentials are open at once.
 const secretsPage = 100
 
-// Secrets opens the credentials of all connections of all tenants, one after the
-// other, for who searches for them. One that does not open ends it: what cannot be
+// Secrets opens the credentials of all connections of all tenants, one at a time, for a search for
+// leaks. It stops with an error if a credential does not open, because a secret that cannot be
 // searched for is not known to be safe.
 func (b *Broker) Secrets(ctx context.Context) iter.Seq2[fingerprint.Credential, error] {
 	return func(yield func(fingerprint.Credential, error) bool) {

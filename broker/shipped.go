@@ -11,8 +11,7 @@ import (
 //go:embed providers/*.yaml
 var shippedFiles embed.FS
 
-// Shipped returns the descriptions that come with Pawl, by their ids: examples to
-// use as they are, or to copy.
+// Shipped returns the built-in provider descriptions, by id.
 func Shipped() ([]Provider, error) { return readAll(shippedFiles) }
 
 // readAll reads the descriptions of a directory's *.yaml files.
@@ -38,8 +37,8 @@ func readAll(files fs.FS) ([]Provider, error) {
 	return all, nil
 }
 
-// Merge puts descriptions together, sorted by id. One id twice is an error: a file
-// that could say anew what github is could send its tokens elsewhere.
+// Merge combines descriptions, sorted by id. Two descriptions with the same id are an error: a file
+// that redefines github could send its tokens to another host.
 func Merge(some, more []Provider) ([]Provider, error) {
 	all := slices.Concat(some, more)
 	slices.SortFunc(all, func(a, b Provider) int { return strings.Compare(a.ID, b.ID) })

@@ -16,7 +16,7 @@ const maxSigned = 10 << 20
 
 // Signer signs requests with a credential.
 type Signer interface {
-	// Name is what providers call it.
+	// Name is the name by which providers refer to the signer.
 	Name() string
 	// Parts names what its credentials consist of.
 	Parts() []string
@@ -28,8 +28,8 @@ type Signer interface {
 // Signers are the signers of a worker, by name.
 type Signers map[string]Signer
 
-// NewSigners makes them of Pawl's own and those of the user. Two of one name are
-// an error.
+// NewSigners returns the built-in signers and the given ones. Two signers with the same name are an
+// error.
 func NewSigners(more ...Signer) (Signers, error) {
 	all := Signers{}
 	for _, s := range append([]Signer{HMAC{}}, more...) {

@@ -23,42 +23,42 @@ const (
 	goodbye = 2 * time.Second
 )
 
-// SignIn is how somebody gives a connection the use of an account.
+// SignIn signs a person in to an account, for a connection.
 type SignIn struct {
 	Provider Provider
 	Scopes   []string
-	// Client has the client's id and, if there is one, its secret. It stays the
-	// caller's.
+	// Client has the client id and, if there is one, the client secret. The caller keeps its
+	// ownership.
 	Client Credential
-	// Show tells the person where to go.
+	// Show gets the URL that the person opens.
 	Show func(url string) error
-	// Port is where the browser comes back to on this machine; 0 is any that is free,
-	// which servers are to take (RFC 8252 section 7.3).
+	// Port is the port of this machine to which the browser returns. 0 is any free port, which
+	// servers must accept (RFC 8252 section 7.3).
 	Port int
-	// Within is how long the person has; 0 is five minutes.
+	// Within bounds the time for the sign-in; 0 is five minutes.
 	Within time.Duration
 }
 
-// SignedIn is what came of it.
+// SignedIn is the result of a sign-in.
 type SignedIn struct {
-	// Credential is the client's with its tokens, and the caller's to destroy.
+	// Credential is the client's parts with the tokens. The caller destroys it.
 	Credential Credential
-	// Lasts is how long the access token does from now, 0 for good.
+	// Lasts is the remaining life of the access token; 0 is without end.
 	Lasts time.Duration
-	// Renews says that a refresh token came with it: without one, somebody has to sign
-	// in anew when the token ends.
+	// Renews reports whether there is a refresh token. Without one, a person must sign in again
+	// when the access token expires.
 	Renews bool
-	// Missing are the scopes that were asked for and not given.
+	// Missing are the requested scopes that were not granted.
 	Missing []string
 }
 
-// SignIn waits on a loopback address for somebody who consents in a browser (RFC
-// 8252), and exchanges the code that the browser brings for tokens, with PKCE (RFC
-// 7636). Its errors hold nothing of what the server said but its code.
+// SignIn waits on a loopback address until a person consents in a browser (RFC 8252), and exchanges
+// the code for tokens, with PKCE (RFC 7636). Its errors contain only the error code of the server's
+// answer.
 func (b *Broker) SignIn(ctx context.Context, s SignIn) (SignedIn, error) {
 	o := s.Provider.OAuth2
 	if o == nil || o.Flow != AuthorizationCode {
-		return SignedIn{}, fmt.Errorf("nobody signs in at the provider %s: that is for the flow authorization_code of oauth2", s.Provider.ID)
+		return SignedIn{}, fmt.Errorf("the provider %s has no sign-in: only oauth2 with the flow authorization_code has one", s.Provider.ID)
 	}
 	if err := o.check(s.Provider.Insecure); err != nil {
 		return SignedIn{}, err
@@ -71,7 +71,7 @@ func (b *Broker) SignIn(ctx context.Context, s SignIn) (SignedIn, error) {
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp4", fmt.Sprintf("127.0.0.1:%d", s.Port))
 	if err != nil {
-		return SignedIn{}, fmt.Errorf("the browser has nowhere to come back to: %w", err)
+		return SignedIn{}, fmt.Errorf("no port for the browser to return to: %w", err)
 	}
 	t := b.tokens(s.Provider)
 	back := newCallback(listener.Addr().String())
@@ -102,7 +102,7 @@ func (b *Broker) SignIn(ctx context.Context, s SignIn) (SignedIn, error) {
 		return SignedIn{}, ctx.Err()
 	}
 	if answer.refused != "" {
-		return SignedIn{}, fmt.Errorf("the authorization server did not let anybody in: %s", answer.refused)
+		return SignedIn{}, fmt.Errorf("the authorization server refused the sign-in: %s", answer.refused)
 	}
 	credential, got, f := t.exchanged(ctx, s.Client, answer.code, verifier, config.RedirectURL)
 	if f != nil {
@@ -125,8 +125,8 @@ func newCallback(host string) *callback {
 	return &callback{host: host, state: rand.Text(), came: make(chan consent, 1)}
 }
 
-// ServeHTTP takes the answer of who knows the state. Whoever else knocks is sent
-// away, and the wait goes on.
+// ServeHTTP accepts the answer with the right state. It rejects every other request and keeps
+// waiting.
 func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
@@ -175,9 +175,10 @@ func (c *callback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// SignInTo signs somebody in to a connection that is there, with the client's parts
-// of its credential, and returns the new credential sealed for the next version.
-// Provider and Client of s are the connection's; without Scopes it asks for the
+// SignInTo signs a person in to an existing connection, with the client's parts of its credential,
+// and returns the new credential, sealed for the next version. Provider and Client of s are those
+// of the connection. Without Scopes it asks for the scopes of the connection, or else of its
+// provider.
 // connection's, or else for those of its provider.
 func (b *Broker) SignInTo(ctx context.Context, r Record, s SignIn) (Sealed, SignedIn, error) {
 	c, err := b.unseal(r.Sealed)
@@ -186,7 +187,7 @@ func (b *Broker) SignInTo(ctx context.Context, r Record, s SignIn) (Sealed, Sign
 	}
 	defer c.Destroy()
 	s.Provider = r.Provider
-	// Not the tokens: whoever signs in now may be somebody else.
+	// Not the tokens: another person may sign in now.
 	s.Client = NewCredential(map[string]Secret{FieldClientID: c.Get(FieldClientID), FieldClientSecret: c.Get(FieldClientSecret)})
 	if len(s.Scopes) == 0 {
 		s.Scopes = r.Scopes

@@ -2,25 +2,24 @@ package broker
 
 import "context"
 
-// KeyWrapper encrypts with keys that never leave a key management service. A key
-// ring that is kept wrapped cannot be read by who has its file alone.
+// KeyWrapper encrypts with keys that never leave a key management service. The file of a wrapped
+// key ring alone gives no access to the ring.
 //
-// It is asked with a few hundred bytes, once when a ring is read and twice when one
-// is written, and has five seconds. Its errors are shown: they must hold nothing of
-// what it was given.
+// A wrapper gets a few hundred bytes, once when a ring is read and twice when a ring is written,
+// and has five seconds. Its errors are shown: they must not contain its input.
 type KeyWrapper interface {
-	// Wrap encrypts with the key of that name, such as
-	// gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k. What does not unwrap
-	// without the same associated bytes is bound to them.
+	// Wrap encrypts with the named key, such as
+	// gcp-kms://projects/p/locations/l/keyRings/r/cryptoKeys/k. The result must not unwrap with
+	// other associated bytes.
 	Wrap(ctx context.Context, key string, plain, associated []byte) ([]byte, error)
-	// Unwrap decrypts what Wrap has encrypted.
+	// Unwrap decrypts the result of Wrap.
 	Unwrap(ctx context.Context, key string, wrapped, associated []byte) ([]byte, error)
 }
 
-// KeyPinner is a [KeyWrapper] that may use one key only. A worker with one takes no
-// ring that is kept in clear: whoever can write the file could put his own there.
+// KeyPinner is a [KeyWrapper] that may use only one key. A worker with a KeyPinner refuses an
+// unencrypted ring, because everyone who can write the file could replace the ring.
 type KeyPinner interface {
 	KeyWrapper
-	// Only names the key; "" is none.
+	// Only returns the name of the key, or "" if the wrapper may use every key.
 	Only() string
 }

@@ -17,9 +17,9 @@ import (
 // the pause between two such rounds, ± a quarter.
 const nextRoundAfter = time.Second
 
-// ErrNoAnswer says that ctx ended before Temporal answered. The call may be
-// running all the same: to start it again, with the same tenantId, runId and
-// toolCallId, finds it and runs nothing twice.
+// ErrNoAnswer says that ctx ended before Temporal answered. The call may be running. Start it again
+// with the same tenantId, runId and toolCallId: that attaches to the running call, and nothing runs
+// twice.
 var ErrNoAnswer = errors.New("no answer before the caller's time was over; the call may be running: start it again with the same tenantId, runId and toolCallId")
 
 // persist repeats f, which must be safe to repeat, for as long as Temporal is

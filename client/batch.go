@@ -24,9 +24,8 @@ type Verdict struct {
 	Err        error
 }
 
-// DecideEach sends many decisions, some at once, and returns a verdict for each, in
-// the same order. Each stands for itself: one that does not count, or cannot be sent,
-// keeps no other from counting.
+// DecideEach sends many decisions, some at the same time, and returns a verdict for each, in the
+// same order. If one decision fails or does not count, the others are still sent.
 func (c *Client) DecideEach(ctx context.Context, batch ...Addressed) []Verdict {
 	verdicts := make([]Verdict, len(batch))
 	var group errgroup.Group

@@ -7,9 +7,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
 
-// Catalog returns the tools that a caller may see now, to offer them to a model. A
-// tool that is not in it would be denied, called by its id all the same. It
-// narrows nothing: put the tools of the run into the call's context.toolIds too.
+// Catalog returns the tools that a caller may see now, to offer them to a model. A call of another
+// tool would be denied. Catalog restricts nothing: also put the tools of the run into the call's
+// context.toolIds.
 func (c *Client) Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error) {
 	if c.catalogs == nil {
 		return catalog.Catalog{}, fmt.Errorf("client: catalog: %w", ErrNoCatalogs)
@@ -17,14 +17,12 @@ func (c *Client) Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalo
 	return c.catalogs.Catalog(ctx, by)
 }
 
-// PickTools returns the tools that a caller may see now and that fit a query best:
-// what to offer a model of a catalog that is too large for a request. It reads the
-// catalog and makes an index of it each time. A program that picks often keeps the
-// result of Catalog and calls its Pick.
+// PickTools returns the visible tools that fit a query best, for a model whose request cannot have
+// the whole catalog. It reads the catalog and indexes it each time. A program that picks often
+// keeps the result of Catalog and calls its Pick.
 //
-// A tool that was not picked is not denied: called all the same, it is judged by
-// the gate as any other. To keep a run to what was picked, put the ids into the
-// calls' context.toolIds.
+// A tool that was not picked is not denied: the gate judges its calls as any other. To restrict a
+// run to the picked tools, put their ids into the calls' context.toolIds.
 func (c *Client) PickTools(ctx context.Context, by catalog.Viewer, query catalog.Query) ([]catalog.Match, error) {
 	visible, err := c.Catalog(ctx, by)
 	if err != nil {

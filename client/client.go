@@ -23,7 +23,7 @@ import (
 // is noticed after it.
 const taskTimeout = 5 * time.Second
 
-// Client speaks to calls through Temporal.
+// Client talks to calls through Temporal.
 type Client struct {
 	temporal temporal.Client
 	outputs  Outputs
@@ -39,8 +39,7 @@ type Outputs interface {
 	Output(ctx context.Context, tenantID, ref string) (json.RawMessage, error)
 }
 
-// Catalogs knows the tools that workers have published, and what callers may see
-// of them.
+// Catalogs reads the tools that workers have published and that a caller may see.
 type Catalogs interface {
 	Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error)
 }
@@ -55,15 +54,15 @@ type Options struct {
 	Outputs Outputs
 	// Records reads the record for Calls, Call and Approvals.
 	Records Records
-	// DataConverter is that of the client of Temporal, where it has one of its own:
-	// Progress needs it.
+	// DataConverter is the data converter of the Temporal client, if it has its own. Progress needs
+	// it.
 	DataConverter converter.DataConverter
 	// EagerStart asks for the first task to be handed to a worker of the same
 	// process and connection.
 	EagerStart bool
 }
 
-// New makes a client.
+// New returns a client.
 func New(t temporal.Client, o Options) *Client {
 	if o.DataConverter == nil {
 		o.DataConverter = converter.GetDefaultDataConverter()
@@ -82,10 +81,10 @@ type Call struct {
 	attached bool
 }
 
-// Start starts a call, or attaches to it if it was started before. What is
-// refused here never reaches Temporal, and a workflow of somebody else's that has
-// the call's id is a *CallError with the code conflict. While Temporal is away it
-// tries again until ctx ends, which is ErrNoAnswer; without a deadline it waits.
+// Start starts a call, or attaches to it if it was started before. An invalid invocation never
+// reaches Temporal. If another workflow has the call's id, the error is a *CallError with the code
+// conflict. While Temporal does not answer, Start tries again until ctx ends, and then returns
+// ErrNoAnswer; without a deadline it waits.
 func (c *Client) Start(ctx context.Context, inv toolspec.Invocation) (*Call, error) {
 	if err := check(inv); err != nil {
 		return nil, err
@@ -119,8 +118,8 @@ func (c *Client) Start(ctx context.Context, inv toolspec.Invocation) (*Call, err
 	return &Call{WorkflowID: id.WorkflowID(), InvocationID: id.InvocationID(), toolCallID: inv.ToolCallID, inputDigest: digest, run: run}, nil
 }
 
-// existing returns a run that has the id of a call. Anybody in the namespace can
-// start a workflow under any id, so one that no worker of Pawl carries on is none.
+// existing returns a run that has the id of a call. Every program in the namespace can start a
+// workflow under any id, so a workflow that is not a call of Pawl does not count.
 func (c *Client) existing(ctx context.Context, inv toolspec.Invocation, runID string) (temporal.WorkflowRun, error) {
 	workflowID := inv.Identity().WorkflowID()
 	described, err := c.temporal.DescribeWorkflowExecution(ctx, workflowID, runID)

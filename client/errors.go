@@ -11,17 +11,17 @@ import (
 // calls after its retention time; the record keeps them longer (Client.Call).
 var ErrNotFound = errors.New("not found")
 
-// ErrSettled says that the call is settled. Its result stands: no decision counts, and nothing
-// stops it any more.
-var ErrSettled = errors.New("the call is settled; its result stands")
+// ErrSettled says that the call is settled. Its result cannot change: decisions do not count any
+// more, and the call cannot be stopped.
+var ErrSettled = errors.New("the call is settled; its result cannot change")
 
 // ErrNotConfirmed says that no worker answered in time. The decision may still
 // apply: ask for the state before deciding again.
 var ErrNotConfirmed = errors.New("not confirmed: no worker answered; the decision may still apply")
 
-// ErrSpent says that a call has had all the updates and signals that Temporal lets one
-// workflow have: nobody can decide on it any more. The request expires; cancel the
-// call, or terminate its workflow.
+// ErrSpent says that a call has received all the updates and signals that Temporal allows a
+// workflow, so nobody can decide on it any more. Wait until the request expires, cancel the call,
+// or terminate its workflow.
 var ErrSpent = errors.New("the call takes no more updates and signals; cancel it or wait until the request expires")
 
 // ErrNoOutputs is the error of Client.Output for a client without Options.Outputs.

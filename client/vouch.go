@@ -12,10 +12,9 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// Vouch signs that the actor of a call acts for its subject, for exactly this call, and
-// puts the proof into it. It is for servers that know who their user is: whoever holds
-// the key can act for anybody who has delegated to an actor. The call has to be admitted
-// within lasts.
+// Vouch signs that the actor of a call acts for its subject, for this call only, and adds the proof
+// to the call. It is for servers that have authenticated their user. The key lets its holder act
+// for every subject that has delegated to an actor. The call must be admitted within lasts.
 func Vouch(inv *toolspec.Invocation, key ed25519.PrivateKey, lasts time.Duration) error {
 	if inv.Context.SubjectID == "" {
 		return errors.New("client: the call has no subject to vouch for")

@@ -85,7 +85,7 @@ func (a ApprovalRule) Besides(hooks ...HookEntries) (ApprovalRule, error) {
 	return a.Unremembered(), nil
 }
 
-var errNobody = errors.New("a hook asks for people and names nobody")
+var errNobody = errors.New("a hook asks for approvers and names none")
 
 // ExpiresWithin returns the rule with a lifetime of at most d.
 func (a ApprovalRule) ExpiresWithin(d time.Duration) ApprovalRule {

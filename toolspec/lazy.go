@@ -8,14 +8,14 @@ import (
 // Run is the function of a tool.
 type Run[In, Out any] = func(ctx context.Context, in In, call Call) (Out, error)
 
-// Lazy makes a tool whose function is made by the first call that needs it: what
-// it opens, a worker that is never asked does not open. A worker makes it once,
-// however many calls wait for it, and keeps it; the function must be safe for
-// concurrent use, as that of every tool.
+// Lazy defines a tool whose function is created at its first call, so a worker without calls of the
+// tool does not open its resources. A worker calls create once, also if several calls wait for it,
+// and keeps the function. The function must be safe for concurrent use, as the function of every
+// tool.
 //
-// An error of create is the error of the call, as if the tool had returned it,
-// and the next call tries again: RetryAfter says that nothing happened. create
-// has the time of that call's attempt, and must not keep its context.
+// If create returns an error, the call ends as if the tool had returned it, and the next call tries
+// again. RetryAfter says that nothing happened. The context of create ends with the attempt of the
+// call: create must not keep it.
 func Lazy[In, Out any](def Definition, create func(ctx context.Context) (Run[In, Out], error)) Tool {
 	l := &lazy[In, Out]{create: create, turn: make(chan struct{}, 1)}
 	return Define(def, func(ctx context.Context, in In, call Call) (out Out, err error) {
@@ -30,8 +30,8 @@ func Lazy[In, Out any](def Definition, create func(ctx context.Context) (Run[In,
 type lazy[In, Out any] struct {
 	create func(ctx context.Context) (Run[In, Out], error)
 	made   atomic.Pointer[Run[In, Out]]
-	// turn holds one value while somebody creates. It is no mutex, for whoever
-	// waits must be able to leave.
+	// turn holds one value while create runs. It is a channel and not a mutex, so that a waiting
+	// call can stop when its context ends.
 	turn chan struct{}
 }
 

@@ -38,7 +38,7 @@ func authorizer(o *opened, c Config, store *postgres.Store, a additions, log *sl
 	}
 	switch {
 	case named > 1:
-		return nil, errors.New("there are two authorization engines, of worker.Authorizer and PAWL_OPENFGA_URL: name one")
+		return nil, errors.New("there are two authorization engines, worker.Authorizer and PAWL_OPENFGA_URL: remove one")
 	case named == 0:
 		return store.Authorizer(), nil
 	case len(a.authorizers) == 0:

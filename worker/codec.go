@@ -21,8 +21,8 @@ type Codec struct {
 	// file that PAWL_CODEC_KEYS_FILE names, of mode 0600, or is PAWL_CODEC_KEYS
 	// itself. It is a secret.
 	Keys []byte
-	// RefusePlain opens nothing that is not encrypted: PAWL_CODEC_PLAIN=refuse. By
-	// default calls that were started before encryption go on.
+	// RefusePlain refuses payloads that are not encrypted: PAWL_CODEC_PLAIN=refuse. By default,
+	// calls that were started before encryption continue.
 	RefusePlain bool
 }
 
@@ -31,7 +31,7 @@ func LoadCodec() (c Codec, err error) {
 	file, text := os.Getenv("PAWL_CODEC_KEYS_FILE"), os.Getenv("PAWL_CODEC_KEYS")
 	switch {
 	case file != "" && text != "":
-		return c, errors.New("config: both PAWL_CODEC_KEYS_FILE and PAWL_CODEC_KEYS are set: which keys are meant?")
+		return c, errors.New("config: both PAWL_CODEC_KEYS_FILE and PAWL_CODEC_KEYS are set: unset one of them")
 	case file != "":
 		if c.Keys, err = secretfile.Read(file, maxCodecKeys); err != nil {
 			return c, fmt.Errorf("config: PAWL_CODEC_KEYS_FILE: %w", err)
@@ -56,7 +56,7 @@ func LoadCodec() (c Codec, err error) {
 func (c Codec) ring() (*codec.Ring, error) {
 	if len(c.Keys) == 0 {
 		if c.RefusePlain {
-			return nil, errors.New("config: PAWL_CODEC_PLAIN=refuse needs keys, or nothing could be read")
+			return nil, errors.New("config: PAWL_CODEC_PLAIN=refuse needs keys: set PAWL_CODEC_KEYS_FILE or PAWL_CODEC_KEYS")
 		}
 		return &codec.Ring{}, nil
 	}
@@ -67,8 +67,8 @@ func (c Codec) ring() (*codec.Ring, error) {
 	return ring, nil
 }
 
-// PayloadCodec is the codec of this configuration. Without keys it lets payloads
-// pass, and refuses those that are encrypted.
+// PayloadCodec returns the codec of this configuration. Without keys it passes payloads unchanged,
+// and refuses encrypted ones.
 func (c Codec) PayloadCodec() (converter.PayloadCodec, error) {
 	ring, err := c.ring()
 	if err != nil {
@@ -90,7 +90,7 @@ func (c Config) encrypting() (Config, error) {
 	case c.Temporal.DataConverter == nil && c.Temporal.FailureConverter == nil:
 		c.Temporal.DataConverter, c.Temporal.FailureConverter = codec.Converters(codec.New(ring, codec.Options{RefusePlain: c.Codec.RefusePlain}))
 	case !ring.Empty():
-		return c, errors.New("config: Temporal has a converter of its own, and PAWL_CODEC_KEYS wants another: leave one out")
+		return c, errors.New("config: Temporal already has a data converter, and PAWL_CODEC_KEYS adds another: remove one of them")
 	}
 	c.encrypted = true
 	return c, nil

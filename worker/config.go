@@ -50,8 +50,7 @@ type Config struct {
 	// OpenFGA is the server that authorizes calls, in the place of the built-in
 	// engine; the zero value names none.
 	OpenFGA OpenFGA
-	// Notify says who is told what becomes of approval requests; the zero value
-	// tells nobody.
+	// Notify configures who gets notices about approval requests. The zero value sends none.
 	Notify Notify
 	// KeyRing opens the credentials of connections.
 	KeyRing KeyRing
@@ -59,12 +58,11 @@ type Config struct {
 	Codec Codec
 	// encrypted says that Temporal has the converters of Codec.
 	encrypted bool
-	// DisabledTools are those that the worker does not have although it was given them:
-	// ids, or a prefix and *: PAWL_DISABLED_TOOLS, with commas. What they need need not
-	// be there.
+	// DisabledTools are ids, or prefixes and *, of tools that the worker does not offer:
+	// PAWL_DISABLED_TOOLS, separated by commas. Their capabilities need not be provided.
 	DisabledTools []string
-	// OIDC are the providers whose ID tokens count as proofs of approvers:
-	// PAWL_OIDC_FILE names a file of them, PAWL_OIDC_ISSUER one.
+	// OIDC are the issuers whose ID tokens prove the identity of approvers: PAWL_OIDC_FILE names a
+	// file with them, PAWL_OIDC_ISSUER is one.
 	OIDC []OIDCIssuer
 	// Log is where the worker reports; nil means text on standard error.
 	// LoadConfig sets one of the level PAWL_LOG_LEVEL.

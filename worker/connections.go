@@ -17,15 +17,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// KeyRing is where the keys are that open credentials. The zero value names none:
-// then tools cannot use connections.
+// KeyRing names the keys that open credentials. With the zero value, tools cannot use connections.
 type KeyRing struct {
 	// File is PAWL_KEYRING_FILE. The worker follows it.
 	File string
 	// Text is PAWL_KEYRING, the ring itself. It is a secret.
 	Text []byte
-	// Wrapper unwraps a ring that a key of a KMS has wrapped; nil can do without. The
-	// option KeyWrapper sets it too.
+	// Wrapper decrypts a ring that is encrypted with a key of a KMS. nil means that the ring is not
+	// encrypted. The option KeyWrapper sets it too.
 	Wrapper broker.KeyWrapper
 }
 

@@ -14,14 +14,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Notify says who is told what becomes of approval requests.
+// Notify configures who gets notices about approval requests.
 type Notify struct {
-	// URL is a webhook's address: PAWL_NOTIFY_URL. Empty means none. It is taken for
-	// a secret, as some receivers' are.
+	// URL is the address of a webhook: PAWL_NOTIFY_URL. Empty means none. It is treated as a
+	// secret, because the addresses of some receivers are.
 	URL string
-	// Secret is what it is signed with, PAWL_NOTIFY_SECRET, or SecretFile a file that
-	// holds it, PAWL_NOTIFY_SECRET_FILE. While one secret replaces another there are
-	// both, with white space between.
+	// Secret is the key that signs notices, PAWL_NOTIFY_SECRET; or SecretFile names a file with it,
+	// PAWL_NOTIFY_SECRET_FILE. During a change of the secret it holds both, separated by white
+	// space.
 	Secret     string
 	SecretFile string
 	// Log writes notices into the worker's log: PAWL_NOTIFY_LOG=on.

@@ -38,19 +38,18 @@ type additions struct {
 	faults
 }
 
-// Tools adds tools to the built-in ones. Being known does not make a tool
-// allowed: policy says that.
+// Tools adds tools to the built-in ones. Policy must also allow them.
 func Tools(tools ...toolspec.Tool) Option {
 	return func(a *additions) { a.tools = append(a.tools, tools...) }
 }
 
-// Hooks adds hooks for every tool.
+// Hooks adds hooks that run for every tool.
 func Hooks(hooks ...hook.Hook) Option {
 	return func(a *additions) { a.hooks = append(a.hooks, hooks...) }
 }
 
-// ToolHooks adds hooks for one tool. Where this worker has no such tool, it says
-// so in its log, for the hooks would never run.
+// ToolHooks adds hooks that run for one tool. If the worker does not have the tool, the worker logs
+// a warning, because the hooks never run.
 func ToolHooks(toolID string, hooks ...hook.Hook) Option {
 	return func(a *additions) {
 		if a.toolHooks == nil {
@@ -60,21 +59,21 @@ func ToolHooks(toolID string, hooks ...hook.Hook) Option {
 	}
 }
 
-// Capabilities provides what added tools declare beside clock and files.
+// Capabilities provides the capabilities that the added tools declare. The worker provides the
+// built-in ones itself, such as clock and files.
 func Capabilities(provided ...toolspec.Provided) Option {
 	return func(a *additions) { a.capabilities = append(a.capabilities, provided...) }
 }
 
-// Providers says what calls are provided with: singletons, session providers, the
-// factories that hooks may bind, and the capabilities of tools that a token backs.
+// Providers configures what calls are provided with: singletons, session providers, the factories
+// that hooks may bind, and the tokens that back capabilities of tools.
 func Providers(options ...provide.Option) Option {
 	return func(a *additions) { a.providers = append(a.providers, options...) }
 }
 
-// Authorizer puts an authorization engine in the place of the built-in one. It is
-// asked for every call that policy does not deny, of every tenant, whatever the
-// tenant's policy says of permissions. All workers of a task queue need the same
-// one. nil, or a second one, keeps the worker from starting.
+// Authorizer replaces the built-in authorization engine. The engine is asked about every call that
+// policy does not deny, in all tenants, whatever the key permissions of the tenant's policy is. All
+// workers of a task queue need the same engine. A nil engine or a second one is an error at start.
 func Authorizer(engine authz.Port) Option {
 	return func(a *additions) { a.authorizers = append(a.authorizers, engine) }
 }
@@ -87,62 +86,60 @@ func PolicyEngine(engines policy.Engines) Option {
 	return func(a *additions) { a.policyEngines = append(a.policyEngines, engines) }
 }
 
-// Notifier has tell told what becomes of approval requests: at least once each, after
-// an error again for a day, later each time. A notice that comes again has the same id.
-// tell has ten seconds and may be called by several goroutines. The name, of small
-// letters, digits and -, is what the database knows it by.
+// Notifier calls tell with each notice about an approval request, at least once. After an error,
+// tell is called again with growing pauses, for a day; the repeated notice has the same id. A call
+// of tell has ten seconds, and several goroutines may call it at the same time. The name has
+// lower-case letters, digits and -; the database knows the notifier by its name.
 func Notifier(name string, tell func(context.Context, toolspec.Notice) error) Option {
 	return func(a *additions) { a.notifiers = append(a.notifiers, notifying{name, tell}) }
 }
 
-// Signers adds what signs requests of connections of the kind signed.
+// Signers adds signers for the requests of connections whose provider has the kind signed. The
+// provider names its signer.
 func Signers(signers ...broker.Signer) Option {
 	return func(a *additions) { a.signers = append(a.signers, signers...) }
 }
 
-// KeyWrapper unwraps the key ring where a key of a KMS has wrapped it; the module
-// github.com/pawl-run/pawl/kms has one. nil, or a second one, keeps the worker from
-// starting, and so does a ring that it does not unwrap.
+// KeyWrapper sets the wrapper that decrypts a key ring which is encrypted with a key of a KMS. The
+// module github.com/pawl-run/pawl/kms has implementations. A nil wrapper, a second one, or a ring
+// that the wrapper cannot decrypt is an error at start.
 func KeyWrapper(w broker.KeyWrapper) Option {
 	return func(a *additions) { a.wrappers = append(a.wrappers, w) }
 }
 
-// Started calls f once the worker takes work, with a client that shares its
-// connection and starts eagerly: the first task of a call that it submits goes to
-// this very worker, without a way through the server. f must not block.
+// Started calls f when the worker has started. The client shares the connection of the worker and
+// starts calls eagerly: the first workflow task of a call that it submits goes directly to this
+// worker, without a round trip through the server. f must not block.
 func Started(f func(*client.Client)) Option {
 	return func(a *additions) { a.started = append(a.started, f) }
 }
 
-// RoundTrips calls f before every round trip to the database, from many
-// goroutines, to count them; ctx is an activity's where a call makes it, and
-// none where the worker looks after itself.
+// RoundTrips calls f before every round trip to the database, from many goroutines, for example to
+// count them. ctx is the context of the activity that makes the round trip. The worker's own
+// maintenance has another context.
 func RoundTrips(f func(ctx context.Context)) Option {
 	return func(a *additions) { a.roundTrips = f }
 }
 
-// Repairer puts another one in the place of the built-in [hydrate.Careful]: it
-// mends arguments that cannot be used as they were sent, once per call and only
-// for tools of which policy says so (`repair`). What it mends a person approves.
-// nil mends nothing.
+// Repairer replaces the built-in repairer [hydrate.Careful]. It repairs arguments that are not
+// valid as they were sent, at most once per call, and only for tools for which policy allows it
+// (`repair`). A person must approve repaired arguments. nil turns repairs off.
 func Repairer(r hydrate.Repairer) Option {
 	return func(a *additions) { a.repairer = r }
 }
 
-// Validators puts other validators of arguments in the place of the built-in one.
-// compile is asked for each version of a tool that has a schema: when the worker
-// starts, to publish the validator's name and version, and when the first call
-// comes; where it fails then, the call does, as internal.
+// Validators replaces the built-in validators of arguments. compile is called for each version of a
+// tool that has a schema: when the worker starts, to publish the name and the version of the
+// validator, and at the first call. If compile fails at a call, the call ends with the code
+// internal.
 func Validators(compile func(toolspec.Spec) (hydrate.Validator, error)) Option {
 	return func(a *additions) { a.validators = compile }
 }
 
-// Secret names a secret that this worker's own tools or hooks hold, such as a
-// token of the environment: it is taken out of log records, results, errors and
-// reports, in whatever form it is written. label names it and may be shown. A
-// secret of fewer than 8 bytes, or of fewer than 4 different ones, cannot be told
-// from other text and keeps the worker from starting. Secrets of connections need
-// no naming.
+// Secret declares a secret that the tools or hooks of this worker hold, such as a token from the
+// environment. The worker removes it from log records, results, errors and reports, also in encoded
+// form. label is the name of the secret and may be shown. A secret of fewer than 8 bytes, or of
+// fewer than 4 different bytes, is an error at start. Secrets of connections need no declaration.
 func Secret(label string, secret []byte) Option {
 	return func(a *additions) {
 		a.secrets = append(a.secrets, fingerprint.Credential{Label: label, Secret: secret})

@@ -89,16 +89,15 @@ func known(ctx context.Context, store *postgres.Store, own []toolspec.Spec) ([]t
 	return all, nil
 }
 
-// policyWatch says which policy judges, and compiles it before the first call
-// needs it. It decides nothing: every call reads the pointer for itself.
+// policyWatch reports which policy is active, and compiles it before the first call needs it. It
+// decides nothing: every call reads the active version itself.
 type policyWatch struct {
 	store *postgres.Store
 	own   []toolspec.Spec
 	log   *slog.Logger
 	// said is the digest that was reported last.
 	said string
-	// shadow is asked beside the active policy and obeyed about nothing, so that
-	// memory is good enough for it.
+	// shadow judges beside the active policy without effect on calls, so it is kept only in memory.
 	shadow atomic.Pointer[policy.Policy]
 }
 

@@ -162,7 +162,7 @@ func (a *Attempts) unprovided(ctx context.Context, in contract.ExecuteIn, err er
 		return contract.ExecuteOut{Outcome: contract.Undispatched}
 	}
 	return contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
-		Code: toolspec.CodeInternal, SafeMessage: "what the tool needs could not be provided",
+		Code: toolspec.CodeInternal, SafeMessage: "a capability of the tool could not be provided; the worker log has the cause",
 	}}
 }
 

@@ -80,8 +80,8 @@ func (e Ending) stages() (stages []hook.Step) {
 
 // endAll runs the closing stages of swept calls, one call after another, for about endingTime.
 func (s *Sweeper) endAll(ctx context.Context, out *contract.SweepCallsOut) error {
-	until := time.Now().Add(endingTime)
-	for time.Now().Before(until) && !heartbeat.Stopping(ctx) {
+	began := time.Now()
+	for time.Since(began) < endingTime && !heartbeat.Stopping(ctx) {
 		e, found, err := s.endings.TakeEnding(ctx, s.namespace)
 		switch {
 		case err == nil && !found:
@@ -95,7 +95,7 @@ func (s *Sweeper) endAll(ctx context.Context, out *contract.SweepCallsOut) error
 		case err != nil:
 			return err
 		}
-		ended, err := s.end(ctx, e, until)
+		ended, err := s.end(ctx, e, began)
 		if err != nil {
 			return err
 		}
@@ -106,14 +106,14 @@ func (s *Sweeper) endAll(ctx context.Context, out *contract.SweepCallsOut) error
 	return nil
 }
 
-// end runs the closing stages of a call that have not run, and begins none after until. It
-// reports whether all have run. A stage that this worker cannot run, or that does not end in its
+// end runs the closing stages of a call that have not run, and begins none later than endingTime
+// after began. It reports whether all have run. A stage that this worker cannot run, or that does not end in its
 // time, is left for a later sweep, and so are those after it.
-func (s *Sweeper) end(ctx context.Context, e Ending, until time.Time) (ended bool, err error) {
+func (s *Sweeper) end(ctx context.Context, e Ending, began time.Time) (ended bool, err error) {
 	stages := e.stages()
 	for e.Done < len(stages) {
 		step, at := stages[e.Done], time.Now()
-		if at.After(until) {
+		if time.Since(began) > endingTime {
 			return false, nil
 		}
 		budget := min(time.Duration(step.DurableMs)*time.Millisecond+contract.StepTimeout, endingStage)

@@ -77,8 +77,8 @@ func newRoot(a *app.App, more []func(*app.App) []*cobra.Command) *cobra.Command 
 	root := &cobra.Command{
 		Use:   "pawl",
 		Short: "Durable, policy-gated tool calls on Temporal and Postgres",
-		Long: "Pawl runs every tool call as a Temporal workflow: authorised by policy, validated, approved by a\n" +
-			"person where policy says so, executed, redacted and recorded.",
+		Long: "Pawl runs every tool call as a Temporal workflow: authorized by policy, validated, approved by a\n" +
+			"person if policy asks for it, executed, redacted and recorded.",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 

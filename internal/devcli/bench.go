@@ -24,11 +24,11 @@ func newBench(a devApp) *cobra.Command {
 	var store, profile string
 	var grow, park []int
 	cmd := &cobra.Command{
-		Use: "bench", Short: "Measure what a call costs beside a bare workflow",
-		Long: "Starts Temporal, Postgres and the workers in one process, and measures a call of each kind beside a hand-written\n" +
-			"workflow that runs one activity: in interleaved rounds, first one call after the other, then many at once.\n" +
-			"With TEMPORAL_ADDRESS or PAWL_DATABASE_URL it uses those servers; the database must be one for the benchmark.\n" +
-			"docs/performance.md says what the figures mean.",
+		Use: "bench", Short: "Measure the cost of a call against a bare workflow",
+		Long: "Start Temporal, Postgres and the workers in one process, and measure a call of each kind beside a hand-written\n" +
+			"workflow with one activity. The rounds are interleaved: first one call after the other, then many at once.\n" +
+			"With TEMPORAL_ADDRESS or PAWL_DATABASE_URL the command uses those servers; the database must be for the benchmark\n" +
+			"only. docs/performance.md explains the figures.",
 		Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.Store = bench.Store(store)
@@ -50,9 +50,9 @@ func newBench(a devApp) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&o.Rounds, "rounds", bench.DefaultRounds, "how often every case is measured")
+	flags.IntVar(&o.Rounds, "rounds", bench.DefaultRounds, "number of measurements of each case")
 	flags.IntVar(&o.Calls, "calls", bench.DefaultCalls, "calls one after the other in a round; five times as many are made at once")
-	flags.IntVar(&o.Parallel, "concurrency", bench.DefaultParallel, "calls on their way at once for the throughput")
+	flags.IntVar(&o.Parallel, "concurrency", bench.DefaultParallel, "number of concurrent calls in the measurement of throughput")
 	flags.StringSliceVar(&o.Cases, "cases", nil, "some of "+strings.Join(bench.Names(), ", "))
 	flags.StringVar(&store, "store", string(bench.Memory), "where the Temporal server keeps its state: memory or file")
 	flags.IntSliceVar(&grow, "grow", nil, "instead measure a read while the record grows to so many calls: --grow 1000,1000000")
@@ -73,7 +73,7 @@ func (a devApp) bench(ctx context.Context, o bench.Options, grow, park []int) er
 	o.Progress = func(line string) { fmt.Fprintln(a.Err, "  "+app.Printable(line)) }
 	switch {
 	case len(grow) > 0 && len(park) > 0:
-		return app.Usage(errors.New("--grow and --park are two measurements"))
+		return app.Usage(errors.New("--grow and --park exclude each other: give one of them"))
 	case len(grow) > 0:
 		return a.benchGrowth(ctx, o, grow)
 	case len(park) > 0:

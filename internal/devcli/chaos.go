@@ -27,12 +27,12 @@ func newChaos(a devApp) *cobra.Command {
 	var faults, workerLog string
 	cmd := &cobra.Command{
 		Use: "chaos", Hidden: true,
-		Short: "Kill workers under a mix of calls and judge what became of the calls",
-		Long: "Starts Temporal, Postgres and workers of its own, submits a mix of calls drawn from a seed, breaks things\n" +
-			"meanwhile, waits until every call has ended, and asks the oracles. The exit status is 0 only if no oracle is\n" +
-			"violated. docs/operations.md says what the table means.\n\n" +
-			"With --pairs it breaks two things in each call instead, at chosen points; that needs a program with failpoints:\n" +
-			"go run -tags faults ./cmd/pawl chaos --pairs.",
+		Short: "Kill workers during a mix of calls, and check the outcomes of the calls",
+		Long: "Start Temporal, Postgres and workers, submit a mix of calls drawn from a seed, inject faults meanwhile, wait\n" +
+			"until every call has ended, and check the oracles. The exit status is 0 only if no oracle is violated.\n" +
+			"docs/operations.md explains the table.\n\n" +
+			"With --pairs the command injects two faults into each call instead, at chosen points. That needs a program with\n" +
+			"failpoints: go run -tags faults ./cmd/pawl chaos --pairs.",
 		Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
@@ -62,15 +62,15 @@ func newChaos(a devApp) *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.DurationVar(&o.For, "for", time.Minute, "how long calls are submitted and things break. With --pairs: after this no more begin; default all are run")
+	flags.DurationVar(&o.For, "for", time.Minute, "how long calls are submitted and faults injected. With --pairs: no pair starts after this time; default all pairs run")
 	flags.IntVar(&o.Calls, "calls", 0, "how many calls are submitted; default 10 in 3 seconds. With --pairs: calls of each pair, default 1")
 	flags.Uint64Var(&o.Seed, "seed", 0, "the seed of the plan; default a random one")
 	flags.IntVar(&o.Workers, "workers", 2, "how many workers run at once")
-	flags.DurationVar(&o.Every, "every", 2*time.Second, "mean time between two kills; other faults come less often, in proportion")
-	flags.StringVar(&faults, "faults", "kill", "what breaks: some of "+chaos.KindNames()+", or all, or none")
-	flags.DurationVar(&o.Settle, "settle", 3*time.Minute, "how long calls have to end afterwards")
+	flags.DurationVar(&o.Every, "every", 2*time.Second, "mean time between two kills; other faults are rarer, in proportion")
+	flags.StringVar(&faults, "faults", "kill", "the faults to inject: a list of "+chaos.KindNames()+"; or all, or none")
+	flags.DurationVar(&o.Settle, "settle", 3*time.Minute, "how long calls may take to end afterwards")
 	flags.StringVar(&o.Evidence, "evidence", "", "directory for records and histories of calls that violate an oracle, and of the slowest ones")
-	flags.StringVar(&workerLog, "worker-log", "", "file for what the workers write")
+	flags.StringVar(&workerLog, "worker-log", "", "file for the output of the workers")
 	pairs.add(flags)
 	return cmd
 }

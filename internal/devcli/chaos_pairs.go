@@ -27,10 +27,10 @@ type pairFlags struct {
 
 // add defines the flags in flags.
 func (p *pairFlags) add(flags *pflag.FlagSet) {
-	flags.BoolVar(&p.run, "pairs", false, "break two things in each call, at chosen points, for all pairs of faults")
-	flags.BoolVar(&p.list, "list-pairs", false, "list the pairs and run none")
+	flags.BoolVar(&p.run, "pairs", false, "inject two faults into each call, at chosen points, for all pairs of faults")
+	flags.BoolVar(&p.list, "list-pairs", false, "list the pairs of faults and run none")
 	flags.StringArrayVar(&p.only, "pair", nil, "run only pairs with this name, FIRST+THEN; * stands for anything but a slash. May be repeated")
-	flags.IntVar(&p.lanes, "lanes", 2, "with --pairs: how many sets of servers are used side by side")
+	flags.IntVar(&p.lanes, "lanes", 2, "with --pairs: how many sets of servers run at the same time")
 }
 
 // wanted reports whether a flag asks for pairs instead of a normal run.
@@ -102,14 +102,14 @@ func chaosPairReport(a devApp, r *chaos.PairReport) {
 		if i == maxShown {
 			break
 		}
-		fmt.Fprintf(a.Out, "could not be carried out: %s\n", app.OneLine(failed, 300))
+		fmt.Fprintf(a.Out, "could not be injected: %s\n", app.OneLine(failed, 300))
 	}
 	fmt.Fprintf(a.Out, "\npairs      %d of %d were run, in %s\n", len(r.Pairs), r.Planned, r.Took.Round(time.Second))
 	fmt.Fprintf(a.Out, "calls      %d; %d were hit by the first fault, %d by both\n", r.Calls, r.First, r.Both)
 	fmt.Fprintf(a.Out, "faults     %s\n", chaos.FaultsInWords(r.Faults))
 	fmt.Fprintf(a.Out, "effects    %d\n", r.Effects)
 	if len(r.Failed) > 0 {
-		fmt.Fprintf(a.Out, "failed     %d faults could not be carried out\n", len(r.Failed))
+		fmt.Fprintf(a.Out, "failed     %d faults could not be injected\n", len(r.Failed))
 	}
 	fmt.Fprintf(a.Out, "\n%s\n", conclusion(r.Verdicts))
 }

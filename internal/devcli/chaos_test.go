@@ -38,7 +38,7 @@ func TestChaos(t *testing.T) {
 		t.Errorf("%v:\n%s", err, out)
 	}
 	_, errs = s.run("work", env, 2, "chaos", "--faults", "earthquake")
-	s.says(errs, "earthquake", "kill, term, stop, postgres, temporal, postgres-freeze", "garbage, or all, or none")
+	s.says(errs, "earthquake", "kill, term, stop, postgres, temporal, postgres-freeze", "garbage; or all, or none")
 	_, errs = s.run("work", env, 1, "chaos", "--workers", "50")
 	s.says(errs, "number of workers must be between 1 and 16")
 }
@@ -159,7 +159,7 @@ func TestChaosPairReport(t *testing.T) {
 	for _, want := range []string{
 		"once    8        1           VIOLATED", "p0001-0  2 effects", "a/late+b/kill  4      4      3     1           cancelled 1, ok 3",
 		"c/late+d/kill  4      3      3     0           ok 4", "2 of 3 were run, in 1m30s", "8; 7 were hit by the first fault, 6 by both",
-		"late 6", `not\u001b implemented`, "1 faults could not be carried out", "1 of 1 oracles are violated",
+		"late 6", `not\u001b implemented`, "1 faults could not be injected", "1 of 1 oracles are violated",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in:\n%s", want, out.String())

@@ -33,16 +33,16 @@ func newDemo(a devApp) *cobra.Command {
 	var keep, assumeYes bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Watch real tool calls run on this directory",
-		Long: "Starts Temporal, Postgres and a worker, and runs five tool calls on the directory it is started in:\n" +
-			"a search, a call that policy denies, one with bad arguments, a write that waits for a person, and a\n" +
-			"write whose worker is killed in the middle. What it writes it removes again.",
+		Short: "Run five example calls on this directory",
+		Long: "Start Temporal, Postgres and a worker, and run five tool calls on this directory: a search, a call that\n" +
+			"policy denies, a call with bad arguments, a write that waits for a person, and a write whose worker is\n" +
+			"killed in the middle. At the end the demo removes the files that it wrote.",
 		Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.demo(cmd.Context(), keep, assumeYes)
 		},
 	}
-	cmd.Flags().BoolVar(&keep, "keep", false, "leave everything running until Ctrl-C")
+	cmd.Flags().BoolVar(&keep, "keep", false, "keep the servers running until Ctrl-C")
 	cmd.Flags().BoolVarP(&assumeYes, "yes", "y", false, "approve without asking")
 	return cmd
 }
@@ -119,7 +119,7 @@ func (a devApp) demo(ctx context.Context, keep, assumeYes bool) error {
 	}
 	d.closing()
 	if keep {
-		fmt.Fprintf(a.Out, "\nEverything is still running; Ctrl-C stops it.\n")
+		fmt.Fprintf(a.Out, "\nThe servers still run; Ctrl-C stops them.\n")
 		<-ctx.Done()
 	}
 	return nil
@@ -285,7 +285,7 @@ func (d *demo) closing() {
 	}
 	app.PrintTable(d.Out, "  ", []string{"CALL", "ENDED", "HOW", "WORKFLOW"}, rows)
 	fmt.Fprintf(d.Out, "\nEvery call is a workflow in the Temporal UI, a marker per stage: %s\n", d.ui)
-	fmt.Fprintln(d.Out, "`pawl demo --keep` leaves it running to look at; `pawl dev` is for your own calls.")
+	fmt.Fprintln(d.Out, "`pawl demo --keep` keeps the servers running; `pawl dev` is for your own calls.")
 }
 
 // cleanUp stops the worker and removes the files that the calls wrote.
@@ -295,7 +295,7 @@ func (d *demo) cleanUp() {
 	}
 	for _, file := range []string{d.file, d.crashFile()} {
 		if err := os.Remove(file); err != nil && !errors.Is(err, os.ErrNotExist) {
-			fmt.Fprintf(d.Err, "%s is left behind: %v\n", filepath.Base(file), err)
+			fmt.Fprintf(d.Err, "%s was not removed: %v\n", filepath.Base(file), err)
 		}
 	}
 }

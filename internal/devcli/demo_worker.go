@@ -104,7 +104,7 @@ func (d *demo) startWorker() error {
 		close(w.done)
 		// Without a worker, the calls of the demo would wait until demoTime is over.
 		if !w.wanted.Load() {
-			d.fail(errors.New("the worker ended by itself; its messages stand above"))
+			d.fail(errors.New("the worker ended by itself; its messages are above"))
 		}
 	}()
 	d.worker = w

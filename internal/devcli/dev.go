@@ -27,10 +27,10 @@ func newDev(a devApp) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev [-- COMMAND...]",
 		Short: "Run Temporal, Postgres and a worker for development",
-		Long: "Starts a Temporal dev server with its UI, a Postgres and a worker for this directory, until Ctrl-C.\n" +
-			"Other pawl commands in the same directory find them by themselves. Data is kept between runs.\n" +
-			"A command after -- is run in the worker's place, with the servers in its environment: a worker with\n" +
-			"tools and hooks of your own, or tests. Everything ends with the command, and the exit status is that\n" +
+		Long: "Start a Temporal dev server with its UI, Postgres and a worker for this directory, until Ctrl-C.\n" +
+			"Other pawl commands in the same directory find the servers. Data is kept between runs.\n" +
+			"A command after -- runs instead of the worker, with the servers in its environment: a worker with your\n" +
+			"own tools and hooks, or tests. When the command ends, the servers stop, and `pawl dev` has the exit status\n" +
 			"of the command.",
 		Example: "  pawl dev\n  pawl dev --policy examples/policy.yaml -- go run ./examples/customtool\n" +
 			"  pawl dev --throwaway -- go test ./e2e",
@@ -44,8 +44,8 @@ func newDev(a devApp) *cobra.Command {
 			return a.dev(cmd.Context(), policyFile, throwaway, command)
 		},
 	}
-	cmd.Flags().StringVar(&policyFile, "policy", "", "policy file; default the shipped development policy")
-	cmd.Flags().BoolVar(&throwaway, "throwaway", false, "keep no data")
+	cmd.Flags().StringVar(&policyFile, "policy", "", "policy file; default the built-in development policy")
+	cmd.Flags().BoolVar(&throwaway, "throwaway", false, "delete the data at the end")
 	cmd.AddCommand(newDevEnv(a))
 	return cmd
 }

@@ -61,7 +61,7 @@ func (a devApp) workWith(ctx context.Context, stack *devstack.Stack, config work
 		if p.Err() == nil {
 			return nil
 		}
-		return app.WithStatus(fmt.Errorf("the command %s ended with %w; its messages stand above", command[0], p.Err()), statusOf(p.Err()))
+		return app.WithStatus(fmt.Errorf("the command %s ended with %w; its messages are above", command[0], p.Err()), statusOf(p.Err()))
 	}
 }
 

@@ -16,9 +16,10 @@ import (
 func newDevEnv(a devApp) *cobra.Command {
 	return &cobra.Command{
 		Use: "env", Short: "Print the environment that a program needs for the servers of `pawl dev`",
-		Long: "Prints the variables that a program of any language needs to use the servers of the `pawl dev` of this directory, for\n" +
-			"a shell, or as JSON with --json. A Go program in this directory needs none: worker.LoadConfig finds the servers. The\n" +
-			"address of the database has its password, unless `pawl dev` did not start that database: then it is left out.",
+		Long: "Print the environment variables with which a program in any language uses the servers of the `pawl dev` of this\n" +
+			"directory, for a shell, or as JSON with --json. A Go program in this directory needs none: worker.LoadConfig finds\n" +
+			"the servers. The address of the database contains its password. It is left out if `pawl dev` did not start the\n" +
+			"database.",
 		Example: "  eval \"$(pawl dev env)\"",
 		Args:    app.ExactArgs(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {

@@ -99,7 +99,7 @@ func TestDev(t *testing.T) {
 		s := s.of(t)
 		s.run("work", []string{"MY_TOKEN=s3same"}, 0, "connections", "add", "gh", "--provider", "github", "--secret-env", "MY_TOKEN")
 		out, _ := s.run("work", nil, 0, "keyring", "rotate") // by the worker of dev, which has the same ring
-		s.says(out, "0 secrets were sealed anew with the key ")
+		s.says(out, "0 secrets were resealed with the key ")
 	})
 	t.Run("is not found elsewhere", func(t *testing.T) {
 		s := s.of(t)

@@ -63,7 +63,7 @@ func fetch(ctx context.Context, client *http.Client, issuer string) ([]jose.JSON
 		return nil, fmt.Errorf("discovery: %w", err)
 	}
 	if found.Issuer != issuer {
-		return nil, errors.New("discovery: it says that it is another issuer")
+		return nil, errors.New("discovery: the document names another issuer")
 	}
 	own, err := address(issuer)
 	if err != nil {
@@ -71,7 +71,7 @@ func fetch(ctx context.Context, client *http.Client, issuer string) ([]jose.JSON
 	}
 	where, err := address(found.JWKSURI)
 	if err != nil || where.Scheme != "https" && own.Scheme == "https" {
-		return nil, errors.New("discovery: the address of its keys is none that may be asked")
+		return nil, errors.New("discovery: the jwks_uri is not an allowed address")
 	}
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -88,7 +88,7 @@ func fetch(ctx context.Context, client *http.Client, issuer string) ([]jose.JSON
 		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("keys: there are none to verify with")
+		return nil, errors.New("keys: the document has no usable key")
 	}
 	return keys, nil
 }
@@ -118,7 +118,7 @@ func get(ctx context.Context, client *http.Client, where string, into any) error
 	case len(text) > maxDocument:
 		return fmt.Errorf("the answer is larger than %d bytes", maxDocument)
 	case json.Unmarshal(text, into) != nil:
-		return errors.New("the answer is not what it should be")
+		return errors.New("the answer is not valid JSON of the expected form")
 	}
 	return nil
 }

@@ -180,13 +180,13 @@ func TestIssuersThatTalkNonsense(t *testing.T) {
 		}, nil, "another issuer"},
 		{"no address of keys", func(p *oidctest.Provider, w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, metadata(p.URL(), ""))
-		}, nil, "address of its keys"},
+		}, nil, "jwks_uri is not an allowed address"},
 		{"keys in a file", func(p *oidctest.Provider, w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, metadata(p.URL(), "file:///etc/passwd"))
-		}, nil, "address of its keys"},
+		}, nil, "jwks_uri is not an allowed address"},
 		{"keys in clear on another machine", func(p *oidctest.Provider, w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, metadata(p.URL(), "http://192.0.2.1/keys"))
-		}, nil, "address of its keys"},
+		}, nil, "jwks_uri is not an allowed address"},
 		{"sent on to another server", func(_ *oidctest.Provider, w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, server.URL, http.StatusFound)
 		}, nil, "discovery: status 302"},

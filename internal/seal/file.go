@@ -191,7 +191,7 @@ func Change(path string, w broker.KeyWrapper, f func(*Ring) (*Ring, error)) erro
 	next := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".next")
 	file, err := create(next)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("the key ring %s is being changed: where nobody does, a change was broken off, and %s is to be removed", path, next)
+		return fmt.Errorf("another command is changing the key ring %s; if none runs, a change was interrupted: remove %s", path, next)
 	}
 	if err != nil {
 		return err

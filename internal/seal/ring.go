@@ -27,7 +27,7 @@ type Ring struct {
 var _ broker.Sealer = (*Ring)(nil)
 
 // ErrRing says that something is no key ring. Its text holds nothing of it.
-var ErrRing = errors.New("this is no key ring: make one with `pawl keyring new FILE`")
+var ErrRing = errors.New("this is not a key ring: create one with `pawl keyring new FILE`")
 
 // New makes a ring of one new key.
 func New() (*Ring, error) {

@@ -180,10 +180,10 @@ func TestWrappedIsRefused(t *testing.T) {
 		"another key":     {text, &service{}, "the key ring is wrapped by " + wrappingKey + ", which does not unwrap it"},
 		"another name":    {strings.Replace(text, "keys/one", "keys/two", 1), w, "wrapped by test-kms://vault.example/keys/two, which does not unwrap it"},
 		"changed":         {text[:i] + letter + text[i+1:], w, "the key ring is wrapped by"},
-		"no key":          {strings.Replace(text, "test-kms://", "test-kms://user:canary@", 1), w, "this is no key ring"},
-		"more":            {text + "{}", w, "this is no key ring"},
+		"no key":          {strings.Replace(text, "test-kms://", "test-kms://user:canary@", 1), w, "this is not a key ring"},
+		"more":            {text + "{}", w, "this is not a key ring"},
 		"empty":           {`{"wrappedBy":"` + wrappingKey + `","ring":""}`, w, "it was changed"},
-		"half":            {text[:len(text)/2], w, "this is no key ring"},
+		"half":            {text[:len(text)/2], w, "this is not a key ring"},
 	} {
 		r, err := seal.Parse([]byte(tc.text), tc.w)
 		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "canary") {
@@ -382,7 +382,7 @@ func TestFileTells(t *testing.T) {
 	look()
 	write("canary")
 	look()
-	told("this is no key ring")
+	told("this is not a key ring")
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 package provide
 
-// Bound returns bindings with one more, in the place of an earlier one for the
-// same token and scope. What is given is not written into.
+// Bound returns a copy of bindings with b added. b replaces an earlier binding of the same token
+// and scope.
 func Bound(bindings []Binding, b Binding) []Binding {
 	out := make([]Binding, 0, len(bindings)+1)
 	for _, other := range bindings {

@@ -6,14 +6,14 @@ import (
 	"io"
 )
 
-// lazy is an instance that is made when it is first asked for, once. Its fields
-// belong to who has the turn.
+// lazy is an instance that is created once, when it is first needed. The goroutine that has the
+// turn owns the fields.
 type lazy struct {
 	turn chan struct{}
 	make func(ctx context.Context) (any, error)
 	done bool
 	made any
-	// owned is closed with the registry.
+	// owned reports whether the registry closes the instance.
 	owned bool
 }
 
@@ -21,16 +21,16 @@ func newLazy(create func(ctx context.Context) (any, error)) *lazy {
 	return &lazy{turn: make(chan struct{}, 1), make: create}
 }
 
-// given is an instance that is there.
+// given returns a lazy that already has its instance.
 func given(instance any) *lazy {
 	l := newLazy(nil)
 	l.done, l.made = true, instance
 	return l
 }
 
-// get returns the instance; run calls the function that makes it. Who waits for
-// another to make it does so until ctx ends: so does a factory that asks for what
-// it is about to make.
+// get returns the instance. It calls run with the function that creates it. A caller that waits for
+// another caller stops when ctx ends; a factory that asks for its own instance also waits until
+// then.
 func (l *lazy) get(ctx context.Context, run func(make func(context.Context) (any, error)) (any, error)) (any, error) {
 	select {
 	case l.turn <- struct{}{}:
@@ -58,14 +58,14 @@ func (l *lazy) get(ctx context.Context, run func(make func(context.Context) (any
 	}
 }
 
-// outcome is what a factory came to.
+// outcome is the result of a factory.
 type outcome struct {
 	made any
 	err  error
 }
 
-// guarded turns a panic of a factory into an error; what it said may hold
-// anything and goes nowhere.
+// guarded turns a panic of a factory into an error without the panic value, which may contain
+// secrets.
 func guarded(f func() (any, error)) (made any, err error) {
 	defer func() {
 		if recover() != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// SessionKey names a session. Without an id there is none.
+// SessionKey identifies a session. Without a SessionID there is no session.
 type SessionKey struct{ TenantID, SessionID string }
 
-// keptRecipes bounds what is kept of one call.
+// keptRecipes bounds the instances that are kept for one call.
 const keptRecipes = 64
 
-// Providers is what one call is provided with, in this process. It is safe for
-// concurrent use; nil provides nothing.
+// Providers provides the instances of one call in this process. It is safe for concurrent use. A
+// nil Providers provides nothing.
 type Providers struct {
 	registry   *Registry
 	invocation string
@@ -27,14 +27,14 @@ type Providers struct {
 	bindings   []Binding
 }
 
-// For returns the providers of a call with these bindings. Of two for the same
-// token and scope the later one counts.
+// For returns the providers of a call with these bindings. If two bindings have the same token and
+// scope, the later one applies.
 func (r *Registry) For(invocationID string, session SessionKey, bindings []Binding) *Providers {
 	return &Providers{registry: r, invocation: invocationID, session: session, bindings: bindings}
 }
 
-// With returns the providers with these bindings besides, which go before those
-// that are there.
+// With returns the providers with additional bindings, which take precedence over the existing
+// ones.
 func (p *Providers) With(bindings []Binding) *Providers {
 	if p == nil || len(bindings) == 0 {
 		return p
@@ -44,14 +44,14 @@ func (p *Providers) With(bindings []Binding) *Providers {
 	return &q
 }
 
-// Vary reports whether the call, or its session, is provided with anything of its
-// own: what a tool gives may then be another value than other calls get.
+// Vary reports whether the call or its session has instances of its own. The value of a tool may
+// then differ from the value in other calls.
 func (p *Providers) Vary() bool {
 	return p != nil && (len(p.bindings) > 0 || len(p.registry.sessions) > 0 && p.session.SessionID != "")
 }
 
-// only returns the providers of a scope and of those behind it: what is shared by
-// many calls must not be made of what one of them bound.
+// only returns the providers of a scope and of the wider scopes. An instance that many calls share
+// must not use a binding of one of them.
 func (p *Providers) only(s Scope) *Providers {
 	q := &Providers{registry: p.registry}
 	if s == Session {
@@ -65,11 +65,11 @@ func (p *Providers) only(s Scope) *Providers {
 	return q
 }
 
-// makeTime bounds the making of what is shared by many calls: none of their
-// deadlines may.
+// makeTime bounds the creation of an instance that many calls share. The deadline of one call must
+// not bound it.
 const makeTime = time.Minute
 
-// shared makes an instance that outlives the call that asked for it first.
+// shared creates an instance that outlives the call that asked for it first.
 func (p *Providers) shared(ctx context.Context, s Scope, l *lazy) (any, bool, error) {
 	v, err := l.get(ctx, func(make func(context.Context) (any, error)) (any, error) {
 		own, cancel := context.WithTimeout(context.WithoutCancel(ctx), makeTime)
@@ -81,7 +81,7 @@ func (p *Providers) shared(ctx context.Context, s Scope, l *lazy) (any, bool, er
 
 type contextKey struct{}
 
-// NewContext returns a context with the providers of its call.
+// NewContext returns a context with the providers of a call.
 func NewContext(ctx context.Context, p *Providers) context.Context {
 	if p == nil {
 		return ctx
@@ -95,12 +95,12 @@ func FromContext(ctx context.Context) *Providers {
 	return p
 }
 
-// ErrUnbound says that nothing is provided for a token.
+// ErrUnbound is the error of Get if nothing is provided for the token.
 var ErrUnbound = errors.New("nothing is provided for the token")
 
-// Get returns the instance for a token: bound for the call, else for its session,
-// else for the worker. Unbound is ErrUnbound; a factory's error is passed on.
-// Within a call, and a process, the same recipe is the same instance.
+// Get returns the instance for a token: the instance bound for the call, otherwise for its session,
+// otherwise for the worker. The error is ErrUnbound if there is none, or the error of the factory.
+// Within a call and a process, the same recipe gives the same instance.
 func Get[T any](ctx context.Context, p *Providers, token Token[T]) (T, error) {
 	v, ok, err := TryGet(ctx, p, token)
 	if err == nil && !ok {
@@ -109,7 +109,7 @@ func Get[T any](ctx context.Context, p *Providers, token Token[T]) (T, error) {
 	return v, err
 }
 
-// TryGet is Get for what may be missing: ok is false then.
+// TryGet is Get for an optional token: ok is false if nothing is provided.
 func TryGet[T any](ctx context.Context, p *Providers, token Token[T]) (v T, ok bool, err error) {
 	found, ok, err := p.find(ctx, token.id)
 	if err != nil || !ok {
@@ -157,7 +157,7 @@ func (p *Providers) find(ctx context.Context, token string) (any, bool, error) {
 	return nil, false, nil
 }
 
-// bound is the binding that counts for a token in a scope.
+// bound returns the binding that applies to a token in a scope.
 func (p *Providers) bound(s Scope, token string) (found Binding, ok bool) {
 	for _, b := range p.bindings {
 		if b.Scope == s && b.Token == token {
@@ -177,8 +177,8 @@ func (p *Providers) made(in *lru.Cache[string, *lazy], key string, r Recipe) (*l
 	}), nil
 }
 
-// Capabilities returns what a tool gets in place of what its worker provides to
-// all: the capabilities that a token backs for which something is provided.
+// Capabilities returns the declared capabilities that a token backs and for which an instance is
+// provided. They replace the capabilities that the worker provides to all calls.
 func (p *Providers) Capabilities(ctx context.Context, declared []toolspec.CapabilityName) ([]toolspec.Provided, error) {
 	if p == nil || len(p.registry.backs) == 0 {
 		return nil, nil
@@ -210,7 +210,7 @@ func (p *Providers) sessionKey(token string, version int64, recipe string) strin
 	return key(p.session.TenantID, p.session.SessionID, token, version, recipe)
 }
 
-// key joins parts so that no two lists have the same text.
+// key joins parts into a text that is different for every list.
 func key(parts ...any) string {
 	text, err := json.Marshal(parts)
 	if err != nil {

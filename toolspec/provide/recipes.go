@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// Recipes reads the forms in which a hook may return bindings (specification
-// 000): a map from token ids to recipes, a slice of recipes, or a struct of
-// which every exported field is a recipe; a field that is left empty binds
-// nothing. A map is read in the order of its tokens.
+// Recipes reads the forms in which a hook may return bindings (specification 000): a map from token
+// ids to recipes, a slice of recipes, or a struct whose exported fields are all recipes. An empty
+// field binds nothing. A map is read in the order of its tokens.
 func Recipes(v any) ([]Recipe, error) {
 	switch v := v.(type) {
 	case nil:

@@ -9,17 +9,17 @@ import (
 )
 
 const (
-	// keptCalls and keptSessions are how many calls and session instances a process
-	// keeps; the one that was used longest ago goes first, and is made again when it
-	// is asked for.
+	// keptCalls and keptSessions bound the call instances and session instances that a process
+	// keeps. The least recently used instance is dropped first, and created again when it is
+	// needed.
 	keptCalls    = 1024
 	keptSessions = 1024
 )
 
-// Option fills a registry: Factories, Singleton, SingletonFunc, PerSession, Override, Backs.
+// Option configures a registry: Factories, Singleton, SingletonFunc, PerSession, Override, Backs.
 type Option func(*Registry) error
 
-// Registry is what a worker provides. It is filled once and does not change.
+// Registry holds what a worker provides. It does not change after NewRegistry.
 type Registry struct {
 	factories map[string]erased
 	globals   map[string]*lazy
@@ -36,7 +36,7 @@ type backing struct {
 	give  func(instance any) (toolspec.Provided, error)
 }
 
-// NewRegistry makes a registry.
+// NewRegistry returns a registry with the options.
 func NewRegistry(options ...Option) (*Registry, error) {
 	r := &Registry{
 		factories: map[string]erased{}, globals: map[string]*lazy{}, sessions: map[string]func(context.Context, SessionKey) (any, error){}, overrides: map[string]any{},
@@ -50,22 +50,21 @@ func NewRegistry(options ...Option) (*Registry, error) {
 	return r, nil
 }
 
-// Close closes the singletons that were made by a function and are io.Closers.
-// All else is dropped when nobody needs it, and not closed: a call that has not
-// noticed may still use it.
+// Close closes the singletons that a function created and that are io.Closers. Other instances are
+// dropped when they are not needed, and not closed, because a call may still use them.
 func (r *Registry) Close() {
 	for _, g := range r.globals {
 		g.close()
 	}
 }
 
-// Forget drops what was made for a call that is over.
+// Forget drops the instances of a settled call.
 func (r *Registry) Forget(invocationID string) { r.calls.Remove(invocationID) }
 
-// Binds reports whether calls can bind anything: whether there are factories.
+// Binds reports whether calls can bind recipes: whether the registry has factories.
 func (r *Registry) Binds() bool { return len(r.factories) > 0 }
 
-// Lacks names a factory that the bindings need and this worker does not have.
+// Lacks returns a factory that the bindings need and the registry does not have.
 func (r *Registry) Lacks(bindings []Binding) (factory string, lacks bool) {
 	for _, b := range bindings {
 		if f, ok := r.factories[b.Factory]; !ok || f.token != b.Token {
@@ -75,10 +74,10 @@ func (r *Registry) Lacks(bindings []Binding) (factory string, lacks bool) {
 	return "", false
 }
 
-// FactoryOf is a factory whatever its types.
+// FactoryOf is a factory of any types.
 type FactoryOf interface{ erased() erased }
 
-// Factories lets calls bind recipes of these.
+// Factories lets hooks bind recipes of these factories.
 func Factories(factories ...FactoryOf) Option {
 	return func(r *Registry) error {
 		for _, f := range factories {
@@ -100,8 +99,8 @@ func Singleton[T any](token Token[T], instance T) Option {
 	return singleton(token, given(instance))
 }
 
-// SingletonFunc is Singleton for an instance that is made when it is first asked
-// for, once; after an error the next one who asks tries again.
+// SingletonFunc is Singleton with an instance that make creates once, when it is first needed.
+// After an error, the next request calls make again.
 func SingletonFunc[T any](token Token[T], make func(ctx context.Context) (T, error)) Option {
 	l := newLazy(func(ctx context.Context) (any, error) { return make(ctx) })
 	l.owned = true
@@ -118,8 +117,8 @@ func singleton[T any](token Token[T], instance *lazy) Option {
 	}
 }
 
-// PerSession provides an instance to each session, made when it is first asked
-// for. A binding of a hook goes before it.
+// PerSession provides an instance per session, which make creates when it is first needed. A
+// binding of a hook takes precedence.
 func PerSession[T any](token Token[T], make func(ctx context.Context, s SessionKey) (T, error)) Option {
 	return func(r *Registry) error {
 		if _, taken := r.sessions[token.id]; taken {
@@ -130,9 +129,8 @@ func PerSession[T any](token Token[T], make func(ctx context.Context, s SessionK
 	}
 }
 
-// Override has everybody who asks for the token with this id get the instance,
-// whatever is bound; factories and singletons of it are never called. It is for
-// tests and for operators.
+// Override provides the instance to every request for the token with this id, whatever is bound.
+// Factories and singletons of the token are never called. It is for tests and for operators.
 func Override[T any](token Token[T], instance T) Option {
 	return func(r *Registry) error {
 		r.overrides[token.id] = instance
@@ -140,8 +138,8 @@ func Override[T any](token Token[T], instance T) Option {
 	}
 }
 
-// Backs has tools that declare the capability get what is provided for the token,
-// where anything is; else what the worker provides for all.
+// Backs gives tools that declare the capability the instance provided for the token. If none is
+// provided, they get the capability that the worker provides to all.
 func Backs[T any](token Token[T], c toolspec.Capability[T]) Option {
 	return func(r *Registry) error {
 		if _, taken := r.backs[c.Name()]; taken {

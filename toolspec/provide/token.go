@@ -10,11 +10,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Token is a typed name of what is provided.
+// Token is the typed name of something that is provided.
 type Token[T any] struct{ id string }
 
-// NewToken makes a token. The id is recorded in calls: keep it. It has 1–64 of
-// a-z, 0-9, '-' and '.', beginning with a letter; NewRegistry checks that.
+// NewToken returns a token. Calls record the id: do not change it. The id has 1–64 characters of
+// a-z, 0-9, '-' and '.', and begins with a letter; NewRegistry checks that.
 func NewToken[T any](id string) Token[T] { return Token[T]{id: id} }
 
 // ID returns the name.
@@ -27,54 +27,55 @@ func (t Token[T]) check() error {
 	return nil
 }
 
-// Scope says for whom a binding counts.
+// Scope is the set of calls for which a binding applies.
 type Scope string
 
-// The scopes, in the order of a look-up.
+// The scopes, in the order of lookup.
 const (
 	// Request is one call.
 	Request Scope = "request"
 	// Session is all calls with the same tenant and sessionId.
 	Session Scope = "session"
-	// Global is a whole worker. No call can bind in it.
+	// Global is all calls of a worker. Calls cannot bind in it.
 	Global Scope = "global"
 )
 
 // MaxArgs bounds the arguments of a recipe, in bytes of JSON.
 const MaxArgs = 4 << 10
 
-// Recipe says how an instance is made: by which factory, with what arguments.
-// The zero value is none.
+// Recipe describes how to create an instance: the factory and its arguments. The zero value is no
+// recipe.
 type Recipe struct {
 	Token   string          `json:"token"`
 	Factory string          `json:"factory"`
 	Args    json.RawMessage `json:"args,omitempty"`
 }
 
-// Binding is a recipe that counts in a scope.
+// Binding is a recipe in a scope.
 type Binding struct {
 	Scope Scope `json:"scope"`
 	Recipe
-	// Version counts the bindings of a token in a session; 0 is not kept yet.
+	// Version counts the bindings of a token in a session. It is 0 before the binding is stored.
 	Version int64 `json:"version,omitempty"`
 }
 
-// Factory makes instances for a token from arguments that are JSON.
+// Factory creates instances for a token from JSON arguments.
 type Factory[T, A any] struct {
 	id    string
 	token Token[T]
 	make  func(ctx context.Context, args A) (T, error)
 }
 
-// NewFactory makes a factory. The id is recorded in calls: keep it; it has the
-// form of a token's. An instance has to be cheap to drop: nobody closes it. make
-// may fail; errs.Transient marks an error that passes.
+// NewFactory returns a factory. Calls record the id: do not change it. It has the form of a token
+// id. Instances are not closed, so they must need no cleanup. make may fail; errs.Transient marks
+// an error that passes by itself.
 func NewFactory[T, A any](id string, token Token[T], make func(ctx context.Context, args A) (T, error)) Factory[T, A] {
 	return Factory[T, A]{id: id, token: token, make: make}
 }
 
-// With returns the recipe for an instance with these arguments. Errors: they are
-// no JSON, larger than MaxArgs, or hold something of the shape of a secret.
+// With returns the recipe for an instance with these arguments. It returns an error if the
+// arguments cannot be written as JSON, are larger than MaxArgs, or contain text that looks like a
+// secret.
 func (f Factory[T, A]) With(args A) (Recipe, error) {
 	encoded, err := json.Marshal(args)
 	if err != nil {
@@ -84,7 +85,7 @@ func (f Factory[T, A]) With(args A) (Recipe, error) {
 	return r, r.Check()
 }
 
-// Check says what is wrong with a recipe, without repeating its arguments.
+// Check returns an error for an invalid recipe. The error does not contain the arguments.
 func (r Recipe) Check() error {
 	switch {
 	case !names.MatchString(r.Token):

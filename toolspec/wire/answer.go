@@ -106,16 +106,16 @@ func encode(v any) (json.RawMessage, error) {
 	return bytes.TrimSpace(b.Bytes()), nil
 }
 
-// Part is a piece of a result that is no JSON.
+// Part is a piece of a result that is not JSON.
 type Part struct {
-	// MediaType is such as image/png; text/plain for text.
+	// MediaType is a media type such as image/png, and text/plain for text.
 	MediaType string
 	// Data is base64 (RFC 4648, padded), or the text itself for text/*.
 	Data string
 }
 
-// Words is the part for a format that takes text alone: its text, or in words
-// that there was something else.
+// Words returns the part for a format that takes only text: its text, or a note that the part
+// cannot be shown.
 func (p Part) Words() string {
 	if strings.HasPrefix(p.MediaType, "text/") {
 		return p.Data

@@ -6,32 +6,30 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Call is one call that a model asked for, fully assembled (LlmToolCall of the
-// specification).
+// Call is a complete call that a model asked for (LlmToolCall of the specification).
 type Call struct {
-	// Index counts the calls of a response from 0, in the order in which the
-	// provider gave them.
+	// Index numbers the calls of a response from 0, in the provider's order.
 	Index int
-	// ID is the provider's; empty where it gave none.
+	// ID is the provider's id of the call. It is empty if the provider sent none.
 	ID string
 	// Name is the tool's name as the model wrote it.
 	Name string
-	// Args is what stands for the arguments, byte for byte: JSON of any kind where
-	// the format has an object, the text itself where it has a string. Empty means
-	// that there were none. Nothing was parsed or repaired: see toolspec/hydrate.
+	// Args is the arguments as the provider sent them, byte for byte: JSON of any kind if the
+	// format has an object, the text itself if it has a string. Empty means that there were none.
+	// Nothing is parsed or repaired: see toolspec/hydrate.
 	Args []byte
-	// Fault is why the call must not run: incomplete where the stream or the
-	// response ended inside it, invalid_json where the format's own frame around it
-	// was broken, empty for a whole call.
+	// Fault is the reason why the call must not run: incomplete if the stream or the response ended
+	// inside the call, invalid_json if the format's own JSON around it was invalid. It is empty for
+	// a complete call.
 	Fault toolspec.Code
-	// Raw is the provider's own piece, for records only.
+	// Raw is the provider's own form of the call, for records only.
 	Raw json.RawMessage
 }
 
-// Finish is why a model stopped, in the words of the specification (AG-05).
+// Finish is the reason why a model stopped (AG-05).
 type Finish string
 
-// The reasons to stop.
+// The reasons why a model stops.
 const (
 	FinishCalls   Finish = "tool_calls" // exactly where there are calls to answer and the response was not cut
 	FinishStop    Finish = "stop"
@@ -41,24 +39,23 @@ const (
 	FinishCut     Finish = "incomplete" // the response ended without a reason
 )
 
-// Response is what a model answered.
+// Response is the response of a model.
 type Response struct {
-	// Calls are in their order; a call with a fault is among them, for it needs an
-	// answer too.
+	// Calls are the calls in order. A call with a Fault is included, because it needs an answer
+	// too.
 	Calls []Call
-	// Message is the assistant's message as the next request repeats it, ahead of
-	// the results (WF-17). For formats of several items it is an array of them.
+	// Message is the assistant's message as the next request repeats it, before the results
+	// (WF-17). It is an array for formats with several items.
 	Message json.RawMessage
 	// Text is the model's own text, for people and logs.
 	Text   string
 	Finish Finish
-	// Native is the provider's own word for Finish.
+	// Native is the provider's own value for Finish.
 	Native string
-	// Passed are pieces of tools that are none of the offer: those that the provider
-	// itself ran, and where a request had such, those that only the caller's own code
-	// can answer. They are kept in Message.
+	// Passed are calls and results of tools that are not in the offer: tools that the provider ran
+	// itself, and tools that only the caller's own code can answer. Message contains them too.
 	Passed []json.RawMessage
-	// Others counts further answers beside the first (choices, candidates), which
-	// were not looked at.
+	// Others is the number of further answers (choices, candidates) after the first. They are
+	// ignored.
 	Others int
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxName is how long an offered name may be, in characters; no provider takes
-// longer ones.
+// MaxName is the maximum length of an offered name, in characters. No provider accepts a longer
+// name.
 const MaxName = 64
 
-// SafeName reports whether every provider takes name as the name of a tool: 1–64
-// characters of [A-Za-z0-9_-].
+// SafeName reports whether every provider accepts name as the name of a tool: 1–64 characters of
+// [A-Za-z0-9_-].
 func SafeName(name string) bool {
 	for _, c := range []byte(name) {
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
@@ -22,8 +22,8 @@ func SafeName(name string) bool {
 	return name != "" && len(name) <= MaxName
 }
 
-// CheckTools refuses what no request can offer: a name that is not safe or is
-// there twice, a schema that is not one JSON object.
+// CheckTools returns an error for tools that no request can offer: a name that is not safe or
+// occurs twice, or a schema that is not a JSON object.
 func CheckTools(tools []Tool) error {
 	seen := make(map[string]bool, len(tools))
 	for _, t := range tools {
@@ -41,8 +41,8 @@ func CheckTools(tools []Tool) error {
 	return nil
 }
 
-// Check refuses a choice of an unknown mode, and one that names a tool without
-// being Named or the other way round. An empty mode is Auto.
+// Check returns an error for an unknown mode, for a Name without the mode Named, and for the mode
+// Named without a Name. An empty mode is Auto.
 func (c Choice) Check() error {
 	switch c.Mode {
 	case "", Auto, None, Required:
@@ -60,9 +60,9 @@ func (c Choice) Check() error {
 	}
 }
 
-// Repeatable is a called name as the next request may repeat it. Providers refuse
-// a history with a name that could not be offered, so what a model made up is
-// written with _ for every other character there; its answer says what was wrong.
+// Repeatable returns a called name in the form in which the next request may repeat it. Providers
+// refuse a history with a name that cannot be offered, so every other character of an invented name
+// becomes _. The answer to the call says what was wrong.
 func Repeatable(name string) string {
 	if SafeName(name) {
 		return name

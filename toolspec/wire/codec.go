@@ -6,27 +6,25 @@ import (
 	"fmt"
 )
 
-// Codec translates to and from one published format. Its methods are pure and
-// safe for concurrent use, keep nothing of what they were given and change
-// nothing of it.
+// Codec translates to and from one published format. Its methods are pure and safe for concurrent
+// use. They neither keep nor change their arguments.
 type Codec interface {
-	// Format names it: openai, responses, anthropic, ollama, gemini.
+	// Format returns the name of the format: openai, responses, anthropic, ollama, gemini.
 	Format() string
-	// Tools is the request's array of tools (`tools`); nothing for no tools, for
+	// Tools returns the value of the request's member `tools`, and nil for no tools, because
 	// providers refuse an empty array.
 	Tools(tools []Tool) (json.RawMessage, error)
-	// Choice are the request's members that say whether to call tools; none where
-	// the format says it by their absence. An error means that the format cannot
-	// say it, and the model would do something else than what was asked for.
+	// Choice returns the request's members for the tool choice. It returns none if the format
+	// expresses the choice by their absence. It returns an error if the format cannot express the
+	// choice.
 	Choice(choice Choice) ([]Member, error)
-	// Decode reads a whole response. An error means that it is no response of this
-	// format, or a [*ProviderError]; calls that cannot run are no error but have a
-	// Fault.
+	// Decode reads a whole response. The error is a [*ProviderError], or says that the data is not
+	// a response of this format. A call that cannot run is not an error: it has a Fault.
 	Decode(response []byte) (Response, error)
-	// Stream begins one decoder for one streamed response.
+	// Stream returns a decoder for one streamed response.
 	Stream() Stream
-	// Answers are the messages (or items) that follow Response.Message in the next
-	// request, in the order of the answers.
+	// Answers returns the messages (or items) that follow Response.Message in the next request, in
+	// the order of the answers.
 	Answers(answers []Answer) ([]json.RawMessage, error)
 }
 
@@ -36,45 +34,40 @@ type Member struct {
 	Value json.RawMessage
 }
 
-// Stream is the only assembler of a streamed response
-// (DECODER_ASSEMBLES_TOOLCALLS): one value for one stream, not safe for
-// concurrent use. No call is to be had of it before the end (AG-03).
+// Stream assembles one streamed response (DECODER_ASSEMBLES_TOOLCALLS). It is not safe for
+// concurrent use. It returns no call before the end of the stream (AG-03).
 type Stream interface {
-	// Write takes the next bytes of the body as they came, cut anywhere. It fails
-	// only on bytes that no stream of the format has, and where the response
-	// exceeds MaxResponse; then it has taken nothing more, and goes on failing. What
-	// was assembled until then is lost to nobody: End gives it, with calls that were
-	// cut marked.
+	// Write takes the next bytes of the body, cut at any position. It returns an error for bytes
+	// that no stream of the format has, and if the response exceeds MaxResponse; later calls return
+	// the error too. End still returns what was assembled before, with incomplete calls marked.
 	Write(p []byte) (n int, err error)
-	// End assembles. It is called once; a stream without its own last event, or
-	// whose Write failed, ends as Finish incomplete with every call as Fault
-	// incomplete, those that were closed as well: nobody said that there are no more
-	// (AG-03). An error that the provider sent inside the stream is returned beside
-	// the Response, as a [*ProviderError].
+	// End returns the response. Call it once. If the stream has no last event, or if Write failed,
+	// Finish is incomplete and every call has the Fault incomplete, also a call that was closed,
+	// because more calls may be missing (AG-03). If the provider sent an error inside the stream,
+	// End returns it as a [*ProviderError] beside the Response.
 	End() (Response, error)
 }
 
-// Bounds of what codecs take.
+// Limits of responses.
 const (
 	// MaxResponse bounds a response, whole or streamed, in bytes.
 	MaxResponse = 16 << 20
-	// MaxCalls bounds the calls of one response; more is an error.
+	// MaxCalls bounds the calls of one response.
 	MaxCalls = 128
 )
 
-// ErrTooLarge says that a response exceeds MaxResponse or MaxCalls.
+// ErrTooLarge is the error for a response that exceeds MaxResponse or MaxCalls.
 var ErrTooLarge = errors.New("the response is too large")
 
-// ProviderError is an error that a provider sent in place of a response, or
-// inside a stream.
+// ProviderError is an error that a provider sent instead of a response, or inside a stream.
 type ProviderError struct {
-	// Kind is the provider's own word, such as overloaded_error or
-	// rate_limit_exceeded; empty where it gave none.
+	// Kind is the provider's error type, such as overloaded_error or rate_limit_exceeded. It is
+	// empty if the provider sent none.
 	Kind string
-	// Message is the provider's text. It is foreign: for people and logs, not for
-	// the model.
+	// Message is the provider's text. It is untrusted: show it to people and in logs, not to the
+	// model.
 	Message string
-	// Raw is the error object as it came.
+	// Raw is the error object as the provider sent it.
 	Raw json.RawMessage
 }
 

@@ -10,11 +10,10 @@ import (
 // tool id itself: 80 bits.
 const hashed = 16
 
-// SentName is the name that a tool is offered by: its id where every provider
-// takes that as a name, else what is left of it, `_` and the first 16 characters
-// of the lower-case base32 SHA-256 of the id. It depends on the id alone. An id
-// that looks like such a name is hashed too, so that nobody can choose an id to
-// be called in another's place.
+// SentName returns the name under which a tool is offered. It is the tool id if every provider
+// accepts it as a name. Otherwise it is the accepted part of the id, `_` and the first 16
+// characters of the lower-case base32 SHA-256 of the id. It depends on the id only. An id that
+// looks like such a name is hashed too, so that no tool can get the name of another tool.
 func SentName(toolID string) string {
 	if SafeName(toolID) && begins(toolID[0]) && !looksHashed(toolID) {
 		return toolID

@@ -9,47 +9,46 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Offer is what a request offered: which tool each name meant, and in what form.
-// It is kept with the request as one JSON value, so that a response is resolved
-// by what was sent and not by what the catalogue has become (RG-26).
+// Offer is the tools of one request: the tool behind each name, and the form in which it was sent.
+// A program keeps it with the request, as one JSON value. So a response is resolved by the tools
+// that were sent, also if the catalog changed since (RG-26).
 type Offer struct {
-	// V is the version of this shape, 1.
+	// V is the version of this format, 1.
 	V     int       `json:"v"`
 	Tools []Offered `json:"tools"`
 }
 
 // Offered is one tool of an Offer.
 type Offered struct {
-	// Name is the one that was sent.
+	// Name is the name that was sent to the provider.
 	Name string `json:"name"`
-	// ToolID is the id that the name stands for; it is what policy, records and
-	// approvals speak of.
+	// ToolID is the id of the tool. Policy, records and approvals use it.
 	ToolID string `json:"toolId"`
-	// ToolDigest and SchemaHash are those of the tool's Spec.
+	// ToolDigest and SchemaHash are the values of the tool's Spec.
 	ToolDigest string `json:"toolDigest"`
 	SchemaHash string `json:"schemaHash"`
-	// Effect is what a call of the tool may do, as far as the order of calls goes by it.
+	// Effect is the effect of the tool. It decides whether calls may run at the same time.
 	Effect toolspec.Effect `json:"effect,omitempty"`
-	// Strict says that the provider was told to hold the model to the schema.
+	// Strict reports whether the provider was asked to enforce the schema.
 	Strict bool `json:"strict,omitempty"`
-	// Mapping says how arguments of the form that was sent become arguments of the
-	// tool's own schema: what toolspec/schema gave with the form. Absent where the
-	// tool's own schema was sent.
+	// Mapping describes how arguments in the sent form become arguments of the tool's own schema.
+	// Package toolspec/schema makes it together with the form. It is absent if the tool's own
+	// schema was sent.
 	Mapping json.RawMessage `json:"mapping,omitempty"`
 }
 
 const offerVersion = 1
 
-// Form is the schema that a provider gets in place of a tool's own.
+// Form is the schema that a provider gets instead of the tool's own schema.
 type Form struct {
 	Schema  json.RawMessage
 	Strict  bool
 	Mapping json.RawMessage
 }
 
-// NewOffer offers tools in their order. form gives the form of each; nil sends
-// every tool's own schema, not strict. It fails where a tool is there twice or
-// two have come to one name.
+// NewOffer makes an offer of the tools, in their order. form returns the form of a tool; with a nil
+// form, every tool is sent with its own schema and is not strict. NewOffer returns an error if a
+// tool occurs twice, or if two tools have the same sent name.
 func NewOffer(specs []toolspec.Spec, form func(toolspec.Spec) (Form, error)) (Offer, []Tool, error) {
 	if form == nil {
 		form = func(s toolspec.Spec) (Form, error) { return Form{Schema: s.InputSchema}, nil }
@@ -72,8 +71,8 @@ func NewOffer(specs []toolspec.Spec, form func(toolspec.Spec) (Form, error)) (Of
 	return offer, tools, nil
 }
 
-// Check refuses what no request offered: another version, a tool without an id or
-// twice, a name that no provider takes or that two tools have.
+// Check returns an error for an offer that NewOffer cannot have made: an unknown version, a tool
+// without an id, a tool that occurs twice, a name that no provider accepts, or a name of two tools.
 func (o Offer) Check() error {
 	if o.V != offerVersion {
 		return fmt.Errorf("an offer of version %d, and %d is known", o.V, offerVersion)
@@ -95,11 +94,10 @@ func (o Offer) Check() error {
 	return nil
 }
 
-// Resolve finds the tool that a model's name means: the one that was sent by that
-// name, else the one with that id, else the only one whose id is that name behind
-// its namespace (C-09). Such aliases are taken from a model and never sent or
-// kept: the ToolID is. It fails with [ErrNotOffered] or [ErrAmbiguous], in words
-// that the model may read.
+// Resolve returns the tool that a model means by name: the tool that was sent under the name;
+// otherwise the tool with this id; otherwise the only tool whose id is the name with a namespace
+// before it (C-09). Resolve accepts these aliases from a model only; records have the ToolID. The
+// error is [ErrNotOffered] or [ErrAmbiguous], with a text that the model may read.
 func (o Offer) Resolve(name string) (Offered, error) {
 	for _, means := range []func(Offered) bool{
 		func(t Offered) bool { return t.Name == name },
@@ -127,8 +125,7 @@ func (o Offer) Resolve(name string) (Offered, error) {
 	return Offered{}, ErrNotOffered
 }
 
-// What Resolve fails with. The name is left out: it is the model's, and may be
-// anything.
+// Errors of Resolve. They do not contain the name, because a model may write anything as a name.
 var (
 	ErrNotOffered = errors.New("no tool of that name was offered")
 	ErrAmbiguous  = errors.New("that name is not a tool's whole name")

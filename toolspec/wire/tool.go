@@ -11,8 +11,8 @@ type Tool struct {
 	// Schema is the JSON Schema of the arguments, with an object at its root. A
 	// codec copies it and never changes it.
 	Schema json.RawMessage
-	// Strict asks the provider to hold the model to the schema, where the format
-	// knows such a flag. The schema must be of the form that the provider takes.
+	// Strict asks the provider to enforce the schema, if the format has such a flag. The schema
+	// must have the form that the provider requires.
 	Strict bool
 }
 
@@ -33,6 +33,6 @@ type Choice struct {
 	Mode Mode
 	// Name is the offered name, for Named alone.
 	Name string
-	// Serial asks for one call at the most, where the format can say so.
+	// Serial asks for at most one call, if the format has a field for that.
 	Serial bool
 }

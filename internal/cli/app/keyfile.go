@@ -42,7 +42,7 @@ func ReadKey(file string, in io.Reader) ([]byte, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxKeyFile+1))
 	if err == nil && len(text) > maxKeyFile {
-		err = fmt.Errorf("%s is larger than %d bytes: that is no key", file, maxKeyFile)
+		err = fmt.Errorf("%s is larger than %d bytes, so it is not a key", file, maxKeyFile)
 	}
 	return text, err
 }

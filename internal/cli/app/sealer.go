@@ -23,7 +23,7 @@ func (a *App) OpenSealer(s *Session, file string) (broker.Sealer, error) {
 	}
 	sealer, err := ring.Open()
 	if err == nil && sealer == nil {
-		err = errors.New("no key ring: name its file with --keyring or PAWL_KEYRING_FILE, the one that the workers have; `pawl keyring new FILE` makes one")
+		err = errors.New("no key ring: name the key ring file of the workers with --keyring or PAWL_KEYRING_FILE; `pawl keyring new FILE` creates one")
 	}
 	return sealer, err
 }

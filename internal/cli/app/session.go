@@ -84,7 +84,7 @@ func ExplainConnectError(where string, err error) error {
 			return fmt.Errorf("%s does not exist (%s): create the database, or correct PAWL_DATABASE_URL", where, server.State)
 		}
 	}
-	return fmt.Errorf("%s does not answer (%s): start Postgres there, or set PAWL_DATABASE_URL to one that runs", where, errs.Reason(err))
+	return fmt.Errorf("%s does not answer (%s): start Postgres there, or set PAWL_DATABASE_URL to a running server", where, errs.Reason(err))
 }
 
 // WithStore opens the database, calls use, and closes the database.

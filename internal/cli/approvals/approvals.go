@@ -12,7 +12,7 @@ import (
 func newApprovals(a *app.App) *cobra.Command {
 	var everything bool
 	cmd := &cobra.Command{
-		Use: "approvals", Short: "List calls that wait for a person", Args: app.ExactArgs(0, "no arguments"),
+		Use: "approvals", Short: "List open approval requests", Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
 				requests, err := s.Store.Approvals(cmd.Context(), a.Tenant, !everything)
@@ -27,7 +27,7 @@ func newApprovals(a *app.App) *cobra.Command {
 						a.PrintEscalations(r, 7)
 						a.PrintMissing(r, 7)
 						if r.Parked != "" {
-							fmt.Fprintf(a.Out, "  unknown  %s: the call was made, and nobody knows whether it took effect; `pawl resolve`\n", r.Parked)
+							fmt.Fprintf(a.Out, "  unknown  %s: the tool ran and gave no answer, so the effect is unknown: `pawl resolve` decides\n", r.Parked)
 						}
 						if r.Message != "" {
 							fmt.Fprintf(a.Out, "  why      %s\n", app.OneLine(r.Message, 200))
@@ -37,7 +37,7 @@ func newApprovals(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&everything, "all", false, "also those that were decided")
+	cmd.Flags().BoolVar(&everything, "all", false, "also list requests that are decided or expired")
 	cmd.AddCommand(newGrants(a), newRevokeGrant(a))
 	return cmd
 }

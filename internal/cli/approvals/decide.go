@@ -22,7 +22,7 @@ const anApproval = "an approval id; `pawl approvals` lists them"
 
 func newApprove(a *app.App) *cobra.Command {
 	var m memory
-	cmd := newDecide(a, &cobra.Command{Use: "approve APPROVAL...", Short: "Approve waiting calls, each for itself", Args: app.SomeArgs(anApproval)}, func(args []string, d *toolspec.Decision) ([]string, error) {
+	cmd := newDecide(a, &cobra.Command{Use: "approve APPROVAL...", Short: "Approve open approval requests, each with its own decision", Args: app.SomeArgs(anApproval)}, func(args []string, d *toolspec.Decision) ([]string, error) {
 		d.Decision = toolspec.Approve
 		return args, m.ask(d)
 	})
@@ -31,7 +31,7 @@ func newApprove(a *app.App) *cobra.Command {
 }
 
 func newDeny(a *app.App) *cobra.Command {
-	return newDecide(a, &cobra.Command{Use: "deny APPROVAL...", Short: "Deny waiting calls, each for itself", Args: app.SomeArgs(anApproval)}, func(args []string, d *toolspec.Decision) ([]string, error) {
+	return newDecide(a, &cobra.Command{Use: "deny APPROVAL...", Short: "Deny open approval requests, each with its own decision", Args: app.SomeArgs(anApproval)}, func(args []string, d *toolspec.Decision) ([]string, error) {
 		d.Decision = toolspec.Deny
 		return args, nil
 	})
@@ -40,10 +40,10 @@ func newDeny(a *app.App) *cobra.Command {
 func newResolve(a *app.App) *cobra.Command {
 	return newDecide(a, &cobra.Command{
 		Use: "resolve APPROVAL retry|settle_ok|settle_failed", Short: "Decide on a call whose outcome is unknown",
-		Long: "Decide on a call that was made and gave no answer, so that nobody knows whether it took effect. Find that out first.\n\n" +
-			"  retry          make the call again; where the first one took effect after all, it takes effect twice\n" +
-			"  settle_ok      it took effect: the call ends ok, without a value\n" +
-			"  settle_failed  it did not: the call ends as failed",
+		Long: "Decide on a call whose tool gave no answer, so that the outcome is unknown. Find out first whether the call took effect.\n\n" +
+			"  retry          run the tool again; if the lost attempt took effect, there are two effects\n" +
+			"  settle_ok      the call took effect: it ends ok, without a value\n" +
+			"  settle_failed  the call did not take effect: it ends as failed",
 		Args: app.ExactArgs(2, "an approval id and one of retry, settle_ok, settle_failed; `pawl approvals` lists what waits"),
 	}, func(args []string, d *toolspec.Decision) ([]string, error) {
 		d.Decision = toolspec.Verb(args[1])
@@ -94,8 +94,8 @@ func newDecide(a *app.App, cmd *cobra.Command, say func(args []string, d *toolsp
 		}
 		return printAnswer(a, said.Decision, answer)
 	}
-	app.IdentityVar(cmd.Flags(), &approver, "as", app.DefaultApprover(), "who decides (PAWL_APPROVER)")
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	app.IdentityVar(cmd.Flags(), &approver, "as", app.DefaultApprover(), "your identity as the approver (PAWL_APPROVER)")
+	cmd.Flags().StringVar(&reason, "reason", "", "the reason, for the record")
 	p.flags(cmd)
 	return cmd
 }

@@ -72,7 +72,7 @@ func coverage(g record.GrantRecord) string {
 func newRevokeGrant(a *app.App) *cobra.Command {
 	var by string
 	cmd := &cobra.Command{
-		Use: "revoke GRANT", Short: "Take a remembered approval back", Args: app.ExactArgs(1, "a grant id; `pawl approvals grants` lists them"),
+		Use: "revoke GRANT", Short: "Revoke a remembered approval", Args: app.ExactArgs(1, "a grant id; `pawl approvals grants` lists them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if uuid.Validate(args[0]) != nil {
 				return app.Usage(errors.New("a grant id is a UUID; `pawl approvals grants` lists them"))
@@ -92,7 +92,7 @@ func newRevokeGrant(a *app.App) *cobra.Command {
 					fmt.Fprintf(a.Out, "%s was revoked before\n", args[0])
 					return nil
 				}
-				fmt.Fprintf(a.Out, "%s answers no request any more; calls that it let through are let through\n", args[0])
+				fmt.Fprintf(a.Out, "%s approves no more requests; calls that it approved stay approved\n", args[0])
 				return nil
 			})
 		},
@@ -111,10 +111,10 @@ type memory struct {
 
 func (m *memory) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&m.remember, "remember", false, "do not ask again about calls of this tool like this one, where policy lets it be")
-	f.DurationVar(&m.life, "for", 0, "with --remember, for how long (default as long as policy lets it be)")
+	f.BoolVar(&m.remember, "remember", false, "also approve later calls of this tool that are like this one, if policy allows that")
+	f.DurationVar(&m.life, "for", 0, "with --remember, for how long (default the longest time that policy allows)")
 	f.StringVar(&m.args, "args", "", "with --remember, for which arguments: exact or any (default exact)")
-	f.StringArrayVar(&m.match, "match", nil, "with --remember, only arguments with this member, as /path=notes/*; may be given several times")
+	f.StringArrayVar(&m.match, "match", nil, "with --remember, only arguments with this member, as /path=notes/*; may be repeated")
 	f.StringVar(&m.actor, "actor", "", "with --remember, for which actor: same or any (default same)")
 	f.StringVar(&m.session, "session", "", "with --remember, for which session: same or any (default any)")
 }
@@ -132,11 +132,11 @@ func (m *memory) ask(d *toolspec.Decision) error {
 	given := m.args != "" || m.actor != "" || m.session != "" || m.life != 0 || len(m.match) > 0
 	switch {
 	case given && !m.remember:
-		return app.Usage(errors.New("--for, --args, --match, --actor and --session go with --remember"))
+		return app.Usage(errors.New("--for, --args, --match, --actor and --session need --remember"))
 	case len(m.match) > 0 && m.args != "":
-		return app.Usage(errors.New("--match and --args say the same; give one of them"))
+		return app.Usage(errors.New("--match and --args exclude each other: give one of them"))
 	case m.args == toolspec.Match:
-		return app.Usage(errors.New("--args is exact or any; for some arguments give --match"))
+		return app.Usage(errors.New("--args is exact or any; to match some arguments give --match"))
 	}
 	if err := scope.Check(); err != nil {
 		return app.Usage(err)

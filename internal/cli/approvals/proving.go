@@ -26,10 +26,10 @@ type proving struct {
 }
 
 func (p *proving) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&p.keyFile, "key", "", "`FILE` of the private key to sign with ("+app.KeyFileEnv+"); where none is named, that of pawl keys new, if there is one")
-	cmd.Flags().StringVar(&p.tokenFile, "id-token", "", "`FILE` of an OpenID Connect ID token to decide with, in the place of a key; - reads it from the input")
-	cmd.Flags().BoolVar(&p.printNonce, "print-nonce", false, "send nothing, and print the nonce that an ID token for this very decision must have")
-	cmd.Flags().StringVar(&p.seen, "digest", "", "refuse to decide on a request with another digest than this")
+	cmd.Flags().StringVar(&p.keyFile, "key", "", "`FILE` of the private key to sign with ("+app.KeyFileEnv+"); default the key of pawl keys new, if it exists")
+	cmd.Flags().StringVar(&p.tokenFile, "id-token", "", "`FILE` with an OpenID Connect ID token, which proves the decision instead of a key; - reads standard input")
+	cmd.Flags().BoolVar(&p.printNonce, "print-nonce", false, "only print the nonce that the ID token for this decision must have")
+	cmd.Flags().StringVar(&p.seen, "digest", "", "refuse to decide if the request has another digest")
 }
 
 // check refuses flags that do not fit together, or that do not fit a decision on this number of
@@ -37,11 +37,11 @@ func (p *proving) flags(cmd *cobra.Command) {
 func (p *proving) check(requests int) error {
 	switch {
 	case requests > 1 && p.seen != "":
-		return app.Usage(errors.New("--digest is of one request; decide on that alone"))
+		return app.Usage(errors.New("--digest belongs to one request: decide on one request only"))
 	case requests > 1 && (p.tokenFile != "" || p.printNonce):
-		return app.Usage(errors.New("an ID token is for one decision; decide on one request alone"))
+		return app.Usage(errors.New("an ID token is for one decision: decide on one request only"))
 	case p.tokenFile != "" && (p.keyFile != "" || p.printNonce):
-		return app.Usage(errors.New("--id-token goes neither with --key nor with --print-nonce"))
+		return app.Usage(errors.New("--id-token cannot be combined with --key or --print-nonce"))
 	}
 	return nil
 }
@@ -71,9 +71,9 @@ func (p *proving) token(d toolspec.Decision) (string, error) {
 	case want:
 		return token, nil
 	case "":
-		return "", errors.New("that is no ID token with a nonce; sign in with the nonce that --print-nonce prints")
+		return "", errors.New("the ID token has no nonce: sign in with the nonce that --print-nonce prints")
 	}
-	return "", errors.New("the ID token is for another decision; sign in with the nonce that --print-nonce prints for these flags")
+	return "", errors.New("the ID token is for another decision: sign in with the nonce that --print-nonce prints for these flags")
 }
 
 // printNonce prints the nonce that the ID token for the decision must contain.

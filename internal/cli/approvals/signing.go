@@ -42,7 +42,7 @@ func addressDecision(ctx context.Context, s *app.Session, tenantID, seen string,
 		return "", d, err
 	}
 	if d.Digest = record.Digest; seen != "" && seen != d.Digest {
-		return "", d, fmt.Errorf("the request's digest is %s, not the one that you name: look at it again with `pawl show %s`", d.Digest, d.ApprovalID)
+		return "", d, fmt.Errorf("the digest of the request is %s, not the digest of --digest: check the request with `pawl show %s`", d.Digest, d.ApprovalID)
 	}
 	return record.WorkflowID, d, nil
 }

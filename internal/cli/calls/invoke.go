@@ -63,11 +63,11 @@ func newInvoke(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&args, "args", "{}", "the arguments, a JSON object")
-	app.IdentityVar(cmd.Flags(), &actor, "actor", "agent:cli", "who calls")
-	cmd.Flags().StringVar(&run, "run", "cli", "the run the call belongs to")
-	cmd.Flags().StringVar(&call, "call", "call-"+strings.ToLower(rand.Text()[:12]), "the id of the call; the same id is the same call")
-	app.IdentityVar(cmd.Flags(), &subject, "subject", "", "on whose behalf; it counts only with --submitter-key")
-	cmd.Flags().StringVar(&submitterKey, "submitter-key", "", "file with the private key of a trusted submitter, who vouches for the subject")
+	app.IdentityVar(cmd.Flags(), &actor, "actor", "agent:cli", "the actor of the call")
+	cmd.Flags().StringVar(&run, "run", "cli", "the run of the call")
+	cmd.Flags().StringVar(&call, "call", "call-"+strings.ToLower(rand.Text()[:12]), "the toolCallId; the same tenant, run and id are the same call")
+	app.IdentityVar(cmd.Flags(), &subject, "subject", "", "the subject of the call; needs --submitter-key")
+	cmd.Flags().StringVar(&submitterKey, "submitter-key", "", "file with the private key of a trusted submitter, which proves the subject")
 	narrow.define(cmd.Flags())
 	cmd.Flags().BoolVar(&detach, "detach", false, "do not wait for the result")
 	return cmd
@@ -78,7 +78,7 @@ const vouchTime = 10 * time.Minute
 
 func vouch(inv *toolspec.Invocation, file string) error {
 	if inv.Context.SubjectID == "" {
-		return app.Usage(errors.New("--submitter-key vouches for a --subject, and there is none"))
+		return app.Usage(errors.New("--submitter-key proves a subject: give --subject too"))
 	}
 	key, err := readPrivateKey(file)
 	if err != nil {

@@ -16,7 +16,7 @@ func newList(a *app.App) *cobra.Command {
 	f := client.CallFilter{}
 	var status string
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the tenant's calls, the newest first", Args: app.ExactArgs(0, "no arguments"),
+		Use: "list", Short: "List the tenant's calls, newest first", Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.TenantID, f.Status = a.Tenant, toolspec.Status(status)
 			if err := checkFilter(f); err != nil {
@@ -38,7 +38,7 @@ func newList(a *app.App) *cobra.Command {
 	cmd.Flags().StringVar(&status, "status", "", "running, waiting_approval, waiting_capacity, parked_unknown or settled")
 	cmd.Flags().StringVar(&f.Outcome, "outcome", "", "ok or an error code")
 	cmd.Flags().StringVar(&f.ToolID, "tool", "", "tool id")
-	cmd.Flags().IntVar(&f.Limit, "limit", 50, "how many, 1–500")
+	cmd.Flags().IntVar(&f.Limit, "limit", 50, "maximum number of rows, 1–500")
 	return cmd
 }
 

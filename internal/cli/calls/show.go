@@ -22,7 +22,7 @@ func newShow(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a call: stages, attempts, approval, result",
-		Long:  "Shows a call by its invocation id, workflow id, toolCallId or an approval id.",
+		Long:  "Show a call. ID is its invocation id, its workflow id, its toolCallId or the id of an approval request.",
 		Args:  app.ExactArgs(1, "an id; `pawl list` shows them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
@@ -50,7 +50,7 @@ func newShow(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&output, "output", false, "print the value, also where it is stored outside of the result")
+	cmd.Flags().BoolVar(&output, "output", false, "print only the value, also if it is stored outside of the result")
 	return cmd
 }
 

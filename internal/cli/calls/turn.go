@@ -33,10 +33,10 @@ func newTurn(a *app.App) *cobra.Command {
 		Use:   "turn",
 		Short: "Run the calls of a model's response, and print the messages that answer it",
 		Long: "Read a model's response on standard input as its provider sent it, run the calls in it, and print the messages that\n" +
-			"the next request adds: the assistant's, then one answer for each call, in their order. A call that is malformed,\n" +
-			"denied or fails is answered with an error that the model can correct.\n\n" +
-			"The same response with the same --turn may be given again at any time: nothing runs twice, and the messages are the\n" +
-			"same. With --wait it ends after that time with the exit status 4 where calls still wait, such as for a person.",
+			"the next request adds: the message of the assistant, then an answer for each call, in order. If a call is malformed,\n" +
+			"denied or fails, its answer is an error that the model can correct.\n\n" +
+			"The command may be repeated with the same response and the same --turn at any time: no call runs twice, and the\n" +
+			"messages are the same. If calls still wait after --wait, for example for a person, the exit status is 4.",
 		Example: `  pawl turn --format openai --run r1 --turn t1 < response.json
   pawl turn --format anthropic --stream --run r1 --turn t2 --offer offer.json --wait 30s < response.sse`,
 		Args: app.ExactArgs(0, "no arguments; the response comes on standard input"),
@@ -44,18 +44,18 @@ func newTurn(a *app.App) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.format, "format", "", "the provider's format: "+strings.Join(app.WireFormatNames(), ", "))
 	cmd.Flags().BoolVar(&f.streamed, "stream", false, "the response is a stream of the format's events")
-	cmd.Flags().StringVar(&f.key, "turn", "", "names the response, once in a run; a call without an id gets <turn>-<index>")
-	cmd.Flags().StringVar(&f.run, "run", "cli", "the run the calls belong to")
-	app.IdentityVar(cmd.Flags(), &f.actor, "actor", "agent:cli", "who calls")
+	cmd.Flags().StringVar(&f.key, "turn", "", "name of the response, unique in its run; a call without an id gets the id <turn>-<index>")
+	cmd.Flags().StringVar(&f.run, "run", "cli", "the run of the calls")
+	app.IdentityVar(cmd.Flags(), &f.actor, "actor", "agent:cli", "the actor of the call")
 	cmd.Flags().StringVar(&f.offer, "offer", "", "`file` of pawl tools offer that the request was made with; without it models call tools by their ids")
-	app.IdentityVar(cmd.Flags(), &f.subject, "subject", "", "on whose behalf; it counts only with --submitter-key")
-	cmd.Flags().StringVar(&f.submitterKey, "submitter-key", "", "file with the private key of a trusted submitter, who vouches for the subject")
+	app.IdentityVar(cmd.Flags(), &f.subject, "subject", "", "the subject of the call; needs --submitter-key")
+	cmd.Flags().StringVar(&f.submitterKey, "submitter-key", "", "file with the private key of a trusted submitter, which proves the subject")
 	f.narrow.define(cmd.Flags())
-	cmd.Flags().DurationVar(&f.wait, "wait", 0, "how long to wait for results; 0 waits until they are there")
-	cmd.Flags().BoolVar(&f.together, "together", false, "with --at-once, let calls with effects run at the same time as others too; else each of them runs alone, in its order")
+	cmd.Flags().DurationVar(&f.wait, "wait", 0, "how long to wait for results; 0 waits without limit")
+	cmd.Flags().BoolVar(&f.together, "together", false, "with --at-once, also run calls with effects at the same time as others; default each of them runs alone, in order")
 	cmd.Flags().IntVar(&f.atOnce, "at-once", 1, "how many read-only calls may run at the same time")
-	cmd.Flags().BoolVar(&f.ownIDs, "own-ids", false, "name every call <turn>-<index>, for providers that repeat their ids in a run")
-	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "run nothing, and print what would run")
+	cmd.Flags().BoolVar(&f.ownIDs, "own-ids", false, "give every call the id <turn>-<index>, for providers that repeat ids in a run")
+	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "print the calls that would run, and run none")
 	return cmd
 }
 
@@ -78,7 +78,7 @@ func runTurn(ctx context.Context, a *app.App, f turnFlags) error {
 	}
 	if err != nil {
 		if errors.Is(err, client.ErrNoAnswer) {
-			err = fmt.Errorf("%w; the same command with the same response goes on", err)
+			err = fmt.Errorf("%w; repeat the command with the same response to continue", err)
 		}
 		return err
 	}
@@ -89,7 +89,7 @@ func runTurn(ctx context.Context, a *app.App, f turnFlags) error {
 	}
 	if waiting := len(reply.Pending()); waiting > 0 {
 		if !a.JSON {
-			fmt.Fprintf(a.Err, "%d of %d calls wait; the same command with the same response goes on\n", waiting, len(reply.Outcomes))
+			fmt.Fprintf(a.Err, "%d of %d calls wait; repeat the command with the same response to continue\n", waiting, len(reply.Outcomes))
 		}
 		return app.Silent(app.ErrPending)
 	}
@@ -107,7 +107,7 @@ func (f turnFlags) turn(tenant string) (turn.Turn, error) {
 	}
 	t.AllowedConnectionIDs = f.narrow.apply(&t.Context)
 	if t.Key == "" {
-		return t, app.Usage(errors.New("--turn KEY is required: the same key is the same response"))
+		return t, app.Usage(errors.New("--turn KEY is missing: it names the response, and the same key is the same response"))
 	}
 	if t.AtOnce < 1 || t.Together && t.AtOnce < 2 {
 		return t, app.Usage(errors.New("--at-once must be at least 1, and with --together at least 2"))

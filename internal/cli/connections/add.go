@@ -24,12 +24,12 @@ func newConnectionsAdd(a *app.App) *cobra.Command {
 	var secrets secretFlags
 	cmd := &cobra.Command{
 		Use: "add ID --provider NAME", Short: "Add a connection with its credential",
-		Long: "Add a connection. The credential is read from files, the environment or the input, sealed, and shown to nobody\n" +
-			"again. Ids say nothing of the credential, stand in records, and are never used a second time.\n\n" +
+		Long: "Add a connection. The credential is read from files, the environment or standard input, and is stored\n" +
+			"sealed. No command prints it. The id is recorded in calls and cannot be used again for another connection.\n\n" +
 			"  pawl connections add gh-main --provider github --secret-file token.txt\n" +
 			"  pass show jira | pawl connections add jira --provider atlassian --host acme.atlassian.net \\\n" +
 			"      --secret-env username=JIRA_USER --secret-stdin password\n\n" +
-			"Nobody may use it until `pawl connections grant` says so.",
+			"A new connection has no grants: `pawl connections grant` adds them.",
 		Args: oneConnection,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if name == "" {
@@ -69,7 +69,7 @@ func newConnectionsAdd(a *app.App) *cobra.Command {
 				n := connections.AddRow{Provider: p, Hosts: p.Hosts, Scopes: scopes, Sealed: sealed, SignedIn: p.SignedIn(credential)}
 				err = s.Store.AddConnection(cmd.Context(), n, by)
 				if errors.Is(err, connections.ErrTaken) {
-					return fmt.Errorf("tenant %s has, or had, a connection %q: choose another id, or give it another secret with `pawl connections rotate`", a.Tenant, args[0])
+					return fmt.Errorf("tenant %s has or had a connection %q: choose another id, or replace its secret with `pawl connections rotate`", a.Tenant, args[0])
 				}
 				if err != nil {
 					return err
@@ -82,15 +82,15 @@ func newConnectionsAdd(a *app.App) *cobra.Command {
 					return app.PrintJSON(a.Out, c)
 				}
 				fmt.Fprintf(a.Out, "%s: %s connects to %s (%s), %s\n", a.Tenant, app.Printable(c.ConnectionID), c.Provider, strings.Join(c.Hosts, ", "), c.Status)
-				fmt.Fprintf(a.Err, "nobody may use it yet: pawl connections grant %s --to user:NAME\n", app.Printable(c.ConnectionID))
+				fmt.Fprintf(a.Err, "the connection has no grants yet: pawl connections grant %s --to user:NAME\n", app.Printable(c.ConnectionID))
 				return nil
 			})
 		},
 	}
 	cmd.Flags().StringVar(&name, "provider", "", "`name` of the service; pawl connections providers lists them")
 	providersFlag(cmd, &file)
-	cmd.Flags().StringArrayVar(&hosts, "host", nil, "where the credential may be sent, in the place of the provider's hosts: host, host:port or *.domain. May be given several times")
-	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "what the account may do at the service. May be given several times")
+	cmd.Flags().StringArrayVar(&hosts, "host", nil, "host to which the credential may be sent, instead of the provider's hosts: host, host:port or *.domain. May be repeated")
+	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "scope that the account has at the service. May be repeated")
 	secrets.add(cmd)
 	app.KeyRingFlag(cmd, &ring)
 	app.ByFlag(cmd, &by, "adds")
@@ -132,7 +132,7 @@ func checkScopes(scopes []string) error {
 		case s == "" || len(s) > maxScope || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }):
 			return fmt.Errorf("a scope has 1 to %d printable characters and no space", maxScope)
 		case s == broker.AllScopes:
-			return errors.New("* is no scope; a grant of every one is --all-scopes")
+			return errors.New("* is not a scope; `pawl connections grant --all-scopes` grants all scopes")
 		case slices.Contains(scopes[:i], s):
 			return fmt.Errorf("%s is given twice", s)
 		}
@@ -144,10 +144,10 @@ func newConnectionsRotate(a *app.App) *cobra.Command {
 	var ring, by string
 	var secrets secretFlags
 	cmd := &cobra.Command{
-		Use: "rotate ID", Short: "Give a connection another secret",
-		Long: "Give a connection another secret, which may be of another account: what people approved of the old one does\n" +
-			"not count for it, and who had to sign in anew has. The old secret is deleted. Attempts that run keep what\n" +
-			"they have, those that begin get the new one.",
+		Use: "rotate ID", Short: "Replace the secret of a connection",
+		Long: "Replace the secret of a connection. The new secret may belong to another account, so approvals of the old\n" +
+			"one no longer apply, and a connection that needed a new sign-in is active again. The old secret is deleted.\n" +
+			"Attempts that run keep the old secret, and new attempts get the new secret.",
 		Args: oneConnection,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
@@ -177,18 +177,18 @@ func newConnectionsRotate(a *app.App) *cobra.Command {
 					return err
 				}
 				if !replaced {
-					return fmt.Errorf("somebody else has replaced the secret of %s, or revoked it, at this moment; look at `pawl connections show` and try again", args[0])
+					return fmt.Errorf("the secret of %s was replaced or revoked at the same time: check `pawl connections show` and try again", args[0])
 				}
 				if a.JSON {
 					return app.PrintJSON(a.Out, map[string]any{"tenant": a.Tenant, "connectionId": args[0], "secretVersion": at.Version, "generation": now.Generation + 1})
 				}
-				fmt.Fprintf(a.Out, "%s: %s has another secret, version %d; the old one is deleted here, so take it back at the service too\n", a.Tenant, app.Printable(args[0]), at.Version)
+				fmt.Fprintf(a.Out, "%s: %s has a new secret, version %d; the old secret is deleted here: revoke it at the service too\n", a.Tenant, app.Printable(args[0]), at.Version)
 				return nil
 			})
 		},
 	}
 	secrets.add(cmd)
-	cmd.Flags().StringArrayVar(&secrets.keep, "keep", nil, "PART that stays as it is. May be given several times")
+	cmd.Flags().StringArrayVar(&secrets.keep, "keep", nil, "PART that does not change. May be repeated")
 	app.KeyRingFlag(cmd, &ring)
 	app.ByFlag(cmd, &by, "rotates")
 	return cmd

@@ -21,9 +21,9 @@ import (
 
 func newConnections(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "connections", Short: "Accounts at other services that tools act with, and who may use them",
-		Long: "A connection is an account at another service. Calls name it by its id; the credential is sealed with the key\n" +
-			"ring (--keyring, PAWL_KEYRING_FILE or PAWL_KEYRING), and no tool, caller or record ever holds it.",
+		Use: "connections", Short: "Manage connections: accounts of other services that tools use",
+		Long: "A connection is an account at another service. Calls name it by its id. Its credential is sealed with the\n" +
+			"key ring (--keyring, PAWL_KEYRING_FILE or PAWL_KEYRING), and no caller and no record ever has it.",
 	}
 	cmd.AddCommand(newConnectionsAdd(a), newConnectionsList(a), newConnectionsShow(a), newConnectionsGrant(a), newConnectionsRevoke(a),
 		newConnectionsRotate(a), newConnectionsTest(a), newConnectionsSignIn(a), newConnectionsProviders(a))
@@ -44,7 +44,7 @@ func oneConnection(cmd *cobra.Command, args []string) error {
 // noConnection returns the error for a connection that the tenant does not have. It does not
 // reveal that another tenant has a connection with this id.
 func noConnection(a *app.App, id string) error {
-	return fmt.Errorf("tenant %s has no connection %q; `pawl connections list` shows those that it has", a.Tenant, id)
+	return fmt.Errorf("tenant %s has no connection %q; `pawl connections list` shows its connections", a.Tenant, id)
 }
 
 // openConnection opens the key ring and finds a connection of the tenant, with its sealed secret
@@ -87,7 +87,7 @@ func newConnectionsList(a *app.App) *cobra.Command {
 
 func newConnectionsShow(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID", Short: "Show a connection and who may use it", Args: oneConnection,
+		Use: "show ID", Short: "Show a connection and its grants", Args: oneConnection,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
 				c, err := findConnection(cmd.Context(), a, s, args[0])
@@ -139,7 +139,7 @@ func showConnection(a *app.App, c connections.Record, grants []connections.Grant
 		line("token", "ends "+app.FormatTime(*c.TokenExpiresAt))
 	}
 	if len(grants) == 0 {
-		fmt.Fprintln(a.Out, "nobody may use it: `pawl connections grant` lets somebody")
+		fmt.Fprintln(a.Out, "no grants: `pawl connections grant` adds one")
 		return
 	}
 	fmt.Fprintln(a.Out)
@@ -164,7 +164,7 @@ func scopesText(scopes []string) string {
 func newConnectionsProviders(a *app.App) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use: "providers", Short: "List the services whose description is known", Args: app.ExactArgs(0, "no arguments"),
+		Use: "providers", Short: "List the services that a connection can be added for", Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			known, err := providers(file)
 			if err != nil {
@@ -184,7 +184,7 @@ func newConnectionsProviders(a *app.App) *cobra.Command {
 }
 
 func providersFlag(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "providers", "", "YAML file with descriptions of services beside those that Pawl brings")
+	cmd.Flags().StringVar(file, "providers", "", "YAML file that describes more services, beside the built-in ones")
 }
 
 // providers returns the shipped descriptions and the descriptions in file, if file is not empty.
@@ -219,7 +219,7 @@ func provider(id, file string) (p broker.Provider, err error) {
 		for i, p := range known {
 			ids[i] = p.ID
 		}
-		return p, fmt.Errorf("no provider %q is described; known are %s. Describe others in a file for --providers (docs/providers.md)", id, strings.Join(ids, ", "))
+		return p, fmt.Errorf("unknown provider %q: the known providers are %s. Describe other providers in a file for --providers (docs/providers.md)", id, strings.Join(ids, ", "))
 	}
 	return known[i], nil
 }

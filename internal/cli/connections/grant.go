@@ -21,10 +21,10 @@ func newConnectionsGrant(a *app.App) *cobra.Command {
 	var scopes []string
 	var all bool
 	cmd := &cobra.Command{
-		Use: "grant ID --to WHO", Short: "Let somebody, or a role, use a connection",
-		Long: "Let somebody, or everybody of a role, use a connection with some of its scopes. A call may use it where its\n" +
-			"subject, or its actor if it has none, is granted it, and the call names it among its allowedConnectionIds.\n" +
-			"What the grantee had before ends.\n\n" +
+		Use: "grant ID --to WHO", Short: "Let an identity or a role use a connection",
+		Long: "Let an identity or a role use a connection with some of its scopes. A call may use a connection if its\n" +
+			"subject, or its actor if the call has no subject, has a grant, and if the call lists the connection in its\n" +
+			"allowedConnectionIds. A new grant replaces the earlier grant of the same identity or role.\n\n" +
 			"  pawl connections grant gh-main --to role:release --expires 30d",
 		Args: oneConnection,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,10 +72,10 @@ func newConnectionsGrant(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	app.IdentityVar(cmd.Flags(), &to, "to", "", "who: an identity such as user:ann, or role:NAME")
-	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "one of the connection's scopes. May be given several times")
-	cmd.Flags().BoolVar(&all, "all-scopes", false, "every scope that the connection has")
-	cmd.Flags().StringVar(&expires, "expires", "", "how long it counts, such as 8h or 30d; for good where it is left out")
+	app.IdentityVar(cmd.Flags(), &to, "to", "", "the grantee: an identity such as user:ann, or role:NAME")
+	cmd.Flags().StringArrayVar(&scopes, "scope", nil, "one of the connection's scopes. May be repeated")
+	cmd.Flags().BoolVar(&all, "all-scopes", false, "all scopes of the connection")
+	cmd.Flags().StringVar(&expires, "expires", "", "how long the grant is valid, such as 8h or 30d; default without end")
 	app.ByFlag(cmd, &by, "grants")
 	return cmd
 }
@@ -89,7 +89,7 @@ func checkGrantee(flag, grantee string) error {
 	case err != nil:
 		return app.Usage(fmt.Errorf("%s: %w", flag, err))
 	case strings.HasPrefix(grantee, "group:"):
-		return app.Usage(fmt.Errorf("%s: a group has no connections; grant a role, and make the group a member of it", flag))
+		return app.Usage(fmt.Errorf("%s: a group cannot have grants: grant the connection to a role, and make the group a member of the role", flag))
 	case grantee == broker.RolePrefix:
 		return app.Usage(fmt.Errorf("%s: role: lacks its name", flag))
 	}
@@ -103,7 +103,7 @@ func grantable(c connections.Record, scopes []string, all bool) error {
 	case c.RevokedAt != nil:
 		return fmt.Errorf("%s was revoked %s by %s: add another connection", app.QuoteName(c.ConnectionID), app.FormatTime(*c.RevokedAt), app.QuoteName(c.RevokedBy))
 	case !all && len(scopes) == 0 && len(c.Scopes) > 0:
-		return app.Usage(fmt.Errorf("say with which scopes: --scope of %s, or --all-scopes", strings.Join(c.Scopes, ", ")))
+		return app.Usage(fmt.Errorf("name the scopes: --scope with some of %s, or --all-scopes", strings.Join(c.Scopes, ", ")))
 	}
 	for _, s := range scopes {
 		if !slices.Contains(c.Scopes, s) {
@@ -117,19 +117,20 @@ func newConnectionsRevoke(a *app.App) *cobra.Command {
 	var from, ring, by string
 	var whole bool
 	cmd := &cobra.Command{
-		Use: "revoke ID", Short: "Take a grant back, or the whole connection",
-		Long: "Take back what somebody was granted, with --from, or the whole connection for good, with --yes. Calls that\n" +
-			"wait are denied, those that run are cancelled, and no other begins. Tokens of OAuth2 are taken back at the\n" +
-			"service where it can be told, for which the key ring opens them: where that fails, they are deleted here all\n" +
-			"the same, but for a ring of --keyring that does not open. Any other credential stays good there until\n" +
-			"somebody takes it back.",
+		Use: "revoke ID", Short: "Revoke a grant, or the whole connection",
+		Long: "Revoke a grant with --from, or the whole connection with --yes, which cannot be undone. Calls that wait are\n" +
+			"denied, calls that run are cancelled, and no new attempt begins.\n\n" +
+			"If the connection has OAuth2 tokens, and the provider describes where tokens are revoked, they are also\n" +
+			"revoked at the service; that needs the key ring. If that fails, the tokens are deleted here all the same,\n" +
+			"unless the ring of --keyring does not open them. Other credentials stay valid at the service until somebody\n" +
+			"revokes them there.",
 		Args: oneConnection,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case from != "" && whole:
-				return app.Usage(errors.New("--from takes one grant back and --yes the whole connection: give one of them"))
+				return app.Usage(errors.New("--from revokes a grant and --yes revokes the whole connection: give one of them"))
 			case from == "" && !whole:
-				return app.Usage(errors.New("that would take the whole connection away for good and delete its secret: say so with --yes, or name a grantee with --from"))
+				return app.Usage(errors.New("this would revoke the whole connection and delete its secret, which cannot be undone: confirm with --yes, or name a grantee with --from"))
 			}
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
 				if from == "" {
@@ -137,7 +138,7 @@ func newConnectionsRevoke(a *app.App) *cobra.Command {
 				}
 				err := s.Store.RevokeConnectionGrant(cmd.Context(), a.Tenant, args[0], from, by)
 				if errors.Is(err, postgres.ErrNotFound) {
-					return fmt.Errorf("%s has no grant for %q of tenant %s; `pawl connections show` lists those that there are", app.Printable(from), args[0], a.Tenant)
+					return fmt.Errorf("%s has no grant for %q of tenant %s; `pawl connections show` lists its grants", app.Printable(from), args[0], a.Tenant)
 				}
 				if err != nil {
 					return err
@@ -150,8 +151,8 @@ func newConnectionsRevoke(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	app.IdentityVar(cmd.Flags(), &from, "from", "", "whose grant")
-	cmd.Flags().BoolVar(&whole, "yes", false, "the whole connection, for good")
+	app.IdentityVar(cmd.Flags(), &from, "from", "", "the grantee whose grant is revoked")
+	cmd.Flags().BoolVar(&whole, "yes", false, "revoke the whole connection; this cannot be undone")
 	app.KeyRingFlag(cmd, &ring)
 	app.ByFlag(cmd, &by, "revokes")
 	return cmd
@@ -180,11 +181,11 @@ func revokeConnection(a *app.App, cmd *cobra.Command, s *app.Session, ring, id, 
 	if a.JSON {
 		return app.PrintJSON(a.Out, map[string]string{"tenant": a.Tenant, "connectionId": id, "status": "revoked", "provider": string(there)})
 	}
-	fmt.Fprintf(a.Out, "%s: %s is gone for good and its secret is deleted here", a.Tenant, app.Printable(id))
+	fmt.Fprintf(a.Out, "%s: %s is revoked, and its secret is deleted here", a.Tenant, app.Printable(id))
 	if there == broker.RetiredThere {
-		fmt.Fprintln(a.Out, "; the service has taken its tokens back")
+		fmt.Fprintln(a.Out, "; the service has revoked its tokens")
 	} else {
-		fmt.Fprintln(a.Out, "; take it back at the service too")
+		fmt.Fprintln(a.Out, "; revoke it at the service too")
 	}
 	return nil
 }
@@ -203,7 +204,7 @@ func retire(a *app.App, cmd *cobra.Command, s *app.Session, sealer broker.Sealer
 		there, err = broker.New(s.Store, sealer, broker.Options{}).Retire(cmd.Context(), record)
 	}
 	if err != nil {
-		fmt.Fprintln(a.Err, "the tokens are not taken back at the service:", err)
+		fmt.Fprintln(a.Err, "the tokens are not revoked at the service:", err)
 		return broker.RetiredFailed
 	}
 	return there

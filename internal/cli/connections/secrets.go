@@ -30,9 +30,9 @@ type secretFlags struct {
 }
 
 func (f *secretFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringArrayVar(&f.files, "secret-file", nil, "PART=FILE, or FILE alone where the credential has one part; only its owner may read it. May be given several times")
-	cmd.Flags().StringArrayVar(&f.variables, "secret-env", nil, "PART=VARIABLE of the environment, or VARIABLE alone. May be given several times")
-	cmd.Flags().StringVar(&f.stdin, "secret-stdin", "", "PART that is read from the input; - where the credential has one part")
+	cmd.Flags().StringArrayVar(&f.files, "secret-file", nil, "PART=FILE, or FILE if the credential has one part. Only its owner may have access to the file. May be repeated")
+	cmd.Flags().StringArrayVar(&f.variables, "secret-env", nil, "PART=VARIABLE, or VARIABLE if the credential has one part: an environment variable. May be repeated")
+	cmd.Flags().StringVar(&f.stdin, "secret-stdin", "", "PART to read from standard input; - if the credential has one part")
 }
 
 // read reads the parts of a credential. It refuses parts that are neither required nor optional.
@@ -48,12 +48,12 @@ func (f *secretFlags) read(a *app.App, required, optional []string) (_ broker.Cr
 	take := func(flag, part string, read func() ([]byte, error)) error {
 		if part == "" {
 			if len(required) != 1 || len(optional) > 0 {
-				return app.Usage(fmt.Errorf("%s: name the part; the credential consists of %s", flag, partsText(required, optional)))
+				return app.Usage(fmt.Errorf("%s: name the part of the credential: it consists of %s", flag, partsText(required, optional)))
 			}
 			part = required[0]
 		}
 		if len(required) > 0 && !slices.Contains(required, part) && !slices.Contains(optional, part) {
-			return app.Usage(fmt.Errorf("%s: there is no part %q; the credential consists of %s", flag, part, partsText(required, optional)))
+			return app.Usage(fmt.Errorf("%s: the credential has no part %q: it consists of %s", flag, part, partsText(required, optional)))
 		}
 		if _, twice := parts[part]; twice || slices.Contains(f.keep, part) {
 			return app.Usage(fmt.Errorf("the part %s is given twice", part))
@@ -133,6 +133,6 @@ func withoutNewline(text []byte) []byte {
 
 // errNoSecret returns the usage error that lists the missing parts.
 func errNoSecret(required, optional []string) error {
-	return app.Usage(errors.New("no secret is given: name its parts with --secret-file, --secret-env or --secret-stdin; the credential consists of " +
+	return app.Usage(errors.New("no secret: give its parts with --secret-file, --secret-env or --secret-stdin; the credential consists of " +
 		partsText(required, optional)))
 }

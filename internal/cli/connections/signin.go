@@ -16,10 +16,10 @@ func newConnectionsSignIn(a *app.App) *cobra.Command {
 		port     int
 	)
 	cmd := &cobra.Command{
-		Use: "signin ID", Short: "Sign in to a connection in a browser, the first time or anew",
-		Long: "Print where to consent, wait for the browser to come back to a port of this machine, and keep the tokens that it\n" +
-			"brings. It is for providers of the flow authorization_code. Approvals of calls that wait get stale, for the account\n" +
-			"may be another one.",
+		Use: "signin ID", Short: "Sign in to a connection in a browser, for the first time or again",
+		Long: "Print the URL at which a person consents, wait until the browser returns to a port of this machine, and store the\n" +
+			"tokens. The provider must use the flow authorization_code. Approvals that were given before no longer apply to calls\n" +
+			"that wait, because the account may be another one.",
 		Example: `  pawl connections add mail --provider google --secret-env client_id=ID --secret-file client_secret=secret.txt
   pawl connections signin mail`,
 		Args: oneConnection,
@@ -43,13 +43,13 @@ func newConnectionsSignIn(a *app.App) *cobra.Command {
 				case err != nil:
 					return err
 				case !replaced:
-					return fmt.Errorf("%s got another secret meanwhile, or is gone: sign in again", args[0])
+					return fmt.Errorf("%s got another secret in the meantime, or was revoked: sign in again", args[0])
 				}
 				return printSignedIn(a, args[0], got)
 			})
 		},
 	}
-	cmd.Flags().IntVar(&port, "port", 0, "the port that the browser comes back to, where the provider wants to know it; any that is free otherwise")
+	cmd.Flags().IntVar(&port, "port", 0, "the port to which the browser returns; default any free port. Set it if the provider knows only one port")
 	app.KeyRingFlag(cmd, &ring)
 	app.ByFlag(cmd, &by, "signs in")
 	return cmd
@@ -63,10 +63,10 @@ func printSignedIn(a *app.App, id string, got broker.SignedIn) error {
 	}
 	fmt.Fprintf(a.Out, "%s: %s is signed in\n", a.Tenant, app.Printable(id))
 	if len(got.Missing) > 0 {
-		fmt.Fprintf(a.Out, "not given: %s\n", app.Printable(strings.Join(got.Missing, " ")))
+		fmt.Fprintf(a.Out, "scopes that the provider refused: %s\n", app.Printable(strings.Join(got.Missing, " ")))
 	}
 	if !got.Renews && got.Lasts > 0 {
-		fmt.Fprintf(a.Out, "no refresh token came with it: somebody has to sign in anew after %s\n", got.Lasts)
+		fmt.Fprintf(a.Out, "the provider gave no refresh token: sign in again after %s\n", got.Lasts)
 	}
 	return nil
 }

@@ -25,10 +25,10 @@ const (
 func newConnectionsTest(a *app.App) *cobra.Command {
 	var ring, host, path string
 	cmd := &cobra.Command{
-		Use: "test ID", Short: "Send one GET with the credential and tell the status of the answer",
-		Long: "Open the credential, send one GET to the connection's first host and tell the status, nothing else of the\n" +
-			"answer. An OAuth2 token that has ended is refreshed first, as a worker does it. A status of 400 and more ends\n" +
-			"with the exit status 1. Redirects are not followed.",
+		Use: "test ID", Short: "Send a GET with the credential and print the status of the response",
+		Long: "Open the credential, send a GET to the first host of the connection, and print the status of the response and\n" +
+			"nothing else of it. An expired OAuth2 token is refreshed first, as a worker does it. The exit status is 1 if the\n" +
+			"status is 400 or higher. Redirects are not followed.",
 		Args: oneConnection,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
@@ -47,7 +47,7 @@ func newConnectionsTest(a *app.App) *cobra.Command {
 				refreshed, err := refreshed(ctx, b, record)
 				if err == nil && refreshed {
 					if !a.JSON {
-						fmt.Fprintln(a.Err, "the token had ended, and was refreshed")
+						fmt.Fprintln(a.Err, "the token had expired, and was refreshed")
 					}
 					if record, status, err = findSecret(ctx, a, s, args[0]); err == nil {
 						err = usable(args[0], status)
@@ -73,7 +73,7 @@ func newConnectionsTest(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&host, "host", "", "one of the connection's hosts; the first where it is left out")
+	cmd.Flags().StringVar(&host, "host", "", "one of the connection's hosts; default the first")
 	cmd.Flags().StringVar(&path, "path", "/", "path and query")
 	app.KeyRingFlag(cmd, &ring)
 	return cmd
@@ -82,7 +82,7 @@ func newConnectionsTest(a *app.App) *cobra.Command {
 // usable returns an error if the status of a connection says that its secret cannot be used.
 func usable(id, status string) error {
 	if status != "active" {
-		return fmt.Errorf("%s is %s: somebody has to sign in anew, or `pawl connections rotate` gives it another secret", id, status)
+		return fmt.Errorf("%s is %s: sign in again, or replace its secret with `pawl connections rotate`", id, status)
 	}
 	return nil
 }
@@ -91,13 +91,13 @@ func usable(id, status string) error {
 func refreshed(ctx context.Context, b *broker.Broker, r broker.Record) (bool, error) {
 	switch answer, err := b.Refresh(ctx, r); {
 	case errors.Is(err, context.DeadlineExceeded):
-		return false, errors.New("the token has ended, and the authorization server gives no other in time")
+		return false, errors.New("the token has expired, and the authorization server gave no new token in time")
 	case err != nil:
 		return false, err
 	case answer == broker.RefreshReauth:
-		return false, errors.New("the token has ended, and the authorization server gives no other: somebody has to sign in anew, or `pawl connections rotate` gives it another secret")
+		return false, errors.New("the token has expired, and the authorization server refuses a new token: sign in again, or replace its secret with `pawl connections rotate`")
 	case answer == broker.RefreshCooling:
-		return false, errors.New("the token has ended, and the authorization server gave no other a moment ago: try again later")
+		return false, errors.New("the token has expired, and the authorization server refused a new token a moment ago: try again later")
 	default:
 		return answer == broker.RefreshMoved, nil
 	}

@@ -27,14 +27,16 @@ const wrappedSettles = 30 * time.Second
 
 func newKeyring(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "keyring", Short: "Keys that the credentials of connections are sealed with",
-		Long: "A key ring is a file with keys, of which one seals and all open. To change the key that seals:\n\n" +
-			"  pawl keyring add FILE            # a new key, which only opens; give the file to every worker\n" +
-			"  pawl keyring promote FILE KEY    # it seals from now on; give the file to every worker\n" +
-			"  pawl keyring rotate FILE         # seal anew what other keys have sealed, while calls go on\n" +
-			"  pawl keyring retire FILE KEY     # take the old key out, once nothing is sealed with it\n\n" +
-			"Workers follow the file (PAWL_KEYRING_FILE) within a second. Who has the file and the database has the\n" +
-			"credentials; who has lost the file has lost them. A ring that a key of a KMS has wrapped (--kms) needs that too.",
+		Use: "keyring", Short: "Manage the key ring, which seals the credentials of connections",
+		Long: "A key ring is a file with keys. One key seals new secrets, and all keys open sealed secrets. To change the\n" +
+			"key that seals:\n\n" +
+			"  pawl keyring add FILE            # add a key that only opens; give the file to every worker\n" +
+			"  pawl keyring promote FILE KEY    # make the key seal; give the file to every worker\n" +
+			"  pawl keyring rotate FILE         # reseal all secrets with the new key, while calls run\n" +
+			"  pawl keyring retire FILE KEY     # remove the old key, when no secret is sealed with it\n\n" +
+			"Workers read a changed file (PAWL_KEYRING_FILE) within a second. The file and the database together give access\n" +
+			"to the credentials. Without the file, the credentials are lost. A ring that a key of a KMS wraps (--kms) also needs\n" +
+			"that key.",
 	}
 	cmd.AddCommand(newKeyringNew(a), newKeyringList(a), newKeyringAdd(a), newKeyringPromote(a), newKeyringRotate(a), newKeyringRetire(a),
 		newKeyringWrap(a), newKeyringUnwrap(a))
@@ -44,7 +46,7 @@ func newKeyring(a *app.App) *cobra.Command {
 func newKeyringNew(a *app.App) *cobra.Command {
 	var key string
 	cmd := &cobra.Command{
-		Use: "new FILE", Short: "Make a key ring of one key", Args: app.ExactArgs(1, "a file that does not exist yet"),
+		Use: "new FILE", Short: "Create a key ring with one key", Args: app.ExactArgs(1, "a file that does not exist yet"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			ring, err := seal.New()
 			if err == nil {
@@ -55,7 +57,7 @@ func newKeyringNew(a *app.App) *cobra.Command {
 			}
 			err = seal.Create(args[0], ring, a.Wrapper)
 			if errors.Is(err, fs.ErrExist) {
-				return fmt.Errorf("%s exists, and a key ring is not replaced: what is sealed with its keys would be lost", args[0])
+				return fmt.Errorf("%s exists: a key ring is never replaced, because the secrets sealed with its keys would be lost", args[0])
 			}
 			if err != nil {
 				return err
@@ -70,7 +72,7 @@ func newKeyringNew(a *app.App) *cobra.Command {
 func newKeyringList(a *app.App) *cobra.Command {
 	var count bool
 	cmd := &cobra.Command{
-		Use: "list FILE", Short: "List the keys of a key ring, without what is secret of them", Args: app.ExactArgs(1, "the file of a key ring"),
+		Use: "list FILE", Short: "List the keys of a key ring, without the secret material", Args: app.ExactArgs(1, "the file of a key ring"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ring, err := seal.Load(args[0], a.Wrapper)
 			if err != nil {
@@ -88,7 +90,7 @@ func newKeyringList(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&count, "count", false, "ask the database how many secrets each key has sealed, keys that the ring lacks too")
+	cmd.Flags().BoolVar(&count, "count", false, "count the secrets in the database per key, also for keys that are not in the ring")
 	return cmd
 }
 
@@ -152,7 +154,7 @@ func secretsOf(uses []connections.KeyUse, keyID int64) int64 {
 
 func newKeyringAdd(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "add FILE", Short: "Add a new key, which only opens", Args: app.ExactArgs(1, "the file of a key ring"),
+		Use: "add FILE", Short: "Add a new key that opens secrets but does not seal yet", Args: app.ExactArgs(1, "the file of a key ring"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			var keyID int64
 			err := seal.Change(args[0], a.Wrapper, func(r *seal.Ring) (added *seal.Ring, err error) {
@@ -166,7 +168,7 @@ func newKeyringAdd(a *app.App) *cobra.Command {
 				return app.PrintJSON(a.Out, map[string]any{"file": args[0], "keyId": keyID})
 			}
 			fmt.Fprintln(a.Out, keyID)
-			fmt.Fprintf(a.Err, "every worker needs this ring before the key seals: pawl keyring promote %s %d\n", args[0], keyID)
+			fmt.Fprintf(a.Err, "give this ring to every worker, then make the key seal: pawl keyring promote %s %d\n", args[0], keyID)
 			return nil
 		},
 	}
@@ -174,7 +176,7 @@ func newKeyringAdd(a *app.App) *cobra.Command {
 
 func newKeyringPromote(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "promote FILE KEY", Short: "Let a key seal from now on", Args: app.ExactArgs(2, "the file of a key ring and the id of a key"),
+		Use: "promote FILE KEY", Short: "Make a key the one that seals new secrets", Args: app.ExactArgs(2, "the file of a key ring and the id of a key"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			keyID, err := ringKey(args[1])
 			if err != nil {
@@ -186,8 +188,8 @@ func newKeyringPromote(a *app.App) *cobra.Command {
 			if a.JSON {
 				return app.PrintJSON(a.Out, map[string]any{"file": args[0], "keyId": keyID, "seals": true})
 			}
-			fmt.Fprintf(a.Out, "the key %d seals from now on\n", keyID)
-			fmt.Fprintf(a.Err, "give the ring to every worker, then seal anew what other keys have sealed: pawl keyring rotate %s\n", args[0])
+			fmt.Fprintf(a.Out, "the key %d now seals new secrets\n", keyID)
+			fmt.Fprintf(a.Err, "give the ring to every worker, then reseal the other secrets: pawl keyring rotate %s\n", args[0])
 			return nil
 		},
 	}
@@ -197,19 +199,20 @@ func newKeyringPromote(a *app.App) *cobra.Command {
 func ringKey(text string) (int64, error) {
 	keyID, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || keyID < 1 {
-		return 0, app.Usage(errors.New("a key is named by its number; `pawl keyring list` shows them"))
+		return 0, app.Usage(errors.New("a key is named by its number; `pawl keyring list` shows the numbers"))
 	}
 	return keyID, nil
 }
 
 func newKeyringRetire(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "retire FILE KEY", Short: "Take a key out that nothing is sealed with any more",
-		Long: "Take a key out of a key ring. It is refused while the database has a secret that the key has sealed. A ring\n" +
-			"that was just changed is given ten seconds first, in which workers see the change, and one that a KMS has\n" +
-			"wrapped thirty. Ask the database that the ring is for, and all of them if there are more; every worker must\n" +
-			"have had the ring in which another key seals: one that cannot see it says so in its log. A copy of the\n" +
-			"database from before the rotation opens with the old key only: keep that with it.",
+		Use: "retire FILE KEY", Short: "Remove a key that no stored secret needs",
+		Long: "Remove a key from a key ring. The command refuses while the database has a secret that is sealed with the key.\n" +
+			"After a change of the ring, it first waits until workers have read the file: ten seconds, or thirty seconds for a\n" +
+			"ring that a KMS wraps.\n\n" +
+			"If several databases use the ring, check each of them. Every worker must already have the ring in which another\n" +
+			"key seals; a worker that cannot read the ring says so in its log. A copy of the database from before the rotation\n" +
+			"opens only with the old key: keep the key with the copy.",
 		Args: app.ExactArgs(2, "the file of a key ring and the id of a key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			keyID, err := ringKey(args[1])
@@ -237,7 +240,7 @@ func newKeyringRetire(a *app.App) *cobra.Command {
 					settles = wrappedSettles
 				}
 				if wait := min(settles-time.Since(info.ModTime()), settles); wait > 0 {
-					fmt.Fprintf(a.Err, "the key ring was just changed; looking again in %s\n", wait.Round(time.Second))
+					fmt.Fprintf(a.Err, "the key ring was changed a moment ago; checking again in %s\n", wait.Round(time.Second))
 					select {
 					case <-time.After(wait):
 					case <-cmd.Context().Done():
@@ -256,7 +259,7 @@ func newKeyringRetire(a *app.App) *cobra.Command {
 				if a.JSON {
 					return app.PrintJSON(a.Out, map[string]any{"file": args[0], "retired": keyID})
 				}
-				fmt.Fprintf(a.Out, "the key %d is out of the ring, for good\n", keyID)
+				fmt.Fprintf(a.Out, "the key %d is removed from the ring\n", keyID)
 				return nil
 			})
 		},
@@ -270,7 +273,7 @@ func unused(cmd *cobra.Command, s *app.Session, keyID int64) error {
 		return err
 	}
 	if n := secretsOf(uses, keyID); n > 0 {
-		return fmt.Errorf("the key %d is in use: %d secrets are sealed with it, and would never open again; `pawl keyring rotate` seals them anew", keyID, n)
+		return fmt.Errorf("the key %d is in use: %d secrets are sealed with it and could never be opened again; reseal them with `pawl keyring rotate`", keyID, n)
 	}
 	return nil
 }

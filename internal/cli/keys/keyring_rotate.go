@@ -24,10 +24,10 @@ func newKeyringRotate(a *app.App) *cobra.Command {
 	var by string
 	var detach bool
 	cmd := &cobra.Command{
-		Use: "rotate [FILE]", Short: "Seal anew what other keys have sealed, while calls go on",
-		Long: "Have the workers seal every secret anew with the key of the ring that seals. Calls go on meanwhile. The work\n" +
-			"is a workflow: it goes on when this command ends, and the command joins one that is under way. Where no\n" +
-			"file is named, the ring is that of PAWL_KEYRING_FILE or PAWL_KEYRING.",
+		Use: "rotate [FILE]", Short: "Reseal all secrets with the key that seals, while calls run",
+		Long: "Let the workers reseal every secret with the key that seals. Calls continue. The work is a workflow: it\n" +
+			"continues if this command ends, and the command joins a rotation that already runs. Without FILE, the ring\n" +
+			"is that of PAWL_KEYRING_FILE or PAWL_KEYRING.",
 		Args: app.AtMostOneArg("at most the file of a key ring"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := app.Connect(cmd.Context(), true, true)
@@ -45,12 +45,12 @@ func newKeyringRotate(a *app.App) *cobra.Command {
 			}
 			ring, ok := sealer.(interface{ Primary() int64 })
 			if !ok {
-				return errors.New("the key ring does not say which of its keys seals")
+				return errors.New("the key ring does not name the key that seals")
 			}
 			return reseal(cmd.Context(), a, s, ring.Primary(), by, detach)
 		},
 	}
-	cmd.Flags().BoolVar(&detach, "detach", false, "start it and do not wait for its end")
+	cmd.Flags().BoolVar(&detach, "detach", false, "start the rotation and do not wait for its end")
 	app.ByFlag(cmd, &by, "asks for")
 	return cmd
 }
@@ -73,7 +73,7 @@ func reseal(ctx context.Context, a *app.App, s *app.Session, keyID int64, by str
 		return app.PrintJSON(a.Out, map[string]any{"keyId": keyID, "workflowId": run.GetID()})
 	}
 	if detach {
-		fmt.Fprintf(a.Out, "%s runs; `pawl keyring rotate` joins it, `pawl keyring list FILE --count` says how far it is\n", run.GetID())
+		fmt.Fprintf(a.Out, "%s runs; `pawl keyring rotate` joins it, `pawl keyring list FILE --count` shows its progress\n", run.GetID())
 		return nil
 	}
 	stop := startProgress(ctx, a, s, keyID)
@@ -81,24 +81,24 @@ func reseal(ctx context.Context, a *app.App, s *app.Session, keyID int64, by str
 	err = run.Get(ctx, &out)
 	stop()
 	if err != nil {
-		return fmt.Errorf("the workflow %s ended without a result: %w; start it again, it goes on where it was", upkeep.ResealID(keyID), err)
+		return fmt.Errorf("the workflow %s ended without a result: %w; start it again to continue", upkeep.ResealID(keyID), err)
 	}
 	if a.JSON {
 		err = app.PrintJSON(a.Out, out)
 	} else {
-		fmt.Fprintf(a.Out, "%d secrets were sealed anew with the key %d\n", out.Resealed, keyID)
+		fmt.Fprintf(a.Out, "%d secrets were resealed with the key %d\n", out.Resealed, keyID)
 	}
 	switch {
 	case err != nil:
 		return err
 	case out.OtherKey:
-		return fmt.Errorf("no worker seals with the key %d: give every worker the ring in which it does, and rotate again", keyID)
+		return fmt.Errorf("no worker seals with the key %d: give every worker this ring, and rotate again", keyID)
 	case out.Unopened > 0:
 		var places []string
 		for _, p := range out.UnopenedOf {
 			places = append(places, p.TenantID+"/"+p.ConnectionID)
 		}
-		return fmt.Errorf("%d secrets do not open, for lack of their key or because they were changed, and stay as they are: %s; `pawl keyring list --count` counts by key",
+		return fmt.Errorf("%d secrets cannot be opened and are unchanged: %s. Their key is missing, or they were modified; `pawl keyring list --count` counts the secrets per key",
 			out.Unopened, strings.Join(places, ", "))
 	}
 	return nil
@@ -146,6 +146,6 @@ func startProgress(ctx context.Context, a *app.App, s *app.Session, keyID int64)
 func hintIdle(ctx context.Context, a *app.App, s *app.Session) {
 	queue, err := s.Temporal.DescribeTaskQueue(ctx, toolspec.TaskQueue, enumspb.TASK_QUEUE_TYPE_ACTIVITY)
 	if err == nil && len(queue.GetPollers()) == 0 {
-		fmt.Fprintln(a.Err, "no worker runs; it goes on when one does, and Ctrl-C ends only the wait")
+		fmt.Fprintln(a.Err, "no worker runs; the rotation continues when a worker runs, and Ctrl-C ends only the wait")
 	}
 }

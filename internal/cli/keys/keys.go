@@ -21,9 +21,9 @@ import (
 
 func newKeys(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "keys", Short: "Keys that approvers sign their decisions with",
-		Long: "An approver makes a key pair with `pawl keys new` and keeps the private half. Somebody with access to the\n" +
-			"database registers the public half with `pawl keys register`; from then on `pawl approve` signs with the key.",
+		Use: "keys", Short: "Manage the keys with which approvers sign their decisions",
+		Long: "An approver makes a key pair with `pawl keys new` and keeps the private key. A person with access to the\n" +
+			"database registers the public key with `pawl keys register`. From then on `pawl approve` signs with the private key.",
 	}
 	cmd.AddCommand(newKeysNew(a), newKeysRegister(a), newKeysList(a), newKeysRevoke(a))
 	return app.Group(cmd)
@@ -32,10 +32,10 @@ func newKeys(a *app.App) *cobra.Command {
 func newKeysNew(a *app.App) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
-		Use: "new", Short: "Make a key pair and print the public half", Args: app.ExactArgs(0, "no arguments"),
+		Use: "new", Short: "Create a key pair and print the public key", Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(*cobra.Command, []string) error {
 			if file = cmp.Or(file, app.DefaultKeyFile()); file == "" {
-				return app.Usage(errors.New("--out is missing, and there is no home directory to put a key in"))
+				return app.Usage(errors.New("--out is missing, and there is no home directory for the key"))
 			}
 			signer, err := proof.NewSigner()
 			if err != nil {
@@ -55,12 +55,12 @@ func newKeysNew(a *app.App) *cobra.Command {
 			if a.JSON {
 				return app.PrintJSON(a.Out, map[string]string{"keyId": signer.Key().ID(), "file": file, "publicKey": string(public)})
 			}
-			fmt.Fprintf(a.Err, "key %s\nthe private half is in %s; it signs in your name, so keep it\nregister the public half: pawl keys register --identity user:YOU FILE\n", signer.Key().ID(), file)
+			fmt.Fprintf(a.Err, "key %s\nthe private key is in %s; it signs in your name, so keep it secret\nregister the public key: pawl keys register --identity user:YOU FILE\n", signer.Key().ID(), file)
 			_, err = a.Out.Write(public)
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&file, "out", "", "file for the private key ("+app.KeyFileEnv+"); pawl/approver.pem of the user's configuration where none is named")
+	cmd.Flags().StringVar(&file, "out", "", "file for the private key ("+app.KeyFileEnv+"); default pawl/approver.pem in the user's configuration directory")
 	return cmd
 }
 
@@ -71,7 +71,7 @@ func writeKey(file string, private []byte) error {
 	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s exists, and a key is not replaced: move it away, or name another file", file)
+		return fmt.Errorf("%s exists: a key is never replaced, so move the file or name another one", file)
 	}
 	if err != nil {
 		return err
@@ -92,17 +92,17 @@ func readPublicKey(a *app.App, file string) (proof.Key, error) {
 func newKeysRegister(a *app.App) *cobra.Command {
 	var identity, by string
 	cmd := &cobra.Command{
-		Use: "register --identity ID FILE", Short: "Let an identity of the tenant sign with a public key; - reads it from the input",
+		Use: "register --identity ID FILE", Short: "Register the public key of an identity of the tenant; - reads it from standard input",
 		Args: app.ExactArgs(1, "the file of a public key, as `pawl keys new` prints it, or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if identity == "" {
-				return app.Usage(errors.New("--identity is missing: whose key is it?"))
+				return app.Usage(errors.New("--identity is missing: name the owner of the key"))
 			}
 			if err := toolspec.CheckIdentity(identity); err != nil {
 				return app.Usage(err)
 			}
 			if strings.HasPrefix(identity, oidc.Prefix) {
-				return app.Usage(fmt.Errorf("identities that begin with %s are those of ID tokens; a key cannot be one's", oidc.Prefix))
+				return app.Usage(fmt.Errorf("identities that begin with %s belong to ID tokens and cannot have keys", oidc.Prefix))
 			}
 			key, err := readPublicKey(a, args[0])
 			if err != nil {
@@ -111,7 +111,7 @@ func newKeysRegister(a *app.App) *cobra.Command {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
 				err := s.Store.RegisterKey(cmd.Context(), a.Tenant, identity, key, by)
 				if errors.Is(err, identities.ErrKeyTaken) {
-					return fmt.Errorf("the key %s is somebody else's, or was revoked; `pawl keys list` shows it, `pawl keys new` makes another", key.ID())
+					return fmt.Errorf("the key %s belongs to another identity or was revoked: `pawl keys list` shows it, `pawl keys new` creates another key", key.ID())
 				}
 				if err != nil {
 					return err
@@ -124,7 +124,7 @@ func newKeysRegister(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	app.IdentityVar(cmd.Flags(), &identity, "identity", "", "whose key it is, such as user:ann")
+	app.IdentityVar(cmd.Flags(), &identity, "identity", "", "the owner of the key, such as user:ann")
 	app.IdentityVar(cmd.Flags(), &by, "by", app.DefaultApprover(), "who registers it, for the audit trail (PAWL_APPROVER)")
 	return cmd
 }
@@ -154,7 +154,7 @@ func newKeysList(a *app.App) *cobra.Command {
 func newKeysRevoke(a *app.App) *cobra.Command {
 	var by string
 	cmd := &cobra.Command{
-		Use: "revoke KEY", Short: "Take a key out of use for good", Args: app.ExactArgs(1, "a key id; `pawl keys list` shows them"),
+		Use: "revoke KEY", Short: "Revoke a key; this cannot be undone", Args: app.ExactArgs(1, "a key id; `pawl keys list` shows them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
 				identity, revoked, err := s.Store.RevokeKey(cmd.Context(), a.Tenant, args[0], by)
@@ -171,7 +171,7 @@ func newKeysRevoke(a *app.App) *cobra.Command {
 					fmt.Fprintf(a.Out, "%s was revoked before\n", args[0])
 					return nil
 				}
-				fmt.Fprintf(a.Out, "%s proves nothing any more; what it has signed and what has counted stands\n", args[0])
+				fmt.Fprintf(a.Out, "%s is revoked; decisions that counted before still count\n", args[0])
 				return nil
 			})
 		},

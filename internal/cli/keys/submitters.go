@@ -18,9 +18,9 @@ import (
 const maxKeyName = 100
 
 func newSubmitters(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "submitters", Short: "Say which keys may vouch for the subject of a call"}
+	cmd := &cobra.Command{Use: "submitters", Short: "Manage submitter keys, which prove the subject of a call"}
 	cmd.AddCommand(&cobra.Command{
-		Use: "new NAME FILE", Short: "Make a key, write its private half into a new file and register the public one",
+		Use: "new NAME FILE", Short: "Create a key pair, write the private key into a new file and register the public key",
 		Args: app.ExactArgs(2, "a name and a file that does not exist yet"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkKeyName(args[0]); err != nil {
@@ -42,7 +42,7 @@ func newSubmitters(a *app.App) *cobra.Command {
 			})
 		},
 	}, &cobra.Command{
-		Use: "add NAME FILE", Short: "Register a public key, PEM of Ed25519", Args: app.ExactArgs(2, "a name and a file with a public key"),
+		Use: "add NAME FILE", Short: "Register an Ed25519 public key from a PEM file", Args: app.ExactArgs(2, "a name and a file with a public key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkKeyName(args[0]); err != nil {
 				return err
@@ -65,23 +65,23 @@ func addSubmitter(a *app.App, cmd *cobra.Command, s *app.Session, name string, p
 		return err
 	}
 	if !added {
-		return fmt.Errorf("tenant %s had the key %s before; one that was removed cannot come back, so make another", a.Tenant, keyID)
+		return fmt.Errorf("tenant %s had the key %s before: a removed key cannot be added again, so create another key", a.Tenant, keyID)
 	}
 	if a.JSON {
 		return app.PrintJSON(a.Out, map[string]string{"tenant": a.Tenant, "keyId": keyID, "name": name})
 	}
-	fmt.Fprintf(a.Out, "%s: %s may vouch for subjects with the key %s\n", a.Tenant, toolspec.Quoted(name), keyID)
+	fmt.Fprintf(a.Out, "%s: %s may prove subjects with the key %s\n", a.Tenant, toolspec.Quoted(name), keyID)
 	return nil
 }
 
 func newSubmittersRemove(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "remove KEY", Short: "Let a key vouch for nobody any more, in calls that wait too", Args: app.ExactArgs(1, "the id of a key"),
+		Use: "remove KEY", Short: "Remove a submitter key; calls that wait are judged again", Args: app.ExactArgs(1, "the id of a key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
 				err := s.Store.RevokeSubmitter(cmd.Context(), a.Tenant, args[0], app.DefaultApprover())
 				if errors.Is(err, postgres.ErrNotFound) {
-					return fmt.Errorf("tenant %s has no such key that counts; `pawl submitters list` shows its keys", a.Tenant)
+					return fmt.Errorf("tenant %s has no such active key; `pawl submitters list` shows its keys", a.Tenant)
 				}
 				if err != nil {
 					return err
@@ -89,7 +89,7 @@ func newSubmittersRemove(a *app.App) *cobra.Command {
 				if a.JSON {
 					return app.PrintJSON(a.Out, map[string]string{"tenant": a.Tenant, "removed": args[0]})
 				}
-				fmt.Fprintf(a.Out, "%s: the key %s vouches for nobody any more\n", a.Tenant, app.Printable(args[0]))
+				fmt.Fprintf(a.Out, "%s: the key %s is removed and proves no more subjects\n", a.Tenant, app.Printable(args[0]))
 				return nil
 			})
 		},

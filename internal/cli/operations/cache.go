@@ -12,11 +12,11 @@ import (
 )
 
 func newCache(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "cache", Short: "Void kept results of reads"}
+	cmd := &cobra.Command{Use: "cache", Short: "Remove values from the result cache"}
 	var tags []string
 	invalidate := &cobra.Command{
 		Use:   "invalidate --tag TAG...",
-		Short: "Void what the tenant's result cache holds under a tag, also what is still being read",
+		Short: "Remove the tenant's cached values with a tag, also the values of reads that still run",
 		Args:  app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if len(tags) == 0 {
@@ -36,12 +36,12 @@ func newCache(a *app.App) *cobra.Command {
 				if a.JSON {
 					return app.PrintJSON(a.Out, map[string]any{"tenant": a.Tenant, "tags": tags, "deleted": deleted})
 				}
-				fmt.Fprintf(a.Out, "%s: void; %d kept results deleted\n", strings.Join(tags, ", "), deleted)
+				fmt.Fprintf(a.Out, "%s: invalidated; %d cached values deleted\n", strings.Join(tags, ", "), deleted)
 				return nil
 			})
 		},
 	}
-	invalidate.Flags().StringArrayVar(&tags, "tag", nil, "tag of a tool or a hook; may be given several times")
+	invalidate.Flags().StringArrayVar(&tags, "tag", nil, "tag of a tool or a hook; may be repeated")
 	cmd.AddCommand(invalidate)
 	return app.Group(cmd)
 }

@@ -43,30 +43,31 @@ func newCodecServer(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "codec-server",
 		Short: "Let the Temporal UI and CLI read encrypted payloads",
-		Long: "Serves Temporal's protocol of remote codecs: POST /decode and /encode, with the keys of PAWL_CODEC_KEYS_FILE or\n" +
-			"PAWL_CODEC_KEYS. Whoever has the bearer token reads every payload of every tenant. It listens on this machine\n" +
-			"alone unless told otherwise, and then wants a certificate or a proxy before it. It logs no request.",
+		Long: "Serve Temporal's remote codec protocol: POST /decode and /encode, with the keys of PAWL_CODEC_KEYS_FILE or\n" +
+			"PAWL_CODEC_KEYS. A bearer token gives access to every payload of every tenant. By default the server listens\n" +
+			"on this machine only. An address that other machines reach needs a certificate, or a proxy with one. The\n" +
+			"server logs no request.",
 		Example: `  PAWL_CODEC_TOKEN=$(cat token) pawl codec-server --origin http://localhost:8233
   temporal workflow show -w tool:acme:cli:call-1 --codec-endpoint http://127.0.0.1:8234 --codec-auth "Bearer $(cat token)"`,
 		Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runCodecServer(cmd.Context(), a, o) },
 	}
 	cmd.Flags().StringVar(&o.listen, "listen", "127.0.0.1:8234", "address to listen on")
-	cmd.Flags().StringSliceVar(&o.origins, "origin", nil, "a page that may use it from a browser: scheme, host and port of the Temporal UI; may be repeated")
-	cmd.Flags().StringVar(&o.tokens, "token-file", "", "file of mode 0600 with the bearer tokens that open it, one a line; else PAWL_CODEC_TOKEN is the token")
+	cmd.Flags().StringSliceVar(&o.origins, "origin", nil, "origin of a page that may use the server from a browser: scheme, host and port of the Temporal UI; may be repeated")
+	cmd.Flags().StringVar(&o.tokens, "token-file", "", "file of mode 0600 with the accepted bearer tokens, one per line; default the token in PAWL_CODEC_TOKEN")
 	cmd.Flags().StringVar(&o.cert, "tls-cert", "", "certificate file (PEM)")
 	cmd.Flags().StringVar(&o.key, "tls-key", "", "private key file (PEM)")
-	cmd.Flags().BoolVar(&o.behindProxy, "behind-proxy", false, "listen beyond this machine without a certificate: a proxy before it has one")
+	cmd.Flags().BoolVar(&o.behindProxy, "behind-proxy", false, "allow an address that other machines reach without a certificate: a proxy has the certificate")
 	return cmd
 }
 
 func runCodecServer(ctx context.Context, a *app.App, o codecServed) error {
 	if (o.cert == "") != (o.key == "") {
-		return app.Usage(errors.New("--tls-cert and --tls-key go together"))
+		return app.Usage(errors.New("--tls-cert and --tls-key need each other"))
 	}
 	for _, origin := range o.origins {
 		if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || origin != u.Scheme+"://"+u.Host {
-			return app.Usage(fmt.Errorf("--origin %q is no origin: it has the form https://temporal.example.com, without a path", origin))
+			return app.Usage(fmt.Errorf("--origin %q is not an origin: an origin has the form https://temporal.example.com, without a path", origin))
 		}
 	}
 	tokens, err := codecTokens(o.tokens)
@@ -78,7 +79,7 @@ func runCodecServer(ctx context.Context, a *app.App, o codecServed) error {
 		return err
 	}
 	if len(keys.Keys) == 0 {
-		return errors.New("there are no keys: set PAWL_CODEC_KEYS_FILE or PAWL_CODEC_KEYS, as for workers")
+		return errors.New("no codec keys: set PAWL_CODEC_KEYS_FILE or PAWL_CODEC_KEYS, as for workers")
 	}
 	ring, err := codec.ParseRing(keys.Keys)
 	if err != nil {
@@ -90,9 +91,9 @@ func runCodecServer(ctx context.Context, a *app.App, o codecServed) error {
 	}
 	if here, ok := listener.Addr().(*net.TCPAddr); o.cert == "" && !o.behindProxy && (!ok || !here.IP.IsLoopback()) {
 		_ = listener.Close()
-		return app.Usage(fmt.Errorf("%s can be reached from elsewhere, and tokens and payloads would travel in clear: give --tls-cert and --tls-key, or --behind-proxy", o.listen))
+		return app.Usage(fmt.Errorf("other machines reach %s, and tokens and payloads would be unencrypted: give --tls-cert and --tls-key, or --behind-proxy", o.listen))
 	}
-	fmt.Fprintf(a.Err, "codec server on %s, with the keys %v; it ends with Ctrl-C\n", listener.Addr(), ring.IDs())
+	fmt.Fprintf(a.Err, "codec server on %s, with the keys %v; Ctrl-C stops it\n", listener.Addr(), ring.IDs())
 	return serveCodec(ctx, listener, codec.Server(codec.New(ring, codec.Options{}), codec.ServerOptions{Tokens: tokens, Origins: o.origins}), o)
 }
 
@@ -135,12 +136,12 @@ func codecTokens(file string) (tokens [][]byte, err error) {
 			continue
 		}
 		if len(line) < minCodecToken {
-			return nil, fmt.Errorf("%s: a token has fewer than %d characters; `openssl rand -base64 32` makes one", from, minCodecToken)
+			return nil, fmt.Errorf("%s: a token has fewer than %d characters; `openssl rand -base64 32` creates one", from, minCodecToken)
 		}
 		tokens = append(tokens, line)
 	}
 	if len(tokens) == 0 {
-		return nil, fmt.Errorf("nobody could use the server: give --token-file or set %s", codecTokenEnv)
+		return nil, fmt.Errorf("no bearer token: give --token-file or set %s", codecTokenEnv)
 	}
 	return tokens, nil
 }

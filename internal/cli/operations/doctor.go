@@ -50,7 +50,7 @@ type checked struct {
 
 func newDoctor(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Check that everything a call needs is there", Args: app.ExactArgs(0, "no arguments"),
+		Use: "doctor", Short: "Check the servers, the database and the workers that calls need", Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d, err := diagnose(cmd.Context())
 			if err != nil {
@@ -110,7 +110,7 @@ func (d *diagnosis) database(ctx context.Context, c worker.Config) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	if c.DatabaseURL == "" {
-		d.add("database", errors.New("none is named: run `pawl dev` in this directory, or set PAWL_DATABASE_URL=postgres://…"), "")
+		d.add("database", errors.New("no database: run `pawl dev` in this directory, or set PAWL_DATABASE_URL=postgres://…"), "")
 		return
 	}
 	store, err := postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: 2, Application: "pawl-doctor"})
@@ -123,7 +123,7 @@ func (d *diagnosis) database(ctx context.Context, c worker.Config) {
 	d.add("schema", store.CheckSchema(ctx), "up to date")
 	active, ok, err := store.ActivePolicy(ctx)
 	if err == nil && !ok {
-		err = errors.New("none is active, so every call is denied: `pawl policy apply FILE`")
+		err = errors.New("no policy is active, so every call is denied: run `pawl policy apply FILE`")
 	}
 	d.add("policy", err, "active: "+active.Digest)
 	d.permissions(ctx, store, active.Digest)
@@ -135,7 +135,7 @@ func (d *diagnosis) server(ctx context.Context, c worker.Config) {
 	defer cancel()
 	t, err := temporal.DialContext(ctx, app.WithTimeout(c.Temporal, checkTimeout))
 	if err != nil {
-		d.add("temporal", fmt.Errorf("%s does not answer: run `pawl dev` in this directory, or set TEMPORAL_ADDRESS to a server that runs", d.Temporal.Address), "")
+		d.add("temporal", fmt.Errorf("%s does not answer: run `pawl dev` in this directory, or set TEMPORAL_ADDRESS to a running server", d.Temporal.Address), "")
 		return
 	}
 	defer t.Close()
@@ -147,7 +147,7 @@ func (d *diagnosis) server(ctx context.Context, c worker.Config) {
 func (d *diagnosis) workers(ctx context.Context, t temporal.Client) {
 	queue, err := t.DescribeTaskQueue(ctx, toolspec.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
-		d.add("worker", errors.New("the server does not say who works on the task queue pawl"), "")
+		d.add("worker", errors.New("Temporal did not return the pollers of the task queue pawl"), "")
 		return
 	}
 	alive := 0
@@ -162,7 +162,7 @@ func (d *diagnosis) workers(ctx context.Context, t temporal.Client) {
 		}
 	}
 	if alive == 0 {
-		err = errors.New("none polls the task queue pawl: start one with `pawl worker`, or `pawl dev`")
+		err = errors.New("no worker polls the task queue pawl: start one with `pawl worker`, or run `pawl dev`")
 	}
 	d.add("worker", err, fmt.Sprintf("%d on the task queue pawl", alive))
 }

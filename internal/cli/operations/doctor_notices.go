@@ -26,7 +26,7 @@ func (d *diagnosis) notices(ctx context.Context, store *postgres.Store) {
 	fine := "none is late of " + strings.Join(names, ", ")
 	switch {
 	case len(faults) > 0:
-		err = errors.New(strings.Join(faults, "; ") + ": see whether the receiver is there and takes them")
+		err = errors.New(strings.Join(faults, "; ") + ": check that the receiver runs and accepts notices")
 	case len(backlogs) == 0:
 		fine = "nobody was told of an approval request in the last week"
 	}

@@ -25,9 +25,9 @@ func (d *diagnosis) sweeper(ctx context.Context, t temporal.Client, wanted bool)
 	case errors.As(err, &missing) && !wanted:
 		d.add("sweeper", nil, "off by PAWL_SWEEP_EVERY: calls whose workflow is terminated stay open")
 	case errors.As(err, &missing):
-		d.add("sweeper", errors.New("there is no schedule "+upkeep.SweepID+": a worker makes it when it starts, if it may; its log says why not"), "")
+		d.add("sweeper", errors.New("there is no schedule "+upkeep.SweepID+": a worker creates it when it starts; if the worker is not allowed to, its log says so"), "")
 	case err != nil:
-		d.add("sweeper", errors.New("the server does not say how the schedule "+upkeep.SweepID+" stands"), "")
+		d.add("sweeper", errors.New("Temporal did not return the schedule "+upkeep.SweepID), "")
 	case s.Schedule.State != nil && s.Schedule.State.Paused:
 		d.add("sweeper", errors.New("the schedule "+upkeep.SweepID+" is paused: `temporal schedule toggle --schedule-id "+upkeep.SweepID+" --unpause --reason …`"), "")
 	default:
@@ -71,7 +71,7 @@ func lastSweep(ctx context.Context, t temporal.Client, actions []temporal.Schedu
 		id, at := a.StartWorkflowResult.WorkflowID, a.ActualTime.UTC().Format(time.RFC3339)
 		run, err := t.DescribeWorkflowExecution(ctx, id, "")
 		if err != nil {
-			return "", fmt.Errorf("the server does not say how the sweep %s stands", id)
+			return "", fmt.Errorf("Temporal did not return the state of the sweep %s", id)
 		}
 		switch status := run.GetWorkflowExecutionInfo().GetStatus(); status {
 		case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
@@ -79,14 +79,14 @@ func lastSweep(ctx context.Context, t temporal.Client, actions []temporal.Schedu
 		case enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED:
 			var out upkeep.SweepOut
 			if err := t.GetWorkflow(ctx, id, "").Get(ctx, &out); err != nil {
-				return "", fmt.Errorf("the sweep %s has no result that this program can read", id)
+				return "", fmt.Errorf("the result of the sweep %s is not readable for this program: use the version of the workers", id)
 			}
 			if len(out.Failed) > 0 {
-				return "", fmt.Errorf("of the sweep %s failed: %s; the workers' logs say why", id, strings.Join(out.Failed, ", "))
+				return "", fmt.Errorf("the sweep %s failed in part: %s; the workers' logs have the cause", id, strings.Join(out.Failed, ", "))
 			}
 			return "last at " + at + ": " + counts(out), nil
 		default:
-			return "", fmt.Errorf("the sweep %s ended %s; look at it in the Temporal UI", id, status)
+			return "", fmt.Errorf("the sweep %s ended as %s: see the workflow in the Temporal UI", id, status)
 		}
 	}
 	return "no run has ended yet", nil

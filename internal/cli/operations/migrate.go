@@ -10,9 +10,9 @@ import (
 )
 
 func newMigrate(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "migrate", Short: "Bring the database schema up to this build"}
+	cmd := &cobra.Command{Use: "migrate", Short: "Migrate the database schema to the version of this program"}
 	cmd.AddCommand(&cobra.Command{
-		Use: "up", Short: "Apply what is missing", Args: app.ExactArgs(0, "no arguments"),
+		Use: "up", Short: "Apply the missing migrations", Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
 				applied, err := s.Store.Migrate(cmd.Context())
@@ -27,7 +27,7 @@ func newMigrate(a *app.App) *cobra.Command {
 			})
 		},
 	}, &cobra.Command{
-		Use: "status", Short: "Show which steps are applied", Args: app.ExactArgs(0, "no arguments"),
+		Use: "status", Short: "Show which migrations are applied", Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
 				steps, err := s.Store.MigrationStatus(cmd.Context())

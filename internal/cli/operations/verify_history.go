@@ -35,11 +35,11 @@ func newVerifyHistory(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify-history",
 		Short: "Search histories and tables for secrets that leaked",
-		Long: "Reads every workflow history of the namespace and every row of the database, and searches all of it for\n" +
-			"secrets: as they are, backwards, cut into pieces, and below up to six layers of encoding (entities, percent\n" +
-			"signs, backslashes, quoted-printable, base64, hexadecimal, lists of bytes, UTF-16, gzip). It names the place of\n" +
-			"a secret, and the secret by its name or its number in the list, and never prints it. The exit status is 1 if a\n" +
-			"secret was found, or if something could not be read. Secrets of fewer than 8 bytes cannot be told from other text.",
+		Long: "Read every workflow history of the namespace and every row of the database, and search them for secrets:\n" +
+			"as they are, reversed, cut into pieces, and under up to six layers of encoding (entities, percent signs,\n" +
+			"backslashes, quoted-printable, base64, hexadecimal, lists of bytes, UTF-16, gzip). The command prints the place\n" +
+			"of a secret and its name or its number in the list, and never the secret. The exit status is 1 if a secret was\n" +
+			"found, or if something could not be read. Secrets of fewer than 8 bytes are not searched for.",
 		Example: `  pawl verify-history --connections
   pawl verify-history --secrets planted.txt
   pass show github/token | pawl verify-history --secrets -
@@ -50,7 +50,7 @@ func newVerifyHistory(a *app.App) *cobra.Command {
 			return verifyHistory(cmd.Context(), a, o)
 		},
 	}
-	cmd.Flags().StringVar(&o.secrets, "secrets", "", "file with the secrets to search for, of mode 0600: one a line, or with a zero byte behind each; - reads standard input")
+	cmd.Flags().StringVar(&o.secrets, "secrets", "", "file of mode 0600 with the secrets to search for: one per line, or each ended by a zero byte; - reads standard input")
 	cmd.Flags().BoolVar(&o.connections, "connections", false, "search for every live credential of all connections; needs the key ring")
 	app.KeyRingFlag(cmd, &o.ring)
 	cmd.Flags().StringVar(&o.query, "query", "", "only histories of workflows that this visibility query lists")
@@ -62,7 +62,7 @@ func newVerifyHistory(a *app.App) *cobra.Command {
 
 func verifyHistory(ctx context.Context, a *app.App, o searched) error {
 	if o.secrets == "" && !o.connections {
-		return app.Usage(errors.New("nothing to search for: --secrets names a file, --connections is every live credential"))
+		return app.Usage(errors.New("no secrets to search for: give --secrets FILE, or --connections for every live credential"))
 	}
 	if o.skipTables && o.skipHistories {
 		return app.Usage(errors.New("--skip-tables and --skip-histories leave nothing to search"))
@@ -119,10 +119,10 @@ func loadSecrets(ctx context.Context, a *app.App, s *app.Session, o searched) (*
 		return nil, err
 	}
 	if len(plain) > 0 {
-		fmt.Fprintf(a.Err, "not searched for, because they are too short or too uniform to be told from other text: %s\n", app.OneLine(strings.Join(plain, ", "), 600))
+		fmt.Fprintf(a.Err, "not searched for, because they are too short or have too few different bytes: %s\n", app.OneLine(strings.Join(plain, ", "), 600))
 	}
 	if secrets.Len() == 0 {
-		return nil, errors.New("there is no secret to search for")
+		return nil, errors.New("no secret to search for")
 	}
 	return secrets, nil
 }
@@ -173,7 +173,7 @@ func printFinding(a *app.App, f verify.Finding) {
 		_ = printLine(a.Out, f)
 		return
 	}
-	fmt.Fprintf(a.Out, "secret %s (%s) stands in %s\n", app.OneLine(f.Secret, 200), f.Form, app.OneLine(f.String(), 600))
+	fmt.Fprintf(a.Out, "secret %s (%s) found in %s\n", app.OneLine(f.Secret, 200), f.Form, app.OneLine(f.String(), 600))
 }
 
 // startProgress prints the progress for people until stop is called. It prints nothing with

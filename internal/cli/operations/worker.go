@@ -12,10 +12,9 @@ func newWorker(a *app.App) *cobra.Command {
 	var apply bool
 	cmd := &cobra.Command{
 		Use:   "worker",
-		Short: "Run a worker until it is told to stop",
-		Long: "Runs a worker. It finds Temporal by the TEMPORAL_* variables and Postgres by PAWL_DATABASE_URL,\n" +
-			"or else a `pawl dev` of this directory, and waits for either while it is away. `pawl migrate up`\n" +
-			"comes first.",
+		Short: "Run a worker until it gets SIGINT or SIGTERM",
+		Long: "Run a worker. It finds Temporal by the TEMPORAL_* variables and Postgres by PAWL_DATABASE_URL, or uses the\n" +
+			"servers of a `pawl dev` in this directory. It waits while they do not answer. Run `pawl migrate up` first.",
 		Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := worker.LoadConfig()
@@ -32,7 +31,7 @@ func newWorker(a *app.App) *cobra.Command {
 			return worker.Run(cmd.Context(), c)
 		},
 	}
-	cmd.Flags().StringVar(&policyFile, "policy", "", "policy file, applied where no policy is active (PAWL_POLICY)")
+	cmd.Flags().StringVar(&policyFile, "policy", "", "policy file, applied if no policy is active (PAWL_POLICY)")
 	cmd.Flags().BoolVar(&apply, "apply-policy", false, "make the policy file the active policy")
 	cmd.Flags().StringVar(&workspace, "workspace", "", "directory that file tools see (PAWL_WORKSPACE); default the working directory")
 	return cmd

@@ -37,12 +37,12 @@ func newPolicyBacktest(a *app.App) *cobra.Command {
 	var since string
 	var most int
 	cmd := &cobra.Command{
-		Use: "backtest FILE", Short: "Judge the calls of the last days by a policy file, and show what would change",
-		Long: "Judge settled calls by a policy file and by the version that judged them then, with what the record holds,\n" +
-			"and show what would newly be denied, asked about or allowed. With --tenant only the calls of that tenant.\n\n" +
-			"The record is redacted: a rule that looks into a masked argument sees " + toolspec.Mask + ". It does not hold the tools that\n" +
-			"a run was narrowed to, nor tags: those are of the tools as they are now. Both policies see the same, so that\n" +
-			"what is shown is the change of policy.",
+		Use: "backtest FILE", Short: "Judge the recorded calls of the last days by a policy file, and show which verdicts would change",
+		Long: "Judge settled calls by a policy file and by the version that judged them, from the data in the record, and show\n" +
+			"the calls that the file would newly deny, allow or ask a person about. With --tenant, judge only that tenant's calls.\n\n" +
+			"The record is redacted: a rule that reads a masked argument sees " + toolspec.Mask + ". The record has neither the toolIds\n" +
+			"of a run nor the tags of tools: backtest uses the tags of the published tools. Both policies see the same data, so\n" +
+			"each difference comes from the policy.",
 		Args: app.ExactArgs(1, "a policy file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			candidate, err := readPolicy(args[0])
@@ -80,8 +80,8 @@ func newPolicyBacktest(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&since, "since", "30d", "how far back, such as 12h or 30d")
-	cmd.Flags().IntVar(&most, "limit", 100_000, "how many calls of a tenant, the newest first")
+	cmd.Flags().StringVar(&since, "since", "30d", "age of the oldest calls, such as 12h or 30d")
+	cmd.Flags().IntVar(&most, "limit", 100_000, "maximum number of calls per tenant, newest first")
 	return cmd
 }
 
@@ -181,7 +181,7 @@ func printBacktest(a *app.App, b *backtest, since string) error {
 		}
 	}
 	if b.cut {
-		fmt.Fprintln(a.Out, "there were more calls; --limit reads more of them")
+		fmt.Fprintln(a.Out, "there were more calls: raise --limit to judge them")
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 func checkPolicy(ctx context.Context, a *app.App, p *policy.Policy) error {
 	specs, why := app.PublishedSpecs(ctx)
 	if why != nil {
-		fmt.Fprintln(a.Err, "not compared with the tools of workers:", app.Printable(why.Error()))
+		fmt.Fprintln(a.Err, "the policy was not compared with the published tools:", app.Printable(why.Error()))
 		specs = nil
 	}
 	if err := review.Check(p, specs); err != nil {

@@ -21,9 +21,9 @@ func newPolicyExplain(a *app.App) *cobra.Command {
 	facts := policy.Facts{RunID: "cli"}
 	cmd := &cobra.Command{
 		Use:   "explain TOOL",
-		Short: "Explain what policy says of a call, and why",
-		Long: "Explain names the rule that decides on a call, the rules that it beats, and why the others do not\n" +
-			"apply. Without --args it is the judgement from before the arguments are known.",
+		Short: "Explain how policy judges a call",
+		Long: "Show the rule that decides on a call, the rules that it overrides, and why the other rules do not apply.\n" +
+			"Without --args, explain judges the call as the gate does before it knows the arguments.",
 		Example: `  pawl policy explain core__write_file --actor user:ann --args '{"path":"/etc/hosts","content":""}'
   pawl policy explain core__write_file --actor user:ann --role admin --file policy.yaml`,
 		Args: app.ExactArgs(1, "the id of a tool; `pawl tools list --all` shows them"),
@@ -59,13 +59,13 @@ func newPolicyExplain(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&args, "args", "", "the arguments, a JSON object")
-	app.IdentityVar(cmd.Flags(), &facts.ActorID, "actor", "agent:cli", "who calls")
-	app.IdentityVar(cmd.Flags(), &facts.SubjectID, "subject", "", "on whose behalf, as if that were proved")
+	app.IdentityVar(cmd.Flags(), &facts.ActorID, "actor", "agent:cli", "the actor of the call")
+	app.IdentityVar(cmd.Flags(), &facts.SubjectID, "subject", "", "the subject, treated as proven")
 	cmd.Flags().StringVar(&facts.ConnectionID, "connection", "", "the connection that the call names")
-	cmd.Flags().StringArrayVar(&facts.Roles, "role", nil, "a further role of the actor; may be repeated")
+	cmd.Flags().StringArrayVar(&facts.Roles, "role", nil, "an additional role of the actor; may be repeated")
 	cmd.Flags().StringVar(&file, "file", activePolicy, "a policy file, or active")
-	cmd.Flags().StringVar(&effect, "effect", "", "what the tool declares, in place of what workers have published")
-	cmd.Flags().StringVar(&risk, "risk", "", "what the tool declares, in place of what workers have published")
+	cmd.Flags().StringVar(&effect, "effect", "", "declared by the tool; default from the tool that workers published")
+	cmd.Flags().StringVar(&risk, "risk", "", "declared by the tool; default from the tool that workers published")
 	return cmd
 }
 

@@ -19,7 +19,7 @@ import (
 const maxKillReason = 200
 
 func newKill(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "kill", Short: "Stop calls of a tenant, a tool or an effect at once, whatever policy and approvals say"}
+	cmd := &cobra.Command{Use: "kill", Short: "Stop all calls of a tenant, a tool or an effect at once; policy and approvals cannot override it"}
 	cmd.AddCommand(newKillOn(a), newKillOff(a), newKillList(a))
 	return app.Group(cmd)
 }
@@ -31,10 +31,10 @@ type killFlags struct {
 }
 
 func (f *killFlags) add(cmd *cobra.Command, tool string) {
-	cmd.Flags().StringVar(&f.tool, "tool", tool, "tool id, or a prefix and *; * is every tool")
-	cmd.Flags().StringVar(&f.effect, "effect", "", "read_only, state_change or external_side_effect; without it every effect")
-	cmd.Flags().BoolVar(&f.everyTenant, "all-tenants", false, "every tenant, not only that of --tenant")
-	app.IdentityVar(cmd.Flags(), &f.by, "as", app.DefaultApprover(), "who does it (PAWL_APPROVER)")
+	cmd.Flags().StringVar(&f.tool, "tool", tool, "tool id, or a prefix and *; * means every tool")
+	cmd.Flags().StringVar(&f.effect, "effect", "", "read_only, state_change or external_side_effect; default every effect")
+	cmd.Flags().BoolVar(&f.everyTenant, "all-tenants", false, "all tenants, not only the tenant of --tenant")
+	app.IdentityVar(cmd.Flags(), &f.by, "as", app.DefaultApprover(), "your identity, for the audit trail (PAWL_APPROVER)")
 }
 
 // scope checks the flags and returns the scope of the switch; tenant is the tenant of the command
@@ -48,11 +48,11 @@ func (f *killFlags) scope(tenant string) (policies.KillScope, error) {
 	err := toolspec.CheckToolID(f.tool)
 	switch {
 	case f.by == "":
-		return scope, app.Usage(errors.New("--as is missing: who does it?"))
+		return scope, app.Usage(errors.New("--as is missing: give your identity, for the audit trail"))
 	case f.tool == "":
 		return scope, app.Usage(errors.New("--tool is missing; '*' is every tool"))
 	case strings.Contains(prefix, "*"):
-		return scope, app.Usage(errors.New("--tool: * may stand only at the end"))
+		return scope, app.Usage(errors.New("--tool: * is allowed only at the end"))
 	case !glob && err != nil:
 		return scope, app.Usage(fmt.Errorf("--tool: a tool id %w", err))
 	case scope.Effect != "" && !scope.Effect.Valid():
@@ -66,9 +66,9 @@ func newKillOn(a *app.App) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "on --tool TOOL --reason REASON", Short: "Turn a kill switch on",
-		Long: "Turn a kill switch on. Calls that it covers are denied from then on; those that wait for a person or for\n" +
-			"capacity end at once, and those that run before their next attempt. No approval and no policy lifts it.\n" +
-			"The reason is shown to callers.",
+		Long: "Turn a kill switch on. New calls that it covers are denied. Calls that wait for a person or for capacity\n" +
+			"end at once. Calls that run end before their next attempt. No approval and no policy overrides a kill\n" +
+			"switch. Callers see the reason.",
 		Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			scope, err := f.scope(a.Tenant)
@@ -92,18 +92,18 @@ func newKillOn(a *app.App) *cobra.Command {
 		},
 	}
 	f.add(cmd, "")
-	cmd.Flags().StringVar(&reason, "reason", "", "why, in one line for callers")
+	cmd.Flags().StringVar(&reason, "reason", "", "the reason, one line; callers see it")
 	return cmd
 }
 
 func checkKillReason(reason string) error {
 	switch {
 	case strings.TrimSpace(reason) == "":
-		return errors.New("--reason is missing: callers are told why")
+		return errors.New("--reason is missing: give the reason that callers see")
 	case utf8.RuneCountInString(reason) > maxKillReason || app.Printable(reason) != reason || strings.ContainsAny(reason, "\n\t"):
 		return fmt.Errorf("--reason is one line of at most %d characters", maxKillReason)
 	case toolspec.SecretValue(reason):
-		return errors.New("--reason holds something of the shape of a credential, and callers read it")
+		return errors.New("--reason contains text that looks like a credential, and callers see the reason")
 	}
 	return nil
 }
@@ -111,14 +111,14 @@ func checkKillReason(reason string) error {
 func newKillOff(a *app.App) *cobra.Command {
 	var f killFlags
 	cmd := &cobra.Command{
-		Use: "off [NUMBER]", Short: "Turn a kill switch off: by its number, or the one that covers exactly what the flags say",
+		Use: "off [NUMBER]", Short: "Turn a kill switch off, by its number or by its exact tool, effect and tenant",
 		Args: app.AtMostOneArg("at most the number of a switch; `pawl kill list` shows them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var id int64
 			var err error
 			if len(args) == 1 {
 				if id, err = strconv.ParseInt(args[0], 10, 64); err != nil || id < 1 {
-					return app.Usage(errors.New("a switch is named by its number; `pawl kill list` shows them"))
+					return app.Usage(errors.New("a kill switch is named by its number; `pawl kill list` shows the numbers"))
 				}
 			}
 			if id > 0 && f.tool == "" {
@@ -134,7 +134,7 @@ func newKillOff(a *app.App) *cobra.Command {
 				case err != nil:
 					return err
 				case !found:
-					return errors.New("no such switch is on; `pawl kill list` shows those that are")
+					return errors.New("no such kill switch is on; `pawl kill list` shows the kill switches that are on")
 				}
 				return printKillSwitch(a, k, "off")
 			})
@@ -171,8 +171,8 @@ func newKillList(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&off, "all", false, "also those that were turned off")
-	cmd.Flags().BoolVar(&everyTenant, "all-tenants", false, "those of all tenants")
+	cmd.Flags().BoolVar(&off, "all", false, "also list kill switches that are off")
+	cmd.Flags().BoolVar(&everyTenant, "all-tenants", false, "list the kill switches of all tenants")
 	return cmd
 }
 

@@ -24,10 +24,10 @@ const noPolicy = "none"
 func newPolicyApply(a *app.App) *cobra.Command {
 	var by, expected string
 	cmd := &cobra.Command{
-		Use: "apply FILE", Short: "Make a policy file the active policy; calls that run or wait are judged by it from then on",
+		Use: "apply FILE", Short: "Make a policy file the active policy, also for calls that run or wait",
 		Long: "Make a policy file the active policy, for all workers at once. A file with an error changes nothing.\n\n" +
-			"With --expect it is made active only if that version is still the active one, so that of two people\n" +
-			"who change it at once the second is told.",
+			"With --expect, apply fails if another version is active. So two people cannot overwrite each other's\n" +
+			"change unnoticed.",
 		Args: app.ExactArgs(1, "a policy file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := readPolicy(args[0])
@@ -50,7 +50,7 @@ func newPolicyApply(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "who does it (PAWL_APPROVER)")
+	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, for the audit trail (PAWL_APPROVER)")
 	cmd.Flags().StringVar(&expected, "expect", "", "the version that must be active, or none")
 	return cmd
 }
@@ -58,7 +58,7 @@ func newPolicyApply(a *app.App) *cobra.Command {
 func newPolicyRollback(a *app.App) *cobra.Command {
 	var by string
 	cmd := &cobra.Command{
-		Use: "rollback [DIGEST]", Short: "Make an earlier version the active policy: that one, or the one before the active one",
+		Use: "rollback [DIGEST]", Short: "Make an earlier version the active policy; default the version before the active one",
 		Args: app.AtMostOneArg("at most a digest; `pawl policy history` lists them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
@@ -71,7 +71,7 @@ func newPolicyRollback(a *app.App) *cobra.Command {
 						return err
 					}
 				case digest == "":
-					return errors.New("there is no version before the active one; `pawl policy history` lists what was active")
+					return errors.New("there is no version before the active one; `pawl policy history` lists the versions that were active")
 				}
 				p, err := s.Store.Policy(cmd.Context(), digest)
 				if err != nil {
@@ -83,13 +83,13 @@ func newPolicyRollback(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "who does it (PAWL_APPROVER)")
+	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, for the audit trail (PAWL_APPROVER)")
 	return cmd
 }
 
 func activatePolicy(ctx context.Context, a *app.App, s *app.Session, act policies.Activation) error {
 	if act.By == "" {
-		return app.Usage(errors.New("--as is missing: who makes the policy active?"))
+		return app.Usage(errors.New("--as is missing: give your identity, for the audit trail"))
 	}
 	changed, err := s.Store.Activate(ctx, act)
 	if err != nil {
@@ -105,7 +105,7 @@ func activatePolicy(ctx context.Context, a *app.App, s *app.Session, act policie
 func newPolicyHistory(a *app.App) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
-		Use: "history", Short: "Show which versions were active, the newest first", Args: app.ExactArgs(0, "no arguments"),
+		Use: "history", Short: "Show the versions that were active, newest first", Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if limit < 1 || limit > 500 {
 				return app.Usage(errors.New("--limit is between 1 and 500"))
@@ -122,17 +122,17 @@ func newPolicyHistory(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", 50, "how many, 1–500")
+	cmd.Flags().IntVar(&limit, "limit", 50, "maximum number of rows, 1–500")
 	return cmd
 }
 
 func newPolicyDiff(a *app.App) *cobra.Command {
 	var from string
 	cmd := &cobra.Command{
-		Use: "diff [FILE]", Short: "Show what a policy file would change, or what the last change of the active policy was",
-		Long: "Show how a policy file differs from the active version in what it says, and for which published tools\n" +
-			"the verdict changes before anything is known of the arguments. Without a file, the active version is\n" +
-			"compared with the one before it.",
+		Use: "diff [FILE]", Short: "Show what a policy file would change, or what the last policy change was",
+		Long: "Show the difference between a policy file and the active version, and the published tools whose verdict\n" +
+			"changes. Verdicts are judged without arguments. Without a file, diff compares the active version with the\n" +
+			"version before it.",
 		Args: app.AtMostOneArg("at most a policy file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var candidate *policy.Policy
@@ -209,7 +209,7 @@ func findVersion(ctx context.Context, s *app.Session, prefix string) (string, er
 	case len(found) == 0:
 		return "", fmt.Errorf("no version %s is stored; `pawl policy history` lists them", prefix)
 	case len(found) > 1:
-		return "", fmt.Errorf("%s is the beginning of more than one version; give more of it", prefix)
+		return "", fmt.Errorf("%s matches more than one version; give more characters", prefix)
 	}
 	return found[0], nil
 }
@@ -251,7 +251,7 @@ func printDifference(a *app.App, before, after *policy.Policy, specs []toolspec.
 		})
 	}
 	if len(changes) == 0 {
-		fmt.Fprintf(a.Out, "%s  says the same\n", short(after.Digest()))
+		fmt.Fprintf(a.Out, "%s  has the same content\n", short(after.Digest()))
 		return nil
 	}
 	fmt.Fprintf(a.Out, "--- %s\n+++ %s\n", short(before.Digest()), short(after.Digest()))
@@ -265,10 +265,10 @@ func printDifference(a *app.App, before, after *policy.Policy, specs []toolspec.
 		}
 	}
 	if len(shifts) == 0 {
-		fmt.Fprintln(a.Out, "\nno published tool is judged differently before its arguments are known")
+		fmt.Fprintln(a.Out, "\nthe verdict changes for no published tool (judged without arguments)")
 		return nil
 	}
-	fmt.Fprintln(a.Out, "\npublished tools that are judged differently, before their arguments are known:")
+	fmt.Fprintln(a.Out, "\npublished tools whose verdict changes (judged without arguments):")
 	var rows [][]string
 	for _, s := range shifts {
 		rows = append(rows, []string{s.Tenant, s.Tool, s.Before, s.After, s.Rule})

@@ -17,7 +17,7 @@ import (
 const relationForms = "member WHO GROUP-OR-ROLE, execute WHO TOOLS, or delegate SUBJECT ACTOR TOOLS"
 
 func newRelations(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "relations", Short: "Say who may run what, and on whose behalf"}
+	cmd := &cobra.Command{Use: "relations", Short: "Manage relations: who may run which tools, and for whom"}
 	cmd.AddCommand(newRelationsAdd(a), newRelationsRemove(a), newRelationsList(a))
 	return app.Group(cmd)
 }
@@ -26,12 +26,12 @@ func newRelationsAdd(a *app.App) *cobra.Command {
 	var graph string
 	var lasts time.Duration
 	cmd := &cobra.Command{
-		Use: "add KIND ARGUMENTS...", Short: "Write a relation down, or give it another end",
-		Long: "Write a relation down, or give one that is there another end:\n\n" +
+		Use: "add KIND ARGUMENTS...", Short: "Add a relation, or change the time at which it expires",
+		Long: "Add a relation. If the relation exists, only the time at which it expires changes:\n\n" +
 			"  pawl relations add member user:ann role:ops\n" +
 			"  pawl relations add execute role:ops 'core__*'\n" +
 			"  pawl relations add delegate user:sue agent:one 'mail__*' --for 8h   # sue lets agent:one act for her\n\n" +
-			"They count where the tenant's policy says permissions: relations; delegations count everywhere.",
+			"Members and rights apply if the tenant's policy has permissions: relations. Delegations always apply.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := relation(args, graph)
 			if err != nil {
@@ -57,14 +57,14 @@ func newRelationsAdd(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&graph, "graph", "", "only for calls of this graph")
-	cmd.Flags().DurationVar(&lasts, "for", 0, "how long it counts, such as 8h; for good where it is left out")
+	cmd.Flags().DurationVar(&lasts, "for", 0, "how long the relation is valid, such as 8h; default without end")
 	return cmd
 }
 
 func newRelationsRemove(a *app.App) *cobra.Command {
 	var graph string
 	cmd := &cobra.Command{
-		Use: "remove KIND ARGUMENTS...", Short: "Take a relation back; calls that wait look again",
+		Use: "remove KIND ARGUMENTS...", Short: "Remove a relation; calls that wait are judged again",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := relation(args, graph)
 			if err != nil {
@@ -73,7 +73,7 @@ func newRelationsRemove(a *app.App) *cobra.Command {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
 				err := s.Store.RemoveRelation(cmd.Context(), a.Tenant, r, app.DefaultApprover())
 				if errors.Is(err, postgres.ErrNotFound) {
-					return fmt.Errorf("tenant %s has no such relation; `pawl relations list` shows those that it has", a.Tenant)
+					return fmt.Errorf("tenant %s has no such relation; `pawl relations list` shows its relations", a.Tenant)
 				}
 				if err != nil {
 					return err
@@ -86,7 +86,7 @@ func newRelationsRemove(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&graph, "graph", "", "that of the relation")
+	cmd.Flags().StringVar(&graph, "graph", "", "the graph of the relation")
 	return cmd
 }
 
@@ -107,7 +107,7 @@ func newRelationsList(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&of, "of", "", "only those that name this user, agent, service, group or role")
+	cmd.Flags().StringVar(&of, "of", "", "only relations that name this user, agent, service, group or role")
 	return cmd
 }
 

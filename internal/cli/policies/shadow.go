@@ -14,7 +14,7 @@ import (
 )
 
 func newPolicyShadow(a *app.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "shadow", Short: "Try a policy out beside the active one: it is asked about every call and obeyed about none"}
+	cmd := &cobra.Command{Use: "shadow", Short: "Judge calls by a second policy too, without effect on the calls"}
 	cmd.AddCommand(newShadowSet(a), newShadowOff(a), newShadowReport(a))
 	return app.Group(cmd)
 }
@@ -22,7 +22,7 @@ func newPolicyShadow(a *app.App) *cobra.Command {
 func newShadowSet(a *app.App) *cobra.Command {
 	var by string
 	cmd := &cobra.Command{
-		Use: "set FILE", Short: "Have a policy file asked beside the active policy", Args: app.ExactArgs(1, "a policy file"),
+		Use: "set FILE", Short: "Make a policy file the shadow policy", Args: app.ExactArgs(1, "a policy file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := readPolicy(args[0])
 			if err != nil {
@@ -31,23 +31,23 @@ func newShadowSet(a *app.App) *cobra.Command {
 			return setShadow(cmd.Context(), a, p, by)
 		},
 	}
-	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "who does it (PAWL_APPROVER)")
+	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, for the audit trail (PAWL_APPROVER)")
 	return cmd
 }
 
 func newShadowOff(a *app.App) *cobra.Command {
 	var by string
 	cmd := &cobra.Command{
-		Use: "off", Short: "Ask no policy beside the active one any more", Args: app.ExactArgs(0, "no arguments"),
+		Use: "off", Short: "Remove the shadow policy", Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return setShadow(cmd.Context(), a, nil, by) },
 	}
-	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "who does it (PAWL_APPROVER)")
+	app.IdentityVar(cmd.Flags(), &by, "as", app.DefaultApprover(), "your identity, for the audit trail (PAWL_APPROVER)")
 	return cmd
 }
 
 func setShadow(ctx context.Context, a *app.App, p *policy.Policy, by string) error {
 	if by == "" {
-		return app.Usage(errors.New("--as is missing: who does it?"))
+		return app.Usage(errors.New("--as is missing: give your identity, for the audit trail"))
 	}
 	return app.WithStore(ctx, func(s *app.Session) error {
 		if p != nil {
@@ -69,7 +69,7 @@ func setShadow(ctx context.Context, a *app.App, p *policy.Policy, by string) err
 		if a.JSON {
 			return app.PrintJSON(a.Out, map[string]any{"state": "off", "changed": changed})
 		}
-		fmt.Fprintln(a.Out, "no policy is asked beside the active one")
+		fmt.Fprintln(a.Out, "there is no shadow policy")
 		return nil
 	})
 }
@@ -88,7 +88,7 @@ type shadowView struct {
 func newShadowReport(a *app.App) *cobra.Command {
 	var since string
 	cmd := &cobra.Command{
-		Use: "report", Short: "Show what the shadow would have said of settled calls, beside what was said",
+		Use: "report", Short: "Compare the verdicts of the shadow policy with those of the active policy, for settled calls",
 		Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ago, err := app.ParseTimespan("--since", since)
@@ -101,7 +101,7 @@ func newShadowReport(a *app.App) *cobra.Command {
 					return err
 				}
 				if !ok {
-					return errors.New("no policy is asked beside the active one; `pawl policy shadow set FILE` has one asked")
+					return errors.New("there is no shadow policy; `pawl policy shadow set FILE` sets one")
 				}
 				tenant := ""
 				if cmd.Flags().Changed("tenant") {
@@ -123,9 +123,9 @@ func newShadowReport(a *app.App) *cobra.Command {
 				if a.JSON {
 					return app.PrintJSON(a.Out, map[string]any{"digest": shadow.Digest, "since": shadow.At, "by": shadow.By, "lines": views})
 				}
-				fmt.Fprintf(a.Out, "%s, asked since %s by %s\n", short(shadow.Digest), app.FormatTime(shadow.At), app.QuoteName(shadow.By))
+				fmt.Fprintf(a.Out, "%s, shadow policy since %s, set by %s\n", short(shadow.Digest), app.FormatTime(shadow.At), app.QuoteName(shadow.By))
 				if len(rows) == 0 {
-					fmt.Fprintf(a.Out, "no call of the last %s was settled with it\n", since)
+					fmt.Fprintf(a.Out, "no call with this shadow policy was settled in the last %s\n", since)
 					return nil
 				}
 				app.PrintTable(a.Out, "", []string{"", "CALLS", "TENANT", "TOOL", "LIVE", "SHADOW", "BY", "SUCH AS"}, rows)
@@ -133,6 +133,6 @@ func newShadowReport(a *app.App) *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&since, "since", "30d", "how far back, such as 12h or 30d")
+	cmd.Flags().StringVar(&since, "since", "30d", "age of the oldest calls, such as 12h or 30d")
 	return cmd
 }

@@ -19,9 +19,9 @@ func newPolicyTest(a *app.App) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "test FILE",
-		Short: "Compare what a policy says with what its author wants",
-		Long: "Test judges the calls that a file of cases names, and shows every verdict that is not the one that is\n" +
-			"wanted, with the explanation. It ends with status 1 where there is one.",
+		Short: "Test a policy: compare its verdicts with the expected verdicts",
+		Long: "Judge the calls in a file of cases, and show each verdict that differs from the expected verdict, with an\n" +
+			"explanation. The exit status is 1 if a verdict differs.",
 		Args: app.ExactArgs(1, "a file of cases"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			doc, err := os.ReadFile(args[0])
@@ -42,7 +42,7 @@ func newPolicyTest(a *app.App) *cobra.Command {
 			return runCases(a, args[0], cases, p, specs)
 		},
 	}
-	cmd.Flags().StringVar(&file, "file", "", "the policy file, or active; what the file of cases names where it is left out")
+	cmd.Flags().StringVar(&file, "file", "", "the policy file, or active; default the policy that the file of cases names")
 	return cmd
 }
 
@@ -90,7 +90,7 @@ func runCases(a *app.App, file string, cases review.Cases, p *policy.Policy, spe
 		for _, o := range outcomes {
 			printOutcome(a, file, o)
 		}
-		fmt.Fprintf(a.Out, "%d of %d cases are as they are wanted\n", len(outcomes)-failed, len(outcomes))
+		fmt.Fprintf(a.Out, "%d of %d cases have the expected verdict\n", len(outcomes)-failed, len(outcomes))
 	}
 	if failed > 0 {
 		return app.Silent(errors.New("policy test failed"))

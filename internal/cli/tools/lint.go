@@ -20,10 +20,10 @@ type linted struct {
 
 func newToolsLint(a *app.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "lint [TOOL...]", Short: "Show what authors may want to know about the input schemas of their tools",
-		Long: "Show, of the tools that workers have published, which keywords of the input schemas some providers do not take, and\n" +
-			"which have no effect. It is advice: workers check arguments by the whole schema. `pawl tools show` says what becomes of\n" +
-			"a schema for each provider.",
+		Use: "lint [TOOL...]", Short: "Check the input schemas of tools for keywords without effect, or without support by a provider",
+		Long: "Show, for published tools, the keywords of the input schemas that some providers do not support and the keywords\n" +
+			"without effect. These are hints: workers validate arguments with the whole schema. `pawl tools show` shows the form\n" +
+			"of a schema for each provider.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			specs, err := app.PublishedSpecs(cmd.Context())
 			if err != nil {

@@ -18,10 +18,10 @@ func newToolsOffer(a *app.App) *cobra.Command {
 	var query catalog.Query
 	cmd := &cobra.Command{
 		Use:   "offer",
-		Short: "Print what a request offers to a model",
-		Long: "Print the tools that a caller may see as a request in the provider's format has them (`tools`), with what each name\n" +
-			"stands for (`names`), and what could not be offered as it is (`changed`). With --choice, the members of the request that\n" +
-			"stand beside `tools` are in `choice`. Keep it: `pawl turn --offer` reads the response by it.",
+		Short: "Print the tools of a request to a model, in the provider's format",
+		Long: "Print the tools that a caller may see in the form of the provider's request (`tools`), the tool of each offered name\n" +
+			"(`names`), and the tools that are offered in another form or left out (`changed`). With --choice, `choice` has the\n" +
+			"members of the request that go beside `tools`. Keep the output: `pawl turn --offer` needs it to read the response.",
 		Example: `  pawl tools offer --format openai --actor agent:one > offer.json
   jq .tools offer.json`,
 		Args: app.ExactArgs(0, "no arguments"),
@@ -48,11 +48,11 @@ func newToolsOffer(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "", "the provider's format")
-	cmd.Flags().StringVar(&query.Text, "query", "", "`words` that say what the tools are for: only those that fit them best; see pawl tools search")
-	cmd.Flags().IntVar(&query.K, "top", catalog.DefaultPick, "how many tools at the most, with --query")
-	cmd.Flags().BoolVar(&strict, "strict", false, "ask the provider to hold the model to the schemas, where format and tool allow it")
-	cmd.Flags().StringVar(&choice, "choice", "", "whether the model calls tools: auto, none, required, or the id of the one tool to call")
-	cmd.Flags().BoolVar(&serial, "serial", false, "ask for one call at the most, where the format can say so")
+	cmd.Flags().StringVar(&query.Text, "query", "", "`words` of the task: offer only the tools that fit best; see pawl tools search")
+	cmd.Flags().IntVar(&query.K, "top", catalog.DefaultPick, "maximum number of tools, with --query")
+	cmd.Flags().BoolVar(&strict, "strict", false, "ask the provider to enforce the schemas, if the format and the tool allow it")
+	cmd.Flags().StringVar(&choice, "choice", "", "tool choice for the model: auto, none, required, or the id of the tool that it must call")
+	cmd.Flags().BoolVar(&serial, "serial", false, "ask for at most one call, if the format has a field for that")
 	viewerFlags(cmd, &by)
 	return cmd
 }

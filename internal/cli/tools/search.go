@@ -19,11 +19,11 @@ func newToolsSearch(a *app.App) *cobra.Command {
 	var query catalog.Query
 	var effects, risks []string
 	cmd := &cobra.Command{
-		Use: "search [WORD…]", Short: "Find the tools that fit a request best",
-		Long: "Find the tools that fit a request best, of those that a caller of the tenant may see: what to offer a model\n" +
-			"that cannot choose among all of them. The words are looked for in names, titles, tags, descriptions and\n" +
-			"arguments; a tool that has none of them is left out, and so is what policy hides. Without words, the first by id.\n" +
-			"What is not found is not denied: called all the same, a tool is judged as ever.",
+		Use: "search [WORD…]", Short: "Find the tools that fit a task best",
+		Long: "Find the tools that fit a task best among the tools that a caller of the tenant may see. Use it if a model\n" +
+			"cannot choose among all of them. The words are searched in names, titles, tags, descriptions and arguments.\n" +
+			"A tool without any of the words is left out, and so is a tool that policy hides. Without words, the tools are\n" +
+			"sorted by id. A tool that is left out is not denied: policy judges a call of it as any other call.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			by.TenantID, query.Text = a.Tenant, strings.Join(args, " ")
 			if query.K < 1 {
@@ -47,7 +47,7 @@ func newToolsSearch(a *app.App) *cobra.Command {
 		},
 	}
 	viewerFlags(cmd, &by)
-	cmd.Flags().IntVar(&query.K, "top", catalog.DefaultPick, "how many tools at the most")
+	cmd.Flags().IntVar(&query.K, "top", catalog.DefaultPick, "maximum number of tools")
 	cmd.Flags().StringSliceVar(&query.Tags, "tag", nil, "only tools that have all of these tags")
 	cmd.Flags().StringSliceVar(&effects, "effect", nil, "only tools of one of these effects")
 	cmd.Flags().StringSliceVar(&risks, "risk", nil, "only tools of one of these risks")
@@ -58,7 +58,7 @@ var errTop = app.Usage(errors.New("--top must be 1 or more"))
 
 // viewerFlags defines the flags that describe the caller, besides the tenant.
 func viewerFlags(cmd *cobra.Command, by *catalog.Viewer) {
-	app.IdentityVar(cmd.Flags(), &by.ActorID, "actor", "", "who calls; without it nobody in particular")
+	app.IdentityVar(cmd.Flags(), &by.ActorID, "actor", "", "the actor; default no actor")
 	cmd.Flags().StringSliceVar(&by.ToolIDs, "tool-ids", nil, "the tools of the run, as in context.toolIds")
 }
 

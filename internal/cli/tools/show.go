@@ -19,8 +19,8 @@ import (
 func newToolsShow(a *app.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show TOOL", Short: "Show a tool with its schemas", Args: app.ExactArgs(1, "the id of a tool"),
-		Long: "Show what workers have published of a tool: what it may do, what its arguments are checked against, and under which\n" +
-			"name and in which form each provider is sent it. A name without its namespace is enough where no other tool is called so.",
+		Long: "Show a tool as workers published it: its effect and risk, the schema of its arguments, and the name and the schema\n" +
+			"that each provider gets. TOOL may leave out the namespace if no other tool has that name.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			specs, err := app.PublishedSpecs(cmd.Context())
 			if err != nil {

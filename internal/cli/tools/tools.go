@@ -20,8 +20,8 @@ func newTools(a *app.App) *cobra.Command {
 	var by catalog.Viewer
 	list := &cobra.Command{
 		Use: "list", Short: "List the tools that a caller may see", Args: app.ExactArgs(0, "no arguments"),
-		Long: "List the tools that workers have published and that a caller of the tenant may see: what policy denies whatever\n" +
-			"the arguments, and what a kill switch stops, is left out. Called all the same, such a tool is denied.",
+		Long: "List the published tools that a caller of the tenant may see. A tool is left out if policy denies it for all\n" +
+			"arguments, or if a kill switch stops it. A call of such a tool is denied.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			by.TenantID = a.Tenant
 			return listTools(cmd.Context(), a, by, tags, all)
@@ -29,7 +29,7 @@ func newTools(a *app.App) *cobra.Command {
 	}
 	viewerFlags(list, &by)
 	list.Flags().StringSliceVar(&tags, "tag", nil, "only tools that have all of these tags")
-	list.Flags().BoolVar(&all, "all", false, "also those that policy hides from the tenant")
+	list.Flags().BoolVar(&all, "all", false, "also list tools that policy hides from the tenant")
 	cmd.AddCommand(list, newToolsSearch(a), newToolsOffer(a), newToolsShow(a), newToolsLint(a))
 	return app.Group(cmd)
 }
@@ -66,7 +66,7 @@ func listTools(ctx context.Context, a *app.App, by catalog.Viewer, tags []string
 			if len(tags) > 0 {
 				what = "tools with these tags"
 			}
-			fmt.Fprintf(a.Out, "tenant %s may see no %s; `pawl tools list --all` shows what the workers that run have\n", a.Tenant, what)
+			fmt.Fprintf(a.Out, "tenant %s may see no %s; `pawl tools list --all` shows the tools of running workers\n", a.Tenant, what)
 			return nil
 		}
 		app.PrintTable(a.Out, "", []string{"TOOL", "ACCESS", "EFFECT", "RISK", "SOURCE", "WHAT"}, rows)

@@ -19,7 +19,7 @@ func TestProbeRefreshes(t *testing.T) {
 	v, s := e2etest.NewVault(w), newAPI(t, auth)
 	addToken(v, "c1", s.provider(), stale(auth), -time.Minute)
 	addToken(v, "c2", s.provider(), stale(auth), -time.Minute)
-	for i, want := range []string{"the token had ended, and was refreshed\nthe service answered 200 OK\n", "the service answered 200 OK\n"} {
+	for i, want := range []string{"the token had expired, and was refreshed\nthe service answered 200 OK\n", "the service answered 200 OK\n"} {
 		if text, err := pawlCommand(w, "connections", "test", "c1"); err != nil || text != want {
 			t.Errorf("%d: %v, %s", i, err, text)
 		}
@@ -47,11 +47,11 @@ func TestProbeRefreshes(t *testing.T) {
 			t.Errorf("%v, %s, want %q", err, text, want)
 		}
 	}
-	refused("gave no other a moment ago: try again later")
-	refused("gave no other a moment ago: try again later")
+	refused("refused a new token a moment ago: try again later")
+	refused("refused a new token a moment ago: try again later")
 	e2etest.Scalar[int](w, `UPDATE connections SET refresh_after = NULL WHERE connection_id = 'c2' RETURNING 1`)
-	refused("gives no other: somebody has to sign in anew")
-	refused("c2 is needs_reauth: somebody has to sign in anew")
+	refused("refuses a new token: sign in again")
+	refused("c2 is needs_reauth: sign in again")
 	if n := len(auth.Requests()); n != 3 || s.requests() != 2 {
 		t.Errorf("%d requests for a token, %d of the service", n, s.requests())
 	}

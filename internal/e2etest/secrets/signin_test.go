@@ -50,7 +50,7 @@ func TestSignInByCommand(t *testing.T) {
 
 	w.Keyring = "" // the flag alone says where it is
 	texts := w.PawlCLI("connections revoke c1 --yes --keyring " + v.File)
-	if !strings.Contains(texts[0], "the service has taken its tokens back") || auth.Valid(used) {
+	if !strings.Contains(texts[0], "the service has revoked its tokens") || auth.Valid(used) {
 		t.Errorf("it says %q; the token is good: %t", texts[0], auth.Valid(used))
 	}
 }

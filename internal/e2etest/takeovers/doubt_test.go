@@ -107,7 +107,7 @@ func TestLostInExecute(t *testing.T) {
 				t.Errorf("the call is shown as %q", shown)
 			}
 			printed := w.PawlCLI("approvals", "list --status parked_unknown", "resolve "+view.ApprovalID+" retry --as "+bob, "show "+id)
-			for n, word := range []string{"nobody knows whether it took effect; `pawl resolve`", "parked_unknown", "retry counted",
+			for n, word := range []string{"so the effect is unknown: `pawl resolve`", "parked_unknown", "retry counted",
 				"outcome unknown (lost)"} {
 				if !strings.Contains(printed[n], word) {
 					t.Errorf("the program printed %q, and not %q", printed[n], word)

@@ -279,6 +279,16 @@ var mutants = []mutant{
 		run:   "TestDeploys", packages: onServers,
 	},
 	{
+		guard: "endings: a stage in its time", file: "activities/upkeep/ending.go",
+		edits: []edit{{"err == nil && ctx.Err() != nil", "false"}},
+		run:   "TestEndings", packages: onRecord,
+	},
+	{
+		guard: "endings: a call that cannot be read", file: "activities/upkeep/ending.go",
+		edits: []edit{{"case err != nil && found:", "case false:"}},
+		run:   "TestEndings", packages: onRecord,
+	},
+	{
 		guard: "capacity: no token that is not there", file: "internal/postgres/record/quota.sql",
 		edits: []edit{{"WHERE NOT had AND ready_at > until", "WHERE false AND ready_at > until"}},
 		run:   "TestQuota", packages: onRecord,
