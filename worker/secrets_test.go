@@ -50,7 +50,7 @@ func TestLoadCodec(t *testing.T) {
 		{"none", nil, ""},
 		{"keys", map[string]string{"PAWL_CODEC_KEYS": key}, ""},
 		{"keys, and nothing plain", map[string]string{"PAWL_CODEC_KEYS": key, "PAWL_CODEC_PLAIN": "refuse"}, ""},
-		{"both", map[string]string{"PAWL_CODEC_KEYS": key, "PAWL_CODEC_KEYS_FILE": "x"}, "which keys are meant"},
+		{"both", map[string]string{"PAWL_CODEC_KEYS": key, "PAWL_CODEC_KEYS_FILE": "x"}, "unset one of them"},
 		{"no file", map[string]string{"PAWL_CODEC_KEYS_FILE": "/nowhere/keys"}, "PAWL_CODEC_KEYS_FILE"},
 		{"no key", map[string]string{"PAWL_CODEC_KEYS": "k " + key[2:20]}, "not 32 bytes"},
 		{"nothing could be read", map[string]string{"PAWL_CODEC_PLAIN": "refuse"}, "needs keys"},
