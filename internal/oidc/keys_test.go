@@ -203,10 +203,10 @@ func TestIssuersThatTalkNonsense(t *testing.T) {
 		{"keys sent on to another server", nil, func(_ *oidctest.Provider, w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, server.URL, http.StatusTemporaryRedirect)
 		}, "keys: status 307"},
-		{"no keys", nil, func(_ *oidctest.Provider, w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"keys":[]}`) }, "there are none"},
+		{"no keys", nil, func(_ *oidctest.Provider, w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"keys":[]}`) }, "no usable key"},
 		{"a secret for a key", nil, func(_ *oidctest.Provider, w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprint(w, `{"keys":[{"kty":"oct","kid":"1","k":"`+canary+`"}]}`)
-		}, "there are none"},
+		}, "no usable key"},
 		{"keys that are a number", nil, func(_ *oidctest.Provider, w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"keys":1}`) }, "keys: the answer is not"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -147,7 +147,7 @@ func (d *diagnosis) server(ctx context.Context, c worker.Config) {
 func (d *diagnosis) workers(ctx context.Context, t temporal.Client) {
 	queue, err := t.DescribeTaskQueue(ctx, toolspec.TaskQueue, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
-		d.add("worker", errors.New("Temporal did not return the pollers of the task queue pawl"), "")
+		d.add("worker", errors.New("temporal did not return the pollers of the task queue pawl"), "")
 		return
 	}
 	alive := 0

@@ -27,7 +27,7 @@ func (d *diagnosis) sweeper(ctx context.Context, t temporal.Client, wanted bool)
 	case errors.As(err, &missing):
 		d.add("sweeper", errors.New("there is no schedule "+upkeep.SweepID+": a worker creates it when it starts; if the worker is not allowed to, its log says so"), "")
 	case err != nil:
-		d.add("sweeper", errors.New("Temporal did not return the schedule "+upkeep.SweepID), "")
+		d.add("sweeper", errors.New("temporal did not return the schedule "+upkeep.SweepID), "")
 	case s.Schedule.State != nil && s.Schedule.State.Paused:
 		d.add("sweeper", errors.New("the schedule "+upkeep.SweepID+" is paused: `temporal schedule toggle --schedule-id "+upkeep.SweepID+" --unpause --reason …`"), "")
 	default:
@@ -71,7 +71,7 @@ func lastSweep(ctx context.Context, t temporal.Client, actions []temporal.Schedu
 		id, at := a.StartWorkflowResult.WorkflowID, a.ActualTime.UTC().Format(time.RFC3339)
 		run, err := t.DescribeWorkflowExecution(ctx, id, "")
 		if err != nil {
-			return "", fmt.Errorf("Temporal did not return the state of the sweep %s", id)
+			return "", fmt.Errorf("temporal did not return the state of the sweep %s", id)
 		}
 		switch status := run.GetWorkflowExecutionInfo().GetStatus(); status {
 		case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING:
