@@ -13,6 +13,8 @@ func FuzzCompile(f *testing.F) {
 	f.Add([]byte(`{"type":"object","id":"x","properties":{"a":{"minimum":1,"exclusiveMinimum":true}}}`))
 	f.Add([]byte(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"items":[{"$ref":"#/properties/a/items/0/x"}]}},"dependencies":{"a":["b"],"b":{}}}`))
 	f.Add([]byte(`{"type":"object","$defs":{"a":{"properties":{"n":{"$ref":"#/$defs/a"}},"allOf":[{"$ref":"#/$defs/b"}]},"b":{"anyOf":[{"type":"null"},{"properties":{"x":{"$ref":"#/$defs/a"}}}]}},"properties":{"r":{"$ref":"#/$defs/a"}},"oneOf":[{"$ref":"#/$defs/b"},{"required":["r"]}]}`))
+	f.Add([]byte(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","deprecated":"text","allOf":[{"properties":{"b":{}}}]}`))
+	f.Add([]byte(`{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","examples":"x","allOf":[{"properties":{"b":{}}}]}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		_ = jsonschema.Outline(doc).Member("a").Element(0).Types()
 		s, err := jsonschema.Compile(doc)

@@ -93,6 +93,8 @@ func (w *writer) schema(n *jsonschema.Node) any {
 		role := jsonschema.RoleOf(keyword)
 		switch {
 		case keyword == "id", role == jsonschema.Locates, jsonschema.HoldsSchemas(keyword), alone && role == jsonschema.Asserts:
+		case role == jsonschema.Annotates && !n.Draft.Knows(keyword) && !jsonschema.FitsNewest(keyword, value):
+			// It says nothing in the document's draft, and 2020-12 refuses it.
 		case role == 0 || role == jsonschema.Annotates || n.Draft.Knows(keyword):
 			out[keyword] = value
 		}
