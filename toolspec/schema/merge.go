@@ -13,6 +13,9 @@ import (
 // Where both say something about one keyword and cannot be joined, out's word
 // stays and the other is dropped: the result allows more.
 func (l *lowerer) conjoin(out, other map[string]any, at strictjson.Path) {
+	if l.d.nullable && !(acceptsNull(out) && acceptsNull(other)) {
+		defer delete(out, "nullable")
+	}
 	for _, keyword := range jsonschema.SortedNames(other) {
 		theirs := other[keyword]
 		ours, both := out[keyword]
