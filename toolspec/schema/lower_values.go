@@ -253,7 +253,7 @@ func (l *lowerer) elements(n *jsonschema.Node, out map[string]any) {
 func (l *lowerer) compositions(n *jsonschema.Node, out map[string]any) {
 	for _, s := range n.Subs {
 		if s.Keyword == "allOf" {
-			l.conjoin(out, l.follow(l.schema(s.To)), s.To.At)
+			l.conjoin(out, l.copied(l.schema(s.To)), s.To.At)
 		}
 	}
 	if _, ok := n.Object["allOf"]; ok {

@@ -38,7 +38,7 @@ func strictForm(doc json.RawMessage, d dialect) (*Sent, error) {
 	})
 	top := s.place([]*jsonschema.Node{plain})
 	out := s.write(plain, top)
-	if s.full {
+	if s.full || s.written.full() {
 		return nil, jsonschema.Refuse(nil, "too large for a strict form")
 	}
 	if len(s.defs) > 0 {
@@ -79,7 +79,8 @@ type shaper struct {
 	defs     map[string]any
 	names    map[string]string // definition by schema and place
 	findings []Finding
-	full     bool
+	written  bound
+	full     bool // too many places
 }
 
 // terminals are the schemas behind references and alternatives, each once,
@@ -190,7 +191,8 @@ func (s *shaper) mode(place int, optional bool) Mode {
 
 // write writes the schema of one place.
 func (s *shaper) write(n *jsonschema.Node, place int) map[string]any {
-	if s.full {
+	s.written.add(n)
+	if s.full || s.written.full() {
 		return map[string]any{}
 	}
 	if n.Ref != nil {
