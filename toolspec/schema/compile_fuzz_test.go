@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
@@ -32,6 +34,7 @@ func FuzzCompile(f *testing.F) {
 		if err != nil {
 			t.Fatalf("closed: %v", err)
 		}
+		checkKept(t, doc, document)
 		if _, err := Lint(doc); err != nil {
 			t.Fatal(err)
 		}
@@ -39,6 +42,9 @@ func FuzzCompile(f *testing.F) {
 			sent, err := Down(doc, target)
 			if err != nil {
 				continue // too large
+			}
+			if target == Ollama {
+				checkKept(t, doc, sent.Document)
 			}
 			if target != Gemini {
 				if _, err := jsonschema.Compile(sent.Document); err != nil {
@@ -56,4 +62,42 @@ func FuzzCompile(f *testing.F) {
 			}
 		}
 	})
+}
+
+// checkKept holds the fields of every schema of a written document against those of
+// the document: they come in the same order, unless a composition mixes them.
+func checkKept(t *testing.T, doc, written []byte) {
+	t.Helper()
+	if bytes.Contains(doc, []byte(`Of"`)) || bytes.Contains(doc, []byte(`$ref`)) {
+		return
+	}
+	lists := ordersOf(t, doc)
+	for _, names := range ordersOf(t, written) {
+		if !slices.ContainsFunc(lists, func(list []string) bool {
+			rest := names
+			for _, name := range list {
+				if len(rest) > 0 && rest[0] == name {
+					rest = rest[1:]
+				}
+			}
+			return len(rest) == 0
+		}) {
+			t.Fatalf("%s lists %v in another order", written, names)
+		}
+	}
+}
+
+func ordersOf(t *testing.T, doc []byte) (lists [][]string) {
+	t.Helper()
+	root, err := jsonschema.Parse(doc)
+	if err != nil {
+		t.Fatalf("%s: %v", doc, err)
+	}
+	_ = root.Walk(func(n *jsonschema.Node) error {
+		if n.Order != nil {
+			lists = append(lists, n.Order)
+		}
+		return nil
+	})
+	return lists
 }

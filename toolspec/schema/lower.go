@@ -81,9 +81,8 @@ func (l *lowerer) tidy(out map[string]any) {
 		l.object(out)
 	}
 	delete(out, traceWord)
-	fields, _ := out["properties"].(map[string]any)
 	branches, _ := out["anyOf"].([]any)
-	inner := append(slices.Collect(maps.Values(fields)), branches...)
+	inner := append(slices.Collect(maps.Values(fieldsOf(out).of)), branches...)
 	for _, value := range append(inner, out["items"]) {
 		if below, ok := value.(map[string]any); ok {
 			l.tidy(below)
@@ -95,7 +94,7 @@ func (l *lowerer) tidy(out map[string]any) {
 // that it does not list.
 func (l *lowerer) object(out map[string]any) {
 	at, _ := out[traceWord].(string)
-	fields, lists := out["properties"].(map[string]any)
+	fields, lists := fieldsOf(out).of, out["properties"] != nil
 	required, _ := out["required"].([]any)
 	listed := slices.DeleteFunc(slices.Clone(required), func(name any) bool {
 		text, _ := name.(string)
@@ -135,7 +134,7 @@ func (l *lowerer) top(root *jsonschema.Node, out map[string]any) {
 	}
 	out["type"] = "object"
 	if _, ok := out["properties"]; !ok {
-		out["properties"] = map[string]any{}
+		out["properties"] = new(table)
 	}
 }
 

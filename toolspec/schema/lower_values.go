@@ -190,10 +190,10 @@ func (l *lowerer) format(n *jsonschema.Node, out map[string]any) {
 
 func (l *lowerer) fields(n *jsonschema.Node, out map[string]any) {
 	if _, ok := n.Object["properties"]; ok {
-		fields := map[string]any{}
-		for _, name := range jsonschema.SortedNames(n.Object["properties"]) {
+		fields := newTable()
+		for _, name := range n.Order {
 			if field := n.Fields[name]; field.Object != nil || field.Boolean {
-				fields[name] = l.schema(field)
+				fields.set(name, l.schema(field))
 			}
 		}
 		out["properties"] = fields

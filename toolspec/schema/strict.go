@@ -268,10 +268,10 @@ func (s *shaper) find(n *jsonschema.Node, keyword, text string) {
 }
 
 func (s *shaper) object(n *jsonschema.Node, place int, out map[string]any) {
-	fields := map[string]any{}
+	fields := newTable()
 	names := []any{}
 	required := n.Names("required")
-	for _, name := range slices.Sorted(maps.Keys(n.Fields)) {
+	for _, name := range n.Order {
 		f := s.places[place].Fields[name]
 		written := s.write(n.Fields[name], f.Place)
 		optional := !slices.Contains(required, name)
@@ -283,12 +283,12 @@ func (s *shaper) object(n *jsonschema.Node, place int, out map[string]any) {
 		if f.Mode != Plain && optional {
 			written = orNull(written)
 		}
-		fields[name] = written
+		fields.set(name, written)
 		names = append(names, name)
 	}
 	for _, name := range required {
 		if n.Fields[name] == nil {
-			fields[name] = s.scalar(n, "required")
+			fields.set(name, s.scalar(n, "required"))
 			names = append(names, name)
 		}
 	}
