@@ -21,6 +21,9 @@ type Spec struct {
 	// Scopes are what it needs of the connection.
 	Scopes []string `json:"scopes,omitempty"`
 	Tags   []string `json:"tags,omitempty"`
+	// HarmlessNames are names of arguments that look like credentials and carry none, as
+	// the author declares.
+	HarmlessNames []string `json:"harmlessNames,omitempty"`
 	// Strict asks providers to hold the model to the schema.
 	Strict bool `json:"strict,omitempty"`
 	// NoSchema says that InputSchema describes nothing: calls are not checked

@@ -69,6 +69,11 @@ type Definition struct {
 	RequiresConnection bool
 	// Scopes are what the tool needs of its connection, as the service names them.
 	Scopes []string
+	// HarmlessNames are names of arguments that look as if they carried a credential, such
+	// as "token", and do not: the author answers for that. They are published. Without
+	// them such a tool is refused. Each must be the name of an argument, as it is spelled
+	// there. A value with the shape of a credential is refused in any case.
+	HarmlessNames []string
 	// Timeout is the budget of one attempt; 0 means DefaultTimeout.
 	Timeout time.Duration
 	// MaxAttempts bounds the attempts; 0 means DefaultAttempts where the effect
@@ -189,7 +194,7 @@ func (d Definition) clone() Definition {
 	d.Redaction.Allow = slices.Clone(d.Redaction.Allow)
 	d.Redaction.MaskInput = slices.Clone(d.Redaction.MaskInput)
 	d.Capabilities, d.Scopes = slices.Clone(d.Capabilities), slices.Clone(d.Scopes)
-	d.Tags, d.CacheTags = slices.Clone(d.Tags), slices.Clone(d.CacheTags)
+	d.Tags, d.CacheTags, d.HarmlessNames = slices.Clone(d.Tags), slices.Clone(d.CacheTags), slices.Clone(d.HarmlessNames)
 	return d
 }
 
@@ -266,6 +271,11 @@ func (d Definition) Check() error {
 	}
 	if len(d.Scopes) > 64 || slices.ContainsFunc(d.Scopes, func(s string) bool { return s == "" || s == "*" || len(s) > 200 }) {
 		return fmt.Errorf("scopes must be at most 64 names of 1–200 bytes, and none of them *")
+	}
+	for _, name := range d.HarmlessNames {
+		if !SecretName(name) {
+			return fmt.Errorf("harmlessNames: %q does not look like a credential: leave it out", name)
+		}
 	}
 	if err := d.checkNoSchema(); err != nil {
 		return err

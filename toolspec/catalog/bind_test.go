@@ -162,6 +162,7 @@ func TestDigest(t *testing.T) {
 		{"risk", with(func(d *toolspec.Definition) { d.Risk = toolspec.HighRisk }), true, false},
 		{"idempotence", with(func(d *toolspec.Definition) { d.Idempotent = true }), true, false},
 		{"allowlist", with(func(d *toolspec.Definition) { d.Redaction.Allow = []string{"/text"} }), true, false},
+		{"harmless names", with(func(d *toolspec.Definition) { d.HarmlessNames = []string{} }), false, false},
 		{"masks", with(func(d *toolspec.Definition) { d.Redaction.MaskInput = nil }), true, false},
 		{"description of a field", tool[otherDescription, out](definition()), true, true},
 		{"type of a field", tool[otherType, out](definition()), true, true},

@@ -87,7 +87,7 @@ func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
 		Effect: b.def.Effect, Risk: b.def.Risk, Idempotent: b.def.Idempotent,
 		Redaction:    toolspec.RedactionSpec{Allow: b.def.Redaction.Allow, MaskInput: b.def.Redaction.MaskInput},
 		Capabilities: names, RequiresConnection: b.def.RequiresConnection, Scopes: b.def.Scopes, Tags: b.def.Tags,
-		Strict: b.def.Strict, Digest: digest, NoSchema: !b.HasSchema(), NoSchemaMode: b.noSchemaMode(),
+		HarmlessNames: b.def.HarmlessNames, Strict: b.def.Strict, Digest: digest, NoSchema: !b.HasSchema(), NoSchemaMode: b.noSchemaMode(),
 	}
 	if b.HasSchema() {
 		b.spec.SchemaHash = b.in.Digest()
@@ -115,6 +115,7 @@ func (b *Bound) Spec() toolspec.Spec {
 	s := b.spec
 	s.InputSchema, s.OutputSchema = slices.Clone(s.InputSchema), slices.Clone(s.OutputSchema)
 	s.Capabilities, s.Scopes, s.Tags = slices.Clone(s.Capabilities), slices.Clone(s.Scopes), slices.Clone(s.Tags)
+	s.HarmlessNames = slices.Clone(s.HarmlessNames)
 	s.Redaction.Allow, s.Redaction.MaskInput = slices.Clone(s.Redaction.Allow), slices.Clone(s.Redaction.MaskInput)
 	return s
 }

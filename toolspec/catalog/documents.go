@@ -56,10 +56,13 @@ func openType(t reflect.Type) bool {
 // returns the document that is published: closed, where its author left open which
 // other arguments there may be (C-14).
 func (b *Bound) bindInput(doc json.RawMessage) (_ json.RawMessage, err error) {
+	if len(doc) == 0 && len(b.def.HarmlessNames) > 0 {
+		return nil, errors.New("harmlessNames needs an input schema: without one, no argument has a name")
+	}
 	if len(doc) == 0 { // of an open object any path may be masked
 		return json.RawMessage(anyObject), nil
 	}
-	if err := schema.CheckInput(doc); err != nil {
+	if err := schema.CheckInput(doc, b.def.HarmlessNames...); err != nil {
 		return nil, fmt.Errorf("input schema: %w", err)
 	}
 	if doc, _, err = schema.Close(doc); err != nil {
@@ -85,8 +88,8 @@ func (b *Bound) noSchemaMode() toolspec.NoSchemaMode {
 }
 
 // digest is the tool digest: the hexadecimal SHA-256 of the RFC 8785 JSON of
-// schemas, effect, risk, redaction, the use of a connection and the author's
-// version. The description is not part of it.
+// schemas, effect, risk, redaction, the use of a connection, the harmless names and
+// the author's version. The description is not part of it.
 func (b *Bound) digest(inDoc, outDoc json.RawMessage) (string, error) {
 	def := b.def
 	doc, err := json.Marshal(struct {
@@ -103,10 +106,11 @@ func (b *Bound) digest(inDoc, outDoc json.RawMessage) (string, error) {
 		Scopes       []string              `json:"scopes,omitempty"`
 		NoSchema     bool                  `json:"noSchema,omitempty"`
 		NoSchemaMode toolspec.NoSchemaMode `json:"noSchemaMode,omitempty"`
+		Harmless     []string              `json:"harmlessNames,omitempty"`
 	}{
 		def.ID, def.Version, def.Effect, def.Risk, def.Idempotent,
 		toolspec.RedactionSpec{Allow: def.Redaction.Allow, MaskInput: def.Redaction.MaskInput}, inDoc, outDoc,
-		def.RequiresConnection, def.Scopes, !b.HasSchema(), b.noSchemaMode(),
+		def.RequiresConnection, def.Scopes, !b.HasSchema(), b.noSchemaMode(), def.HarmlessNames,
 	})
 	if err != nil {
 		return "", fmt.Errorf("tool digest: %w", err)

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"regexp"
 	"regexp/syntax"
+	"strings"
 
 	"github.com/kaptinlin/jsonschema"
 )
@@ -13,13 +14,54 @@ import (
 var formats = map[string]func(any) bool{
 	"date-time": jsonschema.IsDateTime, "date": jsonschema.IsDate, "time": jsonschema.IsTime, "duration": jsonschema.IsDuration,
 	"email": jsonschema.IsEmail, "hostname": jsonschema.IsHostname, "ipv4": jsonschema.IsIPV4, "ipv6": jsonschema.IsIPV6,
-	"uri": jsonschema.IsURI, "uri-reference": jsonschema.IsURIReference, "iri": jsonschema.IsURI, "iri-reference": jsonschema.IsURIReference,
-	"uri-template": jsonschema.IsURITemplate, "json-pointer": jsonschema.IsJSONPointer, "relative-json-pointer": jsonschema.IsRelativeJSONPointer,
+	"uri": written(uriText, jsonschema.IsURI), "uri-reference": written(uriText, jsonschema.IsURIReference),
+	"iri": written(iriText, jsonschema.IsURI), "iri-reference": written(iriText, jsonschema.IsURIReference),
+	"uri-template": written(templateText, nil), "json-pointer": jsonschema.IsJSONPointer, "relative-json-pointer": jsonschema.IsRelativeJSONPointer,
 	"uuid": jsonschema.IsUUID, "regex": isRegex,
 }
 
-// onlyECMA is what ECMA-262 has and RE2 does not: looking around and back.
-var onlyECMA = regexp.MustCompile(`\(\?<?[=!]|\\[1-9]|\\k<[^>]*>|\\c[A-Za-z]|\\u[0-9A-Fa-f]{4}`)
+// The characters of RFC 3986, of RFC 3987, and the grammar of RFC 6570.
+var (
+	uriText      = regexp.MustCompile(`^(?:[A-Za-z0-9._~:/?@!$&'()*+,;=\[\]#-]|%[0-9A-Fa-f]{2})*$`)
+	iriText      = regexp.MustCompile(`^(?:[A-Za-z0-9._~:/?@!$&'()*+,;=\[\]#\x{A0}-\x{10FFFD}-]|%[0-9A-Fa-f]{2})*$`)
+	templateText = regexp.MustCompile(`^(?:[^\x00-\x20"%<>\\^\x60{|}\x7F-\x9F]|%[0-9A-Fa-f]{2}|\{[+#./;?&=,!@|]?` + variable + `(?:,` + variable + `)*\})*$`)
+)
+
+const variable = `(?:\w|%[0-9A-Fa-f]{2})(?:\.?(?:\w|%[0-9A-Fa-f]{2}))*(?:\*|:[1-9][0-9]{0,3})?`
+
+// written accepts strings that form matches and that also accepts.
+func written(form *regexp.Regexp, also func(any) bool) func(any) bool {
+	return func(v any) bool {
+		text, ok := v.(string)
+		return !ok || form.MatchString(text) && (also == nil || also(v))
+	}
+}
+
+// onlyECMA is what ECMA-262 has and RE2 does not: looking around and back, and
+// characters by their number.
+var onlyECMA = regexp.MustCompile(`\(\?<?[=!]|\\[1-9]|\\k<[^>]*>|\\c[A-Za-z]|\\u[0-9A-Fa-f]{4}|\\u\{[0-9A-Fa-f]{1,6}\}`)
+
+// counts are repetitions, which RE2 bounds and ECMA-262 does not.
+var counts = regexp.MustCompile(`\{([0-9]+)(?:,([0-9]*))?\}`)
+
+// onlyRE2 reports whether text has a group that RE2 has and ECMA-262 does not, such as
+// (?i) and (?P<name>.
+func onlyRE2(text string) bool {
+	class := false
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\':
+			i++
+		case class:
+			class = text[i] != ']'
+		case text[i] == '[':
+			class = true
+		case strings.HasPrefix(text[i:], "(?") && (i+2 == len(text) || !strings.ContainsRune(":=!<", rune(text[i+2]))):
+			return true
+		}
+	}
+	return false
+}
 
 // isRegex takes what is a regular expression of ECMA-262 as far as RE2 can tell.
 func isRegex(v any) bool {
@@ -27,11 +69,22 @@ func isRegex(v any) bool {
 	if !ok {
 		return true
 	}
+	if onlyRE2(text) {
+		return false
+	}
 	text = onlyECMA.ReplaceAllStringFunc(text, func(found string) string {
 		if found[0] == '(' {
 			return "(?:"
 		}
 		return "x"
+	})
+	text = counts.ReplaceAllStringFunc(text, func(found string) string {
+		bounds := counts.FindStringSubmatch(found)
+		low, most := strings.TrimLeft(bounds[1], "0"), strings.TrimLeft(bounds[2], "0")
+		if bounds[2] != "" && (len(low) > len(most) || len(low) == len(most) && low > most) {
+			return "{2,1}" // out of order, which is refused
+		}
+		return "{1}"
 	})
 	_, err := syntax.Parse(text, syntax.Perl)
 	return err == nil

@@ -2,7 +2,6 @@ package jsonschema
 
 import (
 	"encoding/json"
-	"errors"
 	"regexp"
 	"regexp/syntax"
 	"strings"
@@ -24,14 +23,16 @@ func read(doc json.RawMessage) (*Node, error) {
 	if len(doc) > MaxDocumentBytes {
 		return nil, Refuse(nil, "larger than %d KB", MaxDocumentBytes>>10)
 	}
-	value, err := strictjson.Decode(doc)
-	if fault := new(strictjson.Fault); errors.As(err, &fault) {
+	t, fault := strictjson.Read(doc)
+	defer t.Release()
+	if fault != nil {
 		return nil, &Refusal{Pointer: fault.Path.Short(), Reason: fault.Error()}
 	}
-	root, err := parseNode(value, nil, false)
+	root, err := parseNode(t.Value(0), nil, false)
 	if err != nil {
 		return nil, err
 	}
+	root.readOrder(t, 0)
 	if root.Object == nil || root.Object["type"] != "object" {
 		return nil, Refuse(nil, `the root must say "type": "object" and list its fields under "properties"`)
 	}

@@ -96,6 +96,11 @@ func (n *Node) checkValue(name string, k keyword, d Draft) error {
 	return nil
 }
 
+// FitsNewest reports whether 2020-12 allows the value for the keyword.
+func FitsNewest(keyword string, value any) bool {
+	return fault(vocabulary[keyword].value, value, newest) == ""
+}
+
 // fault says what is wrong with a value, or "".
 func fault(form valueForm, value any, d Draft) string {
 	switch form {

@@ -18,6 +18,7 @@ type Node struct {
 	Boolean bool             // meaning of a boolean schema
 	Subs    []Sub            // in a fixed order
 	Fields  map[string]*Node // subs under "properties", by name
+	Order   []string         // names under "properties", as the document lists them; empty in an outline
 	Ref     *Node            // target of $ref
 	program int              // instructions of its patterns; after resolve, of all applied in place
 	weight  int              // after resolve, steps of one scalar, see effort.go

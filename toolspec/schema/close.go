@@ -16,7 +16,9 @@ import (
 // unevaluatedProperties, so that the parts keep their meaning; such a document
 // is written as 2020-12 where its draft has no such keyword. It accepts nothing
 // that the document refuses, but for one thing: 1.0 is an integer in 2020-12 and
-// none in draft-04. Arguments in canonical form have 1 for both.
+// none in draft-04. Arguments in canonical form have 1 for both. Fields keep their
+// order. An annotation that the document's draft does not have, and of which 2020-12
+// refuses the value, is left out.
 //
 // The findings name what stays open: objects that list no fields, for these are
 // maps; conditions (not, if, contains) and the alternatives of oneOf, because
@@ -42,14 +44,10 @@ func Close(doc json.RawMessage) (json.RawMessage, []Finding, error) {
 	}
 	var closed json.RawMessage
 	if root.Draft >= jsonschema.Draft2019 || !c.composed {
-		closed, err = strictjson.Encode(c.rewrite(root))
+		closed, err = strictjson.Encode(rewrite(root, c.mark))
 	} else {
 		w := newWriter(root)
-		w.after = func(n *jsonschema.Node, out map[string]any) {
-			if keyword := c.how[n]; keyword != "" {
-				out[keyword] = false
-			}
-		}
+		w.after = c.mark
 		closed, err = w.document(root)
 	}
 	if err != nil {
@@ -237,8 +235,16 @@ func holdsObjects(n *jsonschema.Node, seen map[*jsonschema.Node]bool) bool {
 	})
 }
 
-// rewrite writes the document again as it was, with what closes it.
-func (c *closer) rewrite(n *jsonschema.Node) any {
+// mark writes what closes a schema.
+func (c *closer) mark(n *jsonschema.Node, out map[string]any) {
+	if keyword := c.how[n]; keyword != "" {
+		out[keyword] = false
+	}
+}
+
+// rewrite writes a schema again as it was; after may add to what was written for it and
+// for each schema below it.
+func rewrite(n *jsonschema.Node, after func(n *jsonschema.Node, out map[string]any)) any {
 	if n.Object == nil {
 		return n.Boolean
 	}
@@ -252,9 +258,14 @@ func (c *closer) rewrite(n *jsonschema.Node) any {
 		}
 		out[keyword] = value
 	}
+	if n.Object["properties"] != nil {
+		out["properties"] = tableFor(n)
+	}
 	for _, s := range n.Subs {
-		written := c.rewrite(s.To)
+		written := rewrite(s.To, after)
 		switch held := out[s.Keyword].(type) {
+		case *table:
+			held.of[s.Name] = written
 		case []any:
 			i, _ := strconv.Atoi(s.Name)
 			held[i] = written
@@ -266,8 +277,6 @@ func (c *closer) rewrite(n *jsonschema.Node) any {
 			}
 		}
 	}
-	if keyword := c.how[n]; keyword != "" {
-		out[keyword] = false
-	}
+	after(n, out)
 	return out
 }

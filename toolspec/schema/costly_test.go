@@ -59,6 +59,40 @@ func TestLongNamesAreNotCopied(t *testing.T) {
 	}
 }
 
+// What is written at many places is no more than a document may have.
+func TestWrittenOutHasABound(t *testing.T) {
+	long := strings.Repeat("d", 20_000)
+	for name, doc := range map[string]string{
+		"a description": `{"type":"object","$defs":{"x":{"type":"string","description":"` + long + `"}},"properties":{` + listed(2400, `"%s":{"$ref":"#/$defs/x"}`) + `}}`,
+		"an enum":       `{"type":"object","$defs":{"x":{"type":"string","enum":["` + long + `"]}},"properties":{` + listed(2400, `"%s":{"$ref":"#/$defs/x"}`) + `}}`,
+		"a name":        `{"type":"object","$defs":{"x":{"properties":{"` + long + `":{"type":"null"}}}},"properties":{` + listed(2000, `"%s":{"$ref":"#/$defs/x"}`) + `}}`,
+		"alternatives": `{"type":"object","$defs":{"x":{"type":"string","description":"` + long + `"}},"properties":{` +
+			listed(1200, `"%[1]s":{"anyOf":[{"$ref":"#/$defs/x"},{"type":"string","enum":["%[1]s"]}]}`) + `}}`,
+		"a rule beside alternatives": `{"type":"object","$defs":{"x":{"type":"string","description":"` + long + `"}},"properties":{` +
+			listed(1200, `"%[1]s":{"type":"string","anyOf":[{"$ref":"#/$defs/x"},{"enum":["%[1]s"]}]}`) + `}}`,
+		"parts": `{"type":"object","$defs":{"x":{"type":"string","description":"` + long + `"}},"properties":{` +
+			listed(1200, `"%[1]s":{"allOf":[{"$ref":"#/$defs/x"},{"enum":["%[1]s"]}]}`) + `}}`,
+	} {
+		for _, target := range allTargets() {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			start := time.Now()
+			sent, err := Down(json.RawMessage(doc), target)
+			took := time.Since(start)
+			runtime.ReadMemStats(&after)
+			if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 100 || took > 10*time.Second {
+				t.Errorf("%s, %s: %d MB, %v", name, target, mb, took)
+			}
+			if err == nil && len(sent.Document) > 5*len(doc) {
+				t.Errorf("%s, %s: %d bytes for %d", name, target, len(sent.Document), len(doc))
+			}
+			if inlines := target == Gemini || target == Ollama; inlines && (err == nil || !strings.Contains(err.Error(), "written out")) {
+				t.Errorf("%s, %s: got %v", name, target, err)
+			}
+		}
+	}
+}
+
 // doubling is a document of a few lines that applies a schema 2^n times to the
 // field v.
 func doubling(n int, leaf string) string {

@@ -21,8 +21,10 @@ type Sent struct {
 
 // Down writes a document for a target. It drops, inlines or replaces what the
 // target does not take, and says so. What it writes never refuses what the
-// document accepts, but where a finding says Tightened. A document that needs no
-// change is returned as it is.
+// document accepts, but where a finding says Tightened. Fields keep their order. A
+// document that needs no change is returned as it is. The error says that the document
+// is none, or that it is larger than [jsonschema.MaxDocumentBytes] with its references
+// written out.
 func Down(doc json.RawMessage, target Target) (*Sent, error) {
 	d, known := dialects[target]
 	if !known {

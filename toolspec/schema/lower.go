@@ -24,6 +24,7 @@ type lowerer struct {
 	defs     map[string]any
 	open     []*jsonschema.Node // being written out at their place
 	places   int                // schemas written
+	written  bound
 }
 
 // maxNote bounds the text of a keyword in a description, in bytes.
@@ -59,7 +60,7 @@ func (l *lowerer) document(root *jsonschema.Node) (json.RawMessage, error) {
 	out := l.schema(root)
 	l.open = l.open[:0]
 	l.top(root, out)
-	if l.places > maxPlaces {
+	if l.places > maxPlaces || l.written.full() {
 		return nil, jsonschema.Refuse(nil, "too large with its references written out")
 	}
 	if len(l.defs) > 0 {
@@ -80,9 +81,8 @@ func (l *lowerer) tidy(out map[string]any) {
 		l.object(out)
 	}
 	delete(out, traceWord)
-	fields, _ := out["properties"].(map[string]any)
 	branches, _ := out["anyOf"].([]any)
-	inner := append(slices.Collect(maps.Values(fields)), branches...)
+	inner := append(slices.Collect(maps.Values(fieldsOf(out).of)), branches...)
 	for _, value := range append(inner, out["items"]) {
 		if below, ok := value.(map[string]any); ok {
 			l.tidy(below)
@@ -94,7 +94,7 @@ func (l *lowerer) tidy(out map[string]any) {
 // that it does not list.
 func (l *lowerer) object(out map[string]any) {
 	at, _ := out[traceWord].(string)
-	fields, lists := out["properties"].(map[string]any)
+	fields, lists := fieldsOf(out).of, out["properties"] != nil
 	required, _ := out["required"].([]any)
 	listed := slices.DeleteFunc(slices.Clone(required), func(name any) bool {
 		text, _ := name.(string)
@@ -134,7 +134,7 @@ func (l *lowerer) top(root *jsonschema.Node, out map[string]any) {
 	}
 	out["type"] = "object"
 	if _, ok := out["properties"]; !ok {
-		out["properties"] = map[string]any{}
+		out["properties"] = new(table)
 	}
 }
 
@@ -155,10 +155,22 @@ func (l *lowerer) follow(written map[string]any) map[string]any {
 	return map[string]any{}
 }
 
+// copied returns what a written reference leads to, to be written at one more place.
+func (l *lowerer) copied(written map[string]any) map[string]any {
+	target := l.follow(written)
+	if written["$ref"] != nil && !l.written.full() {
+		raw, _ := strictjson.Encode(target) // it was made of JSON
+		l.written.bytes += len(raw)
+	}
+	return target
+}
+
 // schema writes one schema. It always returns a map that the caller may change.
 func (l *lowerer) schema(n *jsonschema.Node) map[string]any {
 	out := map[string]any{}
-	if l.places++; l.places > maxPlaces {
+	l.places++
+	l.written.add(n)
+	if l.places > maxPlaces || l.written.full() {
 		return out
 	}
 	if n.Object == nil {
@@ -185,7 +197,7 @@ func (l *lowerer) schema(n *jsonschema.Node) map[string]any {
 			return out
 		}
 		l.values(n, out)
-		l.conjoin(out, l.follow(written), n.At.With("$ref"))
+		l.conjoin(out, l.copied(written), n.At.With("$ref"))
 		return out
 	}
 	l.values(n, out)
@@ -279,7 +291,7 @@ func (l *lowerer) spread(out map[string]any, list []any, at strictjson.Path) []a
 	spread := make([]any, 0, len(list))
 	for _, item := range list {
 		branch, _ := item.(map[string]any)
-		joined := maps.Clone(l.follow(branch))
+		joined := maps.Clone(l.copied(branch))
 		l.conjoin(joined, beside, at)
 		spread = append(spread, joined)
 	}

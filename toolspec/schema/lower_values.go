@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -45,7 +46,12 @@ func (l *lowerer) types(n *jsonschema.Node, out map[string]any) {
 		return
 	}
 	rest := slices.DeleteFunc(slices.Clone(list), func(t any) bool { return t == "null" })
-	if len(rest) < len(list) {
+	values, listed := listedValues(n)
+	switch {
+	case len(rest) == len(list):
+	case listed && !slices.Contains(values, nil):
+		l.find(n.At, "type", Rewritten, "null is not one of the listed values")
+	default:
 		out["nullable"] = true
 		l.find(n.At, "type", Rewritten, "null is said with nullable")
 	}
@@ -61,6 +67,15 @@ func (l *lowerer) types(n *jsonschema.Node, out map[string]any) {
 		out["anyOf"] = branches
 		l.find(n.At, "type", Rewritten, "several types are said with anyOf")
 	}
+}
+
+// listedValues are the values that n lists with const or enum.
+func listedValues(n *jsonschema.Node) (values []any, listed bool) {
+	if value, ok := n.Object["const"]; ok && n.Draft != jsonschema.Draft04 {
+		return []any{value}, true
+	}
+	values, listed = n.Object["enum"].([]any)
+	return values, listed
 }
 
 func (l *lowerer) constants(n *jsonschema.Node, out map[string]any) {
@@ -85,16 +100,19 @@ func (l *lowerer) constants(n *jsonschema.Node, out map[string]any) {
 	}
 	if l.d.nullable && slices.Contains(values, nil) {
 		values = slices.DeleteFunc(slices.Clone(values), func(v any) bool { return v == nil })
-		out["nullable"] = true
+		switch {
+		case out["nullable"] == true: // types has said it
+		case n.Object["type"] == nil:
+			out["nullable"] = true
+			l.find(n.At, keywordOf(n), Rewritten, "null is said with nullable")
+		default:
+			l.find(n.At, keywordOf(n), Rewritten, "null is not of the type")
+		}
 	}
 	texts := !slices.ContainsFunc(values, func(v any) bool { _, text := v.(string); return !text })
 	switch {
 	case !l.d.takes("enum") || l.d.textEnum && !texts || len(values) == 0:
-		keyword := "enum"
-		if n.Object["enum"] == nil {
-			keyword = "const"
-		}
-		l.note(out, n, keyword)
+		l.note(out, n, keywordOf(n))
 		if kind, one := n.Kinds().(string); one && out["type"] == nil && kind != "null" {
 			out["type"] = kind
 		}
@@ -104,6 +122,14 @@ func (l *lowerer) constants(n *jsonschema.Node, out map[string]any) {
 			out["type"] = "string"
 		}
 	}
+}
+
+// keywordOf is the keyword by which n lists its values.
+func keywordOf(n *jsonschema.Node) string {
+	if n.Object["enum"] == nil {
+		return "const"
+	}
+	return "enum"
 }
 
 // numbers writes bounds; draft-04 says with a flag that one is exclusive.
@@ -164,10 +190,10 @@ func (l *lowerer) format(n *jsonschema.Node, out map[string]any) {
 
 func (l *lowerer) fields(n *jsonschema.Node, out map[string]any) {
 	if _, ok := n.Object["properties"]; ok {
-		fields := map[string]any{}
-		for _, name := range jsonschema.SortedNames(n.Object["properties"]) {
+		fields := newTable()
+		for _, name := range n.Order {
 			if field := n.Fields[name]; field.Object != nil || field.Boolean {
-				fields[name] = l.schema(field)
+				fields.set(name, l.schema(field))
 			}
 		}
 		out["properties"] = fields
@@ -227,7 +253,7 @@ func (l *lowerer) elements(n *jsonschema.Node, out map[string]any) {
 func (l *lowerer) compositions(n *jsonschema.Node, out map[string]any) {
 	for _, s := range n.Subs {
 		if s.Keyword == "allOf" {
-			l.conjoin(out, l.follow(l.schema(s.To)), s.To.At)
+			l.conjoin(out, l.copied(l.schema(s.To)), s.To.At)
 		}
 	}
 	if _, ok := n.Object["allOf"]; ok {
@@ -245,24 +271,44 @@ func (l *lowerer) compositions(n *jsonschema.Node, out map[string]any) {
 		if keyword == "oneOf" {
 			l.find(n.At, keyword, Loosened, "written as anyOf: several may match")
 		}
+		all := len(list)
 		if l.d.nullable {
-			list = l.nullBranch(out, list)
+			list = slices.DeleteFunc(list, isNull)
+		}
+		null := len(list) < all && acceptsNull(out)
+		if len(list) == 0 { // null was the only alternative
+			out["nullable"] = true
+			l.note(out, n, keyword)
+			continue
 		}
 		if l.d.alone && len(n.At) > 0 {
 			list = l.spread(out, list, n.At.With(keyword))
+		}
+		if null {
+			for i := range list {
+				branch, _ := list[i].(map[string]any)
+				list[i] = maps.Clone(branch)
+				list[i].(map[string]any)["nullable"] = true //nolint:forcetypeassert // made above
+			}
 		}
 		out["anyOf"] = list
 	}
 }
 
-// nullBranch turns an alternative that is null alone into the flag.
-func (l *lowerer) nullBranch(out map[string]any, list []any) []any {
-	return slices.DeleteFunc(list, func(item any) bool {
+// isNull reports whether a written alternative is null alone.
+func isNull(item any) bool {
+	branch, _ := item.(map[string]any)
+	return branch["nullable"] == true && branch["type"] == nil && branch["anyOf"] == nil && branch["enum"] == nil
+}
+
+// acceptsNull reports whether a schema written with nullable accepts null.
+func acceptsNull(written map[string]any) bool {
+	if written["nullable"] == true {
+		return true
+	}
+	alternatives, chooses := written["anyOf"].([]any)
+	return written["type"] == nil && written["enum"] == nil && (!chooses || slices.ContainsFunc(alternatives, func(item any) bool {
 		branch, _ := item.(map[string]any)
-		if branch["nullable"] == true && branch["type"] == nil && branch["anyOf"] == nil && branch["enum"] == nil {
-			out["nullable"] = true
-			return true
-		}
-		return false
-	})
+		return acceptsNull(branch)
+	}))
 }

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
@@ -13,15 +12,18 @@ import (
 // Where both say something about one keyword and cannot be joined, out's word
 // stays and the other is dropped: the result allows more.
 func (l *lowerer) conjoin(out, other map[string]any, at strictjson.Path) {
+	if l.d.nullable && !(acceptsNull(out) && acceptsNull(other)) {
+		defer delete(out, "nullable")
+	}
 	for _, keyword := range jsonschema.SortedNames(other) {
 		theirs := other[keyword]
 		ours, both := out[keyword]
 		switch {
 		case !both:
 			out[keyword] = theirs
-		case jsonschema.RoleOf(keyword) == jsonschema.Annotates, keyword == traceWord, reflect.DeepEqual(ours, theirs):
+		case jsonschema.RoleOf(keyword) == jsonschema.Annotates, keyword == traceWord, same(ours, theirs):
 		case keyword == "properties":
-			l.conjoinFields(out, theirs, at)
+			l.conjoinFields(out, other, at)
 		case keyword == "required":
 			out[keyword] = union(ours, theirs)
 		case keyword == "type":
@@ -34,20 +36,18 @@ func (l *lowerer) conjoin(out, other map[string]any, at strictjson.Path) {
 	}
 }
 
-func (l *lowerer) conjoinFields(out map[string]any, theirs any, at strictjson.Path) {
-	ours, _ := out["properties"].(map[string]any)
-	ours = maps.Clone(ours)
-	fields, _ := theirs.(map[string]any)
-	for _, name := range jsonschema.SortedNames(theirs) {
-		mine, both := ours[name].(map[string]any)
-		other, isMap := fields[name].(map[string]any)
+func (l *lowerer) conjoinFields(out, other map[string]any, at strictjson.Path) {
+	ours, theirs := fieldsOf(out).clone(), fieldsOf(other)
+	for _, name := range theirs.listed() {
+		mine, both := ours.of[name].(map[string]any)
+		other, isMap := theirs.of[name].(map[string]any)
 		switch {
 		case !both:
-			ours[name] = fields[name]
+			ours.set(name, theirs.of[name])
 		case isMap && mine["$ref"] == nil && other["$ref"] == nil:
 			mine = maps.Clone(mine)
 			l.conjoin(mine, other, at.With("properties").With(name))
-			ours[name] = mine
+			ours.set(name, mine)
 		default:
 			l.find(at.With("properties"), name, Dropped, "described twice in a composition")
 		}
@@ -108,40 +108,41 @@ func (l *lowerer) unite(out map[string]any, parts []map[string]any, at strictjso
 	}
 	l.find(at, keyword, Loosened, "alternatives are not taken here: their fields are listed together")
 	variants := map[string][]any{}
+	var names []string
 	for _, part := range parts {
-		fields, _ := part["properties"].(map[string]any)
-		for name, field := range fields {
-			if !slices.ContainsFunc(variants[name], func(v any) bool { return reflect.DeepEqual(v, field) }) {
+		fields := fieldsOf(part)
+		for _, name := range fields.listed() {
+			field := fields.of[name]
+			if variants[name] == nil {
+				names = append(names, name)
+			}
+			if !slices.ContainsFunc(variants[name], func(v any) bool { return same(v, field) }) {
 				variants[name] = append(variants[name], field)
 			}
 		}
 	}
-	own, _ := out["properties"].(map[string]any)
-	fields := maps.Clone(own)
-	if fields == nil {
-		fields = map[string]any{}
-	}
-	for _, name := range slices.Sorted(maps.Keys(variants)) {
-		if _, stated := own[name]; stated {
+	own := fieldsOf(out)
+	fields := own.clone()
+	for _, name := range names {
+		if _, stated := own.of[name]; stated {
 			continue // what the root says holds for every alternative
 		}
 		switch {
 		case len(variants[name]) == 1:
-			fields[name] = variants[name][0]
+			fields.set(name, variants[name][0])
 		case l.d.takes("anyOf"):
-			fields[name] = map[string]any{"anyOf": variants[name]}
+			fields.set(name, map[string]any{"anyOf": variants[name]})
 		default:
-			fields[name] = map[string]any{}
+			fields.set(name, map[string]any{})
 		}
 		for _, part := range parts {
-			listed, _ := part["properties"].(map[string]any)
-			if _, has := listed[name]; !has && part["additionalProperties"] != false {
+			if _, has := fieldsOf(part).of[name]; !has && part["additionalProperties"] != false {
 				l.find(at.With(keyword), name, Tightened, "an alternative that does not list the field leaves it free")
 				break
 			}
 		}
 	}
-	if len(fields) > 0 {
+	if len(fields.of) > 0 {
 		out["properties"] = fields
 	}
 	common, _ := parts[0]["required"].([]any)

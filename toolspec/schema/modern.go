@@ -93,6 +93,8 @@ func (w *writer) schema(n *jsonschema.Node) any {
 		role := jsonschema.RoleOf(keyword)
 		switch {
 		case keyword == "id", role == jsonschema.Locates, jsonschema.HoldsSchemas(keyword), alone && role == jsonschema.Asserts:
+		case role == jsonschema.Annotates && !n.Draft.Knows(keyword) && !jsonschema.FitsNewest(keyword, value):
+			// It says nothing in the document's draft, and 2020-12 refuses it.
 		case role == 0 || role == jsonschema.Annotates || n.Draft.Knows(keyword):
 			out[keyword] = value
 		}
@@ -137,8 +139,8 @@ func (w *writer) bounds(n *jsonschema.Node, out map[string]any) {
 
 // lists writes what holds no schema inside a keyword that can.
 func (w *writer) lists(n *jsonschema.Node, out map[string]any) {
-	if empty, ok := n.Object["properties"].(map[string]any); ok && len(empty) == 0 {
-		out["properties"] = map[string]any{}
+	if n.Object["properties"] != nil {
+		out["properties"] = tableFor(n)
 	}
 	dependencies, _ := n.Object["dependencies"].(map[string]any)
 	needs, _ := n.Object["dependentRequired"].(map[string]any)
@@ -163,6 +165,8 @@ func (w *writer) sub(n *jsonschema.Node, s jsonschema.Sub, out map[string]any) {
 	case keyword == "":
 	case token == "" && !jsonschema.HoldsTable(keyword):
 		out[keyword] = written
+	case keyword == "properties":
+		fieldsOf(out).of[token] = written
 	case jsonschema.HoldsTable(keyword):
 		members, ok := out[keyword].(map[string]any)
 		if !ok {

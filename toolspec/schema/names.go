@@ -2,6 +2,8 @@ package schema
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -15,15 +17,33 @@ import (
 // under every keyword that can name a field. Case and separators do not
 // matter; only whole names count, so "secretary" and "tokenCount" pass. The
 // error is a [jsonschema.Refusal] with the pointer of the name.
-func CheckInput(doc json.RawMessage) error {
+//
+// A name of harmless passes, in exactly this spelling: the tool's author declares that
+// no field of this name carries a credential. A name of harmless that the document does
+// not have is an error too.
+func CheckInput(doc json.RawMessage, harmless ...string) error {
 	root, err := jsonschema.Parse(doc)
 	if err != nil {
 		return err
 	}
-	return root.Walk(checkNames)
+	c := &nameCheck{harmless: harmless, met: map[string]bool{}}
+	if err := root.Walk(c.checkNames); err != nil {
+		return err
+	}
+	for _, name := range harmless {
+		if !c.met[name] {
+			return fmt.Errorf("the schema has no field %q, which is declared harmless", name)
+		}
+	}
+	return nil
 }
 
-func checkNames(n *jsonschema.Node) error {
+type nameCheck struct {
+	harmless []string
+	met      map[string]bool // names of harmless that the document has
+}
+
+func (c *nameCheck) checkNames(n *jsonschema.Node) error {
 	for _, s := range n.Subs {
 		name := s.Name
 		switch s.Keyword {
@@ -33,50 +53,52 @@ func checkNames(n *jsonschema.Node) error {
 		default:
 			continue
 		}
-		if err := checkName(name, n.At.With(s.Keyword).With(s.Name)); err != nil {
+		if err := c.checkName(name, n.At.With(s.Keyword).With(s.Name)); err != nil {
 			return err
 		}
 	}
-	if err := checkNameList(n.Object["required"], n.At.With("required")); err != nil {
+	if err := c.checkNameList(n.Object["required"], n.At.With("required")); err != nil {
 		return err
 	}
 	for _, keyword := range []string{"dependentRequired", "dependencies"} {
 		lists, _ := n.Object[keyword].(map[string]any)
 		for name, list := range lists {
 			at := n.At.With(keyword).With(name)
-			if err := checkName(name, at); err != nil {
+			if err := c.checkName(name, at); err != nil {
 				return err
 			}
-			if err := checkNameList(list, at); err != nil {
+			if err := c.checkNameList(list, at); err != nil {
 				return err
 			}
 		}
 	}
 	if names, ok := n.Object["propertyNames"].(map[string]any); ok {
 		at := n.At.With("propertyNames")
-		if err := checkNameList([]any{names["const"]}, at.With("const")); err != nil {
+		if err := c.checkNameList([]any{names["const"]}, at.With("const")); err != nil {
 			return err
 		}
-		return checkNameList(names["enum"], at.With("enum"))
+		return c.checkNameList(names["enum"], at.With("enum"))
 	}
 	return nil
 }
 
-func checkNameList(value any, at strictjson.Path) error {
+func (c *nameCheck) checkNameList(value any, at strictjson.Path) error {
 	list, _ := value.([]any)
 	for _, member := range list {
 		name, _ := member.(string)
-		if err := checkName(name, at); err != nil {
+		if err := c.checkName(name, at); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func checkName(name string, at strictjson.Path) error {
+func (c *nameCheck) checkName(name string, at strictjson.Path) error {
 	switch {
 	case toolspec.FoldName(name) == "connectionid":
 		return jsonschema.Refuse(at, "connectionId comes in the invocation context, never in arguments")
+	case slices.Contains(c.harmless, name):
+		c.met[name] = true
 	case toolspec.SecretName(name):
 		return jsonschema.Refuse(at, "a field for a secret: the broker resolves credentials, arguments never carry them")
 	}

@@ -3,7 +3,6 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/pawl-run/pawl/toolspec/jsonschema"
@@ -48,8 +47,9 @@ func Project(doc json.RawMessage, allow []string) (json.RawMessage, error) {
 	if !ok {
 		return nil, fmt.Errorf("nothing is left of the output schema")
 	}
+	whole, _ := asWritten(root).(map[string]any)
 	for _, keyword := range []string{"$schema", "$defs", "definitions"} {
-		if value, ok := root.Object[keyword]; ok {
+		if value, ok := whole[keyword]; ok {
 			object[keyword] = value
 		}
 	}
@@ -65,6 +65,11 @@ func Project(doc json.RawMessage, allow []string) (json.RawMessage, error) {
 		return nil, fmt.Errorf("projected schema: %w", err)
 	}
 	return projected, nil
+}
+
+// asWritten is a schema as the document has it.
+func asWritten(n *jsonschema.Node) any {
+	return rewrite(n, func(*jsonschema.Node, map[string]any) {})
 }
 
 // projection notes whether a path has met a schema.
@@ -98,10 +103,7 @@ func endsHere(paths []strictjson.Path) bool {
 func (p *projection) keep(n *jsonschema.Node, paths []strictjson.Path, closed bool) any {
 	if endsHere(paths) {
 		p.met = true
-		if n.Object == nil {
-			return n.Boolean
-		}
-		return maps.Clone(n.Object)
+		return asWritten(n)
 	}
 	if isUntyped(n) { // anything goes here, below it as well
 		p.met = p.met || len(paths) > 0
@@ -206,6 +208,8 @@ func refersIn(value any) bool {
 	switch value := value.(type) {
 	case map[string]any:
 		return references(value)
+	case *table:
+		return references(value.of)
 	case []any:
 		return slices.ContainsFunc(value, refersIn)
 	}

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"maps"
 	"regexp"
 	"slices"
 
@@ -14,14 +13,14 @@ func (p *projection) fields(n *jsonschema.Node, paths []strictjson.Path, closed 
 	if !describesFields(n) {
 		return
 	}
-	properties := map[string]any{}
+	properties := newTable()
 	whole := map[string]bool{} // kept fields that redaction never strips
-	for _, name := range slices.Sorted(maps.Keys(n.Fields)) {
+	for _, name := range n.Order {
 		if rest := below(paths, name); len(rest) > 0 {
 			if !endsHere(rest) && !mayBe(n.Fields[name], "object") && !mayBe(n.Fields[name], "array") {
 				continue // redaction strips a scalar that a path goes through
 			}
-			properties[name] = p.keep(n.Fields[name], rest, true)
+			properties.set(name, p.keep(n.Fields[name], rest, true))
 			whole[name] = endsHere(rest) || isContainer(n.Fields[name])
 		}
 	}
@@ -36,7 +35,7 @@ func (p *projection) fields(n *jsonschema.Node, paths []strictjson.Path, closed 
 		}
 		out["required"] = left
 	}
-	if len(properties) > 0 || n.Fields != nil {
+	if len(properties.of) > 0 || n.Fields != nil {
 		out["properties"] = properties
 	}
 }
@@ -59,7 +58,7 @@ func combines(n *jsonschema.Node) bool {
 
 // patterns projects patternProperties: a name that the allowlist spells out
 // becomes a property, * keeps the pattern.
-func (p *projection) patterns(n *jsonschema.Node, paths []strictjson.Path, properties, out map[string]any) {
+func (p *projection) patterns(n *jsonschema.Node, paths []strictjson.Path, properties *table, out map[string]any) {
 	kept := map[string]any{}
 	for _, s := range n.Subs {
 		if s.Keyword != "patternProperties" {
@@ -71,8 +70,8 @@ func (p *projection) patterns(n *jsonschema.Node, paths []strictjson.Path, prope
 		re, err := regexp.Compile(s.Name)
 		for _, a := range paths {
 			name := a[0]
-			if err == nil && name != "*" && properties[name] == nil && re.MatchString(name) {
-				properties[name] = p.keep(s.To, below(paths, name), true)
+			if err == nil && name != "*" && properties.of[name] == nil && re.MatchString(name) {
+				properties.set(name, p.keep(s.To, below(paths, name), true))
 			}
 		}
 	}
@@ -82,7 +81,7 @@ func (p *projection) patterns(n *jsonschema.Node, paths []strictjson.Path, prope
 }
 
 // additional projects the fields that n does not name.
-func (p *projection) additional(n *jsonschema.Node, paths []strictjson.Path, closed bool, properties, out map[string]any) {
+func (p *projection) additional(n *jsonschema.Node, paths []strictjson.Path, closed bool, properties *table, out map[string]any) {
 	value, stated := n.Object["additionalProperties"]
 	if value == false {
 		out["additionalProperties"] = false
@@ -108,8 +107,8 @@ func (p *projection) additional(n *jsonschema.Node, paths []strictjson.Path, clo
 		extra = &jsonschema.Node{At: n.At, Boolean: true}
 	}
 	for _, a := range paths {
-		if name := a[0]; name != "*" && properties[name] == nil && n.Fields[name] == nil {
-			properties[name] = p.keep(extra, below(paths, name), true)
+		if name := a[0]; name != "*" && properties.of[name] == nil && n.Fields[name] == nil {
+			properties.set(name, p.keep(extra, below(paths, name), true))
 		}
 	}
 	switch rest := starred(paths); {

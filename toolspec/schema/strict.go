@@ -38,7 +38,7 @@ func strictForm(doc json.RawMessage, d dialect) (*Sent, error) {
 	})
 	top := s.place([]*jsonschema.Node{plain})
 	out := s.write(plain, top)
-	if s.full {
+	if s.full || s.written.full() {
 		return nil, jsonschema.Refuse(nil, "too large for a strict form")
 	}
 	if len(s.defs) > 0 {
@@ -79,7 +79,8 @@ type shaper struct {
 	defs     map[string]any
 	names    map[string]string // definition by schema and place
 	findings []Finding
-	full     bool
+	written  bound
+	full     bool // too many places
 }
 
 // terminals are the schemas behind references and alternatives, each once,
@@ -190,7 +191,8 @@ func (s *shaper) mode(place int, optional bool) Mode {
 
 // write writes the schema of one place.
 func (s *shaper) write(n *jsonschema.Node, place int) map[string]any {
-	if s.full {
+	s.written.add(n)
+	if s.full || s.written.full() {
 		return map[string]any{}
 	}
 	if n.Ref != nil {
@@ -266,10 +268,10 @@ func (s *shaper) find(n *jsonschema.Node, keyword, text string) {
 }
 
 func (s *shaper) object(n *jsonschema.Node, place int, out map[string]any) {
-	fields := map[string]any{}
+	fields := newTable()
 	names := []any{}
 	required := n.Names("required")
-	for _, name := range slices.Sorted(maps.Keys(n.Fields)) {
+	for _, name := range n.Order {
 		f := s.places[place].Fields[name]
 		written := s.write(n.Fields[name], f.Place)
 		optional := !slices.Contains(required, name)
@@ -281,12 +283,12 @@ func (s *shaper) object(n *jsonschema.Node, place int, out map[string]any) {
 		if f.Mode != Plain && optional {
 			written = orNull(written)
 		}
-		fields[name] = written
+		fields.set(name, written)
 		names = append(names, name)
 	}
 	for _, name := range required {
 		if n.Fields[name] == nil {
-			fields[name] = s.scalar(n, "required")
+			fields.set(name, s.scalar(n, "required"))
 			names = append(names, name)
 		}
 	}

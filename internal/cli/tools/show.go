@@ -106,6 +106,9 @@ func (t shownTool) print(w io.Writer) {
 	}
 	line("shows", t.Redaction.Allow...)
 	line("masks", t.Redaction.MaskInput...)
+	if len(t.HarmlessNames) > 0 {
+		line("harmless", strings.Join(t.HarmlessNames, ", ")+": named like a secret, and none, as the author declares")
+	}
 	line("tags", t.Tags...)
 	line("sent as", wire.SentName(t.Name))
 	for _, sent := range t.Sent {

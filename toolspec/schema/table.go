@@ -1,0 +1,105 @@
+package schema
+
+import (
+	"bytes"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
+)
+
+// table is the value of a written properties: schemas by name, in the order of the
+// document. A model fills fields in the order in which it reads them. A table is not
+// changed once it is part of a schema.
+type table struct {
+	names []string // in order; a name without a schema is left out
+	of    map[string]any
+}
+
+// newTable is an empty table.
+func newTable() *table { return &table{of: map[string]any{}} }
+
+// tableFor is a table with the names of n's fields, whose schemas are to be put into of.
+func tableFor(n *jsonschema.Node) *table {
+	return &table{names: n.Order, of: make(map[string]any, len(n.Order))}
+}
+
+// fieldsOf returns the fields of a written schema, to be read only.
+func fieldsOf(written map[string]any) *table {
+	if fields, ok := written["properties"].(*table); ok {
+		return fields
+	}
+	return new(table)
+}
+
+// clone returns a table that may be changed.
+func (t *table) clone() *table {
+	changed := &table{names: slices.Clone(t.names), of: make(map[string]any, len(t.of))}
+	maps.Copy(changed.of, t.of)
+	return changed
+}
+
+// set writes a schema for a name, behind all others where the name is new.
+func (t *table) set(name string, written any) {
+	if _, there := t.of[name]; !there {
+		t.names = append(t.names, name)
+	}
+	t.of[name] = written
+}
+
+// listed are the names that have a schema, in order.
+func (t *table) listed() []string {
+	return slices.DeleteFunc(slices.Clone(t.names), func(name string) bool { return t.of[name] == nil })
+}
+
+// MarshalJSON writes the schemas in the order of the table.
+func (t *table) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, name := range t.listed() {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		key, err := strictjson.Encode(name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := strictjson.Encode(t.of[name])
+		if err != nil {
+			return nil, err
+		}
+		b.Write(key)
+		b.WriteByte(':')
+		b.Write(value)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// same reports whether two written values are the same schema, whatever the order of
+// their fields.
+func same(a, b any) bool {
+	switch a := a.(type) {
+	case *table:
+		b, ok := b.(*table)
+		return ok && same(a.of, b.of)
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for name, value := range a {
+			if other, there := b[name]; !there || !same(value, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, same)
+	default:
+		return reflect.DeepEqual(a, b)
+	}
+}
