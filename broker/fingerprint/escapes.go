@@ -3,7 +3,6 @@ package fingerprint
 import (
 	"bytes"
 	"html"
-	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -11,82 +10,6 @@ import (
 // maxEntity is how long the name of an entity is at most, in bytes: the longest
 // that HTML knows has 31.
 const maxEntity = 32
-
-// decodeEscapes returns a decoder of escapes of some kinds: entities, percent signs,
-// backslashes. It decodes one layer. If deep is set, it also decodes the escapes
-// that begin with a decoded byte, as in &amp;lt;.
-func decodeEscapes(kinds trait, deep bool) func(in, out *layer) bool {
-	return func(in, out *layer) bool {
-		out.unescape(in, 0, len(in.text), kinds, deep)
-		return len(out.seams) > 0
-	}
-}
-
-// unescape appends the unescaped bytes i to j of the outer layer.
-func (l *layer) unescape(outside *layer, i, j int, kinds trait, deep bool) {
-	text := outside.text[:j]
-	done := i
-	var buffer [8]byte
-	for {
-		for i < len(text) && metas[text[i]]&kinds == 0 {
-			i++
-		}
-		if i >= len(text) {
-			break
-		}
-		if text[i] == '\\' && hasEscape(text[i+1:], kinds&^hasBackslash) {
-			i++ // that escape is the outer one, and is decoded first
-			continue
-		}
-		meant, n := decodeEscape(buffer[:0], text[i:], metas[text[i]]&kinds)
-		if n == 0 {
-			i++
-			continue
-		}
-		l.copyFrom(outside, done, i)
-		// The backslash in front may belong to an outer layer that is not decoded yet.
-		if deep && len(meant) == 1 && metas[meant[0]]&kinds != 0 && (len(l.text) == 0 || l.text[len(l.text)-1] != '\\') {
-			meant, n = decodeDeeper(meant, text[i:], n, kinds)
-		}
-		l.putDecoded(outside, i, i+n, meant...)
-		i += n
-		done = i
-	}
-	l.copyFrom(outside, done, j)
-}
-
-// hasEscape reports whether text begins with an escape of these kinds.
-func hasEscape(text []byte, kinds trait) bool {
-	if len(text) == 0 || metas[text[0]]&kinds == 0 {
-		return false
-	}
-	_, n := decodeEscape(nil, text, metas[text[0]])
-	return n > 0
-}
-
-// decodeDeeper decodes the inner escape that the decoded byte of an escape of n
-// bytes begins, if there is one. If another escape begins behind it, that one has
-// to be decoded first, and decodeDeeper returns its input.
-func decodeDeeper(meant, text []byte, n int, kinds trait) (all []byte, taken int) {
-	var ahead [maxEntity + 8]byte
-	all, taken = meant, n
-	for taken < len(text) {
-		if metas[text[taken]]&hasEscapes != 0 && !bytes.HasPrefix(text[taken:], []byte(`\"`)) {
-			return meant, n
-		}
-		ahead[0] = all[0]
-		more := ahead[:1+copy(ahead[1:], text[taken:])]
-		next, length := decodeEscape(nil, more, metas[all[0]]&kinds)
-		if length < 2 || more[0] == '&' && more[length-1] != ';' {
-			return meant, n
-		}
-		all, taken = next, taken+length-1
-		if len(all) != 1 || metas[all[0]]&kinds == 0 {
-			return all, taken
-		}
-	}
-	return meant, n
-}
 
 // metas gives the kind of escape that a byte begins.
 var metas = [256]trait{'&': hasEntities, '%': hasPercents, '\\': hasBackslash, '=': hasPrintable, 0: hasZeros, 0xef: hasZeros}
@@ -232,8 +155,18 @@ func decodePrintable(to, text []byte) ([]byte, int) {
 	return append(to, b), 3
 }
 
-// named are the characters that a backslash and a letter stand for.
-var named = [256]byte{'a': 7, 'b': 8, 'e': 27, 'f': 12, 'n': '\n', 'r': '\r', 't': '\t', 'v': 11}
+// named are the characters that a backslash and one other character stand for.
+var named = func() (n [256]byte) {
+	for c := byte(' '); c < 0x7f; c++ {
+		if classes[c]&isLetter == 0 {
+			n[c] = c
+		}
+	}
+	for i, c := range []byte("abefnrtv") {
+		n[c] = "\a\b\x1b\f\n\r\t\v"[i]
+	}
+	return n
+}()
 
 // decodeBackslash decodes what JSON, C and languages after them, shells and regular
 // expressions write with a backslash.
@@ -242,6 +175,8 @@ func decodeBackslash(to, text []byte) ([]byte, int) {
 		return to, 0
 	}
 	switch c := text[1]; {
+	case named[c] != 0:
+		return append(to, named[c]), 2
 	case c == 'u':
 		return decodeUnit(to, text)
 	case c == 'U':
@@ -259,13 +194,8 @@ func decodeBackslash(to, text []byte) ([]byte, int) {
 		return decodeOctal(to, text)
 	case c == '\n':
 		return to, 2 // the line goes on
-	case c > ' ' && c < 0x7f && classes[c]&inRun == 0 || c == ' ' || strings.IndexByte("+/-_", c) >= 0:
-		return append(to, c), 2
 	default:
-		if named[c] == 0 {
-			return to, 0
-		}
-		return append(to, named[c]), 2
+		return to, 0
 	}
 }
 
@@ -344,15 +274,19 @@ func hexByte(text []byte) (byte, bool) {
 	return byte(r), ok
 }
 
-// digit is the value of a hexadecimal digit.
-func digit(c byte) (rune, bool) {
-	switch {
-	case c >= '0' && c <= '9':
-		return rune(c - '0'), true
-	case c >= 'a' && c <= 'f':
-		return rune(c - 'a' + 10), true
-	case c >= 'A' && c <= 'F':
-		return rune(c - 'A' + 10), true
+// digits gives the value of each hexadecimal digit, and noDigit for other bytes.
+const noDigit = 16
+
+var digits = func() (d [256]byte) {
+	for b := range d {
+		d[b] = noDigit
 	}
-	return 0, false
-}
+	for _, all := range []string{"0123456789abcdef", "0123456789ABCDEF"} {
+		for i, c := range []byte(all) {
+			d[c] = byte(i)
+		}
+	}
+	return d
+}()
+
+func digit(c byte) (rune, bool) { return rune(digits[c]), digits[c] != noDigit }

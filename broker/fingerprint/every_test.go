@@ -1,6 +1,8 @@
 package fingerprint
 
 import (
+	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/pawl-run/pawl/broker/fingerprint/fingerprinttest"
@@ -29,5 +31,27 @@ func TestEveryForm(t *testing.T) {
 	}
 	if n < 3000 {
 		t.Errorf("%d pairs were tried", n)
+	}
+}
+
+// TestTrackedLayers: a layer with the origins of its bytes has the same text as one without, which takes shortcuts.
+func TestTrackedLayers(t *testing.T) {
+	t.Parallel()
+	texts := hostile()
+	for name, text := range results(t) {
+		texts[name] = text
+	}
+	for _, e := range fingerprinttest.Encodings() {
+		texts[e.Name] = []byte(e.Encode(shapes()["random"]) + e.Encode(e.Encode(`C:\new\"&amp;%2541`)))
+	}
+	for name, text := range texts {
+		for _, known := range decoders[:7] {
+			plain, tracked := &layer{}, &layer{tracked: true}
+			known.decode(&layer{text: text, whole: true}, plain)
+			known.decode(&layer{text: text, whole: true}, tracked)
+			if !bytes.Equal(plain.text, tracked.text) || !slices.Equal(plain.seams, tracked.seams) || len(tracked.from) != len(tracked.text) {
+				t.Errorf("%s, %s: %d bytes become %d, and %d with origins", name, known.name, len(text), len(plain.text), len(tracked.text))
+			}
+		}
 	}
 }

@@ -113,8 +113,8 @@ func wide(text string, low int) []byte {
 func squeeze(text []byte, from *[]int) []byte {
 	left := make([]byte, 0, len(text))
 	for i, c := range text {
-		if c = folds[c]; c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
-			left = append(left, c)
+		if classes[c]&isLetter != 0 {
+			left = append(left, folds[c])
 			if from != nil {
 				*from = append(*from, i)
 			}

@@ -1,9 +1,6 @@
 package fingerprint
 
-import (
-	"sort"
-	"sync"
-)
+import "sync"
 
 // layer is a text at some depth of decoding.
 type layer struct {
@@ -50,7 +47,7 @@ func (l *layer) release() {
 	clear(l.text)
 	*l = layer{
 		text: l.text[:0], seams: l.seams[:0], from: l.from[:0], to: l.to[:0], path: l.path[:0],
-		traits: traits{runs: l.runs[:0], lists: l.lists[:0], strings: l.strings[:0]},
+		traits: traits{runs: l.runs[:0], hexes: l.hexes[:0], lists: l.lists[:0], strings: l.strings[:0]},
 	}
 	layers.Put(l)
 }
@@ -64,9 +61,8 @@ func (l *layer) originOf(i, j int) (from, to int) {
 	return min(l.from[i], l.from[j-1]), max(l.to[i], l.to[j-1])
 }
 
-// copyFrom appends bytes i to j of the outer layer.
-func (l *layer) copyFrom(outside *layer, i, j int) {
-	l.text = append(l.text, outside.text[i:j]...)
+// track records the origins of the copied bytes i to j of the outer layer.
+func (l *layer) track(outside *layer, i, j int) {
 	if !l.tracked {
 		return
 	}
@@ -100,13 +96,16 @@ func (l *layer) markSeam(at int) {
 	}
 }
 
-// hasSeam reports whether bytes i to j, or the end of them, hold something new.
-func (l *layer) hasSeam(i, j int) bool {
-	if l.whole {
-		return true
+// findSeams returns a function that reports whether a part, or the end of it, holds
+// something new. The function takes ascending parts.
+func (l *layer) findSeams() func(part) bool {
+	left := l.seams
+	return func(p part) bool {
+		for len(left) > 0 && left[0] < p.from {
+			left = left[1:]
+		}
+		return l.whole || len(left) > 0 && left[0] <= p.to
 	}
-	k := sort.SearchInts(l.seams, i)
-	return k < len(l.seams) && l.seams[k] <= j
 }
 
 // originsOf returns the parts of the outermost text that encode bytes i to j.

@@ -33,9 +33,6 @@ func decodeBase64(skip int) func(in, out *layer) bool {
 	return func(in, out *layer) bool {
 		out.whole = true
 		for _, run := range in.survey().runs {
-			if run.to-run.from >= minRun && isHex(in.text[run.from:run.to]) {
-				continue // base64 of 16 characters has others too
-			}
 			start := len(out.text)
 			out.appendBase64(in, part{run.from + skip, run.to})
 			out.unpackRun(in, run, start)
@@ -78,34 +75,15 @@ func (l *layer) appendBase64(in *layer, run part) {
 	}
 }
 
-func isHex(text []byte) bool {
-	for _, c := range text {
-		if classes[c]&(inHex|isSpace) == 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // decodeHex returns a decoder of runs of hexadecimal that skips their first digits.
 func decodeHex(skip int) func(in, out *layer) bool {
 	return func(in, out *layer) bool {
 		out.whole = true
-		for _, run := range in.survey().runs {
-			for i := run.from; i < run.to; {
-				end, n := i, 0
-				for end < run.to && classes[in.text[end]]&(inHex|isSpace) != 0 {
-					n += int(classes[in.text[end]] & inHex)
-					end++
-				}
-				if n >= minRun*inHex {
-					start := len(out.text)
-					out.appendHex(in, part{i, end}, skip)
-					out.unpackRun(in, part{i, end}, start)
-					out.putDecoded(in, end-1, end, '\n')
-				}
-				i = end + 1
-			}
+		for _, run := range in.survey().hexes {
+			start := len(out.text)
+			out.appendHex(in, run, skip)
+			out.unpackRun(in, run, start)
+			out.putDecoded(in, run.to-1, run.to, '\n')
 		}
 		return len(out.text) > 0
 	}
@@ -303,7 +281,7 @@ func (l *layer) appendEnds(in *layer, p part) {
 // the other order: a secret that is cut over strings is whole there.
 func joinStrings(in, out *layer) bool {
 	out.joined, out.unquoted = true, false
-	var parts []part
+	parts := make([]part, 0, len(in.survey().strings))
 	for _, p := range in.survey().strings {
 		start := len(out.text)
 		out.markSeam(start)

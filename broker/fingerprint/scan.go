@@ -1,7 +1,8 @@
 package fingerprint
 
 import (
-	"encoding/binary"
+	"math/bits"
+	"math/rand/v2"
 	"sort"
 )
 
@@ -39,8 +40,8 @@ func (s *Set) scan(l *layer, all bool, suspects map[string]bool) (found []span) 
 	// The squeezed text is built only once one of its windows is of a form.
 	var left []byte
 	var at []int
-	check := func(w uint64, end int, squeezed bool) {
-		for _, a := range s.by[s.mix.of(w)] {
+	check := func(hash uint64, end int, squeezed bool) {
+		for _, a := range s.by[hash] {
 			f := a.form
 			if f.squeezed != squeezed {
 				continue
@@ -88,12 +89,12 @@ func (l *layer) regionAround(k int) (p part, next int) {
 	at := l.seams[k]
 	p.from, p.to = at, at
 	for n := 1; p.from > 0 && at-p.from < maxAround && (n < window || at-p.from < window); p.from-- {
-		n += int(words[l.text[p.from-1]].shift / 8)
+		n += int(classes[l.text[p.from-1]] & isLetter)
 	}
 	for {
-		n := 0
+		var n int
 		for p.to < len(l.text) && p.to-at < maxAround && (n < window || p.to-at < window) {
-			n += int(words[l.text[p.to]].shift / 8)
+			n += int(classes[l.text[p.to]] & isLetter)
 			p.to++
 		}
 		if k++; k == len(l.seams) || l.seams[k] > p.to {
@@ -103,62 +104,49 @@ func (l *layer) regionAround(k int) (p part, next int) {
 	}
 }
 
-// word says how a byte enters the two windows. shift and letter are 0 for a byte
-// that is neither a letter nor a digit, so that it leaves the squeezed window as
-// it is, without a branch.
-type word struct{ folded, shift, letter uint8 }
-
-var words = func() (w [256]word) {
-	for c := range w {
-		w[c].folded = folds[c]
-		if f := folds[c]; f >= 'a' && f <= 'z' || f >= '0' && f <= '9' {
-			w[c].shift, w[c].letter = 8, f
+// scanWindows calls check with the hash of each window in a part of a text that
+// passes the filter, and with its end.
+func (s *Set) scanWindows(text []byte, in part, check func(hash uint64, end int, squeezed bool)) {
+	var w, v uint64 // the hashes of the last bytes, and of the last letters and digits
+	for i := in.from; i < in.to; {
+		var n int
+		if n, w, v = s.skipWindows(text[i:in.to], w, v); n == 0 { // one byte is left
+			n = 1
+			w, v = s.mix.add(w, v, text[i])
 		}
-	}
-	return w
-}()
-
-// scanWindows calls check with each window in a part of a text that passes the
-// filter, and with its end.
-func (s *Set) scanWindows(text []byte, in part, check func(w uint64, end int, squeezed bool)) {
-	// This loop runs for every byte of every answer: local copies spare it loads.
-	const mask, full = 1<<(8*window) - 1, 8 * (window - 1)
-	var (
-		before, first = s.mix.before, s.mix.first
-		bits          = s.filter
-		last          = uint64(len(bits) - 1)
-		w, v          uint64 // the last bytes, and the last letters and digits
-	)
-	for i := in.from; i < in.to; i += windows {
-		c := &words[text[i]]
-		w, v = w<<8|uint64(c.folded), v<<(c.shift&63)|uint64(c.letter)
-		if i+1 < in.to {
-			c = &words[text[i+1]]
-			w, v = w<<8|uint64(c.folded), v<<(c.shift&63)|uint64(c.letter)
+		i += n
+		if s.filter.has(w) {
+			check(w, i, false)
 		}
-		w, v = w&mask, v&mask
-		h, g := (w^before)*first, (v^before)*first
-		if bits[h>>40&last]&(1<<(h>>34&63)) == 0 && bits[g>>40&last]&(1<<(g>>34&63)) == 0 {
-			continue
-		}
-		end := min(i+windows, in.to)
-		if end-in.from >= window && s.filter.has(s.mix.of(w)) {
-			check(w, end, false)
-		}
-		// Letters are no zeros: the window is full once its first byte is one.
-		if v>>full != 0 && s.filter.has(s.mix.of(v)) {
-			check(v, end, true)
+		if s.filter.has(v) {
+			check(v, i, true)
 		}
 	}
 }
 
-// filter is a Bloom filter of the windows of all forms: most windows of a text
-// fail it. Its length is a power of 2.
+// skipWindows reads pairs of bytes until the filter may have one of the windows that
+// end there. It returns how many bytes it read, and the hashes of these windows.
+func (s *Set) skipWindows(text []byte, w, v uint64) (n int, _, _ uint64) {
+	// This loop runs for every byte of every answer: local copies spare it loads.
+	mix, bits, last := &s.mix, s.filter, uint64(len(s.filter)-1)
+	for n = 0; n < len(text)-1; n += windows {
+		w, v = mix.add(w, v, text[n])
+		w, v = mix.add(w, v, text[n+1])
+		if bits[w>>6&last]&(1<<(w&63)) != 0 || bits[v>>6&last]&(1<<(v&63)) != 0 {
+			return n + windows, w, v
+		}
+	}
+	return n, w, v
+}
+
+// filter is a Bloom filter of the windows of all forms, with two bits for each
+// window: most windows of a text fail it. Its length is a power of 2.
 type filter []uint64
 
-// newFilter returns a filter for n windows.
+// newFilter returns a filter for n windows. The smallest one fits the cache of a core,
+// and few windows of a text pass it.
 func newFilter(n int) filter {
-	size := 1
+	size := 1 << 10
 	for size*64 < n*sparse {
 		size *= 2
 	}
@@ -166,26 +154,60 @@ func newFilter(n int) filter {
 }
 
 func (f filter) has(h uint64) bool {
-	return f[h>>40&uint64(len(f)-1)]&(1<<(h>>34&63)) != 0
+	last, second := uint64(len(f)-1), bits.RotateLeft64(h, 32)
+	return f[h>>6&last]&(1<<(h&63)) != 0 && f[second>>6&last]&(1<<(second&63)) != 0
 }
 
 func (f filter) add(h uint64) {
-	f[h>>40&uint64(len(f)-1)] |= 1 << (h >> 34 & 63)
-}
-
-// mixer hashes windows with keys that no other process knows.
-type mixer struct{ before, first, second uint64 }
-
-func mixerOf(key [32]byte) mixer {
-	return mixer{
-		before: binary.LittleEndian.Uint64(key[:]), first: binary.LittleEndian.Uint64(key[8:]) | 1, second: binary.LittleEndian.Uint64(key[16:]) | 1,
+	for _, h := range []uint64{h, bits.RotateLeft64(h, 32)} {
+		f[h>>6&uint64(len(f)-1)] |= 1 << (h & 63)
 	}
 }
 
-// quick returns a hash whose upper bits are good.
-func (m mixer) quick(w uint64) uint64 { return (w ^ m.before) * m.first }
+// mixer hashes windows: it has a random number for each byte, which no other process
+// knows. Upper and lower case have the same one. A number has 63 bits, and each
+// further byte shifts it by 9 of them, so that a hash forgets what is in front of its
+// window.
+type mixer struct {
+	bytes [256]uint64
+	// letters have the numbers of letters and digits, and 0 for other bytes, which
+	// leave the hash of a squeezed window as it is. The shift is in the low bits of the
+	// number: a branch would cost more.
+	letters [256]uint64
+}
 
-func (m mixer) of(w uint64) uint64 {
-	w = m.quick(w)
-	return (w ^ w>>29) * m.second
+// shift is how far a byte shifts a hash, in bits.
+const shift = 63 / window
+
+func newMixer(key [32]byte) (m mixer) {
+	random := rand.New(rand.NewChaCha8(key))
+	// A hash keeps 9 bits of the first byte of its window. They are not 0 and differ: a
+	// window without this byte, or with another one, has another hash.
+	var numbers [256]uint64
+	for c, first := range random.Perm(1<<shift - 1)[:len(numbers)] {
+		numbers[c] = uint64(first+1)<<(63-shift) | random.Uint64()>>(1+shift)
+	}
+	for c, folded := range folds {
+		m.bytes[c] = numbers[folded]
+		if classes[c]&isLetter != 0 {
+			m.bytes[c] = m.bytes[c]&^63 | shift
+			m.letters[c] = m.bytes[c]
+		}
+	}
+	return m
+}
+
+// add returns the hashes of the last bytes, and of the last letters and digits, with
+// one byte more.
+func (m *mixer) add(w, v uint64, c byte) (uint64, uint64) {
+	letter := m.letters[c]
+	return w>>shift ^ m.bytes[c], v>>(letter&63) ^ letter
+}
+
+// of returns the hash of the window at the beginning of a text.
+func (m *mixer) of(text []byte) (w uint64) {
+	for _, c := range text[:window] {
+		w, _ = m.add(w, 0, c)
+	}
+	return w
 }

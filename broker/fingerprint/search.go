@@ -47,8 +47,8 @@ var decoders = []decoder{
 	{name: "base64", needs: hasRuns, decode: decodeBase64(1)},
 	{name: "base64", needs: hasRuns, decode: decodeBase64(2)},
 	{name: "base64", needs: hasRuns, decode: decodeBase64(3)},
-	{name: "hex", needs: hasRuns, decode: decodeHex(0)},
-	{name: "hex", needs: hasRuns, decode: decodeHex(1)},
+	{name: "hex", needs: hasHexes, decode: decodeHex(0)},
+	{name: "hex", needs: hasHexes, decode: decodeHex(1)},
 	{name: "hex list", needs: hasLists, decode: decodeList(parseHex)},
 	{name: "decimal list", needs: hasLists, decode: decodeList(parseDecimal)},
 	{name: "octal list", needs: hasLists, decode: decodeList(parseOctal)},
@@ -65,17 +65,29 @@ type search struct {
 	steps bool
 	// room is how many bytes the search may still decode.
 	room int
-	// seen holds digests of the layers if careful or steps is set: several orders of
-	// decoders may give the same text.
-	seen map[uint64]bool
+	// seen holds digests of the runs and lists, and if careful or steps is set those of
+	// the layers: several orders of decoders may give the same text.
+	seen map[sight]bool
 	// suspects are the labels of which a window was seen, but not the whole secret.
 	suspects map[string]bool
+}
+
+// input is what the decoders that need a trait read of a text.
+type input struct {
+	needs trait
+	parts []part
+}
+
+// sight is a digest of what a search saw, with the traits that it saw it for.
+type sight struct {
+	kind trait
+	sum  uint64
 }
 
 var seed = maphash.MakeSeed()
 
 func newSearch(s *Set, size int, careful bool) *search {
-	return &search{set: s, careful: careful, steps: s.needsSteps(), room: maxWork*size + minWork, seen: map[uint64]bool{}, suspects: map[string]bool{}}
+	return &search{set: s, careful: careful, steps: s.needsSteps(), room: maxWork*size + minWork, seen: map[sight]bool{}, suspects: map[string]bool{}}
 }
 
 // run searches the layers, breadth first, and calls found with each one that
@@ -102,6 +114,16 @@ func (r *search) run(found func(*layer, []span) bool, tops ...*layer) {
 // decodeAll returns the layers that the decoders make of one.
 func (r *search) decodeAll(l *layer) (found []*layer) {
 	t := l.survey()
+	unquoted := t.has & hasStrings // in inner layers
+	if l.unquoted {
+		unquoted = hasStrings
+	}
+	// The same runs again would give the same layers again.
+	for _, in := range []input{{hasRuns, t.runs}, {hasHexes, t.hexes}, {hasLists, t.lists}} {
+		if t.has&in.needs != 0 && !r.isNew(in.needs|unquoted, l.text, in.parts...) {
+			t.has &^= in.needs
+		}
+	}
 	for d, known := range decoders {
 		if t.has&known.needs == 0 || known.careful && !r.careful && !r.steps || l.joined && !r.careful && known.needs != hasStrings {
 			continue
@@ -116,17 +138,28 @@ func (r *search) decodeAll(l *layer) (found []*layer) {
 			continue
 		}
 		r.room -= len(out.text)
-		if r.careful || r.steps {
-			sum := maphash.Bytes(seed, out.text)
-			if r.seen[sum] {
-				out.release()
-				continue
-			}
-			r.seen[sum] = true
+		if (r.careful || r.steps) && !r.isNew(0, out.text, part{0, len(out.text)}) {
+			out.release()
+			continue
 		}
 		found = append(found, out)
 	}
 	return found
+}
+
+// isNew reports whether the search sees these parts of a text for the first time, for
+// these traits.
+func (r *search) isNew(kind trait, text []byte, parts ...part) bool {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for _, p := range parts {
+		_, _ = h.Write(text[p.from:p.to])
+		_ = h.WriteByte(0) // no run and no list holds it
+	}
+	key := sight{kind, h.Sum64()}
+	was := r.seen[key]
+	r.seen[key] = true
+	return !was
 }
 
 // replayPath decodes the layer at a path again, and records the origin of each

@@ -48,7 +48,7 @@ type Set struct {
 	mu sync.RWMutex
 	// labels count how often each was added.
 	labels map[string]*entry
-	// by finds forms by a digest of a window in their middle: beginnings such as
+	// by finds forms by the hash of a window in their middle: beginnings such as
 	// those of a PEM file or a token of one provider are shared by many.
 	by     map[uint64][]anchor
 	filter filter
@@ -79,8 +79,8 @@ type anchor struct {
 	form *form
 	// at is where in the form it begins.
 	at int
-	// quick and digest stand for its bytes.
-	quick, digest uint64
+	// hash stands for its bytes.
+	hash uint64
 }
 
 // Add looks for a secret from now on, under a label that may be shown. It keeps
@@ -95,7 +95,7 @@ func (s *Set) Add(label string, secret []byte) error {
 	if s.labels == nil {
 		s.labels, s.by = make(map[string]*entry), make(map[uint64][]anchor)
 		_, _ = rand.Read(s.key[:]) // never fails
-		s.mix = mixerOf(s.key)
+		s.mix = newMixer(s.key)
 	}
 	if e := s.labels[label]; e != nil {
 		e.added++
@@ -109,9 +109,8 @@ func (s *Set) Add(label string, secret []byte) error {
 		f := &form{label: label, name: w.name, squeezed: w.squeezed, length: len(w.text), all: s.digest(w.text)}
 		for i := range f.anchors {
 			at := (len(w.text)-MinLength)/2 + i
-			value := windowOf(w.text[at:])
-			f.anchors[i] = anchor{f, at, s.mix.quick(value), s.mix.of(value)}
-			s.by[f.anchors[i].digest] = append(s.by[f.anchors[i].digest], f.anchors[i])
+			f.anchors[i] = anchor{f, at, s.mix.of(w.text[at:])}
+			s.by[f.anchors[i].hash] = append(s.by[f.anchors[i].hash], f.anchors[i])
 		}
 		clear(w.text)
 		e.forms = append(e.forms, f)
@@ -150,9 +149,9 @@ func (s *Set) Remove(label string) {
 	s.n -= windows * len(e.forms)
 	for _, f := range e.forms {
 		for _, a := range f.anchors {
-			left := slices.DeleteFunc(s.by[a.digest], func(other anchor) bool { return other == a })
-			if s.by[a.digest] = left; len(left) == 0 {
-				delete(s.by, a.digest)
+			left := slices.DeleteFunc(s.by[a.hash], func(other anchor) bool { return other == a })
+			if s.by[a.hash] = left; len(left) == 0 {
+				delete(s.by, a.hash)
 			}
 		}
 	}
@@ -189,18 +188,9 @@ func (s *Set) Len() int {
 func (s *Set) mark(e *entry) {
 	for _, f := range e.forms {
 		for _, a := range f.anchors {
-			s.filter.add(a.quick)
-			s.filter.add(a.digest)
+			s.filter.add(a.hash)
 		}
 	}
-}
-
-// windowOf is the window at the beginning of a text, as a number.
-func windowOf(text []byte) (w uint64) {
-	for _, c := range text[:window] {
-		w = w<<8 | uint64(c)
-	}
-	return w
 }
 
 func (s *Set) digest(text []byte) [sha256.Size]byte {

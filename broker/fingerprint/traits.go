@@ -10,7 +10,8 @@ const (
 	hasPercents                    // %
 	hasBackslash                   // \
 	hasPrintable                   // quoted-printable
-	hasRuns                        // runs of base64 or hexadecimal
+	hasRuns                        // runs of base64
+	hasHexes                       // runs of hexadecimal
 	hasLists                       // lists of bytes
 	hasZeros                       // UTF-16
 	hasStrings                     // text in quotes
@@ -41,18 +42,21 @@ type traits struct {
 	known bool
 	has   trait
 	// runs are sequences of letters, digits and the signs of base64, over the ends of
-	// lines. lists are sequences that may be bytes as numbers. Those without a seam
-	// are left out: the outer layer has them.
-	runs, lists []part
+	// lines. hexes are the parts of such sequences that may be hexadecimal, and lists
+	// are sequences that may be bytes as numbers. Those without a seam are left out: the
+	// outer layer has them.
+	runs, hexes, lists []part
 	// strings are the texts in quotes that are not names of members, without their
 	// quotes, and sequences of numbers.
 	strings []part
 }
 
 const (
-	// inRun marks letters, digits and the signs of base64, inHex the digits of
-	// hexadecimal, inGap separators of a list, and inList everything in a list.
-	inRun = 1 << iota
+	// isLetter marks letters and digits, and is 1, so that it can be counted. inRun marks
+	// these and the signs of base64, inHex the digits of hexadecimal, inGap separators
+	// of a list, and inList everything in a list.
+	isLetter = 1 << iota
+	inRun
 	inHex
 	inGap
 	inList
@@ -64,8 +68,10 @@ var classes = func() (c [256]uint8) {
 	for b := range 256 {
 		switch b := byte(b); {
 		case b >= '0' && b <= '9', b >= 'a' && b <= 'f', b >= 'A' && b <= 'F':
-			c[b] = inRun | inHex | inList
-		case b >= 'g' && b <= 'z', b >= 'G' && b <= 'Z', b == '+', b == '/', b == '-', b == '_':
+			c[b] = isLetter | inRun | inHex | inList
+		case b >= 'g' && b <= 'z', b >= 'G' && b <= 'Z':
+			c[b] = isLetter | inRun
+		case b == '+', b == '/', b == '-', b == '_':
 			c[b] = inRun
 		}
 	}
@@ -82,10 +88,10 @@ var classes = func() (c [256]uint8) {
 	return c
 }()
 
-// findStretches calls each with the sequences of at least least bytes of a class.
-// It goes on at the offset that each returns.
-func findStretches(text []byte, class uint8, least int, each func(part) (next int)) {
-	for i := 0; i+least <= len(text); {
+// findStretches calls each with the sequences of at least least bytes of a class,
+// from byte i. It goes on at the offset that each returns.
+func findStretches(text []byte, i int, class uint8, least int, each func(part) (next int)) {
+	for i+least <= len(text) {
 		// Look at the last byte first: most sequences are shorter, and the search goes
 		// on behind the byte that ends them.
 		k := i + least - 1
@@ -152,16 +158,17 @@ func (l *layer) findRuns() {
 	if l.exact {
 		least = minShortRun
 	}
-	findStretches(text, inRun, least, func(p part) int {
+	isNew := l.findSeams()
+	findStretches(text, 0, inRun, least, func(p part) int {
 		p.to = skipPadding(text, followLines(text, p.to))
-		if l.hasSeam(p.from, p.to) {
-			t.runs = append(t.runs, p)
-			t.has |= hasRuns
+		if isNew(p) {
+			l.addRun(p)
 		}
 		return p.to
 	})
-	findStretches(text, inList, minList, func(p part) int {
-		if l.hasSeam(p.from, p.to) && isList(text[p.from:p.to]) {
+	isNew = l.findSeams()
+	findStretches(text, 0, inList, minList, func(p part) int {
+		if isNew(p) && isList(text[p.from:p.to]) {
 			t.lists = append(t.lists, p)
 			t.has |= hasLists
 		}
@@ -176,6 +183,28 @@ func (l *layer) findRuns() {
 			t.has |= hasPrintable
 			return
 		}
+	}
+}
+
+// addRun records a run: what is all hexadecimal is no base64, of which 16 characters
+// have others too.
+func (l *layer) addRun(run part) {
+	t, all := &l.traits, false
+	findStretches(l.text[:run.to], run.from, inHex|isSpace, minRun, func(p part) int {
+		all = p == run
+		n := 0
+		for _, c := range l.text[p.from:p.to] {
+			n += int(classes[c] & inHex / inHex)
+		}
+		if n >= minRun {
+			t.hexes = append(t.hexes, p)
+			t.has |= hasHexes
+		}
+		return p.to
+	})
+	if !all {
+		t.runs = append(t.runs, run)
+		t.has |= hasRuns
 	}
 }
 
