@@ -38,7 +38,7 @@ func TestChaos(t *testing.T) {
 		t.Errorf("%v:\n%s", err, out)
 	}
 	_, errs = s.run("work", env, 2, "chaos", "--faults", "earthquake")
-	s.says(errs, "earthquake", "kill, term, stop, postgres, temporal, postgres-freeze", "garbage; or all, or none")
+	s.says(errs, "earthquake", "kill, term, stop, postgres, temporal, postgres-freeze", "garbage, or all, or none")
 	_, errs = s.run("work", env, 1, "chaos", "--workers", "50")
 	s.says(errs, "number of workers must be between 1 and 16")
 }

@@ -85,7 +85,7 @@ func TestResultCache(t *testing.T) {
 			t.Errorf("a tool that declares nothing: %+v", r)
 		}
 	}
-	if printed := w.PawlCLI("cache invalidate --tag books --tag more")[0]; !strings.Contains(printed, "6 kept results deleted") {
+	if printed := w.PawlCLI("cache invalidate --tag books --tag more")[0]; !strings.Contains(printed, "6 cached values deleted") {
 		t.Errorf("pawl says %q", printed)
 	}
 	if r := do("test__far"); r.Source != toolspec.SourceCache {
