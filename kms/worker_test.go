@@ -95,7 +95,7 @@ func (p *programs) settles(ring string) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- retire.Wait() }()
-	const looking = "looking again in "
+	const looking = "checking again in "
 	for tick := time.NewTicker(50 * time.Millisecond); !strings.Contains(said.String(), looking); {
 		select {
 		case <-tick.C:
