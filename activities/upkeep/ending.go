@@ -18,6 +18,9 @@ const (
 	// endingStage bounds one closing stage. The activity that sweeps ends after five minutes, and a
 	// durable hook may declare a day.
 	endingStage = 2 * time.Minute
+	// slowTries is how often a stage that does not end in its time is tried again. Then it has run,
+	// so that it does not keep the hooks of later stages from releasing what they hold.
+	slowTries = 5
 	// endingsUntil is how long the closing stages of a swept call are tried, if no worker has
 	// their hooks or their hooks fail in a way that passes.
 	endingsUntil = 7 * 24 * time.Hour
@@ -123,6 +126,9 @@ func (s *Sweeper) end(ctx context.Context, e Ending, began time.Time) (ended boo
 		switch {
 		case ctx.Err() != nil:
 			return false, ctx.Err()
+		case errors.Is(err, errEndingTime) && e.Tries > slowTries:
+			s.log.ErrorContext(ctx, "hooks of a swept call did not end in their time and are given up: release by hand what they hold",
+				"invocationId", e.InvocationID, "toolId", e.Facts.ToolID, "stage", string(step.Stage), "tries", e.Tries)
 		case err != nil, v.Outcome == hook.Missing:
 			return false, s.postpone(ctx, e, step.Stage, v.By, err)
 		}
@@ -143,8 +149,8 @@ func (s *Sweeper) runEnding(ctx context.Context, budget time.Duration, in hook.S
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
 	v, err := s.hooks(ctx, in)
-	if err == nil && ctx.Err() != nil {
-		err = errEndingTime
+	if ctx.Err() != nil {
+		return hook.Verdict{Failure: &hook.Failure{Code: toolspec.CodeTimeout}, DurationUs: budget.Microseconds()}, errEndingTime
 	}
 	return v, err
 }

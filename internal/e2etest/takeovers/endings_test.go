@@ -3,6 +3,7 @@ package takeovers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -79,8 +80,8 @@ func TestSweptCallReleases(t *testing.T) {
 	e2etest.Receive(t, entered)
 	w.Terminate(inv)
 	w.Closed(inv)
-	due := func() {
-		if n := len(e2etest.Query[int](w, `UPDATE endings SET due_at = now() RETURNING tries`)); n != 1 {
+	due := func(tries int) {
+		if n := len(e2etest.Query[int](w, fmt.Sprintf(`UPDATE endings SET due_at = now(), tries = %d RETURNING tries`, tries))); n != 1 {
 			t.Fatalf("%d calls are left to end", n)
 		}
 	}
@@ -90,13 +91,17 @@ func TestSweptCallReleases(t *testing.T) {
 	// A worker without one of the hooks leaves its stage to another.
 	stop()
 	stop = w.Work(tools, worker.Hooks(others))
-	due()
+	due(1)
 	if out := w.Sweep(); out.Calls.Ended != 0 || len(d.held) != 1 {
 		t.Errorf("without the hook: counted %+v, held are %v", out.Calls, d.held)
 	}
 	stop()
 	w.Work(tools, worker.Hooks(seats, others))
-	due()
+	due(1)
+	if out := w.Sweep(); out.Calls.Ended != 0 || len(d.held) != 1 {
+		t.Errorf("a hook that does not return: counted %+v, held are %v", out.Calls, d.held)
+	}
+	due(5) // the last try that waits for it is over
 	if out := w.Sweep(); out.Calls.Ended != 1 {
 		t.Errorf("counted %+v", out.Calls)
 	}

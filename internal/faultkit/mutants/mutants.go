@@ -280,7 +280,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "endings: a stage in its time", file: "activities/upkeep/ending.go",
-		edits: []edit{{"err == nil && ctx.Err() != nil", "false"}},
+		edits: []edit{{"	if ctx.Err() != nil {\n		return hook.Verdict{Failure", "	if false {\n		return hook.Verdict{Failure"}},
 		run:   "TestEndings", packages: onRecord,
 	},
 	{
