@@ -59,26 +59,27 @@ type Decision struct {
 	ApprovalID string `json:"approvalId"`
 	// Decision is the verb. approve lets the call run. deny and withdraw end it with
 	// approval_denied. edit replaces the arguments and opens a new request. retry, settle_ok and
-	// settle_failed count only if the outcome is unknown: they make the call again, end it ok
-	// without a value, or end it with execution.
+	// settle_failed count only if the outcome is unknown. retry makes another attempt, settle_ok ends
+	// the call with ok and without a value, and settle_failed ends it with execution.
 	Decision Verb `json:"decision"`
 	// Digest is the digest of the request as the approver saw it, 64 hexadecimal digits. It is
-	// required with a proof. If it is given, the decision counts for no other digest.
+	// required with a proof. If it is present, the decision counts only for a request with this
+	// digest.
 	Digest string `json:"digest,omitempty"`
 	// Approver is the name of the person who decides: 1 to 200 visible characters. The decision
 	// counts only if its proof is from this person, or if it has no proof and policy accepts
 	// unsigned decisions.
 	Approver string `json:"approver"`
-	// Reason is why, for the record: at most 2000 bytes. It is stored, so do not put a secret into
-	// it.
+	// Reason is the reason of the approver, at most 2000 bytes. Pawl stores it, so do not put a
+	// secret into it.
 	Reason string `json:"reason,omitempty"`
 	// EditedArgs are the new arguments. They are required with edit and refused with every other
-	// decision. EditedArgs and proof together have at most 65536 bytes.
+	// decision. The two fields editedArgs and proof together have at most 65536 bytes.
 	EditedArgs json.RawMessage `json:"editedArgs,omitempty"`
 	// Remember asks Pawl to remember the approval. Pawl then asks nobody about later calls of the
 	// same tool that scope covers. It has an effect only if policy allows remembered approvals.
 	Remember bool `json:"remember,omitempty"`
-	// Scope says, with remember, for which later calls.
+	// Scope says for which later calls Pawl remembers the approval. It is allowed only with remember.
 	Scope *Scope `json:"scope,omitempty"`
 	// Proof is a token that signs the other fields of the decision, or an ID token of OpenID
 	// Connect whose nonce is the hash of the other fields: see the section Proof of the contract. A

@@ -38,13 +38,14 @@ type Invocation struct {
 	// context.connectionId must be in this list: an absent or empty list allows no connection. The
 	// list grants nothing by itself. It is part of the input digest.
 	AllowedConnectionIDs []string `json:"allowedConnectionIds,omitempty"`
-	// Provider is the data of the model's provider. Pawl records ids and names from it as evidence.
+	// Provider is the data of the service that runs the model. Pawl records ids and names from it as
+	// evidence.
 	// It changes neither the arguments nor the verdict nor the input digest. But if a value in it
 	// has the shape of a credential, the whole invocation is refused.
 	Provider *Provider `json:"provider,omitempty"`
-	// SubmitterProof is a signed token by which a trusted submitter vouches for context.subjectId;
-	// see docs/authorization.md. It is not looked at without a subject, and it is not part of the
-	// input digest.
+	// SubmitterProof is a signed token, with which a server that your tenant trusts (a submitter)
+	// confirms context.subjectId: see docs/authorization.md. Pawl ignores it if the call has no
+	// subject. It is not part of the input digest.
 	SubmitterProof string `json:"submitterProof,omitempty"`
 }
 
@@ -52,31 +53,35 @@ type Invocation struct {
 type Context struct {
 	// TenantID is the tenant: 1 to 48 characters of A-Z a-z 0-9 _ . -
 	TenantID string `json:"tenantId"`
-	// RunID is the run that the call belongs to: 1 to 64 characters of A-Z a-z 0-9 _ . -
+	// RunID is the run, the caller's name for a group of calls such as one conversation: 1 to 64
+	// characters of A-Z a-z 0-9 _ . - It is not the run id of Temporal.
 	RunID string `json:"runId"`
-	// ActorID is the caller: user:NAME, agent:NAME or service:NAME, with 1 to 200 visible
+	// ActorID is the identity that calls: user:NAME, agent:NAME or service:NAME, with 1 to 200 visible
 	// characters. Names are compared byte by byte.
 	ActorID string `json:"actorId"`
 	// SubjectID is the person or service on whose behalf the actor calls. It counts only with a
 	// submitterProof: without a valid one the call ends with authz_denied. It is part of the input
 	// digest and of the approval digest.
 	SubjectID string `json:"subjectId,omitempty"`
-	// SessionID is the session. Session bindings, results that are cached per session, and
-	// remembered approvals use it. It is not part of the input digest.
+	// SessionID is the session, the caller's name for calls that belong together. The calls of a
+	// session can share the objects that hooks provide, cached results and remembered approvals. It
+	// is not part of the input digest.
 	SessionID string `json:"sessionId,omitempty"`
-	// RequestID is the request, for correlation. It is not part of the input digest.
+	// RequestID is the caller's id of the request that led to this call, to find the call by it. It
+	// is not part of the input digest.
 	RequestID string `json:"requestId,omitempty"`
-	// GraphID is the graph or agent that the run executes.
+	// GraphID is the caller's id of the agent graph or the agent that the run executes.
 	GraphID string `json:"graphId,omitempty"`
 	// ConnectionID is the opaque id of the connection that the tool uses. The call ends with
-	// policy_denied unless allowedConnectionIds names the connection, and a grant allows it to the
-	// subject, or to the actor if there is no subject. A tool that requires a connection refuses a
-	// call without one: validation, details.kind missing_connection.
+	// policy_denied if allowedConnectionIds does not name the connection, or no grant allows it to
+	// the subject, or to the actor if there is no subject. If a tool requires a connection, a call
+	// without connectionId ends with validation, and details.kind is missing_connection.
 	ConnectionID string `json:"connectionId,omitempty"`
-	// VirtualKeyID is the opaque id of the virtual key that the caller used.
+	// VirtualKeyID is the caller's opaque id of the virtual key under which it makes the call. Calls
+	// with different virtual keys share no cached result.
 	VirtualKeyID string `json:"virtualKeyId,omitempty"`
-	// ToolIDs are the tools that the run may use, at most 1024, within the limits of policy. An
-	// absent or empty list sets no further limit.
+	// ToolIDs are the tools that the run may use, at most 1024. A call may use a tool only if this
+	// list and policy both allow it. An absent or empty list allows what policy allows.
 	ToolIDs []string `json:"toolIds,omitempty"`
 }
 

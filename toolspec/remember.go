@@ -25,10 +25,11 @@ const MaxMatches = 16
 // zero scope is the narrowest: the same arguments by the same actor, in any session,
 // for as long as policy lets it be.
 type Scope struct {
-	// Args says for which arguments: exact is the approved arguments only, match is all arguments
-	// that pass Match, and any is all arguments. Empty means exact.
+	// Args says for which arguments: exact means the approved arguments only, match means all
+	// arguments that fit scope.match, and any means all arguments. Empty means exact.
 	Args string `json:"args,omitempty"`
-	// Match are the members that must match, at most 16. It goes with args match and nothing else.
+	// Match lists the members of the arguments that must match, at most 16. It is required if
+	// scope.args is match, and refused otherwise.
 	Match []ArgMatch `json:"match,omitempty"`
 	// Actor says for which actor: same or any. Empty means same.
 	Actor string `json:"actor,omitempty"`
@@ -41,10 +42,11 @@ type Scope struct {
 
 // ArgMatch is a member of the arguments and what it must be.
 type ArgMatch struct {
-	// Pointer is the RFC 6901 pointer of the member, such as /path. The member must be text.
+	// Pointer is the JSON pointer (RFC 6901) of the member, such as /path. The member must be a
+	// string.
 	Pointer string `json:"pointer"`
-	// Pattern is the whole text of the member, or a prefix of the text with one * at the end. A
-	// text that has the path element .. after the prefix does not match.
+	// Pattern is the whole string, or a prefix of the string with one * at the end. A string that has
+	// the path element .. after the prefix does not match.
 	Pattern string `json:"pattern"`
 }
 

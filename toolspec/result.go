@@ -34,18 +34,19 @@ type Result struct {
 	SafeMessage string `json:"safeMessage,omitempty"`
 	// Details are further facts about a failure. They are safe to show.
 	Details *Details `json:"details,omitempty"`
-	// HTTPStatus is the HTTP status to answer with if the call is exposed over HTTP. It is absent
-	// if ok is true.
+	// HTTPStatus is the status for a server that answers its own HTTP client with this result. It
+	// is absent if ok is true.
 	HTTPStatus int `json:"httpStatus,omitempty"`
-	// RetryAfterMs is advice when to make a new call, in milliseconds. This call is over.
+	// RetryAfterMs is the number of milliseconds after which a new call may succeed. This call has
+	// ended.
 	RetryAfterMs int64 `json:"retryAfterMs,omitempty"`
-	// Source is the origin of the value: executed is what the tool returned, cache is a cache, and
-	// responded is what a hook or the tool passed to Respond.
+	// Source says where the value comes from: executed from the tool that this call ran, cache from
+	// a cache, and responded from a hook or a tool that called Respond.
 	Source Source `json:"source,omitempty"`
 	// Attempts is the number of attempts with a recorded outcome: the tool answered, the attempt
-	// was lost, or a worker refused to start the tool. If an attempt is dispatched again because it
-	// did not begin, it counts once. If the sweeper ended the call, the number is the number of
-	// claims in the record.
+	// was lost, or a worker refused to start the tool. An attempt that Pawl dispatched
+	// again, because it did not begin, counts once. If the sweeper ended the call, this is the
+	// number of claims in the record: see the glossary.
 	Attempts int `json:"attempts"`
 	// Truncated is reserved. Pawl never sets it.
 	Truncated bool `json:"truncated,omitempty"`
@@ -64,7 +65,7 @@ type Result struct {
 type Details struct {
 	// Path is the JSON pointer of the fault, from the root of the arguments or of the invocation.
 	Path string `json:"path,omitempty"`
-	// Kind refines the code: missing_required, type_mismatch, unknown_property, unknown_field and
+	// Kind says more precisely than errorCode what is wrong: missing_required, type_mismatch, unknown_property, unknown_field and
 	// others.
 	Kind string `json:"kind,omitempty"`
 	// Problems are all faults that were found, the first fault first.
@@ -76,8 +77,8 @@ type Details struct {
 	Cause string `json:"cause,omitempty"`
 	// Rule is the policy rule that decided.
 	Rule string `json:"rule,omitempty"`
-	// ApprovalID is the id of the approval request that decided the result, or that was open when
-	// the call ended.
+	// ApprovalID is the id of the approval request whose decision led to the result, or that was open
+	// when the call ended.
 	ApprovalID string `json:"approvalId,omitempty"`
 	// Stage is the stage at which the call ended.
 	Stage string `json:"stage,omitempty"`

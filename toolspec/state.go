@@ -17,8 +17,8 @@ const (
 
 // State is the answer to the query `state`. It never holds raw arguments.
 type State struct {
-	// Status is how far the call is. While it is parked_unknown, the outcome of an attempt is
-	// unknown and the call waits for a person.
+	// Status is how far the call is. parked_unknown means that the outcome of an attempt is unknown,
+	// and that the call waits for a person.
 	Status Status `json:"status"`
 	// Stage is the stage or step that runs or ran last: one of the 32 stages, or a step such as
 	// admit, hydrate, requestApproval, execute, reconcile or settle.
@@ -28,16 +28,16 @@ type State struct {
 	InputDigest string `json:"inputDigest,omitempty"`
 	// Approval is the request that waits for a decision, if any.
 	Approval *ApprovalView `json:"approval,omitempty"`
-	// Waiting says what the call waits for while its status is waiting_capacity: capacity, or a time
-	// that a hook has named.
+	// Waiting says in words what the call waits for, while its status is waiting_capacity. If a hook
+	// has set the time until which the call waits, it is the reason that the hook gave.
 	Waiting string `json:"waiting,omitempty"`
 	// Attempts is the number of the current attempt, from 1. It is 0 before the first attempt.
 	Attempts int `json:"attempts"`
 	// Plan is the plan that was recorded when the call was admitted. It is absent if the input got
 	// no record.
 	Plan *PlanSummary `json:"plan,omitempty"`
-	// Dropped is the number of decisions that came as signals and that the call dropped, because
-	// they cannot count.
+	// Dropped is the number of signals with a decision that the call dropped, because the decision
+	// cannot count.
 	Dropped int `json:"dropped,omitempty"`
 	// Answers are the last answers to decisions that came as signals: first at most 16 answers to
 	// decisions that the call accepted, then at most 16 answers to decisions that the call dropped.
@@ -88,20 +88,20 @@ type ApprovalView struct {
 	// ExpiresAtMs is when the request expires, in milliseconds since 1970-01-01 UTC, by the
 	// database's clock.
 	ExpiresAtMs int64 `json:"expiresAtMs"`
-	// Parked says why the outcome of the call is unknown, and then the decisions are retry,
-	// settle_ok and settle_failed. It is empty if the call waits for an approval.
+	// Parked says why the outcome of the call is unknown. If it is present, the request accepts the
+	// decisions retry, settle_ok and settle_failed. It is absent if the call waits for an approval.
 	Parked string `json:"parked,omitempty"`
-	// Escalations are the times from which further people may decide, from the first to the last.
-	// They are absent if policy names nobody.
+	// Escalations are the times after which more people may decide, the earliest first. They are
+	// absent if policy adds no people.
 	Escalations []Escalation `json:"escalations,omitempty"`
 }
 
 // Escalation is a time from which further people may decide on a request.
 type Escalation struct {
-	// AtMs is when the further people may begin to decide, in milliseconds since 1970-01-01 UTC,
+	// AtMs is when the added people may begin to decide, in milliseconds since 1970-01-01 UTC,
 	// by the database's clock.
 	AtMs int64 `json:"atMs"`
-	// Approvers says in words who may decide then.
+	// Approvers says in words which people may decide from then on.
 	Approvers string `json:"approvers"`
 }
 
@@ -109,12 +109,13 @@ type Escalation struct {
 type PlanSummary struct {
 	// ToolDigest is the digest of the tool's contract. It is absent if no worker knew the tool.
 	ToolDigest string `json:"toolDigest,omitempty"`
-	// PolicyDigest is the digest of the policy version that the call was last judged by. It is
-	// absent if no policy was active.
+	// PolicyDigest is the digest of the policy version that judged the call last. It is absent if no
+	// policy was active.
 	PolicyDigest string `json:"policyDigest,omitempty"`
 	// Lane is the lane of the call: local runs the tool inside the workflow task, regular runs it
 	// as an activity.
 	Lane string `json:"lane"`
-	// Stages are the stages that are active for this call, and hydrate, in order.
+	// Stages are the stages that are active for this call, in order. The list also has the step
+	// hydrate.
 	Stages []string `json:"stages"`
 }

@@ -52,16 +52,16 @@ func orderStatus(shop orders) toolspec.Tool {
 		Version:     "1",
 		Effect:      toolspec.ReadOnly,
 		Risk:        toolspec.LowRisk,
-		Fast:        true, // it answers within three seconds, so it runs inside the workflow task
+		Fast:        true, // the tool answers within three seconds, so Pawl runs it inside the workflow task
 		Redaction:   toolspec.Redaction{Allow: []string{"/status"}},
 		Tags:        []string{"shop"},
 	}, func(ctx context.Context, in statusIn, call toolspec.Call) (statusOut, error) {
 		o, ok, err := shop.find(ctx, in.OrderID)
 		switch {
 		case err != nil:
-			return statusOut{}, err // its text stays in the worker, and the call is tried again
+			return statusOut{}, err // the text of the error stays in the worker, and Pawl makes another attempt
 		case !ok:
-			// A safe error is final and is shown to the caller: no argument, no output in it.
+			// A safe error ends the call, and the caller reads its text: put no argument and no output into it.
 			return statusOut{}, toolspec.Safef("there is no such order")
 		}
 		call.Logger.InfoContext(ctx, "order found") // the logger knows which call this is
