@@ -20,7 +20,9 @@ func besides(t *testing.T, rule ApprovalRule, hooks ...HookEntries) ApprovalRule
 }
 
 // of is the people of a hook.
-func of(hook string, entries ...ChainEntry) HookEntries { return HookEntries{Hook: hook, Entries: entries} }
+func of(hook string, entries ...ChainEntry) HookEntries {
+	return HookEntries{Hook: hook, Entries: entries}
+}
 
 // TestApproveBesides plays approvals of a request for which hooks ask for people too.
 func TestApproveBesides(t *testing.T) {

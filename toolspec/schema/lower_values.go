@@ -287,8 +287,9 @@ func (l *lowerer) compositions(n *jsonschema.Node, out map[string]any) {
 		if null {
 			for i := range list {
 				branch, _ := list[i].(map[string]any)
-				list[i] = maps.Clone(branch)
-				list[i].(map[string]any)["nullable"] = true //nolint:forcetypeassert // made above
+				branch = maps.Clone(branch)
+				branch["nullable"] = true
+				list[i] = branch
 			}
 		}
 		out["anyOf"] = list
