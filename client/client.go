@@ -210,8 +210,8 @@ func conflict(other toolspec.Result) toolspec.Result {
 	return r
 }
 
-// Invoke starts a call and waits for its result. Beside a *CallError it returns the result of the
-// error, also if the client refused the call.
+// Invoke starts a call and waits for its result. If the call fails or the client refuses it,
+// Invoke returns a *CallError and also the Result of that error.
 func (c *Client) Invoke(ctx context.Context, inv toolspec.Invocation) (toolspec.Result, error) {
 	call, err := c.Start(ctx, inv)
 	var failed *CallError

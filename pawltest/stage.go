@@ -49,15 +49,14 @@ func (c Call) At(t testing.TB, point interface{ Stage() hook.Stage }, h hook.Hoo
 	})
 }
 
-// stageFacts are the facts of the call at a stage.
+// stageFacts returns the facts of the call at a stage. It ends the test if the call of the test
+// cannot reach the stage.
 func (b *callWorker) stageFacts(info hook.Info) hook.Facts {
 	b.t.Helper()
-	before := func(list []hook.Info, s hook.Stage) bool {
-		i, j := indexOf(list, info.Stage), indexOf(list, s)
-		return i >= 0 && i < j
-	}
 	facts := b.facts()
-	if !before(hook.Pre(), hook.Hydrate) {
+	// Every stage has the valid arguments, except the stages before hydrate.
+	at, hydrate := indexOf(hook.Pre(), info.Stage), indexOf(hook.Pre(), hook.Hydrate)
+	if beforeHydrate := at >= 0 && at < hydrate; !beforeHydrate {
 		var refused *hook.Failure
 		if facts, refused = b.hydrate(); refused != nil {
 			b.t.Fatalf("pawltest: the call does not get to %s: %s: %s", info.Stage, refused.Code, refused.SafeMessage)

@@ -101,7 +101,8 @@ func (n connections) provided() []toolspec.Provided {
 // refreshed: longer than an authorization server may take.
 const drainTime = 15 * time.Second
 
-// broker is nil where the worker has no key ring.
+// broker returns the broker that opens credentials for tools, or nil if the worker has no key
+// ring. When the worker stops, o waits for token refreshes that are in progress.
 func (n connections) broker(o *opened, store *postgres.Store, live *fingerprint.Set) connection.Broker {
 	if n.sealer == nil {
 		return nil

@@ -41,8 +41,8 @@ func (a *Admitter) plan(toolID string) hook.Plan {
 	return p
 }
 
-// durableTime returns how long the durable hooks of a plan may take, in milliseconds. The
-// hooks that every call ends with do not count: they have their own time.
+// durableTime returns the maximum total time of the durable hooks of a plan, in milliseconds. It
+// does not count the hooks at the closing stages, because they have a separate time limit.
 func durableTime(p hook.Plan) (ms int64) {
 	for _, step := range p.Pre {
 		ms += step.DurableMs

@@ -29,7 +29,7 @@ func (g *gate) permit(ctx context.Context, f hook.Facts, basis authz.Basis, v *h
 		submitter, fault = s.KeyID, s.Fault
 	}
 	if c.SubjectID != "" && submitter == "" {
-		// Whoever submits a call can name any subject. The subject counts only if a trusted
+		// A caller can name any subject. The subject counts only if a trusted
 		// submitter vouches for it.
 		if fault == "" {
 			fault = lackMessage(authz.Trust)

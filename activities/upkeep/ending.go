@@ -33,21 +33,22 @@ type Endings interface {
 	// TakeEnding takes the call that has been due longest. The call is due again later if it is
 	// not dropped. found is false if no call is due.
 	TakeEnding(ctx context.Context, namespace string) (e Ending, found bool, err error)
-	// EndStage records a stage that has run. It writes nothing and returns false if another
-	// sweep has taken the call since.
+	// EndStage records a stage that has run. It writes nothing and returns false if TakeEnding has
+	// returned the call to another sweep since.
 	EndStage(ctx context.Context, in EndedStage) (ended bool, err error)
-	// DropEnding deletes a call from the list, unless another sweep has taken it since.
+	// DropEnding deletes a call from the list, unless TakeEnding has returned it to another sweep
+	// since.
 	DropEnding(ctx context.Context, invocationID string, tries int) error
 }
 
 // Ending is a swept call whose hooks at the closing stages run after its workflow.
 type Ending struct {
 	InvocationID string
-	// Done counts the stages that have run. Tries counts how often the call was taken.
+	// Done counts the stages that have run. Tries counts how often TakeEnding returned the call.
 	Done, Tries int
 	Plan        hook.Plan
-	// Facts are what the record knows of the call. The scratchpad, the bindings and the
-	// arguments were in the workflow only.
+	// Facts has the facts of the call that are in the record. The scratchpad, the bindings and the
+	// arguments were only in the workflow.
 	Facts hook.Facts
 	// SettledAt and SeenAt are by the database's clock.
 	SettledAt, SeenAt time.Time

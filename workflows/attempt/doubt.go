@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// probeTries bounds the tries of a probe that cannot tell what became of the call.
-	// The pause between two tries begins at retryDelay and doubles.
+	// probeTries bounds the tries of a probe that cannot tell whether the call took effect. The
+	// pause between two tries begins at retryDelay and doubles.
 	probeTries = 3
 	// probeTime is the least time that a probe has, even if the call's deadline has
 	// passed.
