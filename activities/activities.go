@@ -40,10 +40,9 @@ type Activities struct {
 	leave   func(workflowID, runID string)
 }
 
-// Records keeps invocations, approvals and results. Every statement names the invocation and
-// its epoch, compares the recorded run with the one that executes it (contract.Executing), and
-// is one guarded write whose answer decides. An error that passes by itself is marked
-// errs.Transient.
+// Records keeps invocations, approvals and results. Every statement names the invocation and its
+// epoch, compares the recorded run with the one that executes it (contract.Executing), and is one
+// guarded write whose answer decides. An error that a retry can correct is marked errs.Transient.
 type Records interface {
 	admit.Records
 	approval.Requests
@@ -81,7 +80,7 @@ type Config struct {
 	// PolicyEngines decides by the versions of the policy. It must be that of the gate. nil is
 	// Pawl's own engine.
 	PolicyEngines policy.Engines
-	// Repairer mends arguments where policy lets it; nil mends none.
+	// Repairer repairs arguments if policy allows it; nil repairs none.
 	Repairer args.Repairer
 	// Validators make the validator of a tool in the place of the built-in one; nil
 	// is that.

@@ -39,8 +39,8 @@ func persist(ctx context.Context, f func() error) error {
 	}
 }
 
-// away reports whether an error says that the server is away or busy, not that
-// it refused.
+// away reports whether an error says that the server does not answer or is busy, not that it
+// refused.
 func away(err error) bool {
 	switch status := serviceerror.ToStatus(err); status.Code() {
 	case codes.Unavailable, codes.Aborted, codes.DeadlineExceeded:

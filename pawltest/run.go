@@ -60,7 +60,7 @@ func (c Call) Run(t testing.TB) Answer {
 	return b.answer(out, facts.SafeArgs)
 }
 
-// answer is what becomes of an attempt that ended so.
+// answer returns the Answer of an attempt with the output out.
 func (b *callWorker) answer(out contract.ExecuteOut, safeArgs json.RawMessage) Answer {
 	b.t.Helper()
 	a := Answer{

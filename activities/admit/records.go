@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Records finds and makes the records of calls. An error that passes by itself is marked
+// Records finds and makes the records of calls. An error that a retry can correct is marked
 // errs.Transient.
 type Records interface {
 	Admit(ctx context.Context, in Row) (Record, error)

@@ -8,8 +8,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Keys verifies signatures of workers. An error that passes by itself is marked
-// errs.Transient.
+// Keys verifies signatures of workers. An error that a retry can correct is marked errs.Transient.
 type Keys interface {
 	// Verify reports whether a worker has signed the text.
 	Verify(ctx context.Context, text []byte, signature string) (bool, error)

@@ -43,14 +43,14 @@ type Parts struct {
 	Log     *slog.Logger
 }
 
-// Leaser leases the connection of a call to one attempt. If the call may not have it, out is
-// how the attempt ends. A call without a connection gets neither. An error that passes by
-// itself is marked errs.Transient.
+// Leaser leases the connection of a call to one attempt. If the call may not have it, out is how
+// the attempt ends. A call without a connection gets neither. An error that a retry can correct is
+// marked errs.Transient.
 type Leaser interface {
 	Lease(ctx context.Context, in contract.ExecuteIn, policyDigest string, bound *catalog.Bound) (lease *broker.Lease, out *contract.ExecuteOut, err error)
 }
 
-// Attempts runs tools and asks them what became of attempts.
+// Attempts runs tools, and asks their probes whether attempts took effect.
 type Attempts struct {
 	Parts
 

@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Keys signs with a key that only workers have, and verifies such signatures. An error that
-// passes by itself is marked errs.Transient.
+// Keys signs with a key that only workers have, and verifies such signatures. An error that a
+// retry can correct is marked errs.Transient.
 type Keys interface {
 	contract.Signer
 	// Verify reports whether a worker has signed the text.

@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Store keeps the claims and the large results of attempts. An error that passes by itself is
+// Store keeps the claims and the large results of attempts. An error that a retry can correct is
 // marked errs.Transient.
 type Store interface {
 	stage.Records

@@ -16,7 +16,8 @@ import (
 // so that a slow engine is named in the log and leaves no step behind.
 const askTime = 1500 * time.Millisecond
 
-// ruleAuthz stands in records where the engine denied, with what the call lacks.
+// ruleAuthz is the rule in the record of a call that the engine denied. The text says what the
+// call lacks.
 const ruleAuthz = "authorization"
 
 // permit asks the engine whether the actor may run the tool, on behalf of the subject if
@@ -68,8 +69,8 @@ func lackMessage(lacks authz.Lack) string {
 	return "" // the code's own words
 }
 
-// ask puts the question to the engine, which may be anybody's code: it has a time,
-// and its panic is its own. What it returns too late reaches nobody.
+// ask asks the engine. The engine may be code of a user, so ask bounds its time and recovers its
+// panic. It ignores an answer that comes too late.
 func (g *gate) ask(ctx context.Context, r authz.Request) (authz.Decision, error) {
 	asking, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()

@@ -9,8 +9,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// Sessions keeps recipes for sessions. An error that passes by itself is marked
-// errs.Transient.
+// Sessions keeps recipes for sessions. An error that a retry can correct is marked errs.Transient.
 type Sessions interface {
 	SessionBindings(ctx context.Context, key provide.SessionKey) ([]provide.Binding, error)
 	// BindSession stores recipes; a later one replaces an earlier one. It returns them with

@@ -26,9 +26,9 @@ type RequestIn struct {
 	// Hydrations are written to the record before the call waits, because the wait may
 	// end without a settle of the call.
 	Hydrations []Hydration `json:"hydrations,omitempty"`
-	// Parked says why the outcome of the call is unknown; it is empty in a request for
-	// an approval. If it is set, the request asks a person what became of the call. If
-	// policy does not allow that question, the answer is Refused without a Failure.
+	// Parked says why the outcome of the call is unknown; it is empty in a request for an
+	// approval. If it is set, the request asks a person whether the call took effect. If policy
+	// does not allow that question, the answer is Refused without a Failure.
 	Parked string `json:"parked,omitempty"`
 }
 
