@@ -96,7 +96,7 @@ type Config struct {
 	// Own has the steps of the gate, of capacity and of the cache. A worker has them all; the
 	// Activities add the other steps of Pawl's own.
 	Own stage.Table
-	// Places are the places of Own; nil are new ones.
+	// Places remembers when the steps in Own asked for slots. nil means new Places.
 	Places *capacity.Places
 }
 
@@ -190,8 +190,8 @@ func leaving[In, Out any](a *Activities, f func(context.Context, In) (Out, error
 	}
 }
 
-// signed binds an activity that runs code of others. Its answers are scrubbed of live secrets
-// and signed.
+// signed binds an activity that runs code of users. It removes live secrets from the answers of
+// the activity, and signs them.
 func signed[In, Out any](a *Activities, r contract.Registry, activity contract.Activity[In, Out], f func(context.Context, In) (Out, error), lost func(Out) Out) {
 	contract.BindSigned(r, activity, a.keys, a.log, answer.Scrubbed(a.secrets, a.log, activity.Name(), f, lost))
 }

@@ -109,8 +109,8 @@ func (a *Attempts) deliver(ctx context.Context, in contract.ExecuteIn, claimID s
 	return out
 }
 
-// save stores a large value. It tries again if the database is away for a moment: the tool has
-// run, and without its value the outcome is unknown.
+// save stores a large value. It retries while the database does not answer, for a short time: the
+// tool has run, and without its value the outcome is unknown.
 func (a *Attempts) save(ctx context.Context, row OutputRow) (ref string, err error) {
 	for try := range saveTries {
 		if ref, err = a.Store.SaveOutput(ctx, row); err == nil || !errs.IsTransient(err) {

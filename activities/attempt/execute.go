@@ -32,7 +32,7 @@ type Parts struct {
 	Providers providers.Providers
 	// Leases leases the connection of a call. If it is nil, no tool has a connection.
 	Leases Leaser
-	// Expired reports whether the call has lost a place that it held.
+	// Expired reports whether the call may have lost a slot that it held.
 	Expired func(in contract.ExecuteIn) bool
 	// LocalTools is how many tools of one tenant may run at once in the local lane; 0 sets no
 	// bound.
@@ -118,8 +118,8 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 	}
 	claimID := ""
 	if out == nil && in.Dispatch > 0 {
-		// The id is drawn here and not earlier, because two executions may share what is in a
-		// workflow, an input or a marker.
+		// The id is made here and not earlier: two executions may share a workflow, an input or a
+		// marker, so an id from one of these would not be unique.
 		claimID = rand.Text()
 		out = a.claim(ctx, in, claimID, bound)
 	}
@@ -185,7 +185,8 @@ func (a *Attempts) claim(ctx context.Context, in contract.ExecuteIn, claimID str
 	var err error
 	if approval := in.Facts.Approval; approval != nil {
 		row.ApprovalID = approval.ApprovalID
-		// The digest of what runs now; the one in the history may be another.
+		// This is the digest of the arguments and the tool that run now. The digest in the history
+		// may be different.
 		row.ApprovalDigest, err = judge.ApprovalSubject(in.Facts).Digest()
 	}
 	var outcome contract.Outcome

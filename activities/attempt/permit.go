@@ -51,7 +51,8 @@ type permitted struct {
 	Policy   string
 }
 
-// text returns what is signed. It is the same on every worker, because it has no map.
+// text returns the text of the permit that a worker signs. It is the same on every worker, because
+// it contains no map.
 func (p permit) text(runID string, f hook.Facts, t hook.Terms) ([]byte, error) {
 	t.MaxRuntimeMs, t.MaxResultBytes = p.MaxRuntimeMs, p.MaxResultBytes
 	text, err := json.Marshal(permitted{

@@ -104,8 +104,8 @@ func (g *gate) ask(ctx context.Context, r authz.Request) (authz.Decision, error)
 	return authz.Decision{}, errs.Transient(&unanswered{cause: out.err})
 }
 
-// unanswered says that the engine gave no answer. Whatever the reason, the call waits:
-// to guess would run a tool that nobody authorized.
+// unanswered is the error of an engine that gave no answer. The call waits for every reason of it,
+// because Pawl must not run a tool without an authorization.
 type unanswered struct{ cause error }
 
 // Error names the cause for the process that made it.
