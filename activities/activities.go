@@ -42,7 +42,8 @@ type Activities struct {
 
 // Records keeps invocations, approvals and results. Every statement names the invocation and its
 // epoch, compares the recorded run with the one that executes it (contract.Executing), and is one
-// guarded write whose answer decides. An error that a retry can correct is marked errs.Transient.
+// guarded write. The answer of the write decides. An error that a retry can correct is marked
+// errs.Transient.
 type Records interface {
 	admit.Records
 	approval.Requests
@@ -51,7 +52,7 @@ type Records interface {
 	settle.Store
 }
 
-// Config is what an operator may set.
+// Config has the settings of an operator.
 type Config struct {
 	// SearchAttributes says whether the workflows of new calls upsert search attributes. If
 	// the namespace does not know one, the workflow task fails forever.
@@ -68,7 +69,7 @@ type Config struct {
 	IsOff func(toolID string) bool
 	// Providers are the factories for calls; nil provides nothing.
 	Providers *provide.Registry
-	// Sessions stores what is bound for sessions. It is needed if Providers bind.
+	// Sessions stores the bindings of sessions. It is required if Providers has factories.
 	Sessions providers.Sessions
 	// Submitters verifies who vouches for the subject of a call. If it is nil, no proof is
 	// valid.
@@ -77,8 +78,8 @@ type Config struct {
 	Broker connection.Broker
 	// IDTokens verifies the ID tokens of approvers. If it is nil, no token is valid.
 	IDTokens approval.IDTokens
-	// PolicyEngines decides by the versions of the policy. It must be that of the gate. nil is
-	// Pawl's own engine.
+	// PolicyEngines decides by the versions of the policy. It must be the engine of the gate. nil
+	// means Pawl's own engine.
 	PolicyEngines policy.Engines
 	// Repairer repairs arguments if policy allows it; nil repairs none.
 	Repairer args.Repairer

@@ -11,8 +11,8 @@ import (
 // does not count.
 const defaultDeadline = 15 * time.Minute
 
-// plan returns what this worker would do for a call of the tool now. The first admit of a call
-// records its plan, and every later run follows the recorded plan.
+// plan returns the plan that this worker would make for a call of the tool now. The first admit of
+// a call records its plan, and every later run follows the recorded plan.
 func (a *Admitter) plan(toolID string) hook.Plan {
 	steps := func(list []hook.Info) []hook.Step {
 		return a.Hooks.Steps(list, toolID, func(s hook.Stage) bool { return a.Own.Has(s, toolID) })

@@ -14,11 +14,11 @@ type Keys interface {
 	Verify(ctx context.Context, text []byte, signature string) (bool, error)
 }
 
-// Forged names an activity that somebody answered in the place of a worker. Answer is the
-// digest of that answer, in hexadecimal.
+// Forged names an activity whose answer does not come from a worker. Answer is the digest of that
+// answer, in hexadecimal.
 type Forged struct{ InvocationID, TenantID, Activity, Answer string }
 
-// Store keeps what the audit trail says of forged answers.
+// Store writes forged answers to the audit trail.
 type Store interface {
 	Forged(ctx context.Context, in Forged) error
 }

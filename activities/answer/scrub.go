@@ -46,20 +46,20 @@ func scrub[Out any](out Out, secrets *fingerprint.Set) (clean Out, leaked, ok bo
 	return clean, true, true
 }
 
-// LostExecute is the answer of an attempt whose own answer could not be scrubbed: the tool
-// ran, and its result is lost.
+// LostExecute returns the answer of an attempt from whose own answer no secret could be removed:
+// the tool ran, and its result is lost.
 func LostExecute(out contract.ExecuteOut) contract.ExecuteOut {
 	return contract.ExecuteOut{
 		Outcome: contract.Refused, DurationUs: out.DurationUs, Failure: &hook.Failure{Code: toolspec.CodeRedactionFailed},
 	}
 }
 
-// LostStage is the answer of a stage whose own answer could not be scrubbed.
+// LostStage returns the answer of a stage from whose own answer no secret could be removed.
 func LostStage(v hook.Verdict) hook.Verdict {
 	return hook.Verdict{Outcome: hook.Failed, DurationUs: v.DurationUs, Failure: &hook.Failure{Code: toolspec.CodeRedactionFailed}}
 }
 
-// LostProbe is the answer of a probe whose own answer could not be scrubbed.
+// LostProbe returns the answer of a probe from whose own answer no secret could be removed.
 func LostProbe(out contract.ProbeOut) contract.ProbeOut {
 	return contract.ProbeOut{Outcome: contract.Lost, DurationUs: out.DurationUs}
 }

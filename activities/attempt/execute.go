@@ -23,7 +23,7 @@ import (
 // the time after which Temporal counts the activity as lost.
 const claimTime = 3 * time.Second
 
-// Parts are what attempts need. Only Leases, Secrets and the zero Providers may be missing.
+// Parts are the dependencies of attempts. All are required except Leases, Providers and Secrets.
 type Parts struct {
 	Store     Store
 	Tools     judge.Source
@@ -153,8 +153,8 @@ func handed(l *broker.Lease, bound *catalog.Bound) []toolspec.Provided {
 	})
 }
 
-// unprovided returns how an attempt ends that does not get what it needs. Nothing has begun,
-// and nothing was claimed.
+// unprovided returns the answer of an attempt that does not get a capability or its connection.
+// The tool has not started, and there is no claim.
 func (a *Attempts) unprovided(ctx context.Context, in contract.ExecuteIn, err error) contract.ExecuteOut {
 	a.Log.ErrorContext(ctx, "the tool is not provided with what it needs", "invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID,
 		"errorType", fmt.Sprintf("%T", err), "reason", errs.Reason(err))
@@ -170,8 +170,8 @@ func attemptInput(in contract.ExecuteIn) hook.AttemptInput {
 	return hook.AttemptInput{Around: in.Around, WillExecute: in.WillExecute, DidExecute: in.DidExecute, Facts: in.Facts}
 }
 
-// claim stores that the tool is about to run. It returns nil if the claim succeeds, and how the
-// attempt ends otherwise; then the tool must not run.
+// claim stores that the tool is about to run. If the claim succeeds, it returns nil. Otherwise it
+// returns the answer of the attempt, and the tool must not run.
 //
 // A claim whose answer is lost may have been stored, so claim does not try again: only this
 // process knows that the tool did not run, and its answer says so.

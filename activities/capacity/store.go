@@ -62,7 +62,7 @@ const (
 	Superseded State = "superseded"
 )
 
-// Answer is the outcome of a request, and what the call waits for longest.
+// Answer is the outcome of a request, with the limit for which the call must wait longest.
 type Answer struct {
 	State State
 	// Key names the bucket or semaphore with the longest wait.

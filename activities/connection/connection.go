@@ -50,7 +50,7 @@ type Leases struct {
 
 // Lease leases the connection of the call for one attempt, if Mark marked the call and the tool
 // uses connections; otherwise it returns nothing. If the call may not have the connection, out is
-// how the attempt ends. The roles that may use the connection are those of the policy version
+// the answer of the attempt. The roles that may use the connection are those of the policy version
 // policyDigest. Lease comes before the claim, so without a lease nothing has begun. An error that
 // a retry can correct is marked errs.Transient.
 func (l *Leases) Lease(ctx context.Context, in contract.ExecuteIn, policyDigest string, bound *catalog.Bound) (lease *broker.Lease, out *contract.ExecuteOut, err error) {

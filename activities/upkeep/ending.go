@@ -107,9 +107,9 @@ func (s *Sweeper) endAll(ctx context.Context, out *contract.SweepCallsOut) error
 	return nil
 }
 
-// end runs the closing stages of a call that have not run, and begins none later than endingTime
-// after began. It reports whether all have run. A stage that this worker cannot run, or that does not end in its
-// time, is left for a later sweep, and so are those after it.
+// end runs the closing stages of a call that have not run, and begins none later than endingTime after began. It
+// reports whether all have run. If this worker cannot run a stage, or if a stage does not end in its time, end
+// leaves this stage and the later stages for a later sweep.
 func (s *Sweeper) end(ctx context.Context, e Ending, began time.Time) (ended bool, err error) {
 	stages := e.stages()
 	for e.Done < len(stages) {
@@ -138,8 +138,8 @@ func (s *Sweeper) end(ctx context.Context, e Ending, began time.Time) (ended boo
 	return true, s.endings.DropEnding(ctx, e.InvocationID, e.Tries)
 }
 
-// runEnding runs a closing stage. It returns an error if the stage does not end within budget: what
-// the hooks have done by then is not known.
+// runEnding runs a closing stage. It returns an error if the stage does not end within budget,
+// because the effects of the hooks are not known then.
 func (s *Sweeper) runEnding(ctx context.Context, budget time.Duration, in hook.StageInput) (hook.Verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()

@@ -15,8 +15,8 @@ type RequestIn struct {
 	// Last is the number of the last request of this call.
 	Last int      `json:"last"`
 	Ask  hook.Ask `json:"ask"`
-	// Asks are the questions of the hooks about these arguments. The request has the people whom
-	// they name, besides those of policy.
+	// Asks are the questions of the hooks about these arguments. The request has the approvers
+	// that the hooks name, in addition to the approvers of policy.
 	Asks []hook.Ask `json:"asks,omitempty"`
 	// Edits are the numbers of requests for which the inbox holds an edit. After a
 	// reset, Temporal delivers the decisions from before the reset again.
