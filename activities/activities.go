@@ -86,8 +86,8 @@ type Config struct {
 	// Validators make the validator of a tool in the place of the built-in one; nil
 	// is that.
 	Validators func(toolspec.Spec) (args.Validator, error)
-	// LocalTools is how many tools of one tenant may run at once in the local lane; 0 sets no
-	// bound.
+	// LocalTools is how many tools of one tenant may run at the same time in the local lane; 0
+	// sets no bound.
 	LocalTools int
 	// Secrets are the live secrets. They leave with no answer of a tool or of a hook. nil has
 	// none.
@@ -155,7 +155,7 @@ func ownSteps(config Config, attempts *attempt.Attempts, provided providers.Prov
 	return own
 }
 
-// Register binds the names of all activities, the stages among them: a call in flight may need
+// Register binds the names of all activities, including all stages, because an open call may need
 // any of them.
 func (a *Activities) Register(r contract.Registry) {
 	contract.Bind(r, contract.Admit, a.log, leaving(a, a.Admit, func(out contract.AdmitOut) bool { return out.Outcome == contract.NotHere }))

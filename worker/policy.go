@@ -96,7 +96,8 @@ type policyWatch struct {
 	log   *slog.Logger
 	// reported is the digest of the active policy that was logged last.
 	reported string
-	// shadow judges beside the active policy without effect on calls, so it is kept only in memory.
+	// shadow is the shadow policy. It has no effect on calls, so only the memory of this worker
+	// keeps it.
 	shadow atomic.Pointer[policy.Policy]
 }
 

@@ -34,8 +34,8 @@ type Parts struct {
 	Leases Leaser
 	// Expired reports whether the call may have lost a slot that it held.
 	Expired func(in contract.ExecuteIn) bool
-	// LocalTools is how many tools of one tenant may run at once in the local lane; 0 sets no
-	// bound.
+	// LocalTools is how many tools of one tenant may run at the same time in the local lane; 0
+	// sets no bound.
 	LocalTools int
 	// Secrets are the live secrets, which no result and no report may have; nil if there are
 	// none.

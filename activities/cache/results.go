@@ -28,7 +28,8 @@ type LookupRow struct {
 }
 
 // Finding is the result of a lookup: Superseded, a Value, or Flies. Flies says that another call
-// runs the tool and has Remaining to end. The zero value means that this call must run the tool.
+// runs the tool; Remaining is the time until this call may run it instead. The zero value means
+// that this call must run the tool.
 type Finding struct {
 	Superseded bool
 	Value      json.RawMessage

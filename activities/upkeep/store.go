@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Store has the operations of the sweeper on the record. Each method is one bounded step,
-// may run at any time, and may run twice at once.
+// Store has the operations of the sweeper on the record. Each method is one bounded step, may run
+// at any time, and two runs may overlap.
 type Store interface {
 	// OpenCalls returns a page of the open calls of a namespace, oldest first.
 	OpenCalls(ctx context.Context, page OpenPage) ([]OpenCall, error)

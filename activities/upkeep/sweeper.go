@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// sweepPage is how many open calls are read at once.
+	// sweepPage is how many open calls one query reads.
 	sweepPage = 200
 	// sweepAsks is the maximum number of concurrent questions to Temporal.
 	sweepAsks = 8
@@ -29,9 +29,8 @@ const (
 // errStopping ends a sweep whose worker is stopping; another worker repeats the sweep.
 var errStopping = errors.New("the worker stops")
 
-// Sweeper settles calls whose workflow has ended, makes the monthly partitions of the
-// record and applies retention. Its activities may be killed at any time, and two may run
-// at once.
+// Sweeper settles calls whose workflow has ended, makes the monthly partitions of the record and
+// applies retention. Its activities may be killed at any time, and two runs may overlap.
 type Sweeper struct {
 	namespace string
 	upkeep    Store

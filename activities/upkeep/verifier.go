@@ -15,8 +15,7 @@ type Histories interface {
 	Verify(ctx context.Context, in contract.VerifyClosedIn) (contract.VerifyClosedOut, error)
 }
 
-// Verifier searches histories for secrets. It may be killed at any time and may
-// run twice at once.
+// Verifier searches histories for secrets. It may be killed at any time, and two runs may overlap.
 type Verifier struct {
 	histories Histories
 	log       *slog.Logger

@@ -141,7 +141,7 @@ func (r *Reader) List(n *yaml.Node, path string, limit int, each func(n *yaml.No
 	}
 }
 
-// NotEmpty refuses an empty list. instead says what to write in its place.
+// NotEmpty refuses an empty list. The error ends with instead, which says what to write.
 func (r *Reader) NotEmpty(n *yaml.Node, path, instead string) {
 	if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
 		r.Fail(n, path, "is empty; %s", instead)
