@@ -8,6 +8,6 @@
 // A program with its own configuration, logger or context calls Run.
 //
 // Only this package imports the dependency container. It must not contain rules about calls: these
-// rules are in the packages that it connects. The packages below cmd and the programs of users
-// import it.
+// rules are in the packages that it connects. The command line and the programs of users import
+// it.
 package worker

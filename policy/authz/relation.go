@@ -7,8 +7,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// MaxNesting is the maximum number of memberships between an actor and a group or a role. The
-// engine ignores a longer path, and follows a cycle only once.
+// MaxNesting is the maximum number of memberships between an actor and a group or a role. A longer
+// path does not count. This bound also ends a cycle of memberships.
 const MaxNesting = 8
 
 // RolePrefix is the prefix of a role in a field that can also name an actor.
