@@ -40,9 +40,9 @@ type Activities struct {
 	leave   func(workflowID, runID string)
 }
 
-// Records keeps invocations, approvals and results. Every statement names the invocation and
-// its epoch, compares the recorded run with the one that executes it (contract.Executing), and
-// is one guarded write whose answer decides. An error that passes by itself is marked
+// Records keeps invocations, approvals and results. Every statement names the invocation and its
+// epoch, compares the recorded run with the one that executes it (contract.Executing), and is one
+// guarded write. The answer of the write decides. An error that a retry can correct is marked
 // errs.Transient.
 type Records interface {
 	admit.Records
@@ -52,7 +52,7 @@ type Records interface {
 	settle.Store
 }
 
-// Config is what an operator may set.
+// Config has the settings of an operator.
 type Config struct {
 	// SearchAttributes says whether the workflows of new calls upsert search attributes. If
 	// the namespace does not know one, the workflow task fails forever.
@@ -69,7 +69,7 @@ type Config struct {
 	IsOff func(toolID string) bool
 	// Providers are the factories for calls; nil provides nothing.
 	Providers *provide.Registry
-	// Sessions stores what is bound for sessions. It is needed if Providers bind.
+	// Sessions stores the bindings of sessions. It is required if Providers has factories.
 	Sessions providers.Sessions
 	// Submitters verifies who vouches for the subject of a call. If it is nil, no proof is
 	// valid.
@@ -78,16 +78,16 @@ type Config struct {
 	Broker connection.Broker
 	// IDTokens verifies the ID tokens of approvers. If it is nil, no token is valid.
 	IDTokens approval.IDTokens
-	// PolicyEngines decides by the versions of the policy. It must be that of the gate. nil is
-	// Pawl's own engine.
+	// PolicyEngines decides by the versions of the policy. It must be the engine of the gate. nil
+	// means Pawl's own engine.
 	PolicyEngines policy.Engines
-	// Repairer mends arguments where policy lets it; nil mends none.
+	// Repairer repairs arguments if policy allows it; nil repairs none.
 	Repairer args.Repairer
 	// Validators make the validator of a tool in the place of the built-in one; nil
 	// is that.
 	Validators func(toolspec.Spec) (args.Validator, error)
-	// LocalTools is how many tools of one tenant may run at once in the local lane; 0 sets no
-	// bound.
+	// LocalTools is how many tools of one tenant may run at the same time in the local lane; 0
+	// sets no bound.
 	LocalTools int
 	// Secrets are the live secrets. They leave with no answer of a tool or of a hook. nil has
 	// none.
@@ -97,7 +97,7 @@ type Config struct {
 	// Own has the steps of the gate, of capacity and of the cache. A worker has them all; the
 	// Activities add the other steps of Pawl's own.
 	Own stage.Table
-	// Places are the places of Own; nil are new ones.
+	// Places remembers when the steps in Own asked for slots. nil means new Places.
 	Places *capacity.Places
 }
 
@@ -155,7 +155,7 @@ func ownSteps(config Config, attempts *attempt.Attempts, provided providers.Prov
 	return own
 }
 
-// Register binds the names of all activities, the stages among them: a call in flight may need
+// Register binds the names of all activities, including all stages, because an open call may need
 // any of them.
 func (a *Activities) Register(r contract.Registry) {
 	contract.Bind(r, contract.Admit, a.log, leaving(a, a.Admit, func(out contract.AdmitOut) bool { return out.Outcome == contract.NotHere }))
@@ -191,8 +191,8 @@ func leaving[In, Out any](a *Activities, f func(context.Context, In) (Out, error
 	}
 }
 
-// signed binds an activity that runs code of others. Its answers are scrubbed of live secrets
-// and signed.
+// signed binds an activity that runs code of users. It removes live secrets from the answers of
+// the activity, and signs them.
 func signed[In, Out any](a *Activities, r contract.Registry, activity contract.Activity[In, Out], f func(context.Context, In) (Out, error), lost func(Out) Out) {
 	contract.BindSigned(r, activity, a.keys, a.log, answer.Scrubbed(a.secrets, a.log, activity.Name(), f, lost))
 }

@@ -12,9 +12,9 @@ import (
 	"google.golang.org/grpc/codes"
 )
 
-// The SDK sends a request again and again, with growing and jittered pauses, for
-// up to ten seconds or half of what is left of the caller's deadline. This is
-// the pause between two such rounds, ± a quarter.
+// The SDK retries a request with growing, jittered pauses, for up to ten seconds or half of the
+// time until the caller's deadline. nextRoundAfter is the pause between two such rounds, ± a
+// quarter.
 const nextRoundAfter = time.Second
 
 // ErrNoAnswer says that ctx ended before Temporal answered. The call may be running. Start it again
@@ -22,8 +22,8 @@ const nextRoundAfter = time.Second
 // twice.
 var ErrNoAnswer = errors.New("no answer before the caller's time was over; the call may be running: start it again with the same tenantId, runId and toolCallId")
 
-// persist repeats f, which must be safe to repeat, for as long as Temporal is
-// away and ctx lasts. Other errors are answers.
+// persist repeats f until Temporal answers or ctx ends. f must be safe to repeat. An error that
+// says that Temporal has refused the request is an answer too.
 func persist(ctx context.Context, f func() error) error {
 	for {
 		err := f()
@@ -39,8 +39,8 @@ func persist(ctx context.Context, f func() error) error {
 	}
 }
 
-// away reports whether an error says that the server is away or busy, not that
-// it refused.
+// away reports whether an error says that the server does not answer or is busy, not that it
+// refused.
 func away(err error) bool {
 	switch status := serviceerror.ToStatus(err); status.Code() {
 	case codes.Unavailable, codes.Aborted, codes.DeadlineExceeded:
@@ -57,7 +57,7 @@ func jittered(d time.Duration) time.Duration {
 	return d - d/4 + rand.N(d/2)
 }
 
-// pause waits for d, or less where ctx ends.
+// pause waits for d. It returns the error of ctx if ctx ends before.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -8,7 +8,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// atOnce bounds the decisions of a batch that are on their way.
+// atOnce bounds the decisions of a batch that are sent at the same time.
 const atOnce = 8
 
 // Addressed is a decision with the call that it is for.
@@ -17,7 +17,7 @@ type Addressed struct {
 	Decision   toolspec.Decision
 }
 
-// Verdict is what came of one decision of a batch. Err is as Decide returns it.
+// Verdict is the result of one decision of a batch. Err is the error of Decide.
 type Verdict struct {
 	ApprovalID string
 	Answer     toolspec.Answer

@@ -19,11 +19,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// taskTimeout is the workflow task timeout of the contract: a worker that dies
-// is noticed after it.
+// taskTimeout is the workflow task timeout of the contract. After this time, Temporal gives the
+// task of a dead worker to another worker.
 const taskTimeout = 5 * time.Second
 
-// Client talks to calls through Temporal.
+// Client starts calls and sends updates, signals and queries to them through Temporal.
 type Client struct {
 	temporal temporal.Client
 	outputs  Outputs
@@ -44,8 +44,8 @@ type Catalogs interface {
 	Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error)
 }
 
-// Options of a client. Without the first three, the client uses nothing but Temporal. Package
-// client/postgres has all three for a program that may read the database.
+// Options of a client. Without Catalogs, Outputs and Records, the client uses only Temporal.
+// Package client/postgres has all three for a program that may read the database.
 type Options struct {
 	// Catalogs reads the tools for Catalog, PickTools and Offer.
 	Catalogs Catalogs
@@ -57,8 +57,8 @@ type Options struct {
 	// DataConverter is the data converter of the Temporal client, if it has its own. Progress needs
 	// it.
 	DataConverter converter.DataConverter
-	// EagerStart asks for the first task to be handed to a worker of the same
-	// process and connection.
+	// EagerStart asks Temporal to give the first task to a worker of the same process and
+	// connection.
 	EagerStart bool
 }
 
@@ -77,7 +77,7 @@ type Call struct {
 	toolCallID   string
 	inputDigest  string
 	run          temporal.WorkflowRun
-	// attached says that nobody has looked yet whether the workflow is a call.
+	// attached says that the client has not checked yet whether the workflow is a call.
 	attached bool
 }
 
@@ -172,7 +172,7 @@ func refused(inv toolspec.Invocation, result toolspec.Result) error {
 // Result waits for the result. For a call that ends without a value it returns the result and a
 // *CallError that has it too. The code is conflict for a call under the same id with another input,
 // and outcome_unknown for a call whose workflow was terminated or failed. An id that no call has is
-// ErrNotFound. Result waits until ctx ends, also while Temporal is away; the error is then
+// ErrNotFound. Result waits until ctx ends, also while Temporal does not answer; the error is then
 // ErrNoAnswer.
 func (c *Client) Result(ctx context.Context, call *Call) (toolspec.Result, error) {
 	var result toolspec.Result
@@ -210,8 +210,8 @@ func conflict(other toolspec.Result) toolspec.Result {
 	return r
 }
 
-// Invoke starts a call and waits for its result. Beside a *CallError it returns the result of the
-// error, also if the client refused the call.
+// Invoke starts a call and waits for its result. If the call fails or the client refuses it,
+// Invoke returns a *CallError and also the Result of that error.
 func (c *Client) Invoke(ctx context.Context, inv toolspec.Invocation) (toolspec.Result, error) {
 	call, err := c.Start(ctx, inv)
 	var failed *CallError
@@ -224,8 +224,8 @@ func (c *Client) Invoke(ctx context.Context, inv toolspec.Invocation) (toolspec.
 	return c.Result(ctx, call)
 }
 
-// Attach returns the handle of a call that was started before. It asks nobody: Result says if there
-// is no such call.
+// Attach returns the handle of a call that was started before. It sends no request to Temporal:
+// Result returns ErrNotFound if there is no such call.
 func (c *Client) Attach(ctx context.Context, inv toolspec.Invocation) (*Call, error) {
 	digest, err := hydrate.InputDigest(inv)
 	if err != nil {

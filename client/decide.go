@@ -16,27 +16,27 @@ import (
 )
 
 const (
-	// sendAgainAfter is the pause before a decision that the server dropped is sent
-	// again.
+	// sendAgainAfter is the pause before the client sends a decision again that the server
+	// dropped.
 	sendAgainAfter = 200 * time.Millisecond
-	// askAgainAfter is the first pause before a decision is sent again whose ID token
-	// could not be verified; it doubles up to askAgainAfterMax.
+	// askAgainAfter is the first pause before the client sends a decision again because no worker
+	// could verify its ID token. The pause doubles up to askAgainAfterMax.
 	askAgainAfter    = time.Second
 	askAgainAfterMax = 8 * time.Second
-	// askAgainFor bounds how long that goes on.
+	// askAgainFor is how long the client sends such a decision again.
 	askAgainFor = time.Minute
 )
 
-// Decide sends a decision as an update and returns whether it counted, and why
-// not. The same decision sent twice counts once.
+// Decide sends a decision as an update. The answer says whether the decision counted and, if not,
+// why. The same decision sent twice counts once.
 //
 // ErrSettled says that the decision came too late, and ErrNotFound that no call has this
 // id. ErrNotConfirmed says that no worker answered before ctx ended or, if Temporal or a
 // worker may have taken the decision, within a minute. If a worker asks for the decision
 // again, Decide sends it again, until ctx ends or for a minute; the answer then has Again.
 //
-// Where the call takes no more updates, the decision goes as a signal, and the answer
-// comes from the state query. ErrSpent says that the call takes no signals either.
+// If the call accepts no more updates, Decide sends the decision as a signal and reads the answer
+// with the state query. ErrSpent says that the call accepts no more signals either.
 func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decision) (toolspec.Answer, error) {
 	if err := d.Check(); err != nil {
 		return toolspec.Answer{}, fmt.Errorf("client: decide: %w", err)
@@ -49,21 +49,21 @@ func (c *Client) Decide(ctx context.Context, workflowID string, d toolspec.Decis
 	defer cancel()
 	answer, err := c.decide(ctx, workflowID, id, d)
 	for wait := askAgainAfter; err == nil && answer.Again && pause(again, wait) == nil; wait = min(2*wait, askAgainAfterMax) {
-		// Under the same id it would be the same update, with the same answer.
+		// An update with the same id would get the same answer again.
 		answer, err = c.decide(ctx, workflowID, id+"."+uuid.NewString(), d)
 	}
 	return answer, err
 }
 
-// decide sends a decision under one update id, until it is taken.
+// decide sends a decision with one update id until the call accepts or refuses it.
 func (c *Client) decide(ctx context.Context, workflowID, id string, d toolspec.Decision) (answer toolspec.Answer, err error) {
 	for {
 		answer, err = c.update(ctx, workflowID, id, d)
 		if spent(err) {
 			answer, err = c.signal(ctx, workflowID, d)
 		}
-		// A worker that stops or loses its cache fails its task, and the server
-		// drops the updates in it. They were not taken: the same one may be sent
+		// A worker that stops or loses its cache fails its task, and the server drops the updates
+		// in the task. The call has not accepted them, so the client may send the same update
 		// again.
 		var dropped *serviceerror.WorkflowNotReady
 		if errors.As(err, &dropped) && pause(ctx, sendAgainAfter) == nil {
@@ -86,9 +86,9 @@ func (c *Client) decide(ctx context.Context, workflowID, id string, d toolspec.D
 	}
 }
 
-// update sends the decision and waits for its answer. The SDK may send it more
-// than once, with one answer lost and the call settled since: by the id the
-// server finds the answer of an update that a closed call has taken.
+// update sends the decision and waits for its answer. If an answer is lost, the SDK sends the
+// update again. The call may be settled by then; the server finds the answer of the earlier update
+// by its id.
 func (c *Client) update(ctx context.Context, workflowID, id string, d toolspec.Decision) (answer toolspec.Answer, err error) {
 	handle, err := c.temporal.UpdateWorkflow(ctx, temporal.UpdateWorkflowOptions{
 		UpdateID: id, WorkflowID: workflowID, UpdateName: toolspec.DecideName, Args: []any{d},
@@ -117,8 +117,8 @@ func updateID(d toolspec.Decision) (string, error) {
 	return digest, nil
 }
 
-// decideError says no more than is known: a decision without an answer may have
-// been taken, also where Temporal was away.
+// decideError returns ErrNotConfirmed if there was no answer. The call may have accepted such a
+// decision, even if Temporal did not answer.
 func decideError(ctx context.Context, err error) error {
 	if errors.Is(err, ErrSettled) || errors.Is(err, ErrNotFound) {
 		return err

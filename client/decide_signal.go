@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// lookAgainAfter is the first pause before the state is asked again for the answer
-	// to a signal; it doubles up to lookAgainAfterMax.
+	// lookAgainAfter is the first pause between two queries for the answer to a signal. The pause
+	// doubles up to lookAgainAfterMax.
 	lookAgainAfter    = 50 * time.Millisecond
 	lookAgainAfterMax = 2 * time.Second
-	// lookFor bounds how long the answer to a signal is looked for.
+	// lookFor is how long the client queries for the answer to a signal.
 	lookFor = time.Minute
 )
 
@@ -38,8 +38,8 @@ func answerOf(err error) (answer toolspec.Answer, ok bool) {
 	return answer, false
 }
 
-// spent reports whether an update was not taken because the call takes no more of
-// them: the server says so, which bounds them in all and at once, or the call.
+// spent reports whether the call accepts no more updates. The server refuses an update above its
+// limit of updates in total or in flight, and the call refuses an update above its own limit.
 func spent(err error) bool {
 	var inAll *serviceerror.FailedPrecondition
 	var atOnce *serviceerror.ResourceExhausted
@@ -49,8 +49,8 @@ func spent(err error) bool {
 		errors.As(err, &refusal) && refusal.Type() == toolspec.DecideBySignal
 }
 
-// signal sends a decision as a signal and finds its answer in the state of the call.
-// What was answered before is not sent again.
+// signal sends a decision as a signal and finds its answer in the state of the call. It does not
+// send a decision again that already has an answer.
 func (c *Client) signal(ctx context.Context, workflowID string, d toolspec.Decision) (toolspec.Answer, error) {
 	before := c.answersTo(ctx, workflowID, d)
 	if n := len(before); n > 0 && !before[n-1].Again {
@@ -76,8 +76,8 @@ func (c *Client) signal(ctx context.Context, workflowID string, d toolspec.Decis
 	}
 }
 
-// answersTo returns the last answers of the call to a decision, oldest first. It is
-// empty where the call does not say.
+// answersTo returns the last answers of the call to a decision, oldest first. It returns none if
+// the state query fails.
 func (c *Client) answersTo(ctx context.Context, workflowID string, d toolspec.Decision) []toolspec.SignalAnswer {
 	state, err := c.State(ctx, workflowID)
 	if err != nil {

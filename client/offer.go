@@ -11,24 +11,24 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// Offer is what a request offers to a model, with what its names stand for. Keep it
-// until the response is answered: it is JSON.
+// Offer has the tools that a request offers to a model, and the tool ids for the names in the
+// request. Keep it until the response is answered. You can store it as JSON.
 type Offer struct {
-	// Format is that of the codec.
+	// Format is the format of the codec.
 	Format string `json:"format"`
-	// Tools is the value of the request's member `tools`; nothing where no tool is
-	// offered, and then the request has no such member.
+	// Tools is the value of the request's member `tools`. It is nil if no tool is offered; then
+	// leave the member out.
 	Tools json.RawMessage `json:"tools,omitempty"`
-	// Choice are the request's members beside `tools` that say whether the model calls tools, such
-	// as `tool_choice`, by their names; nothing where the format says it by their absence.
+	// Choice has the other members of the request that say whether the model calls tools, such as
+	// `tool_choice`, by their names. It is nil if the request needs no such member.
 	Choice map[string]json.RawMessage `json:"choice,omitempty"`
-	// Names says what each name that was sent stands for.
+	// Names has the tool of each name in the request.
 	Names wire.Offer `json:"names"`
-	// Changed says what could not be offered as it is, for people: it decides nothing.
+	// Changed lists the tools that could not be offered unchanged. It is information for people.
 	Changed []Changed `json:"changed,omitempty"`
 }
 
-// ReadOffer reads an offer that was kept as JSON.
+// ReadOffer reads an offer that was stored as JSON.
 func ReadOffer(kept []byte) (Offer, error) {
 	var o Offer
 	if err := json.Unmarshal(kept, &o); err != nil || o.Format == "" {
@@ -40,26 +40,27 @@ func ReadOffer(kept []byte) (Offer, error) {
 	return o, nil
 }
 
-// OfferOptions say how tools are offered.
+// OfferOptions are the options of an offer.
 type OfferOptions struct {
-	// Codec is that of the provider's format.
+	// Codec is the codec of the provider's format.
 	Codec wire.Codec
-	// Strict asks the provider to hold the model to the schemas of all tools, where the
-	// format and the schema allow it; without it, to those of the tools that ask for it
-	// themselves (Definition.Strict).
+	// Strict asks the provider to make the model follow the schemas of all tools, if the format
+	// and the schema allow it. Without Strict, the provider is asked only for the tools with
+	// Definition.Strict.
 	Strict bool
-	// Choice says whether the model may, must or must not call tools; the zero value says nothing, and
-	// the model decides. Its Name is the id of a tool, or the name under which the tool is offered.
+	// Choice says whether the model may, must or must not call tools; with the zero value the model
+	// decides. Its Name is the id of a tool, or the name under which the tool is offered.
 	Choice wire.Choice
 	// Query, if given, narrows the offer to the tools that fit it best.
 	Query *catalog.Query
-	// Pick, if given, narrows what the caller may see to what this request offers, in
-	// its order, instead of Query. What it adds is left out.
+	// Pick, if given, selects the tools of this request from the tools that the caller may see,
+	// and sets their order. It is used instead of Query. Tools that are not in the catalog are
+	// left out.
 	Pick func(catalog.Catalog) []catalog.Entry
 }
 
-// Offer offers the tools that a caller may see now. That a tool is offered does not
-// mean that it may run, nor that another may not: each call is judged.
+// Offer offers the tools that a caller may see now. An offer permits nothing and denies nothing:
+// the gate judges each call, also a call of a tool that was not offered.
 func (c *Client) Offer(ctx context.Context, by catalog.Viewer, o OfferOptions) (Offer, error) {
 	if o.Codec == nil {
 		return Offer{}, errors.New("client: an offer needs the codec of the provider's format")
@@ -94,8 +95,7 @@ func (c *Client) Offer(ctx context.Context, by catalog.Viewer, o OfferOptions) (
 	return offer.WithChoice(o.Codec, o.Choice)
 }
 
-// NewOffer offers tools, in the order in which they are given; strict as
-// OfferOptions.Strict has it.
+// NewOffer offers tools in the given order. strict has the meaning of OfferOptions.Strict.
 func NewOffer(codec wire.Codec, specs []toolspec.Spec, strict bool) (Offer, error) {
 	offer := Offer{Format: codec.Format()}
 	forms := make(map[string]wire.Form, len(specs))
@@ -122,9 +122,9 @@ func NewOffer(codec wire.Codec, specs []toolspec.Spec, strict bool) (Offer, erro
 	return offer, nil
 }
 
-// WithChoice returns the offer with the members of a choice, as OfferOptions.Choice has it. It fails
-// where the format cannot say the choice, where the choice names a tool that is not offered, and
-// where the choice demands a call and no tool is offered.
+// WithChoice returns the offer with the members of a choice, as OfferOptions.Choice has it. It
+// returns an error if the format cannot express the choice, if the choice names a tool that is not
+// offered, or if the choice demands a call and no tool is offered.
 func (o Offer) WithChoice(codec wire.Codec, choice wire.Choice) (Offer, error) {
 	if codec.Format() != o.Format {
 		return Offer{}, fmt.Errorf("client: offer: it is in the format %s, and the codec is for %s", o.Format, codec.Format())

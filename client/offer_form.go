@@ -9,18 +9,18 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// Changed says what an offer says otherwise of a tool than the tool itself.
+// Changed says how the offer of a tool differs from the tool.
 type Changed struct {
 	ToolID string `json:"toolId"`
-	// NotStrict says that the tool is offered without strict, though it was asked for:
-	// some calls that the tool accepts could not be made otherwise.
+	// NotStrict says that the tool is offered without strict although strict was asked for. With
+	// strict, the model could not make some calls that the tool accepts.
 	NotStrict bool `json:"notStrict,omitempty"`
-	// LeftOut is why the tool is not offered at all; empty where it is.
+	// LeftOut is the reason why the tool is not offered; empty if it is offered.
 	LeftOut  string           `json:"leftOut,omitempty"`
 	Findings []schema.Finding `json:"findings,omitempty"`
 }
 
-// target is how the schemas of a format are written.
+// target returns the rules for the schemas of a format.
 func target(format string, strict bool) (t schema.Target, holds bool) {
 	switch {
 	case format == "anthropic" && strict:
@@ -38,8 +38,9 @@ func target(format string, strict bool) (t schema.Target, holds bool) {
 	}
 }
 
-// formOf is the schema of a tool in a format's words. A strict form that cannot say
-// everything is not sent: the worker judges the arguments in any case.
+// formOf returns the schema of a tool in a format. If the strict form cannot express the whole
+// schema, formOf returns the form that is not strict. The worker validates the arguments in both
+// cases.
 func formOf(format string, strict bool, spec toolspec.Spec) (form wire.Form, changed Changed, err error) {
 	changed.ToolID = spec.Name
 	to, holds := target(format, strict)

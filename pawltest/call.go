@@ -14,14 +14,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// The caller of calls that name no other.
+// The default caller of a call.
 const (
 	Tenant = "acme"
 	Actor  = "agent:test"
 )
 
-// Call is one call of a tool, and what the worker provides it with. Each field that is not set
-// takes the default that its comment names.
+// Call is one call of a tool, and the capabilities and providers that the worker gives it. Each
+// field that is not set takes the default that its comment names.
 type Call struct {
 	// Tool is the tool to call. The default is the built-in tool core__get_current_time.
 	Tool toolspec.Tool
@@ -32,7 +32,7 @@ type Call struct {
 	// "test".
 	Context toolspec.Context
 	// ToolCallID is the id of the call. Calls with the same Context and ToolCallID have the same
-	// idempotency key. The default is an id of its own.
+	// idempotency key. The default is a new id.
 	ToolCallID string
 	// Attempt and Epoch are the attempt number and the epoch that the tool gets in its
 	// toolspec.Call. The default is 1. The default epoch of Probe is 2, because Pawl raises the
@@ -41,7 +41,7 @@ type Call struct {
 
 	// Workspace is the directory of the capability files. The default is an empty one.
 	Workspace string
-	// Now is the time of the capability clock, which stands still, and the time at which hooks
+	// Now is the time of the capability clock, which does not run, and the time at which hooks
 	// run. The default is a clock that runs.
 	Now time.Time
 	// Connection is the connection that the call names. The default is none.
@@ -78,7 +78,7 @@ func (c Call) withDefaults(t testing.TB) Call {
 	return c
 }
 
-// invocation returns the call as a client sends it, under an id of its own.
+// invocation returns the call as a client sends it, with a new id.
 func (c Call) invocation(t testing.TB) toolspec.Invocation {
 	t.Helper()
 	inv := toolspec.Invocation{

@@ -33,7 +33,7 @@ type callWorker struct {
 	tools *catalog.Registry
 	bound *catalog.Bound
 	hooks *hook.Registry
-	// live are the secrets of the connection.
+	// live has the secrets of the connection.
 	live      *fingerprint.Set
 	providers providers.Providers
 	hydrator  *hydrate.Hydrator
@@ -92,7 +92,8 @@ func registryOf(t testing.TB, provided toolspec.Capabilities, tools ...toolspec.
 	return registry
 }
 
-// capabilities are those of a worker with a key ring, and those of the test.
+// capabilities returns the capabilities of a worker with a key ring, and the capabilities of the
+// test.
 func (b *callWorker) capabilities() toolspec.Capabilities {
 	t, call := b.t, b.call
 	t.Helper()
@@ -119,7 +120,7 @@ func (b *callWorker) capabilities() toolspec.Capabilities {
 	return provided.With(call.Capabilities...)
 }
 
-// context is that of an activity in the workflow task of the call.
+// context returns the context of an activity in the workflow task of the call.
 func (b *callWorker) context() context.Context {
 	return contract.WithExecution(b.t.Context(), contract.Execution{RunID: "test", WorkflowID: b.inv.Identity().WorkflowID(), Local: true})
 }
@@ -152,10 +153,10 @@ func (b *callWorker) hydrate() (facts hook.Facts, f *hook.Failure) {
 	return facts, nil
 }
 
-// deadline is how long a call has that has just begun.
+// deadline is the time until the deadline of a new call.
 const deadline = 15 * time.Minute
 
-// facts are what every stage knows of the call.
+// facts returns the facts of the call that every stage knows.
 func (b *callWorker) facts() hook.Facts {
 	at := b.call.Now
 	if at.IsZero() {
@@ -177,7 +178,7 @@ func (b *callWorker) facts() hook.Facts {
 	return f
 }
 
-// attemptFacts are the facts of an attempt, after every stage before it.
+// attemptFacts returns the facts of an attempt, after every earlier stage.
 func (b *callWorker) attemptFacts() (hook.Facts, *hook.Failure) {
 	b.t.Helper()
 	facts, refused := b.hydrate()
@@ -197,7 +198,7 @@ func (b *callWorker) attemptFacts() (hook.Facts, *hook.Failure) {
 	return facts, nil
 }
 
-// terms are those of every attempt of the tool.
+// terms returns the terms of every attempt of the tool.
 func (b *callWorker) terms() hook.Terms {
 	def, id := b.bound.Definition(), b.inv.ToolID
 	return hook.Terms{
@@ -207,7 +208,7 @@ func (b *callWorker) terms() hook.Terms {
 	}
 }
 
-// stopped is a clock that stands still.
+// stopped is a clock that always returns the same time.
 type stopped struct {
 	clock.System
 	at time.Time
@@ -216,7 +217,7 @@ type stopped struct {
 // Now returns the instant.
 func (s stopped) Now() time.Time { return s.at }
 
-// reports keeps what a tool reports, as people see it.
+// reports keeps the progress reports of a tool, as people see them.
 type reports struct {
 	heartbeat.Progress
 	secrets *fingerprint.Set

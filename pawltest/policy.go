@@ -27,9 +27,10 @@ func Policy(t testing.TB, file string) *policy.Policy {
 	return p
 }
 
-// Decide returns what a policy says of the call, with the explanation. The tool's own schema
-// checks the arguments: arguments that it refuses end the test, because no call with them ever
-// reaches a policy. If Args is nil, the decision is that from before the arguments are known.
+// Decide returns the decision of a policy about the call, with the explanation. The tool's own
+// schema checks the arguments: arguments that it refuses end the test, because no call with them
+// ever reaches a policy. If Args is nil, Decide returns the decision before the arguments are
+// known.
 func (c Call) Decide(t testing.TB, p *policy.Policy) review.Explanation {
 	t.Helper()
 	b := newCallWorker(t, c, nil)
@@ -65,7 +66,7 @@ func Cases(t *testing.T, file string, own ...toolspec.Tool) {
 	}
 }
 
-// trial is a case with what is wrong with it.
+// trial is a case with its fault.
 type trial struct {
 	name     string
 	problems []string

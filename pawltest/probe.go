@@ -10,19 +10,20 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Probed is what becomes of a probe.
+// Probed is the outcome of a probe.
 type Probed struct {
-	// Finding is Unclear also where the probe failed, panicked or took longer than the tool's
-	// timeout.
+	// Finding is the answer of the probe. It is also Unclear if the probe failed, panicked or took
+	// longer than the tool's timeout.
 	Finding toolspec.Finding
-	// Answer is what becomes of the attempt if Finding is TookEffect. Otherwise it has SafeArgs
-	// and Log only.
+	// Answer is the outcome of the attempt if Finding is TookEffect. Otherwise it has SafeArgs and
+	// Log only.
 	Answer
 }
 
-// Probe asks the tool what became of its attempts, as a worker does: see
-// toolspec.DefineWithProbe. A value that the probe finds is validated, redacted and bounded like
-// that of an attempt. A tool without a probe, and arguments that the tool refuses, end the test.
+// Probe asks the probe of the tool whether the attempts of the call took effect, as a worker does:
+// see toolspec.DefineWithProbe. A value that the probe finds is validated, redacted and bounded
+// like that of an attempt. A tool without a probe, and arguments that the tool refuses, end the
+// test.
 func (c Call) Probe(t testing.TB) Probed {
 	t.Helper()
 	c.Epoch = cmp.Or(c.Epoch, 2)

@@ -30,7 +30,7 @@ func (g *guarded[V]) get() (v V) {
 	return v
 }
 
-// record is the record of the one call of a test, which nobody takes over.
+// record is the record of the only call of a test. No other run takes over the call.
 type record struct{ output guarded[json.RawMessage] }
 
 // Owned implements attempt.Store.
@@ -54,7 +54,7 @@ func (r *record) SaveOutput(_ context.Context, in attempt.OutputRow) (ref string
 	return in.InvocationID + ".1", nil
 }
 
-// noPolicy has no policy: roles and repairs are those of nobody.
+// noPolicy has no policy: no identity has roles, and no tool has repairs.
 type noPolicy struct{}
 
 // Policy implements judge.Policies.

@@ -11,23 +11,24 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Answer is what becomes of one attempt.
+// Answer is the outcome of one attempt.
 type Answer struct {
-	// Result is what the caller gets, if no other attempt follows.
+	// Result is the result that the caller gets if no other attempt follows.
 	Result toolspec.Result
-	// Retryable says that another attempt may succeed. Pawl makes one where the tool may be
-	// repeated, and where it said that nothing happened.
+	// Retryable says that another attempt may succeed. Pawl makes another attempt only if the tool
+	// is repeatable, or if the tool returned an error that says that it had no effect.
 	Retryable bool
-	// Value is the redacted value: all of it, also where Result names it by a reference. The
-	// record has it and SafeArgs, and nothing else of the arguments and of the value.
+	// Value is the complete redacted value, even if Result has only a reference to it. The record
+	// keeps Value and SafeArgs; it keeps neither the original arguments nor the original value.
 	Value json.RawMessage
 	// SafeArgs are the masked arguments that approvers see; nil if the arguments are refused.
 	SafeArgs json.RawMessage
-	// Told is what a model reads. Before a failure it reads toolspec.ErrorPrefix too.
+	// Told is the content that a model reads. If the attempt failed, the model also reads
+	// toolspec.ErrorPrefix before it.
 	Told json.RawMessage
 	// Progress are the reports of the tool, as people see them.
 	Progress []toolspec.Progress
-	// Log is what the worker has logged, of the tool and of its own.
+	// Log is the log of the worker. It includes the log of the tool.
 	Log string
 }
 
@@ -59,7 +60,7 @@ func (c Call) Run(t testing.TB) Answer {
 	return b.answer(out, facts.SafeArgs)
 }
 
-// answer is what becomes of an attempt that ended so.
+// answer returns the Answer of an attempt with the output out.
 func (b *callWorker) answer(out contract.ExecuteOut, safeArgs json.RawMessage) Answer {
 	b.t.Helper()
 	a := Answer{

@@ -161,7 +161,8 @@ func (s *Stack) work(c worker.Config, options []worker.Option) {
 		if failed != nil {
 			t.Errorf("pawltest: the worker ended: %v", failed)
 		}
-		// Workers of one process share a cache. A later one must not go on with what this one held.
+		// Workers of one process share a cache. A later worker must not use the workflows that this
+		// worker cached.
 		sdkworker.PurgeStickyWorkflowCache()
 		if t.Failed() {
 			t.Logf("the worker's log:\n%s", log)

@@ -16,8 +16,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Invocation returns a call by Actor of Tenant, under an id of its own. args is JSON text. Change
-// its fields for another caller or a connection.
+// Invocation returns a call by Actor of Tenant, with a new id. args is JSON text. Change its
+// fields for another caller or a connection.
 func Invocation(toolID, args string) toolspec.Invocation {
 	return toolspec.Invocation{
 		ToolID: toolID, ToolCallID: "call-" + rand.Text(), Args: json.RawMessage(args),
@@ -121,9 +121,9 @@ func (s *Stack) keyOf(tenantID, identity string) proof.Signer {
 	return key
 }
 
-// Connect adds a connection of Tenant and grants it to Actor. Its requests leave the process, so
-// the provider names the address of a server of the test, and says Insecure where that is one
-// without TLS; Service must not be set.
+// Connect adds a connection of Tenant and grants it to Actor. Its requests go to a real address,
+// so the provider must name the address of a server of the test. Set Insecure in the provider if
+// that server has no TLS. Service must not be set.
 func (s *Stack) Connect(n Connection) {
 	s.t.Helper()
 	if n.Service != nil || n.Provider.ID == "" {

@@ -14,12 +14,12 @@ import (
 
 // At runs a hook at one of its stages, as a worker does, for example At(t, hook.WillAuthorize,
 // limit). The hook sees what the stage shows of the call: arguments only after hydration, and
-// Output, redacted, after the tool. The verdict says how the stage ends and what the hook
-// changed, masked and redacted. An outcome of "" lets the call go on. A misuse is the failure
-// internal, as in production, and the test's log names it.
+// Output, redacted, after the tool. The verdict says how the stage ends and what the hook changed,
+// masked and redacted. With the outcome "" the call continues. A misuse is the failure internal,
+// as in production, and the test's log names it.
 //
-// An error is one that passes by itself: Pawl would run the stage again. A hook without a
-// handler at the stage ends the test. So does a stage inside the attempt, aroundExecute,
+// At returns an error only if a retry can correct it: Pawl would run the stage again. A hook
+// without a handler at the stage ends the test. So does a stage inside the attempt, aroundExecute,
 // willExecute or didExecute: set Hooks and use Run.
 func (c Call) At(t testing.TB, point interface{ Stage() hook.Stage }, h hook.Hook) (hook.Verdict, error) {
 	t.Helper()
@@ -49,15 +49,14 @@ func (c Call) At(t testing.TB, point interface{ Stage() hook.Stage }, h hook.Hoo
 	})
 }
 
-// stageFacts are the facts of the call at a stage.
+// stageFacts returns the facts of the call at a stage. It ends the test if the call of the test
+// cannot reach the stage.
 func (b *callWorker) stageFacts(info hook.Info) hook.Facts {
 	b.t.Helper()
-	before := func(list []hook.Info, s hook.Stage) bool {
-		i, j := indexOf(list, info.Stage), indexOf(list, s)
-		return i >= 0 && i < j
-	}
 	facts := b.facts()
-	if !before(hook.Pre(), hook.Hydrate) {
+	// Every stage has the valid arguments, except the stages before hydrate.
+	at, hydrate := indexOf(hook.Pre(), info.Stage), indexOf(hook.Pre(), hook.Hydrate)
+	if beforeHydrate := at >= 0 && at < hydrate; !beforeHydrate {
 		var refused *hook.Failure
 		if facts, refused = b.hydrate(); refused != nil {
 			b.t.Fatalf("pawltest: the call does not get to %s: %s: %s", info.Stage, refused.Code, refused.SafeMessage)

@@ -66,11 +66,11 @@ type HookEntries struct {
 	Entries []ChainEntry `json:"entries"`
 }
 
-// Besides returns the rule of a request for which hooks ask for people too. What policy asks
-// stays as it is: its people, their number and order, who must not decide, and its escalations,
-// which let nobody take an entry of a hook. No approval is remembered, because a remembered
-// approval is of policy's people. Besides returns an error if a set of people of a hook is empty,
-// because everybody would be in it.
+// Besides returns the rule of a request for which hooks ask for people too. The part of policy
+// does not change: its people, their number and order, the people who must not decide, and its
+// escalations. An escalation adds no people to an entry of a hook. No approval is remembered,
+// because a remembered approval is of policy's people. Besides returns an error if a set of people
+// of a hook is empty, because everybody would be in it.
 func (a ApprovalRule) Besides(hooks ...HookEntries) (ApprovalRule, error) {
 	if len(hooks) == 0 {
 		return a, nil

@@ -11,12 +11,12 @@ import (
 	"github.com/pawl-run/pawl/policy/authz"
 )
 
-// OpenFGA says which OpenFGA server authorizes calls.
+// OpenFGA configures an OpenFGA server that authorizes calls.
 type OpenFGA struct {
-	// URL is the address of its HTTP API: PAWL_OPENFGA_URL. Empty means none.
+	// URL is the address of the HTTP API of the server: PAWL_OPENFGA_URL. Empty means no server.
 	URL string
-	// StoreID is the store: PAWL_OPENFGA_STORE. ModelID is the version of the model,
-	// the latest where it is empty: PAWL_OPENFGA_MODEL.
+	// StoreID is the id of the store: PAWL_OPENFGA_STORE. ModelID is the id of the authorization
+	// model: PAWL_OPENFGA_MODEL. Empty means the latest model.
 	StoreID, ModelID string
 	// Token is a bearer token or a preshared key: PAWL_OPENFGA_TOKEN. It is a secret.
 	Token string
@@ -29,8 +29,8 @@ func loadOpenFGA() OpenFGA {
 	}
 }
 
-// authorizer is the engine that every call is put to. There is always exactly one:
-// the user's, an OpenFGA server, or else the built-in one.
+// authorizer returns the engine that authorizes every call: the engine of the option Authorizer,
+// or an OpenFGA server, or the built-in engine. Two configured engines are an error.
 func authorizer(o *opened, c Config, store *postgres.Store, a additions, log *slog.Logger) (authz.Port, error) {
 	named := len(a.authorizers)
 	if c.OpenFGA != (OpenFGA{}) {

@@ -11,22 +11,22 @@ import (
 	"github.com/pawl-run/pawl/internal/secretfile"
 )
 
-// maxCodecKeys bounds a file of keys, in bytes.
+// maxCodecKeys bounds the size of a file of keys, in bytes.
 const maxCodecKeys = 2 << 20
 
-// Codec is the encryption of what Temporal keeps. The zero value encrypts nothing.
+// Codec configures the encryption of the payloads that Temporal stores. The zero value encrypts
+// nothing.
 type Codec struct {
-	// Keys is a ring, a line for each key, `ID KEY` or `TENANT/ID KEY` with 32 random
-	// bytes in base64: the first one writes, all of them read. It is read from the
-	// file that PAWL_CODEC_KEYS_FILE names, of mode 0600, or is PAWL_CODEC_KEYS
-	// itself. It is a secret.
+	// Keys is a ring of keys. Each line is `ID KEY` or `TENANT/ID KEY`; KEY is 32 random bytes in
+	// base64. The first key encrypts, and all keys decrypt. Keys is the content of the file that
+	// PAWL_CODEC_KEYS_FILE names (mode 0600), or the value of PAWL_CODEC_KEYS. It is a secret.
 	Keys []byte
-	// RefusePlain refuses payloads that are not encrypted: PAWL_CODEC_PLAIN=refuse. By default,
-	// calls that were started before encryption continue.
+	// RefusePlain refuses payloads that are not encrypted: PAWL_CODEC_PLAIN=refuse. By default, a
+	// call that started before encryption was configured continues.
 	RefusePlain bool
 }
 
-// LoadCodec reads the keys that the environment names; LoadConfig does it too.
+// LoadCodec reads the keys from the environment, as LoadConfig does.
 func LoadCodec() (c Codec, err error) {
 	file, text := os.Getenv("PAWL_CODEC_KEYS_FILE"), os.Getenv("PAWL_CODEC_KEYS")
 	switch {
@@ -52,7 +52,7 @@ func LoadCodec() (c Codec, err error) {
 	return c, nil
 }
 
-// ring reads the keys; without any it is empty.
+// ring parses the keys. Without keys it returns an empty ring.
 func (c Codec) ring() (*codec.Ring, error) {
 	if len(c.Keys) == 0 {
 		if c.RefusePlain {
@@ -77,8 +77,8 @@ func (c Codec) PayloadCodec() (converter.PayloadCodec, error) {
 	return codec.New(ring, codec.Options{RefusePlain: c.RefusePlain}), nil
 }
 
-// encrypting gives clients of Temporal the converters of the codec; those that a
-// user has set himself stay.
+// encrypting sets the converters of the codec in the options of the Temporal client. Converters
+// that the user has set stay, but together with keys they are an error.
 func (c Config) encrypting() (Config, error) {
 	if c.encrypted {
 		return c, nil

@@ -14,74 +14,81 @@ import (
 	"go.temporal.io/sdk/contrib/envconfig"
 )
 
-// Config is what an operator sets, from the environment or from flags.
+// Config is the configuration of a worker, from the environment or from flags.
 type Config struct {
-	// Temporal is how to reach the server: TEMPORAL_* variables and profiles.
+	// Temporal has the options of the Temporal client. LoadConfig reads them from the variables
+	// TEMPORAL_* and from profiles.
 	Temporal client.Options
-	// TemporalUI is the address of Temporal's UI, for links: PAWL_TEMPORAL_UI.
+	// TemporalUI is the address of the Temporal UI, for links: PAWL_TEMPORAL_UI.
 	TemporalUI string
-	// DatabaseURL is PAWL_DATABASE_URL, then DATABASE_URL. It is a secret.
+	// DatabaseURL is the value of PAWL_DATABASE_URL, or of DATABASE_URL. It is a secret.
 	DatabaseURL string
-	// dev is the directory of the `pawl dev` whose servers these are, or "".
+	// dev is the directory of the `pawl dev` that runs these servers, or empty.
 	dev string
-	// Workspace is the directory that file tools see: PAWL_WORKSPACE, else the
+	// Workspace is the directory that file tools can access: PAWL_WORKSPACE. The default is the
 	// working directory.
 	Workspace string
-	// PolicyFile is applied where no policy is active, or with ApplyPolicy:
-	// PAWL_POLICY.
+	// PolicyFile is the name of a policy file: PAWL_POLICY. At the start, the worker makes this
+	// policy active if no policy is active or if ApplyPolicy is set.
 	PolicyFile  string
 	ApplyPolicy bool
-	// SearchAttributes is off with PAWL_SEARCH_ATTRIBUTES=off.
+	// SearchAttributes says that calls write search attributes. PAWL_SEARCH_ATTRIBUTES=off sets it
+	// to false.
 	SearchAttributes bool
-	// ConnectionKey keys the hash of connections in search attributes:
+	// ConnectionKey is the key of the hash of connections in search attributes:
 	// PAWL_CONNECTION_KEY. It is a secret.
 	ConnectionKey []byte
-	// Connections bounds the database pool: PAWL_DATABASE_CONNECTIONS, 4–1000.
+	// Connections is the maximum number of database connections: PAWL_DATABASE_CONNECTIONS,
+	// 4–1000.
 	Connections int
-	// SweepEvery is the interval of the sweeper's schedule: PAWL_SWEEP_EVERY, at
-	// least a second. 0 makes none: PAWL_SWEEP_EVERY=off.
+	// SweepEvery is the interval of the schedule of the sweeper: PAWL_SWEEP_EVERY, at least a
+	// second. With 0 (PAWL_SWEEP_EVERY=off) the worker makes no schedule.
 	SweepEvery time.Duration
-	// VerifyEvery is the interval at which closed histories are searched for secrets,
-	// at least a minute: PAWL_VERIFY_EVERY. 0 searches none.
+	// VerifyEvery is the interval at which workers search closed histories for secrets:
+	// PAWL_VERIFY_EVERY, at least a minute. With 0 there is no search.
 	VerifyEvery time.Duration
 	// RetentionDays is how long a settled call is kept: PAWL_RETENTION, 1–3650
 	// days; 0 means 400.
 	RetentionDays int
-	// OpenFGA is the server that authorizes calls, in the place of the built-in
-	// engine; the zero value names none.
+	// OpenFGA configures an OpenFGA server that authorizes calls instead of the built-in engine.
+	// The zero value means the built-in engine.
 	OpenFGA OpenFGA
-	// Notify configures who gets notices about approval requests. The zero value sends none.
+	// Notify configures the receivers of notices about approval requests. The zero value has no
+	// receivers.
 	Notify Notify
 	// KeyRing opens the credentials of connections.
 	KeyRing KeyRing
-	// Codec encrypts what Temporal keeps; the zero value does not.
+	// Codec encrypts the payloads that Temporal stores. The zero value encrypts nothing.
 	Codec Codec
-	// encrypted says that Temporal has the converters of Codec.
+	// encrypted says that Temporal already has the converters of Codec.
 	encrypted bool
-	// DisabledTools are ids, or prefixes and *, of tools that the worker does not offer:
-	// PAWL_DISABLED_TOOLS, separated by commas. Their capabilities need not be provided.
+	// DisabledTools has the tools that the worker does not offer: a tool id, or a prefix of ids
+	// and *. PAWL_DISABLED_TOOLS has the same list, separated by commas. The worker does not need
+	// the capabilities of these tools.
 	DisabledTools []string
-	// OIDC are the issuers whose ID tokens prove the identity of approvers: PAWL_OIDC_FILE names a
-	// file with them, PAWL_OIDC_ISSUER is one.
+	// OIDC has the issuers whose ID tokens prove the identity of approvers. PAWL_OIDC_FILE names a
+	// file of issuers; PAWL_OIDC_ISSUER configures one issuer.
 	OIDC []OIDCIssuer
-	// Log is where the worker reports; nil means text on standard error.
-	// LoadConfig sets one of the level PAWL_LOG_LEVEL.
+	// Log is the log of the worker. nil means text on standard error. LoadConfig sets a log with
+	// the level PAWL_LOG_LEVEL.
 	Log *slog.Logger
 }
 
-// Bounds of the pool. Local activities may not outnumber connections, or they
-// queue while their task's clock runs.
+// Bounds of the database pool. Each local activity needs a database connection. Without this
+// bound, local activities would wait for a connection while the timeout of their workflow task
+// runs.
 const (
 	defaultConnections = 20
 	minConnections     = 4
 	maxConnections     = 1000
-	// spareConnections serve claims, the relay and policy reads.
+	// spareConnections is the number of connections that local activities do not use. They are for
+	// claims, the outbox relay and reads of the policy.
 	spareConnections = 3
 )
 
 // Bounds of the sweeper.
 const (
-	// DefaultSweepEvery is the interval where the operator sets none.
+	// DefaultSweepEvery is the interval if the operator sets none.
 	DefaultSweepEvery    = time.Minute
 	minSweepEvery        = time.Second
 	minVerifyEvery       = time.Minute
@@ -148,7 +155,7 @@ func LoadConfig() (Config, error) {
 	return c.findDev()
 }
 
-// loadSweeper reads what says how the record is looked after.
+// loadSweeper reads the interval of the sweeper and the retention from the environment.
 func loadSweeper() (every time.Duration, days int, err error) {
 	every, days = DefaultSweepEvery, defaultRetentionDays
 	switch text := os.Getenv("PAWL_SWEEP_EVERY"); text {
@@ -178,7 +185,7 @@ func checkSweeper(every time.Duration, days int) error {
 	return nil
 }
 
-// complete checks the configuration and fills in what was left out.
+// complete checks the configuration and sets the defaults.
 func (c Config) complete() (Config, error) {
 	if c.DatabaseURL == "" {
 		return c, errors.New("config: no database: set PAWL_DATABASE_URL=postgres://…, or run `pawl dev` in this directory")
@@ -219,9 +226,9 @@ func checkConnections(n int) error {
 	return nil
 }
 
-// localActivities is how many local activities run at once.
+// localActivities returns the maximum number of local activities that run at the same time.
 func (c Config) localActivities() int { return c.Connections - spareConnections }
 
-// localTools is how many of them may be tools of one tenant: the other half is
-// for the steps of its calls and for other tenants.
+// localTools returns the maximum number of local activities that run tools of one tenant. The
+// other half is for the steps of its calls and for other tenants.
 func (c Config) localTools() int { return max(1, c.localActivities()/2) }

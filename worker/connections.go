@@ -17,11 +17,13 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// KeyRing names the keys that open credentials. With the zero value, tools cannot use connections.
+// KeyRing configures the keys that open credentials. With the zero value, tools cannot use
+// connections.
 type KeyRing struct {
-	// File is PAWL_KEYRING_FILE. The worker follows it.
+	// File is the name of the file of the ring: PAWL_KEYRING_FILE. The worker reads the file again
+	// when it changes.
 	File string
-	// Text is PAWL_KEYRING, the ring itself. It is a secret.
+	// Text is the ring itself: PAWL_KEYRING. It is a secret.
 	Text []byte
 	// Wrapper decrypts a ring that is encrypted with a key of a KMS. nil means that the ring is not
 	// encrypted. The option KeyWrapper sets it too.
@@ -32,10 +34,10 @@ func loadKeyRing() KeyRing {
 	return KeyRing{File: os.Getenv("PAWL_KEYRING_FILE"), Text: []byte(os.Getenv("PAWL_KEYRING"))}
 }
 
-// Open opens the ring; nil is none.
+// Open opens the ring. It returns nil if no ring is configured.
 func (k KeyRing) Open() (broker.Sealer, error) { return k.open(nil) }
 
-// open opens the ring; log is told while its file is not followed.
+// open opens the ring. log gets a warning while changes of the file cannot be read.
 func (k KeyRing) open(log *slog.Logger) (broker.Sealer, error) {
 	switch {
 	case k.File != "" && len(k.Text) > 0:
@@ -48,8 +50,8 @@ func (k KeyRing) open(log *slog.Logger) (broker.Sealer, error) {
 	return nil, nil
 }
 
-// connections is what a worker needs to let tools use connections. Its zero value
-// lets none.
+// connections has the parts with which tools of a worker use connections. With the zero value,
+// tools cannot use connections.
 type connections struct {
 	sealer  broker.Sealer
 	signers broker.Signers
@@ -89,7 +91,7 @@ func needKeyRing(tools []toolspec.Tool, provided toolspec.Capabilities) error {
 	return nil
 }
 
-// provided are the capabilities of connections, for tools to declare.
+// provided returns the capabilities of connections that tools can declare.
 func (n connections) provided() []toolspec.Provided {
 	if n.sealer == nil {
 		return nil
@@ -97,11 +99,12 @@ func (n connections) provided() []toolspec.Provided {
 	return []toolspec.Provided{capability.ClientsKey.Provide(broker.Outside{}), capability.AuthKey.Provide(broker.Outside{})}
 }
 
-// drainTime is how long a worker that ends waits for tokens that are being
-// refreshed: longer than an authorization server may take.
+// drainTime is how long a worker that stops waits for token refreshes that are in progress. It is
+// longer than the time limit of a refresh.
 const drainTime = 15 * time.Second
 
-// broker is nil where the worker has no key ring.
+// broker returns the broker that opens credentials for tools, or nil if the worker has no key
+// ring. When the worker stops, o waits for token refreshes that are in progress.
 func (n connections) broker(o *opened, store *postgres.Store, live *fingerprint.Set) connection.Broker {
 	if n.sealer == nil {
 		return nil

@@ -8,10 +8,11 @@ import (
 	"github.com/pawl-run/pawl/internal/devstate"
 )
 
-// findDev fills in the servers and the key ring of a `pawl dev` that runs for the working directory.
-// If PAWL_DATABASE_URL or TEMPORAL_ADDRESS names another server, nothing of the `pawl dev` is used: a
-// worker with one server of each would treat the calls of one as lost by the other. The general
-// configuration (DATABASE_URL, a Temporal profile) is for other programs too, and does not count.
+// findDev sets the servers and the key ring of a `pawl dev` that runs for the working directory.
+// If PAWL_DATABASE_URL or TEMPORAL_ADDRESS names another server, findDev uses nothing of the `pawl
+// dev`: a worker with the database of one installation and the Temporal server of another would
+// treat calls as lost. DATABASE_URL and Temporal profiles do not count, because they are also for
+// other programs.
 func (c Config) findDev() (Config, error) {
 	database, address := os.Getenv("PAWL_DATABASE_URL"), os.Getenv("TEMPORAL_ADDRESS")
 	if database != "" && address != "" {
@@ -29,7 +30,7 @@ func (c Config) findDev() (Config, error) {
 		c.KeyRing.File = state.KeyRing
 	}
 	if address == "" {
-		// All options are replaced: the certificates and keys of a profile are for another
+		// All options are replaced, because the certificates and keys of a profile are for another
 		// server.
 		c.Temporal = client.Options{
 			HostPort: state.Temporal, Namespace: state.Namespace,

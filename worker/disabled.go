@@ -8,8 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// toolSwitch turns tools off before anything of them is bound: what such a tool needs
-// need not be there.
+// toolSwitch removes the tools that are turned off, before the worker binds tools to capabilities.
+// Therefore the worker can lack the capabilities of these tools.
 type toolSwitch struct {
 	patterns []string
 	off      []string
@@ -20,7 +20,7 @@ func newSwitch(patterns []string) *toolSwitch {
 	return &toolSwitch{patterns: patterns, used: map[string]bool{}}
 }
 
-// enabled are the tools that no pattern turns off.
+// enabled returns the tools that no pattern turns off.
 func (s *toolSwitch) enabled(all []toolspec.Tool) (on []toolspec.Tool) {
 	for _, tool := range all {
 		id, off := tool.Definition().ID, false
@@ -38,10 +38,10 @@ func (s *toolSwitch) enabled(all []toolspec.Tool) (on []toolspec.Tool) {
 	return on
 }
 
-// isOff reports whether the worker was given the tool and a pattern turned it off.
+// isOff reports whether a pattern has turned off this tool of the worker.
 func (s *toolSwitch) isOff(toolID string) bool { return slices.Contains(s.off, toolID) }
 
-// report says which tools are off, and which patterns turn none off.
+// report logs the tools that are off, and the patterns that match no tool.
 func (s *toolSwitch) report(log *slog.Logger) {
 	if len(s.off) > 0 {
 		log.Info("tools are turned off by PAWL_DISABLED_TOOLS", "toolIds", s.off)

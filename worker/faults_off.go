@@ -4,7 +4,7 @@ package worker
 
 import "github.com/pawl-run/pawl/activities"
 
-// faults is where tests break things; see faults_on.go. What ships has none.
+// faults lets tests cause failures: see faults_on.go. A released program has no such failures.
 type faults struct{}
 
 func (faults) records(r activities.Records) activities.Records { return r }

@@ -4,14 +4,13 @@ package worker
 
 import "github.com/pawl-run/pawl/activities"
 
-// faults is where tests break things. It is compiled with the build tag faults
-// only.
+// faults lets tests cause failures. It is compiled only with the build tag faults.
 type faults struct {
 	wrap func(activities.Records) activities.Records
 }
 
-// Faults lets a test stand between the steps of a call and its record, to die on
-// either side of what is written.
+// Faults wraps the record of the worker. With it a test can stop the worker immediately before or
+// after a write.
 func Faults(wrap func(activities.Records) activities.Records) Option {
 	return func(a *additions) { a.wrap = wrap }
 }

@@ -11,13 +11,15 @@ import (
 )
 
 const (
-	// beatThrottle lets every heartbeat of a running tool through, which the SDK would thin out: cancels travel on them.
+	// beatThrottle is the minimum time between two heartbeats of a tool. The default of the SDK is
+	// longer; but a tool learns of a cancel only from the answer to a heartbeat.
 	beatThrottle = 100 * time.Millisecond
-	// beatTimeout is how long a heartbeat may take to reach the server. With the two seconds since the one before it, and the one that a tool
-	// has to stop, it is less than the eight after which the server gives the attempt up: a worker that is cut off stops its tools before
-	// somebody else may run them again.
+	// beatTimeout is the time limit of one heartbeat, with its retries. The server gives up an
+	// attempt 8 s after its last heartbeat, and another worker may then run the tool again. A
+	// worker without connection must stop its tool earlier: 2 s between heartbeats, 4 s for the
+	// heartbeat and 1 s for the tool to stop are 7 s.
 	beatTimeout = 4 * time.Second
-	// beatTry bounds one try of it: an answer may have been lost.
+	// beatTry is the time limit of one try of a heartbeat, because an answer may be lost.
 	beatTry = 2 * time.Second
 )
 
@@ -26,8 +28,10 @@ var tryBeats = retry.UnaryClientInterceptor(
 	retry.WithCodes(codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.Internal, codes.Unknown),
 )
 
-// keepBeating gives heartbeats the time that they have. The SDK gives each a second, or the throttle where that is longer, and takes any
-// failure for the end of the attempt: a server that answers late once would stop every tool that runs, and leave unknown what they have done.
+// keepBeating retries heartbeats for beatTimeout. The SDK gives a heartbeat only a second, or the
+// throttle interval if that is longer, and ends the attempt after any failure. Then one late
+// answer of the server would stop every running tool, and Pawl would not know whether their calls
+// took effect.
 func keepBeating(
 	ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 ) error {

@@ -15,28 +15,29 @@ import (
 	"github.com/pawl-run/pawl/internal/oidc"
 )
 
-// maxOIDCFile bounds what is read of the file of issuers, in bytes.
+// maxOIDCFile bounds the size of the file of issuers, in bytes.
 const maxOIDCFile = 1 << 20
 
-// OIDCIssuer is a provider of OpenID Connect whose ID tokens count as proofs of
-// approvers. All workers of a task queue need the same ones.
+// OIDCIssuer is a provider of OpenID Connect whose ID tokens count as proofs of approvers. All
+// workers of a task queue need the same issuers.
 type OIDCIssuer struct {
-	// Name is a word for it: in identities, in the record and in the log.
+	// Name is the short name of the issuer in identities, in the record and in the log.
 	Name string `json:"name"`
-	// URL is its identifier, exactly as its tokens hold it; https, or http of this
-	// machine: PAWL_OIDC_ISSUER.
+	// URL is the identifier of the issuer, exactly as its tokens contain it: PAWL_OIDC_ISSUER. It
+	// has the scheme https, or http for an address of this machine.
 	URL string `json:"issuer"`
-	// ClientIDs are those for whom its tokens may be: PAWL_OIDC_CLIENT_ID.
+	// ClientIDs are the audiences that its tokens may have: PAWL_OIDC_CLIENT_ID.
 	ClientIDs []string `json:"clientIds"`
-	// Claim names the person: PAWL_OIDC_CLAIM. Empty means email, which counts where the
-	// issuer has verified it.
+	// Claim is the claim that names the person: PAWL_OIDC_CLAIM. Empty means email. An email
+	// address counts only if the issuer has verified it.
 	Claim string `json:"claim,omitempty"`
-	// As goes before the claim to make the identity: PAWL_OIDC_AS. Empty means oidc:NAME:
-	// with the issuer's name, which nobody is named who signs with a key.
+	// As is the prefix of the identity, before the value of the claim: PAWL_OIDC_AS. Empty means
+	// oidc:NAME, with the name of the issuer. No approver who signs with a key can have such an
+	// identity.
 	As string `json:"as,omitempty"`
-	// Tenants are those for which its tokens count, or "*": PAWL_OIDC_TENANTS.
+	// Tenants are the tenants in which its tokens count, or "*" for all: PAWL_OIDC_TENANTS.
 	Tenants []string `json:"tenants"`
-	// Require are claims that a token must have, each with just this text.
+	// Require has the claims that a token must have, each with exactly this text.
 	Require map[string]string `json:"require,omitempty"`
 }
 
@@ -85,7 +86,7 @@ func readOIDC(file string) ([]OIDCIssuer, error) {
 	return document.Issuers, nil
 }
 
-// words are the parts of a list with commas.
+// words returns the parts of a list that is separated by commas.
 func words(list string) (parts []string) {
 	for part := range strings.SplitSeq(list, ",") {
 		if part = strings.TrimSpace(part); part != "" {
@@ -95,8 +96,8 @@ func words(list string) (parts []string) {
 	return parts
 }
 
-// idTokens verifies the ID tokens of the configured issuers; nil where there are
-// none, so that no ID token counts.
+// idTokens returns the verifier of the ID tokens of the configured issuers. It returns nil if no
+// issuer is configured: then no ID token counts.
 func idTokens(o *opened, c Config, log *slog.Logger) (approval.IDTokens, error) {
 	if len(c.OIDC) == 0 {
 		return nil, nil //nolint:nilnil // nobody verifies, and nobody needs to

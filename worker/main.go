@@ -10,13 +10,15 @@ import (
 	"github.com/pawl-run/pawl/broker/redact"
 )
 
-// Main is a whole main function: a worker that is configured by the environment,
-// as LoadConfig reads it, and runs until SIGINT or SIGTERM. It returns the exit
-// status; what went wrong has been logged on standard error.
+// Main is a complete main function. It runs a worker with the configuration from the environment
+// (see LoadConfig) until SIGINT or SIGTERM. It returns the exit status. It logs errors on standard
+// error.
 //
-//	func main() { os.Exit(worker.Main(worker.Tools(mine), worker.Hooks(limit))) }
+//	func main() {
+//		os.Exit(worker.Main(worker.Tools(mine), worker.Hooks(limit)))
+//	}
 //
-// A program that sets its own configuration, logger or context calls Run.
+// A program with its own configuration, logger or context calls Run.
 func Main(options ...Option) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -35,7 +37,7 @@ func Main(options ...Option) int {
 	if config.Log == nil {
 		config.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	}
-	// Run redacts its own log; this is said after it.
+	// Run removes secrets from its own log. This message comes after Run, so Main removes them.
 	live, _ := secrets(config, added(options))
 	config.Log.Error("the worker ended", "error", redact.Error(err, live))
 	return 1

@@ -40,7 +40,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// The adapters are what the activities ask for.
+// These types implement the interfaces that the activities need.
 var (
 	_ activities.Records = (*postgres.Store)(nil)
 	_ judge.Policies     = (*postgres.Store)(nil)
@@ -48,12 +48,14 @@ var (
 	_ capacity.Store     = (*postgres.Store)(nil)
 )
 
-// partitionsAhead is how many months of the record's partitions are made ahead.
+// partitionsAhead is the number of months for which the partitions of the record are made in
+// advance.
 const partitionsAhead = 3
 
-// storage opens the database and checks that its schema is this program's. The
-// database may be away before, between and during these steps.
-func storage(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy, source *catalog.Registry) (store *postgres.Store, err error) {
+// prepareStore opens the database, checks that its schema is the schema of this program, makes the
+// partitions and applies the policy of the file. It repeats each step while the database does not
+// answer.
+func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *policy.Policy, source *catalog.Registry) (store *postgres.Store, err error) {
 	err = withDatabase(ctx, c, func(ctx context.Context) (err error) {
 		store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: c.Connections, OnRoundTrip: a.roundTrips})
 		return err
@@ -73,9 +75,9 @@ func storage(ctx context.Context, o *opened, c Config, a additions, p *policy.Po
 	})
 }
 
-// server reaches Temporal and makes the namespace ready, whenever it goes away
-// meanwhile.
-func server(ctx context.Context, o *opened, c Config) (temporal client.Client, err error) {
+// connectTemporal connects to Temporal and registers the search attributes in the namespace. It repeats
+// each step while Temporal does not answer.
+func connectTemporal(ctx context.Context, o *opened, c Config) (temporal client.Client, err error) {
 	err = withTemporal(ctx, c, func(ctx context.Context) (err error) {
 		temporal, err = dial(ctx, c)
 		return err
@@ -97,7 +99,8 @@ func namespaceOf(c Config) string {
 	return c.Temporal.Namespace
 }
 
-// source binds the built-in tools and those of the user to the capabilities.
+// source binds the built-in tools and the tools of the user to the capabilities. It leaves out the
+// tools that are turned off.
 func source(o *opened, c Config, a additions, n connections) (*catalog.Registry, *toolSwitch, error) {
 	workspace, err := files.Open(c.Workspace)
 	if err != nil {
@@ -127,7 +130,7 @@ func source(o *opened, c Config, a additions, n connections) (*catalog.Registry,
 	return registry, on, nil
 }
 
-// providers are what the user's options say.
+// providers returns the registry of the option Providers.
 func providers(o *opened, a additions) (*provide.Registry, error) {
 	r, err := provide.NewRegistry(a.providers...)
 	if err != nil {
@@ -170,7 +173,7 @@ func sweeper(c Config, store *postgres.Store, a *activities.Activities, temporal
 }
 
 // serve runs the worker, the outbox relay and the delivery of notices between start and stop. told
-// is the context of Run: it ends a start that waits.
+// is the context of Run. When it ends, a start that waits for Temporal ends too.
 func serve(
 	told context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, seen *presence, away *leaver, temporal client.Client,
 	notified map[string]outbox.Notifier, log *slog.Logger,
@@ -196,7 +199,7 @@ func serve(
 				started(pawl.New(temporal, o))
 			}
 			relay.Go(func() {
-				if err := postgres.NewRelay(store, signals{temporal}, log).OnPolicy(watch.look).Run(ctx); !errors.Is(err, context.Canceled) {
+				if err := postgres.NewRelay(store, signals{temporal}, log).OnPolicy(watch.reportChange).Run(ctx); !errors.Is(err, context.Canceled) {
 					log.Error("the outbox relay stopped", "reason", errs.Reason(err))
 				}
 			})

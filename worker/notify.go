@@ -14,14 +14,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Notify configures who gets notices about approval requests.
+// Notify configures the receivers of notices about approval requests.
 type Notify struct {
-	// URL is the address of a webhook: PAWL_NOTIFY_URL. Empty means none. It is treated as a
-	// secret, because the addresses of some receivers are.
+	// URL is the address of a webhook: PAWL_NOTIFY_URL. Empty means no webhook. The worker treats
+	// it as a secret, because the addresses of some receivers contain a token.
 	URL string
-	// Secret is the key that signs notices, PAWL_NOTIFY_SECRET; or SecretFile names a file with it,
-	// PAWL_NOTIFY_SECRET_FILE. During a change of the secret it holds both, separated by white
-	// space.
+	// Secret is the key that signs notices: PAWL_NOTIFY_SECRET. SecretFile is the name of a file
+	// with the key: PAWL_NOTIFY_SECRET_FILE. Set only one of them. While a new key replaces an old
+	// key, the text has both keys, separated by white space.
 	Secret     string
 	SecretFile string
 	// Log writes notices into the worker's log: PAWL_NOTIFY_LOG=on.
@@ -52,8 +52,8 @@ func (n Notify) check() error {
 	return nil
 }
 
-// webhook is the one that is configured. Its secrets are from then on looked for in
-// what leaves the worker.
+// webhook returns the configured webhook. It adds the keys of the webhook to live, so that the
+// worker removes them from its output.
 func (n Notify) webhook(live *fingerprint.Set) (*notify.Webhook, error) {
 	text := n.Secret
 	if n.SecretFile != "" {
@@ -77,7 +77,7 @@ func (n Notify) webhook(live *fingerprint.Set) (*notify.Webhook, error) {
 	return w, nil
 }
 
-// Names of the notifiers that are configured. Users' have others.
+// Names of the configured notifiers. The notifiers of the option Notifier have other names.
 const (
 	webhookName = "webhook"
 	logName     = "log"
@@ -94,7 +94,7 @@ func (n notifying) Notify(ctx context.Context, notice toolspec.Notice) error {
 	return n.tell(ctx, notice)
 }
 
-// notifiers are all that this worker tells, by name.
+// notifiers returns all notifiers of this worker, by name.
 func notifiers(o *opened, c Config, a additions, live *fingerprint.Set, log *slog.Logger) (map[string]outbox.Notifier, error) {
 	all := map[string]outbox.Notifier{}
 	if c.Notify.URL != "" {

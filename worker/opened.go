@@ -1,13 +1,13 @@
 package worker
 
-// opened collects what was opened, to be closed on every way out of Run: the
-// container runs its stop hooks only once everything has been made, and only
-// for what has started.
+// opened has functions that close resources. Run calls them even if the start fails. The stop
+// hooks of the container are not enough: the container runs them only after it has made all parts,
+// and only for the parts that have started.
 type opened struct{ closers []func() }
 
 func (o *opened) add(closer func()) { o.closers = append(o.closers, closer) }
 
-// close closes the last one first.
+// close calls the functions. It begins with the function that was added last.
 func (o *opened) close() {
 	for i := len(o.closers) - 1; i >= 0; i-- {
 		o.closers[i]()

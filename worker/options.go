@@ -14,9 +14,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// Option adds to a worker: Tools, Hooks, ToolHooks, Capabilities, Providers,
-// Authorizer, PolicyEngine, Notifier, Signers, KeyWrapper, Started, RoundTrips,
-// Secret, Repairer, Validators.
+// Option configures a worker: Tools, Hooks, ToolHooks, Capabilities, Providers, Authorizer,
+// PolicyEngine, Notifier, Signers, KeyWrapper, Started, RoundTrips, Secret, Repairer, Validators.
 type Option func(*additions)
 
 type additions struct {
@@ -65,31 +64,32 @@ func Capabilities(provided ...toolspec.Provided) Option {
 	return func(a *additions) { a.capabilities = append(a.capabilities, provided...) }
 }
 
-// Providers configures what calls are provided with: singletons, session providers, the factories
-// that hooks may bind, and the tokens that back capabilities of tools.
+// Providers adds providers for calls: singletons, providers of sessions, the factories that hooks
+// may bind, and the capabilities of tools that a provider backs.
 func Providers(options ...provide.Option) Option {
 	return func(a *additions) { a.providers = append(a.providers, options...) }
 }
 
-// Authorizer replaces the built-in authorization engine. The engine is asked about every call that
-// policy does not deny, in all tenants, whatever the key permissions of the tenant's policy is. All
-// workers of a task queue need the same engine. A nil engine or a second one is an error at start.
+// Authorizer replaces the built-in authorization engine. The worker asks the engine about every
+// call that policy does not deny, in all tenants, also if the policy of the tenant has
+// `permissions: policy`. All workers of a task queue need the same engine. A nil engine or a
+// second engine is an error at start.
 func Authorizer(engine authz.Port) Option {
 	return func(a *additions) { a.authorizers = append(a.authorizers, engine) }
 }
 
-// PolicyEngine replaces the decisions of policy versions: engines returns the engine that decides by
-// a version, at the gate, for approval requests and for the shadow policy. Everything else in the
-// document keeps its effect, such as roles, limits and features. All workers of a task queue need
-// the same engine. nil, or a second one, keeps the worker from starting.
+// PolicyEngine replaces the decisions of policy versions. engines returns the engine that decides
+// in the name of a version: at the gate, for approval requests and for the shadow policy. All
+// other parts of the policy keep their effect, such as roles, limits and features. All workers of
+// a task queue need the same engine. A nil engines or a second PolicyEngine is an error at start.
 func PolicyEngine(engines policy.Engines) Option {
 	return func(a *additions) { a.policyEngines = append(a.policyEngines, engines) }
 }
 
-// Notifier calls tell with each notice about an approval request, at least once. After an error,
-// tell is called again with growing pauses, for a day; the repeated notice has the same id. A call
-// of tell has ten seconds, and several goroutines may call it at the same time. The name has
-// lower-case letters, digits and -; the database knows the notifier by its name.
+// Notifier calls tell with each notice about an approval request, at least once. If tell returns
+// an error, the worker calls it again for a day, with growing pauses; the repeated notice has the
+// same id. Each call of tell has ten seconds. Several goroutines may call it at the same time.
+// name has lower-case letters, digits and -. The database identifies the notifier by its name.
 func Notifier(name string, tell func(context.Context, toolspec.Notice) error) Option {
 	return func(a *additions) { a.notifiers = append(a.notifiers, notifying{name, tell}) }
 }
@@ -100,9 +100,9 @@ func Signers(signers ...broker.Signer) Option {
 	return func(a *additions) { a.signers = append(a.signers, signers...) }
 }
 
-// KeyWrapper sets the wrapper that decrypts a key ring which is encrypted with a key of a KMS. The
-// module github.com/pawl-run/pawl/kms has implementations. A nil wrapper, a second one, or a ring
-// that the wrapper cannot decrypt is an error at start.
+// KeyWrapper sets the wrapper that decrypts a key ring. A key of a KMS has encrypted such a ring.
+// The module github.com/pawl-run/pawl/kms has implementations. A nil wrapper, a second wrapper, or
+// a ring that the wrapper cannot decrypt is an error at start.
 func KeyWrapper(w broker.KeyWrapper) Option {
 	return func(a *additions) { a.wrappers = append(a.wrappers, w) }
 }

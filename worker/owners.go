@@ -13,12 +13,12 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
-// owners asks the worker's own namespace for the runs that calls belong to.
+// owners describes the workflow runs of calls, in the namespace of the worker.
 type owners struct{ temporal client.Client }
 
 var _ upkeep.Owners = owners{}
 
-// unanswered is why Temporal did not say how a run stands, as a gRPC code.
+// unanswered is an error: Temporal did not return the status of a run. Its text is a gRPC code.
 type unanswered string
 
 // Error is safe for logs.
@@ -27,9 +27,9 @@ func (u unanswered) Error() string { return "Temporal answers " + string(u) }
 // LogReason is the same.
 func (u unanswered) LogReason() string { return u.Error() }
 
-// Owner describes a run, the latest one without a run id. Only the answer that
-// there is no such workflow means that it is gone; a namespace that is missing
-// and whatever else goes wrong mean nothing.
+// Owner describes a run; without a run id, the latest run of the workflow. It returns OwnerDeleted
+// only if Temporal says that the workflow does not exist. A missing namespace and other errors do
+// not say anything about the workflow, so Owner returns an error.
 func (o owners) Owner(ctx context.Context, workflowID, runID string) (upkeep.Owner, error) {
 	described, err := o.temporal.DescribeWorkflowExecution(ctx, workflowID, runID)
 	var missing *serviceerror.NotFound
@@ -50,8 +50,8 @@ func (o owners) Owner(ctx context.Context, workflowID, runID string) (upkeep.Own
 	return upkeep.Owner{Status: status, RunID: info.GetExecution().GetRunId()}, nil
 }
 
-// notNow tells an error that is about the one workflow from those that any other
-// question would meet.
+// notNow marks an error as transient, unless the error concerns only this workflow. A transient
+// error says that the same request for another workflow would fail too.
 func notNow(err unanswered, code codes.Code) error {
 	switch code {
 	case codes.Internal, codes.DataLoss, codes.Unknown:
@@ -61,8 +61,8 @@ func notNow(err unanswered, code codes.Code) error {
 	}
 }
 
-// ownerStatus names what Temporal says of a run. A status that this program does
-// not know is no reason to sweep.
+// ownerStatus converts the status of a run. known is false for a status that this program does not
+// know; the sweeper does not settle the call then.
 func ownerStatus(s enumspb.WorkflowExecutionStatus) (status upkeep.OwnerStatus, known bool) {
 	switch s {
 	case enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, enumspb.WORKFLOW_EXECUTION_STATUS_PAUSED:

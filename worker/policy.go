@@ -33,9 +33,8 @@ func policyEngines(a additions, log *slog.Logger) (policy.Engines, error) {
 	return a.policyEngines[0], nil
 }
 
-// readPolicy reads the policy file; without one it returns nil. A file with an
-// error stops the worker before it waits for anything, and the error names file,
-// line and reason.
+// readPolicy reads the policy file. Without a file it returns nil. A faulty file stops the worker
+// before it waits for a server. The error names the file, the line and the reason.
 func readPolicy(c Config) (*policy.Policy, error) {
 	if c.PolicyFile == "" {
 		return nil, nil //nolint:nilnil // no file, and nothing wrong with that
@@ -51,9 +50,9 @@ func readPolicy(c Config) (*policy.Policy, error) {
 	return p, nil
 }
 
-// applyPolicy brings the policy of the file into the database: where none is
-// active, or where the operator says so. One whose conditions do not fit the
-// tools, this worker's and those of the others, keeps the worker from starting.
+// applyPolicy makes the policy of the file the active policy if no policy is active or if
+// ApplyPolicy is set. It returns an error, and the worker does not start, if the conditions of the
+// policy do not fit the tools of this worker and of the other workers.
 func applyPolicy(ctx context.Context, c Config, store *postgres.Store, p *policy.Policy, own []toolspec.Spec) error {
 	if p == nil {
 		return nil
@@ -74,7 +73,7 @@ func applyPolicy(ctx context.Context, c Config, store *postgres.Store, p *policy
 	return err
 }
 
-// known are the tools of this worker, and those that others have published.
+// known returns the tools of this worker and the tools that other workers have published.
 func known(ctx context.Context, store *postgres.Store, own []toolspec.Spec) ([]toolspec.Spec, error) {
 	published, err := store.Specs(ctx)
 	if err != nil {
@@ -95,18 +94,19 @@ type policyWatch struct {
 	store *postgres.Store
 	own   []toolspec.Spec
 	log   *slog.Logger
-	// said is the digest that was reported last.
-	said string
-	// shadow judges beside the active policy without effect on calls, so it is kept only in memory.
+	// reported is the digest of the active policy that was logged last.
+	reported string
+	// shadow is the shadow policy. It has no effect on calls, so only the memory of this worker
+	// keeps it.
 	shadow atomic.Pointer[policy.Policy]
 }
 
-// newPolicyWatch reports the active policy. One that this worker cannot read keeps
-// it from starting: it could judge no call.
+// newPolicyWatch returns a watch, and logs the active policy. It returns an error, and the worker
+// does not start, if this worker cannot read the active policy: then it could not judge any call.
 func newPolicyWatch(ctx context.Context, c Config, store *postgres.Store, source *catalog.Registry) (*policyWatch, error) {
 	w := &policyWatch{store: store, own: source.Specs(), log: c.Log}
 	return w, withDatabase(ctx, c, func(ctx context.Context) error {
-		if err := w.lookAside(ctx); err != nil {
+		if err := w.loadShadow(ctx); err != nil {
 			return err
 		}
 		active, ok, err := store.ActivePolicy(ctx)
@@ -121,21 +121,22 @@ func newPolicyWatch(ctx context.Context, c Config, store *postgres.Store, source
 	})
 }
 
-// look follows a change of the pointer while the worker runs.
-func (w *policyWatch) look(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+// reportChange logs the active policy if it has changed, and loads the shadow policy. The outbox
+// relay calls it after each change.
+func (w *policyWatch) reportChange(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	active, ok, err := w.store.ActivePolicy(ctx)
-	if err == nil && ok && active.Digest != w.said {
+	if err == nil && ok && active.Digest != w.reported {
 		err = w.report(ctx, "policy changed", active)
 	}
 	if err == nil {
-		err = w.lookAside(ctx)
+		err = w.loadShadow(ctx)
 	}
 	switch {
 	case err == nil:
 	case errors.Is(err, judge.ErrPolicyUnreadable):
-		w.said = active.Digest
+		w.reported = active.Digest
 		w.log.ErrorContext(ctx, "policy changed to a version that this worker cannot read; calls wait for a worker that can",
 			"digest", active.Digest, "activatedBy", active.By)
 	case !errors.Is(err, context.Canceled):
@@ -143,8 +144,8 @@ func (w *policyWatch) look(ctx context.Context) {
 	}
 }
 
-// lookAside follows which policy is tried out.
-func (w *policyWatch) lookAside(ctx context.Context) error {
+// loadShadow loads the current shadow policy.
+func (w *policyWatch) loadShadow(ctx context.Context) error {
 	pointer, ok, err := w.store.ShadowPolicy(ctx)
 	if err != nil {
 		return err
@@ -165,13 +166,13 @@ func (w *policyWatch) lookAside(ctx context.Context) error {
 	return nil
 }
 
-// report says loudly which policy judges, and what about it is dangerous.
+// report logs which policy is active, with a warning for each dangerous or useless part of it.
 func (w *policyWatch) report(ctx context.Context, what string, active policies.Active) error {
 	p, err := w.store.Policy(ctx, active.Digest)
 	if err != nil {
 		return err
 	}
-	w.said = active.Digest
+	w.reported = active.Digest
 	w.log.InfoContext(ctx, what, "digest", active.Digest, "activatedBy", active.By) //nolint:sloglint // the callers' messages are constants
 	for _, warning := range review.Warnings(p) {
 		w.log.WarnContext(ctx, "policy is lax", "warning", warning)
@@ -189,5 +190,5 @@ func (w *policyWatch) report(ctx context.Context, what string, active policies.A
 	return nil
 }
 
-// lookTimeout bounds one look at the pointer.
-const lookTimeout = 10 * time.Second
+// loadTimeout bounds one read of the active policy and the shadow policy.
+const loadTimeout = 10 * time.Second

@@ -19,7 +19,8 @@ const (
 	retryRenewal = 2 * time.Second
 )
 
-// presence tells other programs that this worker runs, and which tools it has.
+// presence publishes the tools of this worker and renews its row in the database. Other programs
+// see the tools as long as the row is renewed.
 type presence struct {
 	worker postgrescatalog.Worker
 	store  *postgres.Store
@@ -35,8 +36,7 @@ func (p *presence) publish(ctx context.Context) error {
 	return p.store.PublishSpecs(ctx, p.worker, p.specs)
 }
 
-// run renews the worker until ctx ends. If the database is away, the worker is not live until the
-// next renewal.
+// run renews the row until ctx ends. After a failed renewal it tries again after retryRenewal.
 func (p *presence) run(ctx context.Context) {
 	away := false
 	for {

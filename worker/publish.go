@@ -24,8 +24,8 @@ func newPublished(source *catalog.Registry, a additions) published {
 	return specs
 }
 
-// publish makes the tools of this worker known before it polls, and tells their authors in the log
-// what schema.Lint finds in them.
+// publish publishes the tools of this worker before the worker polls for tasks. It logs the
+// findings of schema.Lint for the authors of the tools.
 func publish(ctx context.Context, c Config, p *presence, specs published, log *slog.Logger) error {
 	for _, s := range specs {
 		logFindings(ctx, log, s)
@@ -33,10 +33,11 @@ func publish(ctx context.Context, c Config, p *presence, specs published, log *s
 	return withDatabase(ctx, c, p.publish)
 }
 
-// validatorOf describes the validator of a tool, or returns nil if the tool has no schema or its
-// validator cannot be made: its calls fail then, and say so.
+// validatorOf describes the validator of a tool. It returns nil if the tool has no schema or if
+// its validator cannot be made; in the second case each call of the tool fails with the reason.
 func validatorOf(s toolspec.Spec, compile func(toolspec.Spec) (hydrate.Validator, error)) (info *toolspec.ValidatorInfo) {
-	// The code is the user's. A panic of it fails the calls of the tool, not the start.
+	// compile is code of the user. A panic in it must fail the calls of the tool, not the start of
+	// the worker.
 	defer func() {
 		if recover() != nil {
 			info = nil

@@ -9,14 +9,13 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// maxRefusal is from which size on the refusal of an update leaves out what it
-// refuses, in bytes. The server's own limit is 2 MB for one, and a task may
-// refuse many.
+// maxRefusal is the largest refusal of an update that is sent unchanged, in bytes. The limit of
+// the server is 2 MB, but one workflow task may contain many refusals.
 const maxRefusal = 4 << 10
 
-// shortenRefusals keeps an update that is much too large from ending its call.
-// The SDK sends a refused update back with its refusal, and where that exceeds
-// 2 MB the server terminates the workflow. Nobody reads what is sent back.
+// shortenRefusals removes the arguments from large refusals of updates. The SDK sends a refused
+// update back together with its refusal. If both exceed 2 MB, the server terminates the workflow.
+// No program reads these arguments.
 func shortenRefusals(
 	ctx context.Context, method string, request, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 ) error {
@@ -28,8 +27,8 @@ func shortenRefusals(
 	return invoke(ctx, method, request, reply, conn, options...)
 }
 
-// shortRefusal returns the body without the arguments of the update, where it is
-// a refusal that is too large; any other as it is.
+// shortRefusal returns a body without the arguments of the update, if the body is a refusal that
+// is larger than maxRefusal. It returns every other body unchanged.
 func shortRefusal(body *anypb.Any) *anypb.Any {
 	var refusal update.Rejection
 	if len(body.GetValue()) <= maxRefusal || !body.MessageIs(&refusal) || body.UnmarshalTo(&refusal) != nil {

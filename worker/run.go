@@ -13,15 +13,15 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// shutdownTimeout bounds a clean stop, the longest step included.
+// shutdownTimeout is the time limit of a clean stop. It is longer than the longest step.
 const shutdownTimeout = stopTimeout + 5*time.Second
 
-// errFatal is why a worker ended that nobody told to.
+// errFatal is the error of a worker that stopped before it was told to stop.
 var errFatal = errors.New("the Temporal worker stopped with an error that does not pass; see the messages before this one")
 
-// Run runs a worker until ctx ends, and then stops it cleanly. It waits for a
-// database or a Temporal server that is not there yet. A worker that cannot go
-// on, say because its namespace is gone, ends with an error.
+// Run runs a worker until ctx ends, and then stops it cleanly. It waits for a database or a
+// Temporal server that does not answer yet. It returns an error if the worker cannot continue, for
+// example because its namespace was deleted.
 func Run(ctx context.Context, c Config, options ...Option) error {
 	c, err := c.complete()
 	if err != nil {
@@ -45,14 +45,15 @@ func Run(ctx context.Context, c Config, options ...Option) error {
 			func() context.Context { return ctx },
 			func() context.CancelCauseFunc { return fail },
 			func() *slog.Logger { return c.Log },
-			readPolicy, newConnections, storage, newPolicyWatch, newPublished, newPresence, newLeaver, providers, server, source, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, newMaker,
+			readPolicy, newConnections, prepareStore, newPolicyWatch, newPublished, newPresence, newLeaver, providers, connectTemporal, source, authorizer, policyEngines, idTokens, notifiers, hooksOf, steps, sweeper, verifier, resealer, newMaker,
 		),
 		fx.Invoke(publish, needSchedules, serve),
 	)
 	if err := app.Err(); err != nil {
 		return dig.RootCause(err)
 	}
-	// Not with ctx: a start that is broken off stops nothing of what it started.
+	// The start does not use ctx: if it ended in the middle of the start, the container would not
+	// stop the parts that have started.
 	if err := app.Start(context.WithoutCancel(ctx)); err != nil {
 		return dig.RootCause(err)
 	}

@@ -15,32 +15,33 @@ import (
 )
 
 const (
-	// scheduleTimeout bounds what a start waits for the schedule.
+	// scheduleTimeout bounds how long a start waits for one schedule.
 	scheduleTimeout = 30 * time.Second
-	// sweepTimeout ends a sweep that no worker carries on; the schedule starts no
-	// other while it runs.
+	// sweepTimeout ends a sweep that no worker continues. The schedule starts no other sweep while
+	// one runs.
 	sweepTimeout = time.Hour
-	// verifyTimeout is that of a search for secrets.
+	// verifyTimeout ends a search for secrets that no worker continues.
 	verifyTimeout = 3 * time.Hour
-	// sweepCatchup is how late a sweep still starts, the shortest there is: one
-	// that was missed is made good by the next.
+	// sweepCatchup is how late a missed sweep may start; it is the shortest time that Temporal
+	// allows. The next sweep does the work of a missed sweep.
 	sweepCatchup = 10 * time.Second
-	// unswept is what a worker says that may not make the schedule.
+	// unswept and unverified are the log messages of a worker that may not make a schedule.
 	unswept = "the schedule " + upkeep.SweepID + " could not be made, so calls whose workflow was terminated or timed out stay open " +
 		"and nothing is deleted; have it created (docs/operations.md), or set PAWL_SWEEP_EVERY=off where another worker sweeps"
 	unverified = "the schedule " + upkeep.VerifyID + " could not be made, so nobody searches histories for secrets; have it created " +
 		"(docs/operations.md), or leave PAWL_VERIFY_EVERY out"
 )
 
-// scheduled is a workflow that a schedule starts; the schedule has its id.
+// scheduled is a workflow that a schedule starts. id is the id of the schedule and of the
+// workflow.
 type scheduled struct {
 	id, workflow string
 	every        time.Duration
-	// timeout ends a run that no worker carries on.
+	// timeout ends a run that no worker continues.
 	timeout time.Duration
 }
 
-// sweeps settle what no workflow settles; verifications search for secrets.
+// sweeps returns the schedule of the sweeper. It settles the calls whose workflow has ended.
 func sweeps(every time.Duration) scheduled {
 	return scheduled{upkeep.SweepID, upkeep.SweepType, every, sweepTimeout}
 }
@@ -49,9 +50,9 @@ func verifications(every time.Duration) scheduled {
 	return scheduled{upkeep.VerifyID, upkeep.VerifyType, every, verifyTimeout}
 }
 
-// needSchedules makes the schedules that are wanted, or brings their intervals up
-// to date; what people changed of one besides, such as a pause, stays. Calls do
-// not need them, so a worker that may not make one runs all the same.
+// needSchedules makes the configured schedules, or updates their intervals. It keeps other changes
+// of a schedule, such as a pause. Calls do not need the schedules, so the worker also runs if it
+// may not make them.
 func needSchedules(ctx context.Context, c Config, t client.Client) {
 	if err := needSchedule(ctx, t, sweeps(c.SweepEvery)); err != nil {
 		c.Log.WarnContext(ctx, unswept, "reason", serviceerror.ToStatus(err).Code().String())

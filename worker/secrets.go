@@ -9,12 +9,13 @@ import (
 	"github.com/pawl-run/pawl/broker/fingerprint"
 )
 
-// minPassword is the shortest password of the worker's own servers that is
-// looked for in what leaves it, in bytes: "postgres" is a word.
+// minPassword is the minimum length of a password or key of the servers of the worker, in bytes.
+// The worker does not search its output for a shorter one, because that may be a word, such as
+// "postgres".
 const minPassword = 16
 
-// secrets are the fingerprints of the secrets that are alive in this worker, to
-// begin with: what it was configured with and what its user named.
+// secrets returns the fingerprints of the secrets that the worker knows at the start: the secrets
+// of its configuration and the secrets of the option Secret.
 func secrets(c Config, a additions) (*fingerprint.Set, error) {
 	live := &fingerprint.Set{}
 	plain, err := live.Load(context.Background(), configured{c, a})
@@ -27,7 +28,7 @@ func secrets(c Config, a additions) (*fingerprint.Set, error) {
 	return live, nil
 }
 
-// ownSecrets are what the worker was configured with and what its user named.
+// ownSecrets returns the secrets of the configuration and the secrets of the option Secret.
 func ownSecrets(c Config, a additions) ([]fingerprint.Credential, error) {
 	var own []fingerprint.Credential
 	for _, named := range a.secrets {

@@ -29,11 +29,13 @@ import (
 )
 
 const (
-	// stickyTimeout is what a fail-over to another worker costs a call.
+	// stickyTimeout is how long a call waits if its worker is lost, before another worker
+	// continues it.
 	stickyTimeout = time.Second
-	// stopTimeout lets running steps end; every one is shorter.
+	// stopTimeout is how long running steps have to end when the worker stops. Every step is
+	// shorter.
 	stopTimeout = 10 * time.Second
-	// IdentityPrefix begins the identity of a worker, before its process id.
+	// IdentityPrefix is the beginning of the identity of a worker. The process id follows.
 	IdentityPrefix = "pawl-worker:"
 )
 
@@ -47,9 +49,9 @@ func dial(ctx context.Context, c Config) (client.Client, error) {
 	return client.DialContext(ctx, options)
 }
 
-// needSearchAttributes registers what calls upsert. Where that is not allowed
-// the worker does not start: one upsert of an unknown attribute fails a
-// workflow task forever.
+// needSearchAttributes registers the search attributes that calls write. If the worker may not
+// register them, it does not start: a workflow task that writes an unknown attribute fails
+// forever.
 func needSearchAttributes(ctx context.Context, temporal client.Client, namespace string) error {
 	operator := temporal.OperatorService()
 	known, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: namespace})
@@ -85,8 +87,8 @@ func noNamespace(err error) bool {
 	return errors.As(err, &unknown) || errors.As(err, &gone)
 }
 
-// maker makes the Temporal worker. One whose start failed remembers that, so the
-// next try needs a new one.
+// maker makes the Temporal worker. After a failed start a Temporal worker cannot start again, so
+// each try needs a new one.
 type maker func() worker.Worker
 
 func newMaker(temporal client.Client, c Config, a *activities.Activities, s *upkeep.Sweeper, v *upkeep.Verifier, r *upkeep.Resealer, fail context.CancelCauseFunc) maker {
@@ -115,7 +117,8 @@ func newWorker(temporal client.Client, c Config, a *activities.Activities, s *up
 	})
 	w.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})
 	a.Register(w)
-	// Whether this worker wants sweeps or not: another may have made the schedule.
+	// The worker registers Sweep even if it makes no schedule: another worker may have made the
+	// schedule.
 	w.RegisterWorkflowWithOptions(upkeepflow.Sweep, workflow.RegisterOptions{Name: upkeepflow.SweepType})
 	s.Register(w)
 	w.RegisterWorkflowWithOptions(upkeepflow.VerifyHistory, workflow.RegisterOptions{Name: upkeepflow.VerifyType})
@@ -125,10 +128,10 @@ func newWorker(temporal client.Client, c Config, a *activities.Activities, s *up
 	return w
 }
 
-// signals sends what the outbox holds to running calls.
+// signals sends the messages of the outbox to running calls.
 type signals struct{ temporal client.Client }
 
-// Send sends one message; outbox.ErrGone says that its call is over.
+// Send sends one message. It returns outbox.ErrGone if the workflow of the call has ended.
 func (s signals) Send(ctx context.Context, m outbox.Message) error {
 	var payload any
 	if len(m.Payload) > 0 {

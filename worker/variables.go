@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// variables are the environment variables of Pawl: of workers, of the commands, of the key ring of a
-// KMS, and of the programs that test Pawl.
+// variables has the environment variables of Pawl: of workers, of the commands, of a key ring that
+// a KMS encrypts, and of the programs that test Pawl.
 var variables = strings.Fields(`
 	PAWL_APPROVER PAWL_APPROVER_KEY
 	PAWL_CODEC_KEYS PAWL_CODEC_KEYS_FILE PAWL_CODEC_PLAIN PAWL_CODEC_TOKEN
@@ -35,8 +35,9 @@ var variables = strings.Fields(`
 // serviceLink matches the variables that Kubernetes sets for a service whose name begins with pawl.
 var serviceLink = regexp.MustCompile(`^PAWL_(.+_)?(SERVICE_HOST|SERVICE_PORT(_.+)?|PORT(_[0-9]+_(TCP|UDP|SCTP)(_.+)?)?)$`)
 
-// UnknownVariables returns the names in environ that begin with PAWL_, have a value and are not read
-// by anything, in order: most likely a name is misspelled. environ is as os.Environ returns it.
+// UnknownVariables returns, in order, the names in environ that begin with PAWL_ and have a value,
+// but that no part of Pawl reads. Most likely such a name is misspelled. environ has the form of
+// os.Environ.
 func UnknownVariables(environ []string) (unknown []string) {
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")

@@ -19,10 +19,10 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// mostTold bounds the findings that one search names in the log.
+// mostTold bounds the findings of one search that are logged.
 const mostTold = 100
 
-// histories are those of the worker's namespace.
+// histories searches the histories in the namespace of the worker.
 type histories struct {
 	temporal client.Client
 	config   Config
@@ -40,7 +40,8 @@ func verifier(c Config, a additions, n connections, store *postgres.Store, tempo
 	return upkeep.NewVerifier(histories{temporal: temporal, config: c, sources: sources, log: log}, log)
 }
 
-// Verify searches the workflows that closed in a time.
+// Verify searches the histories of the workflows that closed within the period of in, for the
+// secrets of the configuration and of connections.
 func (h histories) Verify(ctx context.Context, in contract.VerifyClosedIn) (out contract.VerifyClosedOut, err error) {
 	out.SinceMs, out.UntilMs = in.SinceMs, in.UntilMs
 	secrets := &fingerprint.Set{}
@@ -74,7 +75,7 @@ func (h histories) Verify(ctx context.Context, in contract.VerifyClosedIn) (out 
 
 func instant(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339Nano) }
 
-// configured are the secrets that a worker was configured with.
+// configured is a source of the secrets that are in the configuration of a worker.
 type configured struct {
 	config    Config
 	additions additions

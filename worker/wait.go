@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// retryEvery is the pause between looks for a server that is not there.
+	// retryEvery is the pause between two tries while a server does not answer.
 	retryEvery = 2 * time.Second
-	// stepTimeout bounds one look: a connection may die without a word.
+	// stepTimeout bounds one try, because a connection may die without an error.
 	stepTimeout = 30 * time.Second
 )
 
-// withDatabase repeats a step of the start for as long as the database is away;
-// the step must be safe to repeat.
+// withDatabase repeats a step of the start while the database does not answer. The step must be
+// safe to repeat.
 func withDatabase(ctx context.Context, c Config, step func(context.Context) error) error {
 	for {
 		err := within(ctx, step)
@@ -35,7 +35,8 @@ func withDatabase(ctx context.Context, c Config, step func(context.Context) erro
 	}
 }
 
-// withTemporal is withDatabase for a step that needs Temporal.
+// withTemporal repeats a step of the start while Temporal does not answer. The step must be safe
+// to repeat.
 func withTemporal(ctx context.Context, c Config, step func(context.Context) error) error {
 	address := cmp.Or(c.Temporal.HostPort, client.DefaultHostPort)
 	for {
@@ -57,8 +58,8 @@ func within(ctx context.Context, step func(context.Context) error) error {
 	return step(ctx)
 }
 
-// away reports whether an error says that Temporal is away or busy, not that it
-// refused.
+// away reports whether an error says that Temporal does not answer or is busy, and not that it has
+// refused the request.
 func away(err error) bool {
 	switch serviceerror.ToStatus(err).Code() {
 	case codes.Unavailable, codes.ResourceExhausted, codes.Aborted, codes.DeadlineExceeded:

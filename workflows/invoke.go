@@ -330,8 +330,8 @@ func (i *invocation) askForApproval(ctx workflow.Context, question hook.Ask) env
 // askForResolution asks a person about the unknown outcome of the call.
 func (i *invocation) askForResolution(ctx workflow.Context, cause string) attempt.Found {
 	said := i.approvals.Resolve(ctx, cause)
-	// A result in the record is final. Any other end of the request does not say what
-	// became of the tool call, so AfterResolve ends the call with an unknown outcome.
+	// A result in the record is final. Any other end of the request does not say whether the tool
+	// call took effect, so AfterResolve ends the call with an unknown outcome.
 	if said.Next.RecordedResult() != nil {
 		return attempt.Found{Next: said.Next}
 	}

@@ -147,8 +147,9 @@ func (a *Admitter) refuse(ctx context.Context, in contract.AdmitIn, inv toolspec
 	return contract.AdmitOut{Outcome: contract.Refused, Failure: judge.FaultFailure(fault), ToolCallID: inv.ToolCallID}, nil
 }
 
-// requested returns the state of the connection and whether the call's own list names it. If
-// the connection does not exist, stands is nil and the result says only the latter.
+// requested returns the state of the connection, and whether the call's own list of connections
+// names it. If the connection does not exist, stands is nil, and the result says only whether the
+// list names it.
 func requested(inv toolspec.Invocation, stands *hook.Connection) *hook.Connection {
 	id := inv.Context.ConnectionID
 	if id == "" {

@@ -11,8 +11,8 @@ import (
 // does not count.
 const defaultDeadline = 15 * time.Minute
 
-// plan returns what this worker would do for a call of the tool now. The first admit of a call
-// records its plan, and every later run follows the recorded plan.
+// plan returns the plan that this worker would make for a call of the tool now. The first admit of
+// a call records its plan, and every later run follows the recorded plan.
 func (a *Admitter) plan(toolID string) hook.Plan {
 	steps := func(list []hook.Info) []hook.Step {
 		return a.Hooks.Steps(list, toolID, func(s hook.Stage) bool { return a.Own.Has(s, toolID) })
@@ -41,8 +41,8 @@ func (a *Admitter) plan(toolID string) hook.Plan {
 	return p
 }
 
-// durableTime returns how long the durable hooks of a plan may take, in milliseconds. The
-// hooks that every call ends with do not count: they have their own time.
+// durableTime returns the maximum total time of the durable hooks of a plan, in milliseconds. It
+// does not count the hooks at the closing stages, because they have a separate time limit.
 func durableTime(p hook.Plan) (ms int64) {
 	for _, step := range p.Pre {
 		ms += step.DurableMs

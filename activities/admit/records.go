@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Records finds and makes the records of calls. An error that passes by itself is marked
+// Records finds and makes the records of calls. An error that a retry can correct is marked
 // errs.Transient.
 type Records interface {
 	Admit(ctx context.Context, in Row) (Record, error)
@@ -37,7 +37,7 @@ type Row struct {
 	StartedAt  time.Time
 }
 
-// Record is the row as it stands after Admit.
+// Record is the row after Admit.
 type Record struct {
 	// Digest is the input digest of the row. If it differs from the digest of this call,
 	// another call has taken the id.
@@ -48,7 +48,7 @@ type Record struct {
 	Result *toolspec.Result
 	Epoch  int
 	Rounds contract.Rounds
-	// Plan is what the first Admit of the call recorded.
+	// Plan is the plan that the first Admit of the call recorded.
 	Plan hook.Plan
 	// PolicyDigest is the active policy version; it is empty if there is none.
 	PolicyDigest string

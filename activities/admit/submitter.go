@@ -9,9 +9,9 @@ import (
 
 // Submitters verify that a trusted submitter vouches for the subject of a call.
 type Submitters interface {
-	// Vouched verifies the proof of a call that has a record. keyID names the key that
-	// signed it. If the proof is not valid, keyID is empty and fault says why, in words that
-	// are safe to show. An error that passes by itself is marked errs.Transient.
+	// Vouched verifies the proof of a call that has a record. keyID names the key that signed it.
+	// If the proof is not valid, keyID is empty and fault says why, in words that are safe to
+	// show. An error that a retry can correct is marked errs.Transient.
 	Vouched(ctx context.Context, in VouchRow) (keyID, fault string, err error)
 }
 

@@ -8,18 +8,17 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Keys verifies signatures of workers. An error that passes by itself is marked
-// errs.Transient.
+// Keys verifies signatures of workers. An error that a retry can correct is marked errs.Transient.
 type Keys interface {
 	// Verify reports whether a worker has signed the text.
 	Verify(ctx context.Context, text []byte, signature string) (bool, error)
 }
 
-// Forged names an activity that somebody answered in the place of a worker. Answer is the
-// digest of that answer, in hexadecimal.
+// Forged names an activity whose answer does not come from a worker. Answer is the digest of that
+// answer, in hexadecimal.
 type Forged struct{ InvocationID, TenantID, Activity, Answer string }
 
-// Store keeps what the audit trail says of forged answers.
+// Store writes forged answers to the audit trail.
 type Store interface {
 	Forged(ctx context.Context, in Forged) error
 }

@@ -1,4 +1,4 @@
-// Package answer guards the answers of activities that run code of others: no live secret
-// leaves with an answer, each answer is signed, and an answer that no worker has signed is
-// noted as forged.
+// Package answer protects the answers of activities that run tools, hooks and other code of users.
+// It removes live secrets from each answer and signs the answer. If no worker has signed an
+// answer, the package records it as forged.
 package answer

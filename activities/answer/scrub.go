@@ -12,9 +12,9 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Scrubbed wraps the function of an activity that runs code of others. It takes every live
-// secret out of the answer, wherever in the answer it stands. If that is not possible, lost
-// makes the answer that takes its place. name is for the log.
+// Scrubbed wraps the function of an activity that runs a tool, a hook or other code of a user. It
+// removes every live secret from the output of the function. If it cannot remove a secret, it
+// returns lost(out) instead of the output. The log names the activity by name.
 func Scrubbed[In, Out any](
 	secrets *fingerprint.Set, log *slog.Logger, name string, f func(context.Context, In) (Out, error), lost func(Out) Out,
 ) func(context.Context, In) (Out, error) {
@@ -37,7 +37,7 @@ func Scrubbed[In, Out any](
 func scrub[Out any](out Out, secrets *fingerprint.Set) (clean Out, leaked, ok bool) {
 	text, err := json.Marshal(out)
 	if err != nil || len(secrets.Find(text)) == 0 {
-		return out, false, true // what does not encode does not leave
+		return out, false, true // an output that cannot be encoded cannot leave the worker
 	}
 	text, ok = redact.JSON(text, secrets)
 	if !ok || json.Unmarshal(text, &clean) != nil {
@@ -46,20 +46,20 @@ func scrub[Out any](out Out, secrets *fingerprint.Set) (clean Out, leaked, ok bo
 	return clean, true, true
 }
 
-// LostExecute is the answer of an attempt whose own answer could not be scrubbed: the tool
-// ran, and its result is lost.
+// LostExecute returns the answer of an attempt from whose own answer no secret could be removed:
+// the tool ran, and its result is lost.
 func LostExecute(out contract.ExecuteOut) contract.ExecuteOut {
 	return contract.ExecuteOut{
 		Outcome: contract.Refused, DurationUs: out.DurationUs, Failure: &hook.Failure{Code: toolspec.CodeRedactionFailed},
 	}
 }
 
-// LostStage is the answer of a stage whose own answer could not be scrubbed.
+// LostStage returns the answer of a stage from whose own answer no secret could be removed.
 func LostStage(v hook.Verdict) hook.Verdict {
 	return hook.Verdict{Outcome: hook.Failed, DurationUs: v.DurationUs, Failure: &hook.Failure{Code: toolspec.CodeRedactionFailed}}
 }
 
-// LostProbe is the answer of a probe whose own answer could not be scrubbed.
+// LostProbe returns the answer of a probe from whose own answer no secret could be removed.
 func LostProbe(out contract.ProbeOut) contract.ProbeOut {
 	return contract.ProbeOut{Outcome: contract.Lost, DurationUs: out.DurationUs}
 }

@@ -80,8 +80,8 @@ func ReviewWith(
 	}
 }
 
-// review returns what a look found, as the result of a review. Answer is empty. Request and
-// Keys are set only if refresh is.
+// review converts the record to the result of a review. Answer is empty. Request and Keys are set
+// only if refresh is.
 func (l LookRecord) review(refresh bool) ReviewRecord {
 	r := ReviewRecord{
 		State: l.State, PolicyDigest: l.PolicyDigest, Kills: l.Kills, Connection: l.Connection, Remaining: l.Remaining, Approver: l.Approver,

@@ -62,10 +62,10 @@ func (a *Approvals) Request(ctx context.Context, in contract.RequestIn) (contrac
 	return a.open(ctx, started, in, decision, rule, view, in.Ask.Rule, rule.ExpiresAfter())
 }
 
-// park opens a request that asks a person what became of a call. The people whom policy
-// names for an approval may decide on this request, and people whom a hook names may not,
-// also if the decision is to run the tool again. If policy lets no call wait for such
-// a decision, the outcome is Refused without a failure.
+// park opens a request that asks a person whether a call took effect. The people whom policy names
+// for an approval may decide on this request, and people whom a hook names may not, also if the
+// decision is to run the tool again. If policy lets no call wait for such a decision, the outcome
+// is Refused without a failure.
 //
 // The request has its own digest: the hexadecimal SHA-256 of "parked", a NUL byte and the
 // digest of an approval. So an approval of the call never counts for this request.

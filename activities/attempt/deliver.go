@@ -26,7 +26,8 @@ const (
 	saveDelay = 200 * time.Millisecond
 )
 
-// judge turns what the attempt left into its answer. The raw output goes no further.
+// judge makes the answer of an attempt from its output or its error. The raw output does not leave
+// the worker.
 func (a *Attempts) judge(ctx, budget context.Context, in contract.ExecuteIn, claimID string, bound *catalog.Bound, v hook.AttemptVerdict) contract.ExecuteOut {
 	out := contract.ExecuteOut{Outcome: contract.Done, Trace: v.Trace, By: v.By}
 	switch {
@@ -74,8 +75,8 @@ func (a *Attempts) deliver(ctx context.Context, in contract.ExecuteIn, claimID s
 		out.Outcome, out.Failure = contract.Refused, &hook.Failure{Code: code, SafeMessage: message, Details: details}
 		return out
 	}
-	// The size counts after redaction, and before validation: to say what is wrong with a value
-	// that is too large in any case costs more than to measure it.
+	// The size counts after redaction, and before validation: a validation of a value that is too
+	// large in any case would cost more than its measurement.
 	value, err := bound.Redact(raw)
 	redacted := err == nil
 	if redacted {
@@ -109,8 +110,8 @@ func (a *Attempts) deliver(ctx context.Context, in contract.ExecuteIn, claimID s
 	return out
 }
 
-// save stores a large value. It tries again if the database is away for a moment: the tool has
-// run, and without its value the outcome is unknown.
+// save stores a large value. It retries while the database does not answer, for a short time: the
+// tool has run, and without its value the outcome is unknown.
 func (a *Attempts) save(ctx context.Context, row OutputRow) (ref string, err error) {
 	for try := range saveTries {
 		if ref, err = a.Store.SaveOutput(ctx, row); err == nil || !errs.IsTransient(err) {

@@ -1,3 +1,3 @@
-// Package attempt runs tools: execute makes one attempt, reconcile asks the tool what became
-// of attempts without an answer. No other package calls a tool.
+// Package attempt runs tools: execute makes one attempt, reconcile asks the probe of the tool
+// whether attempts without an answer took effect. No other package calls a tool.
 package attempt

@@ -23,7 +23,7 @@ import (
 // the time after which Temporal counts the activity as lost.
 const claimTime = 3 * time.Second
 
-// Parts are what attempts need. Only Leases, Secrets and the zero Providers may be missing.
+// Parts are the dependencies of attempts. All are required except Leases, Providers and Secrets.
 type Parts struct {
 	Store     Store
 	Tools     judge.Source
@@ -32,10 +32,10 @@ type Parts struct {
 	Providers providers.Providers
 	// Leases leases the connection of a call. If it is nil, no tool has a connection.
 	Leases Leaser
-	// Expired reports whether the call has lost a place that it held.
+	// Expired reports whether the call may have lost a slot that it held.
 	Expired func(in contract.ExecuteIn) bool
-	// LocalTools is how many tools of one tenant may run at once in the local lane; 0 sets no
-	// bound.
+	// LocalTools is how many tools of one tenant may run at the same time in the local lane; 0
+	// sets no bound.
 	LocalTools int
 	// Secrets are the live secrets, which no result and no report may have; nil if there are
 	// none.
@@ -43,14 +43,14 @@ type Parts struct {
 	Log     *slog.Logger
 }
 
-// Leaser leases the connection of a call to one attempt. If the call may not have it, out is
-// how the attempt ends. A call without a connection gets neither. An error that passes by
-// itself is marked errs.Transient.
+// Leaser leases the connection of a call to one attempt. If the call may not have it, out is how
+// the attempt ends. A call without a connection gets neither. An error that a retry can correct is
+// marked errs.Transient.
 type Leaser interface {
 	Lease(ctx context.Context, in contract.ExecuteIn, policyDigest string, bound *catalog.Bound) (lease *broker.Lease, out *contract.ExecuteOut, err error)
 }
 
-// Attempts runs tools and asks them what became of attempts.
+// Attempts runs tools, and asks their probes whether attempts took effect.
 type Attempts struct {
 	Parts
 
@@ -118,8 +118,8 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 	}
 	claimID := ""
 	if out == nil && in.Dispatch > 0 {
-		// The id is drawn here and not earlier, because two executions may share what is in a
-		// workflow, an input or a marker.
+		// The id is made here and not earlier: two executions may share a workflow, an input or a
+		// marker, so an id from one of these would not be unique.
 		claimID = rand.Text()
 		out = a.claim(ctx, in, claimID, bound)
 	}
@@ -153,8 +153,8 @@ func handed(l *broker.Lease, bound *catalog.Bound) []toolspec.Provided {
 	})
 }
 
-// unprovided returns how an attempt ends that does not get what it needs. Nothing has begun,
-// and nothing was claimed.
+// unprovided returns the answer of an attempt that does not get a capability or its connection.
+// The tool has not started, and there is no claim.
 func (a *Attempts) unprovided(ctx context.Context, in contract.ExecuteIn, err error) contract.ExecuteOut {
 	a.Log.ErrorContext(ctx, "the tool is not provided with what it needs", "invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID,
 		"errorType", fmt.Sprintf("%T", err), "reason", errs.Reason(err))
@@ -170,8 +170,8 @@ func attemptInput(in contract.ExecuteIn) hook.AttemptInput {
 	return hook.AttemptInput{Around: in.Around, WillExecute: in.WillExecute, DidExecute: in.DidExecute, Facts: in.Facts}
 }
 
-// claim stores that the tool is about to run. It returns nil if the claim succeeds, and how the
-// attempt ends otherwise; then the tool must not run.
+// claim stores that the tool is about to run. If the claim succeeds, it returns nil. Otherwise it
+// returns the answer of the attempt, and the tool must not run.
 //
 // A claim whose answer is lost may have been stored, so claim does not try again: only this
 // process knows that the tool did not run, and its answer says so.
@@ -185,7 +185,8 @@ func (a *Attempts) claim(ctx context.Context, in contract.ExecuteIn, claimID str
 	var err error
 	if approval := in.Facts.Approval; approval != nil {
 		row.ApprovalID = approval.ApprovalID
-		// The digest of what runs now; the one in the history may be another.
+		// This is the digest of the arguments and the tool that run now. The digest in the history
+		// may be different.
 		row.ApprovalDigest, err = judge.ApprovalSubject(in.Facts).Digest()
 	}
 	var outcome contract.Outcome

@@ -20,8 +20,8 @@ func clip(text string) string {
 	return strings.ToValidUTF8(text[:maxSafeText], "") + "…"
 }
 
-// classify returns the failure that a tool's error means. answered says that the tool knows
-// what happened: its error has a code, or says that nothing happened.
+// classify returns the failure for an error of a tool. answered says that the tool knows whether
+// the call took effect: its error has a code, or says that the call had no effect.
 func classify(err error) (f hook.Failure, retryable, answered bool) {
 	var safe *toolspec.SafeError
 	var busy *toolspec.BusyError

@@ -10,8 +10,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Keys signs with a key that only workers have, and verifies such signatures. An error that
-// passes by itself is marked errs.Transient.
+// Keys signs with a key that only workers have, and verifies such signatures. An error that a
+// retry can correct is marked errs.Transient.
 type Keys interface {
 	contract.Signer
 	// Verify reports whether a worker has signed the text.
@@ -30,9 +30,9 @@ type permit struct {
 	Signature      string `json:"signature"`
 }
 
-// permitted is what a permit signs: everything by which the gate decided, and everything that
-// execute relies on. The epoch, the attempt and the dispatch are not part of it, because they
-// change without a decision of the gate; the claim guards those.
+// permitted is the content that a permit signs: all facts by which the gate decided, and all facts
+// on which execute relies. The epoch, the attempt and the dispatch are not part of it, because
+// they change without a decision of the gate; the claim guards those.
 type permitted struct {
 	Kind         string
 	RunID        string
@@ -51,7 +51,8 @@ type permitted struct {
 	Policy   string
 }
 
-// text returns what is signed. It is the same on every worker, because it has no map.
+// text returns the text of the permit that a worker signs. It is the same on every worker, because
+// it contains no map.
 func (p permit) text(runID string, f hook.Facts, t hook.Terms) ([]byte, error) {
 	t.MaxRuntimeMs, t.MaxResultBytes = p.MaxRuntimeMs, p.MaxResultBytes
 	text, err := json.Marshal(permitted{
@@ -80,8 +81,8 @@ func (a *Attempts) Permit(ctx context.Context, in hook.StageInput, v *hook.Verdi
 	return err
 }
 
-// permits returns the permit of an execution. ok is false if it has no permit for what it is
-// going to execute. An execution in the local lane needs none: its workflow runs in this
+// permits returns the permit of an execution. ok is false if the execution has no permit for its
+// tool, arguments and terms. An execution in the local lane needs none: its workflow runs in this
 // worker and has just passed the gate.
 func (a *Attempts) permits(ctx context.Context, raw json.RawMessage, f hook.Facts, t hook.Terms) (p permit, ok bool, err error) {
 	e := contract.Executing(ctx)

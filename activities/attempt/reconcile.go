@@ -21,8 +21,8 @@ func (a *Attempts) Check(ctx context.Context, in contract.CheckIn) (contract.Che
 	return a.Store.Check(ctx, in)
 }
 
-// Probe asks a tool what became of attempts that gave no answer. A value that it finds is
-// checked, redacted and stored like the value of an attempt.
+// Probe asks the probe of a tool whether attempts without an answer took effect. A value that it
+// finds is checked, redacted and stored like the value of an attempt.
 //
 // The outcome is contract.Lost if the tool has changed since the attempt, or if the probe
 // fails, panics or takes longer than an attempt may.

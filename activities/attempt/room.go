@@ -17,8 +17,8 @@ const (
 	laneWait = 100 * time.Millisecond
 )
 
-// processors bounds how many heavy tools run at once: one less than the machine has
-// processors. The last one is for the steps of all other calls.
+// processors bounds how many heavy tools run at the same time: the number of processors of the
+// machine minus one. The last processor is for the steps of all other calls.
 type processors chan struct{}
 
 func newProcessors() processors { return make(processors, max(1, runtime.GOMAXPROCS(0)-1)) }
@@ -38,8 +38,8 @@ func (p processors) acquire(ctx context.Context, patience time.Duration) (releas
 	}
 }
 
-// lane bounds how many tools of one tenant run at once in the local lane. That lane uses the
-// slots of the worker that also serve the other steps of all calls.
+// lane bounds how many tools of one tenant run at the same time in the local lane. That lane uses
+// the slots of the worker that also serve the other steps of all calls.
 type lane struct {
 	// most is the bound; 0 sets none.
 	most int

@@ -73,7 +73,7 @@ func (a *Attempts) runner(in contract.ExecuteIn, bound *catalog.Bound, caps tool
 	}
 }
 
-// callOf returns what a tool learns of its call.
+// callOf returns the toolspec.Call that a tool gets.
 func (a *Attempts) callOf(f hook.Facts, epoch int, caps toolspec.Capabilities) toolspec.Call {
 	return toolspec.Call{
 		ToolID: f.ToolID, ToolCallID: f.ToolCallID, InvocationID: f.InvocationID, IdempotencyKey: f.InvocationID,
@@ -82,8 +82,8 @@ func (a *Attempts) callOf(f hook.Facts, epoch int, caps toolspec.Capabilities) t
 	}.WithCapabilities(caps)
 }
 
-// panicked logs where a tool panicked and returns an error. The value of the panic is dropped,
-// because it may be a secret.
+// panicked logs the stack of a panic of a tool, and returns an error. The value of the panic is
+// dropped, because it may be a secret.
 func panicked(ctx context.Context, call toolspec.Call, recovered any) error {
 	call.Logger.ErrorContext(ctx, "tool panicked", "panicType", fmt.Sprintf("%T", recovered), "at", errs.Frames(debug.Stack()))
 	return errPanicked

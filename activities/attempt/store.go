@@ -10,7 +10,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Store keeps the claims and the large results of attempts. An error that passes by itself is
+// Store keeps the claims and the large results of attempts. An error that a retry can correct is
 // marked errs.Transient.
 type Store interface {
 	stage.Records
@@ -37,8 +37,8 @@ type ClaimRow struct {
 	// earlier claim must be in Answered.
 	Repeatable bool
 	Answered   []contract.Claim
-	// Runtime is how long the attempt may take. The claim extends the places that the call
-	// holds by as much. If the call has lost one, the answer is Unleased.
+	// Runtime is how long the attempt may take. The claim extends the slots of the call by this
+	// time. If the call has lost a slot, the answer is Unleased.
 	Runtime time.Duration
 	// ApprovalID, if any, must be approved for the call with ApprovalDigest; the same
 	// statement consumes it. If it is not approved, the answer is Refused.

@@ -18,7 +18,7 @@ import (
 const (
 	flightSlack = 15 * time.Second
 	flightMost  = 5 * time.Minute
-	// flightLook is how often a waiting call looks by itself.
+	// flightLook is the interval at which a waiting call asks the cache again.
 	flightLook = 10 * time.Second
 )
 
@@ -87,7 +87,7 @@ func (c *cache) read(ctx context.Context, in hook.StageInput) (v hook.Verdict, e
 			v.Delta.Cached, v.Delta.Hit = value, true
 			return v, nil
 		}
-		// The tool runs, and its value replaces the entry, whoever wrote that.
+		// The tool runs, and its value replaces the entry, even if another call wrote the entry.
 		c.log.WarnContext(ctx, "a kept value breaks the contract of its tool", "toolId", f.ToolID, "invocationId", f.InvocationID, "key", entry.Key)
 	case found.Flies:
 		return stage.Waits(hook.Wait{

@@ -15,27 +15,27 @@ import (
 // cacheVersion changes with the meaning of the fields below.
 const cacheVersion = "pawl result cache 1"
 
-// cacheInput is everything that a kept value depends on. Two calls share a value
-// only where all of it is the same.
+// cacheInput has everything on which a cached value depends. Two calls share a value only if all
+// fields are equal.
 type cacheInput struct {
 	tenant string
-	// scope keeps what is shared per actor apart from what is shared per tenant.
-	// Of a value for the whole tenant, actor, subject and session are empty.
+	// scope separates values that are shared per actor from values that are shared per tenant. For
+	// a value of the whole tenant, actor, subject and session are empty.
 	scope                   toolspec.CacheScope
 	actor, subject, session string
-	// virtualKey can choose other implementations of what the tool uses.
+	// virtualKey can select other implementations of the capabilities of the tool.
 	virtualKey string
-	// generation is that of the connection.
+	// generation is the generation of the connection.
 	connection, generation string
 	tool, toolDigest       string
 	policyDigest           string
-	// args are canonical, as they stand before secrets come in.
+	// args are the canonical arguments, before secrets are injected.
 	args []byte
 }
 
-// newCacheInput reads what a value depends on off a call. The narrower scope wins
-// where a call has a connection: it is somebody's right, and an actor who has it
-// must not be answered with what another one was let see.
+// newCacheInput returns the cacheInput of a call. If the call has a connection, it uses the scope
+// per actor instead of the scope per tenant: each actor has separate rights to a connection, so an
+// actor must not get a value that another actor may see.
 func newCacheInput(c toolspec.Context, scope toolspec.CacheScope, toolID, toolDigest, policyDigest string, n hook.Connection, args json.RawMessage) (cacheInput, error) {
 	canonical, err := strictjson.Canonical(args)
 	if err != nil {

@@ -8,10 +8,9 @@ import (
 
 // Results keeps the values of read-only calls for later calls. Settle writes them.
 type Results interface {
-	// Lookup returns the value of a key. If there is none, the call becomes the one that
-	// gets the value for all others, or waits for the call that already does. A call that
-	// asks again keeps its place. An error marked errs.Transient means that the store is
-	// not available.
+	// Lookup returns the value of a key. If the cache has no value, one call runs the tool for all
+	// others, and the other calls wait for it. A call that asks again keeps its role. An error
+	// marked errs.Transient means that the store is not available.
 	Lookup(ctx context.Context, in LookupRow) (Finding, error)
 }
 
@@ -28,8 +27,9 @@ type LookupRow struct {
 	Lease time.Duration
 }
 
-// Finding is the result of a lookup: Superseded, a Value, or Flies, if another call gets
-// the value within Remaining. The zero value means that this call is to get the value.
+// Finding is the result of a lookup: Superseded, a Value, or Flies. Flies says that another call
+// runs the tool; Remaining is the time until this call may run it instead. The zero value means
+// that this call must run the tool.
 type Finding struct {
 	Superseded bool
 	Value      json.RawMessage

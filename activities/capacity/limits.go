@@ -13,21 +13,20 @@ import (
 )
 
 const (
-	// A call in a queue gets a signal when it gets a place. It also asks by itself, at
-	// intervals that grow with the number of calls ahead and with the number of rounds, so
-	// that a wait of days does not fill the history.
+	// A call in a queue gets a signal when it gets a slot. It also asks without a signal, at
+	// intervals that grow with the number of calls ahead and with the number of rounds, so that a
+	// wait of days does not fill the history.
 	queueLook    = 10 * time.Second
 	queueLookFar = time.Minute
 	queueLookOld = 5 * time.Minute
 	queueStep    = 500 * time.Millisecond
 	queueRounds  = 6
-	// busyRetry is the retryAfter of a full semaphore. The time until a place is free is not
-	// known.
+	// busyRetry is the retryAfter of a full semaphore. The time until a slot is free is not known.
 	busyRetry = time.Second
 )
 
-// Limits returns the steps that take quotas and places at semaphores. places remembers
-// when this process asked for places.
+// Limits returns the steps that take tokens of quotas and slots of semaphores. places remembers
+// when this process asked for slots.
 func Limits(policies judge.Policies, store Store, places *Places) stage.Table {
 	l := &limits{policies: policies, store: store, places: places}
 	return stage.Table{

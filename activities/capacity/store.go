@@ -12,8 +12,8 @@ type Store interface {
 	// TakeTokens takes one token from every bucket, or none. A call that has taken tokens
 	// keeps them in later rounds.
 	TakeTokens(ctx context.Context, in TokensRow) (Answer, error)
-	// TakePlaces takes a place at every semaphore, joins their queues, or does neither.
-	// Without places in the input the call leaves the queues that it is in.
+	// TakePlaces takes a slot of every semaphore, joins their queues, or does neither. If in has
+	// no places, the call leaves its queues.
 	TakePlaces(ctx context.Context, in PlacesRow) (Answer, error)
 }
 
@@ -35,7 +35,7 @@ type Bucket struct {
 	Patience time.Duration
 }
 
-// PlacesRow asks for places.
+// PlacesRow asks for slots.
 type PlacesRow struct {
 	InvocationID string
 	TenantID     string
@@ -43,7 +43,7 @@ type PlacesRow struct {
 	Places       []Place
 }
 
-// Place is a place at a semaphore that has Most of them.
+// Place asks for one slot of a semaphore that has Most slots.
 type Place struct {
 	Key  string
 	Most int
@@ -62,7 +62,7 @@ const (
 	Superseded State = "superseded"
 )
 
-// Answer is the outcome of a request, and what the call waits for longest.
+// Answer is the outcome of a request, with the limit for which the call must wait longest.
 type Answer struct {
 	State State
 	// Key names the bucket or semaphore with the longest wait.

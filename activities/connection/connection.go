@@ -16,9 +16,8 @@ import (
 
 // Broker leases connections to attempts.
 type Broker interface {
-	// Lease answers broker.Leased with a lease, which the caller closes, or another answer
-	// that says why there is no lease. An error that passes by itself is marked
-	// errs.Transient.
+	// Lease answers broker.Leased with a lease, which the caller closes, or another answer that
+	// says why there is no lease. An error that a retry can correct is marked errs.Transient.
 	Lease(ctx context.Context, r broker.Request) (*broker.Lease, broker.Answer, error)
 }
 
@@ -49,11 +48,11 @@ type Leases struct {
 	Policies judge.Policies
 }
 
-// Lease leases the connection of the call for one attempt, if Mark marked the call and the
-// tool uses connections; otherwise it returns nothing. If the call may not have the
-// connection, out is how the attempt ends. The roles that may use the connection are those of
-// the policy version policyDigest. Lease comes before the claim, so without a lease nothing
-// has begun. An error that passes by itself is marked errs.Transient.
+// Lease leases the connection of the call for one attempt, if Mark marked the call and the tool
+// uses connections; otherwise it returns nothing. If the call may not have the connection, out is
+// the answer of the attempt. The roles that may use the connection are those of the policy version
+// policyDigest. Lease comes before the claim, so without a lease nothing has begun. An error that
+// a retry can correct is marked errs.Transient.
 func (l *Leases) Lease(ctx context.Context, in contract.ExecuteIn, policyDigest string, bound *catalog.Bound) (lease *broker.Lease, out *contract.ExecuteOut, err error) {
 	f := in.Facts
 	if !judge.UsesConnection(bound.Definition()) || !slices.ContainsFunc(f.Data, func(e hook.Entry) bool { return e.Key == mark }) {

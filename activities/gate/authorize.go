@@ -16,7 +16,8 @@ import (
 // so that a slow engine is named in the log and leaves no step behind.
 const askTime = 1500 * time.Millisecond
 
-// ruleAuthz stands in records where the engine denied, with what the call lacks.
+// ruleAuthz is the rule in the record of a call that the engine denied. The text says what the
+// call lacks.
 const ruleAuthz = "authorization"
 
 // permit asks the engine whether the actor may run the tool, on behalf of the subject if
@@ -29,7 +30,7 @@ func (g *gate) permit(ctx context.Context, f hook.Facts, basis authz.Basis, v *h
 		submitter, fault = s.KeyID, s.Fault
 	}
 	if c.SubjectID != "" && submitter == "" {
-		// Whoever submits a call can name any subject. The subject counts only if a trusted
+		// A caller can name any subject. The subject counts only if a trusted
 		// submitter vouches for it.
 		if fault == "" {
 			fault = lackMessage(authz.Trust)
@@ -68,8 +69,8 @@ func lackMessage(lacks authz.Lack) string {
 	return "" // the code's own words
 }
 
-// ask puts the question to the engine, which may be anybody's code: it has a time,
-// and its panic is its own. What it returns too late reaches nobody.
+// ask asks the engine. The engine may be code of a user, so ask bounds its time and recovers its
+// panic. It ignores an answer that comes too late.
 func (g *gate) ask(ctx context.Context, r authz.Request) (authz.Decision, error) {
 	asking, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -103,8 +104,8 @@ func (g *gate) ask(ctx context.Context, r authz.Request) (authz.Decision, error)
 	return authz.Decision{}, errs.Transient(&unanswered{cause: out.err})
 }
 
-// unanswered says that the engine gave no answer. Whatever the reason, the call waits:
-// to guess would run a tool that nobody authorized.
+// unanswered is the error of an engine that gave no answer. The call waits for every reason of it,
+// because Pawl must not run a tool without an authorization.
 type unanswered struct{ cause error }
 
 // Error names the cause for the process that made it.

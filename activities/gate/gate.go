@@ -40,6 +40,8 @@ func Steps(p Parts) stage.Table {
 	}
 }
 
+// authorize judges the call without its arguments, then asks the authorization engine, and then
+// checks the connection.
 func (g *gate) authorize(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	f := in.Facts
 	bound, here := g.Tools.Get(f.ToolID)
@@ -52,6 +54,8 @@ func (g *gate) authorize(ctx context.Context, in hook.StageInput) (hook.Verdict,
 	})
 }
 
+// consent judges the call with its arguments. If policy requires an approval, the call either
+// asks a person, or has an approval, which must still be for the same call.
 func (g *gate) consent(ctx context.Context, in hook.StageInput) (hook.Verdict, error) {
 	f := in.Facts
 	return g.judge(ctx, f, func(_ *policy.Policy, decision policy.Decision, v *hook.Verdict) (*hook.Failure, error) {

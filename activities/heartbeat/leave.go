@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// Patience is how long code of others may take to stop after its context has ended. Then
-	// the activity answers without it.
+	// Patience is how long code of a user may take to stop after its context has ended. After that
+	// time the activity answers without waiting for it.
 	Patience = time.Second
-	// stopGrace is how long such code may go on after its worker begins to stop. The worker
+	// stopGrace is how long such code may still run after its worker begins to stop. The worker
 	// waits longer than stopGrace and Patience together.
 	stopGrace = 5 * time.Second
 )

@@ -38,7 +38,7 @@ func Demand(ctx context.Context, p *policy.Policy, f hook.Facts, tools Source) [
 	return demand
 }
 
-// LimitFacts returns the facts of a call by which policy finds its features and limits.
+// LimitFacts returns the facts that policy needs to find the features and the limits of a call.
 func LimitFacts(f hook.Facts) policy.Facts {
 	return PolicyFacts(hook.Facts{ToolID: f.ToolID, Context: f.Context}, false)
 }

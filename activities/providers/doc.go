@@ -1,3 +1,3 @@
-// Package providers gives hooks and tools what a call is provided with: what its worker has,
-// and what hooks have bound for the call or for its session.
+// Package providers gives hooks and tools the providers of a call: the providers of its worker,
+// and the factories that hooks have bound for the call or for its session.
 package providers

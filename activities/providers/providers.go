@@ -9,8 +9,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/provide"
 )
 
-// Sessions keeps recipes for sessions. An error that passes by itself is marked
-// errs.Transient.
+// Sessions keeps recipes for sessions. An error that a retry can correct is marked errs.Transient.
 type Sessions interface {
 	SessionBindings(ctx context.Context, key provide.SessionKey) ([]provide.Binding, error)
 	// BindSession stores recipes; a later one replaces an earlier one. It returns them with
@@ -30,7 +29,7 @@ type SessionRow struct {
 type Providers struct {
 	// Registry has the factories of this worker. It may be nil.
 	Registry *provide.Registry
-	// Sessions stores what is bound for sessions. It may be nil if no factory binds.
+	// Sessions stores the recipes that are bound for sessions. It may be nil if no factory binds.
 	Sessions Sessions
 }
 
@@ -38,8 +37,8 @@ func sessionOf(c toolspec.Context) provide.SessionKey {
 	return provide.SessionKey{TenantID: c.TenantID, SessionID: c.SessionID}
 }
 
-// Provide returns a context with what the call is provided with in this worker. lacks names a
-// factory that the bindings of the call need and this worker does not have.
+// Provide returns a context with the providers of the call in this worker. lacks names a factory
+// that the bindings of the call need and this worker does not have.
 func (p Providers) Provide(ctx context.Context, f hook.Facts) (_ context.Context, lacks string) {
 	if factory, missing := p.Lacks(f.Bindings); missing {
 		return ctx, "factory " + factory
@@ -61,15 +60,15 @@ func (p Providers) Lacks(bindings []provide.Binding) (factory string, lacks bool
 	return p.Registry.Lacks(bindings)
 }
 
-// Forget drops what was made for a call that has ended.
+// Forget drops the values that factories made for a call that has ended.
 func (p Providers) Forget(invocationID string) {
 	if p.Registry != nil {
 		p.Registry.Forget(invocationID)
 	}
 }
 
-// Recall is Pawl's step before the hooks of willBindProviders. It finds what earlier calls
-// bound for the session.
+// Recall is Pawl's step before the hooks of willBindProviders. It loads the bindings that earlier
+// calls of the session stored.
 func (p Providers) Recall(ctx context.Context, in hook.StageInput) (v hook.Verdict, err error) {
 	if in.Facts.Context.SessionID != "" {
 		v.Delta.Bindings, err = p.Sessions.SessionBindings(ctx, sessionOf(in.Facts.Context))
@@ -77,8 +76,8 @@ func (p Providers) Recall(ctx context.Context, in hook.StageInput) (v hook.Verdi
 	return v, err
 }
 
-// Keep is Pawl's step after the hooks of willBindProviders. It stores what they bound for the
-// session.
+// Keep is Pawl's step after the hooks of willBindProviders. It stores the new bindings that the
+// hooks made for the session.
 func (p Providers) Keep(ctx context.Context, in hook.StageInput, v *hook.Verdict) error {
 	var recipes []provide.Recipe
 	for _, b := range v.Delta.Bindings {
@@ -98,8 +97,9 @@ func (p Providers) Keep(ctx context.Context, in hook.StageInput, v *hook.Verdict
 	return err
 }
 
-// Capabilities returns what a tool gets: what its worker provides to all calls, replaced
-// where something is provided for this call. ctx is a context of Provide.
+// Capabilities returns the capabilities that a tool gets: the capabilities that its worker
+// provides to all calls, except the capabilities that a provider of this call replaces. ctx is a
+// context of Provide.
 func Capabilities(ctx context.Context, bound *catalog.Bound) (toolspec.Capabilities, error) {
 	given, err := provide.FromContext(ctx).Capabilities(ctx, bound.Definition().Capabilities)
 	return bound.Capabilities().With(given...), err

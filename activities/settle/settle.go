@@ -6,7 +6,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Store closes records. An error that passes by itself is marked errs.Transient.
+// Store closes records. An error that a retry can correct is marked errs.Transient.
 type Store interface {
 	Settle(ctx context.Context, in contract.SettleIn) (contract.SettleOut, error)
 }

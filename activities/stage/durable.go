@@ -15,7 +15,7 @@ import (
 // errLeaving is why a worker that stops leaves a stage to another worker.
 var errLeaving = errors.New("the worker stops")
 
-// left is what the hooks of a stage left.
+// left is the result of the hooks of a stage.
 type left struct {
 	verdict hook.Verdict
 	err     error

@@ -9,9 +9,9 @@ import (
 
 // Records knows to whom calls belong.
 type Records interface {
-	// Owned returns the recorded plan of a call. owned is false if the record is not open,
-	// has another epoch, or belongs to another call or another execution. An error that
-	// passes by itself is marked errs.Transient.
+	// Owned returns the recorded plan of a call. owned is false if the record is not open, has
+	// another epoch, or belongs to another call or another execution. An error that a retry can
+	// correct is marked errs.Transient.
 	Owned(ctx context.Context, in OwnedRow) (plan hook.Plan, owned bool, err error)
 }
 

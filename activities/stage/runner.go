@@ -111,7 +111,7 @@ func (r *Runner) runStage(ctx context.Context, own Own, in hook.StageInput) (hoo
 }
 
 // unknownFactory is the verdict after a hook bound a factory that its own worker does not have.
-// That is a fault of the program: no other worker is waited for.
+// That is a fault of the program, so the call does not wait for another worker.
 func unknownFactory(in hook.StageInput, factory string, v hook.Verdict) hook.Verdict {
 	return hook.Verdict{Outcome: hook.Failed, By: v.By, DurationUs: v.DurationUs, Failure: &hook.Failure{
 		Code: toolspec.CodeInternal, SafeMessage: "a hook binds the factory " + factory + ", which this worker does not have: name it in worker.Providers",
@@ -232,8 +232,8 @@ func (r *Runner) guard(in hook.StageInput, v hook.Verdict) hook.Verdict {
 	return v
 }
 
-// planned reports whether a stage that runs as a regular activity is in the recorded plan of
-// a call that belongs to this execution. Everybody who may use the namespace can schedule such
+// planned reports whether a stage that runs as a regular activity is in the recorded plan of a
+// call that belongs to this execution. Any program with access to the namespace can schedule such
 // an activity with any hooks and facts.
 func (r *Runner) planned(ctx context.Context, in hook.StageInput) (bool, error) {
 	plan, owned, err := Owns(ctx, r.Records, in.Facts, in.Facts.Epoch)

@@ -36,21 +36,22 @@ type Endings interface {
 	// TakeEnding takes the call that has been due longest. The call is due again later if it is
 	// not dropped. found is false if no call is due.
 	TakeEnding(ctx context.Context, namespace string) (e Ending, found bool, err error)
-	// EndStage records a stage that has run. It writes nothing and returns false if another
-	// sweep has taken the call since.
+	// EndStage records a stage that has run. It writes nothing and returns false if TakeEnding has
+	// returned the call to another sweep since.
 	EndStage(ctx context.Context, in EndedStage) (ended bool, err error)
-	// DropEnding deletes a call from the list, unless another sweep has taken it since.
+	// DropEnding deletes a call from the list, unless TakeEnding has returned it to another sweep
+	// since.
 	DropEnding(ctx context.Context, invocationID string, tries int) error
 }
 
 // Ending is a swept call whose hooks at the closing stages run after its workflow.
 type Ending struct {
 	InvocationID string
-	// Done counts the stages that have run. Tries counts how often the call was taken.
+	// Done counts the stages that have run. Tries counts how often TakeEnding returned the call.
 	Done, Tries int
 	Plan        hook.Plan
-	// Facts are what the record knows of the call. The scratchpad, the bindings and the
-	// arguments were in the workflow only.
+	// Facts has the facts of the call that are in the record. The scratchpad, the bindings and the
+	// arguments were only in the workflow.
 	Facts hook.Facts
 	// SettledAt and SeenAt are by the database's clock.
 	SettledAt, SeenAt time.Time
@@ -109,9 +110,9 @@ func (s *Sweeper) endAll(ctx context.Context, out *contract.SweepCallsOut) error
 	return nil
 }
 
-// end runs the closing stages of a call that have not run, and begins none later than endingTime
-// after began. It reports whether all have run. A stage that this worker cannot run, or that does not end in its
-// time, is left for a later sweep, and so are those after it.
+// end runs the closing stages of a call that have not run, and begins none later than endingTime after began. It
+// reports whether all have run. If this worker cannot run a stage, or if a stage does not end in its time, end
+// leaves this stage and the later stages for a later sweep.
 func (s *Sweeper) end(ctx context.Context, e Ending, began time.Time) (ended bool, err error) {
 	stages := e.stages()
 	for e.Done < len(stages) {
@@ -143,8 +144,8 @@ func (s *Sweeper) end(ctx context.Context, e Ending, began time.Time) (ended boo
 	return true, s.endings.DropEnding(ctx, e.InvocationID, e.Tries)
 }
 
-// runEnding runs a closing stage. It returns an error if the stage does not end within budget: what
-// the hooks have done by then is not known.
+// runEnding runs a closing stage. It returns an error if the stage does not end within budget,
+// because the effects of the hooks are not known then.
 func (s *Sweeper) runEnding(ctx context.Context, budget time.Duration, in hook.StageInput) (hook.Verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()

@@ -41,8 +41,8 @@ type Resealed struct {
 	Was int64
 }
 
-// Resealer seals credentials with the newest key. It may be killed at any time and
-// may run twice at once.
+// Resealer seals credentials with the newest key. It may be killed at any time, and two runs may
+// overlap.
 type Resealer struct {
 	secrets Secrets
 	sealer  broker.Sealer

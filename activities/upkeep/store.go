@@ -7,16 +7,16 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Store has the operations of the sweeper on the record. Each method is one bounded step,
-// may run at any time, and may run twice at once.
+// Store has the operations of the sweeper on the record. Each method is one bounded step, may run
+// at any time, and two runs may overlap.
 type Store interface {
 	// OpenCalls returns a page of the open calls of a namespace, oldest first.
 	OpenCalls(ctx context.Context, page OpenPage) ([]OpenCall, error)
 	// Sweep settles a call whose workflow has ended and returns the code of the call. It
 	// returns "" and writes nothing if the record has changed since it was read.
 	Sweep(ctx context.Context, in SweepRow) (toolspec.Code, error)
-	// ReleaseExpired takes back expired slots that no call gives back, at up to most
-	// semaphores, and gives them to waiting calls. It returns how many slots it took back.
+	// ReleaseExpired frees the expired slots that no call frees itself, at up to most semaphores,
+	// and gives them to waiting calls. It returns how many slots it freed.
 	ReleaseExpired(ctx context.Context, most int) (int, error)
 	// DeleteIdleCapacity deletes up to most rows of quotas and up to most rows of
 	// semaphores. It deletes a row only if a missing row has the same meaning: a full quota

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// sweepPage is how many open calls are read at once.
+	// sweepPage is how many open calls one query reads.
 	sweepPage = 200
 	// sweepAsks is the maximum number of concurrent questions to Temporal.
 	sweepAsks = 8
@@ -29,9 +29,8 @@ const (
 // errStopping ends a sweep whose worker is stopping; another worker repeats the sweep.
 var errStopping = errors.New("the worker stops")
 
-// Sweeper settles calls whose workflow has ended, makes the monthly partitions of the
-// record and applies retention. Its activities may be killed at any time, and two may run
-// at once.
+// Sweeper settles calls whose workflow has ended, makes the monthly partitions of the record and
+// applies retention. Its activities may be killed at any time, and two runs may overlap.
 type Sweeper struct {
 	namespace string
 	upkeep    Store
@@ -57,7 +56,7 @@ func (s *Sweeper) Register(r contract.Registry) {
 }
 
 // Calls checks every call of the namespace that is open when Calls begins, and settles
-// the calls whose workflow has ended. It first takes back expired slots. At the end it runs the
+// the calls whose workflow has ended. It first frees expired slots. At the end it runs the
 // hooks at the closing stages of the calls that this sweep, or an earlier one, has settled.
 //
 // Calls settles a call only if Temporal has said that its workflow ended. If Temporal
@@ -75,9 +74,9 @@ func (s *Sweeper) Calls(ctx context.Context, _ contract.SweepCallsIn) (contract.
 	return out, err
 }
 
-// settle takes back expired slots, and settles the open calls whose workflow has ended.
+// settle frees expired slots, and settles the open calls whose workflow has ended.
 func (s *Sweeper) settle(ctx context.Context, out *contract.SweepCallsOut) error {
-	if err := s.expired(ctx); err != nil {
+	if err := s.releaseExpired(ctx); err != nil {
 		return err
 	}
 	page := OpenPage{Namespace: s.namespace, Limit: sweepPage}
@@ -109,13 +108,13 @@ func (s *Sweeper) settle(ctx context.Context, out *contract.SweepCallsOut) error
 	}
 }
 
-// expired takes back expired slots that no call gives back: the slots of calls that the
-// sweeper settled, and the slots of calls whose workers have been away for long.
-func (s *Sweeper) expired(ctx context.Context) error {
+// releaseExpired frees the expired slots that no call frees itself: the slots of calls that the
+// sweeper settled, and the slots of calls whose workers have not answered for a long time.
+func (s *Sweeper) releaseExpired(ctx context.Context) error {
 	for {
 		n, err := s.upkeep.ReleaseExpired(ctx, sweepPage)
 		if n > 0 {
-			s.log.WarnContext(ctx, "places expired and were taken back", "places", n)
+			s.log.WarnContext(ctx, "expired slots were freed", "slots", n)
 		}
 		if err != nil || n == 0 || heartbeat.Stopping(ctx) {
 			return err

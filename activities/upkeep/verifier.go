@@ -15,8 +15,7 @@ type Histories interface {
 	Verify(ctx context.Context, in contract.VerifyClosedIn) (contract.VerifyClosedOut, error)
 }
 
-// Verifier searches histories for secrets. It may be killed at any time and may
-// run twice at once.
+// Verifier searches histories for secrets. It may be killed at any time, and two runs may overlap.
 type Verifier struct {
 	histories Histories
 	log       *slog.Logger
@@ -32,9 +31,9 @@ func (v *Verifier) Register(r contract.Registry) {
 	contract.Bind(r, contract.VerifyClosed, v.log, v.Closed)
 }
 
-// Closed searches the histories of workflows that closed within the period of in. It
-// sends heartbeats during the search, and logs the counts. The log and the output hold no
-// secret.
+// Closed searches for secrets in the histories of workflows. It reads the workflows that closed in
+// the period that in names. During the search it sends heartbeats. It logs the counts; neither the
+// log nor the output holds a secret.
 func (v *Verifier) Closed(ctx context.Context, in contract.VerifyClosedIn) (contract.VerifyClosedOut, error) {
 	stop := heartbeat.Send[struct{}](ctx, nil)
 	defer stop()

@@ -103,13 +103,13 @@ var turnKey = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
 // Take reads a response of a model, runs its calls with c, and forms the messages that the
 // provider expects next. Each call has its own result: a call that is malformed, denied or fails
-// is answered with an error that the model can correct, and the other calls run all the same. No
-// call runs before the response is complete, and no call of a response that was cut off runs.
+// is answered with an error that the model can correct, and the other calls still run. No call
+// runs before the response is complete, and no call of a response that was cut off runs.
 //
 // Take returns an error if the turn or the response is not valid, if an outcome has an Err, or if
 // an output cannot be read. If ctx ended, the error is client.ErrNoAnswer: the calls that started
 // continue, and the same turn taken again finds them. The Reply holds everything that is known,
-// also beside an error.
+// even if Take returns an error.
 func (t Turn) Take(ctx context.Context, c *client.Client, response io.Reader) (Reply, error) {
 	plan, err := t.Plan(response)
 	if err != nil {

@@ -95,14 +95,15 @@ func NewNotices(s *Store, notifiers map[string]outbox.Notifier, log *slog.Logger
 // Ping checks that the database answers.
 func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 
-// MaxConns returns how many statements can run at once.
+// MaxConns returns how many statements can run at the same time.
 func (s *Store) MaxConns() int { return s.db.MaxConns() }
 
 // Close closes the connections. It waits for running statements.
 func (s *Store) Close() { s.db.Close() }
 
 // Migrate applies the missing steps of this build to the schema and returns them. Several
-// processes may call it at once: one works, the others wait. It does not change a newer schema.
+// processes may call it at the same time: one process applies the steps, and the others wait. It
+// does not change a newer schema.
 func (s *Store) Migrate(ctx context.Context) ([]Migration, error) { return s.db.Migrate(ctx) }
 
 // MigrationStatus lists the steps of this build, applied or not.

@@ -2,78 +2,78 @@ package authz
 
 import "context"
 
-// Execute is the permission to run a tool, the only one so far.
+// Execute is the permission to run a tool. There is no other permission.
 const Execute = "tool.execute"
 
-// Port is an authorization engine. It is asked for every call that policy does not
-// deny, before anything of its arguments is looked at, and again after every wait.
-// It may be called by many goroutines at once.
+// Port is an authorization engine. Pawl asks it about every call that policy does not deny, before
+// it reads the arguments, and again after every wait. Many goroutines may call Check at the same
+// time.
 //
-// An error, a panic and no answer in time are no answer: the question is asked again
-// until the call's deadline, and the tool does not run meanwhile. An engine keeps no
-// answers: what is revoked must count the next time.
+// If Check returns an error, panics or does not return in time, Pawl asks again until the deadline
+// of the call, and does not run the tool until then. An engine must not cache its answers, because
+// a revoked permission must count at the next question.
 type Port interface {
 	Check(ctx context.Context, r Request) (Decision, error)
 }
 
 // Request is the question.
 type Request struct {
-	// TenantID is the scope of everything else: who is called the same in another
-	// tenant is somebody else.
+	// TenantID is the tenant. It is the scope of all other ids: the same actor id in another
+	// tenant is another actor.
 	TenantID string
-	// ActorID is who calls.
+	// ActorID is the identity that calls.
 	ActorID string
-	// SubjectID is on whose behalf, or empty. Where it is there, the actor needs the
-	// permission and also a delegation of the subject.
+	// SubjectID is the identity for whom the actor calls, or empty. If it is set, the actor needs
+	// the permission and also a delegation of the subject.
 	SubjectID string
-	// Submitter is the key by which a trusted submitter vouched for SubjectID. It is
-	// there whenever SubjectID is.
+	// Submitter is the id of the key with which a trusted submitter vouched for SubjectID. It is
+	// set if SubjectID is set.
 	Submitter string
 	// Permission is Execute.
 	Permission string
-	// ToolID is the tool to be run.
+	// ToolID is the id of the tool.
 	ToolID string
-	// ConnectionID, GraphID, SessionID and RunID are where the call stands; all but
-	// RunID may be empty.
+	// ConnectionID, GraphID, SessionID and RunID are the ids in the context of the call. Only
+	// RunID is always set.
 	ConnectionID, GraphID, SessionID, RunID string
-	// Basis is what the tenant's policy says permissions come from.
+	// Basis is the source of permissions that the policy of the tenant names.
 	Basis Basis
 }
 
-// Basis is where the permissions of a tenant come from.
+// Basis is the source of the permissions of a tenant.
 type Basis string
 
 const (
-	// ByPolicy says that the tenant's policy is its authorization. What it does not deny,
-	// every actor of the tenant may do; delegations are verified all the same.
+	// ByPolicy says that policy alone decides: each actor of the tenant may make each call that
+	// policy does not deny. The engine still verifies delegations.
 	ByPolicy Basis = "policy"
-	// ByRelations says that an actor may do what a relation permits, and nothing else.
+	// ByRelations says that an actor may run only the tools that a relation permits.
 	ByRelations Basis = "relations"
 )
 
-// Decision is the answer. The zero value denies.
+// Decision is the answer of an engine. The zero value denies.
 type Decision struct {
 	Allowed bool
-	// Lacks says what is missing where the answer is no; it shapes the message and
-	// nothing else.
+	// Lacks says what is missing if Allowed is false. It changes only the message of the failure.
 	Lacks Lack
 }
 
-// Lack is what a denied call lacks.
+// Lack names what a denied call lacks.
 type Lack string
 
-// What can be missing.
+// The values of Lack.
 const (
 	// Permission: the actor may not run the tool.
 	Permission Lack = "permission"
-	// Delegation: the subject has not delegated this to the actor, or no longer.
+	// Delegation: the subject has not delegated the tool to the actor, or has revoked the
+	// delegation.
 	Delegation Lack = "delegation"
-	// Trust: nobody who is trusted vouches for the subject.
+	// Trust: no trusted submitter vouches for the subject.
 	Trust Lack = "trust"
 )
 
-// Allow says yes.
+// Allow returns the decision that allows the call.
 func Allow() Decision { return Decision{Allowed: true} }
 
-// Deny says no, and what is missing.
+// Deny returns the decision that denies the call. lacks says why.
 func Deny(lacks Lack) Decision { return Decision{Lacks: lacks} }

@@ -7,43 +7,43 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// MaxNesting is how many memberships lead from an actor to a group or a role at most.
-// What is further away does not count, and a circle ends there.
+// MaxNesting is the maximum number of memberships between an actor and a group or a role. A longer
+// path does not count. This bound also ends a cycle of memberships.
 const MaxNesting = 8
 
-// RolePrefix marks a role where other names may stand too.
+// RolePrefix is the prefix of a role in a field that can also name an actor.
 const RolePrefix = "role:"
 
 // maxName bounds a name, in characters.
 const maxName = 200
 
-// Kind is what a relation says.
+// Kind is the kind of a relation.
 type Kind string
 
 // The kinds.
 const (
-	// Member: Subject is in Object, a group or a role. Groups may be in groups and in
-	// roles.
+	// Member: Subject is a member of Object, a group or a role. A group may be a member of groups
+	// and of roles.
 	Member Kind = "member"
 	// Executes: Subject may run Tools.
 	Executes Kind = "execute"
-	// Delegates: Object lets Subject run Tools on its behalf. It does not let Subject
-	// run them at all: that takes a permission besides.
+	// Delegates: Object lets Subject run Tools on its behalf. Subject also needs the permission to
+	// run them.
 	Delegates Kind = "delegate"
 )
 
-// Relation is a fact of the built-in engine, inside of a tenant.
+// Relation is one fact about a tenant for the built-in engine.
 type Relation struct {
 	Kind    Kind   `json:"kind"`
 	Subject string `json:"subject"`
 	Object  string `json:"object,omitempty"`
-	// Tools is a tool's id, or a prefix of ids and *.
+	// Tools is a tool id, or a prefix of tool ids followed by *.
 	Tools string `json:"tools,omitempty"`
-	// GraphID limits it to calls of a graph.
+	// GraphID limits the relation to calls of one graph.
 	GraphID string `json:"graphId,omitempty"`
 }
 
-// Check reports what is wrong with a relation.
+// Check returns an error if the relation is not valid.
 func (r Relation) Check() error {
 	switch r.Kind {
 	case Member:
@@ -68,7 +68,8 @@ func (r Relation) Check() error {
 			return fmt.Errorf("who may run tools %w", err)
 		}
 	case Delegates:
-		// Only to one who can be named: who joins a group later was not meant.
+		// The subject must be one identity. A delegation to a group would also reach its future
+		// members.
 		if err := checkName(r.Subject, "user", "agent", "service"); err != nil {
 			return fmt.Errorf("the actor of a delegation %w", err)
 		}
@@ -90,7 +91,7 @@ func (r Relation) Check() error {
 // Identity reports whether s names an actor: see [toolspec.CheckActorID].
 func Identity(s string) bool { return toolspec.CheckActorID(s) == nil }
 
-// checkName wants one of the prefixes and a name.
+// checkName returns an error unless s is one of the kinds, a colon and a name.
 func checkName(s string, kinds ...string) error {
 	kind, name, found := strings.Cut(s, ":")
 	if found && name != "" && short(s) {

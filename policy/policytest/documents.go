@@ -146,14 +146,15 @@ func genLimit() *rapid.Generator[document.Limit] {
 	})
 }
 
-// WithRule returns the document with one more rule at a place.
+// WithRule returns the document with one more rule at the index at.
 func WithRule(d document.Document, at int, r document.Rule) document.Document {
 	t := d.Tenants["acme"]
 	t.Rules = slices.Insert(slices.Clone(t.Rules), min(at, len(t.Rules)), r)
 	return document.Document{Version: 1, Tenants: map[string]document.Tenant{"acme": t}}
 }
 
-// waiting adds what happens to a request that waits long, where its life has room for it and somebody is named.
+// waiting adds a reminder and escalations, unless the request expires after one second or has no
+// approvers.
 func waiting(a document.Approvals, steps int) document.Approvals {
 	if a.ExpiresAfter == "1s" || len(a.Approvers) == 0 || steps == 0 {
 		return a

@@ -34,8 +34,8 @@ func ReadGoldens(t *testing.T, file, in string, outs ...string) Goldens {
 	return Goldens{file, in, outs, archive}
 }
 
-// Each holds what comes of every case, one text for each of outs, against what is
-// written. With -update it writes that.
+// Each compares the result of every case, one text for each of outs, with the text in the archive.
+// With -update it writes the results into the archive.
 func (g Goldens) Each(t *testing.T, comes func(t *testing.T, doc []byte) []string) {
 	t.Helper()
 	written := map[string][]byte{}

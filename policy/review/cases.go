@@ -14,8 +14,8 @@ type Cases struct {
 	// Policy is the file of the policy to test, relative to the file of the cases. `active` is
 	// the active version. If it is empty, the caller chooses.
 	Policy string
-	// Tools are the author's declarations of tools that no worker has published. Where a worker
-	// has published a tool, its own declarations and its schema count.
+	// Tools are the author's declarations of tools that no worker has published. If a worker has
+	// published a tool, the published declarations and schema count.
 	Tools []toolspec.Spec
 	List  []Case
 }

@@ -39,13 +39,13 @@ type field = strictyaml.Field
 func (r *caseReader) cases(root *yaml.Node) Cases {
 	var c Cases
 	var tenant, actor string
-	defaults := func(into *string) func(n *yaml.Node, path string) {
+	readText := func(into *string) func(n *yaml.Node, path string) {
 		return func(n *yaml.Node, path string) { *into, _ = r.Text(n, path, document.MaxIdentity) }
 	}
 	r.Mapping(root, "",
 		field{Name: "policy", Read: func(n *yaml.Node, path string) { c.Policy, _ = r.Text(n, path, maxPath) }},
-		field{Name: "tenant", Read: defaults(&tenant)},
-		field{Name: "actor", Read: defaults(&actor)},
+		field{Name: "tenant", Read: readText(&tenant)},
+		field{Name: "actor", Read: readText(&actor)},
 		field{Name: "tools", Read: func(n *yaml.Node, path string) {
 			r.Entries(n, path, strictyaml.Unlimited, func(id string, at, value *yaml.Node) {
 				c.Tools = append(c.Tools, r.toolFacts(id, at, value, strictyaml.Join(path, id)))
@@ -56,6 +56,7 @@ func (r *caseReader) cases(root *yaml.Node) Cases {
 			r.NotEmpty(n, path, "write at least one")
 		}},
 	)
+	// A case without a tenant, an actor or a name gets the default.
 	for i := range c.List {
 		one := &c.List[i]
 		if one.Facts.TenantID == "" {

@@ -89,13 +89,15 @@ func line(v any) string {
 // apart returns the entries of two lists that are not in their longest common subsequence. An
 // entry that moved is in removed and in added.
 func apart(a, b []string) (removed, added []string) {
+	// common[i][j] is the length of the longest common subsequence of a[i:] and b[j:].
 	common := make([][]int, len(a)+1)
 	for i := range common {
 		common[i] = make([]int, len(b)+1)
 	}
 	for i := len(a) - 1; i >= 0; i-- {
 		for j := len(b) - 1; j >= 0; j-- {
-			if common[i][j] = max(common[i+1][j], common[i][j+1]); a[i] == b[j] {
+			common[i][j] = max(common[i+1][j], common[i][j+1])
+			if a[i] == b[j] {
 				common[i][j] = common[i+1][j+1] + 1
 			}
 		}

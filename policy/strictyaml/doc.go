@@ -1,8 +1,9 @@
 // Package strictyaml reads documents that people write in YAML, or in its subset JSON. It refuses
-// whatever could mean something else than a person reads: unknown and repeated keys, anchors, tags,
-// a second document, odd characters. A Reader reports every fault with its line, column and path,
-// and suggests the key that was probably meant.
+// text that a YAML reader can understand in another way than a person: unknown and repeated keys,
+// anchors, tags, a second document, control characters. A Reader reports every fault with its
+// line, column and path, and suggests a correct key for a misspelled one.
 //
-// It must never know what a document is about. It imports the YAML library and policy/suggest. The packages of
-// documents import it: policy/document and policy/review; other packages only take its Errors.
+// The package does not know the content of any document. It imports the YAML library and
+// policy/suggest. The packages policy/document and policy/review read their documents with it;
+// other packages use only its type Errors.
 package strictyaml

@@ -141,7 +141,7 @@ func (r *Reader) List(n *yaml.Node, path string, limit int, each func(n *yaml.No
 	}
 }
 
-// NotEmpty refuses an empty list. instead says what to write in its place.
+// NotEmpty refuses an empty list. The error ends with instead, which says what to write.
 func (r *Reader) NotEmpty(n *yaml.Node, path, instead string) {
 	if n.Kind == yaml.SequenceNode && len(n.Content) == 0 {
 		r.Fail(n, path, "is empty; %s", instead)
@@ -182,7 +182,7 @@ func (r *Reader) Number(n *yaml.Node, path string, limit int64) int64 {
 	return number
 }
 
-// Text reads one line of 1 to limit printable characters.
+// Text reads one line of printable characters. Its length must be from 1 to limit characters.
 func (r *Reader) Text(n *yaml.Node, path string, limit int) (string, bool) {
 	v, ok := r.Scalar(n, path, "!!str", "text; quote what looks like something else")
 	if !ok {

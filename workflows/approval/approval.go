@@ -298,10 +298,10 @@ func (a *Approvals) decided(ctx workflow.Context, request contract.RequestOut) (
 		if out.State != contract.RequestOpen {
 			return out, next
 		}
-		// A parked call does not ask the gate: policy cannot say what became of the tool
-		// call. For other calls the wait is over if the gate ends the call, or if nobody asks
-		// any more: neither the gate nor a hook, and no person has edited the arguments. Older
-		// workers end the wait of edited arguments of their plans.
+		// A parked call does not ask the gate: policy cannot say whether the tool call took
+		// effect. For other calls the wait is over if the gate ends the call, or if neither the
+		// gate nor a hook asks any more and no person has edited the arguments. Older workers end
+		// the wait of edited arguments of their plans.
 		if recheck && !parked {
 			if verdict := a.stillAsked(ctx); verdict.IsEnd() || verdict.Ask == nil && !a.hooksAsk && (a.editedBy == "" || a.call.Plan().V < 4) {
 				return out, verdict.Next

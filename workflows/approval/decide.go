@@ -21,14 +21,14 @@ func (a *Approvals) Validate(ctx workflow.Context, d toolspec.Decision) error {
 	if own := a.call.Admitted().InvocationID; own != "" && invocationID != own {
 		return errors.New(foreignDecision)
 	}
-	if no := a.inbox.validate(d, workflow.Now(ctx)); no.reason != "" {
-		return temporal.NewNonRetryableApplicationError(no.reason, no.kind, nil)
+	if refused := a.inbox.validate(d, workflow.Now(ctx)); refused.reason != "" {
+		return temporal.NewNonRetryableApplicationError(refused.reason, refused.kind, nil)
 	}
 	return nil
 }
 
-// Decide answers an update after the decision was verified and recorded. It waits for
-// the main flow, so that decisions count in the order of their arrival.
+// Decide answers an update. It waits until the coroutine of the call has verified and recorded the
+// decision. Therefore decisions count in the order of their arrival.
 func (a *Approvals) Decide(ctx workflow.Context, d toolspec.Decision) (toolspec.Answer, error) {
 	l := a.inbox.add(d, true, workflow.Now(ctx))
 	// A cancelled call still answers, after it is settled.

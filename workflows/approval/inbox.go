@@ -199,13 +199,15 @@ func (b *inbox) screenAndCount(l *delivery, now time.Time) bool {
 	if b.open.Accepts == nil {
 		return true
 	}
+	// Each proof costs the verification of a signature, and a workflow task has little time.
+	// The server's limit of updates in flight already bounds the proofs of updates.
 	if l.decision.Proof != "" && !l.update && !b.quota.weigh(now) {
 		b.drop(l, toolspec.Answer{Reason: "too many decisions came at once; send the decision again", Again: true})
 		return false
 	}
-	kind, token, no := b.screen(l.decision, now, l.update)
-	if no.reason != "" {
-		b.drop(l, toolspec.Answer{Reason: no.reason, Again: no.kind == toolspec.DecideAgain})
+	kind, token, refused := b.screen(l.decision, now, l.update)
+	if refused.reason != "" {
+		b.drop(l, toolspec.Answer{Reason: refused.reason, Again: refused.kind == toolspec.DecideAgain})
 		return false
 	}
 	l.evidence = kind
@@ -255,9 +257,9 @@ func (b *inbox) validate(d toolspec.Decision, now time.Time) refusal {
 			return refusal{fmt.Sprintf("%d updates wait for requests that are not open; decide once the request is open", n), toolspec.DecideBySignal}
 		}
 	case b.open.Accepts != nil:
-		var no refusal
-		if kind, _, no = b.screen(d, now, true); no.reason != "" {
-			return no
+		var refused refusal
+		if kind, _, refused = b.screen(d, now, true); refused.reason != "" {
+			return refused
 		}
 	}
 	if reason := b.fullReason(number, kind); reason != "" {

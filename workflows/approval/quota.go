@@ -42,8 +42,8 @@ type refusal struct {
 
 // quota counts the decisions that a call has accepted, by kind of evidence.
 type quota struct {
-	// unverified counts the decisions whose sender the call cannot verify: those that came
-	// as updates at true, those that came as signals at false.
+	// unverified counts the decisions whose sender the call cannot verify. The key is true for
+	// updates and false for signals.
 	unverified map[bool]int
 	unlisted   int
 	// nextUnlisted is the earliest time for the next decision by an unlisted key.

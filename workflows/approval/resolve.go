@@ -17,7 +17,7 @@ type Resolution struct {
 	Next envelope.Next
 }
 
-// Resolve asks a person what became of a call, if policy allows it. cause says why the
+// Resolve asks a person whether a call took effect, if policy allows it. cause says why the
 // outcome of the call is unknown.
 func (a *Approvals) Resolve(ctx workflow.Context, cause string) Resolution {
 	request, next := a.request(ctx, contract.RequestIn{Parked: cause})

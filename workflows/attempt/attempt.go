@@ -44,8 +44,8 @@ const (
 	// Rehydrate: the tool did not start, because it is no longer the tool that validated
 	// the arguments. The caller validates the arguments again and calls AfterRehydrate.
 	Rehydrate
-	// Resolve: only a person can say what became of the call, and policy lets the call
-	// ask. The caller asks and passes the decision to AfterResolve.
+	// Resolve: only a person can say whether the call took effect, and policy lets the call ask.
+	// The caller asks and passes the decision to AfterResolve.
 	Resolve
 )
 

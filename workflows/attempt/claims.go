@@ -6,9 +6,9 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// claims holds the claims that a run can account for: their attempts answered, or a probe
-// or a person said what became of them. Every other claim of the call belongs to an
-// attempt without an answer.
+// claims holds the claims that a run can account for: their attempts answered, or a probe or a
+// person said whether they took effect. Every other claim of the call belongs to an attempt
+// without an answer.
 type claims struct {
 	known []knownClaim
 }

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// probeTries bounds the tries of a probe that cannot tell what became of the call.
-	// The pause between two tries begins at retryDelay and doubles.
+	// probeTries bounds the tries of a probe that cannot tell whether the call took effect. The
+	// pause between two tries begins at retryDelay and doubles.
 	probeTries = 3
 	// probeTime is the least time that a probe has, even if the call's deadline has
 	// passed.
@@ -66,9 +66,9 @@ func (a *Attempts) resolveDoubt(ctx workflow.Context, why *hook.Failure) outcome
 // a person on the request approvalID, or another state if nobody decided. again asks the
 // gate and acquires capacity for another attempt.
 //
-// A decision of a person says what became of the fenced claims, so AfterResolve resolves
-// them. Otherwise these claims would prevent another attempt, and Settle would replace
-// the result of the person by an unknown outcome.
+// A decision of a person says whether the attempts of the fenced claims took effect, so
+// AfterResolve resolves them. Otherwise these claims would prevent another attempt, and Settle
+// would replace the result of the person by an unknown outcome.
 func (a *Attempts) AfterResolve(ctx workflow.Context, state contract.RequestState, approvalID string, again func(workflow.Context) envelope.Next) Found {
 	o := a.doubtful
 	switch state {
@@ -76,8 +76,8 @@ func (a *Attempts) AfterResolve(ctx workflow.Context, state contract.RequestStat
 		a.claims.resolve(a.fencedClaims)
 		// The earlier attempts may have used up the deadline.
 		a.call.RestartDeadline(ctx)
-		// The gate or the lack of capacity may prevent another attempt. The refusal does not
-		// say what became of the earlier attempts, so the call ends with an unknown outcome
+		// The gate or the lack of capacity may prevent another attempt. The refusal does not say
+		// whether the earlier attempts took effect, so the call ends with an unknown outcome
 		// instead. If the record has a result by now, that result is final.
 		if next := again(ctx); next.IsEnd() {
 			return Found{Next: recordedOr(next, o.next)}
@@ -112,9 +112,9 @@ func recordedOr(next, unknown envelope.Next) envelope.Next {
 	return unknown
 }
 
-// reconcile asks the probe of the tool what became of its attempts. known is false if the
-// probe cannot tell. A cancel of the call does not stop the probe: if the tool had its
-// effect, the result must say so.
+// reconcile asks the probe of the tool whether the attempts of the call took effect. known is
+// false if the probe cannot tell. A cancel of the call does not stop the probe: if the tool had
+// its effect, the result must say so.
 func (a *Attempts) reconcile(ctx workflow.Context, f fence) (o outcome, known bool) {
 	steady := steps.Disconnected(ctx)
 	missing, pause := steps.MissingDelay, retryDelay

@@ -18,10 +18,10 @@ type AdmitIn struct {
 	SearchAttributes bool   `json:"searchAttributes,omitempty"`
 }
 
-// AdmitOut describes the record of a call. Outcome is Done, AlreadySettled, Refused or
-// NotHere. NotHere means that this worker does not support the version of the recorded
-// plan. If Outcome is Refused and Recorded is false, the workflow completes without a
-// record and without settle.
+// AdmitOut describes the record of a call. Outcome is Done, AlreadySettled, Refused or NotHere.
+// NotHere means that this worker does not support the version of the recorded plan. If Outcome is
+// Refused and Recorded is false, the call has no record: the workflow completes without the
+// activity Settle.
 type AdmitOut struct {
 	Outcome      Outcome          `json:"outcome"`
 	Recorded     bool             `json:"recorded,omitempty"`

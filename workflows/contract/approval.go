@@ -15,8 +15,8 @@ type RequestIn struct {
 	// Last is the number of the last request of this call.
 	Last int      `json:"last"`
 	Ask  hook.Ask `json:"ask"`
-	// Asks are the questions of the hooks about these arguments. The request has the people whom
-	// they name, besides those of policy.
+	// Asks are the questions of the hooks about these arguments. The request has the approvers
+	// that the hooks name, in addition to the approvers of policy.
 	Asks []hook.Ask `json:"asks,omitempty"`
 	// Edits are the numbers of requests for which the inbox holds an edit. After a
 	// reset, Temporal delivers the decisions from before the reset again.
@@ -26,9 +26,9 @@ type RequestIn struct {
 	// Hydrations are written to the record before the call waits, because the wait may
 	// end without a settle of the call.
 	Hydrations []Hydration `json:"hydrations,omitempty"`
-	// Parked says why the outcome of the call is unknown; it is empty in a request for
-	// an approval. If it is set, the request asks a person what became of the call. If
-	// policy does not allow that question, the answer is Refused without a Failure.
+	// Parked says why the outcome of the call is unknown; it is empty in a request for an
+	// approval. If it is set, the request asks a person whether the call took effect. If policy
+	// does not allow that question, the answer is Refused without a Failure.
 	Parked string `json:"parked,omitempty"`
 }
 

@@ -24,9 +24,9 @@ type ExecuteIn struct {
 	// Dispatch is the number of the claim in the regular lane. It is 0 in the local
 	// lane, which writes no claims.
 	Dispatch int `json:"dispatch,omitempty"`
-	// Answered lists the claims after which another attempt is safe: the tool did not
-	// run, it said that nothing happened, it answered and may be repeated, or a probe or
-	// a person said what became of it.
+	// Answered lists the claims after which another attempt is safe: the tool did not run, it said
+	// that nothing happened, it answered and may be repeated, or a probe or a person said whether
+	// it took effect.
 	Answered []Claim `json:"answered,omitempty"`
 	// Permit states what the last run of the gate allowed. A regular activity needs a
 	// permit, a local activity does not.
@@ -89,8 +89,8 @@ type CheckOut struct {
 	DurationUs int64 `json:"durationUs,omitempty"`
 }
 
-// ProbeIn is the input of Probe, which asks the tool what became of attempts that gave
-// no answer.
+// ProbeIn is the input of Probe, which asks the probe of the tool whether attempts without an
+// answer took effect.
 type ProbeIn struct {
 	Facts hook.Facts `json:"facts"`
 	Epoch int        `json:"epoch"`

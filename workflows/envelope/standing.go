@@ -33,7 +33,7 @@ func (c *Call) Connection() *hook.Connection { return c.connection }
 // Before that, it is the digest in the plan.
 func (c *Call) ToolDigest() string { return c.toolDigest }
 
-// Effect returns the effect of the tool in the definition that the call saw last.
+// Effect returns the effect of the tool in the definition of the last SetTool.
 func (c *Call) Effect() toolspec.Effect { return c.effect }
 
 // SetTool records the definition of the tool that a worker has.

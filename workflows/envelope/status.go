@@ -14,8 +14,9 @@ import (
 
 // status is the part of a running call's state that people see.
 type status struct {
-	status   toolspec.Status
-	stage    string
+	status toolspec.Status
+	stage  string
+	// upserted is the status in the search attributes; empty before the first write.
 	upserted toolspec.Status
 	// waiting is the reason of the current wait for capacity or for a time; empty outside of a
 	// wait.
@@ -84,6 +85,8 @@ func (c *Call) UpsertOutcome(ctx workflow.Context, r toolspec.Result) {
 	c.upserted = toolspec.StatusSettled
 }
 
+// upsert writes search attributes. The first time, it also writes the attributes that do not
+// change during the call. An error is only logged, because no step reads the attributes.
 func (c *Call) upsert(ctx workflow.Context, updates ...temporal.SearchAttributeUpdate) {
 	if !c.plan.SearchAttributes {
 		return

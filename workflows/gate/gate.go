@@ -50,8 +50,8 @@ func Wait(ctx workflow.Context, c *envelope.Call, w hook.Wait) envelope.Next {
 	return c.ReadStanding(ctx)
 }
 
-// shortestWait is the least time of a wait. Without it, a hook that names a time of now again
-// and again would be a busy loop.
+// shortestWait is the shortest time that the call waits after a hook asks it to wait. Without it,
+// a hook that always asks to wait until now would make a busy loop.
 const shortestWait = time.Second
 
 // Rejudge runs Authorize and Consent while the call waits for an approval, or after an edit of

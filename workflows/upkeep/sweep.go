@@ -31,18 +31,18 @@ type SweepOut struct {
 // activities fails, the others still run. Sweep returns an error only if it is cancelled.
 func Sweep(ctx workflow.Context) (SweepOut, error) {
 	var out SweepOut
-	try := func(name string, err error) {
+	noteFailure := func(name string, err error) {
 		if err != nil {
 			out.Failed = append(out.Failed, name)
 		}
 	}
 	var err error
 	out.Calls, err = steps.Regular(ctx, contract.SweepCalls, contract.SweepCallsIn{}, sweepOptions("settle calls whose workflow is over"))
-	try(contract.SweepCalls.Name(), err)
+	noteFailure(contract.SweepCalls.Name(), err)
 	_, err = steps.Regular(ctx, contract.KeepPartitions, contract.KeepPartitionsIn{}, sweepOptions("make the partitions of the months to come"))
-	try(contract.KeepPartitions.Name(), err)
+	noteFailure(contract.KeepPartitions.Name(), err)
 	out.Expired, err = steps.Regular(ctx, contract.DropExpired, contract.DropExpiredIn{}, sweepOptions("delete what is past its retention"))
-	try(contract.DropExpired.Name(), err)
+	noteFailure(contract.DropExpired.Name(), err)
 	if ctx.Err() != nil {
 		return out, ctx.Err()
 	}

@@ -33,31 +33,34 @@ func Group(cmd *cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// SomeArgs requires at least one argument; what names the arguments in the error.
-func SomeArgs(what string) cobra.PositionalArgs {
+// SomeArgs requires at least one argument. The error says that it expected names, the names of the
+// arguments.
+func SomeArgs(names string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return usageError{fmt.Errorf("expected %s", what)}
+			return usageError{fmt.Errorf("expected %s", names)}
 		}
 		return nil
 	}
 }
 
-// ExactArgs requires exactly n arguments; what names the arguments in the error.
-func ExactArgs(n int, what string) cobra.PositionalArgs {
+// ExactArgs requires exactly n arguments. The error says that it expected names, the names of the
+// arguments.
+func ExactArgs(n int, names string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) != n {
-			return usageError{fmt.Errorf("expected %s", what)}
+			return usageError{fmt.Errorf("expected %s", names)}
 		}
 		return nil
 	}
 }
 
-// AtMostOneArg allows no argument or one; what names the argument in the error.
-func AtMostOneArg(what string) cobra.PositionalArgs {
+// AtMostOneArg requires no argument or one argument. The error says that it expected name, the
+// name of the argument.
+func AtMostOneArg(name string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 {
-			return usageError{fmt.Errorf("expected %s", what)}
+			return usageError{fmt.Errorf("expected %s", name)}
 		}
 		return nil
 	}

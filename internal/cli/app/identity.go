@@ -60,8 +60,8 @@ func CheckIdentities(cmd *cobra.Command, _ []string) (err error) {
 // QuoteName quotes an identity for use in a line of text, cut at 100 characters.
 func QuoteName(s string) string { return OneLine(toolspec.Quoted(s), 100) }
 
-// ByFlag defines the flag --by for the identity of the person who runs the command; does is the
-// verb for its help text.
-func ByFlag(cmd *cobra.Command, by *string, does string) {
-	IdentityVar(cmd.Flags(), by, "by", DefaultApprover(), "who "+does+" it, for the audit trail (PAWL_APPROVER)")
+// ByFlag defines the flag --by for the identity of the person who runs the command. verb is the
+// verb in its help text, such as "adds".
+func ByFlag(cmd *cobra.Command, by *string, verb string) {
+	IdentityVar(cmd.Flags(), by, "by", DefaultApprover(), "who "+verb+" it, for the audit trail (PAWL_APPROVER)")
 }

@@ -105,15 +105,18 @@ func readCredential(a *app.App, f *secretFlags, p broker.Provider) (broker.Crede
 		return broker.Credential{}, err
 	}
 	required, optional, err := p.Parts(signers)
-	unknown := err != nil // a signer that only the user's own worker has, so the names of the parts are not known here
+	// The provider names a signer that is compiled into the worker of the user. This program
+	// does not know the parts that the signer needs.
+	partsUnknown := err != nil
 	if f.none() {
-		if unknown {
+		if partsUnknown {
 			required = []string{"what the signer " + p.Signer + " wants"}
 		}
 		return broker.Credential{}, errNoSecret(required, optional)
 	}
 	credential, err := f.read(a, required, optional)
-	if err != nil || unknown || len(f.keep) > 0 {
+	// With --keep the credential is not complete yet: keep checks it.
+	if err != nil || partsUnknown || len(f.keep) > 0 {
 		return credential, err
 	}
 	if err := p.CheckCredential(credential, signers); err != nil {

@@ -1,3 +1,3 @@
-// Package keys has the commands for keys: keys for the keys of approvers, submitters for the keys
-// of submitters, and keyring for the key ring that seals credentials.
+// Package keys has three commands: `pawl keys` manages the keys of approvers, `pawl submitters`
+// the keys of submitters, and `pawl keyring` the key ring that seals credentials.
 package keys

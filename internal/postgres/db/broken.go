@@ -12,9 +12,9 @@ import (
 // fails and asks for a reset.
 const resetEvery = time.Second
 
-// failed does what Failure does, for errors of the pool, and closes the pool's idle connections
-// if a connection broke. A server that restarts drops all connections, and each idle one would
-// fail another try of a step.
+// failed returns the same error as Failure, for an error of the pool. It also closes the pool's
+// idle connections if a connection broke. A server that restarts drops all connections, and each
+// idle one would fail another try of a step.
 func (d *DB) failed(op string, err error) error {
 	if broke(err) && d.reset.allow(time.Now()) {
 		d.pool.Reset()

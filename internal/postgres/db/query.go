@@ -26,7 +26,7 @@ func (v Values) And(name string, value any) Values {
 	return more
 }
 
-// With returns a copy of the values with those of more.
+// With returns a copy of the values, with the values of more added.
 func (v Values) With(more Values) Values {
 	all := maps.Clone(v)
 	maps.Copy(all, more)

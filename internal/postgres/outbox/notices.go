@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	// noticePoll is the interval at which notices are looked for. A poll is enough, because a
-	// delay of one second does not matter to people; a database notification would cost every
-	// approval request one.
+	// noticePoll is the interval between two queries for new notices. A query is enough, because a
+	// delay of one second does not matter to people. The alternative would be a database
+	// notification for every approval request.
 	noticePoll = time.Second
-	// noticeBatch / noticeSenders rounds of noticeTimeout fit into noticeLease.
+	// A batch of noticeBatch notices takes at most noticeBatch / noticeSenders times
+	// noticeTimeout. This must be less than noticeLease.
 	noticeBatch   = 32
 	noticeSenders = 4
 	noticeTimeout = 10 * time.Second

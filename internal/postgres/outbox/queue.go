@@ -29,7 +29,7 @@ type queue[R any] struct {
 	// name is the first word of all log messages.
 	name string
 	poll time.Duration
-	// batch bounds the rows that are taken at once, senders those that are sent concurrently.
+	// batch bounds the rows of one query, senders bounds the rows that are sent at the same time.
 	// batch / senders rounds of deliveries must fit into the lease.
 	batch, senders int
 	// The first delay before a row is sent again, doubled by each try, and its maximum.

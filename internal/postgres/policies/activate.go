@@ -65,7 +65,7 @@ func (s *Store) ApplyPolicy(ctx context.Context, p *policy.Policy, by string) (c
 }
 
 // ApplyIfNone does what ApplyPolicy does if no version is active, and nothing otherwise. If
-// several workers start at once, one of them applies.
+// several workers start at the same time, only one of them applies its policy.
 func (s *Store) ApplyIfNone(ctx context.Context, p *policy.Policy, by string) (changed bool, err error) {
 	return s.Activate(ctx, Activation{Policy: p, By: by, onlyIfNone: true})
 }

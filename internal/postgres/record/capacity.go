@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	// holdTime is how long a call keeps a place without renewing it. A claim extends the lease
-	// to the time limit of the attempt. Expiry is the exception: a call gives its places back
-	// when it ends, and the sweeper ends calls that cannot end themselves.
+	// holdTime is how long a call keeps a slot without renewing it. A claim extends the lease to
+	// the time limit of the attempt. Expiry is the exception: a call frees its slots when it ends,
+	// and the sweeper ends calls that cannot end themselves.
 	holdTime = capacity.HoldTime
 	// queueTime is how long a call keeps its position in a queue without renewing it. A waiting
 	// call renews it at least every five minutes.
 	queueTime = 10 * time.Minute
-	// sweptGrace is how long a place stays taken after the call's workflow was ended from
-	// outside. The tool may run until its next heartbeat is refused; the grace is a little
-	// longer.
+	// sweptGrace is how long a slot stays taken after the call's workflow was ended from outside.
+	// The tool may run until its next heartbeat is refused; the grace is a little longer.
 	sweptGrace = 15 * time.Second
 	// runsOn is how long an attempt may run beyond its budget. A claim adds it to the leases of
 	// the call.
@@ -57,7 +56,7 @@ type placesRow struct {
 	Ahead   int
 }
 
-// TakePlaces takes a place at every semaphore or joins its queue. If one semaphore refuses the
+// TakePlaces takes a slot of every semaphore or joins its queue. If one semaphore refuses the
 // call, TakePlaces takes nothing anywhere.
 func (s *Store) TakePlaces(ctx context.Context, in capacity.PlacesRow) (capacity.Answer, error) {
 	places := slices.SortedFunc(slices.Values(in.Places), func(a, b capacity.Place) int { return strings.Compare(a.Key, b.Key) })
@@ -88,8 +87,8 @@ type expiredRow struct {
 	Handed  int
 }
 
-// ReleaseExpired frees the expired places of up to most semaphores and gives them to the calls
-// at the head of the queues. It returns the number of expired places.
+// ReleaseExpired frees the expired slots of up to most semaphores and gives them to the calls at
+// the head of the queues. It returns the number of expired slots.
 func (s *Store) ReleaseExpired(ctx context.Context, most int) (int, error) {
 	row, _, err := db.Batched[expiredRow](ctx, s.db, "release expired",
 		db.Query("LockExpired", db.Values{"batch": most}), db.Query("ReleaseExpired", db.Values{"hold": holdTime}))

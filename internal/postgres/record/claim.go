@@ -13,7 +13,7 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// outcomeRow is the result of a guarded write. Its values are those of contract.Outcome.
+// outcomeRow is the result of a guarded write. Its values are values of contract.Outcome.
 type outcomeRow struct {
 	Outcome contract.Outcome
 }

@@ -83,8 +83,8 @@ func (s *Store) EndStage(ctx context.Context, in upkeep.EndedStage) (ended bool,
 	return row.Ended, err
 }
 
-// DropEnding deletes what is left to do for a swept call, unless another sweep has taken the
-// call since.
+// DropEnding deletes the row with the remaining stages of a swept call, unless another sweep has
+// taken the call since.
 func (s *Store) DropEnding(ctx context.Context, invocationID string, tries int) error {
 	_, err := s.db.Exec(ctx, "drop ending", db.Query("DropEnding", db.Values{"invocation_id": invocationID, "tries": tries}))
 	return err

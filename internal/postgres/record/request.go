@@ -49,7 +49,7 @@ func (s *Store) Request(ctx context.Context, in approval.RequestRow) (approval.R
 		edits = []int{}
 	}
 	var steps []db.Step
-	if v.Parked != "" { // A call that waits for an approver holds no places; its token is spent.
+	if v.Parked != "" { // A call that waits for an approver holds no slots; its token is spent.
 		steps = release(in.InvocationID, in.Epoch, executing(ctx), 1, 0)
 	}
 	row, found, err := locked[requestRow](ctx, s, op, in.InvocationID, append(steps,

@@ -58,7 +58,7 @@ type decideRow struct {
 // the request, Look needs a second round trip.
 func (s *Store) Look(ctx context.Context, in approval.LookRow) (record approval.LookRecord, err error) {
 	const op = "review"
-	d, err := sealed(in.Decision)
+	d, err := digestDecision(in.Decision)
 	if err != nil {
 		return record, db.Failure(op, err)
 	}
@@ -142,7 +142,7 @@ func (r lookRow) open() (open approval.OpenRequest, err error) {
 // since Look, Decide writes nothing and returns Stale.
 func (s *Store) Decide(ctx context.Context, in approval.DecideRow) (record approval.DecideRecord, err error) {
 	const op = "review"
-	d, err := sealed(&in.Decision)
+	d, err := digestDecision(&in.Decision)
 	if err != nil {
 		return record, db.Failure(op, err)
 	}

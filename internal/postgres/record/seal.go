@@ -18,8 +18,8 @@ type seal struct {
 	args string
 }
 
-// sealed returns the seal of d. For a nil d it returns an empty seal.
-func sealed(d *toolspec.Decision) (seal, error) {
+// digestDecision returns the seal of d. For a nil d it returns an empty seal.
+func digestDecision(d *toolspec.Decision) (seal, error) {
 	if d == nil {
 		return seal{}, nil
 	}

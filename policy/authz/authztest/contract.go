@@ -13,7 +13,7 @@ type Fact struct {
 	authz.Relation
 }
 
-// Facts are what an engine has to know before Contract.
+// Facts returns the relations that an engine must have before Contract.
 func Facts() []Fact {
 	acme := func(kind authz.Kind, subject, object, tools, graph string) Fact {
 		return Fact{"acme", authz.Relation{Kind: kind, Subject: subject, Object: object, Tools: tools, GraphID: graph}}
@@ -41,13 +41,12 @@ func Facts() []Fact {
 	}
 }
 
-// Contract is what every engine answers that knows Facts, where submitter names a key
-// that may vouch for subjects.
+// Contract tests an engine that has Facts. submitter names a key that may vouch for subjects.
 func Contract(t *testing.T, engine authz.Port, submitter string) {
 	t.Helper()
 	for _, tc := range []struct {
 		name string
-		// call is tenant actor tool, and then @subject and /graph where there are any.
+		// call is "tenant actor tool", and optionally "@subject" and "/graph".
 		call string
 		want authz.Lack
 		yes  bool

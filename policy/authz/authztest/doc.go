@@ -1,4 +1,4 @@
-// Package authztest has engines for tests: one that allows everything, which no
-// program can link, and one that a test fills in. It also has the contract that every
-// engine keeps. Only tests import it.
+// Package authztest has engines for tests: an engine that allows everything, which cannot be
+// linked into a program, and an engine whose answers a test sets. It also has a test that every
+// engine must pass. Only tests import the package.
 package authztest

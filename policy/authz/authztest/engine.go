@@ -7,7 +7,7 @@ import (
 	"github.com/pawl-run/pawl/policy/authz"
 )
 
-// AllowAll says yes to everything.
+// AllowAll allows every request.
 type AllowAll struct{}
 
 // Check allows.
@@ -15,7 +15,7 @@ func (AllowAll) Check(context.Context, authz.Request) (authz.Decision, error) {
 	return authz.Allow(), nil
 }
 
-// Engine answers with a function, and keeps what it was asked.
+// Engine answers with a function, and keeps the requests.
 type Engine struct {
 	mu     sync.Mutex
 	answer func(context.Context, authz.Request) (authz.Decision, error)
@@ -32,7 +32,7 @@ func DenyAll() *Engine {
 	return New(func(context.Context, authz.Request) (authz.Decision, error) { return authz.Deny(authz.Permission), nil })
 }
 
-// Answer has the engine answer with f from now on.
+// Answer makes the engine answer with f from now on.
 func (e *Engine) Answer(f func(context.Context, authz.Request) (authz.Decision, error)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
