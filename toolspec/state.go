@@ -29,7 +29,7 @@ type State struct {
 	// Approval is the request that waits for a decision, if any.
 	Approval *ApprovalView `json:"approval,omitempty"`
 	// Waiting says in words what the call waits for, while its status is waiting_capacity. If a hook
-	// has set the time until which the call waits, it is the reason that the hook gave.
+	// has set the time until which the call waits, this text is the reason that the hook gave.
 	Waiting string `json:"waiting,omitempty"`
 	// Attempts is the number of the current attempt, from 1. It is 0 before the first attempt.
 	Attempts int `json:"attempts"`
@@ -47,8 +47,8 @@ type State struct {
 
 // SignalAnswer is the answer to a decision that came as a signal.
 type SignalAnswer struct {
-	// ID is the id of the decision: the lower-case hexadecimal SHA-256 of its JSON as Go's
-	// encoding/json writes it, which is the payload that Pawl's client sends.
+	// ID is the id of the decision: the lower-case hexadecimal SHA-256 of the decision as JSON, in
+	// the form that Go's encoding/json writes. Pawl's client sends the decision in this form.
 	ID string `json:"id"`
 	// ApprovalID is the id of the request that the decision names.
 	ApprovalID string `json:"approvalId"`
