@@ -91,7 +91,8 @@ func (s *Sweeper) endAll(ctx context.Context, out *contract.SweepCallsOut) error
 		case err == nil && !found:
 			return nil
 		case err != nil && found:
-			// Nobody can read this call. It must not keep the others from their end.
+			// The plan or the result of this call cannot be read. The call must not keep other
+			// calls from their end.
 			if err := s.postpone(ctx, e, "", "", err); err != nil {
 				return err
 			}

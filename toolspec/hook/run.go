@@ -16,8 +16,7 @@ import (
 // Run runs the hooks of one stage in the order of their names in the input. A hook sees
 // the changes of the hooks before it, and those in changed. The first hook that ends the
 // stage decides; in PartHear all hooks are heard, and a failure decides. Run returns an error if
-// a hook's error is Transient or if ctx is
-// cancelled. The whole stage must then run again.
+// a hook's error is Transient or if ctx is cancelled. The whole stage must then run again.
 func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdict, error) {
 	started := time.Now()
 	info, _ := InfoOf(in.Stage)

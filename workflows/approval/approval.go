@@ -16,6 +16,11 @@ import (
 // the call's deadline has passed.
 const leastTime = time.Minute
 
+// sinceVersion is the first version of plans whose calls judge again after policy asks no more,
+// and keep waiting with edited arguments. A worker of an older version may continue a call with
+// an older plan, so such a call does neither.
+const sinceVersion = 4
+
 // Parts are the other parts of a call that an approval needs.
 type Parts struct {
 	// Regate asks the gate again.
@@ -111,8 +116,8 @@ func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask) envelope.Next {
 		case contract.RequestOpen:
 			// A recheck came, and policy no longer asks.
 			a.closeRequest(ctx, request)
-			if c.Plan().V < 4 {
-				return envelope.Next{} // older workers continue such calls
+			if c.Plan().V < sinceVersion {
+				return envelope.Next{}
 			}
 			// The recheck ran no hooks if the plan hears them, and a hook that named a time had
 			// no say.
@@ -303,7 +308,7 @@ func (a *Approvals) decided(ctx workflow.Context, request contract.RequestOut) (
 		// gate nor a hook asks any more and no person has edited the arguments. Older workers end
 		// the wait of edited arguments of their plans.
 		if recheck && !parked {
-			if verdict := a.stillAsked(ctx); verdict.IsEnd() || verdict.Ask == nil && !a.hooksAsk && (a.editedBy == "" || a.call.Plan().V < 4) {
+			if verdict := a.stillAsked(ctx); verdict.IsEnd() || verdict.Ask == nil && !a.hooksAsk && (a.editedBy == "" || a.call.Plan().V < sinceVersion) {
 				return out, verdict.Next
 			}
 		}

@@ -84,7 +84,7 @@ var named = []mutant{
 	},
 	{
 		guard: "named: hooks after policy asks no more", file: "workflows/approval/approval.go",
-		edits: []edit{{"if c.Plan().V < 4 {", "if true {"}},
+		edits: []edit{{"if c.Plan().V < sinceVersion {", "if true {"}},
 		run:   "TestAHookBeginsToAsk", packages: onWorkflow,
 	},
 	{
