@@ -245,8 +245,12 @@ func (n *Node) buildValue(r *rules, d Draft) {
 		r.program, _ = programSize(pattern)
 	}
 	if format, ok := n.Text("format"); ok {
-		if r.format = formats[format]; format == "regex" {
+		r.format = formats[format]
+		switch {
+		case format == "regex":
 			r.reading = 100 // it is parsed
+		case r.format != nil:
+			r.reading = 10 // a regular expression or a parser of addresses reads it
 		}
 	}
 	encoding, _ := n.Text("contentEncoding")
