@@ -44,7 +44,7 @@ func (s *Stack) Start(inv toolspec.Invocation) *client.Call {
 // Result waits for the end of a call. A call that ends without a value is no error.
 func (s *Stack) Result(call *client.Call) toolspec.Result {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), waitTimeout)
 	defer cancel()
 	result, err := s.Client.Result(ctx, call)
 	var ended *client.CallError
@@ -61,7 +61,7 @@ func (s *Stack) Result(call *client.Call) toolspec.Result {
 // not ask ends the test.
 func (s *Stack) Waiting(call *client.Call) toolspec.ApprovalView {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), waitTimeout)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -94,7 +94,7 @@ func (s *Stack) Decide(call *client.Call, person string, verb toolspec.Verb) too
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), waitTimeout)
 	defer cancel()
 	answer, err := s.Client.Decide(ctx, call.WorkflowID, d)
 	if err != nil {

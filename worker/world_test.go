@@ -23,8 +23,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// patience is how long a test waits for what should take a moment.
-const patience = 3 * time.Minute
+// waitTimeout is how long a test waits for what should take a moment.
+const waitTimeout = 3 * time.Minute
 
 const rules = `
 version: 1
@@ -80,7 +80,7 @@ func newWorldOf(t *testing.T, temporal, database string) *world {
 	}
 	var err error
 	own := options
-	own.ConnectionOptions.GetSystemInfoTimeout = patience
+	own.ConnectionOptions.GetSystemInfoTimeout = waitTimeout
 	if w.temporal, err = client.DialContext(t.Context(), own); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func (r *running) ended() error {
 	r.w.t.Helper()
 	select {
 	case <-r.done:
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		r.w.t.Fatalf("Run does not return; its log:\n%s", r.w.log)
 	}
 	return r.err
@@ -180,7 +180,7 @@ func (r *running) logged(words string) {
 // invoke runs a call to its end.
 func (w *world) invoke(tool, id, args string) (toolspec.Result, error) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), waitTimeout)
 	defer cancel()
 	return pawl.New(w.temporal, pawl.Options{}).Invoke(ctx, toolspec.Invocation{
 		ToolID: tool, ToolCallID: id, Args: []byte(args),
@@ -190,7 +190,7 @@ func (w *world) invoke(tool, id, args string) (toolspec.Result, error) {
 
 func (w *world) until(what string, holds func() error) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), waitTimeout)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -250,9 +250,9 @@ func TestCanaries(t *testing.T) {
 	traces = append(traces, w.Traces(maskedCall)...)
 	shows := false
 	for range len(hooked) {
-		told := <-hooked
-		shows = shows || strings.Contains(string(told.Text), `"note":"***"`)
-		traces = append(traces, told)
+		notice := <-hooked
+		shows = shows || strings.Contains(string(notice.Text), `"note":"***"`)
+		traces = append(traces, notice)
 	}
 	if !shows {
 		t.Error("no notice shows the mask")
