@@ -59,7 +59,7 @@ func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcom
 		if o.Result.ErrorCode == toolspec.CodeUnavailable && o.hint != "" {
 			o.Result.SafeMessage += ": " + o.hint
 		}
-		a.Content, err = Content(o.Result, nil)
+		a.Content, a.Sanitized, _, err = render(o.Result, nil)
 		return a, err
 	}
 	value := o.Result.Value
@@ -72,21 +72,40 @@ func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcom
 			return a, err
 		}
 	}
-	if len(value) > MaxAnswer && a.OutputRef == "" && o.Result.InvocationID != "" {
+	var cut bool
+	a.Content, a.Sanitized, cut, err = render(o.Result, value)
+	if cut && a.OutputRef == "" && o.Result.InvocationID != "" {
 		a.OutputRef = toolspec.ResultRef(o.Result.InvocationID) // the result itself has the whole value
 	}
-	a.Content, err = Content(o.Result, value)
 	return a, err
 }
 
 // Content returns what a model reads of a result: its value, a preview of a value of more than
-// MaxAnswer bytes, or the failure, which a codec writes behind toolspec.ErrorPrefix. value is the
-// value of the result, read by its reference if the result has one.
+// MaxAnswer bytes, or the failure, which a codec writes behind toolspec.ErrorPrefix. Its texts are
+// sanitized, see wire.Answer.Sanitized. value is the value of the result, read by its reference if
+// the result has one.
 func Content(r toolspec.Result, value json.RawMessage) (json.RawMessage, error) {
+	content, _, _, err := render(r, value)
+	return content, err
+}
+
+// render returns the content of an answer, what sanitize changed in a value, and whether the
+// content is a preview. The content of a failure says itself what was changed.
+func render(r toolspec.Result, value json.RawMessage) (content json.RawMessage, sanitized []string, cut bool, err error) {
 	if !r.OK {
-		return encodeFailure(r)
+		content, err = encodeFailure(r)
+		return content, nil, false, err
 	}
-	return fitValue(value, r)
+	value = bytes.TrimSpace(value)
+	clean, sanitized := sanitize(value)
+	if len(clean) <= MaxAnswer && (len(clean) > 0 || r.OutputRef == "") {
+		if len(clean) == 0 {
+			clean = json.RawMessage(`null`)
+		}
+		return clean, sanitized, false, nil
+	}
+	content, err = fitValue(clean, len(value))
+	return content, sanitized, true, err
 }
 
 // failure is the content of an answer to a call without a value. It has nothing of policy and
@@ -97,6 +116,8 @@ type failure struct {
 	Message      string          `json:"message"`
 	Details      *failureDetails `json:"details,omitempty"`
 	RetryAfterMs int64           `json:"retryAfterMs,omitempty"`
+	// Sanitized is that of wire.Answer.
+	Sanitized []string `json:"sanitized,omitempty"`
 }
 
 type failureDetails struct {
@@ -123,7 +144,7 @@ func encodeFailure(r toolspec.Result) (json.RawMessage, error) {
 		shown.Problems = shown.Problems[:min(len(shown.Problems), maxProblems)]
 		for len(shown.Problems) > 0 || shown.Code != "" || shown.Cause != "" {
 			f.Details = &shown
-			if text, err := encode(f); err != nil || len(text) <= MaxAnswer {
+			if text, err := f.encode(); err != nil || len(text) <= MaxAnswer {
 				return text, err
 			}
 			if f.Details = nil; len(shown.Problems) == 0 {
@@ -132,7 +153,20 @@ func encodeFailure(r toolspec.Result) (json.RawMessage, error) {
 			shown.Problems = shown.Problems[:len(shown.Problems)-1]
 		}
 	}
-	return encode(f)
+	return f.encode()
+}
+
+// encode returns the JSON of a failure with sanitized texts.
+func (f failure) encode() (json.RawMessage, error) {
+	text, err := encode(f)
+	clean, changed := sanitize(text)
+	if err != nil || changed == nil {
+		return clean, err
+	}
+	f.Sanitized = changed
+	text, err = encode(f)
+	clean, _ = sanitize(text)
+	return clean, err
 }
 
 // preview replaces a value that is too large for an answer. It has the beginning of the value and
@@ -146,19 +180,13 @@ type preview struct {
 	Truncated bool `json:"truncated"`
 }
 
-// fitValue returns a value of at most MaxAnswer bytes unchanged, and a preview of a larger value.
-// Both are valid JSON.
-func fitValue(value json.RawMessage, r toolspec.Result) (json.RawMessage, error) {
-	value = bytes.TrimSpace(value)
-	switch {
-	case len(value) == 0 && r.OutputRef != "":
+// fitValue returns a preview, of at most MaxAnswer bytes, of a value that has size bytes where it
+// is stored. Both are valid JSON. The preview of a value that could not be read is empty.
+func fitValue(value json.RawMessage, size int) (json.RawMessage, error) {
+	if len(value) == 0 {
 		return encode(preview{Truncated: true})
-	case len(value) == 0:
-		return json.RawMessage(`null`), nil
-	case len(value) <= MaxAnswer:
-		return value, nil
 	}
-	p := preview{Bytes: len(value), Truncated: true}
+	p := preview{Bytes: size, Truncated: true}
 	// Escapes make the encoded preview larger than its text.
 	for room := MaxAnswer * 3 / 4; ; room /= 2 {
 		p.Preview, p.Count = previewOf(value, room)

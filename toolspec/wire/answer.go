@@ -27,22 +27,26 @@ type Answer struct {
 	Parts []Part
 	// OutputRef names the stored value where Content is only a part of it (WF-16).
 	OutputRef string
+	// Sanitized names what was changed in Content so that it cannot pose as something else to
+	// the model: ansi_escapes, bidi_characters, control_characters, invisible_characters,
+	// role_markers. The stored value is unchanged (RD-07). The content of a failure names its
+	// changes itself.
+	Sanitized []string
 }
 
-// Text is the answer for a format that takes text: Content, a JSON string as its
-// text and anything else as JSON. The text of a failure begins with
-// toolspec.ErrorPrefix (ER-18). What the format has no member for stands around
-// it as the JSON of a tool message, {"content":…,"is_error":true,"output_ref":…}:
-// output_ref wherever there is one, and is_error beside it unless the format has a
-// flag of its own (flagged) (WF-16). An answer without an output_ref has no frame;
-// but without a flag a value that begins as a failure does has one, so that the
-// model can tell them apart.
+// Text returns the answer for a format that takes text: Content, a JSON string as its text and
+// anything else as JSON. The text of a failure begins with toolspec.ErrorPrefix (ER-18). Text puts
+// what the format has no member for around it, as the JSON of a tool message:
+// {"content":…,"is_error":true,"sanitized":[…],"output_ref":…} (WF-16). flagged says that the
+// format has a flag for errors, so is_error is left out. An answer with neither OutputRef nor
+// Sanitized has no frame, with one exception: without a flag, a value that begins as a failure
+// does has one, so that the model can tell them apart.
 func (a Answer) Text(flagged bool) (string, error) {
 	text, err := a.text()
 	if err != nil {
 		return "", err
 	}
-	if a.OutputRef == "" && (flagged || a.IsError || !strings.HasPrefix(text, toolspec.ErrorPrefix)) {
+	if a.OutputRef == "" && len(a.Sanitized) == 0 && (flagged || a.IsError || !strings.HasPrefix(text, toolspec.ErrorPrefix)) {
 		return text, nil
 	}
 	content := a.content()
@@ -54,8 +58,9 @@ func (a Answer) Text(flagged bool) (string, error) {
 	framed, err := encode(struct {
 		Content   json.RawMessage `json:"content"`
 		IsError   bool            `json:"is_error,omitempty"`
+		Sanitized []string        `json:"sanitized,omitempty"`
 		OutputRef string          `json:"output_ref,omitempty"`
-	}{content, a.IsError && !flagged, a.OutputRef})
+	}{content, a.IsError && !flagged, a.Sanitized, a.OutputRef})
 	return string(framed), err
 }
 

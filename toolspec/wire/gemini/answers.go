@@ -10,9 +10,9 @@ import (
 
 // Answers are the functionResponse parts of one single content of the user. The
 // response is {"output":…} with the value as it is, or {"error":"…"} with the text of
-// a failure, see [wire.Answer.Value]. Images and PDF documents become parts of the functionResponse. Where there
-// is a reference to the stored value, or a part that must be text, the value is
-// {"content":…,"parts":["…"],"output_ref":"…"}: the format has no other place
+// a failure, see [wire.Answer.Value]. Images and PDF documents become parts of the functionResponse. If there
+// is a reference to the stored value, a sanitized text, or a part that must be text, the value is
+// {"content":…,"parts":["…"],"sanitized":["…"],"output_ref":"…"}: the format has no other place
 // for them inside a response.
 func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
 	if len(answers) == 0 {
@@ -57,12 +57,23 @@ func appendValue(dst []byte, a wire.Answer) ([]byte, error) {
 			texts = frame.Quote(append(texts, ','), p.Words())
 		}
 	}
-	if len(texts) == 0 && a.OutputRef == "" {
+	if len(texts) == 0 && a.OutputRef == "" && len(a.Sanitized) == 0 {
 		return append(dst, content...), nil
 	}
 	dst = append(append(dst, `{"content":`...), content...)
 	if len(texts) > 0 {
 		dst = append(append(append(dst, `,"parts":[`...), texts[1:]...), ']')
+	}
+	for i, kind := range a.Sanitized {
+		if i == 0 {
+			dst = append(dst, `,"sanitized":[`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = frame.Quote(dst, kind)
+	}
+	if len(a.Sanitized) > 0 {
+		dst = append(dst, ']')
 	}
 	if a.OutputRef != "" {
 		dst = frame.Quote(append(dst, `,"output_ref":`...), a.OutputRef)

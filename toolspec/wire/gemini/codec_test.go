@@ -56,6 +56,7 @@ func TestAnswers(t *testing.T) {
 			{MediaType: "application/pdf", Data: "BBBB"}, {MediaType: "audio/wav", Data: "CCCC"},
 		}},
 		{CallID: "fc_6", Name: "f"},
+		{CallID: "fc_7", Name: "g", Content: json.RawMessage(`[1]`), Sanitized: []string{"ansi_escapes", "role_markers"}, OutputRef: "out_1"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +72,8 @@ func TestAnswers(t *testing.T) {
 		{"functionResponse":{"id":"fc_5","name":"e","response":{"output":{"content":"look","parts":[
 			"more","[a part of type audio/wav, 4 characters of base64, which cannot be shown here]"]}},
 			"parts":[{"inlineData":{"mimeType":"image/png","data":"AAAA"}},{"inlineData":{"mimeType":"application/pdf","data":"BBBB"}}]}},
-		{"functionResponse":{"id":"fc_6","name":"f","response":{"output":null}}}]}`))
+		{"functionResponse":{"id":"fc_6","name":"f","response":{"output":null}}},
+		{"functionResponse":{"id":"fc_7","name":"g","response":{"output":{"content":[1],"sanitized":["ansi_escapes","role_markers"],"output_ref":"out_1"}}}}]}`))
 	if got, err := (gemini.Codec{}).Answers([]wire.Answer{{Name: "a", Content: json.RawMessage(`{`)}}); err == nil {
 		t.Errorf("content that is not JSON became %s", got)
 	}

@@ -1,0 +1,182 @@
+package turn
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+)
+
+// What sanitize can change in a value. The names stand in wire.Answer.Sanitized.
+const (
+	ansiEscapes         = "ansi_escapes"         // removed
+	controlCharacters   = "control_characters"   // written as \uXXXX
+	bidiCharacters      = "bidi_characters"      // written as \uXXXX
+	invisibleCharacters = "invisible_characters" // removed
+	roleMarkers         = "role_markers"         // broken by a backslash
+)
+
+// sanitize returns a JSON value in which no text can pose as something else to a model: its
+// texts and names have no terminal escapes, control, bidirectional or invisible characters, and
+// no markers that chat formats use between messages. It also returns what it changed, sorted.
+// A value without such text is returned as it is, and a second pass changes nothing (RD-07).
+func sanitize(value json.RawMessage) (json.RawMessage, []string) {
+	var (
+		out     []byte
+		changed []string
+		copied  int
+	)
+	for at := 0; at < len(value); at++ {
+		if value[at] != '"' {
+			continue
+		}
+		end := stringEnd(value, at)
+		var text string
+		if json.Unmarshal(value[at:end], &text) == nil {
+			if clean, kinds := sanitizeText(text); len(kinds) > 0 {
+				quoted, err := encode(clean)
+				if err != nil {
+					return json.RawMessage(`null`), kinds // no text fails to encode
+				}
+				out = append(append(out, value[copied:at]...), quoted...)
+				copied, changed = end, append(changed, kinds...)
+			}
+		}
+		at = end - 1
+	}
+	if changed == nil {
+		return value, nil
+	}
+	slices.Sort(changed)
+	return append(out, value[copied:]...), slices.Compact(changed)
+}
+
+// stringEnd returns the index behind the string literal that begins at start.
+func stringEnd(value []byte, start int) int {
+	for i := start + 1; i < len(value); i++ {
+		switch value[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(value)
+}
+
+var (
+	// ansi is a control sequence, a string such as a title or a hyperlink with its end, or any
+	// other escape of ECMA-48.
+	ansi = regexp.MustCompile(`(?:\x1b\[|\x{9b})[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|` +
+		`(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])[^\x07\x1b\x{9c}]*(?:\x07|\x1b\\|\x{9c})|\x1b[\x20-\x2f]*[\x30-\x7e]`)
+	// markers separate messages and roles in the formats of chat models: ChatML, Llama, Mistral,
+	// Gemma, Claude and the tags of tool calls. The first group stays before the backslash.
+	markers = regexp.MustCompile(`(<)(?:[|｜][^|｜<>\n]{1,40}[|｜]>|/?(?:start_of_turn|end_of_turn|system|system-reminder|assistant|function_calls|function_results|tool_calls?|tool_results?|tool_response)>|</?SYS>>)|(\[)/?(?:INST|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|SYSTEM_PROMPT)\]|(?:\A|\n\n)(Human|Assistant):`)
+)
+
+// sanitizeText returns a text without what sanitize takes out, and what it changed.
+func sanitizeText(text string) (clean string, changed []string) {
+	if isPlain(text) {
+		return text, nil
+	}
+	if without := ansi.ReplaceAllString(text, ""); len(without) < len(text) {
+		text, changed = without, append(changed, ansiEscapes)
+	}
+	text, kinds := escapeCharacters(text)
+	changed = append(changed, kinds...)
+	if broken := breakMarkers(text); len(broken) > len(text) {
+		text, changed = broken, append(changed, roleMarkers)
+	}
+	return text, changed
+}
+
+// isPlain reports whether a text has only printable ASCII, line breaks and tabs, and none of the
+// first characters of a marker.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c == '<' || c == '[' || c == ':' || c >= 0x7f || c < ' ' && c != '\n' && c != '\t' && c != '\r' {
+			return false
+		}
+	}
+	return true
+}
+
+// escapeCharacters writes characters that control a terminal or the direction of text as \uXXXX
+// and leaves out characters that cannot be seen. It keeps those that change how the character
+// before them looks, as in emoji and in some scripts, once after each.
+func escapeCharacters(text string) (clean string, changed []string) {
+	var (
+		b      strings.Builder
+		before rune // the character before, if it is visible
+		found  [3]bool
+	)
+	for _, r := range text {
+		switch {
+		case r == '\n' || r == '\t' || r == '\r':
+			before = 0
+		case unicode.IsControl(r):
+			found[0], before = true, '?'
+			writeEscape(&b, r)
+			continue
+		case unicode.Is(unicode.Bidi_Control, r):
+			found[1], before = true, '?'
+			writeEscape(&b, r)
+			continue
+		case isJoining(r) && before != 0 || unicode.Is(unicode.Variation_Selector, r) && takesSelector(before, r):
+			before = 0
+		case unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
+			found[2] = true
+			continue
+		default:
+			before = r
+		}
+		b.WriteRune(r)
+	}
+	for i, kind := range []string{controlCharacters, bidiCharacters, invisibleCharacters} {
+		if found[i] {
+			changed = append(changed, kind)
+		}
+	}
+	return b.String(), changed
+}
+
+// isJoining reports whether r is the joiner or the non-joiner of two characters.
+func isJoining(r rune) bool { return r == 0x200c || r == 0x200d }
+
+// takesSelector reports whether the selector of a variant may follow a character. The selectors
+// of the supplement select ideographs only.
+func takesSelector(before, selector rune) bool {
+	return before > 0x7f && (selector < 0xe0100 || unicode.Is(unicode.Han, before)) ||
+		selector == 0xfe0f && strings.ContainsRune("0123456789#*", before) && before != 0
+}
+
+// writeEscape writes a character as JSON would escape it.
+func writeEscape(b *strings.Builder, r rune) {
+	if high, low := utf16.EncodeRune(r); high != unicode.ReplacementChar {
+		fmt.Fprintf(b, `\u%04x\u%04x`, high, low)
+		return
+	}
+	fmt.Fprintf(b, `\u%04x`, r)
+}
+
+// breakMarkers writes a backslash into each marker, so that no format takes it for its own.
+func breakMarkers(text string) string {
+	found := markers.FindAllStringSubmatchIndex(text, -1)
+	if found == nil {
+		return text
+	}
+	var b bytes.Buffer
+	copied := 0
+	for _, m := range found {
+		at := max(m[3], m[5], m[7]) // the end of the group that matched
+		b.WriteString(text[copied:at])
+		b.WriteByte('\\')
+		copied = at
+	}
+	b.WriteString(text[copied:])
+	return b.String()
+}
