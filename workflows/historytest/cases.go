@@ -71,6 +71,8 @@ func Cases() []Case {
 		ended("quota_used_up", "local willAcquireQuota", "ended rate_limited"),
 		ended("probed_effect", "activity execute", "local checkAttempt", "activity reconcile", "ended ok"),
 		ended("probed_again", "activity execute", "local checkAttempt", "activity reconcile", "timer", "activity execute", "ended ok"),
+		// The tool still ran after the attempt, so the call waited before it believed the probe.
+		ended("probed_late", "activity execute", "local checkAttempt", "timer", "timer fired", "activity reconcile", "timer", "activity execute", "ended ok"),
 		ended("parked_settled", "activity execute", "local requestApproval", "timer", "update decide", "local reviewDecision", "ended ok"),
 		ended("parked_retried", "activity execute", "local requestApproval", "timer", "update decide", "local reviewDecision", "local willAuthorize",
 			"local willCheckConsent", "timer", "activity execute", "ended ok"),

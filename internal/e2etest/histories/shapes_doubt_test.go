@@ -17,9 +17,13 @@ func (r *recorder) doubt(t *testing.T) {
 	brief := e2etest.Within(3 * time.Second)
 	def := e2etest.Tool("test__probed", nil, e2etest.Once, brief).Definition()
 	def.MaxAttempts = 3
+	leave := make(chan struct{})
 	hangs := func(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
 		if call.Attempt == 1 {
 			<-ctx.Done()
+			if in.Note == "late" {
+				<-leave
+			}
 			return e2etest.Out{}, ctx.Err()
 		}
 		return e2etest.Echo(ctx, in, call)
@@ -31,7 +35,8 @@ func (r *recorder) doubt(t *testing.T) {
 			}
 			return toolspec.FoundNoEffect[e2etest.Out](), nil
 		})))
-	for shape, note := range map[string]string{"probed_effect": "effect", "probed_again": "none"} {
+	t.Cleanup(func() { close(leave) }) // before the worker stops
+	for shape, note := range map[string]string{"probed_effect": "effect", "probed_again": "none", "probed_late": "late"} {
 		inv := e2etest.Invocation(shape, "test__probed", `{"text":"hello","note":"`+note+`"}`)
 		e2etest.WantText(t, w.Invoke(inv), "hello")
 		r.ended(w, shape, inv)
