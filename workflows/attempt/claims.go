@@ -51,12 +51,6 @@ func (c *claims) over() []contract.Claim {
 	return c.which(func(k knownClaim) bool { return k.over })
 }
 
-// settled returns the claims of over after which another attempt is safe: nothing of their
-// attempts is left.
-func (c *claims) settled() []contract.Claim {
-	return c.which(func(k knownClaim) bool { return k.over && k.repeatable })
-}
-
 // accounted returns all claims that the run can account for.
 func (c *claims) accounted() []contract.Claim {
 	return c.which(func(knownClaim) bool { return true })

@@ -125,7 +125,7 @@ const changeProbeEarly = "probe-early"
 // tool has a probe, only the claims after which another attempt is safe have ended.
 func (a *Attempts) endedClaims(probes bool) []contract.Claim {
 	if probes {
-		return a.claims.settled()
+		return a.claims.repeatable()
 	}
 	return a.claims.over()
 }
