@@ -40,6 +40,11 @@ func Open(ctx context.Context, url string) (*Database, error) {
 // Of returns a Database on a store of a worker or of a command, who closes the store.
 func Of(store *postgres.Store) *Database { return &Database{store: store} }
 
+// UseNamespace makes catalogs leave out the workers of other namespaces of Temporal that share the
+// database. Call it before the first use of the Database. Without it a catalog has the tools of the
+// workers of every namespace.
+func (d *Database) UseNamespace(name string) { d.store.UseNamespace(name) }
+
 // Close closes the connections. It waits for running statements.
 func (d *Database) Close() { d.store.Close() }
 
