@@ -77,7 +77,7 @@ func (d *Database) Call(ctx context.Context, tenantID, id string) (client.CallRe
 
 // Approvals implements client.Records.
 func (d *Database) Approvals(ctx context.Context, f client.ApprovalFilter) ([]client.ApprovalRecord, error) {
-	return d.store.Approvals(ctx, f.TenantID, !f.Decided)
+	return d.store.Approvals(ctx, f)
 }
 
 // orNotFound returns client.ErrNotFound for a row that the tenant does not have, and otherwise err.
