@@ -129,7 +129,7 @@ func (s *Stack) Connect(n Connection) {
 	if n.Service != nil || n.Provider.ID == "" {
 		s.t.Fatal("pawltest: a connection of a Stack needs a Provider with the address of the service, and no Service")
 	}
-	n = n.withDefaults(s.t, nil)
+	n = n.withDefaults(s.t, s.scopes)
 	credential := n.credential(s.t)
 	defer credential.Destroy()
 	at := broker.At(Tenant, n.ID, n.Provider, n.Provider.Hosts, 1)
