@@ -152,7 +152,7 @@ func openPolicy(t testing.TB, tools []toolspec.Tool) *policy.Policy {
 
 // work runs the worker until the test ends.
 func (s *Stack) work(c worker.Config, options []worker.Option) {
-	t, log := s.t, &logbook{}
+	t, log := s.t, &devstacktest.Log{}
 	t.Helper()
 	c.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
