@@ -97,14 +97,14 @@ type Config struct {
 	// Own has the steps of the gate, of capacity and of the cache. A worker has them all; the
 	// Activities add the other steps of Pawl's own.
 	Own stage.Table
-	// Places remembers when the steps in Own asked for slots. nil means new Places.
-	Places *capacity.Places
+	// SlotTimes remembers when the steps in Own asked for slots. nil means new SlotTimes.
+	SlotTimes *capacity.SlotTimes
 }
 
 // New makes the activities. All arguments are needed.
 func New(source judge.Source, records Records, policies judge.Policies, hooks *hook.Registry, log *slog.Logger, config Config) *Activities {
-	if config.Places == nil {
-		config.Places = &capacity.Places{}
+	if config.SlotTimes == nil {
+		config.SlotTimes = &capacity.SlotTimes{}
 	}
 	provided := providers.Providers{Registry: config.Providers, Sessions: config.Sessions}
 	a := &Activities{keys: config.Keys, secrets: config.Secrets, log: log, leave: config.Leave}
@@ -113,7 +113,7 @@ func New(source judge.Source, records Records, policies judge.Policies, hooks *h
 		Requests: records, Policies: policies, PolicyEngines: config.PolicyEngines, Tools: source, IDTokens: config.IDTokens, Validate: a.CheckArgs, Log: log,
 	})
 	attempts := attempt.Parts{
-		Store: records, Tools: source, Hooks: hooks, Keys: config.Keys, Providers: provided, Expired: config.Places.Expired,
+		Store: records, Tools: source, Hooks: hooks, Keys: config.Keys, Providers: provided, Expired: config.SlotTimes.Expired,
 		LocalTools: config.LocalTools, Secrets: config.Secrets, Log: log,
 	}
 	if config.Broker != nil {
@@ -130,7 +130,7 @@ func New(source judge.Source, records Records, policies judge.Policies, hooks *h
 	}
 	a.Accepter = &answer.Accepter{Keys: config.Keys, Store: records, Log: log}
 	a.Settler = &settle.Settler{Store: records, Forget: func(invocationID string) {
-		config.Places.Forget(invocationID)
+		config.SlotTimes.Forget(invocationID)
 		provided.Forget(invocationID)
 	}}
 	return a

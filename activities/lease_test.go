@@ -28,8 +28,8 @@ func TestLocalAttemptInAnExpiredPlace(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				places := &capacity.Places{}
-				w := newWorld(t, setup{config: activities.Config{Places: places, Own: capacity.Limits(policies{}, takes{}, places)}})
+				slotTimes := &capacity.SlotTimes{}
+				w := newWorld(t, setup{config: activities.Config{SlotTimes: slotTimes, Own: capacity.Limits(policies{}, takes{}, slotTimes)}})
 				in := w.executeIn()
 				in.Facts.PolicyDigest, in.Facts.Round = "", 2
 				in.Dispatch, in.LeasedAtMs = 0, time.Now().Add(tc.leased).UnixMilli()
@@ -59,6 +59,6 @@ func TestLocalAttemptInAnExpiredPlace(t *testing.T) {
 // takes gives every place that it is asked for.
 type takes struct{ capacity.Store }
 
-func (takes) TakePlaces(context.Context, capacity.PlacesRow) (capacity.Answer, error) {
+func (takes) TakeSlots(context.Context, capacity.SlotsRow) (capacity.Answer, error) {
 	return capacity.Answer{State: capacity.Taken}, nil
 }

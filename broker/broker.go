@@ -153,9 +153,9 @@ type Broker struct {
 	foreign http.RoundTripper
 	live    *live
 	// self names this broker in claims of refreshes, and by in the audit trail of them.
-	self    string
-	by      string
-	flights singleflight.Group
+	self      string
+	by        string
+	refreshes singleflight.Group
 	// under counts what goes on behind the back of those who asked.
 	under sync.WaitGroup
 }

@@ -250,7 +250,7 @@ func (b *Broker) refresh(r Record, forced bool) <-chan done {
 	key := fmt.Sprintf("%q %q %d %t", at.TenantID, at.ConnectionID, at.Version, forced)
 	out := make(chan done, 1)
 	b.under.Add(1)
-	flown := b.flights.DoChan(key, func() (any, error) {
+	results := b.refreshes.DoChan(key, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.Background(), refreshLasts)
 		defer cancel()
 		answer, err := b.refreshed(ctx, r, forced)
@@ -258,7 +258,7 @@ func (b *Broker) refresh(r Record, forced bool) <-chan done {
 	})
 	go func() {
 		defer b.under.Done()
-		f := <-flown
+		f := <-results
 		answer, _ := f.Val.(RefreshAnswer)
 		out <- done{answer, f.Err}
 	}()

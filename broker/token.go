@@ -178,11 +178,11 @@ func faultOf(ctx context.Context, err error) *fault {
 func refusal(refused *oauth2.RetrieveError) *fault {
 	status := refused.Response.StatusCode
 	f := &fault{code: refused.ErrorCode, after: retryAfter(refused.Response.Header)}
-	what, told := known[f.code]
+	what, isKnown := known[f.code]
 	switch {
 	case f.code == "":
 		f.code = "http_" + strconv.Itoa(status)
-	case !told:
+	case !isKnown:
 		f.code = "other"
 	}
 	// A server that fails, or has too much to do, has not judged.
@@ -199,11 +199,11 @@ func retryAfter(h http.Header) time.Duration {
 	}
 	// A date counts by the server's own clock.
 	at, err := http.ParseTime(text)
-	said, unsaid := http.ParseTime(h.Get("Date"))
-	if err != nil || unsaid != nil {
+	serverTime, dateErr := http.ParseTime(h.Get("Date"))
+	if err != nil || dateErr != nil {
 		return 0
 	}
-	return min(max(at.Sub(said), 0), longestAfter)
+	return min(max(at.Sub(serverTime), 0), longestAfter)
 }
 
 // copy shares nothing with the credential.

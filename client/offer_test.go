@@ -92,7 +92,7 @@ func TestOfferOfAStrictTool(t *testing.T) {
 				t.Errorf("%s: %s is strict: %t, want %t", codec.Format(), tool.ToolID, tool.Strict, strict)
 			}
 		}
-		if told := len(offer.Changed) > 0 && offer.Changed[0].ToolID == "test__label" && offer.Changed[0].NotStrict; told != knows {
+		if listed := len(offer.Changed) > 0 && offer.Changed[0].ToolID == "test__label" && offer.Changed[0].NotStrict; listed != knows {
 			t.Errorf("%s: told is %+v", codec.Format(), offer.Changed)
 		}
 	}
@@ -108,11 +108,11 @@ func TestOfferSaysWhatItCannotSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := map[string]client.Changed{}
+	listed := map[string]client.Changed{}
 	for _, c := range offer.Changed {
-		told[c.ToolID] = c
+		listed[c.ToolID] = c
 	}
-	if !told["test__label"].NotStrict || told["test__broken"].LeftOut == "" || told["test__search"].NotStrict || len(offer.Names.Tools) != 2 {
+	if !listed["test__label"].NotStrict || listed["test__broken"].LeftOut == "" || listed["test__search"].NotStrict || len(offer.Names.Tools) != 2 {
 		t.Errorf("offered is %+v, told is %+v", offer.Names, offer.Changed)
 	}
 }

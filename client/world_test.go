@@ -22,8 +22,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// patience is how long a test waits for what should take a moment.
-const patience = 3 * time.Minute
+// waitTimeout is how long a test waits for what should take a moment.
+const waitTimeout = 3 * time.Minute
 
 const rules = `
 version: 1
@@ -81,7 +81,7 @@ func (w *world) options() temporal.Options {
 	return temporal.Options{
 		HostPort: devstacktest.Temporal(w.t), Namespace: w.namespace,
 		Logger:            sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
-		ConnectionOptions: temporal.ConnectionOptions{GetSystemInfoTimeout: patience},
+		ConnectionOptions: temporal.ConnectionOptions{GetSystemInfoTimeout: waitTimeout},
 	}
 }
 
@@ -112,7 +112,7 @@ func (w *world) work() (stop func()) {
 func (w *world) until(what string, holds func() error) {
 	w.t.Helper()
 	var err error
-	if !devstacktest.Eventually(w.t.Context(), patience, func() bool { err = holds(); return err == nil }) {
+	if !devstacktest.Eventually(w.t.Context(), waitTimeout, func() bool { err = holds(); return err == nil }) {
 		w.t.Fatalf("never: %s: %v", what, err)
 	}
 }

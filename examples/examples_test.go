@@ -143,7 +143,7 @@ func timing(t *testing.T, w *world) {
 			}
 			return false
 		}, toolID+" is timed", log)
-		if line.OK != ok || line.Took <= 0 || line.Took > patience {
+		if line.OK != ok || line.Took <= 0 || line.Took > waitTimeout {
 			t.Errorf("%s: logged %+v", toolID, line)
 		}
 	}
@@ -171,14 +171,14 @@ func toolHook(t *testing.T, w *world) {
 // durableHook: the service is away first, and then told once more under the same
 // key.
 func durableHook(t *testing.T, w *world) {
-	type told struct{ key, body string }
+	type request struct{ key, body string }
 	var mu sync.Mutex
-	var all []told
+	var all []request
 	service := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		mu.Lock()
 		defer mu.Unlock()
-		all = append(all, told{r.Header.Get("Idempotency-Key"), string(body)})
+		all = append(all, request{r.Header.Get("Idempotency-Key"), string(body)})
 		if len(all) == 1 {
 			rw.WriteHeader(http.StatusServiceUnavailable)
 		}

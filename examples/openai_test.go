@@ -94,7 +94,7 @@ func openAI(t *testing.T, w *world) {
 	}}
 	http := httptest.NewServer(server)
 	defer http.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*waitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(w.programs, "openai"), "-url", http.URL+"/v1", "-model", "scripted", "-run", "talk", "What", "do", "I", "need?")
 	log := &devstacktest.Log{}

@@ -23,8 +23,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// patience is how long a test waits for what should take a moment.
-const patience = 3 * time.Minute
+// waitTimeout is how long a test waits for what should take a moment.
+const waitTimeout = 3 * time.Minute
 
 // programs are the examples and the stock pawl, compiled as a user would.
 func programs(t *testing.T) (dir string) {
@@ -53,7 +53,7 @@ func newWorld(t *testing.T, programs string) *world {
 	address, namespace := devstacktest.Temporal(t), "example-"+strings.ToLower(rand.Text()[:12])
 	c, err := client.DialContext(t.Context(), client.Options{
 		HostPort: address, Namespace: namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
-		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: patience},
+		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: waitTimeout},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func (w *world) work(example string, args ...string) *devstacktest.Log {
 			if failed != nil {
 				w.t.Errorf("%s ended with %v:\n%s", example, failed, log)
 			}
-		case <-time.After(patience):
+		case <-time.After(waitTimeout):
 			_ = cmd.Process.Kill()
 			w.t.Errorf("%s does not end", example)
 		}
@@ -125,7 +125,7 @@ func (w *world) pawl(args ...string) (stdout string) {
 }
 
 func (w *world) try(args ...string) (stdout, stderr string, err error) {
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), waitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(w.programs, "pawl"), args...)
 	cmd.Dir, cmd.Env = w.workspace, w.env
@@ -156,7 +156,7 @@ func (w *world) invoke(toolID, args string, more ...string) toolspec.Result {
 
 func (w *world) until(holds func() bool, what string, log *devstacktest.Log) {
 	w.t.Helper()
-	if !devstacktest.Eventually(w.t.Context(), patience, holds) {
+	if !devstacktest.Eventually(w.t.Context(), waitTimeout, holds) {
 		w.t.Fatalf("never: %s\n%s", what, log)
 	}
 }

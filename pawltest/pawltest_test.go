@@ -65,8 +65,8 @@ func within(d time.Duration) func(*toolspec.Definition) {
 func TestRunRedacts(t *testing.T) {
 	t.Parallel()
 	got := pawltest.Call{Tool: tool(echo), Args: in{Text: "hello", Email: "ann@example.com"}}.Run(t)
-	if !got.Result.OK || string(got.Result.Value) != `{"text":"hello"}` || string(got.Value) != `{"text":"hello"}` || string(got.Told) != `{"text":"hello"}` {
-		t.Errorf("%+v, a model reads %s", got.Result, got.Told)
+	if !got.Result.OK || string(got.Result.Value) != `{"text":"hello"}` || string(got.Value) != `{"text":"hello"}` || string(got.ModelContent) != `{"text":"hello"}` {
+		t.Errorf("%+v, a model reads %s", got.Result, got.ModelContent)
 	}
 	if string(got.SafeArgs) != `{"email":"***","text":"hello"}` {
 		t.Errorf("approvers see %s", got.SafeArgs)
@@ -118,9 +118,9 @@ func TestRunEnds(t *testing.T) {
 			if got.Result.OK || got.Result.ErrorCode != tc.code || tc.message != "" && got.Result.SafeMessage != tc.message || got.Retryable != tc.retryable {
 				t.Errorf("it ends with %+v %+v, retryable %t", got.Result, got.Result.Details, got.Retryable)
 			}
-			var told struct{ ErrorCode toolspec.Code }
-			if err := json.Unmarshal(got.Told, &told); err != nil || told.ErrorCode != tc.code {
-				t.Errorf("a model reads %s", got.Told)
+			var failure struct{ ErrorCode toolspec.Code }
+			if err := json.Unmarshal(got.ModelContent, &failure); err != nil || failure.ErrorCode != tc.code {
+				t.Errorf("a model reads %s", got.ModelContent)
 			}
 			if all := fmt.Sprintf("%+v", got); strings.Contains(all, "canary") {
 				t.Errorf("the text of an error got out: %s", all)
@@ -171,8 +171,8 @@ func TestRunLarge(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", toolspec.MaxInline)
 	got := pawltest.Call{Tool: tool(func(context.Context, in, toolspec.Call) (out, error) { return out{Text: large}, nil }), Args: `{"text":"a"}`}.Run(t)
-	if !got.Result.OK || got.Result.Value != nil || got.Result.OutputRef == "" || string(got.Value) != `{"text":"`+large+`"}` || !strings.Contains(string(got.Told), `"truncated":true`) {
-		t.Errorf("%+v, %d bytes, a model reads %.100s", got.Result, len(got.Value), got.Told)
+	if !got.Result.OK || got.Result.Value != nil || got.Result.OutputRef == "" || string(got.Value) != `{"text":"`+large+`"}` || !strings.Contains(string(got.ModelContent), `"truncated":true`) {
+		t.Errorf("%+v, %d bytes, a model reads %.100s", got.Result, len(got.Value), got.ModelContent)
 	}
 }
 

@@ -23,9 +23,9 @@ type Answer struct {
 	Value json.RawMessage
 	// SafeArgs are the masked arguments that approvers see; nil if the arguments are refused.
 	SafeArgs json.RawMessage
-	// Told is the content that a model reads. If the attempt failed, the model also reads
+	// ModelContent is the content that a model reads. If the attempt failed, the model also reads
 	// toolspec.ErrorPrefix before it.
-	Told json.RawMessage
+	ModelContent json.RawMessage
 	// Progress are the reports of the tool, as people see them.
 	Progress []toolspec.Progress
 	// Log is the log of the worker. It includes the log of the tool.
@@ -71,7 +71,7 @@ func (b *callWorker) answer(out contract.ExecuteOut, safeArgs json.RawMessage) A
 		a.Value = b.record.output.get()
 	}
 	var err error
-	if a.Told, err = turn.Content(a.Result, a.Value); err != nil {
+	if a.ModelContent, err = turn.Content(a.Result, a.Value); err != nil {
 		b.t.Fatal(err)
 	}
 	return a

@@ -27,8 +27,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// patience bounds each wait for something that should take a moment.
-const patience = 3 * time.Minute
+// waitTimeout bounds each wait for something that should take a moment.
+const waitTimeout = 3 * time.Minute
 
 // Options are what the worker of a Stack has beside the built-in tools.
 type Options struct {
@@ -95,7 +95,7 @@ func Start(t testing.TB, o Options) *Stack {
 	}
 	options := temporal.Options{
 		HostPort: address, Namespace: namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
-		ConnectionOptions: temporal.ConnectionOptions{GetSystemInfoTimeout: patience},
+		ConnectionOptions: temporal.ConnectionOptions{GetSystemInfoTimeout: waitTimeout},
 	}
 	dialed, err := temporal.DialContext(t.Context(), options)
 	if err != nil {

@@ -45,7 +45,7 @@ func (s *Stack) Start(inv toolspec.Invocation) *client.Call {
 // Result waits for the end of a call. A call that ends without a value is no error.
 func (s *Stack) Result(call *client.Call) toolspec.Result {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), waitTimeout)
 	defer cancel()
 	result, err := s.Client.Result(ctx, call)
 	var ended *client.CallError
@@ -64,7 +64,7 @@ func (s *Stack) Waiting(call *client.Call) toolspec.ApprovalView {
 	s.t.Helper()
 	var state toolspec.State
 	var err error
-	if !devstacktest.Eventually(s.t.Context(), patience, func() bool {
+	if !devstacktest.Eventually(s.t.Context(), waitTimeout, func() bool {
 		state, err = s.Client.State(s.t.Context(), call.WorkflowID)
 		return err == nil && (state.Approval != nil || state.Status == toolspec.StatusSettled)
 	}) {
@@ -89,7 +89,7 @@ func (s *Stack) Decide(call *client.Call, person string, verb toolspec.Verb) too
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), waitTimeout)
 	defer cancel()
 	answer, err := s.Client.Decide(ctx, call.WorkflowID, d)
 	if err != nil {

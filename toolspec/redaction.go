@@ -18,9 +18,11 @@ type Redaction struct {
 	// MaskInput lists the parts of the arguments that approvers, records and
 	// events see as "***", in the same notation.
 	MaskInput []string
+	// MaskOutput hides parts of what Allow lists, such as the email addresses in a text.
+	MaskOutput []Masking
 }
 
-// Mask stands in the place of a masked input value.
+// Mask stands in the place of what is masked.
 const Mask = "***"
 
 // Check reports the first path that is not a pointer, or an empty allowlist.
@@ -33,11 +35,23 @@ func (r Redaction) Check() error {
 			return fmt.Errorf("redaction path %q is not a JSON pointer: start it with /", p)
 		}
 	}
+	if len(r.MaskOutput) > maxMaskings {
+		return fmt.Errorf("redaction.maskOutput has %d entries, of at most %d", len(r.MaskOutput), maxMaskings)
+	}
+	for _, m := range r.MaskOutput {
+		if m.Path != "" && !strings.HasPrefix(m.Path, "/") {
+			return fmt.Errorf("redaction.maskOutput: path %q is not a JSON pointer: start it with /", m.Path)
+		}
+		if _, err := m.With.mask(); err != nil {
+			return fmt.Errorf("redaction.maskOutput: %s: with %w", m.Path, err)
+		}
+	}
 	return nil
 }
 
-// Output returns value with everything stripped that Allow does not list. It
-// is deterministic: the same value gives the same bytes, keys sorted.
+// Output returns value with everything stripped that Allow does not list, and masked as MaskOutput
+// says. It is deterministic: the same value gives the same bytes, keys sorted. A second pass
+// changes nothing.
 func (r Redaction) Output(value json.RawMessage) (json.RawMessage, error) {
 	paths, err := splitPaths(r.Allow)
 	if err != nil {
@@ -48,6 +62,11 @@ func (r Redaction) Output(value json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	kept, _ := keep(v, paths)
+	for _, m := range r.MaskOutput {
+		if kept, err = m.apply(kept); err != nil {
+			return nil, err
+		}
+	}
 	return json.Marshal(kept)
 }
 

@@ -46,6 +46,7 @@ type Spec struct {
 
 // RedactionSpec is Redaction as it is published.
 type RedactionSpec struct {
-	Allow     []string `json:"allow"`
-	MaskInput []string `json:"maskInput,omitempty"`
+	Allow      []string  `json:"allow"`
+	MaskInput  []string  `json:"maskInput,omitempty"`
+	MaskOutput []Masking `json:"maskOutput,omitempty"`
 }

@@ -193,6 +193,7 @@ func (t Tool) Definition() Definition { return t.def.clone() }
 func (d Definition) clone() Definition {
 	d.Redaction.Allow = slices.Clone(d.Redaction.Allow)
 	d.Redaction.MaskInput = slices.Clone(d.Redaction.MaskInput)
+	d.Redaction.MaskOutput = slices.Clone(d.Redaction.MaskOutput)
 	d.Capabilities, d.Scopes = slices.Clone(d.Capabilities), slices.Clone(d.Scopes)
 	d.Tags, d.CacheTags, d.HarmlessNames = slices.Clone(d.Tags), slices.Clone(d.CacheTags), slices.Clone(d.HarmlessNames)
 	return d

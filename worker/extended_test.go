@@ -117,7 +117,7 @@ func TestMainFunction(t *testing.T) {
 		if got != 0 {
 			t.Errorf("told to stop: %d", got)
 		}
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		t.Fatal("it does not end")
 	}
 }

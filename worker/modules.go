@@ -151,12 +151,12 @@ func hooksOf(source *catalog.Registry, a additions, log *slog.Logger) (*hook.Reg
 }
 
 func steps(o *opened, c Config, source *catalog.Registry, on *toolSwitch, store *postgres.Store, registry *hook.Registry, engine authz.Port, engines policy.Engines, provided *provide.Registry, tokens approval.IDTokens, watch *policyWatch, n connections, a additions, live *fingerprint.Set, away *leaver, log *slog.Logger) *activities.Activities {
-	places := &capacity.Places{}
+	slotTimes := &capacity.SlotTimes{}
 	return activities.New(source, a.records(store), store, registry, log, activities.Config{
-		Places: places,
+		SlotTimes: slotTimes,
 		Own: stage.Join(
 			gate.Steps(gate.Parts{Policies: store, PolicyEngines: engines, Engine: engine, Tools: source, Shadow: watch.shadow.Load, Log: log}),
-			capacity.Features(store), capacity.Limits(store, store, places), cache.Steps(store, source, store, log),
+			capacity.Features(store), capacity.Limits(store, store, slotTimes), cache.Steps(store, source, store, log),
 		),
 		Workers: store, Leave: away.leave, IsOff: on.isOff, SearchAttributes: c.SearchAttributes, ConnectionKey: c.ConnectionKey, Providers: provided, Sessions: store, Submitters: submitter.New(store),
 		Broker: n.broker(o, store, live), Secrets: live, IDTokens: tokens, PolicyEngines: engines,
@@ -172,10 +172,10 @@ func sweeper(c Config, store *postgres.Store, a *activities.Activities, temporal
 	return upkeep.NewSweeper(namespaceOf(c), store, store, a.EndSwept, owners{temporal}, log, c.RetentionDays)
 }
 
-// serve runs the worker, the outbox relay and the delivery of notices between start and stop. told
+// serve runs the worker, the outbox relay and the delivery of notices between start and stop. runCtx
 // is the context of Run. When it ends, a start that waits for Temporal ends too.
 func serve(
-	told context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, seen *presence, away *leaver, temporal client.Client,
+	runCtx context.Context, lc fx.Lifecycle, c Config, a additions, newWorker maker, store *postgres.Store, watch *policyWatch, seen *presence, away *leaver, temporal client.Client,
 	notified map[string]outbox.Notifier, log *slog.Logger,
 ) {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -185,7 +185,7 @@ func serve(
 		OnStart: func(context.Context) error {
 			relay.Go(func() { seen.run(ctx) }) // also while the start waits for Temporal
 			relay.Go(func() { away.run(ctx) })
-			if err := withTemporal(told, c, func(context.Context) error {
+			if err := withTemporal(runCtx, c, func(context.Context) error {
 				w = newWorker()
 				return w.Start()
 			}); err != nil {

@@ -85,13 +85,13 @@ const (
 
 // notifying is a user's notifier.
 type notifying struct {
-	name string
-	tell func(context.Context, toolspec.Notice) error
+	name   string
+	notify func(context.Context, toolspec.Notice) error
 }
 
 // Notify tells.
 func (n notifying) Notify(ctx context.Context, notice toolspec.Notice) error {
-	return n.tell(ctx, notice)
+	return n.notify(ctx, notice)
 }
 
 // notifiers returns all notifiers of this worker, by name.
@@ -112,7 +112,7 @@ func notifiers(o *opened, c Config, a additions, live *fingerprint.Set, log *slo
 	for _, n := range a.notifiers {
 		_, taken := all[n.name]
 		switch {
-		case n.tell == nil:
+		case n.notify == nil:
 			return nil, fmt.Errorf("worker.Notifier %q was given nil", n.name)
 		case n.name == "" || len(n.name) > 64 || strings.Trim(n.name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "":
 			return nil, fmt.Errorf("worker.Notifier %q: a name has 1 to 64 small letters, digits and -", n.name)

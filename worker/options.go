@@ -86,12 +86,12 @@ func PolicyEngine(engines policy.Engines) Option {
 	return func(a *additions) { a.policyEngines = append(a.policyEngines, engines) }
 }
 
-// Notifier calls tell with each notice about an approval request, at least once. If tell returns
+// Notifier calls notify with each notice about an approval request, at least once. If notify returns
 // an error, the worker calls it again for a day, with growing pauses; the repeated notice has the
-// same id. Each call of tell has ten seconds. Several goroutines may call it at the same time.
+// same id. Each call of notify has ten seconds. Several goroutines may call it at the same time.
 // name has lower-case letters, digits and -. The database identifies the notifier by its name.
-func Notifier(name string, tell func(context.Context, toolspec.Notice) error) Option {
-	return func(a *additions) { a.notifiers = append(a.notifiers, notifying{name, tell}) }
+func Notifier(name string, notify func(context.Context, toolspec.Notice) error) Option {
+	return func(a *additions) { a.notifiers = append(a.notifiers, notifying{name, notify}) }
 }
 
 // Signers adds signers for the requests of connections whose provider has the kind signed. The

@@ -22,7 +22,7 @@ func TestOwners(t *testing.T) {
 	dial := func(namespace string) client.Client {
 		c, err := client.DialContext(t.Context(), client.Options{
 			HostPort: server.Address(), Namespace: namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
-			ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: patience},
+			ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: waitTimeout},
 		})
 		if err != nil {
 			t.Fatal(err)

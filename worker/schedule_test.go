@@ -102,7 +102,7 @@ func TestSchedule(t *testing.T) {
 		if err != nil || len(d.Info.RecentActions) == 0 {
 			return fmt.Errorf("no actions: %w", err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 		defer cancel()
 		var out upkeep.SweepOut
 		return w.temporal.GetWorkflow(ctx, d.Info.RecentActions[0].StartWorkflowResult.WorkflowID, "").Get(ctx, &out)

@@ -19,8 +19,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// mostTold bounds the findings of one search that are logged.
-const mostTold = 100
+// maxLoggedFindings bounds the findings of one search that are logged.
+const maxLoggedFindings = 100
 
 // histories searches the histories in the namespace of the worker.
 type histories struct {
@@ -53,9 +53,9 @@ func (h histories) Verify(ctx context.Context, in contract.VerifyClosedIn) (out 
 	if err != nil {
 		return out, err
 	}
-	told := 0
+	logged := 0
 	v := verify.New(secrets, verify.Options{Codec: codec, Found: func(f verify.Finding) {
-		if told++; told <= mostTold {
+		if logged++; logged <= maxLoggedFindings {
 			h.log.ErrorContext(ctx, "a secret stands in a history", "secret", f.Secret, "form", f.Form, "workflowId", f.WorkflowID,
 				"runId", f.RunID, "eventId", f.EventID, "event", f.Event, "path", f.Path)
 		}

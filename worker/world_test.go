@@ -21,8 +21,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// patience is how long a test waits for what should take a moment.
-const patience = 3 * time.Minute
+// waitTimeout is how long a test waits for what should take a moment.
+const waitTimeout = 3 * time.Minute
 
 const rules = `
 version: 1
@@ -78,7 +78,7 @@ func newWorldOf(t *testing.T, temporal, database string) *world {
 	}
 	var err error
 	own := options
-	own.ConnectionOptions.GetSystemInfoTimeout = patience
+	own.ConnectionOptions.GetSystemInfoTimeout = waitTimeout
 	if w.temporal, err = client.DialContext(t.Context(), own); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func (r *running) ended() error {
 	r.w.t.Helper()
 	select {
 	case <-r.done:
-	case <-time.After(patience):
+	case <-time.After(waitTimeout):
 		r.w.t.Fatalf("Run does not return; its log:\n%s", r.w.log)
 	}
 	return r.err
@@ -178,7 +178,7 @@ func (r *running) logged(words string) {
 // invoke runs a call to its end.
 func (w *world) invoke(tool, id, args string) (toolspec.Result, error) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), waitTimeout)
 	defer cancel()
 	return pawl.New(w.temporal, pawl.Options{}).Invoke(ctx, toolspec.Invocation{
 		ToolID: tool, ToolCallID: id, Args: []byte(args),
@@ -189,7 +189,7 @@ func (w *world) invoke(tool, id, args string) (toolspec.Result, error) {
 func (w *world) until(what string, holds func() error) {
 	w.t.Helper()
 	var err error
-	if !devstacktest.Eventually(w.t.Context(), patience, func() bool { err = holds(); return err == nil }) {
+	if !devstacktest.Eventually(w.t.Context(), waitTimeout, func() bool { err = holds(); return err == nil }) {
 		w.t.Fatalf("never: %s: %v", what, err)
 	}
 }

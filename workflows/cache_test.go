@@ -294,7 +294,7 @@ func TestBrokenEntry(t *testing.T) {
 // TestOneReadForMany: a call whose value somebody else is about to get waits for it: it is told, looks for itself, takes over, or, after a
 // while, goes alone.
 func TestOneReadForMany(t *testing.T) {
-	flies := &cache.Finding{Flies: true, Remaining: 18 * time.Second}
+	inFlight := &cache.Finding{InFlight: true, Remaining: 18 * time.Second}
 	hit := &cache.Finding{Value: json.RawMessage(`{"text":"theirs"}`)}
 	for _, tc := range []struct {
 		name    string
@@ -305,12 +305,12 @@ func TestOneReadForMany(t *testing.T) {
 		took    time.Duration
 		lookups int
 	}{
-		{name: "told of the value", answers: []*cache.Finding{flies, hit}, recheck: 8 * time.Second, took: 8 * time.Second, lookups: 2},
-		{name: "finds it by itself", answers: []*cache.Finding{flies, flies, hit}, took: 20 * time.Second, lookups: 3},
-		{name: "takes over", answers: []*cache.Finding{flies, {}}, recheck: 8 * time.Second, ran: true, took: 8 * time.Second, lookups: 2},
-		{name: "takes over what is overdue", answers: []*cache.Finding{{Flies: true, Remaining: 4 * time.Second}, {}}, ran: true, took: 4 * time.Second, lookups: 2},
-		{name: "goes alone", answers: []*cache.Finding{flies}, ran: true, took: 36 * time.Second, lookups: 5},
-		{name: "goes alone while there is time", answers: []*cache.Finding{flies}, ran: true, took: 15 * time.Second, lookups: 3,
+		{name: "told of the value", answers: []*cache.Finding{inFlight, hit}, recheck: 8 * time.Second, took: 8 * time.Second, lookups: 2},
+		{name: "finds it by itself", answers: []*cache.Finding{inFlight, inFlight, hit}, took: 20 * time.Second, lookups: 3},
+		{name: "takes over", answers: []*cache.Finding{inFlight, {}}, recheck: 8 * time.Second, ran: true, took: 8 * time.Second, lookups: 2},
+		{name: "takes over what is overdue", answers: []*cache.Finding{{InFlight: true, Remaining: 4 * time.Second}, {}}, ran: true, took: 4 * time.Second, lookups: 2},
+		{name: "goes alone", answers: []*cache.Finding{inFlight}, ran: true, took: 36 * time.Second, lookups: 5},
+		{name: "goes alone while there is time", answers: []*cache.Finding{inFlight}, ran: true, took: 15 * time.Second, lookups: 3,
 			policy: strings.ReplaceAll(cachePolicy, "mode: yolo,", "mode: yolo, budgets: {deadlineMs: 30000},")},
 		{name: "superseded", answers: []*cache.Finding{{Superseded: true}, hit}, lookups: 2},
 	} {
@@ -342,7 +342,7 @@ func TestOneReadForMany(t *testing.T) {
 
 // TestWaitingForAReadCancelled: a cancel ends the wait, and settle leaves the flight.
 func TestWaitingForAReadCancelled(t *testing.T) {
-	c := &results{onLookup: func(int) *cache.Finding { return &cache.Finding{Flies: true, Remaining: time.Minute} }}
+	c := &results{onLookup: func(int) *cache.Finding { return &cache.Finding{InFlight: true, Remaining: time.Minute} }}
 	r := newRig(t, rigOptions{policy: cachePolicy, results: c})
 	r.env.RegisterDelayedCallback(r.env.CancelWorkflow, 2*time.Second)
 	if result := r.run(call("core__read", args)); result.ErrorCode != toolspec.CodeCancelled || r.ran() > 0 {

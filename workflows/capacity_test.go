@@ -20,7 +20,7 @@ import (
 // writes down in which rounds and epochs it was asked.
 type turnstile struct {
 	open, stale bool
-	places      capacity.Places
+	places      capacity.SlotTimes
 	wait        hook.Wait
 	rounds      []int
 	epochs      []int

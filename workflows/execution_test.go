@@ -41,11 +41,11 @@ func TestAttemptsOfAnotherRun(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
-			var told []toolspec.Code
+			var codes []toolspec.Code
 			reports := hook.New("reports", hook.OnError.Do(func(_ context.Context, v *hook.Report) error {
 				mu.Lock()
 				defer mu.Unlock()
-				told = append(told, v.Failure().Code)
+				codes = append(codes, v.Failure().Code)
 				return nil
 			}))
 			r := newRig(t, rigOptions{policy: tc.policy, hooks: []hook.Hook{reports}})
@@ -62,8 +62,8 @@ func TestAttemptsOfAnotherRun(t *testing.T) {
 			if result.ErrorCode != tc.code || tc.cause != "" && (result.Details == nil || result.Details.Cause != tc.cause || result.Attempts != 1) {
 				t.Errorf("got %+v with %+v", result, result.Details)
 			}
-			if tc.code != "" && (len(told) == 0 || told[len(told)-1] != tc.code) {
-				t.Errorf("the stages of the ending were told %v", told)
+			if tc.code != "" && (len(codes) == 0 || codes[len(codes)-1] != tc.code) {
+				t.Errorf("the stages of the ending were told %v", codes)
 			}
 			if len(r.records.settled) != 1 {
 				t.Errorf("settled %d times", len(r.records.settled))

@@ -53,11 +53,11 @@ type invocation struct {
 func newInvocation(ctx workflow.Context, input converter.RawValue) *invocation {
 	i := &invocation{Call: envelope.New(ctx, input)}
 	i.approvals = approval.New(i.Call, approval.Parts{
-		Regate:  func(ctx workflow.Context) envelope.Verdict { return i.regate(ctx, gate.Authorize, gate.Consent) },
-		Rejudge: func(ctx workflow.Context) envelope.Verdict { return gate.Rejudge(ctx, i.Call) },
-		Hears:   func() bool { return gate.Hears(i.Call) },
-		Hear:    func(ctx workflow.Context) ([]hook.Ask, envelope.Next) { return gate.Hear(ctx, i.Call) },
-		Hydrate: func(ctx workflow.Context) envelope.Next { return hydrate.Again(ctx, i.Call) },
+		Regate:           func(ctx workflow.Context) envelope.Verdict { return i.regate(ctx, gate.Authorize, gate.Consent) },
+		Rejudge:          func(ctx workflow.Context) envelope.Verdict { return gate.Rejudge(ctx, i.Call) },
+		HasApproverHooks: func() bool { return gate.HasApproverHooks(i.Call) },
+		AskHooks:         func(ctx workflow.Context) ([]hook.Ask, envelope.Next) { return gate.AskApproverHooks(ctx, i.Call) },
+		Hydrate:          func(ctx workflow.Context) envelope.Next { return hydrate.Again(ctx, i.Call) },
 	})
 	i.capacity = capacity.New(i.Call, i.judge)
 	i.attempts = attempt.New(i.Call, attempt.Parts{Judge: i.judge, Denial: i.findDenial, LeasedAt: i.capacity.LeasedAt})
@@ -346,7 +346,7 @@ func (i *invocation) askForResolution(ctx workflow.Context, cause string) attemp
 // judge reads the standing again and asks the gate. It fails the call if the gate
 // requires an approval by a person.
 func (i *invocation) judge(ctx workflow.Context) envelope.Next {
-	if next := i.ReadStanding(ctx); next.IsEnd() {
+	if next := i.ReadGateState(ctx); next.IsEnd() {
 		return next
 	}
 	return i.regate(ctx, gate.Authorize, gate.Consent).WithoutAsking(i.Call)
@@ -356,7 +356,7 @@ func (i *invocation) judge(ctx workflow.Context) envelope.Next {
 // returns nil if the call may continue, or if the gate gives no answer.
 func (i *invocation) findDenial(ctx workflow.Context) *hook.Failure {
 	step, ok := i.Plan().Step(gate.Authorize)
-	if !ok || i.ReadStanding(ctx).IsEnd() {
+	if !ok || i.ReadGateState(ctx).IsEnd() {
 		return nil // the gate gives no answer; later steps find out why
 	}
 	return gate.Denial(ctx, i.Call, step)

@@ -250,7 +250,7 @@ func TestNamesInAPlanThatHearsNobody(t *testing.T) {
 	r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{n.hook()}})
 	r.records.plan = func(p *hook.Plan) {
 		for i := range p.Pre {
-			p.Pre[i].Heard = nil
+			p.Pre[i].ApproverHooks = nil
 		}
 	}
 	r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")

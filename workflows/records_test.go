@@ -32,14 +32,14 @@ type records struct {
 	admitted admit.Row
 	requests []*request
 	// granted is who approved every request before this run asked, if anybody did.
-	granted string
-	claims  map[int]claimed
-	tombs   map[int]bool
-	settled []contract.SettleIn
-	forged  []answer.Forged
-	refused []admit.Refused
-	outputs int
-	active  string
+	granted    string
+	claims     map[int]claimed
+	tombstones map[int]bool
+	settled    []contract.SettleIn
+	forged     []answer.Forged
+	refused    []admit.Refused
+	outputs    int
+	active     string
 	// overIn is how long the tools of the claims may still run, and over what the call said of them.
 	overIn    time.Duration
 	over      [][]contract.Claim
@@ -80,7 +80,7 @@ type request struct {
 }
 
 func newRecords(active string, now func() time.Time) *records {
-	return &records{active: active, claims: make(map[int]claimed), tombs: make(map[int]bool), now: now}
+	return &records{active: active, claims: make(map[int]claimed), tombstones: make(map[int]bool), now: now}
 }
 
 func (r *records) Admit(_ context.Context, in admit.Row) (admit.Record, error) {
@@ -141,7 +141,7 @@ func (r *records) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outc
 	switch {
 	case !r.owns(ctx, in.Epoch) || in.TenantID != call.Context.TenantID || in.ToolID != call.ToolID:
 		return contract.Superseded, nil
-	case r.tombs[in.Dispatch]:
+	case r.tombstones[in.Dispatch]:
 		return contract.Tombstoned, nil
 	}
 	for dispatch, c := range r.claims {
@@ -183,8 +183,8 @@ func (r *records) Check(ctx context.Context, in contract.CheckIn) (contract.Chec
 	}
 	if _, begun := r.claims[in.Dispatch]; !begun {
 		r.over = append(r.over, in.Over)
-		if out.Outcome = contract.Free; !r.tombs[in.Dispatch] {
-			r.tombs[in.Dispatch] = true
+		if out.Outcome = contract.Free; !r.tombstones[in.Dispatch] {
+			r.tombstones[in.Dispatch] = true
 			r.row.Rounds.Dispatch = max(r.row.Rounds.Dispatch, in.Dispatch)
 			r.row.Epoch++
 		}

@@ -73,7 +73,7 @@ type rigOptions struct {
 	// own are steps of Pawl's own in place of the real ones, or beside them.
 	own stage.Table
 	// places are those of own.
-	places *capacity.Places
+	places *capacity.SlotTimes
 	fail   func(run int) error
 	tools  []toolspec.Tool
 	// results is a result cache that several rigs share; nil is an empty one.
@@ -127,7 +127,7 @@ func newRig(t *testing.T, o rigOptions) *rig {
 	if o.source != nil {
 		found = o.source(source)
 	}
-	r.activities = activities.New(found, r.records, store, registry, log, activities.Config{SearchAttributes: true, Submitters: vouching{}, Repairer: hydrate.Careful{}, Keys: o.keys, Own: own, Places: o.places})
+	r.activities = activities.New(found, r.records, store, registry, log, activities.Config{SearchAttributes: true, Submitters: vouching{}, Repairer: hydrate.Careful{}, Keys: o.keys, Own: own, SlotTimes: o.places})
 	r.activities.Register(r.env)
 	r.env.RegisterWorkflowWithOptions(workflows.InvokeTool, workflow.RegisterOptions{Name: toolspec.WorkflowType})
 	return r

@@ -148,16 +148,16 @@ func (a *Admitter) refuse(ctx context.Context, in contract.AdmitIn, inv toolspec
 }
 
 // requested returns the state of the connection, and whether the call's own list of connections
-// names it. If the connection does not exist, stands is nil, and the result says only whether the
+// names it. If the connection does not exist, stored is nil, and the result says only whether the
 // list names it.
-func requested(inv toolspec.Invocation, stands *hook.Connection) *hook.Connection {
+func requested(inv toolspec.Invocation, stored *hook.Connection) *hook.Connection {
 	id := inv.Context.ConnectionID
 	if id == "" {
 		return nil
 	}
 	var n hook.Connection
-	if stands != nil {
-		n = *stands
+	if stored != nil {
+		n = *stored
 	}
 	n.Requested = len(broker.Effective([]string{id}, inv.AllowedConnectionIDs)) > 0
 	return &n

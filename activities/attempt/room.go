@@ -23,10 +23,10 @@ type processors chan struct{}
 
 func newProcessors() processors { return make(processors, max(1, runtime.GOMAXPROCS(0)-1)) }
 
-// acquire waits up to patience for a processor. Waiting calls are served in turn. The error is
+// acquire waits up to maxWait for a processor. Waiting calls are served in turn. The error is
 // a toolspec.BusyError or the error of ctx.
-func (p processors) acquire(ctx context.Context, patience time.Duration) (release func(), err error) {
-	timer := time.NewTimer(patience)
+func (p processors) acquire(ctx context.Context, maxWait time.Duration) (release func(), err error) {
+	timer := time.NewTimer(maxWait)
 	defer timer.Stop()
 	select {
 	case p <- struct{}{}:

@@ -34,7 +34,7 @@ func (a *Attempts) attempt(ctx context.Context, in contract.ExecuteIn, claimID s
 		return a.judge(ctx, budget, in, claimID, bound, v)
 	case <-budget.Done():
 	}
-	timer := time.NewTimer(heartbeat.Patience)
+	timer := time.NewTimer(heartbeat.StopTimeout)
 	defer timer.Stop()
 	select {
 	case v := <-done:

@@ -13,13 +13,13 @@ import (
 )
 
 // Bounds of the wait for another call that gets the same value. That call has the time of
-// one attempt, and flightSlack until others notice that its worker is gone. A waiting call
+// one attempt, and leaseSlack until others notice that its worker is gone. A waiting call
 // waits for twice as long and then runs the tool itself.
 const (
-	flightSlack = 15 * time.Second
-	flightMost  = 5 * time.Minute
-	// flightLook is the interval at which a waiting call asks the cache again.
-	flightLook = 10 * time.Second
+	leaseSlack    = 15 * time.Second
+	maxFlightWait = 5 * time.Minute
+	// lookInterval is the interval at which a waiting call asks the cache again.
+	lookInterval = 10 * time.Second
 )
 
 // Steps returns the steps of the cache: it reads before the hooks of willReadCache, answers
@@ -73,7 +73,7 @@ func (c *cache) read(ctx context.Context, in hook.StageInput) (v hook.Verdict, e
 	if err != nil || entry == nil {
 		return v, err
 	}
-	lease := min(bound.Definition().Timeout+flightSlack, flightMost)
+	lease := min(bound.Definition().Timeout+leaseSlack, maxFlightWait)
 	found, err := c.results.Lookup(ctx, LookupRow{
 		InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: f.Epoch, Round: f.Round, Key: entry.Key, Lease: lease,
 	})
@@ -89,10 +89,10 @@ func (c *cache) read(ctx context.Context, in hook.StageInput) (v hook.Verdict, e
 		}
 		// The tool runs, and its value replaces the entry, even if another call wrote the entry.
 		c.log.WarnContext(ctx, "a kept value breaks the contract of its tool", "toolId", f.ToolID, "invocationId", f.InvocationID, "key", entry.Key)
-	case found.Flies:
+	case found.InFlight:
 		return stage.Waits(hook.Wait{
 			Reason: "another call is reading the same", Code: toolspec.CodeCapacity, GoOn: true,
-			RetryMs: min(found.Remaining, flightLook).Milliseconds(), DeadlineMs: 2 * lease.Milliseconds(),
+			RetryMs: min(found.Remaining, lookInterval).Milliseconds(), DeadlineMs: 2 * lease.Milliseconds(),
 		}), nil
 	}
 	return v, nil

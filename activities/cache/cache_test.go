@@ -157,8 +157,8 @@ func TestCacheReads(t *testing.T) {
 		"a value":            {found: cache.Finding{Value: value}, hit: true},
 		"a value of another": {found: cache.Finding{Value: json.RawMessage(`{"text":7}`)}},
 		"superseded":         {found: cache.Finding{Superseded: true}, outcome: hook.Superseded},
-		"somebody reads":     {found: cache.Finding{Flies: true, Remaining: time.Minute}, outcome: hook.Waited, retryMs: 10_000},
-		"it is soon overdue": {found: cache.Finding{Flies: true, Remaining: time.Second}, outcome: hook.Waited, retryMs: 1_000},
+		"somebody reads":     {found: cache.Finding{InFlight: true, Remaining: time.Minute}, outcome: hook.Waited, retryMs: 10_000},
+		"it is soon overdue": {found: cache.Finding{InFlight: true, Remaining: time.Second}, outcome: hook.Waited, retryMs: 1_000},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newCacheRig(t, kept, nil)

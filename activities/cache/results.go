@@ -27,12 +27,12 @@ type LookupRow struct {
 	Lease time.Duration
 }
 
-// Finding is the result of a lookup: Superseded, a Value, or Flies. Flies says that another call
+// Finding is the result of a lookup: Superseded, a Value, or InFlight. InFlight says that another call
 // runs the tool; Remaining is the time until this call may run it instead. The zero value means
 // that this call must run the tool.
 type Finding struct {
 	Superseded bool
 	Value      json.RawMessage
-	Flies      bool
+	InFlight   bool
 	Remaining  time.Duration
 }

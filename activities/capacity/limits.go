@@ -25,10 +25,10 @@ const (
 	busyRetry = time.Second
 )
 
-// Limits returns the steps that take tokens of quotas and slots of semaphores. places remembers
+// Limits returns the steps that take tokens of quotas and slots of semaphores. slotTimes remembers
 // when this process asked for slots.
-func Limits(policies judge.Policies, store Store, places *Places) stage.Table {
-	l := &limits{policies: policies, store: store, places: places}
+func Limits(policies judge.Policies, store Store, slotTimes *SlotTimes) stage.Table {
+	l := &limits{policies: policies, store: store, slotTimes: slotTimes}
 	return stage.Table{
 		hook.WillAcquireQuota.Stage():     {Before: l.quota},
 		hook.WillAcquireSemaphore.Stage(): {Before: l.semaphore},
@@ -36,9 +36,9 @@ func Limits(policies judge.Policies, store Store, places *Places) stage.Table {
 }
 
 type limits struct {
-	policies judge.Policies
-	store    Store
-	places   *Places
+	policies  judge.Policies
+	store     Store
+	slotTimes *SlotTimes
 }
 
 // limitsOf returns the limits of policy that apply to a call: either the quotas, or the limits of
@@ -68,7 +68,7 @@ func (l *limits) quota(ctx context.Context, in hook.StageInput) (hook.Verdict, e
 		b := Bucket{Key: limit.Key, Tokens: limit.Tokens, Every: limit.Every}
 		if limit.Wait {
 			// A token that arrives after the deadline of the call would be wasted.
-			b.Patience = maxWait(limit, time.Duration(f.RemainingMs)*time.Millisecond)
+			b.MaxWait = maxWait(limit, time.Duration(f.RemainingMs)*time.Millisecond)
 		}
 		row.Buckets = append(row.Buckets, b)
 	}
@@ -105,14 +105,14 @@ func (l *limits) semaphore(ctx context.Context, in hook.StageInput) (hook.Verdic
 	}
 	// In a later round the call may be in the queue of a limit that policy no longer has.
 	if len(limits) == 0 && f.Round == 1 {
-		l.places.Took(f.InvocationID, asked)
+		l.slotTimes.Took(f.InvocationID, asked)
 		return hook.Verdict{}, nil
 	}
-	row := PlacesRow{InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: f.Epoch, Round: f.Round}
+	row := SlotsRow{InvocationID: f.InvocationID, TenantID: f.Context.TenantID, Epoch: f.Epoch, Round: f.Round}
 	for _, limit := range limits {
-		row.Places = append(row.Places, Place{Key: limit.Key, Most: limit.Concurrent, Wait: limit.Wait})
+		row.Slots = append(row.Slots, Slot{Key: limit.Key, Most: limit.Concurrent, Wait: limit.Wait})
 	}
-	answer, err := l.store.TakePlaces(ctx, row)
+	answer, err := l.store.TakeSlots(ctx, row)
 	if err != nil {
 		return hook.Verdict{}, err
 	}
@@ -126,7 +126,7 @@ func (l *limits) semaphore(ctx context.Context, in hook.StageInput) (hook.Verdic
 			Code: toolspec.CodeCapacity, SafeMessage: reason, RetryAfterMs: busyRetry.Milliseconds(), Details: &toolspec.Details{Rule: limit.Source},
 		}), nil
 	case Taken:
-		l.places.Took(f.InvocationID, asked)
+		l.slotTimes.Took(f.InvocationID, asked)
 		return hook.Verdict{}, nil
 	case Waiting:
 	}

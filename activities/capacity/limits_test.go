@@ -17,9 +17,9 @@ import (
 type store struct {
 	answer capacity.Answer
 	tokens []capacity.TokensRow
-	places []capacity.PlacesRow
+	slots  []capacity.SlotsRow
 	// remembered are the places that the process has.
-	remembered capacity.Places
+	remembered capacity.SlotTimes
 }
 
 // leased is an attempt of the local lane in a place.
@@ -30,8 +30,8 @@ func (c *store) TakeTokens(_ context.Context, in capacity.TokensRow) (capacity.A
 	return c.answer, nil
 }
 
-func (c *store) TakePlaces(_ context.Context, in capacity.PlacesRow) (capacity.Answer, error) {
-	c.places = append(c.places, in)
+func (c *store) TakeSlots(_ context.Context, in capacity.SlotsRow) (capacity.Answer, error) {
+	c.slots = append(c.slots, in)
 	return c.answer, nil
 }
 
@@ -45,8 +45,8 @@ const limited = `    limits:
 const (
 	toolQuota  = `["core__tool","every 30s"]`
 	actorQuota = `["core__*","every 1h0m0s","actor","user:ann"]`
-	toolPlace  = `["core__tool","concurrent","connection","c-1"]`
-	allPlaces  = `["core__tool","concurrent"]`
+	toolSlot   = `["core__tool","concurrent","connection","c-1"]`
+	allSlots   = `["core__tool","concurrent"]`
 )
 
 // TestLimits: what the steps ask for, and what they make of the answer.
@@ -70,10 +70,10 @@ func TestLimits(t *testing.T) {
 			&hook.Wait{RetryMs: 40_000, DeadlineMs: 90_000, Code: toolspec.CodeRateLimited, RetryAfterMs: 40_000}},
 		{"a stale run asks for tokens", quota, capacity.Answer{State: "superseded"}, hook.Superseded, nil, nil},
 		{"a place", semaphore, capacity.Answer{State: "done"}, "", nil, nil},
-		{"no place", semaphore, capacity.Answer{State: "refused", Key: allPlaces}, hook.Failed, retry(toolspec.CodeCapacity, 1000, "tenants.acme.limits[3]"), nil},
-		{"a queue", semaphore, capacity.Answer{State: "waiting", Key: toolPlace}, hook.Waited, nil,
+		{"no place", semaphore, capacity.Answer{State: "refused", Key: allSlots}, hook.Failed, retry(toolspec.CodeCapacity, 1000, "tenants.acme.limits[3]"), nil},
+		{"a queue", semaphore, capacity.Answer{State: "waiting", Key: toolSlot}, hook.Waited, nil,
 			&hook.Wait{RetryMs: 10_000, DeadlineMs: 300_000, Code: toolspec.CodeCapacity, RetryAfterMs: 1000}},
-		{"a long queue", semaphore, capacity.Answer{State: "waiting", Key: toolPlace, Ahead: 5000}, hook.Waited, nil,
+		{"a long queue", semaphore, capacity.Answer{State: "waiting", Key: toolSlot, Ahead: 5000}, hook.Waited, nil,
 			&hook.Wait{RetryMs: 60_000, DeadlineMs: 300_000, Code: toolspec.CodeCapacity, RetryAfterMs: 1000}},
 		{"a stale run asks for a place", semaphore, capacity.Answer{State: "superseded"}, hook.Superseded, nil, nil},
 	} {
@@ -100,18 +100,18 @@ func TestLimits(t *testing.T) {
 			if tc.stage == quota {
 				want := []capacity.TokensRow{{InvocationID: "inv", TenantID: "acme", Epoch: 7, Round: 4, Buckets: []capacity.Bucket{
 					{Key: toolQuota, Tokens: 3, Every: 30 * time.Second},
-					{Key: actorQuota, Tokens: 9, Every: time.Hour, Patience: time.Minute}, // what is left of the call is shorter
+					{Key: actorQuota, Tokens: 9, Every: time.Hour, MaxWait: time.Minute}, // what is left of the call is shorter
 				}}}
-				if !reflect.DeepEqual(c.tokens, want) || c.places != nil {
+				if !reflect.DeepEqual(c.tokens, want) || c.slots != nil {
 					t.Errorf("asked for %+v", c.tokens)
 				}
 				return
 			}
-			want := []capacity.PlacesRow{{InvocationID: "inv", TenantID: "acme", Epoch: 7, Round: 4, Places: []capacity.Place{
-				{Key: toolPlace, Most: 2, Wait: true}, {Key: allPlaces, Most: 8},
+			want := []capacity.SlotsRow{{InvocationID: "inv", TenantID: "acme", Epoch: 7, Round: 4, Slots: []capacity.Slot{
+				{Key: toolSlot, Most: 2, Wait: true}, {Key: allSlots, Most: 8},
 			}}}
-			if !reflect.DeepEqual(c.places, want) || c.tokens != nil {
-				t.Errorf("asked for %+v", c.places)
+			if !reflect.DeepEqual(c.slots, want) || c.tokens != nil {
+				t.Errorf("asked for %+v", c.slots)
 			}
 		})
 	}
@@ -120,7 +120,7 @@ func TestLimits(t *testing.T) {
 // TestLongQueue: who has looked often looks less often, and within the time that its place in the queue is kept.
 func TestLongQueue(t *testing.T) {
 	for round, want := range map[int]int64{1: 10_000, 11: 10_000, 12: 20_000, 60: 100_000, 180: 300_000, 100_000: 300_000} {
-		c := &store{answer: capacity.Answer{State: capacity.Waiting, Key: toolPlace, Ahead: 2}}
+		c := &store{answer: capacity.Answer{State: capacity.Waiting, Key: toolSlot, Ahead: 2}}
 		if v := limit(t, c, limited, "willAcquireSemaphore", round); v.Wait == nil || v.Wait.RetryMs != want {
 			t.Errorf("in round %d: %+v, want a look after %d ms", round, v.Wait, want)
 		}
@@ -136,8 +136,8 @@ func TestStepsOfNoLimit(t *testing.T) {
 				t.Errorf("%s: got %+v", s, v)
 			}
 		}
-		if len(c.tokens) != 0 || len(c.places) != want || want > 0 && len(c.places[0].Places) != 0 {
-			t.Errorf("in round %d it asked for %+v and %+v", round, c.tokens, c.places)
+		if len(c.tokens) != 0 || len(c.slots) != want || want > 0 && len(c.slots[0].Slots) != 0 {
+			t.Errorf("in round %d it asked for %+v and %+v", round, c.tokens, c.slots)
 		}
 	}
 }

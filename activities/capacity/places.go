@@ -13,26 +13,26 @@ const (
 	// holdMargin is the time that may pass between the check of Expired and the effect of the
 	// tool.
 	holdMargin = time.Minute
-	// manyPlaces is the number of calls from which Took drops expired slots.
-	manyPlaces = 4096
+	// manySlots is the number of calls from which Took drops expired slots.
+	manySlots = 4096
 )
 
-// Places remembers when this process asked for the slots of its calls. It uses only the monotonic
+// SlotTimes remembers when this process asked for the slots of its calls. It uses only the monotonic
 // clock of the process: the clocks of two machines are never compared, because one of them may be
 // wrong by hours (fault 28). The zero value is ready for use.
-type Places struct {
+type SlotTimes struct {
 	mu    sync.Mutex
 	asked map[string]time.Time
 }
 
 // Took records that a call has got the slots for which it asked at the time asked.
-func (p *Places) Took(invocationID string, asked time.Time) {
+func (p *SlotTimes) Took(invocationID string, asked time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.asked == nil {
 		p.asked = make(map[string]time.Time)
 	}
-	if len(p.asked) >= manyPlaces {
+	if len(p.asked) >= manySlots {
 		for id, at := range p.asked {
 			if time.Since(at) > HoldTime {
 				delete(p.asked, id)
@@ -43,7 +43,7 @@ func (p *Places) Took(invocationID string, asked time.Time) {
 }
 
 // Forget drops the slots of a call that has ended.
-func (p *Places) Forget(invocationID string) {
+func (p *SlotTimes) Forget(invocationID string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.asked, invocationID)
@@ -53,7 +53,7 @@ func (p *Places) Forget(invocationID string) {
 // claim. A worker that was suspended for minutes could run the call although another call has its
 // slot now. If another process asked for the slots, the call must ask again, and gets the slots
 // that it still has. In the regular lane the claim checks the slots in the database.
-func (p *Places) Expired(in contract.ExecuteIn) bool {
+func (p *SlotTimes) Expired(in contract.ExecuteIn) bool {
 	if in.LeasedAtMs == 0 {
 		return false
 	}

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// TestManyPlaces: places that nobody can use any more are dropped.
-func TestManyPlaces(t *testing.T) {
+// TestManySlots: places that nobody can use any more are dropped.
+func TestManySlots(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var p Places
+		var p SlotTimes
 		for range 2 {
-			for i := range manyPlaces + 4 {
+			for i := range manySlots + 4 {
 				p.Took(time.Duration(i).String(), time.Now())
 			}
 			timer := time.NewTimer(2 * HoldTime)

@@ -12,9 +12,9 @@ type Store interface {
 	// TakeTokens takes one token from every bucket, or none. A call that has taken tokens
 	// keeps them in later rounds.
 	TakeTokens(ctx context.Context, in TokensRow) (Answer, error)
-	// TakePlaces takes a slot of every semaphore, joins their queues, or does neither. If in has
+	// TakeSlots takes a slot of every semaphore, joins their queues, or does neither. If in has
 	// no places, the call leaves its queues.
-	TakePlaces(ctx context.Context, in PlacesRow) (Answer, error)
+	TakeSlots(ctx context.Context, in SlotsRow) (Answer, error)
 }
 
 // TokensRow asks for tokens.
@@ -30,21 +30,21 @@ type Bucket struct {
 	Key    string
 	Tokens int64
 	Every  time.Duration
-	// Patience is how long the call may wait for the token that it takes now; 0 takes only
+	// MaxWait is how long the call may wait for the token that it takes now; 0 takes only
 	// a token that is available.
-	Patience time.Duration
+	MaxWait time.Duration
 }
 
-// PlacesRow asks for slots.
-type PlacesRow struct {
+// SlotsRow asks for slots.
+type SlotsRow struct {
 	InvocationID string
 	TenantID     string
 	Epoch, Round int
-	Places       []Place
+	Slots        []Slot
 }
 
-// Place asks for one slot of a semaphore that has Most slots.
-type Place struct {
+// Slot asks for one slot of a semaphore that has Most slots.
+type Slot struct {
 	Key  string
 	Most int
 	// Wait lets the call join the queue.

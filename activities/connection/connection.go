@@ -58,11 +58,11 @@ func (l *Leases) Lease(ctx context.Context, in contract.ExecuteIn, policyDigest 
 	if !judge.UsesConnection(bound.Definition()) || !slices.ContainsFunc(f.Data, func(e hook.Entry) bool { return e.Key == mark }) {
 		return nil, nil, nil
 	}
-	patience := leaseTime
+	timeout := leaseTime
 	if in.Dispatch == 0 {
-		patience = localLeaseTime
+		timeout = localLeaseTime
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	p, err := l.Policies.Policy(ctx, policyDigest)
 	if err != nil {

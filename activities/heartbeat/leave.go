@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// Patience is how long code of a user may take to stop after its context has ended. After that
+	// StopTimeout is how long code of a user may take to stop after its context has ended. After that
 	// time the activity answers without waiting for it.
-	Patience = time.Second
+	StopTimeout = time.Second
 	// stopGrace is how long such code may still run after its worker begins to stop. The worker
-	// waits longer than stopGrace and Patience together.
+	// waits longer than stopGrace and StopTimeout together.
 	stopGrace = 5 * time.Second
 )
 

@@ -43,7 +43,7 @@ func (r *Runner) runHooks(ctx context.Context, in hook.StageInput, changed hook.
 		return ended(ctx, budget, in, ran)
 	case <-budget.Done():
 	}
-	timer := time.NewTimer(heartbeat.Patience)
+	timer := time.NewTimer(heartbeat.StopTimeout)
 	defer timer.Stop()
 	select {
 	case ran := <-done:

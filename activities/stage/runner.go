@@ -74,7 +74,7 @@ func (r *Runner) runStage(ctx context.Context, own Own, in hook.StageInput) (hoo
 	if lacks != "" && info.Failure == hook.Closed && !isKilled(in) {
 		return hook.Verdict{Outcome: hook.Missing, By: lacks}, nil
 	}
-	if in.Part == hook.PartHear {
+	if in.Part == hook.PartApprovers {
 		own = Own{} // the gate has asked, or a hook has
 	}
 	before, err := r.before(provided, own, in)

@@ -52,16 +52,16 @@ type Set struct {
 	// those of a PEM file or a token of one provider are shared by many.
 	by     map[uint64][]anchor
 	filter filter
-	// n counts windows, and elusive the secrets for which escapes have to be decoded
+	// n counts windows, and layered the secrets for which escapes have to be decoded
 	// one layer at a time.
-	n, elusive int
+	n, layered int
 	key        [32]byte
 	mix        mixer
 }
 
 type entry struct {
 	added   int
-	elusive bool
+	layered bool
 	forms   []*form
 }
 
@@ -101,9 +101,9 @@ func (s *Set) Add(label string, secret []byte) error {
 		e.added++
 		return nil
 	}
-	e := &entry{added: 1, elusive: isElusive(secret)}
-	if e.elusive {
-		s.elusive++
+	e := &entry{added: 1, layered: isLayered(secret)}
+	if e.layered {
+		s.layered++
 	}
 	for _, w := range forms(secret) {
 		f := &form{label: label, name: w.name, squeezed: w.squeezed, length: len(w.text), all: s.digest(w.text)}
@@ -143,8 +143,8 @@ func (s *Set) Remove(label string) {
 		return
 	}
 	delete(s.labels, label)
-	if e.elusive {
-		s.elusive--
+	if e.layered {
+		s.layered--
 	}
 	s.n -= windows * len(e.forms)
 	for _, f := range e.forms {
@@ -161,13 +161,13 @@ func (s *Set) Remove(label string) {
 func (s *Set) needsSteps() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.elusive > 0
+	return s.layered > 0
 }
 
-// isElusive reports whether decoding all layers of escapes at once may destroy
+// isLayered reports whether decoding all layers of escapes at once may destroy
 // every window of a secret: it has too few letters and digits to be found by these
 // alone, or what looks like an escape stands where their windows are.
-func isElusive(secret []byte) bool {
+func isLayered(secret []byte) bool {
 	var at []int
 	letters := squeeze(secret, &at)
 	if len(letters) < minSqueezed {

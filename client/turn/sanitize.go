@@ -71,7 +71,8 @@ func stringEnd(value []byte, start int) int {
 var (
 	// ansi is a control sequence, a string such as a title or a hyperlink with its end, or any
 	// other escape of ECMA-48.
-	ansi = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)|\x1b[ -/]*[0-~]")
+	ansi = regexp.MustCompile(`(?:\x1b\[|\x{9b})[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|` +
+		`(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])[^\x07\x1b\x{9c}]*(?:\x07|\x1b\\|\x{9c})|\x1b[\x20-\x2f]*[\x30-\x7e]`)
 	// markers separate messages and roles in the formats of chat models: ChatML, Llama, Mistral,
 	// Gemma, Claude and the tags of tool calls. The first group stays before the backslash.
 	markers = regexp.MustCompile(`(<)(?:[|｜][^|｜<>\n]{1,40}[|｜]>|/?(?:start_of_turn|end_of_turn|system|system-reminder|assistant|function_calls|function_results|tool_calls?|tool_results?|tool_response)>|</?SYS>>)|(\[)/?(?:INST|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|SYSTEM_PROMPT)\]|(?:\A|\n\n)(Human|Assistant):`)

@@ -41,8 +41,8 @@ func TestOrderStatus(t *testing.T) {
 			if tc.message != "" && got.Result.SafeMessage != tc.message {
 				t.Errorf("the caller reads %q", got.Result.SafeMessage)
 			}
-			if strings.Contains(got.Log+string(got.Told), "example.com") {
-				t.Errorf("the address of the customer got out: %s, %s", got.Log, got.Told)
+			if strings.Contains(got.Log+string(got.ModelContent), "example.com") {
+				t.Errorf("the address of the customer got out: %s, %s", got.Log, got.ModelContent)
 			}
 		})
 	}

@@ -247,7 +247,7 @@ func polledStage(t *testing.T, w *world) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	got, err := service.PollActivityTaskQueue(ctx, &workflowservice.PollActivityTaskQueueRequest{Namespace: w.namespace, TaskQueue: queue, Identity: "attacker"})
 	if err != nil || len(got.GetTaskToken()) == 0 {

@@ -81,7 +81,7 @@ func (a *attacker) foreign(ctx workflow.Context) error {
 	futures := make([]workflow.Future, len(tasks))
 	for i, one := range tasks {
 		futures[i] = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-			TaskQueue: victimQueue, StartToCloseTimeout: patience / 3, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
+			TaskQueue: victimQueue, StartToCloseTimeout: waitTimeout / 3, RetryPolicy: &temporal.RetryPolicy{MaximumAttempts: 1},
 		}), one.activity, converter.NewRawValue(one.payload))
 	}
 	answers := make([]answer, len(tasks))
@@ -109,7 +109,7 @@ func (a *attacker) schedule(t *testing.T, workflowID string, tasks ...task) []an
 	a.mu.Lock()
 	a.orders[workflowID] = tasks
 	a.mu.Unlock()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	run, err := a.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
 		ID: workflowID, TaskQueue: foreignQueue, WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,

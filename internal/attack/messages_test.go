@@ -173,17 +173,17 @@ func queried(t *testing.T, w *world, name string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var told any
+		var content any
 		for _, p := range answer.GetPayloads() {
-			if err := w.data.FromPayload(p, &told); err != nil {
-				told = w.data.ToString(p)
+			if err := w.data.FromPayload(p, &content); err != nil {
+				content = w.data.ToString(p)
 			}
 			text, err := proto.Marshal(p)
 			if err != nil || bytes.Contains(text, []byte(raw)) || strings.Contains(w.data.ToString(p), raw) {
 				t.Errorf("it tells the raw argument: %s (%v)", text, err)
 			}
 		}
-		if told == nil {
+		if content == nil {
 			t.Error("it tells nothing")
 		}
 	}

@@ -28,8 +28,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// patience is how long a test waits for what should take a moment.
-const patience = time.Minute
+// waitTimeout is how long a test waits for what should take a moment.
+const waitTimeout = time.Minute
 
 // ann is the one person who may approve.
 const ann = "user:ann"
@@ -148,7 +148,7 @@ func dial(t *testing.T, address, namespace string) client.Client {
 	t.Helper()
 	c, err := client.DialContext(t.Context(), client.Options{
 		HostPort: address, Namespace: namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
-		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: patience},
+		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: waitTimeout},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func (w *world) start(t *testing.T, inv toolspec.Invocation) *pawl.Call {
 // result waits for how a call ends, with a value or without.
 func (w *world) result(t *testing.T, c *pawl.Call) toolspec.Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	result, err := w.pawl.Result(ctx, c)
 	var ended *pawl.CallError
@@ -211,7 +211,7 @@ func (w *world) approve(t *testing.T, workflowID string, view toolspec.ApprovalV
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	if answer, err := w.pawl.Decide(ctx, workflowID, d); err != nil || !answer.Counted {
 		t.Fatalf("the approval of %s: %+v, %v", workflowID, answer, err)
@@ -258,7 +258,7 @@ func (w *world) rows(t *testing.T) []string {
 // until polls for a condition.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	if !devstacktest.Eventually(t.Context(), patience, holds) {
+	if !devstacktest.Eventually(t.Context(), waitTimeout, holds) {
 		t.Fatalf("never: %s", what)
 	}
 }

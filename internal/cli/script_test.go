@@ -28,8 +28,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// patience is how long a test waits for what should take a moment.
-const patience = 2 * time.Minute
+// waitTimeout is how long a test waits for what should take a moment.
+const waitTimeout = 2 * time.Minute
 
 // TestScripts runs testdata/script: sessions at a terminal, as text. All of them
 // have one worker, and each a tenant of its own.
@@ -129,7 +129,7 @@ func (r *rig) work() {
 			r.t.Errorf("the worker ended with: %v", err)
 		}
 	})
-	server, err := temporal.DialContext(r.t.Context(), app.WithTimeout(temporal.Options{HostPort: r.address}, patience))
+	server, err := temporal.DialContext(r.t.Context(), app.WithTimeout(temporal.Options{HostPort: r.address}, waitTimeout))
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func (r *rig) until(what string, holds func() error) {
 
 // eventually polls until holds, and returns why it does not.
 func eventually(ctx context.Context, holds func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	var last error
 	if err := app.WaitFor(ctx, func() bool { last = holds(); return last == nil }); err != nil {

@@ -138,7 +138,7 @@ func (s *site) start(dir string, env []string, args ...string) *child {
 	c := &child{s: s, cmd: exec.Command(s.pawl, args...), done: make(chan struct{})}
 	c.cmd.Dir, c.cmd.Env = s.path(dir), slices.Concat(s.env, env)
 	c.cmd.Stdout, c.cmd.Stderr = &c.out, &c.err
-	c.cmd.WaitDelay = patience / 4 // a grandchild that stays holds the pipes
+	c.cmd.WaitDelay = waitTimeout / 4 // a grandchild that stays holds the pipes
 	c.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Credential: s.as}
 	if err := c.cmd.Start(); err != nil {
 		s.t.Fatal(err)
@@ -167,7 +167,7 @@ func (c *child) signal(sig syscall.Signal) error {
 // ends waits for the end and wants that status. A whole run of chaos is no matter of a moment.
 func (c *child) ends(status int) {
 	c.s.t.Helper()
-	timer := time.NewTimer(2 * patience)
+	timer := time.NewTimer(2 * waitTimeout)
 	defer timer.Stop()
 	select {
 	case <-c.done:

@@ -65,7 +65,7 @@ type demo struct {
 	ui   string
 	run  string
 	file string
-	told []demoRow
+	rows []demoRow
 	ring worker.KeyRing
 }
 
@@ -113,7 +113,7 @@ func (a devApp) demo(ctx context.Context, keep, assumeYes bool) error {
 	d.fail = fail
 	story, cancel := context.WithTimeoutCause(story, demoTime, fmt.Errorf("the demo took longer than %s", demoTime))
 	defer cancel()
-	if err := d.tell(story); err != nil {
+	if err := d.runChapters(story); err != nil {
 		// The cause, such as a lost worker, says more than the error of a cancelled context.
 		return cmp.Or(context.Cause(story), err)
 	}
@@ -125,8 +125,8 @@ func (a devApp) demo(ctx context.Context, keep, assumeYes bool) error {
 	return nil
 }
 
-// tell starts the worker and runs the chapters in order. Each chapter is one tool call.
-func (d *demo) tell(ctx context.Context) error {
+// runChapters starts the worker and runs the chapters in order. Each chapter is one tool call.
+func (d *demo) runChapters(ctx context.Context) error {
 	if err := d.startWorker(); err != nil {
 		return err
 	}
@@ -151,13 +151,13 @@ func (d *demo) say(format string, args ...any) {
 	fmt.Fprintf(d.Out, "   "+format+"\n", args...)
 }
 
-// tellOf adds a row to the table at the end.
-func (d *demo) tellOf(what string, inv toolspec.Invocation, r toolspec.Result, how string) {
+// addRow adds a row to the table at the end.
+func (d *demo) addRow(what string, inv toolspec.Invocation, r toolspec.Result, how string) {
 	ended := "ok"
 	if !r.OK {
 		ended = string(r.ErrorCode)
 	}
-	d.told = append(d.told, demoRow{what: what, ended: ended, how: how, workflowID: inv.Identity().WorkflowID()})
+	d.rows = append(d.rows, demoRow{what: what, ended: ended, how: how, workflowID: inv.Identity().WorkflowID()})
 }
 
 // expect runs a call and returns its result. It fails if the call does not end with code.
@@ -183,7 +183,7 @@ func (d *demo) search(ctx context.Context) error {
 	}
 	took := time.Duration(result.EndedAtMs-result.StartedAtMs) * time.Millisecond
 	d.say("ok: %d matches in %s, from admit to settle.", total, took)
-	d.tellOf("search", inv, result, fmt.Sprintf("%d matches", total))
+	d.addRow("search", inv, result, fmt.Sprintf("%d matches", total))
 	return nil
 }
 
@@ -196,7 +196,7 @@ func (d *demo) denied(ctx context.Context) error {
 		return err
 	}
 	d.say("%s: %s (rule: %s)", result.ErrorCode, result.SafeMessage, result.Details.Rule)
-	d.tellOf("other tenant", inv, result, "the arguments were not even looked at")
+	d.addRow("other tenant", inv, result, "the arguments were not even looked at")
 	return nil
 }
 
@@ -208,7 +208,7 @@ func (d *demo) invalid(ctx context.Context) error {
 		return err
 	}
 	d.say("%s at %s: %s", result.ErrorCode, result.Details.Path, result.SafeMessage)
-	d.tellOf("bad arguments", inv, result, "no tool ran")
+	d.addRow("bad arguments", inv, result, "no tool ran")
 	return nil
 }
 
@@ -225,7 +225,7 @@ func (d *demo) approved(ctx context.Context) error {
 	result, err := d.client.Result(ctx, call)
 	if errors.Is(err, client.Coded(toolspec.CodeApprovalDenied)) {
 		d.say("denied, so nothing was written.")
-		d.tellOf("write", inv, denial(err), "denied by "+d.approver)
+		d.addRow("write", inv, denial(err), "denied by "+d.approver)
 		return nil
 	}
 	if err != nil {
@@ -236,7 +236,7 @@ func (d *demo) approved(ctx context.Context) error {
 		return err
 	}
 	d.say("ok: %s now begins with %q.", d.file, strings.SplitN(string(content), "\n", 2)[0])
-	d.tellOf("write", inv, result, "approved by "+d.approver)
+	d.addRow("write", inv, result, "approved by "+d.approver)
 	return nil
 }
 
@@ -272,15 +272,15 @@ func (d *demo) killed(ctx context.Context) error {
 		return err
 	}
 	d.say("ok on worker %d, in attempt %d: the file holds %q.", d.worker.pid(), result.Attempts, strings.TrimSpace(string(content)))
-	d.tellOf("write, worker killed", inv, result, fmt.Sprintf("attempt %d, on another worker", result.Attempts))
+	d.addRow("write, worker killed", inv, result, fmt.Sprintf("attempt %d, on another worker", result.Attempts))
 	return nil
 }
 
 // closing prints the table at the end.
 func (d *demo) closing() {
 	fmt.Fprintf(d.Out, "\nWhat happened\n\n")
-	rows := make([][]string, len(d.told))
-	for i, r := range d.told {
+	rows := make([][]string, len(d.rows))
+	for i, r := range d.rows {
 		rows[i] = []string{r.what, r.ended, r.how, r.workflowID}
 	}
 	app.PrintTable(d.Out, "  ", []string{"CALL", "ENDED", "HOW", "WORKFLOW"}, rows)

@@ -61,8 +61,8 @@ func slowAnswer() hook.Hook {
 // demoWorker is a worker process of the demo.
 type demoWorker struct {
 	cmd *exec.Cmd
-	// leash is the stdin of the worker. The worker stops when leash is closed.
-	leash io.WriteCloser
+	// stdin is the standard input of the worker. The worker stops when stdin is closed.
+	stdin io.WriteCloser
 	// done is closed when the process has ended.
 	done chan struct{}
 	// wanted says that the demo itself ends the worker, so the end of the worker is no
@@ -91,14 +91,14 @@ func (d *demo) startWorker() error {
 	// Ctrl-C in the terminal must not reach the worker: the demo stops it.
 	ownGroup(cmd)
 	// If the demo is killed, the kernel closes this pipe, and the worker ends too.
-	leash, err := cmd.StdinPipe()
+	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return err
 	}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start a worker: %w", err)
 	}
-	w := &demoWorker{cmd: cmd, leash: leash, done: make(chan struct{})}
+	w := &demoWorker{cmd: cmd, stdin: stdin, done: make(chan struct{})}
 	go func() {
 		_ = cmd.Wait()
 		close(w.done)
@@ -128,7 +128,7 @@ func (w *demoWorker) kill() error {
 // stop asks the worker to end, and kills it after 20 seconds.
 func (w *demoWorker) stop() {
 	w.wanted.Store(true)
-	_ = w.leash.Close()
+	_ = w.stdin.Close()
 	select {
 	case <-w.done:
 	case <-time.After(20 * time.Second):

@@ -224,7 +224,7 @@ func (c *child) hears(words string) string {
 // namespace makes a namespace in which workflows can be started.
 func (s *site) namespace(address, name string) {
 	s.t.Helper()
-	t, err := temporal.DialContext(s.t.Context(), app.WithTimeout(temporal.Options{HostPort: address, Namespace: name}, patience))
+	t, err := temporal.DialContext(s.t.Context(), app.WithTimeout(temporal.Options{HostPort: address, Namespace: name}, waitTimeout))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -30,12 +30,12 @@ func pawl() {
 	os.Exit(cli.Main(ctx, os.Args[1:], app.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, Commands()))
 }
 
-// patience is how long a test waits for what should take a moment.
-const patience = 2 * time.Minute
+// waitTimeout is how long a test waits for what should take a moment.
+const waitTimeout = 2 * time.Minute
 
 // eventually polls until holds, and returns why it does not.
 func eventually(ctx context.Context, holds func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	var last error
 	if err := app.WaitFor(ctx, func() bool { last = holds(); return last == nil }); err != nil {

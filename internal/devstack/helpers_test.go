@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	patience = 90 * time.Second
-	tick     = 20 * time.Millisecond
+	waitTimeout = 90 * time.Second
+	tick        = 20 * time.Millisecond
 )
 
 // scratch is a temporary directory that every user can pass through, unlike t.TempDir, and that nothing else uses: whatever a
@@ -71,13 +71,13 @@ func eventually(t *testing.T, complaint func() string) {
 	t.Helper()
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
-	for deadline := time.Now().Add(patience); ; <-ticker.C {
+	for deadline := time.Now().Add(waitTimeout); ; <-ticker.C {
 		wrong := complaint()
 		if wrong == "" {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("after %s: %s", patience, wrong)
+			t.Fatalf("after %s: %s", waitTimeout, wrong)
 		}
 	}
 }

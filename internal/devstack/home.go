@@ -20,8 +20,8 @@ const (
 	newPrefix = "pawl-new-"
 	orphanAge = time.Hour
 
-	// lockPatience covers a guard that is still stopping the servers of a killed owner.
-	lockPatience = 12 * time.Second
+	// lockTimeout covers a guard that is still stopping the servers of a killed owner.
+	lockTimeout = 12 * time.Second
 )
 
 // home is the directory of one server, locked for as long as its owner, its guard or the server lives.
@@ -85,7 +85,7 @@ func lockPersistent(ctx context.Context, path string) (*filelock.Lock, error) {
 	}
 	owner := filelock.HeldBy(path)
 	if owner == 0 {
-		ctx, cancel := context.WithTimeout(ctx, lockPatience)
+		ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 		defer cancel()
 		if lock, err = filelock.Wait(ctx, path, nil); !errors.Is(err, filelock.ErrHeld) {
 			return lock, err

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	startPatience = 90 * time.Second // a start that takes longer has failed
-	probePatience = 5 * time.Second  // one question to a starting server
+	startTimeout  = 90 * time.Second // a start that takes longer has failed
+	probeTimeout  = 5 * time.Second  // one question to a starting server
 	probeEvery    = 50 * time.Millisecond
 	startAttempts = 5    // when the port is taken
 	tailBytes     = 4000 // of a log
@@ -90,7 +90,7 @@ func (s *server) launch(ctx context.Context, c supervise.Command, ready func(con
 	}
 	alive, cancel := whileRuns(ctx, s.proc)
 	defer cancel()
-	late := time.NewTimer(startPatience)
+	late := time.NewTimer(startTimeout)
 	defer late.Stop()
 	tick := time.NewTicker(probeEvery)
 	defer tick.Stop()
@@ -110,7 +110,7 @@ func (s *server) launch(ctx context.Context, c supervise.Command, ready func(con
 			s.stop(ctx)
 			return s.cancelled(ctx)
 		case <-late.C:
-			failed := s.failure(offset, fmt.Errorf("no answer within %s, the last was: %w", startPatience, last))
+			failed := s.failure(offset, fmt.Errorf("no answer within %s, the last was: %w", startTimeout, last))
 			s.stop(ctx)
 			return failed
 		case <-tick.C:
@@ -132,7 +132,7 @@ func whileRuns(ctx context.Context, p *supervise.Process) (context.Context, cont
 }
 
 func probe(ctx context.Context, ready func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, probePatience)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	return ready(ctx)
 }

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// existingPatience is how long a server that we did not start may take to answer.
-const existingPatience = 10 * time.Second
+// existingTimeout is how long a server that we did not start may take to answer.
+const existingTimeout = 10 * time.Second
 
 // Stack is a Temporal server and a Postgres server. Those it started it also stops; it is safe for concurrent use.
 type Stack struct {
@@ -61,7 +61,7 @@ func (s *Stack) openTemporal(ctx context.Context) (err error) {
 }
 
 func checkDatabase(ctx context.Context, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, existingPatience)
+	ctx, cancel := context.WithTimeout(ctx, existingTimeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, url) // its errors leave the password out
 	if err != nil {
@@ -71,7 +71,7 @@ func checkDatabase(ctx context.Context, url string) error {
 }
 
 func checkTemporal(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, existingPatience)
+	ctx, cancel := context.WithTimeout(ctx, existingTimeout)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
 	if err != nil {

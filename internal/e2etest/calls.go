@@ -50,7 +50,7 @@ func (w *World) Start(inv toolspec.Invocation) *pawl.Call {
 // Result waits for the end of a call and returns its result, which may be an error.
 func (w *World) Result(call *pawl.Call) toolspec.Result {
 	w.T.Helper()
-	ctx, cancel := context.WithTimeout(w.T.Context(), Patience)
+	ctx, cancel := context.WithTimeout(w.T.Context(), WaitTimeout)
 	defer cancel()
 	result, err := w.Pawl.Result(ctx, call)
 	var ended *pawl.CallError
@@ -66,7 +66,7 @@ func (w *World) Result(call *pawl.Call) toolspec.Result {
 // Ended waits for a run to complete, whoever started it.
 func (w *World) Ended(run client.WorkflowRun) toolspec.Result {
 	w.T.Helper()
-	ctx, cancel := context.WithTimeout(w.T.Context(), Patience)
+	ctx, cancel := context.WithTimeout(w.T.Context(), WaitTimeout)
 	defer cancel()
 	var result toolspec.Result
 	if err := run.Get(ctx, &result); err != nil {
@@ -111,7 +111,7 @@ func (w *World) State(workflowID string) (state toolspec.State) {
 // Decide sends a decision as an update and returns the answer.
 func (w *World) Decide(workflowID string, d toolspec.Decision) toolspec.Answer {
 	w.T.Helper()
-	ctx, cancel := context.WithTimeout(w.T.Context(), Patience)
+	ctx, cancel := context.WithTimeout(w.T.Context(), WaitTimeout)
 	defer cancel()
 	answer, err := w.Pawl.Decide(ctx, workflowID, d)
 	if err != nil {
@@ -139,14 +139,14 @@ func Approving(approvalID, approver string) toolspec.Decision {
 func (w *World) Record(inv toolspec.Invocation) reads.Detail {
 	w.T.Helper()
 	detail := w.ReadRecord(inv)
-	told := oracle.Told(&detail)
+	eventsErr := oracle.CheckEvents(&detail)
 	// It is read in two steps, and a call that goes on may take one between them.
-	for try := 0; told != nil && try < 3; try++ {
+	for try := 0; eventsErr != nil && try < 3; try++ {
 		detail = w.ReadRecord(inv)
-		told = oracle.Told(&detail)
+		eventsErr = oracle.CheckEvents(&detail)
 	}
-	if told != nil {
-		w.T.Errorf("%s: %v", inv.ToolCallID, told)
+	if eventsErr != nil {
+		w.T.Errorf("%s: %v", inv.ToolCallID, eventsErr)
 	}
 	return detail
 }

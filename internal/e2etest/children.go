@@ -33,7 +33,7 @@ func (w *World) Child(ctx context.Context, what string, args ...string) *exec.Cm
 func (w *World) PawlCLI(commands ...string) []string {
 	w.T.Helper()
 	// Some tests have a hundred commands.
-	ctx, cancel := context.WithTimeout(w.T.Context(), Patience+time.Duration(len(commands))*2*time.Second)
+	ctx, cancel := context.WithTimeout(w.T.Context(), WaitTimeout+time.Duration(len(commands))*2*time.Second)
 	defer cancel()
 	text, err := w.Child(ctx, childPawl, commands...).Output()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // CLI runs the real `temporal` program against the world and returns what it printed.
 func (w *World) CLI(args ...string) (string, error) {
 	w.T.Helper()
-	ctx, cancel := context.WithTimeout(w.T.Context(), Patience)
+	ctx, cancel := context.WithTimeout(w.T.Context(), WaitTimeout)
 	defer cancel()
 	program, err := temporalcli.Find(ctx, temporalcli.Options{})
 	if err != nil {

@@ -46,7 +46,7 @@ func (c *Command) Interrupt() {
 // Wait waits for the end and returns the exit status.
 func (c *Command) Wait() int {
 	c.t.Helper()
-	timer := time.AfterFunc(Patience, func() {
+	timer := time.AfterFunc(WaitTimeout, func() {
 		_ = c.cmd.Process.Kill()
 		_, _ = io.WriteString(c.Err, "killed: it did not end\n")
 	})

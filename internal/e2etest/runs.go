@@ -58,7 +58,7 @@ func (w *World) Sweep() upkeep.SweepOut {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(w.T.Context(), Patience)
+	ctx, cancel := context.WithTimeout(w.T.Context(), WaitTimeout)
 	defer cancel()
 	var out upkeep.SweepOut
 	if err := run.Get(ctx, &out); err != nil {

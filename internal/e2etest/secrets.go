@@ -60,7 +60,7 @@ func (w *World) nothingLeaked() {
 		return
 	}
 	// Ten thousand rows under the race detector take more than a minute.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.T.Context()), 5*Patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.T.Context()), 5*WaitTimeout)
 	defer cancel()
 	found, err := w.Leaked(ctx, w.Temporal)
 	switch {

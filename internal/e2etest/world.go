@@ -25,8 +25,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// Patience bounds every wait of a test for something that should take a moment.
-const Patience = 3 * time.Minute
+// WaitTimeout bounds every wait of a test for something that should take a moment.
+const WaitTimeout = 3 * time.Minute
 
 // PlainPolicy allows every tool to tenants acme and globex. Tools that are not of low risk need an approval.
 const PlainPolicy = `
@@ -108,7 +108,7 @@ func NewWorldOn(t *testing.T, address, database, rules string) *World {
 	}
 	if w.Temporal, err = client.DialContext(t.Context(), client.Options{
 		HostPort: w.Address, Namespace: w.Namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
-		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: Patience},
+		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: WaitTimeout},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -183,15 +183,15 @@ func (w *World) Until(holds func() bool, what string, last ...*error) {
 	}
 }
 
-// Eventually is devstacktest.Eventually, for at most Patience.
+// Eventually is devstacktest.Eventually, for at most WaitTimeout.
 func Eventually(ctx context.Context, holds func() bool) bool {
-	return devstacktest.Eventually(ctx, Patience, holds)
+	return devstacktest.Eventually(ctx, WaitTimeout, holds)
 }
 
 // Receive waits for what a tool or a hook sends.
 func Receive[T any](t *testing.T, from <-chan T) (v T) {
 	t.Helper()
-	timer := time.NewTimer(Patience)
+	timer := time.NewTimer(WaitTimeout)
 	defer timer.Stop()
 	select {
 	case v = <-from:

@@ -147,7 +147,7 @@ func (w *world) agrees(e evidence) {
 	if e.record.Outcome != codeOf(e.result) || e.record.Attempts != e.result.Attempts {
 		wrong("the record ended %s after %d attempts, the workflow %s after %d", e.record.Outcome, e.record.Attempts, codeOf(e.result), e.result.Attempts)
 	}
-	if err := oracle.Told(&e.record); err != nil {
+	if err := oracle.CheckEvents(&e.record); err != nil {
 		wrong("%v", err)
 	}
 	claims, _ := claimsOf(e.record)

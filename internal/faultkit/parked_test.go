@@ -126,7 +126,7 @@ func (w *world) decideAll(deciding *sync.WaitGroup, calls []*parked) {
 		deciding.Go(func() {
 			p.sent = time.Now()
 			if p.err = w.decide(p); p.err == nil {
-				p.result, p.err = w.ended(p.call, patience)
+				p.result, p.err = w.ended(p.call, waitTimeout)
 			}
 			p.ended = time.Now()
 		})
@@ -134,7 +134,7 @@ func (w *world) decideAll(deciding *sync.WaitGroup, calls []*parked) {
 }
 
 func (w *world) decide(p *parked) error {
-	ctx, cancel := context.WithTimeout(w.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(w.t.Context(), waitTimeout)
 	defer cancel()
 	if p.bySignal {
 		return w.temporal.SignalWorkflow(ctx, p.call.WorkflowID, "", toolspec.DecideName, approval(p.call))

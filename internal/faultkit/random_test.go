@@ -27,8 +27,8 @@ import (
 const (
 	randomWorlds  = 3
 	killsPerWorld = 10
-	// callPatience is for a call whose workers are killed several times, eight seconds and more each.
-	callPatience = 5 * time.Minute
+	// callTimeout is for a call whose workers are killed several times, eight seconds and more each.
+	callTimeout = 5 * time.Minute
 )
 
 // seedEnv replays a run of TestRandomKills: the same calls, points and numbers. What the machine makes of them is its own.
@@ -132,7 +132,7 @@ func (m *mix) stream(n int, kinds []string, random *rand.Rand, stop <-chan struc
 			m.t.Errorf("call %d of stream %d: %v", i, n, err)
 			return
 		}
-		if result, err = m.world.ended(call, callPatience); err != nil {
+		if result, err = m.world.ended(call, callTimeout); err != nil {
 			m.t.Errorf("call %d of stream %d: %v\n%s", i, n, err, m.timeline(call.WorkflowID))
 			return
 		}
@@ -170,14 +170,14 @@ func (m *mix) approveAll(ctx context.Context) {
 			}
 			decided[a.ApprovalID] = true
 			updates.Go(func() {
-				ctx, cancel := context.WithTimeout(ctx, patience)
+				ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 				defer cancel()
 				answer, err := m.pawl.Decide(ctx, a.WorkflowID, d)
 				for errors.Is(err, pawl.ErrNotConfirmed) && ctx.Err() == nil {
 					answer, err = m.pawl.Decide(ctx, a.WorkflowID, d)
 				}
 				// A worker may die with the answer, and the call be over before the decision is sent again.
-				if ctx.Err() == nil && (err != nil || !answer.Counted) && (!errors.Is(err, pawl.ErrSettled) || !m.stands(ctx, a.InvocationID, d)) {
+				if ctx.Err() == nil && (err != nil || !answer.Counted) && (!errors.Is(err, pawl.ErrSettled) || !m.isRecorded(ctx, a.InvocationID, d)) {
 					m.t.Errorf("the approval of %s: %+v, %v", a.WorkflowID, answer, err)
 				}
 			})
@@ -185,8 +185,8 @@ func (m *mix) approveAll(ctx context.Context) {
 	}
 }
 
-// stands reports whether a decision is the one that the record has.
-func (m *mix) stands(ctx context.Context, invocationID string, d toolspec.Decision) bool {
+// isRecorded reports whether a decision is the one that the record has.
+func (m *mix) isRecorded(ctx context.Context, invocationID string, d toolspec.Decision) bool {
 	record, err := m.store.Show(ctx, "acme", invocationID)
 	if err != nil {
 		m.t.Error(err)

@@ -27,8 +27,8 @@ const (
 	semaphoreEnds  = 15 // calls that are terminated
 	// insideMs is how long a tool works after its effect.
 	insideMs = 60
-	// crowdPatience is for all of them.
-	crowdPatience = 8 * time.Minute
+	// crowdTimeout is for all of them.
+	crowdTimeout = 8 * time.Minute
 )
 
 const semaphoreRules = `
@@ -62,7 +62,7 @@ func TestSemaphoreUnderKills(t *testing.T) {
 	var mu sync.Mutex
 	ended := map[string]toolspec.Result{}
 	var ending sync.WaitGroup
-	ctx, cancel := context.WithTimeout(t.Context(), crowdPatience)
+	ctx, cancel := context.WithTimeout(t.Context(), crowdTimeout)
 	defer cancel()
 	for _, i := range random.Perm(semaphoreCalls)[:semaphoreEnds] {
 		terminated[calls[i].WorkflowID] = true
@@ -72,7 +72,7 @@ func TestSemaphoreUnderKills(t *testing.T) {
 			continue
 		}
 		ending.Go(func() {
-			r, err := w.ended(call, crowdPatience)
+			r, err := w.ended(call, crowdTimeout)
 			if err != nil {
 				t.Errorf("%s: %v", call.WorkflowID, err)
 				return

@@ -75,7 +75,7 @@ func (w *world) sources(calls []*pawl.Call, text string, but ...string) (from ma
 	var waiting sync.WaitGroup
 	for _, call := range calls {
 		waiting.Go(func() {
-			r, err := w.ended(call, 2*patience)
+			r, err := w.ended(call, 2*waitTimeout)
 			if err != nil || !r.OK || string(r.Value) != fmt.Sprintf(`{"text":%q}`, text) {
 				w.t.Errorf("%s ended with %+v, %v", call.WorkflowID, r, err)
 			}

@@ -29,8 +29,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/historytest"
 )
 
-// patience is how long a test waits for what takes seconds on a quiet machine.
-const patience = 3 * time.Minute
+// waitTimeout is how long a test waits for what takes seconds on a quiet machine.
+const waitTimeout = 3 * time.Minute
 
 const rules = `
 version: 1
@@ -81,7 +81,7 @@ func newWorld(t *testing.T) *world {
 	}
 	if w.temporal, err = client.DialContext(t.Context(), client.Options{
 		HostPort: w.address, Namespace: w.namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
-		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: patience},
+		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: waitTimeout},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func newWorld(t *testing.T) *world {
 // until polls for a condition.
 func (w *world) until(holds func() bool, what string) {
 	w.t.Helper()
-	if !devstacktest.Eventually(w.t.Context(), patience, holds) {
+	if !devstacktest.Eventually(w.t.Context(), waitTimeout, holds) {
 		w.t.Fatalf("never: %s", what)
 	}
 }
@@ -123,7 +123,7 @@ func (w *world) start(inv toolspec.Invocation) *pawl.Call {
 // result waits for how a call ends, with a value or without.
 func (w *world) result(call *pawl.Call) toolspec.Result {
 	w.t.Helper()
-	r, err := w.ended(call, patience)
+	r, err := w.ended(call, waitTimeout)
 	if err != nil {
 		w.t.Fatalf("%s: %v", call.WorkflowID, err)
 	}

@@ -219,11 +219,11 @@ func TestWebhookFails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		patience := time.Minute
+		timeout := time.Minute
 		if path == "/hang" {
-			patience = 200 * time.Millisecond
+			timeout = 200 * time.Millisecond
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		var failed *Error
 		if err := w.Notify(ctx, notice()); !errors.As(err, &failed) || failed.LogReason() != want {
 			t.Errorf("%s: %v, want %s", path, err, want)

@@ -159,15 +159,15 @@ func TestRelationsLife(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	b.request(requestRow("call_1", 1))
-	told := func() int { return value[int](b, `SELECT count(*) FROM outbox WHERE signal = 'recheck'`) }
+	rechecks := func() int { return value[int](b, `SELECT count(*) FROM outbox WHERE signal = 'recheck'`) }
 	r := authz.Relation{Kind: authz.Member, Subject: "user:ann", Object: "role:ops"}
 	b.relate(tenant, r, 0)
-	if told() != 0 {
+	if rechecks() != 0 {
 		t.Error("a right more is no reason to look again")
 	}
 	b.relate(tenant, r, time.Hour)
-	if told() != 1 {
-		t.Errorf("%d calls were told of an end that may come sooner, want 1", told())
+	if rechecks() != 1 {
+		t.Errorf("%d calls were told of an end that may come sooner, want 1", rechecks())
 	}
 	list, err := b.Relations(t.Context(), tenant, "")
 	if err != nil || len(list) != 1 || list[0].Relation != r || list[0].ExpiresAt == nil || list[0].Expired || list[0].GrantedBy != "user:root" {
@@ -184,8 +184,8 @@ func TestRelationsLife(t *testing.T) {
 	if err := b.RemoveRelation(t.Context(), tenant, r, "user:root"); err != nil {
 		t.Fatal(err)
 	}
-	if told() != 2 {
-		t.Errorf("%d calls were told of the removal, want 1 more", told()-1)
+	if rechecks() != 2 {
+		t.Errorf("%d calls were told of the removal, want 1 more", rechecks()-1)
 	}
 	if err := b.RemoveRelation(t.Context(), tenant, r, "user:root"); !errors.Is(err, postgres.ErrNotFound) {
 		t.Errorf("removed twice: %v", err)

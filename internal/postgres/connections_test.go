@@ -115,13 +115,13 @@ func TestConnections(t *testing.T) {
 	for _, step := range []struct {
 		anew                bool
 		version, generation int
-		told                []string
+		rechecked           []string
 	}{{false, 2, 1, []string{}}, {true, 3, 2, []string{"uses"}}} {
 		replaced, err := b.ReplaceSecret(t.Context(), sealedAs(tenant, "c1", step.version, 1, fmt.Sprint("sealed ", step.version)), 0, step.anew, "user:root")
 		if c := b.shown("c1"); err != nil || !replaced || c.SecretVersion != step.version || c.Generation != step.generation {
 			t.Errorf("%+v: %t, %v, %+v", step, replaced, err, c)
 		}
-		if got := b.rechecked(); !slices.Equal(got, step.told) {
+		if got := b.rechecked(); !slices.Equal(got, step.rechecked) {
 			t.Errorf("%+v tells %v", step, got)
 		}
 	}

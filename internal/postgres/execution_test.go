@@ -80,7 +80,7 @@ func TestAnotherRunWritesNothing(t *testing.T) {
 			return a.State == capacity.Superseded, err
 		}},
 		{"places", func(ctx context.Context) (bool, error) {
-			a, err := b.TakePlaces(ctx, capacity.PlacesRow{InvocationID: id("call_1"), TenantID: tenant, Epoch: 1, Round: 1, Places: []capacity.Place{{Key: "k", Most: 5}}})
+			a, err := b.TakeSlots(ctx, capacity.SlotsRow{InvocationID: id("call_1"), TenantID: tenant, Epoch: 1, Round: 1, Slots: []capacity.Slot{{Key: "k", Most: 5}}})
 			return a.State == capacity.Superseded, err
 		}},
 		{"session", func(ctx context.Context) (bool, error) {

@@ -14,77 +14,77 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-func place(key string, most int) capacity.Place {
-	return capacity.Place{Key: key, Most: most, Wait: true}
+func slot(key string, most int) capacity.Slot {
+	return capacity.Slot{Key: key, Most: most, Wait: true}
 }
 
-func (b bench) places(call string, epoch int, places ...capacity.Place) capacity.Answer {
+func (b bench) slots(call string, epoch int, slots ...capacity.Slot) capacity.Answer {
 	b.t.Helper()
-	answer, err := b.TakePlaces(own(b.t), capacity.PlacesRow{InvocationID: id(call), TenantID: tenant, Epoch: epoch, Round: 1, Places: places})
+	answer, err := b.TakeSlots(own(b.t), capacity.SlotsRow{InvocationID: id(call), TenantID: tenant, Epoch: epoch, Round: 1, Slots: slots})
 	if err != nil {
 		b.t.Error(err)
 	}
 	return answer
 }
 
-func (b bench) wantPlace(call string, epoch int, state capacity.State, ahead int, places ...capacity.Place) {
+func (b bench) wantSlot(call string, epoch int, state capacity.State, ahead int, slots ...capacity.Slot) {
 	b.t.Helper()
-	if a := b.places(call, epoch, places...); a.State != state || a.Ahead != ahead {
+	if a := b.slots(call, epoch, slots...); a.State != state || a.Ahead != ahead {
 		b.t.Errorf("%s: %+v, want %s behind %d", call, a, state, ahead)
 	}
 }
 
-// told lists the calls that were told to look again, and forgets them.
-func (b bench) told() []string {
+// takeRechecks lists the calls that were told to look again, and forgets them.
+func (b bench) takeRechecks() []string {
 	b.t.Helper()
 	return value[[]string](b, `WITH gone AS (DELETE FROM outbox WHERE signal = 'recheck' RETURNING workflow_id)
 		SELECT coalesce(array_agg(split_part(workflow_id, ':', 4) ORDER BY workflow_id), '{}') FROM gone`)
 }
 
-func (b bench) wantTold(calls ...string) {
+func (b bench) wantRechecks(calls ...string) {
 	b.t.Helper()
-	if got := b.told(); !slices.Equal(got, calls) {
+	if got := b.takeRechecks(); !slices.Equal(got, calls) {
 		b.t.Errorf("told were %v, want %v", got, calls)
 	}
 }
 
-// TestPlacesAreHandedOver: what is given back is the next one's in the same statement, and nobody's else.
-func TestPlacesAreHandedOver(t *testing.T) {
+// TestSlotsAreHandedOver: what is given back is the next one's in the same statement, and nobody's else.
+func TestSlotsAreHandedOver(t *testing.T) {
 	b := open(t)
 	for _, call := range []string{"1", "2", "3", "4", "5", "6"} {
 		b.admit(call)
 	}
-	s := place("s", 2)
-	b.wantPlace("1", 1, capacity.Taken, 0, s)
-	b.wantPlace("2", 1, capacity.Taken, 0, s)
+	s := slot("s", 2)
+	b.wantSlot("1", 1, capacity.Taken, 0, s)
+	b.wantSlot("2", 1, capacity.Taken, 0, s)
 	b.trips.Store(0)
-	b.wantPlace("3", 1, capacity.Waiting, 0, s)
+	b.wantSlot("3", 1, capacity.Waiting, 0, s)
 	if trips := b.trips.Load(); trips != 1 {
 		t.Errorf("%d round trips", trips)
 	}
-	b.wantPlace("4", 1, capacity.Waiting, 1, s)
-	b.wantPlace("5", 1, capacity.Waiting, 2, s)
-	b.wantPlace("3", 1, capacity.Waiting, 0, s) // its place in the queue is the same
-	b.wantPlace("1", 1, capacity.Taken, 0, s)
-	if a := b.places("6", 1, capacity.Place{Key: "s", Most: 2}); a.State != capacity.Refused || a.Key != "s" {
+	b.wantSlot("4", 1, capacity.Waiting, 1, s)
+	b.wantSlot("5", 1, capacity.Waiting, 2, s)
+	b.wantSlot("3", 1, capacity.Waiting, 0, s) // its place in the queue is the same
+	b.wantSlot("1", 1, capacity.Taken, 0, s)
+	if a := b.slots("6", 1, capacity.Slot{Key: "s", Most: 2}); a.State != capacity.Refused || a.Key != "s" {
 		t.Errorf("%+v, want to be refused", a)
 	}
 	b.ends("1", 1, 1)
-	b.wantTold("3")
-	b.wantPlace("6", 1, capacity.Waiting, 2, s) // nobody comes between
-	b.wantPlace("4", 1, capacity.Waiting, 0, s)
-	b.wantPlace("3", 1, capacity.Taken, 0, s)
+	b.wantRechecks("3")
+	b.wantSlot("6", 1, capacity.Waiting, 2, s) // nobody comes between
+	b.wantSlot("4", 1, capacity.Waiting, 0, s)
+	b.wantSlot("3", 1, capacity.Taken, 0, s)
 	// One that gives up leaves the queue, and nobody is told.
 	b.ends("4", 1, 0)
-	b.wantTold()
+	b.wantRechecks()
 	// One that never used what it was handed hands it on.
 	b.ends("2", 1, 1)
-	b.wantTold("5")
+	b.wantRechecks("5")
 	b.ends("5", 1, 0)
-	b.wantTold("6")
+	b.wantRechecks("6")
 	b.ends("6", 1, 1)
 	b.ends("3", 1, 1)
-	b.wantTold()
+	b.wantRechecks()
 	if n := value[int](b, `SELECT count(*) FROM leases`); n != 0 {
 		t.Errorf("%d leases are left", n)
 	}
@@ -94,14 +94,14 @@ func TestPlacesAreHandedOver(t *testing.T) {
 	}
 }
 
-// TestPlacesNameTheEpoch: a stale run takes nothing and gives nothing back.
-func TestPlacesNameTheEpoch(t *testing.T) {
+// TestSlotsNameTheEpoch: a stale run takes nothing and gives nothing back.
+func TestSlotsNameTheEpoch(t *testing.T) {
 	b := open(t)
 	b.admit("1")
-	s := place("s", 1)
-	b.wantPlace("1", 1, capacity.Taken, 0, s)
+	s := slot("s", 1)
+	b.wantSlot("1", 1, capacity.Taken, 0, s)
 	b.admit("1")
-	b.wantPlace("1", 1, capacity.Superseded, 0, s)
+	b.wantSlot("1", 1, capacity.Superseded, 0, s)
 	stale := settleIn("1", 1)
 	stale.Holds = true
 	if out := b.settle(stale); out.Outcome != contract.Superseded {
@@ -110,7 +110,7 @@ func TestPlacesNameTheEpoch(t *testing.T) {
 	if n := value[int](b, `SELECT count(*) FROM leases WHERE state = 'held'`); n != 1 {
 		t.Errorf("%d places are held, want the one", n)
 	}
-	b.wantPlace("1", 2, capacity.Taken, 0, s)
+	b.wantSlot("1", 2, capacity.Taken, 0, s)
 }
 
 // crowd has calls take places, use them and end, all at once, and looks at how many are inside.
@@ -121,11 +121,11 @@ type crowd struct {
 	mu      sync.Mutex
 }
 
-func (c *crowd) through(call string, places ...capacity.Place) {
+func (c *crowd) through(call string, slots ...capacity.Slot) {
 	c.admit(call)
 	deadline, tick := time.Now().Add(3*time.Minute), time.NewTicker(2*time.Millisecond)
 	defer tick.Stop()
-	for c.places(call, 1, places...).State != capacity.Taken {
+	for c.slots(call, 1, slots...).State != capacity.Taken {
 		if <-tick.C; time.Now().After(deadline) {
 			c.t.Errorf("%s never got its places", call)
 			return
@@ -134,14 +134,14 @@ func (c *crowd) through(call string, places ...capacity.Place) {
 	c.mu.Lock()
 	c.entered = append(c.entered, call)
 	c.mu.Unlock()
-	for _, p := range places {
+	for _, p := range slots {
 		n, _ := c.inside.LoadOrStore(p.Key, new(atomic.Int64))
 		if now := n.(*atomic.Int64).Add(1); now > int64(p.Most) {
 			c.t.Errorf("%d are inside %s, at most %d may be", now, p.Key, p.Most)
 		}
 	}
 	<-tick.C
-	for _, p := range places {
+	for _, p := range slots {
 		n, _ := c.inside.Load(p.Key)
 		n.(*atomic.Int64).Add(-1)
 	}
@@ -153,33 +153,33 @@ func TestOppositeOrder(t *testing.T) {
 	c := &crowd{bench: open(t)}
 	names := calls(60)
 	together(len(names), func(i int) {
-		places := []capacity.Place{place("a", 3), place("b", 2)}
+		slots := []capacity.Slot{slot("a", 3), slot("b", 2)}
 		if i%2 == 0 {
-			slices.Reverse(places)
+			slices.Reverse(slots)
 		}
 		if i%5 == 0 {
-			places = places[:1]
+			slots = slots[:1]
 		}
-		c.through(names[i], places...)
+		c.through(names[i], slots...)
 	})
 	if n := value[int](c.bench, `SELECT count(*) FROM leases`); n != 0 || len(c.entered) != len(names) {
 		t.Errorf("%d leases are left, %d calls got through", n, len(c.entered))
 	}
 }
 
-// TestNoPartialPlaces: where one semaphore is full that is not waited for, the call stands in no queue and holds nothing.
-func TestNoPartialPlaces(t *testing.T) {
+// TestNoPartialSlots: where one semaphore is full that is not waited for, the call stands in no queue and holds nothing.
+func TestNoPartialSlots(t *testing.T) {
 	b := open(t)
 	b.admit("1")
 	b.admit("2")
-	b.wantPlace("1", 1, capacity.Taken, 0, place("b", 1))
-	b.wantPlace("2", 1, capacity.Refused, 0, place("a", 1), capacity.Place{Key: "b", Most: 1})
+	b.wantSlot("1", 1, capacity.Taken, 0, slot("b", 1))
+	b.wantSlot("2", 1, capacity.Refused, 0, slot("a", 1), capacity.Slot{Key: "b", Most: 1})
 	if n := value[int](b, `SELECT count(*) FROM leases WHERE invocation_id = $1`, id("2")); n != 0 {
 		t.Errorf("it has %d leases", n)
 	}
 	// A limit that is no more is left.
-	b.wantPlace("2", 1, capacity.Waiting, 0, place("b", 1))
-	b.wantPlace("2", 1, capacity.Taken, 0)
+	b.wantSlot("2", 1, capacity.Waiting, 0, slot("b", 1))
+	b.wantSlot("2", 1, capacity.Taken, 0)
 	if n := value[int](b, `SELECT count(*) FROM leases WHERE invocation_id = $1`, id("2")); n != 0 {
 		t.Errorf("it still stands in the queue")
 	}
@@ -191,11 +191,11 @@ func TestExpiredPlace(t *testing.T) {
 	for _, call := range []string{"1", "2", "3"} {
 		b.admit(call)
 	}
-	s := place("s", 1)
+	s := slot("s", 1)
 	claim := claimRow("1", 1, 1)
 	claim.Repeatable, claim.Runtime = true, time.Hour
-	b.wantPlace("1", 1, capacity.Taken, 0, s)
-	b.wantPlace("2", 1, capacity.Waiting, 0, s)
+	b.wantSlot("1", 1, capacity.Taken, 0, s)
+	b.wantSlot("2", 1, capacity.Waiting, 0, s)
 	expire := func(call string) { b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id(call)) }
 	// Expired and nobody's yet: the claim makes it its own for as long as the attempt runs.
 	expire("1")
@@ -205,24 +205,24 @@ func TestExpiredPlace(t *testing.T) {
 	if left := value[float64](b, `SELECT extract(epoch FROM expires_at - now()) FROM leases WHERE state = 'held'`); left < 3600 {
 		t.Errorf("it is held for %f seconds", left)
 	}
-	b.wantPlace("2", 1, capacity.Waiting, 0, s)
+	b.wantSlot("2", 1, capacity.Waiting, 0, s)
 	// Expired, and taken by who asks: the next attempt must not begin.
 	expire("1")
-	b.wantPlace("2", 1, capacity.Taken, 0, s)
+	b.wantSlot("2", 1, capacity.Taken, 0, s)
 	claim.Dispatch = 2
 	if out := b.claim(claim); out != contract.Unleased {
 		t.Errorf("claim says %s", out)
 	}
 	// It queues anew, at the end.
-	b.wantPlace("3", 1, capacity.Waiting, 0, s)
-	b.wantPlace("1", 1, capacity.Waiting, 1, s)
+	b.wantSlot("3", 1, capacity.Waiting, 0, s)
+	b.wantSlot("1", 1, capacity.Waiting, 1, s)
 	if out := b.claim(claim); out != contract.Unleased {
 		t.Errorf("claim says %s, while it waits", out)
 	}
 	b.ends("2", 1, 1)
-	b.wantTold("3")
+	b.wantRechecks("3")
 	b.ends("3", 1, 1)
-	b.wantTold("1")
+	b.wantRechecks("1")
 	if out := b.claim(claim); out != contract.Done {
 		t.Errorf("claim says %s", out)
 	}
@@ -234,13 +234,13 @@ func TestRaisedLimit(t *testing.T) {
 	for _, call := range []string{"1", "2", "3", "4"} {
 		b.admit(call)
 	}
-	b.wantPlace("1", 1, capacity.Taken, 0, place("s", 1))
-	b.wantPlace("2", 1, capacity.Waiting, 0, place("s", 1))
-	b.wantPlace("3", 1, capacity.Waiting, 1, place("s", 1))
-	b.wantPlace("4", 1, capacity.Waiting, 2, place("s", 2))
-	b.wantPlace("3", 1, capacity.Waiting, 1, place("s", 2))
-	b.wantPlace("2", 1, capacity.Taken, 0, place("s", 2))
-	b.wantPlace("3", 1, capacity.Waiting, 0, place("s", 2))
+	b.wantSlot("1", 1, capacity.Taken, 0, slot("s", 1))
+	b.wantSlot("2", 1, capacity.Waiting, 0, slot("s", 1))
+	b.wantSlot("3", 1, capacity.Waiting, 1, slot("s", 1))
+	b.wantSlot("4", 1, capacity.Waiting, 2, slot("s", 2))
+	b.wantSlot("3", 1, capacity.Waiting, 1, slot("s", 2))
+	b.wantSlot("2", 1, capacity.Taken, 0, slot("s", 2))
+	b.wantSlot("3", 1, capacity.Waiting, 0, slot("s", 2))
 }
 
 // TestExpiredPlaceIsHandedOn: a settle that counts an expired place as free takes it from its holder.
@@ -249,14 +249,14 @@ func TestExpiredPlaceIsHandedOn(t *testing.T) {
 	for _, call := range []string{"1", "2", "3", "4"} {
 		b.admit(call)
 	}
-	s := place("s", 2)
-	b.wantPlace("1", 1, capacity.Taken, 0, s)
-	b.wantPlace("2", 1, capacity.Taken, 0, s)
-	b.wantPlace("3", 1, capacity.Waiting, 0, s)
-	b.wantPlace("4", 1, capacity.Waiting, 1, s)
+	s := slot("s", 2)
+	b.wantSlot("1", 1, capacity.Taken, 0, s)
+	b.wantSlot("2", 1, capacity.Taken, 0, s)
+	b.wantSlot("3", 1, capacity.Waiting, 0, s)
+	b.wantSlot("4", 1, capacity.Waiting, 1, s)
 	b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id("1"))
 	b.ends("2", 1, 1)
-	b.wantTold("3", "4")
+	b.wantRechecks("3", "4")
 	if out := b.claim(claimRow("1", 1, 1)); out != contract.Unleased {
 		t.Errorf("claim says %s beside two that hold its place", out)
 	}
@@ -268,10 +268,10 @@ func TestReleaseExpired(t *testing.T) {
 	for _, call := range []string{"1", "2", "3"} {
 		b.admit(call)
 	}
-	s := place("s", 1)
-	b.wantPlace("1", 1, capacity.Taken, 0, s)
-	b.wantPlace("2", 1, capacity.Waiting, 0, s)
-	b.wantPlace("3", 1, capacity.Waiting, 1, s)
+	s := slot("s", 1)
+	b.wantSlot("1", 1, capacity.Taken, 0, s)
+	b.wantSlot("2", 1, capacity.Waiting, 0, s)
+	b.wantSlot("3", 1, capacity.Waiting, 1, s)
 	release := func(want int) {
 		t.Helper()
 		if n, err := b.ReleaseExpired(t.Context(), 10); n != want || err != nil {
@@ -281,9 +281,9 @@ func TestReleaseExpired(t *testing.T) {
 	release(0)
 	b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id("1"))
 	release(1)
-	b.wantTold("2")
+	b.wantRechecks("2")
 	release(0)
-	b.wantPlace("2", 1, capacity.Taken, 0, s)
+	b.wantSlot("2", 1, capacity.Taken, 0, s)
 	if state := value[string](b, `SELECT state FROM leases WHERE invocation_id = $1`, id("1")); state != "lost" {
 		t.Errorf("the first one's is %s", state)
 	}
@@ -297,10 +297,10 @@ func TestSweptPlace(t *testing.T) {
 		row.Namespace = "ns"
 		b.admitted(row)
 	}
-	s := place("s", 1)
-	b.wantPlace("1", 1, capacity.Taken, 0, s)
-	b.wantPlace("2", 1, capacity.Waiting, 0, s)
-	b.wantPlace("3", 1, capacity.Waiting, 1, s)
+	s := slot("s", 1)
+	b.wantSlot("1", 1, capacity.Taken, 0, s)
+	b.wantSlot("2", 1, capacity.Waiting, 0, s)
+	b.wantSlot("3", 1, capacity.Waiting, 1, s)
 	for _, call := range []string{"2", "1"} {
 		if code, err := b.Sweep(t.Context(), upkeep.SweepRow{
 			InvocationID: id(call), Namespace: "ns", RunID: ownRun, Epoch: 1, Cause: upkeep.OwnerTerminated, Code: toolspec.CodeCancelled,
@@ -308,26 +308,26 @@ func TestSweptPlace(t *testing.T) {
 			t.Fatal(code, err)
 		}
 	}
-	b.wantTold()
+	b.wantRechecks()
 	left := value[float64](b, `SELECT extract(epoch FROM l.expires_at - i.settled_at) FROM leases l JOIN invocations i USING (invocation_id) WHERE l.state = 'held'`)
 	if left < 5 || left > 15 {
 		t.Errorf("its place is free after %f seconds", left)
 	}
 	// The test may take longer than that from here to there.
 	b.sql(`UPDATE leases SET expires_at = expires_at + interval '1 hour' WHERE state = 'held'`)
-	b.wantPlace("3", 1, capacity.Waiting, 0, s)
+	b.wantSlot("3", 1, capacity.Waiting, 0, s)
 	b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id("1"))
 	if n, err := b.ReleaseExpired(t.Context(), 10); n != 1 || err != nil {
 		t.Errorf("%d places were taken back, %v", n, err)
 	}
-	b.wantTold("3")
+	b.wantRechecks("3")
 	if got := value[string](b, `SELECT string_agg(state, ' ') FROM leases`); got != "held" {
 		t.Errorf("left are %s", got)
 	}
 }
 
-// TestPlacesAreApart: tenants share no semaphore, whatever its key.
-func TestPlacesAreApart(t *testing.T) {
+// TestSlotsAreApart: tenants share no semaphore, whatever its key.
+func TestSlotsAreApart(t *testing.T) {
 	b := open(t)
 	for i, tenantID := range []string{tenant, "other"} {
 		row := admitRow(fmt.Sprint(i))
@@ -335,8 +335,8 @@ func TestPlacesAreApart(t *testing.T) {
 		identity := row.Invocation.Identity()
 		row.InvocationID, row.WorkflowID = identity.InvocationID(), identity.WorkflowID()
 		b.admitted(row)
-		a, err := b.TakePlaces(own(t), capacity.PlacesRow{
-			InvocationID: row.InvocationID, TenantID: tenantID, Epoch: 1, Round: 1, Places: []capacity.Place{{Key: "s", Most: 1}},
+		a, err := b.TakeSlots(own(t), capacity.SlotsRow{
+			InvocationID: row.InvocationID, TenantID: tenantID, Epoch: 1, Round: 1, Slots: []capacity.Slot{{Key: "s", Most: 1}},
 		})
 		if err != nil || a.State != capacity.Taken {
 			t.Errorf("%s: %+v, %v", tenantID, a, err)

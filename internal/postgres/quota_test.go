@@ -14,8 +14,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-func bucket(key string, tokens int64, every, patience time.Duration) capacity.Bucket {
-	return capacity.Bucket{Key: key, Tokens: tokens, Every: every, Patience: patience}
+func bucket(key string, tokens int64, every, maxWait time.Duration) capacity.Bucket {
+	return capacity.Bucket{Key: key, Tokens: tokens, Every: every, MaxWait: maxWait}
 }
 
 func (b bench) tokens(call string, epoch int, buckets ...capacity.Bucket) capacity.Answer {

@@ -61,7 +61,7 @@ func (b bench) race(n int) string {
 		verbs[1] = toolspec.Deny
 	}
 	cancels := random.IntN(2) == 0
-	told := make([]bool, len(verbs))
+	answered := make([]bool, len(verbs))
 	claimed := false
 	together(5, func(i int) {
 		<-time.After(late[i]) // which comes first is the question
@@ -73,7 +73,7 @@ func (b bench) race(n int) string {
 			if err != nil {
 				b.t.Error(err)
 			}
-			told[i] = got.Answer.Counted
+			answered[i] = got.Answer.Counted
 		case 2:
 			if _, err := b.Review(own(b.t), reviewRow(call, 1, 1, nil)); err != nil {
 				b.t.Error(err)
@@ -108,7 +108,7 @@ func (b bench) race(n int) string {
 		b.t.Errorf("%d: a claim after the end of the call", n)
 	}
 	answers := 0
-	for _, yes := range told {
+	for _, yes := range answered {
 		if yes {
 			answers++
 		}

@@ -58,22 +58,22 @@ func TestFlight(t *testing.T) {
 		b.admit(call)
 	}
 	b.trips.Store(0)
-	if found := b.lookup(lookupRow("first")); found.Flies || found.Value != nil || found.Superseded {
+	if found := b.lookup(lookupRow("first")); found.InFlight || found.Value != nil || found.Superseded {
 		t.Errorf("the first found %+v", found)
 	}
 	if n := b.trips.Load(); n != 1 {
 		t.Errorf("a lookup takes %d round trips", n)
 	}
 	for _, call := range []string{"third", "second", "third"} {
-		if found := b.lookup(lookupRow(call)); !found.Flies || found.Value != nil || found.Remaining <= 50*time.Minute || found.Remaining > time.Hour {
+		if found := b.lookup(lookupRow(call)); !found.InFlight || found.Value != nil || found.Remaining <= 50*time.Minute || found.Remaining > time.Hour {
 			t.Errorf("%s found %+v", call, found)
 		}
 	}
-	if found := b.lookup(lookupRow("first")); found.Flies || b.flights("held") != 1 || b.flights("waiting") != 2 {
+	if found := b.lookup(lookupRow("first")); found.InFlight || b.flights("held") != 1 || b.flights("waiting") != 2 {
 		t.Errorf("who flies and asks again found %+v; %d fly and %d wait", found, b.flights("held"), b.flights("waiting"))
 	}
 	b.settle(keeps("first", `{"text":"one"}`))
-	b.wantTold("second", "third")
+	b.wantRechecks("second", "third")
 	for _, call := range []string{"second", "third"} {
 		if found := b.lookup(lookupRow(call)); string(found.Value) != `{"text":"one"}` {
 			t.Errorf("%s found %+v", call, found)
@@ -83,7 +83,7 @@ func TestFlight(t *testing.T) {
 	if left := value[int](b, `SELECT count(*) FROM leases`); left != 0 {
 		t.Errorf("%d leases are left", left)
 	}
-	b.wantTold()
+	b.wantRechecks()
 }
 
 // TestFlightWithoutAValue: a call that has nothing to keep hands the flight to the next who asks, and one that is swept does too.
@@ -108,11 +108,11 @@ func TestFlightWithoutAValue(t *testing.T) {
 				b.lookup(lookupRow(call))
 			}
 			land(b)
-			b.wantTold("second", "third")
-			if found := b.lookup(lookupRow("third")); found.Flies || found.Value != nil {
+			b.wantRechecks("second", "third")
+			if found := b.lookup(lookupRow("third")); found.InFlight || found.Value != nil {
 				t.Errorf("the third found %+v", found)
 			}
-			if found := b.lookup(lookupRow("second")); !found.Flies {
+			if found := b.lookup(lookupRow("second")); !found.InFlight {
 				t.Errorf("the second found %+v", found)
 			}
 		})
@@ -128,14 +128,14 @@ func TestFlightLost(t *testing.T) {
 		b.lookup(lookupRow(call))
 	}
 	b.sql(`UPDATE leases SET expires_at = now() WHERE invocation_id = $1`, id("first"))
-	if found := b.lookup(lookupRow("second")); found.Flies {
+	if found := b.lookup(lookupRow("second")); found.InFlight {
 		t.Errorf("the second found %+v", found)
 	}
-	if found := b.lookup(lookupRow("third")); !found.Flies {
+	if found := b.lookup(lookupRow("third")); !found.InFlight {
 		t.Errorf("the third found %+v", found)
 	}
 	b.settle(keeps("first", `{"text":"late"}`))
-	b.wantTold("third")
+	b.wantRechecks("third")
 	if found := b.lookup(lookupRow("third")); string(found.Value) != `{"text":"late"}` {
 		t.Errorf("the third found %+v", found)
 	}
@@ -152,7 +152,7 @@ func TestLookupIsGuarded(t *testing.T) {
 	} {
 		row := lookupRow("first")
 		change(&row)
-		if found := b.lookup(row); !found.Superseded || found.Flies {
+		if found := b.lookup(row); !found.Superseded || found.InFlight {
 			t.Errorf("%s: %+v", name, found)
 		}
 	}
@@ -165,9 +165,9 @@ func TestLookupIsGuarded(t *testing.T) {
 	}
 }
 
-// TestOneFlies: of many calls that look at once, one is to get the value, and everybody else waits and is told. Nobody is left behind by
+// TestOneCallRunsTheTool: of many calls that look at once, one is to get the value, and everybody else waits and is told. Nobody is left behind by
 // a landing between its look and its wait.
-func TestOneFlies(t *testing.T) {
+func TestOneCallRunsTheTool(t *testing.T) {
 	b := open(t)
 	const calls = 24
 	for try := range 5 {
@@ -176,20 +176,20 @@ func TestOneFlies(t *testing.T) {
 		for i := range calls {
 			b.admit(name(i))
 		}
-		var flew, found atomic.Int64
+		var ran, found atomic.Int64
 		together(calls, func(i int) {
 			f := b.lookup(lookupRow(name(i)))
 			switch {
 			case f.Value != nil:
 				found.Add(1)
-			case !f.Flies:
-				flew.Add(1)
+			case !f.InFlight:
+				ran.Add(1)
 				b.settle(keeps(name(i), `{"text":"one"}`))
 			}
 		})
-		told := len(b.told())
-		if flew.Load() != 1 || int(flew.Load()+found.Load())+told != calls || b.flights("waiting") != told {
-			t.Fatalf("try %d: %d flew, %d found the value, %d of %d who wait were told", try, flew.Load(), found.Load(), told, b.flights("waiting"))
+		rechecked := len(b.takeRechecks())
+		if ran.Load() != 1 || int(ran.Load()+found.Load())+rechecked != calls || b.flights("waiting") != rechecked {
+			t.Fatalf("try %d: %d flew, %d found the value, %d of %d who wait were told", try, ran.Load(), found.Load(), rechecked, b.flights("waiting"))
 		}
 		b.sql(`DELETE FROM leases`)
 	}
@@ -249,7 +249,7 @@ func TestPoisonedEntry(t *testing.T) {
 	b.admit("first")
 	b.sql(`INSERT INTO result_cache (tenant_id, key, tool_id, value, invocation_id, made_at, expires_at)
 		VALUES ('globex', $1, 'core__read', '{"text":"poison"}', $2, now(), now() + interval '1 day')`, cacheKey, id("first"))
-	if found := b.lookup(lookupRow("first")); found.Value != nil || found.Flies {
+	if found := b.lookup(lookupRow("first")); found.Value != nil || found.InFlight {
 		t.Errorf("found %+v", found)
 	}
 	b.settle(keeps("first", `{"text":"good"}`))
@@ -309,13 +309,13 @@ func TestGuardedReadTrips(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.TakePlaces(own(t), capacity.PlacesRow{
-			InvocationID: id(call), TenantID: tenant, Epoch: 1, Round: 1, Places: []capacity.Place{{Key: "s", Most: 5}},
+		if _, err := b.TakeSlots(own(t), capacity.SlotsRow{
+			InvocationID: id(call), TenantID: tenant, Epoch: 1, Round: 1, Slots: []capacity.Slot{{Key: "s", Most: 5}},
 		}); err != nil {
 			t.Fatal(err)
 		}
 		in := keeps(call, `{"text":"one"}`)
-		if found := b.lookup(lookupRow(call)); found.Flies || (found.Value != nil) != (call == "hit") {
+		if found := b.lookup(lookupRow(call)); found.InFlight || (found.Value != nil) != (call == "hit") {
 			t.Errorf("%s found %+v", call, found)
 		} else if found.Value != nil {
 			in.Kept = nil

@@ -47,8 +47,8 @@ func TestSettleWritesEverything(t *testing.T) {
 	}
 }
 
-// TestToldOnce: the record of a settled call has one start and one result (C-12), which tell what it says.
-func TestToldOnce(t *testing.T) {
+// TestSettledOnce: the record of a settled call has one start and one result (C-12), which tell what it says.
+func TestSettledOnce(t *testing.T) {
 	b := open(t)
 	valid := []contract.StageEvent{{Stage: "pawl.admit", Outcome: "ok"}, {Stage: contract.Hydrate.Name(), Outcome: "ok"}, {Stage: "willAudit", Outcome: "ok"}}
 	broken := append(slices.Clone(valid), contract.StageEvent{Stage: contract.Hydrate.Name(), Outcome: "validation"})
@@ -71,7 +71,7 @@ func TestToldOnce(t *testing.T) {
 			if c.asked {
 				b.request(requestRow(c.call, 1))
 			}
-			if err := oracle.Told(b.detail(c.call)); err != nil {
+			if err := oracle.CheckEvents(b.detail(c.call)); err != nil {
 				t.Errorf("before the end: %v", err)
 			}
 			in := settleIn(c.call, 1)
@@ -80,7 +80,7 @@ func TestToldOnce(t *testing.T) {
 				b.settle(in)
 			}
 			d := b.detail(c.call)
-			if err := oracle.Told(d); err != nil {
+			if err := oracle.CheckEvents(d); err != nil {
 				t.Error(err)
 			}
 			for _, e := range d.Events {

@@ -80,7 +80,7 @@ func TestSweep(t *testing.T) {
 			if got := b.sweep(c.call, epoch, upkeep.OwnerTerminated, c.code); got != c.want {
 				t.Fatalf("swept as %q, want %q", got, c.want)
 			}
-			if err := oracle.Told(b.detail(c.call)); err != nil {
+			if err := oracle.CheckEvents(b.detail(c.call)); err != nil {
 				t.Error(err)
 			}
 			d := b.show(c.call)

@@ -40,8 +40,8 @@ type File struct {
 	looked  time.Time
 	// rests is until when the KMS is left alone.
 	rests time.Time
-	// told is why the file is not followed, as it was logged; "" where it is.
-	told string
+	// loggedReason is why the file is not followed, as it was logged; "" where it is.
+	loggedReason string
 }
 
 var _ broker.Sealer = (*File)(nil)
@@ -128,18 +128,18 @@ func (f *File) look() {
 	if errors.As(err, &no) {
 		f.rests = time.Now().Add(restTime)
 	}
-	f.tell(err)
+	f.logReload(err)
 }
 
-// tell logs once why the file is not followed: a key that is retired meanwhile may be
+// logReload logs once why the file is not followed: a key that is retired meanwhile may be
 // the one that seals here. The errors hold nothing of a ring.
-func (f *File) tell(err error) {
+func (f *File) logReload(err error) {
 	switch {
-	case err != nil && err.Error() != f.told:
-		f.told = err.Error()
-		f.log.Warn("the key ring is not followed: the last one stays; retire no key meanwhile", "reason", f.told)
-	case err == nil && f.told != "":
-		f.told = ""
+	case err != nil && err.Error() != f.loggedReason:
+		f.loggedReason = err.Error()
+		f.log.Warn("the key ring is not followed: the last one stays; retire no key meanwhile", "reason", f.loggedReason)
+	case err == nil && f.loggedReason != "":
+		f.loggedReason = ""
 		f.log.Info("the key ring is followed again")
 	}
 }

@@ -358,7 +358,7 @@ func TestFileTells(t *testing.T) {
 			}
 		}
 	}
-	told := func(want ...string) {
+	wantLog := func(want ...string) {
 		t.Helper()
 		text := out.String()
 		out.Reset()
@@ -382,19 +382,19 @@ func TestFileTells(t *testing.T) {
 	look()
 	write("canary")
 	look()
-	told("this is not a key ring")
+	wantLog("this is not a key ring")
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	look()
-	told("no such file")
+	wantLog("no such file")
 	write(string(whole))
 	look()
-	told("is followed again")
+	wantLog("is followed again")
 	if err := seal.Change(path, w, add); err != nil {
 		t.Fatal(err)
 	}
 	w.fails(errors.New("denied"))
 	look()
-	told("does not unwrap it: denied")
+	wantLog("does not unwrap it: denied")
 }

@@ -40,7 +40,7 @@ func (r *reader) approvals(n *yaml.Node, path string, a *Approvals) {
 	if a.Remember.For != "" && (a.Quorum > 1 || len(a.Chain) > 0) {
 		r.Fail(n, strictyaml.Join(path, "remember"), "stands beside quorum or chain; what several people approve is approved for one call")
 	}
-	r.timely(n, path, *a)
+	r.checkTimes(n, path, *a)
 	r.onePlace(n, path, a.RuleApprovals)
 }
 

@@ -32,9 +32,9 @@ func (r *reader) escalations(n *yaml.Node, path string) (steps []Escalation) {
 	return steps
 }
 
-// timely refuses reminders and escalations that are due after the request expires, and
+// checkTimes refuses reminders and escalations that are due after the request expires, and
 // escalations that add nobody.
-func (r *reader) timely(n *yaml.Node, path string, a Approvals) {
+func (r *reader) checkTimes(n *yaml.Node, path string, a Approvals) {
 	life := a.ExpiresAfter.Value()
 	if life > 0 && a.RemindAfter.Value() >= life {
 		r.Fail(n, strictyaml.Join(path, "remindAfter"), "must be sooner than expiresAfter, which is %s", Brief(life))

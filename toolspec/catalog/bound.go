@@ -65,6 +65,11 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if b.projected, err = jsonschema.Compile(projected); err != nil {
 		return fmt.Errorf("redaction.allow: %w", err)
 	}
+	for _, m := range b.def.Redaction.MaskOutput {
+		if err := schema.CheckMask(projected, m.Path); err != nil {
+			return fmt.Errorf("redaction.maskOutput: %w", err)
+		}
+	}
 	if b.caps, err = provided.Only(b.def.Capabilities); err != nil {
 		return err
 	}
@@ -85,7 +90,7 @@ func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
 		Name: b.def.ID, Title: b.def.Title, Description: b.def.Description, Version: b.def.Version,
 		InputSchema: inDoc, OutputSchema: outDoc,
 		Effect: b.def.Effect, Risk: b.def.Risk, Idempotent: b.def.Idempotent,
-		Redaction:    toolspec.RedactionSpec{Allow: b.def.Redaction.Allow, MaskInput: b.def.Redaction.MaskInput},
+		Redaction:    toolspec.RedactionSpec(b.def.Redaction),
 		Capabilities: names, RequiresConnection: b.def.RequiresConnection, Scopes: b.def.Scopes, Tags: b.def.Tags,
 		HarmlessNames: b.def.HarmlessNames, Strict: b.def.Strict, Digest: digest, NoSchema: !b.HasSchema(), NoSchemaMode: b.noSchemaMode(),
 	}
@@ -117,6 +122,7 @@ func (b *Bound) Spec() toolspec.Spec {
 	s.Capabilities, s.Scopes, s.Tags = slices.Clone(s.Capabilities), slices.Clone(s.Scopes), slices.Clone(s.Tags)
 	s.HarmlessNames = slices.Clone(s.HarmlessNames)
 	s.Redaction.Allow, s.Redaction.MaskInput = slices.Clone(s.Redaction.Allow), slices.Clone(s.Redaction.MaskInput)
+	s.Redaction.MaskOutput = slices.Clone(s.Redaction.MaskOutput)
 	return s
 }
 

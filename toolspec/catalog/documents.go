@@ -109,7 +109,7 @@ func (b *Bound) digest(inDoc, outDoc json.RawMessage) (string, error) {
 		Harmless     []string              `json:"harmlessNames,omitempty"`
 	}{
 		def.ID, def.Version, def.Effect, def.Risk, def.Idempotent,
-		toolspec.RedactionSpec{Allow: def.Redaction.Allow, MaskInput: def.Redaction.MaskInput}, inDoc, outDoc,
+		toolspec.RedactionSpec(def.Redaction), inDoc, outDoc,
 		def.RequiresConnection, def.Scopes, !b.HasSchema(), b.noSchemaMode(), def.HarmlessNames,
 	})
 	if err != nil {

@@ -46,18 +46,18 @@ func (h Hook) checkNamesApprovers() error {
 	return nil
 }
 
-// heard returns the hooks that are asked before a request for an approval: if one of them names
+// approverHooks returns the hooks that are asked before a request for an approval: if one of them names
 // approvers, all of them but the durable ones. Otherwise it returns nil.
-func (r *Registry) heard(names []string) (heard []string) {
+func (r *Registry) approverHooks(names []string) (approverHooks []string) {
 	if !slices.ContainsFunc(names, func(name string) bool { return r.byName[name].namesApprovers }) {
 		return nil
 	}
 	for _, name := range names {
 		if r.byName[name].durable == 0 {
-			heard = append(heard, name)
+			approverHooks = append(approverHooks, name)
 		}
 	}
-	return heard
+	return approverHooks
 }
 
 // Approvals say who has to approve a call besides those that policy asks. They only add to

@@ -110,8 +110,8 @@ func TestHeard(t *testing.T) {
 	} {
 		r, _ := registry(t, tc.hooks...)
 		for _, step := range r.Steps(hook.Pre(), "core__a", func(hook.Stage) bool { return true }) {
-			if want := tc.want; step.Stage != "willCheckConsent" && step.Heard != nil || step.Stage == "willCheckConsent" && !slices.Equal(step.Heard, want) {
-				t.Errorf("%s hears %v, want %v", step.Stage, step.Heard, want)
+			if want := tc.want; step.Stage != "willCheckConsent" && step.ApproverHooks != nil || step.Stage == "willCheckConsent" && !slices.Equal(step.ApproverHooks, want) {
+				t.Errorf("%s hears %v, want %v", step.Stage, step.ApproverHooks, want)
 			}
 		}
 	}
@@ -144,7 +144,7 @@ func TestHear(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r, _ := registry(t, hooks(tc.middle)...)
-			in := hook.StageInput{Stage: "willCheckConsent", Part: hook.PartHear, Hooks: []string{"first", "middle", "last"}, Facts: facts()}
+			in := hook.StageInput{Stage: "willCheckConsent", Part: hook.PartApprovers, Hooks: []string{"first", "middle", "last"}, Facts: facts()}
 			v, err := r.Run(t.Context(), in, hook.Delta{})
 			var asks []string
 			for _, ask := range v.Asks {
@@ -159,7 +159,7 @@ func TestHear(t *testing.T) {
 		})
 	}
 	r, _ := registry(t, hooks(func(*hook.Consent) error { return errs.Transient(errors.New("down")) })...)
-	if v, err := r.Run(t.Context(), hook.StageInput{Stage: "willCheckConsent", Part: hook.PartHear, Hooks: []string{"first", "middle"}, Facts: facts()}, hook.Delta{}); !errs.IsTransient(err) {
+	if v, err := r.Run(t.Context(), hook.StageInput{Stage: "willCheckConsent", Part: hook.PartApprovers, Hooks: []string{"first", "middle"}, Facts: facts()}, hook.Delta{}); !errs.IsTransient(err) {
 		t.Errorf("got %+v, %v", v, err)
 	}
 }

@@ -83,7 +83,7 @@ func (r *Registry) Lacks(in AttemptInput) (name string, lacks bool) {
 // LacksAt names the first of the hooks that this worker does not have at a stage.
 func (r *Registry) LacksAt(s Stage, names []string) (name string, lacks bool) {
 	for _, name := range names {
-		if _, stands := r.byName[name].at(s); !stands {
+		if _, exists := r.byName[name].at(s); !exists {
 			return name, true
 		}
 	}

@@ -212,9 +212,9 @@ const (
 	PartBefore Part = "before"
 	// PartHooks is the hooks, and Pawl's step after them.
 	PartHooks Part = "hooks"
-	// PartHear asks the hooks of Step.Heard whom a request for an approval needs. Pawl's step
+	// PartApprovers asks the hooks of Step.ApproverHooks whom a request for an approval needs. Pawl's step
 	// does not run.
-	PartHear Part = "hear"
+	PartApprovers Part = "hear"
 )
 
 // Terms are what every attempt of a call gets, by its plan and its budgets.

@@ -59,9 +59,9 @@ type Step struct {
 	// OnDemand says that Pawl's own step is for calls for which the gate demands it. Without
 	// hooks the stage is idle for all other calls.
 	OnDemand bool `json:"onDemand,omitempty"`
-	// Heard names the hooks that are asked whom a request for an approval needs, before each
+	// ApproverHooks names the hooks that are asked whom a request for an approval needs, before each
 	// request. It is empty if no hook at the stage names approvers.
-	Heard []string `json:"heard,omitempty"`
+	ApproverHooks []string `json:"heard,omitempty"`
 }
 
 // Step finds the step of a stage in steps; ok is false if it is idle.

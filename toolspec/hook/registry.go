@@ -108,7 +108,7 @@ func (r *Registry) Steps(list []Info, toolID string, own func(Stage) bool) []Ste
 		step.OnDemand = step.Own != "" && isOnDemand(info.Stage)
 		step.DurableMs = r.durable(step.Hooks)
 		if info.Stage == WillCheckConsent.stage {
-			step.Heard = r.heard(step.Hooks)
+			step.ApproverHooks = r.approverHooks(step.Hooks)
 		}
 		steps = append(steps, step)
 	}

@@ -15,7 +15,7 @@ import (
 
 // Run runs the hooks of one stage in the order of their names in the input. A hook sees
 // the changes of the hooks before it, and those in changed. The first hook that ends the
-// stage decides; in PartHear all hooks are heard, and a failure decides. Run returns an error if
+// stage decides; in PartApprovers all hooks are heard, and a failure decides. Run returns an error if
 // a hook's error is Transient or if ctx is cancelled. The whole stage must then run again.
 func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdict, error) {
 	started := time.Now()
@@ -24,8 +24,8 @@ func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdi
 	facts := in.Facts
 	for _, name := range in.Hooks {
 		h, known := r.byName[name]
-		handler, stands := h.at(in.Stage)
-		if !known || !stands {
+		handler, exists := h.at(in.Stage)
+		if !known || !exists {
 			if info.Failure == Closed {
 				return Verdict{Outcome: Missing, By: name, DurationUs: time.Since(started).Microseconds()}, nil
 			}
@@ -47,7 +47,7 @@ func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdi
 		case err != nil:
 			end = &control{outcome: Failed, failure: failed(in.Stage, name, err)}
 		}
-		if end != nil && in.Part == PartHear && hear(end, &verdict) {
+		if end != nil && in.Part == PartApprovers && keepAsk(end, &verdict) {
 			continue
 		}
 		if end != nil && end.wait != nil && in.PlanVersion < waitsSince {
@@ -67,10 +67,10 @@ func (r *Registry) Run(ctx context.Context, in StageInput, changed Delta) (Verdi
 	return verdict, nil
 }
 
-// hear keeps the question of a hook in PartHear, and reports whether the other hooks are to be
+// keepAsk keeps the question of a hook in PartApprovers, and reports whether the other hooks are to be
 // heard. A response is left for the run of the stage after the approval: it must not answer in
 // place of the people.
-func hear(end *control, v *Verdict) bool {
+func keepAsk(end *control, v *Verdict) bool {
 	switch end.outcome {
 	case Responded:
 	case Asked:

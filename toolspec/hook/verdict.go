@@ -39,7 +39,7 @@ type Verdict struct {
 	Failure   *Failure `json:"failure,omitempty"`
 	Ask       *Ask     `json:"ask,omitempty"`
 	Wait      *Wait    `json:"wait,omitempty"`
-	// Asks are the questions of all hooks in PartHear, in their order. Ask is the first.
+	// Asks are the questions of all hooks in PartApprovers, in their order. Ask is the first.
 	Asks []Ask `json:"asks,omitempty"`
 	// By names the hook or the step of Pawl's own that decided, or what is missing.
 	By string `json:"by,omitempty"`

@@ -9,23 +9,27 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hydrate"
 )
 
-// TestManySecretNames checks that the names of arguments cost no more than their number, although each looks like a credential's.
+// TestManySecretNames checks that names of arguments that look like a credential's cost about as much
+// as other names.
 func TestManySecretNames(t *testing.T) {
-	decode := func(names int) time.Duration {
+	decode := func(name string) func() time.Duration {
 		raw := `{"toolId":"core__ls","toolCallId":"c","context":{"tenantId":"t","runId":"r","actorId":"user:a"},"args":{"a":[` +
-			strings.TrimSuffix(strings.Repeat(`{"token":0},`, names), ",") + `]}}`
+			strings.TrimSuffix(strings.Repeat(`{"`+name+`":0},`, 20_000), ",") + `]}}`
 		if len(raw) > toolspec.MaxInvocation {
 			t.Fatal(len(raw))
 		}
-		best := time.Hour
-		for range 5 {
+		return func() time.Duration {
 			began := time.Now()
 			_, _ = hydrate.Decode([]byte(raw)) // it may be too large for arguments
-			best = min(best, time.Since(began))
+			return time.Since(began)
 		}
-		return best
 	}
-	if few, many := decode(1_000), decode(20_000); many > 100*few {
-		t.Errorf("20 000 names took %s, and 1 000 took %s", many, few)
+	secret, plain := decode("token"), decode("other")
+	least, leastPlain := time.Hour, time.Hour
+	for range 5 { // in turns, so that both meet the same load
+		least, leastPlain = min(least, secret()), min(leastPlain, plain())
+	}
+	if least > 10*leastPlain {
+		t.Errorf("20 000 names took %s, and as many others %s", least, leastPlain)
 	}
 }

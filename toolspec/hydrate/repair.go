@@ -68,7 +68,7 @@ func (Careful) Repair(d Damage) ([]byte, []string, bool) {
 	}
 	value := decoded(text)
 	if len(d.Schema) > 0 {
-		m := mender{done: map[string]bool{}}
+		m := typeFixer{done: map[string]bool{}}
 		value = m.value(value, jsonschema.Outline(d.Schema).Target())
 		repairs = append(repairs, slices.Sorted(maps.Keys(m.done))...)
 	}
@@ -166,10 +166,10 @@ func unfenced(text []byte, done map[string]bool) []byte {
 	return trim(bytes.TrimPrefix(bytes.TrimPrefix(inside, []byte("json")), []byte("JSON")))
 }
 
-// mender changes the type of values where the schema names another.
-type mender struct{ done map[string]bool }
+// typeFixer changes the type of values where the schema names another.
+type typeFixer struct{ done map[string]bool }
 
-func (m mender) value(v any, n *jsonschema.Node) any {
+func (m typeFixer) value(v any, n *jsonschema.Node) any {
 	switch is := v.(type) {
 	case map[string]any:
 		for name, child := range is {
@@ -191,7 +191,7 @@ func (m mender) value(v any, n *jsonschema.Node) any {
 	return v
 }
 
-func (m mender) text(s string, n *jsonschema.Node) any {
+func (m typeFixer) text(s string, n *jsonschema.Node) any {
 	switch {
 	case wants(n, s, "number", "integer") && isNumber(s):
 		m.done[RepairToNumber] = true

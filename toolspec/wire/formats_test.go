@@ -190,7 +190,7 @@ func TestFormats(t *testing.T) {
 func TestFailuresBeginAlike(t *testing.T) {
 	t.Parallel()
 	const prefix = "Error executing tool: "
-	told := func(codec wire.Codec, a wire.Answer) string {
+	shown := func(codec wire.Codec, a wire.Answer) string {
 		messages, err := codec.Answers([]wire.Answer{a})
 		if err != nil || len(messages) != 1 {
 			t.Fatalf("%s: %q, %v", codec.Format(), messages, err)
@@ -205,12 +205,12 @@ func TestFailuresBeginAlike(t *testing.T) {
 			`"Error executing tool: <no> such file"`: prefix + `<no> such file"`,
 			``:                                       prefix + `null"`,
 		} {
-			got := told(f.codec, wire.Answer{CallID: "c", Name: "f", Content: json.RawMessage(content), IsError: true})
+			got := shown(f.codec, wire.Answer{CallID: "c", Name: "f", Content: json.RawMessage(content), IsError: true})
 			if !strings.Contains(got, `"`+want) || strings.Count(got, prefix) != 1 {
 				t.Errorf("%s: %s is told as %s, want %s", name, content, got, want)
 			}
 		}
-		value := told(f.codec, wire.Answer{CallID: "c", Name: "f", Content: json.RawMessage(`"` + prefix + `x"`)})
+		value := shown(f.codec, wire.Answer{CallID: "c", Name: "f", Content: json.RawMessage(`"` + prefix + `x"`)})
 		flagged := name == "anthropic" || name == "gemini"
 		if framed := strings.Contains(value, `"{\"content\":\"`+prefix+`x\"}"`); framed == flagged || strings.Contains(value, "error\"") {
 			t.Errorf("%s: a value that begins as a failure is told as %s", name, value)

@@ -25,12 +25,12 @@ const sinceVersion = 4
 type Parts struct {
 	// Regate asks the gate again.
 	Regate func(workflow.Context) envelope.Verdict
-	// Rejudge asks the gate again, without the hooks that Hear asks.
+	// Rejudge asks the gate again, without the hooks that AskHooks asks.
 	Rejudge func(workflow.Context) envelope.Verdict
-	// Hears reports whether the plan of the call hears hooks before each request. Hear asks
+	// HasApproverHooks reports whether the plan of the call hears hooks before each request. AskHooks asks
 	// them whom the request needs, and returns their questions.
-	Hears func() bool
-	Hear  func(workflow.Context) ([]hook.Ask, envelope.Next)
+	HasApproverHooks func() bool
+	AskHooks         func(workflow.Context) ([]hook.Ask, envelope.Next)
 	// Hydrate validates arguments that an approver has edited.
 	Hydrate func(workflow.Context) envelope.Next
 }
@@ -74,7 +74,7 @@ func (a *Approvals) Close(reason string) { a.inbox.close(reason) }
 func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask) envelope.Next {
 	c := a.call
 	for {
-		asks, next := a.hear(ctx, ask)
+		asks, next := a.askHooks(ctx, ask)
 		if next.IsEnd() {
 			return next
 		}
@@ -366,7 +366,7 @@ func (a *Approvals) review(ctx workflow.Context, request contract.RequestOut, d 
 			}
 			continue
 		}
-		c.SetStanding(out.PolicyDigest, out.Kills, out.Connection)
+		c.SetGateState(out.PolicyDigest, out.Kills, out.Connection)
 		outcome := string(out.State)
 		if d != nil && !out.Answer.Counted {
 			outcome = "not_counted"

@@ -8,11 +8,11 @@ import (
 	"github.com/pawl-run/pawl/workflows/envelope"
 )
 
-// hear returns the questions of the hooks about the current arguments. With a plan that hears no
+// askHooks returns the questions of the hooks about the current arguments. With a plan that hears no
 // hooks, a question that names approvers ends the call: a worker of the version that made the plan
 // may continue the call, and would not ask the people of the hook.
-func (a *Approvals) hear(ctx workflow.Context, ask hook.Ask) ([]hook.Ask, envelope.Next) {
-	if !a.parts.Hears() {
+func (a *Approvals) askHooks(ctx workflow.Context, ask hook.Ask) ([]hook.Ask, envelope.Next) {
+	if !a.parts.HasApproverHooks() {
 		switch {
 		case ask.Approvals.Names():
 			return nil, envelope.FailWith(toolspec.CodeApprovalStale, "a hook names approvers, and the call began before it did: make the call again")
@@ -21,7 +21,7 @@ func (a *Approvals) hear(ctx workflow.Context, ask hook.Ask) ([]hook.Ask, envelo
 		}
 		return []hook.Ask{ask}, envelope.Next{}
 	}
-	asks, next := a.parts.Hear(ctx)
+	asks, next := a.parts.AskHooks(ctx)
 	// A recheck runs no hook, also not one that asked in the gate and is not heard, such as a durable hook.
 	a.hooksAsk = len(asks) > 0 || ask.Hook != ""
 	return asks, next

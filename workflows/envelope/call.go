@@ -25,7 +25,7 @@ type Call struct {
 	attempt  int
 
 	clock
-	standing
+	gateState
 	arguments
 	output
 	scratch

@@ -30,11 +30,11 @@ func (c *Call) RunStage(ctx workflow.Context, step hook.Step, round int) hook.Ve
 	return c.runPart(ctx, step, hook.WholeStage, round)
 }
 
-// HearHooks asks the hooks of step.Heard whom a request for an approval needs. It runs like a
+// RunApproverHooks asks the hooks of step.ApproverHooks whom a request for an approval needs. It runs like a
 // stage.
-func (c *Call) HearHooks(ctx workflow.Context, step hook.Step, round int) hook.Verdict {
-	step.Hooks = step.Heard
-	return c.runPart(ctx, step, hook.PartHear, round)
+func (c *Call) RunApproverHooks(ctx workflow.Context, step hook.Step, round int) hook.Verdict {
+	step.Hooks = step.ApproverHooks
+	return c.runPart(ctx, step, hook.PartApprovers, round)
 }
 
 // RunOwnStep runs Pawl's own step before the hooks of a stage, without the hooks.
@@ -72,7 +72,7 @@ func (c *Call) runPart(ctx workflow.Context, step hook.Step, part hook.Part, rou
 		if v.Outcome == hook.Missing {
 			v.Failure = c.WaitForWorker(ctx, &delay, MissingMessage(v.By))
 			if v.Failure == nil && v.Unread {
-				v.Failure = c.ReadStanding(ctx).failure // settle returns a recorded result
+				v.Failure = c.ReadGateState(ctx).failure // settle returns a recorded result
 			}
 			if v.Failure == nil {
 				continue

@@ -9,9 +9,9 @@ import (
 	"github.com/pawl-run/pawl/workflows/steps"
 )
 
-// standing holds the data, besides the arguments, by which the gate judges a call: the
+// gateState holds the data, besides the arguments, by which the gate judges a call: the
 // active policy, the kill switches, the state of the connection, and the tool.
-type standing struct {
+type gateState struct {
 	policyDigest string
 	// kills and connection are the kill switches and the state of the call's connection,
 	// read together with policyDigest.
@@ -41,11 +41,11 @@ func (c *Call) SetTool(digest string, effect toolspec.Effect, risk toolspec.Risk
 	c.toolDigest, c.effect, c.risk = digest, effect, risk
 }
 
-// SetStanding records the active policy, the kill switches and the connection that one
+// SetGateState records the active policy, the kill switches and the connection that one
 // statement read. The call asks for the same connection as at admit: the connection stays
 // nil if the call asked for none, and Requested keeps its value. If the argument
 // connection is nil, the connection does not exist, and its other fields become empty.
-func (c *Call) SetStanding(policyDigest string, kills []hook.Kill, connection *hook.Connection) {
+func (c *Call) SetGateState(policyDigest string, kills []hook.Kill, connection *hook.Connection) {
 	c.policyDigest, c.kills, c.connection = policyDigest, kills, nil
 	if asked := c.admitted.Connection; asked != nil {
 		c.connection = &hook.Connection{Requested: asked.Requested}
@@ -56,9 +56,9 @@ func (c *Call) SetStanding(policyDigest string, kills []hook.Kill, connection *h
 	}
 }
 
-// ReadStanding reads the active policy, the kill switches and the state of the connection
+// ReadGateState reads the active policy, the kill switches and the state of the connection
 // again. It starts a round of the gate.
-func (c *Call) ReadStanding(ctx workflow.Context) Next {
+func (c *Call) ReadGateState(ctx workflow.Context) Next {
 	for {
 		at := workflow.Now(ctx)
 		c.NextGate()
@@ -75,7 +75,7 @@ func (c *Call) ReadStanding(ctx workflow.Context) Next {
 			}
 			continue
 		}
-		c.SetStanding(out.PolicyDigest, out.Kills, out.Connection)
+		c.SetGateState(out.PolicyDigest, out.Kills, out.Connection)
 		c.RecordStep(contract.Review.Name(), string(out.State), at, out.DurationUs)
 		return Next{}
 	}
@@ -101,7 +101,7 @@ func (c *Call) Admit(ctx workflow.Context) (contract.AdmitOut, error) {
 func (c *Call) Adopt(out contract.AdmitOut) {
 	c.admitted = out
 	c.epoch, c.rounds = out.Epoch, out.Rounds
-	c.SetStanding(out.PolicyDigest, out.Kills, out.Connection)
+	c.SetGateState(out.PolicyDigest, out.Kills, out.Connection)
 	if out.Plan != nil {
 		if c.plan.ToolDigest == "" { // a plan without the tool has only a preliminary deadline
 			c.budgets = hook.Budgets{}
@@ -127,7 +127,7 @@ func (c *Call) Readmit(ctx workflow.Context) (Next, error) {
 	}
 	// This run may have used higher numbers than the record has. It must not use them again.
 	c.epoch, c.rounds = out.Epoch, out.Rounds.After(c.rounds)
-	c.SetStanding(out.PolicyDigest, out.Kills, out.Connection)
+	c.SetGateState(out.PolicyDigest, out.Kills, out.Connection)
 	return Next{}, nil
 }
 

@@ -36,39 +36,39 @@ func suite() *testsuite.WorkflowTestSuite {
 // a busy machine would report a deadlock or a lost step.
 func Set(env *testsuite.TestWorkflowEnvironment, o worker.Options) {
 	o.DeadlockDetectionTimeout = time.Minute
-	o.Interceptors = []interceptor.WorkerInterceptor{&patience{}}
+	o.Interceptors = []interceptor.WorkerInterceptor{&longTimeouts{}}
 	env.SetWorkerOptions(o)
 	env.SetTestTimeout(time.Minute)
 }
 
-// patience raises the timeouts of local activities and heartbeats to at least one minute.
-type patience struct {
+// longTimeouts raises the timeouts of local activities and heartbeats to at least one minute.
+type longTimeouts struct {
 	interceptor.WorkerInterceptorBase
 }
 
-func (*patience) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
-	return &patientCall{interceptor.WorkflowInboundInterceptorBase{Next: next}}
+func (*longTimeouts) InterceptWorkflow(_ workflow.Context, next interceptor.WorkflowInboundInterceptor) interceptor.WorkflowInboundInterceptor {
+	return &longTimeoutsCall{interceptor.WorkflowInboundInterceptorBase{Next: next}}
 }
 
-type patientCall struct {
+type longTimeoutsCall struct {
 	interceptor.WorkflowInboundInterceptorBase
 }
 
-func (p *patientCall) Init(out interceptor.WorkflowOutboundInterceptor) error {
-	return p.Next.Init(&patientSteps{interceptor.WorkflowOutboundInterceptorBase{Next: out}})
+func (p *longTimeoutsCall) Init(out interceptor.WorkflowOutboundInterceptor) error {
+	return p.Next.Init(&longTimeoutsSteps{interceptor.WorkflowOutboundInterceptorBase{Next: out}})
 }
 
-type patientSteps struct {
+type longTimeoutsSteps struct {
 	interceptor.WorkflowOutboundInterceptorBase
 }
 
-func (p *patientSteps) ExecuteLocalActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+func (p *longTimeoutsSteps) ExecuteLocalActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
 	o := workflow.GetLocalActivityOptions(ctx)
 	o.StartToCloseTimeout = max(o.StartToCloseTimeout, time.Minute)
 	return p.Next.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, o), name, args...)
 }
 
-func (p *patientSteps) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
+func (p *longTimeoutsSteps) ExecuteActivity(ctx workflow.Context, name string, args ...any) workflow.Future {
 	if o := workflow.GetActivityOptions(ctx); o.HeartbeatTimeout > 0 {
 		ctx = workflow.WithHeartbeatTimeout(ctx, max(o.HeartbeatTimeout, time.Minute))
 	}

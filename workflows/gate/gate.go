@@ -47,7 +47,7 @@ func Wait(ctx workflow.Context, c *envelope.Call, w hook.Wait) envelope.Next {
 	if err != nil || ctx.Err() != nil {
 		return envelope.Fail(&hook.Failure{Code: toolspec.CodeCancelled})
 	}
-	return c.ReadStanding(ctx)
+	return c.ReadGateState(ctx)
 }
 
 // shortestWait is the shortest time that the call waits after a hook asks it to wait. Without it,
@@ -55,12 +55,12 @@ func Wait(ctx workflow.Context, c *envelope.Call, w hook.Wait) envelope.Next {
 const shortestWait = time.Second
 
 // Rejudge runs Authorize and Consent while the call waits for an approval, or after an edit of
-// the arguments. It runs no hooks at Consent if the plan hears them before each request: Hear
+// the arguments. It runs no hooks at Consent if the plan hears them before each request: AskApproverHooks
 // asks them, and their answer counts for the whole wait. A hook that names a time has no say
 // here: the gate runs again before the tool does.
 func Rejudge(ctx workflow.Context, c *envelope.Call) envelope.Verdict {
 	verdict, _ := judge(ctx, c, func(ctx workflow.Context, step hook.Step, round int) hook.Verdict {
-		if len(step.Heard) > 0 {
+		if len(step.ApproverHooks) > 0 {
 			return c.RunOwnStep(ctx, step, round)
 		}
 		return c.RunStage(ctx, step, round)
@@ -68,20 +68,20 @@ func Rejudge(ctx workflow.Context, c *envelope.Call) envelope.Verdict {
 	return verdict
 }
 
-// Hears reports whether the plan hears hooks before each request for an approval.
-func Hears(c *envelope.Call) bool {
+// HasApproverHooks reports whether the plan hears hooks before each request for an approval.
+func HasApproverHooks(c *envelope.Call) bool {
 	step, ok := c.Plan().Step(Consent)
-	return ok && len(step.Heard) > 0
+	return ok && len(step.ApproverHooks) > 0
 }
 
-// Hear asks the hooks that the plan names whom a request for an approval needs, in a new round
+// AskApproverHooks asks the hooks that the plan names whom a request for an approval needs, in a new round
 // of the gate. It returns the questions of all of them, or the end of the call. The caller must have
-// checked Hears.
-func Hear(ctx workflow.Context, c *envelope.Call) ([]hook.Ask, envelope.Next) {
+// checked HasApproverHooks.
+func AskApproverHooks(ctx workflow.Context, c *envelope.Call) ([]hook.Ask, envelope.Next) {
 	step, _ := c.Plan().Step(Consent)
 	for {
 		c.NextGate()
-		v := c.HearHooks(ctx, step, c.Rounds().Gate)
+		v := c.RunApproverHooks(ctx, step, c.Rounds().Gate)
 		if v.Outcome != hook.Waited {
 			return v.Asks, c.NextAfter(ctx, v, Consent)
 		}

@@ -55,14 +55,14 @@ func Settle(ctx workflow.Context, c *envelope.Call, end Ending) (toolspec.Result
 		if len(unaccounted) == 0 || err != nil {
 			return result, err
 		}
-		end = unheard(ctx, c, end, unaccounted)
+		end = recordLostClaims(ctx, c, end, unaccounted)
 	}
 }
 
-// unheard returns a new ending for a call whose record has unaccounted claims: an earlier
+// recordLostClaims returns a new ending for a call whose record has unaccounted claims: an earlier
 // run began attempts from which this run has no answer. Their effect may have happened,
 // so the outcome becomes unknown. The closing stages then run again with this outcome.
-func unheard(ctx workflow.Context, c *envelope.Call, end Ending, unaccounted []contract.Claim) Ending {
+func recordLostClaims(ctx workflow.Context, c *envelope.Call, end Ending, unaccounted []contract.Claim) Ending {
 	cause := &hook.Failure{Code: contract.CauseLost}
 	if f := end.Next.Failure(); f != nil {
 		cause.Code = f.Code

@@ -27,7 +27,7 @@ func newGrants(a *app.App) *cobra.Command {
 				return app.PrintList(a, grants, "nothing is remembered", func(grants []record.GrantRecord) {
 					for _, g := range grants {
 						fmt.Fprintf(a.Out, "%s  %s\n  tool     %s, %s\n  by       %s, on %s\n  used     %d times\n",
-							g.ID, app.OneLine(standsUntil(g), 100), g.ToolID, app.OneLine(coverage(g), 400), app.QuoteName(g.Approver), g.ApprovalID, g.Uses)
+							g.ID, app.OneLine(grantStatus(g), 100), g.ToolID, app.OneLine(coverage(g), 400), app.QuoteName(g.Approver), g.ApprovalID, g.Uses)
 					}
 				})
 			})
@@ -35,7 +35,7 @@ func newGrants(a *app.App) *cobra.Command {
 	}
 }
 
-func standsUntil(g record.GrantRecord) string {
+func grantStatus(g record.GrantRecord) string {
 	switch {
 	case g.RevokedAt != nil:
 		return "revoked " + app.FormatTime(*g.RevokedAt) + " by " + app.QuoteName(g.RevokedBy)

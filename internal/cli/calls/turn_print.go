@@ -12,7 +12,7 @@ import (
 // printOutcomes prints the state of each call for a person.
 func printOutcomes(a *app.App, s *app.Session, outcomes []turn.Outcome) {
 	for _, o := range outcomes {
-		fmt.Fprintf(a.Err, "%d  %s  %s", o.Call.Index, app.OneLine(o.Call.Name, 64), standing(o))
+		fmt.Fprintf(a.Err, "%d  %s  %s", o.Call.Index, app.OneLine(o.Call.Name, 64), outcomeStatus(o))
 		if o.WorkflowID != "" {
 			fmt.Fprintf(a.Err, "  %s  %s", o.WorkflowID, s.Link(o.WorkflowID))
 		}
@@ -20,7 +20,7 @@ func printOutcomes(a *app.App, s *app.Session, outcomes []turn.Outcome) {
 	}
 }
 
-func standing(o turn.Outcome) string {
+func outcomeStatus(o turn.Outcome) string {
 	switch {
 	case o.Err != nil:
 		return "no answer"
@@ -58,7 +58,7 @@ func shownReply(r turn.Reply) shown {
 	for _, o := range r.Outcomes {
 		one := shownOutcome{
 			Index: o.Call.Index, Name: o.Call.Name, ToolID: o.ToolID, ToolCallID: o.ToolCallID,
-			InvocationID: o.InvocationID, WorkflowID: o.WorkflowID, Status: standing(o),
+			InvocationID: o.InvocationID, WorkflowID: o.WorkflowID, Status: outcomeStatus(o),
 		}
 		if !o.Pending {
 			one.Result = &o.Result

@@ -17,8 +17,8 @@ import (
 	"github.com/pawl-run/pawl/workflows/upkeep"
 )
 
-// tellEvery is the interval at which a rotation prints its progress.
-const tellEvery = 2 * time.Second
+// progressInterval is the interval at which a rotation prints its progress.
+const progressInterval = 2 * time.Second
 
 func newKeyringRotate(a *app.App) *cobra.Command {
 	var by string
@@ -104,16 +104,16 @@ func reseal(ctx context.Context, a *app.App, s *app.Session, keyID int64, by str
 	return nil
 }
 
-// startProgress prints every tellEvery how many secrets are sealed with the key, until stop is
+// startProgress prints every progressInterval how many secrets are sealed with the key, until stop is
 // called. It prints nothing with --json.
 func startProgress(ctx context.Context, a *app.App, s *app.Session, keyID int64) (stop func()) {
 	if a.JSON {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	var told sync.WaitGroup
-	told.Go(func() {
-		ticker := time.NewTicker(tellEvery)
+	var printing sync.WaitGroup
+	printing.Go(func() {
+		ticker := time.NewTicker(progressInterval)
 		defer ticker.Stop()
 		for {
 			select {
@@ -138,7 +138,7 @@ func startProgress(ctx context.Context, a *app.App, s *app.Session, keyID int64)
 	})
 	return func() {
 		cancel()
-		told.Wait()
+		printing.Wait()
 	}
 }
 

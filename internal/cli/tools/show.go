@@ -106,6 +106,9 @@ func (t shownTool) print(w io.Writer) {
 	}
 	line("shows", t.Redaction.Allow...)
 	line("masks", t.Redaction.MaskInput...)
+	for _, m := range t.Redaction.MaskOutput {
+		line("masks in results", fmt.Sprintf("%s: %s", m.Path, m.With))
+	}
 	if len(t.HarmlessNames) > 0 {
 		line("harmless", strings.Join(t.HarmlessNames, ", ")+": named like a secret, and none, as the author declares")
 	}

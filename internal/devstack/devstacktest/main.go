@@ -12,7 +12,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack"
 )
 
-const stopPatience = 30 * time.Second
+const stopTimeout = 30 * time.Second
 
 // shared is the one set of servers of this test binary. It is a package variable because package testing gives a
 // TestMain no way to hand a value to the tests.
@@ -68,7 +68,7 @@ func (r runner) Run() int {
 	shared.prepared, shared.searchAttributes = true, r.searchAttributes
 	shared.mu.Unlock()
 	code := r.tests.Run()
-	ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()

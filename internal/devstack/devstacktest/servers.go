@@ -18,7 +18,7 @@ import (
 
 const (
 	notPrepared = "the shared servers have no end: write func TestMain(m *testing.M) { devstacktest.Main(m) }"
-	sqlPatience = time.Minute
+	sqlTimeout  = time.Minute
 	inUse       = "55006" // Postgres's object_in_use
 )
 
@@ -47,7 +47,7 @@ func Postgres(t testing.TB) string {
 
 // drop drops a database, whoever is connected. The server gives those whom it ends five seconds to go; a busy machine may need more.
 func drop(ctx context.Context, url, name string) error {
-	for deadline := time.Now().Add(sqlPatience); ; {
+	for deadline := time.Now().Add(sqlTimeout); ; {
 		err := execute(ctx, url, "DROP DATABASE "+name+" WITH (FORCE)")
 		var refused *pgconn.PgError
 		if !errors.As(err, &refused) || refused.Code != inUse || time.Now().After(deadline) {
@@ -91,7 +91,7 @@ func sharedPostgres(t testing.TB) *devstack.Postgres {
 }
 
 func execute(ctx context.Context, url, sql string) error {
-	ctx, cancel := context.WithTimeout(ctx, sqlPatience)
+	ctx, cancel := context.WithTimeout(ctx, sqlTimeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {

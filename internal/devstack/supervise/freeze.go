@@ -20,7 +20,7 @@ kill -s CONT -- "$@"`
 // Frozen are processes that stand still until Thaw.
 type Frozen struct {
 	cmd   *exec.Cmd
-	leash io.WriteCloser
+	stdin io.WriteCloser
 }
 
 // Freeze stops processes with SIGSTOP. They go on with Thaw, or when the calling
@@ -35,7 +35,7 @@ func Freeze(pids ...int) (*Frozen, error) {
 	if err := detach(cmd, nil); err != nil {
 		return nil, err
 	}
-	leash, err := cmd.StdinPipe()
+	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("freeze processes: %w", err)
 	}
@@ -46,7 +46,7 @@ func Freeze(pids ...int) (*Frozen, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("freeze processes (a POSIX shell at %s is needed): %w", shell, err)
 	}
-	f := &Frozen{cmd: cmd, leash: leash}
+	f := &Frozen{cmd: cmd, stdin: stdin}
 	if _, err := bufio.NewReader(said).ReadString('\n'); err != nil {
 		f.Thaw()
 		return nil, fmt.Errorf("freeze processes: the shell ended: %w", err)
@@ -56,6 +56,6 @@ func Freeze(pids ...int) (*Frozen, error) {
 
 // Thaw lets the processes go on, and returns once they do.
 func (f *Frozen) Thaw() {
-	_ = f.leash.Close()
+	_ = f.stdin.Close()
 	_ = f.cmd.Wait()
 }

@@ -105,13 +105,13 @@ func groupRuns(group int) bool {
 	return false
 }
 
-func waitUntil(t *testing.T, patience time.Duration, complaint string, done func() bool) {
+func waitUntil(t *testing.T, timeout time.Duration, complaint string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(patience); !done(); <-tick.C {
+	for deadline := time.Now().Add(timeout); !done(); <-tick.C {
 		if time.Now().After(deadline) {
-			t.Fatalf("after %s: %s", patience, complaint)
+			t.Fatalf("after %s: %s", timeout, complaint)
 		}
 	}
 }

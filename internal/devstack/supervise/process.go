@@ -135,16 +135,16 @@ func (p *Process) Kill() {
 }
 
 func (p *Process) ends(ctx context.Context, wait time.Duration) bool {
-	patience, stop := ctx.Done(), time.NewTimer(wait)
+	timeout, stop := ctx.Done(), time.NewTimer(wait)
 	defer stop.Stop()
 	if ctx.Err() != nil {
-		patience = nil
+		timeout = nil
 		stop.Reset(min(wait, time.Second))
 	}
 	select {
 	case <-p.done:
 		return true
-	case <-patience:
+	case <-timeout:
 	case <-stop.C:
 	}
 	return false

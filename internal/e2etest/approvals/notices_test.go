@@ -39,8 +39,8 @@ tenants:
 `
 )
 
-// told is a receiver of a webhook. It verifies by itself, and drops what it has had.
-type told struct {
+// receiver is a receiver of a webhook. It verifies by itself, and drops what it has had.
+type receiver struct {
 	t      *testing.T
 	server *httptest.Server
 
@@ -53,7 +53,7 @@ type told struct {
 	answer func(w http.ResponseWriter, r *http.Request, kind string, n int)
 }
 
-type toldBody struct {
+type noticeBody struct {
 	Type string `json:"type"`
 	Data struct {
 		Approval    toolspec.ApprovalView `json:"approval"`
@@ -63,15 +63,15 @@ type toldBody struct {
 	} `json:"data"`
 }
 
-func newTold(t *testing.T) *told {
+func newReceiver(t *testing.T) *receiver {
 	t.Helper()
-	r := &told{t: t, kinds: map[string][]string{}, came: map[string]int{}, bodies: map[string]string{}}
+	r := &receiver{t: t, kinds: map[string][]string{}, came: map[string]int{}, bodies: map[string]string{}}
 	r.server = httptest.NewServer(r)
 	t.Cleanup(r.server.Close)
 	return r
 }
 
-func (r *told) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	text, err := io.ReadAll(req.Body)
 	key, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(noticeSecret, "whsec_"))
 	mac := hmac.New(sha256.New, key)
@@ -82,7 +82,7 @@ func (r *told) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, "who are you", http.StatusUnauthorized)
 		return
 	}
-	var b toldBody
+	var b noticeBody
 	if err := json.Unmarshal(text, &b); err != nil {
 		r.t.Error(err)
 	}
@@ -104,7 +104,7 @@ func (r *told) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // of are the kinds of notices of a request, sorted.
-func (r *told) of(approvalID string) string {
+func (r *receiver) of(approvalID string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	kinds := slices.Clone(r.kinds[approvalID])
@@ -112,7 +112,7 @@ func (r *told) of(approvalID string) string {
 	return strings.Join(kinds, " ")
 }
 
-func (r *told) body(kind, approvalID string) (b toldBody) {
+func (r *receiver) body(kind, approvalID string) (b noticeBody) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	text := r.bodies[strings.ReplaceAll(approvalID, ".", "_")+"_"+kind]
@@ -123,7 +123,7 @@ func (r *told) body(kind, approvalID string) (b toldBody) {
 }
 
 // notifying is the configuration of a worker that tells the receiver.
-func notifying(w *e2etest.World, r *told) worker.Config {
+func notifying(w *e2etest.World, r *receiver) worker.Config {
 	c := w.Config()
 	c.Notify = worker.Notify{URL: r.server.URL, Secret: noticeSecret, Log: true}
 	return c
@@ -134,7 +134,7 @@ func TestNoticesOfApprovals(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, strings.Replace(noticePolicy, `remindAfter: 1s
       escalate: [{after: 2s, approvers: ["role:chiefs"]}, {after: 30m, approvers: ["user:boss"]}]`, "", 1))
-	r, own := newTold(t), &sync.Map{}
+	r, own := newReceiver(t), &sync.Map{}
 	r.answer = func(rw http.ResponseWriter, req *http.Request, _ string, n int) {
 		switch n {
 		case 1:
@@ -186,7 +186,7 @@ func TestNoticesOfApprovals(t *testing.T) {
 func TestRemindedEscalatedDecided(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, noticePolicy)
-	r := newTold(t)
+	r := newReceiver(t)
 	w.WorkWith(notifying(w, r), worker.Tools(e2etest.Tool("test__send", e2etest.Echo, e2etest.Once, e2etest.Risky)))
 	inv := e2etest.Invocation("waits", "test__send", `{"text":"hello"}`)
 	call := w.Start(inv)
@@ -239,7 +239,7 @@ func TestExpiredIsTold(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, strings.NewReplacer("expiresAfter: 1h", "expiresAfter: 12s", `
       escalate: [{after: 2s, approvers: ["role:chiefs"]}, {after: 30m, approvers: ["user:boss"]}]`, "").Replace(noticePolicy))
-	r := newTold(t)
+	r := newReceiver(t)
 	w.WorkWith(notifying(w, r), worker.Tools(e2etest.Tool("test__send", e2etest.Echo, e2etest.Once, e2etest.Risky)))
 	call := w.Start(e2etest.Invocation("expires", "test__send", `{"text":"hello"}`))
 	e2etest.WantCode(t, w.Result(call), toolspec.CodeApprovalExpired)
@@ -251,7 +251,7 @@ func TestExpiredIsTold(t *testing.T) {
 func TestKilledWorkerTellsAgain(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, noticePolicy)
-	r := newTold(t)
+	r := newReceiver(t)
 	has, release := make(chan struct{}, 1), make(chan struct{})
 	r.answer = func(_ http.ResponseWriter, _ *http.Request, kind string, n int) {
 		if kind == "approval.requested" && n == 1 {
@@ -294,7 +294,7 @@ func TestKilledWorkerTellsAgain(t *testing.T) {
 func TestDoctorSaysWhoIsNotTold(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
-	// Not a told: it would take the notice that is made older below for a forgery.
+	// Not a receiver: it would take the notice that is made older below for a forgery.
 	refusing := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusTeapot) }))
 	t.Cleanup(refusing.Close)
 	c := w.Config()

@@ -64,7 +64,7 @@ func asIs(map[string]any) {}
 // followed, as pawl's client would. Only where the server dropped the update is the decision sent again, in another one.
 func decideOnce(w *e2etest.World, workflowID string, d toolspec.Decision) (answer toolspec.Answer) {
 	w.T.Helper()
-	ctx, cancel := context.WithTimeout(w.T.Context(), e2etest.Patience)
+	ctx, cancel := context.WithTimeout(w.T.Context(), e2etest.WaitTimeout)
 	defer cancel()
 	var err error
 	// An update that the server drops, as it does on a busy machine, was taken by nobody.
@@ -205,7 +205,7 @@ func TestIssuerAway(t *testing.T) {
 	answers := make(chan toolspec.Answer, 1)
 	before := updates(w, call.WorkflowID)
 	go func() {
-		ctx, cancel := context.WithTimeout(t.Context(), e2etest.Patience)
+		ctx, cancel := context.WithTimeout(t.Context(), e2etest.WaitTimeout)
 		defer cancel()
 		answer, err := w.Pawl.Decide(ctx, call.WorkflowID, d)
 		if err != nil {

@@ -20,15 +20,15 @@ func TestUnpickedTools(t *testing.T) {
 	w := e2etest.NewWorld(t, catalogPolicy)
 	var effects e2etest.Ledger
 	run := effects.Counted(e2etest.Echo)
-	told := func(what string) func(*toolspec.Definition) {
+	described := func(what string) func(*toolspec.Definition) {
 		return func(d *toolspec.Definition) { d.Description = what }
 	}
 	w.Work(worker.Tools(
-		e2etest.Tool("test__read", run, e2etest.Fast, told("Reads a file of the archive.")),
-		e2etest.Tool("test__time", run, e2etest.Fast, told("Tells the time.")),
-		e2etest.Tool("test__asks", run, e2etest.Risky, told("Writes a file of the archive.")),
-		e2etest.Tool("test__secret", run, e2etest.Fast, told("Reads the archive of secret files.")),
-		e2etest.Tool("other__read", run, e2etest.Fast, told("Reads a file of the archive.")),
+		e2etest.Tool("test__read", run, e2etest.Fast, described("Reads a file of the archive.")),
+		e2etest.Tool("test__time", run, e2etest.Fast, described("Tells the time.")),
+		e2etest.Tool("test__asks", run, e2etest.Risky, described("Writes a file of the archive.")),
+		e2etest.Tool("test__secret", run, e2etest.Fast, described("Reads the archive of secret files.")),
+		e2etest.Tool("other__read", run, e2etest.Fast, described("Reads a file of the archive.")),
 	))
 	own := pawl.New(w.Temporal, pawl.Options{Outputs: w.Store, Catalogs: w.Store})
 	w.Until(func() bool {

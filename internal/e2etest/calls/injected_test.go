@@ -40,7 +40,7 @@ func TestFixedClock(t *testing.T) {
 			v.Bind(r)
 			return err
 		}))))
-	told := func(id string) (out struct {
+	injected := func(id string) (out struct {
 		Time   string
 		UnixMs int64
 	}) {
@@ -50,10 +50,10 @@ func TestFixedClock(t *testing.T) {
 		}
 		return out
 	}
-	if got := told("stopped"); got.UnixMs != at.UnixMilli() || got.Time != "2000-01-01T00:59:59.987+01:00" {
+	if got := injected("stopped"); got.UnixMs != at.UnixMilli() || got.Time != "2000-01-01T00:59:59.987+01:00" {
 		t.Errorf("got %+v", got)
 	}
-	if got := told("running"); got.UnixMs < time.Now().Add(-time.Hour).UnixMilli() {
+	if got := injected("running"); got.UnixMs < time.Now().Add(-time.Hour).UnixMilli() {
 		t.Errorf("the clock of one call stands still for another: %+v", got)
 	}
 }

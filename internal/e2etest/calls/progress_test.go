@@ -18,7 +18,7 @@ func TestProgress(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	secret := e2etest.NewCanary()
 	w.Secrets.Never("what a tool reports", []byte(secret))
-	told := make(chan toolspec.Progress, 1)
+	reported := make(chan toolspec.Progress, 1)
 	reports := func(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
 		report := capability.ProgressKey.From(call)
 		report.Report(ctx, toolspec.Progress{Done: 1, Total: 3, Text: "Bearer " + strings.Repeat(string(secret), 3)})
@@ -27,7 +27,7 @@ func TestProgress(t *testing.T) {
 		}
 		for {
 			select {
-			case p := <-told:
+			case p := <-reported:
 				if p.Text == "leave" {
 					return e2etest.Out{Text: "done"}, nil
 				}
@@ -54,9 +54,9 @@ func TestProgress(t *testing.T) {
 		}, "somebody sees the report", &last)
 	}
 	sees(toolspec.Progress{Done: 1, Total: 3})
-	told <- toolspec.Progress{Done: 2, Total: 3, Text: "two"}
+	reported <- toolspec.Progress{Done: 2, Total: 3, Text: "two"}
 	sees(toolspec.Progress{Done: 2, Total: 3, Text: "two"})
-	told <- toolspec.Progress{Text: "leave"}
+	reported <- toolspec.Progress{Text: "leave"}
 	e2etest.WantText(t, w.Result(call), "done")
 	if p, reported, err := w.Pawl.Progress(t.Context(), call.WorkflowID); reported || err != nil {
 		t.Errorf("after the end there is %+v, %v", p, err)

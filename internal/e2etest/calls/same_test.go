@@ -90,7 +90,7 @@ func TestSameCallAtOnce(t *testing.T) {
 			var all sync.WaitGroup
 			printed := make([]string, 2)
 			failed := make([]error, 2)
-			ctx, cancel := context.WithTimeout(t.Context(), e2etest.Patience)
+			ctx, cancel := context.WithTimeout(t.Context(), e2etest.WaitTimeout)
 			defer cancel()
 			for i := range printed {
 				child := w.Child(ctx, childCallers, "10", e2etest.AsJSON(inv))

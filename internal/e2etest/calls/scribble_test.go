@@ -152,13 +152,13 @@ func TestScribblingHooks(t *testing.T) {
 			r := w.Result(call)
 			r.StartedAtMs, r.EndedAtMs = 0, 0
 			record := w.Record(inv)
-			told := []any{r, record.SafeArgs, record.Outcome}
+			shown := []any{r, record.SafeArgs, record.Outcome}
 			for _, e := range record.Events {
 				if e.Kind == "invocation" || e.Kind == "witness" {
-					told = append(told, strings.ReplaceAll(string(e.Detail), record.PolicyDigest, "policy"))
+					shown = append(shown, strings.ReplaceAll(string(e.Detail), record.PolicyDigest, "policy"))
 				}
 			}
-			results[name] = append(results[name], e2etest.AsJSON(told))
+			results[name] = append(results[name], e2etest.AsJSON(shown))
 			w.Replay(call.WorkflowID)
 		}
 	}

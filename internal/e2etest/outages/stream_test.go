@@ -14,8 +14,8 @@ import (
 	"github.com/pawl-run/pawl/worker"
 )
 
-// streamPatience is how long a call of a stream may take, outages included.
-const streamPatience = 3 * time.Minute
+// streamTimeout is how long a call of a stream may take, outages included.
+const streamTimeout = 3 * time.Minute
 
 // stream is a number of calls of four kinds that go on while things break.
 type stream struct {
@@ -50,7 +50,7 @@ func (s *stream) invoke(c *pawl.Client) {
 	inv := e2etest.Invocation(fmt.Sprintf("%s-%d", toolID[len("test__"):], s.started), toolID, `{"text":"hello"}`)
 	s.started++
 	s.calls.Go(func() {
-		ctx, cancel := context.WithTimeout(s.w.T.Context(), streamPatience)
+		ctx, cancel := context.WithTimeout(s.w.T.Context(), streamTimeout)
 		defer cancel()
 		r, err := c.Invoke(ctx, inv)
 		var ended *pawl.CallError

@@ -121,7 +121,7 @@ func clientThrough(w *e2etest.World, address string) *pawl.Client {
 	w.T.Helper()
 	c, err := client.DialContext(w.T.Context(), client.Options{
 		HostPort: address, Namespace: w.Namespace, Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
-		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: e2etest.Patience},
+		ConnectionOptions: client.ConnectionOptions{GetSystemInfoTimeout: e2etest.WaitTimeout},
 	})
 	if err != nil {
 		w.T.Fatal(err)

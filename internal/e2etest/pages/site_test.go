@@ -17,8 +17,8 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack/temporalcli"
 )
 
-// patience is how long a page may take on a busy machine.
-const patience = 4 * time.Minute
+// waitTimeout is how long a page may take on a busy machine.
+const waitTimeout = 4 * time.Minute
 
 // site is a machine in small: a home, a cache, a temporary directory and a working directory.
 type site struct {
@@ -70,7 +70,7 @@ func newSite(t *testing.T, programs string) *site {
 
 // run has bash run a script in the working directory, and then ends what the script has left running.
 func (s *site) run(script string) error {
-	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(s.t.Context(), waitTimeout)
 	defer cancel()
 	var out bytes.Buffer
 	cmd := exec.CommandContext(ctx, "bash", "-c", script)

@@ -170,6 +170,20 @@ func TestCanaries(t *testing.T) {
 			func(d *toolspec.Definition) { d.Redaction.MaskInput = []string{"/note"} }),
 		e2etest.Tool("test__invalid", e2etest.Shown, e2etest.Fast),
 	))
+	// What is masked of a value leaves no attempt: not on either lane, and not with a value that is stored apart.
+	contacts := map[string]toolspec.Invocation{}
+	for lane, shape := range map[string]func(*toolspec.Definition){"local": e2etest.Fast, "regular": e2etest.Idempotent, "stored": e2etest.Idempotent} {
+		c, id := e2etest.NewCanary(), "test__contact-"+lane
+		text := "ask " + string(c) + "@example.org" + strings.Repeat(" now", map[string]int{"stored": 50_000}[lane])
+		options = append(options, worker.Tools(e2etest.Tool(id, func(context.Context, e2etest.In, toolspec.Call) (e2etest.Out, error) {
+			return e2etest.Out{Text: text}, nil
+		}, shape, func(d *toolspec.Definition) {
+			d.Redaction.MaskOutput = []toolspec.Masking{{Path: "/text", With: toolspec.MaskEmail}}
+		})))
+		canaries[id] = c
+		w.Secrets.Never(id, []byte(c))
+		contacts[lane] = e2etest.Invocation("contact-"+lane, id, `{}`)
+	}
 	// A receiver of notices, which answers the first of each with a broken connection. Its address and its secret are nobody's matter.
 	hooked, address, key := make(chan e2etest.Trace, 100), e2etest.NewCanary(), e2etest.NewCanary()
 	var broken sync.Map
@@ -198,6 +212,20 @@ func TestCanaries(t *testing.T) {
 			t.Errorf("%s ended with %+v, want %q", id, r, l.code)
 		}
 	}
+	for lane, inv := range contacts {
+		r := w.Invoke(inv)
+		value := r.Value
+		if lane == "stored" {
+			var err error
+			if value, err = w.Pawl.Output(t.Context(), "acme", r.OutputRef); err != nil {
+				t.Errorf("%+v: %v", r, err)
+			}
+		}
+		if !strings.HasPrefix(string(value), `{"text":"ask ***`) {
+			t.Errorf("%s: %.60s, want the address masked", lane, value)
+		}
+		calls = append(calls, inv)
+	}
 	plantedCall := e2etest.Invocation("planted", "test__planted", `{}`)
 	w.Invoke(plantedCall)
 
@@ -222,9 +250,9 @@ func TestCanaries(t *testing.T) {
 	traces = append(traces, w.Traces(maskedCall)...)
 	shows := false
 	for range len(hooked) {
-		told := <-hooked
-		shows = shows || strings.Contains(string(told.Text), `"note":"***"`)
-		traces = append(traces, told)
+		notice := <-hooked
+		shows = shows || strings.Contains(string(notice.Text), `"note":"***"`)
+		traces = append(traces, notice)
 	}
 	if !shows {
 		t.Error("no notice shows the mask")

@@ -303,7 +303,7 @@ func TestCodecServer(t *testing.T) {
 		}
 		r.Header.Set("Authorization", authorization)
 		r.Header.Set("Origin", "http://ui.example.com")
-		answer, err := (&http.Client{Timeout: e2etest.Patience}).Do(r)
+		answer, err := (&http.Client{Timeout: e2etest.WaitTimeout}).Do(r)
 		if err != nil {
 			t.Fatal(err)
 		}

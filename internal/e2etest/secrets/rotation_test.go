@@ -94,7 +94,7 @@ func TestKeyRotation(t *testing.T) {
 		t.Errorf("the old key can go: %s", text)
 	}
 	release := holdSecret(w, copyID(secrets/2))
-	ctx, cancel := context.WithTimeout(t.Context(), 5*e2etest.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*e2etest.WaitTimeout)
 	defer cancel()
 	rotation := w.Child(ctx, e2etest.ChildCommand, "keyring", "rotate", v.File)
 	var printed bytes.Buffer
@@ -231,7 +231,7 @@ func opens(w *e2etest.World, ring *seal.Ring, connectionID string) {
 // pawlCommand runs one command of the pawl program and returns all that it printed.
 func pawlCommand(w *e2etest.World, args ...string) (string, error) {
 	w.T.Helper()
-	ctx, cancel := context.WithTimeout(w.T.Context(), e2etest.Patience)
+	ctx, cancel := context.WithTimeout(w.T.Context(), e2etest.WaitTimeout)
 	defer cancel()
 	text, err := w.Child(ctx, e2etest.ChildCommand, args...).CombinedOutput()
 	return string(text), err

@@ -118,7 +118,7 @@ func lived(t *testing.T, w *e2etest.World) (secrets []e2etest.Canary) {
 	}
 	run := func(secret e2etest.Canary, args ...string) string {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), e2etest.Patience)
+		ctx, cancel := context.WithTimeout(t.Context(), e2etest.WaitTimeout)
 		defer cancel()
 		cmd := w.Child(ctx, e2etest.ChildCommand, args...)
 		cmd.Stdin = strings.NewReader(string(secret) + "\n")

@@ -20,7 +20,7 @@ import (
 // verifyClosed runs the workflow that the schedule of the verifier starts.
 func verifyClosed(w *e2etest.World) (out contract.VerifyClosedOut, err error) {
 	w.T.Helper()
-	ctx, cancel := context.WithTimeout(w.T.Context(), e2etest.Patience)
+	ctx, cancel := context.WithTimeout(w.T.Context(), e2etest.WaitTimeout)
 	defer cancel()
 	run, err := w.Sealed.ExecuteWorkflow(ctx, client.StartWorkflowOptions{TaskQueue: toolspec.TaskQueue}, upkeep.VerifyType)
 	if err != nil {

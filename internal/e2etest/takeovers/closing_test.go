@@ -204,7 +204,7 @@ func decideMeanwhile(w *e2etest.World, call *pawl.Call) (late func() (toolspec.A
 		err    error
 	}
 	replies := make(chan reply, 1)
-	ctx, cancel := context.WithTimeout(w.T.Context(), e2etest.Patience)
+	ctx, cancel := context.WithTimeout(w.T.Context(), e2etest.WaitTimeout)
 	go func() {
 		defer cancel()
 		answer, err := w.Pawl.Decide(ctx, call.WorkflowID, d)

@@ -207,7 +207,7 @@ func (h *held) there() {
 		}
 		select {
 		case <-h.reached:
-		case <-time.After(e2etest.Patience):
+		case <-time.After(e2etest.WaitTimeout):
 			w.T.Fatalf("never: %s is reached", h.inv.ToolCallID)
 		}
 	}

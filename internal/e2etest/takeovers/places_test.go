@@ -17,12 +17,12 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// patient says when a cancelled call that is held up is released.
-type patient int
+// releaseTime says when a cancelled call that is held up is released.
+type releaseTime int
 
 const (
 	// afterEnd: the call ends though what was held does not listen.
-	afterEnd patient = iota
+	afterEnd releaseTime = iota
 	// whenSeen: the workflow has been told, and goes on with what nothing may stop.
 	whenSeen
 	// atOnce: the server has taken the wish, and the workflow cannot know yet.
@@ -36,7 +36,7 @@ type stop struct {
 	code        toolspec.Code // "" = ok
 	attempts    int
 	effects     int
-	release     patient
+	release     releaseTime
 }
 
 // stops are the places of a call's life, in both lanes.

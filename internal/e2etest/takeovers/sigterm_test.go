@@ -17,9 +17,9 @@ import (
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
-// stopPatience is what a worker may take to end: ten seconds for what runs, five for the rest, and as much again and more for a machine
+// stopTimeout is what a worker may take to end: ten seconds for what runs, five for the rest, and as much again and more for a machine
 // under load.
-const stopPatience = 45 * time.Second
+const stopTimeout = 45 * time.Second
 
 // TestWorkerTerminated: a worker that gets SIGTERM while tools run in both lanes, some of which do not listen, ends in good order and in
 // time. Another one completes their calls.
@@ -50,8 +50,8 @@ func TestWorkerTerminated(t *testing.T) {
 		if err != nil {
 			t.Errorf("the worker ended with %v, want in good order", err)
 		}
-	case <-time.After(stopPatience):
-		t.Fatalf("the worker still runs %s after SIGTERM", stopPatience)
+	case <-time.After(stopTimeout):
+		t.Fatalf("the worker still runs %s after SIGTERM", stopTimeout)
 	}
 	t.Logf("the worker took %s to end", time.Since(began).Round(100*time.Millisecond))
 

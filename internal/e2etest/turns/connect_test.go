@@ -27,7 +27,7 @@ func TestConnect(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer closed()
-	k := taker{Client: connected, offer: takes(w, openai.Codec{}, 2).offer}
+	k := turnClient{Client: connected, offer: newTurnClient(w, openai.Codec{}, 2).offer}
 	reply, messages := k.take(t, k.turn("t1", openai.Codec{}), interleaved(wanted{"c1", "test__big", `{}`}))
 	if reply.Outcomes[0].Result.OutputRef == "" || !strings.Contains(messages[1], "output_ref") || len(messages[1]) < 16<<10 ||
 		len(messages[1]) > 40<<10 {

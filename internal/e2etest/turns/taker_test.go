@@ -64,16 +64,16 @@ func echoes(w *e2etest.World) *e2etest.Ledger {
 	return effects
 }
 
-// taker takes turns of one offer.
-type taker struct {
+// turnClient takes turns of one offer.
+type turnClient struct {
 	*pawl.Client
 	offer pawl.Offer
 }
 
-// takes makes a taker that is offered what acme may see, once the workers have published it.
-func takes(w *e2etest.World, codec llm.Codec, tools int) taker {
+// newTurnClient makes a turnClient that is offered what acme may see, once the workers have published it.
+func newTurnClient(w *e2etest.World, codec llm.Codec, tools int) turnClient {
 	w.T.Helper()
-	k := taker{Client: pawl.New(w.Temporal, pawl.Options{Outputs: w.Store, Catalogs: w.Store})}
+	k := turnClient{Client: pawl.New(w.Temporal, pawl.Options{Outputs: w.Store, Catalogs: w.Store})}
 	var last error
 	w.Until(func() bool {
 		k.offer, last = k.Offer(w.T.Context(), catalog.Viewer{TenantID: "acme", ActorID: e2etest.Actor}, pawl.OfferOptions{Codec: codec})
@@ -83,7 +83,7 @@ func takes(w *e2etest.World, codec llm.Codec, tools int) taker {
 }
 
 // turn is one of the offer.
-func (k taker) turn(key string, codec llm.Codec) turn.Turn {
+func (k turnClient) turn(key string, codec llm.Codec) turn.Turn {
 	return turn.Turn{
 		Key: key, Codec: codec, Streamed: true, Offer: k.offer,
 		Context: toolspec.Context{TenantID: "acme", RunID: "run", ActorID: e2etest.Actor},
@@ -91,9 +91,9 @@ func (k taker) turn(key string, codec llm.Codec) turn.Turn {
 }
 
 // take takes a turn that ends, and returns its messages.
-func (k taker) take(t *testing.T, tu turn.Turn, response string) (turn.Reply, []string) {
+func (k turnClient) take(t *testing.T, tu turn.Turn, response string) (turn.Reply, []string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), e2etest.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), e2etest.WaitTimeout)
 	defer cancel()
 	reply, err := tu.Take(ctx, k.Client, strings.NewReader(response))
 	if err != nil {

@@ -45,7 +45,7 @@ func TestTurnOfEachFormat(t *testing.T) {
 			"turn-gemini-0", `"functionCall"`, `{"role":"user","parts":[{"functionResponse":{"name":"test__write","response":{"output":{"text":"hi"}}}}]}`},
 	} {
 		t.Run(tc.codec.Format(), func(t *testing.T) {
-			k := takes(w, tc.codec, 2)
+			k := newTurnClient(w, tc.codec, 2)
 			tu := k.turn("turn-"+tc.codec.Format(), tc.codec)
 			tu.Streamed = false
 			for range 2 {
@@ -93,7 +93,7 @@ func TestTurnRunsNoFault(t *testing.T) {
 			`{"function":{"name":"test__write","arguments":{"text":"a"},"arguments":{"text":"b"}}},{"function":{"name":"test__write","arguments":{}}}]}}`, []string{"faults-ollama-0", "faults-ollama-1"}, 1},
 		{gemini.Codec{}, `{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"test__write"}}]},"finishReason":"MALFORMED_FUNCTION_CALL"}]}`, []string{"faults-gemini-0"}, -1},
 	} {
-		k := takes(w, tc.codec, 2)
+		k := newTurnClient(w, tc.codec, 2)
 		tu := k.turn("faults-"+tc.codec.Format(), tc.codec)
 		tu.Streamed = false
 		reply, messages := k.take(t, tu, tc.response)
@@ -122,10 +122,10 @@ func TestReplayRunsNothing(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)
 	effects := echoes(w)
-	k := takes(w, openai.Codec{}, 2)
+	k := newTurnClient(w, openai.Codec{}, 2)
 	response := interleaved(wanted{"c1", "test__write", `{"text":"once"}`})
 	reply, first := k.take(t, k.turn("t1", openai.Codec{}), response)
-	for name, again := range map[string]taker{"the same client": k, "another client": takes(w, openai.Codec{}, 2)} {
+	for name, again := range map[string]turnClient{"the same client": k, "another client": newTurnClient(w, openai.Codec{}, 2)} {
 		repeated, messages := again.take(t, again.turn("t1", openai.Codec{}), response)
 		if len(repeated.Outcomes) != 1 || repeated.Outcomes[0].WorkflowID != reply.Outcomes[0].WorkflowID || !slices.Equal(messages, first) {
 			t.Errorf("%s: taken again it came to %+v, answered with %q", name, repeated.Outcomes, messages)

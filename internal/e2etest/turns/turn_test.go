@@ -33,7 +33,7 @@ func TestTurn(t *testing.T) {
 		e2etest.Tool("test__write", effects.Counted(e2etest.Echo), e2etest.Idempotent),
 		e2etest.Tool("test__forbidden", effects.Counted(e2etest.Echo)),
 	))
-	k := takes(w, openai.Codec{}, 2)
+	k := newTurnClient(w, openai.Codec{}, 2)
 	if _, err := k.offer.Names.Resolve("test__forbidden"); err == nil || strings.Contains(string(k.offer.Tools), "test__forbidden") {
 		t.Errorf("what is denied is offered: %s", k.offer.Tools)
 	}
@@ -104,19 +104,19 @@ func TestTurnTakenAtOnce(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)
 	effects := echoes(w)
-	k := takes(w, openai.Codec{}, 2)
+	k := newTurnClient(w, openai.Codec{}, 2)
 	// Without ids: the turn's own are the same for everybody.
 	response := interleaved(wanted{"", "test__write", `{"text":"a"}`}, wanted{"", "test__echo", `{"text":"b"}`},
 		wanted{"", "test__write", `{"text":"c"}`})
 	all := make(chan []string, 10)
-	var takers sync.WaitGroup
+	var running sync.WaitGroup
 	for range cap(all) {
-		takers.Go(func() {
+		running.Go(func() {
 			_, messages := k.take(t, k.turn("t1", openai.Codec{}), response)
 			all <- messages
 		})
 	}
-	takers.Wait()
+	running.Wait()
 	close(all)
 	first := <-all
 	if len(first) != 4 {
@@ -141,7 +141,7 @@ func TestTurnBesides(t *testing.T) {
 	w := e2etest.NewWorld(t, turnPolicy)
 	var effects e2etest.Ledger
 	w.Work(worker.Tools(e2etest.Tool("test__echo", effects.Counted(e2etest.Echo)), e2etest.Tool("test__other", effects.Counted(e2etest.Echo))))
-	k := takes(w, openai.Codec{}, 2)
+	k := newTurnClient(w, openai.Codec{}, 2)
 	picked, err := k.Offer(t.Context(), catalog.Viewer{TenantID: "acme", ActorID: e2etest.Actor}, pawl.OfferOptions{
 		Codec: openai.Codec{}, Pick: func(c catalog.Catalog) []catalog.Entry {
 			one, _ := c.Get("test__echo")
@@ -201,12 +201,12 @@ func TestTurnWaits(t *testing.T) {
 	var effects e2etest.Ledger
 	w.Work(worker.Tools(e2etest.Tool("test__read", effects.Counted(e2etest.Echo)),
 		e2etest.Tool("test__asked", effects.Counted(e2etest.Echo), e2etest.Once, e2etest.Risky)))
-	k := takes(w, openai.Codec{}, 2)
+	k := newTurnClient(w, openai.Codec{}, 2)
 	response := interleaved(wanted{"r1", "test__read", `{"text":"before"}`}, wanted{"w1", "test__asked", `{"text":"write"}`},
 		wanted{"r2", "test__read", `{"text":"after"}`})
 	tu := k.turn("t1", openai.Codec{})
 	tu.Wait = 2 * time.Minute
-	ctx, cancel := context.WithTimeout(t.Context(), 2*e2etest.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*e2etest.WaitTimeout)
 	defer cancel()
 	var reply turn.Reply
 	var err error
@@ -277,7 +277,7 @@ func TestTurnInParallel(t *testing.T) {
 			return e2etest.Echo(ctx, in, call)
 		}, e2etest.Idempotent),
 	))
-	k := takes(w, openai.Codec{}, 2)
+	k := newTurnClient(w, openai.Codec{}, 2)
 	var calls []wanted
 	for i := range 10 {
 		calls = append(calls, wanted{fmt.Sprintf("c%d", i), []string{"test__meet", "test__write"}[min(i/4, 1)], fmt.Sprintf(`{"text":"%d"}`, i)})
@@ -317,7 +317,7 @@ func TestTurnOfAClientThatIsKilled(t *testing.T) {
 		}), e2etest.Once),
 		e2etest.Tool("test__echo", effects.Counted(e2etest.Echo)),
 	))
-	k := takes(w, openai.Codec{}, 2)
+	k := newTurnClient(w, openai.Codec{}, 2)
 	response := interleaved(wanted{"slow", "test__slow", `{"text":"a"}`}, wanted{"", "test__echo", `{"text":"b"}`})
 	args := []string{"turn", "--format", "openai", "--stream", "--tenant", "acme", "--run", "run", "--actor", e2etest.Actor, "--turn", "t1"}
 	first := w.Child(context.WithoutCancel(t.Context()), e2etest.ChildCommand, args...)
@@ -341,7 +341,7 @@ func TestTurnOfAClientThatIsKilled(t *testing.T) {
 		t.Errorf("they ran %d and %d times: %q", effects.Of("slow"), effects.Of("t1-1"), messages)
 	}
 	// The command answers the same.
-	ctx, cancel = context.WithTimeout(t.Context(), e2etest.Patience)
+	ctx, cancel = context.WithTimeout(t.Context(), e2etest.WaitTimeout)
 	defer cancel()
 	second := w.Child(ctx, e2etest.ChildCommand, args...)
 	second.Stdin = strings.NewReader(response)
@@ -370,7 +370,7 @@ func TestTurnOfATerminatedCall(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, turnPolicy)
 	w.Work(worker.Tools(e2etest.Tool("test__asked", e2etest.Echo, e2etest.Once, e2etest.Risky), e2etest.Tool("test__echo", e2etest.Echo)))
-	k := takes(w, openai.Codec{}, 2)
+	k := newTurnClient(w, openai.Codec{}, 2)
 	response := interleaved(wanted{"a", "test__asked", `{"text":"a"}`}, wanted{"b", "test__echo", `{"text":"b"}`})
 	tu := k.turn("t1", openai.Codec{})
 	tu.Wait = time.Second

@@ -15,13 +15,13 @@ import (
 const (
 	// pauseTime is how long an activity stays paused: longer than two heartbeats.
 	pauseTime = 6 * time.Second
-	// unpausePatience is how long an activity is tried to let go on.
-	unpausePatience = time.Minute
+	// unpauseTimeout is how long an activity is tried to let go on.
+	unpauseTimeout = time.Minute
 	// startAgainTaskTimeout is the workflow task timeout of the contract.
 	startAgainTaskTimeout = 5 * time.Second
-	// sweepPatience is how long a call whose workflow is gone may be without a
+	// sweepTimeout is how long a call whose workflow is gone may be without a
 	// record until it counts as never admitted.
-	sweepPatience = 5 * time.Second
+	sweepTimeout = 5 * time.Second
 )
 
 // follow reads the result of a call that somebody meddled with, from whatever run
@@ -38,7 +38,7 @@ func (c *call) follow(ctx context.Context, s *servers) (oracle.Answer, bool) {
 				gone = time.Now()
 			}
 			settled, recorded := s.isSettled(ctx, c)
-			if settled || !recorded && time.Since(gone) > sweepPatience {
+			if settled || !recorded && time.Since(gone) > sweepTimeout {
 				_ = s.startAgain(ctx, c.invocation)
 			}
 		case left:

@@ -4,6 +4,6 @@ package chaos
 
 import "syscall"
 
-// ownGroup is a process group; a worker notices by its leash that the run is
+// ownGroup is a process group; a worker notices by its standard input that the run is
 // over.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -18,8 +18,8 @@ const (
 	// connections are those of a worker's pool: a call that is held up keeps one, or
 	// the right to it.
 	connections = 90
-	// batchPatience is how long the calls of a batch have to end.
-	batchPatience = 3 * time.Minute
+	// batchTimeout is how long the calls of a batch have to end.
+	batchTimeout = 3 * time.Minute
 )
 
 // lane has servers and a worker of its own and takes one batch of calls at a
@@ -102,7 +102,7 @@ func (l *lane) strikeAll(s Strike, begun func()) {
 // run runs a batch: it submits the calls, waits until all have ended and every
 // strike is over, and reads each once more.
 func (l *lane) run(calls []*pairCall) (oracle.Snapshot, error) {
-	ctx, cancel := context.WithTimeoutCause(l.ctx, batchPatience, errUnsettled)
+	ctx, cancel := context.WithTimeoutCause(l.ctx, batchTimeout, errUnsettled)
 	defer cancel()
 	var watching sync.WaitGroup
 	defer watching.Wait()

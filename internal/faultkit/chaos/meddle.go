@@ -172,9 +172,9 @@ func (s *servers) meddleWithActivity(ctx context.Context, kind oracle.FaultKind,
 }
 
 // unpause lets an activity go on, also where Temporal stands still meanwhile: else
-// its call would wait for ever. It gives up after unpausePatience.
+// its call would wait for ever. It gives up after unpauseTimeout.
 func (s *servers) unpause(ctx context.Context, run *commonpb.WorkflowExecution, activityID string) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, unpausePatience)
+	ctx, cancel := context.WithTimeout(ctx, unpauseTimeout)
 	defer cancel()
 	for {
 		trying, stop := context.WithTimeout(ctx, startTimeout)

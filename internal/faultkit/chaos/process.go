@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// stopPatience is how long a worker may take to end when it is told to.
-const stopPatience = 25 * time.Second
+// stopTimeout is how long a worker may take to end when it is told to.
+const stopTimeout = 25 * time.Second
 
 // process is one worker process. done is closed when it has ended.
 type process struct {
 	cmd   *exec.Cmd
-	leash io.WriteCloser
+	stdin io.WriteCloser
 	done  chan struct{}
 	tail  *tail
 	// wanted says that somebody ended it.
@@ -33,7 +33,7 @@ func spawn(o Options, environment []string) (*process, error) {
 	// A terminal's Ctrl-C is not for it: the run ends it.
 	cmd.SysProcAttr = ownGroup()
 	var err error
-	if p.leash, err = cmd.StdinPipe(); err != nil {
+	if p.stdin, err = cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
@@ -68,8 +68,8 @@ func (p *process) end(signal syscall.Signal) {
 func (p *process) close() {
 	p.wanted.Store(true)
 	_ = p.cmd.Process.Signal(syscall.SIGCONT)
-	_ = p.leash.Close()
-	timer := time.NewTimer(stopPatience)
+	_ = p.stdin.Close()
+	timer := time.NewTimer(stopTimeout)
 	defer timer.Stop()
 	select {
 	case <-p.done:

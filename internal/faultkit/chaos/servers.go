@@ -35,8 +35,8 @@ tenants:
 // sweepEvery is how often the sweeper looks for calls whose workflow is gone.
 const sweepEvery = 3 * time.Second
 
-// startPatience is how long servers that have just started may take to answer.
-const startPatience = time.Minute
+// serverTimeout is how long servers that have just started may take to answer.
+const serverTimeout = time.Minute
 
 // servers are what a run stands on. close ends all of them.
 type servers struct {
@@ -83,7 +83,7 @@ func start(ctx context.Context, o Options) (s *servers, err error) {
 	s.temporal, err = temporal.DialContext(ctx, temporal.Options{
 		HostPort: s.stack.TemporalAddress(), Namespace: s.stack.Namespace(),
 		Logger:            sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
-		ConnectionOptions: temporal.ConnectionOptions{GetSystemInfoTimeout: startPatience},
+		ConnectionOptions: temporal.ConnectionOptions{GetSystemInfoTimeout: serverTimeout},
 	})
 	if err != nil {
 		return s, err

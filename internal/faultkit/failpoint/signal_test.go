@@ -24,8 +24,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childEnv) == "" {
 		os.Exit(m.Run())
 	}
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGTERM)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM)
 	plan, err := failpoint.Parse(os.Getenv)
 	if err != nil {
 		panic(err)
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		_, _ = os.Stdout.WriteString("goes\n")
 	}
 	if plan.By == failpoint.Term {
-		<-told
+		<-signals
 	}
 }
 

@@ -260,7 +260,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "deploys: a hook that is lacking", file: "toolspec/hook/attempt.go",
-		edits: []edit{{"[name].at(s); !stands {", "[name].at(s); false && !stands {"}},
+		edits: []edit{{"[name].at(s); !exists {", "[name].at(s); false && !stands {"}},
 		run:   "TestDeploys", packages: onServers,
 	},
 	{
@@ -341,7 +341,7 @@ var mutants = []mutant{
 	{
 		guard: "cache: readers take turns", file: "internal/postgres/record/cache.sql",
 		edits: []edit{{"SELECT pg_advisory_xact_lock(hashtextextended(@key, 0))", "SELECT hashtextextended(@key, 0)"}},
-		run:   "TestOneFlies", packages: onRecord,
+		run:   "TestOneCallRunsTheTool", packages: onRecord,
 	},
 	{
 		guard: "cache: the tenant beside the key", file: "internal/postgres/record/cache.sql",

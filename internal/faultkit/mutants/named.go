@@ -19,7 +19,7 @@ var named = []mutant{
 	},
 	{
 		guard: "named: all hooks are heard", file: "toolspec/hook/run.go",
-		edits: []edit{{"in.Part == PartHear && hear(end, &verdict)", "in.Part == PartHear && hear(end, &verdict) && false"}},
+		edits: []edit{{"in.Part == PartApprovers && keepAsk(end, &verdict)", "in.Part == PartApprovers && keepAsk(end, &verdict) && false"}},
 		run:   "TestHear$", packages: []string{"./toolspec/hook"},
 	},
 	{
@@ -69,12 +69,12 @@ var named = []mutant{
 	},
 	{
 		guard: "named: heard about what runs", file: "workflows/approval/hear.go",
-		edits: []edit{{"if !a.parts.Hears() {", "if true {"}},
+		edits: []edit{{"if !a.parts.HasApproverHooks() {", "if true {"}},
 		run:   "TestNamedApprovers|TestHooksAreHeard", packages: onWorkflow,
 	},
 	{
 		guard: "named: no hooks at a recheck", file: "workflows/gate/gate.go",
-		edits: []edit{{"if len(step.Heard) > 0 {\n\t\t\treturn c.RunOwnStep", "if len(step.Heard) < 0 {\n\t\t\treturn c.RunOwnStep"}},
+		edits: []edit{{"if len(step.ApproverHooks) > 0 {\n\t\t\treturn c.RunOwnStep", "if len(step.ApproverHooks) < 0 {\n\t\t\treturn c.RunOwnStep"}},
 		run:   "TestHooksDoNotHoldTheWait", packages: onWorkflow,
 	},
 	{

@@ -11,23 +11,23 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-func told(v *view, out *Verdict) {
+func checkEvents(v *view, out *Verdict) {
 	for i := range v.Calls {
 		c := &v.Calls[i]
 		if c.Record == nil {
 			continue
 		}
 		out.Checked++
-		if err := Told(c.Record); err != nil {
+		if err := CheckEvents(c.Record); err != nil {
 			out.blame(c.ToolCallID, err.Error())
 		}
 	}
 }
 
-// Told returns what is wrong with the events of a record: a settled call has one
+// CheckEvents returns what is wrong with the events of a record: a settled call has one
 // start and one result, a call that goes on has none, and every request for an
 // approval has an event before the start.
-func Told(d *reads.Detail) error {
+func CheckEvents(d *reads.Detail) error {
 	var seen []string
 	for _, e := range d.Events {
 		if e.AuditID == "" {
@@ -64,37 +64,37 @@ func Told(d *reads.Detail) error {
 	if !parked && slices.Contains(seen[start:], toolspec.EventApprovalRequested) {
 		return fmt.Errorf("the start is ahead of a request in the events %q", seen)
 	}
-	return detailed(d, slices.Contains(seen, toolspec.EventSwept))
+	return checkDetails(d, slices.Contains(seen, toolspec.EventSwept))
 }
 
-// detailed holds what the two events tell against the record. A call that was swept
+// checkDetails holds what the two events tell against the record. A call that was swept
 // took what could be shown of its arguments along.
-func detailed(d *reads.Detail, swept bool) error {
+func checkDetails(d *reads.Detail, swept bool) error {
 	for _, e := range d.Events {
 		if e.AuditID != "" || e.Kind != toolspec.EventStart && e.Kind != toolspec.EventResult {
 			continue
 		}
-		var tells struct {
+		var content struct {
 			ToolCallID string           `json:"toolCallId"`
 			Args       json.RawMessage  `json:"args"`
 			Result     *toolspec.Result `json:"result"`
 		}
-		if err := json.Unmarshal(e.Detail, &tells); err != nil {
+		if err := json.Unmarshal(e.Detail, &content); err != nil {
 			return fmt.Errorf("%s: %w", e.Kind, err)
 		}
-		if tells.ToolCallID != d.ToolCallID {
-			return fmt.Errorf("%s is of the call %q", e.Kind, tells.ToolCallID)
+		if content.ToolCallID != d.ToolCallID {
+			return fmt.Errorf("%s is of the call %q", e.Kind, content.ToolCallID)
 		}
 		if e.Kind == toolspec.EventResult {
-			if tells.Result == nil || !same(*tells.Result, *d.Result) {
+			if content.Result == nil || !same(*content.Result, *d.Result) {
 				return errors.New("the result event tells another result")
 			}
 			continue
 		}
-		if tells.Args != nil && !bytes.Equal(compact(tells.Args), compact(d.SafeArgs)) {
+		if content.Args != nil && !bytes.Equal(compact(content.Args), compact(d.SafeArgs)) {
 			return errors.New("the start event tells other arguments")
 		}
-		if tells.Args == nil && d.SafeArgs != nil && d.Result.Attempts > 0 && !swept {
+		if content.Args == nil && d.SafeArgs != nil && d.Result.Attempts > 0 && !swept {
 			return errors.New("the start event of a call that ran tells no arguments")
 		}
 	}

@@ -48,7 +48,7 @@ func All() []Oracle {
 		{"claimed", "outside the local lane every effect has a claim of its own", claimed},
 		{"exact", "every effect is one of a known call, with the arguments as submitted", exact},
 		{"agreed", "the record, the workflow's result and what submitters were told are the same", agreed},
-		{"told", "a settled call has one start event and one result event, and no other call has any", told},
+		{"told", "a settled call has one start event and one result event, and no other call has any", checkEvents},
 		{"released", "a settled call holds no open approval request", released},
 		{"survived", "every read and idempotent call ended ok unless its deadline ran out", survived},
 		{"unknown", "outcome_unknown stands only where a claim was hit by a fault", unknown},

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	patience = 30 * time.Second
+	waitTimeout = 30 * time.Second
 	// silence is how long nothing must come before a test believes that nothing will.
 	silence = 200 * time.Millisecond
 )
@@ -128,14 +128,14 @@ func (c *peer) hear(within time.Duration) (string, error) {
 
 func (c *peer) wants(line string) {
 	c.t.Helper()
-	if got, err := c.hear(patience); err != nil || got != line {
+	if got, err := c.hear(waitTimeout); err != nil || got != line {
 		c.t.Fatalf("heard %q, %v; want %q", got, err, line)
 	}
 }
 
 func (c *peer) wantsReset() {
 	c.t.Helper()
-	if got, err := c.hear(patience); !errors.Is(err, syscall.ECONNRESET) {
+	if got, err := c.hear(waitTimeout); !errors.Is(err, syscall.ECONNRESET) {
 		c.t.Fatalf("heard %q, %v; want a reset", got, err)
 	}
 }
@@ -162,7 +162,7 @@ func TestPass(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.wants("three")
-	if line, err := c.hear(patience); !errors.Is(err, io.EOF) {
+	if line, err := c.hear(waitTimeout); !errors.Is(err, io.EOF) {
 		t.Errorf("heard %q, %v; want the end", line, err)
 	}
 	if p.Accepted() != 1 || p.Peak() != 1 {

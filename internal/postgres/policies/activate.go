@@ -51,9 +51,9 @@ type Activation struct {
 
 // activateRow is a row of the statement ActivatePolicy.
 type activateRow struct {
-	Changed bool
-	Before  string
-	Told    int64
+	Changed   bool
+	Before    string
+	Announced int64
 }
 
 func (r activateRow) Rechecks() bool { return r.Changed }

@@ -26,7 +26,7 @@ WITH before AS (
     SELECT 'policy_activated', json_build_object('digest', m.digest, 'before', b.digest, 'by', @activated_by, 'how', @how)
     FROM moved m, before b
 )
-SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT digest FROM before) AS before, (SELECT count(pg_notify('pawl_policy', '')) FROM moved) AS told;
+SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT digest FROM before) AS before, (SELECT count(pg_notify('pawl_policy', '')) FROM moved) AS announced;
 
 -- name: ActivePolicy
 SELECT digest, activated_at, activated_by FROM policy_active WHERE digest IS NOT NULL;
@@ -48,7 +48,7 @@ WITH before AS (
     INSERT INTO events (kind, detail)
     SELECT 'policy_shadowed', json_build_object('digest', coalesce(m.digest, ''), 'before', coalesce(b.digest, ''), 'by', @by) FROM moved m, before b
 )
-SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT count(pg_notify('pawl_policy', '')) FROM moved) AS told;
+SELECT EXISTS (SELECT FROM moved) AS changed, (SELECT count(pg_notify('pawl_policy', '')) FROM moved) AS announced;
 
 -- name: ShadowPolicy
 SELECT digest, set_at AS activated_at, set_by AS activated_by FROM policy_shadow WHERE digest IS NOT NULL;

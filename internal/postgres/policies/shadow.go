@@ -10,8 +10,8 @@ import (
 )
 
 type shadowRow struct {
-	Changed bool
-	Told    int64
+	Changed   bool
+	Announced int64
 }
 
 // SetShadow stores a version and makes it the shadow version, which is evaluated beside the

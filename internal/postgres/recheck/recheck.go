@@ -40,15 +40,15 @@ type Filter struct {
 
 // recheckRow is a row of the statement Recheck.
 type recheckRow struct {
-	Told     int64
-	Notified int64
+	Rechecked int64
+	Notified  int64
 }
 
 // recheckAgainRow is a row of the statement RecheckAgain.
 type recheckAgainRow struct {
-	Scanned  int64
-	Told     int64
-	Notified int64
+	Scanned   int64
+	Rechecked int64
+	Notified  int64
 }
 
 // changeRow is the row of a statement that changes something.
@@ -62,9 +62,9 @@ type changeRow interface {
 // call is judged before its next attempt. A second scan, five seconds later, finds calls that
 // were admitted meanwhile under the old state. For a change in the database use Changing, which
 // puts the change and the recheck into one transaction.
-func (s *Store) Recheck(ctx context.Context, f Filter) (told int64, err error) {
+func (s *Store) Recheck(ctx context.Context, f Filter) (rechecked int64, err error) {
 	row, _, err := db.First[recheckRow](ctx, s.db, "recheck", Step(f))
-	return row.Told, err
+	return row.Rechecked, err
 }
 
 // Step returns the step of the recheck. It belongs in the transaction of a change, after the

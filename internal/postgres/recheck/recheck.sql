@@ -2,7 +2,7 @@
 -- Sends a recheck to open calls and schedules the second scan. It runs in the transaction of the
 -- change, after the change. The policy version narrows only the second scan: a call that was
 -- admitted under this version earlier may have been judged by another version since.
-WITH told AS (
+WITH rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
     SELECT 'signal', workflow_id, 'recheck' FROM invocations
     WHERE state = 'open'
@@ -17,7 +17,7 @@ WITH told AS (
     INSERT INTO rechecks (tenant_id, tool, effect, actor_id, connection_id, policy_digest, due_at)
     VALUES (@tenant_id, @tool, @effect, @actor_id, @connection_id, @policy_digest, now() + @again::interval)
 )
-SELECT count(*) AS told, count(pg_notify('pawl_outbox', '')) AS notified FROM told;
+SELECT count(*) AS rechecked, count(pg_notify('pawl_outbox', '')) AS notified FROM rechecked;
 
 -- name: RecheckAgain
 -- Runs the second scans that are due. It sends a recheck only to calls that began around the
@@ -27,7 +27,7 @@ WITH due AS MATERIALIZED (
     FROM rechecks WHERE due_at <= now() ORDER BY due_at LIMIT @batch FOR UPDATE SKIP LOCKED
 ), done AS (
     DELETE FROM rechecks r USING due d WHERE r.id = d.id
-), told AS (
+), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
     SELECT DISTINCT 'signal', i.workflow_id, 'recheck'
     FROM due d JOIN invocations i ON i.state = 'open' AND i.created_at >= d.asked_at - @margin::interval AND i.created_at <= d.due_at
@@ -39,4 +39,4 @@ WITH due AS MATERIALIZED (
         AND (d.connection_id = '' OR i.connection_id = d.connection_id)
     RETURNING id
 )
-SELECT (SELECT count(*) FROM due) AS scanned, count(*) AS told, count(pg_notify('pawl_outbox', '')) AS notified FROM told;
+SELECT (SELECT count(*) FROM due) AS scanned, count(*) AS rechecked, count(pg_notify('pawl_outbox', '')) AS notified FROM rechecked;

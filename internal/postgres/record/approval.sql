@@ -58,7 +58,7 @@ WITH active AS MATERIALIZED (
     FROM (SELECT greatest(request_round, @last::integer) + 1 AS number FROM current) n LEFT JOIN remembered r ON true
     WHERE NOT EXISTS (SELECT FROM standing)
     RETURNING approval_id, number, state, approver, granted, rule, expires_at, created_at, remembered
-), told AS (
+), new_notices AS (
     -- A request that a grant approves needs no notices. Reminders and escalations are stored
     -- now, with the time at which they are due.
     INSERT INTO notices (approval_id, kind, number, at, happened)
@@ -124,7 +124,7 @@ WITH current AS (
     WHERE approval_id = @approval_id AND invocation_id = (SELECT invocation_id FROM current)
         AND state = 'open' AND expires_at <= now()
     RETURNING approval_id, state
-), told AS (
+), new_notices AS (
     INSERT INTO notices (approval_id, kind) SELECT approval_id, state FROM overdue ON CONFLICT DO NOTHING
 )
 SELECT
@@ -212,7 +212,7 @@ WITH request AS (
         approver = CASE WHEN @final::boolean THEN @approver END, decided_at = CASE WHEN @final::boolean THEN now() END
     FROM verdict v WHERE a.approval_id = v.approval_id AND v.counts
     RETURNING a.approval_id, a.state, a.approver, a.votes
-), told AS (
+), new_notices AS (
     INSERT INTO notices (approval_id, kind, number, approver, decision, reason, remark)
     SELECT approval_id, CASE WHEN @final::boolean THEN 'decided' ELSE 'voted' END, CASE WHEN @final::boolean THEN 0 ELSE votes END,
         @approver, @decision, @reason, @answer

@@ -28,7 +28,7 @@ WITH current AS (
     )
 ), asks AS MATERIALIZED (
     SELECT invocation_id FROM current WHERE NOT EXISTS (SELECT FROM entry)
-), flies AS MATERIALIZED (
+), in_flight AS MATERIALIZED (
     SELECT expires_at FROM leases
     WHERE kind = 'single_flight' AND tenant_id = @tenant_id AND key = @key AND state = 'held' AND expires_at > now()
         AND invocation_id <> @invocation_id::uuid
@@ -38,15 +38,15 @@ WITH current AS (
         AND invocation_id <> @invocation_id::uuid AND EXISTS (SELECT FROM asks)
 ), placed AS (
     INSERT INTO leases (invocation_id, kind, tenant_id, key, state, round, epoch, expires_at)
-    SELECT invocation_id, 'single_flight', @tenant_id, @key, CASE WHEN EXISTS (SELECT FROM flies) THEN 'waiting' ELSE 'held' END,
+    SELECT invocation_id, 'single_flight', @tenant_id, @key, CASE WHEN EXISTS (SELECT FROM in_flight) THEN 'waiting' ELSE 'held' END,
         @round, @epoch, now() + @lease::interval
     FROM asks
     ON CONFLICT (invocation_id, kind, key) DO UPDATE
         SET state = excluded.state, round = excluded.round, epoch = excluded.epoch, expires_at = excluded.expires_at
 )
 SELECT NOT EXISTS (SELECT FROM current) AS superseded, (SELECT value FROM entry) AS value,
-    EXISTS (SELECT FROM asks) AND EXISTS (SELECT FROM flies) AS flies,
-    coalesce((SELECT ceil(extract(epoch FROM max(expires_at) - now()) * 1000) FROM flies), 0)::bigint AS remaining_ms;
+    EXISTS (SELECT FROM asks) AND EXISTS (SELECT FROM in_flight) AS in_flight,
+    coalesce((SELECT ceil(extract(epoch FROM max(expires_at) - now()) * 1000) FROM in_flight), 0)::bigint AS remaining_ms;
 
 -- name: InvalidateTags
 -- Invalidates values with one of the tags from now on, including values that calls are still

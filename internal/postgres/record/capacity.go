@@ -44,29 +44,29 @@ func (s *Store) TakeTokens(ctx context.Context, in capacity.TokensRow) (capacity
 			// Rounded down, so that a full bucket has all of its tokens.
 			"costs":     db.Column(buckets, func(b capacity.Bucket) int64 { return b.Every.Microseconds() / max(b.Tokens, 1) }),
 			"everys":    db.Column(buckets, func(b capacity.Bucket) int64 { return b.Every.Microseconds() }),
-			"patiences": db.Column(buckets, func(b capacity.Bucket) int64 { return b.Patience.Microseconds() }),
+			"max_waits": db.Column(buckets, func(b capacity.Bucket) int64 { return b.MaxWait.Microseconds() }),
 		}))
 	return capacity.Answer{State: row.Outcome, Key: row.Key, After: time.Duration(row.WaitMs) * time.Millisecond}, err
 }
 
-// placesRow is a row of the statement TakePlaces.
-type placesRow struct {
+// slotsRow is a row of the statement TakeSlots.
+type slotsRow struct {
 	Outcome capacity.State
 	Key     string
 	Ahead   int
 }
 
-// TakePlaces takes a slot of every semaphore or joins its queue. If one semaphore refuses the
-// call, TakePlaces takes nothing anywhere.
-func (s *Store) TakePlaces(ctx context.Context, in capacity.PlacesRow) (capacity.Answer, error) {
-	places := slices.SortedFunc(slices.Values(in.Places), func(a, b capacity.Place) int { return strings.Compare(a.Key, b.Key) })
-	keys := db.Column(places, func(p capacity.Place) string { return db.Text(p.Key) })
-	row, _, err := locked[placesRow](ctx, s, "take places", in.InvocationID,
+// TakeSlots takes a slot of every semaphore or joins its queue. If one semaphore refuses the
+// call, TakeSlots takes nothing anywhere.
+func (s *Store) TakeSlots(ctx context.Context, in capacity.SlotsRow) (capacity.Answer, error) {
+	slots := slices.SortedFunc(slices.Values(in.Slots), func(a, b capacity.Slot) int { return strings.Compare(a.Key, b.Key) })
+	keys := db.Column(slots, func(p capacity.Slot) string { return db.Text(p.Key) })
+	row, _, err := locked[slotsRow](ctx, s, "take slots", in.InvocationID,
 		db.Query("LockSemaphores", db.Values{"tenant_id": db.Text(in.TenantID), "keys": keys}),
-		db.Query("TakePlaces", db.Values{
+		db.Query("TakeSlots", db.Values{
 			"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx), "round": in.Round, "keys": keys,
-			"mosts": db.Column(places, func(p capacity.Place) int { return p.Most }),
-			"waits": db.Column(places, func(p capacity.Place) bool { return p.Wait }),
+			"mosts": db.Column(slots, func(p capacity.Slot) int { return p.Most }),
+			"waits": db.Column(slots, func(p capacity.Slot) bool { return p.Wait }),
 			"hold":  holdTime, "queue": queueTime,
 		}))
 	return capacity.Answer{State: row.Outcome, Key: row.Key, Ahead: row.Ahead}, err

@@ -6,7 +6,7 @@ SELECT @tenant_id, w.key FROM unnest(@keys::text[]) AS w (key) ORDER BY w.key
 ON CONFLICT (tenant_id, key) DO UPDATE
     SET used_at = CASE WHEN semaphores.used_at < now() - interval '1 hour' THEN now() ELSE semaphores.used_at END;
 
--- name: TakePlaces
+-- name: TakeSlots
 -- Takes a place at every semaphore or joins its queue. If a semaphore is full and the call may
 -- not wait for it, the call takes no place and joins no queue. If this call was given a place
 -- while it waited, it keeps that place. Expired leases of other calls become "lost"; those calls
@@ -137,7 +137,7 @@ WITH current AS (
     FROM returned r
     WHERE q.tenant_id = r.tenant_id AND q.key = r.key AND @attempts::integer = 0
         AND NOT EXISTS (SELECT FROM claims WHERE invocation_id = @invocation_id::uuid AND kind = 'claim')
-), told AS (
+), rechecked AS (
     SELECT invocation_id FROM handed
     UNION
     SELECT l.invocation_id
@@ -146,7 +146,7 @@ WITH current AS (
     WHERE r.kind = 'single_flight' AND r.state <> 'waiting'
 ), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', i.workflow_id, 'recheck' FROM told t JOIN invocations i ON i.invocation_id = t.invocation_id
+    SELECT 'signal', i.workflow_id, 'recheck' FROM rechecked t JOIN invocations i ON i.invocation_id = t.invocation_id
     RETURNING id
 )
 SELECT count(pg_notify('pawl_outbox', '')) AS handed FROM rechecked;

@@ -23,7 +23,7 @@ func TestQueries(t *testing.T) {
 		"LiveGrants":         reflect.TypeFor[liveGrantRow](),
 		"ListGrants":         reflect.TypeFor[grantRow](),
 		"RevokeGrant":        reflect.TypeFor[revokedRow](),
-		"TakePlaces":         reflect.TypeFor[placesRow](),
+		"TakeSlots":          reflect.TypeFor[slotsRow](),
 		"ReleaseExpired":     reflect.TypeFor[expiredRow](),
 		"SettledValue":       reflect.TypeFor[settledValueRow](),
 		"Output":             reflect.TypeFor[outputRow](),

@@ -14,12 +14,12 @@ ON CONFLICT (tenant_id, key) DO UPDATE SET key = excluded.key;
 WITH current AS (
     SELECT FROM invocations WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
 ), wanted AS (
-    SELECT w.key, w.cost * interval '1 microsecond' AS cost, w.every * interval '1 microsecond' AS every, w.patience * interval '1 microsecond' AS patience
-    FROM unnest(@keys::text[], @costs::bigint[], @everys::bigint[], @patiences::bigint[]) AS w (key, cost, every, patience)
+    SELECT w.key, w.cost * interval '1 microsecond' AS cost, w.every * interval '1 microsecond' AS every, w.max_wait * interval '1 microsecond' AS max_wait
+    FROM unnest(@keys::text[], @costs::bigint[], @everys::bigint[], @max_waits::bigint[]) AS w (key, cost, every, max_wait)
     WHERE EXISTS (SELECT FROM current)
 ), judged AS (
     SELECT w.key, w.cost, d.key IS NOT NULL AS had, greatest(q.full_at, now()) + w.cost AS full_at,
-        coalesce(d.ready_at, greatest(q.full_at, now()) + w.cost - w.every) AS ready_at, now() + w.patience AS until
+        coalesce(d.ready_at, greatest(q.full_at, now()) + w.cost - w.every) AS ready_at, now() + w.max_wait AS until
     FROM wanted w
     JOIN quotas q ON q.tenant_id = @tenant_id AND q.key = w.key
     LEFT JOIN debits d ON d.invocation_id = @invocation_id::uuid AND d.key = w.key

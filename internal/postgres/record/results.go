@@ -24,7 +24,7 @@ const oldestMade = 3 * toolspec.MaxCacheFor
 type findingRow struct {
 	Superseded  bool
 	Value       json.RawMessage
-	Flies       bool
+	InFlight    bool
 	RemainingMs int64
 }
 
@@ -38,7 +38,7 @@ func (s *Store) Lookup(ctx context.Context, in cache.LookupRow) (cache.Finding, 
 			"lease": in.Lease,
 		}))
 	return cache.Finding{
-		Superseded: row.Superseded, Value: row.Value, Flies: row.Flies, Remaining: time.Duration(row.RemainingMs) * time.Millisecond,
+		Superseded: row.Superseded, Value: row.Value, InFlight: row.InFlight, Remaining: time.Duration(row.RemainingMs) * time.Millisecond,
 	}, err
 }
 

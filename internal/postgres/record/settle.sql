@@ -43,7 +43,7 @@ WITH unaccounted AS (
     SELECT s.month, e.kind, @tenant_id, @invocation_id::uuid, s.workflow_id, e.audit_id, e.seq, e.detail::json
     FROM settled s, unnest(@audit_ids::text[], @audit_kinds::text[], @audit_details::text[])
         WITH ORDINALITY AS e (audit_id, kind, detail, seq)
-), told AS (
+), new_events AS (
     -- The start event lies after the last approval and before the end, also if the clock of the
     -- attempt differs.
     INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, seq, at, detail)

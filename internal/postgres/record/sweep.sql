@@ -55,7 +55,7 @@ WITH dispatched AS (
     SELECT month, 'swept', tenant_id, @invocation_id::uuid, workflow_id, json_build_object(
         'workflowStatus', @cause::text, 'errorCode', error_code, 'attempts', attempts, 'epoch', @epoch::integer)
     FROM swept
-), told AS (
+), new_events AS (
     -- Only the workflow knew which arguments may be shown.
     INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, seq, at, detail)
     SELECT month, e.kind, tenant_id, @invocation_id::uuid, workflow_id, e.seq, e.at, e.detail
