@@ -99,12 +99,12 @@ func (l *layer) markSeam(at int) {
 // findSeams returns a function that reports whether a part, or the end of it, holds
 // something new. The function takes ascending parts.
 func (l *layer) findSeams() func(part) bool {
-	left := l.seams
+	k := 0
 	return func(p part) bool {
-		for len(left) > 0 && left[0] < p.from {
-			left = left[1:]
+		for k < len(l.seams) && l.seams[k] < p.from {
+			k++
 		}
-		return l.whole || len(left) > 0 && left[0] <= p.to
+		return l.whole || k < len(l.seams) && l.seams[k] <= p.to
 	}
 }
 

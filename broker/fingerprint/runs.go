@@ -48,7 +48,11 @@ func (l *layer) appendBase64(in *layer, run part) {
 		n    int
 		at   [4]int
 	)
-	for i := run.from; i < run.to; i++ {
+	i := run.from
+	if !l.tracked { // the shortcut for most runs
+		l.text, i = appendQuads(l.text, in.text[:run.to], i)
+	}
+	for ; i < run.to; i++ {
 		s := sextets[in.text[i]]
 		if s == noSextet {
 			continue // the end of a line
@@ -75,6 +79,19 @@ func (l *layer) appendBase64(in *layer, run part) {
 	}
 }
 
+// appendQuads decodes the base64 in text from i, in groups of four characters up to the
+// first that is not whole. It returns where that one begins.
+func appendQuads(to, text []byte, i int) (all []byte, next int) {
+	for ; i+4 <= len(text); i += 4 {
+		a, b, c, d := sextets[text[i]], sextets[text[i+1]], sextets[text[i+2]], sextets[text[i+3]]
+		if (a|b|c|d)&noSextet != 0 {
+			break
+		}
+		to = append(to, a<<2|b>>4, b<<4|c>>2, c<<6|d)
+	}
+	return to, i
+}
+
 // decodeHex returns a decoder of runs of hexadecimal that skips their first digits.
 func decodeHex(skip int) func(in, out *layer) bool {
 	return func(in, out *layer) bool {
@@ -90,13 +107,19 @@ func decodeHex(skip int) func(in, out *layer) bool {
 }
 
 func (l *layer) appendHex(in *layer, run part, skip int) {
-	high, at := rune(-1), 0
-	for i := run.from; i < run.to; i++ {
+	i := run.from
+	for ; skip > 0; i++ { // a run has at least minRun digits
+		if _, ok := digit(in.text[i]); ok {
+			skip--
+		}
+	}
+	if !l.tracked { // the shortcut for most runs
+		l.text, i = appendPairs(l.text, in.text[:run.to], i)
+	}
+	for high, at := rune(-1), 0; i < run.to; i++ {
 		d, ok := digit(in.text[i])
 		switch {
 		case !ok: // the end of a line
-		case skip > 0:
-			skip--
 		case high < 0:
 			high, at = d, i
 		default:
@@ -104,6 +127,19 @@ func (l *layer) appendHex(in *layer, run part, skip int) {
 			high = -1
 		}
 	}
+}
+
+// appendPairs decodes the hexadecimal in text from i, up to the first pair that is not of
+// digits. It returns where that one begins.
+func appendPairs(to, text []byte, i int) (all []byte, next int) {
+	for ; i+2 <= len(text); i += 2 {
+		high, low := digits[text[i]], digits[text[i+1]]
+		if (high|low)&noDigit != 0 {
+			break
+		}
+		to = append(to, high<<4|low)
+	}
+	return to, i
 }
 
 // decodeList returns a decoder of lists of bytes as numbers.
@@ -186,7 +222,10 @@ type reader func(io.Reader) (io.ReadCloser, error)
 // gzipped is the beginning of data that gzip packed.
 var gzipped = []byte{0x1f, 0x8b, 8}
 
-// levels are the second bytes of data that zlib packed, by level.
+// zlibbed is the first byte of data that zlib packed, and levels are the second bytes,
+// by level.
+const zlibbed = 0x78
+
 var levels = []byte{0x01, 0x5e, 0x9c, 0xda}
 
 // detectPacking returns the reader for packed data; nil if data is not packed.
@@ -194,7 +233,7 @@ func detectPacking(data []byte) reader {
 	switch {
 	case bytes.HasPrefix(data, gzipped):
 		return func(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) }
-	case len(data) > 8 && data[0] == 0x78 && bytes.IndexByte(levels, data[1]) >= 0:
+	case len(data) > 8 && data[0] == zlibbed && bytes.IndexByte(levels, data[1]) >= 0:
 		return zlib.NewReader
 	}
 	return nil
@@ -209,12 +248,10 @@ const maxTries = 3
 // in front of packed ones, and other data may look like packed one.
 func (l *layer) unpackRun(in *layer, run part, start int) {
 	end, left := len(l.text), min(maxInflated, l.room-len(l.text))
-	for try := 0; try < maxTries && left > 0; start++ {
-		next := bytes.IndexAny(l.text[start:end], "\x1f\x78")
-		if next < 0 {
-			return
+	for try := 0; start < end && try < maxTries && left > 0; start++ {
+		if c := l.text[start]; c != gzipped[0] && c != zlibbed {
+			continue
 		}
-		start += next
 		unpack := detectPacking(l.text[start:end])
 		if unpack == nil {
 			continue
@@ -285,8 +322,11 @@ func joinStrings(in, out *layer) bool {
 	for _, p := range in.survey().strings {
 		start := len(out.text)
 		out.markSeam(start)
-		if p.from > 0 && in.text[p.from-1] == '"' {
+		if seams := len(out.seams); p.from > 0 && in.text[p.from-1] == '"' {
 			out.appendEnds(in, p)
+			if !out.exact { // the strings alone are in the unescaped layer
+				out.seams = out.seams[:seams]
+			}
 		} else {
 			b, _ := parseDecimal(in.text[p.from:p.to])
 			out.putDecoded(in, p.from, p.to, b)

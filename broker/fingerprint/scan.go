@@ -86,14 +86,17 @@ const maxAround = 256
 // regionAround returns the part of a layer whose windows hold seam number k and
 // the seams that follow closely, and the number of the next seam.
 func (l *layer) regionAround(k int) (p part, next int) {
-	at := l.seams[k]
+	at, least := l.seams[k], window
+	if l.joined { // a secret over the seam may have its window inside one of the strings
+		least = maxAround
+	}
 	p.from, p.to = at, at
-	for n := 1; p.from > 0 && at-p.from < maxAround && (n < window || at-p.from < window); p.from-- {
+	for n := 1; p.from > 0 && at-p.from < maxAround && (n < window || at-p.from < least); p.from-- {
 		n += int(classes[l.text[p.from-1]] & isLetter)
 	}
 	for {
 		var n int
-		for p.to < len(l.text) && p.to-at < maxAround && (n < window || p.to-at < window) {
+		for p.to < len(l.text) && p.to-at < maxAround && (n < window || p.to-at < least) {
 			n += int(classes[l.text[p.to]] & isLetter)
 			p.to++
 		}

@@ -49,8 +49,8 @@ func (l *layer) unescape(outside *layer, i, j int, kinds trait, deep bool) {
 
 // copyPlain appends the bytes of the outer layer from i to the first that may begin an
 // escape of these kinds, at most to j. It returns where that one is. It also decodes
-// what a backslash and one other character mean, if nothing else is to be looked at:
-// most escapes are such ones.
+// what a backslash and one other character mean, if nothing else is to be looked at, in
+// one layer or two: most escapes are such ones.
 func (l *layer) copyPlain(outside *layer, i, j int, kinds trait, deep bool) int {
 	text, start, n := outside.text[:j], i, len(l.text)
 	to := slices.Grow(l.text, j-i+8)
@@ -78,18 +78,36 @@ func (l *layer) copyPlain(outside *layer, i, j int, kinds trait, deep bool) int 
 		if l.tracked || i+1 >= len(text) || text[i] != '\\' {
 			break
 		}
-		c := named[text[i+1]]
+		c, size := named[text[i+1]], 2
+		if c == '\\' && deep {
+			if n > 0 && to[n-1] == '\\' {
+				break
+			}
+			c, size = decodeNamed(text[i:])
+		}
 		if c == 0 || metas[c]&stop != 0 {
 			break
 		}
 		l.markSeam(n)
 		to[n] = c
-		i, n = i+2, n+1
+		i, n = i+size, n+1
 	}
 	binary.LittleEndian.PutUint64(to[n:], 0) // release clears the text alone
 	l.text = to[:n]
 	l.track(outside, start, i)
 	return i
+}
+
+// decodeNamed decodes two layers of a backslash and one other character, as in \\n or
+// \\\", and returns the length of the escape. It returns 0 for other texts.
+func decodeNamed(text []byte) (c byte, n int) {
+	switch {
+	case len(text) > 3 && text[2] == '\\' && text[3] == '"':
+		return '"', 4
+	case len(text) > 2 && metas[text[2]]&hasEscapes == 0:
+		return named[text[2]], 3
+	}
+	return 0, 0
 }
 
 // findSigns finds the bytes of a word that begin entities, percent signs or
