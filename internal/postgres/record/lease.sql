@@ -137,7 +137,7 @@ WITH current AS (
     FROM returned r
     WHERE q.tenant_id = r.tenant_id AND q.key = r.key AND @attempts::integer = 0
         AND NOT EXISTS (SELECT FROM claims WHERE invocation_id = @invocation_id::uuid AND kind = 'claim')
-), rechecked AS (
+), waiters AS (
     SELECT invocation_id FROM handed
     UNION
     SELECT l.invocation_id
@@ -146,7 +146,7 @@ WITH current AS (
     WHERE r.kind = 'single_flight' AND r.state <> 'waiting'
 ), rechecked AS (
     INSERT INTO outbox (kind, workflow_id, signal)
-    SELECT 'signal', i.workflow_id, 'recheck' FROM rechecked t JOIN invocations i ON i.invocation_id = t.invocation_id
+    SELECT 'signal', i.workflow_id, 'recheck' FROM waiters t JOIN invocations i ON i.invocation_id = t.invocation_id
     RETURNING id
 )
 SELECT count(pg_notify('pawl_outbox', '')) AS handed FROM rechecked;
