@@ -73,9 +73,10 @@ type Context struct {
 	// GraphID is the caller's id of the agent graph or the agent that the run executes.
 	GraphID string `json:"graphId,omitempty"`
 	// ConnectionID is the opaque id of the connection that the tool uses. The call ends with
-	// policy_denied if allowedConnectionIds does not name the connection, or no grant allows it to
-	// the subject, or to the actor if there is no subject. If a tool requires a connection, a call
-	// without connectionId ends with validation, and details.kind is missing_connection.
+	// policy_denied if allowedConnectionIds does not name the connection, or if no grant allows the
+	// connection. The subject of the call needs the grant; without a subject, the actor needs it. If
+	// a tool requires a connection, a call without connectionId ends with validation, and
+	// details.kind is missing_connection.
 	ConnectionID string `json:"connectionId,omitempty"`
 	// VirtualKeyID is the caller's opaque id of the virtual key under which it makes the call. Calls
 	// with different virtual keys share no cached result.
