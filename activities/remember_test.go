@@ -71,6 +71,14 @@ func TestRemembered(t *testing.T) {
 			}
 		})
 	}
+	// A grant for the session of a call that has none would cover every session.
+	w := newWorld(t, setup{})
+	w.records.open, w.records.state = approval.OpenRequest{Rule: rule, RequestedBy: "user:ann", Granted: covered}, contract.RequestOpen
+	d := toolspec.Decision{ApprovalID: "inv.1", Decision: toolspec.Approve, Approver: "user:bob", Remember: true, Scope: &toolspec.Scope{Session: toolspec.Same}}
+	got, err := w.Review(t.Context(), contract.ReviewIn{TenantID: "acme", ToolID: "core__tool", ApprovalID: "inv.1", Decision: &d, Args: args})
+	if err != nil || !got.Answer.Counted || !strings.Contains(got.Answer.Reason, "the call has no session") || w.records.grant != nil {
+		t.Errorf("without a session: %+v, %v, left behind %+v", got.Answer, err, w.records.grant)
+	}
 }
 
 // TestCovered: an earlier approval answers exactly the calls that it was meant for: a saved rule that matches too much lets through

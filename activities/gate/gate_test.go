@@ -115,6 +115,19 @@ func TestPolicyVerdicts(t *testing.T) {
 	}
 }
 
+// TestPolicyKnowsUncheckedArguments: policy hears that arguments were repaired, or that no schema has checked them.
+func TestPolicyKnowsUncheckedArguments(t *testing.T) {
+	p := judgetest.Parse(t, approvals+"    rules: [{tool: core__tool, decision: allow}]\n")
+	v, _ := judge(t, p, hook.WillCheckConsent.Stage(), func(f *hook.Facts) { f.Repaired = true })
+	if v.Outcome != hook.Asked || v.Delta.Rule != "repaired call" {
+		t.Errorf("repaired arguments: %+v", v)
+	}
+	v, _ = judge(t, p, hook.WillCheckConsent.Stage(), func(f *hook.Facts) { f.NoSchema = true })
+	if v.Failure == nil || v.Delta.Rule != "noSchemaMode" {
+		t.Errorf("arguments without a schema: %+v", v)
+	}
+}
+
 // TestPolicyKnowsTags: a rule goes by what the tool is tagged with, before its arguments are known and with them. A worker without the tool
 // knows no tags, and a condition on them then denies (SP-25).
 func TestPolicyKnowsTags(t *testing.T) {

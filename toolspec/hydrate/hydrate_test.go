@@ -246,7 +246,7 @@ func TestRepairNeedsARepair(t *testing.T) {
 	for name, repairer := range map[string]gives{"disowned": {[]string{"one"}, false}, "without a repair": {nil, true}} {
 		tool := target(t)
 		tool.Repairer = repairer
-		if r := tool.Hydrate(json.RawMessage(`{}`)); r.Success || r.Provenance.Repaired || r.Provenance.Repairs != nil {
+		if r := tool.Hydrate(json.RawMessage(`{"path":7}`)); r.Success || r.Provenance.Repaired || r.Provenance.Repairs != nil {
 			t.Errorf("%s: %+v", name, r)
 		}
 	}

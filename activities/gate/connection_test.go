@@ -1,0 +1,52 @@
+package gate_test
+
+import (
+	"testing"
+
+	"github.com/pawl-run/pawl/activities/judge/judgetest"
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/hook"
+)
+
+// TestGateChecksTheConnection: a call uses a connection that it requests and that a grant allows. Which of the two is missing decides
+// what the call is told.
+func TestGateChecksTheConnection(t *testing.T) {
+	p := judgetest.Parse(t, approvals+"    roles: {ops: [\"user:ann\"]}\n")
+	connection := func(status string, requested bool, grantees ...string) *hook.Connection {
+		n := &hook.Connection{Requested: requested, Status: status}
+		for _, g := range grantees {
+			n.Grants = append(n.Grants, hook.ConnectionGrant{Grantee: g})
+		}
+		return n
+	}
+	const notRequested, noGrant = "the call does not list its connection in allowedConnectionIds", "no grant allows this connection"
+	for _, tc := range []struct {
+		name       string
+		connection *hook.Connection
+		code       toolspec.Code
+		message    string
+	}{
+		{"requested and granted", connection("active", true, "user:ann"), "", ""},
+		{"granted to a role of policy", connection("active", true, "role:ops"), "", ""},
+		{"granted to another role", connection("active", true, "role:audit"), toolspec.CodePolicyDenied, noGrant},
+		{"granted only", connection("active", false, "user:ann"), toolspec.CodePolicyDenied, notRequested},
+		{"requested only", connection("active", true), toolspec.CodePolicyDenied, noGrant},
+		{"unknown", &hook.Connection{Requested: true}, toolspec.CodePolicyDenied, noGrant},
+		{"no state", nil, toolspec.CodePolicyDenied, notRequested},
+		{"revoked", connection(broker.StatusRevoked, true, "user:ann"), toolspec.CodePolicyDenied, noGrant},
+		{"without a credential", connection(broker.StatusNeedsReauth, true, "user:ann"), toolspec.CodeNeedsReauth, ""},
+		{"without a credential and a grant", connection(broker.StatusNeedsReauth, true), toolspec.CodePolicyDenied, noGrant},
+	} {
+		v, _ := judge(t, p, hook.WillAuthorize.Stage(), func(f *hook.Facts) {
+			f.Context.ConnectionID, f.Connection = "conn", tc.connection
+		})
+		var got hook.Failure
+		if v.Failure != nil {
+			got = *v.Failure
+		}
+		if got.Code != tc.code || got.SafeMessage != tc.message {
+			t.Errorf("%s: %+v, want %q %q", tc.name, got, tc.code, tc.message)
+		}
+	}
+}
