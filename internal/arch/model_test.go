@@ -27,11 +27,11 @@ type tree struct {
 	// types, so only the loaders for the rules about calls fill them.
 	calls []call
 	// pages are the Markdown files.
-	pages []page
+	pages []markdown
 }
 
-// page is a Markdown file. Its path is relative to the module.
-type page struct{ path, text string }
+// markdown is a Markdown file. Its path is relative to the module.
+type markdown struct{ path, text string }
 
 // pkg is one folder. Its path is relative to the module; the root's is ".".
 type pkg struct {
@@ -104,7 +104,7 @@ func (t *tree) at(pos token.Pos) string {
 // add parses one Go file into its package, or keeps a page.
 func (t *tree) add(name string, src []byte) error {
 	if path.Ext(name) == ".md" {
-		t.pages = append(t.pages, page{name, string(src)})
+		t.pages = append(t.pages, markdown{name, string(src)})
 		return nil
 	}
 	syntax, err := parser.ParseFile(t.fset, name, src, parser.ParseComments|parser.SkipObjectResolution)

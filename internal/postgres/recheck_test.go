@@ -72,7 +72,7 @@ func TestRecheck(t *testing.T) {
 		"nobody":        {recheck.Filter{TenantID: "other", ConnectionID: "conn_1"}, nil},
 	} {
 		rechecked, err := b.Recheck(t.Context(), c.f)
-		if got := b.rechecked(); err != nil || int(told) != len(c.want) || !slices.Equal(got, c.want) && len(got)+len(c.want) > 0 {
+		if got := b.rechecked(); err != nil || int(rechecked) != len(c.want) || !slices.Equal(got, c.want) && len(got)+len(c.want) > 0 {
 			t.Errorf("%s: %d were told, %v; want %v (%v)", name, rechecked, got, c.want, err)
 		}
 	}
