@@ -73,6 +73,29 @@ func TestConnectionHash(t *testing.T) {
 	}
 }
 
+// TestAdmitConnection: a connection is requested if the call's list names it, whatever the store says of it.
+func TestAdmitConnection(t *testing.T) {
+	stored := &hook.Connection{Requested: true, Generation: 3, Status: "active"}
+	for _, tc := range []struct {
+		name, connection, list string
+		stored, want           *hook.Connection
+	}{
+		{"named", `"conn"`, `["other","conn"]`, stored, &hook.Connection{Requested: true, Generation: 3, Status: "active"}},
+		{"not named", `"conn"`, `["other"]`, stored, &hook.Connection{Generation: 3, Status: "active"}},
+		{"an empty list", `"conn"`, `[]`, stored, &hook.Connection{Generation: 3, Status: "active"}},
+		{"named and unknown", `"conn"`, `["conn"]`, nil, &hook.Connection{Requested: true}},
+		{"no connection", `""`, `["conn"]`, stored, nil},
+	} {
+		w := newWorld(t, setup{})
+		w.records.record = admit.Record{Connection: tc.stored}
+		in := admitIn()
+		in.Input = []byte(strings.Replace(sent, `"connectionId":"conn"}`, `"connectionId":`+tc.connection+`},"allowedConnectionIds":`+tc.list, 1))
+		if got, err := w.Admit(t.Context(), in); err != nil || !reflect.DeepEqual(got.Connection, tc.want) {
+			t.Errorf("%s: %+v, %v", tc.name, got.Connection, err)
+		}
+	}
+}
+
 // TestAdmitLanes: what the plan makes of a definition.
 func TestAdmitLanes(t *testing.T) {
 	for _, tc := range []struct {

@@ -5,15 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
-
-	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/temporal"
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
@@ -40,9 +35,6 @@ func (w *world) execute(ctx context.Context, t *testing.T, in contract.ExecuteIn
 	got.DurationUs, got.Trace, got.ClaimID = 0, nil, ""
 	return got
 }
-
-// pass waits for d. Inside a synctest bubble the wait takes no real time.
-func pass(d time.Duration) { <-time.NewTimer(d).C }
 
 func nowhere() *out { return nil }
 
@@ -127,126 +119,6 @@ func TestLongSafeText(t *testing.T) {
 		if m := got.Failure.SafeMessage; len(m) > 2100 || len(m) < 1000 || strings.Contains(m, "\uFFFD") {
 			t.Errorf("%s: the message has %d bytes", name, len(m))
 		}
-	}
-}
-
-func TestExecuteOutputs(t *testing.T) {
-	large := strings.Repeat("x", toolspec.MaxInline)
-	for _, tc := range []struct {
-		name string
-		max  int
-		text string
-		want contract.ExecuteOut
-	}{
-		{"redacted", 1 << 20, "hello", contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
-		{"as large as a payload may be", 1 << 20, large[:toolspec.MaxInline-11],
-			contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"` + large[:toolspec.MaxInline-11] + `"}`)}},
-		{"larger than that", 1 << 20, large, contract.ExecuteOut{Outcome: contract.Done, OutputRef: "output-1"}},
-		{"as large as it may be", 16, "hello", contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
-		{"too large", 15, "hello", contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
-			Code: toolspec.CodeResultTooLarge, SafeMessage: "The result is larger than 15 bytes",
-		}}},
-		{"too large to keep", toolspec.MaxInline + 5, large, contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
-			Code: toolspec.CodeResultTooLarge, SafeMessage: "The result is larger than 65541 bytes",
-		}}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) { return out{Text: tc.text, Hidden: canary}, nil }})
-			in := w.executeIn()
-			in.MaxResultBytes = tc.max
-			if got := w.execute(t.Context(), t, in); !reflect.DeepEqual(got, tc.want) {
-				t.Errorf("got %.200v, want %.200v", got, tc.want)
-			}
-			saved := tc.want.OutputRef != ""
-			if (len(w.records.outputs) == 1) != saved {
-				t.Fatalf("%d outputs are kept", len(w.records.outputs))
-			}
-			if saved {
-				w.safe(t, w.records.outputs)
-				o := w.records.outputs[0]
-				if o.InvocationID != "inv" || o.TenantID != "acme" || o.Dispatch != 2 || string(o.Value) != `{"text":"`+tc.text+`"}` {
-					t.Errorf("kept %.100v", o)
-				}
-			}
-		})
-	}
-}
-
-// TestExecuteOutputCannotBeKept: a few more tries, for without the value the
-// outcome of a tool that has run is unknown.
-func TestExecuteOutputCannotBeKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) {
-			return out{Text: strings.Repeat("x", toolspec.MaxInline)}, nil
-		}})
-		in := w.executeIn()
-		in.Dispatch = 0
-		w.records.err = errs.Transient(errors.New("away"))
-		started := time.Now()
-		unsaved := func(got contract.ExecuteOut) bool {
-			return got.Outcome == contract.Interrupted && got.Value == nil && got.Failure.Code == contract.CauseUnsaved && got.Failure.SafeMessage != ""
-		}
-		if got := w.execute(t.Context(), t, in); !unsaved(got) || len(w.records.outputs) != 4 || time.Since(started) != 3*time.Second {
-			t.Errorf("got %+v after %d tries in %s", got, len(w.records.outputs), time.Since(started))
-		}
-		w.records.err, w.records.outputs = errors.New("broken"), nil
-		if got := w.execute(t.Context(), t, in); !unsaved(got) || len(w.records.outputs) != 1 {
-			t.Errorf("got %+v after %d tries", got, len(w.records.outputs))
-		}
-	})
-}
-
-// TestOutputBreaksTheContract: the value is checked before anybody sees it (LC-27).
-func TestOutputBreaksTheContract(t *testing.T) {
-	for name, respond := range map[string]any{
-		"wrong type": map[string]any{"text": 7}, "missing field": map[string]any{"hidden": canary}, "unknown field": map[string]any{"text": "", "more": canary},
-		"another root": canary, "null": nil,
-	} {
-		w := newWorld(t, setup{hooks: []hook.Hook{around(func(v *hook.Around) error { return v.Respond(respond) })}})
-		in := w.executeIn()
-		in.Around = []string{"around"}
-		got := w.execute(t.Context(), t, in)
-		if got.Outcome != contract.Refused || got.Failure.Code != toolspec.CodeOutputValidation || got.Value != nil || got.Failure.Details.Kind == "" {
-			t.Errorf("%s: got %+v", name, got)
-		}
-	}
-	w := newWorld(t, setup{})
-	raw := json.RawMessage(`{"text":1}`)
-	if len(w.bound.ValidateOutput(raw)) == 0 {
-		t.Error("the contract takes it")
-	}
-}
-
-// TestTooLargeBeforeInvalid: a value is measured before its validation, which may cost more than
-// all else. A part that redaction takes out does not count, and a wrong value of the right size is
-// an invalid value.
-func TestTooLargeBeforeInvalid(t *testing.T) {
-	wrong := make([]int, 100)
-	for name, tc := range map[string]struct {
-		value map[string]any
-		want  toolspec.Code
-	}{
-		"too large":                  {map[string]any{"text": wrong, "hidden": canary}, toolspec.CodeResultTooLarge},
-		"too large before redaction": {map[string]any{"text": 7, "hidden": wrong}, toolspec.CodeOutputValidation},
-		"redacted to nothing":        {map[string]any{"more": wrong}, toolspec.CodeOutputValidation},
-	} {
-		w := newWorld(t, setup{hooks: []hook.Hook{around(func(v *hook.Around) error { return v.Respond(tc.value) })}})
-		in := w.executeIn()
-		in.Around, in.MaxResultBytes = []string{"around"}, 100
-		if got := w.execute(t.Context(), t, in); got.Outcome != contract.Refused || got.Failure.Code != tc.want || got.Value != nil {
-			t.Errorf("%s: got %+v, want %s", name, got, tc.want)
-		}
-	}
-}
-
-func TestOutputThatIsNotJSON(t *testing.T) {
-	w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) {
-		tool := toolspec.Define(toolspec.Definition{}, func(context.Context, in, toolspec.Call) (float64, error) { return math.NaN(), nil })
-		_, err := tool.Run(t.Context(), json.RawMessage(`{}`), toolspec.Call{})
-		return nil, err
-	}})
-	if got := w.execute(t.Context(), t, w.executeIn()); got.Failure.Code != toolspec.CodeOutputValidation || got.Retryable {
-		t.Errorf("got %+v", got)
 	}
 }
 
@@ -358,65 +230,5 @@ func TestToolSeesItsCall(t *testing.T) {
 	}
 	if !strings.Contains(w.log.String(), `"msg":"working","toolId":"core__tool","toolCallId":"call-1","invocationId":"inv","runId":"run-1"`) {
 		t.Errorf("the log lacks ids: %s", w.log)
-	}
-}
-
-// TestTimeouts: by a clock that costs no time.
-func TestTimeouts(t *testing.T) {
-	for _, tc := range []struct {
-		name   string
-		cancel time.Duration // after which the activity is cancelled; 0 never
-		cause  error
-		run    func(context.Context) (any, error)
-		took   time.Duration
-		want   contract.ExecuteOut
-	}{
-		{"a tool that stops when told", 0, nil, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }, 10 * time.Second,
-			contract.ExecuteOut{Outcome: contract.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}},
-		{"a tool that ignores its context", 0, nil, func(context.Context) (any, error) { pass(time.Hour); return out{Text: canary}, nil }, 11 * time.Second,
-			contract.ExecuteOut{Outcome: contract.Interrupted, LeftBehind: true, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}},
-		{"a tool that panics when told", 0, nil, func(ctx context.Context) (any, error) { <-ctx.Done(); panic(canary) }, 10 * time.Second,
-			contract.ExecuteOut{Outcome: contract.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeTimeout}}},
-		{"an answer in the last moment counts", 0, nil, func(context.Context) (any, error) {
-			pass(10*time.Second + time.Millisecond)
-			return out{Text: "late"}, nil
-		},
-			10*time.Second + time.Millisecond, contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"late"}`)}},
-		{"its own word counts", 0, nil, func(ctx context.Context) (any, error) {
-			<-ctx.Done()
-			return nil, toolspec.Safef("stopped before it wrote")
-		}, 10 * time.Second,
-			contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{Code: toolspec.CodeExecution, SafeMessage: "Error executing tool: stopped before it wrote"}}},
-		{"nothing happened", 0, nil, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, toolspec.RetryAfter(0, "x") }, 10 * time.Second,
-			contract.ExecuteOut{Outcome: contract.Refused, Retryable: true, NothingHappened: true,
-				Failure: &hook.Failure{Code: toolspec.CodeRateLimited, SafeMessage: "Error executing tool: x"}}},
-		{"cancelled", 3 * time.Second, nil, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }, 3 * time.Second,
-			contract.ExecuteOut{Outcome: contract.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeCancelled}}},
-		{"cancelled, as the SDK says it", 3 * time.Second, temporal.NewCanceledError(), func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }, 3 * time.Second,
-			contract.ExecuteOut{Outcome: contract.Interrupted, Failure: &hook.Failure{Code: toolspec.CodeCancelled}}},
-		{"not heard any more", 3 * time.Second, serviceerror.NewUnavailable("away"), func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, ctx.Err() }, 3 * time.Second,
-			contract.ExecuteOut{Outcome: contract.Interrupted, Failure: &hook.Failure{Code: contract.CauseLost}}},
-		{"cancelled, and it ignores that", 3 * time.Second, nil, func(context.Context) (any, error) { pass(time.Hour); return out{}, nil }, 4 * time.Second,
-			contract.ExecuteOut{Outcome: contract.Interrupted, LeftBehind: true, Failure: &hook.Failure{Code: toolspec.CodeCancelled}}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, setup{run: func(ctx context.Context, _ in, _ toolspec.Call) (any, error) { return tc.run(ctx) }})
-				ctx, cancel := context.WithCancelCause(t.Context())
-				defer cancel(nil)
-				if tc.cancel > 0 {
-					time.AfterFunc(tc.cancel, func() { cancel(tc.cause) })
-				}
-				started := time.Now()
-				got := w.execute(ctx, t, w.executeIn())
-				if !reflect.DeepEqual(got, tc.want) {
-					t.Errorf("got %+v, want %+v", got, tc.want)
-				}
-				if took := time.Since(started); took != tc.took {
-					t.Errorf("took %s, want %s", took, tc.took)
-				}
-				pass(2 * time.Hour) // what was left behind ends too
-			})
-		})
 	}
 }

@@ -191,6 +191,7 @@ type world struct {
 type setup struct {
 	def    func(*toolspec.Definition)
 	run    func(context.Context, in, toolspec.Call) (any, error)
+	probe  func(context.Context, in, toolspec.Call) (toolspec.Found[out], error)
 	hooks  []hook.Hook
 	policy string
 	config activities.Config
@@ -219,7 +220,7 @@ func newWorld(t *testing.T, s setup) *world {
 	if s.def != nil {
 		s.def(&def)
 	}
-	tool := toolspec.Define(def, func(ctx context.Context, i in, call toolspec.Call) (o out, err error) {
+	run := func(ctx context.Context, i in, call toolspec.Call) (o out, err error) {
 		w.counts.Lock()
 		w.runs++
 		w.counts.Unlock()
@@ -231,7 +232,11 @@ func newWorld(t *testing.T, s setup) *world {
 			o = v.(out)
 		}
 		return o, err
-	})
+	}
+	tool := toolspec.Define(def, run)
+	if s.probe != nil {
+		tool = toolspec.DefineWithProbe(def, run, s.probe)
+	}
 	source := catalog.NewRegistry(toolspec.Capabilities{})
 	if err := source.Add("test", tool); err != nil {
 		t.Fatal(err)

@@ -55,28 +55,35 @@ func Holder(c toolspec.Context) string {
 // a tool needs and the connection has. Without a grant it returns false, also for a tool that needs
 // no scope. For a revoked connection it returns false.
 func Covers(n hook.Connection, roles, needs []string) bool {
+	missing, granted := Missing(n, roles, needs)
+	return granted && len(missing) == 0
+}
+
+// Missing returns the scopes that a tool needs and that the grants of the holder, or of its roles,
+// do not allow or the connection does not have. granted is false if there is no grant or the
+// connection is revoked: then nothing may be said about the connection, and missing is nil.
+func Missing(n hook.Connection, roles, needs []string) (missing []string, granted bool) {
 	if n.Status == StatusRevoked {
-		return false
+		return nil, false
 	}
-	granted, all := map[string]bool{}, false
-	any := false
+	allowed, all := map[string]bool{}, false
 	for _, g := range n.Grants {
 		if role, isRole := strings.CutPrefix(g.Grantee, RolePrefix); isRole && !g.Held && !slices.Contains(roles, role) {
 			continue
 		}
-		any = true
+		granted = true
 		for _, s := range g.Scopes {
-			granted[s] = true
+			allowed[s] = true
 			all = all || s == AllScopes
 		}
 	}
-	if !any {
-		return false
+	if !granted {
+		return nil, false
 	}
 	for _, need := range needs {
-		if !slices.Contains(n.Scopes, need) || !all && !granted[need] {
-			return false
+		if !slices.Contains(n.Scopes, need) || !all && !allowed[need] {
+			missing = append(missing, need)
 		}
 	}
-	return true
+	return missing, true
 }

@@ -72,8 +72,24 @@ func TestCovers(t *testing.T) {
 		if got := Covers(hook.Connection{Status: "active", Scopes: scopes, Grants: tc.grants}, tc.roles, tc.needs); got != tc.want {
 			t.Errorf("%s: %t", name, got)
 		}
+		if missing, granted := Missing(hook.Connection{Status: "active", Scopes: scopes, Grants: tc.grants}, tc.roles, tc.needs); (len(missing) == 0 && granted) != tc.want ||
+			len(missing) > 0 && !granted {
+			t.Errorf("%s: missing are %v, granted: %t", name, missing, granted)
+		}
 		if Covers(hook.Connection{Status: StatusRevoked, Scopes: scopes, Grants: tc.grants}, tc.roles, tc.needs) {
 			t.Errorf("%s: of a connection that is revoked", name)
 		}
+	}
+}
+
+// Missing names the scopes that lack to a holder of a grant, and nothing to anybody else.
+func TestMissing(t *testing.T) {
+	n := hook.Connection{Status: "active", Scopes: []string{"read", "send"}, Grants: []hook.ConnectionGrant{{Grantee: "user:a", Held: true, Scopes: []string{"read"}}}}
+	if missing, granted := Missing(n, nil, []string{"read", "send", "admin"}); !granted || !slices.Equal(missing, []string{"send", "admin"}) {
+		t.Errorf("missing are %v, granted: %t", missing, granted)
+	}
+	n.Grants = nil
+	if missing, granted := Missing(n, nil, []string{"read"}); granted || missing != nil {
+		t.Errorf("without a grant missing are %v, granted: %t", missing, granted)
 	}
 }

@@ -30,6 +30,9 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("%w: its Host header is of another", capability.ErrForeignHost)
 	case !own && !redirected:
 		closeBody(req)
+		if req.URL.Scheme == "http" {
+			return nil, fmt.Errorf("%w: the credential goes over TLS only: use https://", capability.ErrForeignHost)
+		}
 		return nil, capability.ErrForeignHost
 	case !own && (req.URL.Scheme != "https" || req.Method != http.MethodGet && req.Method != http.MethodHead):
 		closeBody(req)

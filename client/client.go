@@ -225,8 +225,12 @@ func (c *Client) Invoke(ctx context.Context, inv toolspec.Invocation) (toolspec.
 }
 
 // Attach returns the handle of a call that was started before. It sends no request to Temporal:
-// Result returns ErrNotFound if there is no such call.
+// Result returns ErrNotFound if there is no such call. An invocation that Start refuses is
+// refused with the same *CallError.
 func (c *Client) Attach(ctx context.Context, inv toolspec.Invocation) (*Call, error) {
+	if err := check(inv); err != nil {
+		return nil, err
+	}
 	digest, err := hydrate.InputDigest(inv)
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)

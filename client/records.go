@@ -18,7 +18,7 @@ type Records interface {
 	// Call returns a call of the tenant by its invocation id, its workflow id or its toolCallId,
 	// and ErrNotFound if no call matches. If several calls match, it returns the newest.
 	Call(ctx context.Context, tenantID, id string) (CallRecord, error)
-	// Approvals returns the tenant's approval requests, newest first, at most MaxList.
+	// Approvals returns the tenant's approval requests, newest first.
 	Approvals(ctx context.Context, f ApprovalFilter) ([]ApprovalRecord, error)
 }
 
@@ -42,6 +42,10 @@ type ApprovalFilter struct {
 	TenantID string
 	// Decided adds the requests that no decision can change any more.
 	Decided bool
+	// After is the last request of the previous page. The list continues with older requests.
+	After *ApprovalRecord
+	// Limit is 1–MaxList; 0 means MaxList.
+	Limit int
 }
 
 // Calls lists the calls of a tenant from the record, newest first.

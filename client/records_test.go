@@ -58,6 +58,10 @@ func TestTheRecordInGo(t *testing.T) {
 		t.Errorf("decided is %q", found)
 	}
 
+	if found := list(client.ApprovalFilter{TenantID: "acme", Decided: true, After: &request, Limit: 1}); len(found) != 0 {
+		t.Errorf("behind the only request is %q", found)
+	}
+
 	calls, err := w.client.Calls(t.Context(), client.CallFilter{TenantID: "acme"})
 	if err != nil || len(calls) != 2 || calls[0].ToolCallID != "write" || calls[1].ToolCallID != "read" || calls[1].Outcome != "ok" {
 		t.Fatalf("the calls: %+v, %v", calls, err)
@@ -100,3 +104,19 @@ func TestReadersThatAreMissing(t *testing.T) {
 
 // unread is a reader that nothing may be read from: every method panics.
 type unread struct{ client.Records }
+
+// TestAttachRefuses: Attach refuses what Start refuses, with the same error.
+func TestAttachRefuses(t *testing.T) {
+	t.Parallel()
+	c := client.New(nil, client.Options{})
+	for name, inv := range map[string]toolspec.Invocation{
+		"arguments that are no JSON": {ToolID: "core__ls", ToolCallID: "1", Args: []byte(`{`), Context: toolspec.Context{TenantID: "acme", RunID: "r", ActorID: "user:anna"}},
+		"no actor":                   {ToolID: "core__ls", ToolCallID: "1", Context: toolspec.Context{TenantID: "acme", RunID: "r"}},
+	} {
+		_, attach := c.Attach(t.Context(), inv)
+		_, start := c.Start(t.Context(), inv)
+		if client.Code(attach) == "" || !reflect.DeepEqual(attach, start) {
+			t.Errorf("%s: Attach says %v, Start says %v", name, attach, start)
+		}
+	}
+}

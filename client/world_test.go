@@ -111,20 +111,9 @@ func (w *world) work() (stop func()) {
 
 func (w *world) until(what string, holds func() error) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), waitTimeout)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := holds()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			w.t.Fatalf("never: %s: %v", what, err)
-		case <-tick.C:
-		}
+	var err error
+	if !devstacktest.Eventually(w.t.Context(), waitTimeout, func() bool { err = holds(); return err == nil }) {
+		w.t.Fatalf("never: %s: %v", what, err)
 	}
 }
 

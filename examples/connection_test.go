@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -50,7 +51,7 @@ func connection(t *testing.T, w *world) {
 	var waiting []struct{ ApprovalID string }
 	w.until(func() bool {
 		return json.Unmarshal([]byte(w.pawl("approvals", "--json")), &waiting) == nil && len(waiting) == 1
-	}, "the refund waits for a person", &output{})
+	}, "the refund waits for a person", &devstacktest.Log{})
 	w.pawl("approve", waiting[0].ApprovalID, "--as", "user:ann", "--key", "ann.pem")
 	if got := w.invoke("shop__refund", refund, "--connection", "shop", "--call", "asked"); string(compact(t, got.Value)) != `{"refundId":"R-1"}` {
 		t.Errorf("the refund: %+v", got)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 )
 
 // scripted is a server that speaks Chat Completions, and answers each request with the next stream of a script. It keeps the requests.
@@ -95,7 +97,7 @@ func openAI(t *testing.T, w *world) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*waitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, filepath.Join(w.programs, "openai"), "-url", http.URL+"/v1", "-model", "scripted", "-run", "talk", "What", "do", "I", "need?")
-	log := &output{}
+	log := &devstacktest.Log{}
 	cmd.Dir, cmd.Env, cmd.Stderr = w.workspace, w.env, log
 	answer, err := cmd.Output()
 	if err != nil || string(answer) != "Your note says: buy milk.\n" {

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -78,9 +77,9 @@ func newWorld(t *testing.T, programs string) *world {
 
 // work runs an example in a process of its own until the test ends, and then
 // wants it to end well when it is told to. It returns what it logs.
-func (w *world) work(example string, args ...string) *output {
+func (w *world) work(example string, args ...string) *devstacktest.Log {
 	w.t.Helper()
-	log := &output{}
+	log := &devstacktest.Log{}
 	cmd := exec.Command(filepath.Join(w.programs, example), args...)
 	cmd.Dir, cmd.Env, cmd.Stderr = w.workspace, w.env, log
 	if err := cmd.Start(); err != nil {
@@ -155,35 +154,9 @@ func (w *world) invoke(toolID, args string, more ...string) toolspec.Result {
 	return result
 }
 
-func (w *world) until(holds func() bool, what string, log *output) {
+func (w *world) until(holds func() bool, what string, log *devstacktest.Log) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), waitTimeout)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-ctx.Done():
-			w.t.Fatalf("never: %s\n%s", what, log)
-		case <-tick.C:
-		}
+	if !devstacktest.Eventually(w.t.Context(), waitTimeout, holds) {
+		w.t.Fatalf("never: %s\n%s", what, log)
 	}
-}
-
-// output collects what a process writes.
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
 }

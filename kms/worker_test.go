@@ -24,26 +24,7 @@ import (
 type programs struct {
 	t   *testing.T
 	env []string
-	log logged
-}
-
-// logged is what a program that runs has written.
-type logged struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write writes.
-func (l *logged) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logged) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
+	log devstacktest.Log
 }
 
 func (p *programs) command(program string, args ...string) *exec.Cmd {
@@ -57,7 +38,7 @@ func (p *programs) command(program string, args ...string) *exec.Cmd {
 // run runs a command and returns what it said, on both streams.
 func (p *programs) run(program string, args ...string) (out, all string, err error) {
 	var stdout bytes.Buffer
-	var both logged
+	var both devstacktest.Log
 	cmd := p.command(program, args...)
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(&stdout, &both), &both
 	err = cmd.Run()
@@ -87,7 +68,7 @@ func (p *programs) settles(ring string) {
 	if err := os.Chtimes(ring, later, later); err != nil {
 		p.t.Fatal(err)
 	}
-	var said logged
+	var said devstacktest.Log
 	retire := p.command("pawl-kms", "keyring", "retire", ring, strconv.FormatInt(keys[1].ID, 10))
 	retire.Stdout, retire.Stderr = &said, &said
 	if err := retire.Start(); err != nil {

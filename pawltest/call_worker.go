@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/broker/redact"
 	"github.com/pawl-run/pawl/internal/clock"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/files"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/capability"
@@ -41,7 +42,7 @@ type callWorker struct {
 	record    *record
 	// log writes into book, without live secrets.
 	log     *slog.Logger
-	book    *logbook
+	book    *devstacktest.Log
 	reports *reports
 }
 
@@ -50,7 +51,7 @@ type callWorker struct {
 func newCallWorker(t testing.TB, call Call, hooks []hook.Hook) *callWorker {
 	t.Helper()
 	call = call.withDefaults(t)
-	b := &callWorker{t: t, call: call, inv: call.invocation(t), live: &fingerprint.Set{}, record: &record{}, book: &logbook{}}
+	b := &callWorker{t: t, call: call, inv: call.invocation(t), live: &fingerprint.Set{}, record: &record{}, book: &devstacktest.Log{}}
 	b.reports = &reports{secrets: b.live}
 	t.Cleanup(func() {
 		if text := b.book.String(); t.Failed() && text != "" {

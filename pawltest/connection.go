@@ -35,10 +35,10 @@ type Connection struct {
 	// is those of Pawl.
 	Signers []broker.Signer
 	// Scopes are the scopes of the connection and of the grant. The default is the scopes that
-	// the tool needs.
+	// the tool needs, and for a Stack the scopes that Options.Tools need.
 	Scopes []string
-	// Service answers the requests to the hosts of the provider, over TLS. The default answers
-	// each with 501.
+	// Service answers the requests to the hosts of the provider, over TLS. It also answers http://
+	// requests if Provider.Insecure allows them. The default answers each with 501.
 	Service http.Handler
 }
 
@@ -111,15 +111,19 @@ func (n Connection) newBroker(t testing.TB, call toolspec.Context, live *fingerp
 // service.
 func (n Connection) serve(t testing.TB) http.RoundTripper {
 	t.Helper()
-	server := httptest.NewTLSServer(n.Service)
+	server, plain := httptest.NewTLSServer(n.Service), httptest.NewServer(n.Service)
 	t.Cleanup(server.Close)
+	t.Cleanup(plain.Close)
 	roots := server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs //nolint:errcheck,forcetypeassert // httptest always makes this type
-	address := server.Listener.Addr()
+	// The certificate of the server is for example.com, whatever host a tool names.
+	secure := &tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: "example.com", MinVersion: tls.VersionTLS12}}
 	transport := &http.Transport{
-		// The certificate of the server is for example.com, whatever host a tool names.
-		TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "example.com", MinVersion: tls.VersionTLS12},
+		DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return secure.DialContext(ctx, "tcp", server.Listener.Addr().String())
+		},
+		// The broker sends a request without TLS only to a provider with Insecure.
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, address.Network(), address.String())
+			return (&net.Dialer{}).DialContext(ctx, "tcp", plain.Listener.Addr().String())
 		},
 	}
 	t.Cleanup(transport.CloseIdleConnections)

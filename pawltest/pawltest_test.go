@@ -223,6 +223,16 @@ func TestRunOverAConnection(t *testing.T) {
 	if got.Result.OK || !strings.Contains(got.Result.SafeMessage, capability.ErrForeignHost.Error()) {
 		t.Errorf("another host: %+v", got.Result)
 	}
+	local := over()
+	local.Provider.Hosts, local.Provider.Insecure = []string{"127.0.0.1:8080"}, true
+	got = pawltest.Call{Tool: tool(fetch("http://127.0.0.1:8080/x"), connected), Args: `{"text":"a"}`, Connection: local}.Run(t)
+	if string(got.Value) != `{"text":"127.0.0.1:8080 [redacted]"}` {
+		t.Errorf("without TLS: %+v", got.Result)
+	}
+	got = pawltest.Call{Tool: tool(fetch("http://shop.example/x"), connected), Args: `{"text":"a"}`, Connection: over()}.Run(t)
+	if got.Result.OK || !strings.Contains(got.Result.SafeMessage, "use https://") {
+		t.Errorf("without TLS, to a provider that does not allow it: %+v", got.Result)
+	}
 	got = pawltest.Call{Tool: tool(fetch("https://shop.example/x"), connected), Args: `{"text":"a"}`, Connection: over("write")}.Run(t)
 	if got.Result.ErrorCode != toolspec.CodePolicyDenied {
 		t.Errorf("without the scope: %+v", got.Result)

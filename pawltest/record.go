@@ -1,7 +1,6 @@
 package pawltest
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"sync"
@@ -59,23 +58,3 @@ type noPolicy struct{}
 
 // Policy implements judge.Policies.
 func (noPolicy) Policy(context.Context, string) (*policy.Policy, error) { return nil, nil }
-
-// logbook keeps the log of a worker.
-type logbook struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-// Write implements io.Writer.
-func (l *logbook) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-// String returns the log so far.
-func (l *logbook) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +53,7 @@ type Stack struct {
 	store  *postgres.Store
 	ring   *seal.Ring
 	people map[signee]proof.Signer
+	scopes []string // that Options.Tools need
 }
 
 // signee is a person in a tenant.
@@ -72,6 +74,11 @@ func Start(t testing.TB, o Options) *Stack {
 	address, database := servers(t)
 	namespace := "pawltest-" + strings.ToLower(rand.Text()[:12])
 	s := &Stack{t: t, Workspace: t.TempDir(), people: map[signee]proof.Signer{}}
+	for _, tool := range o.Tools {
+		s.scopes = append(s.scopes, tool.Definition().Scopes...)
+	}
+	slices.Sort(s.scopes)
+	s.scopes = slices.Compact(s.scopes)
 	var err error
 	if s.store, err = postgres.Open(t.Context(), database, postgres.Options{MaxConns: 4, Application: "pawltest"}); err != nil {
 		t.Fatal(err)
@@ -145,7 +152,7 @@ func openPolicy(t testing.TB, tools []toolspec.Tool) *policy.Policy {
 
 // work runs the worker until the test ends.
 func (s *Stack) work(c worker.Config, options []worker.Option) {
-	t, log := s.t, &logbook{}
+	t, log := s.t, &devstacktest.Log{}
 	t.Helper()
 	c.Log = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
@@ -61,24 +62,18 @@ func (s *Stack) Result(call *client.Call) toolspec.Result {
 // not ask ends the test.
 func (s *Stack) Waiting(call *client.Call) toolspec.ApprovalView {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), waitTimeout)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		state, err := s.Client.State(ctx, call.WorkflowID)
-		switch {
-		case err == nil && state.Approval != nil:
-			return *state.Approval
-		case err == nil && state.Status == toolspec.StatusSettled:
-			s.t.Fatalf("pawltest: %s ended and asked nobody: %+v", call.WorkflowID, s.Result(call))
-		}
-		select {
-		case <-ctx.Done():
-			s.t.Fatalf("pawltest: %s asks nobody: %s, %v", call.WorkflowID, state.Status, err)
-		case <-tick.C:
-		}
+	var state toolspec.State
+	var err error
+	if !devstacktest.Eventually(s.t.Context(), waitTimeout, func() bool {
+		state, err = s.Client.State(s.t.Context(), call.WorkflowID)
+		return err == nil && (state.Approval != nil || state.Status == toolspec.StatusSettled)
+	}) {
+		s.t.Fatalf("pawltest: %s asks nobody: %s, %v", call.WorkflowID, state.Status, err)
 	}
+	if state.Approval == nil {
+		s.t.Fatalf("pawltest: %s ended and asked nobody: %+v", call.WorkflowID, s.Result(call))
+	}
+	return *state.Approval
 }
 
 // Decide waits until a call asks, and decides as a person, such as "user:ann". The decision is
@@ -129,7 +124,7 @@ func (s *Stack) Connect(n Connection) {
 	if n.Service != nil || n.Provider.ID == "" {
 		s.t.Fatal("pawltest: a connection of a Stack needs a Provider with the address of the service, and no Service")
 	}
-	n = n.withDefaults(s.t, nil)
+	n = n.withDefaults(s.t, s.scopes)
 	credential := n.credential(s.t)
 	defer credential.Destroy()
 	at := broker.At(Tenant, n.ID, n.Provider, n.Provider.Hosts, 1)

@@ -74,10 +74,10 @@ func TestApprovalDigest(t *testing.T) {
 		t.Errorf("digest %s, want %s", got, vector)
 	}
 	same := base
-	same.ExpiresAfterMs = 2000
+	same.ExpiresAfterMs, same.Quorum = 2000, 1
 	same.Approvers = []document.Pattern{"user:b", "user:a", "user:b"}
 	if same.Digest() != vector {
-		t.Error("the life of a request or the order of the approvers changed the digest")
+		t.Error("the life of a request, a quorum of one or the order of the approvers changed the digest")
 	}
 	if same.Approvers[0] != "user:b" {
 		t.Error("Digest sorted the caller's list")
@@ -91,6 +91,17 @@ func TestApprovalDigest(t *testing.T) {
 	} {
 		if a.Digest() == vector {
 			t.Errorf("%s does not change the digest", name)
+		}
+	}
+	cfo := besides(t, base, of("pay", ChainEntry{Approvers: []document.Pattern{"user:cfo"}}))
+	for name, a := range map[string]ApprovalRule{
+		"no hook":         base,
+		"other approvers": besides(t, base, of("pay", ChainEntry{Approvers: []document.Pattern{"user:ceo"}})),
+		"another quorum":  besides(t, base, of("pay", ChainEntry{Approvers: []document.Pattern{"user:cfo"}, Quorum: 2})),
+		"another hook":    besides(t, cfo, of("law", ChainEntry{Approvers: []document.Pattern{"role:law"}})),
+	} {
+		if a.Digest() == cfo.Digest() {
+			t.Errorf("%s does not change the digest of a rule with approvers of a hook", name)
 		}
 	}
 }

@@ -97,6 +97,16 @@ func TestEscalationIsReadAndDescribed(t *testing.T) {
 	if got := a.At(3 * time.Hour).Describe("user:ann"); got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
+	opened := time.UnixMilli(1000)
+	for _, tc := range []struct {
+		life time.Duration
+		want int
+	}{{2 * time.Hour, 0}, {2*time.Hour + time.Nanosecond, 1}, {24 * time.Hour, 1}, {48 * time.Hour, 2}} {
+		steps := a.Escalations(opened, opened.Add(tc.life))
+		if len(steps) != tc.want || tc.want > 0 && steps[0].AtMs != opened.Add(2*time.Hour).UnixMilli() {
+			t.Errorf("a request that lives %s has the steps %+v, want %d", tc.life, steps, tc.want)
+		}
+	}
 	a.Escalate[0].Approvers[0] = "changed"
 	if p.Decide(call()).Approval.Escalate[0].Approvers[0] != "role:security" {
 		t.Error("a decision shares its steps with the policy")

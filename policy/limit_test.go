@@ -27,7 +27,7 @@ func TestLimits(t *testing.T) {
 		{tool: "core__*", quota: {tokens: 50, every: 1h}},
 		{tool: core__read, concurrent: 1},
 		{tool: core__mail, per: [connection, actor, tool], concurrent: 3, then: wait, waitFor: 2m},
-		{tool: "*", concurrent: 9, then: wait}]`
+		{tool: "*", per: [tenant], concurrent: 9, then: wait}]`
 	want := []Limit{
 		{Key: `["core__*","every 1h0m0s"]`, Tokens: 50, Every: time.Hour, Source: "tenants.acme.limits[0]"},
 		{

@@ -37,6 +37,10 @@ func FoundEffect[Out any](value Out) Found[Out] {
 // because the probe has told it Call.Epoch, which Pawl raises before it asks the
 // probe, and the service refuses lower epochs. Otherwise return the zero Found,
 // which is Unclear: a second effect is worse than a question to a person.
+//
+// Pawl believes FoundNoEffect at once if the tool declares Definition.Fences.
+// Otherwise it asks again, and believes it, when every attempt has used up its
+// Timeout and ten seconds more.
 func FoundNoEffect[Out any]() Found[Out] { return Found[Out]{finding: NoEffect} }
 
 // DefineWithProbe is Define for a tool whose effect must not be repeated blindly

@@ -52,6 +52,11 @@ type Definition struct {
 	// Idempotent declares that running twice with the same idempotency key is
 	// as good as once. Read-only tools are idempotent by nature.
 	Idempotent bool
+	// Fences declares that the service, from the time when it answers the probe, refuses each
+	// request of an earlier attempt: one with an epoch below the Call.Epoch of the probe. So
+	// FoundNoEffect counts while an earlier attempt may still run. Without Fences it counts when
+	// every attempt has used up Timeout and ten seconds more. Fences goes with a probe only.
+	Fences bool
 	// Fast declares that the tool answers within Timeout ≤ FastLimit, so that a
 	// read-only call may run inside the workflow task (the local lane).
 	Fast bool

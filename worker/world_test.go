@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -41,7 +39,7 @@ type world struct {
 	config   Config
 	temporal client.Client
 	store    *postgres.Store
-	log      *logbook
+	log      *devstacktest.Log
 }
 
 // newWorld has a migrated database, no policy and a namespace without search attributes.
@@ -69,7 +67,7 @@ func newWorldOn(t *testing.T, database string) *world {
 
 func newWorldOf(t *testing.T, temporal, database string) *world {
 	t.Helper()
-	w := &world{t: t, log: &logbook{}}
+	w := &world{t: t, log: &devstacktest.Log{}}
 	options := client.Options{
 		HostPort: temporal, Namespace: "worker-" + strings.ToLower(rand.Text()[:12]),
 		Logger: sdklog.NewStructuredLogger(slog.New(slog.DiscardHandler)),
@@ -190,20 +188,9 @@ func (w *world) invoke(tool, id, args string) (toolspec.Result, error) {
 
 func (w *world) until(what string, holds func() error) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), waitTimeout)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := holds()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			w.t.Fatalf("never: %s: %v", what, err)
-		case <-tick.C:
-		}
+	var err error
+	if !devstacktest.Eventually(w.t.Context(), waitTimeout, func() bool { err = holds(); return err == nil }) {
+		w.t.Fatalf("never: %s: %v", what, err)
 	}
 }
 
@@ -221,22 +208,4 @@ func tool(id string, needs ...toolspec.CapabilityName) toolspec.Tool {
 	}, func(_ context.Context, in in, _ toolspec.Call) (out, error) {
 		return out{Text: fmt.Sprint("own ", in.Text)}, nil
 	})
-}
-
-// logbook keeps what a worker logs.
-type logbook struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logbook) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logbook) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }

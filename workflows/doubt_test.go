@@ -11,6 +11,7 @@ import (
 
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
 )
 
 // parkingPolicy asks nobody before a call, and somebody where its outcome is
@@ -30,15 +31,18 @@ tenants:
 type wire struct {
 	mu           sync.Mutex
 	lost         int
+	fences       bool
 	runs, probes int
 	epochs       []int
-	probe        func(n int) (toolspec.Found[echoOut], error)
+	// at is what runs at the start of each attempt.
+	at    func()
+	probe func(n int) (toolspec.Found[echoOut], error)
 }
 
 func (w *wire) tool() toolspec.Tool {
 	def := toolspec.Definition{
 		ID: "core__wire", Description: "test tool", Version: "1", Effect: toolspec.ExternalSideEffect, Risk: toolspec.HighRisk,
-		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, Timeout: time.Second,
+		Redaction: toolspec.Redaction{Allow: []string{"/text"}}, Timeout: time.Second, Fences: w.fences,
 	}
 	run := func(ctx context.Context, in echoIn, call toolspec.Call) (echoOut, error) {
 		w.mu.Lock()
@@ -46,6 +50,9 @@ func (w *wire) tool() toolspec.Tool {
 		w.runs++
 		hangs := w.runs <= w.lost
 		w.mu.Unlock()
+		if w.at != nil {
+			w.at()
+		}
 		if hangs {
 			<-ctx.Done()
 			return echoOut{}, ctx.Err()
@@ -92,10 +99,10 @@ func TestProbe(t *testing.T) {
 			}
 			return happened, nil
 		}, 1, 3, "", "found", 1, 0},
-		{"it had no effect", 1, func(int) (toolspec.Found[echoOut], error) { return toolspec.FoundNoEffect[echoOut](), nil }, 2, 1, "", "hello", 2, 0},
-		{"it had none, again and again", 9, func(int) (toolspec.Found[echoOut], error) { return toolspec.FoundNoEffect[echoOut](), nil }, 3, 3, toolspec.CodeTimeout, "", 3, 1},
-		{"nobody knows", 1, func(int) (toolspec.Found[echoOut], error) { return toolspec.Found[echoOut]{}, nil }, 1, 3, toolspec.CodeOutcomeUnknown, "", 1, 0},
-		{"the probe fails", 1, func(int) (toolspec.Found[echoOut], error) { return happened, errPlain }, 1, 3, toolspec.CodeOutcomeUnknown, "", 1, 0},
+		{"it had no effect", 1, func(int) (toolspec.Found[echoOut], error) { return toolspec.FoundNoEffect[echoOut](), nil }, 2, 2, "", "hello", 2, 0},
+		{"it had none, again and again", 9, func(int) (toolspec.Found[echoOut], error) { return toolspec.FoundNoEffect[echoOut](), nil }, 3, 6, toolspec.CodeTimeout, "", 3, 1},
+		{"nobody knows", 1, func(int) (toolspec.Found[echoOut], error) { return toolspec.Found[echoOut]{}, nil }, 1, 4, toolspec.CodeOutcomeUnknown, "", 1, 0},
+		{"the probe fails", 1, func(int) (toolspec.Found[echoOut], error) { return happened, errPlain }, 1, 4, toolspec.CodeOutcomeUnknown, "", 1, 0},
 		{"the value breaks the contract", 1, func(int) (toolspec.Found[echoOut], error) {
 			return toolspec.FoundEffect(echoOut{Text: strings.Repeat("x", 2<<20)}), nil
 		}, 1, 1, toolspec.CodeResultTooLarge, "", 1, 0},
@@ -119,6 +126,96 @@ func TestProbe(t *testing.T) {
 				t.Errorf("the epochs are %v; a probe has a higher one than the attempts before it", w.epochs)
 			}
 		})
+	}
+}
+
+// TestProbeWhileAnAttemptMayRun: that there was no effect counts before the attempts have used up their time only if the service refuses what
+// they send. That there was an effect counts at any time.
+func TestProbeWhileAnAttemptMayRun(t *testing.T) {
+	t.Parallel()
+	const over = time.Second + overMargin
+	none := toolspec.FoundNoEffect[echoOut]()
+	happened := toolspec.FoundEffect(echoOut{Text: "hello"})
+	var unclear toolspec.Found[echoOut]
+	for _, tc := range []struct {
+		name string
+		// gone says that the worker dies with its first attempt. Otherwise the function returns after its time.
+		gone, fences bool
+		finds        []toolspec.Found[echoOut] // the last again and again
+		// early and late are how often the probe is asked before the attempt is over, and after.
+		early, late int
+		// again says that there is another attempt, and soon that it begins before the first is over.
+		again, soon bool
+		code        toolspec.Code // "" = ok
+	}{
+		{"no effect", true, false, []toolspec.Found[echoOut]{none}, 1, 1, true, false, ""},
+		{"no effect, of a function that has returned", false, false, []toolspec.Found[echoOut]{none}, 1, 1, true, false, ""},
+		{"no effect, and then an effect", false, false, []toolspec.Found[echoOut]{none, happened}, 1, 1, false, false, ""},
+		{"an effect", true, false, []toolspec.Found[echoOut]{happened}, 1, 0, false, false, ""},
+		{"an effect, of a function that has returned", false, false, []toolspec.Found[echoOut]{happened}, 1, 0, false, false, ""},
+		{"unclear, and then an effect", true, false, []toolspec.Found[echoOut]{unclear, happened}, 1, 1, false, false, ""},
+		{"unclear", true, false, []toolspec.Found[echoOut]{unclear}, 1, 3, false, false, toolspec.CodeOutcomeUnknown},
+		{"no effect behind a fence", true, true, []toolspec.Found[echoOut]{none}, 1, 0, true, true, ""},
+		{"no effect behind a fence, of a function that has returned", false, true, []toolspec.Found[echoOut]{none}, 1, 0, true, true, ""},
+		{"an effect behind a fence", true, true, []toolspec.Found[echoOut]{happened}, 1, 0, false, false, ""},
+		{"unclear behind a fence, and then none", true, true, []toolspec.Found[echoOut]{unclear, none}, 1, 1, true, false, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			var r *rig
+			var asked, began []time.Duration
+			since := func() time.Duration { return r.env.Now().Sub(time.UnixMilli(r.records.startedAt)) }
+			w := &wire{fences: tc.fences, at: func() { began = append(began, since()) }}
+			w.probe = func(n int) (toolspec.Found[echoOut], error) {
+				asked = append(asked, since())
+				return tc.finds[min(n, len(tc.finds))-1], nil
+			}
+			if !tc.gone {
+				w.lost = 1
+			}
+			r = newRig(t, rigOptions{policy: freePolicy, tools: []toolspec.Tool{w.tool()}})
+			if tc.gone {
+				r.records.onClaim = func(n int) (contract.Outcome, error) {
+					if n == 1 {
+						r.records.written(false)
+						return dies, nil
+					}
+					return "", nil
+				}
+			}
+			result := r.run(call("core__wire", args))
+			if result.ErrorCode != tc.code || len(asked) != tc.early+tc.late {
+				t.Fatalf("got %+v; the probe was asked after %v", result, asked)
+			}
+			for i, d := range asked {
+				if early := d < over; early != (i < tc.early) {
+					t.Errorf("the probe was asked after %v, want %d times before %s", asked, tc.early, over)
+				}
+			}
+			if !tc.gone { // the first attempt
+				began = began[1:]
+			}
+			if len(began) > 1 || (len(began) == 1) != tc.again || tc.again && (began[0] < over) != tc.soon {
+				t.Errorf("further attempts began after %v; the first is over after %s", began, over)
+			}
+			if took := time.Duration(result.EndedAtMs-result.StartedAtMs) * time.Millisecond; tc.late == 0 && took >= over {
+				t.Errorf("the call took %s", took)
+			}
+		})
+	}
+}
+
+// TestNoWaitForWhatIsKnown: an attempt of which the probe has said that it had no effect holds up no later probe.
+func TestNoWaitForWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	w := &wire{lost: 2, probe: func(int) (toolspec.Found[echoOut], error) { return toolspec.FoundNoEffect[echoOut](), nil }}
+	r := newRig(t, rigOptions{policy: freePolicy, tools: []toolspec.Tool{w.tool()}})
+	if result := r.run(call("core__wire", args)); !result.OK || w.runs != 3 {
+		t.Errorf("got %+v after %d runs", result, w.runs)
+	}
+	first := contract.Claim{Dispatch: 1, ID: r.records.rows[0].ClaimID}
+	if over := r.records.over; len(over) != 2 || len(over[0]) != 0 || !slices.Equal(over[1], []contract.Claim{first}) {
+		t.Errorf("over are %v, want nothing at first, then the first claim", over)
 	}
 }
 
@@ -290,7 +387,7 @@ func TestNoAttemptAfterARevocation(t *testing.T) {
 	}})
 	inv := call("core__wire", args)
 	inv.Context.ConnectionID, inv.AllowedConnectionIDs = "conn-1", []string{"conn-1"}
-	if result := r.run(inv); result.ErrorCode != toolspec.CodePolicyDenied || w.runs != 1 || w.probes != 1 {
+	if result := r.run(inv); result.ErrorCode != toolspec.CodePolicyDenied || w.runs != 1 || w.probes != 2 {
 		t.Errorf("got %+v after %d runs and %d probes\n%s", result, w.runs, w.probes, r.stages())
 	}
 }

@@ -40,8 +40,7 @@ type records struct {
 	refused    []admit.Refused
 	outputs    int
 	active     string
-	// overIn is how long the tools of the claims may still run, and over what the call said of them.
-	overIn    time.Duration
+	// over are the claims that the call did not wait for, by the checks that raised the epoch.
 	over      [][]contract.Claim
 	startedAt int64
 	unsaved   error
@@ -69,7 +68,12 @@ const dies contract.Outcome = "dies"
 type claimed struct {
 	id         string
 	repeatable bool
+	// over is when the tool of the claim can no longer run.
+	over time.Time
 }
+
+// overMargin is that of the real record.
+const overMargin = 10 * time.Second
 
 type request struct {
 	votes    []policy.Vote
@@ -152,7 +156,7 @@ func (r *records) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outc
 	if _, again := r.claims[in.Dispatch]; again {
 		return contract.Redelivered, nil
 	}
-	r.claims[in.Dispatch] = claimed{in.ClaimID, in.Repeatable}
+	r.claims[in.Dispatch] = claimed{in.ClaimID, in.Repeatable, r.now().Add(in.Runtime + overMargin)}
 	r.row.Rounds.Dispatch = max(r.row.Rounds.Dispatch, in.Dispatch)
 	return contract.Done, nil
 }
@@ -161,7 +165,7 @@ func (r *records) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outc
 // its answer.
 func (r *records) written(repeatable bool) {
 	row := r.rows[len(r.rows)-1]
-	r.claims[row.Dispatch] = claimed{row.ClaimID, repeatable}
+	r.claims[row.Dispatch] = claimed{row.ClaimID, repeatable, r.now().Add(row.Runtime + overMargin)}
 }
 
 func (r *records) Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error) {
@@ -177,9 +181,13 @@ func (r *records) Check(ctx context.Context, in contract.CheckIn) (contract.Chec
 	if !r.owns(ctx, in.Epoch) {
 		return contract.CheckOut{Outcome: contract.Superseded}, nil
 	}
-	out := contract.CheckOut{Outcome: contract.Lost, OverInMs: r.overIn.Milliseconds()}
+	out := contract.CheckOut{Outcome: contract.Lost}
 	for _, dispatch := range slices.Sorted(maps.Keys(r.claims)) {
-		out.Claims = append(out.Claims, contract.Claim{Dispatch: dispatch, ID: r.claims[dispatch].id})
+		claim := contract.Claim{Dispatch: dispatch, ID: r.claims[dispatch].id}
+		out.Claims = append(out.Claims, claim)
+		if !slices.Contains(in.Over, claim) {
+			out.OverInMs = max(out.OverInMs, r.claims[dispatch].over.Sub(r.now()).Milliseconds())
+		}
 	}
 	if _, begun := r.claims[in.Dispatch]; !begun {
 		r.over = append(r.over, in.Over)

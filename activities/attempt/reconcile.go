@@ -117,7 +117,7 @@ func (a *Attempts) found(ctx context.Context, in contract.ProbeIn, bound *catalo
 		call.Logger.WarnContext(ctx, "the probe failed", "errorType", fmt.Sprintf("%T", p.err))
 		return contract.ProbeOut{Outcome: contract.Lost}
 	case p.finding == toolspec.NoEffect:
-		return contract.ProbeOut{Outcome: contract.Free}
+		return contract.ProbeOut{Outcome: contract.Free, Fenced: bound.Definition().Fences}
 	case p.finding != toolspec.TookEffect:
 		return contract.ProbeOut{Outcome: contract.Lost}
 	}

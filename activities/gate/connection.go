@@ -33,13 +33,20 @@ func (g *gate) checkConnection(ctx context.Context, f hook.Facts, p *policy.Poli
 		scopes = bound.Definition().Scopes
 	}
 	holder := broker.Holder(c)
-	if holder != "" && broker.Covers(n, p.Roles(c.TenantID, holder), scopes) {
-		granted = []string{c.ConnectionID}
+	var missing []string
+	if holder != "" {
+		lacks, ok := broker.Missing(n, p.Roles(c.TenantID, holder), scopes)
+		if missing = lacks; ok && len(missing) == 0 {
+			granted = []string{c.ConnectionID}
+		}
 	}
 	if len(broker.Effective(granted, requested)) == 0 {
 		v.Delta.Rule = ruleConnection
-		g.Log.WarnContext(ctx, "no grant allows a call its connection", ids(f)...)
+		g.Log.WarnContext(ctx, "no grant allows a call its connection", append(ids(f), "missingScopes", missing)...)
 		failure := judge.NoGrant()
+		if len(missing) > 0 { // the holder has a grant, and therefore may know that the connection exists
+			failure = judge.MissingScopes(missing)
+		}
 		return &failure
 	}
 	if n.Status == broker.StatusNeedsReauth {

@@ -110,7 +110,9 @@ func (g *gate) decide(ctx context.Context, p *policy.Policy, f hook.Facts, v *ho
 	if err != nil {
 		return decision, nil, err
 	}
-	v.Delta.Rule = decision.Rule
+	if !decision.Undetermined { // the rule could be another one when the arguments are known
+		v.Delta.Rule = decision.Rule
+	}
 	v.Delta.Budgets = &hook.Budgets{
 		MaxRuntimeMs: decision.Budgets.MaxRuntimeMs, MaxResultBytes: int(decision.Budgets.MaxResultBytes), DeadlineMs: decision.Budgets.DeadlineMs,
 		MaxAttempts: int(decision.Budgets.MaxAttempts), RetryDelayMs: decision.Budgets.RetryDelayMs, RetryDelayMaxMs: decision.Budgets.RetryDelayMaxMs,

@@ -3,6 +3,7 @@ package judge
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/pawl-run/pawl/policy"
@@ -76,6 +77,14 @@ func NoGrant() hook.Failure {
 		Code: toolspec.CodePolicyDenied, SafeMessage: "no grant allows this connection",
 		Details: &toolspec.Details{Path: "/context/connectionId", Rule: "connection"},
 	}
+}
+
+// MissingScopes returns the failure of a call whose grants do not cover the scopes that its tool
+// declares. scopes are those that lack.
+func MissingScopes(scopes []string) hook.Failure {
+	f := NoGrant()
+	f.SafeMessage = "no grant covers the scopes that the tool needs: missing " + strings.Join(scopes, ", ")
+	return f
 }
 
 // NotRequested returns the failure of a call whose allowedConnectionIds do not list its connection.

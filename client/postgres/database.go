@@ -40,6 +40,11 @@ func Open(ctx context.Context, url string) (*Database, error) {
 // Of returns a Database on a store of a worker or of a command, who closes the store.
 func Of(store *postgres.Store) *Database { return &Database{store: store} }
 
+// UseNamespace makes catalogs leave out the workers of other namespaces of Temporal that share the
+// database. Call it before the first use of the Database. Without it a catalog has the tools of the
+// workers of every namespace.
+func (d *Database) UseNamespace(name string) { d.store.UseNamespace(name) }
+
 // Close closes the connections. It waits for running statements.
 func (d *Database) Close() { d.store.Close() }
 
@@ -72,7 +77,7 @@ func (d *Database) Call(ctx context.Context, tenantID, id string) (client.CallRe
 
 // Approvals implements client.Records.
 func (d *Database) Approvals(ctx context.Context, f client.ApprovalFilter) ([]client.ApprovalRecord, error) {
-	return d.store.Approvals(ctx, f.TenantID, !f.Decided)
+	return d.store.Approvals(ctx, f)
 }
 
 // orNotFound returns client.ErrNotFound for a row that the tenant does not have, and otherwise err.

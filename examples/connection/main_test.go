@@ -181,7 +181,7 @@ func TestLostAnswer(t *testing.T) {
 	service := httptest.NewServer(l)
 	defer service.Close()
 	p := pawltest.Start(t, pawltest.Options{Tools: []toolspec.Tool{refund(shop{url: service.URL})}})
-	p.Connect(pawltest.Connection{ID: "shop", Scopes: []string{"refunds"}, Provider: broker.Provider{
+	p.Connect(pawltest.Connection{ID: "shop", Provider: broker.Provider{
 		ID: "shop", Kind: broker.Bearer, Hosts: []string{service.Listener.Addr().String()}, Insecure: true,
 	}})
 	inv := pawltest.Invocation("shop__refund", `{"orderId":"A-1001","cents":500}`)

@@ -33,7 +33,9 @@ func refund(s shop) toolspec.Tool {
 		Capabilities:       []toolspec.CapabilityName{capability.ClientsKey.Name()},
 		RequiresConnection: true,
 		Scopes:             []string{"refunds"},
-		Timeout:            10 * time.Second, // the probe is asked ten seconds after it
+		Timeout:            10 * time.Second,
+		// The shop refuses late requests, so Pawl believes FoundNoEffect at once.
+		Fences: true,
 	}, s.refund, s.probe)
 }
 

@@ -258,15 +258,7 @@ func (w *world) rows(t *testing.T) []string {
 // until polls for a condition.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-ctx.Done():
-			t.Fatalf("never: %s", what)
-		case <-tick.C:
-		}
+	if !devstacktest.Eventually(t.Context(), waitTimeout, holds) {
+		t.Fatalf("never: %s", what)
 	}
 }

@@ -4,15 +4,13 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
-	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/cli/terminaltest"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -25,18 +23,9 @@ func TestMain(m *testing.M) {
 // TestFlagHelp: backquotes in the help of a flag stand around the name of its value, which is a word: pflag shows it behind the flag.
 func TestFlagHelp(t *testing.T) {
 	t.Parallel()
-	var check func(cmd *cobra.Command)
-	check = func(cmd *cobra.Command) {
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if name, _ := pflag.UnquoteUsage(f); strings.ContainsAny(name, " ") || strings.Count(f.Usage, "`") > 2 {
-				t.Errorf("%s --%s %s: %s", cmd.CommandPath(), f.Name, name, f.Usage)
-			}
-		})
-		for _, sub := range cmd.Commands() {
-			check(sub)
-		}
+	for _, bad := range terminaltest.BadFlags(newRoot(&app.App{}, nil)) {
+		t.Error(bad)
 	}
-	check(newRoot(&app.App{}, nil))
 }
 
 // pawl is what cmd/pawl-server is.

@@ -16,6 +16,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	temporal "go.temporal.io/sdk/client"
 
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/cli/terminaltest"
 	"github.com/pawl-run/pawl/internal/devstack"
@@ -180,7 +181,7 @@ func (r *rig) setup(env *testscript.Env) error {
 func (r *rig) waits(ts *testscript.TestScript, _ bool, args []string) {
 	tenant := ts.Getenv("PAWL_TENANT")
 	err := eventually(r.t.Context(), func() error {
-		requests, err := r.store.Approvals(r.t.Context(), tenant, true)
+		requests, err := r.store.Approvals(r.t.Context(), client.ApprovalFilter{TenantID: tenant})
 		for _, request := range requests {
 			if strings.HasSuffix(request.WorkflowID, ":"+args[0]) {
 				ts.Setenv(args[1], request.ApprovalID)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -129,7 +128,7 @@ func (s *site) nothingRuns() {
 type child struct {
 	s        *site
 	cmd      *exec.Cmd
-	out, err buffer
+	out, err devstacktest.Log
 	done     chan struct{}
 }
 
@@ -196,22 +195,4 @@ func (s *site) says(text string, words ...string) {
 			s.t.Errorf("%q is not in:\n%s", word, text)
 		}
 	}
-}
-
-// buffer may be read while it is written.
-type buffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

@@ -12,10 +12,12 @@ type devApp struct{ *app.App }
 
 // Commands returns the option that adds the commands for development.
 func Commands() cli.Option {
-	return cli.Commands(func(shared *app.App) []*cobra.Command {
-		a := devApp{shared}
-		return []*cobra.Command{
-			newDemo(a), newDemoWorker(a), newChaos(a), newChaosWorker(a), newBench(a), newBenchSubmit(a), newBenchWorker(a), newDev(a),
-		}
-	})
+	return cli.Commands(commands)
+}
+
+func commands(shared *app.App) []*cobra.Command {
+	a := devApp{shared}
+	return []*cobra.Command{
+		newDemo(a), newDemoWorker(a), newChaos(a), newChaosWorker(a), newBench(a), newBenchSubmit(a), newBenchWorker(a), newDev(a),
+	}
 }

@@ -16,9 +16,10 @@ import (
 func newDevEnv(a devApp) *cobra.Command {
 	return &cobra.Command{
 		Use: "env", Short: "Print the environment that a program needs for the servers of `pawl dev`",
-		Long: "Print the environment variables with which a program in any language uses the servers of the `pawl dev` of this\n" +
-			"directory, for a shell, or as JSON with --json. A Go program in this directory needs none: worker.LoadConfig finds\n" +
-			"the servers. The address of the database contains its password. It is left out if `pawl dev` did not start the\n" +
+		Long: "Print the environment variables with which a program uses the servers of the `pawl dev` of this directory, for a\n" +
+			"shell, or as JSON with --json. A program that connects with a Temporal SDK needs them, in Go too. The commands of\n" +
+			"`pawl`, and Go programs that call worker.Main or worker.LoadConfig, find the servers without them if they run in\n" +
+			"this directory. The address of the database contains its password. It is left out if `pawl dev` did not start the\n" +
 			"database.",
 		Example: "  eval \"$(pawl dev env)\"",
 		Args:    app.ExactArgs(0, "no arguments"),
@@ -57,6 +58,7 @@ func devVariables(s *devstate.State) []variable {
 		{"TEMPORAL_ADDRESS", s.Temporal},
 		{"TEMPORAL_NAMESPACE", s.Namespace},
 		{"TEMPORAL_CONFIG_FILE", os.DevNull}, // a profile's certificates and keys are for another server
+		{"PAWL_TEMPORAL_UI", s.UI},
 	}
 	if !s.ForeignDatabase {
 		all = append(all, variable{"PAWL_DATABASE_URL", s.DatabaseURL})

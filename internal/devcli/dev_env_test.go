@@ -23,6 +23,8 @@ func (s *site) printsItsEnvironment() {
 	}
 	out, _ = s.run("elsewhere", environ, 0, "tools", "list")
 	s.says(out, "core__grep")
+	out, _ = s.run("elsewhere", environ, 0, "doctor", "--json")
+	s.says(out, `"ui": "http://`)
 	out, _ = s.run("elsewhere", environ, 0, "invoke", "core__ls")
 	s.says(out, "notes.txt")
 	_, errs := s.run("elsewhere", nil, 1, "dev", "env")
@@ -32,7 +34,7 @@ func (s *site) printsItsEnvironment() {
 // TestDevVariables: a shell reads each value as it is, and the password of a database that `pawl dev` did not start is not printed.
 func TestDevVariables(t *testing.T) {
 	t.Parallel()
-	state := devstate.State{Temporal: "127.0.0.1:7233", Namespace: "default", DatabaseURL: "postgres://pawl:s3same@h/d", KeyRing: "/home/o'neill/a b$c.json"}
+	state := devstate.State{Temporal: "127.0.0.1:7233", Namespace: "default", UI: "http://127.0.0.1:8233", DatabaseURL: "postgres://pawl:s3same@h/d", KeyRing: "/home/o'neill/a b$c.json"}
 	shown := func() string {
 		var b strings.Builder
 		for _, v := range devVariables(&state) {
@@ -40,8 +42,8 @@ func TestDevVariables(t *testing.T) {
 		}
 		return b.String()
 	}
-	out, err := exec.CommandContext(t.Context(), "sh", "-c", shown()+`printf '%s|' "$TEMPORAL_ADDRESS" "$TEMPORAL_NAMESPACE" "$PAWL_DATABASE_URL" "$PAWL_KEYRING_FILE"`).Output()
-	if want := "127.0.0.1:7233|default|postgres://pawl:s3same@h/d|/home/o'neill/a b$c.json|"; err != nil || string(out) != want {
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", shown()+`printf '%s|' "$TEMPORAL_ADDRESS" "$TEMPORAL_NAMESPACE" "$PAWL_TEMPORAL_UI" "$PAWL_DATABASE_URL" "$PAWL_KEYRING_FILE"`).Output()
+	if want := "127.0.0.1:7233|default|http://127.0.0.1:8233|postgres://pawl:s3same@h/d|/home/o'neill/a b$c.json|"; err != nil || string(out) != want {
 		t.Errorf("a shell reads %q, %v, want %q", out, err, want)
 	}
 	state.ForeignDatabase = true

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/cli"
 	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/cli/terminaltest"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/devstack/temporalcli"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -21,6 +22,16 @@ import (
 // TestMain puts a program pawl, which is this test binary, on the PATH.
 func TestMain(m *testing.M) {
 	testscript.Main(devstacktest.Runner(m, contract.SearchAttributeNames()...), map[string]func(){"pawl": pawl})
+}
+
+// TestFlagHelp: as in internal/cli.
+func TestFlagHelp(t *testing.T) {
+	t.Parallel()
+	for _, cmd := range commands(new(app.App)) {
+		for _, bad := range terminaltest.BadFlags(cmd) {
+			t.Error(bad)
+		}
+	}
 }
 
 // pawl is what cmd/pawl is.

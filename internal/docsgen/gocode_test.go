@@ -54,6 +54,11 @@ func TestGoCompilesFindsMistakes(t *testing.T) {
 		{"return errors.New(\"statements may return\")", "", ""},
 		{"type T struct{ A toolspec.Code }", "", ""},
 		{"c := client.Options{}", "import \"go.temporal.io/sdk/client\"", ""},
+		{
+			"c.Close()\nfmt.Println(n)",
+			"import (\n\t\"sync\"\n\n\t\"go.temporal.io/sdk/client\"\n)\n\nvar (\n\tc client.Client\n\tm sync.Mutex\n\tn nosuchtype\n)",
+			"docs/a.md:12:4: undefined: nosuchtype",
+		},
 		{"c.Close()", "import \"go.temporal.io/sdk/client\"\n\nvar c client.Client", ""},
 	}
 	var blocks []pagetest.Block

@@ -7,7 +7,6 @@ import (
 	"go/ast"
 	exact "go/constant"
 	"go/importer"
-	"go/parser"
 	"go/token"
 	"go/types"
 	"io/fs"
@@ -125,19 +124,9 @@ func (c *checker) check(below string) (*checked, error) {
 	}
 	p := &checked{below: below, defs: map[*ast.Ident]types.Object{}}
 	c.seen[below] = p
-	found, err := filepath.Glob(filepath.Join(c.root, filepath.FromSlash(below), "*.go"))
-	if err != nil {
+	var err error
+	if p.syntax, err = parsePackage(c.files, filepath.Join(c.root, filepath.FromSlash(below))); err != nil {
 		return nil, err
-	}
-	for _, name := range found {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		f, err := parser.ParseFile(c.files, name, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
-		p.syntax = append(p.syntax, f)
 	}
 	config := types.Config{Importer: c, IgnoreFuncBodies: true, Error: func(error) {}}
 	p.types, _ = config.Check(modulePath+below, c.files, p.syntax, &types.Info{Defs: p.defs}) // what it cannot find is no constant
@@ -163,35 +152,25 @@ func (c *checker) Import(name string) (*types.Package, error) {
 
 func limitsOf(p *checked) (rows [][]string, err error) {
 	for _, f := range p.syntax {
-		for _, d := range f.Decls {
-			group, ok := d.(*ast.GenDecl)
-			if !ok || group.Tok != token.CONST {
-				continue
+		for group, v := range specs[*ast.ValueSpec](f, token.CONST) {
+			comment := cmp.Or(v.Doc.Text(), v.Comment.Text())
+			if !group.Lparen.IsValid() {
+				comment = group.Doc.Text()
 			}
-			for _, spec := range group.Specs {
-				v, ok := spec.(*ast.ValueSpec)
-				if !ok {
+			for _, name := range v.Names {
+				if !limitName.MatchString(name.Name) {
 					continue
 				}
-				comment := cmp.Or(v.Doc.Text(), v.Comment.Text())
-				if !group.Lparen.IsValid() {
-					comment = group.Doc.Text()
+				value, err := valueOf(p.defs[name])
+				switch {
+				case err != nil:
+					return nil, fmt.Errorf("%s.%s: %w", p.below, name.Name, err)
+				case value == "":
+					continue
+				case !strings.HasPrefix(comment, name.Name+" "):
+					return nil, fmt.Errorf("%s.%s needs a doc comment that begins with its name: the documentation shows it", p.below, name.Name)
 				}
-				for _, name := range v.Names {
-					if !limitName.MatchString(name.Name) {
-						continue
-					}
-					value, err := valueOf(p.defs[name])
-					switch {
-					case err != nil:
-						return nil, fmt.Errorf("%s.%s: %w", p.below, name.Name, err)
-					case value == "":
-						continue
-					case !strings.HasPrefix(comment, name.Name+" "):
-						return nil, fmt.Errorf("%s.%s needs a doc comment that begins with its name: the documentation shows it", p.below, name.Name)
-					}
-					rows = append(rows, []string{code(path.Base(p.below) + "." + name.Name), value, saying(comment, name.Name)})
-				}
+				rows = append(rows, []string{code(path.Base(p.below) + "." + name.Name), value, saying(comment, name.Name)})
 			}
 		}
 	}

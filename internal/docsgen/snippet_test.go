@@ -128,28 +128,33 @@ func snippet(b pagetest.Block, names map[string]string) (files map[string]string
 	files = map[string]string{"block.go": text}
 	if b.Setup != "" {
 		// Each file needs imports of its own.
-		rest := afterImports(b.Setup)
+		rest := afterImports(setup, b.Setup)
 		line := b.SetupLine + strings.Count(b.Setup, "\n") - strings.Count(rest, "\n")
 		files["setup.go"] = "package main\n" + importsOf(unresolved(setup), known, declared) + directive(b.Page, line) + rest
 	}
 	return files, nil
 }
 
-// afterImports returns the declarations behind the import lines.
-func afterImports(text string) string {
-	for strings.HasPrefix(text, "import ") {
-		_, text, _ = strings.Cut(text, "\n")
-		text = strings.TrimLeft(text, "\n")
+// afterImports returns the declarations behind the imports of text, which parseSource parsed.
+func afterImports(parsed *ast.File, text string) string {
+	end := 0
+	for _, d := range parsed.Decls {
+		if group, ok := d.(*ast.GenDecl); ok && group.Tok == token.IMPORT {
+			end = int(group.End()-parsed.FileStart) - len(packageLine)
+		}
 	}
-	return text
+	return strings.TrimLeft(text[end:], "\n")
 }
+
+// packageLine stands in front of declarations that are parsed.
+const packageLine = "package main\n"
 
 // directive has the compiler report places of the page. A column is that of the page.
 func directive(page string, line int) string { return fmt.Sprintf("//line %s:%d:1\n", page, line) }
 
 // parseSource parses declarations, with the objects that they declare.
 func parseSource(text string) (*ast.File, error) {
-	return parser.ParseFile(token.NewFileSet(), "", "package main\n"+text, parser.ParseComments)
+	return parser.ParseFile(token.NewFileSet(), "", packageLine+text, parser.ParseComments)
 }
 
 func unresolved(f *ast.File) (names []string) {

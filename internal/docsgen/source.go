@@ -1,12 +1,14 @@
 package docsgen
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/doc"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"iter"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -39,76 +41,83 @@ func readSource(root string) (*source, error) {
 
 // eachFile parses the files of a package that ship.
 func eachFile(dir string, add func(*ast.File)) error {
+	parsed, err := parsePackage(token.NewFileSet(), dir)
+	if err == nil && len(parsed) == 0 {
+		err = fmt.Errorf("%s: %w", dir, fs.ErrNotExist)
+	}
+	for _, f := range parsed {
+		add(f)
+	}
+	return err
+}
+
+// parsePackage parses the Go files of a directory, except its tests. A directory may have none.
+func parsePackage(files *token.FileSet, dir string) (parsed []*ast.File, err error) {
 	found, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
-		return err
-	}
-	if len(found) == 0 {
-		return fmt.Errorf("%s: %w", dir, fs.ErrNotExist)
+		return nil, err
 	}
 	for _, name := range found {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(files, name, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		add(f)
+		parsed = append(parsed, f)
 	}
-	return nil
+	return parsed, nil
+}
+
+// specs returns the specs of the declarations that begin with the keyword tok, each with its
+// declaration.
+func specs[S ast.Spec](f *ast.File, tok token.Token) iter.Seq2[*ast.GenDecl, S] {
+	return func(yield func(*ast.GenDecl, S) bool) {
+		for _, d := range f.Decls {
+			group, ok := d.(*ast.GenDecl)
+			if !ok || group.Tok != tok {
+				continue
+			}
+			for _, spec := range group.Specs {
+				if s, ok := spec.(S); ok && !yield(group, s) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // addSets takes in the constants that name their type, as `A Verb = "a"` does.
 func (s *source) addSets(f *ast.File) {
-	for _, d := range f.Decls {
-		group, ok := d.(*ast.GenDecl)
-		if !ok || group.Tok != token.CONST {
+	for _, v := range specs[*ast.ValueSpec](f, token.CONST) {
+		if len(v.Values) != 1 {
 			continue
 		}
-		for _, spec := range group.Specs {
-			v, ok := spec.(*ast.ValueSpec)
-			if !ok || len(v.Values) != 1 {
-				continue
-			}
-			set, isNamed := v.Type.(*ast.Ident)
-			literal, isLiteral := v.Values[0].(*ast.BasicLit)
-			if !isNamed || !isLiteral || literal.Kind != token.STRING {
-				continue
-			}
-			value, err := strconv.Unquote(literal.Value)
-			if err != nil {
-				continue
-			}
-			comment := v.Doc.Text()
-			if comment == "" {
-				comment = v.Comment.Text()
-			}
-			s.sets[set.Name] = append(s.sets[set.Name], constant{v.Names[0].Name, value, strings.TrimSpace(comment)})
+		set, isNamed := v.Type.(*ast.Ident)
+		literal, isLiteral := v.Values[0].(*ast.BasicLit)
+		if !isNamed || !isLiteral || literal.Kind != token.STRING {
+			continue
 		}
+		value, err := strconv.Unquote(literal.Value)
+		if err != nil {
+			continue
+		}
+		comment := cmp.Or(v.Doc.Text(), v.Comment.Text())
+		s.sets[set.Name] = append(s.sets[set.Name], constant{v.Names[0].Name, value, strings.TrimSpace(comment)})
 	}
 }
 
 // addFields takes in the doc comments of exported fields.
 func (s *source) addFields(f *ast.File) {
-	for _, d := range f.Decls {
-		group, ok := d.(*ast.GenDecl)
-		if !ok || group.Tok != token.TYPE {
+	for _, t := range specs[*ast.TypeSpec](f, token.TYPE) {
+		fields, ok := t.Type.(*ast.StructType)
+		if !ok {
 			continue
 		}
-		for _, spec := range group.Specs {
-			t, ok := spec.(*ast.TypeSpec)
-			if !ok {
-				continue
-			}
-			fields, ok := t.Type.(*ast.StructType)
-			if !ok {
-				continue
-			}
-			for _, field := range fields.Fields.List {
-				for _, name := range field.Names {
-					s.fields[t.Name.Name+"."+name.Name] = strings.Join(strings.Fields(field.Doc.Text()), " ")
-				}
+		for _, field := range fields.Fields.List {
+			for _, name := range field.Names {
+				s.fields[t.Name.Name+"."+name.Name] = strings.Join(strings.Fields(field.Doc.Text()), " ")
 			}
 		}
 	}
@@ -135,25 +144,20 @@ func withoutName(comment, name string) string {
 }
 
 func (s *source) addComments(f *ast.File) {
+	for group, t := range specs[*ast.TypeSpec](f, token.TYPE) {
+		s.comments[t.Name.Name] = sentence(group.Doc.Text())
+	}
 	for _, d := range f.Decls {
-		switch d := d.(type) {
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				if t, ok := spec.(*ast.TypeSpec); ok {
-					s.comments[t.Name.Name] = sentence(d.Doc.Text())
-				}
-			}
-		case *ast.FuncDecl:
-			if d.Recv == nil {
-				continue
-			}
-			on := d.Recv.List[0].Type
-			if star, ok := on.(*ast.StarExpr); ok {
-				on = star.X
-			}
-			if t, ok := on.(*ast.Ident); ok {
-				s.comments[t.Name+"."+d.Name.Name] = sentence(d.Doc.Text())
-			}
+		method, ok := d.(*ast.FuncDecl)
+		if !ok || method.Recv == nil {
+			continue
+		}
+		on := method.Recv.List[0].Type
+		if star, ok := on.(*ast.StarExpr); ok {
+			on = star.X
+		}
+		if t, ok := on.(*ast.Ident); ok {
+			s.comments[t.Name+"."+method.Name.Name] = sentence(method.Doc.Text())
 		}
 	}
 }

@@ -9,19 +9,21 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 )
 
 // Command is a running command of the pawl program.
 type Command struct {
 	t        *testing.T
 	cmd      *exec.Cmd
-	Out, Err *Logbook
+	Out, Err *devstacktest.Log
 }
 
 // Command starts a command of the pawl program.
 func (w *World) Command(args ...string) *Command {
 	w.T.Helper()
-	c := &Command{t: w.T, cmd: w.Child(context.WithoutCancel(w.T.Context()), ChildCommand, args...), Out: &Logbook{}, Err: &Logbook{}}
+	c := &Command{t: w.T, cmd: w.Child(context.WithoutCancel(w.T.Context()), ChildCommand, args...), Out: &devstacktest.Log{}, Err: &devstacktest.Log{}}
 	c.cmd.Stdout, c.cmd.Stderr = c.Out, c.Err
 	if err := c.cmd.Start(); err != nil {
 		w.T.Fatal(err)

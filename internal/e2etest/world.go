@@ -57,7 +57,7 @@ type World struct {
 	Temporal    client.Client
 	Pawl        *pawl.Client
 	Store       *postgres.Store
-	Log         *Logbook
+	Log         *devstacktest.Log
 	// Keyring is the file of the key ring of child processes, or "".
 	Keyring string
 	// Secrets must not appear anywhere in the end; Planted says that the test itself put some of them there.
@@ -89,7 +89,7 @@ func NewWorldOn(t *testing.T, address, database, rules string) *World {
 	t.Helper()
 	w := &World{
 		T: t, Address: address, Namespace: "e2e-" + strings.ToLower(rand.Text()[:12]),
-		Database: database, Workspace: t.TempDir(), Log: &Logbook{},
+		Database: database, Workspace: t.TempDir(), Log: &devstacktest.Log{},
 		Secrets: &Secrets{}, connectionKey: rand.Text(),
 	}
 	w.Secrets.Never("the connection key", []byte(w.connectionKey))
@@ -183,20 +183,9 @@ func (w *World) Until(holds func() bool, what string, last ...*error) {
 	}
 }
 
-// Eventually polls for a condition, for WaitTimeout at most, and reports whether it held.
+// Eventually is devstacktest.Eventually, for at most WaitTimeout.
 func Eventually(ctx context.Context, holds func() bool) bool {
-	ctx, cancel := context.WithTimeout(ctx, WaitTimeout)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-tick.C:
-		}
-	}
-	return true
+	return devstacktest.Eventually(ctx, WaitTimeout, holds)
 }
 
 // Receive waits for what a tool or a hook sends.

@@ -3,7 +3,6 @@
 package faultkit_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/faultkit/failpoint"
 	// The children are made of it: a change of it makes a cached result of these
 	// tests void.
@@ -61,32 +61,13 @@ type child struct {
 	w    *world
 	plan failpoint.Plan
 	cmd  *exec.Cmd
-	log  logbook
+	log  devstacktest.Log
 	done chan struct{} // closed once the process has ended
 }
 
-// logbook is what a child writes. It may be read meanwhile.
-type logbook struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *logbook) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *logbook) has(part string) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Contains(l.text.String(), part)
-}
-
-func (l *logbook) tail() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	lines := strings.Split(l.text.String(), "\n")
+// tail returns the last 30 lines of a log.
+func tail(log *devstacktest.Log) string {
+	lines := strings.Split(log.String(), "\n")
 	return strings.Join(lines[max(0, len(lines)-30):], "\n")
 }
 
@@ -119,7 +100,7 @@ func (w *world) work(plan failpoint.Plan, more ...string) *child {
 	w.t.Cleanup(func() {
 		c.kill()
 		if w.t.Failed() {
-			w.t.Logf("the end of what worker %d (%s %s) wrote:\n%s", c.pid(), plan.By, plan.At, c.log.tail())
+			w.t.Logf("the end of what worker %d (%s %s) wrote:\n%s", c.pid(), plan.By, plan.At, tail(&c.log))
 		}
 	})
 	return c
@@ -152,7 +133,7 @@ func (c *child) dead() bool {
 // runs waits until the child serves calls.
 func (c *child) runs() *child {
 	c.w.t.Helper()
-	c.w.until(func() bool { return c.dead() || c.log.has("worker runs") }, "a worker runs")
+	c.w.until(func() bool { return c.dead() || c.log.Has("worker runs") }, "a worker runs")
 	return c
 }
 
@@ -179,7 +160,7 @@ func (c *child) stopped() {
 }
 
 func (c *child) hit() bool {
-	return c.log.has(fmt.Sprintf("failpoint: %s at %s", c.plan.By, c.plan.At))
+	return c.log.Has(fmt.Sprintf("failpoint: %s at %s", c.plan.By, c.plan.At))
 }
 
 // goOn continues a stopped child.

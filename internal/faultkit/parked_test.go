@@ -114,7 +114,7 @@ func (w *world) park(n int) []*parked {
 		}
 	}
 	w.until(func() bool {
-		open, err := w.store.Approvals(w.t.Context(), "acme", true)
+		open, err := w.store.Approvals(w.t.Context(), pawl.ApprovalFilter{TenantID: "acme"})
 		return err == nil && len(open) == n
 	}, fmt.Sprintf("%d calls wait", n))
 	return calls

@@ -155,7 +155,7 @@ func (m *mix) approveAll(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		open, err := m.store.Approvals(ctx, "acme", true)
+		open, err := m.store.Approvals(ctx, pawl.ApprovalFilter{TenantID: "acme"})
 		if err != nil {
 			continue
 		}

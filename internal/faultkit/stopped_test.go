@@ -36,8 +36,8 @@ func TestStoppedBeforeClaim(t *testing.T) {
 				t.Errorf("the call is in epoch %d with %+v and the result %+v; want it open in epoch 2", r.Epoch, r.Claims, r.Result)
 			}
 			zombie.goOn()
-			w.until(func() bool { return zombie.log.has("held at claim.before: ") }, "the claim is answered")
-			if !zombie.log.has("held at claim.before: superseded, <nil>") {
+			w.until(func() bool { return zombie.log.Has("held at claim.before: ") }, "the claim is answered")
+			if !zombie.log.Has("held at claim.before: superseded, <nil>") {
 				t.Error("the claim of a worker that was held up was not refused as superseded")
 			}
 			other.goOn()
@@ -92,7 +92,7 @@ func TestStoppedBeforeEffect(t *testing.T) {
 			if toolID != ledger.LocalRead {
 				// The server refuses it; or the worker, which stood still for longer than its attempt may take, does not even send it.
 				w.until(func() bool {
-					return zombie.log.has("the answer of an attempt was refused: NotFound") || zombie.log.has("Activity complete after timeout")
+					return zombie.log.Has("the answer of an attempt was refused: NotFound") || zombie.log.Has("Activity complete after timeout")
 				}, "the late answer is refused")
 			}
 			w.serves(zombie)
@@ -122,8 +122,8 @@ func TestStoppedBeforeSettle(t *testing.T) {
 			result, row := w.result(call), w.row(call)
 			other.kill()
 			zombie.goOn()
-			w.until(func() bool { return zombie.log.has("held at settle.before: ") }, "the late settle is answered")
-			if !zombie.log.has("held at settle.before: settled, <nil>") {
+			w.until(func() bool { return zombie.log.Has("held at settle.before: ") }, "the late settle is answered")
+			if !zombie.log.Has("held at settle.before: settled, <nil>") {
 				t.Error("a settle that came late did not find the record settled")
 			}
 			if now := w.row(call); now != row {
@@ -150,8 +150,8 @@ func TestStoppedBeforeSettleOfAnOlderEpoch(t *testing.T) {
 	other.stopped()
 	row := w.row(call)
 	zombie.goOn()
-	w.until(func() bool { return zombie.log.has("held at settle.before: ") }, "the late settle is answered")
-	if !zombie.log.has("held at settle.before: superseded, <nil>") {
+	w.until(func() bool { return zombie.log.Has("held at settle.before: ") }, "the late settle is answered")
+	if !zombie.log.Has("held at settle.before: superseded, <nil>") {
 		t.Error("a settle of an older epoch was not refused as superseded")
 	}
 	// The later run may have lost its task by now; the one after it has an epoch of its own.

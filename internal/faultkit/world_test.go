@@ -94,16 +94,8 @@ func newWorld(t *testing.T) *world {
 // until polls for a condition.
 func (w *world) until(holds func() bool, what string) {
 	w.t.Helper()
-	ctx, cancel := context.WithTimeout(w.t.Context(), waitTimeout)
-	defer cancel()
-	tick := time.NewTicker(25 * time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-ctx.Done():
-			w.t.Fatalf("never: %s", what)
-		case <-tick.C:
-		}
+	if !devstacktest.Eventually(w.t.Context(), waitTimeout, holds) {
+		w.t.Fatalf("never: %s", what)
 	}
 }
 

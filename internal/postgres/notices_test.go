@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/activities/upkeep"
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/document"
 	"github.com/pawl-run/pawl/toolspec"
@@ -195,7 +196,7 @@ func TestWaitingBringsAboutWhatIsDue(t *testing.T) {
 	if got := events("decided") + events("expired"); got != "" {
 		t.Errorf("in the record: %s", got)
 	}
-	approvals, err := b.Approvals(t.Context(), tenant, true)
+	approvals, err := b.Approvals(t.Context(), client.ApprovalFilter{TenantID: tenant})
 	if err != nil || len(approvals) != 1 || approvals[0].Escalated != 1 || len(approvals[0].Escalations) != 2 || approvals[0].Escalations[1].Approvers != "user:chief" {
 		t.Errorf("listed: %+v, %v", approvals, err)
 	}

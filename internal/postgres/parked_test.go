@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -34,7 +35,7 @@ func TestParkedRequests(t *testing.T) {
 			if got.State != tc.state || got.Answer.Counted != tc.counted || !tc.counted && got.Answer.Reason == "" {
 				t.Fatalf("%+v", got)
 			}
-			listed, err := b.Approvals(t.Context(), "acme", false)
+			listed, err := b.Approvals(t.Context(), client.ApprovalFilter{TenantID: "acme", Decided: true})
 			if err != nil || len(listed) != 1 || listed[0].Parked != "lost" || listed[0].State != tc.state {
 				t.Errorf("listed as %+v, %v", listed, err)
 			}

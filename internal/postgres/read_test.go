@@ -2,9 +2,11 @@ package postgres_test
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 
 	"github.com/pawl-run/pawl/activities/attempt"
+	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/toolspec"
@@ -53,7 +55,7 @@ func TestForeignIsNotFound(t *testing.T) {
 				t.Errorf("output %q to %q: %s, %v", name, who, v, err)
 			}
 		}
-		if got, err := b.Approvals(t.Context(), who, false); err != nil || len(got) != 0 {
+		if got, err := b.Approvals(t.Context(), client.ApprovalFilter{TenantID: who, Decided: true}); err != nil || len(got) != 0 {
 			t.Errorf("approvals to %q: %+v, %v", who, got, err)
 		}
 		if got, err := b.List(t.Context(), reads.Filter{TenantID: who}); err != nil || len(got) != 0 {
@@ -174,11 +176,25 @@ func TestOpenApprovals(t *testing.T) {
 	}
 	b.sql(`UPDATE approvals SET expires_at = now() WHERE invocation_id = $1`, id("overdue"))
 	b.review(reviewRow("denied", 1, 1, decision("denied", 1, toolspec.Deny)))
-	all, err := b.Approvals(t.Context(), tenant, false)
+	all, err := b.Approvals(t.Context(), client.ApprovalFilter{TenantID: tenant, Decided: true})
 	if err != nil || len(all) != 3 {
 		t.Errorf("%+v, %v", all, err)
 	}
-	open, err := b.Approvals(t.Context(), tenant, true)
+	// Pages of one request, the last of them empty, are the list.
+	var paged []reads.Approval
+	for f := (client.ApprovalFilter{TenantID: tenant, Decided: true, Limit: 1}); len(paged) <= len(all); f.After = &paged[len(paged)-1] {
+		page, err := b.Approvals(t.Context(), f)
+		if err != nil || len(page) > 1 {
+			t.Fatalf("a page: %+v, %v", page, err)
+		}
+		if paged = append(paged, page...); len(page) == 0 {
+			break
+		}
+	}
+	if !reflect.DeepEqual(paged, all) {
+		t.Errorf("the pages are %+v, the list is %+v", paged, all)
+	}
+	open, err := b.Approvals(t.Context(), client.ApprovalFilter{TenantID: tenant})
 	if err != nil || len(open) != 1 || open[0].ApprovalID != toolspec.ApprovalID(id("open"), 1) || open[0].WorkflowID != admitRow("open").WorkflowID {
 		t.Errorf("%+v, %v", open, err)
 	}

@@ -96,6 +96,13 @@ func TestLiveSpecs(t *testing.T) {
 	if found, err := b.RenewWorker(t.Context(), "unknown"); err != nil || found {
 		t.Errorf("renewing an unknown worker: %t, %v", found, err)
 	}
+	if err := b.PublishSpecs(t.Context(), catalog.Worker{ID: "w4", Namespace: "other"}, []toolspec.Spec{published("core__both", "3", "")}); err != nil {
+		t.Fatal(err)
+	}
+	want("core__both 3 , core__old 1 ")
+	b.UseNamespace("ns")
+	want("core__both 1 , core__old 1 ")
+	b.sql(`DELETE FROM workers WHERE worker_id = 'w4'`)
 	quiet("w2", "16 minutes")
 	publish("w3")
 	if n := value[int](b, `SELECT count(*) FROM workers`); n != 2 {

@@ -45,7 +45,7 @@ func (r *caseReader) cases(root *yaml.Node) Cases {
 	r.Mapping(root, "",
 		field{Name: "policy", Read: func(n *yaml.Node, path string) { c.Policy, _ = r.Text(n, path, maxPath) }},
 		field{Name: "tenant", Read: readText(&tenant)},
-		field{Name: "actor", Read: readText(&actor)},
+		field{Name: "actor", Read: func(n *yaml.Node, path string) { actor = r.actor(n, path) }},
 		field{Name: "tools", Read: func(n *yaml.Node, path string) {
 			r.Entries(n, path, strictyaml.Unlimited, func(id string, at, value *yaml.Node) {
 				c.Tools = append(c.Tools, r.toolFacts(id, at, value, strictyaml.Join(path, id)))
@@ -111,7 +111,7 @@ func (r *caseReader) testCase(n *yaml.Node, path string) Case {
 		field{Name: "name", Read: text(&c.Name)},
 		field{Name: "tool", Required: "is missing", Read: text(&f.ToolID)},
 		field{Name: "tenant", Read: text(&f.TenantID)},
-		field{Name: "actor", Read: text(&f.ActorID)},
+		field{Name: "actor", Read: func(n *yaml.Node, path string) { f.ActorID = r.actor(n, path) }},
 		field{Name: "subject", Read: text(&f.SubjectID)},
 		field{Name: "run", Read: text(&f.RunID)},
 		field{Name: "connection", Read: text(&f.ConnectionID)},
@@ -143,6 +143,15 @@ func (r *caseReader) testCase(n *yaml.Node, path string) Case {
 		field{Name: "risk", Read: func(n *yaml.Node, path string) { c.Risk = r.risk(n, path) }},
 	)
 	return c
+}
+
+// actor reads the id of an actor. No call can have an actor of another form.
+func (r *caseReader) actor(n *yaml.Node, path string) string {
+	id, ok := r.Text(n, path, document.MaxIdentity)
+	if ok && toolspec.CheckActorID(id) != nil {
+		r.Fail(n, path, "must be user:NAME, agent:NAME or service:NAME")
+	}
+	return id
 }
 
 func (r *caseReader) risk(n *yaml.Node, path string) toolspec.Risk {

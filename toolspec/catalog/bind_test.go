@@ -1,6 +1,7 @@
 package catalog_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -40,6 +41,14 @@ type harmless struct {
 	TokenCount int    `json:"tokenCount"`
 }
 
+// withProbe is a changed definition as a tool with a probe.
+func withProbe(change func(*toolspec.Definition)) toolspec.Tool {
+	d := definition()
+	change(&d)
+	return toolspec.DefineWithProbe(d, func(context.Context, in, toolspec.Call) (o out, err error) { return o, nil },
+		func(context.Context, in, toolspec.Call) (f toolspec.Found[out], err error) { return f, nil })
+}
+
 // TestRegistrationMatrix: each rule of the contract refuses the tool by its name
 // and says where (SP-06, SP-11, RG-02).
 func TestRegistrationMatrix(t *testing.T) {
@@ -74,6 +83,8 @@ func TestRegistrationMatrix(t *testing.T) {
 			[]string{"tool core__read: redaction.allow", `"/entries/0"`}},
 		{"mask matches nothing", with(func(d *toolspec.Definition) { d.Redaction.MaskInput = []string{"/notes"} }),
 			[]string{"tool core__read: redaction.maskInput", `"/notes" names nothing`}},
+		{"fences without a probe", with(func(d *toolspec.Definition) { d.Fences = true }), []string{"tool core__read: fences needs a probe: define the tool with DefineWithProbe"}},
+		{"fences", withProbe(func(d *toolspec.Definition) { d.Fences = true }), nil},
 		{"capability that nobody provides", with(func(d *toolspec.Definition) { d.Capabilities = []toolspec.CapabilityName{"clock", "web"} }),
 			[]string{`tool core__read: no capability "web" is provided`, "[clock files]"}},
 		{"connectionId in the input", tool[withConnection, out](text), []string{"tool core__read: input schema", "/properties/connectionId"}},
@@ -163,6 +174,8 @@ func TestDigest(t *testing.T) {
 		{"idempotence", with(func(d *toolspec.Definition) { d.Idempotent = true }), true, false},
 		{"allowlist", with(func(d *toolspec.Definition) { d.Redaction.Allow = []string{"/text"} }), true, false},
 		{"harmless names", with(func(d *toolspec.Definition) { d.HarmlessNames = []string{} }), false, false},
+		{"a probe", withProbe(func(d *toolspec.Definition) { d.MaxAttempts = 1 }), false, false},
+		{"a fence", withProbe(func(d *toolspec.Definition) { d.Fences = true }), true, false},
 		{"masks", with(func(d *toolspec.Definition) { d.Redaction.MaskInput = nil }), true, false},
 		{"description of a field", tool[otherDescription, out](definition()), true, true},
 		{"type of a field", tool[otherType, out](definition()), true, true},

@@ -45,6 +45,9 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if !b.tool.HasRun() {
 		return errors.New("its function is missing")
 	}
+	if b.def.Fences && !b.tool.HasProbe() {
+		return errors.New("fences needs a probe: define the tool with DefineWithProbe, or leave fences out")
+	}
 	inDoc, outDoc, err := b.documents()
 	if err != nil {
 		return err

@@ -166,6 +166,8 @@ func TestRepair(t *testing.T) {
 		{"a whole number with a point", json.RawMessage(`{"path":7.0}`), "", nil},
 		{"minus nothing", json.RawMessage(`{"path":-0}`), "", nil},
 		{"behind a reference", json.RawMessage(`{"path":"a","where":{"n":"1.5"}}`), `{"path":"a","where":{"n":1.5}}`, []string{"text_to_number"}},
+		{"in an array", json.RawMessage(`{"path":"a","lines":["1",2,"3"]}`), `{"lines":[1,2,3],"path":"a"}`, []string{"text_to_number"}},
+		{"an escape between single quotes", quoted(t, `{path: 'a\tb\'c'}`), `{"path":"a\tb'c"}`, []string{"single_quotes", "unquoted_key"}},
 		{"an array as a text", json.RawMessage(`{"path":"a","lines":"[1,2]"}`), `{"lines":[1,2],"path":"a"}`, []string{"text_to_document"}},
 		{"a trailing comma", quoted(t, `{"path":"a",}`), `{"path":"a"}`, []string{"trailing_comma"}},
 		{"names without quotes", quoted(t, `{path: "a", limit: 1}`), `{"limit":1,"path":"a"}`, []string{"unquoted_key"}},
@@ -225,6 +227,28 @@ func TestOneRepairOnly(t *testing.T) {
 	}
 	if result = tool.Hydrate(json.RawMessage(`{"path":"a","limit":"1"}`)); !result.Success || !result.Provenance.Repaired || r.asked != 2 {
 		t.Errorf("asked %d times: %+v", r.asked, result)
+	}
+}
+
+// gives is a repairer that gives arguments which pass, whatever it says of them.
+type gives struct {
+	repairs []string
+	ok      bool
+}
+
+func (gives) Name() string { return "gives" }
+func (g gives) Repair(hydrate.Damage) ([]byte, []string, bool) {
+	return []byte(`{"path":"a"}`), g.repairs, g.ok
+}
+
+// TestRepairNeedsARepair: what a repairer disowns, or names no repair of, is not used.
+func TestRepairNeedsARepair(t *testing.T) {
+	for name, repairer := range map[string]gives{"disowned": {[]string{"one"}, false}, "without a repair": {nil, true}} {
+		tool := target(t)
+		tool.Repairer = repairer
+		if r := tool.Hydrate(json.RawMessage(`{}`)); r.Success || r.Provenance.Repaired || r.Provenance.Repairs != nil {
+			t.Errorf("%s: %+v", name, r)
+		}
 	}
 }
 

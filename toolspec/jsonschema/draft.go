@@ -76,7 +76,7 @@ func detect(root *Node) (Draft, error) {
 	if dialect, declared := root.Object["$schema"]; declared {
 		d, known := draftOf(dialect)
 		if !known {
-			return 0, Refuse(strictjson.Path{"$schema"}, "dialect is not one of draft-04, draft-06, draft-07, 2019-09, 2020-12")
+			return 0, Refuse(strictjson.Path{"$schema"}, "dialect is not one of draft-04, draft-06, draft-07, 2019-09, 2020-12, OpenAPI 3.0 and 3.1")
 		}
 		return d, checkDraft(root, d, true)
 	}

@@ -113,7 +113,7 @@ var vocabulary = map[string]keyword{
 // foreign are rules of dialects that are no JSON Schema of these drafts. To
 // ignore them would change what the author meant.
 var foreign = map[string]string{
-	"nullable":        `is a word of OpenAPI 3.0: write "type": ["…", "null"]`,
+	"nullable":        `is a word of OpenAPI 3.0: write "type": ["…", "null"], or "$schema": "` + OpenAPI30 + `" at the root`,
 	"divisibleBy":     "is a word of draft-03: write multipleOf",
 	"disallow":        "is a word of draft-03: write not",
 	"extends":         "is a word of draft-03: write allOf",

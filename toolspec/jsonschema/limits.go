@@ -33,6 +33,9 @@ func read(doc json.RawMessage) (*Node, error) {
 		return nil, err
 	}
 	root.readOrder(t, 0)
+	if err := root.translate(); err != nil {
+		return nil, err
+	}
 	if root.Object == nil || root.Object["type"] != "object" {
 		return nil, Refuse(nil, `the root must say "type": "object" and list its fields under "properties"`)
 	}

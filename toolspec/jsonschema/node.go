@@ -23,6 +23,13 @@ type Node struct {
 	program int              // instructions of its patterns; after resolve, of all applied in place
 	weight  int              // after resolve, steps of one scalar, see effort.go
 
+	// Translated says of the root that the document names a dialect of OpenAPI, and that
+	// the tree has the words of Draft in place of its own.
+	Translated bool
+	// IdleNullable says that nullable of OpenAPI 3.0 stands here without a type, where it
+	// says nothing.
+	IdleNullable bool
+
 	Draft Draft  // after detect
 	rules *rules // after build
 }

@@ -24,6 +24,7 @@ func Outline(doc json.RawMessage) *Node {
 	if err != nil {
 		return new(Node)
 	}
+	_ = root.translate() // a nullable of the wrong form is left as it is
 	places := placesOf(root)
 	_ = root.Walk(func(n *Node) error {
 		if text, ok := n.Text("$ref"); ok {

@@ -18,7 +18,8 @@ import (
 // that the document refuses, but for one thing: 1.0 is an integer in 2020-12 and
 // none in draft-04. Arguments in canonical form have 1 for both. Fields keep their
 // order. An annotation that the document's draft does not have, and of which 2020-12
-// refuses the value, is left out.
+// refuses the value, is left out. A document of a dialect of OpenAPI is written in the
+// draft below the dialect.
 //
 // The findings name what stays open: objects that list no fields, for these are
 // maps; conditions (not, if, contains) and the alternatives of oneOf, because
@@ -39,7 +40,7 @@ func Close(doc json.RawMessage) (json.RawMessage, []Finding, error) {
 		return nil
 	})
 	c.value(root)
-	if len(c.how) == 0 {
+	if len(c.how) == 0 && !root.Translated {
 		return slices.Clone(doc), sortFindings(c.findings), nil
 	}
 	var closed json.RawMessage

@@ -2,17 +2,18 @@ package schema
 
 import (
 	"encoding/json"
-	"fmt"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pawl-run/pawl/toolspec/schema/schematest"
 )
 
 // The strict form looks once at each schema that many ways lead to.
 func TestStrictFormVisitsOnce(t *testing.T) {
-	doc := strings.ReplaceAll(doubling(16, `{"type":"string"}`), "allOf", "anyOf")
-	doc = strings.Replace(doc, `"v":`, listed(4000, `"%s":{"$ref":"#/$defs/d0"}`)+`,"v":`, 1)
+	doc := strings.ReplaceAll(schematest.Doubling(16, `{"type":"string"}`), "allOf", "anyOf")
+	doc = strings.Replace(doc, `"v":`, schematest.Listed(4000, `"%s":{"$ref":"#/$defs/d0"}`)+`,"v":`, 1)
 	start := time.Now()
 	if _, err := Down(json.RawMessage(doc), OpenAIStrict); err != nil {
 		t.Error(err)
@@ -24,7 +25,7 @@ func TestStrictFormVisitsOnce(t *testing.T) {
 
 // Nor does it list the same alternatives anew for each field that refers to them.
 func TestStrictFormListsOnce(t *testing.T) {
-	doc := `{"type":"object","properties":{` + listed(2000, `"%s":{"$ref":"#/$defs/d"}`) + `},"$defs":{"d":{"anyOf":[` + listed(2900, `{"const":"%s"}`) + `]}}}`
+	doc := `{"type":"object","properties":{` + schematest.Listed(2000, `"%s":{"$ref":"#/$defs/d"}`) + `},"$defs":{"d":{"anyOf":[` + schematest.Listed(2900, `{"const":"%s"}`) + `]}}}`
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if _, err := Down(json.RawMessage(doc), OpenAIStrict); err != nil {
@@ -40,9 +41,9 @@ func TestStrictFormListsOnce(t *testing.T) {
 func TestLongNamesAreNotCopied(t *testing.T) {
 	long := strings.Repeat("n", 100_000)
 	for name, doc := range map[string]string{
-		"pointers": `{"type":"object","properties":{"` + long + `":{"properties":{` + listed(8000, `"%s":{}`) + `}},"r":{"$ref":"#/properties/s"},"s":{}}}`,
+		"pointers": `{"type":"object","properties":{"` + long + `":{"properties":{` + schematest.Listed(8000, `"%s":{}`) + `}},"r":{"$ref":"#/properties/s"},"s":{}}}`,
 		"anchors": `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","allOf":[{"properties":{"q":{}}}],` +
-			`"properties":{"` + long + `":{"$id":"#a"},` + listed(5000, `"%s":{"$ref":"#a"}`) + `}}`,
+			`"properties":{"` + long + `":{"$id":"#a"},` + schematest.Listed(5000, `"%s":{"$ref":"#a"}`) + `}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
@@ -63,15 +64,15 @@ func TestLongNamesAreNotCopied(t *testing.T) {
 func TestWrittenOutHasABound(t *testing.T) {
 	long := strings.Repeat("d", 20_000)
 	for name, doc := range map[string]string{
-		"a description": `{"type":"object","$defs":{"x":{"type":"string","description":"` + long + `"}},"properties":{` + listed(2400, `"%s":{"$ref":"#/$defs/x"}`) + `}}`,
-		"an enum":       `{"type":"object","$defs":{"x":{"type":"string","enum":["` + long + `"]}},"properties":{` + listed(2400, `"%s":{"$ref":"#/$defs/x"}`) + `}}`,
-		"a name":        `{"type":"object","$defs":{"x":{"properties":{"` + long + `":{"type":"null"}}}},"properties":{` + listed(2000, `"%s":{"$ref":"#/$defs/x"}`) + `}}`,
+		"a description": `{"type":"object","$defs":{"x":{"type":"string","description":"` + long + `"}},"properties":{` + schematest.Listed(2400, `"%s":{"$ref":"#/$defs/x"}`) + `}}`,
+		"an enum":       `{"type":"object","$defs":{"x":{"type":"string","enum":["` + long + `"]}},"properties":{` + schematest.Listed(2400, `"%s":{"$ref":"#/$defs/x"}`) + `}}`,
+		"a name":        `{"type":"object","$defs":{"x":{"properties":{"` + long + `":{"type":"null"}}}},"properties":{` + schematest.Listed(2000, `"%s":{"$ref":"#/$defs/x"}`) + `}}`,
 		"alternatives": `{"type":"object","$defs":{"x":{"type":"string","description":"` + long + `"}},"properties":{` +
-			listed(1200, `"%[1]s":{"anyOf":[{"$ref":"#/$defs/x"},{"type":"string","enum":["%[1]s"]}]}`) + `}}`,
+			schematest.Listed(1200, `"%[1]s":{"anyOf":[{"$ref":"#/$defs/x"},{"type":"string","enum":["%[1]s"]}]}`) + `}}`,
 		"a rule beside alternatives": `{"type":"object","$defs":{"x":{"type":"string","description":"` + long + `"}},"properties":{` +
-			listed(1200, `"%[1]s":{"type":"string","anyOf":[{"$ref":"#/$defs/x"},{"enum":["%[1]s"]}]}`) + `}}`,
+			schematest.Listed(1200, `"%[1]s":{"type":"string","anyOf":[{"$ref":"#/$defs/x"},{"enum":["%[1]s"]}]}`) + `}}`,
 		"parts": `{"type":"object","$defs":{"x":{"type":"string","description":"` + long + `"}},"properties":{` +
-			listed(1200, `"%[1]s":{"allOf":[{"$ref":"#/$defs/x"},{"enum":["%[1]s"]}]}`) + `}}`,
+			schematest.Listed(1200, `"%[1]s":{"allOf":[{"$ref":"#/$defs/x"},{"enum":["%[1]s"]}]}`) + `}}`,
 	} {
 		for _, target := range allTargets() {
 			var before, after runtime.MemStats
@@ -91,25 +92,4 @@ func TestWrittenOutHasABound(t *testing.T) {
 			}
 		}
 	}
-}
-
-// doubling is a document of a few lines that applies a schema 2^n times to the
-// field v.
-func doubling(n int, leaf string) string {
-	var b strings.Builder
-	b.WriteString(`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","properties":{"v":{"$ref":"#/$defs/d0"}},"$defs":{`)
-	for i := range n {
-		fmt.Fprintf(&b, `"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]},`, i, i+1, i+1)
-	}
-	fmt.Fprintf(&b, `"d%d":%s}}`, n, leaf)
-	return b.String()
-}
-
-// listed joins count members or elements.
-func listed(count int, format string) string {
-	all := make([]string, count)
-	for i := range all {
-		all[i] = fmt.Sprintf(format, fmt.Sprintf("%x", i))
-	}
-	return strings.Join(all, ",")
 }

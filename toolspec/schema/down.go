@@ -22,7 +22,8 @@ type Sent struct {
 // Down writes a document for a target. It drops, inlines or replaces what the
 // target does not take, and says so. What it writes never refuses what the
 // document accepts, but where a finding says Tightened. Fields keep their order. A
-// document that needs no change is returned as it is. The error says that the document
+// document that needs no change is returned as it is; a document of a dialect of OpenAPI
+// is written as JSON Schema. The error says that the document
 // is none, or that it is larger than [jsonschema.MaxDocumentBytes] with its references
 // written out.
 func Down(doc json.RawMessage, target Target) (*Sent, error) {
@@ -50,7 +51,7 @@ func Down(doc json.RawMessage, target Target) (*Sent, error) {
 
 // downWhole serves targets that take all of JSON Schema but for the root.
 func downWhole(doc json.RawMessage, root *jsonschema.Node, d dialect) (*Sent, error) {
-	if !slices.ContainsFunc(d.notAtTop, func(keyword string) bool { return root.Object[keyword] != nil }) {
+	if !root.Translated && !slices.ContainsFunc(d.notAtTop, func(keyword string) bool { return root.Object[keyword] != nil }) {
 		return &Sent{Document: slices.Clone(doc)}, nil
 	}
 	l := newLowerer(root, d)

@@ -27,6 +27,9 @@ func Lint(doc json.RawMessage) ([]Finding, error) {
 				list = append(list, found(n.At, keyword, Ignored, text))
 			}
 		}
+		if n.IdleNullable {
+			list = append(list, found(n.At, "nullable", Ignored, "nullable counts only beside type"))
+		}
 		return nil
 	})
 	return sortFindings(list), nil

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pawl-run/pawl/toolspec/schema/schematest"
 )
 
 // Values that print alike are not the same: what one part of a composition says
@@ -68,7 +70,7 @@ func TestCappedBoundIsOne(t *testing.T) {
 
 // Parts of a composition are not written out for each that follows.
 func TestManyPartsAreJoinedFast(t *testing.T) {
-	doc := `{"type":"object","allOf":[` + listed(2400, `{"properties":{"field_%s":{"description":"`+strings.Repeat("d", 30)+`"}}}`) + `]}`
+	doc := `{"type":"object","allOf":[` + schematest.Listed(2400, `{"properties":{"field_%s":{"description":"`+strings.Repeat("d", 30)+`"}}}`) + `]}`
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	if _, err := Down(json.RawMessage(doc), OpenAI); err != nil {

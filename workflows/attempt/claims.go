@@ -19,7 +19,7 @@ type knownClaim struct {
 	// repeatable says that another attempt may follow this attempt, even if the tool is
 	// not repeatable.
 	repeatable bool
-	// over says that the tool of the attempt no longer runs.
+	// over says that the tool of the attempt no longer runs, or has no effect any more.
 	over bool
 }
 
@@ -33,7 +33,8 @@ func (c *claims) addAnswer(dispatch int, out contract.ExecuteOut, harmless bool)
 }
 
 // resolve adds claims whose attempts a probe or a person has accounted for. None of these
-// claims prevents another attempt, and no tool of these attempts runs any more.
+// claims prevents another attempt. No tool of these attempts can have an effect any more,
+// because it has ended or the service refuses it, or the call ends now.
 func (c *claims) resolve(all []contract.Claim) {
 	for _, claim := range all {
 		c.known = append(c.known, knownClaim{claim, true, true})

@@ -26,8 +26,9 @@ const (
 // or the probe cannot tell, the next step is Resolve if policy lets the call ask a
 // person. Otherwise the call ends with an unknown outcome.
 //
-// It first waits until every attempt has ended: the answer "it had no effect" about a
-// tool that still runs would cause a second effect.
+// Before it believes the answer "it had no effect", and before it asks a person, it waits
+// until every attempt has ended: the request of an attempt that may still run would cause a
+// second effect. A service that refuses such requests makes the wait unnecessary.
 func (a *Attempts) resolveDoubt(ctx workflow.Context, why *hook.Failure) outcome {
 	c := a.call
 	// A cancelled call does not ask a person.
@@ -38,16 +39,19 @@ func (a *Attempts) resolveDoubt(ctx workflow.Context, why *hook.Failure) outcome
 	}
 	// Without the fence, an earlier attempt could still claim and run the tool after a probe
 	// or a person has judged. So if the epoch cannot be raised, the outcome stays unknown.
-	f, next := a.raiseFence(steps.Disconnected(ctx))
+	f, next := a.raiseFence(steps.Disconnected(ctx), a.endedClaims(probes))
 	if next.IsEnd() || f.failed {
 		return endWith(recordedOr(next, envelope.OutcomeUnknown(ctx, why)))
 	}
 	waiting := ctx
 	if probes { // a cancel does not stop the probe, nor the wait for it
 		waiting = steps.Disconnected(ctx)
+		if o, known := a.reconcileEarly(ctx, f); known {
+			return o
+		}
 	}
 	// A cancel ends the wait if the tool has no probe.
-	if workflow.Sleep(waiting, f.overIn) != nil {
+	if workflow.Sleep(waiting, f.overAt.Sub(workflow.Now(ctx))) != nil {
 		return endWith(envelope.OutcomeUnknown(ctx, why))
 	}
 	if probes {
@@ -112,6 +116,34 @@ func recordedOr(next, unknown envelope.Next) envelope.Next {
 	return unknown
 }
 
+// changeProbeEarly is the id for workflow.GetVersion of this change: a call asks the probe
+// before its attempts have ended. A call with an older history waits first.
+const changeProbeEarly = "probe-early"
+
+// endedClaims returns the claims whose attempts the call does not wait for. A function
+// that has returned may leave a request behind, which a probe does not see. So if the
+// tool has a probe, only the claims after which another attempt is safe have ended.
+func (a *Attempts) endedClaims(probes bool) []contract.Claim {
+	if probes {
+		return a.claims.repeatable()
+	}
+	return a.claims.over()
+}
+
+// reconcileEarly asks the probe once while an attempt may still run. known is false if no
+// attempt may, and if the probe cannot tell yet. The answer "it had no effect" counts only
+// if the service refuses what an earlier attempt sends.
+func (a *Attempts) reconcileEarly(ctx workflow.Context, f fence) (o outcome, known bool) {
+	if !f.overAt.After(workflow.Now(ctx)) || workflow.GetVersion(ctx, changeProbeEarly, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		return o, false
+	}
+	out := a.probe(steps.Disconnected(ctx), f.last)
+	if out.Outcome == contract.Free && !out.Fenced {
+		return o, false
+	}
+	return a.interpretProbe(ctx, f, out)
+}
+
 // reconcile asks the probe of the tool whether the attempts of the call took effect. known is
 // false if the probe cannot tell. A cancel of the call does not stop the probe: if the tool had
 // its effect, the result must say so.
@@ -120,42 +152,52 @@ func (a *Attempts) reconcile(ctx workflow.Context, f fence) (o outcome, known bo
 	missing, pause := steps.MissingDelay, retryDelay
 	for try := 1; ; {
 		out := a.probe(steady, f.last)
-		switch out.Outcome {
-		// The tool had its effect, so the value is the result of the call.
-		case contract.Done:
-			a.claims.resolve(f.claims)
-			a.call.SetSource(toolspec.SourceExecuted, a.call.Challenge())
-			return endWith(a.succeed(out.Value, out.OutputRef)), true
-		// The tool had its effect, but its value cannot be the result of the call.
-		case contract.Refused:
-			a.claims.resolve(f.claims)
-			return failWith(out.Failure), true
-		case contract.Free: // the tool had no effect and never will, so it may run again
-			a.claims.resolve(f.claims)
-			switch {
-			case ctx.Err() != nil:
-				return failWith(&hook.Failure{Code: toolspec.CodeCancelled}), true
-			// The gate denied the call while its tool ran, so no other attempt is allowed.
-			case a.revoked != nil:
-				return failWith(a.revoked), true
-			}
-			// Another attempt is safe even if the tool is not repeatable.
-			o = endWith(envelope.FailWith(toolspec.CodeTimeout, "The attempt gave no answer and had no effect"))
-			o.again, o.any = true, true
+		if o, known = a.interpretProbe(ctx, f, out); known {
 			return o, true
+		}
 		// This worker lacks the tool or its probe. Another worker may have it. The wait does
 		// not count as a try.
-		case contract.NotHere:
+		if out.Outcome == contract.NotHere {
 			if a.call.WaitForWorker(steady, &missing, "") != nil {
 				return o, false
 			}
 			continue
-		default:
 		}
 		if try++; try > probeTries || workflow.Sleep(steady, pause) != nil {
 			return o, false
 		}
 		pause *= 2
+	}
+}
+
+// interpretProbe turns the answer of the probe into an outcome. known is false if the probe
+// cannot tell.
+func (a *Attempts) interpretProbe(ctx workflow.Context, f fence, out contract.ProbeOut) (o outcome, known bool) {
+	switch out.Outcome {
+	// The tool had its effect, so the value is the result of the call.
+	case contract.Done:
+		a.claims.resolve(f.claims)
+		a.call.SetSource(toolspec.SourceExecuted, a.call.Challenge())
+		return endWith(a.succeed(out.Value, out.OutputRef)), true
+	// The tool had its effect, but its value cannot be the result of the call.
+	case contract.Refused:
+		a.claims.resolve(f.claims)
+		return failWith(out.Failure), true
+	case contract.Free: // the tool had no effect and never will, so it may run again
+		a.claims.resolve(f.claims)
+		switch {
+		case ctx.Err() != nil:
+			return failWith(&hook.Failure{Code: toolspec.CodeCancelled}), true
+		// The gate denied the call while its tool ran, so no other attempt is allowed.
+		case a.revoked != nil:
+			return failWith(a.revoked), true
+		}
+		// Another attempt is safe even if the tool is not repeatable.
+		o = endWith(envelope.FailWith(toolspec.CodeTimeout, "The attempt gave no answer and had no effect"))
+		o.again, o.any = true, true
+		return o, true
+	default:
+		return o, false
 	}
 }
 
@@ -168,8 +210,8 @@ type fence struct {
 	// the call. No earlier attempt can add another claim after the fence.
 	last   int
 	claims []contract.Claim
-	// overIn is the time until no tool of these claims can run any more.
-	overIn time.Duration
+	// overAt is the time from which no tool of these claims can run any more.
+	overAt time.Time
 }
 
 // raiseFence raises the epoch. After that no earlier attempt can claim, and a service
@@ -178,15 +220,15 @@ type fence struct {
 // If the epoch could not be raised, the fence has failed set. raiseFence does not return
 // the cause, because its caller then ends the call with the unknown outcome that it
 // already has. Next ends the call only after the answer "superseded", if the record has a
-// result by now or admit failed.
-func (a *Attempts) raiseFence(ctx workflow.Context) (fence, envelope.Next) {
+// result by now or admit failed. ended are the claims whose attempts need no wait.
+func (a *Attempts) raiseFence(ctx workflow.Context, ended []contract.Claim) (fence, envelope.Next) {
 	c := a.call
 	f := fence{last: c.Rounds().Dispatch}
 	for {
 		at := workflow.Now(ctx)
 		// Check raises the epoch only together with a tombstone. So raiseFence takes a new
 		// dispatch number that no attempt uses, and Check writes a tombstone for that number.
-		in := contract.CheckIn{InvocationID: c.Admitted().InvocationID, Dispatch: c.NextDispatch(), Epoch: c.Epoch(), Over: a.claims.over()}
+		in := contract.CheckIn{InvocationID: c.Admitted().InvocationID, Dispatch: c.NextDispatch(), Epoch: c.Epoch(), Over: ended}
 		out, err := steps.Local(ctx, contract.Check, in, steps.Options("fence off the attempts before", steps.Forever))
 		if err != nil {
 			c.RecordStep(contract.Check.Name(), string(c.Classify(ctx, err).Code), at, 0)
@@ -202,7 +244,7 @@ func (a *Attempts) raiseFence(ctx workflow.Context) (fence, envelope.Next) {
 			f.last = c.Rounds().Dispatch
 		case contract.Free:
 			c.RaiseEpoch(out.Epoch)
-			f.claims, f.overIn = out.Claims, time.Duration(out.OverInMs)*time.Millisecond
+			f.claims, f.overAt = out.Claims, workflow.Now(ctx).Add(time.Duration(out.OverInMs)*time.Millisecond)
 			return f, envelope.Next{}
 		default:
 			// The number has a claim although no attempt of this run used it, or the worker is

@@ -72,7 +72,8 @@ type CheckIn struct {
 	InvocationID string `json:"invocationId"`
 	Epoch        int    `json:"epoch"`
 	Dispatch     int    `json:"dispatch"`
-	// Over lists the claims of attempts whose tool does not run any more.
+	// Over lists the claims of attempts that the call need not wait for: their tools do not
+	// run any more, or had no effect and never will.
 	Over []Claim `json:"over,omitempty"`
 }
 
@@ -115,6 +116,9 @@ type ProbeOut struct {
 	Value     json.RawMessage `json:"value,omitempty"`
 	OutputRef string          `json:"outputRef,omitempty"`
 	Failure   *hook.Failure   `json:"failure,omitempty"`
+	// Fenced says that the tool declares [toolspec.Definition.Fences]. If Outcome is Free, the
+	// answer counts also while an attempt may still run.
+	Fenced bool `json:"fenced,omitempty"`
 	// By names the missing part if Outcome is NotHere.
 	By         string `json:"by,omitempty"`
 	DurationUs int64  `json:"durationUs,omitempty"`

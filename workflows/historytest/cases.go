@@ -71,6 +71,10 @@ func Cases() []Case {
 		ended("quota_used_up", "local willAcquireQuota", "ended rate_limited"),
 		ended("probed_effect", "activity execute", "local checkAttempt", "activity reconcile", "ended ok"),
 		ended("probed_again", "activity execute", "local checkAttempt", "activity reconcile", "timer", "activity execute", "ended ok"),
+		// The tool still ran after the attempt. The recorded call waited before it asked the probe, and later ones ask it before and after.
+		ended("probed_late", "activity execute", "local checkAttempt", "timer", "timer fired", "activity reconcile", "timer", "activity execute", "ended ok"),
+		ended("probed_early", "local checkAttempt", "activity reconcile", "timer", "timer fired", "activity reconcile", "timer", "activity execute", "ended ok"),
+		ended("probed_fenced", "activity execute", "local checkAttempt", "activity reconcile", "timer", "activity execute", "ended ok"),
 		ended("parked_settled", "activity execute", "local requestApproval", "timer", "update decide", "local reviewDecision", "ended ok"),
 		ended("parked_retried", "activity execute", "local requestApproval", "timer", "update decide", "local reviewDecision", "local willAuthorize",
 			"local willCheckConsent", "timer", "activity execute", "ended ok"),
@@ -92,6 +96,7 @@ func Cases() []Case {
 		waits("waiting_retry", "activity execute", "timer"),
 		waits("waiting_worker", "local reviewDecision", "activity execute", "timer"),
 		waits("waiting_execute", "activity execute"),
+		waits("waiting_probe", "activity execute", "local checkAttempt", "activity reconcile", "timer"),
 		waits("waiting_parked", "activity execute", "local requestApproval", "timer"),
 		waits("waiting_capacity", "local willAcquireSemaphore", "timer"),
 	}

@@ -13,9 +13,12 @@ import (
 // approverEnv is the environment variable with the identity of the person at the terminal.
 const approverEnv = "PAWL_APPROVER"
 
-// identityFlag is a flag whose value is an identity. CheckIdentities checks the value with
-// toolspec.CheckIdentity. It checks the default too, which may come from the environment.
-type identityFlag struct{ name *string }
+// identityFlag is a flag whose value is an identity. CheckIdentities calls check with the value. It
+// checks the default too, which may come from the environment.
+type identityFlag struct {
+	name  *string
+	check func(string) error
+}
 
 func (f identityFlag) String() string {
 	if f.name == nil { // pflag calls String on the zero value
@@ -35,11 +38,17 @@ func (f identityFlag) Type() string { return "string" }
 // IdentityVar defines a flag for an identity, with the default name.
 func IdentityVar(flags *pflag.FlagSet, into *string, flag, name, usage string) {
 	*into = name
-	flags.Var(identityFlag{into}, flag, usage)
+	flags.Var(identityFlag{into, toolspec.CheckIdentity}, flag, usage)
 }
 
-// CheckIdentities returns a usage error for an identity that toolspec.CheckIdentity refuses, in a
-// flag or in PAWL_APPROVER. It accepts an empty identity; each command decides whether it needs
+// ActorVar defines a flag for the actor of a call, with the default id.
+func ActorVar(flags *pflag.FlagSet, into *string, flag, id, usage string) {
+	*into = id
+	flags.Var(identityFlag{into, toolspec.CheckActorID}, flag, usage)
+}
+
+// CheckIdentities returns a usage error for an identity in a flag or in PAWL_APPROVER that no
+// person, and in a flag of ActorVar no actor, can have. It accepts an empty identity; each command decides whether it needs
 // one.
 func CheckIdentities(cmd *cobra.Command, _ []string) (err error) {
 	if by := os.Getenv(approverEnv); by != "" {
@@ -49,7 +58,7 @@ func CheckIdentities(cmd *cobra.Command, _ []string) (err error) {
 	}
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if v, ok := f.Value.(identityFlag); ok && *v.name != "" && err == nil {
-			if bad := toolspec.CheckIdentity(*v.name); bad != nil {
+			if bad := v.check(*v.name); bad != nil {
 				err = usageError{fmt.Errorf("--%s: %w", f.Name, bad)}
 			}
 		}

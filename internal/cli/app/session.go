@@ -50,6 +50,7 @@ func Connect(ctx context.Context, needTemporal, needStore bool) (*Session, error
 		if s.Store, err = postgres.Open(ctx, c.DatabaseURL, postgres.Options{MaxConns: 4, Application: "pawl-cli"}); err != nil {
 			return nil, ExplainConnectError(WithoutPassword(c.DatabaseURL), err)
 		}
+		s.Store.UseNamespace(s.namespace())
 	}
 	if needTemporal {
 		if s.Temporal, err = temporal.DialContext(ctx, WithTimeout(c.Temporal, DialTimeout)); err != nil {
@@ -128,13 +129,16 @@ func (s *Session) Address() string {
 	return cmp.Or(s.Config.Temporal.HostPort, temporal.DefaultHostPort)
 }
 
+func (s *Session) namespace() string {
+	return cmp.Or(s.Config.Temporal.Namespace, temporal.DefaultNamespace)
+}
+
 // Link returns the address of a call in the Temporal UI, or "" if no UI is known.
 func (s *Session) Link(workflowID string) string {
 	if s.Config.TemporalUI == "" {
 		return ""
 	}
-	namespace := cmp.Or(s.Config.Temporal.Namespace, temporal.DefaultNamespace)
-	return s.Config.TemporalUI + "/namespaces/" + namespace + "/workflows/" + url.PathEscape(workflowID)
+	return s.Config.TemporalUI + "/namespaces/" + s.namespace() + "/workflows/" + url.PathEscape(workflowID)
 }
 
 // DefaultTenant returns the tenant of a command without --tenant.

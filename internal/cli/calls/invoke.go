@@ -63,7 +63,7 @@ func newInvoke(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&args, "args", "{}", "the arguments, a JSON object")
-	app.IdentityVar(cmd.Flags(), &actor, "actor", "agent:cli", "the actor of the call")
+	app.ActorVar(cmd.Flags(), &actor, "actor", "agent:cli", "the actor of the call")
 	cmd.Flags().StringVar(&run, "run", "cli", "the run of the call")
 	cmd.Flags().StringVar(&call, "call", "call-"+strings.ToLower(rand.Text()[:12]), "the toolCallId; the same tenant, run and id are the same call")
 	app.IdentityVar(cmd.Flags(), &subject, "subject", "", "the subject of the call; needs --submitter-key")

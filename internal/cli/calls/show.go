@@ -211,6 +211,9 @@ func showResult(a *app.App, d reads.Detail) {
 		if r.Details != nil && r.Details.Cause != "" {
 			fmt.Fprintf(a.Out, "  cause: %s\n", app.OneLine(r.Details.Cause, 200))
 		}
+		if r.RetryAfterMs > 0 && d.SettledAt != nil {
+			fmt.Fprintf(a.Out, "  again after %s\n", app.FormatTime(d.SettledAt.Add(time.Duration(r.RetryAfterMs)*time.Millisecond)))
+		}
 	case r.OutputRef != "":
 		fmt.Fprintf(a.Out, "\nresult: ok (%s), stored as %s; --output prints it\n", r.Source, r.OutputRef)
 	default:

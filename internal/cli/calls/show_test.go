@@ -5,8 +5,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/client/turn"
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
+	"github.com/pawl-run/pawl/toolspec"
 )
 
 // TestShowCapacity: what an open call holds and waits for, with its place in the queue.
@@ -29,5 +31,25 @@ func TestShowCapacity(t *testing.T) {
 	}
 	if strings.ContainsAny(out.String(), "\x1b\u202e") {
 		t.Errorf("it does more to the terminal than to write: %q", out.String())
+	}
+}
+
+// TestWhenAgain: show and turn say when a call that a limit refused may be repeated.
+func TestWhenAgain(t *testing.T) {
+	t.Parallel()
+	var out, err strings.Builder
+	a := &app.App{Streams: app.Streams{Out: &out, Err: &err}}
+	settled := time.Now()
+	limited := toolspec.Failure(toolspec.CodeRateLimited, "", nil)
+	limited.RetryAfterMs = 40_000
+	d := reads.Detail{Result: &limited}
+	d.SettledAt = &settled
+	showResult(a, d)
+	if want := "  again after " + app.FormatTime(settled.Add(40*time.Second)) + "\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("show does not say %q:\n%s", want, out.String())
+	}
+	printOutcomes(a, new(app.Session), []turn.Outcome{{Result: limited}, {Result: limited, Pending: true}})
+	if lines := strings.Split(err.String(), "\n"); !strings.Contains(lines[0], "rate_limited  again in 40s") || strings.Contains(lines[1], "again") {
+		t.Errorf("turn says:\n%s", err.String())
 	}
 }

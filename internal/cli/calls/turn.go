@@ -46,7 +46,7 @@ func newTurn(a *app.App) *cobra.Command {
 	cmd.Flags().BoolVar(&f.streamed, "stream", false, "the response is a stream of the format's events")
 	cmd.Flags().StringVar(&f.key, "turn", "", "name of the response, unique in its run; a call without an id gets the id <turn>-<index>")
 	cmd.Flags().StringVar(&f.run, "run", "cli", "the run of the calls")
-	app.IdentityVar(cmd.Flags(), &f.actor, "actor", "agent:cli", "the actor of the call")
+	app.ActorVar(cmd.Flags(), &f.actor, "actor", "agent:cli", "the actor of the call")
 	cmd.Flags().StringVar(&f.offer, "offer", "", "`file` of pawl tools offer that the request was made with; without it models call tools by their ids")
 	app.IdentityVar(cmd.Flags(), &f.subject, "subject", "", "the subject of the call; needs --submitter-key")
 	cmd.Flags().StringVar(&f.submitterKey, "submitter-key", "", "file with the private key of a trusted submitter, which proves the subject")

@@ -3,6 +3,7 @@ package calls
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/pawl-run/pawl/client/turn"
 	"github.com/pawl-run/pawl/internal/cli/app"
@@ -15,6 +16,9 @@ func printOutcomes(a *app.App, s *app.Session, outcomes []turn.Outcome) {
 		fmt.Fprintf(a.Err, "%d  %s  %s", o.Call.Index, app.OneLine(o.Call.Name, 64), outcomeStatus(o))
 		if o.WorkflowID != "" {
 			fmt.Fprintf(a.Err, "  %s  %s", o.WorkflowID, s.Link(o.WorkflowID))
+		}
+		if !o.Pending && o.Result.RetryAfterMs > 0 {
+			fmt.Fprintf(a.Err, "  again in %s", time.Duration(o.Result.RetryAfterMs)*time.Millisecond)
 		}
 		fmt.Fprintln(a.Err)
 	}

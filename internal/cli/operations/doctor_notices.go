@@ -23,12 +23,12 @@ func (d *diagnosis) notices(ctx context.Context, store *postgres.Store) {
 			faults = append(faults, fmt.Sprintf("%s: %d notices are late, the oldest of %s (%s)", b.Notifier, b.Late, app.FormatTime(*b.Since), b.LastError))
 		}
 	}
-	fine := "none is late of " + strings.Join(names, ", ")
+	fine := "on time, by " + strings.Join(names, ", ")
 	switch {
 	case len(faults) > 0:
 		err = errors.New(strings.Join(faults, "; ") + ": check that the receiver runs and accepts notices")
 	case len(backlogs) == 0:
-		fine = "nobody was told of an approval request in the last week"
+		fine = "no notifier had a notice to send in the last week"
 	}
 	d.add("notices", err, fine)
 }

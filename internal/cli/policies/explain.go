@@ -29,7 +29,7 @@ func newPolicyExplain(a *app.App) *cobra.Command {
 		Args: app.ExactArgs(1, "the id of a tool; `pawl tools list --all` shows them"),
 		RunE: func(cmd *cobra.Command, positional []string) error {
 			facts.TenantID, facts.ToolID = a.Tenant, positional[0]
-			p, specs, err := policyOf(cmd.Context(), file)
+			p, specs, err := policyOf(cmd.Context(), a, file)
 			if err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ func newPolicyExplain(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&args, "args", "", "the arguments, a JSON object")
-	app.IdentityVar(cmd.Flags(), &facts.ActorID, "actor", "agent:cli", "the actor of the call")
+	app.ActorVar(cmd.Flags(), &facts.ActorID, "actor", "agent:cli", "the actor of the call")
 	app.IdentityVar(cmd.Flags(), &facts.SubjectID, "subject", "", "the subject, treated as proven")
 	cmd.Flags().StringVar(&facts.ConnectionID, "connection", "", "the connection that the call names")
 	cmd.Flags().StringArrayVar(&facts.Roles, "role", nil, "an additional role of the actor; may be repeated")
@@ -78,8 +78,8 @@ func byName(specs []toolspec.Spec) map[string]toolspec.Spec {
 }
 
 // policyOf reads a policy file or the active version, and the tools that workers have published.
-// A file needs no database: without a database, no tools are known.
-func policyOf(ctx context.Context, file string) (*policy.Policy, []toolspec.Spec, error) {
+// A file needs no database: if the tools cannot be read, it prints that none are known.
+func policyOf(ctx context.Context, a *app.App, file string) (*policy.Policy, []toolspec.Spec, error) {
 	if file == activePolicy {
 		return activeVersion(ctx)
 	}
@@ -88,8 +88,9 @@ func policyOf(ctx context.Context, file string) (*policy.Policy, []toolspec.Spec
 		return nil, nil, err
 	}
 	specs, err := app.PublishedSpecs(ctx)
-	if err != nil {
-		return p, nil, nil //nolint:nilerr // nobody knows the tools: the file or the flags say what they declare
+	if err != nil { // the file of cases or the flags say what the tools declare
+		fmt.Fprintln(a.Err, "the published tools could not be read, so only what the file or the flags declare is known:", app.Printable(err.Error()))
+		return p, nil, nil
 	}
 	return p, specs, nil
 }

@@ -32,7 +32,7 @@ func newPolicyTest(a *app.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, specs, err := policyOf(cmd.Context(), tested(args[0], cases.Policy, file))
+			p, specs, err := policyOf(cmd.Context(), a, tested(args[0], cases.Policy, file))
 			if err != nil {
 				return err
 			}

@@ -58,7 +58,7 @@ var errTop = app.Usage(errors.New("--top must be 1 or more"))
 
 // viewerFlags defines the flags that describe the caller, besides the tenant.
 func viewerFlags(cmd *cobra.Command, by *catalog.Viewer) {
-	app.IdentityVar(cmd.Flags(), &by.ActorID, "actor", "", "the actor; default no actor")
+	app.ActorVar(cmd.Flags(), &by.ActorID, "actor", "", "the actor; default no actor")
 	cmd.Flags().StringSliceVar(&by.ToolIDs, "tool-ids", nil, "the tools of the run, as in context.toolIds")
 }
 

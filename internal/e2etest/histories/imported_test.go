@@ -2,6 +2,8 @@ package histories
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -114,6 +116,7 @@ func TestRecordedCallsGoOn(t *testing.T) {
 				decide  string // the approver
 				text    string // "" if the call ends without a value
 				effects int
+				code    toolspec.Code // "" = ok
 			}
 			endings := map[string]ending{
 				"waiting_approval":   {verb: toolspec.Approve, decide: e2etest.Ann, text: "hello", effects: 1},
@@ -124,7 +127,9 @@ func TestRecordedCallsGoOn(t *testing.T) {
 				"waiting_worker":     {text: "hello", effects: 1},
 				"waiting_execute":    {text: "hello", effects: 1},
 				"waiting_capacity":   {text: "hello", effects: 1},
-				"waiting_parked":     {verb: toolspec.SettleOK, decide: e2etest.Ann}, // the effect was before the recording
+				// No key of this record has signed the permit, so the probe is not asked again.
+				"waiting_probe":  {ago: 8 * time.Second, code: toolspec.CodeOutcomeUnknown},
+				"waiting_parked": {verb: toolspec.SettleOK, decide: e2etest.Ann}, // the effect was before the recording
 			}
 			for shape, r := range calls {
 				end, ok := endings[shape]
@@ -145,7 +150,7 @@ func TestRecordedCallsGoOn(t *testing.T) {
 						}
 					}
 					result := w.ResultOf(id, "")
-					if end.text == "" && !result.OK {
+					if result.ErrorCode != end.code {
 						t.Errorf("the call ended %+v", result)
 					} else if end.text != "" {
 						e2etest.WantText(t, result, end.text)
@@ -153,7 +158,7 @@ func TestRecordedCallsGoOn(t *testing.T) {
 					if n := effects.Of(inv.ToolCallID); n != end.effects {
 						t.Errorf("the tool ran %d times", n)
 					}
-					if record := w.Record(inv); record.Outcome != "ok" {
+					if record := w.Record(inv); record.Outcome != cmp.Or(string(end.code), "ok") {
 						t.Errorf("the record ended %q", record.Outcome)
 					}
 					for i, e := range w.History(id, "").GetEvents() {
@@ -184,11 +189,28 @@ func waitingTools(f func(toolID string) e2etest.Run) []toolspec.Tool {
 		"test__write": {e2etest.Idempotent, e2etest.Risky}, allTool: {e2etest.Idempotent, e2etest.Risky, e2etest.Attempts(2)},
 		"test__busy": {e2etest.Once, e2etest.Attempts(3)}, "test__closed": {e2etest.Fast},
 		"test__gone": {e2etest.Idempotent, e2etest.Risky}, "test__slow": {e2etest.Within(time.Minute)},
-		"test__place": {e2etest.Within(2 * time.Minute)}, "test__send": {e2etest.Once, e2etest.Within(3 * time.Second)},
+		"test__place": {e2etest.Within(2 * time.Minute)}, "test__send": {e2etest.Once, brief},
 	} {
 		all = append(all, e2etest.Tool(toolID, f(toolID), change...))
 	}
+	fences := func(d *toolspec.Definition) { d.Fences = true }
+	for toolID, change := range map[string][]func(*toolspec.Definition){
+		"test__probed": {e2etest.Once, e2etest.Attempts(3), brief}, "test__fenced": {e2etest.Once, e2etest.Attempts(3), brief, fences},
+	} {
+		all = append(all, toolspec.DefineWithProbe(e2etest.Tool(toolID, nil, change...).Definition(), f(toolID), finds))
+	}
 	return all
+}
+
+// brief is long enough for a second attempt on a busy machine.
+var brief = e2etest.Within(3 * time.Second)
+
+// finds is the probe of these tools: there was an effect where the note says so.
+func finds(_ context.Context, in e2etest.In, _ toolspec.Call) (toolspec.Found[e2etest.Out], error) {
+	if in.Note == "effect" {
+		return toolspec.FoundEffect(e2etest.Out{Text: in.Text}), nil
+	}
+	return toolspec.FoundNoEffect[e2etest.Out](), nil
 }
 
 // waitingTool is one of them.

@@ -13,30 +13,36 @@ import (
 // doubt records calls that lose an attempt which must not be repeated: the probe knows, a person decides, or is waited for.
 func (r *recorder) doubt(t *testing.T) {
 	w := e2etest.NewWorld(t, e2etest.ParkingPolicy)
-	// Long enough for the second attempt on a busy machine.
-	brief := e2etest.Within(3 * time.Second)
-	def := e2etest.Tool("test__probed", nil, e2etest.Once, brief).Definition()
-	def.MaxAttempts = 3
+	leave := make(chan struct{})
 	hangs := func(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
 		if call.Attempt == 1 {
 			<-ctx.Done()
+			if in.Note == "late" {
+				<-leave
+			}
 			return e2etest.Out{}, ctx.Err()
 		}
 		return e2etest.Echo(ctx, in, call)
 	}
-	w.Work(worker.Tools(e2etest.Tool("test__send", hangs, e2etest.Once, brief),
-		toolspec.DefineWithProbe(def, hangs, func(_ context.Context, in e2etest.In, _ toolspec.Call) (toolspec.Found[e2etest.Out], error) {
-			if in.Note == "effect" {
-				return toolspec.FoundEffect(e2etest.Out{Text: in.Text}), nil
-			}
-			return toolspec.FoundNoEffect[e2etest.Out](), nil
-		})))
-	for shape, note := range map[string]string{"probed_effect": "effect", "probed_again": "none"} {
-		inv := e2etest.Invocation(shape, "test__probed", `{"text":"hello","note":"`+note+`"}`)
-		e2etest.WantText(t, w.Invoke(inv), "hello")
-		r.ended(w, shape, inv)
+	w.Work(worker.Tools(waitingTool("test__send", hangs), waitingTool("test__probed", hangs), waitingTool("test__fenced", hangs)))
+	t.Cleanup(func() { close(leave) }) // before the worker stops
+	open := e2etest.Invocation("waiting_probe", "test__probed", `{"text":"hello"}`)
+	w.Start(open)
+	r.waits(w, "waiting_probe", "timer", open)
+	var probed []toolspec.Invocation
+	for shape, c := range map[string][2]string{
+		"probed_effect": {"test__probed", "effect"}, "probed_again": {"test__probed", "none"}, "probed_early": {"test__probed", "none"},
+		"probed_late": {"test__probed", "late"}, "probed_fenced": {"test__fenced", "late"},
+	} {
+		inv := e2etest.Invocation(shape, c[0], `{"text":"hello","note":"`+c[1]+`"}`)
+		w.Start(inv)
+		probed = append(probed, inv)
 	}
-	open := e2etest.Invocation("waiting_parked", "test__send", `{"text":"hello"}`)
+	for _, inv := range probed {
+		e2etest.WantText(t, w.ResultOf(inv.Identity().WorkflowID(), ""), "hello")
+		r.ended(w, inv.ToolCallID, inv)
+	}
+	open = e2etest.Invocation("waiting_parked", "test__send", `{"text":"hello"}`)
 	w.Waiting(w.Start(open).WorkflowID)
 	r.waits(w, "waiting_parked", "timer", open)
 	for shape, verb := range map[string]toolspec.Verb{"parked_settled": toolspec.SettleOK, "parked_retried": toolspec.Retry} {

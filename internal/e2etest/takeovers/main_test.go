@@ -18,7 +18,7 @@ func serve(release string) []worker.Option {
 		return releases()[release]
 	}
 	return []worker.Option{
-		worker.Tools(e2etest.ChildTools()...), worker.Tools(e2etest.Tool(hookedTool, e2etest.Entered, e2etest.Once),
+		worker.Tools(e2etest.ChildTools()...), worker.Tools(posts()...), worker.Tools(e2etest.Tool(hookedTool, e2etest.Entered, e2etest.Once),
 			e2etest.Tool(lastingTool, e2etest.Entered, e2etest.Once), wire()),
 		worker.ToolHooks(hookedTool, dyingHook()), worker.ToolHooks(lastingTool, dyingDurable()),
 	}

@@ -104,6 +104,21 @@ var mutants = []mutant{
 		run:   "TestDoubtWaits", packages: onWorkflow,
 	},
 	{
+		guard: "execution: no effect is believed late", file: "workflows/attempt/doubt.go",
+		edits: []edit{{"if out.Outcome == contract.Free && !out.Fenced {", "if false {"}},
+		run:   "TestProbeWhileAnAttemptMayRun", packages: onWorkflow,
+	},
+	{
+		guard: "execution: a function that returned has not ended", file: "workflows/attempt/doubt.go",
+		edits: []edit{{"		return a.claims.repeatable()\n", "		return a.claims.over()\n"}},
+		run:   "TestProbeWhileAnAttemptMayRun", packages: onWorkflow,
+	},
+	{
+		guard: "execution: the tool declares the fence", file: "activities/attempt/reconcile.go",
+		edits: []edit{{"Fenced: bound.Definition().Fences}", "Fenced: true}"}},
+		run:   "TestProbe", packages: onSteps,
+	},
+	{
 		guard: "execution: steps are no tasks", file: "workflows/contract/handle.go",
 		edits: []edit{{"if !e.Local && !a.regular {", "if false {"}},
 		run:   "TestStepsRefuseTasks", packages: onWorkflow,

@@ -31,7 +31,7 @@ SELECT s.spec
 FROM (
     SELECT DISTINCT ON (t.tool_id) t.tool_id, t.digest
     FROM workers w JOIN worker_tools t USING (worker_id)
-    WHERE w.seen_at > now() - @live::interval
+    WHERE w.seen_at > now() - @live::interval AND (@namespace = '' OR w.namespace = @namespace)
     ORDER BY t.tool_id, w.started_at DESC, w.worker_id
 ) newest JOIN tool_specs s USING (tool_id, digest)
 ORDER BY s.tool_id;

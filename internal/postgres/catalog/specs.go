@@ -59,10 +59,10 @@ func (s *Store) Specs(ctx context.Context) ([]toolspec.Spec, error) {
 	return s.specs(ctx, "specs", db.Query("Specs", db.Values{}))
 }
 
-// LiveSpecs returns the tools of the workers that are live, ordered by name. If they have different
+// LiveSpecs returns the tools of the live workers of the namespace of UseNamespace, ordered by name. If they have different
 // definitions of a tool, it returns the definition of the worker that started last.
 func (s *Store) LiveSpecs(ctx context.Context) ([]toolspec.Spec, error) {
-	return s.specs(ctx, "live specs", db.Query("LiveSpecs", db.Values{"live": liveFor}))
+	return s.specs(ctx, "live specs", db.Query("LiveSpecs", db.Values{"live": liveFor, "namespace": db.Text(s.namespace)}))
 }
 
 func (s *Store) specs(ctx context.Context, op string, query db.Step) ([]toolspec.Spec, error) {

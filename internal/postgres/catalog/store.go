@@ -23,9 +23,14 @@ type Rules interface {
 
 // Store stores the tools of workers. It is safe for concurrent use.
 type Store struct {
-	db    *db.DB
-	rules Rules
+	db        *db.DB
+	rules     Rules
+	namespace string // of the workers that LiveSpecs knows; "" knows all
 }
 
 // New returns a Store that uses the database d and the rules r.
 func New(d *db.DB, r Rules) *Store { return &Store{db: d.With(files), rules: r} }
+
+// UseNamespace makes LiveSpecs and Catalog leave out the workers of other namespaces. Call it before
+// the first use of the Store. Without it they know the workers of every namespace.
+func (s *Store) UseNamespace(name string) { s.namespace = name }

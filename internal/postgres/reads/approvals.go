@@ -1,6 +1,7 @@
 package reads
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -16,6 +17,8 @@ import (
 type (
 	// Approval is an approval request with its decisions.
 	Approval = client.ApprovalRecord
+	// ApprovalFilter narrows a list of approval requests.
+	ApprovalFilter = client.ApprovalFilter
 	// DecisionRecord is a verified decision. It may not have counted.
 	DecisionRecord = client.DecisionRecord
 )
@@ -54,12 +57,17 @@ type approvalRow struct {
 	Now              time.Time
 }
 
-// Approvals returns the tenant's requests, newest first, at most 500. onlyOpen leaves out
-// requests that cannot be decided any more.
-func (s *Store) Approvals(ctx context.Context, tenantID string, onlyOpen bool) ([]Approval, error) {
+// Approvals returns the tenant's requests, newest first.
+func (s *Store) Approvals(ctx context.Context, f ApprovalFilter) ([]Approval, error) {
 	const op = "approvals"
+	var before *time.Time
+	var beforeID *string
+	if f.After != nil {
+		before, beforeID = &f.After.CreatedAt, &f.After.ApprovalID
+	}
 	rows, err := db.All[approvalRow](ctx, s.db, op, db.Query("ListApprovals", db.Values{
-		"tenant_id": db.Text(tenantID), "only_open": onlyOpen, "max": db.MaxList,
+		"tenant_id": db.Text(f.TenantID), "only_open": !f.Decided, "before": before, "before_id": beforeID,
+		"max": db.Limit(cmp.Or(f.Limit, db.MaxList)),
 	}))
 	if err != nil {
 		return nil, err

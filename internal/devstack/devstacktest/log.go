@@ -1,4 +1,4 @@
-package e2etest
+package devstacktest
 
 import (
 	"bytes"
@@ -7,28 +7,28 @@ import (
 	"sync"
 )
 
-// Logbook collects what workers log, lines of the Temporal SDK included.
-type Logbook struct {
+// Log collects what workers or other programs write. It may be read while they write.
+type Log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
 // Write implements io.Writer.
-func (l *Logbook) Write(p []byte) (int, error) {
+func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-// String is the whole log so far.
-func (l *Logbook) String() string {
+// String returns the log so far.
+func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
 // Has reports whether a line of the log contains all the texts.
-func (l *Logbook) Has(texts ...string) bool {
+func (l *Log) Has(texts ...string) bool {
 	for line := range strings.Lines(l.String()) {
 		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(line, text) }) {
 			return true

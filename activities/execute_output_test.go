@@ -1,0 +1,138 @@
+package activities_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/workflows/contract"
+)
+
+func TestExecuteOutputs(t *testing.T) {
+	large := strings.Repeat("x", toolspec.MaxInline)
+	for _, tc := range []struct {
+		name string
+		max  int
+		text string
+		want contract.ExecuteOut
+	}{
+		{"redacted", 1 << 20, "hello", contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
+		{"as large as a payload may be", 1 << 20, large[:toolspec.MaxInline-11],
+			contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"` + large[:toolspec.MaxInline-11] + `"}`)}},
+		{"larger than that", 1 << 20, large, contract.ExecuteOut{Outcome: contract.Done, OutputRef: "output-1"}},
+		{"as large as it may be", 16, "hello", contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
+		{"too large", 15, "hello", contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
+			Code: toolspec.CodeResultTooLarge, SafeMessage: "The result is larger than 15 bytes",
+		}}},
+		{"too large to keep", toolspec.MaxInline + 5, large, contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
+			Code: toolspec.CodeResultTooLarge, SafeMessage: "The result is larger than 65541 bytes",
+		}}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) { return out{Text: tc.text, Hidden: canary}, nil }})
+			in := w.executeIn()
+			in.MaxResultBytes = tc.max
+			if got := w.execute(t.Context(), t, in); !reflect.DeepEqual(got, tc.want) {
+				t.Errorf("got %.200v, want %.200v", got, tc.want)
+			}
+			saved := tc.want.OutputRef != ""
+			if (len(w.records.outputs) == 1) != saved {
+				t.Fatalf("%d outputs are kept", len(w.records.outputs))
+			}
+			if saved {
+				w.safe(t, w.records.outputs)
+				o := w.records.outputs[0]
+				if o.InvocationID != "inv" || o.TenantID != "acme" || o.Dispatch != 2 || string(o.Value) != `{"text":"`+tc.text+`"}` {
+					t.Errorf("kept %.100v", o)
+				}
+			}
+		})
+	}
+}
+
+// TestExecuteOutputCannotBeKept: a few more tries, for without the value the
+// outcome of a tool that has run is unknown.
+func TestExecuteOutputCannotBeKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) {
+			return out{Text: strings.Repeat("x", toolspec.MaxInline)}, nil
+		}})
+		in := w.executeIn()
+		in.Dispatch = 0
+		w.records.err = errs.Transient(errors.New("away"))
+		started := time.Now()
+		unsaved := func(got contract.ExecuteOut) bool {
+			return got.Outcome == contract.Interrupted && got.Value == nil && got.Failure.Code == contract.CauseUnsaved && got.Failure.SafeMessage != ""
+		}
+		if got := w.execute(t.Context(), t, in); !unsaved(got) || len(w.records.outputs) != 4 || time.Since(started) != 3*time.Second {
+			t.Errorf("got %+v after %d tries in %s", got, len(w.records.outputs), time.Since(started))
+		}
+		w.records.err, w.records.outputs = errors.New("broken"), nil
+		if got := w.execute(t.Context(), t, in); !unsaved(got) || len(w.records.outputs) != 1 {
+			t.Errorf("got %+v after %d tries", got, len(w.records.outputs))
+		}
+	})
+}
+
+// TestOutputBreaksTheContract: the value is checked before anybody sees it (LC-27).
+func TestOutputBreaksTheContract(t *testing.T) {
+	for name, respond := range map[string]any{
+		"wrong type": map[string]any{"text": 7}, "missing field": map[string]any{"hidden": canary}, "unknown field": map[string]any{"text": "", "more": canary},
+		"another root": canary, "null": nil,
+	} {
+		w := newWorld(t, setup{hooks: []hook.Hook{around(func(v *hook.Around) error { return v.Respond(respond) })}})
+		in := w.executeIn()
+		in.Around = []string{"around"}
+		got := w.execute(t.Context(), t, in)
+		if got.Outcome != contract.Refused || got.Failure.Code != toolspec.CodeOutputValidation || got.Value != nil || got.Failure.Details.Kind == "" {
+			t.Errorf("%s: got %+v", name, got)
+		}
+	}
+	w := newWorld(t, setup{})
+	raw := json.RawMessage(`{"text":1}`)
+	if len(w.bound.ValidateOutput(raw)) == 0 {
+		t.Error("the contract takes it")
+	}
+}
+
+// TestTooLargeBeforeInvalid: a value is measured before its validation, which may cost more than
+// all else. A part that redaction takes out does not count, and a wrong value of the right size is
+// an invalid value.
+func TestTooLargeBeforeInvalid(t *testing.T) {
+	wrong := make([]int, 100)
+	for name, tc := range map[string]struct {
+		value map[string]any
+		want  toolspec.Code
+	}{
+		"too large":                  {map[string]any{"text": wrong, "hidden": canary}, toolspec.CodeResultTooLarge},
+		"too large before redaction": {map[string]any{"text": 7, "hidden": wrong}, toolspec.CodeOutputValidation},
+		"redacted to nothing":        {map[string]any{"more": wrong}, toolspec.CodeOutputValidation},
+	} {
+		w := newWorld(t, setup{hooks: []hook.Hook{around(func(v *hook.Around) error { return v.Respond(tc.value) })}})
+		in := w.executeIn()
+		in.Around, in.MaxResultBytes = []string{"around"}, 100
+		if got := w.execute(t.Context(), t, in); got.Outcome != contract.Refused || got.Failure.Code != tc.want || got.Value != nil {
+			t.Errorf("%s: got %+v, want %s", name, got, tc.want)
+		}
+	}
+}
+
+func TestOutputThatIsNotJSON(t *testing.T) {
+	w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) {
+		tool := toolspec.Define(toolspec.Definition{}, func(context.Context, in, toolspec.Call) (float64, error) { return math.NaN(), nil })
+		_, err := tool.Run(t.Context(), json.RawMessage(`{}`), toolspec.Call{})
+		return nil, err
+	}})
+	if got := w.execute(t.Context(), t, w.executeIn()); got.Failure.Code != toolspec.CodeOutputValidation || got.Retryable {
+		t.Errorf("got %+v", got)
+	}
+}
