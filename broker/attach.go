@@ -13,8 +13,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// attach adds the credential to a request that is nobody else's. What stands in
-// its place already is overwritten.
+// attach adds the credential to a request, which the caller must own. It overwrites the header or
+// parameter if the request has it.
 func (l *Lease) attach(req *http.Request) error {
 	headers, err := l.headers()
 	switch {
@@ -35,8 +35,8 @@ func (l *Lease) attach(req *http.Request) error {
 	return err
 }
 
-// headers are what authenticates, for the kinds that do so by headers alone. They
-// are the caller's to destroy.
+// headers returns the headers that authenticate a request, for the kinds that use only headers.
+// The caller must destroy them.
 func (l *Lease) headers() (map[string]Secret, error) {
 	bearer := func(part string) (map[string]Secret, error) {
 		token := l.credential.Get(part).Reveal()
@@ -60,7 +60,7 @@ func (l *Lease) headers() (map[string]Secret, error) {
 	return nil, capability.ErrNoToken
 }
 
-// fill puts the key into the template.
+// fill returns the template with the key in place of {key}.
 func (p Place) fill(key []byte) []byte {
 	before, after, found := strings.Cut(p.Template, "{key}")
 	if !found {

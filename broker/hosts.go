@@ -13,7 +13,7 @@ import (
 
 var domainName = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
 
-// splitHost takes a host and its port apart; the port is "" where none is given.
+// splitHost returns the host and the port of a pattern; the port is "" if the pattern has none.
 func splitHost(pattern string) (host, port string, err error) {
 	if h, p, split := net.SplitHostPort(pattern); split == nil {
 		n, bad := strconv.ParseUint(p, 10, 16)
@@ -25,8 +25,8 @@ func splitHost(pattern string) (host, port string, err error) {
 	return strings.TrimSuffix(strings.TrimPrefix(pattern, "["), "]"), "", nil
 }
 
-// checkHost wants host, host:port or *.domain, in lower case. With insecure only
-// loopback addresses do.
+// checkHost returns an error if a pattern is not host, host:port or *.domain in lower case. With
+// insecure, the host must be a loopback address.
 func checkHost(pattern string, insecure bool) error {
 	if strings.Contains(pattern, "/") {
 		return fmt.Errorf("host %q must be a host and no URL", pattern)
@@ -56,7 +56,8 @@ func loopback(host string) bool {
 	return err == nil && addr.IsLoopback()
 }
 
-// checkURL wants an absolute https URL without user, query and fragment.
+// checkURL returns an error if text is not an absolute https URL without user and fragment. With
+// insecure, http to a loopback address is valid too.
 func checkURL(text string, insecure bool) error {
 	u, err := url.Parse(text)
 	switch {
@@ -70,14 +71,14 @@ func checkURL(text string, insecure bool) error {
 	return errors.New("must be https")
 }
 
-// hosts are where a credential may be sent.
+// hosts are the hosts to which a credential may be sent.
 type hosts struct {
 	patterns []string
 	insecure bool
 }
 
-// allow reports whether a URL leads to one of the hosts, over https, or over http
-// where that is excepted.
+// allow reports whether a URL names one of the hosts and its scheme is https. With insecure,
+// http to a loopback address is allowed too.
 func (h hosts) allow(u *url.URL) bool {
 	standard := "443"
 	switch {

@@ -9,8 +9,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// Lease is the right to use a connection for one attempt of a call. It is both
-// capabilities of it, for the same time.
+// Lease is the right to use a connection for one attempt of a call. It implements both
+// capabilities of a connection: clients and auth.
 type Lease struct {
 	connectionID string
 	provider     Provider
@@ -18,20 +18,20 @@ type Lease struct {
 	base         http.RoundTripper
 	foreign      http.RoundTripper
 	signers      Signers
-	// repeatable says that requests with a body may be sent twice.
+	// repeatable says that a request that writes may be sent twice.
 	repeatable bool
-	// renew gets another token than that of a version, and takes the lease anew; nil
-	// cannot.
+	// renew replaces the token of a version and leases the connection again; nil means that the
+	// token cannot be replaced.
 	renew func(ctx context.Context, version int) (Credential, int, bool)
 
-	// renewing is held by who gets another token.
+	// renewing is held while a goroutine replaces the token.
 	renewing sync.Mutex
-	// mu is held while the credential is read: who ends the lease destroys it.
+	// mu is held while the credential is read: Close destroys it.
 	mu         sync.RWMutex
 	over       bool
 	credential Credential
 	version    int
-	// given are copies that a tool was handed.
+	// given are the secrets that the tool has. Close destroys them.
 	given []Secret
 }
 
@@ -40,7 +40,7 @@ var (
 	_ capability.Auth    = (*Lease)(nil)
 )
 
-// Provided are the capabilities of the lease, by their names.
+// Provided returns the capabilities of the lease, by their names.
 func (l *Lease) Provided() []toolspec.Provided {
 	return []toolspec.Provided{capability.ClientsKey.Provide(l), capability.AuthKey.Provide(l)}
 }
@@ -55,7 +55,7 @@ func (l *Lease) For(connectionID string) (*http.Client, error) {
 	return l.client(), nil
 }
 
-// check reports whether the lease is for the connection, and still on.
+// check returns an error if the lease is for another connection or has ended.
 func (l *Lease) check(connectionID string) error {
 	switch {
 	case connectionID != l.connectionID || connectionID == "":
@@ -66,8 +66,8 @@ func (l *Lease) check(connectionID string) error {
 	return nil
 }
 
-// use adds the credential to a request, while the lease lasts, and returns its
-// version.
+// use adds the credential to a request and returns the version of the credential. It fails if
+// the lease has ended.
 func (l *Lease) use(req *http.Request) (version int, err error) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -77,7 +77,8 @@ func (l *Lease) use(req *http.Request) (version int, err error) {
 	return l.version, l.attach(req)
 }
 
-// renewed gets another token than that of the version, unless there is one by now.
+// renewed replaces the token of version, unless that has happened already. It reports whether
+// the lease has another token.
 func (l *Lease) renewed(ctx context.Context, version int) bool {
 	if l.renew == nil || l.provider.Kind != OAuth {
 		return false
@@ -123,7 +124,7 @@ func (l *Lease) AccessToken(_ context.Context, connectionID string) (Secret, err
 	return Secret{}, capability.ErrNoToken
 }
 
-// AuthHeaders returns copies of the headers that authenticate.
+// AuthHeaders returns copies of the headers that authenticate a request.
 func (l *Lease) AuthHeaders(_ context.Context, connectionID string) (map[string]Secret, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,8 +143,8 @@ func (l *Lease) keep(s Secret) Secret {
 	return s
 }
 
-// Close ends the lease: clients fail from now on, and what they and the tool were
-// given is overwritten. It may be called more than once.
+// Close ends the lease. Its clients fail from now on, and the credential and its copies are
+// overwritten. Close may be called more than once.
 func (l *Lease) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -155,19 +156,20 @@ func (l *Lease) Close() {
 	l.given = nil
 }
 
-// Outside stands for both capabilities where no call has a connection: a worker
-// that has a broker provides it to every tool that declares one of them.
+// Outside implements both capabilities for calls without a connection: every method returns
+// capability.ErrNoConnection. A worker that has a broker provides it to each tool that declares
+// one of the capabilities.
 type Outside struct{}
 
-// For is refused.
+// For returns capability.ErrNoConnection.
 func (Outside) For(string) (*http.Client, error) { return nil, capability.ErrNoConnection }
 
-// AccessToken is refused.
+// AccessToken returns capability.ErrNoConnection.
 func (Outside) AccessToken(context.Context, string) (Secret, error) {
 	return Secret{}, capability.ErrNoConnection
 }
 
-// AuthHeaders is refused.
+// AuthHeaders returns capability.ErrNoConnection.
 func (Outside) AuthHeaders(context.Context, string) (map[string]Secret, error) {
 	return nil, capability.ErrNoConnection
 }

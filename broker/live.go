@@ -9,12 +9,12 @@ import (
 	"github.com/pawl-run/pawl/internal/lru"
 )
 
-// maxLive bounds the secrets that a worker recognises, beside those that are in
-// use: the one that was leased longest ago goes first.
+// maxLive bounds the secrets that a worker recognises. When it is exceeded, the secret that was
+// leased longest ago is dropped.
 const maxLive = 4096
 
-// live recognises what was leased, so that nobody lets it out: during the attempt
-// and for long after, for a tool that was left behind may still speak.
+// live registers leased secrets in the set for redaction. They stay registered after the
+// attempt, because a tool that outlives its attempt may still output them.
 type live struct {
 	set *fingerprint.Set
 
@@ -29,11 +29,11 @@ func newLive(set *fingerprint.Set) *live {
 	return &live{set: set, known: lru.New(maxLive, func(label string, _ struct{}) { set.Remove(label) })}
 }
 
-// public are parts of credentials that are no secret.
+// public are the parts of credentials that are not secret.
 var public = map[string]bool{FieldUsername: true, FieldClientID: true, "key_id": true}
 
-// named are the secrets in a credential, each by a name that may be shown. They
-// are good until the next one.
+// named returns the secrets in a credential, each with a label that may be shown. A value is
+// valid only until the iteration continues.
 func named(at Binding, c Credential) iter.Seq2[string, []byte] {
 	label := func(part string) string {
 		return fmt.Sprintf("connection %s/%s version %d %s", at.TenantID, at.ConnectionID, at.Version, part)
@@ -52,8 +52,8 @@ func named(at Binding, c Credential) iter.Seq2[string, []byte] {
 	}
 }
 
-// know recognises the parts of a credential from now on. What is too short to be
-// told from other text is left out.
+// know registers the secret parts of a credential. It leaves out parts that are too short to be
+// distinguished from other text.
 func (l *live) know(at Binding, c Credential) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

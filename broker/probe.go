@@ -12,9 +12,9 @@ import (
 )
 
 // Probe opens a connection's credential, sends one GET with it and returns the
-// status of the answer, whose body nobody reads. host names one of the
-// connection's hosts; "" is the first. path begins with a slash and may have a
-// query. Redirects are not followed. Its errors hold nothing of the credential.
+// status of the response. host names one of the connection's hosts; "" means the first. path
+// begins with a slash and may have a query. Probe follows no redirects. Its errors contain nothing
+// of the credential.
 func (b *Broker) Probe(ctx context.Context, r Record, host, path string) (status int, err error) {
 	u, err := probeURL(r, host, path)
 	if err != nil {
@@ -38,11 +38,11 @@ func (b *Broker) Probe(ctx context.Context, r Record, host, path string) (status
 		return 0, bareError(err)
 	}
 	defer func() { _ = resp.Body.Close() }()
-	_, _ = io.CopyN(io.Discard, resp.Body, 1<<10) // a short answer leaves the connection in order
+	_, _ = io.CopyN(io.Discard, resp.Body, 1<<10) // a short body that is read lets the TCP connection be reused
 	return resp.StatusCode, nil
 }
 
-// bareError is the cause of a client's error without the URL around it.
+// bareError returns the cause of a client's error without the URL.
 func bareError(err error) error {
 	var around *url.Error
 	if errors.As(err, &around) {

@@ -22,36 +22,36 @@ const (
 	MaxScopes = 128
 )
 
-// Provider describes a service by data: where its credentials may go and how they
-// get into a request.
+// Provider describes a service: to which hosts its credentials may be sent, and how they are
+// added to a request.
 type Provider struct {
-	// ID is what connections name: [a-z][a-z0-9-]{0,62}.
+	// ID is the name by which connections refer to the provider: [a-z][a-z0-9-]{0,62}.
 	ID string `json:"id" yaml:"id"`
-	// Kind is that of its credentials.
+	// Kind is the kind of the credentials.
 	Kind Kind `json:"kind" yaml:"kind"`
-	// Hosts are where the credential may be sent: host, host:port or *.domain. The
-	// port is 443 where none is given.
+	// Hosts are the hosts to which the credential may be sent: host, host:port or *.domain. The
+	// default port is 443.
 	Hosts []string `json:"hosts" yaml:"hosts"`
-	// Insecure is for development: the credential may go over plain http as well,
-	// where every host is a loopback address.
+	// Insecure is for development: the credential may also be sent over plain http. Every host
+	// must then be a loopback address.
 	Insecure bool `json:"insecure,omitempty" yaml:"insecure"`
-	// Place says where an API key goes.
+	// Place is the header or query parameter for an API key.
 	Place *Place `json:"place,omitempty" yaml:"place"`
-	// OAuth2 says where tokens come from.
+	// OAuth2 describes the authorization server.
 	OAuth2 *OAuth2 `json:"oauth2,omitempty" yaml:"oauth2"`
-	// Signer names who signs requests of the kind signed.
+	// Signer names the signer of the worker that signs requests of the kind signed.
 	Signer string `json:"signer,omitempty" yaml:"signer"`
 }
 
-// Place is a header or a parameter of the query.
+// Place is the header or the query parameter that takes an API key.
 type Place struct {
 	Header string `json:"header,omitempty" yaml:"header"`
 	Query  string `json:"query,omitempty" yaml:"query"`
-	// Template is the value, with {key} in it; {key} alone if empty.
+	// Template is the value, with {key} in place of the key; empty means {key}.
 	Template string `json:"template,omitempty" yaml:"template"`
 }
 
-// Flow is how the first token is got (RFC 6749).
+// Flow is the OAuth flow for the first token (RFC 6749).
 type Flow string
 
 // The flows.
@@ -63,15 +63,15 @@ const (
 // OAuth2 describes an authorization server.
 type OAuth2 struct {
 	Flow Flow `json:"flow" yaml:"flow"`
-	// AuthURL is where a person consents; only for authorization_code.
+	// AuthURL is the page on which a person consents; only for authorization_code.
 	AuthURL string `json:"authUrl,omitempty" yaml:"authUrl"`
-	// TokenURL is where tokens come from.
+	// TokenURL is the token endpoint.
 	TokenURL string `json:"tokenUrl" yaml:"tokenUrl"`
-	// RevokeURL takes tokens back (RFC 7009), where the server can.
+	// RevokeURL is the revocation endpoint (RFC 7009), if the server has one.
 	RevokeURL string `json:"revokeUrl,omitempty" yaml:"revokeUrl"`
-	// Scopes are asked for where a connection names none.
+	// Scopes are requested if a connection names none.
 	Scopes []string `json:"scopes,omitempty" yaml:"scopes"`
-	// ClientAuth is how the client shows who it is: header (the default) or body.
+	// ClientAuth is how the client authenticates: header (the default) or body.
 	ClientAuth string `json:"clientAuth,omitempty" yaml:"clientAuth"`
 }
 
@@ -80,8 +80,8 @@ var (
 	headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$")
 )
 
-// ReadProviders reads descriptions from YAML, one per document. Unknown keys are
-// errors, which name the line.
+// ReadProviders reads descriptions from YAML, one per document. An unknown key is an error that
+// names the line.
 func ReadProviders(source []byte) ([]Provider, error) {
 	if len(source) > MaxProvider {
 		return nil, fmt.Errorf("more than %d bytes", MaxProvider)
@@ -112,7 +112,7 @@ func ReadProviders(source []byte) ([]Provider, error) {
 	return all, nil
 }
 
-// Check reports what is wrong with a description.
+// Check returns an error if the description is not valid.
 func (p Provider) Check() error {
 	switch {
 	case !providerID.MatchString(p.ID):

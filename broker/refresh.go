@@ -11,116 +11,120 @@ import (
 	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
-// RefreshClaim asks to be the one who refreshes.
+// RefreshClaim asks the store for the right to refresh a token.
 type RefreshClaim struct {
-	// Binding is of the version that the token is to take the place of.
+	// Binding names the version of the secret that the new token replaces.
 	Binding Binding
-	// Refresher is who asks; Lasts is for how long nobody else begins.
+	// Refresher identifies the broker that asks. For the time Lasts no other broker gets the claim.
 	Refresher string
 	Lasts     time.Duration
-	// Forced says that a service refused the token. One that was refreshed less than
-	// Apart ago is not refreshed again for that.
+	// Forced says that a service refused the token. A token that was refreshed less than Apart
+	// ago is not refreshed again for this reason.
 	Forced bool
 	Apart  time.Duration
 }
 
-// RefreshAnswer is what the store says of a claim.
+// RefreshAnswer is the answer of the store to a claim.
 type RefreshAnswer string
 
 // The answers.
 const (
-	// RefreshClaimed: the caller refreshes.
+	// RefreshClaimed: the caller has the claim and refreshes the token.
 	RefreshClaimed RefreshAnswer = "claimed"
-	// RefreshBusy: somebody else does.
+	// RefreshBusy: another broker has the claim.
 	RefreshBusy RefreshAnswer = "busy"
-	// RefreshMoved: there is another version by now, or no connection any more.
+	// RefreshMoved: the secret has another version, or the connection does not exist.
 	RefreshMoved RefreshAnswer = "moved"
-	// RefreshCooling: it failed lately.
+	// RefreshCooling: a refresh failed less than its cooldown ago.
 	RefreshCooling RefreshAnswer = "cooling"
-	// RefreshUseless: the token is a new one, and refused all the same.
+	// RefreshUseless: the service refused a token that was refreshed less than Apart ago.
 	RefreshUseless RefreshAnswer = "useless"
-	// RefreshReauth: only somebody who signs in anew can mend it.
+	// RefreshReauth: no refresh can succeed: a person must sign in again.
 	RefreshReauth RefreshAnswer = "needs_reauth"
 )
 
 // Refreshed is a secret with a new token.
 type Refreshed struct {
 	Sealed Sealed
-	// Lasts is how long the token does from now; 0 for good.
+	// Lasts is the remaining lifetime of the token; 0 means that it does not expire.
 	Lasts time.Duration
-	// Missing are scopes of the connection that it was refused, for the audit trail.
+	// Missing are the scopes of the connection that the server did not grant, for the audit
+	// trail.
 	Missing []string
 	By      string
 }
 
-// StoreAnswer is what the store says of a refreshed secret.
+// StoreAnswer is the answer of the store to a refreshed secret.
 type StoreAnswer string
 
 // The answers.
 const (
 	TokenStored StoreAnswer = "stored"
-	// TokenSuperseded: there is another version: it was stored before, or somebody has
-	// replaced it, or has to sign in anew.
+	// TokenSuperseded: the secret has another version. This token was stored before, the secret
+	// was replaced, or a person must sign in again.
 	TokenSuperseded StoreAnswer = "superseded"
-	// TokenUnwanted: the connection was revoked meanwhile.
+	// TokenUnwanted: the connection was revoked during the refresh.
 	TokenUnwanted StoreAnswer = "unwanted"
 )
 
-// FailedRefresh is how a claim ends without a token.
+// FailedRefresh describes a claim that ended without a token.
 type FailedRefresh struct {
 	Binding   Binding
 	Refresher string
-	// Lost says that no further try can help.
+	// Lost says that no retry can succeed: a person must sign in again.
 	Lost bool
 	// Code names the cause, for the audit trail.
 	Code string
-	// After is how long nobody tries, at least: the cooldown begins with First and
-	// doubles with each failure up to Most.
+	// After is the minimum pause before the next try. The cooldown begins with First and doubles
+	// with each failure up to Most.
 	After, First, Most time.Duration
 }
 
 const (
-	// margin and urgent are how long before its end a token is refreshed: behind the
-	// back of who uses it, and while it waits. A short life has a fifth and a tenth.
+	// A token is refreshed in the background when margin of its lifetime is left, and before
+	// use when urgent is left. For a token with a short lifetime the limits are a fifth and a
+	// tenth of it.
 	margin = time.Minute
 	urgent = 10 * time.Second
-	// claimLasts is how long a refresh may take before another worker takes it for
-	// dead: the time of the request, and as much for the store.
+	// claimLasts is the time after which another worker may take over a refresh: the time of
+	// the request, and the same time for the store.
 	claimLasts = 2 * tokenTime
-	// refreshLasts bounds a refresh, with the wait for another worker's.
+	// refreshLasts bounds a refresh, including the wait for the refresh of another worker.
 	refreshLasts = claimLasts + 2*tokenTime
-	// storeLasts is how long a token that was got is tried to be stored: without that
-	// a rotated one is lost.
+	// storeLasts bounds the retries to store a new token. If it is not stored, a rotated refresh
+	// token is lost.
 	storeLasts = time.Minute
-	// apart is between two refreshes that refusals force.
+	// apart is the minimum time between two forced refreshes of a token.
 	apart = 30 * time.Second
-	// cooldown and cooldownMost are between tries that fail.
+	// cooldown is the pause after the first failure. It doubles up to cooldownMost.
 	cooldown     = 2 * time.Second
 	cooldownMost = 5 * time.Minute
-	// pollFirst doubles up to pollMost, between looks at another worker's refresh.
+	// pollFirst is the first pause between two polls for the refresh of another worker. It
+	// doubles up to pollMost.
 	pollFirst = 25 * time.Millisecond
 	pollMost  = 400 * time.Millisecond
-	// takes is how often a lease is tried around refreshes.
+	// takes is the maximum number of leases that take tries, with a refresh after each.
 	takes = 3
 )
 
-// errNoToken says that there is none for now.
+// errNoToken is the transient error for an expired token without a successor.
 var errNoToken = errors.New("the connection's token has ended, and there is no new one yet")
 
-// need is how much a token wants to be refreshed.
+// need is how urgently a token must be refreshed.
 type need int
 
 const (
 	fresh need = iota
-	// soon: behind everybody's back.
+	// soon: refresh in the background, and use the token now.
 	soon
-	// now: it is waited for; a token that still lasts is used if it fails.
+	// now: wait for the refresh. If it fails, use the token, which is still valid.
 	now
-	// ended: without a new one nothing goes.
+	// ended: the token is not usable. Wait for the refresh.
 	ended
 )
 
-// needs looks at a token, by the clock of the database.
+// needs returns how urgently the token must be refreshed. The remaining lifetime comes from the
+// clock of the database.
 func (r Record) needs(c Credential) need {
 	switch {
 	case r.Provider.Kind != OAuth || r.Provider.OAuth2 == nil:
@@ -141,13 +145,13 @@ func (r Record) needs(c Credential) need {
 	return fresh
 }
 
-// renews reports whether a token can be got without anybody's consent.
+// renews reports whether a new token is available without a sign-in by a person.
 func (o OAuth2) renews(c Credential) bool {
 	return o.Flow == ClientCredentials || len(c.Get(FieldRefreshToken).Reveal()) > 0
 }
 
-// take leases a connection with a token that lasts. After each refresh the lease is
-// taken anew: a grant may have gone meanwhile.
+// take leases a connection with a valid token. After each refresh it leases the connection
+// again, because a grant may have been revoked during the refresh.
 func (b *Broker) take(ctx context.Context, r Request) (Record, Credential, Answer, error) {
 	for range takes {
 		record, err := b.store.LeaseConnection(ctx, r)
@@ -183,10 +187,10 @@ func (b *Broker) take(ctx context.Context, r Request) (Record, Credential, Answe
 	return Record{}, Credential{}, "", errs.Transient(errNoToken)
 }
 
-// Refresh gets a new token for a record whose token has ended, or is about to, as a
-// lease would: once for all workers, and stored before it is used. RefreshMoved says
-// that the record is to be read anew; "" that its token lasts, or that nothing can
-// renew one that it still has. What is under way when ctx ends goes on until Drain.
+// Refresh gets a new token for a record whose token has expired or expires soon. Only one worker
+// refreshes, and it stores the token before it is used. RefreshMoved means that the caller must
+// read the record again; "" means that the token is valid, or that it is not expired and no refresh
+// succeeded. A refresh that runs when ctx ends continues until Drain.
 func (b *Broker) Refresh(ctx context.Context, r Record) (RefreshAnswer, error) {
 	credential, err := b.open(r.Sealed)
 	if err != nil {
@@ -204,8 +208,7 @@ func (b *Broker) Refresh(ctx context.Context, r Record) (RefreshAnswer, error) {
 	return answer, err
 }
 
-// renew gets another token than that of the version, which a service refused, and
-// takes the lease anew.
+// renew replaces the token of version, which a service refused, and leases the connection again.
 func (b *Broker) renew(ctx context.Context, r Request, version int) (Credential, int, bool) {
 	record, err := b.store.LeaseConnection(ctx, r)
 	if err != nil || record.Answer != Leased {
@@ -227,7 +230,7 @@ func (b *Broker) renew(ctx context.Context, r Request, version int) (Credential,
 	return credential, record.Sealed.Version, true
 }
 
-// done is how a refresh ends.
+// done is the result of a refresh.
 type done struct {
 	answer RefreshAnswer
 	err    error
@@ -242,9 +245,8 @@ func wait(ctx context.Context, c <-chan done) (RefreshAnswer, error) {
 	}
 }
 
-// refresh gets a new token for a record, once for all who ask for that at the same
-// time, and goes on when they are gone. It ends with RefreshMoved where there is
-// one.
+// refresh gets a new token for a record. Concurrent callers share one refresh, which continues
+// when they stop waiting. If a new token exists, the answer is RefreshMoved.
 func (b *Broker) refresh(r Record, forced bool) <-chan done {
 	at := r.Sealed.Binding
 	key := fmt.Sprintf("%q %q %d %t", at.TenantID, at.ConnectionID, at.Version, forced)
@@ -265,7 +267,7 @@ func (b *Broker) refresh(r Record, forced bool) <-chan done {
 	return out
 }
 
-// refreshed refreshes, or waits for another worker that does.
+// refreshed refreshes the token, or waits for a worker that is refreshing it.
 func (b *Broker) refreshed(ctx context.Context, r Record, forced bool) (RefreshAnswer, error) {
 	claim := RefreshClaim{Binding: r.Sealed.Binding, Refresher: b.self, Lasts: claimLasts, Forced: forced, Apart: apart}
 	for delay := pollFirst; ; delay = min(2*delay, pollMost) {
@@ -296,7 +298,7 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// redeem gets a token and stores it. Nobody else does meanwhile.
+// redeem gets a token and stores it. The caller must have the claim of the refresh.
 func (b *Broker) redeem(ctx context.Context, r Record) (RefreshAnswer, error) {
 	at := r.Sealed.Binding
 	fail := func(f *fault) (RefreshAnswer, error) {
@@ -329,8 +331,9 @@ func (b *Broker) redeem(ctx context.Context, r Record) (RefreshAnswer, error) {
 	}
 	answer, err := b.keep(Refreshed{Sealed: sealed, Lasts: got.lasts, Missing: missing(r.Scopes, got.scopes), By: b.by})
 	if err == nil && answer == TokenUnwanted {
-		// Who revoked the connection had the old token only. Best effort: nobody is left to
-		// be told. It has a time of its own, for storing may have spent that of ctx.
+		// The revocation of the connection revoked only the old token. Revoking the new token is
+		// best effort: no caller is left to get an error. It has its own timeout, because storing
+		// may have used up that of ctx.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*tokenTime)
 		defer cancel()
 		_, _ = b.retire(ctx, r.Provider, next)
@@ -338,8 +341,8 @@ func (b *Broker) redeem(ctx context.Context, r Record) (RefreshAnswer, error) {
 	return RefreshMoved, err
 }
 
-// keep stores what cannot be got a second time: the old token may be dead already.
-// Where another version is there, it was stored before, or is not wanted.
+// keep stores a refreshed secret and retries transient errors until storeLasts: the server may
+// already have invalidated the old token, so the new one must not be lost.
 func (b *Broker) keep(r Refreshed) (StoreAnswer, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), storeLasts)
 	defer cancel()
@@ -359,8 +362,8 @@ func (b *Broker) keep(r Refreshed) (StoreAnswer, error) {
 	}
 }
 
-// missing are the scopes that were asked for and not given; a server that names none
-// has given all.
+// missing returns the requested scopes that the server did not grant. A server that names no
+// scopes has granted all.
 func missing(asked, given []string) []string {
 	if len(given) == 0 {
 		return nil
@@ -368,5 +371,5 @@ func missing(asked, given []string) []string {
 	return slices.DeleteFunc(slices.Clone(asked), func(s string) bool { return slices.Contains(given, s) })
 }
 
-// secretOf makes a secret of what a library has as text.
+// secretOf makes a Secret from the text that a library returns.
 func secretOf(text string) Secret { return capability.NewSecret([]byte(text)) }

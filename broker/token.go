@@ -16,15 +16,15 @@ import (
 const (
 	// tokenTime bounds one request to an authorization server.
 	tokenTime = 10 * time.Second
-	// defaultLife is that of a token whose server does not say, where another can be
-	// got; longestLife is the most that is believed.
+	// defaultLife is the lifetime of a renewable token whose server states none; longestLife is
+	// the longest lifetime that a server may state.
 	defaultLife = time.Hour
 	longestLife = 365 * 24 * time.Hour
-	// longestAfter is the longest pause that a server is granted.
+	// longestAfter is the longest Retry-After of a server that is used.
 	longestAfter = time.Hour
 )
 
-// tokens asks an authorization server.
+// tokens requests tokens from the authorization server of one provider.
 type tokens struct {
 	oauth    OAuth2
 	insecure bool
@@ -33,31 +33,31 @@ type tokens struct {
 
 func (b *Broker) tokens(p Provider) tokens { return tokens{*p.OAuth2, p.Insecure, b.base} }
 
-// fault is why there is no token. What a server says besides its code goes
-// nowhere: it may hold anything.
+// fault is the reason why there is no token. Only the error code of the server is kept: the
+// rest of its answer may contain secrets.
 type fault struct {
 	code string
-	// lost says that to ask again is of no use.
+	// lost says that a retry cannot succeed.
 	lost bool
-	// after is how long the server wants to be left alone.
+	// after is the minimum pause that the server asks for.
 	after time.Duration
 }
 
 // Error names the code.
 func (f *fault) Error() string { return "the authorization server gave no token: " + f.code }
 
-// LogReason is the code.
+// LogReason returns the code of the fault.
 func (f *fault) LogReason() string { return f.code }
 
-// grant is what a server says of its token.
+// grant describes the token that a server issued.
 type grant struct {
-	// lasts is 0 for good.
+	// lasts is the remaining lifetime; 0 means that the token does not expire.
 	lasts  time.Duration
 	scopes []string
 }
 
-// known are the codes that may be told. What passes by itself says so (RFC 6749
-// section 5.2, RFC 8628, RFC 9700, and what is common).
+// known are the error codes that may be logged and shown; passes marks a temporary error. They
+// come from RFC 6749 section 5.2, RFC 8628, RFC 9700, and common servers.
 var known = map[string]struct{ passes bool }{
 	"invalid_request": {}, "invalid_client": {}, "invalid_grant": {}, "unauthorized_client": {}, "unsupported_grant_type": {}, "invalid_scope": {},
 	"invalid_target": {}, "invalid_token": {}, "access_denied": {}, "interaction_required": {}, "login_required": {}, "consent_required": {},
@@ -65,8 +65,8 @@ var known = map[string]struct{ passes bool }{
 	"incorrect_client_credentials": {}, "server_error": {true}, "temporarily_unavailable": {true}, "slow_down": {true}, "rate_limit_exceeded": {true},
 }
 
-// renewed is the credential with a new token, got with its refresh token or, where
-// that is the flow, with the client's own credentials. It is a copy.
+// renewed returns a copy of the credential with a new token. It uses the refresh token, or, for
+// the flow client_credentials, the credentials of the client.
 func (t tokens) renewed(ctx context.Context, c Credential, scopes []string) (Credential, grant, *fault) {
 	return t.got(ctx, c, func(ctx context.Context, o oauth2.Config) (*oauth2.Token, error) {
 		if t.oauth.Flow == ClientCredentials {
@@ -75,13 +75,13 @@ func (t tokens) renewed(ctx context.Context, c Credential, scopes []string) (Cre
 			}
 			return cc.Token(ctx)
 		}
-		// A source of one token: the record is what remembers.
+		// The source is used once: the token is kept in the record, not in the source.
 		return o.TokenSource(ctx, &oauth2.Token{RefreshToken: string(c.Get(FieldRefreshToken).Reveal())}).Token()
 	})
 }
 
-// exchanged is the credential with the first token, for the code that a person's
-// consent came with.
+// exchanged returns a copy of the credential with the first token. code is the authorization
+// code from a person's consent.
 func (t tokens) exchanged(ctx context.Context, c Credential, code, verifier, redirect string) (Credential, grant, *fault) {
 	return t.got(ctx, c, func(ctx context.Context, o oauth2.Config) (*oauth2.Token, error) {
 		o.RedirectURL = redirect
@@ -89,7 +89,7 @@ func (t tokens) exchanged(ctx context.Context, c Credential, code, verifier, red
 	})
 }
 
-// config is how a library knows the client.
+// config returns the settings of the oauth2 library for this client.
 func (t tokens) config(c Credential) oauth2.Config {
 	o := oauth2.Config{
 		ClientID: string(c.Get(FieldClientID).Reveal()), ClientSecret: string(c.Get(FieldClientSecret).Reveal()),
@@ -132,7 +132,8 @@ func (t tokens) got(ctx context.Context, c Credential, ask func(context.Context,
 	return next, g, nil
 }
 
-// client follows no redirects: a token goes where the description says.
+// client returns an HTTP client that follows no redirects, so that a token request reaches only
+// the configured URL.
 func (t tokens) client() *http.Client {
 	return &http.Client{
 		Transport: t.base, Timeout: tokenTime,
@@ -140,8 +141,8 @@ func (t tokens) client() *http.Client {
 	}
 }
 
-// lifeOf is how long a token lasts, counted from when it was asked for; 0 where its
-// server does not say.
+// lifeOf returns the remaining lifetime of a token that was requested at began; 0 if its server
+// states none.
 func lifeOf(token *oauth2.Token, began time.Time) time.Duration {
 	var life time.Duration
 	switch {
@@ -155,12 +156,12 @@ func lifeOf(token *oauth2.Token, began time.Time) time.Duration {
 	return min(max(life, time.Second), longestLife)
 }
 
-// plain reports whether a token can stand in a header.
+// plain reports whether a token may be the value of a header.
 func plain(token string) bool {
 	return len(token) <= maxField && !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f })
 }
 
-// faultOf keeps of an error what can be told.
+// faultOf maps an error to a fault whose code may be logged and shown.
 func faultOf(ctx context.Context, err error) *fault {
 	var refused *oauth2.RetrieveError
 	var timeout interface{ Timeout() bool }
@@ -185,19 +186,19 @@ func refusal(refused *oauth2.RetrieveError) *fault {
 	case !isKnown:
 		f.code = "other"
 	}
-	// A server that fails, or has too much to do, has not judged.
+	// A server that fails or is overloaded has not decided about the refresh token.
 	judged := status < 500 && status != http.StatusTooManyRequests && status != http.StatusRequestTimeout && (status < 300 || status >= 400)
 	f.lost = judged && refused.ErrorCode != "" && !what.passes
 	return f
 }
 
-// retryAfter reads how long a server wants to be left alone.
+// retryAfter returns the pause of a Retry-After header, at most longestAfter.
 func retryAfter(h http.Header) time.Duration {
 	text := h.Get("Retry-After")
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil {
 		return min(time.Duration(seconds)*time.Second, longestAfter) //nolint:gosec // 31 bits
 	}
-	// A date counts by the server's own clock.
+	// Compare a date with the Date header: both come from the clock of the server.
 	at, err := http.ParseTime(text)
 	serverTime, dateErr := http.ParseTime(h.Get("Date"))
 	if err != nil || dateErr != nil {
@@ -206,7 +207,7 @@ func retryAfter(h http.Header) time.Duration {
 	return min(max(at.Sub(serverTime), 0), longestAfter)
 }
 
-// copy shares nothing with the credential.
+// copy returns a deep copy: destroying one does not change the other.
 func (c Credential) copy() Credential {
 	parts := make(map[string]Secret, len(c.parts))
 	for name, s := range c.parts {

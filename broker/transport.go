@@ -12,14 +12,14 @@ import (
 	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
-// maxRedirects is how many redirects a client follows.
+// maxRedirects is the number of redirects that a client follows.
 const maxRedirects = 10
 
 // transport adds the credential of a lease to requests for the connection's hosts.
 type transport struct{ lease *Lease }
 
-// RoundTrip sends a copy of the request: what the caller holds never has the
-// credential in it, the request of the response neither.
+// RoundTrip sends a copy of the request. Neither the request of the caller nor the request in
+// the response contains the credential.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	l := t.lease
 	own := l.hosts.allow(req.URL)
@@ -69,13 +69,14 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// drained is how much of an answer that nobody wants is read, in bytes, so that
-// its connection serves again.
+// drained is the number of bytes that are read from a discarded response, so that its TCP
+// connection can be reused.
 const drained = 4 << 10
 
-// send sends a copy of the request, after change has had it.
+// send sends a copy of the request after change has modified it.
 func (l *Lease) send(req *http.Request, base http.RoundTripper, change func(*http.Request) error) (*http.Response, error) {
-	// Values of the context reach hooks that watch headers being written.
+	// The context has no values: an httptrace hook in it would see the headers that are
+	// written, with the credential.
 	sent := req.Clone(bare{req.Context()})
 	if err := change(sent); err != nil {
 		closeBody(req)
@@ -89,8 +90,8 @@ func (l *Lease) send(req *http.Request, base http.RoundTripper, change func(*htt
 	return resp, nil
 }
 
-// again makes the request anew, where nothing speaks against sending it twice: it
-// only reads, or its tool may be repeated, and its body can be had once more.
+// again returns a copy of the request to send a second time. ok is false if the request may not
+// be repeated (its method writes, and the tool is not repeatable) or its body cannot be read again.
 func (l *Lease) again(req *http.Request) (*http.Request, bool) {
 	reads := req.Method == "" || req.Method == http.MethodGet || req.Method == http.MethodHead || req.Method == http.MethodOptions
 	bodied := req.Body != nil && req.Body != http.NoBody
@@ -114,7 +115,7 @@ func closeBody(req *http.Request) {
 	}
 }
 
-// plainHeaders are those that a redirect to somebody else takes along.
+// plainHeaders returns the headers that may be sent to a foreign host after a redirect.
 func plainHeaders(h http.Header) http.Header {
 	plain := http.Header{}
 	for name, values := range h {
@@ -125,8 +126,8 @@ func plainHeaders(h http.Header) http.Header {
 	return plain
 }
 
-// sendError keeps of an error what cannot hold a credential: whether it was the
-// caller's time, the network's, or else its type.
+// sendError maps an error to one that cannot contain a credential: the error of ctx, a timeout,
+// or the type of the error.
 func sendError(ctx context.Context, err error) error {
 	var timeout interface{ Timeout() bool }
 	switch {
@@ -148,8 +149,8 @@ func rootOf(err error) error {
 	}
 }
 
-// SendError says that a request of a connection got no answer. Its text holds
-// nothing of the request.
+// SendError says that a request of a connection got no response. Its text contains nothing of
+// the request.
 type SendError struct {
 	reason  string
 	timeout bool
@@ -158,10 +159,10 @@ type SendError struct {
 // Error returns the safe text.
 func (e *SendError) Error() string { return e.reason }
 
-// Timeout reports whether the time was over.
+// Timeout reports whether the service did not answer in time.
 func (e *SendError) Timeout() bool { return e.timeout }
 
-// Temporary is Timeout.
+// Temporary returns the same as Timeout.
 func (e *SendError) Temporary() bool { return e.timeout }
 
 // bare is a context without values.
@@ -169,7 +170,7 @@ type bare struct{ context.Context }
 
 func (bare) Value(any) any { return nil }
 
-// client is what a tool gets.
+// client returns the HTTP client that a tool gets.
 func (l *Lease) client() *http.Client {
 	return &http.Client{
 		Transport: transport{l},

@@ -89,7 +89,7 @@ type notifying struct {
 	notify func(context.Context, toolspec.Notice) error
 }
 
-// Notify tells.
+// Notify calls the function of the option Notifier.
 func (n notifying) Notify(ctx context.Context, notice toolspec.Notice) error {
 	return n.notify(ctx, notice)
 }

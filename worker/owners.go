@@ -21,10 +21,10 @@ var _ upkeep.Owners = owners{}
 // unanswered is an error: Temporal did not return the status of a run. Its text is a gRPC code.
 type unanswered string
 
-// Error is safe for logs.
+// Error returns a text that is safe for logs.
 func (u unanswered) Error() string { return "Temporal answers " + string(u) }
 
-// LogReason is the same.
+// LogReason returns the same text as Error.
 func (u unanswered) LogReason() string { return u.Error() }
 
 // Owner describes a run; without a run id, the latest run of the workflow. It returns OwnerDeleted

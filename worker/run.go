@@ -16,7 +16,7 @@ import (
 // shutdownTimeout is the time limit of a clean stop. It is longer than the longest step.
 const shutdownTimeout = stopTimeout + 5*time.Second
 
-// errFatal is the error of a worker that stopped before it was told to stop.
+// errFatal is the error of a worker that stopped before its context ended.
 var errFatal = errors.New("the Temporal worker stopped with an error that does not pass; see the messages before this one")
 
 // Run runs a worker until ctx ends, and then stops it cleanly. It waits for a database or a

@@ -18,7 +18,7 @@ import (
 
 const runs = "worker runs"
 
-func TestRunServesUntilItIsToldToStop(t *testing.T) {
+func TestRunServesUntilItIsStopped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.config.PolicyFile = w.file("policy.yaml", rules)

@@ -81,7 +81,7 @@ type configured struct {
 	additions additions
 }
 
-// Secrets yields them.
+// Secrets yields the secrets of the configuration.
 func (c configured) Secrets(context.Context) iter.Seq2[fingerprint.Credential, error] {
 	return func(yield func(fingerprint.Credential, error) bool) {
 		own, err := ownSecrets(c.config, c.additions)

@@ -35,6 +35,7 @@ var rules = []rule{
 	{"clocks", nobodyComparesClocks},
 	{"import-effects", nothingHappensOnImport},
 	{"names", namesSaySomething},
+	{"language", usesTheFieldsTerms},
 	{"length", filesAreShort},
 	{"package-comment", onePackageComment},
 }

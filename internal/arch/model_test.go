@@ -26,7 +26,12 @@ type tree struct {
 	// calls are the uses of functions of this module, by full name. They need
 	// types, so only the loaders for the rules about calls fill them.
 	calls []call
+	// pages are the Markdown files.
+	pages []markdown
 }
+
+// markdown is a Markdown file. Its path is relative to the module.
+type markdown struct{ path, text string }
 
 // pkg is one folder. Its path is relative to the module; the root's is ".".
 type pkg struct {
@@ -96,8 +101,12 @@ func (t *tree) at(pos token.Pos) string {
 	return fmt.Sprintf("%s:%d", p.Filename, p.Line)
 }
 
-// add parses one file into its package.
+// add parses one Go file into its package, or keeps a page.
 func (t *tree) add(name string, src []byte) error {
+	if path.Ext(name) == ".md" {
+		t.pages = append(t.pages, markdown{name, string(src)})
+		return nil
+	}
 	syntax, err := parser.ParseFile(t.fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return err
@@ -117,7 +126,7 @@ func (t *tree) add(name string, src []byte) error {
 	return nil
 }
 
-// repository reads every Go file of this module, whatever its build tags: a
+// repository reads every Go file and page of this module, whatever its build tags: a
 // rule that held only on the machine that runs the test would be none.
 func repository(t *testing.T) *tree {
 	t.Helper()
@@ -129,7 +138,7 @@ func repository(t *testing.T) *tree {
 		if d.IsDir() {
 			return enter(name)
 		}
-		if filepath.Ext(name) != ".go" {
+		if ext := filepath.Ext(name); ext != ".go" && ext != ".md" {
 			return nil
 		}
 		src, err := os.ReadFile(name)
@@ -166,7 +175,7 @@ func planted(t *testing.T, archive *txtar.Archive) *tree {
 	t.Helper()
 	tr := &tree{fset: token.NewFileSet()}
 	for _, f := range archive.Files {
-		if path.Ext(f.Name) != ".go" {
+		if ext := path.Ext(f.Name); ext != ".go" && ext != ".md" {
 			continue
 		}
 		if err := tr.add(f.Name, f.Data); err != nil {

@@ -107,8 +107,8 @@ func (w *World) Rows() []Trace {
 func (c Canary) Find(traces []Trace) (where []string) {
 	forms := c.forms()
 	for _, t := range traces {
-		stands := func(form []byte) bool { return bytes.Contains(t.Text, form) }
-		if !slices.Contains(where, t.Where) && slices.ContainsFunc(forms, stands) {
+		contained := func(form []byte) bool { return bytes.Contains(t.Text, form) }
+		if !slices.Contains(where, t.Where) && slices.ContainsFunc(forms, contained) {
 			where = append(where, t.Where)
 		}
 	}

@@ -71,8 +71,8 @@ func Wait(ctx context.Context, path string, waiting func()) (*Lock, error) {
 // File is the open lock file, to be handed to child processes that shall hold the lock too.
 func (l *Lock) File() *os.File { return l.file }
 
-// Release gives up this process's hold. The file stays. Where an heir holds the lock still, or a child that is only about to become another
-// program and has our files until then, HeldBy no longer names this process: who waits for them waits for nothing that has no end.
+// Release releases the lock of this process; the file stays. If a child process still holds the lock, or has just been forked with our
+// open files, HeldBy no longer names this process.
 func (l *Lock) Release() error {
 	_ = l.file.Truncate(0) // as in Try: a hint
 	return l.file.Close()

@@ -60,19 +60,19 @@ func TestWaitEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestAnHeirHoldsTheLockToo(t *testing.T) {
+func TestAChildHoldsTheLockToo(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	lock, err := filelock.Try(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	heir := exec.Command("/bin/sh", "-c", "read -r end")
-	heir.ExtraFiles = []*os.File{lock.File()}
-	stdin, err := heir.StdinPipe()
+	child := exec.Command("/bin/sh", "-c", "read -r end")
+	child.ExtraFiles = []*os.File{lock.File()}
+	stdin, err := child.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := heir.Start(); err != nil {
+	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
 	if err := lock.Release(); err != nil {
@@ -82,10 +82,10 @@ func TestAnHeirHoldsTheLockToo(t *testing.T) {
 		t.Errorf("it is held by %d, which has released it", pid)
 	}
 	if _, err := filelock.Try(path); !errors.Is(err, filelock.ErrHeld) {
-		t.Errorf("while the heir lives: %v", err)
+		t.Errorf("while the child lives: %v", err)
 	}
 	_ = stdin.Close()
-	_ = heir.Wait() // its read found the end of its input, which is not a success
+	_ = child.Wait() // its read found the end of its input, which is not a success
 	if lock, err = filelock.Try(path); err != nil {
 		t.Fatal(err)
 	}

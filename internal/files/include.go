@@ -10,7 +10,7 @@ import (
 )
 
 // Bounds of a glob. doublestar tries every combination of {a,b} in turn, which
-// a short pattern can drive beyond any patience.
+// a short pattern can drive beyond any timeout.
 const (
 	maxGlob         = 256
 	maxAlternatives = 64

@@ -24,7 +24,7 @@ func TestReplace(t *testing.T) {
 	for _, c := range []struct {
 		path   string
 		dirs   bool
-		stands string // where the content is then
+		target string // where the content is then
 		want   error
 	}{
 		{"new", false, "new", nil},
@@ -52,8 +52,8 @@ func TestReplace(t *testing.T) {
 				t.Errorf("%s: %v, want %v", c.path, err, c.want)
 			}
 			if c.want == nil {
-				if got := mustRead(t, filepath.Join(dir, c.stands)); got != content {
-					t.Errorf("%s holds %.40q", c.stands, got)
+				if got := mustRead(t, filepath.Join(dir, c.target)); got != content {
+					t.Errorf("%s holds %.40q", c.target, got)
 				}
 			}
 		}

@@ -71,9 +71,9 @@ func TestRecheck(t *testing.T) {
 		"connection":    {recheck.Filter{ConnectionID: "conn_1"}, []string{"connection"}},
 		"nobody":        {recheck.Filter{TenantID: "other", ConnectionID: "conn_1"}, nil},
 	} {
-		told, err := b.Recheck(t.Context(), c.f)
-		if got := b.rechecked(); err != nil || int(told) != len(c.want) || !slices.Equal(got, c.want) && len(got)+len(c.want) > 0 {
-			t.Errorf("%s: %d were told, %v; want %v (%v)", name, told, got, c.want, err)
+		rechecked, err := b.Recheck(t.Context(), c.f)
+		if got := b.rechecked(); err != nil || int(rechecked) != len(c.want) || !slices.Equal(got, c.want) && len(got)+len(c.want) > 0 {
+			t.Errorf("%s: %d were told, %v; want %v (%v)", name, rechecked, got, c.want, err)
 		}
 	}
 	if plan := b.plan(`SET enable_seqscan = off; EXPLAIN (FORMAT JSON) SELECT workflow_id FROM invocations WHERE state = 'open'`); !strings.Contains(plan, "invocations_open") {

@@ -261,9 +261,9 @@ func TestPickKeepsWhatPolicySaid(t *testing.T) {
 	}
 }
 
-// TestIndexStandsBesideTheCatalog (PT-06): it is no part of what is serialised, and
+// TestIndexIsApartFromTheCatalog (PT-06): it is no part of what is serialised, and
 // a catalog that is made anew knows the new tools.
-func TestIndexStandsBesideTheCatalog(t *testing.T) {
+func TestIndexIsApartFromTheCatalog(t *testing.T) {
 	r := catalog.NewRegistry(provided(t))
 	if err := r.Add("test", tool[in, out](definition())); err != nil {
 		t.Fatal(err)

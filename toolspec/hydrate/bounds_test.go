@@ -23,11 +23,11 @@ func escaped(text string) string {
 	return `"` + b.String() + `"`
 }
 
-// mendsTo is a repairer that always gives the same.
-type mendsTo string
+// repairsTo is a repairer that always gives the same.
+type repairsTo string
 
-func (mendsTo) Name() string { return "mends" }
-func (m mendsTo) Repair(hydrate.Damage) ([]byte, []string, bool) {
+func (repairsTo) Name() string { return "mends" }
+func (m repairsTo) Repair(hydrate.Damage) ([]byte, []string, bool) {
 	return []byte(m), []string{"all"}, true
 }
 
@@ -36,9 +36,9 @@ func TestBounds(t *testing.T) {
 	const most = 100
 	tool := target(t, func(s *toolspec.Spec) { s.InputSchema = json.RawMessage(`{"type":"object"}`) })
 	tool.MaxArgs = most
-	mends := func(to string) hydrate.Target {
+	repairs := func(to string) hydrate.Target {
 		m := tool
-		m.Repairer = mendsTo(to)
+		m.Repairer = repairsTo(to)
 		return m
 	}
 	call := func(g hydrate.Given) hydrate.Result {
@@ -49,7 +49,7 @@ func TestBounds(t *testing.T) {
 	for name, bound := range map[string]func(more int) hydrate.Result{
 		"arguments":              func(more int) hydrate.Result { return tool.Hydrate(json.RawMessage(ofSize(most + more))) },
 		"arguments, all escaped": func(more int) hydrate.Result { return tool.Hydrate(json.RawMessage(escaped(ofSize(most + more)))) },
-		"repaired arguments":     func(more int) hydrate.Result { return mends(ofSize(most + more)).Hydrate(json.RawMessage(`{"a":`)) },
+		"repaired arguments":     func(more int) hydrate.Result { return repairs(ofSize(most + more)).Hydrate(json.RawMessage(`{"a":`)) },
 		"the arguments of a call": func(more int) hydrate.Result {
 			return call(hydrate.Given{ID: "c", Args: []byte(ofSize(toolspec.MaxInline + more))})
 		},

@@ -234,8 +234,8 @@ func TestRemindedEscalatedDecided(t *testing.T) {
 	w.Replay(call.WorkflowID)
 }
 
-// TestExpiredIsTold, with a reminder before.
-func TestExpiredIsTold(t *testing.T) {
+// TestExpiredIsNotified, with a reminder before.
+func TestExpiredIsNotified(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, strings.NewReplacer("expiresAfter: 1h", "expiresAfter: 12s", `
       escalate: [{after: 2s, approvers: ["role:chiefs"]}, {after: 30m, approvers: ["user:boss"]}]`, "").Replace(noticePolicy))
@@ -290,8 +290,8 @@ func TestKilledWorkerTellsAgain(t *testing.T) {
 	w.Until(func() bool { return r.of(view.ApprovalID) == "decided escalated reminded requested" }, "the decision is told")
 }
 
-// TestDoctorSaysWhoIsNotTold.
-func TestDoctorSaysWhoIsNotTold(t *testing.T) {
+// TestDoctorListsFailedNotifiers.
+func TestDoctorListsFailedNotifiers(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	// Not a receiver: it would take the notice that is made older below for a forgery.

@@ -56,7 +56,7 @@ func TestSweptCallReleases(t *testing.T) {
 		<-ctx.Done()
 		return e2etest.Out{}, ctx.Err()
 	}, e2etest.Once))
-	seats := hook.New("seats", hook.WillAcquireQuota.Do(d.hold), hook.DidReleaseQuota.Do(d.release))
+	capacityHook := hook.New("seats", hook.WillAcquireQuota.Do(d.hold), hook.DidReleaseQuota.Do(d.release))
 	others := hook.New("others",
 		hook.OnError.Do(func(context.Context, *hook.Report) error { return errors.New("canary4711") }),
 		hook.WillAudit.Do(func(_ context.Context, v *hook.Audit) error {
@@ -74,7 +74,7 @@ func TestSweptCallReleases(t *testing.T) {
 			return nil
 		}),
 	)
-	stop := w.Work(tools, worker.Hooks(seats, others))
+	stop := w.Work(tools, worker.Hooks(capacityHook, others))
 	inv := e2etest.Invocation("send", "test__send", `{"text":"hello"}`)
 	w.Start(inv)
 	e2etest.Receive(t, entered)
@@ -96,7 +96,7 @@ func TestSweptCallReleases(t *testing.T) {
 		t.Errorf("without the hook: counted %+v, held are %v", out.Calls, d.held)
 	}
 	stop()
-	w.Work(tools, worker.Hooks(seats, others))
+	w.Work(tools, worker.Hooks(capacityHook, others))
 	due(1)
 	if out := w.Sweep(); out.Calls.Ended != 0 || len(d.held) != 1 {
 		t.Errorf("a hook that does not return: counted %+v, held are %v", out.Calls, d.held)
