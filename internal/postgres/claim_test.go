@@ -60,6 +60,17 @@ func TestCheckTellsOfTheClaims(t *testing.T) {
 	}
 }
 
+// TestCheckOfAClaimWithoutADeadline: the attempt of a release that wrote no deadline may still run for an hour.
+func TestCheckOfAClaimWithoutADeadline(t *testing.T) {
+	b := open(t)
+	b.admit("call_1")
+	b.sql(`INSERT INTO claims (invocation_id, dispatch, kind, epoch) VALUES ('` + id("call_1") + `', 1, 'claim', 1)`)
+	out := b.check("call_1", 1, 2)
+	if over := time.Duration(out.OverInMs) * time.Millisecond; out.Outcome != contract.Free || over < 59*time.Minute || over > time.Hour {
+		t.Errorf("got %+v", out)
+	}
+}
+
 // TestClaimAndCheckRace: a dispatch is never both begun and free, whoever comes first.
 func TestClaimAndCheckRace(t *testing.T) {
 	b := open(t)
