@@ -171,3 +171,46 @@ func TestEndingsAtOnce(t *testing.T) {
 		t.Errorf("stages and entries are %d, want 4 and 0", n)
 	}
 }
+
+// TestEndStageOfAnotherTake: a sweep whose call another sweep has taken since writes nothing, also if the other has not run a stage yet.
+func TestEndStageOfAnotherTake(t *testing.T) {
+	b := open(t)
+	b.swept("call_1")
+	take := func() upkeep.Ending {
+		t.Helper()
+		b.sql(`UPDATE endings SET due_at = now()`)
+		taken, ok, err := b.TakeEnding(t.Context(), namespace)
+		if err != nil || !ok {
+			t.Fatalf("%t, %v", ok, err)
+		}
+		return taken
+	}
+	slow, other := take(), take()
+	end := func(by upkeep.Ending) bool {
+		t.Helper()
+		ended, err := b.EndStage(t.Context(), upkeep.EndedStage{InvocationID: by.InvocationID, Tries: by.Tries, Done: 1, Stage: "onError", Outcome: "ok", At: by.SeenAt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ended
+	}
+	stages := func() int {
+		return value[int](b, `SELECT count(*)::int FROM stage_events WHERE stage = 'onError'`)
+	}
+	if end(slow) || stages() != 0 {
+		t.Errorf("the slow sweep has recorded %d stages", stages())
+	}
+	if err := b.DropEnding(t.Context(), slow.InvocationID, slow.Tries); err != nil {
+		t.Fatal(err)
+	}
+	if !end(other) || stages() != 1 {
+		t.Errorf("the sweep that has the call has recorded %d stages", stages())
+	}
+	backlog, err := b.EndingBacklog(t.Context(), namespace)
+	if err != nil || backlog.Calls != 1 || backlog.Tries != 2 || backlog.Since == nil || !backlog.Since.Equal(slow.SettledAt) {
+		t.Errorf("left are %+v, %v", backlog, err)
+	}
+	if backlog, err := b.EndingBacklog(t.Context(), "another"); err != nil || backlog.Calls != 0 || backlog.Since != nil {
+		t.Errorf("in another namespace are left %+v, %v", backlog, err)
+	}
+}

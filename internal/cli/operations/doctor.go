@@ -128,6 +128,7 @@ func (d *diagnosis) database(ctx context.Context, c worker.Config) {
 	d.add("policy", err, "active: "+active.Digest)
 	d.permissions(ctx, store, active.Digest)
 	d.notices(ctx, store)
+	d.endings(store.EndingBacklog(ctx, cmp.Or(c.Temporal.Namespace, temporal.DefaultNamespace)))
 }
 
 func (d *diagnosis) server(ctx context.Context, c worker.Config) {

@@ -1,8 +1,14 @@
 package operations
 
 import (
+	"errors"
 	"os"
+	"strings"
 	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/postgres/reads"
 )
 
 func TestPIDOf(t *testing.T) {
@@ -18,5 +24,37 @@ func TestPIDOf(t *testing.T) {
 	}
 	if gone(os.Getpid(), here) || gone(1<<30, "another-host") || !gone(1<<30, here) {
 		t.Error("who is gone is known only of this host")
+	}
+}
+
+// TestEndings: a line appears where closing hooks of swept calls are left, and fails once sweeps have tried in vain.
+func TestEndings(t *testing.T) {
+	t.Parallel()
+	since := time.Now().Add(-time.Hour)
+	for name, c := range map[string]struct {
+		backlog reads.EndingBacklog
+		err     error
+		ok      bool
+		says    []string
+	}{
+		"a few":   {reads.EndingBacklog{Calls: 2, Since: &since, Tries: 1}, nil, true, []string{"2 swept calls", app.FormatTime(since)}},
+		"in vain": {reads.EndingBacklog{Calls: 2, Since: &since, Tries: 3}, nil, false, []string{"2 swept calls", "tried 3 times", "start a worker"}},
+		"unread":  {reads.EndingBacklog{}, errors.New("the database is away"), false, []string{"the database is away"}},
+	} {
+		d := &diagnosis{}
+		d.endings(c.backlog, c.err)
+		if len(d.Checks) != 1 || d.Checks[0].OK != c.ok {
+			t.Errorf("%s: %+v", name, d.Checks)
+			continue
+		}
+		for _, part := range c.says {
+			if !strings.Contains(d.Checks[0].Message, part) {
+				t.Errorf("%s: it says %q, without %q", name, d.Checks[0].Message, part)
+			}
+		}
+	}
+	d := &diagnosis{}
+	if d.endings(reads.EndingBacklog{}, nil); len(d.Checks) != 0 {
+		t.Errorf("of nothing it says %+v", d.Checks)
 	}
 }

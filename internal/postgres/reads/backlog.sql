@@ -10,3 +10,8 @@ FROM (
     FROM notice_deliveries d JOIN notices n USING (notice_id)
 ) d
 GROUP BY notifier ORDER BY notifier;
+
+-- name: EndingBacklog
+SELECT count(*) AS calls, min(i.settled_at) AS since, coalesce(max(e.tries), 0) AS tries
+FROM endings e JOIN invocations i USING (invocation_id)
+WHERE e.namespace = @namespace;

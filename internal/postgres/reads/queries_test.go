@@ -9,6 +9,7 @@ import (
 
 func TestQueries(t *testing.T) {
 	querytest.Run(t, files, map[string]reflect.Type{
+		"EndingBacklog":  reflect.TypeFor[EndingBacklog](),
 		"NoticeBacklog":  reflect.TypeFor[NoticeBacklog](),
 		"AllTables":      reflect.TypeFor[tableRow](),
 		"ShowCall":       reflect.TypeFor[showRow](),
