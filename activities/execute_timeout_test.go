@@ -19,6 +19,26 @@ import (
 // pass waits for d. Inside a synctest bubble the wait takes no real time.
 func pass(d time.Duration) { <-time.NewTimer(d).C }
 
+// TestLateHookStartsNoTool: a hook that does not stop in time reaches the tool after the attempt has ended, and another attempt may run by then.
+func TestLateHookStartsNoTool(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, setup{hooks: []hook.Hook{around(func(v *hook.Around) error {
+			pass(time.Hour)
+			_, err := v.Next()
+			return err
+		})}})
+		in := w.executeIn()
+		in.Around = []string{"around"}
+		if got := w.execute(t.Context(), t, in); got.Outcome != contract.Interrupted || !got.LeftBehind {
+			t.Errorf("got %+v", got)
+		}
+		pass(2 * time.Hour)
+		if w.runs != 0 {
+			t.Error("the tool ran after its attempt had ended")
+		}
+	})
+}
+
 // TestTimeouts: by a clock that costs no time.
 func TestTimeouts(t *testing.T) {
 	for _, tc := range []struct {

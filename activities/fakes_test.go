@@ -17,10 +17,12 @@ import (
 	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/activities/gate"
 	"github.com/pawl-run/pawl/activities/stage"
+	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/workerkey/workerkeytest"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/policy/authz/authztest"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -237,7 +239,11 @@ func newWorld(t *testing.T, s setup) *world {
 	if s.probe != nil {
 		tool = toolspec.DefineWithProbe(def, run, s.probe)
 	}
-	source := catalog.NewRegistry(toolspec.Capabilities{})
+	provided, err := toolspec.NewCapabilities(capability.ClientsKey.Provide(broker.Outside{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := catalog.NewRegistry(provided)
 	if err := source.Add("test", tool); err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +251,6 @@ func newWorld(t *testing.T, s setup) *world {
 	if s.policy == "" {
 		s.policy = openPolicy
 	}
-	var err error
 	if w.policy, err = policy.Parse("test.yaml", []byte(s.policy)); err != nil {
 		t.Fatal(err)
 	}

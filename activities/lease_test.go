@@ -2,12 +2,16 @@ package activities_test
 
 import (
 	"context"
+	"encoding/json"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/capacity"
+	"github.com/pawl-run/pawl/broker"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
@@ -54,6 +58,30 @@ func TestLocalAttemptInAnExpiredPlace(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNoClaimWithoutALease: an attempt that does not get its connection claims nothing and runs nothing, because a claim without a run
+// would make the outcome unknown.
+func TestNoClaimWithoutALease(t *testing.T) {
+	for answer, want := range map[broker.Answer]contract.Outcome{broker.Superseded: contract.Superseded, broker.NeedsReauth: contract.Refused} {
+		w := newWorld(t, setup{
+			def:    func(d *toolspec.Definition) { d.Capabilities = []toolspec.CapabilityName{capability.ClientsKey.Name()} },
+			config: activities.Config{Broker: answers(answer)},
+		})
+		in := w.executeIn()
+		in.Facts.Context.ConnectionID = "conn"
+		in.Facts.Data = append(in.Facts.Data, hook.Entry{Key: "pawl.connection", Value: json.RawMessage("true")})
+		if out := w.execute(t.Context(), t, in); out.Outcome != want || w.runs != 0 || len(w.records.claims) != 0 {
+			t.Errorf("%v: %+v after %d runs with %d claims", answer, out, w.runs, len(w.records.claims))
+		}
+	}
+}
+
+// answers is a broker that leases nothing and says why.
+type answers broker.Answer
+
+func (a answers) Lease(context.Context, broker.Request) (*broker.Lease, broker.Answer, error) {
+	return nil, broker.Answer(a), nil
 }
 
 // takes gives every place that it is asked for.

@@ -71,13 +71,29 @@ func TestRemembered(t *testing.T) {
 			}
 		})
 	}
-	// A grant for the session of a call that has none would cover every session.
-	w := newWorld(t, setup{})
-	w.records.open, w.records.state = approval.OpenRequest{Rule: rule, RequestedBy: "user:ann", Granted: covered}, contract.RequestOpen
-	d := toolspec.Decision{ApprovalID: "inv.1", Decision: toolspec.Approve, Approver: "user:bob", Remember: true, Scope: &toolspec.Scope{Session: toolspec.Same}}
-	got, err := w.Review(t.Context(), contract.ReviewIn{TenantID: "acme", ToolID: "core__tool", ApprovalID: "inv.1", Decision: &d, Args: args})
-	if err != nil || !got.Answer.Counted || !strings.Contains(got.Answer.Reason, "the call has no session") || w.records.grant != nil {
-		t.Errorf("without a session: %+v, %v, left behind %+v", got.Answer, err, w.records.grant)
+}
+
+// TestNothingToRemember: a grant for the session of a call without a session would cover every session, and the answer to a parked call,
+// whose request has no arguments, is to another question.
+func TestNothingToRemember(t *testing.T) {
+	for _, tc := range []struct {
+		scope toolspec.Scope
+		args  string
+		why   string
+	}{{toolspec.Scope{Session: toolspec.Same}, `{}`, "the call has no session"}, {toolspec.Scope{Args: toolspec.Any}, "", "an answer to another question"}} {
+		w := newWorld(t, setup{})
+		rule := policy.ApprovalRule{Enabled: true, AllowUnsigned: true, RememberForMs: 60_000, RememberAnyArgs: true}
+		w.records.open, w.records.state = approval.OpenRequest{Rule: rule, RequestedBy: "user:ann"}, contract.RequestOpen
+		in := contract.ReviewIn{TenantID: "acme", ToolID: "core__tool", ApprovalID: "inv.1", Decision: &toolspec.Decision{
+			ApprovalID: "inv.1", Decision: toolspec.Approve, Approver: "user:bob", Remember: true, Scope: &tc.scope,
+		}}
+		if tc.args != "" {
+			in.Args = json.RawMessage(tc.args)
+		}
+		got, err := w.Review(t.Context(), in)
+		if err != nil || !got.Answer.Counted || !strings.Contains(got.Answer.Reason, tc.why) || w.records.grant != nil {
+			t.Errorf("%s: %+v, %v, left behind %+v", tc.why, got.Answer, err, w.records.grant)
+		}
 	}
 }
 

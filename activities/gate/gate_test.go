@@ -128,6 +128,23 @@ func TestPolicyKnowsUncheckedArguments(t *testing.T) {
 	}
 }
 
+// TestPolicyKnowsProvedSubjects: a condition sees the subject only if a key has proved who submitted the call.
+func TestPolicyKnowsProvedSubjects(t *testing.T) {
+	p := judgetest.Parse(t, approvals+"    rules: [{tool: core__tool, when: 'subject == \"user:sue\"', decision: allow}]\n")
+	for _, tc := range []struct {
+		name      string
+		submitter *hook.Submitter
+		want      hook.Outcome
+	}{
+		{"proved", &hook.Submitter{KeyID: "key"}, hook.Continue}, {"not proved", &hook.Submitter{}, hook.Asked}, {"no submitter", nil, hook.Asked},
+	} {
+		v, _ := judge(t, p, hook.WillCheckConsent.Stage(), func(f *hook.Facts) { f.Context.SubjectID, f.Submitter = "user:sue", tc.submitter })
+		if v.Outcome != tc.want {
+			t.Errorf("%s: %+v", tc.name, v)
+		}
+	}
+}
+
 // TestPolicyKnowsTags: a rule goes by what the tool is tagged with, before its arguments are known and with them. A worker without the tool
 // knows no tags, and a condition on them then denies (SP-25).
 func TestPolicyKnowsTags(t *testing.T) {
@@ -196,6 +213,7 @@ func TestStaleness(t *testing.T) {
 		{"the risk", p, func(f *hook.Facts) { f.Risk = toolspec.HighRisk }, "approval_stale What was approved has changed: its risk"},
 		{"the risk, by a rule", judgetest.Parse(t, approvals+"    rules: [{tool: core__tool, risk: high}]\n"), func(*hook.Facts) {}, "approval_stale What was approved has changed: its risk"},
 		{"who may approve", judgetest.Parse(t, "    approvals: {enabled: true, approvers: [\"lead:*\"], allowUnsigned: true}\n"), func(*hook.Facts) {}, "approval_stale What was approved has changed: who may approve it"},
+		{"the connection", p, func(f *hook.Facts) { f.Connection = &hook.Connection{Generation: 1} }, "approval_stale What was approved has changed: its connection"},
 		{"policy denies now", judgetest.Parse(t, approvals+"    rules: [{tool: core__tool, decision: deny, message: not today}]\n"), func(*hook.Facts) {}, "policy_denied not today"},
 		{"policy allows now", judgetest.Parse(t, approvals+"    rules: [{tool: core__tool, decision: allow}]\n"), func(f *hook.Facts) { f.ToolDigest = "other" }, ""},
 	} {
