@@ -17,6 +17,7 @@ import (
 	clientpg "github.com/pawl-run/pawl/client/postgres"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
@@ -47,15 +48,12 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	t.Parallel()
-	w := &world{t: t, namespace: "client-" + strings.ToLower(rand.Text()[:12]), database: devstacktest.Postgres(t)}
+	w := &world{t: t, namespace: "client-" + strings.ToLower(rand.Text()[:12]), database: postgrestest.Database(t)}
 	var err error
 	if w.store, err = postgres.Open(t.Context(), w.database, postgres.Options{MaxConns: 4}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.store.Close)
-	if _, err := w.store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	p, err := policy.Parse("policy.yaml", []byte(rules))
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/internal/seal"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/proof"
@@ -121,7 +122,7 @@ func Start(t testing.TB, o Options) *Stack {
 func servers(t testing.TB) (address, database string) {
 	t.Helper()
 	if devstacktest.Shared() {
-		database = devstacktest.Postgres(t)
+		database = postgrestest.Database(t)
 		return devstacktest.Temporal(t), database
 	}
 	database = devstacktest.OwnPostgres(t).URL()

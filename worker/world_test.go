@@ -18,6 +18,7 @@ import (
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/toolspec"
 )
 
@@ -51,11 +52,8 @@ func newWorld(t *testing.T) *world {
 // newWorldAt is newWorld on a Temporal of the test's own.
 func newWorldAt(t *testing.T, temporal string) *world {
 	t.Helper()
-	w := newWorldOf(t, temporal, devstacktest.Postgres(t))
+	w := newWorldOf(t, temporal, postgrestest.Database(t))
 	w.store = w.open()
-	if _, err := w.store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	return w
 }
 

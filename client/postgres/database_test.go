@@ -11,8 +11,8 @@ import (
 
 	"github.com/pawl-run/pawl/client"
 	clientpg "github.com/pawl-run/pawl/client/postgres"
-	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 )
@@ -20,15 +20,12 @@ import (
 // TestARoleThatOnlyReads: a Database needs no right but SELECT.
 func TestARoleThatOnlyReads(t *testing.T) {
 	t.Parallel()
-	owner := devstacktest.Postgres(t)
+	owner := postgrestest.Database(t)
 	store, err := postgres.Open(t.Context(), owner, postgres.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	if _, err := store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	p, err := policy.Parse("policy.yaml", []byte("version: 1\ntenants: {acme: {allowedTools: [], mode: auto}}\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"github.com/pawl-run/pawl/internal/codec"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/proof"
@@ -71,15 +72,12 @@ func newWorld(t *testing.T, sealed bool) *world {
 		_, _ = rand.Read(secret)
 		keys = []byte("k1 " + base64.StdEncoding.EncodeToString(secret) + "\n")
 	}
-	w := &world{address: devstacktest.Temporal(t), database: devstacktest.Postgres(t), effects: &ledger{}, sealed: sealed}
+	w := &world{address: devstacktest.Temporal(t), database: postgrestest.Database(t), effects: &ledger{}, sealed: sealed}
 	var err error
 	if w.store, err = postgres.Open(t.Context(), w.database, postgres.Options{MaxConns: 4, Application: "attack"}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.store.Close)
-	if _, err := w.store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	p, err := policy.Parse("policy.yaml", []byte(rules))
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack/temporalcli"
 	"github.com/pawl-run/pawl/internal/oidc/oidctest"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
@@ -57,7 +58,7 @@ type rig struct {
 
 func newRig(t *testing.T, scripts string) *rig {
 	t.Helper()
-	r := &rig{t: t, url: devstacktest.Postgres(t) + "&connect_timeout=60", address: devstacktest.Temporal(t), corp: oidctest.New(t)}
+	r := &rig{t: t, url: postgrestest.Database(t) + "&connect_timeout=60", address: devstacktest.Temporal(t), corp: oidctest.New(t)}
 	program, err := temporalcli.Find(t.Context(), temporalcli.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -67,9 +68,6 @@ func newRig(t *testing.T, scripts string) *rig {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.store.Close)
-	if _, err := r.store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	files, err := filepath.Glob(filepath.Join(scripts, "*.txtar"))
 	if err != nil {
 		t.Fatal(err)

@@ -137,6 +137,9 @@ func (p *Postgres) ready(ctx context.Context) error {
 // URL is the address of the database "pawl", as its owner and superuser, with the password. It stays the same across Restart.
 func (p *Postgres) URL() string { return p.url(database) }
 
+// Major is the major version of the server.
+func (p *Postgres) Major() int { return p.binaries.major }
+
 func (p *Postgres) url(database string) string {
 	u := url.URL{
 		Scheme: "postgres", User: url.UserPassword(superuser, p.password), Host: address(p.port), Path: "/" + database,

@@ -20,6 +20,7 @@ import (
 	pawl "github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/worker"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -79,7 +80,7 @@ type World struct {
 // NewWorld makes a world on the shared servers, under a policy.
 func NewWorld(t *testing.T, rules string) *World {
 	t.Helper()
-	w := NewWorldOn(t, devstacktest.Temporal(t), devstacktest.Postgres(t), rules)
+	w := NewWorldOn(t, devstacktest.Temporal(t), postgrestest.Database(t), rules)
 	w.shared = true
 	return w
 }

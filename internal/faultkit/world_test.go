@@ -22,6 +22,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/faultkit/ledger"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
@@ -58,7 +59,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{
 		t: t, address: devstacktest.Temporal(t), namespace: "faults-" + strings.ToLower(rand.Text()[:12]),
-		database: devstacktest.Postgres(t) + "&connect_timeout=60", workspace: t.TempDir(),
+		database: postgrestest.Database(t) + "&connect_timeout=60", workspace: t.TempDir(),
 	}
 	var err error
 	if w.ledger, err = ledger.Start(); err != nil {
@@ -69,9 +70,6 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.store.Close)
-	if _, err := w.store.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	p, err := policy.Parse("policy.yaml", []byte(rules))
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/policy"
 	"github.com/pawl-run/pawl/toolspec"
@@ -37,17 +38,18 @@ type bench struct {
 
 func open(t testing.TB) bench {
 	t.Helper()
-	b := empty(t)
-	if _, err := b.Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return openAt(t, postgrestest.Database(t))
 }
 
 // empty is open without a schema.
 func empty(t testing.TB) bench {
 	t.Helper()
-	b := bench{t: t, url: devstacktest.Postgres(t) + "&connect_timeout=60", trips: new(atomic.Int64)}
+	return openAt(t, devstacktest.Postgres(t))
+}
+
+func openAt(t testing.TB, url string) bench {
+	t.Helper()
+	b := bench{t: t, url: url + "&connect_timeout=60", trips: new(atomic.Int64)}
 	config, err := pgxpool.ParseConfig(b.url)
 	if err != nil {
 		t.Fatal(err)

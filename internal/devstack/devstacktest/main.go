@@ -23,6 +23,8 @@ type servers struct {
 	prepared         bool
 	searchAttributes []string
 	postgres         lazy[*devstack.Postgres]
+	template         sync.Once // makes the database that PostgresFrom copies
+	templateErr      error
 	temporal         lazy[*devstack.Temporal]
 }
 

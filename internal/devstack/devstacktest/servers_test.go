@@ -1,6 +1,7 @@
 package devstacktest_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -30,6 +31,40 @@ func TestEachTestGetsAnEmptyDatabaseOfTheSharedServer(t *testing.T) {
 		if url == first {
 			_ = conn.Close(t.Context())
 		}
+	}
+}
+
+// prepared counts what TestCopiesOfAPreparedDatabase prepares, once however often the test runs.
+var prepared int
+
+// TestCopiesOfAPreparedDatabase: prepare runs once, each test has a copy of its own.
+func TestCopiesOfAPreparedDatabase(t *testing.T) {
+	prepare := func(ctx context.Context, url string) error {
+		prepared++
+		conn, err := pgx.Connect(ctx, url)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(ctx)
+		_, err = conn.Exec(ctx, `CREATE TABLE thing (id int); INSERT INTO thing VALUES (1)`)
+		return err
+	}
+	for range 2 {
+		conn, err := pgx.Connect(t.Context(), devstacktest.PostgresFrom(t, prepare))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(t.Context())
+		var rows int
+		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM thing`).Scan(&rows); err != nil || rows != 1 {
+			t.Errorf("a copy has %d rows, %v; want 1", rows, err)
+		}
+		if _, err := conn.Exec(t.Context(), `INSERT INTO thing VALUES (2)`); err != nil {
+			t.Error(err)
+		}
+	}
+	if prepared != 1 {
+		t.Errorf("prepare ran %d times, want once", prepared)
 	}
 }
 

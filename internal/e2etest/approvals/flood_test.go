@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/proof"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
@@ -52,7 +53,7 @@ func attacked(t *testing.T, server ...string) (w *e2etest.World, effects *e2etes
 	view toolspec.ApprovalView, forged func(i int) toolspec.Decision) {
 	t.Helper()
 	w = e2etest.NewWorldOn(t, devstacktest.OwnTemporal(t, devstack.TemporalOptions{DynamicConfig: server}).Address(),
-		devstacktest.Postgres(t), signedPolicy)
+		postgrestest.Database(t), signedPolicy)
 	effects = &e2etest.Ledger{}
 	w.Work(worker.Tools(e2etest.Tool("test__send", effects.Counted(e2etest.Echo), e2etest.Once, e2etest.Risky)))
 	people = enroll(w, e2etest.Ann, e2etest.Ben)

@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -31,7 +32,7 @@ func TestTooManyMessages(t *testing.T) {
 	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{DynamicConfig: []string{
 		fmt.Sprintf("history.maximumSignalsPerExecution=%d", mostSignals), fmt.Sprintf("history.maxTotalUpdates=%d", mostUpdates),
 	}})
-	w := e2etest.NewWorldOn(t, server.Address(), devstacktest.Postgres(t), e2etest.PlainPolicy)
+	w := e2etest.NewWorldOn(t, server.Address(), postgrestest.Database(t), e2etest.PlainPolicy)
 	var effects e2etest.Ledger
 	w.Work(worker.Tools(e2etest.Tool("test__send", effects.Counted(e2etest.Echo), e2etest.Once, e2etest.Risky)))
 	each := func(name string, f func(w *e2etest.World, call *pawl.Call, view toolspec.ApprovalView)) {

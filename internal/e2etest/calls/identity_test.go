@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -54,7 +55,7 @@ func TestSameCallTwice(t *testing.T) {
 func TestAnotherRun(t *testing.T) {
 	t.Parallel()
 	server := devstacktest.OwnTemporal(t, e2etest.QuickDeletes())
-	w := e2etest.NewWorldOn(t, server.Address(), devstacktest.Postgres(t), e2etest.PlainPolicy)
+	w := e2etest.NewWorldOn(t, server.Address(), postgrestest.Database(t), e2etest.PlainPolicy)
 	var effects e2etest.Ledger
 	w.Work(worker.Tools(
 		e2etest.Tool("test__send", effects.Counted(e2etest.Echo), e2etest.Once),

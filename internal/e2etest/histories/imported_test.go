@@ -18,6 +18,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
 	"github.com/pawl-run/pawl/workflows/historytest"
@@ -106,7 +107,7 @@ func TestRecordedCallsGoOn(t *testing.T) {
 	for version, calls := range waitingCalls(t) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			w := e2etest.NewWorldOn(t, server.Address(), devstacktest.Postgres(t), e2etest.PlainPolicy)
+			w := e2etest.NewWorldOn(t, server.Address(), postgrestest.Database(t), e2etest.PlainPolicy)
 			var effects e2etest.Ledger
 			w.Work(worker.Tools(waitingTools(func(string) e2etest.Run { return effects.Counted(e2etest.Echo) })...),
 				worker.ToolHooks(allTool, onAll("all", normalise)), worker.ToolHooks("test__closed", later(longRetry)))

@@ -16,8 +16,8 @@ import (
 
 	acts "github.com/pawl-run/pawl/activities"
 	"github.com/pawl-run/pawl/activities/gate"
-	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/internal/workerkey"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
@@ -88,7 +88,7 @@ func TestUnregisteredActivity(t *testing.T) {
 	if n := len(contract.ActivityNames()); n != 46 {
 		t.Errorf("%d names, want 46: none may be removed", n)
 	}
-	w := e2etest.NewWorldOn(t, importingTemporal(t).Address(), devstacktest.Postgres(t), e2etest.PlainPolicy)
+	w := e2etest.NewWorldOn(t, importingTemporal(t).Address(), postgrestest.Database(t), e2etest.PlainPolicy)
 	r, ok := waitingCalls(t)[historytest.Version]["waiting_all_stages"]
 	if !ok {
 		t.Fatal("this version recorded no call that waits with all stages: run `task history`")

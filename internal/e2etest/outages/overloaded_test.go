@@ -10,6 +10,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/internal/faultkit/tcpproxy"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 )
 
 // requests counts what is sent to a server.
@@ -34,7 +35,7 @@ func TestOverloadedServer(t *testing.T) {
 	t.Cleanup(proxy.Close)
 	var sent atomic.Int64
 	proxy.Watch(func() tcpproxy.Watch { return requests{&sent} })
-	w := e2etest.NewWorldOn(t, proxy.Address(), devstacktest.Postgres(t), e2etest.PlainPolicy)
+	w := e2etest.NewWorldOn(t, proxy.Address(), postgrestest.Database(t), e2etest.PlainPolicy)
 	s := newStream(w)
 	w.Work(s.tools())
 	began := time.Now()

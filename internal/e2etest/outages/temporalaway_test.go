@@ -19,6 +19,7 @@ import (
 	"github.com/pawl-run/pawl/internal/devstack"
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
 )
@@ -28,7 +29,7 @@ import (
 func TestTemporalKilled(t *testing.T) {
 	t.Parallel()
 	server := devstacktest.OwnTemporal(t, devstack.TemporalOptions{FileStore: true})
-	w := e2etest.NewWorldOn(t, server.Address(), devstacktest.Postgres(t), e2etest.PlainPolicy)
+	w := e2etest.NewWorldOn(t, server.Address(), postgrestest.Database(t), e2etest.PlainPolicy)
 	s := newStream(w)
 	entered, release := make(chan struct{}, 2), make(chan struct{})
 	held := func(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -244,7 +245,7 @@ func TestSweepOfAnotherNamespace(t *testing.T) {
 func TestSweepAfterDelete(t *testing.T) {
 	t.Parallel()
 	server := devstacktest.OwnTemporal(t, e2etest.QuickDeletes())
-	w := e2etest.NewWorldOn(t, server.Address(), devstacktest.Postgres(t), e2etest.PlainPolicy)
+	w := e2etest.NewWorldOn(t, server.Address(), postgrestest.Database(t), e2etest.PlainPolicy)
 	var effects e2etest.Ledger
 	entered := make(chan struct{}, 1)
 	w.Work(worker.Tools(

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
 	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/internal/postgres/postgrestest"
 )
 
 // Run prepares every statement of files and compares its columns with the fields of its row type
@@ -24,14 +24,11 @@ func Run(t *testing.T, files fs.FS, rows map[string]reflect.Type, effectOnly ...
 	if len(statements) != len(rows)+len(effectOnly) {
 		t.Errorf("%d queries; %d are read and %d are not", len(statements), len(rows), len(effectOnly))
 	}
-	pool, err := pgxpool.New(t.Context(), devstacktest.Postgres(t)+"&connect_timeout=60")
+	pool, err := pgxpool.New(t.Context(), postgrestest.Database(t)+"&connect_timeout=60")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	if _, err := db.New(pool).Migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	conn, err := pool.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,24 @@
+package postgrestest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/devstack/devstacktest"
+	"github.com/pawl-run/pawl/internal/postgres/db"
+)
+
+// Database returns the URL of a fresh database with the schema of this build, on the shared server of the test binary. The database is
+// dropped when the test ends.
+func Database(t testing.TB) string {
+	t.Helper()
+	return devstacktest.PostgresFrom(t, func(ctx context.Context, url string) error {
+		d, err := db.Open(ctx, url, db.Options{MaxConns: 2})
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		_, err = d.Migrate(ctx)
+		return err
+	})
+}
