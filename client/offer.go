@@ -26,6 +26,9 @@ type Offer struct {
 	Names wire.Offer `json:"names"`
 	// Changed lists the tools that could not be offered unchanged. It is information for people.
 	Changed []Changed `json:"changed,omitempty"`
+	// PickError says why the vectors of OfferOptions.Picker did not count. The offer is valid: its
+	// tools were picked by their words. Do not log it if an error of the Embedder can have a secret.
+	PickError error `json:"-"`
 }
 
 // ReadOffer reads an offer that was stored as JSON.
@@ -53,6 +56,8 @@ type OfferOptions struct {
 	Choice wire.Choice
 	// Query, if given, narrows the offer to the tools that fit it best.
 	Query *catalog.Query
+	// Picker, if given, answers the Query with the vectors of its Embedder too.
+	Picker *catalog.Picker
 	// Pick, if given, selects the tools of this request from the tools that the caller may see,
 	// and sets their order. It is used instead of Query. Tools that are not in the catalog are
 	// left out.
@@ -70,6 +75,7 @@ func (c *Client) Offer(ctx context.Context, by catalog.Viewer, o OfferOptions) (
 		return Offer{}, err
 	}
 	var entries []catalog.Entry
+	var pickError error
 	switch {
 	case o.Pick != nil:
 		for _, picked := range o.Pick(visible) {
@@ -78,7 +84,9 @@ func (c *Client) Offer(ctx context.Context, by catalog.Viewer, o OfferOptions) (
 			}
 		}
 	case o.Query != nil:
-		for _, match := range visible.Pick(*o.Query) {
+		var matches []catalog.Match
+		matches, pickError = o.Picker.Pick(ctx, visible, *o.Query)
+		for _, match := range matches {
 			entries = append(entries, match.Entry)
 		}
 	default:
@@ -89,6 +97,7 @@ func (c *Client) Offer(ctx context.Context, by catalog.Viewer, o OfferOptions) (
 		specs[i] = e.Spec
 	}
 	offer, err := NewOffer(o.Codec, specs, o.Strict)
+	offer.PickError = pickError
 	if err != nil || o.Choice == (wire.Choice{}) {
 		return offer, err
 	}

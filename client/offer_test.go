@@ -1,12 +1,16 @@
 package client_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/toolspec/wire/anthropic"
 	"github.com/pawl-run/pawl/toolspec/wire/gemini"
@@ -159,5 +163,57 @@ func TestOfferAChoice(t *testing.T) {
 	}
 	if chosen, err := none.WithChoice(openai.Codec{}, wire.Choice{Mode: wire.None}); err != nil || chosen.Choice != nil {
 		t.Errorf("a choice without tools, which providers refuse: %s, %v", chosen.Choice, err)
+	}
+}
+
+// oneCatalog has the same tools for every caller.
+type oneCatalog struct{ visible catalog.Catalog }
+
+func (c oneCatalog) Catalog(context.Context, catalog.Viewer) (catalog.Catalog, error) {
+	return c.visible, nil
+}
+
+// closest is an Embedder to which every text is like the tool that labels, or that fails.
+type closest struct{ err error }
+
+func (e closest) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		vectors[i] = []float32{1, 0}
+		if strings.Contains(text, "test__search") {
+			vectors[i] = []float32{0, 1}
+		}
+	}
+	return vectors, e.err
+}
+
+// TestOfferByVectors: an offer takes the tools that a Picker picks. If its Embedder fails, words pick them, and the offer says why.
+func TestOfferByVectors(t *testing.T) {
+	t.Parallel()
+	visible := catalog.New([]toolspec.Spec{offeredTool("test__search", searching), offeredTool("test__label", labelling)},
+		func(toolspec.Spec) catalog.Visibility { return catalog.Visible })
+	c := client.New(nil, client.Options{Catalogs: oneCatalog{visible}})
+	down := errors.New("the service is down")
+	for _, tc := range []struct {
+		picker *catalog.Picker
+		text   string
+		want   []string
+		err    error
+	}{
+		{nil, "sort these", nil, nil},
+		{catalog.NewPicker(closest{}), "sort these", []string{"test__label"}, nil},
+		{catalog.NewPicker(closest{down}), "sort these", nil, down},
+		{catalog.NewPicker(closest{down}), "search", []string{"test__search"}, down},
+	} {
+		offer, err := c.Offer(t.Context(), catalog.Viewer{}, client.OfferOptions{
+			Codec: openai.Codec{}, Query: &catalog.Query{Text: tc.text, K: 1}, Picker: tc.picker, Choice: wire.Choice{Mode: wire.Auto},
+		})
+		var got []string
+		for _, tool := range offer.Names.Tools {
+			got = append(got, tool.ToolID)
+		}
+		if err != nil || !slices.Equal(got, tc.want) || !errors.Is(offer.PickError, tc.err) {
+			t.Errorf("%q: offered %v, %v, because of %v; want %v because of %v", tc.text, got, err, offer.PickError, tc.want, tc.err)
+		}
 	}
 }

@@ -13,13 +13,14 @@ const (
 	maxSchemaDepth = 32
 )
 
-// arguments collects the names and the descriptions of the arguments that an input
-// schema speaks of, at every depth. The names of properties are in their order by
+// arguments collects the names, the descriptions and the listed values of the arguments
+// that an input schema speaks of, at every depth. The names of properties are in their order by
 // the alphabet, so that documents that say the same give the same.
 type arguments struct {
 	nodes        int
 	names        []string
 	descriptions []string
+	values       []string // texts of enum
 }
 
 // argumentsOf reads a schema. What is no JSON says nothing.
@@ -39,6 +40,8 @@ func (a *arguments) schema(n *jsonschema.Node, depth int) {
 			if text, ok := n.Text(keyword); ok {
 				a.descriptions = append(a.descriptions, text)
 			}
+		case "enum":
+			a.values = append(a.values, n.Names(keyword)...)
 		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas",
 			"items", "prefixItems", "additionalItems", "additionalProperties", "contains", "allOf", "anyOf", "oneOf", "if", "then", "else",
 			"unevaluatedProperties", "unevaluatedItems":

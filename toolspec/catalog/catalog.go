@@ -36,6 +36,8 @@ type Catalog struct {
 	entries []Entry // by id
 	// indexed is what Pick looks into, made when it is first asked for.
 	indexed func() *index
+	// embedded is what a Picker sends of the tools, made when it is first asked for.
+	embedded func() []toolText
 }
 
 // Entry is a visible tool.
@@ -65,6 +67,7 @@ func New(specs []toolspec.Spec, see func(toolspec.Spec) Visibility) Catalog {
 	slices.SortStableFunc(c.entries, func(a, b Entry) int { return cmp.Compare(a.Name, b.Name) })
 	entries := c.entries
 	c.indexed = sync.OnceValue(func() *index { return newIndex(entries) })
+	c.embedded = sync.OnceValue(func() []toolText { return toolTexts(entries) })
 	return c
 }
 

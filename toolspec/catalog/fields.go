@@ -17,6 +17,7 @@ const (
 	InDescription          Field = "description"
 	InArguments            Field = "arguments"
 	InArgumentDescriptions Field = "argumentDescriptions"
+	InArgumentValues       Field = "argumentValues" // the texts of enum
 )
 
 // The fields by their number in the index, what a word counts in them, and how
@@ -24,13 +25,13 @@ const (
 // what its name says, and names of one length differ in nothing; descriptions of
 // arguments repeat each other from tool to tool.
 var (
-	fieldNames  = [fieldCount]Field{InName, InTitle, InTags, InDescription, InArguments, InArgumentDescriptions}
-	fieldWeight = [fieldCount]float64{3, 2, 2, 1.5, 1, 0.5}
-	fieldLength = [fieldCount]float64{0.4, 0.4, 0.3, 0.6, 0.7, 0.7}
+	fieldNames  = [fieldCount]Field{InName, InTitle, InTags, InDescription, InArguments, InArgumentDescriptions, InArgumentValues}
+	fieldWeight = [fieldCount]float64{3, 2, 2, 1.5, 1, 0.5, 0.5}
+	fieldLength = [fieldCount]float64{0.4, 0.4, 0.3, 0.6, 0.7, 0.7, 0.7}
 )
 
 const (
-	fieldCount = 6
+	fieldCount = 7
 	// maxFieldWords bounds the words that are read of one field of a tool.
 	maxFieldWords = 4_000
 	// saturation is k1 of BM25: the lower, the sooner a word said twice counts no
@@ -46,6 +47,7 @@ func texts(spec toolspec.Spec) [fieldCount]string {
 		title = ""
 	}
 	return [fieldCount]string{
-		spec.Name, title, strings.Join(spec.Tags, "\n"), spec.Description, strings.Join(args.names, "\n"), strings.Join(args.descriptions, "\n"),
+		spec.Name, title, strings.Join(spec.Tags, "\n"), spec.Description,
+		strings.Join(args.names, "\n"), strings.Join(args.descriptions, "\n"), strings.Join(args.values, "\n"),
 	}
 }

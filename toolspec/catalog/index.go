@@ -20,6 +20,9 @@ type index struct {
 	// from has where the postings of a term begin; those of the next end them.
 	from     []int32
 	postings []posting
+	// namespace has the number of each tool's namespace: what is before the last "__" of its id.
+	namespace  []int32
+	namespaces int32
 }
 
 // posting says that a word stands in a tool.
@@ -40,7 +43,25 @@ func newIndex(entries []Entry) *index {
 	for tool, entry := range entries {
 		b.read(int32(tool), texts(entry.Spec)) //nolint:gosec // a catalog is far smaller
 	}
-	return b.index()
+	x := b.index()
+	x.readNamespaces(entries)
+	return x
+}
+
+// readNamespaces numbers the namespaces.
+func (x *index) readNamespaces(entries []Entry) {
+	x.namespace = make([]int32, len(entries))
+	numbers := map[string]int32{}
+	for tool, entry := range entries {
+		namespace := entry.Name[:max(0, strings.LastIndex(entry.Name, "__"))]
+		number, known := numbers[namespace]
+		if !known {
+			number = x.namespaces
+			numbers[namespace] = number
+			x.namespaces++
+		}
+		x.namespace[tool] = number
+	}
 }
 
 // indexing is an index in the making.

@@ -69,7 +69,11 @@ type Hit struct {
 // The first call makes the index, which the catalog and its copies keep; a
 // catalog that is read anew has a new one. Pick may be called from many
 // goroutines.
-func (c Catalog) Pick(q Query) []Match {
+func (c Catalog) Pick(q Query) []Match { return c.pick(q, nil) }
+
+// pick is Pick with the similarity of each tool to the request and to each of its steps; nil if
+// only words count.
+func (c Catalog) pick(q Query, similar [][]float64) []Match {
 	k := q.K
 	if k <= 0 {
 		k = DefaultPick
@@ -79,13 +83,9 @@ func (c Catalog) Pick(q Query) []Match {
 		return c.first(q, k)
 	}
 	x := c.indexed()
-	asked := x.asked(q.Text)
-	scores := make([]float64, len(c.entries))
-	for _, a := range asked {
-		for _, p := range a.postings {
-			scores[p.tool] += p.weight
-		}
-	}
+	text := cut(q.Text, MaxQueryBytes)
+	words := x.asked(text)
+	scores := x.scores(append([][]asked{words}, x.steps(text)...), len(c.entries), similar)
 	top := best{k: k}
 	for tool, score := range scores {
 		if score > 0 && q.Takes(c.entries[tool].Spec) {
@@ -94,9 +94,73 @@ func (c Catalog) Pick(q Query) []Match {
 	}
 	matches := make([]Match, 0, k)
 	for _, f := range top.all() {
-		matches = append(matches, Match{Entry: c.entries[f.tool], Score: f.score, Why: why(asked, f.tool)})
+		matches = append(matches, Match{Entry: c.entries[f.tool], Score: f.score, Why: why(words, f.tool)})
 	}
 	return matches
+}
+
+// scores rates the tools for texts: a request and then its steps, if it has several. With similar, a
+// score of a text is fused of ranks.
+//
+// For several steps, a tool has the sum of three numbers: its score for the whole request; its share
+// of the best score in the step that it fits best, times the best score of the request; and the best
+// such sum of its namespace. The share brings up the tools of each step, however common its words
+// are. The request and the namespace decide between tools where a step says too little: in "create
+// an invoice and send it", the second step does not say what to send.
+func (x *index) scores(texts [][]asked, tools int, similar [][]float64) []float64 {
+	rate := func(i int) []float64 {
+		scores := make([]float64, tools)
+		for _, a := range texts[i] {
+			for _, p := range a.postings {
+				scores[p.tool] += float64(a.weight * p.weight)
+			}
+		}
+		if similar != nil {
+			fuse(scores, similar[i])
+		}
+		return scores
+	}
+	scores := rate(0)
+	if len(texts) == 1 {
+		return scores
+	}
+	shares := make([]float64, tools)
+	for i := 1; i < len(texts); i++ {
+		step := rate(i)
+		if most := slices.Max(step); most > 0 {
+			for tool, score := range step {
+				shares[tool] = max(shares[tool], score/most)
+			}
+		}
+	}
+	most := slices.Max(scores)
+	for tool, share := range shares {
+		scores[tool] += float64(most * share)
+	}
+	x.addNamespaces(scores)
+	return scores
+}
+
+// addNamespaces adds to the score of each tool that has one the best score of its namespace.
+func (x *index) addNamespaces(scores []float64) {
+	top := make([]float64, x.namespaces)
+	for tool, score := range scores {
+		of := x.namespace[tool]
+		top[of] = max(top[of], score)
+	}
+	for tool, score := range scores {
+		if score > 0 {
+			scores[tool] += top[x.namespace[tool]]
+		}
+	}
+}
+
+// steps reads the steps of a request.
+func (x *index) steps(text string) (steps [][]asked) {
+	for _, step := range stepsOf(text) {
+		steps = append(steps, x.asked(step))
+	}
+	return steps
 }
 
 // first are the first k tools that the filters take.
@@ -147,23 +211,26 @@ func (b *best) all() []scored {
 // asked is a word of a query with what the index has of it.
 type asked struct {
 	shown    string
+	weight   float64
 	postings []posting
 }
 
-// asked reads a query: each word once, and the rarest if there are too many. Words
-// that only hold a sentence together need no list: they are in so many tools that
-// they count for nothing.
+// asked reads a query or a step of it: each word once, and the rarest if there are too many.
 func (x *index) asked(text string) []asked {
 	var words []asked
 	read, seen := map[string]bool{}, map[string]bool{}
-	eachWord(cut(text, MaxQueryBytes), false, func(word string) {
+	eachWord(text, false, func(word string) {
 		if read[word] {
 			return
 		}
 		read[word] = true
 		stemmed := stem(word)
 		if postings := x.of(stemmed); len(postings) > 0 && !seen[stemmed] {
-			words = append(words, asked{strings.Clone(word), postings})
+			weight := 1.0
+			if functionWords[word] {
+				weight = functionWeight
+			}
+			words = append(words, asked{strings.Clone(word), weight, postings})
 		}
 		seen[stemmed] = true
 	})

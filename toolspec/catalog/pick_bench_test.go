@@ -34,7 +34,8 @@ func BenchmarkPick(b *testing.B) {
 	}
 	for name, text := range map[string]string{
 		"word": "refund", "common": "the", "sentence": "send a message to the general channel of the sales team",
-		"10KB": strings.Repeat("please list the open issues of a repository and post them to the channel of the team ", 120),
+		"steps": "list the open issues, then send a message to the sales team and refund the last payment of the customer",
+		"10KB":  strings.Repeat("please list the open issues of a repository and post them to the channel of the team ", 120),
 	} {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()

@@ -16,7 +16,7 @@ import (
 // before it was measured. A change that makes it worse fails; one that makes it
 // better changes these figures.
 const (
-	wantFirst  = 60 // of 73: the right tool is the first
+	wantFirst  = 62 // of 73: the right tool is the first
 	wantFirst3 = 67 // of 73: it is among the first three
 )
 

@@ -67,6 +67,9 @@ func TestPickFields(t *testing.T) {
 		with("core__told", func(s *toolspec.Spec) {
 			s.InputSchema = json.RawMessage(`{"type":"object","properties":{"a":{"items":{"description":"how many zebras"}}}}`)
 		}),
+		with("core__value", func(s *toolspec.Spec) {
+			s.InputSchema = json.RawMessage(`{"type":"object","properties":{"a":{"enum":["horse","zebra",7]}}}`)
+		}),
 		spec("core__none", "Does something."),
 	})
 	in := map[string]catalog.Field{}
@@ -76,11 +79,11 @@ func TestPickFields(t *testing.T) {
 	}
 	if want := map[string]catalog.Field{
 		"core__zebra": catalog.InName, "core__title": catalog.InTitle, "core__tags": catalog.InTags, "core__description": catalog.InDescription,
-		"core__argument": catalog.InArguments, "core__told": catalog.InArgumentDescriptions,
+		"core__argument": catalog.InArguments, "core__told": catalog.InArgumentDescriptions, "core__value": catalog.InArgumentValues,
 	}; !reflect.DeepEqual(in, want) {
 		t.Errorf("found in %v, want %v", in, want)
 	}
-	if got[0].Name != "core__zebra" || got[len(got)-1].Name != "core__told" {
+	if got[0].Name != "core__zebra" || !slices.Contains([]string{"core__told", "core__value"}, got[len(got)-1].Name) {
 		t.Errorf("in the order %v", ids(got))
 	}
 }
@@ -167,7 +170,7 @@ func TestFewerAreTheFirst(t *testing.T) {
 		tools = append(tools, spec(fmt.Sprintf("x__file_%03d", i), "Reads a file."))
 	}
 	c := shown(tools)
-	for _, line := range goldenLines(t, "queries.txt") {
+	for _, line := range append(goldenLines(t, "queries.txt"), "merge the pull request, then tell the sales channel and write the new file") {
 		text, _, _ := strings.Cut(line, " => ")
 		all := c.Pick(catalog.Query{Text: text, K: len(tools)})
 		for _, k := range []int{1, 2, 7, 20, 100, 301} {
@@ -204,11 +207,13 @@ func TestPickFilters(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}
-	whole := c.Pick(catalog.Query{Text: "a file that is read"})
-	for _, m := range c.Pick(catalog.Query{Text: "a file that is read", Tags: []string{"read"}}) {
-		at := slices.IndexFunc(whole, func(other catalog.Match) bool { return other.Name == m.Name })
-		if !reflect.DeepEqual(whole[at], m) {
-			t.Errorf("a filter changed %+v to %+v", whole[at], m)
+	for _, text := range []string{"a file that is read", "write the new file, then fetch the old file"} {
+		whole := c.Pick(catalog.Query{Text: text})
+		for _, m := range c.Pick(catalog.Query{Text: text, Tags: []string{"read"}}) {
+			at := slices.IndexFunc(whole, func(other catalog.Match) bool { return other.Name == m.Name })
+			if !reflect.DeepEqual(whole[at], m) {
+				t.Errorf("a filter changed %+v to %+v", whole[at], m)
+			}
 		}
 	}
 }
@@ -236,7 +241,7 @@ func TestHiddenToolsLeaveNoTrace(t *testing.T) {
 			return catalog.Visible
 		})
 		alone := shown(seen)
-		for _, text := range []string{"file", "issue in a repository", "list the messages of a channel", tools[r.IntN(len(tools))].Description} {
+		for _, text := range []string{"file", "issue in a repository", "list the messages of a channel", "merge the pull request, then tell the sales channel", tools[r.IntN(len(tools))].Description} {
 			got, want := full.Pick(catalog.Query{Text: text, K: 200}), alone.Pick(catalog.Query{Text: text, K: 200})
 			if !reflect.DeepEqual(got, want) {
 				t.Fatalf("round %d, %q: hidden tools change the answer", round, text)
