@@ -54,12 +54,14 @@ func TestCopiesOfAPreparedDatabase(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close(t.Context())
 		var rows int
 		if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM thing`).Scan(&rows); err != nil || rows != 1 {
 			t.Errorf("a copy has %d rows, %v; want 1", rows, err)
 		}
 		if _, err := conn.Exec(t.Context(), `INSERT INTO thing VALUES (2)`); err != nil {
+			t.Error(err)
+		}
+		if err := conn.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
