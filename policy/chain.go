@@ -55,12 +55,14 @@ type Ruling struct {
 	Final bool
 }
 
-// Approve judges an approval of a call of the requesters; votes are the approvals that have
-// already counted. The approval counts for policy, and for each hook that names the person. In
-// each of them a person counts once, even if the person is in several entries.
+// Approve judges an approval by v of a call of the requesters; votes are the approvals that have
+// already counted. Policy and each hook have entries of their own, and of each of them the first
+// entry that still waits takes the approval if it names v. In each of them a person counts once,
+// even if several entries name the person.
 //
-// An approval does not count yet if the person has a later turn in a chain: a person approves a
-// request once, and nobody else might take that turn.
+// The approval counts nowhere yet if in one of them the waiting entry does not name v and a later
+// entry does: a person approves a request only once, so that entry could not get the approval any
+// more.
 func (a ApprovalRule) Approve(v Voter, votes []Vote, requesters ...string) Ruling {
 	if ok, reason := a.MayDecide(v, requesters...); !ok {
 		return Ruling{Reason: reason}

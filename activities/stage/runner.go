@@ -68,6 +68,10 @@ func isKilled(in hook.StageInput) bool {
 	return hook.Own(in.Stage) == hook.Own(hook.WillAuthorize.Stage()) && in.Facts.Killed() != nil
 }
 
+// runStage runs the part in.Part of a stage: PartBefore is Pawl's step alone, PartHooks the hooks and
+// Pawl's step after them, PartApprovers the hooks alone; without a part it is all three. If this
+// worker lacks a factory of the call, a stage that fails closed waits for another worker, and other
+// stages run without the factory. If Pawl's step decides, the hooks do not run.
 func (r *Runner) runStage(ctx context.Context, own Own, in hook.StageInput) (hook.Verdict, error) {
 	info, _ := hook.InfoOf(in.Stage)
 	provided, lacks := r.Providers.Provide(ctx, in.Facts)

@@ -77,17 +77,18 @@ func (s *Set) find(size int, tops func() []*layer) (found []Match) {
 	return found
 }
 
-// Strings returns the joined strings of a JSON value, for FindPieces. It returns
-// what is not JSON as it is.
+// Strings returns the strings of a JSON value, without the names of members, joined in their order, for
+// FindPieces. Sequences of numbers that may be bytes count as strings. Of a long string it keeps the
+// two ends. It returns a value that does not begin as a JSON object, array or string as it is.
 func Strings(value []byte) []byte {
 	if start := bytes.TrimSpace(value); len(start) == 0 || !strings.ContainsRune(`{["`, rune(start[0])) {
 		return value
 	}
 	l := &layer{text: value, whole: true, exact: true}
-	if l.survey(); len(l.strings) == 0 {
+	if l.survey(); len(l.strings) == 0 { // survey skips a value without quotes, such as a list of bytes
 		l.strings = findStrings(nil, value)
 	}
 	out := &layer{}
 	joinStrings(l, out)
-	return out.text[:out.forward]
+	return out.text[:out.forward] // without the strings in the other order
 }

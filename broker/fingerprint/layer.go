@@ -17,9 +17,11 @@ type layer struct {
 	// path lists the decoders that made the layer, as indexes of decoders, outermost
 	// first.
 	path []int
-	// joined is set if joinStrings made the layer, and unquoted if an outer layer was
-	// its input.
-	joined, unquoted bool
+	// joined is set if joinStrings made this layer or one that it was decoded from.
+	joined bool
+	// unquoted is set if an outer layer has strings: joinStrings decodes them there, so this layer
+	// does not look for strings again.
+	unquoted bool
 	// forward is the length of the strings in their own order; behind it they stand in
 	// the other order. Only joined layers have it.
 	forward int

@@ -26,7 +26,7 @@ type Registry struct {
 	origins  map[string]string
 }
 
-// NewRegistry makes a registry of tools of one origin, such as builtin.
+// NewRegistry returns an empty registry. provided are the capabilities that its tools are bound to.
 func NewRegistry(provided toolspec.Capabilities) *Registry {
 	return &Registry{provided: provided, byID: make(map[string]*Bound), origins: make(map[string]string)}
 }

@@ -37,7 +37,7 @@ func parse(raw json.RawMessage) (parsed, *Fault) {
 	}
 	t, f := read(text)
 	if f != nil && f.Problem.Kind == string(jsonschema.KindInvalidJSON) && wrapped {
-		text, t, f = tolerant(text, f, &p)
+		text, t, f = readTolerant(text, f, &p)
 	}
 	if f != nil {
 		return parsed{tolerances: p.tolerances}, f
@@ -50,9 +50,14 @@ func parse(raw json.RawMessage) (parsed, *Fault) {
 	return p, nil
 }
 
-// tolerant reads once more a text that is no JSON as it stands. Only a string can
-// hold one: what stands as JSON in an invocation is JSON.
-func tolerant(text []byte, strict *Fault, p *parsed) ([]byte, *strictjson.Tape, *Fault) {
+// readTolerant reads a text that is not JSON once more: first without white space that JSON does
+// not allow, then with single quotes as double quotes. It returns the text that it could read, with
+// its tape or with a fault other than invalid JSON, and adds to p what it tolerated. If neither
+// helps, it returns text and the fault strict.
+//
+// The text is the content of a string: arguments that are not in a string are part of an
+// invocation, which is valid JSON.
+func readTolerant(text []byte, strict *Fault, p *parsed) ([]byte, *strictjson.Tape, *Fault) {
 	trimmed := trim(text)
 	var used []string
 	if len(bytes.Trim(text, " \t\r\n")) != len(trimmed) {

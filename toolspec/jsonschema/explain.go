@@ -307,24 +307,26 @@ func (e *explainer) inPlaceFaults(r *rules, i int, at strictjson.Path, m *marks)
 	}
 }
 
-// branches explains anyOf and oneOf. Where all branches want another type it is
-// a type mismatch; where one branch alone has the type, that one is explained.
+// branches explains why a value fails anyOf or oneOf; its caller has found that it does. So a branch
+// that fits means oneOf with several that fit. If all branches want another type, it is a type
+// mismatch. If only one branch allows the type, that branch is explained. Otherwise the value
+// matches none of them.
 func (e *explainer) branches(list []*Node, i int, at strictjson.Path) {
-	var near []*Node
+	var sameType []*Node
 	for _, n := range list {
 		switch {
 		case e.ok(n, i, nil):
 			e.invalid(at, "matches more than one of the allowed forms")
 			return
 		case !e.wrongType(n, i):
-			near = append(near, n)
+			sameType = append(sameType, n)
 		}
 	}
-	switch len(near) {
+	switch len(sameType) {
 	case 0:
 		e.add(at, KindTypeMismatch, "Invalid type for field: "+at.Field())
 	case 1:
-		e.visit(near[0], i, at, nil)
+		e.visit(sameType[0], i, at, nil)
 	default:
 		e.invalid(at, "matches none of the allowed forms")
 	}

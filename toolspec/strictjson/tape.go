@@ -13,7 +13,8 @@ import (
 type Tape struct {
 	// Items are in the order of the text. The first one is the whole value.
 	Items []Item
-	// Scratch is a buffer for the reader of the tape, which keeps its capacity.
+	// Scratch is free for the user of the tape; the parser does not use it. A released tape keeps its
+	// capacity for the next user.
 	Scratch []byte
 
 	raw    []byte
