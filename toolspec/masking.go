@@ -4,27 +4,32 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/big"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
-// Masking hides parts of the texts of an output. The texts leave the attempt masked, so no
-// history, record, event or cache holds what was there.
+// Masking hides parts of the texts of an output. The output leaves the attempt masked, so no
+// history, record, event or cache holds its clear text. It does not cover what else a tool says:
+// errors, progress, challenges.
 type Masking struct {
 	// Path is a JSON pointer, as in Redaction.Allow, to a text that the output schema does not
-	// restrict by pattern, format, length or list of values, or to a part of the output that the
-	// schema leaves open. There, all texts, numbers and names below it are masked.
+	// restrict by pattern, format, length or list of values, or to a part of the output about which
+	// the schema says nothing. Pawl masks all texts, numbers and names in that part, but no
+	// booleans. Names of other objects are not masked.
 	Path string `json:"path"`
-	// With says what of the texts is masked.
+	// With selects the parts of the texts to mask.
 	With Masker `json:"with"`
 }
 
 // Masker is what a Masking replaces by Mask.
 type Masker string
 
-// Maskers find what is written in a text. MaskCard and MaskIBAN verify check digits. MaskPhone
-// takes every number of 7 to 15 digits with the separators of phone numbers.
+// Maskers find what is written in a text, in usual notations. MaskCard and MaskIBAN verify check
+// digits. MaskPhone takes every number of at least 7 digits with the separators of phone numbers.
 const (
 	MaskAll   Masker = "all"
 	MaskEmail Masker = "email"
@@ -47,34 +52,37 @@ const (
 // 512 bytes.
 func MaskRegex(pattern string) Masker { return Masker(maskRegex + pattern) }
 
+// separators may stand between the characters of numbers.
+const separators = `[\s\p{Zs}.\-\x{2010}\x{2011}\x{2013}]{0,3}`
+
 var (
-	emailText = regexp.MustCompile(`[^\s@<>"'(),:;\[\]]+(?:@|%40)[^\s@<>"'(),:;\[\]]*[^\s@<>"'(),:;\[\].]`)
-	phoneText = regexp.MustCompile(`\+?\(?[0-9](?:[ ().\-/]{0,2}[0-9]){6,14}`)
-	cardText  = regexp.MustCompile(`[0-9](?:[ -]?[0-9]){12,}`)
-	ibanText  = regexp.MustCompile(`(?i)\b[a-z]{2}[0-9]{2}(?: ?[a-z0-9]){11,}`)
+	emailText = regexp.MustCompile(`(?:"[^"\n]{1,64}"|[^\s@＠<>"(),:;\[\]]+)(?:@|＠|%40|%2540|&#64;)` +
+		`(?:\[[^\]\s]{1,64}\]|[^\s@<>"'(),:;\[\]]*[^\s@<>"'(),:;\[\].])`)
+	phoneText = regexp.MustCompile(`\+?\(?[0-9\x{ff10}-\x{ff19}](?:[\s\p{Zs}().\-/\x{2010}\x{2011}\x{2013}]{0,4}[0-9\x{ff10}-\x{ff19}]){6,}`)
+	cardText  = regexp.MustCompile(`[0-9\x{ff10}-\x{ff19}](?:` + separators + `[0-9\x{ff10}-\x{ff19}]){12,}`)
+	ibanText  = regexp.MustCompile(`[A-Za-z]{2}[0-9]{2}(?:` + separators + `[A-Za-z0-9]){11,}`)
 )
 
-// mask returns the function that masks a text. It returns an error if there is no such Masker.
-func (m Masker) mask() (func(string) string, error) {
-	replace := func(re *regexp.Regexp) func(string) string {
-		return func(text string) string { return re.ReplaceAllLiteralString(text, Mask) }
+// finder returns where the texts to mask are, in their order.
+type finder func(text string) [][]int
+
+// finder returns the finder of a Masker. It returns an error if there is no such Masker.
+func (m Masker) finder() (finder, error) {
+	all := func(re *regexp.Regexp) finder {
+		return func(text string) [][]int { return re.FindAllStringIndex(text, -1) }
 	}
 	pattern, isRegex := strings.CutPrefix(string(m), maskRegex)
 	switch {
 	case m == MaskAll:
-		return func(string) string { return Mask }, nil
+		return func(text string) [][]int { return [][]int{{0, len(text)}} }, nil
 	case m == MaskEmail:
-		return replace(emailText), nil
+		return all(emailText), nil
 	case m == MaskPhone:
-		return replace(phoneText), nil
+		return all(phoneText), nil
 	case m == MaskCard:
-		return func(text string) string {
-			return cardText.ReplaceAllStringFunc(text, func(run string) string { return maskChecked(run, 13, 19, isCard) })
-		}, nil
+		return checked(cardText, 13, 19, isCard, true), nil
 	case m == MaskIBAN:
-		return func(text string) string {
-			return ibanText.ReplaceAllStringFunc(text, func(run string) string { return maskChecked(run, 15, 34, isIBAN) })
-		}, nil
+		return checked(ibanText, 15, 34, isIBAN, false), nil
 	case !isRegex:
 		return nil, fmt.Errorf("%q is none of all, email, card, phone, iban and regex:PATTERN", string(m))
 	case len(pattern) > maxMaskPattern:
@@ -85,47 +93,59 @@ func (m Masker) mask() (func(string) string, error) {
 		return nil, fmt.Errorf("the pattern is not one of RE2: %w", err)
 	}
 	if re.MatchString("") {
-		return nil, fmt.Errorf("the pattern matches the empty text")
+		return nil, fmt.Errorf("the pattern matches the empty text: write + instead of *")
 	}
-	return replace(re), nil
+	return all(re), nil
 }
 
-// maskChecked masks each part of a run, of least to most characters without separators, whose
-// check digits are right. A part begins and ends at a separator or at an end of the run. The
-// longest part counts.
-func maskChecked(run string, least, most int, right func(string) bool) string {
-	isSeparator := func(i int) bool { return i < 0 || i >= len(run) || run[i] == ' ' || run[i] == '-' }
-	var (
-		b      strings.Builder
-		part   []byte // without separators
-		copied int
-	)
-	for start := 0; start < len(run); start++ {
-		if !isSeparator(start-1) || isSeparator(start) {
-			continue
-		}
-		part, found := part[:0], 0
-		for end := start; end < len(run) && len(part) < most; end++ {
-			if isSeparator(end) {
-				continue
+// checked finds the parts of the matches of runs that have least to most characters, without
+// separators, and the right check digits. With whole, a part begins and ends at a separator or at an
+// end of the run.
+func checked(runs *regexp.Regexp, least, most int, right func([]byte) bool, whole bool) finder {
+	return func(text string) (found [][]int) {
+		for _, run := range runs.FindAllStringIndex(text, -1) {
+			var (
+				compact []byte // without separators
+				at      []int  // the index in text of each of its characters, and of the end
+			)
+			for i, r := range text[run[0]:run[1]] {
+				if r >= '０' && r <= '９' {
+					r += '0' - '０'
+				}
+				if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
+					compact, at = append(compact, byte(r)), append(at, run[0]+i)
+				}
 			}
-			part = append(part, run[end])
-			if len(part) >= least && isSeparator(end+1) && right(string(part)) {
-				found = end + 1
+			// parted reports whether a separator or the end of the run is before a character.
+			parted := func(i int) bool {
+				if !whole || i == 0 || i == len(compact) {
+					return true
+				}
+				_, width := utf8.DecodeRuneInString(text[at[i-1]:])
+				return at[i-1]+width < at[i]
+			}
+			for start := 0; start+least <= len(compact); start++ {
+				if !parted(start) {
+					continue
+				}
+				for size := min(most, len(compact)-start); size >= least; size-- {
+					if parted(start+size) && right(compact[start:start+size]) {
+						last := at[start+size-1]
+						_, width := utf8.DecodeRuneInString(text[last:])
+						found = append(found, []int{at[start], last + width})
+						break
+					}
+				}
 			}
 		}
-		if found > 0 {
-			b.WriteString(run[copied:start] + Mask)
-			copied, start = found, found-1
-		}
+		return found
 	}
-	return b.String() + run[copied:]
 }
 
 // isCard reports whether the last digit is the check digit of ISO/IEC 7812-1.
-func isCard(digits string) bool {
+func isCard(digits []byte) bool {
 	sum := 0
-	for i := range len(digits) {
+	for i := range digits {
 		d := int(digits[len(digits)-1-i] - '0')
 		if i%2 == 1 {
 			d = d*2%10 + d/5
@@ -135,21 +155,21 @@ func isCard(digits string) bool {
 	return sum%10 == 0
 }
 
-// isIBAN reports whether the check digits are those of ISO 13616.
-func isIBAN(text string) bool {
-	text = strings.ToUpper(text)
+// isIBAN reports whether the check digits, the third and the fourth character, are those of ISO 13616.
+func isIBAN(text []byte) bool {
+	isDigit := func(c byte) bool { return c >= '0' && c <= '9' }
+	if isDigit(text[0]) || isDigit(text[1]) || !isDigit(text[2]) || !isDigit(text[3]) {
+		return false
+	}
 	rest := 0
-	for _, c := range []byte(text[4:] + text[:4]) {
-		switch {
-		case c >= '0' && c <= '9':
+	for i := range text {
+		if c := text[(i+4)%len(text)]; isDigit(c) {
 			rest = (rest*10 + int(c-'0')) % 97
-		case c >= 'A' && c <= 'Z':
-			rest = (rest*100 + int(c-'A') + 10) % 97
-		default:
-			return false
+		} else {
+			rest = (rest*100 + int(c|0x20-'a') + 10) % 97
 		}
 	}
-	return rest == 1 && text[0] >= 'A' && text[1] >= 'A' && text[2] <= '9' && text[3] <= '9'
+	return rest == 1
 }
 
 // apply masks what is at the path in v.
@@ -158,20 +178,65 @@ func (m Masking) apply(v any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	mask, err := m.With.mask()
+	find, err := m.With.finder()
 	if err != nil {
 		return nil, fmt.Errorf("redaction.maskOutput: %w", err)
 	}
-	return maskAt(v, paths[0], func(text string) string {
-		// What is masked stays as it is, so that a second pass changes nothing.
-		pieces := strings.Split(text, Mask)
-		for i, piece := range pieces {
-			if piece != "" {
-				pieces[i] = mask(piece)
-			}
+	return maskAt(v, paths[0], find.mask), nil
+}
+
+// maxMaskPasses bounds how often a text is searched.
+const maxMaskPasses = 4
+
+// mask returns a text with Mask in the place of what is found. A mask can make a pattern match what
+// is beside it, so mask searches again until nothing is found, and masks the whole text if that takes
+// too long: a second call changes nothing.
+func (f finder) mask(text string) string {
+	for range maxMaskPasses {
+		masked := f.maskOnce(text)
+		if masked == text {
+			return text
 		}
-		return strings.Join(pieces, Mask)
-	}), nil
+		text = masked
+	}
+	return Mask
+}
+
+// maskOnce writes one Mask for matches that touch each other, with the stars around them.
+func (f finder) maskOnce(text string) string {
+	spans := joinSpans(f(text))
+	for _, s := range spans {
+		for s[0] > 0 && text[s[0]-1] == '*' {
+			s[0]--
+		}
+		for s[1] < len(text) && text[s[1]] == '*' {
+			s[1]++
+		}
+	}
+	var b strings.Builder
+	copied := 0
+	for _, s := range joinSpans(spans) {
+		b.WriteString(text[copied:s[0]])
+		b.WriteString(Mask)
+		copied = s[1]
+	}
+	return b.String() + text[copied:]
+}
+
+// joinSpans joins spans that touch or overlap, and leaves out empty spans. The spans are in the order
+// of their beginnings.
+func joinSpans(spans [][]int) (joined [][]int) {
+	for _, s := range spans {
+		last := len(joined) - 1
+		switch {
+		case s[0] == s[1]:
+		case last >= 0 && s[0] <= joined[last][1]:
+			joined[last][1] = max(joined[last][1], s[1])
+		default:
+			joined = append(joined, s)
+		}
+	}
+	return joined
 }
 
 func maskAt(v any, path []string, mask func(string) string) any {
@@ -187,7 +252,7 @@ func maskAt(v any, path []string, mask func(string) string) any {
 		}
 	case []any:
 		for i, child := range v {
-			if path[0] == "*" {
+			if path[0] == "*" || path[0] == strconv.Itoa(i) {
 				v[i] = maskAt(child, path[1:], mask)
 			}
 		}
@@ -201,23 +266,57 @@ func maskTexts(v any, mask func(string) string) any {
 	case string:
 		return mask(v)
 	case json.Number:
-		if masked := mask(v.String()); masked != v.String() {
-			return masked
+		if digits := written(v); mask(digits) != digits {
+			return mask(digits)
 		}
 	case []any:
 		for i, child := range v {
 			v[i] = maskTexts(child, mask)
 		}
 	case map[string]any:
-		out := make(map[string]any, len(v))
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			masked := mask(name)
-			for _, taken := out[masked]; taken; _, taken = out[masked] {
-				masked += Mask // two names may look alike now
-			}
-			out[masked] = maskTexts(v[name], mask)
-		}
-		return out
+		return maskNames(v, mask)
 	}
 	return v
+}
+
+// written returns a number as it is written without an exponent, if it is an integer that could be
+// the number of a card.
+func written(n json.Number) string {
+	if f, err := n.Float64(); err != nil || f < 1e6 || f > 1e20 || len(n) > 64 {
+		return n.String()
+	}
+	if r, ok := new(big.Rat).SetString(n.String()); ok && r.IsInt() {
+		return r.Num().String()
+	}
+	return n.String()
+}
+
+// numbered is a masked name that is not the only one.
+var numbered = regexp.MustCompile(`^(.*\*\*\*)[0-9]{1,6}$`)
+
+// maskNames masks the names and the values of an object. Names that look alike then are numbered.
+func maskNames(v map[string]any, mask func(string) string) map[string]any {
+	out, last := make(map[string]any, len(v)), map[string]int{}
+	var changed []string
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		kept := name
+		if m := numbered.FindStringSubmatch(name); m != nil {
+			kept = m[1]
+		}
+		if mask(kept) != kept {
+			changed = append(changed, name)
+			continue
+		}
+		out[name] = maskTexts(v[name], mask)
+	}
+	for _, name := range changed {
+		masked := mask(name)
+		free := masked
+		for _, taken := out[free]; taken; _, taken = out[free] {
+			last[masked]++
+			free = masked + strconv.Itoa(last[masked]+1)
+		}
+		out[free] = maskTexts(v[name], mask)
+	}
+	return out
 }

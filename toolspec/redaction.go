@@ -42,8 +42,8 @@ func (r Redaction) Check() error {
 		if m.Path != "" && !strings.HasPrefix(m.Path, "/") {
 			return fmt.Errorf("redaction.maskOutput: path %q is not a JSON pointer: start it with /", m.Path)
 		}
-		if _, err := m.With.mask(); err != nil {
-			return fmt.Errorf("redaction.maskOutput: %s: with %w", m.Path, err)
+		if _, err := m.With.finder(); err != nil {
+			return fmt.Errorf("redaction.maskOutput: %s: %w", m.Path, err)
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ const (
 
 // sanitize returns a JSON value in which no text can pose as something else to a model: its
 // texts and names have no terminal escapes, control, bidirectional or invisible characters, and
-// no markers that chat formats use between messages. It also returns what it changed, sorted.
+// no known markers of chat formats. It also returns what it changed, sorted.
 // A value without such text is returned as it is, and a second pass changes nothing (RD-07).
 func sanitize(value json.RawMessage) (json.RawMessage, []string) {
 	var (
@@ -68,15 +68,20 @@ func stringEnd(value []byte, start int) int {
 	return len(value)
 }
 
-var (
-	// ansi is a control sequence, a string such as a title or a hyperlink with its end, or any
-	// other escape of ECMA-48.
-	ansi = regexp.MustCompile(`(?:\x1b\[|\x{9b})[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|` +
-		`(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])[^\x07\x1b\x{9c}]*(?:\x07|\x1b\\|\x{9c})|\x1b[\x20-\x2f]*[\x30-\x7e]`)
-	// markers separate messages and roles in the formats of chat models: ChatML, Llama, Mistral,
-	// Gemma, Claude and the tags of tool calls. The first group stays before the backslash.
-	markers = regexp.MustCompile(`(<)(?:[|｜][^|｜<>\n]{1,40}[|｜]>|/?(?:start_of_turn|end_of_turn|system|system-reminder|assistant|function_calls|function_results|tool_calls?|tool_results?|tool_response)>|</?SYS>>)|(\[)/?(?:INST|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|SYSTEM_PROMPT)\]|(?:\A|\n\n)(Human|Assistant):`)
-)
+// ansi is a control sequence, a string such as a title or a hyperlink with its end, or any other
+// escape of ECMA-48.
+var ansi = regexp.MustCompile(`(?:\x1b\[|\x{9b})[\x30-\x3f]*[\x20-\x2f]*[\x40-\x7e]|` +
+	`(?:\x1b[\]PX^_]|[\x{90}\x{98}\x{9d}-\x{9f}])[^\x07\x1b\x{9c}\n]*(?:\x07|\x1b\\|\x{9c})|\x1b[\x20-\x2f]*[\x30-\x7e]`)
+
+// markers separate messages, roles and calls in the formats of chat models. The group that matches
+// stays before the backslash. The comments name a format that has the marker.
+var markers = regexp.MustCompile(`(<)(?:[|｜][^\s|｜<>]{1,40}[|｜]?>|｜[^\s|｜<>]{1,40}｜|` + // ChatML, Llama, DeepSeek, Gemma
+	`[a-z_]{1,40}\|>|` + // Gemma
+	`/?(?:system|system-reminder|assistant|start_of_turn|end_of_turn|think|bos|eos)>|/s>|</?SYS>>|` + // Gemma, Llama, Qwen
+	`/?(?:\w{1,20}:)?(?:(?i:function_calls|function_results|tool_calls?|tool_results?|tool_response)|invoke|start_function_call)(?:\s[^<>\n]{0,200})?>)|` + // Claude, MiniMax
+	`(\[)(?:/?(?:INST|TOOL_CALLS|TOOL_RESULTS|TOOL_CONTENT|AVAILABLE_TOOLS|SYSTEM_PROMPT|ARGS|THINK)\]|\|[^\s|]{1,40}\|\]|e~\[)|` + // Mistral, EXAONE, MiniMax
+	`(\])~!?b[\[\]]|` + // MiniMax
+	`(?:\r?\n){2}(Human|Assistant):`) // Claude
 
 // sanitizeText returns a text without what sanitize takes out, and what it changed.
 func sanitizeText(text string) (clean string, changed []string) {
@@ -95,10 +100,10 @@ func sanitizeText(text string) (clean string, changed []string) {
 }
 
 // isPlain reports whether a text has only printable ASCII, line breaks and tabs, and none of the
-// first characters of a marker.
+// characters <, [, ] and : of which each marker has one.
 func isPlain(text string) bool {
 	for i := range len(text) {
-		if c := text[i]; c == '<' || c == '[' || c == ':' || c >= 0x7f || c < ' ' && c != '\n' && c != '\t' && c != '\r' {
+		if c := text[i]; c == '<' || c == '[' || c == ']' || c == ':' || c >= 0x7f || c < ' ' && c != '\n' && c != '\t' && c != '\r' {
 			return false
 		}
 	}
@@ -118,7 +123,7 @@ func escapeCharacters(text string) (clean string, changed []string) {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r':
 			before = 0
-		case unicode.IsControl(r):
+		case unicode.IsControl(r), r == 0x2028, r == 0x2029:
 			found[0], before = true, '?'
 			writeEscape(&b, r)
 			continue
@@ -126,8 +131,12 @@ func escapeCharacters(text string) (clean string, changed []string) {
 			found[1], before = true, '?'
 			writeEscape(&b, r)
 			continue
-		case isJoining(r) && before != 0 || unicode.Is(unicode.Variation_Selector, r) && takesSelector(before, r):
+		case isJoining(r) && takesJoiner(before):
 			before = 0
+		case unicode.Is(unicode.Variation_Selector, r) && takesSelector(before, r):
+			before = selected // a joiner may follow
+		case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // visible, although it is in Cf
+			before = r
 		case unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
 			found[2] = true
 			continue
@@ -144,14 +153,32 @@ func escapeCharacters(text string) (clean string, changed []string) {
 	return b.String(), changed
 }
 
+// selected stands for a character with a selector.
+const selected = '☺'
+
 // isJoining reports whether r is the joiner or the non-joiner of two characters.
 func isJoining(r rune) bool { return r == 0x200c || r == 0x200d }
 
-// takesSelector reports whether the selector of a variant may follow a character. The selectors
-// of the supplement select ideographs only.
+// takesJoiner reports whether a joiner may follow a character: an emoji, or a letter of a script that
+// joins letters.
+func takesJoiner(before rune) bool {
+	return before > 0x7f && !unicode.In(before, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Han, unicode.White_Space)
+}
+
+// takesSelector reports whether the selector of a variant may follow a character: a symbol, or a
+// letter of a script that has variants. The selectors of the supplement select ideographs only.
 func takesSelector(before, selector rune) bool {
-	return before > 0x7f && (selector < 0xe0100 || unicode.Is(unicode.Han, before)) ||
-		selector == 0xfe0f && strings.ContainsRune("0123456789#*", before) && before != 0
+	switch {
+	case before == selected || before == 0:
+		return false
+	case unicode.Is(unicode.Han, before):
+		return true
+	case selector >= 0xe0100:
+		return false
+	case before <= 0x7f:
+		return selector == 0xfe0f && strings.ContainsRune("0123456789#*", before)
+	}
+	return !unicode.IsLetter(before) || unicode.In(before, unicode.Mongolian, unicode.Myanmar, unicode.Phags_Pa)
 }
 
 // writeEscape writes a character as JSON would escape it.
@@ -163,7 +190,7 @@ func writeEscape(b *strings.Builder, r rune) {
 	fmt.Fprintf(b, `\u%04x`, r)
 }
 
-// breakMarkers writes a backslash into each marker, so that no format takes it for its own.
+// breakMarkers writes a backslash into each marker, so that no format treats it as a marker.
 func breakMarkers(text string) string {
 	found := markers.FindAllStringSubmatchIndex(text, -1)
 	if found == nil {
@@ -172,7 +199,7 @@ func breakMarkers(text string) string {
 	var b bytes.Buffer
 	copied := 0
 	for _, m := range found {
-		at := max(m[3], m[5], m[7]) // the end of the group that matched
+		at := max(m[3], m[5], m[7], m[9]) // the end of the group that matched
 		b.WriteString(text[copied:at])
 		b.WriteByte('\\')
 		copied = at

@@ -23,7 +23,7 @@ func CheckMask(doc json.RawMessage, path string) error {
 		return fmt.Errorf("path %q is not a JSON pointer: start it with /", path)
 	}
 	c := maskCheck{seen: map[maskStep]bool{}}
-	if err := c.walk(root, tokens); err != nil {
+	if err := c.walk(root, tokens, false); err != nil {
 		return fmt.Errorf("path %q: %w", path, err)
 	}
 	if !c.met {
@@ -33,8 +33,9 @@ func CheckMask(doc json.RawMessage, path string) error {
 }
 
 type maskStep struct {
-	node *jsonschema.Node
-	left int
+	node      *jsonschema.Node
+	left      int
+	exclusive bool
 }
 
 // maskCheck walks all schemas that apply to what a path leads to.
@@ -43,13 +44,18 @@ type maskCheck struct {
 	seen map[maskStep]bool
 }
 
-func (c *maskCheck) walk(n *jsonschema.Node, path strictjson.Path) error {
-	step := maskStep{n, len(path)}
+// walk checks n, at which path begins. exclusive says that a oneOf applies n or a schema above it: a
+// number that becomes a text could then meet another of its branches.
+func (c *maskCheck) walk(n *jsonschema.Node, path strictjson.Path, exclusive bool) error {
+	step := maskStep{n, len(path), exclusive}
 	if c.seen[step] {
 		return nil
 	}
 	c.seen[step] = true
 	if isUntyped(n) {
+		if exclusive {
+			return errors.New("a branch of oneOf in the output schema allows every type there: state the type string")
+		}
 		c.met = c.met || n.Object != nil || n.Boolean
 		return nil
 	}
@@ -58,7 +64,7 @@ func (c *maskCheck) walk(n *jsonschema.Node, path strictjson.Path) error {
 	}
 	c.met = c.met || len(path) == 0
 	if n.Ref != nil {
-		if err := c.walk(n.Ref, path); err != nil {
+		if err := c.walk(n.Ref, path, exclusive); err != nil {
 			return err
 		}
 	}
@@ -70,7 +76,7 @@ func (c *maskCheck) walk(n *jsonschema.Node, path strictjson.Path) error {
 		if !applies {
 			continue
 		}
-		if err := c.walk(s.To, rest); err != nil {
+		if err := c.walk(s.To, rest, exclusive || s.Keyword == "oneOf"); err != nil {
 			return err
 		}
 	}
@@ -114,11 +120,19 @@ func checkMasked(n *jsonschema.Node, ends bool) error {
 	}
 	for _, kind := range n.Types() {
 		if kind != "string" && kind != "null" {
-			return fmt.Errorf("only texts are masked, and the output schema allows the type %s there", kind)
+			return fmt.Errorf("only texts are masked, and the output schema allows the type %s there: name the path of a text, such as /a/*", kind)
 		}
 	}
-	if len(n.Types()) == 0 && !combines(n) {
-		return errors.New("only texts are masked, and the output schema does not state the type there")
+	if len(n.Types()) > 0 {
+		return nil
+	}
+	for _, keyword := range n.Keywords() {
+		switch keyword {
+		case "$ref", "allOf", "anyOf", "oneOf", "title", "description", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly",
+			"$defs", "definitions", "$schema", "$id", "$anchor":
+		default:
+			return fmt.Errorf("only texts are masked, and the output schema has the keyword %q there without the type string", keyword)
+		}
 	}
 	return nil
 }

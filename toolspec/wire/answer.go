@@ -39,14 +39,14 @@ type Answer struct {
 // what the format has no member for around it, as the JSON of a tool message:
 // {"content":…,"is_error":true,"sanitized":[…],"output_ref":…} (WF-16). flagged says that the
 // format has a flag for errors, so is_error is left out. An answer with neither OutputRef nor
-// Sanitized has no frame, with one exception: without a flag, a value that begins as a failure
-// does has one, so that the model can tell them apart.
+// Sanitized has no frame, with two exceptions, so that the model can tell them apart: a value that
+// looks like a frame, and, without a flag, a value that begins as a failure does.
 func (a Answer) Text(flagged bool) (string, error) {
 	text, err := a.text()
 	if err != nil {
 		return "", err
 	}
-	if a.OutputRef == "" && len(a.Sanitized) == 0 && (flagged || a.IsError || !strings.HasPrefix(text, toolspec.ErrorPrefix)) {
+	if a.OutputRef == "" && len(a.Sanitized) == 0 && !a.LooksFramed() && (flagged || a.IsError || !strings.HasPrefix(text, toolspec.ErrorPrefix)) {
 		return text, nil
 	}
 	content := a.content()
@@ -62,6 +62,25 @@ func (a Answer) Text(flagged bool) (string, error) {
 		OutputRef string          `json:"output_ref,omitempty"`
 	}{content, a.IsError && !flagged, a.Sanitized, a.OutputRef})
 	return string(framed), err
+}
+
+// LooksFramed reports whether the content is a value that could be taken for the frame of Text.
+func (a Answer) LooksFramed() bool {
+	content := a.content()
+	if a.IsError || content[0] != '{' || !bytes.Contains(content, []byte(`"content"`)) {
+		return false
+	}
+	var members map[string]json.RawMessage
+	if json.Unmarshal(content, &members) != nil || members["content"] == nil {
+		return false
+	}
+	delete(members, "content")
+	for name := range members {
+		if name != "is_error" && name != "sanitized" && name != "output_ref" && name != "parts" {
+			return false
+		}
+	}
+	return len(members) > 0
 }
 
 // Value is the content for a format that takes JSON: Content, or for a failure its

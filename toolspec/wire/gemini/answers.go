@@ -57,7 +57,7 @@ func appendValue(dst []byte, a wire.Answer) ([]byte, error) {
 			texts = frame.Quote(append(texts, ','), p.Words())
 		}
 	}
-	if len(texts) == 0 && a.OutputRef == "" && len(a.Sanitized) == 0 {
+	if len(texts) == 0 && a.OutputRef == "" && len(a.Sanitized) == 0 && !a.LooksFramed() {
 		return append(dst, content...), nil
 	}
 	dst = append(append(dst, `{"content":`...), content...)

@@ -58,6 +58,8 @@ func TestAnswers(t *testing.T) {
 			{MediaType: "image/jpeg", Data: "BBBB"}, {MediaType: "audio/wav", Data: "CCCC"},
 		}},
 		{CallID: "call_6", Name: "f"},
+		{CallID: "call_7", Name: "g", Content: json.RawMessage(`{"content":"x","is_error":true}`)},
+		{CallID: "call_8", Name: "h", Content: json.RawMessage(`{"content":"x"}`)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -69,6 +71,8 @@ func TestAnswers(t *testing.T) {
 		`{"role":"tool","tool_name":"d","tool_call_id":"call_4","content":"{\"content\":\"head\",\"output_ref\":\"out_1\"}"}`,
 		`{"role":"tool","tool_name":"e","tool_call_id":"call_5","content":"look\n\nmore\n\n[a part of type audio/wav, 4 characters of base64, which cannot be shown here]","images":["AAAA","BBBB"]}`,
 		`{"role":"tool","tool_name":"f","tool_call_id":"call_6","content":"null"}`,
+		`{"role":"tool","tool_name":"g","tool_call_id":"call_7","content":"{\"content\":{\"content\":\"x\",\"is_error\":true}}"}`,
+		`{"role":"tool","tool_name":"h","tool_call_id":"call_8","content":"{\"content\":\"x\"}"}`,
 	} {
 		codectest.SameJSON(t, fmt.Sprint("answer ", i), got[i], []byte(want))
 	}
