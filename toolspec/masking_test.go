@@ -98,7 +98,7 @@ func TestMaskOutputCost(t *testing.T) {
 	for _, with := range []toolspec.Masker{toolspec.MaskEmail, toolspec.MaskCard, toolspec.MaskPhone, toolspec.MaskIBAN, toolspec.MaskRegex(`\*`)} {
 		for _, piece := range []string{"1 ", "1", "DE12 ", "DE12", "a@", "(1)-", "x%40", "*", "*1"} {
 			r := toolspec.Redaction{Allow: []string{""}, MaskOutput: []toolspec.Masking{{With: with}}}
-			value, began := json.RawMessage(`"`+strings.Repeat(piece, (1<<18)/len(piece))+`"`), time.Now()
+			value, began := json.RawMessage(`"`+strings.Repeat(piece, (1<<17)/len(piece))+`"`), time.Now()
 			if _, err := r.Output(value); err != nil || time.Since(began) > 10*time.Second {
 				t.Errorf("%s of many %q: %v after %s", with, piece, err, time.Since(began))
 			}
@@ -110,7 +110,7 @@ func TestMaskOutputCost(t *testing.T) {
 func TestMaskManyNames(t *testing.T) {
 	t.Parallel()
 	names := map[string]int{}
-	for i := range 20_000 {
+	for i := range 4_000 {
 		names[fmt.Sprintf("u%d@example.com", i)] = i
 	}
 	value, err := json.Marshal(names)
