@@ -106,7 +106,7 @@ func checked(runs *regexp.Regexp, least, most int, right func([]byte) bool, whol
 		for _, run := range runs.FindAllStringIndex(text, -1) {
 			var (
 				compact []byte // without separators
-				at      []int  // the index in text of each of its characters, and of the end
+				at      []int  // the index in text of each of its characters
 			)
 			for i, r := range text[run[0]:run[1]] {
 				if r >= '０' && r <= '９' {
