@@ -266,8 +266,9 @@ func maskTexts(v any, mask func(string) string) any {
 	case string:
 		return mask(v)
 	case json.Number:
-		if digits := written(v); mask(digits) != digits {
-			return mask(digits)
+		digits := written(v)
+		if masked := mask(digits); masked != digits {
+			return masked
 		}
 	case []any:
 		for i, child := range v {

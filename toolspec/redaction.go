@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -30,7 +31,11 @@ func (r Redaction) Check() error {
 	if len(r.Allow) == 0 {
 		return fmt.Errorf("redaction.allow is empty: list the output paths that may be shown, such as /text")
 	}
-	for _, p := range append(append([]string{}, r.Allow...), r.MaskInput...) {
+	paths := slices.Concat(r.Allow, r.MaskInput)
+	for _, m := range r.MaskOutput {
+		paths = append(paths, m.Path)
+	}
+	for _, p := range paths {
 		if p != "" && !strings.HasPrefix(p, "/") {
 			return fmt.Errorf("redaction path %q is not a JSON pointer: start it with /", p)
 		}
@@ -39,9 +44,6 @@ func (r Redaction) Check() error {
 		return fmt.Errorf("redaction.maskOutput has %d entries, of at most %d", len(r.MaskOutput), maxMaskings)
 	}
 	for _, m := range r.MaskOutput {
-		if m.Path != "" && !strings.HasPrefix(m.Path, "/") {
-			return fmt.Errorf("redaction.maskOutput: path %q is not a JSON pointer: start it with /", m.Path)
-		}
 		if _, err := m.With.finder(); err != nil {
 			return fmt.Errorf("redaction.maskOutput: %s: %w", m.Path, err)
 		}

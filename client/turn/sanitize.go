@@ -11,7 +11,7 @@ import (
 	"unicode/utf16"
 )
 
-// What sanitize can change in a value. The names stand in wire.Answer.Sanitized.
+// These names say in wire.Answer.Sanitized what sanitize changed in a value.
 const (
 	ansiEscapes         = "ansi_escapes"         // removed
 	controlCharacters   = "control_characters"   // written as \uXXXX

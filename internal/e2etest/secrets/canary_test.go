@@ -170,7 +170,7 @@ func TestCanaries(t *testing.T) {
 			func(d *toolspec.Definition) { d.Redaction.MaskInput = []string{"/note"} }),
 		e2etest.Tool("test__invalid", e2etest.Shown, e2etest.Fast),
 	))
-	// What is masked of a value leaves no attempt: not on either lane, and not with a value that is stored apart.
+	// The masked part of a value does not leave the attempt, on either lane and with a value that is stored apart.
 	contacts := map[string]toolspec.Invocation{}
 	for lane, shape := range map[string]func(*toolspec.Definition){"local": e2etest.Fast, "regular": e2etest.Idempotent, "stored": e2etest.Idempotent} {
 		c, id := e2etest.NewCanary(), "test__contact-"+lane

@@ -51,34 +51,36 @@ func appendValue(dst []byte, a wire.Answer) ([]byte, error) {
 	if _, err := frame.Parse(content); err != nil {
 		return nil, fmt.Errorf("gemini: the content of the answer to %s is %w", a.Name, err)
 	}
-	var texts []byte
+	var texts []string
 	for _, p := range a.Parts {
 		if !isMedia(p.MediaType) {
-			texts = frame.Quote(append(texts, ','), p.Words())
+			texts = append(texts, p.Words())
 		}
 	}
 	if len(texts) == 0 && a.OutputRef == "" && len(a.Sanitized) == 0 && !a.LooksFramed() {
 		return append(dst, content...), nil
 	}
 	dst = append(append(dst, `{"content":`...), content...)
-	if len(texts) > 0 {
-		dst = append(append(append(dst, `,"parts":[`...), texts[1:]...), ']')
-	}
-	for i, kind := range a.Sanitized {
-		if i == 0 {
-			dst = append(dst, `,"sanitized":[`...)
-		} else {
-			dst = append(dst, ',')
-		}
-		dst = frame.Quote(dst, kind)
-	}
-	if len(a.Sanitized) > 0 {
-		dst = append(dst, ']')
-	}
+	dst = appendTexts(appendTexts(dst, "parts", texts), "sanitized", a.Sanitized)
 	if a.OutputRef != "" {
 		dst = frame.Quote(append(dst, `,"output_ref":`...), a.OutputRef)
 	}
 	return append(dst, '}'), nil
+}
+
+// appendTexts appends a member with a list of texts, if there are any.
+func appendTexts(dst []byte, name string, texts []string) []byte {
+	if len(texts) == 0 {
+		return dst
+	}
+	dst = append(append(append(dst, `,"`...), name...), `":[`...)
+	for i, text := range texts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = frame.Quote(dst, text)
+	}
+	return append(dst, ']')
 }
 
 // appendMedia appends the member parts where there are any that it carries.
