@@ -16,7 +16,7 @@ var ranks = [][]string{
 	{"."}, // documentation only
 	{"internal/lru"},
 	{"toolspec", "toolspec/strictjson"},
-	{"toolspec/jsonschema", "toolspec/errs"},
+	{"toolspec/jsonschema", "toolspec/errs", "toolspec/output"},
 	{"toolspec/schema"},
 	{"toolspec/capability"},
 	{"toolspec/provide"},
