@@ -73,7 +73,8 @@ func newCallWorker(t testing.TB, call Call, hooks []hook.Hook) *callWorker {
 	b.providers = providers.Providers{Registry: registry}
 	b.hydrator = hydrate.New(hydrate.Parts{Tools: b.tools, Policies: noPolicy{}, Log: b.log})
 	parts := attempt.Parts{
-		Store: b.record, Tools: b.tools, Hooks: b.hooks, Providers: b.providers, Expired: func(contract.ExecuteIn) bool { return false },
+		Policies: noPolicy{},
+		Store:    b.record, Tools: b.tools, Hooks: b.hooks, Providers: b.providers, Expired: func(contract.ExecuteIn) bool { return false },
 		Secrets: b.live, Log: b.log,
 	}
 	if call.Connection != nil {

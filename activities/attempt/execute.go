@@ -3,6 +3,7 @@ package attempt
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -29,6 +30,7 @@ type Parts struct {
 	Tools     judge.Source
 	Hooks     *hook.Registry
 	Keys      Keys
+	Policies  judge.Policies
 	Providers providers.Providers
 	// Leases leases the connection of a call. If it is nil, no tool has a connection.
 	Leases Leaser
@@ -95,6 +97,10 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 			"invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID, "tenantId", in.Facts.Context.TenantID)
 		return contract.ExecuteOut{Outcome: contract.Unpermitted}, nil
 	}
+	bound, failed := a.masked(ctx, in, allowed.PolicyDigest, bound)
+	if failed != nil {
+		return *failed, nil
+	}
 	if in.Dispatch == 0 {
 		leave, ok := a.lane.enter(ctx, in.Facts.Context.TenantID)
 		if !ok {
@@ -130,6 +136,22 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 	out.ClaimID = claimID
 	out.DurationUs = time.Since(started).Microseconds()
 	return *out, nil
+}
+
+// masked returns the tool with the masks of the policy version by which the gate decided. If it cannot,
+// failed is how the attempt ends.
+func (a *Attempts) masked(ctx context.Context, in contract.ExecuteIn, policyDigest string, bound *catalog.Bound) (_ *catalog.Bound, failed *contract.ExecuteOut) {
+	masked, failure, err := judge.Masked(ctx, a.Policies, policyDigest, in.Facts.Context.TenantID, bound)
+	switch {
+	case errors.Is(err, judge.ErrPolicyUnreadable):
+		return nil, &contract.ExecuteOut{Outcome: contract.NotHere, By: "policy " + policyDigest}
+	case err != nil:
+		unprovided := a.unprovided(ctx, in, err)
+		return nil, &unprovided
+	case failure != nil:
+		return nil, &contract.ExecuteOut{Outcome: contract.Refused, Failure: failure}
+	}
+	return masked, nil
 }
 
 // lease leases the call's connection for one attempt. Without a lease, out is how the attempt

@@ -86,7 +86,7 @@ func (r *Runner) runStage(ctx context.Context, own Own, in hook.StageInput) (hoo
 		return hook.Verdict{}, err
 	}
 	if before.Outcome != hook.Continue || in.Part == hook.PartBefore {
-		return r.guard(in, before), nil
+		return r.guard(ctx, in, before)
 	}
 	if more := before.Delta.Bindings; len(more) > 0 {
 		in.Facts.Bindings = hook.Bind(in.Facts.Bindings, more...)
@@ -111,7 +111,7 @@ func (r *Runner) runStage(ctx context.Context, own Own, in hook.StageInput) (hoo
 			return hook.Verdict{}, err
 		}
 	}
-	return r.guard(in, v), nil
+	return r.guard(ctx, in, v)
 }
 
 // unknownFactory is the verdict after a hook bound a factory that its own worker does not have.
@@ -187,18 +187,19 @@ func (p *stepPanic) LogReason() string { return p.at }
 
 // guard masks the arguments and redacts the values of a verdict. A value that the tool could
 // not have returned fails the call.
-func (r *Runner) guard(in hook.StageInput, v hook.Verdict) hook.Verdict {
+// The error is transient.
+func (r *Runner) guard(ctx context.Context, in hook.StageInput, v hook.Verdict) (hook.Verdict, error) {
 	d := &v.Delta
 	if d.Args == nil && d.SafeArgs == nil && d.Cached == nil && d.Output == nil && v.Value == nil {
-		return v
+		return v, nil
 	}
 	bound, ok := r.Tools.Get(in.Facts.ToolID)
 	if !ok {
-		return hook.Verdict{Outcome: hook.Missing, By: "tool " + in.Facts.ToolID}
+		return hook.Verdict{Outcome: hook.Missing, By: "tool " + in.Facts.ToolID}, nil
 	}
-	failed := func(f hook.Failure) hook.Verdict {
+	failed := func(f hook.Failure) (hook.Verdict, error) {
 		f.Details = &toolspec.Details{Stage: string(in.Stage)}
-		return hook.Verdict{Outcome: hook.Failed, By: cmp.Or(v.By, "redaction"), DurationUs: v.DurationUs, Failure: &f}
+		return hook.Verdict{Outcome: hook.Failed, By: cmp.Or(v.By, "redaction"), DurationUs: v.DurationUs, Failure: &f}, nil
 	}
 	switch {
 	case d.SafeArgs != nil:
@@ -220,10 +221,20 @@ func (r *Runner) guard(in hook.StageInput, v hook.Verdict) hook.Verdict {
 	if !in.Facts.Challenge {
 		values = append(values, &d.Output)
 	}
+	values = slices.DeleteFunc(values, func(value *json.RawMessage) bool { return *value == nil })
+	if len(values) == 0 {
+		return v, nil
+	}
+	bound, failure, err := judge.Masked(ctx, r.Policies, in.Facts.PolicyDigest, in.Facts.Context.TenantID, bound)
+	switch {
+	case errors.Is(err, judge.ErrPolicyUnreadable):
+		return hook.Verdict{Outcome: hook.Missing, By: "policy " + in.Facts.PolicyDigest, Unread: true}, nil
+	case err != nil:
+		return hook.Verdict{}, err
+	case failure != nil:
+		return failed(*failure)
+	}
 	for _, value := range values {
-		if *value == nil {
-			continue
-		}
 		redacted, err := bound.Redact(*value)
 		if err != nil {
 			return failed(hook.Failure{Code: toolspec.CodeRedactionFailed})
@@ -233,7 +244,7 @@ func (r *Runner) guard(in hook.StageInput, v hook.Verdict) hook.Verdict {
 		}
 		*value = redacted
 	}
-	return v
+	return v, nil
 }
 
 // planned reports whether a stage that runs as a regular activity is in the recorded plan of a
