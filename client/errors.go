@@ -15,8 +15,8 @@ var ErrNotFound = errors.New("not found")
 // more, and the call cannot be stopped.
 var ErrSettled = errors.New("the call is settled; its result cannot change")
 
-// ErrNotConfirmed says that no worker answered in time. The decision may still
-// apply: ask for the state before deciding again.
+// ErrNotConfirmed says that no worker answered in time. The decision may still count: ask for the
+// state, or send the same decision again, which counts once.
 var ErrNotConfirmed = errors.New("not confirmed: no worker answered; the decision may still apply")
 
 // ErrSpent says that a call has received all the updates and signals that Temporal allows a
