@@ -35,7 +35,7 @@ func forms(secret []byte) []written {
 		found = append(found, w)
 	}
 	// A search decodes what looks like an escape, even within a secret.
-	if bare := stripEscapes(secret); Tells(bare) {
+	if bare := stripEscapes(secret); IsDistinctive(bare) {
 		found = append(found, written{name: "plain", text: bare}, written{name: "reversed", text: reversed(bare)})
 	}
 	return distinct(append(found, written{name: "utf-16", text: wide(string(secret), 0)}, written{name: "utf-16", text: wide(string(secret), 1)}))

@@ -87,7 +87,7 @@ type anchor struct {
 // no reference to the secret. What was added twice must be removed twice; under
 // one label there is one secret, and the first one stays.
 func (s *Set) Add(label string, secret []byte) error {
-	if !Tells(secret) {
+	if !IsDistinctive(secret) {
 		return fmt.Errorf("fingerprint: secret %q is %w: %d bytes, of which %d differ, are needed", label, ErrPlain, MinLength, minDistinct)
 	}
 	s.mu.Lock()
@@ -126,8 +126,8 @@ func (s *Set) Add(label string, secret []byte) error {
 	return nil
 }
 
-// Tells says that a secret can be told from other text: Add takes it.
-func Tells(secret []byte) bool {
+// IsDistinctive reports whether a secret is long and varied enough to be recognized in other text. Add refuses other secrets with ErrPlain.
+func IsDistinctive(secret []byte) bool {
 	return len(secret) >= MinLength && different(secret) >= minDistinct
 }
 
