@@ -107,9 +107,8 @@ func wide(text string, low int) []byte {
 	return b
 }
 
-// squeeze leaves letters and digits, folded: what stands in lines, in groups or
-// in the items of a list is whole again. Where from is given, it gets the place
-// of each byte that was left.
+// squeeze keeps letters and digits, folded, so that a form that is split over lines, groups or list
+// items is contiguous again. If from is not nil, it gets the place of each byte that was kept.
 func squeeze(text []byte, from *[]int) []byte {
 	left := make([]byte, 0, len(text))
 	for i, c := range text {
