@@ -9,8 +9,8 @@ import (
 )
 
 // Error returns err with a text that holds none of the secrets. It returns nil for nil, and err
-// itself if its text holds no secret. errors.Is and errors.As still match the original error, but
-// no formatting verb prints its text or the errors that it wraps.
+// itself if no formatting verb shows a secret of it. errors.Is and errors.As still match the
+// original error, but no formatting verb prints its text or the errors that it wraps.
 func Error(err error, secrets *fingerprint.Set) error {
 	if err == nil {
 		return nil

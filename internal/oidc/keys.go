@@ -45,8 +45,8 @@ type keySet struct {
 }
 
 // find returns the keys with an id, or all keys if id is empty. If no known key has the id, find
-// asks the issuer, but at most once per pace.every: other such tokens meanwhile get an error that
-// the issuer is away. fresh says that the issuer was asked for this token.
+// asks the issuer, but not for every such token: while early gives a reason, find returns that
+// reason as an error. fresh says that the issuer was asked for this token.
 func (s *keySet) find(ctx context.Context, id, alg string) (found []jose.JSONWebKey, fresh bool, err error) {
 	if found = s.known(id, alg); len(found) > 0 {
 		return found, false, nil

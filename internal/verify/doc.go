@@ -6,5 +6,5 @@
 // secret's label: it never holds a secret, nor the text around it. Data that cannot be read is
 // reported as unread, because it proves nothing.
 //
-// worker and the programs under cmd import it.
+// worker and the command line import it.
 package verify
