@@ -20,7 +20,7 @@ type Store interface {
 	ReleaseExpired(ctx context.Context, most int) (int, error)
 	// DeleteIdleCapacity deletes up to most rows of quotas and up to most rows of
 	// semaphores. It deletes a row only if a missing row has the same meaning: a full quota
-	// or a semaphore that nobody uses. It returns how many rows it deleted.
+	// or a semaphore without holders. It returns how many rows it deleted.
 	DeleteIdleCapacity(ctx context.Context, most int) (int, error)
 	// DeleteOldSessions deletes up to most bindings of sessions that are no longer in use,
 	// and returns how many it deleted.

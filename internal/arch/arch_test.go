@@ -32,7 +32,7 @@ var rules = []rule{
 	{"control-flow", controlFlowBelongsToHooks},
 	{"secrets", contextsHoldNoSecrets},
 	{"environment", environmentEntersAtTheTop},
-	{"clocks", nobodyComparesClocks},
+	{"clocks", forbidsClockComparison},
 	{"import-effects", nothingHappensOnImport},
 	{"names", namesSaySomething},
 	{"language", usesTheFieldsTerms},

@@ -11,7 +11,7 @@ var (
 // over. The activity uses the namespace of its worker.
 type SweepCallsIn struct{}
 
-// SweepCallsOut counts the open calls that SweepCalls found, by what it did with them.
+// SweepCallsOut counts the open calls that SweepCalls found, by the result of their sweep.
 type SweepCallsOut struct {
 	Open    int `json:"open"`
 	Running int `json:"running"`
