@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"sync"
 	"time"
 
 	"github.com/pawl-run/pawl/internal/postgres/db"
@@ -183,40 +184,36 @@ type batch struct {
 	err  error
 }
 
-// chunks returns the chunks from the one that begins at a byte. It reads the next ones while the caller has the last ones, and holds no
-// connection meanwhile.
+// chunks returns the chunks from the one that begins at a byte. A scan reads the next chunks while the caller has the last ones, and
+// holds no connection meanwhile. A reader that stops waits for what is being read: to cancel a statement costs a connection.
 func (s *Store) chunks(ctx context.Context, f found, at int64) iter.Seq2[output.Chunk, error] {
 	return func(yield func(output.Chunk, error) bool) {
-		ctx, stop := context.WithCancel(ctx)
-		read := func(from int64, most int) <-chan batch {
+		read := func(from int64, most int) func() batch {
 			next := make(chan batch, 1)
 			go func() {
 				rows, err := db.All[chunkRow](ctx, s.db, "read an output", db.Query("Chunks", db.Values{"output_id": f.id, "first_byte": from, "most": most}))
 				next <- batch{rows, err}
 			}()
-			return next
+			return sync.OnceValue(func() batch { return <-next })
 		}
 		next := read(at, 1) // most readers need one chunk
-		defer func() {
-			stop()
-			<-next // a goroutine does not outlive its reader
-		}()
-		for {
-			b := <-next
+		defer func() { next() }()
+		for scan := false; ; scan = true {
+			b := next()
 			if b.err == nil && len(b.rows) == 0 {
-				next = closed
-				if err := s.ended(ctx, f, at); err != nil {
-					yield(output.Chunk{}, err)
-				}
-				return
+				b.err = s.ended(ctx, f, at)
 			}
 			if b.err != nil {
-				next = closed
 				yield(output.Chunk{}, b.err)
+			}
+			if b.err != nil || len(b.rows) == 0 {
 				return
 			}
 			last := b.rows[len(b.rows)-1]
-			next = read(last.FirstByte+int64(last.Bytes), readAhead)
+			end := last.FirstByte + int64(last.Bytes)
+			if scan {
+				next = read(end, readAhead)
+			}
 			for _, row := range b.rows {
 				data, err := decodeChunk(row, at)
 				if !yield(output.Chunk{FirstByte: row.FirstByte, FirstLine: row.FirstLine, Data: data}, err) || err != nil {
@@ -224,16 +221,12 @@ func (s *Store) chunks(ctx context.Context, f found, at int64) iter.Seq2[output.
 				}
 				at += int64(row.Bytes)
 			}
+			if !scan {
+				next = read(end, readAhead)
+			}
 		}
 	}
 }
-
-// closed never blocks.
-var closed = func() <-chan batch {
-	c := make(chan batch)
-	close(c)
-	return c
-}()
 
 // ended returns an error if the chunks end before the output does: it expired while it was read.
 func (s *Store) ended(ctx context.Context, f found, at int64) error {
