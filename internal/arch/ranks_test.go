@@ -17,7 +17,7 @@ var ranks = [][]string{
 	{"internal/lru"},
 	{"toolspec", "toolspec/strictjson"},
 	{"toolspec/jsonschema", "toolspec/errs", "toolspec/output"},
-	{"toolspec/schema"},
+	{"toolspec/schema", "toolspec/output/read"},
 	{"toolspec/capability"},
 	{"toolspec/provide"},
 	{"toolspec/hook", "toolspec/hydrate", "toolspec/wire/..."},
