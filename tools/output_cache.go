@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -127,7 +128,7 @@ func outputBytes(ctx context.Context, outputs output.Reader, in outputCacheIn, t
 			text = text[:cut]
 		}
 	}
-	if !utf8.Valid(text) || strings.ContainsRune(string(text), 0) {
+	if !utf8.Valid(text) || bytes.ContainsFunc(text, isBinary) {
 		out.Base64, out.NextByte = base64.StdEncoding.EncodeToString(slice.Data), slice.Next
 		return out, nil
 	}
@@ -137,6 +138,9 @@ func outputBytes(ctx context.Context, outputs output.Reader, in outputCacheIn, t
 	}
 	return out, nil
 }
+
+// isBinary reports whether a character is none of a text or of a terminal.
+func isBinary(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r\x1b", r) }
 
 // lastRune returns the length of text without a character that is cut at its end.
 func lastRune(text []byte) int {
