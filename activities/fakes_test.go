@@ -153,6 +153,9 @@ func (r *records) SaveOutput(_ context.Context, in attempt.OutputRow) (string, e
 	return "output-1", r.err
 }
 
+// NewOutput is for tools with a stream, which these tests have not.
+func (r *records) NewOutput(attempt.StreamRow) attempt.OutputWriter { return nil }
+
 // policies holds one.
 type policies struct{ p *policy.Policy }
 

@@ -30,7 +30,10 @@ func (g *guarded[V]) get() (v V) {
 }
 
 // record is the record of the only call of a test. No other run takes over the call.
-type record struct{ output guarded[json.RawMessage] }
+type record struct {
+	output guarded[json.RawMessage]
+	stream guarded[[]byte]
+}
 
 // Owned implements attempt.Store.
 func (*record) Owned(context.Context, stage.OwnedRow) (hook.Plan, bool, error) {
@@ -51,6 +54,32 @@ func (*record) Check(_ context.Context, in contract.CheckIn) (contract.CheckOut,
 func (r *record) SaveOutput(_ context.Context, in attempt.OutputRow) (ref string, err error) {
 	r.output.change(func(json.RawMessage) json.RawMessage { return in.Value })
 	return in.InvocationID + ".1", nil
+}
+
+// NewOutput implements attempt.Store.
+func (r *record) NewOutput(in attempt.StreamRow) attempt.OutputWriter {
+	return &streamed{r, in.InvocationID + ".1"}
+}
+
+// streamed keeps a stream in memory.
+type streamed struct {
+	record *record
+	ref    string
+}
+
+// Write implements attempt.OutputWriter.
+func (s *streamed) Write(_ context.Context, p []byte) error {
+	s.record.stream.change(func(all []byte) []byte { return append(all, p...) })
+	return nil
+}
+
+// Finish implements attempt.OutputWriter.
+func (s *streamed) Finish(context.Context, string) (ref string, err error) { return s.ref, nil }
+
+// Discard implements attempt.OutputWriter.
+func (s *streamed) Discard(context.Context) error {
+	s.record.stream.change(func([]byte) []byte { return nil })
+	return nil
 }
 
 // noPolicy has no policy: no identity has roles, and no tool has repairs.

@@ -21,6 +21,10 @@ type Redaction struct {
 	MaskInput []string
 	// MaskOutput hides parts of what Allow lists, such as the email addresses in a text.
 	MaskOutput []Masking
+	// MaskStream hides parts of the text that the tool writes to Call.Output, before any of it is
+	// stored. A match of at most 4096 bytes is masked wherever it is in the stream, except for patterns
+	// that depend on the text around a match: ^ and $ without (?m), \b and \B.
+	MaskStream []Masker
 }
 
 // Mask stands in the place of what is masked.
@@ -42,6 +46,9 @@ func (r Redaction) Check() error {
 	}
 	if len(r.MaskOutput) > maxMaskings {
 		return fmt.Errorf("redaction.maskOutput has %d entries, of at most %d", len(r.MaskOutput), maxMaskings)
+	}
+	if _, err := r.Stream(); err != nil {
+		return err
 	}
 	for _, m := range r.MaskOutput {
 		if _, err := m.With.finder(); err != nil {

@@ -25,8 +25,8 @@ type Result struct {
 	InputDigest string `json:"inputDigest"`
 	// OK says whether the call succeeded. If it is false, errorCode is the reason.
 	OK bool `json:"ok"`
-	// Value is the redacted value, any JSON of at most 65536 bytes. It is absent if outputRef is
-	// present.
+	// Value is the redacted value, any JSON of at most 65536 bytes. It is absent if outputRef names a
+	// larger value.
 	Value json.RawMessage `json:"value,omitempty"`
 	// ErrorCode is a code of the closed table in docs/errors.md. It is absent if ok is true.
 	ErrorCode Code `json:"errorCode,omitempty"`
@@ -50,8 +50,8 @@ type Result struct {
 	Attempts int `json:"attempts"`
 	// Truncated is reserved. Pawl never sets it.
 	Truncated bool `json:"truncated,omitempty"`
-	// OutputRef is the opaque name of a value of more than 65536 bytes, which Pawl keeps in
-	// Postgres.
+	// OutputRef is the opaque name of what Pawl stores beside the result: a value of more than 65536
+	// bytes, and then value is absent, or the stream that the tool wrote, and then value is present.
 	OutputRef string `json:"outputRef,omitempty"`
 	// StartedAtMs is when the call started, in milliseconds since 1970-01-01 UTC, by the
 	// workflow's clock.

@@ -15,7 +15,9 @@ type Spec struct {
 	Risk         Risk            `json:"risk"`
 	Idempotent   bool            `json:"idempotent,omitempty"`
 	Redaction    RedactionSpec   `json:"redaction"`
-	Capabilities []string        `json:"capabilities,omitempty"`
+	// Stream says what the tool writes beside its value.
+	Stream       Stream   `json:"stream,omitempty"`
+	Capabilities []string `json:"capabilities,omitempty"`
 	// RequiresConnection says that context.connectionId must be given.
 	RequiresConnection bool `json:"requiresConnection,omitempty"`
 	// Scopes are what it needs of the connection.
@@ -49,4 +51,5 @@ type RedactionSpec struct {
 	Allow      []string  `json:"allow"`
 	MaskInput  []string  `json:"maskInput,omitempty"`
 	MaskOutput []Masking `json:"maskOutput,omitempty"`
+	MaskStream []Masker  `json:"maskStream,omitempty"`
 }

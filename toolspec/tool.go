@@ -25,8 +25,9 @@ const (
 	DefaultMaxArgs = 8 << 10
 	// DefaultMaxResult bounds the redacted result of a tool that says nothing else, in bytes.
 	DefaultMaxResult = 1 << 20
-	// MaxResult bounds the redacted result of every tool, in bytes.
-	MaxResult = 1 << 20
+	// MaxResult bounds the redacted result of every tool, in bytes. Redaction decodes a result, which
+	// takes up to about ten times its size in memory. A tool that returns more declares a Stream.
+	MaxResult = 16 << 20
 	// DefaultAttempts bounds the attempts of a call whose tool may be repeated. Every other
 	// tool runs once by default.
 	DefaultAttempts = 3
@@ -93,8 +94,11 @@ type Definition struct {
 	// NoSchemaMode is required with AllowNoSchema. Policy has a mode too, and the
 	// stricter one counts.
 	NoSchemaMode NoSchemaMode
-	// MaxResultBytes bounds the redacted result; 0 means DefaultMaxResult.
+	// MaxResultBytes bounds the redacted result; 0 means DefaultMaxResult. It does not bound a stream.
 	MaxResultBytes int
+	// Stream declares that the tool writes to Call.Output, and what. The result of such a tool has the
+	// reference of the stream beside its value, which is at most MaxInline bytes and is not cached.
+	Stream Stream
 	// Tags help people and models to find the tool.
 	Tags []string
 	// Strict asks providers that know such a flag to hold the model to the schema,
@@ -134,6 +138,7 @@ type Call struct {
 	Logger *slog.Logger
 
 	capabilities Capabilities
+	output       OutputStream
 }
 
 // WithCapabilities returns the call with the abilities a tool receives.
@@ -200,6 +205,7 @@ func (d Definition) clone() Definition {
 	d.Redaction.MaskInput = slices.Clone(d.Redaction.MaskInput)
 	d.Redaction.MaskOutput = slices.Clone(d.Redaction.MaskOutput)
 	d.Capabilities, d.Scopes = slices.Clone(d.Capabilities), slices.Clone(d.Scopes)
+	d.Redaction.MaskStream = slices.Clone(d.Redaction.MaskStream)
 	d.Tags, d.CacheTags, d.HarmlessNames = slices.Clone(d.Tags), slices.Clone(d.CacheTags), slices.Clone(d.HarmlessNames)
 	return d
 }
@@ -238,6 +244,12 @@ func (d Definition) withDefaults() Definition {
 	}
 	if d.MaxResultBytes == 0 {
 		d.MaxResultBytes = DefaultMaxResult
+		if d.Stream != "" {
+			d.MaxResultBytes = MaxInline
+		}
+	}
+	if d.Stream != "" && d.CacheFor == 0 {
+		d.CacheFor = NeverCached
 	}
 	return d
 }
@@ -282,6 +294,9 @@ func (d Definition) Check() error {
 		if !SecretName(name) {
 			return fmt.Errorf("harmlessNames: %q does not look like a credential: leave it out", name)
 		}
+	}
+	if err := d.checkStream(); err != nil {
+		return err
 	}
 	if err := d.checkNoSchema(); err != nil {
 		return err

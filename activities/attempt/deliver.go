@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/output"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -101,7 +102,9 @@ func (a *Attempts) deliver(ctx context.Context, in contract.ExecuteIn, claimID s
 	}
 	if out.OutputRef, err = a.save(ctx, OutputRow{
 		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, ClaimID: claimID, Value: value,
-	}); err != nil {
+	}); errors.Is(err, output.ErrQuota) {
+		return refuse(toolspec.CodeOutputQuota, "", nil)
+	} else if err != nil {
 		a.Log.WarnContext(ctx, "a large result could not be kept", "invocationId", in.Facts.InvocationID, "dispatch", in.Dispatch, "reason", errs.Reason(err))
 		return contract.ExecuteOut{Outcome: contract.Interrupted, Trace: out.Trace, Failure: &hook.Failure{
 			Code: contract.CauseUnsaved, SafeMessage: "The tool ran, but its result could not be kept",

@@ -19,6 +19,33 @@ type Store interface {
 	// SaveOutput stores a redacted value that is too large for a payload, and returns its
 	// reference. The same (invocation, dispatch, claim) overwrites.
 	SaveOutput(ctx context.Context, in OutputRow) (ref string, err error)
+	// NewOutput returns a writer of the stream of an attempt. It stores nothing yet.
+	NewOutput(in StreamRow) OutputWriter
+}
+
+// OutputWriter stores a stream, which is masked and searched already. It is for one goroutine, and
+// tries again for a short time while the database does not answer. The error of Write and Finish wraps
+// output.ErrQuota if the tenant has no storage left. After an error the stream can only be discarded.
+type OutputWriter interface {
+	// Write appends bytes. It does not keep p.
+	Write(ctx context.Context, p []byte) error
+	// Finish makes the stream readable as a whole, and returns its reference; "" if nothing was written.
+	Finish(ctx context.Context, mediaType string) (ref string, err error)
+	// Discard deletes what was stored.
+	Discard(ctx context.Context) error
+}
+
+// StreamRow describes the stream of an attempt.
+type StreamRow struct {
+	InvocationID string
+	TenantID     string
+	Dispatch     int
+	// ClaimID is as in OutputRow.
+	ClaimID string
+	// MediaType is what readers see until the stream is finished.
+	MediaType string
+	// Text says that newlines count.
+	Text bool
 }
 
 // ClaimRow claims a dispatch before the tool runs. The answer is Done, Superseded, Claimed,

@@ -38,6 +38,9 @@ type Store interface {
 	// DeleteExpiredCache deletes up to most expired values of the result cache, and returns
 	// how many it deleted.
 	DeleteExpiredCache(ctx context.Context, most int) (int, error)
+	// DeleteExpiredOutputs deletes stored outputs whose time is over and outputs that nobody
+	// finishes, at most about most rows, and returns how many rows it changed.
+	DeleteExpiredOutputs(ctx context.Context, most int) (int, error)
 	// DropExpiredPartitions drops the partitions of each month that ended more than the
 	// given number of days ago, if the record has no call of that month any more. It counts
 	// a partition that is in use as busy and keeps it.

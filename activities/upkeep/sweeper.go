@@ -203,13 +203,14 @@ func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contra
 	out := contract.DropExpiredOut{RetentionDays: s.retention}
 	began := time.Now()
 	late := func() bool { return time.Since(began) > expireTime || heartbeat.Stopping(ctx) }
-	// Delete calls first. The rows and partitions of a month are deleted only after every
+	// Delete outputs before calls: a call stays as long as its outputs. The rows and partitions of a month are deleted only after every
 	// call of that month is deleted.
 	for _, batch := range []struct {
 		count  *int
 		delete func(ctx context.Context, days, most int) (int, error)
 		most   int
 	}{
+		{&out.Outputs, func(ctx context.Context, _, most int) (int, error) { return s.upkeep.DeleteExpiredOutputs(ctx, most) }, expireBatch},
 		{&out.Calls, s.upkeep.DeleteExpiredCalls, expireBatch},
 		{&out.Rows, s.upkeep.DeleteExpiredRows, expireBatch},
 		{&out.Cached, func(ctx context.Context, _, most int) (int, error) { return s.upkeep.DeleteExpiredCache(ctx, most) }, expireBatch},

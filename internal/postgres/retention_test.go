@@ -22,6 +22,7 @@ func (b bench) aged(call string, months int) {
 			month = (date_trunc('month', now() AT TIME ZONE 'UTC') - make_interval(months => $2))::date,
 			created_at = created_at - make_interval(months => $2), settled_at = settled_at - make_interval(months => $2)
 		WHERE tool_call_id = $1`, call, months)
+	b.sql(`UPDATE outputs SET expires_at = expires_at - make_interval(months => $2) WHERE invocation_id = $1::uuid`, id(call), months)
 	for _, parent := range partitioned {
 		b.sql(`UPDATE `+parent+` SET month = (SELECT month FROM invocations WHERE tool_call_id = $1) WHERE invocation_id = $2::uuid`, call, id(call))
 	}
@@ -54,6 +55,9 @@ func (b bench) whole(call string) {
 	if _, err := b.SaveOutput(b.t.Context(), attempt.OutputRow{InvocationID: id(call), TenantID: tenant, Dispatch: 1, Value: []byte(`"large"`)}); err != nil {
 		b.t.Fatal(err)
 	}
+	// Earlier releases stored large values here.
+	b.sql(`INSERT INTO payloads (month, ref, invocation_id, tenant_id, dispatch, value)
+		SELECT month, 'old-' || invocation_id, invocation_id, tenant_id, 1, '"large"' FROM invocations WHERE tool_call_id = '` + call + `'`)
 	b.settle(settleIn(call, 1))
 }
 
@@ -178,6 +182,10 @@ func TestRetentionGoesByBatches(t *testing.T) {
 		b.whole(call)
 		b.aged(call, 15+i%2)
 	}
+	if n, err := b.DeleteExpiredCalls(t.Context(), retentionDays, 4); err != nil || n != 0 {
+		t.Errorf("deleted %d calls whose outputs count against a quota: %v", n, err)
+	}
+	b.reclaim()
 	tx := b.holds(`SELECT 1 FROM invocations WHERE tool_call_id = 'call_3' FOR NO KEY UPDATE`)
 	for _, want := range []int{4, 2, 0} {
 		if n, err := b.DeleteExpiredCalls(t.Context(), retentionDays, 4); err != nil || n != want {

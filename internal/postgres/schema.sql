@@ -385,6 +385,54 @@ TABLE outbox
     CREATE INDEX outbox_due ON public.outbox USING btree (next_at) WHERE (sent_at IS NULL)
     CREATE INDEX outbox_sent ON public.outbox USING btree (sent_at) WHERE (sent_at IS NOT NULL)
 
+TABLE output_chunks
+    output_id bigint NOT NULL
+    first_byte bigint NOT NULL
+    first_line bigint NOT NULL
+    bytes integer NOT NULL
+    lines integer NOT NULL
+    ends_line boolean NOT NULL
+    data bytea NOT NULL
+    CONSTRAINT output_chunks_of_output FOREIGN KEY (output_id) REFERENCES outputs(id) ON DELETE CASCADE
+    CONSTRAINT output_chunks_pkey PRIMARY KEY (output_id, first_byte)
+    CONSTRAINT output_chunks_size CHECK (bytes > 0)
+    CREATE INDEX output_chunks_by_line ON public.output_chunks USING btree (output_id, first_line, first_byte)
+
+TABLE output_usage
+    tenant_id text NOT NULL
+    stored bigint NOT NULL DEFAULT 0
+    quota bigint NOT NULL
+    CONSTRAINT output_usage_pkey PRIMARY KEY (tenant_id)
+    CONSTRAINT output_usage_within_quota CHECK (stored <= quota)
+
+TABLE outputs
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    ref text NOT NULL
+    invocation_id uuid NOT NULL
+    tenant_id text NOT NULL
+    run_id text NOT NULL
+    tool_id text NOT NULL
+    dispatch integer NOT NULL
+    media_type text NOT NULL
+    state text NOT NULL DEFAULT 'writing'::text
+    bytes bigint NOT NULL DEFAULT 0
+    lines bigint NOT NULL DEFAULT 0
+    stored bigint NOT NULL DEFAULT 0
+    sha256 text NOT NULL DEFAULT ''::text
+    created_at timestamp with time zone NOT NULL DEFAULT now()
+    touched_at timestamp with time zone NOT NULL DEFAULT now()
+    expires_at timestamp with time zone NOT NULL
+    CONSTRAINT outputs_by_ref UNIQUE (ref)
+    CONSTRAINT outputs_complete_has_digest CHECK (state <> 'complete'::text OR sha256 <> ''::text)
+    CONSTRAINT outputs_of_invocation FOREIGN KEY (invocation_id) REFERENCES invocations(invocation_id) ON DELETE CASCADE
+    CONSTRAINT outputs_pkey PRIMARY KEY (id)
+    CONSTRAINT outputs_state_known CHECK (state = ANY (ARRAY['writing'::text, 'complete'::text, 'expired'::text]))
+    CREATE INDEX outputs_by_expiry ON public.outputs USING btree (expires_at) WHERE (state <> 'expired'::text)
+    CREATE INDEX outputs_by_invocation ON public.outputs USING btree (invocation_id)
+    CREATE INDEX outputs_expired ON public.outputs USING btree (touched_at) WHERE (state = 'expired'::text)
+    CREATE INDEX outputs_reclaimable ON public.outputs USING btree (id) WHERE ((state = 'expired'::text) AND (stored > 0))
+    CREATE INDEX outputs_writing ON public.outputs USING btree (touched_at) WHERE (state = 'writing'::text)
+
 TABLE payloads PARTITION BY RANGE (month)
     month date NOT NULL
     ref text NOT NULL

@@ -7,11 +7,13 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/internal/postgres/catalog"
 	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/internal/postgres/identities"
 	"github.com/pawl-run/pawl/internal/postgres/outbox"
+	"github.com/pawl-run/pawl/internal/postgres/outputs"
 	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/internal/postgres/recheck"
@@ -21,6 +23,7 @@ import (
 // The stores that Store embeds. Each alias gives an embedded field its own name.
 type (
 	recordStore     = record.Store
+	outputStore     = outputs.Store
 	policyStore     = policies.Store
 	connectionStore = connections.Store
 	identityStore   = identities.Store
@@ -33,6 +36,7 @@ type (
 // use.
 type Store struct {
 	*recordStore
+	*outputStore
 	*policyStore
 	*connectionStore
 	*identityStore
@@ -43,10 +47,16 @@ type Store struct {
 	db *db.DB
 }
 
-var _ activities.Records = (*Store)(nil)
+var (
+	_ activities.Records = (*Store)(nil)
+	_ upkeep.Store       = (*Store)(nil)
+)
 
 // Options configure the connections of a Store.
 type Options = db.Options
+
+// OutputLimits bound what is kept of outputs.
+type OutputLimits = outputs.Limits
 
 // Error is a database error without the server's text.
 type Error = db.Error
@@ -76,7 +86,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 func on(d *db.DB) *Store {
 	p := policies.New(d)
 	return &Store{
-		recordStore: record.New(d), policyStore: p, connectionStore: connections.New(d), identityStore: identities.New(d),
+		recordStore: record.New(d), outputStore: outputs.New(d), policyStore: p, connectionStore: connections.New(d), identityStore: identities.New(d),
 		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), db: d,
 	}
 }

@@ -95,7 +95,7 @@ func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
 		Effect: b.def.Effect, Risk: b.def.Risk, Idempotent: b.def.Idempotent,
 		Redaction:    toolspec.RedactionSpec(b.def.Redaction),
 		Capabilities: names, RequiresConnection: b.def.RequiresConnection, Scopes: b.def.Scopes, Tags: b.def.Tags,
-		HarmlessNames: b.def.HarmlessNames, Strict: b.def.Strict, Digest: digest, NoSchema: !b.HasSchema(), NoSchemaMode: b.noSchemaMode(),
+		HarmlessNames: b.def.HarmlessNames, Stream: b.def.Stream, Strict: b.def.Strict, Digest: digest, NoSchema: !b.HasSchema(), NoSchemaMode: b.noSchemaMode(),
 	}
 	if b.HasSchema() {
 		b.spec.SchemaHash = b.in.Digest()
@@ -125,7 +125,7 @@ func (b *Bound) Spec() toolspec.Spec {
 	s.Capabilities, s.Scopes, s.Tags = slices.Clone(s.Capabilities), slices.Clone(s.Scopes), slices.Clone(s.Tags)
 	s.HarmlessNames = slices.Clone(s.HarmlessNames)
 	s.Redaction.Allow, s.Redaction.MaskInput = slices.Clone(s.Redaction.Allow), slices.Clone(s.Redaction.MaskInput)
-	s.Redaction.MaskOutput = slices.Clone(s.Redaction.MaskOutput)
+	s.Redaction.MaskOutput, s.Redaction.MaskStream = slices.Clone(s.Redaction.MaskOutput), slices.Clone(s.Redaction.MaskStream)
 	return s
 }
 

@@ -194,12 +194,13 @@ func (a *Attempts) waitThen(ctx workflow.Context, delay *time.Duration, lacking 
 	return outcome{then: then}, true
 }
 
-// succeed ends the call with a value of the tool, or with the large value that outputRef
-// names. A large value fails the call if output hooks must see it.
+// succeed ends the call with a value of the tool, with the stream that outputRef names beside it, or
+// with the large value that outputRef names. A large value fails the call if output hooks must see it.
 func (a *Attempts) succeed(value []byte, outputRef string) envelope.Next {
 	switch {
-	case outputRef == "":
+	case outputRef == "" || len(value) > 0:
 		a.call.SetOutput(value)
+		return envelope.SucceedWith(outputRef)
 	case a.call.ShapesOutput():
 		return envelope.FailWith(toolspec.CodeResultTooLarge, "output hooks shape results of at most 64 KB")
 	}

@@ -49,7 +49,7 @@ type ExecuteOut struct {
 	// LeftBehind says that the tool was still running when Execute gave up the attempt.
 	LeftBehind bool `json:"leftBehind,omitempty"`
 	// Value is the redacted value. If it is too large for a payload, Value is empty and
-	// OutputRef names the stored value.
+	// OutputRef names the stored value. If both are set, OutputRef names the stream of the tool.
 	Value     json.RawMessage `json:"value,omitempty"`
 	OutputRef string          `json:"outputRef,omitempty"`
 	// Responded says that a hook answered instead of the tool.

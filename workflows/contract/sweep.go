@@ -48,7 +48,9 @@ type DropExpiredOut struct {
 	Calls         int `json:"calls"`
 	Rows          int `json:"rows"`
 	// Cached counts the deleted values of the result cache.
-	Cached     int `json:"cached,omitempty"`
+	Cached int `json:"cached,omitempty"`
+	// Outputs counts changed rows of stored outputs and their chunks.
+	Outputs    int `json:"outputs,omitempty"`
 	Partitions int `json:"partitions"`
 	// Busy counts the expired partitions that were not dropped because they were in use.
 	Busy int `json:"busy,omitempty"`

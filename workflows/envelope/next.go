@@ -15,6 +15,8 @@ type Next struct {
 	ends      bool
 	failure   *hook.Failure
 	outputRef string
+	// beside says that the call ends with the output of the envelope too: outputRef is a stream.
+	beside    bool
 	settledBy string
 	recorded  *toolspec.Result
 }
@@ -36,6 +38,12 @@ func FailWith(code toolspec.Code, message string) Next {
 // stored elsewhere.
 func Succeed(outputRef string) Next { return Next{ends: true, outputRef: outputRef} }
 
+// SucceedWith ends the call with the output of the envelope. A non-empty streamRef names the stream
+// that the tool wrote.
+func SucceedWith(streamRef string) Next {
+	return Next{ends: true, outputRef: streamRef, beside: streamRef != ""}
+}
+
 // SettledBy ends the call as done, without an output, because a person decided so.
 // approvalID names the request that the person decided.
 func SettledBy(approvalID string) Next { return Next{ends: true, settledBy: approvalID} }
@@ -49,8 +57,8 @@ func (n Next) IsEnd() bool { return n.ends }
 // Failure returns the failure that ends the call; nil if the call did not fail.
 func (n Next) Failure() *hook.Failure { return n.failure }
 
-// OutputRef returns the name of an output that is too large for a payload, or an empty
-// string.
+// OutputRef returns the name of an output that is too large for a payload, or of a stream, or an
+// empty string.
 func (n Next) OutputRef() string { return n.outputRef }
 
 // ApprovalID returns the id of the request by which a person settled the call as done, or
@@ -59,7 +67,7 @@ func (n Next) ApprovalID() string { return n.settledBy }
 
 // EndsWithOutput reports whether the call ends with the output of the envelope.
 func (n Next) EndsWithOutput() bool {
-	return n.ends && n.failure == nil && n.recorded == nil && n.outputRef == "" && n.settledBy == ""
+	return n.ends && n.failure == nil && n.recorded == nil && (n.outputRef == "" || n.beside) && n.settledBy == ""
 }
 
 // RecordedResult returns the result that the record has, or nil.

@@ -85,7 +85,7 @@ func printOutput(ctx context.Context, a *app.App, s *app.Session, record reads.D
 		return errors.New("the call is not settled yet")
 	case !r.OK:
 		return fmt.Errorf("the call has no value: %s", r.ErrorCode)
-	case r.OutputRef == "":
+	case r.OutputRef == "" || len(r.Value) > 0:
 		fmt.Fprintln(a.Out, app.FormatJSON(r.Value, ""))
 		return nil
 	default:
@@ -214,10 +214,13 @@ func showResult(a *app.App, d reads.Detail) {
 		if r.RetryAfterMs > 0 && d.SettledAt != nil {
 			fmt.Fprintf(a.Out, "  again after %s\n", app.FormatTime(d.SettledAt.Add(time.Duration(r.RetryAfterMs)*time.Millisecond)))
 		}
-	case r.OutputRef != "":
+	case r.OutputRef != "" && len(r.Value) == 0:
 		fmt.Fprintf(a.Out, "\nresult: ok (%s), stored as %s; --output prints it\n", r.Source, r.OutputRef)
 	default:
 		fmt.Fprintf(a.Out, "\nresult: ok (%s)\n  %s\n", r.Source, app.FormatJSON(r.Value, "  "))
+		if r.OutputRef != "" {
+			fmt.Fprintf(a.Out, "  output      %s\n", r.OutputRef)
+		}
 	}
 }
 

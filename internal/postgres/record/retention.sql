@@ -1,7 +1,7 @@
 -- name: DeleteExpiredCalls
 -- Deletes expired settled calls, with their claims, approvals and decisions. It goes month by
 -- month, so that the index finds a batch without reading calls that are kept. A call settles in
--- its month or later. The sweeper runs the endings of a call for up to 7 days; until then the call stays.
+-- its month or later. A call stays as long as chunks of its outputs, which count against a quota. The sweeper runs the endings of a call for up to 7 days; until then the call stays.
 WITH expired AS MATERIALIZED (
     SELECT now() - make_interval(days => @days::integer) AS until
 ), batch AS MATERIALIZED (
@@ -10,6 +10,7 @@ WITH expired AS MATERIALIZED (
         LATERAL (
             SELECT i.invocation_id FROM invocations i
             WHERE i.month = m.month::date AND i.settled_at < until AND i.state = 'settled'
+                AND NOT EXISTS (SELECT FROM outputs o WHERE o.invocation_id = i.invocation_id AND o.stored > 0)
                 AND (i.settled_at < now() - interval '8 days'
                     OR NOT EXISTS (SELECT FROM endings n WHERE n.invocation_id = i.invocation_id))
             ORDER BY i.settled_at
