@@ -19,8 +19,9 @@ const (
 	matchLead = 100
 	// maxScan bounds what one search reads, in bytes.
 	maxScan = 1 << 30
-	// maxWork bounds the work of an expression, in instructions times bytes: some seconds for the worst expressions.
-	maxWork = 1 << 30
+	// maxWork bounds the work of an expression, in instructions times bytes: some seconds for the worst expressions, as
+	// core__grep has it.
+	maxWork = 1 << 28
 	// lineWork is what a line costs an expression besides its bytes.
 	lineWork = 16
 )
