@@ -113,7 +113,7 @@ func (b *callWorker) capabilities() toolspec.Capabilities {
 		now = stopped{at: call.Now}
 	}
 	provided, err := toolspec.NewCapabilities(
-		capability.FilesKey.Provide(workspace), capability.ClockKey.Provide(now), capability.ProgressKey.Provide(b.reports),
+		capability.FilesKey.Provide(workspace), capability.ClockKey.Provide(now), capability.ProgressKey.Provide(b.reports), capability.OutputsKey.Provide(noOutputs{}),
 		capability.ClientsKey.Provide(broker.Outside{}), capability.AuthKey.Provide(broker.Outside{}),
 	)
 	if err != nil {

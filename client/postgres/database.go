@@ -9,6 +9,7 @@ import (
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres"
 	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/output"
 )
 
 // maxConns bounds the connections of a Database.
@@ -50,7 +51,7 @@ func (d *Database) Close() { d.store.Close() }
 
 // Options returns options of a client that reads the Database.
 func (d *Database) Options() client.Options {
-	return client.Options{Outputs: d, Catalogs: d, Records: d}
+	return client.Options{Outputs: d, OutputReader: d.store, Catalogs: d, Records: d}
 }
 
 // Output implements client.Outputs.
@@ -58,6 +59,10 @@ func (d *Database) Output(ctx context.Context, tenantID, ref string) (json.RawMe
 	value, err := d.store.Output(ctx, tenantID, ref)
 	return value, orNotFound(err)
 }
+
+// OutputReader reads stored outputs of any size, by chunks. Package toolspec/output/read reads lines,
+// values and matches with it.
+func (d *Database) OutputReader() output.Reader { return d.store }
 
 // Catalog implements client.Catalogs.
 func (d *Database) Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error) {

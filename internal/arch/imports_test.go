@@ -51,7 +51,7 @@ var fences = []fence{
 	},
 	{
 		tree: "tools",
-		ours: []string{"toolspec", "toolspec/capability"}, third: []string{},
+		ours: []string{"toolspec", "toolspec/capability", "toolspec/output", "toolspec/output/read"}, third: []string{},
 		not: []string{
 			"os", "net/http", "net/rpc", "net/smtp", "database/sql", "syscall", "plugin", "unsafe", "io/ioutil",
 		},

@@ -17,7 +17,7 @@ var ranks = [][]string{
 	{"internal/lru"},
 	{"toolspec", "toolspec/strictjson"},
 	{"toolspec/jsonschema", "toolspec/errs", "toolspec/output"},
-	{"toolspec/schema"},
+	{"toolspec/schema", "toolspec/output/read"},
 	{"toolspec/capability"},
 	{"toolspec/provide"},
 	{"toolspec/hook", "toolspec/hydrate", "toolspec/wire/..."},
@@ -66,7 +66,7 @@ var ranks = [][]string{
 	// Commands of one subject know none of another.
 	{
 		"internal/cli/calls", "internal/cli/approvals", "internal/cli/policies", "internal/cli/connections", "internal/cli/keys",
-		"internal/cli/tools", "internal/cli/operations",
+		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs",
 	},
 	{"internal/cli"},
 	// For development only: no program for production links them.

@@ -161,7 +161,7 @@ func TestOutputOfAnotherTenant(t *testing.T) {
 				t.Errorf("%q reads %q, %v", who, c.Data, err)
 			}
 		}
-		if err := b.DeleteOutput(t.Context(), who, ref); !errors.Is(err, output.ErrNotFound) {
+		if err := b.DeleteOutput(t.Context(), who, ref, "user:ann"); !errors.Is(err, output.ErrNotFound) {
 			t.Errorf("%q deletes: %v", who, err)
 		}
 	}
@@ -263,11 +263,14 @@ func TestOutputIsDeleted(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	ref := b.streamed(streamRow("call_1"), lines(30_000))
-	if err := b.DeleteOutput(t.Context(), tenant, ref); err != nil {
+	if err := b.DeleteOutput(t.Context(), tenant, ref, "user:ann"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Info(t.Context(), tenant, ref); !errors.Is(err, output.ErrNotFound) {
 		t.Errorf("%v", err)
+	}
+	if got := value[string](b, `SELECT detail->>'by' FROM events WHERE kind = 'output_deleted'`); got != "user:ann" {
+		t.Errorf("the audit trail says that %q deleted it", got)
 	}
 	if got := value[string](b, `SELECT concat((SELECT count(*) FROM output_chunks), ' ', (SELECT count(*) FROM outputs), ' ', (SELECT stored FROM output_usage))`); got != "0 0 0" {
 		t.Errorf("chunks, outputs and bytes that are left: %s", got)

@@ -12,12 +12,12 @@ const chunkBatch = 200
 
 type deletedRow struct{ Chunks int64 }
 
-// DeleteOutput deletes an output of the tenant with its chunks. Its reference is not found afterwards. It returns output.ErrNotFound if
-// there is none.
-func (s *Store) DeleteOutput(ctx context.Context, tenantID, ref string) error {
+// DeleteOutput deletes an output of the tenant with its chunks. Its reference is not found afterwards. The audit trail records by as
+// the person who deleted it. It returns output.ErrNotFound if there is none.
+func (s *Store) DeleteOutput(ctx context.Context, tenantID, ref, by string) error {
 	values := db.Values{"ref": db.Text(ref), "tenant_id": db.Text(tenantID)}
 	// From here on nobody reads or writes it.
-	n, err := s.db.Exec(ctx, "expire an output", db.Query("Expire", values))
+	n, err := s.db.Exec(ctx, "expire an output", db.Query("Expire", values.With(db.Values{"by": db.Text(by)})))
 	if err != nil {
 		return err
 	}

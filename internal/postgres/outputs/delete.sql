@@ -7,8 +7,13 @@ WITH old AS MATERIALIZED (
 DELETE FROM outputs WHERE id IN (SELECT id FROM old);
 
 -- name: Expire
--- The time of the output is over.
-UPDATE outputs SET state = 'expired', expires_at = least(expires_at, now()), touched_at = now() WHERE ref = @ref AND tenant_id = @tenant_id;
+-- A person deletes the output.
+WITH expired AS (
+    UPDATE outputs SET state = 'expired', expires_at = least(expires_at, now()), touched_at = now() WHERE ref = @ref AND tenant_id = @tenant_id
+    RETURNING ref, tenant_id, invocation_id, tool_id, bytes
+)
+INSERT INTO events (kind, tenant_id, invocation_id, detail)
+SELECT 'output_deleted', tenant_id, invocation_id, json_build_object('ref', ref, 'tool', tool_id, 'bytes', bytes, 'by', @by::text) FROM expired;
 
 -- name: ExpireDue
 -- Outputs whose time is over, and outputs that nobody finishes: those of a settled call, and those without a chunk for longer than an
