@@ -33,6 +33,7 @@ var rules = []rule{
 	{"secrets", contextsHoldNoSecrets},
 	{"environment", environmentEntersAtTheTop},
 	{"clocks", nobodyComparesClocks},
+	{"stream", oneWriterOfStreams},
 	{"import-effects", nothingHappensOnImport},
 	{"names", namesSaySomething},
 	{"language", usesTheFieldsTerms},

@@ -44,7 +44,8 @@ var ranks = [][]string{
 	},
 	// The workflow and its activities know each other by the contract alone.
 	{"workflows", "workflows/envtest", "workflows/historytest", "activities/...", "client"},
-	{"client/turn"},
+	{"client/turn", "client/uistream"},
+	{"client/runhttp"},
 	{"internal/secretfile", "internal/workerkey", "internal/filelock"},
 	{"internal/postgres/db"},
 	{"internal/postgres/recheck"},
