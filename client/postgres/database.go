@@ -80,6 +80,12 @@ func (d *Database) Approvals(ctx context.Context, f client.ApprovalFilter) ([]cl
 	return d.store.Approvals(ctx, f)
 }
 
+// OwnsRun implements the Owners of package client/runhttp: it reports whether an event of the run has
+// a call, and identity is the actor or the subject of each call that has an event.
+func (d *Database) OwnsRun(ctx context.Context, tenantID, runID, identity string) (bool, error) {
+	return d.store.OwnsRun(ctx, tenantID, runID, identity)
+}
+
 // orNotFound returns client.ErrNotFound for a row that the tenant does not have, and otherwise err.
 func orNotFound(err error) error {
 	if errors.Is(err, postgres.ErrNotFound) {

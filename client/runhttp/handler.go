@@ -142,7 +142,7 @@ func bearer(r *http.Request) (string, bool) {
 // mayWatch answers a request for a run that does not exist, and for a run that the viewer may not
 // watch, in the same way.
 func (h *handler) mayWatch(w http.ResponseWriter, r *http.Request, req request) bool {
-	may, err := h.Runs.MayWatch(r.Context(), req.tenantID, req.runID, req.viewer.Identity)
+	may, err := h.Owners.OwnsRun(r.Context(), req.tenantID, req.runID, req.viewer.Identity)
 	switch {
 	case err != nil:
 		h.unavailable(w, r.Context(), "the run cannot be looked up", err)

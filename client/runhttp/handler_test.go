@@ -23,7 +23,7 @@ import (
 // waitTimeout is how long a test waits for what should take a moment.
 const waitTimeout = time.Minute
 
-// run is a run whose events a test writes. It implements Watcher and Runs.
+// run is a run whose events a test writes. It implements Watcher and Owners.
 type run struct {
 	mu     sync.Mutex
 	events []toolspec.RunEvent
@@ -82,7 +82,7 @@ func (r *run) Watch(ctx context.Context, tenantID, runID string, after int64) it
 	}
 }
 
-func (r *run) MayWatch(_ context.Context, tenantID, runID, identity string) (bool, error) {
+func (r *run) OwnsRun(_ context.Context, tenantID, runID, identity string) (bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return tenantID == "acme" && runID == "run-1" && identity == r.owner, r.lost
@@ -102,7 +102,7 @@ func (r *run) Authenticate(_ context.Context, tenantID, token string) (runhttp.V
 
 func serve(t *testing.T, r *run, change func(*runhttp.Options)) *httptest.Server {
 	t.Helper()
-	o := runhttp.Options{Watcher: r, Runs: r, Authenticator: r, Origins: []string{"https://app.example.com"}, WriteTimeout: waitTimeout}
+	o := runhttp.Options{Watcher: r, Owners: r, Authenticator: r, Origins: []string{"https://app.example.com"}, WriteTimeout: waitTimeout}
 	if change != nil {
 		change(&o)
 	}
@@ -456,7 +456,7 @@ func TestServerStops(t *testing.T) {
 	t.Parallel()
 	r := newRun()
 	r.write(start("call-1"))
-	h, err := runhttp.New(runhttp.Options{Watcher: r, Runs: r, Authenticator: r})
+	h, err := runhttp.New(runhttp.Options{Watcher: r, Owners: r, Authenticator: r})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -482,6 +482,26 @@ func TestHeartbeat(t *testing.T) {
 	for range 3 {
 		wantLine(t, lines, ": \n")
 	}
+}
+
+// TestServerTimeouts: the timeouts of a server are for requests, and do not end a stream.
+func TestServerTimeouts(t *testing.T) {
+	t.Parallel()
+	r := newRun()
+	h, err := runhttp.New(runhttp.Options{Watcher: r, Owners: r, Authenticator: r, Heartbeat: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(h)
+	server.Config.ReadTimeout, server.Config.WriteTimeout = 100*time.Millisecond, 100*time.Millisecond
+	server.Start()
+	t.Cleanup(server.Close)
+	lines := bufio.NewReader(watch(t, server).Body)
+	for range 20 {
+		wantLine(t, lines, ": \n")
+	}
+	r.write(done())
+	wantLine(t, lines, "[DONE]")
 }
 
 // TestSlowReader: a client that does not read loses its connection and its place.
@@ -523,7 +543,7 @@ func TestSlowReader(t *testing.T) {
 func TestHiddenDeadlines(t *testing.T) {
 	t.Parallel()
 	r := newRun()
-	h, err := runhttp.New(runhttp.Options{Watcher: r, Runs: r, Authenticator: r})
+	h, err := runhttp.New(runhttp.Options{Watcher: r, Owners: r, Authenticator: r})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -543,9 +563,9 @@ func TestOptions(t *testing.T) {
 	for name, o := range map[string]runhttp.Options{
 		"nothing":         {},
 		"no lookup":       {Watcher: r, Authenticator: r},
-		"no origin":       {Watcher: r, Runs: r, Authenticator: r, Origins: []string{"https://app.example.com/"}},
-		"any origin":      {Watcher: r, Runs: r, Authenticator: r, Origins: []string{"*"}},
-		"negative limits": {Watcher: r, Runs: r, Authenticator: r, MaxStreams: -1},
+		"no origin":       {Watcher: r, Owners: r, Authenticator: r, Origins: []string{"https://app.example.com/"}},
+		"any origin":      {Watcher: r, Owners: r, Authenticator: r, Origins: []string{"*"}},
+		"negative limits": {Watcher: r, Owners: r, Authenticator: r, MaxStreams: -1},
 	} {
 		if _, err := runhttp.New(o); err == nil {
 			t.Errorf("%s is accepted", name)

@@ -18,11 +18,12 @@ type Watcher interface {
 	Watch(ctx context.Context, tenantID, runID string, after int64) iter.Seq2[toolspec.RunEvent, error]
 }
 
-// Runs says who may watch a run.
-type Runs interface {
-	// MayWatch reports whether the run of the tenant has a call, and identity is the actor or the
-	// subject of each of its calls.
-	MayWatch(ctx context.Context, tenantID, runID, identity string) (bool, error)
+// Owners says whose a run is. client/postgres has an implementation by the record, for which a run
+// begins with its first call. An application that knows the owner earlier brings its own.
+type Owners interface {
+	// OwnsRun reports whether identity may watch the run of the tenant: for client/postgres whether
+	// the run has a call, and identity is the actor or the subject of each of its calls.
+	OwnsRun(ctx context.Context, tenantID, runID, identity string) (bool, error)
 }
 
 // Viewer is the person or program of a request.
@@ -43,10 +44,10 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, tenantID, token string) (Viewer, error)
 }
 
-// Options are the parts and limits of a handler. Watcher, Runs and Authenticator are required.
+// Options are the parts and limits of a handler. Watcher, Owners and Authenticator are required.
 type Options struct {
 	Watcher       Watcher
-	Runs          Runs
+	Owners        Owners
 	Authenticator Authenticator
 	// Origins are the pages that may use the handler from another origin than its own, such as
 	// https://app.example.com. A request of any other page is refused.
@@ -76,8 +77,8 @@ const (
 
 // complete fills in what was left out.
 func (o Options) complete() (Options, error) {
-	if o.Watcher == nil || o.Runs == nil || o.Authenticator == nil {
-		return o, errors.New("runhttp: Watcher, Runs and Authenticator are required")
+	if o.Watcher == nil || o.Owners == nil || o.Authenticator == nil {
+		return o, errors.New("runhttp: Watcher, Owners and Authenticator are required")
 	}
 	if o.MaxStreams < 0 || o.MaxStreamsOfViewer < 0 || o.MaxDuration < 0 || o.Heartbeat < 0 || o.WriteTimeout < 0 {
 		return o, errors.New("runhttp: a limit is negative")

@@ -43,6 +43,9 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, req request) {
 		refuse(w, toolspec.CodeInternal, "")
 		return
 	}
+	// A deadline for reading the request would end the stream: the server reads on to see whether the
+	// client is there.
+	_ = s.control.SetReadDeadline(time.Time{})
 	// The next request of the connection has a deadline of its own, or none.
 	defer func() { _ = s.control.SetWriteDeadline(time.Time{}) }()
 	uistream.SetHeader(w.Header())
@@ -175,7 +178,7 @@ func (s *stream) check(ctx context.Context, invocationID string) error {
 	if invocationID == "" || s.checked[invocationID] {
 		return nil
 	}
-	may, err := s.h.Runs.MayWatch(ctx, s.req.tenantID, s.req.runID, s.req.viewer.Identity)
+	may, err := s.h.Owners.OwnsRun(ctx, s.req.tenantID, s.req.runID, s.req.viewer.Identity)
 	if err == nil && !may {
 		err = foreignCall{}
 	}
