@@ -48,9 +48,10 @@ type RunSummary struct {
 	ApprovalWaitMs int64 `json:"approvalWaitMs"`
 	// ResultBytes is the size of the results as the record stores them, without stored outputs.
 	ResultBytes int64 `json:"resultBytes"`
-	// FirstStartedAt is when the first call was admitted, LastEndedAt when the last one ended.
-	FirstStartedAt time.Time `json:"firstStartedAt"`
-	LastEndedAt    time.Time `json:"lastEndedAt"`
+	// FirstStartedAt is when the first of these calls was admitted, LastEndedAt when the last one ended.
+	// Both are nil before the first result.
+	FirstStartedAt *time.Time `json:"firstStartedAt,omitempty"`
+	LastEndedAt    *time.Time `json:"lastEndedAt,omitempty"`
 }
 
 // Watch yields the events of a run of a tenant with a Seq beyond after, in the order of Seq, each
@@ -59,7 +60,9 @@ type RunSummary struct {
 // a minute; then it yields an error and ends.
 func (c *Client) Watch(ctx context.Context, tenantID, runID string, after int64) iter.Seq2[toolspec.RunEvent, error] {
 	if err := c.checkRun(tenantID, runID); err != nil {
-		return func(yield func(toolspec.RunEvent, error) bool) { yield(toolspec.RunEvent{}, fmt.Errorf("client: watch: %w", err)) }
+		return func(yield func(toolspec.RunEvent, error) bool) {
+			yield(toolspec.RunEvent{}, fmt.Errorf("client: watch: %w", err))
+		}
 	}
 	return c.runs.Watch(ctx, tenantID, runID, after)
 }

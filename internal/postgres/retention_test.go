@@ -27,7 +27,7 @@ func (b bench) aged(call string, months int) {
 	}
 }
 
-var partitioned = []string{"stage_events", "attempts", "payloads", "events", "hydrations"}
+var partitioned = []string{"stage_events", "attempts", "payloads", "events", "hydrations", "run_events"}
 
 // monthsOf makes the partitions of so many months ago, as a worker of that time did.
 func (b bench) monthsOf(ago ...int) {
