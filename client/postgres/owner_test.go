@@ -26,6 +26,14 @@ func TestOwnsRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
+	// The first event of a call.
+	begin := func(tenant, run, call string) {
+		t.Helper()
+		id := toolspec.Identity{TenantID: tenant, RunID: run, ToolCallID: call}
+		if _, err := conn.Exec(t.Context(), `UPDATE invocations SET begun_at = now() WHERE invocation_id = $1`, id.InvocationID()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	add := func(tenant, run, call, actor, subject string) {
 		t.Helper()
 		id := toolspec.Identity{TenantID: tenant, RunID: run, ToolCallID: call}
@@ -34,6 +42,7 @@ func TestOwnsRun(t *testing.T) {
 			id.InvocationID(), tenant, run, call, actor, subject, id.WorkflowID()); err != nil {
 			t.Fatal(err)
 		}
+		begin(tenant, run, call)
 	}
 	want := func(tenant, run, identity string, owns bool) {
 		t.Helper()
