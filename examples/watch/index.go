@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/capability"
 )
 
 type indexIn struct {
@@ -23,7 +24,9 @@ type indexOut struct {
 var index = toolspec.Define(toolspec.Definition{
 	ID: "report__index", Description: "Indexes files, slowly.", Version: "1",
 	Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Redaction: toolspec.Redaction{Allow: []string{"/files", "/note"}},
+	Capabilities: []toolspec.CapabilityName{capability.ProgressKey.Name()},
 }, func(ctx context.Context, in indexIn, call toolspec.Call) (indexOut, error) {
+	progress := capability.ProgressKey.From(call)
 	for n := 1; n <= in.Files; n++ {
 		select {
 		case <-ctx.Done():
@@ -33,7 +36,7 @@ var index = toolspec.Define(toolspec.Definition{
 		if n == in.FailAt {
 			return indexOut{}, toolspec.Safef("file %d cannot be read", n)
 		}
-		call.Progress(toolspec.Progress{Done: int64(n), Total: int64(in.Files), Text: fmt.Sprintf("file %d", n)})
+		progress.Report(ctx, toolspec.Progress{Done: int64(n), Total: int64(in.Files), Text: fmt.Sprintf("file %d", n)})
 	}
 	// Tools return what strangers wrote: the page shows it as text.
 	return indexOut{Files: in.Files, Note: "<b>done</b>"}, nil

@@ -108,7 +108,7 @@ func pages(o runhttp.Options) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle(runhttp.Path, streams)
-	mux.Handle("GET /", policy(http.FileServerFS(files)))
+	mux.Handle("/", policy(http.FileServerFS(files)))
 	return mux, nil
 }
 
