@@ -59,7 +59,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		header.Set("Access-Control-Allow-Origin", origin)
-		header.Set("Access-Control-Expose-Headers", "Retry-After, X-Vercel-Ai-Ui-Message-Stream")
+		header.Set("Access-Control-Expose-Headers", "Retry-After")
 	}
 	switch r.Method {
 	case http.MethodOptions: // the browser asks first, and sends no token with it

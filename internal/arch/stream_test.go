@@ -17,7 +17,7 @@ const streamWriter = "client/uistream"
 var streamWords = []string{
 	"text/event-stream", "x-vercel-ai-ui-message-stream", "text-start", "text-delta", "text-end", "tool-input-start", "tool-input-delta",
 	"tool-input-available", "tool-input-error", "tool-approval-request", "tool-output-available", "tool-output-error", "tool-output-denied",
-	"data-approval", "data-result", "[done]",
+	"data-approval", "data-result",
 }
 
 // oneWriterOfStreams (EV-05, EV-06): events become parts of the public stream in one place, which closes what it

@@ -41,7 +41,7 @@ func newServe(a *app.App) *cobra.Command {
 	o.add(cmd, "127.0.0.1:8235")
 	cmd.Flags().StringSliceVar(&o.origins, "origin", nil, "origin of a page that may watch from a browser: scheme, host and port; may be repeated")
 	app.IdentityVar(cmd.Flags(), &o.as, "as", "", "for development: the identity of the owner of the token file")
-	cmd.Flags().StringVar(&o.tokenFile, "token-file", "", "for development: the token file; default one in the directory of the running `pawl dev`")
+	cmd.Flags().StringVar(&o.tokenFile, "token-file", "", "for development: the token file; default one in the directory of the running pawl dev")
 	cmd.Flags().IntVar(&o.perViewer, "streams-per-viewer", 0, "streams that one identity may have at the same time; default 8")
 	return cmd
 }
