@@ -111,6 +111,7 @@ func serve(t *testing.T, r *run, change func(*runhttp.Options)) *httptest.Server
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(h)
+	server.Client().Timeout = waitTimeout
 	t.Cleanup(server.Close)
 	t.Cleanup(func() { r.wantNobody(t) })
 	t.Cleanup(server.CloseClientConnections)

@@ -43,9 +43,6 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, req request) {
 		refuse(w, toolspec.CodeInternal, "")
 		return
 	}
-	// A deadline for reading the request would end the stream: the server reads on to see whether the
-	// client is there.
-	_ = s.control.SetReadDeadline(time.Time{})
 	// The next request of the connection has a deadline of its own, or none.
 	defer func() { _ = s.control.SetWriteDeadline(time.Time{}) }()
 	uistream.SetHeader(w.Header())
