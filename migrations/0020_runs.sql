@@ -37,6 +37,7 @@ CREATE INDEX runs_by_age ON runs (created_at);
 -- What happened in a run, for watchers. Rows are never changed. A row holds what may be shown: masked arguments, messages to approvers,
 -- reports of tools. The result of a call is in its invocation.
 CREATE TABLE run_events (
+    -- That of the call, so that a month goes as a whole; without a call, the month in which the event was written.
     month         date        NOT NULL DEFAULT date_trunc('month', now() AT TIME ZONE 'UTC')::date,
     tenant_id     text        NOT NULL,
     run_id        text        NOT NULL,
@@ -60,7 +61,7 @@ ALTER TABLE invocations ADD COLUMN begun_at timestamptz;
 -- closes a request or settles a call writes its event, and statements of another release do too.
 
 -- +goose StatementBegin
-CREATE FUNCTION append_run_event(tenant text, run text, event_kind text, invocation uuid, call_id text, tool text, content json)
+CREATE FUNCTION append_run_event(of_month date, tenant text, run text, event_kind text, invocation uuid, call_id text, tool text, content json)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     number bigint;
@@ -70,8 +71,8 @@ BEGIN
     ON CONFLICT (tenant_id, run_id) DO UPDATE SET last_seq = r.last_seq + 1
     RETURNING last_seq, CASE WHEN watched_until > now() THEN key END INTO number, channel_key;
     -- The clock is read under the lock, so that times do not decrease within a run.
-    INSERT INTO run_events (tenant_id, run_id, seq, at, kind, invocation_id, tool_call_id, tool_id, detail)
-    VALUES (tenant, run, number, clock_timestamp(), event_kind, invocation, call_id, tool, content);
+    INSERT INTO run_events (month, tenant_id, run_id, seq, at, kind, invocation_id, tool_call_id, tool_id, detail)
+    VALUES (of_month, tenant, run, number, clock_timestamp(), event_kind, invocation, call_id, tool, content);
     IF channel_key IS NOT NULL THEN
         PERFORM pg_notify('pawl_runs', channel_key::text);
     END IF;
@@ -83,7 +84,7 @@ $$;
 -- +goose StatementBegin
 CREATE FUNCTION write_run_start() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM append_run_event(NEW.tenant_id, NEW.run_id, 'tool_call_start', NEW.invocation_id, NEW.tool_call_id, NEW.tool_id, NEW.safe_args);
+    PERFORM append_run_event(NEW.month, NEW.tenant_id, NEW.run_id, 'tool_call_start', NEW.invocation_id, NEW.tool_call_id, NEW.tool_id, NEW.safe_args);
     RETURN NULL;
 END
 $$;
@@ -110,11 +111,11 @@ BEGIN
         first_started_at = least(r.first_started_at, excluded.first_started_at), last_ended_at = greatest(r.last_ended_at, excluded.last_ended_at)
     RETURNING last_seq, CASE WHEN watched_until > now() THEN key END INTO number, channel_key;
     IF NEW.begun_at IS NULL THEN
-        INSERT INTO run_events (tenant_id, run_id, seq, at, kind, invocation_id, tool_call_id, tool_id, detail)
-        VALUES (NEW.tenant_id, NEW.run_id, number - 1, clock_timestamp(), 'tool_call_start', NEW.invocation_id, NEW.tool_call_id, NEW.tool_id, NEW.safe_args);
+        INSERT INTO run_events (month, tenant_id, run_id, seq, at, kind, invocation_id, tool_call_id, tool_id, detail)
+        VALUES (NEW.month, NEW.tenant_id, NEW.run_id, number - 1, clock_timestamp(), 'tool_call_start', NEW.invocation_id, NEW.tool_call_id, NEW.tool_id, NEW.safe_args);
     END IF;
-    INSERT INTO run_events (tenant_id, run_id, seq, at, kind, invocation_id, tool_call_id, tool_id)
-    VALUES (NEW.tenant_id, NEW.run_id, number, clock_timestamp(), 'tool_call_result', NEW.invocation_id, NEW.tool_call_id, NEW.tool_id);
+    INSERT INTO run_events (month, tenant_id, run_id, seq, at, kind, invocation_id, tool_call_id, tool_id)
+    VALUES (NEW.month, NEW.tenant_id, NEW.run_id, number, clock_timestamp(), 'tool_call_result', NEW.invocation_id, NEW.tool_call_id, NEW.tool_id);
     IF channel_key IS NOT NULL THEN
         PERFORM pg_notify('pawl_runs', channel_key::text);
     END IF;
@@ -129,8 +130,8 @@ DECLARE
     opens boolean := NEW.state = 'open';
     call record;
 BEGIN
-    SELECT tenant_id, run_id, tool_call_id, tool_id INTO STRICT call FROM invocations WHERE invocation_id = NEW.invocation_id;
-    PERFORM append_run_event(call.tenant_id, call.run_id, CASE WHEN opens THEN 'approval_requested' ELSE 'approval_decided' END, NEW.invocation_id,
+    SELECT month, tenant_id, run_id, tool_call_id, tool_id INTO STRICT call FROM invocations WHERE invocation_id = NEW.invocation_id;
+    PERFORM append_run_event(call.month, call.tenant_id, call.run_id, CASE WHEN opens THEN 'approval_requested' ELSE 'approval_decided' END, NEW.invocation_id,
         call.tool_call_id, call.tool_id, json_strip_nulls(json_build_object(
             'approvalId', NEW.approval_id, 'message', CASE WHEN opens THEN NEW.message END, 'decision', CASE WHEN NOT opens THEN NEW.state END,
             'approver', CASE WHEN NOT opens THEN NEW.approver END)));

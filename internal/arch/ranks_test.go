@@ -52,7 +52,7 @@ var ranks = [][]string{
 	// The stores know none of each other.
 	{
 		"internal/postgres/record", "internal/postgres/policies", "internal/postgres/connections", "internal/postgres/identities",
-		"internal/postgres/catalog", "internal/postgres/outbox", "internal/postgres/reads",
+		"internal/postgres/catalog", "internal/postgres/outbox", "internal/postgres/reads", "internal/postgres/runs",
 	},
 	// Adapters, each the one owner of its dependency.
 	{

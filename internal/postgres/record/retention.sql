@@ -61,6 +61,16 @@ WITH months AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM watched) + (SELECT count(*) FROM origins) + (SELECT count(*) FROM stages) + (SELECT count(*) FROM tries) + (SELECT count(*) FROM outputs) + (SELECT count(*) FROM trail) AS deleted;
 
+-- name: DeleteExpiredRuns
+-- A run keeps its row while it has an event, so that its numbers do not begin again.
+DELETE FROM runs WHERE ctid = ANY (ARRAY (
+    SELECT r.ctid FROM runs r
+    WHERE r.created_at < now() - make_interval(days => @days::integer) AND r.watched_until < now()
+        AND coalesce(r.last_ended_at, r.created_at) < now() - make_interval(days => @days::integer)
+        AND NOT EXISTS (SELECT FROM run_events e WHERE e.tenant_id = r.tenant_id AND e.run_id = r.run_id)
+    ORDER BY r.created_at LIMIT @batch FOR UPDATE SKIP LOCKED
+));
+
 -- name: ExpiredPartitions
 -- Returns the partitions of months that are wholly expired and have no call left. An open call
 -- still has rows to write to its month; a kept call still has stages there.

@@ -15,5 +15,5 @@ func TestQueries(t *testing.T) {
 		"Append":         reflect.TypeFor[seqRow](),
 		"ReportProgress": reflect.TypeFor[seqRow](),
 		"Run":            reflect.TypeFor[runRow](),
-	}, "ListenRuns", "LockRun", "LockRunOf", "DeleteExpiredRuns")
+	}, "ListenRuns", "LockRun", "LockRunOf")
 }

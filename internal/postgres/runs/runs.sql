@@ -35,7 +35,7 @@ ON CONFLICT (tenant_id, run_id) DO UPDATE SET last_seq = runs.last_seq;
 -- name: Append
 -- Writes nothing if the event is the end of a turn and a call of the run has an event and no
 -- result.
-SELECT append_run_event(@tenant_id, @run_id, @kind, NULL, '', '', @detail::json) AS seq
+SELECT append_run_event(date_trunc('month', now() AT TIME ZONE 'UTC')::date, @tenant_id, @run_id, @kind, NULL, '', '', @detail::json) AS seq
 WHERE @kind <> 'done' OR NOT EXISTS (
     SELECT FROM run_events e
     WHERE e.tenant_id = @tenant_id AND e.run_id = @run_id AND e.kind IN ('tool_call_start', 'approval_requested') AND NOT EXISTS (
@@ -53,7 +53,7 @@ FOR NO KEY UPDATE OF r;
 
 -- name: ReportProgress
 SELECT CASE WHEN i.begun_at IS NOT NULL AND i.state = 'open' AND i.epoch = @epoch THEN append_run_event(
-    i.tenant_id, i.run_id, 'tool_call_progress', i.invocation_id, i.tool_call_id, i.tool_id, @progress::json
+    i.month, i.tenant_id, i.run_id, 'tool_call_progress', i.invocation_id, i.tool_call_id, i.tool_id, @progress::json
 ) END AS seq
 FROM invocations i JOIN runs r ON r.tenant_id = i.tenant_id AND r.run_id = i.run_id
 WHERE i.invocation_id = @invocation_id::uuid AND r.watched_until > now();
@@ -61,13 +61,3 @@ WHERE i.invocation_id = @invocation_id::uuid AND r.watched_until > now();
 -- name: Run
 SELECT tenant_id, run_id, last_seq, calls, outcomes, attempts, latency_ms, max_latency_ms, approval_wait_ms, result_bytes, first_started_at, last_ended_at
 FROM runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND last_seq > 0;
-
--- name: DeleteExpiredRuns
--- A run keeps its row while it has an event, so that its numbers do not begin again.
-DELETE FROM runs WHERE ctid = ANY (ARRAY (
-    SELECT r.ctid FROM runs r
-    WHERE r.created_at < now() - make_interval(days => @days::integer) AND r.watched_until < now()
-        AND coalesce(r.last_ended_at, r.created_at) < now() - make_interval(days => @days::integer)
-        AND NOT EXISTS (SELECT FROM run_events e WHERE e.tenant_id = r.tenant_id AND e.run_id = r.run_id)
-    ORDER BY r.created_at LIMIT @batch FOR UPDATE SKIP LOCKED
-));

@@ -96,10 +96,3 @@ func (s *Store) Run(ctx context.Context, tenantID, runID string) (client.RunSumm
 	out.Outcomes, err = db.Decoded[map[string]int64](row.Outcomes)
 	return out, db.Failure(op, err)
 }
-
-// DeleteExpiredRuns deletes up to most runs that ended more than the given number of days ago and
-// have no event left, and returns their number.
-func (s *Store) DeleteExpiredRuns(ctx context.Context, days, most int) (int, error) {
-	n, err := s.db.Exec(ctx, "delete expired runs", db.Query("DeleteExpiredRuns", db.Values{"days": days, "batch": most}))
-	return int(n), err
-}

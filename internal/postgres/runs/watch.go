@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// markLasts is how long a mark of a watched run lasts. The watcher renews it after half of that
-	// time.
-	markLasts = 5 * time.Minute
+	// markLasts is how long a mark of a watched run lasts. The mark that a watcher finds may be that
+	// of another watcher, and lasts for half of that time at least.
+	markLasts  = 5 * time.Minute
+	renewAfter = markLasts / 4
 	// pageSize bounds the events of one read. A result has up to 64 KiB.
 	pageSize = 100
 	// readOnlyPoll is the interval of the reads for a role that may not mark a run as watched.
@@ -64,8 +65,8 @@ type watch struct {
 	tenantID, runID string
 	after           int64
 	waiter          *watcher
-	// renew is when the mark is due; readOnly says that the role may not write it.
-	renew    time.Time
+	// marked is when the mark was written; readOnly says that the role may not write it.
+	marked   time.Time
 	readOnly bool
 }
 
@@ -129,7 +130,7 @@ func (w *watch) step(ctx context.Context, yield func(toolspec.RunEvent, error) b
 // mark marks the run as watched. It precedes the read of the events: a writer that does not see the
 // mark has committed before, so the read finds its event.
 func (w *watch) mark(ctx context.Context) error {
-	if time.Now().Before(w.renew) {
+	if !w.marked.IsZero() && time.Since(w.marked) < renewAfter {
 		return nil
 	}
 	of := db.Values{"tenant_id": db.Text(w.tenantID), "run_id": db.Text(w.runID)}
@@ -150,15 +151,14 @@ func (w *watch) mark(ctx context.Context) error {
 		w.store.hub.setKey(w.waiter, row.Key)
 	}
 	if !w.readOnly {
-		// The mark may be that of another watcher, which lasts for half of the time at least.
-		w.renew = time.Now().Add(markLasts / 4)
+		w.marked = time.Now()
 	}
 	return nil
 }
 
 // wait returns when there may be another event, or when the mark is due.
 func (w *watch) wait(ctx context.Context) {
-	longest := time.Until(w.renew)
+	longest := renewAfter - time.Since(w.marked)
 	if w.readOnly {
 		longest = readOnlyPoll
 	}
