@@ -31,6 +31,7 @@ type Client struct {
 	reader   output.Reader
 	catalogs Catalogs
 	records  Records
+	runs     Runs
 	data     converter.DataConverter
 	eager    bool
 }
@@ -40,8 +41,8 @@ type Catalogs interface {
 	Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error)
 }
 
-// Options of a client. Without Catalogs, Outputs, OutputReader and Records, the client uses only Temporal.
-// Package client/postgres has all of them for a program that may read the database.
+// Options of a client. Without Catalogs, Outputs, OutputReader, Records and Runs, the client uses only
+// Temporal. Package client/postgres has all of them for a program that may read the database.
 type Options struct {
 	// Catalogs reads the tools for Catalog, PickTools and Offer.
 	Catalogs Catalogs
@@ -52,6 +53,8 @@ type Options struct {
 	OutputReader output.Reader
 	// Records reads the record for Calls, Call and Approvals.
 	Records Records
+	// Runs follows the events of runs for Watch, and serves Append and Run.
+	Runs Runs
 	// DataConverter is the data converter of the Temporal client, if it has its own. Progress needs
 	// it.
 	DataConverter converter.DataConverter
@@ -65,7 +68,7 @@ func New(t temporal.Client, o Options) *Client {
 	if o.DataConverter == nil {
 		o.DataConverter = converter.GetDefaultDataConverter()
 	}
-	return &Client{temporal: t, outputs: o.Outputs, reader: o.OutputReader, catalogs: o.Catalogs, records: o.Records, data: o.DataConverter, eager: o.EagerStart}
+	return &Client{temporal: t, outputs: o.Outputs, reader: o.OutputReader, catalogs: o.Catalogs, records: o.Records, runs: o.Runs, data: o.DataConverter, eager: o.EagerStart}
 }
 
 // Call is a started call.

@@ -35,6 +35,10 @@ var ErrNoCatalogs = errors.New("this client has no reader of catalogs: set Optio
 // Options.Records.
 var ErrNoRecords = errors.New("this client has no reader of the record: set Options.Records")
 
+// ErrNoRuns is the error of Client.Watch, Client.Append and Client.Run for a client without
+// Options.Runs.
+var ErrNoRuns = errors.New("this client has no reader of runs: set Options.Runs")
+
 // CallError is the error of a call that ended without a value, or that was refused.
 type CallError struct {
 	// Result has the code, the safe message and the toolCallId. It has an InvocationID if the

@@ -228,7 +228,7 @@ type reports struct {
 
 // Report implements capability.Progress.
 func (r *reports) Report(ctx context.Context, p toolspec.Progress) {
-	seen, latest := heartbeat.Reporting(ctx, r.secrets)
+	seen, latest, _ := heartbeat.Reporting(ctx, r.secrets)
 	r.Progress.Report(seen, p)
 	r.list.change(func(list []toolspec.Progress) []toolspec.Progress { return append(list, *latest.Load()) })
 }

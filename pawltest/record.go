@@ -45,6 +45,12 @@ func (*record) Claim(context.Context, attempt.ClaimRow) (contract.Outcome, error
 	return contract.Done, nil
 }
 
+// Begin implements attempt.Store.
+func (*record) Begin(context.Context, attempt.BeginRow) error { return nil }
+
+// ReportProgress implements attempt.Store.
+func (*record) ReportProgress(context.Context, attempt.ProgressRow) (bool, error) { return false, nil }
+
 // Check implements attempt.Store.
 func (*record) Check(_ context.Context, in contract.CheckIn) (contract.CheckOut, error) {
 	return contract.CheckOut{Outcome: contract.Lost, Epoch: in.Epoch}, nil

@@ -128,6 +128,12 @@ func (r *records) owns(ctx context.Context, epoch int) bool {
 	return r.row != nil && r.row.Result == nil && r.row.Epoch == epoch && r.admitted.RunID == run && run != ""
 }
 
+func (r *records) Begin(context.Context, attempt.BeginRow) error { return nil }
+
+func (r *records) ReportProgress(context.Context, attempt.ProgressRow) (bool, error) {
+	return false, nil
+}
+
 func (r *records) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outcome, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -24,6 +24,9 @@ import (
 // the time after which Temporal counts the activity as lost.
 const claimTime = 3 * time.Second
 
+// beginTime bounds the write of a start event, for which the tool of a watched call waits.
+const beginTime = time.Second
+
 // Parts are the dependencies of attempts. All are required except Leases, Providers and Secrets.
 type Parts struct {
 	Store     Store
@@ -129,6 +132,9 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 		claimID = rand.Text()
 		out = a.claim(ctx, in, claimID, bound)
 	}
+	if out == nil && in.Watched && in.Dispatch == 0 {
+		a.begin(ctx, in)
+	}
 	if out == nil {
 		attempted := a.attempt(ctx, in, claimID, bound, caps)
 		out = &attempted
@@ -192,6 +198,19 @@ func attemptInput(in contract.ExecuteIn) hook.AttemptInput {
 	return hook.AttemptInput{Around: in.Around, WillExecute: in.WillExecute, DidExecute: in.DidExecute, Facts: in.Facts}
 }
 
+// begin writes the start event of a call without a claim. Without its answer the attempt goes on:
+// settle writes the event if it is missing.
+func (a *Attempts) begin(ctx context.Context, in contract.ExecuteIn) {
+	soon, cancel := context.WithTimeout(ctx, beginTime)
+	defer cancel()
+	err := a.Store.Begin(soon, BeginRow{
+		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Epoch: in.Epoch, SafeArgs: in.Facts.SafeArgs,
+	})
+	if err != nil {
+		a.Log.WarnContext(ctx, "the start of the call was not written for the watchers of its run", "invocationId", in.Facts.InvocationID, "reason", errs.Reason(err))
+	}
+}
+
 // claim stores that the tool is about to run. If the claim succeeds, it returns nil. Otherwise it
 // returns the answer of the attempt, and the tool must not run.
 //
@@ -201,7 +220,7 @@ func (a *Attempts) claim(ctx context.Context, in contract.ExecuteIn, claimID str
 	row := ClaimRow{
 		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, ToolID: in.Facts.ToolID,
 		Epoch: in.Epoch, Dispatch: in.Dispatch, ClaimID: claimID, Effect: bound.Definition().Effect,
-		Repeatable: bound.Definition().Repeatable() && !in.Once, Answered: in.Answered,
+		SafeArgs: in.Facts.SafeArgs, Repeatable: bound.Definition().Repeatable() && !in.Once, Answered: in.Answered,
 		Runtime: time.Duration(in.MaxRuntimeMs) * time.Millisecond,
 	}
 	var err error

@@ -19,7 +19,10 @@ import (
 // attempt runs hooks and tool within the budget. A tool that does not stop in time is left
 // behind, and its late answer is discarded.
 func (a *Attempts) attempt(ctx context.Context, in contract.ExecuteIn, claimID string, bound *catalog.Bound, caps toolspec.Capabilities) contract.ExecuteOut {
-	ctx, latest := heartbeat.Reporting(ctx, a.Secrets)
+	ctx, latest, reported := heartbeat.Reporting(ctx, a.Secrets)
+	ended := make(chan struct{})
+	defer close(ended)
+	go a.reportProgress(ctx, in, latest, reported, ended)
 	budget, cancel := context.WithTimeout(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond)
 	defer cancel()
 	go heartbeat.LeaveInTime(ctx, budget, cancel)

@@ -15,6 +15,11 @@ import (
 type Store interface {
 	stage.Records
 	Claim(ctx context.Context, in ClaimRow) (contract.Outcome, error)
+	// Begin writes the start event of a call that has no claim, unless the call has that event.
+	Begin(ctx context.Context, in BeginRow) error
+	// ReportProgress writes an event of a call that runs. It writes nothing if nobody watches the
+	// run, and returns whether somebody does.
+	ReportProgress(ctx context.Context, in ProgressRow) (watched bool, err error)
 	Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error)
 	// SaveOutput stores a redacted value that is too large for a payload, and returns its
 	// reference. The same (invocation, dispatch, claim) overwrites.
@@ -54,8 +59,10 @@ type ClaimRow struct {
 	InvocationID string
 	TenantID     string
 	ToolID       string
-	Epoch        int
-	Dispatch     int
+	// SafeArgs are the masked arguments, for the start event of the call.
+	SafeArgs json.RawMessage
+	Epoch    int
+	Dispatch int
 	// ClaimID is random, and new for each claim.
 	ClaimID string
 	// Effect is the effect of the tool in this worker. A kill switch may name it.
@@ -71,6 +78,21 @@ type ClaimRow struct {
 	// statement consumes it. If it is not approved, the answer is Refused.
 	ApprovalID     string
 	ApprovalDigest string
+}
+
+// BeginRow begins a call in the local lane.
+type BeginRow struct {
+	InvocationID, TenantID string
+	Epoch                  int
+	// SafeArgs are the masked arguments.
+	SafeArgs json.RawMessage
+}
+
+// ProgressRow is a report of a running tool, without secrets.
+type ProgressRow struct {
+	InvocationID string
+	Epoch        int
+	Progress     toolspec.Progress
 }
 
 // OutputRow is a redacted value that is too large for a payload.

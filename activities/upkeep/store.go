@@ -35,6 +35,9 @@ type Store interface {
 	// table, and returns how many it deleted. A row is expired if its month ended more than
 	// the given number of days ago and the record has no call of that month any more.
 	DeleteExpiredRows(ctx context.Context, days, most int) (int, error)
+	// DeleteExpiredRuns deletes up to most runs that ended more than the given number of days ago
+	// and have no events left, and returns how many. Call it until it deletes none.
+	DeleteExpiredRuns(ctx context.Context, days, most int) (int, error)
 	// DeleteExpiredCache deletes up to most expired values of the result cache, and returns
 	// how many it deleted.
 	DeleteExpiredCache(ctx context.Context, most int) (int, error)

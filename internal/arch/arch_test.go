@@ -33,6 +33,7 @@ var rules = []rule{
 	{"secrets", contextsHoldNoSecrets},
 	{"environment", environmentEntersAtTheTop},
 	{"clocks", forbidsClockComparison},
+	{"stream", oneWriterOfStreams},
 	{"import-effects", nothingHappensOnImport},
 	{"names", namesSaySomething},
 	{"language", usesTheFieldsTerms},

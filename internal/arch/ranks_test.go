@@ -44,14 +44,15 @@ var ranks = [][]string{
 	},
 	// The workflow and its activities know each other by the contract alone.
 	{"workflows", "workflows/envtest", "workflows/historytest", "activities/...", "client"},
-	{"client/turn"},
+	{"client/turn", "client/uistream"},
+	{"client/runhttp"},
 	{"internal/secretfile", "internal/workerkey", "internal/filelock"},
 	{"internal/postgres/db"},
 	{"internal/postgres/recheck"},
 	// The stores know none of each other.
 	{
 		"internal/postgres/record", "internal/postgres/policies", "internal/postgres/connections", "internal/postgres/identities",
-		"internal/postgres/catalog", "internal/postgres/outbox", "internal/postgres/reads", "internal/postgres/outputs",
+		"internal/postgres/catalog", "internal/postgres/outbox", "internal/postgres/reads", "internal/postgres/outputs", "internal/postgres/runs",
 	},
 	// Adapters, each the one owner of its dependency.
 	{

@@ -28,7 +28,7 @@ func (b bench) aged(call string, months int) {
 	}
 }
 
-var partitioned = []string{"stage_events", "attempts", "payloads", "events", "hydrations"}
+var partitioned = []string{"stage_events", "attempts", "payloads", "events", "hydrations", "run_events"}
 
 // monthsOf makes the partitions of so many months ago, as a worker of that time did.
 func (b bench) monthsOf(ago ...int) {
@@ -72,8 +72,8 @@ func (b bench) rows(call string) string {
 }
 
 const (
-	all  = "invocations 1, claims 1, approvals 1, stage_events 2, attempts 1, payloads 1, events 6, hydrations 1, decisions 1"
-	none = "invocations 0, claims 0, approvals 0, stage_events 0, attempts 0, payloads 0, events 0, hydrations 0, decisions 0"
+	all  = "invocations 1, claims 1, approvals 1, stage_events 2, attempts 1, payloads 1, events 6, hydrations 1, run_events 4, decisions 1"
+	none = "invocations 0, claims 0, approvals 0, stage_events 0, attempts 0, payloads 0, events 0, hydrations 0, run_events 0, decisions 0"
 )
 
 func (b bench) expire() contract.DropExpiredOut {
@@ -116,7 +116,7 @@ func TestRetention(t *testing.T) {
 					t.Errorf("%s has %s, want %s", call, got, want)
 				}
 			}
-			if got := b.rows("beside"); got != "invocations 0, claims 0, approvals 0, stage_events 2, attempts 1, payloads 1, events 6, hydrations 1, decisions 0" {
+			if got := b.rows("beside"); got != "invocations 0, claims 0, approvals 0, stage_events 2, attempts 1, payloads 1, events 6, hydrations 1, run_events 4, decisions 0" {
 				t.Errorf("beside a call that waits: %s", got)
 			}
 			if n := value[int](b, `SELECT count(*) FROM invocations WHERE tool_call_id = 'waiting'`); n != 1 {
@@ -128,9 +128,9 @@ func TestRetention(t *testing.T) {
 			if out.Calls != 3 || out.Unfinished || out.Busy != 0 || out.RetentionDays != retentionDays {
 				t.Errorf("counted %+v", out)
 			}
-			wantRows, wantPartitions := 23, 0
+			wantRows, wantPartitions := 31, 0
 			if partitions {
-				wantRows, wantPartitions = 0, 10
+				wantRows, wantPartitions = 0, 12
 			}
 			if out.Rows != wantRows || out.Partitions != wantPartitions {
 				t.Errorf("counted %+v; before: %s; after: %s", out, before, b.partitionsOf("events"))
@@ -198,8 +198,8 @@ func TestRetentionGoesByBatches(t *testing.T) {
 	if n, err := b.DeleteExpiredCalls(t.Context(), retentionDays, 4); err != nil || n != 1 {
 		t.Errorf("deleted %d calls, want the last: %v", n, err)
 	}
-	// 14 stages, 7 attempts, 7 outputs, 7 hydrations and 42 events.
-	for _, want := range []int{25, 16, 9, 5, 5, 5, 5, 5, 2, 0} {
+	// 14 stages, 7 attempts, 7 outputs, 7 hydrations, 42 events and 28 events of runs.
+	for _, want := range []int{30, 21, 14, 10, 10, 8, 5, 5, 2, 0} {
 		if n, err := b.DeleteExpiredRows(t.Context(), retentionDays, 5); err != nil || n != want {
 			t.Errorf("deleted %d rows, want %d: %v", n, want, err)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/internal/postgres/recheck"
 	"github.com/pawl-run/pawl/internal/postgres/record"
+	"github.com/pawl-run/pawl/internal/postgres/runs"
 )
 
 // The stores that Store embeds. Each alias gives an embedded field its own name.
@@ -30,6 +31,7 @@ type (
 	catalogStore    = catalog.Store
 	recheckStore    = recheck.Store
 	readStore       = reads.Store
+	runStore        = runs.Store
 )
 
 // Store has the methods of all stores, on one pool of connections. It is safe for concurrent
@@ -43,6 +45,7 @@ type Store struct {
 	*catalogStore
 	*recheckStore
 	*readStore
+	*runStore
 
 	db *db.DB
 }
@@ -87,7 +90,7 @@ func on(d *db.DB) *Store {
 	p := policies.New(d)
 	return &Store{
 		recordStore: record.New(d), outputStore: outputs.New(d), policyStore: p, connectionStore: connections.New(d), identityStore: identities.New(d),
-		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), db: d,
+		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), runStore: runs.New(d), db: d,
 	}
 }
 

@@ -29,6 +29,7 @@ func (a *Attempts) runLocally(ctx workflow.Context) outcome {
 	for {
 		d := dispatched{lane: hook.LocalLane, at: workflow.Now(ctx)}
 		in := a.executeIn(ctx, 0)
+		in.Watched = c.Admitted().Watched
 		if at := a.parts.LeasedAt(); !at.IsZero() {
 			in.LeasedAtMs = at.UnixMilli()
 		}

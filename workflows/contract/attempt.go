@@ -35,6 +35,9 @@ type ExecuteIn struct {
 	// semaphores, in milliseconds of the Unix epoch; 0 if it holds no slots. Slots
 	// expire, and the local lane writes no claim, which would check them.
 	LeasedAtMs int64 `json:"leasedAtMs,omitempty"`
+	// Watched says that somebody watches the run of a call in the local lane. Its attempt writes
+	// the start event before the tool runs. A claim writes that event anyway.
+	Watched bool `json:"watched,omitempty"`
 	hook.Terms
 }
 

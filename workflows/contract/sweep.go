@@ -47,6 +47,8 @@ type DropExpiredOut struct {
 	RetentionDays int `json:"retentionDays"`
 	Calls         int `json:"calls"`
 	Rows          int `json:"rows"`
+	// Runs counts the deleted runs.
+	Runs int `json:"runs,omitempty"`
 	// Cached counts the deleted values of the result cache.
 	Cached int `json:"cached,omitempty"`
 	// Outputs counts changed rows of stored outputs and their chunks.

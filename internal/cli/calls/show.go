@@ -18,7 +18,7 @@ import (
 )
 
 func newShow(a *app.App) *cobra.Command {
-	var output bool
+	var output, run bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a call: stages, attempts, approval, result",
@@ -26,6 +26,9 @@ func newShow(a *app.App) *cobra.Command {
 		Args:  app.ExactArgs(1, "an id; `pawl list` shows them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				if run {
+					return showRun(cmd.Context(), a, s, args[0])
+				}
 				record, err := s.FindCall(cmd.Context(), a.Tenant, args[0])
 				if err != nil {
 					return err
@@ -51,6 +54,8 @@ func newShow(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&output, "output", false, "print only the value, also if it is stored outside of the result")
+	cmd.Flags().BoolVar(&run, "run", false, "ID is a run: show the totals of its calls")
+	cmd.MarkFlagsMutuallyExclusive("run", "output")
 	return cmd
 }
 
