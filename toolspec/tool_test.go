@@ -91,7 +91,9 @@ func TestDefinitionCheck(t *testing.T) {
 		{"fast stream", func(d *toolspec.Definition) { d.Stream, d.Fast = toolspec.TextStream, true }, "stream does not go with fast"},
 		{"stream of another kind", func(d *toolspec.Definition) { d.Stream = "video" }, "none of text, binary"},
 		{"mask without a stream", func(d *toolspec.Definition) { d.Redaction.MaskStream = []toolspec.Masker{toolspec.MaskEmail} }, "maskStream needs a stream"},
-		{"mask of all of a stream", func(d *toolspec.Definition) { d.Stream, d.Redaction.MaskStream = toolspec.TextStream, []toolspec.Masker{toolspec.MaskAll} }, "leaves nothing"},
+		{"mask of all of a stream", func(d *toolspec.Definition) {
+			d.Stream, d.Redaction.MaskStream = toolspec.TextStream, []toolspec.Masker{toolspec.MaskAll}
+		}, "leaves nothing"},
 		{"no redaction", func(d *toolspec.Definition) { d.Redaction = toolspec.Redaction{} }, "redaction.allow is empty"},
 		{"no pointer", func(d *toolspec.Definition) { d.Redaction.Allow = []string{"sum"} }, `redaction path "sum" is not a JSON pointer`},
 	} {
