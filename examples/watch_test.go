@@ -22,7 +22,12 @@ func watch(t *testing.T, w *world) {
 		}
 		return found != nil
 	}, "the page is served", log)
-	get := func(path, bearer string) *http.Response {
+	type reply struct {
+		status int
+		header http.Header
+		body   io.Reader
+	}
+	get := func(path, bearer string) reply {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address+path, http.NoBody)
 		if err != nil {
@@ -35,15 +40,15 @@ func watch(t *testing.T, w *world) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { response.Body.Close() })
-		return response
+		t.Cleanup(func() { _ = response.Body.Close() })
+		return reply{response.StatusCode, response.Header, response.Body}
 	}
 	for _, name := range []string{"", "watch.js", "watch.css"} {
 		response := get(name, "")
-		text, err := io.ReadAll(response.Body)
-		if err != nil || response.StatusCode != 200 || len(text) == 0 || !strings.HasPrefix(response.Header.Get("Content-Security-Policy"), "default-src 'none'") ||
+		text, err := io.ReadAll(response.body)
+		if err != nil || response.status != http.StatusOK || len(text) == 0 || !strings.HasPrefix(response.header.Get("Content-Security-Policy"), "default-src 'none'") ||
 			strings.Contains(string(text), token) {
-			t.Errorf("/%s: status %d, %d bytes, %v", name, response.StatusCode, len(text), err)
+			t.Errorf("/%s: status %d, %d bytes, %v", name, response.status, len(text), err)
 		}
 	}
 	// A first call makes the run known.
@@ -54,14 +59,14 @@ func watch(t *testing.T, w *world) {
 		t.Fatalf("%+v", got)
 	}
 	const demo, other = "v1/runs/demo/events?tenant=acme", "v1/runs/other/events?tenant=acme"
-	if a, b := get(demo, token[1:]).StatusCode, get(other, token).StatusCode; a != 401 || b != 404 {
+	if a, b := get(demo, token[1:]).status, get(other, token).status; a != 401 || b != 404 {
 		t.Errorf("a wrong token gets %d, and the run of another actor %d", a, b)
 	}
 	response := get(demo, token)
-	if response.StatusCode != 200 {
-		t.Fatalf("status %d", response.StatusCode)
+	if response.status != http.StatusOK {
+		t.Fatalf("status %d", response.status)
 	}
-	lines := bufio.NewReader(response.Body)
+	lines := bufio.NewReader(response.body)
 	read := func(words ...string) string {
 		t.Helper()
 		var before strings.Builder

@@ -96,8 +96,8 @@ func TestOutputCache(t *testing.T) {
 		{`{"ref_id":"live"}`, `{"text":"     1\tbegun\n","startLine":1,"endLine":1,"mediaType":"text/plain","totalBytes":6,"totalLines":1,"writing":true}`},
 	} {
 		got, err := runCached(t, tools.OutputCache(), outputs, c.args)
-		encoded, _ := json.Marshal(got)
-		if err != nil || !sameJSON(t, encoded, json.RawMessage(c.want)) {
+		encoded, broken := json.Marshal(got)
+		if err != nil || broken != nil || !sameJSON(t, encoded, json.RawMessage(c.want)) {
 			t.Errorf("%s:\n%s, %v, want\n%s", c.args, encoded, err, c.want)
 		}
 	}
@@ -186,8 +186,8 @@ func TestOutputCacheGrep(t *testing.T) {
 		{`{"ref_id":"json","pattern":"two","pointer":"/items/0/name"}`, `{"text":"1:two\n","matches":1,"truncated":false}`},
 	} {
 		got, err := runCached(t, tools.OutputCacheGrep(), outputs, c.args)
-		encoded, _ := json.Marshal(got)
-		if err != nil || !sameJSON(t, encoded, json.RawMessage(c.want)) {
+		encoded, broken := json.Marshal(got)
+		if err != nil || broken != nil || !sameJSON(t, encoded, json.RawMessage(c.want)) {
 			t.Errorf("%s:\n%s, %v, want\n%s", c.args, encoded, err, c.want)
 		}
 	}

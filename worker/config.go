@@ -139,7 +139,7 @@ func LoadConfig() (Config, error) {
 	if c.SweepEvery, c.RetentionDays, err = loadSweeper(); err != nil {
 		return Config{}, err
 	}
-	if err := c.loadOutputs(); err != nil {
+	if err := loadOutputs(&c); err != nil {
 		return Config{}, err
 	}
 	if c.Notify, err = loadNotify(); err != nil {
@@ -211,7 +211,7 @@ func (c Config) complete() (Config, error) {
 	if err := checkSweeper(c.SweepEvery, c.RetentionDays); err != nil {
 		return c, err
 	}
-	if err := c.completeOutputs(); err != nil {
+	if err := completeOutputs(&c); err != nil {
 		return c, err
 	}
 	if err := c.Notify.check(); err != nil {

@@ -18,7 +18,7 @@ const (
 )
 
 // loadOutputs reads what is kept of outputs from the environment.
-func (c *Config) loadOutputs() (err error) {
+func loadOutputs(c *Config) (err error) {
 	if text := os.Getenv("PAWL_OUTPUT_QUOTA"); text != "" {
 		if c.OutputQuota, err = strconv.ParseInt(text, 10, 64); err != nil || c.OutputQuota < 1 {
 			return errors.New("config: PAWL_OUTPUT_QUOTA must be a number of bytes of at least 1")
@@ -29,12 +29,12 @@ func (c *Config) loadOutputs() (err error) {
 			return fmt.Errorf("config: PAWL_OUTPUT_RETENTION must be between 1 and %d days", maxRetentionDays)
 		}
 	}
-	return c.completeOutputs()
+	return completeOutputs(c)
 }
 
 // completeOutputs checks what is kept of outputs and sets the defaults. No output is kept longer than
 // its call.
-func (c *Config) completeOutputs() error {
+func completeOutputs(c *Config) error {
 	c.OutputQuota, c.OutputDays = cmp.Or(c.OutputQuota, defaultOutputQuota), cmp.Or(c.OutputDays, defaultOutputDays)
 	if c.OutputQuota < 0 {
 		return errors.New("config: PAWL_OUTPUT_QUOTA must be a number of bytes of at least 1")
@@ -45,7 +45,7 @@ func (c *Config) completeOutputs() error {
 	return nil
 }
 
-func (c *Config) outputLimits() postgres.OutputLimits {
+func (c Config) outputLimits() postgres.OutputLimits {
 	days := min(c.OutputDays, c.RetentionDays)
 	return postgres.OutputLimits{Quota: c.OutputQuota, Keep: time.Duration(days) * 24 * time.Hour}
 }

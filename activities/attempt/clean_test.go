@@ -56,10 +56,11 @@ func TestNothingIsCutOutOfASecret(t *testing.T) {
 	t.Parallel()
 	filler := []byte(strings.Repeat("a line of a log that says little, number after number: 12 34 ", 1+2*cleanBlock/60))
 	const email = "ann.lee@mail.example.org"
+	spaced := func(text string) string { return " " + text + " " }
 	hidden := map[string][]string{
 		credential: {credential}, hex.EncodeToString([]byte(credential)): {hex.EncodeToString([]byte(credential))},
 		base64.StdEncoding.EncodeToString([]byte("x:" + credential)): {base64.RawStdEncoding.EncodeToString([]byte("x:" + credential))[4:40]},
-		" " + email + " ": {"ann.lee", "example.org", "ple.org"}, " 4111 1111 1111 1111 ": {"4111 1111", "1111 1111"},
+		spaced(email): {"ann.lee", "example.org", "ple.org"}, spaced("4111 1111 1111 1111"): {"4111 1111", "1111 1111"},
 	}
 	for text, never := range hidden {
 		// A block is cut at its end, and 4096 bytes earlier where it is masked.

@@ -120,7 +120,7 @@ func (h *handler) read(w http.ResponseWriter, r *http.Request) (req request, ok 
 	case errors.Is(err, ErrUnauthenticated), err == nil && req.viewer.Identity == "":
 		unauthorized(w, ErrUnauthenticated.Error())
 	case err != nil:
-		h.unavailable(w, r.Context(), "tokens cannot be verified", err)
+		h.unavailable(r.Context(), w, "tokens cannot be verified", err)
 	default:
 		return req, true
 	}
@@ -145,7 +145,7 @@ func (h *handler) mayWatch(w http.ResponseWriter, r *http.Request, req request) 
 	may, err := h.Owners.OwnsRun(r.Context(), req.tenantID, req.runID, req.viewer.Identity)
 	switch {
 	case err != nil:
-		h.unavailable(w, r.Context(), "the run cannot be looked up", err)
+		h.unavailable(r.Context(), w, "the run cannot be looked up", err)
 	case !may:
 		refuse(w, toolspec.CodeUnavailable, "there is no such run")
 	}
@@ -153,11 +153,11 @@ func (h *handler) mayWatch(w http.ResponseWriter, r *http.Request, req request) 
 }
 
 // unavailable answers a request that a service beside the handler could not help with.
-func (h *handler) unavailable(w http.ResponseWriter, ctx context.Context, what string, err error) {
+func (h *handler) unavailable(ctx context.Context, w http.ResponseWriter, what string, err error) {
 	if ctx.Err() != nil {
 		return // nobody reads the answer
 	}
-	h.Log.Warn("a run cannot be watched: "+what, "error", errs.Reason(err))
+	h.Log.Warn("a run cannot be watched", "what", what, "error", errs.Reason(err))
 	refuse(w, toolspec.CodeCapacity, what+"; try again")
 }
 

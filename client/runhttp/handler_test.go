@@ -139,12 +139,19 @@ func (r *run) wantNobody(t *testing.T) {
 
 const path = "/v1/runs/run-1/events?tenant=acme"
 
-func get(t *testing.T, server *httptest.Server, where string, header ...string) *http.Response {
+// reply is a response, whose body is closed at the end of the test.
+type reply struct {
+	StatusCode int
+	Header     http.Header
+	Body       io.ReadCloser
+}
+
+func get(t *testing.T, server *httptest.Server, where string, header ...string) *reply {
 	t.Helper()
 	return do(t, server, http.MethodGet, where, header...)
 }
 
-func do(t *testing.T, server *httptest.Server, method, where string, header ...string) *http.Response {
+func do(t *testing.T, server *httptest.Server, method, where string, header ...string) *reply {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, server.URL+where, http.NoBody)
 	if err != nil {
@@ -157,11 +164,11 @@ func do(t *testing.T, server *httptest.Server, method, where string, header ...s
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { response.Body.Close() })
-	return response
+	t.Cleanup(func() { _ = response.Body.Close() }) // a test may have closed it
+	return &reply{response.StatusCode, response.Header, response.Body}
 }
 
-func watch(t *testing.T, server *httptest.Server, header ...string) *http.Response {
+func watch(t *testing.T, server *httptest.Server, header ...string) *reply {
 	t.Helper()
 	response := get(t, server, path, append([]string{"Authorization", "Bearer user:ann"}, header...)...)
 	if response.StatusCode != http.StatusOK {
@@ -170,7 +177,7 @@ func watch(t *testing.T, server *httptest.Server, header ...string) *http.Respon
 	return response
 }
 
-func body(t *testing.T, response *http.Response) string {
+func body(t *testing.T, response *reply) string {
 	t.Helper()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
@@ -274,7 +281,7 @@ func TestResume(t *testing.T) {
 					(*into)[len(*into)-1] = data
 				}
 			}
-			response.Body.Close()
+			_ = response.Body.Close()
 		}
 	}
 	collect(&whole, 0)
@@ -332,7 +339,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: status %d, %s", name, response.StatusCode, text)
 		}
 		if strings.Contains(text, "canary") || response.Header.Get("Cache-Control") != "no-store" || response.Header.Get("Content-Type") != "application/json" ||
-			(response.StatusCode == 401) != (response.Header.Get("WWW-Authenticate") != "") || response.Header.Get("Access-Control-Allow-Origin") != "" {
+			(response.StatusCode == http.StatusUnauthorized) != (response.Header.Get("WWW-Authenticate") != "") || response.Header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s: %s with %v", name, text, response.Header)
 		}
 	}
@@ -351,14 +358,14 @@ func TestOrigins(t *testing.T) {
 	server := serve(t, r, nil)
 	const origin = "https://app.example.com"
 	asked := do(t, server, http.MethodOptions, path, "Origin", origin, "Access-Control-Request-Method", "GET")
-	if asked.StatusCode != 204 || asked.Header.Get("Access-Control-Allow-Origin") != origin || asked.Header.Get("Access-Control-Allow-Headers") != "Authorization, Last-Event-ID" ||
+	if asked.StatusCode != http.StatusNoContent || asked.Header.Get("Access-Control-Allow-Origin") != origin || asked.Header.Get("Access-Control-Allow-Headers") != "Authorization, Last-Event-ID" ||
 		asked.Header.Get("Access-Control-Allow-Credentials") != "" {
 		t.Errorf("status %d with %v", asked.StatusCode, asked.Header)
 	}
 	if read := watch(t, server, "Origin", origin); read.Header.Get("Access-Control-Allow-Origin") != origin || !strings.Contains(body(t, read), "finish") {
 		t.Errorf("the page gets %v", read.Header)
 	}
-	if refused := do(t, server, http.MethodOptions, path, "Origin", "https://evil.test"); refused.StatusCode != 403 {
+	if refused := do(t, server, http.MethodOptions, path, "Origin", "https://evil.test"); refused.StatusCode != http.StatusForbidden {
 		t.Errorf("another page gets %d", refused.StatusCode)
 	}
 }
@@ -370,34 +377,39 @@ func TestLimits(t *testing.T) {
 	server := serve(t, r, func(o *runhttp.Options) { o.MaxStreams, o.MaxStreamsOfViewer = 3, 2 })
 	first, second := watch(t, server), watch(t, server)
 	refused := get(t, server, path, "Authorization", "Bearer user:ann")
-	if refused.StatusCode != 429 || refused.Header.Get("Retry-After") == "" || !strings.Contains(body(t, refused), `"rate_limited"`) {
+	if refused.StatusCode != http.StatusTooManyRequests || refused.Header.Get("Retry-After") == "" || !strings.Contains(body(t, refused), `"rate_limited"`) {
 		t.Errorf("a third stream: %d", refused.StatusCode)
 	}
 	r.set(func() { r.owner = "user:bob" })
 	third := get(t, server, path, "Authorization", "Bearer user:bob")
-	if third.StatusCode != 200 {
+	if third.StatusCode != http.StatusOK {
 		t.Errorf("another viewer: %d", third.StatusCode)
 	}
-	if full := get(t, server, path, "Authorization", "Bearer user:carl"); full.StatusCode != 503 {
+	if full := get(t, server, path, "Authorization", "Bearer user:carl"); full.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("a fourth stream: %d", full.StatusCode)
 	}
 	r.set(func() { r.owner = "user:ann" })
-	for _, response := range []*http.Response{first, second, third} {
-		response.Body.Close()
+	for _, response := range []*reply{first, second, third} {
+		_ = response.Body.Close()
 	}
 	r.wantNobody(t)
 	until(t, func() bool {
 		again := get(t, server, path, "Authorization", "Bearer user:ann")
-		defer again.Body.Close()
-		return again.StatusCode == 200
+		defer func() { _ = again.Body.Close() }()
+		return again.StatusCode == http.StatusOK
 	})
 }
 
 // until waits for a condition.
 func until(t *testing.T, condition func() bool) {
 	t.Helper()
-	for began := time.Now(); !condition(); time.Sleep(time.Millisecond) {
-		if time.Since(began) > waitTimeout {
+	tick, timeout := time.NewTicker(time.Millisecond), time.NewTimer(waitTimeout)
+	defer tick.Stop()
+	defer timeout.Stop()
+	for !condition() {
+		select {
+		case <-tick.C:
+		case <-timeout.C:
 			t.Fatal("it does not happen")
 		}
 	}
@@ -535,8 +547,8 @@ func TestSlowReader(t *testing.T) {
 	r.wantNobody(t)
 	until(t, func() bool {
 		again := get(t, server, path, "Authorization", "Bearer user:ann")
-		again.Body.Close()
-		return again.StatusCode == 200
+		_ = again.Body.Close()
+		return again.StatusCode == http.StatusOK
 	})
 }
 

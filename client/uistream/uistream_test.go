@@ -172,6 +172,7 @@ func written(t *testing.T, events []toolspec.RunEvent, from uistream.Position, e
 	switch end {
 	case aborted:
 		last = m.Abort()
+	case byItself:
 	case failed:
 		last = m.Fail("The events of the run cannot be read.")
 	}

@@ -381,7 +381,10 @@ func TestAReaderThatStops(t *testing.T) {
 	b.admit("call_1")
 	ref := b.streamed(streamRow("call_1"), bytes.Repeat([]byte("0123456789abcdef"), 300_000))
 	for range 10 {
-		for range b.Chunks(t.Context(), tenant, ref, output.Position{}) {
+		for _, err := range b.Chunks(t.Context(), tenant, ref, output.Position{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			break
 		}
 	}

@@ -59,7 +59,7 @@ func watch(ctx context.Context, a *app.App, s *app.Session, run string, after in
 	// The session is closed after the reader has ended.
 	defer func() {
 		cancel()
-		for range events { //nolint:revive // Only the end of the reader matters.
+		for range events {
 		}
 	}()
 	out, onTerminal := a.Out.(*os.File)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -130,8 +131,8 @@ func (f *getFlags) get(ctx context.Context, a *app.App, r output.Reader, ref str
 func (f *getFlags) copy(ctx context.Context, a *app.App, r output.Reader, info output.Info, from, to int64, w io.Writer) error {
 	pause := followFirst
 	for {
-		in := io.Reader(read.NewReader(ctx, r, info.TenantID, info.Ref, from))
-		closer := in.(io.Closer)
+		closer := read.NewReader(ctx, r, info.TenantID, info.Ref, from)
+		in := io.Reader(closer)
 		if to >= 0 {
 			in = io.LimitReader(in, to-from)
 		}
@@ -225,7 +226,7 @@ type printer struct {
 
 // Write implements io.Writer.
 func (p *printer) Write(text []byte) (int, error) {
-	all := append(p.held, text...)
+	all := slices.Concat(p.held, text)
 	whole := len(all)
 	for i := len(all) - 1; i >= 0 && i >= len(all)-utf8.UTFMax; i-- {
 		if utf8.RuneStart(all[i]) {

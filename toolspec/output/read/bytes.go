@@ -2,6 +2,7 @@ package read
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"strings"
@@ -39,7 +40,7 @@ func Bytes(ctx context.Context, r output.Reader, tenantID, ref string, offset in
 	in := NewReader(ctx, r, tenantID, ref, offset)
 	defer func() { _ = in.Close() }() // it returns nil
 	n, err := io.ReadFull(in, s.Data[:cap(s.Data)])
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return Slice{}, err
 	}
 	s.Data = s.Data[:n]

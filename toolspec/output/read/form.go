@@ -124,40 +124,44 @@ func enter(dec *jsontext.Decoder, name string) error {
 	if err != nil {
 		return err
 	}
-	switch token.Kind() {
-	case '{':
-		for {
-			token, err := dec.ReadToken()
-			switch {
-			case err != nil:
-				return err
-			case token.Kind() == '}':
-				return ErrNoValue
-			case token.String() == name:
-				return nil
-			}
-			if err := dec.SkipValue(); err != nil {
-				return err
-			}
-		}
-	case '[':
-		index, err := strconv.ParseUint(name, 10, 63)
-		if err != nil || strconv.FormatUint(index, 10) != name {
+	if token.Kind() == '[' {
+		return enterElement(dec, name)
+	}
+	if token.Kind() != '{' {
+		return ErrNoValue
+	}
+	for {
+		token, err := dec.ReadToken()
+		switch {
+		case err != nil:
+			return err
+		case token.Kind() == '}':
 			return ErrNoValue
+		case token.String() == name:
+			return nil
 		}
-		for ; ; index-- {
-			switch kind := dec.PeekKind(); {
-			case kind == ']':
-				return ErrNoValue
-			case kind != 0 && index == 0:
-				return nil
-			}
-			if err := dec.SkipValue(); err != nil {
-				return err
-			}
+		if err := dec.SkipValue(); err != nil {
+			return err
 		}
 	}
-	return ErrNoValue
+}
+
+func enterElement(dec *jsontext.Decoder, name string) error {
+	index, err := strconv.ParseUint(name, 10, 63)
+	if err != nil || strconv.FormatUint(index, 10) != name {
+		return ErrNoValue
+	}
+	for ; ; index-- {
+		switch kind := dec.PeekKind(); {
+		case kind == ']':
+			return ErrNoValue
+		case kind != 0 && index == 0:
+			return nil
+		}
+		if err := dec.SkipValue(); err != nil {
+			return err
+		}
+	}
 }
 
 // splitPointer returns the names in a JSON pointer.

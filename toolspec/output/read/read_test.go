@@ -377,8 +377,8 @@ func TestBounds(t *testing.T) {
 		if err != nil || found.Next == offset || calls > 2000 {
 			t.Fatal(found.Next, err)
 		}
-		encoded, _ := json.Marshal(strings.Join(texts(found.Lines), "\n"))
-		if len(encoded) > 10<<10 {
+		encoded, err := json.Marshal(strings.Join(texts(found.Lines), "\n"))
+		if err != nil || len(encoded) > 10<<10 {
 			t.Fatalf("a page of %d bytes", len(encoded))
 		}
 		matches, offset = matches+found.Matches, found.Next
