@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"time"
 
 	"go.temporal.io/sdk/temporal"
 
@@ -18,13 +17,6 @@ import (
 	"github.com/pawl-run/pawl/toolspec/hook"
 	"github.com/pawl-run/pawl/toolspec/output"
 	"github.com/pawl-run/pawl/workflows/contract"
-)
-
-const (
-	// saveTries is how often a large value is tried to be stored; about three seconds in all.
-	saveTries = 4
-	// saveDelay is the pause after the first try. It doubles after each.
-	saveDelay = 200 * time.Millisecond
 )
 
 // judge makes the answer of an attempt from its output or its error. The raw output does not leave
@@ -113,22 +105,14 @@ func (a *Attempts) deliver(ctx context.Context, in contract.ExecuteIn, claimID s
 	return out
 }
 
-// save stores a large value. It retries while the database does not answer, for a short time: the
-// tool has run, and without its value the outcome is unknown.
+// save stores a large value. It tries again for a short time: the tool has run, and without its value
+// the outcome is unknown.
 func (a *Attempts) save(ctx context.Context, row OutputRow) (ref string, err error) {
-	for try := range saveTries {
-		if ref, err = a.Store.SaveOutput(ctx, row); err == nil || !errs.IsTransient(err) {
-			return ref, err
-		}
-		timer := time.NewTimer(saveDelay << try)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return "", err
-		case <-timer.C:
-		}
-	}
-	return "", err
+	err = errs.Persist(ctx, func() (err error) {
+		ref, err = a.Store.SaveOutput(ctx, row)
+		return err
+	})
+	return ref, err
 }
 
 // interrupted returns the answer of an attempt whose tool was stopped and gave no answer.
