@@ -68,7 +68,7 @@ func (c *Client) Watch(ctx context.Context, tenantID, runID string, after int64)
 }
 
 // Append writes an event of a model's turn to a run: a RunTextDelta with up to MaxRunText bytes of
-// text, or a RunDone. Only Kind and Text of e are used. It returns the Seq of the event. Append
+// text and an OwnerID, or a RunDone. Only these fields of e are used. It returns the Seq of the event. Append
 // does not know whether it is repeated: a second Append of the same text is a second event.
 func (c *Client) Append(ctx context.Context, tenantID, runID string, e toolspec.RunEvent) (seq int64, err error) {
 	err = c.checkRun(tenantID, runID)
@@ -78,10 +78,13 @@ func (c *Client) Append(ctx context.Context, tenantID, runID string, e toolspec.
 		err = fmt.Errorf("the kind is %q; it must be %s or %s", e.Kind, toolspec.RunTextDelta, toolspec.RunDone)
 	case len(e.Text) > MaxRunText:
 		err = fmt.Errorf("the text has %d bytes; the maximum is %d", len(e.Text), MaxRunText)
-	default:
-		return c.runs.Append(ctx, tenantID, runID, e)
+	case e.Kind == toolspec.RunTextDelta:
+		err = toolspec.CheckIdentity(e.OwnerID)
 	}
-	return 0, fmt.Errorf("client: append: %w", err)
+	if err != nil {
+		return 0, fmt.Errorf("client: append: %w", err)
+	}
+	return c.runs.Append(ctx, tenantID, runID, e)
 }
 
 // Run returns the summary of a run of a tenant. A run without events is ErrNotFound.

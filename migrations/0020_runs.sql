@@ -48,6 +48,8 @@ CREATE TABLE run_events (
     invocation_id uuid,
     tool_call_id  text        NOT NULL DEFAULT '',
     tool_id       text        NOT NULL DEFAULT '',
+    -- Who may watch a text. A call has an actor and a subject instead.
+    owner_id      text        NOT NULL DEFAULT '',
     detail        json,
     CONSTRAINT run_events_pkey PRIMARY KEY (tenant_id, run_id, seq, month)
 ) PARTITION BY RANGE (month);
@@ -61,7 +63,7 @@ ALTER TABLE invocations ADD COLUMN begun_at timestamptz;
 -- closes a request or settles a call writes its event, and statements of another release do too.
 
 -- +goose StatementBegin
-CREATE FUNCTION append_run_event(of_month date, tenant text, run text, event_kind text, invocation uuid, call_id text, tool text, content json)
+CREATE FUNCTION append_run_event(of_month date, tenant text, run text, event_kind text, invocation uuid, call_id text, tool text, owner text, content json)
 RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     number bigint;
@@ -71,8 +73,8 @@ BEGIN
     ON CONFLICT (tenant_id, run_id) DO UPDATE SET last_seq = r.last_seq + 1
     RETURNING last_seq, CASE WHEN watched_until > now() THEN key END INTO number, channel_key;
     -- The clock is read under the lock, so that times do not decrease within a run.
-    INSERT INTO run_events (month, tenant_id, run_id, seq, at, kind, invocation_id, tool_call_id, tool_id, detail)
-    VALUES (of_month, tenant, run, number, clock_timestamp(), event_kind, invocation, call_id, tool, content);
+    INSERT INTO run_events (month, tenant_id, run_id, seq, at, kind, invocation_id, tool_call_id, tool_id, owner_id, detail)
+    VALUES (of_month, tenant, run, number, clock_timestamp(), event_kind, invocation, call_id, tool, owner, content);
     IF channel_key IS NOT NULL THEN
         PERFORM pg_notify('pawl_runs', channel_key::text);
     END IF;
@@ -84,7 +86,7 @@ $$;
 -- +goose StatementBegin
 CREATE FUNCTION write_run_start() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM append_run_event(NEW.month, NEW.tenant_id, NEW.run_id, 'tool_call_start', NEW.invocation_id, NEW.tool_call_id, NEW.tool_id, NEW.safe_args);
+    PERFORM append_run_event(NEW.month, NEW.tenant_id, NEW.run_id, 'tool_call_start', NEW.invocation_id, NEW.tool_call_id, NEW.tool_id, '', NEW.safe_args);
     RETURN NULL;
 END
 $$;
@@ -132,7 +134,7 @@ DECLARE
 BEGIN
     SELECT month, tenant_id, run_id, tool_call_id, tool_id INTO STRICT call FROM invocations WHERE invocation_id = NEW.invocation_id;
     PERFORM append_run_event(call.month, call.tenant_id, call.run_id, CASE WHEN opens THEN 'approval_requested' ELSE 'approval_decided' END, NEW.invocation_id,
-        call.tool_call_id, call.tool_id, json_strip_nulls(json_build_object(
+        call.tool_call_id, call.tool_id, '', json_strip_nulls(json_build_object(
             'approvalId', NEW.approval_id, 'message', CASE WHEN opens THEN NEW.message END, 'decision', CASE WHEN NOT opens THEN NEW.state END,
             'approver', CASE WHEN NOT opens THEN NEW.approver END)));
     IF NOT opens THEN

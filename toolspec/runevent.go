@@ -38,8 +38,9 @@ type RunEvent struct {
 	Progress *Progress `json:"progress,omitempty"`
 	// Result is set in RunCallResult.
 	Result *Result `json:"result,omitempty"`
-	// Text is set in RunTextDelta.
-	Text string `json:"text,omitempty"`
+	// Text is set in RunTextDelta. OwnerID is the identity that may watch it, such as user:ann.
+	Text    string `json:"text,omitempty"`
+	OwnerID string `json:"ownerId,omitempty"`
 }
 
 // RunApproval is an approval request of a call in an event.

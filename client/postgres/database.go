@@ -105,10 +105,10 @@ func (d *Database) Run(ctx context.Context, tenantID, runID string) (client.RunS
 	return summary, orNotFound(err)
 }
 
-// OwnsRun implements the Owners of package client/runhttp: it reports whether an event of the run has
-// a call, and identity is the actor or the subject of each call that has an event.
-func (d *Database) OwnsRun(ctx context.Context, tenantID, runID, identity string) (bool, error) {
-	return d.store.OwnsRun(ctx, tenantID, runID, identity)
+// OwnsRun implements the Owners of package client/runhttp. A run belongs to identity if it has an event,
+// identity is the actor or the subject of each call that has an event, and the owner of each text.
+func (d *Database) OwnsRun(ctx context.Context, tenantID, runID, identity string, after int64) (lastSeq int64, owns bool, err error) {
+	return d.store.OwnsRun(ctx, tenantID, runID, identity, after)
 }
 
 // orNotFound returns client.ErrNotFound for a row that the tenant does not have, and otherwise err.

@@ -11,7 +11,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// TestOwnsRun: a run is that of the actor, and of the subject, of all its calls, in its tenant only.
+// TestOwnsRun: a run is that of the actor, and of the subject, of all its calls, and of the owner of all its texts, in its tenant only.
 func TestOwnsRun(t *testing.T) {
 	t.Parallel()
 	url := postgrestest.Database(t)
@@ -46,7 +46,7 @@ func TestOwnsRun(t *testing.T) {
 	}
 	want := func(tenant, run, identity string, owns bool) {
 		t.Helper()
-		if got, err := db.OwnsRun(t.Context(), tenant, run, identity); err != nil || got != owns {
+		if _, got, err := db.OwnsRun(t.Context(), tenant, run, identity, 0); err != nil || got != owns {
 			t.Errorf("%s owns %s of %s: %v, %v", identity, run, tenant, got, err)
 		}
 	}
@@ -67,4 +67,25 @@ func TestOwnsRun(t *testing.T) {
 	add("acme", "run-1", "three", "user:bob", "")
 	want("acme", "run-1", "user:ann", false)
 	want("acme", "run-1", "user:bob", false)
+
+	write := func(run, owner string) {
+		t.Helper()
+		if _, err := db.Append(t.Context(), "acme", run, toolspec.RunEvent{Kind: toolspec.RunTextDelta, Text: "Hi", OwnerID: owner}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("run-2", "user:bob")
+	want("acme", "run-2", "user:bob", true)
+	last, owns, err := db.OwnsRun(t.Context(), "acme", "run-2", "user:bob", 0)
+	if last != 2 || !owns || err != nil {
+		t.Errorf("%d, %v, %v", last, owns, err)
+	}
+	write("run-2", "user:ann")
+	want("acme", "run-2", "user:bob", false)
+	// What was checked before is not checked again.
+	if last, owns, err = db.OwnsRun(t.Context(), "acme", "run-2", "user:ann", last); last != 3 || !owns || err != nil {
+		t.Errorf("%d, %v, %v", last, owns, err)
+	}
+	write("run-4", "user:ann")
+	want("acme", "run-4", "user:ann", true)
 }

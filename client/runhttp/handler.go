@@ -88,8 +88,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer h.places.giveBack(key)
-	if h.mayWatch(w, r, req) {
-		h.stream(w, r, req)
+	if lastSeq, may := h.mayWatch(w, r, req); may {
+		h.stream(w, r, req, lastSeq)
 	}
 }
 
@@ -140,16 +140,16 @@ func bearer(r *http.Request) (string, bool) {
 }
 
 // mayWatch answers a request for a run that does not exist, and for a run that the viewer may not
-// watch, in the same way.
-func (h *handler) mayWatch(w http.ResponseWriter, r *http.Request, req request) bool {
-	may, err := h.Owners.OwnsRun(r.Context(), req.tenantID, req.runID, req.viewer.Identity)
+// watch, in the same way. It returns the last event that was checked.
+func (h *handler) mayWatch(w http.ResponseWriter, r *http.Request, req request) (lastSeq int64, may bool) {
+	lastSeq, may, err := h.Owners.OwnsRun(r.Context(), req.tenantID, req.runID, req.viewer.Identity, 0)
 	switch {
 	case err != nil:
 		h.unavailable(r.Context(), w, "the run cannot be looked up", err)
 	case !may:
 		refuse(w, toolspec.CodeUnavailable, "there is no such run")
 	}
-	return err == nil && may
+	return lastSeq, err == nil && may
 }
 
 // unavailable answers a request that a service beside the handler could not help with.

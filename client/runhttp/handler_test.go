@@ -31,8 +31,8 @@ type run struct {
 	err    error
 	owner  string
 	lost   error
-	// watching is the number of calls of Watch that have not ended.
-	watching int
+	// watching is the number of calls of Watch that have not ended, and asked that of OwnsRun.
+	watching, asked int
 }
 
 func newRun() *run { return &run{more: make(chan struct{}), owner: "user:ann"} }
@@ -82,10 +82,11 @@ func (r *run) Watch(ctx context.Context, tenantID, runID string, after int64) it
 	}
 }
 
-func (r *run) OwnsRun(_ context.Context, tenantID, runID, identity string) (bool, error) {
+func (r *run) OwnsRun(_ context.Context, tenantID, runID, identity string, _ int64) (int64, bool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return tenantID == "acme" && runID == "run-1" && identity == r.owner, r.lost
+	r.asked++
+	return int64(len(r.events)), tenantID == "acme" && runID == "run-1" && identity == r.owner, r.lost
 }
 
 func (r *run) Authenticate(_ context.Context, tenantID, token string) (runhttp.Viewer, error) {
@@ -194,6 +195,10 @@ func result(id string) toolspec.RunEvent {
 	return toolspec.RunEvent{Kind: toolspec.RunCallResult, ToolCallID: id, InvocationID: "inv-" + id, ToolID: "core__ls", Result: &toolspec.Result{OK: true, Value: json.RawMessage(`"found"`)}}
 }
 
+func text(words, owner string) toolspec.RunEvent {
+	return toolspec.RunEvent{Kind: toolspec.RunTextDelta, Text: words, OwnerID: owner}
+}
+
 func done() toolspec.RunEvent { return toolspec.RunEvent{Kind: toolspec.RunDone} }
 
 // TestStream: events arrive as they happen, and the stream ends with the message.
@@ -246,7 +251,7 @@ func TestResume(t *testing.T) {
 	r := newRun()
 	for n := range 8 {
 		one, two := fmt.Sprintf("call-%d", 2*n), fmt.Sprintf("call-%d", 2*n+1)
-		r.write(toolspec.RunEvent{Kind: toolspec.RunTextDelta, Text: "I look"}, start(one), start(two), result(two), result(one), done())
+		r.write(text("I look", "user:ann"), start(one), start(two), result(two), result(one), done())
 	}
 	server := serve(t, r, nil)
 	var whole, pieces []string
@@ -436,8 +441,10 @@ func TestClosedOnEveryEnd(t *testing.T) {
 			secret.Args = json.RawMessage(`"canary"`)
 			r.write(secret)
 		}, last: `"type":"error"`},
-		"time is over":  {change: func(o *runhttp.Options) { o.MaxDuration = 50 * time.Millisecond }, last: `"type":"abort"`},
-		"token expires": {token: "short", last: `"type":"abort"`},
+		"text of another": {act: func(r *run) { r.write(text("canary", "user:bob")) }, last: `"type":"error"`},
+		"text of nobody":  {act: func(r *run) { r.write(text("canary", "")) }, last: `"type":"error"`},
+		"time is over":    {change: func(o *runhttp.Options) { o.MaxDuration = 50 * time.Millisecond }, last: `"type":"abort"`},
+		"token expires":   {token: "short", last: `"type":"abort"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -494,6 +501,72 @@ func TestHeartbeat(t *testing.T) {
 	lines := bufio.NewReader(watch(t, server).Body)
 	for range 3 {
 		wantLine(t, lines, ": \n")
+	}
+}
+
+// TestSilentHTTP2: HTTP/2 resets a stream at its write deadline, so a silent stream has none.
+func TestSilentHTTP2(t *testing.T) {
+	t.Parallel()
+	r := newRun()
+	h, err := runhttp.New(runhttp.Options{Watcher: r, Owners: r, Authenticator: r, WriteTimeout: time.Second, Heartbeat: 1500 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(h)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	lines := bufio.NewReader(watch(t, server).Body)
+	wantLine(t, lines, `"start"`)
+	wantLine(t, lines, ": \n")
+	r.write(start("call-1"))
+	wantLine(t, lines, `"tool-input-available"`)
+}
+
+// TestOneQuestionForAReplay: a client that connects again makes the handler ask for its right once, however many calls the run has, and
+// once more for each later call.
+func TestOneQuestionForAReplay(t *testing.T) {
+	t.Parallel()
+	r := newRun()
+	for n := range 40 {
+		r.write(start(fmt.Sprint("call-", n)), result(fmt.Sprint("call-", n)))
+	}
+	lines := bufio.NewReader(watch(t, serve(t, r, nil)).Body)
+	wantLine(t, lines, `"tool-output-available","toolCallId":"call-39"`)
+	r.write(start("late"), result("late"))
+	wantLine(t, lines, `"tool-output-available","toolCallId":"late"`)
+	r.set(func() {
+		if r.asked != 2 {
+			t.Errorf("%d questions", r.asked)
+		}
+	})
+}
+
+// cut is a Watcher that yields only the first event of a run.
+type cut struct{ *run }
+
+func (c cut) Watch(ctx context.Context, tenantID, runID string, after int64) iter.Seq2[toolspec.RunEvent, error] {
+	return func(yield func(toolspec.RunEvent, error) bool) {
+		for e, err := range c.run.Watch(ctx, tenantID, runID, after) {
+			if yield(e, err) {
+				yield(toolspec.RunEvent{}, errors.New("canary"))
+			}
+			return
+		}
+	}
+}
+
+// TestCutReplay: a client that has read the result of a call gets no error for the call, if its next stream ends before that result.
+func TestCutReplay(t *testing.T) {
+	t.Parallel()
+	r := newRun()
+	r.write(start("call-1"), result("call-1"))
+	server := serve(t, r, func(o *runhttp.Options) { o.Watcher = cut{r} })
+	for last, errs := range map[string]int{"": 1, "1": 1, "2": 0} {
+		got := body(t, watch(t, server, "Last-Event-ID", last))
+		if strings.Count(got, "tool-output-error") != errs || strings.Count(got, `"type":"error"`) != 1 || !strings.Contains(got, "[DONE]") {
+			t.Errorf("after %q: %s", last, got)
+		}
 	}
 }
 

@@ -21,9 +21,10 @@ type Watcher interface {
 // Owners says whose a run is. client/postgres has an implementation by the record, for which a run
 // begins with its first call. An application that knows the owner earlier brings its own.
 type Owners interface {
-	// OwnsRun reports whether identity may watch the run of the tenant: for client/postgres whether
-	// the run has a call, and identity is the actor or the subject of each of its calls.
-	OwnsRun(ctx context.Context, tenantID, runID, identity string) (bool, error)
+	// OwnsRun reports whether identity may watch the events of the run after the sequence number after,
+	// which is 0 for the whole run, and up to lastSeq. For client/postgres these are the events of calls
+	// whose actor or subject is identity, and texts whose owner it is; a run without events is nobody's.
+	OwnsRun(ctx context.Context, tenantID, runID, identity string, after int64) (lastSeq int64, owns bool, err error)
 }
 
 // Viewer is the person or program of a request.

@@ -20,8 +20,8 @@ type stream struct {
 	mapper  *uistream.Mapper
 	// silence fires when nothing was written for a while.
 	silence *time.Timer
-	// checked are the calls for which the right of the viewer was checked.
-	checked map[string]bool
+	// checked is the last event for which the right of the viewer was checked.
+	checked int64
 }
 
 // event is what a Watcher yields.
@@ -30,12 +30,12 @@ type event struct {
 	err error
 }
 
-// stream writes the events of the run until the message ends. It holds one event at a time: while a
-// client does not read, nothing more is read for it, and after WriteTimeout the connection ends.
-func (h *handler) stream(w http.ResponseWriter, r *http.Request, req request) {
+// stream writes the events of the run until the message ends. While a client does
+// not read, nothing more is read for it, and after WriteTimeout the connection ends.
+func (h *handler) stream(w http.ResponseWriter, r *http.Request, req request, checked int64) {
 	s := &stream{
 		h: h, req: req, w: w, control: http.NewResponseController(w), mapper: uistream.NewMapper(req.runID),
-		silence: time.NewTimer(h.Heartbeat), checked: map[string]bool{},
+		silence: time.NewTimer(h.Heartbeat), checked: checked,
 	}
 	defer s.silence.Stop()
 	if err := s.control.SetWriteDeadline(time.Now().Add(h.WriteTimeout)); err != nil {
@@ -43,8 +43,6 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, req request) {
 		refuse(w, toolspec.CodeInternal, "")
 		return
 	}
-	// The next request of the connection has a deadline of its own, or none.
-	defer func() { _ = s.control.SetWriteDeadline(time.Time{}) }()
 	uistream.SetHeader(w.Header())
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
 	if err := s.begin(); err != nil {
@@ -125,7 +123,7 @@ func (s *stream) run(ctx context.Context, events <-chan event) {
 // event writes the parts of an event, and reports whether the stream goes on.
 func (s *stream) event(ctx context.Context, e event) bool {
 	if e.err == nil {
-		e.err = s.check(ctx, e.InvocationID)
+		e.err = s.check(ctx, e.RunEvent)
 	}
 	switch {
 	case e.err != nil && ctx.Err() != nil:
@@ -161,30 +159,44 @@ func (s *stream) event(ctx context.Context, e event) bool {
 	}) == nil
 }
 
-// foreignCall says that a call of another actor has joined the run.
-type foreignCall struct{}
+// foreignEvent says that another identity has joined the run.
+type foreignEvent struct{}
 
-func (foreignCall) Error() string { return "a call of another actor is in the run" }
+func (foreignEvent) Error() string { return "a call or a text of another identity is in the run" }
 
 // LogReason is safe for logs, as Error is.
-func (f foreignCall) LogReason() string { return f.Error() }
+func (f foreignEvent) LogReason() string { return f.Error() }
 
-// check asks again whether the viewer may watch the run, when a call appears in it: the call may be
-// somebody else's.
-func (s *stream) check(ctx context.Context, invocationID string) error {
-	if invocationID == "" || s.checked[invocationID] {
+// check asks again whether the viewer may watch the run when a call or a text joins it: it may be
+// another identity's. Other events follow the first event of their call.
+func (s *stream) check(ctx context.Context, e toolspec.RunEvent) error {
+	switch e.Kind {
+	case toolspec.RunCallStart, toolspec.RunApprovalRequested:
+	case toolspec.RunTextDelta:
+		if e.OwnerID != s.req.viewer.Identity {
+			return foreignEvent{}
+		}
+		return nil
+	default:
 		return nil
 	}
-	may, err := s.h.Owners.OwnsRun(ctx, s.req.tenantID, s.req.runID, s.req.viewer.Identity)
-	if err == nil && !may {
-		err = foreignCall{}
+	if e.Seq <= s.checked {
+		return nil
 	}
-	s.checked[invocationID] = true
+	lastSeq, may, err := s.h.Owners.OwnsRun(ctx, s.req.tenantID, s.req.runID, s.req.viewer.Identity, s.checked)
+	if err == nil && !may {
+		err = foreignEvent{}
+	}
+	s.checked = max(e.Seq, lastSeq)
 	return err
 }
 
-// end writes the last parts and the end of the stream.
+// end writes the last parts and the end of the stream. A client that has read more than the stream has
+// reached knows of results that the mapper does not know yet, so it gets the last part only.
 func (s *stream) end(last []uistream.Part) {
+	if s.mapper.Seq() < s.req.from.Seq && len(last) > 0 {
+		last = last[len(last)-1:]
+	}
 	_ = s.write(func() error {
 		if err := writeAll(s.w, last); err != nil {
 			return err
@@ -203,7 +215,8 @@ func (s *stream) writeParts(parts []uistream.Part, at []uistream.Position) error
 }
 
 // write lets f write, and sends it. A client that does not read it in time loses the connection, and
-// with it its place.
+// with it its place. The deadline ends with the write, for HTTP/2 also resets a stream that is silent at
+// its deadline.
 func (s *stream) write(f func() error) error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(s.h.WriteTimeout)); err != nil {
 		return err
@@ -211,8 +224,11 @@ func (s *stream) write(f func() error) error {
 	if err := f(); err != nil {
 		return err
 	}
+	if err := s.control.Flush(); err != nil {
+		return err
+	}
 	s.silence.Reset(s.h.Heartbeat)
-	return s.control.Flush()
+	return s.control.SetWriteDeadline(time.Time{})
 }
 
 func writeAll(w io.Writer, parts []uistream.Part) error {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/activities/upkeep"
@@ -109,7 +110,7 @@ func TestALateCommitLosesNothing(t *testing.T) {
 	b := open(t)
 	b.opened("late")
 	b.opened("soon")
-	tx := b.holds(`SELECT append_run_event(date_trunc('month', now())::date, $1, $2, 'text_delta', NULL, '', '', '"late"')`, tenant, inRun)
+	tx := b.holds(`SELECT append_run_event(date_trunc('month', now())::date, $1, $2, 'text_delta', NULL, '', '', 'user:ann', '"late"')`, tenant, inRun)
 	settled := make(chan struct{})
 	go func() {
 		defer close(settled)
@@ -189,6 +190,46 @@ func TestAKilledListenerResumes(t *testing.T) {
 	}
 }
 
+// TestTwoFirstWatchers: a watcher that meets the row of another first watcher, which is not committed yet, is notified all the same.
+func TestTwoFirstWatchers(t *testing.T) {
+	b := open(t)
+	b.opened("c")
+	tx := b.holds(`INSERT INTO runs (tenant_id, run_id, watched_until) VALUES ($1, $2, now() + interval '5 minutes')`, tenant, inRun)
+	got := make(chan []toolspec.RunEvent, 1)
+	go func() { got <- b.watched(0, 2) }()
+	b.waitForLock()
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the watcher is idle", func() bool {
+		return value[int](b, `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle' AND query LIKE '%run_events e LEFT JOIN%'`) == 1
+	})
+	b.settle(settleIn("c", 1))
+	select {
+	case <-got:
+	case <-time.After(30 * time.Second): // without a notification it is 75 seconds
+		t.Fatal("the watcher was not notified")
+	}
+}
+
+// TestWatchReadOnly: a database that only answers reads, such as a standby, is read once a second.
+func TestWatchReadOnly(t *testing.T) {
+	b := open(t)
+	b.opened("c")
+	reader, err := postgres.Open(t.Context(), b.url+"&default_transaction_read_only=on", postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	b.settle(settleIn("c", 1))
+	for e, err := range reader.Watch(t.Context(), tenant, inRun, 1) {
+		if err != nil || e.Kind != toolspec.RunCallResult {
+			t.Errorf("%+v, %v", e, err)
+		}
+		break
+	}
+}
+
 // TestNobodyIsNotified: a run without watchers notifies nobody, and a watched run does.
 func TestNobodyIsNotified(t *testing.T) {
 	b := open(t)
@@ -240,7 +281,7 @@ func TestProgressAndTheEndOfATurn(t *testing.T) {
 	}
 	b.settle(settleIn("c", 1))
 	report()
-	for _, e := range []toolspec.RunEvent{{Kind: toolspec.RunTextDelta, Text: "Hi"}, {Kind: toolspec.RunDone}} {
+	for _, e := range []toolspec.RunEvent{{Kind: toolspec.RunTextDelta, Text: "Hi", OwnerID: "user:ann"}, {Kind: toolspec.RunDone}} {
 		if _, err := b.Append(t.Context(), tenant, inRun, e); err != nil {
 			t.Fatal(err)
 		}
@@ -249,7 +290,7 @@ func TestProgressAndTheEndOfATurn(t *testing.T) {
 	if got, want := kinds(events), "1 tool_call_start c, 2 tool_call_progress c, 3 tool_call_result c, 4 text_delta , 5 done , "; got != want {
 		t.Fatalf("got %s, want %s", got, want)
 	}
-	if events[1].Progress == nil || events[1].Progress.Text != "half" || events[3].Text != "Hi" {
+	if events[1].Progress == nil || events[1].Progress.Text != "half" || events[3].Text != "Hi" || events[3].OwnerID != "user:ann" {
 		t.Errorf("%+v", events)
 	}
 	if _, err := b.Run(t.Context(), "other", inRun); !errors.Is(err, postgres.ErrNotFound) {

@@ -546,6 +546,7 @@ TABLE run_events PARTITION BY RANGE (month)
     invocation_id uuid
     tool_call_id text NOT NULL DEFAULT ''::text
     tool_id text NOT NULL DEFAULT ''::text
+    owner_id text NOT NULL DEFAULT ''::text
     detail json
     CONSTRAINT run_events_pkey PRIMARY KEY (tenant_id, run_id, seq, month)
 
@@ -653,7 +654,7 @@ TABLE workers
     seen_at timestamp with time zone NOT NULL DEFAULT now()
     CONSTRAINT workers_pkey PRIMARY KEY (worker_id)
 
-CREATE OR REPLACE FUNCTION public.append_run_event(of_month date, tenant text, run text, event_kind text, invocation uuid, call_id text, tool text, content json)
+CREATE OR REPLACE FUNCTION public.append_run_event(of_month date, tenant text, run text, event_kind text, invocation uuid, call_id text, tool text, owner text, content json)
  RETURNS bigint
  LANGUAGE plpgsql
 AS $function$
@@ -665,8 +666,8 @@ BEGIN
     ON CONFLICT (tenant_id, run_id) DO UPDATE SET last_seq = r.last_seq + 1
     RETURNING last_seq, CASE WHEN watched_until > now() THEN key END INTO number, channel_key;
     -- The clock is read under the lock, so that times do not decrease within a run.
-    INSERT INTO run_events (month, tenant_id, run_id, seq, at, kind, invocation_id, tool_call_id, tool_id, detail)
-    VALUES (of_month, tenant, run, number, clock_timestamp(), event_kind, invocation, call_id, tool, content);
+    INSERT INTO run_events (month, tenant_id, run_id, seq, at, kind, invocation_id, tool_call_id, tool_id, owner_id, detail)
+    VALUES (of_month, tenant, run, number, clock_timestamp(), event_kind, invocation, call_id, tool, owner, content);
     IF channel_key IS NOT NULL THEN
         PERFORM pg_notify('pawl_runs', channel_key::text);
     END IF;
@@ -685,7 +686,7 @@ DECLARE
 BEGIN
     SELECT month, tenant_id, run_id, tool_call_id, tool_id INTO STRICT call FROM invocations WHERE invocation_id = NEW.invocation_id;
     PERFORM append_run_event(call.month, call.tenant_id, call.run_id, CASE WHEN opens THEN 'approval_requested' ELSE 'approval_decided' END, NEW.invocation_id,
-        call.tool_call_id, call.tool_id, json_strip_nulls(json_build_object(
+        call.tool_call_id, call.tool_id, '', json_strip_nulls(json_build_object(
             'approvalId', NEW.approval_id, 'message', CASE WHEN opens THEN NEW.message END, 'decision', CASE WHEN NOT opens THEN NEW.state END,
             'approver', CASE WHEN NOT opens THEN NEW.approver END)));
     IF NOT opens THEN
@@ -736,7 +737,7 @@ CREATE OR REPLACE FUNCTION public.write_run_start()
  LANGUAGE plpgsql
 AS $function$
 BEGIN
-    PERFORM append_run_event(NEW.month, NEW.tenant_id, NEW.run_id, 'tool_call_start', NEW.invocation_id, NEW.tool_call_id, NEW.tool_id, NEW.safe_args);
+    PERFORM append_run_event(NEW.month, NEW.tenant_id, NEW.run_id, 'tool_call_start', NEW.invocation_id, NEW.tool_call_id, NEW.tool_id, '', NEW.safe_args);
     RETURN NULL;
 END
 $function$

@@ -10,7 +10,7 @@ import (
 // OwnPostgres starts a server that the test may stop. It ends with the test.
 func OwnPostgres(t testing.TB) *devstack.Postgres {
 	t.Helper()
-	server, err := devstack.StartPostgres(t.Context(), devstack.PostgresOptions{})
+	server, err := devstack.StartPostgres(t.Context(), devstack.PostgresOptions{Dir: dataDir()})
 	return owned(t, server, err)
 }
 

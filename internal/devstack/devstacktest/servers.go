@@ -123,7 +123,7 @@ func sharedPostgres(t testing.TB) *devstack.Postgres {
 		t.Fatal(notPrepared)
 	}
 	server, err := shared.postgres.get(func() (*devstack.Postgres, error) {
-		return devstack.StartPostgres(t.Context(), devstack.PostgresOptions{})
+		return devstack.StartPostgres(t.Context(), devstack.PostgresOptions{Dir: dataDir()})
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -119,7 +119,6 @@ func awayInEveryStep(t *testing.T, o outage) {
 		e2etest.SetProxy(t, proxy, tcpproxy.Pass)
 	}
 	w.Approve(calls["tool:acme:run:test__asking"].Identity().WorkflowID())
-	most := o.events + e2etest.SecondsOver(began, o.length+10*time.Second)
 	for id, inv := range calls {
 		r, n := w.Ended(w.Temporal.GetWorkflow(t.Context(), id, "")), effects.Of(inv.ToolCallID)
 		// A read of the local lane that a busy machine holds up for its two seconds is made again.
@@ -127,7 +126,7 @@ func awayInEveryStep(t *testing.T, o outage) {
 		if record := w.Record(inv); !r.OK || n < 1 || n > 1 && !local || record.Outcome != "ok" || len(record.Stages) == 0 {
 			t.Errorf("%s: %+v with %d effects; the record is %s with %d stages", id, r, n, record.Outcome, len(record.Stages))
 		}
-		w.BoundedHistory(id, most)
+		w.BoundedHistory(id, o.events+e2etest.SecondsOver(began, o.length+10*time.Second))
 		w.Replay(id)
 	}
 	if o.length > 0 {

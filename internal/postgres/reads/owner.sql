@@ -1,5 +1,8 @@
 -- name: OwnsRun
--- A call counts from its first event on: no event of it is shown before. The primary key of run_events finds the calls of a run.
-SELECT coalesce(bool_and(i.actor_id = @identity OR i.subject_id IS NOT DISTINCT FROM @identity), false) AS owns
-FROM (SELECT DISTINCT invocation_id FROM run_events WHERE tenant_id = @tenant_id AND run_id = @run_id AND invocation_id IS NOT NULL) e
-JOIN invocations i USING (invocation_id);
+-- A call counts from its first event on: no event of it is shown before. last_seq is the last event that counts.
+SELECT coalesce(max(e.seq), 0) AS last_seq, coalesce(bool_and(
+    CASE WHEN e.kind = 'text_delta' THEN e.owner_id = @identity ELSE i.actor_id = @identity OR i.subject_id IS NOT DISTINCT FROM @identity END
+), false) AS owns
+FROM run_events e LEFT JOIN invocations i ON i.invocation_id = e.invocation_id
+WHERE e.tenant_id = @tenant_id AND e.run_id = @run_id AND e.seq > @after
+    AND (e.kind = 'text_delta' OR e.kind IN ('tool_call_start', 'approval_requested') AND i.invocation_id IS NOT NULL);

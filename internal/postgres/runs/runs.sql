@@ -21,7 +21,7 @@ LISTEN pawl_runs;
 -- name: Events
 -- The events of a call end with its record.
 SELECT e.seq, floor(extract(epoch FROM e.at) * 1000)::bigint AS at_ms, e.kind, e.tool_call_id, coalesce(e.invocation_id::text, '') AS invocation_id,
-    e.tool_id, CASE WHEN e.kind = 'tool_call_result' THEN i.result ELSE e.detail END AS detail
+    e.tool_id, e.owner_id, CASE WHEN e.kind = 'tool_call_result' THEN i.result ELSE e.detail END AS detail
 FROM run_events e LEFT JOIN invocations i ON i.invocation_id = e.invocation_id
 WHERE e.tenant_id = @tenant_id AND e.run_id = @run_id AND e.seq > @after AND (e.invocation_id IS NULL OR i.invocation_id IS NOT NULL)
 ORDER BY e.seq LIMIT @max;
@@ -34,26 +34,24 @@ ON CONFLICT (tenant_id, run_id) DO UPDATE SET last_seq = runs.last_seq;
 
 -- name: Append
 -- Writes nothing if the event is the end of a turn and a call of the run has an event and no
--- result.
-SELECT append_run_event(date_trunc('month', now() AT TIME ZONE 'UTC')::date, @tenant_id, @run_id, @kind, NULL, '', '', @detail::json) AS seq
+-- result: an open call has an event once it has begun or asked.
+SELECT append_run_event(date_trunc('month', now() AT TIME ZONE 'UTC')::date, @tenant_id, @run_id, @kind, NULL, '', '', @owner_id, @detail::json) AS seq
 WHERE @kind <> 'done' OR NOT EXISTS (
-    SELECT FROM run_events e
-    WHERE e.tenant_id = @tenant_id AND e.run_id = @run_id AND e.kind IN ('tool_call_start', 'approval_requested') AND NOT EXISTS (
-        SELECT FROM run_events r
-        WHERE r.tenant_id = @tenant_id AND r.run_id = @run_id AND r.kind = 'tool_call_result' AND r.invocation_id = e.invocation_id
-    )
+    SELECT FROM invocations i
+    WHERE i.tenant_id = @tenant_id AND i.run_id = @run_id AND i.state = 'open'
+        AND (i.begun_at IS NOT NULL OR EXISTS (SELECT FROM approvals a WHERE a.invocation_id = i.invocation_id))
 );
 
 -- name: LockRunOf
--- Locks the run of a call, so that the call cannot settle before the report of its progress is
--- committed.
+-- Locks the watched run of a call, so that the call cannot settle before the report of its progress
+-- is committed.
 SELECT 1 FROM runs r JOIN invocations i ON i.tenant_id = r.tenant_id AND i.run_id = r.run_id
-WHERE i.invocation_id = @invocation_id::uuid
+WHERE i.invocation_id = @invocation_id::uuid AND r.watched_until > now()
 FOR NO KEY UPDATE OF r;
 
 -- name: ReportProgress
 SELECT CASE WHEN i.begun_at IS NOT NULL AND i.state = 'open' AND i.epoch = @epoch THEN append_run_event(
-    i.month, i.tenant_id, i.run_id, 'tool_call_progress', i.invocation_id, i.tool_call_id, i.tool_id, @progress::json
+    i.month, i.tenant_id, i.run_id, 'tool_call_progress', i.invocation_id, i.tool_call_id, i.tool_id, '', @progress::json
 ) END AS seq
 FROM invocations i JOIN runs r ON r.tenant_id = i.tenant_id AND r.run_id = i.run_id
 WHERE i.invocation_id = @invocation_id::uuid AND r.watched_until > now();

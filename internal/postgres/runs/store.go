@@ -43,7 +43,7 @@ func (s *Store) Append(ctx context.Context, tenantID, runID string, e toolspec.R
 	}
 	of := db.Values{"tenant_id": db.Text(tenantID), "run_id": db.Text(runID)}
 	row, found, err := db.Batched[seqRow](ctx, s.db, op, db.Query("LockRun", of), db.Query("Append", of.With(db.Values{
-		"kind": string(e.Kind), "detail": detail,
+		"kind": string(e.Kind), "owner_id": db.Text(e.OwnerID), "detail": detail,
 	})))
 	switch {
 	case err != nil:

@@ -17,8 +17,9 @@ const (
 	// of another watcher, and lasts for half of that time at least.
 	markLasts  = 5 * time.Minute
 	renewAfter = markLasts / 4
-	// pageSize bounds the events of one read. A result has up to 64 KiB.
-	pageSize = 100
+	// pageSize bounds the events of one read, which a watcher holds in memory. A result has up to
+	// 64 KiB.
+	pageSize = 16
 	// readOnlyPoll is the interval of the reads for a role that may not mark a run as watched.
 	readOnlyPoll = time.Second
 	// The first delay before a failed read is tried again, doubled by each failure, and its maximum.
@@ -26,8 +27,10 @@ const (
 	retryMost  = 10 * time.Second
 	// giveUp is how long a watcher tries to reach the database.
 	giveUp = time.Minute
-	// insufficientPrivilege is the SQLSTATE of a statement that the role may not run.
-	insufficientPrivilege = "42501"
+	// The SQLSTATEs of a statement that the role may not run, and of a write to a database that only
+	// answers reads.
+	insufficientPrivilege  = "42501"
+	readOnlySQLTransaction = "25006"
 )
 
 // eventRow is a row of the statement Events.
@@ -35,11 +38,12 @@ type eventRow struct {
 	Seq, AtMs                        int64
 	Kind                             toolspec.RunEventKind
 	ToolCallID, InvocationID, ToolID string
+	OwnerID                          string
 	Detail                           json.RawMessage
 }
 
 func (r eventRow) event() (e toolspec.RunEvent, err error) {
-	e = toolspec.RunEvent{Seq: r.Seq, AtMs: r.AtMs, Kind: r.Kind, ToolCallID: r.ToolCallID, InvocationID: r.InvocationID, ToolID: r.ToolID}
+	e = toolspec.RunEvent{Seq: r.Seq, AtMs: r.AtMs, Kind: r.Kind, ToolCallID: r.ToolCallID, InvocationID: r.InvocationID, ToolID: r.ToolID, OwnerID: r.OwnerID}
 	if r.Detail == nil {
 		return e, nil
 	}
@@ -143,16 +147,17 @@ func (w *watch) mark(ctx context.Context) error {
 	}
 	row, found, err := db.First[keyRow](ctx, w.store.db, "watch", mark)
 	var refused *db.Error
-	if errors.As(err, &refused) && refused.State == insufficientPrivilege && !w.readOnly {
+	if errors.As(err, &refused) && (refused.State == insufficientPrivilege || refused.State == readOnlySQLTransaction) && !w.readOnly {
 		w.readOnly = true
 		return w.mark(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	if found {
-		w.store.hub.setKey(w.waiter, row.Key)
+	if !found {
+		return nil // Another first watcher has made the row at the same time: the next step finds it.
 	}
+	w.store.hub.setKey(w.waiter, row.Key)
 	if !w.readOnly {
 		w.marked = time.Now()
 	}
