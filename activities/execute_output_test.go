@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -56,6 +58,48 @@ func TestExecuteOutputs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAMaskLeavesNoPartOfACredential: a mask that finds a number in a credential does not keep the search from the rest.
+func TestAMaskLeavesNoPartOfACredential(t *testing.T) {
+	const credential = "xoxb-123456789012-1234567890123-AbCdEfGhIjKlMnOpQrStUvWx"
+	secrets := &fingerprint.Set{}
+	if err := secrets.Add("token", []byte(credential)); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{10, toolspec.MaxInline} {
+		w := newWorld(t, setup{
+			def: func(d *toolspec.Definition) {
+				d.Redaction.MaskOutput = []toolspec.Masking{{Path: "/text", With: toolspec.MaskPhone}}
+			},
+			run: func(context.Context, in, toolspec.Call) (any, error) {
+				return out{Text: "+49 30 1234567 " + credential + strings.Repeat(" x", size)}, nil
+			},
+			config: activities.Config{Secrets: secrets},
+		})
+		got := w.execute(t.Context(), t, w.executeIn())
+		if len(w.records.outputs) > 0 {
+			got.Value = w.records.outputs[0].Value
+		}
+		if text := string(got.Value); got.Outcome != contract.Done || strings.Contains(text, "AbCdEf") || !strings.Contains(text, fingerprint.Redacted) ||
+			!strings.Contains(text, toolspec.Mask) {
+			t.Errorf("got %.200s of %s", text, got.Outcome)
+		}
+	}
+}
+
+// TestAReferenceCannotBeGuessed: an attempt without a claim draws an id for what it stores.
+func TestAReferenceCannotBeGuessed(t *testing.T) {
+	w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) {
+		return out{Text: strings.Repeat("x", toolspec.MaxInline)}, nil
+	}})
+	in := w.executeIn()
+	in.Dispatch = 0
+	w.execute(t.Context(), t, in)
+	w.execute(t.Context(), t, in)
+	if o := w.records.outputs; len(o) != 2 || len(o[0].ClaimID) < 26 || o[0].ClaimID == o[1].ClaimID {
+		t.Errorf("kept %.200v", o)
 	}
 }
 

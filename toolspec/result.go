@@ -43,9 +43,9 @@ type Result struct {
 	// Source says where the value comes from: executed from the tool that this call ran, cache from
 	// a cache, and responded from a hook or a tool that called Respond.
 	Source Source `json:"source,omitempty"`
-	// Attempts is the number of attempts that ended: the tool answered, the attempt was lost, or a
-	// worker refused to start the tool. If Pawl dispatched an attempt again because it had not
-	// begun, it counts once. If the sweeper ended the call, this is the number of claims in the
+	// Attempts is the number of attempts that ended. An attempt ends if the tool answers, if the
+	// attempt is lost, or if a worker refuses to start the tool. An attempt that Pawl started twice,
+	// because it had not begun the first time, counts once. If the sweeper ended the call, this is the number of claims in the
 	// record: see the glossary.
 	Attempts int `json:"attempts"`
 	// Truncated is reserved. Pawl never sets it.

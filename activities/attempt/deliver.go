@@ -1,7 +1,9 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,8 +72,16 @@ func (a *Attempts) deliver(ctx context.Context, in contract.ExecuteIn, claimID s
 	}
 	// The size counts after redaction, and before validation: a validation of a value that is too
 	// large in any case would cost more than its measurement.
-	value, err := bound.Redact(raw)
-	redacted := err == nil
+	value, redacted := raw, true
+	if bound.IsMasked() {
+		// A mask could take a part of a live secret, and no search would find the rest.
+		value, redacted = redact.JSON(value, a.Secrets)
+	}
+	var err error
+	if redacted {
+		value, err = bound.Redact(value)
+		redacted = err == nil
+	}
 	if redacted {
 		// Live secrets are taken out before a large value is stored.
 		value, redacted = redact.JSON(value, a.Secrets)
@@ -93,7 +103,7 @@ func (a *Attempts) deliver(ctx context.Context, in contract.ExecuteIn, claimID s
 		return out
 	}
 	if out.OutputRef, err = a.save(ctx, OutputRow{
-		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, ClaimID: claimID, Value: value,
+		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, ClaimID: cmp.Or(claimID, rand.Text()), Value: value,
 	}); errors.Is(err, output.ErrQuota) {
 		return refuse(toolspec.CodeOutputQuota, "", nil)
 	} else if err != nil {

@@ -100,8 +100,9 @@ type OutputRow struct {
 	InvocationID string
 	TenantID     string
 	Dispatch     int
-	// ClaimID is the id of the claim of this execution. Two executions of one dispatch have
-	// two ids, so that neither overwrites the value of the other.
+	// ClaimID is the id of the claim of this execution, or a random text without a claim. Two
+	// executions of one dispatch have two ids, so that neither overwrites the value of the other, and
+	// nobody can guess the reference.
 	ClaimID string
 	Value   json.RawMessage
 }

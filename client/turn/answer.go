@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/conversation"
+	"github.com/pawl-run/pawl/toolspec/output"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
@@ -52,7 +53,7 @@ func splitItems(message json.RawMessage) (items []json.RawMessage, err error) {
 }
 
 // formAnswer returns the answer to a call. Of a stored value that c cannot read, because it has no
-// reader of outputs, the answer has only the reference.
+// reader of outputs or the output has expired, the answer has only the reference.
 func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcome) (a wire.Answer, err error) {
 	a = wire.Answer{Index: o.Call.Index, CallID: o.Call.ID, Name: o.Call.Name, IsError: !o.Result.OK, OutputRef: o.Result.OutputRef}
 	if a.IsError {
@@ -68,7 +69,9 @@ func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcom
 		switch {
 		case err == nil:
 			value = stored
-		case !errors.Is(err, client.ErrNoOutputs):
+		case errors.Is(err, client.ErrNoOutputs), errors.Is(err, client.ErrNotFound), errors.Is(err, output.ErrExpired):
+			// The same turn may be taken again when the output has gone: the call has ended all the same.
+		default:
 			return a, err
 		}
 	}

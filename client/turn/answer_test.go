@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/output"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
@@ -21,6 +22,11 @@ func (s stored) Output(_ context.Context, tenantID, ref string) (json.RawMessage
 	}
 	return nil, errors.New("no such output")
 }
+
+// away has no output any more.
+type away struct{ err error }
+
+func (a away) Output(context.Context, string, string) (json.RawMessage, error) { return nil, a.err }
 
 // TestAnswers: what a model is told of a result (AG-07, WF-16, C-20).
 func TestAnswers(t *testing.T) {
@@ -122,6 +128,11 @@ func TestAnswers(t *testing.T) {
 	}
 	if a, err := formAnswer(t.Context(), client.New(nil, client.Options{Outputs: stored{}}), "globex", large); err == nil {
 		t.Errorf("of another tenant's: %s", a.Content)
+	}
+	for _, gone := range []error{client.ErrNotFound, output.ErrExpired} {
+		if a, err := formAnswer(t.Context(), client.New(nil, client.Options{Outputs: away{gone}}), "acme", large); err != nil || a.IsError || a.OutputRef != "out_1" {
+			t.Errorf("%v: %+v, %v", gone, a, err)
+		}
 	}
 }
 

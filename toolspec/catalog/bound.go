@@ -185,6 +185,9 @@ func (b *Bound) Redact(value json.RawMessage) (json.RawMessage, error) {
 	return b.redactor.Redact(value, b.masks)
 }
 
+// IsMasked reports whether the tool or policy masks something of its values.
+func (b *Bound) IsMasked() bool { return len(b.masks) > 0 || len(b.def.Redaction.MaskOutput) > 0 }
+
 // StreamMasker returns the masker of the tool's streams, or nil if it masks nothing.
 func (b *Bound) StreamMasker() *toolspec.StreamMasker { return b.streams }
 
