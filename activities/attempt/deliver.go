@@ -1,9 +1,7 @@
 package attempt
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -103,7 +101,7 @@ func (a *Attempts) deliver(ctx context.Context, in contract.ExecuteIn, claimID s
 		return out
 	}
 	if out.OutputRef, err = a.save(ctx, OutputRow{
-		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, ClaimID: cmp.Or(claimID, rand.Text()), Value: value,
+		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, ClaimID: claimID, Value: value,
 	}); errors.Is(err, output.ErrQuota) {
 		return refuse(toolspec.CodeOutputQuota, "", nil)
 	} else if err != nil {

@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -136,7 +137,8 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 		a.begin(ctx, in)
 	}
 	if out == nil {
-		attempted := a.attempt(ctx, in, claimID, bound, caps)
+		// What the attempt stores has an id without a claim, too: its reference must not be guessable.
+		attempted := a.attempt(ctx, in, cmp.Or(claimID, rand.Text()), bound, caps)
 		out = &attempted
 	}
 	out.ClaimID = claimID
