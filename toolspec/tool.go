@@ -27,6 +27,8 @@ const (
 	DefaultMaxResult = 1 << 20
 	// MaxResult bounds the redacted result of every tool, in bytes.
 	MaxResult = 1 << 20
+	// MaxRawResult bounds the value of every tool before redaction, in bytes.
+	MaxRawResult = 8 << 20
 	// DefaultAttempts bounds the attempts of a call whose tool may be repeated. Every other
 	// tool runs once by default.
 	DefaultAttempts = 3
@@ -95,6 +97,10 @@ type Definition struct {
 	NoSchemaMode NoSchemaMode
 	// MaxResultBytes bounds the redacted result; 0 means DefaultMaxResult.
 	MaxResultBytes int
+	// Truncate says what parts of the value are, so that a value that is large for its content is
+	// shortened, such as the contents of a file above 10 KB. A value of more than MaxInline bytes is
+	// shortened in any case.
+	Truncate []Truncation
 	// Tags help people and models to find the tool.
 	Tags []string
 	// Strict asks providers that know such a flag to hold the model to the schema,
@@ -199,6 +205,7 @@ func (d Definition) clone() Definition {
 	d.Redaction.Allow = slices.Clone(d.Redaction.Allow)
 	d.Redaction.MaskInput = slices.Clone(d.Redaction.MaskInput)
 	d.Redaction.MaskOutput = slices.Clone(d.Redaction.MaskOutput)
+	d.Truncate = slices.Clone(d.Truncate)
 	d.Capabilities, d.Scopes = slices.Clone(d.Capabilities), slices.Clone(d.Scopes)
 	d.Tags, d.CacheTags, d.HarmlessNames = slices.Clone(d.Tags), slices.Clone(d.CacheTags), slices.Clone(d.HarmlessNames)
 	return d
@@ -287,6 +294,9 @@ func (d Definition) Check() error {
 		return err
 	}
 	if err := d.checkCache(); err != nil {
+		return err
+	}
+	if err := d.checkTruncate(); err != nil {
 		return err
 	}
 	return d.Redaction.Check()

@@ -14,7 +14,7 @@ import (
 // another type than text, or a keyword of it judges the text. Without an error, a value that meets
 // doc meets it after masking, too. The path is that of toolspec.Masking.
 func CheckMask(doc json.RawMessage, path string) error {
-	root, err := jsonschema.Parse(doc)
+	root, err := jsonschema.ParseValue(doc)
 	if err != nil {
 		return err
 	}
