@@ -153,6 +153,13 @@ func (r *records) SaveOutput(_ context.Context, in attempt.OutputRow) (string, e
 	return "output-1", r.err
 }
 
+func (r *records) Output(context.Context, string, string) (json.RawMessage, error) {
+	if len(r.outputs) == 0 {
+		return nil, errors.New("no output")
+	}
+	return r.outputs[len(r.outputs)-1].Value, r.err
+}
+
 // policies holds one.
 type policies struct{ p *policy.Policy }
 

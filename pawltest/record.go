@@ -53,6 +53,11 @@ func (r *record) SaveOutput(_ context.Context, in attempt.OutputRow) (ref string
 	return in.InvocationID + ".1", nil
 }
 
+// Output implements attempt.Store.
+func (r *record) Output(context.Context, string, string) (json.RawMessage, error) {
+	return r.output.get(), nil
+}
+
 // noPolicy has no policy: no identity has roles, and no tool has repairs.
 type noPolicy struct{}
 

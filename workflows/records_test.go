@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -350,6 +351,10 @@ func (r *records) Decide(_ context.Context, in approval.DecideRow) (approval.Dec
 func (r *records) requested(approvalID string) *request {
 	_, number, _ := toolspec.SplitApprovalID(approvalID)
 	return r.requests[number-1]
+}
+
+func (r *records) Output(context.Context, string, string) (json.RawMessage, error) {
+	return nil, errors.New("these records store no outputs")
 }
 
 func (r *records) SaveOutput(context.Context, attempt.OutputRow) (string, error) {

@@ -2,9 +2,9 @@ package attempt
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
+	"github.com/pawl-run/pawl/activities/output"
 	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -16,9 +16,7 @@ type Store interface {
 	stage.Records
 	Claim(ctx context.Context, in ClaimRow) (contract.Outcome, error)
 	Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error)
-	// SaveOutput stores a redacted value that is too large for a payload, and returns its
-	// reference. The same (invocation, dispatch, claim) overwrites.
-	SaveOutput(ctx context.Context, in OutputRow) (ref string, err error)
+	output.Store
 }
 
 // ClaimRow claims a dispatch before the tool runs. The answer is Done, Superseded, Claimed,
@@ -46,13 +44,5 @@ type ClaimRow struct {
 	ApprovalDigest string
 }
 
-// OutputRow is a redacted value that is too large for a payload.
-type OutputRow struct {
-	InvocationID string
-	TenantID     string
-	Dispatch     int
-	// ClaimID is the id of the claim of this execution. Two executions of one dispatch have
-	// two ids, so that neither overwrites the value of the other.
-	ClaimID string
-	Value   json.RawMessage
-}
+// OutputRow is a redacted value to store.
+type OutputRow = output.Row

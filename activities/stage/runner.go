@@ -1,7 +1,6 @@
 package stage
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/output"
 	"github.com/pawl-run/pawl/activities/providers"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
@@ -31,7 +31,9 @@ type Runner struct {
 	// Validate returns the masked arguments of a tool, or the failure of arguments that the
 	// tool does not accept.
 	Validate func(bound *catalog.Bound, args json.RawMessage) (_, safe json.RawMessage, failure *hook.Failure)
-	Log      *slog.Logger
+	// Outputs lets the values of hooks leave.
+	Outputs *output.Deliverer
+	Log     *slog.Logger
 }
 
 // Stage runs one stage: Pawl's own step, the hooks of users, and Pawl's step after them. The
@@ -81,12 +83,16 @@ func (r *Runner) runStage(ctx context.Context, own Own, in hook.StageInput) (hoo
 	if in.Part == hook.PartApprovers {
 		own = Own{} // the gate has asked, or a hook has
 	}
+	in, err := r.loadWhole(ctx, in)
+	if err != nil {
+		return hook.Verdict{}, err
+	}
 	before, err := r.before(provided, own, in)
 	if err != nil {
 		return hook.Verdict{}, err
 	}
 	if before.Outcome != hook.Continue || in.Part == hook.PartBefore {
-		return r.guard(in, before), nil
+		return r.guard(ctx, in, before)
 	}
 	if more := before.Delta.Bindings; len(more) > 0 {
 		in.Facts.Bindings = hook.Bind(in.Facts.Bindings, more...)
@@ -111,7 +117,7 @@ func (r *Runner) runStage(ctx context.Context, own Own, in hook.StageInput) (hoo
 			return hook.Verdict{}, err
 		}
 	}
-	return r.guard(in, v), nil
+	return r.guard(ctx, in, v)
 }
 
 // unknownFactory is the verdict after a hook bound a factory that its own worker does not have.
@@ -184,57 +190,6 @@ func (p *stepPanic) Error() string { return p.at }
 
 // LogReason implements errs.Reasoner.
 func (p *stepPanic) LogReason() string { return p.at }
-
-// guard masks the arguments and redacts the values of a verdict. A value that the tool could
-// not have returned fails the call.
-func (r *Runner) guard(in hook.StageInput, v hook.Verdict) hook.Verdict {
-	d := &v.Delta
-	if d.Args == nil && d.SafeArgs == nil && d.Cached == nil && d.Output == nil && v.Value == nil {
-		return v
-	}
-	bound, ok := r.Tools.Get(in.Facts.ToolID)
-	if !ok {
-		return hook.Verdict{Outcome: hook.Missing, By: "tool " + in.Facts.ToolID}
-	}
-	failed := func(f hook.Failure) hook.Verdict {
-		f.Details = &toolspec.Details{Stage: string(in.Stage)}
-		return hook.Verdict{Outcome: hook.Failed, By: cmp.Or(v.By, "redaction"), DurationUs: v.DurationUs, Failure: &f}
-	}
-	switch {
-	case d.SafeArgs != nil:
-		safe, err := bound.SafeArgs(d.SafeArgs)
-		if err != nil {
-			return failed(hook.Failure{Code: toolspec.CodeRedactionFailed, SafeMessage: "the arguments could not be redacted"})
-		}
-		d.SafeArgs = safe
-	case d.Args != nil:
-		// Nothing may be shown of arguments that the tool does not accept.
-		if _, safe, failure := r.Validate(bound, d.Args); failure == nil {
-			d.SafeArgs = safe
-		}
-	}
-	values := []*json.RawMessage{&d.Cached}
-	if !v.Challenge {
-		values = append(values, &v.Value)
-	}
-	if !in.Facts.Challenge {
-		values = append(values, &d.Output)
-	}
-	for _, value := range values {
-		if *value == nil {
-			continue
-		}
-		redacted, err := bound.Redact(*value)
-		if err != nil {
-			return failed(hook.Failure{Code: toolspec.CodeRedactionFailed})
-		}
-		if len(bound.ValidateRedacted(redacted)) > 0 {
-			return failed(hook.Failure{Code: toolspec.CodeOutputValidation, SafeMessage: "a hook's value breaks the tool's output schema"})
-		}
-		*value = redacted
-	}
-	return v
-}
 
 // planned reports whether a stage that runs as a regular activity is in the recorded plan of a
 // call that belongs to this execution. Any program with access to the namespace can schedule such

@@ -152,6 +152,12 @@ func (b *Bound) HasSchema() bool { return b.in != nil }
 // Kind returns the kind of the tool's values.
 func (b *Bound) Kind() toolspec.ValueKind { return b.spec.Kind }
 
+// MaxResultBytes bounds the redacted value.
+func (b *Bound) MaxResultBytes() int { return b.def.MaxResultBytes }
+
+// Truncations returns the declared contents of the values, which nobody may write into.
+func (b *Bound) Truncations() []toolspec.Truncation { return b.def.Truncate }
+
 // ValidateInput checks arguments; no problem means that the tool accepts them, or
 // that it is declared to need no schema.
 func (b *Bound) ValidateInput(args json.RawMessage) []toolspec.Problem {

@@ -49,7 +49,8 @@ func (c *Call) runPart(ctx workflow.Context, step hook.Step, part hook.Part, rou
 	for {
 		at := workflow.Now(ctx)
 		in := hook.StageInput{
-			Stage: step.Stage, Own: step.Own, Hooks: step.Hooks, Part: part, PlanVersion: c.plan.V, Facts: visible(step.Phase, c.Facts(ctx, round)),
+			Stage: step.Stage, Own: step.Own, Hooks: step.Hooks, Part: part, PlanVersion: c.plan.V,
+			MaxResultBytes: c.Terms().MaxResultBytes, Facts: visible(step.Phase, c.Facts(ctx, round)),
 		}
 		// The gate puts the terms into the permit, and only the regular lane needs a permit.
 		if step.Stage == hook.WillCheckConsent.Stage() && c.IsRegular() {
@@ -141,10 +142,10 @@ func (c *Call) apply(v *hook.Verdict) {
 		c.setSafeArgs(d.SafeArgs)
 	}
 	if d.Output != nil {
-		c.SetOutput(d.Output)
+		c.SetOutput(d.Output, d.OutputInfo)
 	}
 	if d.Cached != nil {
-		c.cached, c.hit = d.Cached, d.Hit
+		c.cached, c.cachedInfo, c.hit = d.Cached, d.CachedInfo, d.Hit
 	}
 	if d.Budgets != nil {
 		c.budgets = c.budgets.Tighten(*d.Budgets)
