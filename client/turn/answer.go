@@ -63,7 +63,7 @@ func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcom
 		return a, err
 	}
 	value := o.Result.Value
-	if o.Result.OutputRef != "" {
+	if o.Result.OutputRef != "" && !o.Result.Truncated {
 		stored, err := c.Output(ctx, tenantID, o.Result.OutputRef)
 		switch {
 		case err == nil:
@@ -95,6 +95,9 @@ func render(r toolspec.Result, value json.RawMessage) (content json.RawMessage, 
 	if !r.OK {
 		content, err = encodeFailure(r)
 		return content, nil, false, err
+	}
+	if r.Truncated {
+		value = r.Value // the short form, which says where the whole is
 	}
 	value = bytes.TrimSpace(value)
 	clean, sanitized := sanitize(value)
