@@ -114,7 +114,7 @@ func New(source judge.Source, records Records, policies judge.Policies, hooks *h
 		Requests: records, Policies: policies, PolicyEngines: config.PolicyEngines, Tools: source, IDTokens: config.IDTokens, Validate: a.CheckArgs, Log: log,
 	})
 	attempts := attempt.Parts{
-		Store: records, Tools: source, Hooks: hooks, Keys: config.Keys, Providers: provided, Expired: config.SlotTimes.Expired,
+		Store: records, Tools: source, Hooks: hooks, Keys: config.Keys, Policies: policies, Providers: provided, Expired: config.SlotTimes.Expired,
 		LocalTools: config.LocalTools, Secrets: config.Secrets, Log: log,
 	}
 	if config.Broker != nil {

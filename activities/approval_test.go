@@ -202,8 +202,8 @@ func TestReview(t *testing.T) {
 	}
 }
 
-// TestEditThatNobodyCanCheck: where the validator of a tool cannot be made, the approver is told so, and may try again.
-func TestEditThatNobodyCanCheck(t *testing.T) {
+// TestEditWithoutValidator: where the validator of a tool cannot be made, the approver is told so, and may try again.
+func TestEditWithoutValidator(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		err  error

@@ -110,8 +110,8 @@ func TestReviewBesides(t *testing.T) {
 	}
 }
 
-// TestHooksSpeakPolicy: a name that a hook may give is one that a policy may have, and the other way round.
-func TestHooksSpeakPolicy(t *testing.T) {
+// TestHookApproverNamesMatchPolicy: a name that a hook may give is one that a policy may have, and the other way round.
+func TestHookApproverNamesMatchPolicy(t *testing.T) {
 	for _, name := range []string{
 		"user:ann", "role:finance", "user:*", "*", "u ser", "user:a *", "", " ", "us*er", "user:**", "role:", "role:*", "role:a*", "user:ann ", "a  b", "user:\u200b", "user:\n", "Ünal", string(make([]byte, 300)),
 	} {

@@ -50,7 +50,7 @@ func TestExecuteClaims(t *testing.T) {
 			}.Digest()
 			want := attempt.ClaimRow{
 				InvocationID: "inv", TenantID: "acme", ToolID: "core__tool", Epoch: 3, Dispatch: 2, ClaimID: w.claimID, Effect: toolspec.StateChange,
-				Answered: in.Answered, ApprovalID: "inv.1", ApprovalDigest: digest, Runtime: 10 * time.Second,
+				SafeArgs: in.Facts.SafeArgs, Answered: in.Answered, ApprovalID: "inv.1", ApprovalDigest: digest, Runtime: 10 * time.Second,
 			}
 			if err != nil || len(w.records.claims) != 1 || !reflect.DeepEqual(w.records.claims[0], want) {
 				t.Errorf("claimed %+v", w.records.claims)

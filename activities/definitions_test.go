@@ -47,7 +47,7 @@ func TestDefinitionsStayInMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := activities.New(source, nil, nil, hooks, slog.New(slog.DiscardHandler), activities.Config{})
+	a := activities.New(source, nil, policies{}, hooks, slog.New(slog.DiscardHandler), activities.Config{})
 	first, _ := source.Get("core__t7")
 	for range 1000 {
 		if bound, ok := source.Get("core__t7"); !ok || bound != first {
@@ -71,7 +71,7 @@ func TestToolsAreMadeOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := activities.New(source, nil, nil, hooks, slog.New(slog.DiscardHandler), activities.Config{})
+	a := activities.New(source, nil, policies{}, hooks, slog.New(slog.DiscardHandler), activities.Config{})
 	bound, _ := source.Get("core__t7")
 	var calls sync.WaitGroup
 	for n := range 100 {

@@ -40,7 +40,7 @@ type records struct {
 	err     error
 	stuck   bool       // claims have no answer
 	foreign bool       // the call is another execution's
-	mu      sync.Mutex // of claims
+	mu      sync.Mutex // of claims, begun and progress
 
 	owned  []stage.OwnedRow
 	forged []answer.Forged
@@ -48,6 +48,8 @@ type records struct {
 	admitted []admit.Row
 	refused  []admit.Refused
 	claims   []attempt.ClaimRow
+	begun    []attempt.BeginRow
+	progress []attempt.ProgressRow
 	outputs  []attempt.OutputRow
 	grants   []approval.Grant
 	roles    map[string][]string
@@ -102,6 +104,20 @@ func (r *records) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outc
 		return contract.Done, r.err
 	}
 	return r.claim, r.err
+}
+
+func (r *records) Begin(_ context.Context, in attempt.BeginRow) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.begun = append(r.begun, in)
+	return r.err
+}
+
+func (r *records) ReportProgress(_ context.Context, in attempt.ProgressRow) (bool, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.progress = append(r.progress, in)
+	return true, r.err
 }
 
 func (r *records) Check(context.Context, contract.CheckIn) (contract.CheckOut, error) {
@@ -159,6 +175,9 @@ func (r *records) Output(context.Context, string, string) (json.RawMessage, erro
 	}
 	return r.outputs[len(r.outputs)-1].Value, r.err
 }
+
+// NewOutput is for tools with a stream, which these tests have not.
+func (r *records) NewOutput(attempt.StreamRow) attempt.OutputWriter { return nil }
 
 // policies holds one.
 type policies struct{ p *policy.Policy }

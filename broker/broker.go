@@ -22,8 +22,8 @@ import (
 // Binding is the place of a sealed credential, which is bound into it.
 type Binding struct {
 	TenantID, ConnectionID, Provider string
-	// Target is a digest of where the credential goes, and how: who can write the
-	// database cannot have it sent elsewhere.
+	// Target is a digest of the address that gets the credential and of the way it is sent. A party
+	// that can write the database cannot have the credential sent elsewhere.
 	Target  string
 	Version int
 }
@@ -84,7 +84,7 @@ type Request struct {
 	Roles  []string
 	// Scopes are what the tool needs of the connection.
 	Scopes []string
-	// Generation is the one that a person approved; 0 where nobody had to.
+	// Generation is the generation that a person approved; 0 if no approval was needed.
 	Generation int
 	Epoch      int
 	// Round counts the attempts of the call.
@@ -130,8 +130,8 @@ type Store interface {
 	// LeaseConnection writes down that the attempt uses the connection, and returns
 	// it: all in one statement, which looks at grant, status and generation once more.
 	LeaseConnection(ctx context.Context, r Request) (Record, error)
-	// SealedSecrets returns a page of what is sealed, of all tenants: what comes after
-	// that place in order, at most most.
+	// SealedSecrets returns a page of at most most sealed secrets of all tenants: those that follow
+	// after in the order of bindings.
 	SealedSecrets(ctx context.Context, after Binding, most int) ([]Sealed, error)
 	// BeginRefresh lets one worker at a time refresh the token of the version that it
 	// has seen, and says why not else.
@@ -139,8 +139,8 @@ type Store interface {
 	// StoreRefreshed puts the new secret in the place of the version before it, or says
 	// why not.
 	StoreRefreshed(ctx context.Context, r Refreshed) (StoreAnswer, error)
-	// FailRefresh ends a claim without a token: nobody tries again for a while, or
-	// ever, until somebody signs in anew.
+	// FailRefresh ends a claim without a token. No worker refreshes again for a while, or before
+	// the next sign-in.
 	FailRefresh(ctx context.Context, f FailedRefresh) error
 }
 
@@ -171,7 +171,8 @@ type Options struct {
 	Foreign http.RoundTripper
 	// By is who refreshes, for the audit trail; "" is worker.
 	By string
-	// Live learns what is leased, so that nobody lets it out; nil has nobody know.
+	// Live gets each leased secret, so that redaction can remove it from output. If nil, leased
+	// secrets are registered nowhere.
 	Live *fingerprint.Set
 }
 
@@ -191,8 +192,8 @@ func New(store Store, sealer Sealer, o Options) *Broker {
 	}
 }
 
-// Drain waits until running refreshes have stored their tokens, or until ctx ends. Nobody may call
-// Lease during Drain.
+// Drain waits until running refreshes have stored their tokens, or until ctx ends. Lease must not
+// be called during Drain.
 func (b *Broker) Drain(ctx context.Context) {
 	over := make(chan struct{})
 	go func() {

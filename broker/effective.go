@@ -20,7 +20,7 @@ const (
 	StatusRevoked = "revoked"
 )
 
-// AllScopes in a grant stands for every scope of its connection.
+// AllScopes in a grant means every scope of its connection.
 const AllScopes = "*"
 
 // Effective returns the connections that a call may use, sorted: the connections that are granted

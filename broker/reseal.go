@@ -5,9 +5,9 @@ import "errors"
 // ErrOtherKey says that the sealer seals with another key than was asked for.
 var ErrOtherKey = errors.New("this worker's key ring seals with another key")
 
-// Reseal seals anew, with the key of that id, what is sealed, for the same place.
-// ErrOtherKey: the sealer seals with another one by now, or still; ErrSealed: it
-// does not open. What is sealed does not leave it.
+// Reseal seals a sealed secret again for the same binding, with the key keyID. It returns
+// ErrOtherKey if the sealer uses another key, and ErrSealed if the secret does not open. The
+// plaintext is cleared and is never returned.
 func Reseal(sealer Sealer, s Sealed, keyID int64) (Sealed, error) {
 	plain, err := sealer.Open(s.Bytes, s.Binding)
 	if err != nil {

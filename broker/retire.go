@@ -23,11 +23,10 @@ const (
 	RetiredFailed Retired = "failed"
 )
 
-// Retire takes the tokens of a connection back at its provider (RFC 7009), the
-// refresh token first. The record is what the revocation here has deleted, which comes
-// first: what happens there changes nothing of that. A refresh that is under way then
-// takes back itself what it gets. It asks at most twice, for ten seconds each, and its
-// errors hold nothing of the credential.
+// Retire revokes the tokens of a connection at its provider (RFC 7009), the refresh token first. r
+// is the record that the revocation here has deleted before: the result of Retire does not change
+// that revocation. If a refresh is running, the refresh revokes the tokens that it gets. Retire
+// sends at most two requests, of ten seconds each, and its errors hold nothing of the credential.
 func (b *Broker) Retire(ctx context.Context, r Record) (Retired, error) {
 	if r.Provider.OAuth2 == nil || r.Provider.OAuth2.RevokeURL == "" {
 		return RetiredNowhere, nil

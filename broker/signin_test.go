@@ -118,8 +118,8 @@ func TestCallback(t *testing.T) {
 	}
 }
 
-// TestNobodySignsIn: the wait ends by its time, by its caller, and by who shows the page.
-func TestNobodySignsIn(t *testing.T) {
+// TestSignInEndsWithoutCallback: the wait ends by its time, by its caller, and by who shows the page.
+func TestSignInEndsWithoutCallback(t *testing.T) {
 	s := oauthtest.New(t)
 	b := New(nil, nil, Options{})
 	in := SignIn{Provider: describe(s), Client: theClient(), Show: func(string) error { return nil }, Within: time.Millisecond}

@@ -225,8 +225,8 @@ func TestForeignAddresses(t *testing.T) {
 	}
 }
 
-// TestNobodySeesIt: what a tool can lay hands on holds no credential: errors, traces of the connection, what the request was.
-func TestNobodySeesIt(t *testing.T) {
+// TestCredentialNeverExposed: what a tool can lay hands on holds no credential: errors, traces of the connection, what the request was.
+func TestCredentialNeverExposed(t *testing.T) {
 	w := newWorld(t, func(p *Provider) { p.Kind, p.Place = APIKey, &Place{Query: "key"} })
 	var wrote []string
 	trace := &httptrace.ClientTrace{WroteHeaderField: func(key string, value []string) { wrote = append(wrote, key+fmt.Sprint(value)) }}

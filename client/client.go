@@ -17,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/hydrate"
+	"github.com/pawl-run/pawl/toolspec/output"
 )
 
 // taskTimeout is the workflow task timeout of the contract. After this time, Temporal gives the
@@ -27,16 +28,12 @@ const taskTimeout = 5 * time.Second
 type Client struct {
 	temporal temporal.Client
 	outputs  Outputs
+	reader   output.Reader
 	catalogs Catalogs
 	records  Records
+	runs     Runs
 	data     converter.DataConverter
 	eager    bool
-}
-
-// Outputs reads values by their references: the outputRef of a large result, and for settled calls
-// toolspec.ResultRef. It returns ErrNotFound for an output of another tenant.
-type Outputs interface {
-	Output(ctx context.Context, tenantID, ref string) (json.RawMessage, error)
 }
 
 // Catalogs reads the tools that workers have published and that a caller may see.
@@ -44,16 +41,20 @@ type Catalogs interface {
 	Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error)
 }
 
-// Options of a client. Without Catalogs, Outputs and Records, the client uses only Temporal.
-// Package client/postgres has all three for a program that may read the database.
+// Options of a client. Without Catalogs, Outputs, OutputReader, Records and Runs, the client uses only
+// Temporal. Package client/postgres has all of them for a program that may read the database.
 type Options struct {
 	// Catalogs reads the tools for Catalog, PickTools and Offer.
 	Catalogs Catalogs
 	// Outputs reads values for Output. Without it, the answer to a model has only the reference
 	// of a value beyond toolspec.MaxInline.
 	Outputs Outputs
+	// OutputReader reads stored outputs of any size for OutputInfo and OpenOutput.
+	OutputReader output.Reader
 	// Records reads the record for Calls, Call and Approvals.
 	Records Records
+	// Runs follows the events of runs for Watch, and serves Append and Run.
+	Runs Runs
 	// DataConverter is the data converter of the Temporal client, if it has its own. Progress needs
 	// it.
 	DataConverter converter.DataConverter
@@ -67,7 +68,7 @@ func New(t temporal.Client, o Options) *Client {
 	if o.DataConverter == nil {
 		o.DataConverter = converter.GetDefaultDataConverter()
 	}
-	return &Client{temporal: t, outputs: o.Outputs, catalogs: o.Catalogs, records: o.Records, data: o.DataConverter, eager: o.EagerStart}
+	return &Client{temporal: t, outputs: o.Outputs, reader: o.OutputReader, catalogs: o.Catalogs, records: o.Records, runs: o.Runs, data: o.DataConverter, eager: o.EagerStart}
 }
 
 // Call is a started call.

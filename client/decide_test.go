@@ -79,7 +79,7 @@ func (w *world) updates(workflowID string) (n int) {
 	return n
 }
 
-func TestDecideOfNobodyUp(t *testing.T) {
+func TestDecideWithoutWorker(t *testing.T) {
 	w := newWorld(t)
 	stop := w.work()
 	c, err := w.client.Start(t.Context(), call("test__write", "w", "hello"))

@@ -15,8 +15,8 @@ var ErrNotFound = errors.New("not found")
 // more, and the call cannot be stopped.
 var ErrSettled = errors.New("the call is settled; its result cannot change")
 
-// ErrNotConfirmed says that no worker answered in time. The decision may still
-// apply: ask for the state before deciding again.
+// ErrNotConfirmed says that no worker answered in time. The decision may still count: ask for the
+// state, or send the same decision again, which counts once.
 var ErrNotConfirmed = errors.New("not confirmed: no worker answered; the decision may still apply")
 
 // ErrSpent says that a call has received all the updates and signals that Temporal allows a
@@ -34,6 +34,10 @@ var ErrNoCatalogs = errors.New("this client has no reader of catalogs: set Optio
 // ErrNoRecords is the error of Client.Calls, Client.Call and Client.Approvals for a client without
 // Options.Records.
 var ErrNoRecords = errors.New("this client has no reader of the record: set Options.Records")
+
+// ErrNoRuns is the error of Client.Watch, Client.Append and Client.Run for a client without
+// Options.Runs.
+var ErrNoRuns = errors.New("this client has no reader of runs: set Options.Runs")
 
 // CallError is the error of a call that ended without a value, or that was refused.
 type CallError struct {

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -74,15 +73,6 @@ func (c *Client) Cancel(ctx context.Context, workflowID string) error {
 		return fmt.Errorf("client: cancel %s: %w", workflowID, orSettled(err))
 	}
 	return nil
-}
-
-// Output returns the value that Result names by outputRef, or an answer to a model by output_ref. An
-// output that the tenant does not have is ErrNotFound.
-func (c *Client) Output(ctx context.Context, tenantID, ref string) (json.RawMessage, error) {
-	if c.outputs == nil {
-		return nil, fmt.Errorf("client: output: %w", ErrNoOutputs)
-	}
-	return c.outputs.Output(ctx, tenantID, ref)
 }
 
 // checkOpen returns nil for an open call, ErrSettled for a settled call, and ErrNotFound for an id

@@ -73,7 +73,8 @@ func newCallWorker(t testing.TB, call Call, hooks []hook.Hook) *callWorker {
 	b.providers = providers.Providers{Registry: registry}
 	b.hydrator = hydrate.New(hydrate.Parts{Tools: b.tools, Policies: noPolicy{}, Log: b.log})
 	parts := attempt.Parts{
-		Store: b.record, Tools: b.tools, Hooks: b.hooks, Providers: b.providers, Expired: func(contract.ExecuteIn) bool { return false },
+		Policies: noPolicy{},
+		Store:    b.record, Tools: b.tools, Hooks: b.hooks, Providers: b.providers, Expired: func(contract.ExecuteIn) bool { return false },
 		Secrets: b.live, Log: b.log,
 	}
 	if call.Connection != nil {
@@ -112,7 +113,7 @@ func (b *callWorker) capabilities() toolspec.Capabilities {
 		now = stopped{at: call.Now}
 	}
 	provided, err := toolspec.NewCapabilities(
-		capability.FilesKey.Provide(workspace), capability.ClockKey.Provide(now), capability.ProgressKey.Provide(b.reports),
+		capability.FilesKey.Provide(workspace), capability.ClockKey.Provide(now), capability.ProgressKey.Provide(b.reports), capability.OutputsKey.Provide(noOutputs{}),
 		capability.ClientsKey.Provide(broker.Outside{}), capability.AuthKey.Provide(broker.Outside{}),
 	)
 	if err != nil {
@@ -227,7 +228,7 @@ type reports struct {
 
 // Report implements capability.Progress.
 func (r *reports) Report(ctx context.Context, p toolspec.Progress) {
-	seen, latest := heartbeat.Reporting(ctx, r.secrets)
+	seen, latest, _ := heartbeat.Reporting(ctx, r.secrets)
 	r.Progress.Report(seen, p)
 	r.list.change(func(list []toolspec.Progress) []toolspec.Progress { return append(list, *latest.Load()) })
 }

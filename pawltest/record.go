@@ -30,7 +30,10 @@ func (g *guarded[V]) get() (v V) {
 }
 
 // record is the record of the only call of a test. No other run takes over the call.
-type record struct{ output guarded[json.RawMessage] }
+type record struct {
+	output guarded[json.RawMessage]
+	stream guarded[[]byte]
+}
 
 // Owned implements attempt.Store.
 func (*record) Owned(context.Context, stage.OwnedRow) (hook.Plan, bool, error) {
@@ -41,6 +44,12 @@ func (*record) Owned(context.Context, stage.OwnedRow) (hook.Plan, bool, error) {
 func (*record) Claim(context.Context, attempt.ClaimRow) (contract.Outcome, error) {
 	return contract.Done, nil
 }
+
+// Begin implements attempt.Store.
+func (*record) Begin(context.Context, attempt.BeginRow) error { return nil }
+
+// ReportProgress implements attempt.Store.
+func (*record) ReportProgress(context.Context, attempt.ProgressRow) (bool, error) { return false, nil }
 
 // Check implements attempt.Store.
 func (*record) Check(_ context.Context, in contract.CheckIn) (contract.CheckOut, error) {
@@ -56,6 +65,32 @@ func (r *record) SaveOutput(_ context.Context, in attempt.OutputRow) (ref string
 // Output implements attempt.Store.
 func (r *record) Output(context.Context, string, string) (json.RawMessage, error) {
 	return r.output.get(), nil
+}
+
+// NewOutput implements attempt.Store.
+func (r *record) NewOutput(in attempt.StreamRow) attempt.OutputWriter {
+	return &streamed{r, in.InvocationID + ".1"}
+}
+
+// streamed keeps a stream in memory.
+type streamed struct {
+	record *record
+	ref    string
+}
+
+// Write implements attempt.OutputWriter.
+func (s *streamed) Write(_ context.Context, p []byte) error {
+	s.record.stream.change(func(all []byte) []byte { return append(all, p...) })
+	return nil
+}
+
+// Finish implements attempt.OutputWriter.
+func (s *streamed) Finish(context.Context, string) (ref string, err error) { return s.ref, nil }
+
+// Discard implements attempt.OutputWriter.
+func (s *streamed) Discard(context.Context) error {
+	s.record.stream.change(func([]byte) []byte { return nil })
+	return nil
 }
 
 // noPolicy has no policy: no identity has roles, and no tool has repairs.

@@ -21,6 +21,8 @@ type Answer struct {
 	// Value is the complete redacted value, even if Result has its short form. The record
 	// keeps Value and SafeArgs; it keeps neither the original arguments nor the original value.
 	Value json.RawMessage
+	// Output is what the tool wrote to Call.Output, masked as it is stored; nil if the attempt failed.
+	Output []byte
 	// SafeArgs are the masked arguments that approvers see; nil if the arguments are refused.
 	SafeArgs json.RawMessage
 	// ModelContent is the content that a model reads. If the attempt failed, the model also reads
@@ -67,7 +69,10 @@ func (b *callWorker) answer(out contract.ExecuteOut, safeArgs json.RawMessage) A
 		Result: b.result(out), Retryable: out.Retryable || out.Outcome == contract.Interrupted, Value: out.Value, SafeArgs: safeArgs,
 		Progress: b.reports.list.get(), Log: b.book.String(),
 	}
-	if out.OutputRef != "" {
+	switch {
+	case out.OutputRef != "" && len(out.Value) > 0:
+		a.Output = b.record.stream.get()
+	case out.OutputRef != "":
 		a.Value = b.record.output.get()
 	}
 	var err error

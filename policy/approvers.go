@@ -78,14 +78,14 @@ func (a ApprovalRule) Besides(hooks ...HookEntries) (ApprovalRule, error) {
 	a = a.clone()
 	for _, h := range hooks {
 		if len(h.Entries) == 0 || slices.ContainsFunc(h.Entries, func(s ChainEntry) bool { return len(s.Approvers) == 0 }) {
-			return ApprovalRule{}, errNobody
+			return ApprovalRule{}, errNoApprovers
 		}
 		a.Hooks = append(a.Hooks, HookEntries{Hook: h.Hook, Entries: cloneEntries(h.Entries)})
 	}
 	return a.Unremembered(), nil
 }
 
-var errNobody = errors.New("a hook asks for approvers and names none")
+var errNoApprovers = errors.New("a hook asks for approvers and names none")
 
 // ExpiresWithin returns the rule with a lifetime of at most d.
 func (a ApprovalRule) ExpiresWithin(d time.Duration) ApprovalRule {

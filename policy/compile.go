@@ -68,6 +68,9 @@ func (c *compiler) tenant(id string, doc document.Tenant) *tenant {
 	for _, kept := range doc.Cache {
 		t.cache = append(t.cache, compileCache(kept))
 	}
+	for _, m := range doc.Masks {
+		t.masks = append(t.masks, compileMask(m))
+	}
 	for _, name := range slices.Sorted(maps.Keys(doc.Roles)) {
 		t.roles = append(t.roles, role{name: name, of: doc.Roles[name]})
 	}

@@ -26,6 +26,7 @@ type tenant struct {
 	budgets  Budgets
 	limits   []limit
 	cache    []cacheRule
+	masks    []mask
 	approval ApprovalRule
 	roles    []role // sorted by name
 	// features are sorted by flag, overrides in the order of the document.

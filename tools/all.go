@@ -8,6 +8,8 @@ func All() []toolspec.Tool {
 		GetCurrentTime(),
 		Grep(),
 		List(),
+		OutputCache(),
+		OutputCacheGrep(),
 		ReadFile(),
 		WriteFile(),
 	}

@@ -17,6 +17,7 @@ const (
 	CodeConflict         Code = "conflict"
 	CodeRateLimited      Code = "rate_limited"
 	CodeCapacity         Code = "capacity"
+	CodeOutputQuota      Code = "output_quota"
 	CodeNeedsReauth      Code = "needs_reauth"
 	CodeExecution        Code = "execution"
 	CodeTimeout          Code = "timeout"
@@ -80,6 +81,7 @@ func Codes() []Info {
 		{CodeConflict, KindConflict, false, 409, 30, "The call id is taken by a call with other arguments", "Same (tenant, run, toolCallId), other input."},
 		{CodeRateLimited, KindBusy, false, 429, 31, "Rate limit reached", "A quota, a hook or a busy worker asked to come back later; see `retryAfterMs`."},
 		{CodeCapacity, KindBusy, false, 503, 32, "No capacity", "No slot was free in time."},
+		{CodeOutputQuota, KindBusy, false, 507, 34, "No storage is left for outputs: delete outputs, wait until some expire, or raise PAWL_OUTPUT_QUOTA", "The stored outputs of the tenant use its whole quota. The tool ran."},
 		{CodeNeedsReauth, KindRefused, false, 401, 33, "The connection must be authorised again", "The broker holds no usable credential."},
 		{CodeExecution, KindTool, true, 502, 40, ErrorPrefix + "the tool failed", "The tool returned an error or panicked."},
 		{CodeTimeout, KindTool, true, 504, 41, "The tool timed out", "The tool took longer than its budget."},

@@ -9,7 +9,7 @@ import (
 
 // closedSet is the contract: a code that is not here needs a new version of it.
 const closedSet = "invalid_json incomplete validation unavailable policy_denied authz_denied approval_denied approval_expired " +
-	"approval_stale conflict rate_limited capacity needs_reauth execution timeout aborted output_validation redaction_failed " +
+	"approval_stale conflict rate_limited capacity output_quota needs_reauth execution timeout aborted output_validation redaction_failed " +
 	"result_too_large outcome_unknown cancelled internal"
 
 func TestCodeTable(t *testing.T) {

@@ -66,9 +66,9 @@ type Decision struct {
 	// required with a proof. If it is present, the decision counts only for a request with this
 	// digest.
 	Digest string `json:"digest,omitempty"`
-	// Approver is the name of the person who decides: 1 to 200 visible characters. The decision
-	// counts only if its proof is from this person, or if it has no proof and policy accepts
-	// unsigned decisions.
+	// Approver is the name of the person who decides, of 1 to 200 characters: see the section Names
+	// of the contract. The proof of the decision must be of this person. A decision without a proof
+	// counts only if policy accepts unsigned decisions.
 	Approver string `json:"approver"`
 	// Reason is the reason of the approver, at most 2000 bytes. Pawl stores it, so do not put a
 	// secret into it.
@@ -163,7 +163,7 @@ type Answer struct {
 	Reason string `json:"reason,omitempty"`
 	// Again says that Pawl does not know yet whether the decision counts, and has recorded nothing.
 	// Send the same decision again, under another update id. There are three cases: (1) the issuer
-	// of the ID token did not answer; (2) the call does not know the key of the signature, and
-	// reads the registered keys again later; (3) too many signals came at once.
+	// of the ID token did not answer; (2) the call does not know the key of the signature, and reads
+	// the registered keys again only after a pause; (3) too many signals came at once.
 	Again bool `json:"again,omitempty"`
 }

@@ -43,9 +43,9 @@ type Invocation struct {
 	// It changes neither the arguments nor the verdict nor the input digest. But if a value in it
 	// has the shape of a credential, the whole invocation is refused.
 	Provider *Provider `json:"provider,omitempty"`
-	// SubmitterProof is a signed token, with which a server that your tenant trusts (a submitter)
-	// confirms context.subjectId: see docs/authorization.md. Pawl ignores it if the call has no
-	// subject. It is not part of the input digest.
+	// SubmitterProof is a signed token of a submitter, a server that your tenant trusts. It confirms
+	// context.subjectId: see docs/authorization.md. Pawl ignores it if the call has no subject. It
+	// is not part of the input digest.
 	SubmitterProof string `json:"submitterProof,omitempty"`
 }
 
@@ -56,12 +56,12 @@ type Context struct {
 	// RunID is the run, the caller's name for a group of calls such as one conversation: 1 to 64
 	// characters of A-Z a-z 0-9 _ . - It is not the run id of Temporal.
 	RunID string `json:"runId"`
-	// ActorID is the identity that calls: user:NAME, agent:NAME or service:NAME, with 1 to 200 visible
-	// characters. Names are compared byte by byte.
+	// ActorID is the identity that calls: user:NAME, agent:NAME or service:NAME, of 1 to 200
+	// characters with the prefix: see the section Names of the contract.
 	ActorID string `json:"actorId"`
-	// SubjectID is the person or service on whose behalf the actor calls. It counts only with a
-	// submitterProof: without a valid one the call ends with authz_denied. It is part of the input
-	// digest and of the approval digest.
+	// SubjectID is the person or service on whose behalf the actor calls. It needs a valid
+	// submitterProof. Otherwise the call ends with authz_denied. It is part of the input digest and
+	// of the approval digest.
 	SubjectID string `json:"subjectId,omitempty"`
 	// SessionID is the session, the caller's name for calls that belong together. The calls of a
 	// session can share the objects that hooks provide, cached results and remembered approvals. It
@@ -72,11 +72,10 @@ type Context struct {
 	RequestID string `json:"requestId,omitempty"`
 	// GraphID is the caller's id of the agent graph or the agent that the run executes.
 	GraphID string `json:"graphId,omitempty"`
-	// ConnectionID is the opaque id of the connection that the tool uses. The call ends with
-	// policy_denied if allowedConnectionIds does not name the connection, or if no grant allows the
-	// connection. The subject of the call needs the grant; without a subject, the actor needs it. If
-	// a tool requires a connection, a call without connectionId ends with validation, and
-	// details.kind is missing_connection.
+	// ConnectionID is the opaque id of the connection that the tool uses. allowedConnectionIds must
+	// name the connection. The subject of the call needs a grant; without a subject, the actor needs
+	// it. Otherwise the call ends with policy_denied. If a tool requires a connection, a call
+	// without connectionId ends with validation, and details.kind is missing_connection.
 	ConnectionID string `json:"connectionId,omitempty"`
 	// VirtualKeyID is the caller's opaque id of the virtual key under which it makes the call. Calls
 	// with different virtual keys share no cached result.

@@ -75,6 +75,6 @@ type OutputInfo struct {
 	Bytes int64 `json:"bytes,omitempty"`
 	// Truncated says that the value is a shortened form of the whole.
 	Truncated bool `json:"truncated,omitempty"`
-	// OutputRef names the whole value if Truncated is true.
+	// OutputRef names the whole value if Truncated is true, and otherwise the stream of the tool.
 	OutputRef string `json:"outputRef,omitempty"`
 }

@@ -63,6 +63,12 @@ var (
 	ibanText  = regexp.MustCompile(`[A-Za-z]{2}[0-9]{2}(?:` + separators + `[A-Za-z0-9]){11,}`)
 )
 
+// Check reports why there is no such Masker.
+func (m Masker) Check() error {
+	_, err := m.finder()
+	return err
+}
+
 // finder returns where the texts to mask are, in their order.
 type finder func(text string) [][]int
 
@@ -172,17 +178,47 @@ func isIBAN(text []byte) bool {
 	return rest == 1
 }
 
-// apply masks what is at the path in v.
-func (m Masking) apply(v any) (any, error) {
-	paths, err := splitPaths([]string{m.Path})
-	if err != nil {
-		return nil, err
+// Masks are compiled maskings. The zero value masks nothing. It is safe for concurrent use.
+type Masks []compiledMask
+
+type compiledMask struct {
+	pointer string
+	path    []string
+	find    finder
+}
+
+// Paths returns the path of each masking.
+func (m Masks) Paths() []string {
+	paths := make([]string, len(m))
+	for i, one := range m {
+		paths[i] = one.pointer
 	}
-	find, err := m.With.finder()
-	if err != nil {
-		return nil, fmt.Errorf("redaction.maskOutput: %w", err)
+	return paths
+}
+
+// CompileMasks compiles maskings. It returns an error for a path that is not a JSON pointer, and for
+// an unknown Masker.
+func CompileMasks(maskings ...Masking) (Masks, error) {
+	masks := make(Masks, len(maskings))
+	for i, m := range maskings {
+		paths, err := splitPaths([]string{m.Path})
+		if err != nil {
+			return nil, err
+		}
+		masks[i].pointer, masks[i].path = m.Path, paths[0]
+		if masks[i].find, err = m.With.finder(); err != nil {
+			return nil, fmt.Errorf("%s: %w", m.Path, err)
+		}
 	}
-	return maskAt(v, paths[0], find.mask), nil
+	return masks, nil
+}
+
+// apply masks v, which it may change.
+func (m Masks) apply(v any) any {
+	for _, one := range m {
+		v = maskAt(v, one.path, one.find.mask)
+	}
+	return v
 }
 
 // maxMaskPasses bounds how often a text is searched.

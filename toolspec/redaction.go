@@ -21,6 +21,10 @@ type Redaction struct {
 	MaskInput []string
 	// MaskOutput hides parts of what Allow lists, such as the email addresses in a text.
 	MaskOutput []Masking
+	// MaskStream hides parts of the text that the tool writes to Call.Output, before any of it is
+	// stored. A match of at most 4096 bytes is masked wherever it is in the stream, except for patterns
+	// that depend on the text around a match: ^ and $ without (?m), \b and \B.
+	MaskStream []Masker
 }
 
 // Mask stands in the place of what is masked.
@@ -31,11 +35,7 @@ func (r Redaction) Check() error {
 	if len(r.Allow) == 0 {
 		return fmt.Errorf("redaction.allow is empty: list the output paths that may be shown, such as /text")
 	}
-	paths := slices.Concat(r.Allow, r.MaskInput)
-	for _, m := range r.MaskOutput {
-		paths = append(paths, m.Path)
-	}
-	for _, p := range paths {
+	for _, p := range slices.Concat(r.Allow, r.MaskInput) {
 		if p != "" && !strings.HasPrefix(p, "/") {
 			return fmt.Errorf("redaction path %q is not a JSON pointer: start it with /", p)
 		}
@@ -43,33 +43,51 @@ func (r Redaction) Check() error {
 	if len(r.MaskOutput) > maxMaskings {
 		return fmt.Errorf("redaction.maskOutput has %d entries, of at most %d", len(r.MaskOutput), maxMaskings)
 	}
-	for _, m := range r.MaskOutput {
-		if _, err := m.With.finder(); err != nil {
-			return fmt.Errorf("redaction.maskOutput: %s: %w", m.Path, err)
-		}
+	if _, err := r.Stream(); err != nil {
+		return err
+	}
+	if _, err := CompileMasks(r.MaskOutput...); err != nil {
+		return fmt.Errorf("redaction.maskOutput: %w", err)
 	}
 	return nil
 }
 
-// Output returns value with everything stripped that Allow does not list, and masked as MaskOutput
-// says. It is deterministic: the same value gives the same bytes, keys sorted. A second pass
-// changes nothing.
-func (r Redaction) Output(value json.RawMessage) (json.RawMessage, error) {
-	paths, err := splitPaths(r.Allow)
-	if err != nil {
-		return nil, err
+// OutputRedactor redacts the outputs of a tool. It is safe for concurrent use.
+type OutputRedactor struct {
+	allow [][]string
+	masks Masks
+}
+
+// CompileOutput compiles Allow and MaskOutput.
+func (r Redaction) CompileOutput() (o OutputRedactor, err error) {
+	if o.allow, err = splitPaths(r.Allow); err != nil {
+		return o, err
 	}
+	if o.masks, err = CompileMasks(r.MaskOutput...); err != nil {
+		return o, fmt.Errorf("redaction.maskOutput: %w", err)
+	}
+	return o, nil
+}
+
+// Redact returns value with everything stripped that Allow does not list, and masked as MaskOutput
+// and more say. It is deterministic: the same value gives the same bytes, keys sorted. A second pass
+// changes nothing.
+func (o OutputRedactor) Redact(value json.RawMessage, more Masks) (json.RawMessage, error) {
 	v, err := decodeValue(value)
 	if err != nil {
 		return nil, err
 	}
-	kept, _ := keep(v, paths)
-	for _, m := range r.MaskOutput {
-		if kept, err = m.apply(kept); err != nil {
-			return nil, err
-		}
+	kept, _ := keep(v, o.allow)
+	return json.Marshal(more.apply(o.masks.apply(kept)))
+}
+
+// Output redacts one value: see [OutputRedactor.Redact].
+func (r Redaction) Output(value json.RawMessage) (json.RawMessage, error) {
+	o, err := r.CompileOutput()
+	if err != nil {
+		return nil, err
 	}
-	return json.Marshal(kept)
+	return o.Redact(value, nil)
 }
 
 // Input returns args with every value masked that MaskInput lists.

@@ -50,16 +50,17 @@ type Result struct {
 	// Source says where the value comes from: executed from the tool that this call ran, cache from
 	// a cache, and responded from a hook or a tool that called Respond.
 	Source Source `json:"source,omitempty"`
-	// Attempts is the number of attempts with a recorded outcome: the tool answered, the attempt
-	// was lost, or a worker refused to start the tool. An attempt that Pawl dispatched
-	// again, because it did not begin, counts once. If the sweeper ended the call, this is the
-	// number of claims in the record: see the glossary.
+	// Attempts is the number of attempts that ended: the tool answered, the attempt was lost, or a
+	// worker refused to start the tool. If Pawl dispatched an attempt again because it had not
+	// begun, it counts once. If the sweeper ended the call, this is the number of claims in the
+	// record: see the glossary.
 	Attempts int `json:"attempts"`
 	// Truncated says that value is not the whole value: the whole has more than 65536 bytes, or more
 	// than the tool declares for its content. outputRef names the whole.
 	Truncated bool `json:"truncated,omitempty"`
-	// OutputRef is the opaque name of the whole value, which Pawl keeps in Postgres, if truncated is
-	// true. A result of an older release has it beside no value, and without truncated.
+	// OutputRef is the opaque name of what Pawl stores beside the result: the whole value if truncated
+	// is true, and otherwise the stream that the tool wrote. A result of an older release has it beside
+	// no value, and without truncated.
 	OutputRef string `json:"outputRef,omitempty"`
 	// StartedAtMs is when the call started, in milliseconds since 1970-01-01 UTC, by the
 	// workflow's clock.
@@ -91,8 +92,8 @@ type Details struct {
 	Problems []Problem `json:"problems,omitempty"`
 	// Code is a hook's own code if errorCode is aborted.
 	Code string `json:"code,omitempty"`
-	// Cause is the event that ended an attempt whose outcome is unknown: timeout, cancelled,
-	// worker_stopped, result_not_saved, lost, revoked and others.
+	// Cause says how an attempt with an unknown outcome ended: timeout, cancelled, worker_stopped,
+	// result_not_saved, lost, revoked and others.
 	Cause string `json:"cause,omitempty"`
 	// Rule is the policy rule that decided.
 	Rule string `json:"rule,omitempty"`

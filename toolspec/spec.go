@@ -14,12 +14,14 @@ type Spec struct {
 	// Kind is the kind of the values; absent means json.
 	Kind ValueKind `json:"kind,omitempty"`
 	// Truncate are the parts of the values that have limits of their own.
-	Truncate     []Truncation  `json:"truncate,omitempty"`
-	Effect       Effect        `json:"effect"`
-	Risk         Risk          `json:"risk"`
-	Idempotent   bool          `json:"idempotent,omitempty"`
-	Redaction    RedactionSpec `json:"redaction"`
-	Capabilities []string      `json:"capabilities,omitempty"`
+	Truncate   []Truncation  `json:"truncate,omitempty"`
+	Effect     Effect        `json:"effect"`
+	Risk       Risk          `json:"risk"`
+	Idempotent bool          `json:"idempotent,omitempty"`
+	Redaction  RedactionSpec `json:"redaction"`
+	// Stream says what the tool writes beside its value.
+	Stream       Stream   `json:"stream,omitempty"`
+	Capabilities []string `json:"capabilities,omitempty"`
 	// RequiresConnection says that context.connectionId must be given.
 	RequiresConnection bool `json:"requiresConnection,omitempty"`
 	// Scopes are what it needs of the connection.
@@ -53,4 +55,5 @@ type RedactionSpec struct {
 	Allow      []string  `json:"allow"`
 	MaskInput  []string  `json:"maskInput,omitempty"`
 	MaskOutput []Masking `json:"maskOutput,omitempty"`
+	MaskStream []Masker  `json:"maskStream,omitempty"`
 }

@@ -36,12 +36,11 @@ type State struct {
 	// Plan is the plan that was recorded when the call was admitted. It is absent if the input got
 	// no record.
 	Plan *PlanSummary `json:"plan,omitempty"`
-	// Dropped is the number of signals with a decision that the call dropped, because the decision
-	// cannot count.
+	// Dropped is the number of dropped signals: their decisions cannot count.
 	Dropped int `json:"dropped,omitempty"`
-	// Answers are the last answers to decisions that came as signals: first at most 16 answers to
-	// decisions that the call accepted, then at most 16 answers to decisions that the call dropped.
-	// Each group begins with the oldest answer.
+	// Answers are the last answers to decisions that came as signals. First come at most 16 answers
+	// to decisions that the call accepted, then at most 16 answers to decisions that the call
+	// dropped. Each group begins with the oldest answer.
 	Answers []SignalAnswer `json:"answers,omitempty"`
 }
 

@@ -25,10 +25,11 @@ const (
 	DefaultMaxArgs = 8 << 10
 	// DefaultMaxResult bounds the redacted result of a tool that says nothing else, in bytes.
 	DefaultMaxResult = 1 << 20
-	// MaxResult bounds the redacted result of every tool, in bytes.
-	MaxResult = 1 << 20
+	// MaxResult bounds the redacted result of every tool, in bytes. Redaction decodes a result, which
+	// takes up to about ten times its size in memory. A tool that returns more declares a Stream.
+	MaxResult = 16 << 20
 	// MaxRawResult bounds the value of every tool before redaction, in bytes.
-	MaxRawResult = 8 << 20
+	MaxRawResult = 2 * MaxResult
 	// DefaultAttempts bounds the attempts of a call whose tool may be repeated. Every other
 	// tool runs once by default.
 	DefaultAttempts = 3
@@ -95,12 +96,15 @@ type Definition struct {
 	// NoSchemaMode is required with AllowNoSchema. Policy has a mode too, and the
 	// stricter one counts.
 	NoSchemaMode NoSchemaMode
-	// MaxResultBytes bounds the redacted result; 0 means DefaultMaxResult.
+	// MaxResultBytes bounds the redacted result; 0 means DefaultMaxResult. It does not bound a stream.
 	MaxResultBytes int
 	// Truncate says what parts of the value are, so that a value that is large for its content is
 	// shortened, such as the contents of a file above 10 KB. A value of more than MaxInline bytes is
 	// shortened in any case.
 	Truncate []Truncation
+	// Stream declares that the tool writes to Call.Output, and what. The result of such a tool has the
+	// reference of the stream beside its value, which is at most MaxInline bytes and is not cached.
+	Stream Stream
 	// Tags help people and models to find the tool.
 	Tags []string
 	// Strict asks providers that know such a flag to hold the model to the schema,
@@ -140,6 +144,7 @@ type Call struct {
 	Logger *slog.Logger
 
 	capabilities Capabilities
+	output       OutputStream
 }
 
 // WithCapabilities returns the call with the abilities a tool receives.
@@ -207,6 +212,7 @@ func (d Definition) clone() Definition {
 	d.Redaction.MaskOutput = slices.Clone(d.Redaction.MaskOutput)
 	d.Truncate = slices.Clone(d.Truncate)
 	d.Capabilities, d.Scopes = slices.Clone(d.Capabilities), slices.Clone(d.Scopes)
+	d.Redaction.MaskStream = slices.Clone(d.Redaction.MaskStream)
 	d.Tags, d.CacheTags, d.HarmlessNames = slices.Clone(d.Tags), slices.Clone(d.CacheTags), slices.Clone(d.HarmlessNames)
 	return d
 }
@@ -245,6 +251,12 @@ func (d Definition) withDefaults() Definition {
 	}
 	if d.MaxResultBytes == 0 {
 		d.MaxResultBytes = DefaultMaxResult
+		if d.Stream != "" {
+			d.MaxResultBytes = MaxInline
+		}
+	}
+	if d.Stream != "" && d.CacheFor == 0 {
+		d.CacheFor = NeverCached
 	}
 	return d
 }
@@ -289,6 +301,9 @@ func (d Definition) Check() error {
 		if !SecretName(name) {
 			return fmt.Errorf("harmlessNames: %q does not look like a credential: leave it out", name)
 		}
+	}
+	if err := d.checkStream(); err != nil {
+		return err
 	}
 	if err := d.checkNoSchema(); err != nil {
 		return err

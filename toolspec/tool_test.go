@@ -86,7 +86,14 @@ func TestDefinitionCheck(t *testing.T) {
 		{"negative args", func(d *toolspec.Definition) { d.MaxArgsBytes = -1 }, "maxArgsBytes must be between"},
 		{"large args", func(d *toolspec.Definition) { d.MaxArgsBytes = 64<<10 + 1 }, "maxArgsBytes must be between"},
 		{"negative result", func(d *toolspec.Definition) { d.MaxResultBytes = -1 }, "maxResultBytes must be between"},
-		{"large result", func(d *toolspec.Definition) { d.MaxResultBytes = 1<<20 + 1 }, "maxResultBytes must be between"},
+		{"large result", func(d *toolspec.Definition) { d.MaxResultBytes = toolspec.MaxResult + 1 }, "maxResultBytes must be between"},
+		{"large result beside a stream", func(d *toolspec.Definition) { d.Stream, d.MaxResultBytes = toolspec.TextStream, toolspec.MaxInline+1 }, "maxResultBytes must be at most"},
+		{"fast stream", func(d *toolspec.Definition) { d.Stream, d.Fast = toolspec.TextStream, true }, "stream does not go with fast"},
+		{"stream of another kind", func(d *toolspec.Definition) { d.Stream = "video" }, "none of text, binary"},
+		{"mask without a stream", func(d *toolspec.Definition) { d.Redaction.MaskStream = []toolspec.Masker{toolspec.MaskEmail} }, "maskStream needs a stream"},
+		{"mask of all of a stream", func(d *toolspec.Definition) {
+			d.Stream, d.Redaction.MaskStream = toolspec.TextStream, []toolspec.Masker{toolspec.MaskAll}
+		}, "leaves nothing"},
 		{"no redaction", func(d *toolspec.Definition) { d.Redaction = toolspec.Redaction{} }, "redaction.allow is empty"},
 		{"no pointer", func(d *toolspec.Definition) { d.Redaction.Allow = []string{"sum"} }, `redaction path "sum" is not a JSON pointer`},
 	} {

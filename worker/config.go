@@ -50,6 +50,12 @@ type Config struct {
 	// RetentionDays is how long a settled call is kept: PAWL_RETENTION, 1–3650
 	// days; 0 means 400.
 	RetentionDays int
+	// OutputQuota is how much the stored outputs of one tenant may use, in bytes, compressed:
+	// PAWL_OUTPUT_QUOTA; 0 means 20 GiB.
+	OutputQuota int64
+	// OutputDays is how long a stored output is kept: PAWL_OUTPUT_RETENTION, 1–3650 days, and not longer
+	// than RetentionDays; 0 means 30.
+	OutputDays int
 	// OpenFGA configures an OpenFGA server that authorizes calls instead of the built-in engine.
 	// The zero value means the built-in engine.
 	OpenFGA OpenFGA
@@ -133,6 +139,9 @@ func LoadConfig() (Config, error) {
 	if c.SweepEvery, c.RetentionDays, err = loadSweeper(); err != nil {
 		return Config{}, err
 	}
+	if err := loadOutputs(&c); err != nil {
+		return Config{}, err
+	}
 	if c.Notify, err = loadNotify(); err != nil {
 		return Config{}, err
 	}
@@ -200,6 +209,9 @@ func (c Config) complete() (Config, error) {
 	}
 	c.RetentionDays = cmp.Or(c.RetentionDays, defaultRetentionDays)
 	if err := checkSweeper(c.SweepEvery, c.RetentionDays); err != nil {
+		return c, err
+	}
+	if err := completeOutputs(&c); err != nil {
 		return c, err
 	}
 	if err := c.Notify.check(); err != nil {

@@ -45,7 +45,7 @@ func TestNotifiers(t *testing.T) {
 	if err := os.WriteFile(file, []byte(notifySecret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tell := func(context.Context, toolspec.Notice) error { return nil }
+	notify := func(context.Context, toolspec.Notice) error { return nil }
 	for _, tc := range []struct {
 		name    string
 		config  Notify
@@ -54,15 +54,15 @@ func TestNotifiers(t *testing.T) {
 		fault   string
 	}{
 		{"nobody", Notify{}, nil, nil, ""},
-		{"all", Notify{URL: notifyAddress, SecretFile: file, Log: true}, []Option{Notifier("chat", tell), Notifier("mail-2", tell)}, []string{"chat", "log", "mail-2", "webhook"}, ""},
+		{"all", Notify{URL: notifyAddress, SecretFile: file, Log: true}, []Option{Notifier("chat", notify), Notifier("mail-2", notify)}, []string{"chat", "log", "mail-2", "webhook"}, ""},
 		{"by a variable", Notify{URL: notifyAddress, Secret: notifySecret}, nil, []string{"webhook"}, ""},
 		{"no file", Notify{URL: notifyAddress, SecretFile: file + "x"}, nil, nil, "no such file"},
 		{"no secret", Notify{URL: notifyAddress, Secret: "canary"}, nil, nil, "PAWL_NOTIFY_SECRET: a secret is whsec_"},
 		{"in the clear", Notify{URL: "http://hooks.example.com/canary", Secret: notifySecret}, nil, nil, "must begin with https://"},
 		{"nil", Notify{}, []Option{Notifier("chat", nil)}, nil, "was given nil"},
-		{"twice", Notify{}, []Option{Notifier("chat", tell), Notifier("chat", tell)}, nil, "the name is taken"},
-		{"the webhook's name", Notify{}, []Option{Notifier("webhook", tell)}, nil, "the name is taken"},
-		{"an odd name", Notify{}, []Option{Notifier("Chat!", tell)}, nil, "small letters"},
+		{"twice", Notify{}, []Option{Notifier("chat", notify), Notifier("chat", notify)}, nil, "the name is taken"},
+		{"the webhook's name", Notify{}, []Option{Notifier("webhook", notify)}, nil, "the name is taken"},
+		{"an odd name", Notify{}, []Option{Notifier("Chat!", notify)}, nil, "small letters"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -42,7 +42,7 @@ func ownSecrets(c Config, a additions) ([]fingerprint.Credential, error) {
 		{Label: "PAWL_CONNECTION_KEY", Secret: c.ConnectionKey}, {Label: "PAWL_OPENFGA_TOKEN", Secret: []byte(c.OpenFGA.Token)},
 		{Label: "the password of PAWL_DATABASE_URL", Secret: []byte(password)},
 	} {
-		if len(known.Secret) >= minPassword && fingerprint.Tells(known.Secret) {
+		if len(known.Secret) >= minPassword && fingerprint.IsDistinctive(known.Secret) {
 			own = append(own, known)
 		}
 	}

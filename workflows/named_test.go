@@ -23,8 +23,8 @@ const (
 // namer is a hook that asks for a person where the text is big.
 type namer struct {
 	name, person string
-	// heard are the texts that it was asked about before the approval; after counts how often it was asked after it.
-	heard []string
+	// texts are the texts that it was asked about before the approval; after counts how often it was asked after it.
+	texts []string
 	after atomic.Int64
 	down  atomic.Bool
 	// late is how often the hook asks nobody first.
@@ -44,14 +44,14 @@ func (n *namer) hook() hook.Hook {
 		if err := json.Unmarshal(v.Args(), &in); err != nil {
 			return err
 		}
-		if n.heard = append(n.heard, in.Text); in.Text != "big" || len(n.heard) <= n.late {
+		if n.texts = append(n.texts, in.Text); in.Text != "big" || len(n.texts) <= n.late {
 			return nil
 		}
 		return v.RequireApproval(hook.Ask{Message: n.name + " asks", Approvals: &hook.Approvals{Approvers: []string{n.person}, ExpiresAfter: 2 * time.Hour}})
 	}))
 }
 
-func (n *namer) count() int { return len(n.heard) }
+func (n *namer) count() int { return len(n.texts) }
 
 func recheckAfter(r *rig, d time.Duration) {
 	r.env.RegisterDelayedCallback(func() { r.env.SignalWorkflow(toolspec.RecheckName, nil) }, d)
@@ -79,8 +79,8 @@ func TestNamedApprovers(t *testing.T) {
 		policy string
 		args   string
 		steps  []func(*rig)
-		// heard are the texts of each hearing, and before that of the gate where policy does not ask.
-		heard string
+		// texts are the texts that the hook judged: in the gate where policy does not ask, then before each request.
+		texts string
 		asked int
 		code  toolspec.Code
 		took  time.Duration
@@ -119,8 +119,8 @@ func TestNamedApprovers(t *testing.T) {
 			if result.ErrorCode != tc.code || r.ran() != map[bool]int{true: 1}[tc.code == ""] || took < tc.took || took > tc.took+time.Minute/2 {
 				t.Errorf("got %+v after %s and %d runs", result, took, r.ran())
 			}
-			if got := strings.Join(n.heard, " "); got != tc.heard || r.records.asks != tc.asked {
-				t.Errorf("the hook was asked about %q, want %q; %d requests, want %d\n%s", got, tc.heard, r.records.asks, tc.asked, r.stages())
+			if got := strings.Join(n.texts, " "); got != tc.texts || r.records.asks != tc.asked {
+				t.Errorf("the hook was asked about %q, want %q; %d requests, want %d\n%s", got, tc.texts, r.records.asks, tc.asked, r.stages())
 			}
 		})
 	}
@@ -183,8 +183,8 @@ func TestAHookBeginsToAsk(t *testing.T) {
 	}
 }
 
-// TestHooksAreHeardAboutWhatRuns: an input stage changes the arguments after policy has asked.
-func TestHooksAreHeardAboutWhatRuns(t *testing.T) {
+// TestHooksJudgeNormalizedArguments: an input stage changes the arguments after policy has asked.
+func TestHooksJudgeNormalizedArguments(t *testing.T) {
 	n := &namer{name: "amounts", person: "user:cfo"}
 	r := newRig(t, rigOptions{hooks: []hook.Hook{n.hook(), hook.New("normal", hook.WillNormalizeInput.Do(func(_ context.Context, v *hook.Input) error {
 		v.SetArgs(echoIn{Text: "big"})
@@ -193,13 +193,13 @@ func TestHooksAreHeardAboutWhatRuns(t *testing.T) {
 	r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
 	r.decideAfter(2*time.Minute, 1, toolspec.Approve, "user:cfo")
 	result := r.run(call("core__write", small))
-	if took := result.EndedAtMs - result.StartedAtMs; !result.OK || took < 119_000 || strings.Join(n.heard, " ") != "big" {
-		t.Errorf("got %+v after %d ms; heard %q", result, took, n.heard)
+	if took := result.EndedAtMs - result.StartedAtMs; !result.OK || took < 119_000 || strings.Join(n.texts, " ") != "big" {
+		t.Errorf("got %+v after %d ms; judged %q", result, took, n.texts)
 	}
 }
 
-// TestHooksAreAllHeard: a hook that ends the call does so before anybody is asked, also if another one has asked already.
-func TestHooksAreAllHeard(t *testing.T) {
+// TestEveryHookIsAsked: a hook that ends the call does so before anybody is asked, also if another one has asked already.
+func TestEveryHookIsAsked(t *testing.T) {
 	for _, policy := range []string{testPolicy, freePolicy} {
 		n := &namer{name: "amounts", person: "user:cfo"}
 		r := newRig(t, rigOptions{policy: policy, hooks: []hook.Hook{n.hook(), hook.New("limits", hook.WillCheckConsent.Do(func(_ context.Context, v *hook.Consent) error {
@@ -227,7 +227,7 @@ func TestEmptyNamesFail(t *testing.T) {
 	}
 }
 
-// TestNamesBesideADurableHook: the hooks that are heard never wait for a durable one.
+// TestNamesBesideADurableHook: the hooks that are asked never wait for a durable one.
 func TestNamesBesideADurableHook(t *testing.T) {
 	n := &namer{name: "amounts", person: "user:cfo"}
 	slow := 0
@@ -239,13 +239,13 @@ func TestNamesBesideADurableHook(t *testing.T) {
 	recheckAfter(r, 90*time.Second)
 	r.decideAfter(2*time.Minute, 1, toolspec.Approve, "user:cfo")
 	if result := r.run(call("core__write", big)); !result.OK || slow != 1 || n.count() != 1 {
-		t.Errorf("got %+v; the durable hook ran %d times, the other was heard %d times", result, slow, n.count())
+		t.Errorf("got %+v; the durable hook ran %d times, the other was asked %d times", result, slow, n.count())
 	}
 }
 
-// TestNamesInAPlanThatHearsNobody: a worker of before has made the plan, and may continue the call without the people of the hook. So the
+// TestNamesInAPlanWithoutApproverHooks: a worker of before has made the plan, and may continue the call without the people of the hook. So the
 // call ends before it asks anybody.
-func TestNamesInAPlanThatHearsNobody(t *testing.T) {
+func TestNamesInAPlanWithoutApproverHooks(t *testing.T) {
 	n := &namer{name: "amounts", person: "user:cfo"}
 	r := newRig(t, rigOptions{policy: freePolicy, hooks: []hook.Hook{n.hook()}})
 	r.records.plan = func(p *hook.Plan) {
@@ -256,6 +256,6 @@ func TestNamesInAPlanThatHearsNobody(t *testing.T) {
 	r.decideAfter(time.Minute, 1, toolspec.Approve, "user:bob")
 	result := r.run(call("core__write", big))
 	if result.ErrorCode != toolspec.CodeApprovalStale || r.ran() != 0 || n.count() != 1 || len(r.records.requests) != 0 {
-		t.Errorf("got %+v; heard %d times, asked %d times", result, n.count(), len(r.records.requests))
+		t.Errorf("got %+v; hook asked %d times, %d requests", result, n.count(), len(r.records.requests))
 	}
 }

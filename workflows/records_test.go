@@ -130,6 +130,12 @@ func (r *records) owns(ctx context.Context, epoch int) bool {
 	return r.row != nil && r.row.Result == nil && r.row.Epoch == epoch && r.admitted.RunID == run && run != ""
 }
 
+func (r *records) Begin(context.Context, attempt.BeginRow) error { return nil }
+
+func (r *records) ReportProgress(context.Context, attempt.ProgressRow) (bool, error) {
+	return false, nil
+}
+
 func (r *records) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outcome, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -363,6 +369,9 @@ func (r *records) SaveOutput(_ context.Context, in attempt.OutputRow) (string, e
 	r.stored = in.Value
 	return "output-1", r.unsaved
 }
+
+// NewOutput is for tools with a stream, which these tests have not.
+func (r *records) NewOutput(attempt.StreamRow) attempt.OutputWriter { return nil }
 
 // policies holds policies by digest.
 type policies map[string]*policy.Policy

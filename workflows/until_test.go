@@ -54,10 +54,10 @@ func TestWaitUntil(t *testing.T) {
 	approve := func(after time.Duration, who string) func(*rig) {
 		return func(r *rig) { r.decideAfter(after, 1, toolspec.Approve, who) }
 	}
-	activate := func(after time.Duration, text string, tell bool) func(*rig) {
+	activate := func(after time.Duration, text string, recheck bool) func(*rig) {
 		return func(r *rig) {
 			r.env.RegisterDelayedCallback(func() { r.activate(text) }, after)
-			if tell {
+			if recheck {
 				recheckAfter(r, after+time.Second)
 			}
 		}

@@ -66,7 +66,7 @@ func (a *Admitter) Admit(ctx context.Context, in contract.AdmitIn) (contract.Adm
 		Outcome: contract.Done, Recorded: true,
 		InvocationID: identity.InvocationID(), InputDigest: digest,
 		ToolID: inv.ToolID, ToolCallID: inv.ToolCallID, Context: inv.Context,
-		Epoch: record.Epoch, Rounds: record.Rounds, Plan: &record.Plan, PolicyDigest: record.PolicyDigest, Kills: record.Kills,
+		Epoch: record.Epoch, Rounds: record.Rounds, Plan: &record.Plan, Watched: record.Watched, PolicyDigest: record.PolicyDigest, Kills: record.Kills,
 		ConnectionHash: a.connectionHash(inv.Context), Connection: requested(inv, record.Connection),
 	}
 	switch {

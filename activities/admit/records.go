@@ -46,8 +46,10 @@ type Record struct {
 	Elsewhere bool
 	// Result is nil unless the row is settled.
 	Result *toolspec.Result
-	Epoch  int
-	Rounds contract.Rounds
+	// Watched says that somebody watches the events of the run.
+	Watched bool
+	Epoch   int
+	Rounds  contract.Rounds
 	// Plan is the plan that the first Admit of the call recorded.
 	Plan hook.Plan
 	// PolicyDigest is the active policy version; it is empty if there is none.

@@ -45,8 +45,8 @@ func entriesOf(a *hook.Approvals) []policy.ChainEntry {
 	return entries
 }
 
-// message returns what the approvers are told: the message of the question for which the call
-// waits, and those of the hooks that name approvers.
+// message returns the text for the approvers: the message of the question for which the call waits,
+// and the messages of the hooks that name approvers.
 func message(ask hook.Ask, asks []hook.Ask) string {
 	var messages []string
 	add := func(text string) {

@@ -45,7 +45,7 @@ func (a *Approvals) signedIn(ctx context.Context, open OpenRequest, tenantID str
 	nonce, err := proof.Hash(d)
 	if err != nil {
 		// No token can name a decision that has no hash, so the answer is a refusal.
-		return "", proof.WrongPayload.Error(), nil //nolint:nilerr // what has no hash is no decision that anybody has signed
+		return "", proof.WrongPayload.Error(), nil //nolint:nilerr // a refusal is an answer of the review, not an error
 	}
 	identity, keyID, fault, err := a.parts.IDTokens.Identify(ctx, IDTokenRow{Proof: d.Proof, TenantID: tenantID, Nonce: nonce, Now: open.Now})
 	switch {

@@ -15,6 +15,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	stored "github.com/pawl-run/pawl/toolspec/output"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -66,6 +67,9 @@ func (a *Attempts) deliver(ctx context.Context, in contract.ExecuteIn, claimID s
 		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, ClaimID: claimID, Value: raw,
 	}})
 	switch {
+	case errors.Is(err, stored.ErrQuota):
+		out.Outcome, out.Failure = contract.Refused, &hook.Failure{Code: toolspec.CodeOutputQuota}
+		return out
 	case err != nil:
 		a.Log.WarnContext(ctx, "a large result could not be kept", "invocationId", in.Facts.InvocationID, "dispatch", in.Dispatch, "reason", errs.Reason(err))
 		return contract.ExecuteOut{Outcome: contract.Interrupted, Trace: out.Trace, Failure: &hook.Failure{

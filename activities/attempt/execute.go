@@ -3,6 +3,7 @@ package attempt
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -24,12 +25,16 @@ import (
 // the time after which Temporal counts the activity as lost.
 const claimTime = 3 * time.Second
 
+// beginTime bounds the write of a start event, for which the tool of a watched call waits.
+const beginTime = time.Second
+
 // Parts are the dependencies of attempts. All are required except Leases, Providers and Secrets.
 type Parts struct {
 	Store     Store
 	Tools     judge.Source
 	Hooks     *hook.Registry
 	Keys      Keys
+	Policies  judge.Policies
 	Providers providers.Providers
 	// Leases leases the connection of a call. If it is nil, no tool has a connection.
 	Leases Leaser
@@ -97,6 +102,10 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 			"invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID, "tenantId", in.Facts.Context.TenantID)
 		return contract.ExecuteOut{Outcome: contract.Unpermitted}, nil
 	}
+	bound, failed := a.masked(ctx, in, allowed.PolicyDigest, bound)
+	if failed != nil {
+		return *failed, nil
+	}
 	if in.Dispatch == 0 {
 		leave, ok := a.lane.enter(ctx, in.Facts.Context.TenantID)
 		if !ok {
@@ -125,6 +134,9 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 		claimID = rand.Text()
 		out = a.claim(ctx, in, claimID, bound)
 	}
+	if out == nil && in.Watched && in.Dispatch == 0 {
+		a.begin(ctx, in)
+	}
 	if out == nil {
 		attempted := a.attempt(ctx, in, claimID, bound, caps)
 		out = &attempted
@@ -132,6 +144,22 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 	out.ClaimID = claimID
 	out.DurationUs = time.Since(started).Microseconds()
 	return *out, nil
+}
+
+// masked returns the tool with the masks of the policy version by which the gate decided. If it cannot,
+// failed is how the attempt ends.
+func (a *Attempts) masked(ctx context.Context, in contract.ExecuteIn, policyDigest string, bound *catalog.Bound) (_ *catalog.Bound, failed *contract.ExecuteOut) {
+	masked, failure, err := judge.Masked(ctx, a.Policies, policyDigest, in.Facts.Context.TenantID, bound)
+	switch {
+	case errors.Is(err, judge.ErrPolicyUnreadable):
+		return nil, &contract.ExecuteOut{Outcome: contract.NotHere, By: "policy " + policyDigest}
+	case err != nil:
+		unprovided := a.unprovided(ctx, in, err)
+		return nil, &unprovided
+	case failure != nil:
+		return nil, &contract.ExecuteOut{Outcome: contract.Refused, Failure: failure}
+	}
+	return masked, nil
 }
 
 // lease leases the call's connection for one attempt. Without a lease, out is how the attempt
@@ -172,6 +200,19 @@ func attemptInput(in contract.ExecuteIn) hook.AttemptInput {
 	return hook.AttemptInput{Around: in.Around, WillExecute: in.WillExecute, DidExecute: in.DidExecute, Facts: in.Facts}
 }
 
+// begin writes the start event of a call without a claim. Without its answer the attempt goes on:
+// settle writes the event if it is missing.
+func (a *Attempts) begin(ctx context.Context, in contract.ExecuteIn) {
+	soon, cancel := context.WithTimeout(ctx, beginTime)
+	defer cancel()
+	err := a.Store.Begin(soon, BeginRow{
+		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Epoch: in.Epoch, SafeArgs: in.Facts.SafeArgs,
+	})
+	if err != nil {
+		a.Log.WarnContext(ctx, "the start of the call was not written for the watchers of its run", "invocationId", in.Facts.InvocationID, "reason", errs.Reason(err))
+	}
+}
+
 // claim stores that the tool is about to run. If the claim succeeds, it returns nil. Otherwise it
 // returns the answer of the attempt, and the tool must not run.
 //
@@ -181,7 +222,7 @@ func (a *Attempts) claim(ctx context.Context, in contract.ExecuteIn, claimID str
 	row := ClaimRow{
 		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, ToolID: in.Facts.ToolID,
 		Epoch: in.Epoch, Dispatch: in.Dispatch, ClaimID: claimID, Effect: bound.Definition().Effect,
-		Repeatable: bound.Definition().Repeatable() && !in.Once, Answered: in.Answered,
+		SafeArgs: in.Facts.SafeArgs, Repeatable: bound.Definition().Repeatable() && !in.Once, Answered: in.Answered,
 		Runtime: time.Duration(in.MaxRuntimeMs) * time.Millisecond,
 	}
 	var err error

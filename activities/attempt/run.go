@@ -19,37 +19,41 @@ import (
 // attempt runs hooks and tool within the budget. A tool that does not stop in time is left
 // behind, and its late answer is discarded.
 func (a *Attempts) attempt(ctx context.Context, in contract.ExecuteIn, claimID string, bound *catalog.Bound, caps toolspec.Capabilities) contract.ExecuteOut {
-	ctx, latest := heartbeat.Reporting(ctx, a.Secrets)
+	ctx, latest, reported := heartbeat.Reporting(ctx, a.Secrets)
+	ended := make(chan struct{})
+	defer close(ended)
+	go a.reportProgress(ctx, in, latest, reported, ended)
 	budget, cancel := context.WithTimeout(ctx, time.Duration(in.MaxRuntimeMs)*time.Millisecond)
 	defer cancel()
 	go heartbeat.LeaveInTime(ctx, budget, cancel)
 	stopBeating := heartbeat.Send(ctx, latest)
 	defer stopBeating()
+	output := a.newStream(in, claimID, bound)
 	done := make(chan hook.AttemptVerdict, 1)
 	go func() {
-		done <- a.Hooks.Attempt(budget, attemptInput(in), a.runner(in, bound, caps))
+		done <- a.Hooks.Attempt(budget, attemptInput(in), a.runner(in, bound, caps, output))
 	}()
 	select {
 	case v := <-done:
-		return a.judge(ctx, budget, in, claimID, bound, v)
+		return a.withStream(ctx, budget, in, output, a.judge(ctx, budget, in, claimID, bound, v))
 	case <-budget.Done():
 	}
 	timer := time.NewTimer(heartbeat.StopTimeout)
 	defer timer.Stop()
 	select {
 	case v := <-done:
-		return a.judge(ctx, budget, in, claimID, bound, v)
+		return a.withStream(ctx, budget, in, output, a.judge(ctx, budget, in, claimID, bound, v))
 	case <-timer.C:
 		a.Log.WarnContext(ctx, "tool left behind: it did not stop in time", "toolId", bound.ID(), "invocationId", in.Facts.InvocationID)
 		out := interrupted(ctx, budget)
 		out.LeftBehind = true
-		return out
+		return a.withStream(ctx, budget, in, output, out)
 	}
 }
 
 // runner returns the function that runs the tool itself. The tool does not start after the
 // attempt has ended.
-func (a *Attempts) runner(in contract.ExecuteIn, bound *catalog.Bound, caps toolspec.Capabilities) func(context.Context) (json.RawMessage, error) {
+func (a *Attempts) runner(in contract.ExecuteIn, bound *catalog.Bound, caps toolspec.Capabilities, output *stream) func(context.Context) (json.RawMessage, error) {
 	call := a.callOf(in.Facts, in.Epoch, caps)
 	return func(ctx context.Context) (out json.RawMessage, err error) {
 		defer func() {
@@ -69,7 +73,7 @@ func (a *Attempts) runner(in contract.ExecuteIn, bound *catalog.Bound, caps tool
 			}
 			defer release() // after the tool has ended, even if it was left behind
 		}
-		return bound.Tool().Run(ctx, in.Facts.Args, call)
+		return bound.Tool().Run(ctx, in.Facts.Args, output.begin(ctx, call))
 	}
 }
 

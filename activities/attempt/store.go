@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/pawl-run/pawl/activities/output"
@@ -15,8 +16,40 @@ import (
 type Store interface {
 	stage.Records
 	Claim(ctx context.Context, in ClaimRow) (contract.Outcome, error)
+	// Begin writes the start event of a call that has no claim, unless the call has that event.
+	Begin(ctx context.Context, in BeginRow) error
+	// ReportProgress writes an event of a call that runs. It writes nothing if nobody watches the
+	// run, and returns whether somebody does.
+	ReportProgress(ctx context.Context, in ProgressRow) (watched bool, err error)
 	Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error)
 	output.Store
+	// NewOutput returns a writer of the stream of an attempt. It stores nothing yet.
+	NewOutput(in StreamRow) OutputWriter
+}
+
+// OutputWriter stores a stream, which is masked and searched already. It is for one goroutine, and
+// tries again for a short time while the database does not answer. The error of Write and Finish wraps
+// output.ErrQuota if the tenant has no storage left. After an error the stream can only be discarded.
+type OutputWriter interface {
+	// Write appends bytes. It does not keep p.
+	Write(ctx context.Context, p []byte) error
+	// Finish makes the stream readable as a whole, and returns its reference; "" if nothing was written.
+	Finish(ctx context.Context, mediaType string) (ref string, err error)
+	// Discard deletes what was stored.
+	Discard(ctx context.Context) error
+}
+
+// StreamRow describes the stream of an attempt.
+type StreamRow struct {
+	InvocationID string
+	TenantID     string
+	Dispatch     int
+	// ClaimID is as in OutputRow.
+	ClaimID string
+	// MediaType is what readers see until the stream is finished.
+	MediaType string
+	// Text says that newlines count.
+	Text bool
 }
 
 // ClaimRow claims a dispatch before the tool runs. The answer is Done, Superseded, Claimed,
@@ -25,8 +58,10 @@ type ClaimRow struct {
 	InvocationID string
 	TenantID     string
 	ToolID       string
-	Epoch        int
-	Dispatch     int
+	// SafeArgs are the masked arguments, for the start event of the call.
+	SafeArgs json.RawMessage
+	Epoch    int
+	Dispatch int
 	// ClaimID is random, and new for each claim.
 	ClaimID string
 	// Effect is the effect of the tool in this worker. A kill switch may name it.
@@ -42,6 +77,21 @@ type ClaimRow struct {
 	// statement consumes it. If it is not approved, the answer is Refused.
 	ApprovalID     string
 	ApprovalDigest string
+}
+
+// BeginRow begins a call in the local lane.
+type BeginRow struct {
+	InvocationID, TenantID string
+	Epoch                  int
+	// SafeArgs are the masked arguments.
+	SafeArgs json.RawMessage
+}
+
+// ProgressRow is a report of a running tool, without secrets.
+type ProgressRow struct {
+	InvocationID string
+	Epoch        int
+	Progress     toolspec.Progress
 }
 
 // OutputRow is a redacted value to store.

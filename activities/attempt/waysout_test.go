@@ -107,7 +107,7 @@ func waysOut(t *testing.T) map[string]wayOut {
 			}), true
 		},
 		"progress": func(t *testing.T, secrets *fingerprint.Set, text string) (string, bool) {
-			ctx, latest := heartbeat.Reporting(t.Context(), secrets)
+			ctx, latest, _ := heartbeat.Reporting(t.Context(), secrets)
 			heartbeat.Progress{}.Report(ctx, toolspec.Progress{Done: 1, Text: "sending " + text})
 			if latest.Load().Text == "" {
 				return fingerprint.Redacted, true // it is a secret by its shape, and nothing is reported

@@ -125,8 +125,8 @@ func TestNoGateWithoutAnEngine(t *testing.T) {
 	gate.Steps(gate.Parts{Policies: judgetest.Policies{}, Log: slog.New(slog.DiscardHandler)})
 }
 
-// TestNobodyVouches: a subject that no trusted submitter vouches for is refused with the reason, and the engine is not asked (ID-07).
-func TestNobodyVouches(t *testing.T) {
+// TestUnvouchedSubject: a subject that no trusted submitter vouches for is refused with the reason, and the engine is not asked (ID-07).
+func TestUnvouchedSubject(t *testing.T) {
 	for want, submitter := range map[string]*hook.Submitter{
 		"nobody who is trusted vouches for the subject": nil, "it is over": {Fault: "it is over"},
 	} {

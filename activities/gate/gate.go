@@ -47,6 +47,11 @@ func (g *gate) authorize(ctx context.Context, in hook.StageInput) (hook.Verdict,
 	bound, here := g.Tools.Get(f.ToolID)
 	f.Args, f.Repaired, f.NoSchema = nil, false, here && !bound.HasSchema()
 	return g.judge(ctx, f, func(p *policy.Policy, _ policy.Decision, v *hook.Verdict) (*hook.Failure, error) {
+		if here {
+			if failure := judge.CheckMasks(bound, p.Masks(f.Context.TenantID, f.ToolID)); failure != nil {
+				return failure, nil
+			}
+		}
 		if failure, err := g.permit(ctx, f, p.Permissions(f.Context.TenantID), v); failure != nil || err != nil {
 			return failure, err
 		}

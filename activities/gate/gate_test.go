@@ -256,6 +256,38 @@ type out struct {
 	Hidden string `json:"hidden,omitempty"`
 }
 
+// TestMasks: the gate denies a call whose policy masks a text that the output schema restricts, and no
+// other.
+func TestMasks(t *testing.T) {
+	type outputs struct {
+		Text  string `json:"text"`
+		Short string `json:"short" jsonschema:"maxLength=10"`
+	}
+	tools := catalog.NewRegistry(toolspec.Capabilities{})
+	tool := toolspec.Define(toolspec.Definition{
+		ID: "core__tool", Description: "x", Effect: toolspec.ReadOnly, Risk: toolspec.LowRisk, Redaction: toolspec.Redaction{Allow: []string{""}},
+	}, func(context.Context, in, toolspec.Call) (outputs, error) { return outputs{}, nil })
+	if err := tools.Add("worker", tool); err != nil {
+		t.Fatal(err)
+	}
+	for masks, denied := range map[string]bool{
+		`{tool: core__tool, path: /text, with: email}`:    false,
+		`{tool: core__tool, path: /missing, with: email}`: false,
+		`{tool: core__other, path: /short, with: email}`:  false,
+		`{tool: core__tool, path: /short, with: email}`:   true,
+		`{tool: "core__*", path: "", with: email}`:        true,
+	} {
+		p := judgetest.Parse(t, approvals+"    mask: ["+masks+"]\n")
+		v, _, err := judgeIn(t, p, authztest.AllowAll{}, tools, hook.WillAuthorize.Stage(), func(f *hook.Facts) { f.Risk = toolspec.LowRisk })
+		if err != nil || (v.Failure != nil) != denied {
+			t.Errorf("%s: %+v, %v", masks, v.Failure, err)
+		}
+		if denied && (v.Failure.Code != toolspec.CodePolicyDenied || !strings.HasPrefix(v.Failure.Details.Rule, "mask ")) {
+			t.Errorf("%s: %+v", masks, v.Failure)
+		}
+	}
+}
+
 // TestDemand: the gate demands the stages of limits and features for the calls that have
 // some, and for no others.
 func TestDemand(t *testing.T) {

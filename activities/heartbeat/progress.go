@@ -16,20 +16,22 @@ type Progress struct{}
 // progressKey is the key of the reports in the context of an attempt.
 type progressKey struct{}
 
-// reports is the place of the latest report, and the secrets that no report may have.
+// reports is the place of the latest report, a wake-up for its reader, and the secrets that no
+// report may have.
 type reports struct {
-	latest  *atomic.Pointer[toolspec.Progress]
-	secrets *fingerprint.Set
+	latest   *atomic.Pointer[toolspec.Progress]
+	reported chan struct{}
+	secrets  *fingerprint.Set
 }
 
-// Reporting returns a context in which a tool can report, and the place of its latest report.
-// No report has one of the secrets, which may be nil.
-func Reporting(ctx context.Context, secrets *fingerprint.Set) (context.Context, *atomic.Pointer[toolspec.Progress]) {
-	latest := new(atomic.Pointer[toolspec.Progress])
-	return context.WithValue(ctx, progressKey{}, reports{latest, secrets}), latest
+// Reporting returns a context in which a tool can report, the place of its latest report, and a
+// channel that has a value after a report. No report has one of the secrets, which may be nil.
+func Reporting(ctx context.Context, secrets *fingerprint.Set) (_ context.Context, latest *atomic.Pointer[toolspec.Progress], reported <-chan struct{}) {
+	r := reports{new(atomic.Pointer[toolspec.Progress]), make(chan struct{}, 1), secrets}
+	return context.WithValue(ctx, progressKey{}, r), r.latest, r.reported
 }
 
-// Report stores the report for the next heartbeat.
+// Report stores the report for the next heartbeat and for the watchers of the run.
 func (Progress) Report(ctx context.Context, p toolspec.Progress) {
 	to, ok := ctx.Value(progressKey{}).(reports)
 	if !ok {
@@ -43,4 +45,8 @@ func (Progress) Report(ctx context.Context, p toolspec.Progress) {
 		p.Text = strings.ToValidUTF8(p.Text[:toolspec.MaxProgressText], "")
 	}
 	to.latest.Store(&p)
+	select {
+	case to.reported <- struct{}{}:
+	default: // The reader has not handled the last wake-up, and will find this report.
+	}
 }

@@ -16,7 +16,7 @@ func TestReportsHoldNoSecret(t *testing.T) {
 	if err := live.Add("token", []byte(liveSecret)); err != nil {
 		t.Fatal(err)
 	}
-	ctx, latest := heartbeat.Reporting(t.Context(), live)
+	ctx, latest, _ := heartbeat.Reporting(t.Context(), live)
 	heartbeat.Progress{}.Report(ctx, toolspec.Progress{Done: 1, Text: "sending " + liveSecret})
 	if p := latest.Load(); p == nil || p.Text != "sending [redacted]" || p.Done != 1 {
 		t.Errorf("reported %+v", p)

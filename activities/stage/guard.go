@@ -7,11 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 
+	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/activities/output"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	stored "github.com/pawl-run/pawl/toolspec/output"
 )
 
 // loadWhole returns the input with the whole values of its facts, for a stage that may change them or
@@ -64,6 +66,17 @@ func (r *Runner) guard(ctx context.Context, in hook.StageInput, v hook.Verdict) 
 			d.SafeArgs = safe
 		}
 	}
+	bound, failure, err := judge.Masked(ctx, r.Policies, in.Facts.PolicyDigest, in.Facts.Context.TenantID, bound)
+	switch {
+	case d.Cached == nil && d.Output == nil && v.Value == nil:
+		return v, nil
+	case errors.Is(err, judge.ErrPolicyUnreadable):
+		return hook.Verdict{Outcome: hook.Missing, By: "policy " + in.Facts.PolicyDigest, Unread: true}, nil
+	case err != nil:
+		return hook.Verdict{}, err
+	case failure != nil:
+		return failed(*failure)
+	}
 	for _, of := range []struct {
 		value *json.RawMessage
 		info  *toolspec.OutputInfo
@@ -90,6 +103,9 @@ func (r *Runner) deliver(ctx context.Context, in hook.StageInput, bound *catalog
 	}})
 	if err != nil {
 		r.Log.WarnContext(ctx, "a large value of a hook could not be kept", "stage", string(in.Stage), "invocationId", in.Facts.InvocationID, "reason", errs.Reason(err))
+		if errors.Is(err, stored.ErrQuota) {
+			return &hook.Failure{Code: toolspec.CodeOutputQuota}, nil
+		}
 		if errors.Is(err, output.ErrUnsaved) && errs.IsTransient(err) || ctx.Err() != nil {
 			return nil, err
 		}

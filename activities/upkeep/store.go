@@ -20,7 +20,7 @@ type Store interface {
 	ReleaseExpired(ctx context.Context, most int) (int, error)
 	// DeleteIdleCapacity deletes up to most rows of quotas and up to most rows of
 	// semaphores. It deletes a row only if a missing row has the same meaning: a full quota
-	// or a semaphore that nobody uses. It returns how many rows it deleted.
+	// or a semaphore without holders. It returns how many rows it deleted.
 	DeleteIdleCapacity(ctx context.Context, most int) (int, error)
 	// DeleteOldSessions deletes up to most bindings of sessions that are no longer in use,
 	// and returns how many it deleted.
@@ -35,9 +35,15 @@ type Store interface {
 	// table, and returns how many it deleted. A row is expired if its month ended more than
 	// the given number of days ago and the record has no call of that month any more.
 	DeleteExpiredRows(ctx context.Context, days, most int) (int, error)
+	// DeleteExpiredRuns deletes up to most runs that ended more than the given number of days ago
+	// and have no events left, and returns how many. Call it until it deletes none.
+	DeleteExpiredRuns(ctx context.Context, days, most int) (int, error)
 	// DeleteExpiredCache deletes up to most expired values of the result cache, and returns
 	// how many it deleted.
 	DeleteExpiredCache(ctx context.Context, most int) (int, error)
+	// DeleteExpiredOutputs deletes stored outputs whose time is over and outputs that nobody
+	// finishes, at most about most rows, and returns how many rows it changed.
+	DeleteExpiredOutputs(ctx context.Context, most int) (int, error)
 	// DropExpiredPartitions drops the partitions of each month that ended more than the
 	// given number of days ago, if the record has no call of that month any more. It counts
 	// a partition that is in use as busy and keeps it.

@@ -194,7 +194,7 @@ func (s *Sweeper) Partitions(ctx context.Context, _ contract.KeepPartitionsIn) (
 	return contract.KeepPartitionsOut{}, s.upkeep.EnsurePartitions(ctx, partitionsAhead)
 }
 
-// Expired deletes calls, rows, cached values and partitions that are past their
+// Expired deletes calls, rows, runs, cached values and partitions that are past their
 // retention. It also deletes idle capacity and old sessions. It works for about
 // expireTime. Unfinished in the output means that the next run has more to delete.
 func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contract.DropExpiredOut, error) {
@@ -203,15 +203,17 @@ func (s *Sweeper) Expired(ctx context.Context, _ contract.DropExpiredIn) (contra
 	out := contract.DropExpiredOut{RetentionDays: s.retention}
 	began := time.Now()
 	late := func() bool { return time.Since(began) > expireTime || heartbeat.Stopping(ctx) }
-	// Delete calls first. The rows and partitions of a month are deleted only after every
+	// Delete outputs before calls: a call stays as long as its outputs. The rows and partitions of a month are deleted only after every
 	// call of that month is deleted.
 	for _, batch := range []struct {
 		count  *int
 		delete func(ctx context.Context, days, most int) (int, error)
 		most   int
 	}{
+		{&out.Outputs, func(ctx context.Context, _, most int) (int, error) { return s.upkeep.DeleteExpiredOutputs(ctx, most) }, expireBatch},
 		{&out.Calls, s.upkeep.DeleteExpiredCalls, expireBatch},
 		{&out.Rows, s.upkeep.DeleteExpiredRows, expireBatch},
+		{&out.Runs, s.upkeep.DeleteExpiredRuns, expireBatch},
 		{&out.Cached, func(ctx context.Context, _, most int) (int, error) { return s.upkeep.DeleteExpiredCache(ctx, most) }, expireBatch},
 	} {
 		for !late() {

@@ -35,7 +35,7 @@ func forms(secret []byte) []written {
 		found = append(found, w)
 	}
 	// A search decodes what looks like an escape, even within a secret.
-	if bare := stripEscapes(secret); Tells(bare) {
+	if bare := stripEscapes(secret); IsDistinctive(bare) {
 		found = append(found, written{name: "plain", text: bare}, written{name: "reversed", text: reversed(bare)})
 	}
 	return distinct(append(found, written{name: "utf-16", text: wide(string(secret), 0)}, written{name: "utf-16", text: wide(string(secret), 1)}))
@@ -107,9 +107,8 @@ func wide(text string, low int) []byte {
 	return b
 }
 
-// squeeze leaves letters and digits, folded: what stands in lines, in groups or
-// in the items of a list is whole again. Where from is given, it gets the place
-// of each byte that was left.
+// squeeze keeps letters and digits, folded, so that a form that is split over lines, groups or list
+// items is contiguous again. If from is not nil, it gets the place of each byte that was kept.
 func squeeze(text []byte, from *[]int) []byte {
 	left := make([]byte, 0, len(text))
 	for i, c := range text {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Redacted stands where a secret stood.
+// Redacted replaces each secret that was removed.
 const Redacted = "[redacted]"
 
 // maxCuts bounds the rounds of a redaction. A round cuts the secrets of one layer

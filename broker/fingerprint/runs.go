@@ -243,9 +243,9 @@ func detectPacking(data []byte) reader {
 // that packed data begins with.
 const maxTries = 3
 
-// unpackRun appends the unpacked data of a run, whose bytes begin at start, if gzip
-// or zlib packed them. All of it originates in the whole run. Other bytes may stand
-// in front of packed ones, and other data may look like packed one.
+// unpackRun appends the unpacked data of a run, whose bytes begin at start, if gzip or zlib packed
+// them. All of the data originates in the whole run. Other bytes may precede the packed bytes, and
+// other data may look packed.
 func (l *layer) unpackRun(in *layer, run part, start int) {
 	end, left := len(l.text), min(maxInflated, l.room-len(l.text))
 	for try := 0; start < end && try < maxTries && left > 0; start++ {

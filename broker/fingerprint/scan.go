@@ -6,14 +6,13 @@ import (
 	"sort"
 )
 
-// span is where a form stands in a layer.
+// span is the range of a form in a layer.
 type span struct {
 	from, to int
 	form     *form
 }
 
-// folds map upper case to lower case, and + to the space that it stands for in
-// forms and queries.
+// folds maps upper case to lower case, and + to the space that it means in forms and queries.
 var folds = func() (f [256]byte) {
 	for c := range f {
 		f[c] = byte(c)
@@ -25,8 +24,8 @@ var folds = func() (f [256]byte) {
 	return f
 }()
 
-// scan returns the forms in a layer, or, unless all is set, those at its seams. It
-// adds the labels of which it finds a window and not the whole form to suspects.
+// scan returns the forms in a layer or, unless all is set, the forms at its seams. It adds a label
+// to suspects if it finds a window of the secret but not the whole form.
 func (s *Set) scan(l *layer, all bool, suspects map[string]bool) (found []span) {
 	text := l.text
 	if len(text) < window {

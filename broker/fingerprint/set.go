@@ -17,8 +17,8 @@ const (
 	// minDistinct is how many different bytes a secret has at least, for the same
 	// reason: a row of zeros is none.
 	minDistinct = 4
-	// minSqueezed is how many letters and digits a form has at least that is
-	// looked for regardless of what stands between them.
+	// minSqueezed is the least number of letters and digits of a form that is searched for
+	// regardless of the characters between them.
 	minSqueezed = 12
 	// window is how many bytes of a form are compared before all of them are. A form
 	// has two of them, one byte apart, so that every second place of a text is looked
@@ -48,8 +48,8 @@ type Set struct {
 	mu sync.RWMutex
 	// labels count how often each was added.
 	labels map[string]*entry
-	// by finds forms by the hash of a window in their middle: beginnings such as
-	// those of a PEM file or a token of one provider are shared by many.
+	// by finds forms by the hash of a window in their middle, because many secrets share a
+	// beginning, such as the header of a PEM file or the prefix of a provider's tokens.
 	by     map[uint64][]anchor
 	filter filter
 	// n counts windows, and layered the secrets for which escapes have to be decoded
@@ -79,15 +79,15 @@ type anchor struct {
 	form *form
 	// at is where in the form it begins.
 	at int
-	// hash stands for its bytes.
+	// hash is the hash of the window's bytes.
 	hash uint64
 }
 
-// Add looks for a secret from now on, under a label that may be shown. It keeps
-// no reference to the secret. What was added twice must be removed twice; under
-// one label there is one secret, and the first one stays.
+// Add searches for a secret from now on, under a label that may be shown. It keeps no reference to
+// the secret. A secret that was added twice must be removed twice. A label has one secret, and the
+// first one stays. A secret that is not distinctive is refused with ErrPlain.
 func (s *Set) Add(label string, secret []byte) error {
-	if !Tells(secret) {
+	if !IsDistinctive(secret) {
 		return fmt.Errorf("fingerprint: secret %q is %w: %d bytes, of which %d differ, are needed", label, ErrPlain, MinLength, minDistinct)
 	}
 	s.mu.Lock()
@@ -126,8 +126,8 @@ func (s *Set) Add(label string, secret []byte) error {
 	return nil
 }
 
-// Tells says that a secret can be told from other text: Add takes it.
-func Tells(secret []byte) bool {
+// IsDistinctive reports whether a secret is long and varied enough to be recognized in other text. Add refuses other secrets with ErrPlain.
+func IsDistinctive(secret []byte) bool {
 	return len(secret) >= MinLength && different(secret) >= minDistinct
 }
 
@@ -164,9 +164,9 @@ func (s *Set) needsSteps() bool {
 	return s.layered > 0
 }
 
-// isLayered reports whether decoding all layers of escapes at once may destroy
-// every window of a secret: it has too few letters and digits to be found by these
-// alone, or what looks like an escape stands where their windows are.
+// isLayered reports whether decoding all layers of escapes at once may destroy every window of a
+// secret: the secret has too few letters and digits to be found by these alone, or it contains text
+// at its windows that looks like an escape.
 func isLayered(secret []byte) bool {
 	var at []int
 	letters := squeeze(secret, &at)

@@ -21,9 +21,9 @@ type Source interface {
 	Secrets(ctx context.Context) iter.Seq2[Credential, error]
 }
 
-// Load adds everything that the sources know. Secrets that are too plain to be
-// told from other text are left out, and plain names them: whether they leaked
-// nobody can say. Nothing at all to look for is no error.
+// Load adds all secrets of the sources. It leaves out secrets that cannot be distinguished from
+// other text, and names them in plain: the search cannot say whether they leaked. It is no error if
+// the sources have no secrets.
 func (s *Set) Load(ctx context.Context, sources ...Source) (plain []string, err error) {
 	for _, source := range sources {
 		for c, err := range source.Secrets(ctx) {

@@ -186,8 +186,8 @@ func (l *layer) findRuns() {
 	}
 }
 
-// addRun records a run: what is all hexadecimal is no base64, of which 16 characters
-// have others too.
+// addRun records a run. A run of hexadecimal digits only is not base64: 16 characters of base64
+// almost always include other characters.
 func (l *layer) addRun(run part) {
 	t, all := &l.traits, false
 	findStretches(l.text[:run.to], run.from, inHex|isSpace, minRun, func(p part) int {

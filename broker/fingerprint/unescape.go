@@ -47,10 +47,10 @@ func (l *layer) unescape(outside *layer, i, j int, kinds trait, deep bool) {
 	}
 }
 
-// copyPlain appends the bytes of the outer layer from i to the first that may begin an
-// escape of these kinds, at most to j. It returns where that one is. It also decodes
-// what a backslash and one other character mean, if nothing else is to be looked at, in
-// one layer or two: most escapes are such ones.
+// copyPlain appends the bytes of the outer layer from i up to the first byte that may begin an
+// escape of these kinds, at most up to j, and returns the index of that byte. If no other trait has
+// to be looked at, it also decodes escapes of a backslash and one character, in one layer or two,
+// because most escapes have this form.
 func (l *layer) copyPlain(outside *layer, i, j int, kinds trait, deep bool) int {
 	text, start, n := outside.text[:j], i, len(l.text)
 	to := slices.Grow(l.text, j-i+8)

@@ -1,7 +1,9 @@
-// Package redact takes secrets out of what is about to leave: log records and errors.
+// Package redact removes secrets from log records and errors before they leave the process.
 //
-// It knows them in two ways: by type, where a value says of itself that it is a secret ([Secret]), and by the fingerprints of the secrets
-// that are alive. What it takes out leaves [fingerprint.Redacted] in its place. It must never log anything itself.
+// It knows secrets in two ways: by type, if a value declares itself a secret ([Secret]), and by the
+// fingerprints of the live secrets. It replaces each secret by [fingerprint.Redacted]. It must
+// never log anything itself.
 //
-// It stands beside broker and uses the standard library only; whoever logs, or hands an error on, may import it.
+// It uses the standard library and fingerprint only. Packages that log or pass errors on may import
+// it.
 package redact

@@ -8,10 +8,9 @@ import (
 	"github.com/pawl-run/pawl/broker/fingerprint"
 )
 
-// Error returns err with a text that holds none of the secrets; nil stays nil, and
-// an error whose text holds none stays itself. What it was can be asked by
-// errors.Is and errors.As; what it said, and what it wraps, cannot be printed any
-// more, by whatever verb.
+// Error returns err with a text that holds none of the secrets. It returns nil for nil, and err
+// itself if no formatting verb shows a secret of it. errors.Is and errors.As still match the
+// original error, but no formatting verb prints its text or the errors that it wraps.
 func Error(err error, secrets *fingerprint.Set) error {
 	if err == nil {
 		return nil
@@ -40,7 +39,7 @@ func shows(err error, secrets *fingerprint.Set) bool {
 	return false
 }
 
-// safeError has no Unwrap: whoever prints a chain would print what was taken out.
+// safeError has no Unwrap: code that prints an error chain would print the removed secrets.
 type safeError struct {
 	text string
 	was  error
@@ -55,10 +54,10 @@ func (e *safeError) Is(target error) bool { return errors.Is(e.was, target) }
 // As answers for the error that it was.
 func (e *safeError) As(target any) bool { return errors.As(e.was, target) }
 
-// Format prints the text, by whatever verb.
+// Format prints the redacted text for every verb.
 func (e *safeError) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, e.text) }
 
-// textOf is what an error says; one that panics says nothing.
+// textOf returns the text of an error, or a fixed text if its Error method panics.
 func textOf(err error) (text string) {
 	defer func() {
 		if recover() != nil {

@@ -5,17 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/output"
 )
 
 // maxConns bounds the connections of a Database.
 const maxConns = 4
 
-// Database reads the record. It is safe for concurrent use. It has the outputs, the catalogs and the
-// records of client.Options:
+// Database reads the record. It is safe for concurrent use. It has the outputs, the catalogs, the
+// records and the runs of client.Options:
 //
 //	db, err := postgres.Open(ctx, url)
 //	c := client.New(temporal, db.Options())
@@ -25,10 +28,11 @@ var (
 	_ client.Outputs  = (*Database)(nil)
 	_ client.Catalogs = (*Database)(nil)
 	_ client.Records  = (*Database)(nil)
+	_ client.Runs     = (*Database)(nil)
 )
 
 // Open connects to the database at url, with at most four connections. A role that may only SELECT is
-// enough. Close the Database after use.
+// enough to read; Watch and Append say what they need. Close the Database after use.
 func Open(ctx context.Context, url string) (*Database, error) {
 	store, err := postgres.Open(ctx, url, postgres.Options{MaxConns: maxConns, Application: "pawl-client"})
 	if err != nil {
@@ -50,7 +54,7 @@ func (d *Database) Close() { d.store.Close() }
 
 // Options returns options of a client that reads the Database.
 func (d *Database) Options() client.Options {
-	return client.Options{Outputs: d, Catalogs: d, Records: d}
+	return client.Options{Outputs: d, OutputReader: d.store, Catalogs: d, Records: d, Runs: d}
 }
 
 // Output implements client.Outputs.
@@ -58,6 +62,10 @@ func (d *Database) Output(ctx context.Context, tenantID, ref string) (json.RawMe
 	value, err := d.store.Output(ctx, tenantID, ref)
 	return value, orNotFound(err)
 }
+
+// OutputReader reads stored outputs of any size, by chunks. Package toolspec/output/read reads lines,
+// values and matches with it.
+func (d *Database) OutputReader() output.Reader { return d.store }
 
 // Catalog implements client.Catalogs.
 func (d *Database) Catalog(ctx context.Context, by catalog.Viewer) (catalog.Catalog, error) {
@@ -78,6 +86,29 @@ func (d *Database) Call(ctx context.Context, tenantID, id string) (client.CallRe
 // Approvals implements client.Records.
 func (d *Database) Approvals(ctx context.Context, f client.ApprovalFilter) ([]client.ApprovalRecord, error) {
 	return d.store.Approvals(ctx, f)
+}
+
+// Watch implements client.Runs. A role that may only SELECT reads once a second. A role with
+// INSERT and UPDATE on the table runs is notified of each event at once.
+func (d *Database) Watch(ctx context.Context, tenantID, runID string, after int64) iter.Seq2[toolspec.RunEvent, error] {
+	return d.store.Watch(ctx, tenantID, runID, after)
+}
+
+// Append implements client.Runs. The role needs INSERT and UPDATE on the tables runs and run_events.
+func (d *Database) Append(ctx context.Context, tenantID, runID string, e toolspec.RunEvent) (int64, error) {
+	return d.store.Append(ctx, tenantID, runID, e)
+}
+
+// Run implements client.Runs.
+func (d *Database) Run(ctx context.Context, tenantID, runID string) (client.RunSummary, error) {
+	summary, err := d.store.Run(ctx, tenantID, runID)
+	return summary, orNotFound(err)
+}
+
+// OwnsRun implements the Owners of package client/runhttp: it reports whether an event of the run has
+// a call, and identity is the actor or the subject of each call that has an event.
+func (d *Database) OwnsRun(ctx context.Context, tenantID, runID, identity string) (bool, error) {
+	return d.store.OwnsRun(ctx, tenantID, runID, identity)
 }
 
 // orNotFound returns client.ErrNotFound for a row that the tenant does not have, and otherwise err.

@@ -63,7 +63,7 @@ func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcom
 		return a, err
 	}
 	value := o.Result.Value
-	if o.Result.OutputRef != "" && !o.Result.Truncated {
+	if o.Result.OutputRef != "" && len(value) == 0 { // otherwise value is its short form, or it names a stream
 		stored, err := c.Output(ctx, tenantID, o.Result.OutputRef)
 		switch {
 		case err == nil:

@@ -9,9 +9,9 @@ import (
 // judges are the packages that decide by time: whether a request has expired, a token is there, a place is still a call's own.
 var judges = []string{"workflows", "activities", "policy", "broker", "internal/postgres"}
 
-// nobodyComparesClocks: a worker's clock may be wrong by hours (fault 28). The database's decides; a worker measures how long something
+// forbidsClockComparison: a worker's clock may be wrong by hours (fault 28). The database's decides; a worker measures how long something
 // took, with time.Since, and never asks its clock when something is.
-func nobodyComparesClocks(t *tree) (found []violation) {
+func forbidsClockComparison(t *tree) (found []violation) {
 	for _, p := range t.shipped() {
 		if !within(p.path, judges...) {
 			continue

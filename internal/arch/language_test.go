@@ -32,10 +32,19 @@ var dialect = map[string]string{
 
 // dialectNames are refused only in identifiers: in a sentence they can be plain English.
 var dialectNames = map[string]string{
-	"seat":   "approver, vote or slot",
-	"seats":  "approvers, votes or slots",
-	"stands": "exists, isValid or hasX",
-	"told":   "name the content: result, notified, rechecked",
+	"deaf":     "unresponsive, or name what is lost",
+	"hear":     "receive, ask or add",
+	"heard":    "received, asked or counted",
+	"hearer":   "recorder, or notifier",
+	"hears":    "receives, or asks",
+	"seat":     "approver, vote or slot",
+	"seats":    "approvers, votes or slots",
+	"standing": "valid, current or registered",
+	"stands":   "exists, isValid or hasX",
+	"telling":  "name the action: notify, report, return",
+	"tells":    "notifies, reports, returns or isX",
+	"told":     "name the content: result, notified, rechecked",
+	"whoever":  "name the role",
 }
 
 // pagesWithDialect may name the words: they explain which words the project does not use.

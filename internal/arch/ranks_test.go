@@ -17,7 +17,7 @@ var ranks = [][]string{
 	{"internal/lru"},
 	{"toolspec", "toolspec/strictjson"},
 	{"toolspec/jsonschema", "toolspec/errs", "toolspec/output", "toolspec/truncate"},
-	{"toolspec/schema"},
+	{"toolspec/schema", "toolspec/output/read"},
 	{"toolspec/capability"},
 	{"toolspec/provide"},
 	{"toolspec/hook", "toolspec/hydrate", "toolspec/wire/..."},
@@ -44,14 +44,15 @@ var ranks = [][]string{
 	},
 	// The workflow and its activities know each other by the contract alone.
 	{"workflows", "workflows/envtest", "workflows/historytest", "activities/...", "client"},
-	{"client/turn"},
+	{"client/turn", "client/uistream"},
+	{"client/runhttp"},
 	{"internal/secretfile", "internal/workerkey", "internal/filelock"},
 	{"internal/postgres/db"},
 	{"internal/postgres/recheck"},
 	// The stores know none of each other.
 	{
 		"internal/postgres/record", "internal/postgres/policies", "internal/postgres/connections", "internal/postgres/identities",
-		"internal/postgres/catalog", "internal/postgres/outbox", "internal/postgres/reads",
+		"internal/postgres/catalog", "internal/postgres/outbox", "internal/postgres/reads", "internal/postgres/outputs", "internal/postgres/runs",
 	},
 	// Adapters, each the one owner of its dependency.
 	{
@@ -66,7 +67,7 @@ var ranks = [][]string{
 	// Commands of one subject know none of another.
 	{
 		"internal/cli/calls", "internal/cli/approvals", "internal/cli/policies", "internal/cli/connections", "internal/cli/keys",
-		"internal/cli/tools", "internal/cli/operations",
+		"internal/cli/tools", "internal/cli/operations", "internal/cli/outputs",
 	},
 	{"internal/cli"},
 	// For development only: no program for production links them.

@@ -21,7 +21,7 @@ tenants:
     allowedTools: ["bench__*"]
     mode: auto
     approvals: {enabled: true, expiresAfter: 24h, allowUnsigned: true}
-    budgets: {maxRuntimeMs: 20000}
+    budgets: {maxRuntimeMs: 300000}
     rules:
       - {tool: "bench__denied", decision: deny, message: "not here"}
     limits:
@@ -78,7 +78,7 @@ func tools() []toolspec.Tool {
 	return []toolspec.Tool{
 		toolspec.Define(ask, echo),
 		toolspec.Define(read, echo), toolspec.Define(hooked, echo), toolspec.Define(denied, echo), toolspec.Define(send, echo),
-		toolspec.Define(guarded, echo),
+		toolspec.Define(guarded, echo), streaming(),
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 const (
 	// Encoding is what encrypted payloads say of themselves.
 	Encoding = "binary/pawl-aes256gcm"
-	// metaKey and metaTenant are beside it: what is needed to open one.
+	// metaKey and metaTenant are the metadata that is needed to open a payload.
 	metaKey    = "pawl-key"
 	metaTenant = "pawl-tenant"
 	// version is part of what is derived and authenticated.
@@ -38,8 +38,8 @@ var (
 
 // Options of a codec.
 type Options struct {
-	// RefusePlain opens only what is encrypted. Without it, what was written before
-	// encryption was switched on stays readable.
+	// RefusePlain opens encrypted payloads only. Without it, payloads that were written before
+	// encryption was switched on stay readable.
 	RefusePlain bool
 }
 
@@ -75,7 +75,8 @@ func (c *Codec) WithSerializationContext(ctx converter.SerializationContext) con
 	return &within
 }
 
-// tenantOf reads a workflow id; those of calls are tool:TENANT:RUN:CALL.
+// tenantOf returns the tenant in a workflow id. call reports whether the id is that of a call:
+// tool:TENANT:RUN:CALL.
 func tenantOf(workflowID string) (tenant string, call bool) {
 	kind, rest, _ := strings.Cut(workflowID, ":")
 	tenant, _, ok := strings.Cut(rest, ":")
@@ -85,7 +86,7 @@ func tenantOf(workflowID string) (tenant string, call bool) {
 	return tenant, true
 }
 
-// Encode encrypts each payload; one that is encrypted already stays as it is.
+// Encode encrypts each payload. A payload that is encrypted already stays unchanged.
 func (c *Codec) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 	if c.ring.Empty() {
 		return payloads, nil
@@ -152,7 +153,8 @@ func (c *Codec) open(p *common.Payload) (*common.Payload, error) {
 		return nil, fmt.Errorf("%w: %s", ErrKey, id)
 	}
 	k := c.ring.keys[id]
-	// What was written without a call at hand, as by a codec server, may be read in any.
+	// A payload that was written outside of a call, for example by a codec server, may be read in
+	// any call.
 	if c.call && tenant != "" && tenant != c.tenant {
 		return nil, fmt.Errorf("%w: it is of another tenant", ErrSealed)
 	}

@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// undecodable is what stands in the place of an input that does not open.
+// undecodable is the encoding of a payload that replaces an input that cannot be opened.
 const undecodable = "binary/pawl-undecodable"
 
 // Converters are what a client of Temporal needs to encrypt by the codec. With an

@@ -17,7 +17,7 @@ const MaxBody = 32 << 20
 
 // ServerOptions say who may use a codec server.
 type ServerOptions struct {
-	// Tokens are the bearer tokens that open it; without any nobody may.
+	// Tokens are the bearer tokens that give access; without any, every request is refused.
 	Tokens [][]byte
 	// Origins are the pages that may use it from a browser, such as
 	// https://temporal.example.com. A request of another page is refused.
@@ -76,7 +76,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.codec.ServeHTTP(w, r)
 }
 
-// knows compares digests, all of them: the time it takes tells nothing.
+// knows compares the digests of all tokens in constant time, so that the time of an answer reveals
+// nothing about a token.
 func (s *server) knows(authorization string) bool {
 	scheme, token, _ := strings.Cut(authorization, " ")
 	digest, known := sha256.Sum256([]byte(strings.TrimSpace(token))), 0

@@ -23,6 +23,7 @@ func newBench(a devApp) *cobra.Command {
 	}
 	var store, profile string
 	var grow, park []int
+	var outputs bool
 	cmd := &cobra.Command{
 		Use: "bench", Short: "Measure the cost of a call against a bare workflow",
 		Long: "Start Temporal, Postgres and the workers in one process, and measure a call of each kind beside a hand-written\n" +
@@ -46,6 +47,9 @@ func newBench(a devApp) *cobra.Command {
 				}
 				defer pprof.StopCPUProfile()
 			}
+			if outputs {
+				return a.benchOutputs(cmd.Context(), o)
+			}
 			return a.bench(cmd.Context(), o, grow, park)
 		},
 	}
@@ -57,6 +61,7 @@ func newBench(a devApp) *cobra.Command {
 	flags.StringVar(&store, "store", string(bench.Memory), "where the Temporal server keeps its state: memory or file")
 	flags.IntSliceVar(&grow, "grow", nil, "instead measure a read while the record grows to so many calls: --grow 1000,1000000")
 	flags.IntSliceVar(&park, "park", nil, "instead measure a worker's memory while so many calls wait for a person, and how long decided ones take: --park 200,2000")
+	flags.BoolVar(&outputs, "outputs", false, "instead measure a stream of 200 MB: memory, the first page, a line, a search")
 	flags.StringVar(&profile, "cpuprofile", "", "`file` for a profile of this process, for go tool pprof")
 	return cmd
 }

@@ -23,7 +23,7 @@ func TestDemo(t *testing.T) {
 	s := newSite(t)
 	// Nothing of the environment leads it to somebody else's servers.
 	s.write("home/.config/temporalio/temporal.toml", "[profile.default]\naddress = \"127.0.0.1:1\"\nnamespace = \"other\"\napi_key = \"key\"\n[profile.default.tls]\nserver_name = \"other\"\n")
-	s.tell([]string{
+	s.runDemo([]string{
 		"DATABASE_URL=postgres://nobody@127.0.0.1:1/app", "TEMPORAL_NAMESPACE=other", "TEMPORAL_API_KEY=key", "PAWL_TENANT=globex", "PAWL_POLICY=none.yaml", "PAWL_DATABASE_CONNECTIONS=many",
 	})
 }
@@ -59,7 +59,7 @@ func TestDemoOfAnOrdinaryUser(t *testing.T) {
 		}
 	}
 	s.as = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	s.tell(nil)
+	s.runDemo(nil)
 }
 
 func (s *site) copy(from, to string) {
@@ -89,8 +89,8 @@ func (s *site) copy(from, to string) {
 	}
 }
 
-// tell runs the demo and wants its story, and nothing left of it.
-func (s *site) tell(env []string) {
+// runDemo runs the demo, checks its output, and checks that it leaves nothing behind.
+func (s *site) runDemo(env []string) {
 	s.t.Helper()
 	out, errs := s.run("work", env, 0, "demo")
 	s.says(out,

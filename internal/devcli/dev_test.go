@@ -78,7 +78,7 @@ func TestDev(t *testing.T) {
 		}
 		// A further worker finds the servers too. The server remembers it for minutes.
 		c := s.start("work", nil, "worker")
-		c.hears("(worker runs)")
+		c.waitForMessage("(worker runs)")
 		if err := eventually(t.Context(), func() error {
 			if found := s.doctor().Worker.PIDs; !slices.Contains(found, c.cmd.Process.Pid) {
 				return fmt.Errorf("workers %v", found)
@@ -116,7 +116,7 @@ func TestDev(t *testing.T) {
 	t.Run("invoke says what it waits for", func(t *testing.T) {
 		s := s.of(t)
 		c := s.start("work", nil, "invoke", "core__write_file", "--args", `{"path":"new.txt","content":"x"}`)
-		id := c.hears(`waits for a person: .pawl approve ([0-9a-f.-]+).`)
+		id := c.waitForMessage(`waits for a person: .pawl approve ([0-9a-f.-]+).`)
 		s.run("work", nil, 0, "approve", id, "--as", "user:anna")
 		c.ends(0)
 
@@ -124,10 +124,10 @@ func TestDev(t *testing.T) {
 		s.namespace(address, "nobody-works-here")
 		there := []string{"TEMPORAL_ADDRESS=" + address, "TEMPORAL_NAMESPACE=nobody-works-here"}
 		c = s.start("work", there, "invoke", "core__write_file", "--args", `{"path":"newer.txt","content":"x"}`)
-		c.hears("no worker answers yet; `(pawl doctor)`")
+		c.waitForMessage("no worker answers yet; `(pawl doctor)`")
 		// It is not its last word.
 		s.start("work", there, "worker")
-		c.hears(`(waits for a person): .pawl approve `)
+		c.waitForMessage(`(waits for a person): .pawl approve `)
 	})
 	t.Run("prints what a program needs", func(t *testing.T) { s.of(t).printsItsEnvironment() })
 	t.Run("is refused twice", func(t *testing.T) {
@@ -206,8 +206,8 @@ func (s *site) doctor() diagnosis {
 	return d
 }
 
-// hears waits for words on standard error and returns the part in brackets.
-func (c *child) hears(words string) string {
+// waitForMessage waits until standard error matches the pattern words and returns its first group.
+func (c *child) waitForMessage(words string) string {
 	c.s.t.Helper()
 	pattern := regexp.MustCompile(words)
 	if err := eventually(c.s.t.Context(), func() error {

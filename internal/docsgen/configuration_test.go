@@ -82,6 +82,8 @@ func TestConfigurationDefaults(t *testing.T) {
 		"PAWL_NOTIFY_LOG":           either(c.Notify.Log, "on", "off"),
 		"PAWL_SWEEP_EVERY":          "`" + strings.TrimSuffix(c.SweepEvery.String(), "0s") + "`",
 		"PAWL_RETENTION":            strconv.Itoa(c.RetentionDays),
+		"PAWL_OUTPUT_QUOTA":         strconv.FormatInt(c.OutputQuota, 10),
+		"PAWL_OUTPUT_RETENTION":     strconv.Itoa(c.OutputDays),
 		"PAWL_VERIFY_EVERY":         either(c.VerifyEvery == 0, "off", c.VerifyEvery.String()),
 	}
 	ranges := 0
@@ -95,8 +97,8 @@ func TestConfigurationDefaults(t *testing.T) {
 			checkRange(t, name, bounds[1], bounds[2])
 		}
 	}
-	if ranges != 2 {
-		t.Errorf("%d ranges of numbers, want 2", ranges)
+	if ranges != 3 {
+		t.Errorf("%d ranges of numbers, want 3", ranges)
 	}
 }
 

@@ -56,23 +56,23 @@ func (w *World) Retried(step string) {
 	w.Until(func() bool { return w.Log.Has(`will be tried again" activity=` + step + " ") }, step+" is tried again")
 }
 
-// deaf forwards requests. After the chosen one it drops all answers of its connection.
-type deaf struct {
+// answerLoser forwards requests. After the chosen one it drops all answers of its connection.
+type answerLoser struct {
 	which func(request []byte) bool
 	over  *atomic.Bool // a request was chosen, on this connection or another
 	on    atomic.Bool  // on this one
 }
 
-// LoseAnswer loses the answer to the next request that which chooses, on connections made from now on; heard reports whether there was
+// LoseAnswer loses the answer to the next request that which chooses, on connections made from now on; chosen reports whether there was
 // one. Requests to Temporal are compressed: choose them by size or time.
-func LoseAnswer(p *tcpproxy.Proxy, which func(request []byte) bool) (heard func() bool) {
+func LoseAnswer(p *tcpproxy.Proxy, which func(request []byte) bool) (chosen func() bool) {
 	over := &atomic.Bool{}
-	p.Watch(func() tcpproxy.Watch { return &deaf{which: which, over: over} })
+	p.Watch(func() tcpproxy.Watch { return &answerLoser{which: which, over: over} })
 	return over.Load
 }
 
 // Request implements tcpproxy.Watch.
-func (d *deaf) Request(piece []byte) tcpproxy.Verdict {
+func (d *answerLoser) Request(piece []byte) tcpproxy.Verdict {
 	if d.which(piece) && d.over.CompareAndSwap(false, true) {
 		d.on.Store(true)
 	}
@@ -80,7 +80,7 @@ func (d *deaf) Request(piece []byte) tcpproxy.Verdict {
 }
 
 // Answer implements tcpproxy.Watch.
-func (d *deaf) Answer([]byte) tcpproxy.Verdict {
+func (d *answerLoser) Answer([]byte) tcpproxy.Verdict {
 	if d.on.Load() {
 		return tcpproxy.Drop
 	}

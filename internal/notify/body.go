@@ -8,7 +8,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Bounds of a body. Receivers want to show a request, not to keep it: who needs more asks for the call.
+// Bounds of a body. Receivers want to show a request, not to store it; a receiver that needs more
+// reads the call.
 const (
 	// maxArgs is in bytes.
 	maxArgs = 16 << 10

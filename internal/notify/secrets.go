@@ -43,7 +43,7 @@ func ParseSecrets(text string) (Secrets, error) {
 	return s, nil
 }
 
-// Register hands each over, with its number from 1, to whoever looks out that it does not leave.
+// Register passes each secret, with its number from 1, to add, which registers it for redaction.
 func (s Secrets) Register(add func(n int, key []byte) error) error {
 	for i, key := range s.keys {
 		if err := add(i+1, key); err != nil {
@@ -53,7 +53,7 @@ func (s Secrets) Register(add func(n int, key []byte) error) error {
 	return nil
 }
 
-// String is for whoever prints them by mistake.
+// String returns a fixed text, so that printing the secrets by mistake does not reveal them.
 func (Secrets) String() string { return "[secret]" }
 
 // GoString is the same.

@@ -18,9 +18,10 @@ import (
 const (
 	// webhookTimeout bounds one delivery, less than the caller grants.
 	webhookTimeout = 8 * time.Second
-	// idleTimeout is how long a connection is kept that nobody uses.
+	// idleTimeout is how long an unused connection is kept open.
 	idleTimeout = 30 * time.Second
-	// maxAnswer is how much of an answer is read, in bytes, so that the connection can be used again. Nobody looks at it.
+	// maxAnswer is how much of an answer is read, in bytes, so that the connection can be used
+	// again. The answer is discarded.
 	maxAnswer = 4 << 10
 )
 
@@ -53,7 +54,8 @@ func NewWebhook(address string, secrets Secrets) (*Webhook, error) {
 		client: &http.Client{
 			Timeout:   webhookTimeout,
 			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: idleTimeout, ForceAttemptHTTP2: true},
-			// What is signed for one address is not for another.
+			// Do not follow redirects: a body that is signed for one address must not be sent to
+			// another.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil

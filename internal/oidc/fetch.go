@@ -21,7 +21,7 @@ const (
 	maxRedirects = 3
 	// minRSA is the least length of an RSA modulus, in bytes.
 	minRSA = 256
-	// idleTimeout is how long a connection is kept that nobody uses.
+	// idleTimeout is how long an unused connection is kept open.
 	idleTimeout = 30 * time.Second
 )
 
@@ -37,7 +37,8 @@ func (e *Error) Error() string { return "oidc: " + e.Issuer + ": " + e.State }
 // LogReason is safe for logs, as Error is.
 func (e *Error) LogReason() string { return e.Error() }
 
-// newClient follows no server to another one: keys from somewhere else are nobody's keys.
+// newClient returns a client that follows redirects only within one server: keys from another
+// server must not count as keys of the issuer.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: idleTimeout, ForceAttemptHTTP2: true, MaxResponseHeaderBytes: maxDocument},
@@ -56,7 +57,8 @@ type discovery struct {
 	JWKSURI string `json:"jwks_uri"`
 }
 
-// fetch asks an issuer for its keys. What cannot be used is left out.
+// fetch reads the metadata and the keys of an issuer. It leaves out keys that cannot verify a
+// signature, and returns an error if no usable key is left.
 func fetch(ctx context.Context, client *http.Client, issuer string) ([]jose.JSONWebKey, error) {
 	var found discovery
 	if err := get(ctx, client, strings.TrimSuffix(issuer, "/")+"/.well-known/openid-configuration", &found); err != nil {

@@ -19,7 +19,7 @@ const Prefix = "oidc:"
 // EmailClaim is the claim that names a person where nothing else is said. It counts where the issuer has verified it.
 const EmailClaim = "email"
 
-// everyTenant stands for all of them.
+// everyTenant in Issuer.Tenants means all tenants.
 const everyTenant = "*"
 
 const (
@@ -50,7 +50,7 @@ type Issuer struct {
 	Require map[string]string
 }
 
-// complete fills in what was left out, and refuses what cannot be meant.
+// complete fills in default values, and returns an error for an issuer that is not valid.
 func (i Issuer) complete() (Issuer, error) {
 	if i.Claim == "" {
 		i.Claim = EmailClaim

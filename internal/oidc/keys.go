@@ -21,7 +21,8 @@ type pace struct {
 	keep time.Duration
 	// every is the least time between two questions for a key that is not among them, and retry after a question without an answer.
 	every, retry time.Duration
-	// fetch bounds a question, and wait how long a decision waits for it. What comes later is there for the next one.
+	// fetch bounds a request to the issuer, and wait bounds how long a decision waits for that
+	// request. A later answer serves the next decision.
 	fetch, wait time.Duration
 }
 
@@ -43,8 +44,9 @@ type keySet struct {
 	failed       bool
 }
 
-// find returns the keys of an id, or all where it is empty. Where there is none among those that are known, the issuer is asked, but not for
-// every such token: those that come in between hear that nobody knows. fresh says that the issuer was asked for this very token.
+// find returns the keys with an id, or all keys if id is empty. If no known key has the id, find
+// asks the issuer, but not for every such token: while early gives a reason, find returns that
+// reason as an error. fresh says that the issuer was asked for this token.
 func (s *keySet) find(ctx context.Context, id, alg string) (found []jose.JSONWebKey, fresh bool, err error) {
 	if found = s.known(id, alg); len(found) > 0 {
 		return found, false, nil
@@ -101,7 +103,7 @@ func (s *keySet) renew(ctx context.Context) error {
 	defer s.mu.Unlock()
 	s.failed = err != nil
 	if s.asked = began; s.failed {
-		// What takes long to fail is not begun again at once.
+		// Pause after a slow failure too, so that a failing issuer is not asked again at once.
 		s.asked = time.Now()
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -32,12 +33,16 @@ const (
 	notYet      = "the ID token is of the future"
 	tooLong     = "the ID token is valid for longer than 24 hours"
 	wrongNonce  = "the ID token is for another decision: its nonce must be the one that --print-nonce prints"
+	decides     = "the ID token is for a decision: sign in without the nonce of a decision"
 	unverified  = "the issuer has not verified the e-mail address in the ID token"
 	nameless    = "the ID token lacks the claim that names a person"
 	unfit       = "the ID token lacks a claim that its issuer's tokens must have"
 	unknownKey  = "the ID token is signed with a key that its issuer does not have"
 	wrongKey    = "the signature of the ID token does not hold"
 )
+
+// decisionNonce is the form of the nonce of every decision: a SHA-256, hexadecimal.
+var decisionNonce = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // strict takes one text for each token, and no other that means the same.
 var strict = base64.RawURLEncoding.Strict()
@@ -125,13 +130,29 @@ func (c claims) client(ids []string) (id string, ok bool) {
 	return id, named && slices.Contains(list, id) && slices.Contains(ids, id)
 }
 
+// forDecision says why the token is not for the decision of in.
+func (c claims) forDecision(in approval.IDTokenRow) (fault string) {
+	if nonce, ok := c.text("nonce"); !ok || nonce != in.Nonce || nonce == "" {
+		return wrongNonce
+	}
+	return ""
+}
+
+// forReading says why the token is not for reading.
+func (c claims) forReading(approval.IDTokenRow) (fault string) {
+	if nonce, _ := c.text("nonce"); decisionNonce.MatchString(nonce) {
+		return decides
+	}
+	return ""
+}
+
 // judge says why a token of the issuer is not good, or whom it names.
-func (c claims) judge(i Issuer, in approval.IDTokenRow) (identity, fault string) {
+func (c claims) judge(i Issuer, in approval.IDTokenRow, fits func(claims, approval.IDTokenRow) string) (identity, fault string) {
 	if fault := c.inTime(in.Now); fault != "" {
 		return "", fault
 	}
-	if nonce, ok := c.text("nonce"); !ok || nonce != in.Nonce || nonce == "" {
-		return "", wrongNonce
+	if fault := fits(c, in); fault != "" {
+		return "", fault
 	}
 	for name, want := range i.Require {
 		if got, ok := c.text(name); !ok || got != want {

@@ -62,29 +62,45 @@ func (v *Verifier) Close() { v.client.CloseIdleConnections() }
 
 // Identify verifies a token. All that needs no key is judged first, so that an issuer is asked for none on behalf of a token that cannot hold.
 func (v *Verifier) Identify(ctx context.Context, in approval.IDTokenRow) (identity, keyID, fault string, err error) {
+	identity, keyID, fault, _, err = v.verify(ctx, in, claims.forDecision)
+	return identity, keyID, fault, err
+}
+
+// Viewer verifies a token with which a person reads, at the time now, and returns the identity of that person and when the token expires.
+// The token needs no nonce. It refuses a token for a decision: the history of the call keeps such a token, and who may read the history is
+// not yet its person. A fault says why the token proves nothing, in words that are safe to show.
+func (v *Verifier) Viewer(ctx context.Context, tenantID, token string, now time.Time) (identity string, expires time.Time, fault string, err error) {
+	identity, _, fault, expires, err = v.verify(ctx, approval.IDTokenRow{Proof: token, TenantID: tenantID, Now: now}, claims.forReading)
+	return identity, expires, fault, err
+}
+
+func (v *Verifier) verify(ctx context.Context, in approval.IDTokenRow, fits func(claims, approval.IDTokenRow) string) (
+	identity, keyID, fault string, expires time.Time, err error,
+) {
 	t, ok := read(in.Proof)
 	switch kind := strings.ToLower(t.kind); {
 	case !ok, kind != "" && kind != "jwt":
-		return "", "", malformed, nil
+		return "", "", malformed, expires, nil
 	case !slices.Contains(algorithms, t.alg):
-		return "", "", badAlg, nil
+		return "", "", badAlg, expires, nil
 	}
 	i, fault := v.issuer(t.claims, in.TenantID)
 	if fault != "" {
-		return "", "", fault, nil
+		return "", "", fault, expires, nil
 	}
-	if identity, fault = t.claims.judge(i, in); fault != "" {
-		return "", "", fault, nil
+	if identity, fault = t.claims.judge(i, in, fits); fault != "" {
+		return "", "", fault, expires, nil
 	}
 	key, fault, err := v.signer(ctx, i, t, in)
 	if err != nil || fault != "" {
-		return "", "", fault, err
+		return "", "", fault, expires, err
 	}
+	expires, _ = t.claims.at("exp")
 	sum, err := key.Thumbprint(crypto.SHA256)
 	if err != nil {
-		return "", "", wrongKey, nil //nolint:nilerr // a key without a name has signed nothing
+		return "", "", wrongKey, expires, nil //nolint:nilerr // a key without a name has signed nothing
 	}
-	return identity, Prefix + i.Name + ":" + base64.RawURLEncoding.EncodeToString(sum), "", nil
+	return identity, Prefix + i.Name + ":" + base64.RawURLEncoding.EncodeToString(sum), "", expires, nil
 }
 
 // issuer is the one that the token says it is of, if the tenant trusts it.

@@ -18,7 +18,7 @@ import (
 const (
 	// maxAnswer bounds what is read of an answer, in bytes.
 	maxAnswer = 1 << 20
-	// idleTimeout is how long a connection is kept that nobody uses.
+	// idleTimeout is how long an unused connection is kept open.
 	idleTimeout = 30 * time.Second
 	idleMost    = 32
 )
@@ -57,7 +57,8 @@ func New(o Options) (*Engine, error) {
 		check: u.JoinPath("stores", o.StoreID, "check").String(), options: o,
 		client: &http.Client{
 			Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: idleMost, IdleConnTimeout: idleTimeout, ForceAttemptHTTP2: true},
-			// An answer from somewhere else is nobody's answer, and the token is not for there.
+			// Do not follow redirects: another server's answer must not count, and must not get the
+			// token.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}, nil
@@ -110,7 +111,7 @@ type asked struct {
 	ModelID    string      `json:"authorization_model_id,omitempty"`
 	Contextual *contextual `json:"contextual_tuples,omitempty"`
 	Context    conditions  `json:"context"`
-	// Consistency wants no answer of the server's cache: what was revoked counts at once.
+	// Consistency bypasses the server's cache, so that a revoked relation counts at once.
 	Consistency string `json:"consistency"`
 }
 

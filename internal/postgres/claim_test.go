@@ -30,8 +30,8 @@ func claimsOf(dispatches ...int) []contract.Claim {
 	return claims
 }
 
-// TestCheckTellsOfTheClaims: all there are, and for how long the tools of those that are not over may run.
-func TestCheckTellsOfTheClaims(t *testing.T) {
+// TestCheckReturnsClaims: all there are, and for how long the tools of those that are not over may run.
+func TestCheckReturnsClaims(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	for dispatch := 1; dispatch <= 2; dispatch++ {

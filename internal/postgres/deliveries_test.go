@@ -15,15 +15,15 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// hearer is a notifier that keeps what it is told.
-type hearer struct {
+// recorder is a notifier that keeps the notices it gets.
+type recorder struct {
 	mu      sync.Mutex
 	notices []toolspec.Notice
 	// answer, if any, is asked what to answer.
 	answer func(ctx context.Context, n toolspec.Notice) error
 }
 
-func (h *hearer) Notify(ctx context.Context, n toolspec.Notice) error {
+func (h *recorder) Notify(ctx context.Context, n toolspec.Notice) error {
 	h.mu.Lock()
 	h.notices = append(h.notices, n)
 	h.mu.Unlock()
@@ -33,8 +33,8 @@ func (h *hearer) Notify(ctx context.Context, n toolspec.Notice) error {
 	return nil
 }
 
-// heard counts how often each notice came.
-func (h *hearer) heard() map[string]int {
+// counts returns how often each notice came.
+func (h *recorder) counts() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	times := map[string]int{}
@@ -88,7 +88,7 @@ func TestNoticesSayWhatHappened(t *testing.T) {
 	b.admit("call_1")
 	b.request(waiting("call_1", 1))
 	b.pass("call_1", 21*time.Minute)
-	h := &hearer{}
+	h := &recorder{}
 	b.runNotices(map[string]outbox.Notifier{"h": h})
 	until(t, "three are told", func() bool { return b.sent("h") == 3 })
 	approve := reviewRow("call_1", 1, 1, decision("call_1", 1, toolspec.Approve))
@@ -121,7 +121,7 @@ func TestNoticesSayWhatHappened(t *testing.T) {
 // TestTwoWorkersNotifyOnce: a notice that one worker has taken is not taken by another.
 func TestTwoWorkersNotifyOnce(t *testing.T) {
 	b := open(t)
-	h, other := &hearer{}, &hearer{}
+	h, other := &recorder{}, &recorder{}
 	for range 2 {
 		b.runNotices(map[string]outbox.Notifier{"h": h, "other": other})
 	}
@@ -131,8 +131,8 @@ func TestTwoWorkersNotifyOnce(t *testing.T) {
 	}
 	b.ask(calls...)
 	until(t, "all are told", func() bool { return b.sent("h") == 40 && b.sent("other") == 40 })
-	for _, heard := range []map[string]int{h.heard(), other.heard()} {
-		for notice, n := range heard {
+	for _, counts := range []map[string]int{h.counts(), other.counts()} {
+		for notice, n := range counts {
 			if n != 1 {
 				t.Errorf("%s came %d times", notice, n)
 			}
@@ -143,7 +143,7 @@ func TestTwoWorkersNotifyOnce(t *testing.T) {
 // TestNoticeIsSentAgain: a worker sent a notice and could not record it. The notice comes again, under the same id, from another one.
 func TestNoticeIsSentAgain(t *testing.T) {
 	b := open(t)
-	h := &hearer{}
+	h := &recorder{}
 	log, stop := b.runNotices(map[string]outbox.Notifier{"h": h})
 	b.sql(`ALTER TABLE notice_deliveries ADD CONSTRAINT broken CHECK (sent_at IS NULL)`)
 	b.ask("call_1")
@@ -157,13 +157,13 @@ func TestNoticeIsSentAgain(t *testing.T) {
 	b.runNotices(map[string]outbox.Notifier{"h": h})
 	b.ask("call_2")
 	until(t, "the fresh one is told", func() bool { return b.sent("h") == 1 })
-	if n := h.heard()[id("call_1")+"_1_requested"]; n != 1 {
+	if n := h.counts()[id("call_1")+"_1_requested"]; n != 1 {
 		t.Errorf("told %d times: the lease was not respected", n)
 	}
 	b.sql(`UPDATE notice_deliveries SET next_at = now() WHERE sent_at IS NULL`)
 	until(t, "it is told again", func() bool { return b.sent("h") == 2 })
-	if heard := h.heard(); len(heard) != 2 || heard[id("call_1")+"_1_requested"] != 2 {
-		t.Errorf("%v", heard)
+	if counts := h.counts(); len(counts) != 2 || counts[id("call_1")+"_1_requested"] != 2 {
+		t.Errorf("%v", counts)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestStopRecordsSentNotice(t *testing.T) {
 	b := open(t)
 	b.ask("call_1")
 	ctx, stop := context.WithCancel(t.Context())
-	h := b.newNotices(map[string]outbox.Notifier{"h": &hearer{answer: func(context.Context, toolspec.Notice) error { stop(); return nil }}})
+	h := b.newNotices(map[string]outbox.Notifier{"h": &recorder{answer: func(context.Context, toolspec.Notice) error { stop(); return nil }}})
 	if err := h.Poll(10 * time.Millisecond).Run(ctx); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -184,7 +184,7 @@ func TestStopRecordsSentNotice(t *testing.T) {
 // TestFailedNoticeComesAgain, later each time and for a day; its error is kept without its words, and a panic is one.
 func TestFailedNoticeComesAgain(t *testing.T) {
 	b := open(t)
-	h := &hearer{answer: func(_ context.Context, n toolspec.Notice) error {
+	h := &recorder{answer: func(_ context.Context, n toolspec.Notice) error {
 		if n.Attempts == 1 {
 			panic("canary")
 		}
@@ -228,14 +228,14 @@ func TestFailedNoticeComesAgain(t *testing.T) {
 	}
 }
 
-// TestDeadNotifierHoldsUpNobodyElse: neither another notifier nor what is due.
-func TestDeadNotifierHoldsUpNobodyElse(t *testing.T) {
+// TestDeadNotifierDelaysNoOther: neither another notifier nor what is due.
+func TestDeadNotifierDelaysNoOther(t *testing.T) {
 	b := open(t)
-	dead, alive := &hearer{answer: func(ctx context.Context, _ toolspec.Notice) error { <-ctx.Done(); return ctx.Err() }}, &hearer{}
+	dead, alive := &recorder{answer: func(ctx context.Context, _ toolspec.Notice) error { <-ctx.Done(); return ctx.Err() }}, &recorder{}
 	b.runNotices(map[string]outbox.Notifier{"dead": dead, "alive": alive})
 	b.admit("waits")
 	b.request(waiting("waits", 1))
-	until(t, "the dead one has it", func() bool { return len(dead.heard()) == 1 })
+	until(t, "the dead one has it", func() bool { return len(dead.counts()) == 1 })
 	b.ask("a", "b", "c", "d", "e", "f", "g", "h")
 	b.pass("waits", 11*time.Minute)
 	until(t, "the other is told all", func() bool { return b.sent("alive") == 10 })
@@ -244,8 +244,8 @@ func TestDeadNotifierHoldsUpNobodyElse(t *testing.T) {
 	}
 }
 
-// TestNobodyToTell: a worker without notifiers takes nothing from one that has some; and what is too old to be news is not told.
-func TestNobodyToTell(t *testing.T) {
+// TestWorkerWithoutNotifiers: a worker without notifiers takes nothing from one that has some; and what is too old to be news is not told.
+func TestWorkerWithoutNotifiers(t *testing.T) {
 	b := open(t)
 	b.ask("old")
 	b.sql(`UPDATE notices SET at = at - interval '25 hours'`)
@@ -254,18 +254,18 @@ func TestNobodyToTell(t *testing.T) {
 	b.runNotices(nil)
 	b.pass("call_1", 11*time.Minute)
 	until(t, "notices are created", func() bool { return b.notices("call_1") == "(1_escalated_1), (1_escalated_2), 1_reminded, 1_requested" })
-	h := &hearer{}
+	h := &recorder{}
 	b.runNotices(map[string]outbox.Notifier{"h": h})
 	until(t, "a later worker tells", func() bool { return b.sent("h") == 2 })
-	if heard := h.heard(); len(heard) != 2 || heard[id("old")+"_1_requested"] != 0 {
-		t.Errorf("%v", heard)
+	if counts := h.counts(); len(counts) != 2 || counts[id("old")+"_1_requested"] != 0 {
+		t.Errorf("%v", counts)
 	}
 }
 
 // TestNotifierOfAnotherWorker: what a worker finds that lacks a notifier is told to that when somebody is there who has it.
 func TestNotifierOfAnotherWorker(t *testing.T) {
 	b := open(t)
-	h, own := &hearer{}, &hearer{}
+	h, own := &recorder{}, &recorder{}
 	_, stop := b.runNotices(map[string]outbox.Notifier{"h": h, "own": own})
 	until(t, "both are known", func() bool { return value[int](b, `SELECT count(*) FROM notifiers`) == 2 })
 	stop()

@@ -87,6 +87,7 @@ func TestCheckSchema(t *testing.T) {
 }
 
 // TestMigrationsGoForward: a step back would undo what another release needs, and functions and triggers would tie releases together.
+// The triggers of 0020_runs.sql do that on purpose (ADR 0030): a release that knows no events of runs writes them too.
 func TestMigrationsGoForward(t *testing.T) {
 	names, err := fs.Glob(migrations.FS(), "*.sql")
 	if err != nil || len(names) == 0 {
@@ -98,6 +99,9 @@ func TestMigrationsGoForward(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, no := range []string{"+goose down", "create function", "create or replace function", "create trigger", "create extension"} {
+			if name == "0020_runs.sql" && contains(no, "create") && no != "create extension" {
+				continue
+			}
 			if contains(strings.ToLower(string(text)), no) {
 				t.Errorf("%s has %q", name, no)
 			}

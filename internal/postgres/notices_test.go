@@ -149,7 +149,7 @@ func TestNoticeAndChangeAreOne(t *testing.T) {
 	}
 }
 
-func TestRememberedApprovalsTellNobody(t *testing.T) {
+func TestRememberedApprovalSendsNoNotice(t *testing.T) {
 	b := open(t)
 	b.admit("call_1")
 	row := requestRow("call_1", 1)

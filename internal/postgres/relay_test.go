@@ -131,7 +131,7 @@ func TestRelayListensAgain(t *testing.T) {
 	}
 }
 
-func TestPollingFindsWhatNobodyNotified(t *testing.T) {
+func TestPollingFindsUnnotifiedMessage(t *testing.T) {
 	b := open(t)
 	sender := &inboxes{}
 	b.relay(sender, 10*time.Millisecond)
@@ -139,7 +139,7 @@ func TestPollingFindsWhatNobodyNotified(t *testing.T) {
 	until(t, "the messages are sent", func() bool { return sender.count() == 3 })
 }
 
-func TestMessageForNobodyIsDone(t *testing.T) {
+func TestMessageWithoutRecipientIsDone(t *testing.T) {
 	b := open(t)
 	b.relay(&inboxes{answer: func(outbox.Message) error { return fmt.Errorf("signal: %w", outbox.ErrGone) }}, 10*time.Millisecond)
 	b.post(1, true)

@@ -22,12 +22,13 @@ func (b bench) aged(call string, months int) {
 			month = (date_trunc('month', now() AT TIME ZONE 'UTC') - make_interval(months => $2))::date,
 			created_at = created_at - make_interval(months => $2), settled_at = settled_at - make_interval(months => $2)
 		WHERE tool_call_id = $1`, call, months)
+	b.sql(`UPDATE outputs SET expires_at = expires_at - make_interval(months => $2) WHERE invocation_id = $1::uuid`, id(call), months)
 	for _, parent := range partitioned {
 		b.sql(`UPDATE `+parent+` SET month = (SELECT month FROM invocations WHERE tool_call_id = $1) WHERE invocation_id = $2::uuid`, call, id(call))
 	}
 }
 
-var partitioned = []string{"stage_events", "attempts", "payloads", "events", "hydrations"}
+var partitioned = []string{"stage_events", "attempts", "payloads", "events", "hydrations", "run_events"}
 
 // monthsOf makes the partitions of so many months ago, as a worker of that time did.
 func (b bench) monthsOf(ago ...int) {
@@ -54,6 +55,9 @@ func (b bench) whole(call string) {
 	if _, err := b.SaveOutput(b.t.Context(), attempt.OutputRow{InvocationID: id(call), TenantID: tenant, Dispatch: 1, Value: []byte(`"large"`)}); err != nil {
 		b.t.Fatal(err)
 	}
+	// Earlier releases stored large values here.
+	b.sql(`INSERT INTO payloads (month, ref, invocation_id, tenant_id, dispatch, value)
+		SELECT month, 'old-' || invocation_id, invocation_id, tenant_id, 1, '"large"' FROM invocations WHERE tool_call_id = '` + call + `'`)
 	b.settle(settleIn(call, 1))
 }
 
@@ -68,8 +72,8 @@ func (b bench) rows(call string) string {
 }
 
 const (
-	all  = "invocations 1, claims 1, approvals 1, stage_events 2, attempts 1, payloads 1, events 6, hydrations 1, decisions 1"
-	none = "invocations 0, claims 0, approvals 0, stage_events 0, attempts 0, payloads 0, events 0, hydrations 0, decisions 0"
+	all  = "invocations 1, claims 1, approvals 1, stage_events 2, attempts 1, payloads 1, events 6, hydrations 1, run_events 4, decisions 1"
+	none = "invocations 0, claims 0, approvals 0, stage_events 0, attempts 0, payloads 0, events 0, hydrations 0, run_events 0, decisions 0"
 )
 
 func (b bench) expire() contract.DropExpiredOut {
@@ -112,7 +116,7 @@ func TestRetention(t *testing.T) {
 					t.Errorf("%s has %s, want %s", call, got, want)
 				}
 			}
-			if got := b.rows("beside"); got != "invocations 0, claims 0, approvals 0, stage_events 2, attempts 1, payloads 1, events 6, hydrations 1, decisions 0" {
+			if got := b.rows("beside"); got != "invocations 0, claims 0, approvals 0, stage_events 2, attempts 1, payloads 1, events 6, hydrations 1, run_events 4, decisions 0" {
 				t.Errorf("beside a call that waits: %s", got)
 			}
 			if n := value[int](b, `SELECT count(*) FROM invocations WHERE tool_call_id = 'waiting'`); n != 1 {
@@ -124,9 +128,9 @@ func TestRetention(t *testing.T) {
 			if out.Calls != 3 || out.Unfinished || out.Busy != 0 || out.RetentionDays != retentionDays {
 				t.Errorf("counted %+v", out)
 			}
-			wantRows, wantPartitions := 23, 0
+			wantRows, wantPartitions := 31, 0
 			if partitions {
-				wantRows, wantPartitions = 0, 10
+				wantRows, wantPartitions = 0, 12
 			}
 			if out.Rows != wantRows || out.Partitions != wantPartitions {
 				t.Errorf("counted %+v; before: %s; after: %s", out, before, b.partitionsOf("events"))
@@ -178,6 +182,10 @@ func TestRetentionGoesByBatches(t *testing.T) {
 		b.whole(call)
 		b.aged(call, 15+i%2)
 	}
+	if n, err := b.DeleteExpiredCalls(t.Context(), retentionDays, 4); err != nil || n != 0 {
+		t.Errorf("deleted %d calls whose outputs count against a quota: %v", n, err)
+	}
+	b.reclaim()
 	tx := b.holds(`SELECT 1 FROM invocations WHERE tool_call_id = 'call_3' FOR NO KEY UPDATE`)
 	for _, want := range []int{4, 2, 0} {
 		if n, err := b.DeleteExpiredCalls(t.Context(), retentionDays, 4); err != nil || n != want {
@@ -190,8 +198,8 @@ func TestRetentionGoesByBatches(t *testing.T) {
 	if n, err := b.DeleteExpiredCalls(t.Context(), retentionDays, 4); err != nil || n != 1 {
 		t.Errorf("deleted %d calls, want the last: %v", n, err)
 	}
-	// 14 stages, 7 attempts, 7 outputs, 7 hydrations and 42 events.
-	for _, want := range []int{25, 16, 9, 5, 5, 5, 5, 5, 2, 0} {
+	// 14 stages, 7 attempts, 7 outputs, 7 hydrations, 42 events and 28 events of runs.
+	for _, want := range []int{30, 21, 14, 10, 10, 8, 5, 5, 2, 0} {
 		if n, err := b.DeleteExpiredRows(t.Context(), retentionDays, 5); err != nil || n != want {
 			t.Errorf("deleted %d rows, want %d: %v", n, want, err)
 		}

@@ -57,6 +57,8 @@ TABLE approvals
     CONSTRAINT approvals_state_of_kind CHECK ((state = ANY (ARRAY['open'::text, 'expired'::text, 'closed'::text])) OR (parked <> ''::text) = (state = ANY (ARRAY['retried'::text, 'settled_ok'::text, 'settled_failed'::text])))
     CREATE INDEX approvals_by_tenant ON public.approvals USING btree (tenant_id, created_at DESC)
     CREATE UNIQUE INDEX approvals_one_open ON public.approvals USING btree (invocation_id) WHERE (state = 'open'::text)
+    CREATE TRIGGER approvals_run_decided AFTER UPDATE ON approvals FOR EACH ROW WHEN (old.state = 'open'::text AND new.state <> 'open'::text) EXECUTE FUNCTION write_run_approval()
+    CREATE TRIGGER approvals_run_requested AFTER INSERT ON approvals FOR EACH ROW WHEN (new.state = 'open'::text) EXECUTE FUNCTION write_run_approval()
 
 TABLE approver_keys
     tenant_id text NOT NULL
@@ -275,12 +277,15 @@ TABLE invocations
     input_history json
     output_history json
     capacity_round integer NOT NULL DEFAULT 0
+    begun_at timestamp with time zone
     CONSTRAINT invocations_capacity_counts CHECK (capacity_round >= 0)
     CONSTRAINT invocations_epoch_counts CHECK (epoch >= 1)
     CONSTRAINT invocations_id_is_identity CHECK (invocation_id = encode(set_byte(set_byte(SUBSTRING(sha256((((convert_to(tenant_id, 'UTF8'::name) || '\x00'::bytea) || convert_to(run_id, 'UTF8'::name)) || '\x00'::bytea) || convert_to(tool_call_id, 'UTF8'::name)) FROM 1 FOR 16), 6, (get_byte(sha256((((convert_to(tenant_id, 'UTF8'::name) || '\x00'::bytea) || convert_to(run_id, 'UTF8'::name)) || '\x00'::bytea) || convert_to(tool_call_id, 'UTF8'::name)), 6) & 15) | 128), 8, (get_byte(sha256((((convert_to(tenant_id, 'UTF8'::name) || '\x00'::bytea) || convert_to(run_id, 'UTF8'::name)) || '\x00'::bytea) || convert_to(tool_call_id, 'UTF8'::name)), 8) & 63) | 128), 'hex'::text)::uuid)
     CONSTRAINT invocations_month_is_first CHECK (EXTRACT(day FROM month) = 1::numeric)
     CONSTRAINT invocations_pkey PRIMARY KEY (invocation_id)
     CONSTRAINT invocations_rounds_count CHECK (gate_round >= 0 AND dispatch_round >= 0 AND request_round >= 0)
+    CONSTRAINT invocations_run_result TRIGGER DEFERRABLE INITIALLY DEFERRED
+    CONSTRAINT invocations_run_start TRIGGER DEFERRABLE INITIALLY DEFERRED
     CONSTRAINT invocations_settled_has_result CHECK ((state = 'settled'::text) = (result IS NOT NULL) AND (state = 'settled'::text) = (settled_at IS NOT NULL) AND (state = 'settled'::text) = (ok IS NOT NULL))
     CONSTRAINT invocations_state_known CHECK (state = ANY (ARRAY['open'::text, 'settled'::text]))
     CREATE INDEX invocations_by_call ON public.invocations USING btree (tenant_id, tool_call_id)
@@ -289,6 +294,8 @@ TABLE invocations
     CREATE INDEX invocations_by_workflow ON public.invocations USING btree (workflow_id)
     CREATE INDEX invocations_open ON public.invocations USING btree (namespace, created_at, invocation_id) WHERE (state = 'open'::text)
     CREATE INDEX invocations_open_connection ON public.invocations USING btree (tenant_id, connection_id) WHERE ((state = 'open'::text) AND (connection_id IS NOT NULL))
+    CREATE CONSTRAINT TRIGGER invocations_run_result AFTER UPDATE ON invocations DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (old.state = 'open'::text AND new.state = 'settled'::text) EXECUTE FUNCTION write_run_result()
+    CREATE CONSTRAINT TRIGGER invocations_run_start AFTER UPDATE ON invocations DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (old.begun_at IS NULL AND new.begun_at IS NOT NULL AND new.state = 'open'::text) EXECUTE FUNCTION write_run_start()
 
 TABLE kill_switches
     id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
@@ -384,6 +391,54 @@ TABLE outbox
     CONSTRAINT outbox_pkey PRIMARY KEY (id)
     CREATE INDEX outbox_due ON public.outbox USING btree (next_at) WHERE (sent_at IS NULL)
     CREATE INDEX outbox_sent ON public.outbox USING btree (sent_at) WHERE (sent_at IS NOT NULL)
+
+TABLE output_chunks
+    output_id bigint NOT NULL
+    first_byte bigint NOT NULL
+    first_line bigint NOT NULL
+    bytes integer NOT NULL
+    lines integer NOT NULL
+    ends_line boolean NOT NULL
+    data bytea NOT NULL
+    CONSTRAINT output_chunks_of_output FOREIGN KEY (output_id) REFERENCES outputs(id) ON DELETE CASCADE
+    CONSTRAINT output_chunks_pkey PRIMARY KEY (output_id, first_byte)
+    CONSTRAINT output_chunks_size CHECK (bytes > 0)
+    CREATE INDEX output_chunks_by_line ON public.output_chunks USING btree (output_id, first_line, first_byte)
+
+TABLE output_usage
+    tenant_id text NOT NULL
+    stored bigint NOT NULL DEFAULT 0
+    quota bigint NOT NULL
+    CONSTRAINT output_usage_pkey PRIMARY KEY (tenant_id)
+    CONSTRAINT output_usage_within_quota CHECK (stored <= quota)
+
+TABLE outputs
+    id bigint NOT NULL GENERATED ALWAYS AS IDENTITY
+    ref text NOT NULL
+    invocation_id uuid NOT NULL
+    tenant_id text NOT NULL
+    run_id text NOT NULL
+    tool_id text NOT NULL
+    dispatch integer NOT NULL
+    media_type text NOT NULL
+    state text NOT NULL DEFAULT 'writing'::text
+    bytes bigint NOT NULL DEFAULT 0
+    lines bigint NOT NULL DEFAULT 0
+    stored bigint NOT NULL DEFAULT 0
+    sha256 text NOT NULL DEFAULT ''::text
+    created_at timestamp with time zone NOT NULL DEFAULT now()
+    touched_at timestamp with time zone NOT NULL DEFAULT now()
+    expires_at timestamp with time zone NOT NULL
+    CONSTRAINT outputs_by_ref UNIQUE (ref)
+    CONSTRAINT outputs_complete_has_digest CHECK (state <> 'complete'::text OR sha256 <> ''::text)
+    CONSTRAINT outputs_of_invocation FOREIGN KEY (invocation_id) REFERENCES invocations(invocation_id) ON DELETE CASCADE
+    CONSTRAINT outputs_pkey PRIMARY KEY (id)
+    CONSTRAINT outputs_state_known CHECK (state = ANY (ARRAY['writing'::text, 'complete'::text, 'expired'::text]))
+    CREATE INDEX outputs_by_expiry ON public.outputs USING btree (expires_at) WHERE (state <> 'expired'::text)
+    CREATE INDEX outputs_by_invocation ON public.outputs USING btree (invocation_id)
+    CREATE INDEX outputs_expired ON public.outputs USING btree (touched_at) WHERE (state = 'expired'::text)
+    CREATE INDEX outputs_reclaimable ON public.outputs USING btree (id) WHERE ((state = 'expired'::text) AND (stored > 0))
+    CREATE INDEX outputs_writing ON public.outputs USING btree (touched_at) WHERE (state = 'writing'::text)
 
 TABLE payloads PARTITION BY RANGE (month)
     month date NOT NULL
@@ -481,6 +536,41 @@ TABLE result_cache
     CREATE INDEX result_cache_by_expiry ON public.result_cache USING btree (expires_at)
     CREATE INDEX result_cache_by_tag ON public.result_cache USING gin (tags) WHERE (tags <> '{}'::text[])
 
+TABLE run_events PARTITION BY RANGE (month)
+    month date NOT NULL DEFAULT (date_trunc('month'::text, (now() AT TIME ZONE 'UTC'::text)))::date
+    tenant_id text NOT NULL
+    run_id text NOT NULL
+    seq bigint NOT NULL
+    at timestamp with time zone NOT NULL
+    kind text NOT NULL
+    invocation_id uuid
+    tool_call_id text NOT NULL DEFAULT ''::text
+    tool_id text NOT NULL DEFAULT ''::text
+    detail json
+    CONSTRAINT run_events_pkey PRIMARY KEY (tenant_id, run_id, seq, month)
+
+TABLE run_events_default PARTITION OF run_events DEFAULT
+
+TABLE runs
+    tenant_id text NOT NULL
+    run_id text NOT NULL
+    key uuid NOT NULL DEFAULT gen_random_uuid()
+    last_seq bigint NOT NULL DEFAULT 0
+    watched_until timestamp with time zone NOT NULL DEFAULT '-infinity'::timestamp with time zone
+    calls bigint NOT NULL DEFAULT 0
+    outcomes jsonb NOT NULL DEFAULT '{}'::jsonb
+    attempts bigint NOT NULL DEFAULT 0
+    latency_ms bigint NOT NULL DEFAULT 0
+    max_latency_ms bigint NOT NULL DEFAULT 0
+    approval_wait_ms bigint NOT NULL DEFAULT 0
+    result_bytes bigint NOT NULL DEFAULT 0
+    first_started_at timestamp with time zone
+    last_ended_at timestamp with time zone
+    created_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT runs_count CHECK (last_seq >= 0 AND calls >= 0)
+    CONSTRAINT runs_pkey PRIMARY KEY (tenant_id, run_id)
+    CREATE INDEX runs_by_age ON public.runs USING btree (created_at)
+
 TABLE semaphores
     tenant_id text NOT NULL
     key text NOT NULL
@@ -562,3 +652,92 @@ TABLE workers
     started_at timestamp with time zone NOT NULL DEFAULT now()
     seen_at timestamp with time zone NOT NULL DEFAULT now()
     CONSTRAINT workers_pkey PRIMARY KEY (worker_id)
+
+CREATE OR REPLACE FUNCTION public.append_run_event(of_month date, tenant text, run text, event_kind text, invocation uuid, call_id text, tool text, content json)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+    number bigint;
+    channel_key uuid;
+BEGIN
+    INSERT INTO runs AS r (tenant_id, run_id, last_seq) VALUES (tenant, run, 1)
+    ON CONFLICT (tenant_id, run_id) DO UPDATE SET last_seq = r.last_seq + 1
+    RETURNING last_seq, CASE WHEN watched_until > now() THEN key END INTO number, channel_key;
+    -- The clock is read under the lock, so that times do not decrease within a run.
+    INSERT INTO run_events (month, tenant_id, run_id, seq, at, kind, invocation_id, tool_call_id, tool_id, detail)
+    VALUES (of_month, tenant, run, number, clock_timestamp(), event_kind, invocation, call_id, tool, content);
+    IF channel_key IS NOT NULL THEN
+        PERFORM pg_notify('pawl_runs', channel_key::text);
+    END IF;
+    RETURN number;
+END
+$function$
+
+
+CREATE OR REPLACE FUNCTION public.write_run_approval()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+    opens boolean := NEW.state = 'open';
+    call record;
+BEGIN
+    SELECT month, tenant_id, run_id, tool_call_id, tool_id INTO STRICT call FROM invocations WHERE invocation_id = NEW.invocation_id;
+    PERFORM append_run_event(call.month, call.tenant_id, call.run_id, CASE WHEN opens THEN 'approval_requested' ELSE 'approval_decided' END, NEW.invocation_id,
+        call.tool_call_id, call.tool_id, json_strip_nulls(json_build_object(
+            'approvalId', NEW.approval_id, 'message', CASE WHEN opens THEN NEW.message END, 'decision', CASE WHEN NOT opens THEN NEW.state END,
+            'approver', CASE WHEN NOT opens THEN NEW.approver END)));
+    IF NOT opens THEN
+        UPDATE runs SET approval_wait_ms = approval_wait_ms + greatest(0, floor(extract(epoch FROM now() - NEW.created_at) * 1000))::bigint
+        WHERE tenant_id = call.tenant_id AND run_id = call.run_id;
+    END IF;
+    RETURN NULL;
+END
+$function$
+
+
+CREATE OR REPLACE FUNCTION public.write_run_result()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+    number bigint;
+    channel_key uuid;
+    added integer := CASE WHEN NEW.begun_at IS NULL THEN 2 ELSE 1 END;
+    outcome text := coalesce(NEW.error_code, 'ok');
+    took bigint := greatest(0, floor(extract(epoch FROM NEW.settled_at - NEW.created_at) * 1000));
+BEGIN
+    INSERT INTO runs AS r (tenant_id, run_id, last_seq, calls, outcomes, attempts, latency_ms, max_latency_ms, result_bytes, first_started_at, last_ended_at)
+    VALUES (NEW.tenant_id, NEW.run_id, added, 1, jsonb_build_object(outcome, 1), NEW.attempts, took, took, octet_length(NEW.result::text),
+        NEW.created_at, NEW.settled_at)
+    ON CONFLICT (tenant_id, run_id) DO UPDATE SET
+        last_seq = r.last_seq + added, calls = r.calls + 1, attempts = r.attempts + excluded.attempts,
+        outcomes = jsonb_set(r.outcomes, ARRAY[outcome], to_jsonb(coalesce((r.outcomes ->> outcome)::bigint, 0) + 1)),
+        latency_ms = r.latency_ms + took, max_latency_ms = greatest(r.max_latency_ms, took), result_bytes = r.result_bytes + excluded.result_bytes,
+        first_started_at = least(r.first_started_at, excluded.first_started_at), last_ended_at = greatest(r.last_ended_at, excluded.last_ended_at)
+    RETURNING last_seq, CASE WHEN watched_until > now() THEN key END INTO number, channel_key;
+    IF NEW.begun_at IS NULL THEN
+        INSERT INTO run_events (month, tenant_id, run_id, seq, at, kind, invocation_id, tool_call_id, tool_id, detail)
+        VALUES (NEW.month, NEW.tenant_id, NEW.run_id, number - 1, clock_timestamp(), 'tool_call_start', NEW.invocation_id, NEW.tool_call_id, NEW.tool_id, NEW.safe_args);
+    END IF;
+    INSERT INTO run_events (month, tenant_id, run_id, seq, at, kind, invocation_id, tool_call_id, tool_id)
+    VALUES (NEW.month, NEW.tenant_id, NEW.run_id, number, clock_timestamp(), 'tool_call_result', NEW.invocation_id, NEW.tool_call_id, NEW.tool_id);
+    IF channel_key IS NOT NULL THEN
+        PERFORM pg_notify('pawl_runs', channel_key::text);
+    END IF;
+    RETURN NULL;
+END
+$function$
+
+
+CREATE OR REPLACE FUNCTION public.write_run_start()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+    PERFORM append_run_event(NEW.month, NEW.tenant_id, NEW.run_id, 'tool_call_start', NEW.invocation_id, NEW.tool_call_id, NEW.tool_id, NEW.safe_args);
+    RETURN NULL;
+END
+$function$
+

@@ -72,4 +72,9 @@ FROM tables t JOIN pg_constraint c ON c.conrelid = t.oid AND c.contype <> 'n' WH
 UNION ALL
 SELECT t.name, 2000, '    ' || pg_get_indexdef(i.indexrelid)
 FROM tables t JOIN pg_index i ON i.indrelid = t.oid
-WHERE NOT t.relispartition AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = i.indexrelid AND c.conrelid = i.indrelid)`
+WHERE NOT t.relispartition AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = i.indexrelid AND c.conrelid = i.indrelid)
+UNION ALL
+SELECT t.name, 3000, '    ' || pg_get_triggerdef(g.oid, true)
+FROM tables t JOIN pg_trigger g ON g.tgrelid = t.oid WHERE NOT g.tgisinternal
+UNION ALL
+SELECT 'zz ' || proname, 0, E'\n' || pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace`

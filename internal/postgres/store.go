@@ -7,46 +7,59 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/internal/postgres/catalog"
 	"github.com/pawl-run/pawl/internal/postgres/connections"
 	"github.com/pawl-run/pawl/internal/postgres/db"
 	"github.com/pawl-run/pawl/internal/postgres/identities"
 	"github.com/pawl-run/pawl/internal/postgres/outbox"
+	"github.com/pawl-run/pawl/internal/postgres/outputs"
 	"github.com/pawl-run/pawl/internal/postgres/policies"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
 	"github.com/pawl-run/pawl/internal/postgres/recheck"
 	"github.com/pawl-run/pawl/internal/postgres/record"
+	"github.com/pawl-run/pawl/internal/postgres/runs"
 )
 
 // The stores that Store embeds. Each alias gives an embedded field its own name.
 type (
 	recordStore     = record.Store
+	outputStore     = outputs.Store
 	policyStore     = policies.Store
 	connectionStore = connections.Store
 	identityStore   = identities.Store
 	catalogStore    = catalog.Store
 	recheckStore    = recheck.Store
 	readStore       = reads.Store
+	runStore        = runs.Store
 )
 
 // Store has the methods of all stores, on one pool of connections. It is safe for concurrent
 // use.
 type Store struct {
 	*recordStore
+	*outputStore
 	*policyStore
 	*connectionStore
 	*identityStore
 	*catalogStore
 	*recheckStore
 	*readStore
+	*runStore
 
 	db *db.DB
 }
 
-var _ activities.Records = (*Store)(nil)
+var (
+	_ activities.Records = (*Store)(nil)
+	_ upkeep.Store       = (*Store)(nil)
+)
 
 // Options configure the connections of a Store.
 type Options = db.Options
+
+// OutputLimits bound what is kept of outputs.
+type OutputLimits = outputs.Limits
 
 // Error is a database error without the server's text.
 type Error = db.Error
@@ -76,8 +89,8 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 func on(d *db.DB) *Store {
 	p := policies.New(d)
 	return &Store{
-		recordStore: record.New(d), policyStore: p, connectionStore: connections.New(d), identityStore: identities.New(d),
-		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), db: d,
+		recordStore: record.New(d), outputStore: outputs.New(d), policyStore: p, connectionStore: connections.New(d), identityStore: identities.New(d),
+		catalogStore: catalog.New(d, p), recheckStore: recheck.New(d), readStore: reads.New(d), runStore: runs.New(d), db: d,
 	}
 }
 

@@ -46,10 +46,10 @@ type File struct {
 
 var _ broker.Sealer = (*File)(nil)
 
-// OpenFile reads the ring of a file that nobody but its owner may read. w unwraps a
-// ring that is wrapped; nil can do without. Where w may use one key only, a ring in
-// clear is refused, now and whenever the file changes. log is told when the file is
-// followed no more, and when it is again; nil tells nobody.
+// OpenFile reads the ring of a file that only its owner may read. w unwraps a wrapped ring; w may
+// be nil if the ring is not wrapped. If w may use one key only, a ring in clear is refused, now and
+// whenever the file changes. OpenFile logs to log when it stops following the file and when it
+// follows it again; a nil log gets no records.
 func OpenFile(path string, w broker.KeyWrapper, log *slog.Logger) (*File, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
@@ -197,7 +197,7 @@ func Change(path string, w broker.KeyWrapper, f func(*Ring) (*Ring, error)) erro
 		return err
 	}
 	err = func() error {
-		// Only now, when nobody else changes it.
+		// Load the ring only now: under the lock, no other process changes the file.
 		now, err := Load(path, w)
 		if err != nil {
 			return err

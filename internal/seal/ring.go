@@ -15,8 +15,8 @@ import (
 	"github.com/pawl-run/pawl/broker"
 )
 
-// Ring is a set of keys, of which one seals and all open. It does not change:
-// what changes a ring returns another.
+// Ring is a set of keys, of which one seals and all open. A Ring does not change: its methods
+// return a changed copy.
 type Ring struct {
 	handle *keyset.Handle
 	sealer tink.AEAD
@@ -40,10 +40,10 @@ func New() (*Ring, error) {
 	})
 }
 
-// Parse reads a ring as Encode writes it: a Tink keyset in JSON, or one that a key of
-// a KMS has wrapped. w unwraps it; nil can do without. Where w may use one key only,
-// a ring that is not wrapped by it is refused: whoever can say what the ring is could
-// name one of his own.
+// Parse reads a ring in the form that Encode writes: a Tink keyset in JSON, or a keyset that a key
+// of a KMS has wrapped. w unwraps it; w may be nil if the ring is not wrapped. If w may use one key
+// only, a ring that this key has not wrapped is refused: a party that can replace the ring could
+// otherwise supply a ring of its own.
 func Parse(text []byte, w broker.KeyWrapper) (*Ring, error) {
 	r, err := parse(text, w)
 	if err != nil {
@@ -165,7 +165,7 @@ func (r *Ring) Promote(keyID int64) (*Ring, error) {
 	return r.changed(func(m *keyset.Manager) error { return m.SetPrimary(uint32(keyID)) }) //nolint:gosec // has says that it is one
 }
 
-// Remove returns the ring without a key. What is sealed with it never opens again.
+// Remove returns the ring without a key. Secrets that are sealed with that key never open again.
 func (r *Ring) Remove(keyID int64) (*Ring, error) {
 	switch {
 	case !r.has(keyID):

@@ -85,8 +85,8 @@ type refused struct{ error }
 // Unwrap returns what it said.
 func (r *refused) Unwrap() error { return r.error }
 
-// wrap encrypts the text of a ring. What does not unwrap again is an error: a ring
-// would be lost.
+// wrap encrypts the text of a ring. It returns an error if the result does not unwrap again,
+// because the ring would be lost.
 func wrap(plain []byte, key string, w broker.KeyWrapper) ([]byte, error) {
 	if w == nil {
 		return nil, fmt.Errorf("the key ring is to be wrapped by %s, and this program speaks with no KMS: use pawl-kms", key)

@@ -343,8 +343,8 @@ func TestPinnedTakesNoOther(t *testing.T) {
 	}
 }
 
-// TestFileTells: a worker that follows its ring no more says so once, with a reason that holds nothing of it, and when it does again.
-func TestFileTells(t *testing.T) {
+// TestFollowedFileLogsOnce: a worker that follows its ring no more says so once, with a reason that holds nothing of it, and when it does again.
+func TestFollowedFileLogsOnce(t *testing.T) {
 	t.Parallel()
 	w := &service{}
 	path, plain := newWrapped(t, w)

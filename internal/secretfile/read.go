@@ -22,7 +22,7 @@ func Read(path string, most int64) ([]byte, error) {
 
 // ReadInfo is Read, and says which file it was, to see later whether it has changed.
 func ReadInfo(path string, most int64) ([]byte, fs.FileInfo, error) {
-	// Not waiting for it: a named pipe that nobody writes to is refused as well.
+	// O_NONBLOCK: opening a named pipe without a writer must not block. The pipe is refused below.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, err
@@ -30,9 +30,9 @@ func ReadInfo(path string, most int64) ([]byte, fs.FileInfo, error) {
 	return read(f, path, most, false)
 }
 
-// ReadPiped is Read for what a person gives once: a pipe is taken too, such as that
-// of a command in the shell, <(command), and waited for. What goes through it,
-// nobody else reads.
+// ReadPiped is Read for a secret that a person gives once. It also accepts a pipe, such as the pipe
+// of a shell command, <(command), and waits for its data. No other process reads the data of a
+// pipe.
 func ReadPiped(path string, most int64) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,9 +1,10 @@
-// Package verify proves that no secret has leaked: it reads what Temporal and Postgres keep and searches all of it for the fingerprints of
-// secrets.
+// Package verify searches the data that Temporal and Postgres store for the fingerprints of
+// secrets, to show that no secret has leaked.
 //
-// Histories are walked by their protobuf descriptions and tables by the database's catalogue, so that a field or a table that is added
-// later is searched too. What it finds is told by its place and by the secret's label: a finding never holds a secret, nor the text around
-// it. What it cannot read counts as unread, for it proves nothing.
+// It walks histories by their protobuf descriptors and tables by the database's catalogue, so that
+// it also searches fields and tables that are added later. A finding names the place and the
+// secret's label: it never holds a secret, nor the text around it. Data that cannot be read is
+// reported as unread, because it proves nothing.
 //
-// worker and the doors import it.
+// worker and the command line import it.
 package verify

@@ -97,8 +97,7 @@ func (v *Verifier) missing(at Place, err error) (bool, error) {
 	return false, nil
 }
 
-// Schedules reads the schedules of a namespace: what they start, with what input
-// and memo.
+// Schedules reads the schedules of a namespace: the workflows that they start, with input and memo.
 func (v *Verifier) Schedules(ctx context.Context, temporal workflowservice.WorkflowServiceClient, namespace string) error {
 	var token []byte
 	for {

@@ -17,7 +17,7 @@ type Rows interface {
 	EachRow(ctx context.Context, visit func(table string, key []string, row []byte) error) error
 }
 
-// maxKey bounds what is told of a primary key, in bytes.
+// maxKey bounds the text of a primary key in a finding, in bytes.
 const maxKey = 200
 
 // Tables reads every column of every row.

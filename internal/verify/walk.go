@@ -23,7 +23,7 @@ var inClear = []string{
 	converter.MetadataEncodingProto, converter.MetadataEncodingProtoJSON,
 }
 
-// walker takes one message apart: every text in it, by whatever field.
+// walker reads every text in one message, whatever field holds it.
 type walker struct {
 	*Verifier
 	at Place
@@ -33,7 +33,7 @@ type walker struct {
 	texts [][]byte
 }
 
-// walk searches everything that stands in a message.
+// walk searches all texts of a message.
 func (v *Verifier) walk(at Place, m proto.Message) {
 	w := walker{Verifier: v, at: at}
 	w.message("", m.ProtoReflect())

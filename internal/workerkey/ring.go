@@ -83,9 +83,9 @@ func (r *Ring) Sign(ctx context.Context, text []byte) (string, error) {
 	return strconv.FormatInt(r.newest, 10) + "." + base64.RawURLEncoding.EncodeToString(mac(r.secrets[r.newest], text)), nil
 }
 
-// Verify reports whether a worker has signed the text. A signature that cannot be
-// read is none. An error says that nobody knows: the key is unknown here, and the
-// database is away.
+// Verify reports whether a worker has signed the text. A signature that cannot be parsed is not
+// valid. An error means that the answer is unknown: this process does not have the key, and the
+// database does not answer.
 func (r *Ring) Verify(ctx context.Context, text []byte, signature string) (bool, error) {
 	keyID, sum, ok := parse(signature)
 	if !ok {

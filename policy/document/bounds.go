@@ -23,6 +23,8 @@ const (
 	MaxLimits = 64
 	// MaxCacheEntries bounds the cache of a tenant, in entries.
 	MaxCacheEntries = 256
+	// MaxMasks bounds the masks of a tenant, in entries.
+	MaxMasks = 64
 	// MaxRoles bounds the roles of a tenant, and the roles of a rule, in entries.
 	MaxRoles = 256
 	// MaxFeatures bounds the features of a tenant, in entries.
@@ -40,6 +42,8 @@ const (
 	// MaxToolPattern bounds a pattern of tools: an id of a tool and the *.
 	MaxToolPattern = 64 + 1
 	maxEntryName   = 100
+	// maxPointer bounds a JSON pointer, in characters.
+	maxPointer = 512
 )
 
 // MaxQuorum is the maximum number of people who have to approve.

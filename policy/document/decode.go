@@ -105,6 +105,7 @@ func (r *reader) tenant(n *yaml.Node, path string) Tenant {
 		field{Name: "budgets", Read: func(n *yaml.Node, path string) { t.Budgets = r.budgets(n, path) }},
 		field{Name: "approvals", Read: func(n *yaml.Node, path string) { r.approvals(n, path, &t.Approvals) }},
 		field{Name: "cache", Read: func(n *yaml.Node, path string) { t.Cache = r.cache(n, path) }},
+		field{Name: "mask", Read: func(n *yaml.Node, path string) { t.Masks = r.masks(n, path) }},
 		field{Name: "limits", Read: func(n *yaml.Node, path string) { t.Limits = r.limits(n, path) }},
 		field{Name: "roles", Read: func(n *yaml.Node, path string) { t.Roles = r.roles(n, path) }},
 		field{Name: "features", Read: func(n *yaml.Node, path string) { t.Features = r.features(n, path) }},

@@ -30,6 +30,7 @@ type Tenant struct {
 	Budgets      Budgets   `json:"budgets,omitzero"`
 	Approvals    Approvals `json:"approvals"`
 	Cache        []Cache   `json:"cache,omitempty" jsonschema:"maxItems=256" jsonschema_description:"For how long values of reads are kept. The first entry for a tool decides."`
+	Masks        []Mask    `json:"mask,omitempty" jsonschema:"maxItems=64" jsonschema_description:"What outputs of tools are masked before anything of them leaves the attempt."`
 	Limits       []Limit   `json:"limits,omitempty" jsonschema:"maxItems=64" jsonschema_description:"How often calls run, and how many at once."`
 	// Roles maps the name of a role to patterns of identities.
 	Roles     map[string]Members `json:"roles,omitempty" jsonschema_description:"Names for identities: each role has patterns of these."`

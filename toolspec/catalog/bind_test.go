@@ -187,6 +187,7 @@ func TestDigest(t *testing.T) {
 		{"harmless names", with(func(d *toolspec.Definition) { d.HarmlessNames = []string{} }), false, false},
 		{"a probe", withProbe(func(d *toolspec.Definition) { d.MaxAttempts = 1 }), false, false},
 		{"a fence", withProbe(func(d *toolspec.Definition) { d.Fences = true }), true, false},
+		{"a stream", with(func(d *toolspec.Definition) { d.Stream, d.Fast = toolspec.TextStream, false }), true, false},
 		{"masks", with(func(d *toolspec.Definition) { d.Redaction.MaskInput = nil }), true, false},
 		{"description of a field", tool[otherDescription, out](definition()), true, true},
 		{"type of a field", tool[otherType, out](definition()), true, true},

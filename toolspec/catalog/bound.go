@@ -20,7 +20,12 @@ type Bound struct {
 	spec      toolspec.Spec
 	in, out   *jsonschema.Schema // in is nil where the author gave none
 	projected *jsonschema.Schema
-	caps      toolspec.Capabilities
+	// visible is the document of projected.
+	visible  *jsonschema.Node
+	redactor toolspec.OutputRedactor
+	// masks are those of policy.
+	masks toolspec.Masks
+	caps  toolspec.Capabilities
 }
 
 // Bind checks a tool and binds it to what a worker provides. An error names the
@@ -68,8 +73,11 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if b.projected, err = jsonschema.CompileValue(projected); err != nil {
 		return fmt.Errorf("redaction.allow: %w", err)
 	}
+	if b.visible, err = jsonschema.Parse(projected); err != nil {
+		return fmt.Errorf("redaction.allow: %w", err)
+	}
 	for _, m := range b.def.Redaction.MaskOutput {
-		if err := schema.CheckMask(projected, m.Path); err != nil {
+		if err := b.CheckMask(m.Path); err != nil {
 			return fmt.Errorf("redaction.maskOutput: %w", err)
 		}
 	}
@@ -77,6 +85,9 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 		if _, err := schema.Project(projected, []string{t.Path}); err != nil {
 			return fmt.Errorf("truncate: %w", err)
 		}
+	}
+	if b.redactor, err = b.def.Redaction.CompileOutput(); err != nil {
+		return err
 	}
 	if b.caps, err = provided.Only(b.def.Capabilities); err != nil {
 		return err
@@ -100,7 +111,7 @@ func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
 		Effect: b.def.Effect, Risk: b.def.Risk, Idempotent: b.def.Idempotent,
 		Redaction:    toolspec.RedactionSpec(b.def.Redaction),
 		Capabilities: names, RequiresConnection: b.def.RequiresConnection, Scopes: b.def.Scopes, Tags: b.def.Tags,
-		HarmlessNames: b.def.HarmlessNames, Strict: b.def.Strict, Digest: digest, NoSchema: !b.HasSchema(), NoSchemaMode: b.noSchemaMode(),
+		HarmlessNames: b.def.HarmlessNames, Stream: b.def.Stream, Strict: b.def.Strict, Digest: digest, NoSchema: !b.HasSchema(), NoSchemaMode: b.noSchemaMode(),
 	}
 	if b.HasSchema() {
 		b.spec.SchemaHash = b.in.Digest()
@@ -130,7 +141,7 @@ func (b *Bound) Spec() toolspec.Spec {
 	s.Capabilities, s.Scopes, s.Tags = slices.Clone(s.Capabilities), slices.Clone(s.Scopes), slices.Clone(s.Tags)
 	s.HarmlessNames, s.Truncate = slices.Clone(s.HarmlessNames), slices.Clone(s.Truncate)
 	s.Redaction.Allow, s.Redaction.MaskInput = slices.Clone(s.Redaction.Allow), slices.Clone(s.Redaction.MaskInput)
-	s.Redaction.MaskOutput = slices.Clone(s.Redaction.MaskOutput)
+	s.Redaction.MaskOutput, s.Redaction.MaskStream = slices.Clone(s.Redaction.MaskOutput), slices.Clone(s.Redaction.MaskStream)
 	return s
 }
 
@@ -178,10 +189,24 @@ func (b *Bound) ValidateRedacted(value json.RawMessage) []toolspec.Problem {
 	return hydrate.ProblemsOf(b.projected.Validate(value))
 }
 
-// Redact strips what the allowlist does not name.
+// Redact strips what the allowlist does not name, and masks what the tool and policy say.
 func (b *Bound) Redact(value json.RawMessage) (json.RawMessage, error) {
-	return b.def.Redaction.Output(value)
+	return b.redactor.Redact(value, b.masks)
 }
+
+// WithMasks returns the tool with masks of policy, beside its own.
+func (b *Bound) WithMasks(masks toolspec.Masks) *Bound {
+	if len(masks) == 0 {
+		return b
+	}
+	masked := *b
+	masked.masks = masks
+	return &masked
+}
+
+// CheckMask reports why the texts at a path of the output cannot be masked. If the tool has no such
+// output, the error is schema.ErrNoText.
+func (b *Bound) CheckMask(path string) error { return schema.CheckMask(b.visible, path) }
 
 // SafeArgs masks what approvers and records may not see.
 func (b *Bound) SafeArgs(args json.RawMessage) (json.RawMessage, error) {

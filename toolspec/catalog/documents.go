@@ -108,10 +108,11 @@ func (b *Bound) digest(inDoc, outDoc json.RawMessage) (string, error) {
 		NoSchemaMode toolspec.NoSchemaMode `json:"noSchemaMode,omitempty"`
 		Harmless     []string              `json:"harmlessNames,omitempty"`
 		Fences       bool                  `json:"fences,omitempty"`
+		Stream       toolspec.Stream       `json:"stream,omitempty"`
 	}{
 		def.ID, def.Version, def.Effect, def.Risk, def.Idempotent,
 		toolspec.RedactionSpec(def.Redaction), inDoc, outDoc,
-		def.RequiresConnection, def.Scopes, !b.HasSchema(), b.noSchemaMode(), def.HarmlessNames, def.Fences,
+		def.RequiresConnection, def.Scopes, !b.HasSchema(), b.noSchemaMode(), def.HarmlessNames, def.Fences, def.Stream,
 	})
 	if err != nil {
 		return "", fmt.Errorf("tool digest: %w", err)

@@ -96,8 +96,8 @@ func TestWhoMayNameApprovers(t *testing.T) {
 	}
 }
 
-// TestHeard: the plan names the hooks that are heard, and no others have it.
-func TestHeard(t *testing.T) {
+// TestPlanNamesApproverHooks: the plan names the hooks that are heard, and no others have it.
+func TestPlanNamesApproverHooks(t *testing.T) {
 	nothing := func(*hook.Consent) error { return nil }
 	plain := at("plain", hook.WillCheckConsent, nothing)
 	for _, tc := range []struct {
@@ -117,8 +117,8 @@ func TestHeard(t *testing.T) {
 	}
 }
 
-// TestHear: every hook is heard. A failure ends the call before anybody is asked; an answer in the tool's place waits for the approval.
-func TestHear(t *testing.T) {
+// TestAskApproverHooks: every hook is heard. A failure ends the call before anybody is asked; an answer in the tool's place waits for the approval.
+func TestAskApproverHooks(t *testing.T) {
 	ann := &hook.Approvals{Approvers: []string{"user:ann"}}
 	cfo := &hook.Approvals{Approvers: []string{"user:cfo"}}
 	hooks := func(middle func(*hook.Consent) error) []hook.Hook {

@@ -164,7 +164,7 @@ func TestAttemptOutcomes(t *testing.T) {
 // not run, and no outer hook can turn it into a value (CF-02, LC-48).
 func TestToolShapesItsCall(t *testing.T) {
 	did := at("did", hook.DidExecute, func(*hook.Executed) error { panic("runs") })
-	deaf := at("deaf", hook.AroundExecute, func(v *hook.Around) error { _, _ = v.Next(); return nil })
+	ignoresResult := at("deaf", hook.AroundExecute, func(v *hook.Around) error { _, _ = v.Next(); return nil })
 	for _, tc := range []struct {
 		name string
 		err  error
@@ -183,7 +183,7 @@ func TestToolShapesItsCall(t *testing.T) {
 			Code: toolspec.CodeAborted, Details: &toolspec.Details{},
 		}}},
 	} {
-		for name, hooks := range map[string][]hook.Hook{"bare": nil, "hooks": {did, deaf}} {
+		for name, hooks := range map[string][]hook.Hook{"bare": nil, "hooks": {did, ignoresResult}} {
 			t.Run(tc.name+" "+name, func(t *testing.T) {
 				got := try(t, func(context.Context) (json.RawMessage, error) { return raw(`1`), tc.err }, hooks...)
 				if !sameVerdict(got, tc.want) || got.Err != nil {

@@ -22,16 +22,16 @@ func handlers() []hook.Option {
 	}
 }
 
-func standing(name string, options ...hook.Option) hook.Hook {
+func newHook(name string, options ...hook.Option) hook.Hook {
 	return hook.New(name, append(handlers(), options...)...)
 }
 
 func TestOrder(t *testing.T) {
 	global := []hook.Hook{
-		standing("g-default-1"), standing("g-low", hook.Priority(-5)), standing("g-high", hook.Priority(100)), standing("g-default-2"),
+		newHook("g-default-1"), newHook("g-low", hook.Priority(-5)), newHook("g-high", hook.Priority(100)), newHook("g-default-2"),
 	}
-	tool := []hook.Hook{standing("t-default"), standing("t-high", hook.Priority(100)), standing("t-highest", hook.Priority(101))}
-	r, err := hook.NewRegistry(slog.New(slog.DiscardHandler), global, map[string][]hook.Hook{"core__a": tool, "core__b": {standing("other")}})
+	tool := []hook.Hook{newHook("t-default"), newHook("t-high", hook.Priority(100)), newHook("t-highest", hook.Priority(101))}
+	r, err := hook.NewRegistry(slog.New(slog.DiscardHandler), global, map[string][]hook.Hook{"core__a": tool, "core__b": {newHook("other")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestOrderProperty(t *testing.T) {
 		var global, tool []hook.Hook
 		rank := map[string]int{}
 		for i, p := range priorities {
-			h := standing(fmt.Sprintf("h%d", i), hook.Priority(p))
+			h := newHook(fmt.Sprintf("h%d", i), hook.Priority(p))
 			rank[h.Name()] = i
 			if i < cut {
 				global = append(global, h)
@@ -102,24 +102,24 @@ func TestOrderProperty(t *testing.T) {
 }
 
 func TestRegistryRefuses(t *testing.T) {
-	ok := standing("fine")
+	ok := newHook("fine")
 	for _, tc := range []struct {
 		name   string
 		global []hook.Hook
 		tool   []hook.Hook
 		want   string
 	}{
-		{"no name", []hook.Hook{standing("")}, nil, `hook "": the name must be`},
-		{"capitals", []hook.Hook{standing("Fine")}, nil, "the name must be"},
-		{"a digit first", []hook.Hook{standing("1st")}, nil, "the name must be"},
-		{"a dot", []hook.Hook{standing("a.b")}, nil, "the name must be"},
-		{"too long", []hook.Hook{standing("a" + strings.Repeat("b", 63))}, nil, "the name must be"},
-		{"the longest", []hook.Hook{standing("a" + strings.Repeat("b", 62))}, nil, ""},
+		{"no name", []hook.Hook{newHook("")}, nil, `hook "": the name must be`},
+		{"capitals", []hook.Hook{newHook("Fine")}, nil, "the name must be"},
+		{"a digit first", []hook.Hook{newHook("1st")}, nil, "the name must be"},
+		{"a dot", []hook.Hook{newHook("a.b")}, nil, "the name must be"},
+		{"too long", []hook.Hook{newHook("a" + strings.Repeat("b", 63))}, nil, "the name must be"},
+		{"the longest", []hook.Hook{newHook("a" + strings.Repeat("b", 62))}, nil, ""},
 		{"no handler", []hook.Hook{hook.New("idle", hook.Priority(1))}, nil, `hook "idle" has no handler`},
-		{"two handlers", []hook.Hook{standing("twice", on(hook.OnError, func(hook.Stage) {}))}, nil, `hook "twice" has two handlers at onError`},
+		{"two handlers", []hook.Hook{newHook("twice", on(hook.OnError, func(hook.Stage) {}))}, nil, `hook "twice" has two handlers at onError`},
 		{"a name twice", []hook.Hook{ok, ok}, nil, `hook "fine" is registered twice`},
 		{"a name twice, once for a tool", []hook.Hook{ok}, []hook.Hook{ok}, `tool core__a: hook "fine" is registered twice`},
-		{"a bad hook of a tool", nil, []hook.Hook{standing("")}, `tool core__a: hook ""`},
+		{"a bad hook of a tool", nil, []hook.Hook{newHook("")}, `tool core__a: hook ""`},
 		{"nothing", nil, nil, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -10,24 +9,24 @@ import (
 	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
+// ErrNoText says that a path names nothing in a schema.
+var ErrNoText = errors.New("names nothing in the output schema that redaction.allow keeps")
+
 // CheckMask reports why texts at a path cannot be masked: doc describes nothing there, it allows
 // another type than text, or a keyword of it judges the text. Without an error, a value that meets
-// doc meets it after masking, too. The path is that of toolspec.Masking.
-func CheckMask(doc json.RawMessage, path string) error {
-	root, err := jsonschema.ParseValue(doc)
-	if err != nil {
-		return err
-	}
+// doc meets it after masking, too. The path is that of toolspec.Masking. If doc describes nothing there,
+// the error is ErrNoText.
+func CheckMask(doc *jsonschema.Node, path string) error {
 	tokens, ok := strictjson.SplitPointer(path)
 	if !ok {
 		return fmt.Errorf("path %q is not a JSON pointer: start it with /", path)
 	}
 	c := maskCheck{seen: map[maskStep]bool{}}
-	if err := c.walk(root, tokens, false); err != nil {
+	if err := c.walk(doc, tokens, false); err != nil {
 		return fmt.Errorf("path %q: %w", path, err)
 	}
 	if !c.met {
-		return fmt.Errorf("path %q names nothing in the output schema that redaction.allow keeps", path)
+		return fmt.Errorf("path %q %w", path, ErrNoText)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pawl-run/pawl/toolspec/jsonschema"
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
@@ -54,7 +55,11 @@ func TestCheckMask(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			err := schema.CheckMask(doc(tc.fields), tc.path)
+			root, err := jsonschema.Parse(doc(tc.fields))
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = schema.CheckMask(root, tc.path)
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("%v, want %q", err, tc.want)
 			}

@@ -27,8 +27,8 @@ type Parts struct {
 	Regate func(workflow.Context) envelope.Verdict
 	// Rejudge asks the gate again, without the hooks that AskHooks asks.
 	Rejudge func(workflow.Context) envelope.Verdict
-	// HasApproverHooks reports whether the plan of the call hears hooks before each request. AskHooks asks
-	// them whom the request needs, and returns their questions.
+	// HasApproverHooks reports whether the plan of the call asks hooks before each request.
+	// AskHooks asks them which approvers the request needs, and returns their questions.
 	HasApproverHooks func() bool
 	AskHooks         func(workflow.Context) ([]hook.Ask, envelope.Next)
 	// Hydrate validates arguments that an approver has edited.
@@ -42,10 +42,10 @@ type Approvals struct {
 	inbox inbox
 	// open is the request that people can decide on; nil if no request is open.
 	open *toolspec.ApprovalView
-	// hooksAsk says that a hook that was heard for the request asks for an approval.
+	// hooksAsk says that a hook that was asked about the request requires an approval.
 	hooksAsk bool
-	// editedBy is the approver who last edited the arguments; empty if nobody edited them.
-	// Edited arguments need an approval even if nobody asks for one any more.
+	// editedBy is the approver who last edited the arguments; empty if no approver edited them.
+	// Edited arguments need an approval even if neither policy nor a hook asks for one any more.
 	editedBy string
 	// warned is the number of dropped decisions that the last warning covers.
 	warned int
@@ -69,7 +69,7 @@ func (a *Approvals) Close(reason string) { a.inbox.close(reason) }
 // person approves it, or if policy no longer asks. The call holds no capacity during the
 // wait. The input stages have run before, so exactly the approved arguments run.
 //
-// Hooks that name approvers are heard once for each request, not at a recheck: a service that a
+// Ask asks the hooks that name approvers once for each request, not at a recheck: a service that a
 // hook needs must not hold or end the wait.
 func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask) envelope.Next {
 	c := a.call
@@ -119,8 +119,8 @@ func (a *Approvals) Ask(ctx workflow.Context, ask hook.Ask) envelope.Next {
 			if c.Plan().V < sinceVersion {
 				return envelope.Next{}
 			}
-			// The recheck ran no hooks if the plan hears them, and a hook that named a time had
-			// no say.
+			// If the plan asks the hooks before each request, the recheck ran no hooks, and ignored
+			// hooks that named a time.
 			c.NextGate()
 			verdict := a.parts.Regate(ctx)
 			if verdict.IsEnd() || verdict.Ask == nil {

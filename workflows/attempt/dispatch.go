@@ -29,6 +29,7 @@ func (a *Attempts) runLocally(ctx workflow.Context) outcome {
 	for {
 		d := dispatched{lane: hook.LocalLane, at: workflow.Now(ctx)}
 		in := a.executeIn(ctx, 0)
+		in.Watched = c.Admitted().Watched
 		if at := a.parts.LeasedAt(); !at.IsZero() {
 			in.LeasedAtMs = at.UnixMilli()
 		}
@@ -198,7 +199,7 @@ func (a *Attempts) waitThen(ctx workflow.Context, delay *time.Duration, lacking 
 // without its short form; the output hooks of such a worker cannot see it.
 func (a *Attempts) succeed(value []byte, info toolspec.OutputInfo) envelope.Next {
 	switch {
-	case info.OutputRef == "" || info.Truncated:
+	case info.OutputRef == "" || len(value) > 0:
 		a.call.SetOutput(value, info)
 	case a.call.ShapesOutput():
 		return envelope.FailWith(toolspec.CodeResultTooLarge, "output hooks shape results of at most 64 KB")

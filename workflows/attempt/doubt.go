@@ -67,7 +67,7 @@ func (a *Attempts) resolveDoubt(ctx workflow.Context, why *hook.Failure) outcome
 }
 
 // AfterResolve returns the next step of the call after Resolve. state is the decision of
-// a person on the request approvalID, or another state if nobody decided. again asks the
+// a person on the request approvalID, or another state if no person decided. again asks the
 // gate and acquires capacity for another attempt.
 //
 // A decision of a person says whether the attempts of the fenced claims took effect, so
@@ -100,7 +100,7 @@ func (a *Attempts) AfterResolve(ctx workflow.Context, state contract.RequestStat
 			Code: toolspec.CodeExecution, SafeMessage: "A person settled the call: it did not take effect",
 			Details: &toolspec.Details{ApprovalID: approvalID},
 		})}
-	default: // nobody was asked, or nobody decided in time
+	default: // no person was asked, or no person decided in time
 		o.next.Failure().Details.ApprovalID = approvalID
 		return Found{Next: o.next}
 	}

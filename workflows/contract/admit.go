@@ -37,6 +37,8 @@ type AdmitOut struct {
 	Rounds       Rounds           `json:"rounds,omitzero"`
 	Plan         *hook.Plan       `json:"plan,omitempty"`
 	PolicyDigest string           `json:"policyDigest,omitempty"`
+	// Watched says that somebody watches the events of the run, read in the same statement.
+	Watched bool `json:"watched,omitempty"`
 	// Kills are the kill switches that apply to the call, read in the same statement.
 	Kills []hook.Kill `json:"kills,omitempty"`
 	// Connection is the state of the call's connection, read in the same statement. It

@@ -21,7 +21,7 @@ type RequestIn struct {
 	// Edits are the numbers of requests for which the inbox holds an edit. After a
 	// reset, Temporal delivers the decisions from before the reset again.
 	Edits []int `json:"edits,omitempty"`
-	// EditedBy is the approver who edited the arguments; empty if nobody edited them.
+	// EditedBy is the approver who edited the arguments; empty if no approver edited them.
 	EditedBy string `json:"editedBy,omitempty"`
 	// Hydrations are written to the record before the call waits, because the wait may
 	// end without a settle of the call.

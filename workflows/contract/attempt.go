@@ -35,6 +35,9 @@ type ExecuteIn struct {
 	// semaphores, in milliseconds of the Unix epoch; 0 if it holds no slots. Slots
 	// expire, and the local lane writes no claim, which would check them.
 	LeasedAtMs int64 `json:"leasedAtMs,omitempty"`
+	// Watched says that somebody watches the run of a call in the local lane. Its attempt writes
+	// the start event before the tool runs. A claim writes that event anyway.
+	Watched bool `json:"watched,omitempty"`
 	hook.Terms
 }
 
@@ -49,7 +52,8 @@ type ExecuteOut struct {
 	// LeftBehind says that the tool was still running when Execute gave up the attempt.
 	LeftBehind bool `json:"leftBehind,omitempty"`
 	// Value is the redacted value, or its short form. Workers of older releases leave it out if
-	// OutputRef names the stored value.
+	// OutputRef names the stored value. If OutputRef is set without Truncated, it names the stream of
+	// the tool.
 	Value json.RawMessage `json:"value,omitempty"`
 	toolspec.OutputInfo
 	// Responded says that a hook answered instead of the tool.

@@ -16,9 +16,8 @@ type Execution struct {
 	// RunID and WorkflowID identify the workflow run. Both are empty for an activity
 	// outside of a workflow; such an activity owns nothing in the record.
 	RunID, WorkflowID string
-	// Local says that the activity is a local activity. The workflow code of the same
-	// worker called the activity. The server has no task for it, so nobody else can have
-	// started it.
+	// Local says that the activity is a local activity, which the workflow code of the same worker
+	// called. The server has no task for it, so no other client of the server can have started it.
 	Local bool
 }
 

@@ -11,7 +11,7 @@ var (
 // over. The activity uses the namespace of its worker.
 type SweepCallsIn struct{}
 
-// SweepCallsOut counts the open calls that SweepCalls found, by what it did with them.
+// SweepCallsOut counts the open calls that SweepCalls found, by the result of their sweep.
 type SweepCallsOut struct {
 	Open    int `json:"open"`
 	Running int `json:"running"`
@@ -47,8 +47,12 @@ type DropExpiredOut struct {
 	RetentionDays int `json:"retentionDays"`
 	Calls         int `json:"calls"`
 	Rows          int `json:"rows"`
+	// Runs counts the deleted runs.
+	Runs int `json:"runs,omitempty"`
 	// Cached counts the deleted values of the result cache.
-	Cached     int `json:"cached,omitempty"`
+	Cached int `json:"cached,omitempty"`
+	// Outputs counts changed rows of stored outputs and their chunks.
+	Outputs    int `json:"outputs,omitempty"`
 	Partitions int `json:"partitions"`
 	// Busy counts the expired partitions that were not dropped because they were in use.
 	Busy int `json:"busy,omitempty"`

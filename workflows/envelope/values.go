@@ -98,10 +98,14 @@ func (c *Call) OutputInfo() toolspec.OutputInfo { return c.info }
 func (c *Call) SetStoredOutput(info toolspec.OutputInfo) { c.value, c.info = nil, info }
 
 // HasStoredOutputOnly reports whether SetStoredOutput set the output.
-func (c *Call) HasStoredOutputOnly() bool { return c.info.OutputRef != "" && !c.info.Truncated }
+func (c *Call) HasStoredOutputOnly() bool { return c.info.OutputRef != "" && c.value == nil }
 
-// SetOutput replaces the output and adds the new one to the history.
+// SetOutput replaces the output and adds the new one to the history. A stream of the tool stays beside
+// the new output.
 func (c *Call) SetOutput(value json.RawMessage, info toolspec.OutputInfo) {
+	if c.value != nil && c.info.OutputRef != "" && !c.info.Truncated && info.OutputRef == "" {
+		info.OutputRef = c.info.OutputRef
+	}
 	c.value, c.info = value, info
 	c.outputHistory = append(c.outputHistory[:len(c.outputHistory):len(c.outputHistory)], value)
 	if n := len(c.visible); n == 0 || !bytes.Equal(c.visible[n-1], value) {

@@ -54,10 +54,10 @@ func Wait(ctx workflow.Context, c *envelope.Call, w hook.Wait) envelope.Next {
 // a hook that always asks to wait until now would make a busy loop.
 const shortestWait = time.Second
 
-// Rejudge runs Authorize and Consent while the call waits for an approval, or after an edit of
-// the arguments. It runs no hooks at Consent if the plan hears them before each request: AskApproverHooks
-// asks them, and their answer counts for the whole wait. A hook that names a time has no say
-// here: the gate runs again before the tool does.
+// Rejudge runs Authorize and Consent while the call waits for an approval, or after an edit of the
+// arguments. If the plan asks the hooks at Consent before each request, Rejudge does not run them:
+// AskApproverHooks asks them, and their answer counts for the whole wait. Rejudge ignores hooks
+// that name a time, because the gate runs again before the tool does.
 func Rejudge(ctx workflow.Context, c *envelope.Call) envelope.Verdict {
 	verdict, _ := judge(ctx, c, func(ctx workflow.Context, step hook.Step, round int) hook.Verdict {
 		if len(step.ApproverHooks) > 0 {
@@ -68,7 +68,7 @@ func Rejudge(ctx workflow.Context, c *envelope.Call) envelope.Verdict {
 	return verdict
 }
 
-// HasApproverHooks reports whether the plan hears hooks before each request for an approval.
+// HasApproverHooks reports whether the plan asks hooks before each request for an approval.
 func HasApproverHooks(c *envelope.Call) bool {
 	step, ok := c.Plan().Step(Consent)
 	return ok && len(step.ApproverHooks) > 0

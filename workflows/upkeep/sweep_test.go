@@ -62,9 +62,13 @@ func (u *stores) DeleteExpiredCalls(context.Context, int, int) (int, error) {
 	return 0, u.did("calls")
 }
 func (u *stores) DeleteOldSessions(context.Context, int) (int, error)      { return 0, u.did("sessions") }
+func (u *stores) DeleteExpiredRuns(context.Context, int, int) (int, error) { return 0, u.did("runs") }
 func (u *stores) DeleteExpiredRows(context.Context, int, int) (int, error) { return 0, u.did("rows") }
 func (u *stores) DeleteExpiredCache(context.Context, int) (int, error) {
 	return 0, u.did("cache")
+}
+func (u *stores) DeleteExpiredOutputs(context.Context, int) (int, error) {
+	return 0, u.did("outputs")
 }
 func (u *stores) DropExpiredPartitions(context.Context, int) (upkeep.DroppedPartitions, error) {
 	return upkeep.DroppedPartitions{Dropped: 4}, u.did("drop")
@@ -104,7 +108,7 @@ func sweep(t *testing.T, u *stores, prepare func(*testsuite.TestWorkflowEnvironm
 func TestSweepWorkflow(t *testing.T) {
 	calls := contract.SweepCallsOut{Open: 2, Running: 1, TimedOut: 1}
 	expired := contract.DropExpiredOut{RetentionDays: 30, Partitions: 4}
-	every := []string{"release", "open", "sweep 1", "partitions", "calls", "rows", "cache", "idle", "sessions", "drop"}
+	every := []string{"release", "open", "sweep 1", "partitions", "outputs", "calls", "rows", "runs", "cache", "idle", "sessions", "drop"}
 	for _, tc := range []struct {
 		name string
 		away map[string]int
@@ -113,9 +117,9 @@ func TestSweepWorkflow(t *testing.T) {
 	}{
 		{"all is well", map[string]int{}, upkeepflow.SweepOut{Calls: calls, Expired: expired}, every},
 		{"everything is away for a while", map[string]int{"open": 2, "sweep 1": 1, "partitions": 1, "rows": 1}, upkeepflow.SweepOut{Calls: calls, Expired: expired}, every},
-		{"calls fail", map[string]int{"open": -1}, upkeepflow.SweepOut{Expired: expired, Failed: []string{"sweepCalls"}}, []string{"release", "open", "partitions", "calls", "rows", "cache", "idle", "sessions", "drop"}},
+		{"calls fail", map[string]int{"open": -1}, upkeepflow.SweepOut{Expired: expired, Failed: []string{"sweepCalls"}}, []string{"release", "open", "partitions", "outputs", "calls", "rows", "runs", "cache", "idle", "sessions", "drop"}},
 		{"partitions are away for too long", map[string]int{"partitions": 1000}, upkeepflow.SweepOut{Calls: calls, Expired: expired, Failed: []string{"keepPartitions"}}, every},
-		{"retention fails", map[string]int{"rows": -1}, upkeepflow.SweepOut{Calls: calls, Failed: []string{"dropExpired"}}, []string{"release", "open", "sweep 1", "partitions", "calls", "rows"}},
+		{"retention fails", map[string]int{"rows": -1}, upkeepflow.SweepOut{Calls: calls, Failed: []string{"dropExpired"}}, []string{"release", "open", "sweep 1", "partitions", "outputs", "calls", "rows"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			u := &stores{away: tc.away}

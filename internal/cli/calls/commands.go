@@ -8,5 +8,5 @@ import (
 
 // Commands returns the commands that start calls and show them.
 func Commands(a *app.App) []*cobra.Command {
-	return []*cobra.Command{newInvoke(a), newTurn(a), newShow(a), newList(a)}
+	return []*cobra.Command{newInvoke(a), newTurn(a), newShow(a), newList(a), newWatch(a)}
 }

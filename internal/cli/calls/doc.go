@@ -1,2 +1,2 @@
-// Package calls has the commands that start calls and show them: invoke, turn, list and show.
+// Package calls has the commands that start calls and show them: invoke, turn, list, show and watch.
 package calls

@@ -119,11 +119,14 @@ func printResult(a *app.App, r toolspec.Result) error {
 	if a.JSON {
 		return app.PrintJSON(a.Out, r)
 	}
-	if r.OutputRef != "" {
+	if r.OutputRef != "" && len(r.Value) == 0 {
 		fmt.Fprintf(a.Out, "stored as %s; `pawl show %s --output` prints it\n", r.OutputRef, r.InvocationID)
 		return nil
 	}
 	fmt.Fprintln(a.Out, app.FormatJSON(r.Value, ""))
+	if r.OutputRef != "" {
+		fmt.Fprintf(a.Out, "output      %s\n", r.OutputRef)
+	}
 	return nil
 }
 

@@ -18,7 +18,7 @@ import (
 )
 
 func newShow(a *app.App) *cobra.Command {
-	var output bool
+	var output, run bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show a call: stages, attempts, approval, result",
@@ -26,6 +26,9 @@ func newShow(a *app.App) *cobra.Command {
 		Args:  app.ExactArgs(1, "an id; `pawl list` shows them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return app.WithStore(cmd.Context(), func(s *app.Session) error {
+				if run {
+					return showRun(cmd.Context(), a, s, args[0])
+				}
 				record, err := s.FindCall(cmd.Context(), a.Tenant, args[0])
 				if err != nil {
 					return err
@@ -51,6 +54,8 @@ func newShow(a *app.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&output, "output", false, "print only the value, also if it is stored outside of the result")
+	cmd.Flags().BoolVar(&run, "run", false, "ID is a run: show the totals of its calls")
+	cmd.MarkFlagsMutuallyExclusive("run", "output")
 	return cmd
 }
 
@@ -85,7 +90,7 @@ func printOutput(ctx context.Context, a *app.App, s *app.Session, record reads.D
 		return errors.New("the call is not settled yet")
 	case !r.OK:
 		return fmt.Errorf("the call has no value: %s", r.ErrorCode)
-	case r.OutputRef == "":
+	case r.OutputRef == "" || len(r.Value) > 0:
 		fmt.Fprintln(a.Out, app.FormatJSON(r.Value, ""))
 		return nil
 	default:
@@ -214,10 +219,13 @@ func showResult(a *app.App, d reads.Detail) {
 		if r.RetryAfterMs > 0 && d.SettledAt != nil {
 			fmt.Fprintf(a.Out, "  again after %s\n", app.FormatTime(d.SettledAt.Add(time.Duration(r.RetryAfterMs)*time.Millisecond)))
 		}
-	case r.OutputRef != "":
+	case r.OutputRef != "" && len(r.Value) == 0:
 		fmt.Fprintf(a.Out, "\nresult: ok (%s), stored as %s; --output prints it\n", r.Source, r.OutputRef)
 	default:
 		fmt.Fprintf(a.Out, "\nresult: ok (%s)\n  %s\n", r.Source, app.FormatJSON(r.Value, "  "))
+		if r.OutputRef != "" {
+			fmt.Fprintf(a.Out, "  output      %s\n", r.OutputRef)
+		}
 	}
 }
 

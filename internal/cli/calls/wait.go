@@ -53,7 +53,7 @@ func startHints(ctx context.Context, a *app.App, s *app.Session, then string, hi
 	hints.Go(func() {
 		ticker := time.NewTicker(hintAfter)
 		defer ticker.Stop()
-		heard, said := false, ""
+		answered, said := false, ""
 		for left, pause := 1, 1; ; {
 			select {
 			case <-ctx.Done():
@@ -69,8 +69,8 @@ func startHints(ctx context.Context, a *app.App, s *app.Session, then string, hi
 			pause = min(2*pause, hintsMost)
 			left = pause
 			text := hint(ctx)
-			heard = heard || text != noWorker
-			if text != "" && text != said && (text != noWorker || !heard) && ctx.Err() == nil {
+			answered = answered || text != noWorker
+			if text != "" && text != said && (text != noWorker || !answered) && ctx.Err() == nil {
 				fmt.Fprintln(a.Err, text)
 				said = text
 			}

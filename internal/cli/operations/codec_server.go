@@ -5,11 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/http"
-	"net/url"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,19 +19,17 @@ const (
 	// codecTokenEnv is the environment variable with the bearer token of the codec server. It is
 	// used if --token-file is not given.
 	codecTokenEnv = "PAWL_CODEC_TOKEN"
-	// minCodecToken is the minimum length of a bearer token, in bytes.
-	minCodecToken = 16
-	maxTokenFile  = 64 << 10
-	// codecStop is the maximum time for requests to end when the server stops.
-	codecStop = 5 * time.Second
+	// minToken is the minimum length of a bearer token, in bytes.
+	minToken     = 16
+	maxTokenFile = 64 << 10
 )
 
-// codecServed holds the flags of the codec server: its address, its certificate, and the tokens
-// and origins that may use it.
+// codecServed holds the flags of the codec server: its address, and the tokens and origins that may
+// use it.
 type codecServed struct {
-	listen, tokens, cert, key string
-	origins                   []string
-	behindProxy               bool
+	listenerFlags
+	tokens  string
+	origins []string
 }
 
 func newCodecServer(a *app.App) *cobra.Command {
@@ -52,23 +46,15 @@ func newCodecServer(a *app.App) *cobra.Command {
 		Args: app.ExactArgs(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return runCodecServer(cmd.Context(), a, o) },
 	}
-	cmd.Flags().StringVar(&o.listen, "listen", "127.0.0.1:8234", "address to listen on")
+	o.add(cmd, "127.0.0.1:8234")
 	cmd.Flags().StringSliceVar(&o.origins, "origin", nil, "origin of a page that may use the server from a browser: scheme, host and port of the Temporal UI; may be repeated")
 	cmd.Flags().StringVar(&o.tokens, "token-file", "", "file of mode 0600 with the accepted bearer tokens, one per line; default the token in PAWL_CODEC_TOKEN")
-	cmd.Flags().StringVar(&o.cert, "tls-cert", "", "certificate file (PEM)")
-	cmd.Flags().StringVar(&o.key, "tls-key", "", "private key file (PEM)")
-	cmd.Flags().BoolVar(&o.behindProxy, "behind-proxy", false, "allow an address that other machines reach without a certificate: a proxy has the certificate")
 	return cmd
 }
 
 func runCodecServer(ctx context.Context, a *app.App, o codecServed) error {
-	if (o.cert == "") != (o.key == "") {
-		return app.Usage(errors.New("--tls-cert and --tls-key need each other"))
-	}
-	for _, origin := range o.origins {
-		if u, err := url.Parse(origin); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || origin != u.Scheme+"://"+u.Host {
-			return app.Usage(fmt.Errorf("--origin %q is not an origin: an origin has the form https://temporal.example.com, without a path", origin))
-		}
+	if err := checkOrigins(o.origins); err != nil {
+		return err
 	}
 	tokens, err := codecTokens(o.tokens)
 	if err != nil {
@@ -85,40 +71,12 @@ func runCodecServer(ctx context.Context, a *app.App, o codecServed) error {
 	if err != nil {
 		return err
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.listen)
+	listener, err := o.open(ctx)
 	if err != nil {
 		return err
 	}
-	if here, ok := listener.Addr().(*net.TCPAddr); o.cert == "" && !o.behindProxy && (!ok || !here.IP.IsLoopback()) {
-		_ = listener.Close()
-		return app.Usage(fmt.Errorf("other machines reach %s, and tokens and payloads would be unencrypted: give --tls-cert and --tls-key, or --behind-proxy", o.listen))
-	}
 	fmt.Fprintf(a.Err, "codec server on %s, with the keys %v; Ctrl-C stops it\n", listener.Addr(), ring.IDs())
-	return serveCodec(ctx, listener, codec.Server(codec.New(ring, codec.Options{}), codec.ServerOptions{Tokens: tokens, Origins: o.origins}), o)
-}
-
-// serveCodec serves until ctx ends.
-func serveCodec(ctx context.Context, listener net.Listener, handler http.Handler, o codecServed) error {
-	server := &http.Server{
-		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: time.Minute,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
-	}
-	ended := make(chan error, 1)
-	go func() {
-		if o.cert != "" {
-			ended <- server.ServeTLS(listener, o.cert, o.key)
-			return
-		}
-		ended <- server.Serve(listener)
-	}()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), codecStop)
-	defer cancel()
-	return server.Shutdown(stopping)
+	return o.serve(ctx, listener, codec.Server(codec.New(ring, codec.Options{}), codec.ServerOptions{Tokens: tokens, Origins: o.origins}))
 }
 
 // codecTokens returns the bearer tokens in file, one per line. If file is empty, it reads them
@@ -135,8 +93,8 @@ func codecTokens(file string) (tokens [][]byte, err error) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
-		if len(line) < minCodecToken {
-			return nil, fmt.Errorf("%s: a token has fewer than %d characters; `openssl rand -base64 32` creates one", from, minCodecToken)
+		if len(line) < minToken {
+			return nil, fmt.Errorf("%s: a token has fewer than %d characters; `openssl rand -base64 32` creates one", from, minToken)
 		}
 		tokens = append(tokens, line)
 	}

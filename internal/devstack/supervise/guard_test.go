@@ -48,7 +48,7 @@ func own(job string) int {
 func TestAKilledOwnersProcessesEndAndItsDirectoryGoes(t *testing.T) {
 	for name, script := range map[string]string{
 		"obedient": `echo $$; while :; do sleep 0.05; done`,
-		// Deaf to everything but SIGKILL, with a child that is deaf too.
+		// Deaf to everything but SIGKILL, with a child that is unresponsive too.
 		"stubborn": `trap '' TERM QUIT INT; echo $$; (while :; do sleep 0.05; done) & while :; do sleep 0.05; done`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestStopEscalatesAndHurries(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	deaf, err := guard.Start(supervise.Command{
+	unresponsive, err := guard.Start(supervise.Command{
 		Path: "/bin/sh", Args: []string{"-c", `trap '' TERM; echo ready; while :; do sleep 0.05; done`}, Env: os.Environ(), Output: log,
 	})
 	if err != nil {
@@ -159,14 +159,14 @@ func TestStopEscalatesAndHurries(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	started := time.Now()
-	deaf.Stop(ended, supervise.Step{Signal: supervise.Terminate, Wait: time.Hour})
+	unresponsive.Stop(ended, supervise.Step{Signal: supervise.Terminate, Wait: time.Hour})
 	if took := time.Since(started); took > time.Minute {
 		t.Errorf("a hurried stop took %s", took)
 	}
-	if deaf.Err() == nil {
+	if unresponsive.Err() == nil {
 		t.Error("a killed process ended well")
 	}
-	deaf.Stop(t.Context()) // of an ended process: nothing
+	unresponsive.Stop(t.Context()) // of an ended process: nothing
 }
 
 func TestAProgramThatCannotRunEndsBadly(t *testing.T) {

@@ -200,7 +200,7 @@ func TestTwoHooksNameApprovers(t *testing.T) {
 	if !strings.Contains(view.Approvers, "hook amounts asks for 2 of role:finance; hook boss asks for user:ben;") {
 		t.Errorf("asks %q", view.Approvers)
 	}
-	heard := amounts.asked.Load() + boss.asked.Load()
+	askedBefore := amounts.asked.Load() + boss.asked.Load()
 	amounts.down.Store(true)
 	boss.down.Store(true)
 	w.Apply(namedPolicy)
@@ -212,8 +212,8 @@ func TestTwoHooksNameApprovers(t *testing.T) {
 	if answer := w.Decide(call.WorkflowID, people.approval(t, view, e2etest.Ann)); !answer.Counted || answer.Reason != "1 of 2 approvals" {
 		t.Errorf("the first: %+v", answer)
 	}
-	if state := w.State(call.WorkflowID); state.Status != toolspec.StatusWaitingApproval || amounts.asked.Load()+boss.asked.Load() != heard {
-		t.Errorf("the call is %s; the hooks were asked %d times more", state.Status, amounts.asked.Load()+boss.asked.Load()-heard)
+	if state := w.State(call.WorkflowID); state.Status != toolspec.StatusWaitingApproval || amounts.asked.Load()+boss.asked.Load() != askedBefore {
+		t.Errorf("the call is %s; the hooks were asked %d times more", state.Status, amounts.asked.Load()+boss.asked.Load()-askedBefore)
 	}
 	amounts.down.Store(false)
 	boss.down.Store(false)

@@ -246,9 +246,9 @@ func TestExpiredIsNotified(t *testing.T) {
 	w.Until(func() bool { return r.of(toolspec.ApprovalID(call.InvocationID, 1)) == "expired reminded requested" }, "the receiver is told")
 }
 
-// TestKilledWorkerTellsAgain: it dies with a notice that the receiver has and has not answered. The next worker sends that again, with the
+// TestKilledWorkerResendsNotice: it dies with a notice that the receiver has and has not answered. The next worker sends that again, with the
 // same id, and what happened in between.
-func TestKilledWorkerTellsAgain(t *testing.T) {
+func TestKilledWorkerResendsNotice(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, noticePolicy)
 	r := newReceiver(t)

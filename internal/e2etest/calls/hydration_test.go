@@ -197,14 +197,14 @@ func TestToolsWithoutSchema(t *testing.T) {
 	e2etest.WantCode(t, w.Invoke(other), toolspec.CodePolicyDenied)
 }
 
-// nobody accepts nothing.
-type nobody struct{}
+// rejectAll refuses all arguments.
+type rejectAll struct{}
 
-func (nobody) Info() toolspec.ValidatorInfo {
+func (rejectAll) Info() toolspec.ValidatorInfo {
 	return toolspec.ValidatorInfo{Name: "nobody", Version: "3", CompiledAt: toolspec.CompiledAtHydration}
 }
 
-func (nobody) Validate(json.RawMessage) []toolspec.Problem {
+func (rejectAll) Validate(json.RawMessage) []toolspec.Problem {
 	return []toolspec.Problem{{Path: "/text", Kind: "never", Message: "no"}}
 }
 
@@ -213,7 +213,7 @@ func TestOtherValidator(t *testing.T) {
 	t.Parallel()
 	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
 	w.Work(worker.Tools(e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast)),
-		worker.Validators(func(toolspec.Spec) (hydrate.Validator, error) { return nobody{}, nil }))
+		worker.Validators(func(toolspec.Spec) (hydrate.Validator, error) { return rejectAll{}, nil }))
 	inv := e2etest.Invocation("call", "test__read", `{"text":"hello"}`)
 	e2etest.WantCode(t, w.Invoke(inv), toolspec.CodeValidation)
 	if p := w.Record(inv).Hydrations[0].Provenance; p.Validator == nil || p.Validator.Name != "nobody" || p.Problems[0].Kind != "never" {

@@ -149,13 +149,13 @@ func TestTimeout(t *testing.T) {
 		<-ctx.Done()
 		return e2etest.Out{}, ctx.Err()
 	})
-	deaf := effects.Counted(func(context.Context, e2etest.In, toolspec.Call) (e2etest.Out, error) { return stuckUntil(release) })
+	stuck := effects.Counted(func(context.Context, e2etest.In, toolspec.Call) (e2etest.Out, error) { return stuckUntil(release) })
 	w.Work(worker.Tools(
 		e2etest.Tool("test__slow", slow, e2etest.Within(time.Second), e2etest.Attempts(2)),
 		e2etest.Tool("test__slow_fast", slow, e2etest.Fast, e2etest.Within(time.Second), e2etest.Attempts(2)),
 		e2etest.Tool("test__slow_send", slow, e2etest.Once, e2etest.Within(time.Second)),
-		e2etest.Tool("test__deaf", deaf, e2etest.Within(time.Second), e2etest.Attempts(2)),
-		e2etest.Tool("test__deaf_fast", deaf, e2etest.Fast, e2etest.Within(time.Second), e2etest.Attempts(1)),
+		e2etest.Tool("test__deaf", stuck, e2etest.Within(time.Second), e2etest.Attempts(2)),
+		e2etest.Tool("test__deaf_fast", stuck, e2etest.Fast, e2etest.Within(time.Second), e2etest.Attempts(1)),
 		e2etest.Tool("test__read", e2etest.Echo, e2etest.Fast),
 	))
 	calls := map[string]*pawl.Call{}

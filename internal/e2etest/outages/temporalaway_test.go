@@ -144,7 +144,7 @@ func TestLostStartAnswer(t *testing.T) {
 	large := func(request []byte) bool { return len(request) > 2000 }
 	text := noise(4000)
 	args := fmt.Sprintf(`{"text":%q}`, text)
-	heard := e2etest.LoseAnswer(proxy, large)
+	chosen := e2etest.LoseAnswer(proxy, large)
 	through := clientThrough(w, proxy.Address())
 	inv := e2etest.Invocation("first", "test__send", args)
 	results := make(chan toolspec.Result, 1)
@@ -155,18 +155,18 @@ func TestLostStartAnswer(t *testing.T) {
 		}
 		results <- r
 	}()
-	w.Until(func() bool { return heard() && effects.Of("first") == 1 }, "the call runs, and its client does not know")
+	w.Until(func() bool { return chosen() && effects.Of("first") == 1 }, "the call runs, and its client does not know")
 	proxy.Cut()
 	r := e2etest.Receive(t, results)
 	e2etest.WantText(t, r, text)
 	startedOnce(w, inv)
 
-	heard = e2etest.LoseAnswer(proxy, large)
+	chosen = e2etest.LoseAnswer(proxy, large)
 	direct := w.Address
 	w.Address = proxy.Address()
 	command := []string{"invoke", "test__send", "--run", "run", "--call", "second", "--args", args, "--actor", e2etest.Actor}
 	unanswered := w.Command(command...)
-	w.Until(func() bool { return heard() && effects.Of("second") == 1 }, "the call runs, and the command does not know")
+	w.Until(func() bool { return chosen() && effects.Of("second") == 1 }, "the call runs, and the command does not know")
 	w.Until(func() bool { return unanswered.Says("Temporal does not answer at " + proxy.Address()) }, "the command says what it waits for")
 	unanswered.Interrupt()
 	if status := unanswered.Wait(); status != 1 || !unanswered.Says("--run run --call second") {
@@ -214,7 +214,7 @@ func TestLostDecisionAnswer(t *testing.T) {
 	view := w.Waiting(call.WorkflowID)
 	proxy := e2etest.ProxyTo(t, w.Address)
 	var sending atomic.Bool
-	heard := e2etest.LoseAnswer(proxy, func([]byte) bool { return sending.Load() })
+	chosen := e2etest.LoseAnswer(proxy, func([]byte) bool { return sending.Load() })
 	through := clientThrough(w, proxy.Address())
 	type end struct {
 		answer toolspec.Answer
@@ -227,7 +227,7 @@ func TestLostDecisionAnswer(t *testing.T) {
 		ends <- end{answer, err}
 	}()
 	e2etest.WantText(t, w.Result(call), "hello")
-	if !heard() {
+	if !chosen() {
 		t.Fatal("the decision did not pass the proxy")
 	}
 	proxy.Cut()

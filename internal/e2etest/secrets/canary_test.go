@@ -137,7 +137,9 @@ func leaks() map[string]leak {
 // TestCanaries: what a tool or a hook lets slip stands nowhere afterwards, in no form.
 func TestCanaries(t *testing.T) {
 	t.Parallel()
-	w := e2etest.NewWorld(t, e2etest.PlainPolicy)
+	w := e2etest.NewWorld(t, e2etest.PlainPolicyWith(t, "    mode: auto\n", `    mode: auto
+    mask: [{tool: "test__policy-*", path: /text, with: email}]
+`))
 	planted, masked := e2etest.NewCanary(), e2etest.NewCanary()
 	canaries := map[string]e2etest.Canary{}
 	var options []worker.Option
@@ -170,19 +172,32 @@ func TestCanaries(t *testing.T) {
 			func(d *toolspec.Definition) { d.Redaction.MaskInput = []string{"/note"} }),
 		e2etest.Tool("test__invalid", e2etest.Shown, e2etest.Fast),
 	))
-	// The masked part of a value does not leave the attempt, on either lane and with a value that is stored apart.
+	// The masked part of a value does not leave the attempt or the stage of a hook: on either lane, with a value that is stored
+	// apart, and masked by the tool or by policy.
 	contacts := map[string]toolspec.Invocation{}
-	for lane, shape := range map[string]func(*toolspec.Definition){"local": e2etest.Fast, "regular": e2etest.Idempotent, "stored": e2etest.Idempotent} {
-		c, id := e2etest.NewCanary(), "test__contact-"+lane
-		text := "ask " + string(c) + "@example.org" + strings.Repeat(" now", map[string]int{"stored": 50_000}[lane])
-		options = append(options, worker.Tools(e2etest.Tool(id, func(context.Context, e2etest.In, toolspec.Call) (e2etest.Out, error) {
-			return e2etest.Out{Text: text}, nil
-		}, shape, func(d *toolspec.Definition) {
-			d.Redaction.MaskOutput = []toolspec.Masking{{Path: "/text", With: toolspec.MaskEmail}}
-		})))
-		canaries[id] = c
-		w.Secrets.Never(id, []byte(c))
-		contacts[lane] = e2etest.Invocation("contact-"+lane, id, `{}`)
+	for lane, shape := range map[string]func(*toolspec.Definition){"local": e2etest.Fast, "regular": e2etest.Idempotent, "stored": e2etest.Idempotent, "hook": e2etest.Fast} {
+		for _, by := range []string{"tool", "policy"} {
+			c, id := e2etest.NewCanary(), "test__"+by+"-"+lane
+			text := "ask " + string(c) + "@example.org" + strings.Repeat(" now", map[string]int{"stored": 50_000}[lane])
+			shown := e2etest.Out{Text: text}
+			if lane == "hook" {
+				shown.Text = ""
+				options = append(options, worker.ToolHooks(id, hook.New(by+"-hook", hook.WillTransformOutput.Do(func(_ context.Context, v *hook.Output) error {
+					v.SetOutput(map[string]any{"text": text})
+					return nil
+				}))))
+			}
+			options = append(options, worker.Tools(e2etest.Tool(id, func(context.Context, e2etest.In, toolspec.Call) (e2etest.Out, error) {
+				return shown, nil
+			}, shape, func(d *toolspec.Definition) {
+				if by == "tool" {
+					d.Redaction.MaskOutput = []toolspec.Masking{{Path: "/text", With: toolspec.MaskEmail}}
+				}
+			})))
+			canaries[id] = c
+			w.Secrets.Never(id, []byte(c))
+			contacts[by+"-"+lane] = e2etest.Invocation("contact-"+by+"-"+lane, id, `{}`)
+		}
 	}
 	// A receiver of notices, which answers the first of each with a broken connection. Its address and its secret are nobody's matter.
 	hooked, address, key := make(chan e2etest.Trace, 100), e2etest.NewCanary(), e2etest.NewCanary()
@@ -215,7 +230,7 @@ func TestCanaries(t *testing.T) {
 	for lane, inv := range contacts {
 		r := w.Invoke(inv)
 		value := r.Value
-		if lane == "stored" {
+		if strings.HasSuffix(lane, "stored") {
 			var err error
 			if value, err = w.Pawl.Output(t.Context(), "acme", r.OutputRef); err != nil {
 				t.Errorf("%+v: %v", r, err)

@@ -82,13 +82,13 @@ func (c *call) submit(ctx context.Context, s *servers, n *counts) {
 	if ok && answer.Err != "" && c.meddled.Load() {
 		answer, ok = c.follow(ctx, s)
 	}
-	if ok && c.hear(answer) == 1 {
+	if ok && c.addAnswer(answer) == 1 {
 		n.answered.Add(1)
 	}
 }
 
-// hear notes an answer, and returns how many there are.
-func (c *call) hear(a oracle.Answer) int {
+// addAnswer notes an answer, and returns how many there are.
+func (c *call) addAnswer(a oracle.Answer) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.answers = append(c.answers, a)

@@ -122,7 +122,7 @@ func (l *lane) run(calls []*pairCall) (oracle.Snapshot, error) {
 		plain[i] = c.call
 		conducting.Go(func() {
 			if answer, ok := c.follow(ctx, l.servers); ok {
-				c.hear(answer)
+				c.addAnswer(answer)
 			}
 		})
 	}

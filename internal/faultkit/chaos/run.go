@@ -214,7 +214,7 @@ func (r *run) readAgain(ctx context.Context) {
 		}
 		reading.Go(func() {
 			if answer, ok := c.follow(ctx, r.servers); ok {
-				c.hear(answer)
+				c.addAnswer(answer)
 			}
 		})
 	}

@@ -20,7 +20,7 @@ var named = []mutant{
 	{
 		guard: "named: all hooks are heard", file: "toolspec/hook/run.go",
 		edits: []edit{{"in.Part == PartApprovers && keepAsk(end, &verdict)", "in.Part == PartApprovers && keepAsk(end, &verdict) && false"}},
-		run:   "TestHear$", packages: []string{"./toolspec/hook"},
+		run:   "TestAskApproverHooks$", packages: []string{"./toolspec/hook"},
 	},
 	{
 		guard: "named: policy's people stay", file: "policy/chain.go",
@@ -68,9 +68,9 @@ var named = []mutant{
 		run:   "TestAHookNamesApprovers$", packages: []string{"./internal/e2etest/approvals"},
 	},
 	{
-		guard: "named: heard about what runs", file: "workflows/approval/hear.go",
+		guard: "named: heard about what runs", file: "workflows/approval/hooks.go",
 		edits: []edit{{"if !a.parts.HasApproverHooks() {", "if true {"}},
-		run:   "TestNamedApprovers|TestHooksAreHeard", packages: onWorkflow,
+		run:   "TestNamedApprovers|TestHooksJudgeNormalizedArguments", packages: onWorkflow,
 	},
 	{
 		guard: "named: no hooks at a recheck", file: "workflows/gate/gate.go",
@@ -88,8 +88,8 @@ var named = []mutant{
 		run:   "TestAHookBeginsToAsk", packages: onWorkflow,
 	},
 	{
-		guard: "named: by the plan of before", file: "workflows/approval/hear.go",
+		guard: "named: by the plan of before", file: "workflows/approval/hooks.go",
 		edits: []edit{{"case ask.Approvals.Names():", "case false:"}},
-		run:   "TestNamesInAPlanThatHearsNobody", packages: onWorkflow,
+		run:   "TestNamesInAPlanWithoutApproverHooks", packages: onWorkflow,
 	},
 }

@@ -234,7 +234,7 @@ func TestViolations(t *testing.T) {
 			w := healthy()
 			test.wreck(&w)
 			if test.oracle != "told" {
-				tell(&w)
+				writeEvents(&w)
 			}
 			if got := violated(w); !slices.Equal(got, []string{test.oracle}) {
 				t.Fatalf("violated are %v", got)
@@ -314,7 +314,7 @@ func TestExcused(t *testing.T) {
 		t.Run(what, func(t *testing.T) {
 			w := healthy()
 			change(&w)
-			tell(&w)
+			writeEvents(&w)
 			if got := violated(w); got != nil {
 				t.Errorf("violated are %v", got)
 			}

@@ -51,8 +51,8 @@ func sent(c *Call, verb toolspec.Verb, approver string) bool {
 	return false
 }
 
-// standing is what the record must say after a verb that counted.
-func standing(verb toolspec.Verb) contract.RequestState {
+// stateAfter is what the record must say after a verb that counted.
+func stateAfter(verb toolspec.Verb) contract.RequestState {
 	switch verb {
 	case toolspec.Approve:
 		return contract.RequestApproved
@@ -83,7 +83,7 @@ func decided(v *view, out *Verdict) {
 				continue
 			}
 			counted[d.Verb] = true
-			if state != standing(d.Verb) {
+			if state != stateAfter(d.Verb) {
 				out.blame(c.ToolCallID, fmt.Sprintf("%s was told that %s counted, and the request is %s", d.Approver, d.Verb, state))
 			}
 		}

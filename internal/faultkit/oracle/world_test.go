@@ -36,8 +36,8 @@ func end(c *oracle.Call, r toolspec.Result) {
 	c.Answers = []oracle.Answer{{Result: r}}
 }
 
-// tell writes the events that the records of a run have by rights.
-func tell(w *oracle.Snapshot) {
+// writeEvents writes the events that the records of a run have by rights.
+func writeEvents(w *oracle.Snapshot) {
 	for i := range w.Calls {
 		d := w.Calls[i].Record
 		if d == nil {
@@ -159,6 +159,6 @@ func healthy() oracle.Snapshot {
 	waiting.Undecided, waiting.Record.Status = true, toolspec.StatusWaitingApproval
 	waiting.Workflow = oracle.Workflow{Status: enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, Events: 10, Started: at(0)}
 	waiting.Record.Approvals = []reads.Approval{{State: contract.RequestOpen}}
-	tell(&w)
+	writeEvents(&w)
 	return w
 }

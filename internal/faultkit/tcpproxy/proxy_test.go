@@ -65,7 +65,7 @@ func (e *echo) serve(conn net.Conn) {
 	}
 }
 
-func (e *echo) heard(line string) bool {
+func (e *echo) received(line string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, asked := range e.asked {
@@ -118,7 +118,7 @@ func (c *peer) say(line string) {
 	}
 }
 
-func (c *peer) hear(within time.Duration) (string, error) {
+func (c *peer) receive(within time.Duration) (string, error) {
 	if err := c.conn.SetReadDeadline(time.Now().Add(within)); err != nil {
 		return "", err
 	}
@@ -128,22 +128,22 @@ func (c *peer) hear(within time.Duration) (string, error) {
 
 func (c *peer) wants(line string) {
 	c.t.Helper()
-	if got, err := c.hear(waitTimeout); err != nil || got != line {
-		c.t.Fatalf("heard %q, %v; want %q", got, err, line)
+	if got, err := c.receive(waitTimeout); err != nil || got != line {
+		c.t.Fatalf("received %q, %v; want %q", got, err, line)
 	}
 }
 
 func (c *peer) wantsReset() {
 	c.t.Helper()
-	if got, err := c.hear(waitTimeout); !errors.Is(err, syscall.ECONNRESET) {
-		c.t.Fatalf("heard %q, %v; want a reset", got, err)
+	if got, err := c.receive(waitTimeout); !errors.Is(err, syscall.ECONNRESET) {
+		c.t.Fatalf("received %q, %v; want a reset", got, err)
 	}
 }
 
 func (c *peer) wantsSilence() {
 	c.t.Helper()
-	if got, err := c.hear(silence); !errors.Is(err, os.ErrDeadlineExceeded) {
-		c.t.Fatalf("heard %q, %v; want nothing", got, err)
+	if got, err := c.receive(silence); !errors.Is(err, os.ErrDeadlineExceeded) {
+		c.t.Fatalf("received %q, %v; want nothing", got, err)
 	}
 }
 
@@ -162,8 +162,8 @@ func TestPass(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.wants("three")
-	if line, err := c.hear(waitTimeout); !errors.Is(err, io.EOF) {
-		t.Errorf("heard %q, %v; want the end", line, err)
+	if line, err := c.receive(waitTimeout); !errors.Is(err, io.EOF) {
+		t.Errorf("received %q, %v; want the end", line, err)
 	}
 	if p.Accepted() != 1 || p.Peak() != 1 {
 		t.Errorf("%d connections, want 1", p.Accepted())
@@ -238,7 +238,7 @@ func TestBlackHole(t *testing.T) {
 		c.say("lost?")
 		c.wantsSilence()
 	}
-	if e.heard("lost?") {
+	if e.received("lost?") {
 		t.Error("the target heard what the hole had taken")
 	}
 	set(t, p, tcpproxy.Pass)
@@ -248,7 +248,7 @@ func TestBlackHole(t *testing.T) {
 	old.say("never")
 	p.Cut()
 	old.wantsReset()
-	if e.heard("never") {
+	if e.received("never") {
 		t.Error("the target heard what the hole had taken")
 	}
 }
@@ -267,7 +267,7 @@ func TestStrand(t *testing.T) {
 	fresh := dial(t, p)
 	fresh.say("fresh")
 	fresh.wants("fresh")
-	if e.heard("after") {
+	if e.received("after") {
 		t.Error("the target heard what came after")
 	}
 	p.Cut()
@@ -281,7 +281,7 @@ func TestSwallowAnswers(t *testing.T) {
 	c := dial(t, p)
 	c.say("done")
 	c.wantsReset()
-	if !e.heard("done") {
+	if !e.received("done") {
 		t.Error("the target did not hear what was answered")
 	}
 	c = dial(t, p)

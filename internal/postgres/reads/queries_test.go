@@ -23,6 +23,7 @@ func TestQueries(t *testing.T) {
 		"ShowDecisions":  reflect.TypeFor[decisionRow](),
 		"ListApprovals":  reflect.TypeFor[approvalRow](),
 		"ListCalls":      reflect.TypeFor[Call](),
+		"OwnsRun":        reflect.TypeFor[ownerRow](),
 		"DecidedCalls":   reflect.TypeFor[DecidedCall](),
 	})
 }

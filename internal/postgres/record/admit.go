@@ -29,6 +29,7 @@ type recordRow struct {
 	CapacityRound int
 	Plan          json.RawMessage
 	Namespace     string
+	Watched       bool
 	PolicyDigest  string
 	Kills         json.RawMessage
 	Connection    json.RawMessage
@@ -79,7 +80,7 @@ func (r recordRow) record(op string) (admit.Record, error) {
 		return admit.Record{}, err
 	}
 	record := admit.Record{
-		Digest: r.InputDigest, Epoch: r.Epoch, Plan: plan, PolicyDigest: r.PolicyDigest, Kills: kills, Connection: connection,
+		Digest: r.InputDigest, Watched: r.Watched, Epoch: r.Epoch, Plan: plan, PolicyDigest: r.PolicyDigest, Kills: kills, Connection: connection,
 		Rounds: contract.Rounds{Gate: r.GateRound, Dispatch: r.DispatchRound, Request: r.RequestRound, Capacity: r.CapacityRound},
 	}
 	if r.Result != nil {

@@ -27,6 +27,7 @@ WITH final AS MATERIALIZED (
     RETURNING input_digest, result, epoch, gate_round, dispatch_round, request_round, capacity_round, plan, namespace
 )
 SELECT r.input_digest, r.result, r.epoch, r.gate_round, r.dispatch_round, r.request_round, r.capacity_round, r.plan, r.namespace,
+    coalesce((SELECT watched_until > now() FROM runs WHERE tenant_id = @tenant_id AND run_id = @run_id), false) AS watched,
     coalesce((SELECT digest FROM policy_active), '') AS policy_digest, (
         SELECT json_agg(json_build_object('id', k.id, 'effect', k.effect, 'reason', k.reason) ORDER BY k.id)
         FROM kill_switches k

@@ -25,13 +25,22 @@ func (s *Store) Claim(ctx context.Context, in attempt.ClaimRow) (contract.Outcom
 	values := db.Values{
 		"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "tool_id": db.Text(in.ToolID), "epoch": in.Epoch,
 		"temporal_run_id": executing(ctx), "dispatch": in.Dispatch, "claim_id": in.ClaimID, "repeatable": in.Repeatable,
-		"approval_id": db.Text(in.ApprovalID), "approval_digest": db.Text(in.ApprovalDigest), "effect": string(in.Effect), "runs": in.Runtime + overMargin,
+		"approval_id": db.Text(in.ApprovalID), "approval_digest": db.Text(in.ApprovalDigest), "effect": string(in.Effect), "safe_args": db.Document(in.SafeArgs), "runs": in.Runtime + overMargin,
 	}
 	addClaims(values, "answered", "answered_ids", in.Answered)
 	row, _, err := locked[outcomeRow](ctx, s, "claim", in.InvocationID, db.Query("RenewLeases", db.Values{
 		"invocation_id": in.InvocationID, "epoch": in.Epoch, "temporal_run_id": executing(ctx), "hold": max(holdTime, in.Runtime+runsOn),
 	}), db.Query("Claim", values))
 	return row.Outcome, err
+}
+
+// Begin writes the start event of a call without a claim, unless the call has that event.
+func (s *Store) Begin(ctx context.Context, in attempt.BeginRow) error {
+	_, err := s.db.Exec(ctx, "begin", db.Query("Begin", db.Values{
+		"invocation_id": in.InvocationID, "tenant_id": db.Text(in.TenantID), "epoch": in.Epoch, "temporal_run_id": executing(ctx),
+		"safe_args": db.Document(in.SafeArgs),
+	}))
+	return err
 }
 
 // overMargin is the time after the end of the budget at which the tool of an attempt counts as

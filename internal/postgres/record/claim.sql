@@ -53,13 +53,21 @@ WITH verdict AS (
     SELECT @invocation_id::uuid, @dispatch, 'claim', @epoch, nullif(@approval_id, ''), @repeatable::boolean, @claim_id, now() + @runs::interval
     FROM verdict WHERE outcome = 'done'
 ), counted AS (
-    UPDATE invocations SET dispatch_round = greatest(dispatch_round, @dispatch)
+    -- The first claim begins the call: a trigger writes the start event of its run.
+    UPDATE invocations SET dispatch_round = greatest(dispatch_round, @dispatch), begun_at = coalesce(begun_at, now()),
+        safe_args = coalesce(@safe_args::json, safe_args)
     WHERE invocation_id = @invocation_id::uuid AND (SELECT outcome FROM verdict) = 'done'
 ), consumed AS (
     UPDATE approvals SET consumed_dispatch = @dispatch
     WHERE approval_id = @approval_id AND consumed_dispatch IS NULL AND (SELECT outcome FROM verdict) = 'done'
 )
 SELECT outcome FROM verdict;
+
+-- name: Begin
+-- Begins a call without a claim, for the watchers of its run. A trigger writes the start event.
+UPDATE invocations SET begun_at = now(), safe_args = @safe_args::json
+WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
+    AND begun_at IS NULL;
 
 -- name: Check
 -- A claimed dispatch is lost. An unclaimed dispatch gets a tombstone, and the epoch in which it

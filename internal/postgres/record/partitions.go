@@ -11,7 +11,7 @@ import (
 const maxPartitionMonths = 24
 
 // partitioned are the tables with a partition for each month.
-var partitioned = []string{"stage_events", "attempts", "payloads", "events", "hydrations"}
+var partitioned = []string{"stage_events", "attempts", "payloads", "events", "hydrations", "run_events"}
 
 // EnsurePartitions creates the missing partitions of this month and of the next months, 0–24. It
 // skips a month that already has rows in the DEFAULT partition. Several processes may call it at

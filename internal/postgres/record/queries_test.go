@@ -25,8 +25,6 @@ func TestQueries(t *testing.T) {
 		"RevokeGrant":        reflect.TypeFor[revokedRow](),
 		"TakeSlots":          reflect.TypeFor[slotsRow](),
 		"ReleaseExpired":     reflect.TypeFor[expiredRow](),
-		"SettledValue":       reflect.TypeFor[settledValueRow](),
-		"Output":             reflect.TypeFor[outputRow](),
 		"TakeTokens":         reflect.TypeFor[tokensRow](),
 		"DeleteExpiredRows":  reflect.TypeFor[deletedRow](),
 		"ExpiredPartitions":  reflect.TypeFor[partitionRow](),
@@ -37,5 +35,5 @@ func TestQueries(t *testing.T) {
 		"Sweep":              reflect.TypeFor[sweptRow](),
 		"TakeEnding":         reflect.TypeFor[endingRow](),
 		"EndStage":           reflect.TypeFor[endedRow](),
-	}, "Refuse", "CloseOtherRequests", "CloseRequest", "LockFlight", "LockInvocation", "Forged", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteIdleSemaphores", "SaveOutput", "SetPartitions", "EnsurePartitions", "LockQuotas", "DeleteFullQuotas", "DeleteExpiredCalls", "SetExpiredPartition", "DropPartition", "DeleteOldSessions", "DropEnding")
+	}, "Begin", "Refuse", "CloseOtherRequests", "CloseRequest", "LockFlight", "LockInvocation", "Forged", "LockSemaphores", "RenewLeases", "LockCapacity", "Release", "LockExpired", "DeleteIdleSemaphores", "SetPartitions", "EnsurePartitions", "LockQuotas", "DeleteFullQuotas", "DeleteExpiredCalls", "DeleteExpiredRuns", "SetExpiredPartition", "DropPartition", "DeleteOldSessions", "DropEnding")
 }

@@ -28,6 +28,13 @@ func (s *Store) DeleteExpiredRows(ctx context.Context, days, most int) (int, err
 	return row.Deleted, err
 }
 
+// DeleteExpiredRuns deletes up to most runs that ended more than the given number of days ago and
+// have no event left, and returns their number.
+func (s *Store) DeleteExpiredRuns(ctx context.Context, days, most int) (int, error) {
+	n, err := s.db.Exec(ctx, "delete expired runs", db.Query("DeleteExpiredRuns", db.Values{"days": days, "batch": most}))
+	return int(n), err
+}
+
 // partitionRow is a row of the statement ExpiredPartitions.
 type partitionRow struct{ Name string }
 

@@ -1,7 +1,7 @@
 -- name: DeleteExpiredCalls
 -- Deletes expired settled calls, with their claims, approvals and decisions. It goes month by
 -- month, so that the index finds a batch without reading calls that are kept. A call settles in
--- its month or later. The sweeper runs the endings of a call for up to 7 days; until then the call stays.
+-- its month or later. A call stays as long as chunks of its outputs, which count against a quota. The sweeper runs the endings of a call for up to 7 days; until then the call stays.
 WITH expired AS MATERIALIZED (
     SELECT now() - make_interval(days => @days::integer) AS until
 ), batch AS MATERIALIZED (
@@ -10,6 +10,7 @@ WITH expired AS MATERIALIZED (
         LATERAL (
             SELECT i.invocation_id FROM invocations i
             WHERE i.month = m.month::date AND i.settled_at < until AND i.state = 'settled'
+                AND NOT EXISTS (SELECT FROM outputs o WHERE o.invocation_id = i.invocation_id AND o.stored > 0)
                 AND (i.settled_at < now() - interval '8 days'
                     OR NOT EXISTS (SELECT FROM endings n WHERE n.invocation_id = i.invocation_id))
             ORDER BY i.settled_at
@@ -29,7 +30,7 @@ WITH months AS MATERIALIZED (
         least(
             (SELECT min(month) FROM stage_events_default), (SELECT min(month) FROM attempts_default),
             (SELECT min(month) FROM payloads_default), (SELECT min(month) FROM events_default),
-            (SELECT min(month) FROM hydrations_default)
+            (SELECT min(month) FROM hydrations_default), (SELECT min(month) FROM run_events_default)
         )::timestamp,
         date_trunc('month', (now() - make_interval(days => @days::integer)) AT TIME ZONE 'UTC') - interval '1 month', interval '1 month'
     ) AS m (month)
@@ -54,8 +55,22 @@ WITH months AS MATERIALIZED (
     DELETE FROM hydrations_default WHERE ctid = ANY (ARRAY (
         SELECT r.ctid FROM months m, LATERAL (SELECT d.ctid FROM hydrations_default d WHERE d.month = m.month LIMIT @batch) r LIMIT @batch
     )) RETURNING 1
+), watched AS (
+    DELETE FROM run_events_default WHERE ctid = ANY (ARRAY (
+        SELECT r.ctid FROM months m, LATERAL (SELECT d.ctid FROM run_events_default d WHERE d.month = m.month LIMIT @batch) r LIMIT @batch
+    )) RETURNING 1
 )
-SELECT (SELECT count(*) FROM origins) + (SELECT count(*) FROM stages) + (SELECT count(*) FROM tries) + (SELECT count(*) FROM outputs) + (SELECT count(*) FROM trail) AS deleted;
+SELECT (SELECT count(*) FROM watched) + (SELECT count(*) FROM origins) + (SELECT count(*) FROM stages) + (SELECT count(*) FROM tries) + (SELECT count(*) FROM outputs) + (SELECT count(*) FROM trail) AS deleted;
+
+-- name: DeleteExpiredRuns
+-- A run keeps its row while it has an event, so that its numbers do not begin again.
+DELETE FROM runs WHERE ctid = ANY (ARRAY (
+    SELECT r.ctid FROM runs r
+    WHERE r.created_at < now() - make_interval(days => @days::integer) AND r.watched_until < now()
+        AND coalesce(r.last_ended_at, r.created_at) < now() - make_interval(days => @days::integer)
+        AND NOT EXISTS (SELECT FROM run_events e WHERE e.tenant_id = r.tenant_id AND e.run_id = r.run_id)
+    ORDER BY r.created_at LIMIT @batch FOR UPDATE SKIP LOCKED
+));
 
 -- name: ExpiredPartitions
 -- Returns the partitions of months that are wholly expired and have no call left. An open call
@@ -64,7 +79,7 @@ SELECT c.relname::text AS name
 FROM pg_inherits h
 JOIN pg_class c ON c.oid = h.inhrelid
 JOIN pg_class p ON p.oid = h.inhparent AND p.relnamespace = current_schema()::regnamespace
-    AND p.relname IN ('stage_events', 'attempts', 'payloads', 'events', 'hydrations'),
+    AND p.relname IN ('stage_events', 'attempts', 'payloads', 'events', 'hydrations', 'run_events'),
     LATERAL (SELECT to_date(substring(c.relname FROM '_(\d{4}_\d{2})$'), 'YYYY_MM') AS month) m
 WHERE m.month < date_trunc('month', (now() - make_interval(days => @days::integer)) AT TIME ZONE 'UTC')
     AND NOT EXISTS (SELECT FROM invocations i WHERE i.month = m.month)

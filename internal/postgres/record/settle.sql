@@ -14,7 +14,7 @@ WITH unaccounted AS (
         safe_args = @safe_args::json, input_history = @input_history::json, output_history = @output_history::json, attempts = @attempts, policy_digest = @policy_digest
     WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open' AND epoch = @epoch AND temporal_run_id = @temporal_run_id
         AND NOT EXISTS (SELECT FROM unaccounted)
-    RETURNING month, workflow_id, tool_id, created_at
+    RETURNING month, workflow_id, tool_id, created_at, begun_at
 ), staged AS (
     INSERT INTO stage_events (month, invocation_id, seq, stage, round, attempt, outcome, by_hook, rule, at, duration_us, notes)
     SELECT s.month, @invocation_id::uuid, e.seq, e.stage, e.round, e.attempt, e.outcome, e.by_hook, e.rule, e.at, e.duration_us, e.notes::json
@@ -44,10 +44,11 @@ WITH unaccounted AS (
     FROM settled s, unnest(@audit_ids::text[], @audit_kinds::text[], @audit_details::text[])
         WITH ORDINALITY AS e (audit_id, kind, detail, seq)
 ), new_events AS (
-    -- The start event lies after the last approval and before the end, also if the clock of the
-    -- attempt differs.
+    -- The start event has the time of the first claim. Without a claim it lies after the last
+    -- approval and before the end, also if the clock of the attempt differs.
     INSERT INTO events (month, kind, tenant_id, invocation_id, workflow_id, seq, at, detail)
     SELECT month, 'tool_call_start', @tenant_id, @invocation_id::uuid, workflow_id, 0, CASE
+        WHEN begun_at IS NOT NULL THEN begun_at
         WHEN @began_at::timestamptz IS NULL THEN now()
         ELSE least(now(), greatest(@began_at::timestamptz, created_at, (
             SELECT max(decided_at) FROM approvals WHERE invocation_id = @invocation_id::uuid AND parked = ''

@@ -3,14 +3,11 @@ package record
 import (
 	"embed"
 
-	"github.com/pawl-run/pawl/activities/upkeep"
 	"github.com/pawl-run/pawl/internal/postgres/db"
 )
 
 //go:embed *.sql
 var files embed.FS
-
-var _ upkeep.Store = (*Store)(nil)
 
 // Store stores the records of calls. It is safe for concurrent use.
 type Store struct {

@@ -8,9 +8,9 @@ import (
 	"github.com/pawl-run/pawl/workflows/envelope"
 )
 
-// askHooks returns the questions of the hooks about the current arguments. With a plan that hears no
-// hooks, a question that names approvers ends the call: a worker of the version that made the plan
-// may continue the call, and would not ask the people of the hook.
+// askHooks returns the questions of the hooks about the current arguments. With a plan that asks no
+// hooks before requests, a question that names approvers ends the call: a worker of the version
+// that made the plan may continue the call, and would not ask the approvers that the hook named.
 func (a *Approvals) askHooks(ctx workflow.Context, ask hook.Ask) ([]hook.Ask, envelope.Next) {
 	if !a.parts.HasApproverHooks() {
 		switch {
@@ -22,7 +22,8 @@ func (a *Approvals) askHooks(ctx workflow.Context, ask hook.Ask) ([]hook.Ask, en
 		return []hook.Ask{ask}, envelope.Next{}
 	}
 	asks, next := a.parts.AskHooks(ctx)
-	// A recheck runs no hook, also not one that asked in the gate and is not heard, such as a durable hook.
+	// A recheck runs no hook, not even a hook that asked in the gate and that AskHooks does not
+	// ask, such as a durable hook.
 	a.hooksAsk = len(asks) > 0 || ask.Hook != ""
 	return asks, next
 }

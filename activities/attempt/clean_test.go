@@ -1,0 +1,136 @@
+package attempt
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/broker/fingerprint"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+const credential = "ghp_16C7e42F292c6912E7710c838347Ae178B4a"
+
+func liveSet(t *testing.T) *fingerprint.Set {
+	t.Helper()
+	s := &fingerprint.Set{}
+	if err := s.Add("token", []byte(credential)); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// cleaned pushes data in writes of the sizes that next returns, and returns what may be stored.
+func cleaned(c *cleaner, data []byte, next func() int) (stored []byte, err error) {
+	emit := func(p []byte) error {
+		stored = append(stored, p...)
+		return nil
+	}
+	for len(data) > 0 {
+		n := min(len(data), next())
+		if err := c.push(data[:n], false, emit); err != nil {
+			return stored, err
+		}
+		data = data[n:]
+	}
+	return stored, c.push(nil, true, emit)
+}
+
+func masker(t *testing.T, with ...toolspec.Masker) *toolspec.StreamMasker {
+	t.Helper()
+	m, err := toolspec.Redaction{MaskStream: with}.Stream()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestNothingIsCutOutOfASecret: wherever the parts of a stream are cut, no part of a credential or of a text to mask is stored.
+func TestNothingIsCutOutOfASecret(t *testing.T) {
+	t.Parallel()
+	filler := []byte(strings.Repeat("a line of a log that says little, number after number: 12 34 ", 1+2*cleanBlock/60))
+	const email = "ann.lee@mail.example.org"
+	spaced := func(text string) string { return " " + text + " " }
+	hidden := map[string][]string{
+		credential: {credential}, hex.EncodeToString([]byte(credential)): {hex.EncodeToString([]byte(credential))},
+		base64.StdEncoding.EncodeToString([]byte("x:" + credential)): {base64.RawStdEncoding.EncodeToString([]byte("x:" + credential))[4:40]},
+		spaced(email): {"ann.lee", "example.org", "ple.org"}, spaced("4111 1111 1111 1111"): {"4111 1111", "1111 1111"},
+	}
+	for text, never := range hidden {
+		// A block is cut at its end, and 4096 bytes earlier where it is masked.
+		for _, before := range []int{1, 20, len(text) / 2, len(text) - 1, 4097, 4096 + len(text)/2, 4095 + len(text), 10_000} {
+			for _, write := range []int{1000, 1 << 20} {
+				at := cleanBlock - before
+				data := append(append(append([]byte(nil), filler[:at]...), text...), filler[at:]...)
+				c := &cleaner{secrets: liveSet(t), cleaned: time.Now().Add(time.Hour)} // nothing but the size cuts
+				if strings.HasPrefix(text, " ") {
+					c.masker = masker(t, toolspec.MaskEmail, toolspec.MaskCard)
+				}
+				stored, err := cleaned(c, data, func() int { return write })
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, part := range never {
+					if bytes.Contains(stored, []byte(part)) {
+						t.Errorf("%q, %d bytes in front of the cut, in writes of %d: %q is stored", text, before, write, part)
+					}
+				}
+				if len(stored) < len(data)-2*len(text)-10 || !bytes.HasPrefix(stored, filler[:max(0, at-1)]) {
+					t.Errorf("%q: %d bytes of %d are stored", text, len(stored), len(data))
+				}
+			}
+		}
+	}
+}
+
+// TestEveryByteIsStored: what has nothing to hide is stored as it is, whatever the writes are.
+func TestEveryByteIsStored(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 3*cleanBlock+1000)
+	_, _ = rand.NewChaCha8([32]byte{7}).Read(noise)
+	var text bytes.Buffer
+	for i := range 40_000 {
+		fmt.Fprintf(&text, "é line %d\n", i)
+	}
+	for name, c := range map[string]struct {
+		cleaner cleaner
+		data    []byte
+	}{
+		"binary": {cleaner{binary: true, secrets: liveSet(t)}, noise}, "text": {cleaner{masker: masker(t, toolspec.MaskEmail), secrets: liveSet(t)}, text.Bytes()},
+		"no secrets": {cleaner{}, noise}, "nothing": {cleaner{secrets: liveSet(t)}, nil},
+	} {
+		stored, err := cleaned(&c.cleaner, c.data, func() int { return 1 + random.IntN(100_000) })
+		if err != nil || !bytes.Equal(stored, c.data) {
+			t.Errorf("%s: %d bytes of %d are stored, %v", name, len(stored), len(c.data), err)
+		}
+	}
+}
+
+// TestABinaryStreamIsNotChanged: a credential in it is an error, and no part of it is stored before that.
+func TestABinaryStreamIsNotChanged(t *testing.T) {
+	t.Parallel()
+	for _, before := range []int{0, 10, 39, 4096} {
+		data := bytes.Repeat([]byte{0xff, 0xfe, 1, 2}, cleanBlock)
+		copy(data[cleanBlock-before:], credential)
+		stored, err := cleaned(&cleaner{binary: true, secrets: liveSet(t)}, data, func() int { return 50_000 })
+		if !errors.Is(err, errUnclean) || bytes.Contains(stored, []byte(credential[:8])) {
+			t.Errorf("%d bytes in front of the cut: %v, and %d bytes are stored", before, err, len(stored))
+		}
+	}
+}
+
+// TestATextToMaskThatDoesNotEnd is refused, instead of held or half masked.
+func TestATextToMaskThatDoesNotEnd(t *testing.T) {
+	t.Parallel()
+	c := &cleaner{masker: masker(t, toolspec.MaskRegex(`key=\S+`))}
+	if _, err := cleaned(c, []byte("key="+strings.Repeat("k", 2<<20)), func() int { return 10_000 }); !errors.Is(err, errUnclean) {
+		t.Errorf("%v", err)
+	}
+}

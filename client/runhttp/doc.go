@@ -1,0 +1,8 @@
+// Package runhttp serves the events of a run to browsers and other HTTP clients, as they happen:
+// GET /v1/runs/{run}/events?tenant=TENANT. The answer is a UI message stream of the AI SDK in
+// server-sent events; docs/streams.md describes it.
+//
+// A program mounts the handler of New, or runs `pawl serve`. The handler asks an Authenticator who the
+// client is, and Owners whether that person may watch the run. It must never take a token from a URL, or
+// let a client tell a run that it may not watch from a run that does not exist. Anybody may import it.
+package runhttp

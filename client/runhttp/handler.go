@@ -1,0 +1,199 @@
+package runhttp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/pawl-run/pawl/client/uistream"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
+)
+
+// Path is the pattern of the paths that the handler serves, for http.ServeMux.
+const Path = "/v1/runs/{run}/events"
+
+const (
+	// maxBearer is the maximum size of a token, in bytes.
+	maxBearer = 16 << 10
+	// retryAfterMs is when a client may try again that found no place, or a service that is away.
+	retryAfterMs = 5000
+)
+
+// New returns the handler of Path.
+func New(o Options) (http.Handler, error) {
+	o, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle(Path, &handler{Options: o, places: places{max: o.MaxStreams, maxOfViewer: o.MaxStreamsOfViewer, of: map[viewerKey]int{}}})
+	return mux, nil
+}
+
+type handler struct {
+	Options
+	places places
+}
+
+// request is a request that was read.
+type request struct {
+	tenantID, runID string
+	from            uistream.Position
+	viewer          Viewer
+}
+
+// ServeHTTP checks origin, token and right before it reads events.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	header := w.Header()
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Add("Vary", "Origin")
+	if origin := r.Header.Get("Origin"); origin != "" {
+		if !slices.Contains(h.Origins, origin) {
+			refuse(w, toolspec.CodeAuthzDenied, "this page may not watch runs")
+			return
+		}
+		header.Set("Access-Control-Allow-Origin", origin)
+		header.Set("Access-Control-Expose-Headers", "Retry-After")
+	}
+	switch r.Method {
+	case http.MethodOptions: // the browser asks first, and sends no token with it
+		header.Set("Access-Control-Allow-Methods", "GET, OPTIONS")
+		header.Set("Access-Control-Allow-Headers", "Authorization, Last-Event-ID")
+		header.Set("Access-Control-Max-Age", "600")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	case http.MethodGet:
+	default:
+		header.Set("Allow", "GET, OPTIONS")
+		answer(w, http.StatusMethodNotAllowed, toolspec.CodeValidation, "only GET", 0)
+		return
+	}
+	req, ok := h.read(w, r)
+	if !ok {
+		return
+	}
+	key := viewerKey{req.tenantID, req.viewer.Identity}
+	if taken, ofViewer := h.places.take(key); !taken {
+		code, words := toolspec.CodeCapacity, "the server has no place for another stream"
+		if ofViewer {
+			code, words = toolspec.CodeRateLimited, "you watch as many runs as you may at the same time"
+		}
+		refuse(w, code, words)
+		return
+	}
+	defer h.places.giveBack(key)
+	if h.mayWatch(w, r, req) {
+		h.stream(w, r, req)
+	}
+}
+
+// read reads who asks for what. It answers a request that it refuses.
+func (h *handler) read(w http.ResponseWriter, r *http.Request) (req request, ok bool) {
+	tenants := r.URL.Query()["tenant"]
+	if len(tenants) != 1 {
+		refuse(w, toolspec.CodeValidation, "the query must name one tenant: ?tenant=acme")
+		return req, false
+	}
+	req.tenantID, req.runID = tenants[0], r.PathValue("run")
+	if (toolspec.Identity{TenantID: req.tenantID, RunID: req.runID, ToolCallID: "any"}).Check() != nil {
+		refuse(w, toolspec.CodeValidation, "a tenant and a run have names of letters, digits, '_', '.' and '-'")
+		return req, false
+	}
+	var err error
+	if req.from, err = uistream.ParsePosition(r.Header.Get("Last-Event-ID")); err != nil {
+		refuse(w, toolspec.CodeValidation, "Last-Event-ID: "+err.Error())
+		return req, false
+	}
+	token, found := bearer(r)
+	if !found {
+		unauthorized(w, "a bearer token is needed, in the header field Authorization")
+		return req, false
+	}
+	req.viewer, err = h.Authenticator.Authenticate(r.Context(), req.tenantID, token)
+	switch {
+	case errors.Is(err, ErrUnauthenticated), err == nil && req.viewer.Identity == "":
+		unauthorized(w, ErrUnauthenticated.Error())
+	case err != nil:
+		h.unavailable(r.Context(), w, "tokens cannot be verified", err)
+	default:
+		return req, true
+	}
+	return req, false
+}
+
+// bearer returns the token of the header field Authorization. A token in the URL is none: URLs are in
+// logs and histories.
+func bearer(r *http.Request) (string, bool) {
+	fields := r.Header.Values("Authorization")
+	if len(fields) != 1 {
+		return "", false
+	}
+	scheme, token, _ := strings.Cut(fields[0], " ")
+	token = strings.TrimSpace(token)
+	return token, strings.EqualFold(scheme, "Bearer") && token != "" && len(token) <= maxBearer
+}
+
+// mayWatch answers a request for a run that does not exist, and for a run that the viewer may not
+// watch, in the same way.
+func (h *handler) mayWatch(w http.ResponseWriter, r *http.Request, req request) bool {
+	may, err := h.Owners.OwnsRun(r.Context(), req.tenantID, req.runID, req.viewer.Identity)
+	switch {
+	case err != nil:
+		h.unavailable(r.Context(), w, "the run cannot be looked up", err)
+	case !may:
+		refuse(w, toolspec.CodeUnavailable, "there is no such run")
+	}
+	return err == nil && may
+}
+
+// unavailable answers a request that a service beside the handler could not help with.
+func (h *handler) unavailable(ctx context.Context, w http.ResponseWriter, what string, err error) {
+	if ctx.Err() != nil {
+		return // nobody reads the answer
+	}
+	h.Log.Warn("a run cannot be watched", "what", what, "error", errs.Reason(err))
+	refuse(w, toolspec.CodeCapacity, what+"; try again")
+}
+
+func unauthorized(w http.ResponseWriter, words string) {
+	w.Header().Set("WWW-Authenticate", `Bearer realm="pawl"`)
+	refuse(w, toolspec.CodeNeedsReauth, words)
+}
+
+// refuse answers with the status that the table of codes has.
+func refuse(w http.ResponseWriter, code toolspec.Code, words string) {
+	info, retry := toolspec.InfoOf(code), int64(0)
+	if words == "" {
+		words = info.Message
+	}
+	if info.Kind == toolspec.KindBusy {
+		retry = retryAfterMs
+	}
+	answer(w, info.HTTP, code, words, retry)
+}
+
+// Refusal is the body of an answer that is no stream.
+type Refusal struct {
+	ErrorCode    toolspec.Code `json:"errorCode"`
+	SafeMessage  string        `json:"safeMessage"`
+	RetryAfterMs int64         `json:"retryAfterMs,omitempty"`
+}
+
+func answer(w http.ResponseWriter, status int, code toolspec.Code, words string, retry int64) {
+	body, err := json.Marshal(Refusal{code, words, retry})
+	if err != nil {
+		body = []byte("{}")
+	}
+	if retry > 0 {
+		w.Header().Set("Retry-After", strconv.FormatInt(retry/1000, 10))
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n'))
+}

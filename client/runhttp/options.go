@@ -1,0 +1,116 @@
+package runhttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/url"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Watcher reads the events of a run, those after the sequence number after first, and then each as it
+// is written, until ctx ends. It ends soon after ctx.
+type Watcher interface {
+	Watch(ctx context.Context, tenantID, runID string, after int64) iter.Seq2[toolspec.RunEvent, error]
+}
+
+// Owners says whose a run is. client/postgres has an implementation by the record, for which a run
+// begins with its first call. An application that knows the owner earlier brings its own.
+type Owners interface {
+	// OwnsRun reports whether identity may watch the run of the tenant: for client/postgres whether
+	// the run has a call, and identity is the actor or the subject of each of its calls.
+	OwnsRun(ctx context.Context, tenantID, runID, identity string) (bool, error)
+}
+
+// Viewer is the person or program of a request.
+type Viewer struct {
+	// Identity is the name that calls have for it as their actor or subject, such as user:ann.
+	Identity string
+	// Expires is when its token ends, and with the token each stream; zero for never.
+	Expires time.Time
+}
+
+// ErrUnauthenticated says that a token proves nothing: it is unknown, has expired, or is not trusted
+// for the tenant.
+var ErrUnauthenticated = errors.New("the bearer token is not valid for this tenant")
+
+// Authenticator finds out who a client is. It returns an error that wraps ErrUnauthenticated for a
+// token that proves nothing, and another error if it cannot tell now.
+type Authenticator interface {
+	Authenticate(ctx context.Context, tenantID, token string) (Viewer, error)
+}
+
+// Options are the parts and limits of a handler. Watcher, Owners and Authenticator are required.
+type Options struct {
+	Watcher       Watcher
+	Owners        Owners
+	Authenticator Authenticator
+	// Origins are the pages that may use the handler from another origin than its own, such as
+	// https://app.example.com. A request of any other page is refused.
+	Origins []string
+	// MaxStreams is the number of streams at the same time, 1000 if 0; MaxStreamsOfViewer that of one
+	// identity of a tenant, 8 if 0.
+	MaxStreams, MaxStreamsOfViewer int
+	// MaxDuration ends a stream, which its client may then resume; 1 hour if 0.
+	MaxDuration time.Duration
+	// Heartbeat is the time after which a silent stream gets a comment, so that proxies keep it
+	// open; 15 seconds if 0.
+	Heartbeat time.Duration
+	// WriteTimeout is how long a client may take to read what was sent; 10 seconds if 0.
+	WriteTimeout time.Duration
+	// Log gets the reasons of failures, without arguments, results and tokens. Nothing is logged if
+	// it is nil.
+	Log *slog.Logger
+}
+
+const (
+	maxStreams         = 1000
+	maxStreamsOfViewer = 8
+	maxDuration        = time.Hour
+	heartbeat          = 15 * time.Second
+	writeTimeout       = 10 * time.Second
+)
+
+// complete fills in what was left out.
+func (o Options) complete() (Options, error) {
+	if o.Watcher == nil || o.Owners == nil || o.Authenticator == nil {
+		return o, errors.New("runhttp: Watcher, Owners and Authenticator are required")
+	}
+	if o.MaxStreams < 0 || o.MaxStreamsOfViewer < 0 || o.MaxDuration < 0 || o.Heartbeat < 0 || o.WriteTimeout < 0 {
+		return o, errors.New("runhttp: a limit is negative")
+	}
+	for _, origin := range o.Origins {
+		if err := CheckOrigin(origin); err != nil {
+			return o, fmt.Errorf("runhttp: %w", err)
+		}
+	}
+	o.MaxStreams = orDefault(o.MaxStreams, maxStreams)
+	o.MaxStreamsOfViewer = orDefault(o.MaxStreamsOfViewer, maxStreamsOfViewer)
+	o.MaxDuration = orDefault(o.MaxDuration, maxDuration)
+	o.Heartbeat = orDefault(o.Heartbeat, heartbeat)
+	o.WriteTimeout = orDefault(o.WriteTimeout, writeTimeout)
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
+}
+
+func orDefault[T int | time.Duration](value, otherwise T) T {
+	if value == 0 {
+		return otherwise
+	}
+	return value
+}
+
+// CheckOrigin reports whether a text is an origin as browsers send it: scheme, host and port.
+func CheckOrigin(origin string) error {
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || origin != u.Scheme+"://"+u.Host {
+		return fmt.Errorf("%q is not an origin: an origin has the form https://app.example.com, without a path", origin)
+	}
+	return nil
+}

@@ -1,0 +1,231 @@
+package runhttp
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/pawl-run/pawl/client/uistream"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
+)
+
+// stream is an answer that is being written.
+type stream struct {
+	h       *handler
+	req     request
+	w       http.ResponseWriter
+	control *http.ResponseController
+	mapper  *uistream.Mapper
+	// silence fires when nothing was written for a while.
+	silence *time.Timer
+	// checked are the calls for which the right of the viewer was checked.
+	checked map[string]bool
+}
+
+// event is what a Watcher yields.
+type event struct {
+	toolspec.RunEvent
+	err error
+}
+
+// stream writes the events of the run until the message ends. It holds one event at a time: while a
+// client does not read, nothing more is read for it, and after WriteTimeout the connection ends.
+func (h *handler) stream(w http.ResponseWriter, r *http.Request, req request) {
+	s := &stream{
+		h: h, req: req, w: w, control: http.NewResponseController(w), mapper: uistream.NewMapper(req.runID),
+		silence: time.NewTimer(h.Heartbeat), checked: map[string]bool{},
+	}
+	defer s.silence.Stop()
+	if err := s.control.SetWriteDeadline(time.Now().Add(h.WriteTimeout)); err != nil {
+		h.Log.Error("a run cannot be watched: a ResponseWriter around the handler hides SetWriteDeadline: give it a method Unwrap")
+		refuse(w, toolspec.CodeInternal, "")
+		return
+	}
+	// The next request of the connection has a deadline of its own, or none.
+	defer func() { _ = s.control.SetWriteDeadline(time.Time{}) }()
+	uistream.SetHeader(w.Header())
+	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold events back
+	if err := s.begin(); err != nil {
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	events, ended := make(chan event), make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer close(events)
+		// Always from the first event on: what follows depends on which calls are open.
+		for e, err := range h.Watcher.Watch(ctx, req.tenantID, req.runID, 0) {
+			select {
+			case events <- event{e, err}:
+			case <-ctx.Done():
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	defer func() {
+		cancel()
+		<-ended
+	}()
+	s.run(ctx, events)
+}
+
+// begin writes the header, and what a message begins with.
+func (s *stream) begin() error {
+	var start []uistream.Part
+	if s.req.from.Seq == 0 {
+		start = s.mapper.Start()
+	}
+	return s.write(func() error {
+		s.w.WriteHeader(http.StatusOK)
+		if len(start) == 0 {
+			return comment(s.w)
+		}
+		return writeAll(s.w, start)
+	})
+}
+
+// run writes events until the message ends, the time of the stream is over, or ctx ends.
+func (s *stream) run(ctx context.Context, events <-chan event) {
+	lifetime := s.h.MaxDuration
+	if !s.req.viewer.Expires.IsZero() {
+		lifetime = min(lifetime, time.Until(s.req.viewer.Expires))
+	}
+	over := time.NewTimer(lifetime)
+	defer over.Stop()
+	for {
+		select {
+		case <-over.C:
+			s.end(s.mapper.Abort())
+			return
+		case <-ctx.Done():
+			// The server stops, or the client has gone and reads none of it.
+			s.end(s.mapper.Abort())
+			return
+		case <-s.silence.C:
+			if s.write(func() error { return comment(s.w) }) != nil {
+				return
+			}
+		case e, ok := <-events:
+			if !ok {
+				s.end(s.mapper.Abort())
+				return
+			}
+			if goesOn := s.event(ctx, e); !goesOn {
+				return
+			}
+		}
+	}
+}
+
+// event writes the parts of an event, and reports whether the stream goes on.
+func (s *stream) event(ctx context.Context, e event) bool {
+	if e.err == nil {
+		e.err = s.check(ctx, e.InvocationID)
+	}
+	switch {
+	case e.err != nil && ctx.Err() != nil:
+		s.end(s.mapper.Abort())
+		return false
+	case e.err != nil:
+		s.h.Log.Warn("the stream of a run ends", "run", s.req.runID, "error", errs.Reason(e.err))
+		s.end(s.mapper.Fail("The events of the run cannot be read. Connect again."))
+		return false
+	}
+	parts, finished := s.mapper.Map(e.RunEvent)
+	rest, at := s.req.from.After(e.Seq, parts)
+	if finished && len(rest) > 0 {
+		err := s.write(func() error { return s.writeParts(rest, at) })
+		if err == nil {
+			s.end(nil)
+		}
+		return false
+	}
+	var start []uistream.Part
+	if e.Seq == s.req.from.Seq && s.req.from.Parts == 0 {
+		// The client has read the message before to its end: the next message begins.
+		start = s.mapper.Start()
+	}
+	if len(start)+len(rest) == 0 {
+		return true
+	}
+	return s.write(func() error {
+		if err := writeAll(s.w, start); err != nil {
+			return err
+		}
+		return s.writeParts(rest, at)
+	}) == nil
+}
+
+// foreignCall says that a call of another actor has joined the run.
+type foreignCall struct{}
+
+func (foreignCall) Error() string { return "a call of another actor is in the run" }
+
+// LogReason is safe for logs, as Error is.
+func (f foreignCall) LogReason() string { return f.Error() }
+
+// check asks again whether the viewer may watch the run, when a call appears in it: the call may be
+// somebody else's.
+func (s *stream) check(ctx context.Context, invocationID string) error {
+	if invocationID == "" || s.checked[invocationID] {
+		return nil
+	}
+	may, err := s.h.Owners.OwnsRun(ctx, s.req.tenantID, s.req.runID, s.req.viewer.Identity)
+	if err == nil && !may {
+		err = foreignCall{}
+	}
+	s.checked[invocationID] = true
+	return err
+}
+
+// end writes the last parts and the end of the stream.
+func (s *stream) end(last []uistream.Part) {
+	_ = s.write(func() error {
+		if err := writeAll(s.w, last); err != nil {
+			return err
+		}
+		return uistream.WriteDone(s.w)
+	})
+}
+
+func (s *stream) writeParts(parts []uistream.Part, at []uistream.Position) error {
+	for n, p := range parts {
+		if err := p.Write(s.w, at[n].String()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write lets f write, and sends it. A client that does not read it in time loses the connection, and
+// with it its place.
+func (s *stream) write(f func() error) error {
+	if err := s.control.SetWriteDeadline(time.Now().Add(s.h.WriteTimeout)); err != nil {
+		return err
+	}
+	if err := f(); err != nil {
+		return err
+	}
+	s.silence.Reset(s.h.Heartbeat)
+	return s.control.Flush()
+}
+
+func writeAll(w io.Writer, parts []uistream.Part) error {
+	for _, p := range parts {
+		if err := p.Write(w, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// comment writes a line that readers of events skip.
+func comment(w io.Writer) error {
+	_, err := io.WriteString(w, ": \n\n")
+	return err
+}

@@ -1,0 +1,105 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// MaxRunText bounds the text of one RunTextDelta, in bytes.
+const MaxRunText = 16 << 10
+
+// ErrRunOpen means that a run has a call with a start or an approval request and without a result.
+// RunDone follows the results of all such calls.
+var ErrRunOpen = errors.New("client: a call of the run has no result yet")
+
+// Runs reads and appends the events of runs. Package client/postgres implements it.
+type Runs interface {
+	// Watch yields the events of a run with a Seq beyond after, in the order of Seq, and then waits
+	// for more. It ends without an error when ctx ends. Each event is yielded once. A run without
+	// events is not an error: it may begin later.
+	Watch(ctx context.Context, tenantID, runID string, after int64) iter.Seq2[toolspec.RunEvent, error]
+	// Append writes a RunTextDelta or a RunDone and returns its Seq. A RunDone for a run with an
+	// open call is ErrRunOpen.
+	Append(ctx context.Context, tenantID, runID string, e toolspec.RunEvent) (seq int64, err error)
+	// Run returns the summary of a run of the tenant, and ErrNotFound for a run without calls.
+	Run(ctx context.Context, tenantID, runID string) (RunSummary, error)
+}
+
+// RunSummary has the totals of the calls of a run. A call counts when it has its result.
+type RunSummary struct {
+	TenantID string `json:"tenantId"`
+	RunID    string `json:"runId"`
+	// LastSeq is the Seq of the last event.
+	LastSeq int64 `json:"lastSeq"`
+	// Calls is the number of calls with a result. Outcomes has the number by outcome: "ok" or an
+	// error code.
+	Calls    int64            `json:"calls"`
+	Outcomes map[string]int64 `json:"outcomes"`
+	Attempts int64            `json:"attempts"`
+	// LatencyMs is the sum and MaxLatencyMs the maximum of the times from admission to the result,
+	// in milliseconds. Both include ApprovalWaitMs, the time in which calls waited for people.
+	LatencyMs      int64 `json:"latencyMs"`
+	MaxLatencyMs   int64 `json:"maxLatencyMs"`
+	ApprovalWaitMs int64 `json:"approvalWaitMs"`
+	// ResultBytes is the size of the results as the record stores them, without stored outputs.
+	ResultBytes int64 `json:"resultBytes"`
+	// FirstStartedAt is when the first of these calls was admitted, LastEndedAt when the last one ended.
+	// Both are nil before the first result.
+	FirstStartedAt *time.Time `json:"firstStartedAt,omitempty"`
+	LastEndedAt    *time.Time `json:"lastEndedAt,omitempty"`
+}
+
+// Watch yields the events of a run of a tenant with a Seq beyond after, in the order of Seq, each
+// once, and then waits for more. It ends when ctx ends. To resume after a disconnection, pass the
+// Seq of the last event that was handled. While the database does not answer, Watch tries again for
+// a minute; then it yields an error and ends.
+func (c *Client) Watch(ctx context.Context, tenantID, runID string, after int64) iter.Seq2[toolspec.RunEvent, error] {
+	if err := c.checkRun(tenantID, runID); err != nil {
+		return func(yield func(toolspec.RunEvent, error) bool) {
+			yield(toolspec.RunEvent{}, fmt.Errorf("client: watch: %w", err))
+		}
+	}
+	return c.runs.Watch(ctx, tenantID, runID, after)
+}
+
+// Append writes an event of a model's turn to a run: a RunTextDelta with up to MaxRunText bytes of
+// text, or a RunDone. Only Kind and Text of e are used. It returns the Seq of the event. Append
+// does not know whether it is repeated: a second Append of the same text is a second event.
+func (c *Client) Append(ctx context.Context, tenantID, runID string, e toolspec.RunEvent) (seq int64, err error) {
+	err = c.checkRun(tenantID, runID)
+	switch {
+	case err != nil:
+	case e.Kind != toolspec.RunTextDelta && e.Kind != toolspec.RunDone:
+		err = fmt.Errorf("the kind is %q; it must be %s or %s", e.Kind, toolspec.RunTextDelta, toolspec.RunDone)
+	case len(e.Text) > MaxRunText:
+		err = fmt.Errorf("the text has %d bytes; the maximum is %d", len(e.Text), MaxRunText)
+	default:
+		return c.runs.Append(ctx, tenantID, runID, e)
+	}
+	return 0, fmt.Errorf("client: append: %w", err)
+}
+
+// Run returns the summary of a run of a tenant. A run without events is ErrNotFound.
+func (c *Client) Run(ctx context.Context, tenantID, runID string) (RunSummary, error) {
+	if err := c.checkRun(tenantID, runID); err != nil {
+		return RunSummary{}, fmt.Errorf("client: run: %w", err)
+	}
+	return c.runs.Run(ctx, tenantID, runID)
+}
+
+func (c *Client) checkRun(tenantID, runID string) error {
+	switch {
+	case c.runs == nil:
+		return ErrNoRuns
+	case tenantID == "":
+		return errors.New("it needs a tenant")
+	case runID == "" || len(runID) > toolspec.MaxRunID:
+		return fmt.Errorf("the id of the run has %d bytes; it must have 1–%d", len(runID), toolspec.MaxRunID)
+	}
+	return nil
+}

@@ -1,0 +1,86 @@
+package turn
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/conversation"
+)
+
+// trimmed replaces an output that was trimmed. The answer has the reference of the whole value beside it too.
+type trimmed struct {
+	Truncated bool `json:"truncated"`
+	// Bytes is the size of the replaced output.
+	Bytes     int    `json:"bytes"`
+	OutputRef string `json:"output_ref,omitempty"`
+	More      string `json:"more"`
+}
+
+const (
+	// howToRead says in an answer how a model gets an output that was trimmed.
+	howToRead = "trimmed to save space: core__tool_output_cache and core__tool_output_cache_grep read the output, with this output_ref as ref_id"
+	// isGone says in an answer that a failure was trimmed, which is not stored.
+	isGone = "trimmed to save space: the failure is not stored"
+	// maxTrimmed bounds the JSON of trimmed, in bytes.
+	maxTrimmed = 1 << 10
+)
+
+// Trim returns the conversation with its oldest outputs of tools replaced by references, until all outputs together have at most keep
+// bytes of JSON. The newest output stays whole, also if it alone is larger, and an output that is not larger than its reference stays.
+// Nothing else of the conversation changes: each call keeps its answer, so that the result can be written in every format
+// (conversation.Encode). Trim of its own result changes nothing. keep of 0 or less trims all outputs but the newest.
+//
+// A part with an OutputRef keeps it. Every other part gets the toolspec.ResultRef of the call in the tenant and run of t.Context; its
+// ToolCallID must be that of the Outcome. A failure has no reference, because failures have no stored value. The model reads an output
+// again with the tool core__tool_output_cache, which the offer must have.
+func (t Turn) Trim(c conversation.Conversation, keep int) conversation.Conversation {
+	sum := 0
+	var outputs []*conversation.Part
+	c.Messages = slices.Clone(c.Messages)
+	for i, m := range c.Messages {
+		if !slices.ContainsFunc(m.Content, isOutput) {
+			continue
+		}
+		c.Messages[i].Content = slices.Clone(m.Content)
+		for j := range c.Messages[i].Content {
+			if part := &c.Messages[i].Content[j]; isOutput(*part) {
+				outputs, sum = append(outputs, part), sum+len(part.Result)
+			}
+		}
+	}
+	for i, part := range outputs {
+		if sum <= keep || i == len(outputs)-1 {
+			break
+		}
+		before := len(part.Result)
+		t.trimPart(part)
+		sum += len(part.Result) - before
+	}
+	return c
+}
+
+func isOutput(p conversation.Part) bool { return p.Type == conversation.ToolResult }
+
+// trimPart replaces an output by its reference, if that is smaller.
+func (t Turn) trimPart(p *conversation.Part) {
+	if isTrimmed(p.Result) {
+		return
+	}
+	by, ref := trimmed{Truncated: true, Bytes: len(p.Result), More: isGone}, p.OutputRef
+	if ref == "" && !p.IsError {
+		ref = toolspec.ResultRef(toolspec.Identity{TenantID: t.Context.TenantID, RunID: t.Context.RunID, ToolCallID: p.ToolCallID}.InvocationID())
+	}
+	if ref != "" {
+		by.OutputRef, by.More = ref, howToRead
+	}
+	if text, err := encode(by); err == nil && len(text) < len(p.Result) {
+		p.Result, p.OutputRef = text, ref
+	}
+}
+
+// isTrimmed reports whether an output was trimmed before.
+func isTrimmed(result json.RawMessage) bool {
+	var by trimmed
+	return len(result) <= maxTrimmed && json.Unmarshal(result, &by) == nil && by.Truncated && (by.More == howToRead || by.More == isGone)
+}

@@ -1,0 +1,49 @@
+package arch_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// streamWriter is the package that writes the public stream of a run.
+const streamWriter = "client/uistream"
+
+// streamWords name the stream, its header field and its parts. Words such as start and finish are
+// left out: other code uses them too.
+var streamWords = []string{
+	"text/event-stream", "x-vercel-ai-ui-message-stream", "text-start", "text-delta", "text-end", "tool-input-start", "tool-input-delta",
+	"tool-input-available", "tool-input-error", "tool-approval-request", "tool-output-available", "tool-output-error", "tool-output-denied",
+	"data-approval", "data-result",
+}
+
+// oneWriterOfStreams (EV-05, EV-06): events become parts of the public stream in one place, which closes what it
+// opens. A second writer could not know what is open.
+func oneWriterOfStreams(t *tree) (found []violation) {
+	for _, p := range t.shipped() {
+		if p.path == streamWriter {
+			continue
+		}
+		for _, f := range p.code() {
+			ast.Inspect(f.syntax, func(n ast.Node) bool {
+				lit, ok := n.(*ast.BasicLit)
+				if !ok || lit.Kind != token.STRING {
+					return true
+				}
+				text, err := strconv.Unquote(lit.Value)
+				if err != nil {
+					return true
+				}
+				text = strings.ToLower(text)
+				if slices.ContainsFunc(streamWords, func(word string) bool { return strings.Contains(text, word) }) {
+					found = append(found, violation{t.at(lit.Pos()), fmt.Sprintf("%s writes the stream of a run: only %s may", p.path, streamWriter)})
+				}
+				return true
+			})
+		}
+	}
+	return found
+}

@@ -1,0 +1,150 @@
+package calls
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// board shows the calls of a run. On a terminal the open calls have one line each at the end, which
+// it draws again; ended calls and text stay above. Elsewhere each event is a line.
+type board struct {
+	out      io.Writer
+	terminal bool
+	// open are the calls without a result, in the order of their first events.
+	open  []*lineOfCall
+	drawn int
+}
+
+// lineOfCall is a call that has no result yet. since is the time of its first event by the clock of
+// the database.
+type lineOfCall struct {
+	invocationID, tool, call, state, note string
+	since                                 time.Time
+}
+
+func newBoard(out io.Writer, terminal bool) *board { return &board{out: out, terminal: terminal} }
+
+// add shows an event.
+func (b *board) add(e toolspec.RunEvent, now time.Time) {
+	at := time.UnixMilli(e.AtMs)
+	l := b.line(e, at)
+	var stays string
+	switch e.Kind {
+	case toolspec.RunCallStart:
+		l.state, l.note = "running", ""
+	case toolspec.RunApprovalRequested:
+		l.state = "waits for a person"
+		if e.Approval != nil {
+			l.note = "pawl approve " + app.OneLine(e.Approval.ApprovalID, 80)
+		}
+	case toolspec.RunApprovalDecided:
+		l.state, l.note = "decided", ""
+		if e.Approval != nil {
+			l.state = app.OneLine(e.Approval.Decision, 20)
+			if e.Approval.Approver != "" {
+				l.note = "by " + app.QuoteName(e.Approval.Approver)
+			}
+		}
+	case toolspec.RunCallProgress:
+		l.note = progressText(e.Progress)
+	case toolspec.RunCallResult:
+		b.end(l)
+		l.state, l.note = "ok", ""
+		if e.Result != nil && !e.Result.OK {
+			l.state, l.note = string(e.Result.ErrorCode), app.OneLine(e.Result.SafeMessage, 80)
+		}
+		stays = l.text(at)
+	case toolspec.RunTextDelta:
+		stays = app.OneLine(e.Text, 2000)
+	case toolspec.RunDone:
+		stays = "the turn is done"
+	}
+	if !b.terminal {
+		if stays == "" && l != nil {
+			stays = l.text(at)
+		}
+		fmt.Fprintf(b.out, "%d %s  %s\n", e.Seq, at.Local().Format("15:04:05.000"), stays)
+		return
+	}
+	b.erase()
+	if stays != "" {
+		fmt.Fprintln(b.out, stays)
+	}
+	b.draw(now)
+}
+
+// redraw shows the open calls with their times of now.
+func (b *board) redraw(now time.Time) {
+	if b.terminal {
+		b.erase()
+		b.draw(now)
+	}
+}
+
+// line returns the line of the call of an event, or nil if the event has no call.
+func (b *board) line(e toolspec.RunEvent, at time.Time) *lineOfCall {
+	if e.InvocationID == "" {
+		return nil
+	}
+	for _, l := range b.open {
+		if l.invocationID == e.InvocationID {
+			return l
+		}
+	}
+	l := &lineOfCall{invocationID: e.InvocationID, tool: app.OneLine(e.ToolID, 40), call: app.OneLine(e.ToolCallID, 30), since: at}
+	b.open = append(b.open, l)
+	return l
+}
+
+func (b *board) end(ended *lineOfCall) {
+	for i, l := range b.open {
+		if l == ended {
+			b.open = append(b.open[:i], b.open[i+1:]...)
+			return
+		}
+	}
+}
+
+// maxDrawn bounds the lines that are drawn again: a terminal cannot move the cursor beyond its top.
+const maxDrawn = 16
+
+// erase moves the cursor to the first drawn line and clears the rest of the screen.
+func (b *board) erase() {
+	if b.drawn > 0 {
+		fmt.Fprintf(b.out, "\x1b[%dA\r\x1b[J", b.drawn)
+	}
+	b.drawn = 0
+}
+
+func (b *board) draw(now time.Time) {
+	for i, l := range b.open {
+		if i == maxDrawn-1 && len(b.open) > maxDrawn {
+			fmt.Fprintf(b.out, "… and %d more\n", len(b.open)-i)
+			b.drawn++
+			return
+		}
+		fmt.Fprintln(b.out, app.OneLine(l.text(now), 100))
+		b.drawn++
+	}
+}
+
+func (l *lineOfCall) text(now time.Time) string {
+	took := max(now.Sub(l.since), 0).Round(100 * time.Millisecond)
+	return strings.TrimRight(fmt.Sprintf("%-24s %-14s %8s  %-18s %s", l.tool, l.call, took, l.state, l.note), " ")
+}
+
+func progressText(p *toolspec.Progress) string {
+	if p == nil {
+		return ""
+	}
+	text := app.OneLine(p.Text, toolspec.MaxProgressText)
+	if p.Total > 0 {
+		return strings.TrimRight(fmt.Sprintf("%d/%d %s", p.Done, p.Total, text), " ")
+	}
+	return strings.TrimRight(fmt.Sprintf("%d %s", p.Done, text), " ")
+}

@@ -1,0 +1,91 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	clientpg "github.com/pawl-run/pawl/client/postgres"
+	"github.com/pawl-run/pawl/client/runhttp"
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// served holds the flags of `pawl serve`.
+type served struct {
+	listenerFlags
+	origins       []string
+	as, tokenFile string
+	perViewer     int
+}
+
+func newServe(a *app.App) *cobra.Command {
+	var o served
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Let browsers watch runs",
+		Long: "Serve GET /v1/runs/{run}/events?tenant=TENANT: the events of a run as they happen, in the UI message stream format\n" +
+			"of the AI SDK. The actor of a run may watch it, with an ID token of a provider of PAWL_OIDC_* as bearer token. By\n" +
+			"default the server listens on this machine only. An address that other machines reach needs a certificate, or a\n" +
+			"proxy with one. docs/streams.md describes the stream.\n\n" +
+			"For development, --as IDENTITY lets the owner of a token file watch the runs of that identity, on this machine\n" +
+			"only. The file has mode 0600. The command writes a random token into it if it does not exist.",
+		Example: `  pawl serve --origin https://app.example.com --behind-proxy --listen :8235
+  pawl serve --as user:ann
+  curl -N -H "Authorization: Bearer $(cat TOKEN-FILE)" 'http://127.0.0.1:8235/v1/runs/RUN/events?tenant=acme'`,
+		Args: app.ExactArgs(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context(), a, o) },
+	}
+	o.add(cmd, "127.0.0.1:8235")
+	cmd.Flags().StringSliceVar(&o.origins, "origin", nil, "origin of a page that may watch from a browser: scheme, host and port; may be repeated")
+	app.IdentityVar(cmd.Flags(), &o.as, "as", "", "for development: the identity of the owner of the token file")
+	cmd.Flags().StringVar(&o.tokenFile, "token-file", "", "for development: the token file; default one in the directory of the running pawl dev")
+	cmd.Flags().IntVar(&o.perViewer, "streams-per-viewer", 0, "streams that one identity may have at the same time; default 8")
+	return cmd
+}
+
+func runServe(ctx context.Context, a *app.App, o served) error {
+	if err := checkOrigins(o.origins); err != nil {
+		return err
+	}
+	if o.tokenFile != "" && o.as == "" {
+		return app.Usage(errors.New("--token-file needs --as: whose token is it?"))
+	}
+	if o.as != "" && (o.behindProxy || o.cert != "") {
+		return app.Usage(errors.New("--as is for development on this machine: leave out --behind-proxy and --tls-cert"))
+	}
+	return app.WithStore(ctx, func(s *app.Session) error {
+		listener, err := o.open(ctx)
+		if err != nil {
+			return err
+		}
+		defer listener.Close()
+		authenticator, who, end, err := o.authenticator(s.Config)
+		if err != nil {
+			return err
+		}
+		defer end()
+		handler, err := runhttp.New(runhttp.Options{
+			Watcher: s.Client(), Owners: clientpg.Of(s.Store), Authenticator: authenticator, Origins: o.origins, MaxStreamsOfViewer: o.perViewer, Log: serveLog(a.Err),
+		})
+		if err != nil {
+			return app.Usage(err)
+		}
+		fmt.Fprintf(a.Err, "runs can be watched on %s, by %s; Ctrl-C stops the server\n", listener.Addr(), who)
+		return o.serve(ctx, listener, handler)
+	})
+}
+
+// authenticator returns the Authenticator of the flags, and who may watch, for people.
+func (o served) authenticator(c worker.Config) (by runhttp.Authenticator, who string, end func(), err error) {
+	if o.as != "" {
+		by, who, err = ownerOfFile(o.tokenFile, o.as)
+		return by, who, func() {}, err
+	}
+	if len(c.OIDC) == 0 {
+		return nil, "", nil, errors.New("nobody could watch: set PAWL_OIDC_ISSUER or PAWL_OIDC_FILE, or for development give --as")
+	}
+	return idTokenViewers(c.OIDC)
+}

@@ -1,0 +1,36 @@
+package devcli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/pawl-run/pawl/internal/bench"
+	"github.com/pawl-run/pawl/internal/cli/app"
+)
+
+// benchOutputs measures a stream of 200 MB and prints the figures beside the goals.
+func (a devApp) benchOutputs(ctx context.Context, o bench.Options) error {
+	o.Progress = func(line string) { fmt.Fprintln(a.Err, "  "+app.Printable(line)) }
+	f, err := bench.Outputs(ctx, o)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return app.PrintJSON(a.Out, f)
+	}
+	printOutputs(a.Out, f)
+	return nil
+}
+
+func printOutputs(w io.Writer, f *bench.OutputFigures) {
+	fmt.Fprintf(w, "\n%s\na text of %d MB that a tool streams, %.1f MB as it is stored\n\n", f.Server, f.MB, f.StoredMB)
+	app.PrintTable(w, "", []string{"FIGURE", "", "GOAL"}, [][]string{
+		{"written, MB/s", fmt.Sprintf("%.0f", f.WriteMBPerS), ""},
+		{"peak memory above idle, MB", fmt.Sprintf("%.0f", f.PeakMB), "≤ 64"},
+		{"from the end of the tool to the result, ms", fmt.Sprintf("%.1f", f.ResultMs), ""},
+		{"from the result to the first page, ms", fmt.Sprintf("%.1f", f.FirstPageMs), "≤ 50"},
+		{"search for a literal, MB/s", fmt.Sprintf("%.0f", f.GrepMBPerS), "≥ 200"},
+		{"the chunk of line 2000000, ms", fmt.Sprintf("%.1f", f.LineMs), "≤ 10"},
+	})
+}

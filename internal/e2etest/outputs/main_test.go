@@ -1,0 +1,102 @@
+package outputs
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/e2etest"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/worker"
+)
+
+func TestMain(m *testing.M) {
+	e2etest.Main(m, map[string]e2etest.Program{e2etest.ChildServe: e2etest.Serving(func(string) []worker.Option {
+		return []worker.Option{worker.Tools(streams()...)}
+	})})
+}
+
+const (
+	// streamLines are the lines of test__stream, of 100 bytes each.
+	streamLines = 300_000
+	email       = "ann.lee@mail.example.org"
+)
+
+// line is a line of test__stream as the tool writes it.
+func line(i int) string {
+	text := fmt.Sprintf("%d the quick brown fox jumps over the lazy dog and writes to %s ", i, email)
+	return text + strings.Repeat(".", max(0, 99-len(text))) + "\n"
+}
+
+func text(d *toolspec.Definition) {
+	d.Stream, d.Redaction.MaskStream, d.Timeout = toolspec.TextStream, []toolspec.Masker{toolspec.MaskEmail}, 2*time.Minute
+}
+
+func binary(d *toolspec.Definition) { d.Stream = toolspec.BinaryStream }
+
+// noise is what test__binary writes.
+func noise() []byte {
+	data := make([]byte, 3<<20)
+	state := uint32(1)
+	for i := range data {
+		state = state*1664525 + 1013904223
+		data[i] = byte(state >> 24)
+	}
+	return data
+}
+
+func streams() []toolspec.Tool {
+	write := func(lines int) func(toolspec.Call) error {
+		return func(call toolspec.Call) error {
+			for i := range lines {
+				if _, err := call.Output().Write([]byte(line(i))); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	return []toolspec.Tool{
+		e2etest.Tool("test__stream", func(_ context.Context, _ e2etest.In, call toolspec.Call) (e2etest.Out, error) {
+			return e2etest.Out{Text: "written"}, write(streamLines)(call)
+		}, text),
+		// What the tool does with the error of a Write does not matter.
+		e2etest.Tool("test__careless", func(_ context.Context, _ e2etest.In, call toolspec.Call) (e2etest.Out, error) {
+			_ = write(50_000)(call)
+			return e2etest.Out{Text: "written"}, nil
+		}, text),
+		e2etest.Tool("test__fails", func(_ context.Context, _ e2etest.In, call toolspec.Call) (e2etest.Out, error) {
+			if err := write(30_000)(call); err != nil {
+				return e2etest.Out{}, err
+			}
+			return e2etest.Out{}, toolspec.Safef("no more")
+		}, text),
+		e2etest.Tool("test__binary", func(_ context.Context, _ e2etest.In, call toolspec.Call) (e2etest.Out, error) {
+			if err := call.Output().SetMediaType("image/png"); err != nil {
+				return e2etest.Out{}, err
+			}
+			_, err := call.Output().Write(noise())
+			return e2etest.Out{Text: "drawn"}, err
+		}, binary),
+		e2etest.Tool("test__silent", e2etest.Shown, binary),
+		// The first worker hangs in the middle of its stream, and the next one finishes it.
+		e2etest.Tool("test__killed", func(ctx context.Context, in e2etest.In, call toolspec.Call) (e2etest.Out, error) {
+			if err := write(30_000)(call); err != nil {
+				return e2etest.Out{}, err
+			}
+			_, err := os.Stat(in.Text)
+			first := err != nil
+			if err := e2etest.Enter(in.Text, os.Getpid()); err != nil {
+				return e2etest.Out{}, err
+			}
+			if first {
+				<-ctx.Done()
+				return e2etest.Out{}, ctx.Err()
+			}
+			return e2etest.Out{Text: "written"}, nil
+		}, text),
+	}
+}

@@ -1,0 +1,53 @@
+-- name: DropOutput
+WITH old AS MATERIALIZED (
+    SELECT id, tenant_id, stored FROM outputs WHERE ref = @ref AND tenant_id = @tenant_id FOR UPDATE
+), freed AS (
+    UPDATE output_usage u SET stored = u.stored - old.stored FROM old WHERE u.tenant_id = old.tenant_id
+)
+DELETE FROM outputs WHERE id IN (SELECT id FROM old);
+
+-- name: Expire
+-- A person deletes the output.
+WITH expired AS (
+    UPDATE outputs SET state = 'expired', expires_at = least(expires_at, now()), touched_at = now() WHERE ref = @ref AND tenant_id = @tenant_id
+    RETURNING ref, tenant_id, invocation_id, tool_id, bytes
+)
+INSERT INTO events (kind, tenant_id, invocation_id, detail)
+SELECT 'output_deleted', tenant_id, invocation_id, json_build_object('ref', ref, 'tool', tool_id, 'bytes', bytes, 'by', @by::text) FROM expired;
+
+-- name: ExpireDue
+-- Outputs whose time is over, and outputs that nobody finishes: those of a settled call, and those without a chunk for longer than an
+-- attempt may run.
+UPDATE outputs SET state = 'expired', expires_at = least(expires_at, now()), touched_at = now()
+WHERE id IN (
+    SELECT id FROM outputs WHERE id IN (
+        (SELECT id FROM outputs WHERE state <> 'expired' AND expires_at <= now() ORDER BY expires_at LIMIT @batch)
+        UNION ALL
+        (SELECT o.id FROM outputs o JOIN invocations i USING (invocation_id)
+         WHERE o.state = 'writing' AND (i.state = 'settled' OR o.touched_at < now() - interval '25 hours') LIMIT @batch)
+    )
+    FOR UPDATE SKIP LOCKED
+);
+
+-- name: DeleteChunks
+-- Deletes a batch of chunks of one expired output, so that no statement takes long. octet_length does not read the data.
+WITH output AS MATERIALIZED (
+    SELECT id, tenant_id FROM outputs WHERE state = 'expired' AND stored > 0 AND (@ref = '' OR ref = @ref) ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED
+), deleted AS (
+    DELETE FROM output_chunks c USING output o
+    WHERE c.output_id = o.id AND c.first_byte IN (SELECT first_byte FROM output_chunks WHERE output_id = o.id ORDER BY first_byte LIMIT @batch)
+    RETURNING octet_length(c.data) AS size
+), freed AS (
+    SELECT count(*) AS chunks, coalesce(sum(size), 0)::bigint AS size FROM deleted
+), output_freed AS (
+    UPDATE outputs o SET stored = o.stored - f.size FROM freed f WHERE o.id = (SELECT id FROM output)
+), tenant_freed AS (
+    UPDATE output_usage u SET stored = u.stored - f.size FROM freed f WHERE u.tenant_id = (SELECT tenant_id FROM output)
+)
+SELECT chunks FROM freed;
+
+-- name: DeleteTombstones
+-- Until then a reader of the output learns that it has expired.
+DELETE FROM outputs WHERE id IN (
+    SELECT id FROM outputs WHERE state = 'expired' AND stored = 0 AND touched_at < now() - interval '30 days' LIMIT @batch
+);

@@ -1,0 +1,23 @@
+package outputs
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/pawl-run/pawl/internal/postgres/querytest"
+)
+
+func TestQueries(t *testing.T) {
+	querytest.Run(t, files, map[string]reflect.Type{
+		"CreateOutput": reflect.TypeFor[createdRow](),
+		"AppendChunk":  reflect.TypeFor[doneRow](),
+		"FinishOutput": reflect.TypeFor[doneRow](),
+		"Describe":     reflect.TypeFor[describeRow](),
+		"ChunkOfByte":  reflect.TypeFor[placeRow](),
+		"ChunkOfLine":  reflect.TypeFor[placeRow](),
+		"Chunks":       reflect.TypeFor[chunkRow](),
+		"SettledValue": reflect.TypeFor[settledValueRow](),
+		"OldValue":     reflect.TypeFor[oldValueRow](),
+		"DeleteChunks": reflect.TypeFor[deletedRow](),
+	}, "ReplaceOutput", "DropOutput", "Expire", "ExpireDue", "DeleteTombstones")
+}

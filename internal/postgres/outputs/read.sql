@@ -1,0 +1,33 @@
+-- name: Describe
+SELECT id, ref, tenant_id, run_id, invocation_id::text, tool_id, media_type, bytes, lines, state, sha256, created_at, expires_at,
+    state = 'expired' OR expires_at <= now() AS expired
+FROM outputs WHERE ref = @ref AND tenant_id = @tenant_id;
+
+-- name: ChunkOfByte
+SELECT first_byte, first_byte + bytes > @position AS here
+FROM output_chunks WHERE output_id = @output_id AND first_byte <= @position
+ORDER BY first_byte DESC LIMIT 1;
+
+-- name: ChunkOfLine
+-- The chunk before the line has its newline. If that is the last byte, the line begins with the next chunk.
+SELECT CASE WHEN first_line + lines = @position AND ends_line THEN first_byte + bytes ELSE first_byte END AS first_byte,
+    first_line + lines >= @position AS here
+FROM output_chunks WHERE output_id = @output_id AND first_line < @position
+ORDER BY first_line DESC, first_byte DESC LIMIT 1;
+
+-- name: Chunks
+SELECT first_byte, first_line, bytes, data FROM output_chunks
+WHERE output_id = @output_id AND first_byte >= @first_byte
+ORDER BY first_byte LIMIT @most;
+
+-- name: SettledValue
+-- Returns the whole result, because the value is stored as it was written: the operator -> fails
+-- on a string with \u0000.
+SELECT run_id, tool_id, result, settled_at FROM invocations
+WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'settled' AND ok;
+
+-- name: OldValue
+-- A value that an earlier release stored.
+SELECT p.value, p.created_at, p.invocation_id::text, coalesce(i.run_id, '') AS run_id, coalesce(i.tool_id, '') AS tool_id
+FROM payloads p LEFT JOIN invocations i USING (invocation_id)
+WHERE p.ref = @ref AND p.tenant_id = @tenant_id;

@@ -1,0 +1,255 @@
+package outputs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/output"
+)
+
+// readAhead is how many chunks a scan reads with one statement. A scan holds two times as many.
+const readAhead = 4
+
+// Info implements output.Reader. It knows the values in results (toolspec.ResultRef) too.
+func (s *Store) Info(ctx context.Context, tenantID, ref string) (output.Info, error) {
+	found, err := s.find(ctx, tenantID, ref)
+	return found.info, notFound(err)
+}
+
+// Chunks implements output.Reader. Of an output that is being written it returns what is stored when it gets there.
+func (s *Store) Chunks(ctx context.Context, tenantID, ref string, from output.Position) iter.Seq2[output.Chunk, error] {
+	return func(yield func(output.Chunk, error) bool) {
+		found, err := s.find(ctx, tenantID, ref)
+		if err != nil {
+			yield(output.Chunk{}, notFound(err))
+			return
+		}
+		if found.value != nil {
+			// A value has one line.
+			if len(found.value) > 0 && from.Byte < int64(len(found.value)) && from.Line == 0 {
+				yield(output.Chunk{Data: found.value}, nil)
+			}
+			return
+		}
+		first, here, err := s.locate(ctx, found.id, from)
+		if err != nil {
+			yield(output.Chunk{}, err)
+			return
+		}
+		if !here {
+			return
+		}
+		for c, err := range s.chunks(ctx, found, first) {
+			if !yield(c, err) {
+				return
+			}
+		}
+	}
+}
+
+func notFound(err error) error {
+	if errors.Is(err, db.ErrNotFound) {
+		return output.ErrNotFound
+	}
+	return err
+}
+
+// found is an output, or a value that is not stored as one.
+type found struct {
+	id    int64
+	info  output.Info
+	value json.RawMessage
+}
+
+type describeRow struct {
+	ID                                                           int64
+	Ref, TenantID, RunID, InvocationID, ToolID, MediaType, State string
+	Bytes, Lines                                                 int64
+	SHA256                                                       string
+	CreatedAt, ExpiresAt                                         time.Time
+	Expired                                                      bool
+}
+
+// find looks an output up. It returns db.ErrNotFound or output.ErrExpired.
+func (s *Store) find(ctx context.Context, tenantID, ref string) (found, error) {
+	if invocationID, ok := toolspec.SplitResultRef(ref); ok {
+		return s.settledValue(ctx, tenantID, ref, invocationID)
+	}
+	row, ok, err := db.First[describeRow](ctx, s.db, "describe an output", db.Query("Describe", db.Values{"ref": db.Text(ref), "tenant_id": db.Text(tenantID)}))
+	switch {
+	case err != nil:
+		return found{}, err
+	case !ok:
+		return s.oldValue(ctx, tenantID, ref)
+	case row.Expired:
+		return found{}, output.ErrExpired
+	}
+	return found{id: row.ID, info: output.Info{
+		Ref: row.Ref, TenantID: row.TenantID, RunID: row.RunID, InvocationID: row.InvocationID, ToolID: row.ToolID, MediaType: row.MediaType,
+		Bytes: row.Bytes, Lines: row.Lines, Complete: row.State == "complete", SHA256: row.SHA256, CreatedAt: row.CreatedAt, ExpiresAt: row.ExpiresAt,
+	}}, nil
+}
+
+type settledValueRow struct {
+	RunID, ToolID string
+	Result        json.RawMessage
+	SettledAt     time.Time
+}
+
+// settledValue returns the value in the result of a settled call.
+func (s *Store) settledValue(ctx context.Context, tenantID, ref, invocationID string) (found, error) {
+	const op = "output of a result"
+	row, ok, err := db.First[settledValueRow](ctx, s.db, op, db.Query("SettledValue", db.Values{"invocation_id": invocationID, "tenant_id": db.Text(tenantID)}))
+	if err != nil {
+		return found{}, err
+	}
+	var result toolspec.Result
+	if !ok {
+		return found{}, db.ErrNotFound
+	}
+	if err := json.Unmarshal(row.Result, &result); err != nil {
+		return found{}, fmt.Errorf("postgres: %s: %w", op, err)
+	}
+	if len(result.Value) == 0 {
+		return found{}, db.ErrNotFound
+	}
+	return inline(output.Info{
+		Ref: ref, TenantID: tenantID, RunID: row.RunID, InvocationID: invocationID, ToolID: row.ToolID, CreatedAt: row.SettledAt,
+	}, result.Value), nil
+}
+
+type oldValueRow struct {
+	Value                       json.RawMessage
+	CreatedAt                   time.Time
+	InvocationID, RunID, ToolID string
+}
+
+// oldValue returns a value that an earlier release stored.
+func (s *Store) oldValue(ctx context.Context, tenantID, ref string) (found, error) {
+	row, ok, err := db.First[oldValueRow](ctx, s.db, "output", db.Query("OldValue", db.Values{"ref": db.Text(ref), "tenant_id": db.Text(tenantID)}))
+	if err == nil && !ok {
+		err = db.ErrNotFound
+	}
+	if err != nil {
+		return found{}, err
+	}
+	return inline(output.Info{
+		Ref: ref, TenantID: tenantID, RunID: row.RunID, InvocationID: row.InvocationID, ToolID: row.ToolID, CreatedAt: row.CreatedAt,
+	}, row.Value), nil
+}
+
+// inline returns a value that is in memory. It is kept as long as its call, so it has no time of expiry.
+func inline(info output.Info, value json.RawMessage) found {
+	digest := sha256.Sum256(value)
+	info.MediaType, info.Bytes, info.Lines, info.Complete, info.SHA256 = jsonType, int64(len(value)), 1, true, hex.EncodeToString(digest[:])
+	return found{info: info, value: value}
+}
+
+type placeRow struct {
+	FirstByte int64
+	Here      bool
+}
+
+// locate returns where the chunk that has a position begins. here is false if the position is after the end.
+func (s *Store) locate(ctx context.Context, id int64, at output.Position) (firstByte int64, here bool, err error) {
+	query, position := "ChunkOfByte", at.Byte
+	switch {
+	case at.Byte <= 0 && at.Line <= 0:
+		return 0, true, nil
+	case at.Line > 0:
+		query, position = "ChunkOfLine", at.Line
+	}
+	row, _, err := db.First[placeRow](ctx, s.db, "find a part of an output", db.Query(query, db.Values{"output_id": id, "position": position}))
+	return row.FirstByte, row.Here, err
+}
+
+type chunkRow struct {
+	FirstByte, FirstLine int64
+	Bytes                int
+	Data                 []byte
+}
+
+// batch is what one statement read.
+type batch struct {
+	rows []chunkRow
+	err  error
+}
+
+// chunks returns the chunks from the one that begins at a byte. A scan reads the next chunks while the caller has the last ones, and
+// holds no connection meanwhile. A reader that stops waits for what is being read: to cancel a statement costs a connection.
+func (s *Store) chunks(ctx context.Context, f found, at int64) iter.Seq2[output.Chunk, error] {
+	return func(yield func(output.Chunk, error) bool) {
+		read := func(from int64, most int) func() batch {
+			next := make(chan batch, 1)
+			go func() {
+				rows, err := db.All[chunkRow](ctx, s.db, "read an output", db.Query("Chunks", db.Values{"output_id": f.id, "first_byte": from, "most": most}))
+				next <- batch{rows, err}
+			}()
+			return sync.OnceValue(func() batch { return <-next })
+		}
+		next := read(at, 1) // most readers need one chunk
+		defer func() { next() }()
+		for scan := false; ; scan = true {
+			b := next()
+			if b.err == nil && len(b.rows) == 0 {
+				b.err = s.ended(ctx, f, at)
+			}
+			if b.err != nil {
+				yield(output.Chunk{}, b.err)
+			}
+			if b.err != nil || len(b.rows) == 0 {
+				return
+			}
+			last := b.rows[len(b.rows)-1]
+			end := last.FirstByte + int64(last.Bytes)
+			if scan {
+				next = read(end, readAhead)
+			}
+			for _, row := range b.rows {
+				data, err := decodeChunk(row, at)
+				if !yield(output.Chunk{FirstByte: row.FirstByte, FirstLine: row.FirstLine, Data: data}, err) || err != nil {
+					return
+				}
+				at += int64(row.Bytes)
+			}
+			if !scan {
+				next = read(end, readAhead)
+			}
+		}
+	}
+}
+
+// ended returns an error if the chunks end before the output does: it expired while it was read.
+func (s *Store) ended(ctx context.Context, f found, at int64) error {
+	if f.info.Complete && at < f.info.Bytes || !f.info.Complete {
+		now, err := s.find(ctx, f.info.TenantID, f.info.Ref)
+		if err != nil {
+			return notFound(err)
+		}
+		if now.info.Complete && at < now.info.Bytes && f.info.Complete {
+			return errors.New("postgres: a part of the output is missing")
+		}
+	}
+	return nil
+}
+
+// decodeChunk returns the bytes of a chunk that follows byte at.
+func decodeChunk(row chunkRow, at int64) ([]byte, error) {
+	if row.FirstByte != at {
+		return nil, errors.New("postgres: a part of the output is missing")
+	}
+	data, err := decoder().DecodeAll(row.Data, make([]byte, 0, row.Bytes))
+	if err != nil || len(data) != row.Bytes {
+		return nil, errors.New("postgres: a part of the output is damaged")
+	}
+	return data, nil
+}

@@ -1,0 +1,52 @@
+-- name: ReplaceOutput
+-- Deletes the output of an earlier try, unless the call is settled and may refer to it.
+WITH old AS MATERIALIZED (
+    SELECT o.id, o.tenant_id, o.stored FROM outputs o JOIN invocations i USING (invocation_id)
+    WHERE o.ref = @ref AND o.tenant_id = @tenant_id AND i.state = 'open'
+    FOR UPDATE OF o
+), freed AS (
+    UPDATE output_usage u SET stored = u.stored - old.stored FROM old WHERE u.tenant_id = old.tenant_id
+)
+DELETE FROM outputs WHERE id IN (SELECT id FROM old);
+
+-- name: CreateOutput
+-- A settled call gets no output any more.
+WITH call AS (
+    SELECT invocation_id, tenant_id, run_id, tool_id FROM invocations
+    WHERE invocation_id = @invocation_id::uuid AND tenant_id = @tenant_id AND state = 'open'
+), usage AS (
+    INSERT INTO output_usage (tenant_id, quota) SELECT tenant_id, @quota FROM call ON CONFLICT (tenant_id) DO NOTHING
+)
+INSERT INTO outputs (ref, invocation_id, tenant_id, run_id, tool_id, dispatch, media_type, expires_at)
+SELECT @ref, invocation_id, tenant_id, run_id, tool_id, @dispatch, @media_type, now() + make_interval(secs => @keep_seconds) FROM call
+RETURNING ref;
+
+-- name: AppendChunk
+-- The constraint output_usage_within_quota refuses the whole statement. A second execution finds the chunk of the first one.
+WITH written AS (
+    UPDATE outputs SET bytes = bytes + @bytes, lines = lines + @lines, stored = stored + octet_length(@data::bytea), touched_at = now()
+    WHERE ref = @ref AND tenant_id = @tenant_id AND state = 'writing' AND bytes = @first_byte
+    RETURNING id, tenant_id
+), charged AS (
+    UPDATE output_usage u SET stored = u.stored + octet_length(@data::bytea), quota = @quota FROM written w WHERE u.tenant_id = w.tenant_id
+    RETURNING w.id
+), chunk AS (
+    INSERT INTO output_chunks (output_id, first_byte, first_line, bytes, lines, ends_line, data)
+    SELECT id, @first_byte, @first_line, @bytes, @lines, @ends_line, @data FROM charged
+    RETURNING output_id
+)
+SELECT EXISTS (SELECT FROM chunk) OR EXISTS (
+    SELECT FROM outputs o JOIN output_chunks c ON c.output_id = o.id
+    WHERE o.ref = @ref AND o.tenant_id = @tenant_id AND o.state = 'writing' AND c.first_byte = @first_byte AND c.bytes = @bytes
+) AS done;
+
+-- name: FinishOutput
+-- The only statement that makes an output complete. A second execution finds it complete.
+WITH finished AS (
+    UPDATE outputs SET state = 'complete', lines = lines + @last_line, sha256 = @digest, media_type = @media_type, touched_at = now()
+    WHERE ref = @ref AND tenant_id = @tenant_id AND state = 'writing' AND bytes = @bytes
+    RETURNING ref
+)
+SELECT EXISTS (SELECT FROM finished) OR EXISTS (
+    SELECT FROM outputs WHERE ref = @ref AND tenant_id = @tenant_id AND state = 'complete' AND sha256 = @digest
+) AS done;

@@ -1,0 +1,144 @@
+package outputs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"hash"
+	"time"
+
+	"github.com/pawl-run/pawl/activities/attempt"
+	"github.com/pawl-run/pawl/internal/postgres/db"
+)
+
+// flushEvery is how old the bytes that a writer holds may become before the next Write stores them, so that a reader can follow.
+const flushEvery = 2 * time.Second
+
+// Writer stores an output in chunks. It implements attempt.OutputWriter. Its output is not complete before Finish. It is for one
+// goroutine.
+type Writer struct {
+	store *Store
+	row   attempt.StreamRow
+	ref   string
+	begun bool
+	// held are the bytes that are not stored yet.
+	held        []byte
+	stored      int64
+	lines       int64
+	digest      hash.Hash
+	lastFlushed time.Time
+	endsLine    bool
+}
+
+var _ attempt.OutputWriter = (*Writer)(nil)
+
+// NewOutput returns a writer of an output of an open call. It stores nothing before the first Write.
+func (s *Store) NewOutput(in attempt.StreamRow) attempt.OutputWriter {
+	return &Writer{store: s, row: in, ref: refOf(in.InvocationID, in.Dispatch, in.ClaimID), digest: sha256.New(), lastFlushed: time.Now()}
+}
+
+// Write appends p. It blocks while a chunk is stored. The error wraps output.ErrQuota if the tenant has no storage left. After an error
+// the output can only be discarded.
+func (w *Writer) Write(ctx context.Context, p []byte) error {
+	for len(p) > 0 {
+		if w.held == nil {
+			w.held = make([]byte, 0, chunkSize+1)
+		}
+		n := min(len(p), chunkSize+1-len(w.held))
+		w.held, p = append(w.held, p[:n]...), p[n:]
+		if len(w.held) <= chunkSize && time.Since(w.lastFlushed) < flushEvery {
+			continue
+		}
+		if err := w.flush(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flush stores one chunk of what is held.
+func (w *Writer) flush(ctx context.Context) error {
+	w.lastFlushed = time.Now()
+	if err := w.begin(ctx); err != nil {
+		return err
+	}
+	c := chunk{firstByte: w.stored, firstLine: w.lines, text: w.row.Text, data: w.held[:split(w.held, w.row.Text)]}
+	const op = "store a part of an output"
+	values := w.store.chunkValues(w.row.TenantID, w.ref, c)
+	if err := persist(ctx, func() error {
+		row, _, err := db.First[doneRow](ctx, w.store.db, op, db.Query("AppendChunk", values))
+		if err == nil && !row.Done {
+			err = &db.Error{Op: op, State: "the output is not being written any more"}
+		}
+		return overQuota(op, err)
+	}); err != nil {
+		return err
+	}
+	_, _ = w.digest.Write(c.data) // never fails
+	w.stored, w.lines, w.endsLine = w.stored+int64(len(c.data)), w.lines+int64(c.lines()), c.endsLine()
+	w.held = w.held[:copy(w.held, w.held[len(c.data):])]
+	return nil
+}
+
+// begin makes the row of the output.
+func (w *Writer) begin(ctx context.Context) error {
+	if w.begun {
+		return nil
+	}
+	const op = "begin an output"
+	err := persist(ctx, func() error {
+		row, found, err := db.Batched[createdRow](ctx, w.store.db, op, w.store.create(w.row, w.ref)...)
+		if err == nil && (!found || row.Ref == "") {
+			err = &db.Error{Op: op, State: notOpen}
+		}
+		return err
+	})
+	w.begun = w.begun || err == nil
+	return err
+}
+
+// Finish stores the rest and makes the output complete. It returns the reference, or "" if nothing was written.
+func (w *Writer) Finish(ctx context.Context, mediaType string) (ref string, err error) {
+	for len(w.held) > 0 {
+		if err := w.flush(ctx); err != nil {
+			return "", err
+		}
+	}
+	if !w.begun {
+		return "", nil
+	}
+	const op = "finish an output"
+	finish := finishOf(w.row.TenantID, w.ref, mediaType, w.stored, w.row.Text && !w.endsLine, w.digest.Sum(nil))
+	err = persist(ctx, func() error {
+		row, _, err := db.First[doneRow](ctx, w.store.db, op, finish)
+		if err == nil && !row.Done {
+			err = &db.Error{Op: op, State: "the output is not being written any more"}
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return w.ref, nil
+}
+
+// Discard deletes what was stored. Upkeep does it later if Discard cannot.
+func (w *Writer) Discard(ctx context.Context) error {
+	w.held = nil
+	if !w.begun {
+		return nil
+	}
+	_, err := w.store.db.Exec(ctx, "discard an output", db.Query("DropOutput", db.Values{"ref": w.ref, "tenant_id": w.row.TenantID}))
+	return err
+}
+
+func finishOf(tenantID, ref, mediaType string, size int64, openLine bool, digest []byte) db.Step {
+	last := 0
+	if openLine {
+		last = 1
+	}
+	return db.Query("FinishOutput", db.Values{
+		"ref": ref, "tenant_id": tenantID, "media_type": db.Text(mediaType), "bytes": size, "last_line": last,
+		"digest": hex.EncodeToString(digest),
+	})
+}

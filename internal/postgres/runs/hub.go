@@ -1,0 +1,155 @@
+package runs
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+)
+
+const (
+	// quiet is how long the connection may be idle before a ping tests it: a lost peer sends no
+	// error.
+	quiet       = time.Minute
+	pingTimeout = 5 * time.Second
+	// The first delay before the next connection, doubled by each failure, and its maximum.
+	reconnectFirst = 100 * time.Millisecond
+	reconnectMost  = 10 * time.Second
+)
+
+// hub has the connection that listens for events, which all watchers of a process share. The
+// connection exists while there is a watcher.
+type hub struct {
+	db *db.DB
+
+	mu       sync.Mutex
+	watchers map[*watcher]struct{}
+	stop     context.CancelFunc
+	stopped  chan struct{}
+}
+
+// watcher is a place to wait for events of a run.
+type watcher struct {
+	// key is the payload of the notifications of the run; "" until it is known. hub.mu guards it.
+	key  string
+	wake chan struct{}
+}
+
+func newHub(d *db.DB) *hub { return &hub{db: d, watchers: map[*watcher]struct{}{}} }
+
+// join adds a watcher. The first watcher starts the listener.
+func (h *hub) join() *watcher {
+	w := &watcher{wake: make(chan struct{}, 1)}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.watchers[w] = struct{}{}
+	if h.stop == nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		stopped := make(chan struct{})
+		h.stop, h.stopped = cancel, stopped
+		go func() {
+			defer close(stopped)
+			h.listen(ctx)
+		}()
+	}
+	return w
+}
+
+// leave removes a watcher. The last watcher stops the listener and waits until it has closed its
+// connection, so that a Store can be closed after its watchers.
+func (h *hub) leave(w *watcher) {
+	h.mu.Lock()
+	delete(h.watchers, w)
+	var stopped chan struct{}
+	if len(h.watchers) == 0 && h.stop != nil {
+		h.stop()
+		stopped = h.stopped
+		h.stop, h.stopped = nil, nil
+	}
+	h.mu.Unlock()
+	if stopped != nil {
+		<-stopped
+	}
+}
+
+// setKey makes the watcher wake at notifications with the payload key.
+func (h *hub) setKey(w *watcher, key string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w.key = key
+}
+
+// notify wakes the watchers of a run, or all watchers if key is empty. It does not block: a watcher
+// that has not handled the last wake-up needs no second one.
+func (h *hub) notify(key string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for w := range h.watchers {
+		if key != "" && w.key != key {
+			continue
+		}
+		select {
+		case w.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// listen holds a connection until ctx ends and wakes the watchers. After a lost connection it wakes
+// all of them, because they may have missed a notification.
+func (h *hub) listen(ctx context.Context) {
+	delay := reconnectFirst
+	for {
+		_ = h.listenOnce(ctx, func() { delay = reconnectFirst }) // The watchers meet the same error, and report it.
+		timer := time.NewTimer(delay)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		delay = min(delay*2, reconnectMost)
+	}
+}
+
+func (h *hub) listenOnce(ctx context.Context, connected func()) error {
+	conn, err := h.db.Connect(ctx, db.Query("ListenRuns", db.Values{}))
+	if err != nil {
+		return err
+	}
+	defer db.Disconnect(ctx, conn)
+	connected()
+	h.notify("")
+	for {
+		key, err := awaitNotification(ctx, conn)
+		if err != nil {
+			return err
+		}
+		h.notify(key)
+	}
+}
+
+// awaitNotification waits for a notification and returns its payload.
+func awaitNotification(ctx context.Context, conn *pgx.Conn) (string, error) {
+	for {
+		waiting, cancel := context.WithTimeout(ctx, quiet)
+		notification, err := conn.WaitForNotification(waiting)
+		cancel()
+		switch {
+		case err == nil:
+			return notification.Payload, nil
+		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
+			return "", err
+		}
+		ping, cancel := context.WithTimeout(ctx, pingTimeout)
+		err = conn.Ping(ping)
+		cancel()
+		if err != nil {
+			return "", err
+		}
+	}
+}

@@ -1,0 +1,63 @@
+-- name: Watch
+-- Marks a run as watched, so that its events are notified, and returns the payload of its
+-- notifications. It makes the row of a run that has not begun. It writes nothing while the mark
+-- still lasts for more than half of the time.
+WITH marked AS (
+    INSERT INTO runs AS r (tenant_id, run_id, watched_until) VALUES (@tenant_id, @run_id, now() + @lasts::interval)
+    ON CONFLICT (tenant_id, run_id) DO UPDATE SET watched_until = excluded.watched_until
+        WHERE r.watched_until < now() + @lasts::interval / 2
+    RETURNING key
+)
+SELECT key::text FROM marked
+UNION
+SELECT key::text FROM runs WHERE tenant_id = @tenant_id AND run_id = @run_id;
+
+-- name: RunKey
+SELECT key::text FROM runs WHERE tenant_id = @tenant_id AND run_id = @run_id;
+
+-- name: ListenRuns
+LISTEN pawl_runs;
+
+-- name: Events
+-- The events of a call end with its record.
+SELECT e.seq, floor(extract(epoch FROM e.at) * 1000)::bigint AS at_ms, e.kind, e.tool_call_id, coalesce(e.invocation_id::text, '') AS invocation_id,
+    e.tool_id, CASE WHEN e.kind = 'tool_call_result' THEN i.result ELSE e.detail END AS detail
+FROM run_events e LEFT JOIN invocations i ON i.invocation_id = e.invocation_id
+WHERE e.tenant_id = @tenant_id AND e.run_id = @run_id AND e.seq > @after AND (e.invocation_id IS NULL OR i.invocation_id IS NOT NULL)
+ORDER BY e.seq LIMIT @max;
+
+-- name: LockRun
+-- Runs first in a batch. The next statement takes its snapshot while this row is locked, so it
+-- sees each event of the run that has a number.
+INSERT INTO runs (tenant_id, run_id) VALUES (@tenant_id, @run_id)
+ON CONFLICT (tenant_id, run_id) DO UPDATE SET last_seq = runs.last_seq;
+
+-- name: Append
+-- Writes nothing if the event is the end of a turn and a call of the run has an event and no
+-- result.
+SELECT append_run_event(date_trunc('month', now() AT TIME ZONE 'UTC')::date, @tenant_id, @run_id, @kind, NULL, '', '', @detail::json) AS seq
+WHERE @kind <> 'done' OR NOT EXISTS (
+    SELECT FROM run_events e
+    WHERE e.tenant_id = @tenant_id AND e.run_id = @run_id AND e.kind IN ('tool_call_start', 'approval_requested') AND NOT EXISTS (
+        SELECT FROM run_events r
+        WHERE r.tenant_id = @tenant_id AND r.run_id = @run_id AND r.kind = 'tool_call_result' AND r.invocation_id = e.invocation_id
+    )
+);
+
+-- name: LockRunOf
+-- Locks the run of a call, so that the call cannot settle before the report of its progress is
+-- committed.
+SELECT 1 FROM runs r JOIN invocations i ON i.tenant_id = r.tenant_id AND i.run_id = r.run_id
+WHERE i.invocation_id = @invocation_id::uuid
+FOR NO KEY UPDATE OF r;
+
+-- name: ReportProgress
+SELECT CASE WHEN i.begun_at IS NOT NULL AND i.state = 'open' AND i.epoch = @epoch THEN append_run_event(
+    i.month, i.tenant_id, i.run_id, 'tool_call_progress', i.invocation_id, i.tool_call_id, i.tool_id, @progress::json
+) END AS seq
+FROM invocations i JOIN runs r ON r.tenant_id = i.tenant_id AND r.run_id = i.run_id
+WHERE i.invocation_id = @invocation_id::uuid AND r.watched_until > now();
+
+-- name: Run
+SELECT tenant_id, run_id, last_seq, calls, outcomes, attempts, latency_ms, max_latency_ms, approval_wait_ms, result_bytes, first_started_at, last_ended_at
+FROM runs WHERE tenant_id = @tenant_id AND run_id = @run_id AND last_seq > 0;

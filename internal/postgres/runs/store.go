@@ -1,0 +1,98 @@
+package runs
+
+import (
+	"context"
+	"embed"
+	"encoding/json"
+	"time"
+
+	"github.com/pawl-run/pawl/activities/attempt"
+	"github.com/pawl-run/pawl/client"
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+//go:embed *.sql
+var files embed.FS
+
+// Store stores the events of runs. It is safe for concurrent use.
+type Store struct {
+	db  *db.DB
+	hub *hub
+}
+
+// New returns a Store that uses the database d.
+func New(d *db.DB) *Store {
+	d = d.With(files)
+	return &Store{db: d, hub: newHub(d)}
+}
+
+// seqRow is a row of the statements Append and ReportProgress. Seq is nil if no event was written.
+type seqRow struct{ Seq *int64 }
+
+// Append writes an event of a turn, and returns its number. It returns client.ErrRunOpen for the
+// end of a turn while a call of the run has an event and no result.
+func (s *Store) Append(ctx context.Context, tenantID, runID string, e toolspec.RunEvent) (int64, error) {
+	const op = "append"
+	var detail *string
+	var err error
+	if e.Kind == toolspec.RunTextDelta {
+		if detail, err = db.Encoded(e.Text); err != nil {
+			return 0, db.Failure(op, err)
+		}
+	}
+	of := db.Values{"tenant_id": db.Text(tenantID), "run_id": db.Text(runID)}
+	row, found, err := db.Batched[seqRow](ctx, s.db, op, db.Query("LockRun", of), db.Query("Append", of.With(db.Values{
+		"kind": string(e.Kind), "detail": detail,
+	})))
+	switch {
+	case err != nil:
+		return 0, err
+	case !found || row.Seq == nil:
+		return 0, client.ErrRunOpen
+	}
+	return *row.Seq, nil
+}
+
+// ReportProgress writes the report of a running tool for the watchers of its run, and returns
+// whether there may be some. It writes nothing for a run that nobody watches, a call that is
+// settled, and an attempt of another epoch.
+func (s *Store) ReportProgress(ctx context.Context, in attempt.ProgressRow) (watched bool, err error) {
+	const op = "report progress"
+	progress, err := db.Encoded(in.Progress)
+	if err != nil {
+		return false, db.Failure(op, err)
+	}
+	_, watched, err = db.Batched[seqRow](ctx, s.db, op, db.Query("LockRunOf", db.Values{"invocation_id": in.InvocationID}),
+		db.Query("ReportProgress", db.Values{"invocation_id": in.InvocationID, "epoch": in.Epoch, "progress": progress}))
+	return watched, err
+}
+
+// runRow is a row of the statement Run.
+type runRow struct {
+	TenantID, RunID                                      string
+	LastSeq, Calls, Attempts                             int64
+	LatencyMs, MaxLatencyMs, ApprovalWaitMs, ResultBytes int64
+
+	Outcomes                    json.RawMessage
+	FirstStartedAt, LastEndedAt *time.Time
+}
+
+// Run returns the summary of a run, and db.ErrNotFound for a run without events.
+func (s *Store) Run(ctx context.Context, tenantID, runID string) (client.RunSummary, error) {
+	const op = "run"
+	row, found, err := db.First[runRow](ctx, s.db, op, db.Query("Run", db.Values{"tenant_id": db.Text(tenantID), "run_id": db.Text(runID)}))
+	if err != nil {
+		return client.RunSummary{}, err
+	}
+	if !found {
+		return client.RunSummary{}, db.ErrNotFound
+	}
+	out := client.RunSummary{
+		TenantID: row.TenantID, RunID: row.RunID, LastSeq: row.LastSeq, Calls: row.Calls, Attempts: row.Attempts, LatencyMs: row.LatencyMs,
+		MaxLatencyMs: row.MaxLatencyMs, ApprovalWaitMs: row.ApprovalWaitMs, ResultBytes: row.ResultBytes,
+		FirstStartedAt: row.FirstStartedAt, LastEndedAt: row.LastEndedAt,
+	}
+	out.Outcomes, err = db.Decoded[map[string]int64](row.Outcomes)
+	return out, db.Failure(op, err)
+}

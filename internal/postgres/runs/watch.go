@@ -1,0 +1,182 @@
+package runs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/errs"
+)
+
+const (
+	// markLasts is how long a mark of a watched run lasts. The mark that a watcher finds may be that
+	// of another watcher, and lasts for half of that time at least.
+	markLasts  = 5 * time.Minute
+	renewAfter = markLasts / 4
+	// pageSize bounds the events of one read. A result has up to 64 KiB.
+	pageSize = 100
+	// readOnlyPoll is the interval of the reads for a role that may not mark a run as watched.
+	readOnlyPoll = time.Second
+	// giveUp is how long a watcher tries to reach the database.
+	giveUp = time.Minute
+	// insufficientPrivilege is the SQLSTATE of a statement that the role may not run.
+	insufficientPrivilege = "42501"
+)
+
+// eventRow is a row of the statement Events.
+type eventRow struct {
+	Seq, AtMs                        int64
+	Kind                             toolspec.RunEventKind
+	ToolCallID, InvocationID, ToolID string
+	Detail                           json.RawMessage
+}
+
+func (r eventRow) event() (e toolspec.RunEvent, err error) {
+	e = toolspec.RunEvent{Seq: r.Seq, AtMs: r.AtMs, Kind: r.Kind, ToolCallID: r.ToolCallID, InvocationID: r.InvocationID, ToolID: r.ToolID}
+	if r.Detail == nil {
+		return e, nil
+	}
+	switch r.Kind {
+	case toolspec.RunCallStart:
+		e.Args = r.Detail
+	case toolspec.RunApprovalRequested, toolspec.RunApprovalDecided:
+		err = json.Unmarshal(r.Detail, &e.Approval)
+	case toolspec.RunCallProgress:
+		err = json.Unmarshal(r.Detail, &e.Progress)
+	case toolspec.RunCallResult:
+		err = json.Unmarshal(r.Detail, &e.Result)
+	case toolspec.RunTextDelta:
+		err = json.Unmarshal(r.Detail, &e.Text)
+	case toolspec.RunDone:
+	}
+	return e, err
+}
+
+// keyRow is a row of the statements Watch and RunKey.
+type keyRow struct{ Key string }
+
+// watch is one watcher of a run.
+type watch struct {
+	store           *Store
+	tenantID, runID string
+	after           int64
+	waiter          *watcher
+	// marked is when the mark was written; readOnly says that the role may not write it.
+	marked   time.Time
+	readOnly bool
+}
+
+// Watch yields the events of a run with a Seq beyond after, and then waits for more, until ctx ends.
+// It marks the run as watched. A role that may not write runs reads once a second instead. While the
+// database does not answer, Watch tries again for a minute, and then yields the error and ends.
+func (s *Store) Watch(ctx context.Context, tenantID, runID string, after int64) iter.Seq2[toolspec.RunEvent, error] {
+	return func(yield func(toolspec.RunEvent, error) bool) {
+		w := &watch{store: s, tenantID: tenantID, runID: runID, after: after, waiter: s.hub.join()}
+		defer s.hub.leave(w.waiter)
+		delay, failing := reconnectFirst, time.Time{}
+		for ctx.Err() == nil {
+			more, ok, err := w.step(ctx, yield)
+			switch {
+			case !ok || ctx.Err() != nil:
+				return
+			case err == nil:
+				delay, failing = reconnectFirst, time.Time{}
+				if !more {
+					w.wait(ctx)
+				}
+				continue
+			case failing.IsZero():
+				failing = time.Now()
+			}
+			if !errs.IsTransient(err) || time.Since(failing) > giveUp {
+				yield(toolspec.RunEvent{}, err)
+				return
+			}
+			pause(ctx, delay)
+			delay = min(2*delay, reconnectMost)
+		}
+	}
+}
+
+// step marks the run if that is due, and yields a page of events. ok is false if yield ended the
+// iteration; more says that there may be another page.
+func (w *watch) step(ctx context.Context, yield func(toolspec.RunEvent, error) bool) (more, ok bool, err error) {
+	if err := w.mark(ctx); err != nil {
+		return false, true, err
+	}
+	rows, err := db.All[eventRow](ctx, w.store.db, "watch", db.Query("Events", db.Values{
+		"tenant_id": db.Text(w.tenantID), "run_id": db.Text(w.runID), "after": w.after, "max": pageSize,
+	}))
+	if err != nil {
+		return false, true, err
+	}
+	for _, row := range rows {
+		e, err := row.event()
+		if err != nil {
+			return false, true, db.Failure("watch", err)
+		}
+		w.after = e.Seq
+		if !yield(e, nil) {
+			return false, false, nil
+		}
+	}
+	return len(rows) == pageSize, true, nil
+}
+
+// mark marks the run as watched. It precedes the read of the events: a writer that does not see the
+// mark has committed before, so the read finds its event.
+func (w *watch) mark(ctx context.Context) error {
+	if !w.marked.IsZero() && time.Since(w.marked) < renewAfter {
+		return nil
+	}
+	of := db.Values{"tenant_id": db.Text(w.tenantID), "run_id": db.Text(w.runID)}
+	mark := db.Query("Watch", of.And("lasts", markLasts))
+	if w.readOnly {
+		mark = db.Query("RunKey", of)
+	}
+	row, found, err := db.First[keyRow](ctx, w.store.db, "watch", mark)
+	var refused *db.Error
+	if errors.As(err, &refused) && refused.State == insufficientPrivilege && !w.readOnly {
+		w.readOnly = true
+		return w.mark(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if found {
+		w.store.hub.setKey(w.waiter, row.Key)
+	}
+	if !w.readOnly {
+		w.marked = time.Now()
+	}
+	return nil
+}
+
+// wait returns when there may be another event, or when the mark is due.
+func (w *watch) wait(ctx context.Context) {
+	longest := renewAfter - time.Since(w.marked)
+	if w.readOnly {
+		longest = readOnlyPoll
+	}
+	timer := time.NewTimer(longest)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-w.waiter.wake:
+	case <-timer.C:
+	}
+}
+
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

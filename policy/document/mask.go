@@ -1,0 +1,58 @@
+package document
+
+import (
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/pawl-run/pawl/toolspec"
+)
+
+// Mask hides parts of the outputs of a tool, beside those that the tool itself masks.
+type Mask struct {
+	Tool Pattern         `json:"tool" jsonschema:"required"`
+	Path string          `json:"path" jsonschema:"required,maxLength=512" jsonschema_description:"A JSON pointer into the output, as in Redaction.MaskOutput of a tool. The empty text is the whole output."`
+	With toolspec.Masker `json:"with" jsonschema:"required"`
+}
+
+// masks reads the masks of a tenant. All entries for a tool apply.
+func (r *reader) masks(n *yaml.Node, path string) []Mask {
+	var masks []Mask
+	seen := map[Mask]bool{}
+	r.List(n, path, MaxMasks, func(n *yaml.Node, path string) {
+		var m Mask
+		before := len(r.Faults())
+		r.Mapping(n, path,
+			field{Name: "tool", Required: `is missing; write "*" for every tool`, Read: func(n *yaml.Node, path string) { m.Tool = r.toolPattern(n, path) }},
+			field{Name: "path", Required: `is missing; write "" for the whole output`, Read: func(n *yaml.Node, path string) { m.Path = r.pointer(n, path) }},
+			field{Name: "with", Required: "is missing; write all, email, card, phone, iban or regex:PATTERN", Read: func(n *yaml.Node, path string) {
+				if v, ok := r.Scalar(n, path, "!!str", "all, email, card, phone, iban or regex:PATTERN"); ok {
+					if err := toolspec.Masker(v).Check(); err != nil {
+						r.Fail(n, path, "%s", err)
+						return
+					}
+					m.With = toolspec.Masker(v)
+				}
+			}},
+		)
+		if len(r.Faults()) == before && seen[m] {
+			r.Fail(n, path, "is there twice")
+		}
+		seen[m] = true
+		masks = append(masks, m)
+	})
+	return masks
+}
+
+// pointer reads a JSON pointer, which may be empty.
+func (r *reader) pointer(n *yaml.Node, path string) string {
+	if n.Value == "" && n.Tag == "!!str" {
+		return ""
+	}
+	pointer, ok := r.Text(n, path, maxPointer)
+	if ok && !strings.HasPrefix(pointer, "/") {
+		r.Fail(n, path, "is not a JSON pointer; start it with /")
+		return ""
+	}
+	return pointer
+}

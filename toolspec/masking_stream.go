@@ -1,0 +1,89 @@
+package toolspec
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	// maskReach is the length of the longest match that is masked wherever it is in a stream, in bytes.
+	maskReach = 4 << 10
+	// maxMaskedMatch bounds a match, in bytes: a stream holds no more of its text.
+	maxMaskedMatch = 256 << 10
+)
+
+// StreamMasker masks a text that comes in parts. It holds no text, so that several streams may use it.
+type StreamMasker struct{ finders []finder }
+
+// errLongMatch says that a text to mask does not end.
+var errLongMatch = errors.New("a text to mask is longer than 256 KB")
+
+// Stream returns the masker of MaskStream, or nil if there is nothing to mask.
+func (r Redaction) Stream() (*StreamMasker, error) {
+	if len(r.MaskStream) == 0 {
+		return nil, nil
+	}
+	if len(r.MaskStream) > maxMaskings {
+		return nil, fmt.Errorf("redaction.maskStream has %d entries, of at most %d", len(r.MaskStream), maxMaskings)
+	}
+	s := &StreamMasker{}
+	for _, m := range r.MaskStream {
+		if m == MaskAll {
+			return nil, fmt.Errorf("redaction.maskStream: %q leaves nothing: declare no stream", m)
+		}
+		find, err := m.finder()
+		if err != nil {
+			return nil, fmt.Errorf("redaction.maskStream: %w", err)
+		}
+		s.finders = append(s.finders, find)
+	}
+	return s, nil
+}
+
+// Mask returns the masked beginning of text, and the rest, which belongs in front of what follows: a
+// match may go on there. The rest shares memory with text. With last, nothing follows and there is no
+// rest. It returns an error if one match is longer than 256 KB.
+func (s *StreamMasker) Mask(text []byte, last bool) (masked string, rest []byte, err error) {
+	whole := string(text)
+	cut := len(text)
+	if !last {
+		cut = s.cut(whole)
+		if cut == 0 && len(text) > maxMaskedMatch+maskReach {
+			return "", nil, errLongMatch
+		}
+	}
+	masked = whole[:cut]
+	for _, find := range s.finders {
+		masked = find.mask(masked)
+	}
+	return masked, text[cut:], nil
+}
+
+// cut returns where a text is cut: in no match, at the end of a line if there is one.
+func (s *StreamMasker) cut(text string) int {
+	cut := max(0, len(text)-maskReach)
+	if line := strings.LastIndexByte(text[:cut], '\n'); line >= 0 {
+		cut = line + 1
+	} else {
+		for cut > 0 && !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+	}
+	spans := make([][][]int, len(s.finders))
+	for i, find := range s.finders {
+		spans[i] = find(text)
+	}
+	for moved := true; moved; {
+		moved = false
+		for _, found := range spans {
+			for _, span := range found {
+				if span[0] < cut && cut < span[1] {
+					cut, moved = span[0], true
+				}
+			}
+		}
+	}
+	return cut
+}
