@@ -124,7 +124,7 @@ func outputBytes(ctx context.Context, outputs output.Reader, in outputCacheIn, t
 	text := slice.Data[:min(len(slice.Data), sliceText)]
 	if slice.Next > 0 || len(text) < len(slice.Data) {
 		// Room for one whole character stays, so that reading goes on.
-		if cut := lastRune(text); cut > 0 {
+		if cut := read.WholeRunes(text); cut > 0 {
 			text = text[:cut]
 		}
 	}
@@ -142,24 +142,11 @@ func outputBytes(ctx context.Context, outputs output.Reader, in outputCacheIn, t
 // isBinary reports whether a character is none of a text or of a terminal.
 func isBinary(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\r\x1b", r) }
 
-// lastRune returns the length of text without a character that is cut at its end.
-func lastRune(text []byte) int {
-	for i := len(text) - 1; i >= 0 && i >= len(text)-utf8.UTFMax; i-- {
-		if utf8.RuneStart(text[i]) {
-			if utf8.FullRune(text[i:]) {
-				return len(text)
-			}
-			return i
-		}
-	}
-	return len(text)
-}
-
 func describe(i output.Info) outputCacheOut {
 	return outputCacheOut{MediaType: i.MediaType, TotalBytes: i.Bytes, TotalLines: i.Lines, Writing: !i.Complete}
 }
 
-// runOutputs reads the outputs of one run. Those of other runs are not found.
+// runOutputs reads the outputs of one run. It does not find outputs of other runs.
 type runOutputs struct {
 	output.Reader
 	runID string

@@ -2,11 +2,12 @@ package tools
 
 import (
 	"bytes"
+	"errors"
 	"regexp"
-	"regexp/syntax"
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/output/read"
 )
 
 // Bounds of a pattern. The time of a regular expression is proportional to the
@@ -14,7 +15,7 @@ import (
 // 15 ns for each, and it cannot be interrupted within a line: 1000 instructions
 // on 16 KB take up to 0.25 s.
 const (
-	maxProgram = 1000
+	maxProgram = read.MaxProgram
 	maxLine    = 16 << 10
 )
 
@@ -50,15 +51,10 @@ func newPattern(text string, isRegex, ignoreCase bool) (pattern, error) {
 	if ignoreCase {
 		text = "(?i)" + text
 	}
-	parsed, err := syntax.Parse(text, syntax.Perl)
-	if err != nil {
-		return pattern{}, errBadRegex // the text of err quotes the pattern
-	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil || len(program.Inst) > maxProgram {
+	expr, program, err := read.CompileExpression(text)
+	if errors.Is(err, read.ErrComplexPattern) {
 		return pattern{}, errTooLarge
 	}
-	expr, err := regexp.Compile(text)
 	if err != nil {
 		return pattern{}, errBadRegex
 	}
@@ -79,7 +75,7 @@ func (p pattern) find(line []byte) (from, to int, partly bool) {
 		return from, from + len(p.literal), false
 	}
 	if len(line) > maxLine {
-		line, partly = line[:runeStart(line, maxLine)], true
+		line, partly = line[:read.RuneStart(line, maxLine)], true
 	}
 	at := p.expr.FindIndex(line)
 	if at == nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/output/read"
 )
 
 // Bounds of one search.
@@ -183,7 +184,7 @@ func (s *search) line(path string, number int, line []byte) error {
 // it, a part that begins shortly before the match.
 func excerpt(line []byte, from, to int) string {
 	if len(line) > searchText && to > searchText {
-		line = line[runeStart(line, max(0, from-searchLead)):]
+		line = line[read.RuneStart(line, max(0, from-searchLead)):]
 	}
-	return showable(string(line[:runeStart(line, searchText)]))
+	return showable(string(line[:read.RuneStart(line, searchText)]))
 }

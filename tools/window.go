@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/output/read"
 )
 
 // window is the part of a file that is shown.
@@ -83,21 +84,7 @@ func head(text []byte, n int) []byte {
 	if end := bytes.LastIndexByte(cut, '\n') + 1; end > n/2 {
 		return cut[:end]
 	}
-	return text[:runeStart(text, n)]
-}
-
-// runeStart returns the last index up to n at which a character begins, if text
-// is UTF-8.
-func runeStart(text []byte, n int) int {
-	if n >= len(text) {
-		return len(text)
-	}
-	for i := n; i > 0 && i > n-utf8.UTFMax; i-- {
-		if utf8.RuneStart(text[i]) {
-			return i
-		}
-	}
-	return n
+	return text[:read.RuneStart(text, n)]
 }
 
 // countLines counts lines; the last one need not end.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/toolspec/capability"
+	"github.com/pawl-run/pawl/toolspec/output/read"
 )
 
 // words returns n random words of k letters.
@@ -105,7 +106,7 @@ func cost(pattern string, text []byte) (work int64, total int) {
 			continue
 		}
 		if len(line) > 16<<10 {
-			line = line[:runeStart(line, 16<<10)]
+			line = line[:read.RuneStart(line, 16<<10)]
 		}
 		work += int64(len(program.Inst)) * int64(len(line))
 		if expr.Match(line) {

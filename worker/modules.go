@@ -64,7 +64,7 @@ func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *poli
 		return nil, err
 	}
 	o.add(store.Close)
-	stored.store = store
+	stored.Reader = store
 	store.LimitOutputs(c.outputLimits())
 	return store, withDatabase(ctx, c, func(ctx context.Context) error {
 		if err := store.CheckSchema(ctx); err != nil {

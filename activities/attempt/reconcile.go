@@ -58,13 +58,11 @@ func (a *Attempts) Probe(ctx context.Context, in contract.ProbeIn) (contract.Pro
 			return contract.ProbeOut{Outcome: contract.NotHere, By: lacks}, nil
 		}
 		bound, failed := a.masked(ctx, contract.ExecuteIn{Facts: in.Facts}, allowed.PolicyDigest, bound)
-		switch {
-		case failed != nil && failed.Outcome == contract.NotHere:
+		if failed != nil && failed.Outcome == contract.NotHere {
 			return contract.ProbeOut{Outcome: contract.NotHere, By: failed.By}, nil
-		case failed != nil: // without its masks no value may leave
-			out = contract.ProbeOut{Outcome: contract.Lost}
 		}
-		if failed != nil {
+		if failed != nil { // without its masks no value may leave
+			out = contract.ProbeOut{Outcome: contract.Lost}
 			break
 		}
 		caps, err := providers.Capabilities(ctx, bound)

@@ -52,10 +52,9 @@ func (a *Attempts) newStream(in contract.ExecuteIn, claimID string, bound *catal
 	if def.Stream == "" {
 		return nil
 	}
-	masker, err := def.Redaction.Stream()
 	return &stream{
-		secrets: a.Secrets, mediaType: def.Stream.MediaType(), err: err,
-		cleaner: cleaner{binary: def.Stream == toolspec.BinaryStream, masker: masker, secrets: a.Secrets, cleaned: time.Now()},
+		secrets: a.Secrets, mediaType: def.Stream.MediaType(),
+		cleaner: cleaner{binary: def.Stream == toolspec.BinaryStream, masker: bound.StreamMasker(), secrets: a.Secrets, cleaned: time.Now()},
 		writer: a.Store.NewOutput(StreamRow{
 			InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, ClaimID: claimID,
 			MediaType: def.Stream.MediaType(), Text: def.Stream == toolspec.TextStream,

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/broker/redact"
@@ -157,29 +156,14 @@ func tooLarge(most int) *hook.Failure {
 	return &hook.Failure{Code: toolspec.CodeResultTooLarge, SafeMessage: fmt.Sprintf("The result is larger than %d bytes", most)}
 }
 
-const (
-	// saveTries is how often a large value is tried to be stored; about three seconds in all.
-	saveTries = 4
-	// saveDelay is the pause after the first try. It doubles after each.
-	saveDelay = 200 * time.Millisecond
-)
-
-// save stores a large value. It retries while the database does not answer, for a short time: a tool
-// has run, and without its value the outcome is unknown.
+// save stores a large value. It retries for a short time: a tool has run, and without its value the
+// outcome is unknown.
 func (d *Deliverer) save(ctx context.Context, row Row) (ref string, err error) {
-	for try := range saveTries {
-		if ref, err = d.Store.SaveOutput(ctx, row); err == nil || !errs.IsTransient(err) {
-			return ref, err
-		}
-		timer := time.NewTimer(saveDelay << try)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return "", err
-		case <-timer.C:
-		}
-	}
-	return "", err
+	err = errs.Persist(ctx, func() (err error) {
+		ref, err = d.Store.SaveOutput(ctx, row)
+		return err
+	})
+	return ref, err
 }
 
 // Whole returns the whole value of a description: value itself, or the stored value that it names.

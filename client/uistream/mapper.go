@@ -2,6 +2,7 @@ package uistream
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -158,12 +159,7 @@ func (m *Mapper) openCall(e toolspec.RunEvent) (*call, []Part) {
 
 func (m *Mapper) removeOpen(c *call) {
 	c.closed, c.input, c.approval = true, nil, toolspec.RunApproval{}
-	for n, other := range m.open {
-		if other == c {
-			m.open = append(m.open[:n], m.open[n+1:]...)
-			return
-		}
-	}
+	m.open = slices.DeleteFunc(m.open, func(other *call) bool { return other == c })
 }
 
 // Abort ends the stream while the run goes on: it closes all that is open.

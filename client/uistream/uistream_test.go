@@ -136,7 +136,7 @@ func scenarios() map[string]scenario {
 		"interrupted": {events: []toolspec.RunEvent{
 			text("I look."), start("call-1", read, `{"path":"a"}`), progress("call-1", 1, "half"), start("call-2", read, ""),
 		}, ending: aborted},
-		// What the reader of interrupted gets when it connects again.
+		// The reader of interrupted connects again, and gets the rest.
 		"resumed": {from: uistream.Position{Seq: 4}, events: []toolspec.RunEvent{
 			text("I look."), start("call-1", read, `{"path":"a"}`), progress("call-1", 1, "half"), start("call-2", read, ""),
 			result("call-1", read, `"a"`), failure("call-2", read, toolspec.CodeValidation), text("Done."), done(),

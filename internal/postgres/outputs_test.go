@@ -327,7 +327,7 @@ func TestOutputQuota(t *testing.T) {
 	if n := value[int](b, `SELECT count(*) FROM outputs WHERE dispatch = 2`); n != 0 {
 		t.Error("a refused value has left a row")
 	}
-	// What is deleted makes room.
+	// A deleted output makes room.
 	b.sql(`UPDATE outputs SET expires_at = now()`)
 	b.reclaim()
 	b.streamed(streamRow("call_1"), noise)

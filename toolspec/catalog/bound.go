@@ -23,6 +23,8 @@ type Bound struct {
 	// visible is the document of projected.
 	visible  *jsonschema.Node
 	redactor toolspec.OutputRedactor
+	// streams is nil if nothing of a stream is masked.
+	streams *toolspec.StreamMasker
 	// masks are those of policy.
 	masks toolspec.Masks
 	caps  toolspec.Capabilities
@@ -87,6 +89,9 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 		}
 	}
 	if b.redactor, err = b.def.Redaction.CompileOutput(); err != nil {
+		return err
+	}
+	if b.streams, err = b.def.Redaction.Stream(); err != nil {
 		return err
 	}
 	if b.caps, err = provided.Only(b.def.Capabilities); err != nil {
@@ -193,6 +198,9 @@ func (b *Bound) ValidateRedacted(value json.RawMessage) []toolspec.Problem {
 func (b *Bound) Redact(value json.RawMessage) (json.RawMessage, error) {
 	return b.redactor.Redact(value, b.masks)
 }
+
+// StreamMasker returns the masker of the tool's streams, or nil if it masks nothing.
+func (b *Bound) StreamMasker() *toolspec.StreamMasker { return b.streams }
 
 // WithMasks returns the tool with masks of policy, beside its own.
 func (b *Bound) WithMasks(masks toolspec.Masks) *Bound {

@@ -3,6 +3,7 @@ package calls
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,7 +54,7 @@ func (b *board) add(e toolspec.RunEvent, now time.Time) {
 	case toolspec.RunCallProgress:
 		l.note = progressText(e.Progress)
 	case toolspec.RunCallResult:
-		b.end(l)
+		b.open = slices.DeleteFunc(b.open, func(other *lineOfCall) bool { return other == l })
 		l.state, l.note = "ok", ""
 		if e.Result != nil && !e.Result.OK {
 			l.state, l.note = string(e.Result.ErrorCode), app.OneLine(e.Result.SafeMessage, 80)
@@ -99,15 +100,6 @@ func (b *board) line(e toolspec.RunEvent, at time.Time) *lineOfCall {
 	l := &lineOfCall{invocationID: e.InvocationID, tool: app.OneLine(e.ToolID, 40), call: app.OneLine(e.ToolCallID, 30), since: at}
 	b.open = append(b.open, l)
 	return l
-}
-
-func (b *board) end(ended *lineOfCall) {
-	for i, l := range b.open {
-		if l == ended {
-			b.open = append(b.open[:i], b.open[i+1:]...)
-			return
-		}
-	}
 }
 
 // maxDrawn bounds the lines that are drawn again: a terminal cannot move the cursor beyond its top.

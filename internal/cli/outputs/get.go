@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -152,7 +151,7 @@ func (f *getFlags) copy(ctx context.Context, a *app.App, r output.Reader, info o
 		case <-timer.C:
 		}
 		pause = min(pause*2, followMost)
-		// What is complete now is read once more: a part may have been written after the last look.
+		// A complete output is read once more: the tool may have written a part after the last look.
 		if info, err = r.Info(ctx, a.Tenant, info.Ref); err != nil {
 			return err
 		}
@@ -227,15 +226,7 @@ type printer struct {
 // Write implements io.Writer.
 func (p *printer) Write(text []byte) (int, error) {
 	all := slices.Concat(p.held, text)
-	whole := len(all)
-	for i := len(all) - 1; i >= 0 && i >= len(all)-utf8.UTFMax; i-- {
-		if utf8.RuneStart(all[i]) {
-			if !utf8.FullRune(all[i:]) {
-				whole = i
-			}
-			break
-		}
-	}
+	whole := read.WholeRunes(all)
 	if _, err := io.WriteString(p.w, app.Printable(string(all[:whole]))); err != nil {
 		return 0, err
 	}

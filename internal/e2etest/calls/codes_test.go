@@ -2,6 +2,7 @@ package calls
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -98,7 +99,9 @@ func (c *codeWorld) work(version string) (stop func()) {
 	wrong := e2etest.Tool("test__wrong", nil, e2etest.Attempts(1)).Definition()
 	pieces := e2etest.Tool("test__pieces", nil, e2etest.Idempotent).Definition()
 	pieces.Redaction.Allow = []string{"/pieces"}
-	return c.WorkWith(c.vault.Config(), worker.Hooks(broken), worker.Secret("pieces", []byte(c.secret)), worker.Tools(
+	config := c.vault.Config()
+	config.OutputQuota = 1000
+	return c.WorkWith(config, worker.Hooks(broken), worker.Secret("pieces", []byte(c.secret)), worker.Tools(
 		e2etest.Tool("test__echo", e2etest.Echo), e2etest.Tool("test__denied", e2etest.Echo), e2etest.Tool("test__limited", e2etest.Echo),
 		e2etest.Tool("test__asked", e2etest.Echo, e2etest.Once, e2etest.Risky, e2etest.Version(version)),
 		e2etest.Tool("test__brief", e2etest.Echo), e2etest.Tool("test__single", c.single.Run, e2etest.Within(2*time.Minute)),
@@ -106,7 +109,7 @@ func (c *codeWorld) work(version string) (stop func()) {
 		e2etest.Tool("test__fails", fails(errors.New("no")), e2etest.Once), e2etest.Tool("test__aborts", fails(toolspec.Abort("not today", "closed", 403))),
 		e2etest.Tool("test__slow", outlasts, e2etest.Within(time.Second), e2etest.Attempts(1)),
 		e2etest.Tool("test__unknown", outlasts, e2etest.Within(time.Second), e2etest.Once),
-		e2etest.Tool("test__large", gives(strings.Repeat("x", 2<<20))),
+		e2etest.Tool("test__large", gives(strings.Repeat("x", 2<<20))), e2etest.Tool("test__stored", gives(randomText(100_000))),
 		toolspec.DefineSchema(wrong, json.RawMessage(`{"type":"object"}`), json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`),
 			func(context.Context, json.RawMessage, toolspec.Call) (json.RawMessage, error) {
 				return json.RawMessage(`{"text":1}`), nil
@@ -116,6 +119,15 @@ func (c *codeWorld) work(version string) (stop func()) {
 			return inPieces{[]string{c.secret[:half], c.secret[half:]}}, nil
 		}),
 	))
+}
+
+// randomText returns a text that does not compress well.
+func randomText(n int) string {
+	var b strings.Builder
+	for b.Len() < n {
+		b.WriteString(rand.Text())
+	}
+	return b.String()
 }
 
 // cases has one call for each code, but for approval_stale, which takes a second worker.
@@ -136,6 +148,7 @@ func (c *codeWorld) cases() map[toolspec.Code]func() toolspec.Result {
 		toolspec.CodeOutputValidation: call("output_validation", "test__wrong", `{}`),
 		toolspec.CodeRedactionFailed:  call("redaction_failed", "test__pieces", `{}`),
 		toolspec.CodeResultTooLarge:   call("result_too_large", "test__large", `{}`),
+		toolspec.CodeOutputQuota:      call("output_quota", "test__stored", `{}`),
 		toolspec.CodeOutcomeUnknown:   call("outcome_unknown", "test__unknown", `{}`),
 		toolspec.CodeInternal:         call("internal", "test__echo", `{}`),
 		toolspec.CodeApprovalExpired:  call("approval_expired", "test__brief", `{}`),

@@ -71,7 +71,7 @@ func TestStoredOutputIsRead(t *testing.T) {
 	if p := value(ask("core__tool_output_cache_grep", args(`,"pattern":"line 1234.$","regex":true,"max_matches":3`))); p.Text != "12340:line 12340\n12341:line 12341\n12342:line 12342\n" || p.NextOffset != 12343 {
 		t.Errorf("found are %+v", p)
 	}
-	// What stands in a result is read by its reference too.
+	// The value in a result has a reference too.
 	ref := toolspec.ResultRef(e2etest.Invocation("read-1", "", "").Identity().InvocationID())
 	if p := value(ask("core__tool_output_cache", fmt.Sprintf(`{"ref_id":%q,"pointer":"/text"}`, ref))); p.Text != "     1\t 19999\tline 19999\n     2\t 20000\tline 20000\n" {
 		t.Errorf("the result of a call is %+v", p)

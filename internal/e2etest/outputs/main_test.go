@@ -63,7 +63,7 @@ func streams() []toolspec.Tool {
 		e2etest.Tool("test__stream", func(_ context.Context, _ e2etest.In, call toolspec.Call) (e2etest.Out, error) {
 			return e2etest.Out{Text: "written"}, write(streamLines)(call)
 		}, text),
-		// What the tool does with the error of a Write does not matter.
+		// The attempt fails, whether or not the tool returns the error of a Write.
 		e2etest.Tool("test__careless", func(_ context.Context, _ e2etest.In, call toolspec.Call) (e2etest.Out, error) {
 			_ = write(50_000)(call)
 			return e2etest.Out{Text: "written"}, nil

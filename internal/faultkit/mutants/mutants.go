@@ -285,7 +285,7 @@ var mutants = []mutant{
 	},
 	{
 		guard: "deploys: the recorded plan", file: "activities/admit/admit.go",
-		edits: []edit{{"Plan: &record.Plan, PolicyDigest", "Plan: func() *hook.Plan { p := a.plan(inv.ToolID); return &p }(), PolicyDigest"}},
+		edits: []edit{{"Plan: &record.Plan, Watched", "Plan: func() *hook.Plan { p := a.plan(inv.ToolID); return &p }(), Watched"}},
 		run:   "TestSameCall|TestReset|TestNewerPlan|TestDeploys", packages: onServers,
 	},
 	{

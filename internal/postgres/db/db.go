@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -95,33 +94,3 @@ func (d *DB) MaxConns() int { return int(d.pool.Config().MaxConns) }
 
 // Close closes the connections. It waits for running statements.
 func (d *DB) Close() { d.pool.Close() }
-
-// Connect opens a connection outside the pool and runs the statements on it. It returns the
-// error of the driver.
-func (d *DB) Connect(ctx context.Context, steps ...Step) (conn *pgx.Conn, err error) {
-	if conn, err = pgx.ConnectConfig(ctx, d.pool.Config().ConnConfig); err != nil {
-		return nil, err
-	}
-	for _, st := range steps {
-		sql, args, err := d.bound(st)
-		if err == nil {
-			_, err = conn.Exec(ctx, sql, args...)
-		}
-		if err != nil {
-			Disconnect(ctx, conn)
-			return nil, err
-		}
-	}
-	return conn, nil
-}
-
-// Disconnect closes a connection of Connect, also if ctx has ended. It takes at most five
-// seconds.
-func Disconnect(ctx context.Context, conn *pgx.Conn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
-	defer cancel()
-	_ = conn.Close(ctx) // The connection is not used again, so its error does not matter.
-}
-
-// closeTimeout bounds Disconnect.
-const closeTimeout = 5 * time.Second

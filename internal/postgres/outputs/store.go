@@ -2,14 +2,12 @@ package outputs
 
 import (
 	"cmp"
-	"context"
 	"embed"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/pawl-run/pawl/internal/postgres/db"
-	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/output"
 )
 
@@ -42,7 +40,9 @@ var _ output.Reader = (*Store)(nil)
 
 // New returns a Store that uses the database d.
 func New(d *db.DB) *Store {
-	return &Store{db: d.With(files), limits: Limits{Quota: DefaultQuota, Keep: DefaultKeep}}
+	s := &Store{db: d.With(files)}
+	s.LimitOutputs(Limits{})
+	return s
 }
 
 // LimitOutputs sets the limits. Call it before the first use of the Store.
@@ -61,31 +61,6 @@ func overQuota(op string, err error) error {
 	var refused *db.Error
 	if errors.As(err, &refused) && refused.State == checkViolation {
 		return fmt.Errorf("postgres: %s: %w", op, output.ErrQuota)
-	}
-	return err
-}
-
-const (
-	// tries is how often a statement of a writer is tried; about three seconds in all.
-	tries = 4
-	// delay is the pause after the first try. It doubles after each.
-	delay = 200 * time.Millisecond
-)
-
-// persist runs a statement of a writer again while the database does not answer, for a short time: the tool runs, and without its
-// output its outcome is unknown.
-func persist(ctx context.Context, statement func() error) (err error) {
-	for try := range tries {
-		if err = statement(); err == nil || !errs.IsTransient(err) || ctx.Err() != nil {
-			return err
-		}
-		timer := time.NewTimer(delay << try)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return err
-		case <-timer.C:
-		}
 	}
 	return err
 }

@@ -9,12 +9,14 @@ import (
 
 	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec/errs"
 )
 
 // flushEvery is how old the bytes that a writer holds may become before the next Write stores them, so that a reader can follow.
 const flushEvery = 2 * time.Second
 
-// Writer stores an output in chunks. It implements attempt.OutputWriter. Its output is not complete before Finish. It is for one
+// Writer stores an output in chunks. It implements attempt.OutputWriter: it tries again for a short time,
+// because the tool runs, and without its output its outcome is unknown. Its output is not complete before Finish. It is for one
 // goroutine.
 type Writer struct {
 	store *Store
@@ -65,7 +67,7 @@ func (w *Writer) flush(ctx context.Context) error {
 	c := chunk{firstByte: w.stored, firstLine: w.lines, text: w.row.Text, data: w.held[:split(w.held, w.row.Text)]}
 	const op = "store a part of an output"
 	values := w.store.chunkValues(w.row.TenantID, w.ref, c)
-	if err := persist(ctx, func() error {
+	if err := errs.Persist(ctx, func() error {
 		row, _, err := db.First[doneRow](ctx, w.store.db, op, db.Query("AppendChunk", values))
 		if err == nil && !row.Done {
 			err = &db.Error{Op: op, State: "the output is not being written any more"}
@@ -86,7 +88,7 @@ func (w *Writer) begin(ctx context.Context) error {
 		return nil
 	}
 	const op = "begin an output"
-	err := persist(ctx, func() error {
+	err := errs.Persist(ctx, func() error {
 		row, found, err := db.Batched[createdRow](ctx, w.store.db, op, w.store.create(w.row, w.ref)...)
 		if err == nil && (!found || row.Ref == "") {
 			err = &db.Error{Op: op, State: notOpen}
@@ -109,7 +111,7 @@ func (w *Writer) Finish(ctx context.Context, mediaType string) (ref string, err 
 	}
 	const op = "finish an output"
 	finish := finishOf(w.row.TenantID, w.ref, mediaType, w.stored, w.row.Text && !w.endsLine, w.digest.Sum(nil))
-	err = persist(ctx, func() error {
+	err = errs.Persist(ctx, func() error {
 		row, _, err := db.First[doneRow](ctx, w.store.db, op, finish)
 		if err == nil && !row.Done {
 			err = &db.Error{Op: op, State: "the output is not being written any more"}

@@ -2,23 +2,11 @@ package runs
 
 import (
 	"context"
-	"errors"
 	"sync"
-	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/pawl-run/pawl/internal/postgres/db"
-)
-
-const (
-	// quiet is how long the connection may be idle before a ping tests it: a lost peer sends no
-	// error.
-	quiet       = time.Minute
-	pingTimeout = 5 * time.Second
-	// The first delay before the next connection, doubled by each failure, and its maximum.
-	reconnectFirst = 100 * time.Millisecond
-	reconnectMost  = 10 * time.Second
 )
 
 // hub has the connection that listens for events, which all watchers of a process share. The
@@ -100,56 +88,11 @@ func (h *hub) notify(key string) {
 }
 
 // listen holds a connection until ctx ends and wakes the watchers. After a lost connection it wakes
-// all of them, because they may have missed a notification.
+// all of them, because they may have missed a notification. The watchers meet the error of a lost
+// connection themselves, and report it.
 func (h *hub) listen(ctx context.Context) {
-	delay := reconnectFirst
-	for {
-		_ = h.listenOnce(ctx, func() { delay = reconnectFirst }) // The watchers meet the same error, and report it.
-		timer := time.NewTimer(delay)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
-		delay = min(delay*2, reconnectMost)
-	}
-}
-
-func (h *hub) listenOnce(ctx context.Context, connected func()) error {
-	conn, err := h.db.Connect(ctx, db.Query("ListenRuns", db.Values{}))
-	if err != nil {
-		return err
-	}
-	defer db.Disconnect(ctx, conn)
-	connected()
-	h.notify("")
-	for {
-		key, err := awaitNotification(ctx, conn)
-		if err != nil {
-			return err
-		}
-		h.notify(key)
-	}
-}
-
-// awaitNotification waits for a notification and returns its payload.
-func awaitNotification(ctx context.Context, conn *pgx.Conn) (string, error) {
-	for {
-		waiting, cancel := context.WithTimeout(ctx, quiet)
-		notification, err := conn.WaitForNotification(waiting)
-		cancel()
-		switch {
-		case err == nil:
-			return notification.Payload, nil
-		case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
-			return "", err
-		}
-		ping, cancel := context.WithTimeout(ctx, pingTimeout)
-		err = conn.Ping(ping)
-		cancel()
-		if err != nil {
-			return "", err
-		}
-	}
+	h.db.Listen(ctx, db.Listener{
+		Connected: func() { h.notify("") },
+		Notified:  func(n *pgconn.Notification) { h.notify(n.Payload) },
+	}, db.Query("ListenRuns", db.Values{}))
 }

@@ -21,6 +21,9 @@ const (
 	pageSize = 100
 	// readOnlyPoll is the interval of the reads for a role that may not mark a run as watched.
 	readOnlyPoll = time.Second
+	// The first delay before a failed read is tried again, doubled by each failure, and its maximum.
+	retryFirst = 100 * time.Millisecond
+	retryMost  = 10 * time.Second
 	// giveUp is how long a watcher tries to reach the database.
 	giveUp = time.Minute
 	// insufficientPrivilege is the SQLSTATE of a statement that the role may not run.
@@ -77,14 +80,14 @@ func (s *Store) Watch(ctx context.Context, tenantID, runID string, after int64) 
 	return func(yield func(toolspec.RunEvent, error) bool) {
 		w := &watch{store: s, tenantID: tenantID, runID: runID, after: after, waiter: s.hub.join()}
 		defer s.hub.leave(w.waiter)
-		delay, failing := reconnectFirst, time.Time{}
+		delay, failing := retryFirst, time.Time{}
 		for ctx.Err() == nil {
 			more, ok, err := w.step(ctx, yield)
 			switch {
 			case !ok || ctx.Err() != nil:
 				return
 			case err == nil:
-				delay, failing = reconnectFirst, time.Time{}
+				delay, failing = retryFirst, time.Time{}
 				if !more {
 					w.wait(ctx)
 				}
@@ -97,7 +100,7 @@ func (s *Store) Watch(ctx context.Context, tenantID, runID string, after int64) 
 				return
 			}
 			pause(ctx, delay)
-			delay = min(2*delay, reconnectMost)
+			delay = min(2*delay, retryMost)
 		}
 	}
 }

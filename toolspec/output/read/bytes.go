@@ -120,5 +120,3 @@ func (r *reader) Close() error {
 	r.stop()
 	return nil
 }
-
-func (r *reader) close() { r.stop() }

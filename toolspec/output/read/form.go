@@ -26,7 +26,7 @@ func form(raw chunks, pointer string) (chunks, error) {
 	return func(output.Position) iter.Seq2[output.Chunk, error] {
 		return func(yield func(output.Chunk, error) bool) {
 			in := newReader(raw, at)
-			defer in.close()
+			defer in.stop()
 			in.skip(" \t\r\n,:")
 			dec := in.decoder()
 			w := sink{yield: yield}
@@ -104,7 +104,7 @@ func locate(raw chunks, pointer string) (int64, error) {
 		return 0, err
 	}
 	in := newReader(raw, 0)
-	defer in.close()
+	defer in.stop()
 	dec := in.decoder()
 	for _, name := range names {
 		if err := enter(dec, name); err != nil {

@@ -323,7 +323,7 @@ func shorten(number int64, text []byte) Line {
 	if len(text) <= MatchBytes {
 		return Line{Number: number, Text: text}
 	}
-	return Line{Number: number, Text: text[:runeStart(text, MatchBytes)], Cut: true}
+	return Line{Number: number, Text: text[:RuneStart(text, MatchBytes)], Cut: true}
 }
 
 // excerpt returns the part of a line with a match. whole says that text is the whole line.
@@ -333,7 +333,7 @@ func excerpt(number int64, text []byte, from, to int, whole bool) Line {
 	}
 	start := 0
 	if to > MatchBytes {
-		start = runeStart(text, max(0, from-matchLead))
+		start = RuneStart(text, max(0, from-matchLead))
 	}
-	return Line{Number: number, Text: text[start:runeStart(text, min(len(text), start+MatchBytes))], Cut: true}
+	return Line{Number: number, Text: text[start:RuneStart(text, min(len(text), start+MatchBytes))], Cut: true}
 }

@@ -2,7 +2,6 @@ package read
 
 import (
 	"bytes"
-	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/toolspec/output"
 )
@@ -175,7 +174,7 @@ func (p *pager) show() {
 		l.Text = bytes.TrimSuffix(p.held, []byte{'\r'})
 	}
 	if len(l.Text) > p.lineBytes {
-		l.Text, l.Cut = l.Text[:runeStart(l.Text, p.lineBytes)], true
+		l.Text, l.Cut = l.Text[:RuneStart(l.Text, p.lineBytes)], true
 	}
 	if len(p.out.Lines) == 0 {
 		if n := fitting(l.Text, PageBytes-lineCost-noticeCost); n < len(l.Text) {
@@ -195,24 +194,11 @@ func (p *pager) show() {
 	}
 }
 
-// runeStart returns the last index up to n at which a character begins, if text is UTF-8.
-func runeStart(text []byte, n int) int {
-	if n >= len(text) {
-		return len(text)
-	}
-	for i := n; i > 0 && i > n-utf8.UTFMax; i-- {
-		if utf8.RuneStart(text[i]) {
-			return i
-		}
-	}
-	return n
-}
-
 // fitting returns how much of text costs at most room, up to the beginning of a character.
 func fitting(text []byte, room int) int {
 	for i := range text {
 		if room -= byteCost(text[i]); room < 0 {
-			return runeStart(text, i)
+			return RuneStart(text, i)
 		}
 	}
 	return len(text)

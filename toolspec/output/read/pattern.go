@@ -12,9 +12,9 @@ import (
 const (
 	// MaxPattern bounds a pattern, in bytes.
 	MaxPattern = 1000
-	// maxProgram bounds the instructions of an expression, and maxPart the bytes that it is applied to at once: its time is
+	// MaxProgram bounds the instructions of an expression, and maxPart the bytes that it is applied to at once: its time is
 	// proportional to both, and it cannot be interrupted.
-	maxProgram = 1000
+	MaxProgram = 1000
 	maxPart    = 64 << 10
 	// overlap is how much of a part the next part of the same line has again: a longer match may be missed.
 	overlap = 4 << 10
@@ -23,7 +23,7 @@ const (
 // The errors of NewPattern. Their texts are safe to show.
 var (
 	ErrBadPattern     = errors.New("the pattern is not a valid RE2 regular expression")
-	ErrComplexPattern = fmt.Errorf("the pattern is too complex: it compiles to more than %d instructions; repeat less, or search for its parts in separate calls", maxProgram)
+	ErrComplexPattern = fmt.Errorf("the pattern is too complex: it compiles to more than %d instructions; repeat less, or search for its parts in separate calls", MaxProgram)
 	ErrPatternLines   = errors.New("the pattern must be within one line")
 	ErrPatternSize    = fmt.Errorf("the pattern must have 1 to %d bytes", MaxPattern)
 )
@@ -52,16 +52,10 @@ func NewPattern(text string, isRegex bool) (Pattern, error) {
 	case !isRegex:
 		return p, nil
 	}
-	parsed, err := syntax.Parse(text, syntax.Perl)
-	if err != nil {
-		return Pattern{}, ErrBadPattern // the text of err quotes the pattern
-	}
-	program, err := syntax.Compile(parsed.Simplify())
-	if err != nil || len(program.Inst) > maxProgram {
-		return Pattern{}, ErrComplexPattern
-	}
-	if p.expr, err = regexp.Compile(text); err != nil {
-		return Pattern{}, ErrBadPattern
+	var program *syntax.Prog
+	var err error
+	if p.expr, program, err = CompileExpression(text); err != nil {
+		return Pattern{}, err
 	}
 	literal, _ := p.expr.LiteralPrefix()
 	p.literal, p.program = []byte(literal), int64(len(program.Inst))
@@ -69,6 +63,24 @@ func NewPattern(text string, isRegex bool) (Pattern, error) {
 		p.edges = p.edges || i.Op == syntax.InstEmptyWidth
 	}
 	return p, nil
+}
+
+// CompileExpression compiles a regular expression in RE2 syntax, and returns its program too. The error is ErrBadPattern, or
+// ErrComplexPattern for a program of more than MaxProgram instructions.
+func CompileExpression(text string) (*regexp.Regexp, *syntax.Prog, error) {
+	parsed, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil, nil, ErrBadPattern // the text of err quotes the pattern
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil || len(program.Inst) > MaxProgram {
+		return nil, nil, ErrComplexPattern
+	}
+	expr, err := regexp.Compile(text)
+	if err != nil {
+		return nil, nil, ErrBadPattern
+	}
+	return expr, program, nil
 }
 
 // find returns the bounds of the first match in a part of a line, from < 0 if there is none. begins and ends say that the part has the
