@@ -100,7 +100,8 @@ type Definition struct {
 	MaxResultBytes int
 	// Truncate says what parts of the value are, so that a value that is large for its content is
 	// shortened, such as the contents of a file above 10 KB. A value of more than MaxInline bytes is
-	// shortened in any case.
+	// shortened in any case. Truncate does not go with Stream: the result has one reference, and it names
+	// the stream.
 	Truncate []Truncation
 	// Stream declares that the tool writes to Call.Output, and what. The result of such a tool has the
 	// reference of the stream beside its value, which is at most MaxInline bytes and is not cached.

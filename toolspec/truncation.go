@@ -52,6 +52,9 @@ func (c Content) Limits() (most, shown int, list, tail, ok bool) {
 const maxTruncations = 8
 
 func (d Definition) checkTruncate() error {
+	if d.Stream != "" && len(d.Truncate) > 0 {
+		return fmt.Errorf("truncate does not go with stream: the result has one outputRef, and the stream needs it")
+	}
 	if len(d.Truncate) > maxTruncations {
 		return fmt.Errorf("truncate has %d entries, of at most %d", len(d.Truncate), maxTruncations)
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/conversation"
+	"github.com/pawl-run/pawl/toolspec/output"
+	"github.com/pawl-run/pawl/toolspec/truncate"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
@@ -62,22 +64,47 @@ func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcom
 		a.Content, a.Sanitized, _, err = render(o.Result, nil)
 		return a, err
 	}
-	value := o.Result.Value
-	if o.Result.OutputRef != "" && len(value) == 0 { // otherwise value is its short form, or it names a stream
-		stored, err := c.Output(ctx, tenantID, o.Result.OutputRef)
-		switch {
-		case err == nil:
-			value = stored
-		case !errors.Is(err, client.ErrNoOutputs):
-			return a, err
+	value, err := wholeValue(ctx, c, tenantID, o.Result)
+	if err != nil {
+		return a, err
+	}
+	ref := o.Result.OutputRef
+	if !o.Result.Truncated && o.Result.InvocationID != "" && len(o.Result.Value) > 0 {
+		ref = toolspec.ResultRef(o.Result.InvocationID) // the result itself has the whole value
+	}
+	if o.Result.Kind == toolspec.KindParts {
+		if cut, ok := answerParts(&a, value, ref); ok {
+			switch {
+			case cut && a.OutputRef == "":
+				a.OutputRef = ref
+			case !cut && o.Result.Truncated:
+				a.OutputRef = "" // the answer has the whole value
+			}
+			return a, nil
 		}
+		value = o.Result.Value
 	}
 	var cut bool
 	a.Content, a.Sanitized, cut, err = render(o.Result, value)
-	if cut && a.OutputRef == "" && o.Result.InvocationID != "" {
-		a.OutputRef = toolspec.ResultRef(o.Result.InvocationID) // the result itself has the whole value
+	if cut && a.OutputRef == "" {
+		a.OutputRef = ref
 	}
 	return a, err
+}
+
+// wholeValue returns the value of a result. It reads a stored value if the result has nothing else, and
+// if it has parts without their data. If c cannot read it, it returns the value of the result.
+func wholeValue(ctx context.Context, c *client.Client, tenantID string, r toolspec.Result) (json.RawMessage, error) {
+	short := r.Truncated && r.Kind == toolspec.KindParts
+	if r.OutputRef == "" || len(r.Value) > 0 && !short { // a value is its short form, or the reference names a stream
+		return r.Value, nil
+	}
+	stored, err := c.Output(ctx, tenantID, r.OutputRef)
+	isGone := errors.Is(err, client.ErrNotFound) || errors.Is(err, output.ErrExpired) || errors.Is(err, client.ErrOutputTooLarge)
+	if errors.Is(err, client.ErrNoOutputs) || short && isGone {
+		return r.Value, nil
+	}
+	return stored, err
 }
 
 // Content returns what a model reads of a result: its value, a preview of a value of more than
@@ -106,6 +133,10 @@ func render(r toolspec.Result, value json.RawMessage) (content json.RawMessage, 
 			clean = json.RawMessage(`null`)
 		}
 		return clean, sanitized, false, nil
+	}
+	if r.Kind == toolspec.KindText && r.InvocationID != "" {
+		whole := truncate.Value{JSON: clean, Kind: r.Kind, Most: MaxAnswer}
+		return whole.Short(toolspec.ResultRef(r.InvocationID)), sanitized, true, nil
 	}
 	content, err = fitValue(clean, len(value))
 	return content, sanitized, true, err

@@ -75,7 +75,7 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if b.projected, err = jsonschema.CompileValue(projected); err != nil {
 		return fmt.Errorf("redaction.allow: %w", err)
 	}
-	if b.visible, err = jsonschema.Parse(projected); err != nil {
+	if b.visible, err = jsonschema.ParseValue(projected); err != nil {
 		return fmt.Errorf("redaction.allow: %w", err)
 	}
 	for _, m := range b.def.Redaction.MaskOutput {
