@@ -25,7 +25,7 @@ type Answer struct {
 	Content json.RawMessage
 	IsError bool
 	// Parts follow the content, such as images; a format that cannot carry one of
-	// them says so in text instead, and drops nothing silently, except for the name of an image.
+	// them says so in text instead, and drops nothing silently, except for the name of a part that it carries.
 	Parts []Part
 	// OutputRef names the stored value where Content is only a part of it (WF-16).
 	OutputRef string
