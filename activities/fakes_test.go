@@ -219,9 +219,9 @@ type world struct {
 }
 
 type setup struct {
-	def    func(*toolspec.Definition)
-	run    func(context.Context, in, toolspec.Call) (any, error)
-	probe  func(context.Context, in, toolspec.Call) (toolspec.Found[out], error)
+	def   func(*toolspec.Definition)
+	run   func(context.Context, in, toolspec.Call) (any, error)
+	probe func(context.Context, in, toolspec.Call) (toolspec.Found[out], error)
 	// tool, if not nil, makes the tool instead of run and probe.
 	tool   func(toolspec.Definition) toolspec.Tool
 	hooks  []hook.Hook

@@ -250,7 +250,9 @@ func TestWhatLeaves(t *testing.T) {
 			}}
 			s.tool = func(d toolspec.Definition) toolspec.Tool {
 				return toolspec.DefineWithProbe(d, func(context.Context, in, toolspec.Call) (any, error) { return leaving, nil },
-					func(context.Context, in, toolspec.Call) (toolspec.Found[any], error) { return toolspec.FoundEffect(leaving), nil })
+					func(context.Context, in, toolspec.Call) (toolspec.Found[any], error) {
+						return toolspec.FoundEffect(leaving), nil
+					})
 			}
 			if hooked = nil; way.hook.Name() != "" {
 				s.hooks, hooked = []hook.Hook{way.hook}, []string{"h"}

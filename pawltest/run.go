@@ -70,6 +70,8 @@ func (b *callWorker) answer(out contract.ExecuteOut, safeArgs json.RawMessage) A
 		Progress: b.reports.list.get(), Log: b.book.String(),
 	}
 	switch {
+	case out.Truncated:
+		a.Value = b.record.output.get()
 	case out.OutputRef != "" && len(out.Value) > 0:
 		a.Output = b.record.stream.get()
 	case out.OutputRef != "":
