@@ -102,18 +102,23 @@ func (d *Deliverer) Clean(bound *catalog.Bound, in Value) (json.RawMessage, *hoo
 	if in.MaxBytes > 0 {
 		most = min(most, in.MaxBytes)
 	}
-	if len(in.Value) > toolspec.MaxRawResult {
-		return nil, tooLarge(toolspec.MaxRawResult)
+	hard := toolspec.MaxRawResult
+	if in.Origin == FromHook {
+		// The value is redacted already, and the time of a stage is short.
+		hard = 2 * most
+	}
+	if len(in.Value) > hard {
+		return nil, tooLarge(most)
 	}
 	clean, err := bound.Redact(in.Value)
 	redacted := err == nil
 	if redacted {
 		clean, redacted = redact.JSON(clean, d.Secrets)
 	}
-	if redacted && len(clean) > most || !redacted && len(in.Value) > most {
-		if redacted {
-			return nil, tooLarge(most)
-		}
+	switch {
+	case redacted && len(clean) > most:
+		return nil, tooLarge(most)
+	case !redacted && len(in.Value) > most: // its validation would cost too much
 		return nil, &hook.Failure{Code: toolspec.CodeRedactionFailed}
 	}
 	if f := check(bound, in, clean, redacted); f != nil {

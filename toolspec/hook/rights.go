@@ -313,8 +313,8 @@ func (r readsOutput) Source() toolspec.Source { return r.c.facts.Source }
 // setsOutput lets a hook change the value.
 type setsOutput struct{ c *core }
 
-// SetOutput replaces the value, by one of at most toolspec.MaxRawResult bytes. The allowlist and the
-// masks of the tool are applied to it again, and then it must be within the bound of the tool's result.
+// SetOutput replaces the value, by one of at most twice the bound of the tool's result. The allowlist
+// and the masks of the tool are applied to it again, and then it must be within that bound.
 func (s setsOutput) SetOutput(v any) {
 	if raw := s.c.encodeOutput("the output", v); raw != nil {
 		s.c.delta.Output = raw

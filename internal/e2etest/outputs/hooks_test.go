@@ -44,7 +44,7 @@ func TestHookOnALargeValue(t *testing.T) {
 		seen <- len(out.Text)
 		switch note, _, _ := strings.Cut(out.Text, " "); note {
 		case "grow":
-			v.SetOutput(e2etest.Out{Text: strings.Repeat(text("b"), 40)})
+			v.SetOutput(e2etest.Out{Text: strings.Repeat("b", toolspec.DefaultMaxResult)})
 		case "cut":
 			v.SetOutput(e2etest.Out{Text: out.Text[:9], Hidden: string(hidden)})
 		default:
