@@ -63,6 +63,7 @@ func (v Value) Short(ref string) json.RawMessage {
 		if json.Unmarshal(v.JSON, &parts) == nil {
 			return fit(func(room int) any { return shortParts(parts, room, ref) })
 		}
+	case toolspec.KindJSON:
 	}
 	return fit(func(room int) any {
 		p := preview{Bytes: len(v.JSON), Truncated: true, OutputRef: ref, More: more(ref)}
