@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
@@ -68,10 +67,7 @@ func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcom
 	if err != nil {
 		return a, err
 	}
-	ref := o.Result.OutputRef
-	if !o.Result.Truncated && o.Result.InvocationID != "" && len(o.Result.Value) > 0 {
-		ref = toolspec.ResultRef(o.Result.InvocationID) // the result itself has the whole value
-	}
+	ref := wholeRef(o.Result)
 	if o.Result.Kind == toolspec.KindParts {
 		if cut, ok := answerParts(&a, value, ref); ok {
 			switch {
@@ -134,12 +130,16 @@ func render(r toolspec.Result, value json.RawMessage) (content json.RawMessage, 
 		}
 		return clean, sanitized, false, nil
 	}
-	if r.Kind == toolspec.KindText && r.InvocationID != "" {
-		whole := truncate.Value{JSON: clean, Kind: r.Kind, Most: MaxAnswer}
-		return whole.Short(toolspec.ResultRef(r.InvocationID)), sanitized, true, nil
+	whole := truncate.Value{JSON: clean, Kind: r.Kind, Most: MaxAnswer, Bytes: len(value)}
+	return whole.Short(wholeRef(r)), sanitized, true, nil
+}
+
+// wholeRef returns the reference of the whole value of a result, or "" if it has none.
+func wholeRef(r toolspec.Result) string {
+	if r.InvocationID != "" && len(r.Value) > 0 && !r.Truncated {
+		return toolspec.ResultRef(r.InvocationID) // the result itself has the whole value
 	}
-	content, err = fitValue(clean, len(value))
-	return content, sanitized, true, err
+	return r.OutputRef
 }
 
 // failure is the content of an answer to a call without a value. It has nothing of policy and
@@ -201,73 +201,6 @@ func (f failure) encode() (json.RawMessage, error) {
 	text, err = encode(f)
 	clean, _ = sanitize(text)
 	return clean, err
-}
-
-// preview replaces a value that is too large for an answer. It has the beginning of the value and
-// its size. The answer has the reference of the whole value beside it.
-type preview struct {
-	Preview any `json:"preview,omitempty"`
-	// Count is the number of elements of a list, of members of an object, or of characters of a
-	// text.
-	Count     *int `json:"count,omitempty"`
-	Bytes     int  `json:"bytes,omitempty"`
-	Truncated bool `json:"truncated"`
-}
-
-// fitValue returns a preview, of at most MaxAnswer bytes, of a value that has size bytes where it
-// is stored. Both are valid JSON. The preview of a value that could not be read is empty.
-func fitValue(value json.RawMessage, size int) (json.RawMessage, error) {
-	if len(value) == 0 {
-		return encode(preview{Truncated: true})
-	}
-	p := preview{Bytes: size, Truncated: true}
-	// Escapes make the encoded preview larger than its text.
-	for room := MaxAnswer * 3 / 4; ; room /= 2 {
-		p.Preview, p.Count = previewOf(value, room)
-		if text, err := encode(p); err != nil || len(text) <= MaxAnswer {
-			return text, err
-		}
-	}
-}
-
-// previewOf returns the beginning of a value, of about room bytes, and the count of the value.
-func previewOf(value json.RawMessage, room int) (any, *int) {
-	var list []json.RawMessage
-	var members map[string]json.RawMessage
-	var text string
-	switch {
-	case json.Unmarshal(value, &list) == nil:
-		shown := []json.RawMessage{}
-		for _, element := range list {
-			if room -= len(element) + 1; room < 0 {
-				break
-			}
-			shown = append(shown, element)
-		}
-		count := len(list)
-		if len(list) > 0 && len(shown) == 0 { // the first element alone is too large
-			return cutText(string(value), room+len(list[0])+1), &count
-		}
-		return shown, &count
-	case json.Unmarshal(value, &text) == nil:
-		count := utf8.RuneCountInString(text)
-		return cutText(text, room), &count
-	case json.Unmarshal(value, &members) == nil:
-		count := len(members)
-		return cutText(string(value), room), &count
-	}
-	return cutText(string(value), room), nil
-}
-
-// cutText cuts a text to at most room bytes, between two characters.
-func cutText(text string, room int) string {
-	if len(text) <= room {
-		return text
-	}
-	for room > 0 && !utf8.RuneStart(text[room]) {
-		room--
-	}
-	return text[:room]
 }
 
 // encode returns the JSON of v. It does not escape <, > and &, because models read it.

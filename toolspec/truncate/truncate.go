@@ -2,8 +2,10 @@ package truncate
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/toolspec"
 )
@@ -26,6 +28,8 @@ type Value struct {
 	Contents []toolspec.Truncation
 	// Most bounds the value, in bytes of JSON.
 	Most int
+	// Bytes is the size of the value where it is stored, if that is another than the size of JSON.
+	Bytes int
 }
 
 // Exceeds reports whether the value has more bytes than it may have, or a part of it more than its
@@ -66,7 +70,7 @@ func (v Value) Short(ref string) json.RawMessage {
 	case toolspec.KindJSON:
 	}
 	return fit(func(room int) any {
-		p := preview{Bytes: len(v.JSON), Truncated: true, OutputRef: ref, More: more(ref)}
+		p := preview{Bytes: cmp.Or(v.Bytes, len(v.JSON)), Truncated: true, OutputRef: ref, More: more(ref)}
 		p.Preview, p.Count = beginning(v.JSON, room)
 		return p
 	})
@@ -84,7 +88,7 @@ func fit(form func(room int) any) json.RawMessage {
 // preview stands in the place of a value that is no text and no list of parts, and of a declared list.
 type preview struct {
 	Preview any `json:"preview,omitempty"`
-	// Count is the number of elements of a list, or of members of an object.
+	// Count is the number of elements of a list, of members of an object, or of characters of a text.
 	Count *int `json:"count,omitempty"`
 	Bytes int  `json:"bytes,omitempty"`
 	// Truncated is true.
@@ -176,8 +180,12 @@ func beginning(value json.RawMessage, room int) (any, *int) {
 		return Cut(string(value), room), &count
 	}
 	var text string
-	if json.Unmarshal(value, &text) == nil {
-		return Cut(text, room), nil
+	switch {
+	case json.Unmarshal(value, &text) == nil:
+		count := utf8.RuneCountInString(text)
+		return Cut(text, room), &count
+	case len(value) == 0:
+		return nil, nil
 	}
 	return Cut(string(value), room), nil
 }
