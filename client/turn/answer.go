@@ -16,8 +16,8 @@ import (
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// MaxAnswer bounds the content of an answer to a model, in bytes. A larger value becomes a
-// preview.
+// MaxAnswer bounds the content of an answer to a model, in bytes. A larger value gets its short
+// form.
 const MaxAnswer = conversation.MaxResult
 
 // formMessages returns the messages of a reply whose calls all have a result.
@@ -103,7 +103,7 @@ func wholeValue(ctx context.Context, c *client.Client, tenantID string, r toolsp
 	return stored, err
 }
 
-// Content returns what a model reads of a result: its value, a preview of a value of more than
+// Content returns what a model reads of a result: its value, the short form of a value of more than
 // MaxAnswer bytes, or the failure, which a codec writes behind toolspec.ErrorPrefix. Its texts are
 // sanitized, see wire.Answer.Sanitized. value is the value of the result, read by its reference if
 // the result has one.
@@ -113,7 +113,7 @@ func Content(r toolspec.Result, value json.RawMessage) (json.RawMessage, error) 
 }
 
 // render returns the content of an answer, what sanitize changed in a value, and whether the
-// content is a preview. The content of a failure says itself what was changed.
+// content is a short form. The content of a failure says itself what was changed.
 func render(r toolspec.Result, value json.RawMessage) (content json.RawMessage, sanitized []string, cut bool, err error) {
 	if !r.OK {
 		content, err = encodeFailure(r)
