@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/output"
 	"github.com/pawl-run/pawl/activities/providers"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/broker/fingerprint"
@@ -63,11 +64,12 @@ type Attempts struct {
 	// processors and lane keep room for other calls.
 	processors processors
 	lane       *lane
+	outputs    *output.Deliverer
 }
 
 // New returns the Attempts of a worker.
 func New(p Parts) *Attempts {
-	return &Attempts{Parts: p, processors: newProcessors(), lane: newLane(p.LocalTools)}
+	return &Attempts{Parts: p, processors: newProcessors(), lane: newLane(p.LocalTools), outputs: &output.Deliverer{Store: p.Store, Secrets: p.Secrets}}
 }
 
 // Execute makes one attempt: it claims the dispatch, runs hooks and tool, checks the output
