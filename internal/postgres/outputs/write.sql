@@ -23,16 +23,22 @@ RETURNING ref;
 
 -- name: AppendChunk
 -- The constraint output_usage_within_quota refuses the whole statement. A second execution finds the chunk of the first one.
+-- A chunk has its data or an object, whose reservation must not have ended.
 WITH written AS (
-    UPDATE outputs SET bytes = bytes + @bytes, lines = lines + @lines, stored = stored + octet_length(@data::bytea), touched_at = now()
+    UPDATE outputs SET bytes = bytes + @bytes, lines = lines + @lines, stored = stored + @stored, touched_at = now()
     WHERE ref = @ref AND tenant_id = @tenant_id AND state = 'writing' AND bytes = @first_byte
+        AND (@object = '' OR EXISTS (SELECT FROM output_objects WHERE key = nullif(@object, '')::uuid AND state = 'reserved' FOR UPDATE))
     RETURNING id, tenant_id
 ), charged AS (
-    UPDATE output_usage u SET stored = u.stored + octet_length(@data::bytea), quota = @quota FROM written w WHERE u.tenant_id = w.tenant_id
+    UPDATE output_usage u SET stored = u.stored + @stored, quota = @quota FROM written w WHERE u.tenant_id = w.tenant_id
     RETURNING w.id
+), kept AS (
+    UPDATE output_objects o SET state = 'stored', output_id = c.id, changed_at = now() FROM charged c
+    WHERE o.key = nullif(@object, '')::uuid AND o.state = 'reserved'
+    RETURNING o.key
 ), chunk AS (
-    INSERT INTO output_chunks (output_id, first_byte, first_line, bytes, lines, ends_line, data)
-    SELECT id, @first_byte, @first_line, @bytes, @lines, @ends_line, @data FROM charged
+    INSERT INTO output_chunks (output_id, first_byte, first_line, bytes, lines, ends_line, data, object)
+    SELECT id, @first_byte, @first_line, @bytes, @lines, @ends_line, @data, (SELECT key FROM kept) FROM charged
     RETURNING output_id
 )
 SELECT EXISTS (SELECT FROM chunk) OR EXISTS (
