@@ -70,7 +70,7 @@ func (s *Store) toBucket(ctx context.Context, tenantID string, chunks ...db.Valu
 		keys[i], sizes[i], digests[i], total = uuid.NewString(), int32(len(data[i])), digest[:], total+int64(len(data[i])) //nolint:gosec // a chunk is small
 	}
 	reserve := db.Query("ReserveObjects", db.Values{
-		"tenant_id": tenantID, "total": total, "quota": s.limits.Quota, "bucket": s.bucket.Name(), "keys": keys, "sizes": sizes, "sha256": digests,
+		"tenant_id": tenantID, "total": total, "quota": s.limits.Quota, "bucket": s.bucket.Name(), "keys": keys, "sizes": sizes, "digests": digests,
 	})
 	if err := errs.Persist(ctx, func() error {
 		row, _, err := db.First[doneRow](ctx, s.db, op, reserve)

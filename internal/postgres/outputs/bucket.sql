@@ -4,7 +4,7 @@ WITH quota AS (
     SELECT NOT EXISTS (SELECT FROM output_usage WHERE tenant_id = @tenant_id AND stored + @total::bigint > @quota) AS done
 ), reserved AS (
     INSERT INTO output_objects (key, bucket, size, sha256)
-    SELECT o.key, @bucket, o.size, o.sha256 FROM quota, unnest(@keys::text[]::uuid[], @sizes::integer[], @sha256::bytea[]) AS o (key, size, sha256)
+    SELECT o.key, @bucket, o.size, o.sha256 FROM quota, unnest(@keys::text[]::uuid[], @sizes::integer[], @digests::bytea[]) AS o (key, size, sha256)
     WHERE quota.done
     ON CONFLICT (key) DO NOTHING
 )
