@@ -139,7 +139,7 @@ func TestOutputsInABucket(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer other.Close()
+		t.Cleanup(other.Close)
 		if err := other.OpenBucket(t.Context(), address); err != nil {
 			t.Fatal(err)
 		}
