@@ -37,7 +37,7 @@ type maskStep struct {
 	exclusive bool
 }
 
-// maskCheck walks all schemas that apply to what a path leads to.
+// maskCheck visits all schemas that apply to the values at a path.
 type maskCheck struct {
 	met  bool
 	seen map[maskStep]bool

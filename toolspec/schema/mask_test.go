@@ -9,7 +9,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec/schema"
 )
 
-// TestCheckMask: where a masked text cannot break the schema, and where it could.
+// TestCheckMask: when a masked text can break the schema, and when it cannot.
 func TestCheckMask(t *testing.T) {
 	t.Parallel()
 	doc := func(fields string) json.RawMessage {
