@@ -74,6 +74,7 @@ func (h Hook) within(ctx context.Context) (context.Context, context.CancelFunc) 
 // late is the error of a durable hook that did not end within its longest run.
 type late struct{ after time.Duration }
 
+// Error returns the longest run of the hook, as text.
 func (l *late) Error() string { return "the hook did not end within " + l.after.String() }
 
 // LogReason returns the same text: it contains no data of the call.

@@ -20,6 +20,7 @@ type Plan struct {
 	Faults []PlannedFault
 }
 
+// PlannedCall is a call that the run submits at At.
 type PlannedCall struct {
 	At         time.Duration
 	ToolCallID string

@@ -76,6 +76,7 @@ func (p *Proxy) listen() error {
 	return nil
 }
 
+// Set changes the mode. It fails with net.ErrClosed after Close.
 func (p *Proxy) Set(m Mode) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
