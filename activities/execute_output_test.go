@@ -11,9 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/pawl-run/pawl/activities"
+	"github.com/pawl-run/pawl/broker/fingerprint"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/truncate"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -25,11 +28,13 @@ func TestExecuteOutputs(t *testing.T) {
 		text string
 		want contract.ExecuteOut
 	}{
-		{"redacted", 1 << 20, "hello", contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
+		{"redacted", 1 << 20, "hello", contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`), OutputInfo: toolspec.OutputInfo{Bytes: 16}}},
 		{"as large as a payload may be", 1 << 20, large[:toolspec.MaxInline-11],
-			contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"` + large[:toolspec.MaxInline-11] + `"}`)}},
-		{"larger than that", 1 << 20, large, contract.ExecuteOut{Outcome: contract.Done, OutputRef: "output-1"}},
-		{"as large as it may be", 16, "hello", contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
+			contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"` + large[:toolspec.MaxInline-11] + `"}`), OutputInfo: toolspec.OutputInfo{Bytes: toolspec.MaxInline}}},
+		{"larger than that", 1 << 20, large, contract.ExecuteOut{Outcome: contract.Done, OutputInfo: toolspec.OutputInfo{
+			Bytes: toolspec.MaxInline + 11, Truncated: true, OutputRef: "output-1",
+		}}},
+		{"as large as it may be", 16, "hello", contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`), OutputInfo: toolspec.OutputInfo{Bytes: 16}}},
 		{"too large", 15, "hello", contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
 			Code: toolspec.CodeResultTooLarge, SafeMessage: "The result is larger than 15 bytes",
 		}}},
@@ -41,7 +46,14 @@ func TestExecuteOutputs(t *testing.T) {
 			w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) { return out{Text: tc.text, Hidden: canary}, nil }})
 			in := w.executeIn()
 			in.MaxResultBytes = tc.max
-			if got := w.execute(t.Context(), t, in); !reflect.DeepEqual(got, tc.want) {
+			got := w.execute(t.Context(), t, in)
+			if short := got.Value; tc.want.Truncated {
+				if len(short) > truncate.MaxShort || !strings.HasPrefix(string(short), `{"preview":"{\"text\":\"xxx`) || !strings.Contains(string(short), `"outputRef":"output-1"`) {
+					t.Errorf("the short form is %.200s", short)
+				}
+				got.Value = nil
+			}
+			if !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %.200v, want %.200v", got, tc.want)
 			}
 			saved := tc.want.OutputRef != ""
@@ -56,6 +68,48 @@ func TestExecuteOutputs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAMaskLeavesNoPartOfACredential: a mask that finds a number in a credential does not keep the search from the rest.
+func TestAMaskLeavesNoPartOfACredential(t *testing.T) {
+	const credential = "xoxb-123456789012-1234567890123-AbCdEfGhIjKlMnOpQrStUvWx"
+	secrets := &fingerprint.Set{}
+	if err := secrets.Add("token", []byte(credential)); err != nil {
+		t.Fatal(err)
+	}
+	for _, size := range []int{10, toolspec.MaxInline} {
+		w := newWorld(t, setup{
+			def: func(d *toolspec.Definition) {
+				d.Redaction.MaskOutput = []toolspec.Masking{{Path: "/text", With: toolspec.MaskPhone}}
+			},
+			run: func(context.Context, in, toolspec.Call) (any, error) {
+				return out{Text: "+49 30 1234567 " + credential + strings.Repeat(" x", size)}, nil
+			},
+			config: activities.Config{Secrets: secrets},
+		})
+		got := w.execute(t.Context(), t, w.executeIn())
+		if len(w.records.outputs) > 0 {
+			got.Value = w.records.outputs[0].Value
+		}
+		if text := string(got.Value); got.Outcome != contract.Done || strings.Contains(text, "AbCdEf") || !strings.Contains(text, fingerprint.Redacted) ||
+			!strings.Contains(text, toolspec.Mask) {
+			t.Errorf("got %.200s of %s", text, got.Outcome)
+		}
+	}
+}
+
+// TestAReferenceCannotBeGuessed: an attempt without a claim draws an id for what it stores.
+func TestAReferenceCannotBeGuessed(t *testing.T) {
+	w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) {
+		return out{Text: strings.Repeat("x", toolspec.MaxInline)}, nil
+	}})
+	in := w.executeIn()
+	in.Dispatch = 0
+	w.execute(t.Context(), t, in)
+	w.execute(t.Context(), t, in)
+	if o := w.records.outputs; len(o) != 2 || len(o[0].ClaimID) < 26 || o[0].ClaimID == o[1].ClaimID {
+		t.Errorf("kept %.200v", o)
 	}
 }
 

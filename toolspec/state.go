@@ -36,18 +36,19 @@ type State struct {
 	// Plan is the plan that was recorded when the call was admitted. It is absent if the input got
 	// no record.
 	Plan *PlanSummary `json:"plan,omitempty"`
-	// Dropped is the number of dropped signals: their decisions cannot count.
+	// Dropped is the number of dropped signals. Their decisions have not counted.
 	Dropped int `json:"dropped,omitempty"`
-	// Answers are the last answers to decisions that came as signals. First come at most 16 answers
-	// to decisions that the call accepted, then at most 16 answers to decisions that the call
-	// dropped. Each group begins with the oldest answer.
+	// Answers are the last answers to decisions that came as signals: at most 16 to decisions that
+	// the call judged, and after them at most 16 to decisions that it dropped. Each of these two
+	// groups begins with the oldest answer.
 	Answers []SignalAnswer `json:"answers,omitempty"`
 }
 
 // SignalAnswer is the answer to a decision that came as a signal.
 type SignalAnswer struct {
 	// ID is the id of the decision: the lower-case hexadecimal SHA-256 of the decision as JSON, in
-	// the form that Go's encoding/json writes. Pawl's client sends the decision in this form.
+	// the form that Go's encoding/json writes. Pawl's client sends the decision in this form. It is
+	// not the update id. A program without Go finds its answer by the approvalId.
 	ID string `json:"id"`
 	// ApprovalID is the id of the request that the decision names.
 	ApprovalID string `json:"approvalId"`

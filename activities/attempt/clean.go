@@ -25,10 +25,11 @@ type cleaner struct {
 	binary  bool
 	masker  *toolspec.StreamMasker
 	secrets *fingerprint.Set
-	// raw is not masked yet, and its last fresh bytes have not been looked at. masked is not stored yet.
-	raw, masked []byte
-	fresh       int
-	cleaned     time.Time
+	// raw has just been written: its last fresh bytes have not been looked at. searched has no credential and is not masked yet. masked is
+	// not stored yet.
+	raw, searched, masked []byte
+	fresh                 int
+	cleaned               time.Time
 }
 
 // push takes the next part and calls emit with what may be stored. With last, nothing follows. The
@@ -49,55 +50,58 @@ func (c *cleaner) push(p []byte, last bool, emit func([]byte) error) error {
 	}
 }
 
-// clean masks what is raw, searches it together with what was held back, and emits all but the end.
+// clean searches what is raw, masks it, searches it again, and emits all but the end. A mask may take a part of a credential, so that
+// no search finds the rest; and two parts beside a mask may be one credential.
 func (c *cleaner) clean(last bool, emit func([]byte) error) error {
 	c.fresh, c.cleaned = 0, time.Now()
 	if c.masker == nil {
 		c.masked, c.raw = append(c.masked, c.raw...), c.raw[:0]
-	} else {
-		masked, rest, err := c.masker.Mask(c.raw, last)
-		if err != nil {
-			return errUnclean
-		}
-		c.masked = append(c.masked, masked...)
-		c.raw = c.raw[:copy(c.raw, rest)]
-	}
-	if err := c.search(); err != nil {
+	} else if err := c.mask(last); err != nil {
 		return err
 	}
-	keep := c.secrets.Reach()
-	if last {
-		keep = 0
-	}
-	n := len(c.masked) - keep
-	if n <= 0 {
-		return nil
-	}
-	if err := emit(c.masked[:n]); err != nil {
+	clean, n, err := c.search(c.masked, last)
+	if err != nil {
 		return err
 	}
-	c.masked = c.masked[:copy(c.masked, c.masked[n:])]
+	if n > 0 {
+		err = emit(clean[:n])
+	}
+	c.masked = clean[:copy(clean, clean[n:])]
+	return err
+}
+
+// mask searches what is raw, and masks what has been searched.
+func (c *cleaner) mask(last bool) error {
+	clean, n, err := c.search(c.raw, last)
+	if err != nil {
+		return err
+	}
+	c.searched, c.raw = append(c.searched, clean[:n]...), clean[:copy(clean, clean[n:])]
+	masked, rest, err := c.masker.Mask(c.searched, last)
+	if err != nil {
+		return errUnclean
+	}
+	c.masked, c.searched = append(c.masked, masked...), c.searched[:copy(c.searched, rest)]
 	return nil
 }
 
-// search takes the credentials out of what is masked.
-func (c *cleaner) search() error {
+// search returns text without its credentials, and the length of its beginning. A credential that goes on in the next part begins after it.
+func (c *cleaner) search(text []byte, last bool) (clean []byte, beginning int, err error) {
 	if c.secrets == nil || c.secrets.Len() == 0 {
-		return nil
+		return text, len(text), nil
 	}
 	if c.binary {
-		if len(c.secrets.Find(c.masked)) > 0 {
-			return errUnclean
+		if len(c.secrets.Find(text)) > 0 {
+			return nil, 0, errUnclean
 		}
-		return nil
+	} else if redacted := c.secrets.Redact(string(text)); redacted != string(text) {
+		if redacted == fingerprint.Redacted && len(text) > c.secrets.Reach() {
+			return nil, 0, errUnclean // Redact has given up, and what it dropped may be the beginning of a credential
+		}
+		text = append(text[:0], redacted...)
 	}
-	text := string(c.masked)
-	clean := c.secrets.Redact(text)
-	if clean == fingerprint.Redacted && len(text) > c.secrets.Reach() {
-		return errUnclean // Redact has given up, and what it dropped may be the beginning of a credential
+	if last {
+		return text, len(text), nil
 	}
-	if clean != text {
-		c.masked = append(c.masked[:0], clean...)
-	}
-	return nil
+	return text, max(0, len(text)-c.secrets.Reach()), nil
 }

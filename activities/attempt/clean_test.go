@@ -2,6 +2,7 @@ package attempt
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -67,7 +68,7 @@ func TestNothingIsCutOutOfASecret(t *testing.T) {
 		for _, before := range []int{1, 20, len(text) / 2, len(text) - 1, 4097, 4096 + len(text)/2, 4095 + len(text), 10_000} {
 			for _, write := range []int{1000, 1 << 20} {
 				at := cleanBlock - before
-				data := append(append(append([]byte(nil), filler[:at]...), text...), filler[at:]...)
+				data := append(append(append([]byte(nil), filler[:at]...), text...), filler[at:at+20_000]...)
 				c := &cleaner{secrets: liveSet(t), cleaned: time.Now().Add(time.Hour)} // nothing but the size cuts
 				if strings.HasPrefix(text, " ") {
 					c.masker = masker(t, toolspec.MaskEmail, toolspec.MaskCard)
@@ -86,6 +87,48 @@ func TestNothingIsCutOutOfASecret(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestAMaskCutsNoCredential: a mask that finds a number in a credential, wherever the parts of the stream are cut, leaves no part of the
+// credential.
+func TestAMaskCutsNoCredential(t *testing.T) {
+	t.Parallel()
+	const slack = "xoxb-123456789012-1234567890123-AbCdEfGhIjKlMnOpQrStUvWx"
+	secrets := &fingerprint.Set{}
+	if err := secrets.Add("token", []byte(slack)); err != nil {
+		t.Fatal(err)
+	}
+	filler := strings.Repeat("a line of a log that says little\n", 1+2*cleanBlock/33)
+	for _, before := range []int{1, len(slack) / 2, len(slack), 4096, 4096 + len(slack)/2, 8192, 8192 + len(slack)/2, 10_000} {
+		at := cleanBlock - before
+		c := &cleaner{secrets: secrets, masker: masker(t, toolspec.MaskPhone), cleaned: time.Now().Add(time.Hour)}
+		stored, err := cleaned(c, []byte(filler[:at]+" "+slack+" "+filler[at:at+20_000]), func() int { return 1000 })
+		if err != nil || bytes.Contains(stored, []byte("AbCdEf")) || bytes.Contains(stored, []byte("StUvWx")) || !bytes.Contains(stored, []byte(fingerprint.Redacted)) {
+			t.Errorf("%d bytes in front of the cut: %v, %.200s", before, err, stored[max(0, at-20):])
+		}
+	}
+}
+
+// TestAWriteAfterTheEndFails: an attempt whose time is over has no complete stream, even if the tool ignores the error of its last Write.
+func TestAWriteAfterTheEndFails(t *testing.T) {
+	t.Parallel()
+	over := errors.New("the time is over")
+	ctx, end := context.WithCancelCause(t.Context())
+	s := &stream{cleaner: cleaner{cleaned: time.Now().Add(time.Hour)}}
+	call := s.begin(ctx, toolspec.Call{})
+	if _, err := call.Output().Write([]byte("half")); err != nil {
+		t.Fatal(err)
+	}
+	end(over)
+	if _, err := call.Output().Write(nil); err != nil {
+		t.Errorf("nothing is missing, and the error is %v", err)
+	}
+	if _, err := call.Output().Write([]byte("the rest")); !errors.Is(err, over) {
+		t.Errorf("the error is %v", err)
+	}
+	if ref, err := s.finish(t.Context()); ref != "" || !errors.Is(err, over) {
+		t.Errorf("it is complete: %q, %v", ref, err)
 	}
 }
 

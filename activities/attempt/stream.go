@@ -82,8 +82,9 @@ func (s *stream) Write(p []byte) (int, error) {
 		return 0, errAttemptEnded
 	case s.err != nil:
 		return 0, s.err
-	case s.ctx.Err() != nil:
-		return 0, context.Cause(s.ctx)
+	case s.ctx.Err() != nil && len(p) > 0: // what is not written would be missing
+		s.err = context.Cause(s.ctx)
+		return 0, s.err
 	}
 	s.wrote = s.wrote || len(p) > 0
 	if s.err = s.cleaner.push(p, false, s.store); s.err != nil {
@@ -148,16 +149,16 @@ func (a *Attempts) withStream(ctx, budget context.Context, in contract.ExecuteIn
 			out.OutputRef = ref
 			return out
 		}
-		out = a.unstored(ctx, in, err, out)
+		out = a.unstored(ctx, budget, in, err, out)
 	} else if err := s.end(); err != nil && out.Outcome == contract.Refused && budget.Err() == nil {
-		out = a.unstored(ctx, in, err, out) // the tool says that it failed, and this is why
+		out = a.unstored(ctx, budget, in, err, out) // the tool says that it failed, and this is why
 	}
 	a.discard(ctx, in, s)
 	return out
 }
 
 // unstored returns the answer of an attempt whose stream could not be stored.
-func (a *Attempts) unstored(ctx context.Context, in contract.ExecuteIn, err error, was contract.ExecuteOut) contract.ExecuteOut {
+func (a *Attempts) unstored(ctx, budget context.Context, in contract.ExecuteIn, err error, was contract.ExecuteOut) contract.ExecuteOut {
 	a.Log.WarnContext(ctx, "the stream of a tool could not be stored", "invocationId", in.Facts.InvocationID, "toolId", in.Facts.ToolID,
 		"dispatch", in.Dispatch, "reason", errs.Reason(err))
 	out := contract.ExecuteOut{Outcome: contract.Refused, Trace: was.Trace}
@@ -166,8 +167,8 @@ func (a *Attempts) unstored(ctx context.Context, in contract.ExecuteIn, err erro
 		out.Failure = &hook.Failure{Code: toolspec.CodeOutputQuota}
 	case errors.Is(err, errUnclean):
 		out.Failure = &hook.Failure{Code: toolspec.CodeRedactionFailed}
-	case heartbeat.Stopping(ctx) || ctx.Err() != nil:
-		return interrupted(ctx, ctx)
+	case heartbeat.Stopping(ctx) || budget.Err() != nil:
+		return interrupted(ctx, budget)
 	default:
 		out.Outcome = contract.Interrupted
 		out.Failure = &hook.Failure{Code: contract.CauseUnsaved, SafeMessage: "The tool ran, but its output could not be stored"}

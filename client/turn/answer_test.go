@@ -9,6 +9,7 @@ import (
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/output"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
@@ -21,6 +22,11 @@ func (s stored) Output(_ context.Context, tenantID, ref string) (json.RawMessage
 	}
 	return nil, errors.New("no such output")
 }
+
+// away has no output any more.
+type away struct{ err error }
+
+func (a away) Output(context.Context, string, string) (json.RawMessage, error) { return nil, a.err }
 
 // TestAnswers: what a model is told of a result (AG-07, WF-16, C-20).
 func TestAnswers(t *testing.T) {
@@ -85,7 +91,7 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("it is %.100v", p)
 			}
 		}},
-		{name: "an empty list, far apart", result: toolspec.Result{OK: true, Value: json.RawMessage("[" + strings.Repeat(" ", 40<<10) + "]")}, want: `{"preview":[],"count":0,"bytes":40962,"truncated":true}`},
+		{name: "an empty list, far apart", result: toolspec.Result{OK: true, Value: json.RawMessage("[" + strings.Repeat(" ", 40<<10) + "]")}, want: `{"preview":[],"count":0,"bytes":40962,"truncated":true,"more":"the rest is not stored"}`},
 		{name: "null, far from the end", result: toolspec.Result{OK: true, Value: json.RawMessage("null" + strings.Repeat("\n", 40<<10))}, want: `null`},
 		{name: "one that stands in its record", result: toolspec.Result{OK: true, InvocationID: inRecord, Value: json.RawMessage(list[:48<<10] + `"}]`)}, ref: inRecord + ".result",
 			look: func(t *testing.T, content []byte) { decodePreview(t, content) }},
@@ -117,11 +123,16 @@ func TestAnswers(t *testing.T) {
 		})
 	}
 	large := Outcome{Result: toolspec.Result{OK: true, OutputRef: "out_1"}}
-	if a, err := formAnswer(t.Context(), client.New(nil, client.Options{}), "acme", large); err != nil || string(a.Content) != `{"truncated":true}` || a.OutputRef != "out_1" {
+	if a, err := formAnswer(t.Context(), client.New(nil, client.Options{}), "acme", large); err != nil || !strings.HasPrefix(string(a.Content), `{"truncated":true,"outputRef":"out_1","more":"core__tool_output_cache`) || a.OutputRef != "out_1" {
 		t.Errorf("without a reader of outputs: %+v, %v", a, err)
 	}
 	if a, err := formAnswer(t.Context(), client.New(nil, client.Options{Outputs: stored{}}), "globex", large); err == nil {
 		t.Errorf("of another tenant's: %s", a.Content)
+	}
+	for _, gone := range []error{client.ErrNotFound, output.ErrExpired} {
+		if a, err := formAnswer(t.Context(), client.New(nil, client.Options{Outputs: away{gone}}), "acme", large); err != nil || a.IsError || a.OutputRef != "out_1" {
+			t.Errorf("%v: %+v, %v", gone, a, err)
+		}
 	}
 }
 

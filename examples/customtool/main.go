@@ -52,7 +52,7 @@ func orderStatus(shop orders) toolspec.Tool {
 		Version:     "1",
 		Effect:      toolspec.ReadOnly,
 		Risk:        toolspec.LowRisk,
-		Fast:        true, // the tool answers within three seconds, so Pawl runs it inside the workflow task
+		Fast:        true, // the tool answers within three seconds, so Pawl may run it as a local activity
 		Redaction:   toolspec.Redaction{Allow: []string{"/status"}},
 		Tags:        []string{"shop"},
 	}, func(ctx context.Context, in statusIn, call toolspec.Call) (statusOut, error) {

@@ -38,6 +38,7 @@ const seedEnv = "PAWL_SEED"
 // TestRandomKills: two workers are killed repeatedly at random points while streams of calls of every kind run.
 func TestRandomKills(t *testing.T) {
 	t.Parallel()
+	needsKills(t)
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv(seedEnv); text != "" {
 		var err error
