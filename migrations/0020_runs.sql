@@ -56,6 +56,19 @@ CREATE TABLE run_events (
 CREATE TABLE run_events_default PARTITION OF run_events DEFAULT;
 CREATE INDEX run_events_default_by_month ON run_events_default (month);
 
+-- What the events of a run have of each turn of a model. The same turn may be taken again, and by two programs at once: its text and its end
+-- are written once. A writer changes the row while it holds the lock of the row of the run.
+CREATE TABLE run_turns (
+    tenant_id text    NOT NULL,
+    run_id    text    NOT NULL,
+    key       text    NOT NULL,
+    -- The bytes of the turn's text that have an event.
+    written   bigint  NOT NULL,
+    done      boolean NOT NULL,
+    CONSTRAINT run_turns_pkey PRIMARY KEY (tenant_id, run_id, key),
+    CONSTRAINT run_turns_of_run FOREIGN KEY (tenant_id, run_id) REFERENCES runs (tenant_id, run_id) ON DELETE CASCADE
+);
+
 -- When the start event of the call was written: by the claim, or by a local attempt of a watched run. The call writes none after it.
 ALTER TABLE invocations ADD COLUMN begun_at timestamptz;
 

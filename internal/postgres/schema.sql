@@ -552,6 +552,15 @@ TABLE run_events PARTITION BY RANGE (month)
 
 TABLE run_events_default PARTITION OF run_events DEFAULT
 
+TABLE run_turns
+    tenant_id text NOT NULL
+    run_id text NOT NULL
+    key text NOT NULL
+    written bigint NOT NULL
+    done boolean NOT NULL
+    CONSTRAINT run_turns_of_run FOREIGN KEY (tenant_id, run_id) REFERENCES runs(tenant_id, run_id) ON DELETE CASCADE
+    CONSTRAINT run_turns_pkey PRIMARY KEY (tenant_id, run_id, key)
+
 TABLE runs
     tenant_id text NOT NULL
     run_id text NOT NULL
