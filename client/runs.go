@@ -10,10 +10,11 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 )
 
-// Limits of a TurnEvent, in bytes.
 const (
+	// MaxTurnText bounds the text of one TurnEvent, in bytes.
 	MaxTurnText = 16 << 10
-	MaxTurnKey  = 64
+	// MaxTurnKey bounds the key of a turn, in bytes.
+	MaxTurnKey = 64
 )
 
 // ErrRunOpen means that a run has a call with a start or an approval request and without a result.

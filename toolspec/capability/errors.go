@@ -28,5 +28,5 @@ var (
 	ErrBadPattern = errors.New("the glob pattern is not valid")
 )
 
-// ErrNoZone: Clock knows no time zone with the name.
+// ErrNoZone says that Clock knows no time zone with the name.
 var ErrNoZone = errors.New("there is no such time zone")

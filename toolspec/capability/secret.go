@@ -10,7 +10,7 @@ import (
 // secretText is printed in place of a secret.
 const secretText = "[secret]"
 
-// ErrSecret: the program tried to marshal a secret. No part of it was written.
+// ErrSecret says that the program tried to marshal a secret. No part of it was written.
 var ErrSecret = errors.New("a secret cannot be marshalled")
 
 // Secret holds a credential. Only Reveal returns it: printing shows [secret], and marshalling is an

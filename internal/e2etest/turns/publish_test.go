@@ -98,8 +98,8 @@ func TestPublishedTurn(t *testing.T) {
 	var before, after string
 	ended := false
 	for _, e := range seen {
-		switch e.Kind {
-		case toolspec.RunTextDelta:
+		ended = ended || e.Kind == toolspec.RunCallResult
+		if e.Kind == toolspec.RunTextDelta {
 			if ended {
 				after += e.Text
 			} else {
@@ -111,8 +111,6 @@ func TestPublishedTurn(t *testing.T) {
 			if len(order) > 0 && order[len(order)-1] == string(e.Kind) {
 				continue
 			}
-		case toolspec.RunCallResult:
-			ended = true
 		}
 		order = append(order, string(e.Kind))
 	}

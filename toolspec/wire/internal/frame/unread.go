@@ -1,6 +1,9 @@
 package frame
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // Unread is the text of a stream that has arrived and that nobody has taken.
 type Unread struct{ escaped []byte }
@@ -27,7 +30,7 @@ func endsInHighSurrogate(escaped []byte) bool {
 		return false
 	}
 	last := bytes.ToLower(escaped[at:])
-	if last[0] != '\\' || last[1] != 'u' || last[2] != 'd' || !bytes.ContainsRune([]byte("89ab"), rune(last[3])) {
+	if last[0] != '\\' || last[1] != 'u' || last[2] != 'd' || !strings.ContainsRune("89ab", rune(last[3])) {
 		return false
 	}
 	before := escaped[:at]
