@@ -41,10 +41,12 @@ SELECT EXISTS (SELECT FROM chunk) OR EXISTS (
 ) AS done;
 
 -- name: FinishOutput
--- The only statement that makes an output complete. A second execution finds it complete.
+-- The only statement that makes an output complete, and only while its call is open. A second execution finds it complete. A settle at the
+-- same time waits for this row, or has expired it.
 WITH finished AS (
     UPDATE outputs SET state = 'complete', lines = lines + @last_line, sha256 = @digest, media_type = @media_type, touched_at = now()
     WHERE ref = @ref AND tenant_id = @tenant_id AND state = 'writing' AND bytes = @bytes
+        AND EXISTS (SELECT FROM invocations i WHERE i.invocation_id = outputs.invocation_id AND i.state = 'open')
     RETURNING ref
 )
 SELECT EXISTS (SELECT FROM finished) OR EXISTS (

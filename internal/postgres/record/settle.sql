@@ -64,6 +64,11 @@ WITH unaccounted AS (
     RETURNING approval_id, state
 ), noticed AS (
     INSERT INTO notices (approval_id, kind) SELECT approval_id, state FROM closed ON CONFLICT DO NOTHING
+), unnamed AS (
+    -- Upkeep deletes what an attempt stored and the result does not name: nobody can find it.
+    UPDATE outputs SET state = 'expired', expires_at = least(expires_at, now()), touched_at = now()
+    WHERE invocation_id = @invocation_id::uuid AND state <> 'expired' AND ref IS DISTINCT FROM @result::json ->> 'outputRef'
+        AND EXISTS (SELECT FROM settled)
 ), kept AS (
     -- An older call does not replace the value of a younger call.
     INSERT INTO result_cache AS c (tenant_id, key, tool_id, value, tags, invocation_id, made_at, expires_at)

@@ -91,8 +91,11 @@ func (s *sink) copyValue(dec *jsontext.Decoder) error {
 		if err := enc.WriteToken(token); err != nil {
 			return err
 		}
-		if dec.StackDepth() == 0 {
+		switch depth := dec.StackDepth(); {
+		case depth == 0:
 			return s.flush()
+		case depth > maxDepth:
+			return ErrTooDeep
 		}
 	}
 }

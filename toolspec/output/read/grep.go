@@ -22,6 +22,8 @@ const (
 	// maxWork bounds the work of an expression, in instructions times bytes: some seconds for the worst expressions, as
 	// core__grep has it.
 	maxWork = 1 << 28
+	// maxLineWork bounds the work on the first line of a search, which may be long.
+	maxLineWork = 4 * maxWork
 	// lineWork is what a line costs an expression besides its bytes.
 	lineWork = 16
 )
@@ -115,8 +117,12 @@ func (s *search) chunk(data []byte) {
 		}
 		s.number, data = s.number+1, data[end+1:]
 	}
-	if s.scanned > maxScan && s.number > s.offset && !s.long && len(s.carry) == 0 {
-		s.stop(s.number, true)
+	if s.scanned > maxScan && s.number > s.offset {
+		next := s.number
+		if s.matched { // the line is shown already
+			next++
+		}
+		s.stop(next, true)
 		return
 	}
 	s.scanned += int64(len(data))
@@ -213,8 +219,13 @@ func (s *search) afford(text []byte) bool {
 		return true
 	}
 	s.work += s.Pattern.program * int64(len(text)+lineWork)
-	if s.work > maxWork && s.number > s.offset {
-		s.stop(s.number, true)
+	most := int64(maxWork)
+	if s.number == s.offset {
+		most = maxLineWork
+	}
+	if s.work > most {
+		// What is left of a first line is not searched: a search from that line would not get further.
+		s.stop(max(s.number, s.offset+1), true)
 		return false
 	}
 	return true

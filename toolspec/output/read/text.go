@@ -22,6 +22,8 @@ var (
 	ErrBadPointer = errors.New("the JSON pointer is not valid: it is empty or begins with /, and in names ~ is written ~0 and / is written ~1")
 	// ErrNoValue says that a JSON pointer leads to nothing.
 	ErrNoValue = errors.New("the JSON pointer leads to no value of the output")
+	// ErrTooDeep says that a JSON value is nested more deeply than it is indented: each level indents every line of it.
+	ErrTooDeep = fmt.Errorf("the JSON value has more than %d levels: read the output by bytes", maxDepth)
 	// ErrTooLong says that a name, number or text within a JSON value is larger than MaxToken.
 	ErrTooLong = fmt.Errorf("a text in the JSON value is larger than %d MiB: read the output by bytes", MaxToken>>20)
 )
@@ -32,6 +34,8 @@ const (
 	// maxIndented bounds a JSON value that is shown indented without a pointer, in bytes. Every page of it is formed from its
 	// beginning.
 	maxIndented = 16 << 20
+	// maxDepth is that of the values of tools.
+	maxDepth = 64
 )
 
 // jsonType is the media type of a value.
@@ -54,6 +58,7 @@ type Text struct {
 // JSON value that is stored as one line is formed too, unless it is larger than 16 MiB.
 //
 // The error is output.ErrNotFound, output.ErrExpired, ErrNotText, ErrNotJSON, ErrBadPointer, ErrNoValue, ErrTooLong or an error of r.
+// Reading the lines may return ErrTooDeep.
 func Open(ctx context.Context, r output.Reader, tenantID, ref, pointer string) (Text, error) {
 	info, err := r.Info(ctx, tenantID, ref)
 	if err != nil {
@@ -66,16 +71,33 @@ func Open(ctx context.Context, r output.Reader, tenantID, ref, pointer string) (
 		return Text{}, ErrNotJSON
 	case pointer != "" || isJSON && info.Complete && info.Lines <= 1 && 0 < info.Bytes && info.Bytes <= maxIndented:
 		formed, err := form(raw, pointer)
-		return Text{Info: info, Formed: true, chunks: formed}, err
+		return Text{Info: info, Formed: true, chunks: formed.until(ctx)}, err
 	case !isText(info):
 		return Text{}, ErrNotText
 	}
 	return Text{Info: info, chunks: raw}, nil
 }
 
-// isText reports whether an output has lines. Lines of an output that is being written may be 0.
+// until returns the chunks until ctx ends: forming a text takes long without reading anything.
+func (c chunks) until(ctx context.Context) chunks {
+	return func(from output.Position) iter.Seq2[output.Chunk, error] {
+		return func(yield func(output.Chunk, error) bool) {
+			for chunk, err := range c(from) {
+				if err == nil {
+					err = ctx.Err()
+				}
+				if !yield(chunk, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// isText reports whether an output has lines. Lines of an output that is being written may be 0. A complete output without lines is a
+// binary stream, whatever its media type says.
 func isText(i output.Info) bool {
-	return i.Bytes == 0 || i.Lines > 0 || i.MediaType == jsonType || strings.HasPrefix(i.MediaType, "text/")
+	return i.Bytes == 0 || i.Lines > 0 || i.MediaType == jsonType || !i.Complete && strings.HasPrefix(i.MediaType, "text/")
 }
 
 // indexed reports whether the reader finds lines without reading what is before them, and how many there are is known.
