@@ -12,6 +12,7 @@ import (
 	"github.com/pawl-run/pawl/activities/connection"
 	"github.com/pawl-run/pawl/activities/hydrate"
 	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/output"
 	"github.com/pawl-run/pawl/activities/providers"
 	"github.com/pawl-run/pawl/activities/settle"
 	"github.com/pawl-run/pawl/activities/stage"
@@ -122,7 +123,8 @@ func New(source judge.Source, records Records, policies judge.Policies, hooks *h
 	a.Attempts = attempt.New(attempts)
 	own := stage.Join(ownSteps(config, a.Attempts, provided), a.Hydrator.Steps(hooks.Names))
 	a.Runner = &stage.Runner{
-		Own: own, Hooks: hooks, Providers: provided, Tools: source, Policies: policies, Records: records, Validate: a.CheckArgs, Log: log,
+		Own: own, Hooks: hooks, Providers: provided, Tools: source, Policies: policies, Records: records, Validate: a.CheckArgs,
+		Outputs: &output.Deliverer{Store: records, Secrets: config.Secrets}, Log: log,
 	}
 	a.Admitter = &admit.Admitter{
 		Records: records, Hooks: hooks, Own: own, Tools: source, Submitters: config.Submitters, ConnectionKey: config.ConnectionKey,

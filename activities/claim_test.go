@@ -22,7 +22,7 @@ func TestExecuteClaims(t *testing.T) {
 		claim contract.Outcome
 		want  contract.ExecuteOut
 	}{
-		{contract.Done, contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
+		{contract.Done, contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`), OutputInfo: toolspec.OutputInfo{Bytes: 16}}},
 		{contract.Superseded, contract.ExecuteOut{Outcome: contract.Superseded}},
 		{contract.Claimed, contract.ExecuteOut{Outcome: contract.Claimed}},
 		{contract.Tombstoned, contract.ExecuteOut{Outcome: contract.Tombstoned}},

@@ -16,6 +16,7 @@ import (
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
+	"github.com/pawl-run/pawl/toolspec/truncate"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -27,11 +28,13 @@ func TestExecuteOutputs(t *testing.T) {
 		text string
 		want contract.ExecuteOut
 	}{
-		{"redacted", 1 << 20, "hello", contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
+		{"redacted", 1 << 20, "hello", contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`), OutputInfo: toolspec.OutputInfo{Bytes: 16}}},
 		{"as large as a payload may be", 1 << 20, large[:toolspec.MaxInline-11],
-			contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"` + large[:toolspec.MaxInline-11] + `"}`)}},
-		{"larger than that", 1 << 20, large, contract.ExecuteOut{Outcome: contract.Done, OutputRef: "output-1"}},
-		{"as large as it may be", 16, "hello", contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`)}},
+			contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"` + large[:toolspec.MaxInline-11] + `"}`), OutputInfo: toolspec.OutputInfo{Bytes: toolspec.MaxInline}}},
+		{"larger than that", 1 << 20, large, contract.ExecuteOut{Outcome: contract.Done, OutputInfo: toolspec.OutputInfo{
+			Bytes: toolspec.MaxInline + 11, Truncated: true, OutputRef: "output-1",
+		}}},
+		{"as large as it may be", 16, "hello", contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"hello"}`), OutputInfo: toolspec.OutputInfo{Bytes: 16}}},
 		{"too large", 15, "hello", contract.ExecuteOut{Outcome: contract.Refused, Failure: &hook.Failure{
 			Code: toolspec.CodeResultTooLarge, SafeMessage: "The result is larger than 15 bytes",
 		}}},
@@ -43,7 +46,14 @@ func TestExecuteOutputs(t *testing.T) {
 			w := newWorld(t, setup{run: func(context.Context, in, toolspec.Call) (any, error) { return out{Text: tc.text, Hidden: canary}, nil }})
 			in := w.executeIn()
 			in.MaxResultBytes = tc.max
-			if got := w.execute(t.Context(), t, in); !reflect.DeepEqual(got, tc.want) {
+			got := w.execute(t.Context(), t, in)
+			if short := got.Value; tc.want.Truncated {
+				if len(short) > truncate.MaxShort || !strings.HasPrefix(string(short), `{"preview":"{\"text\":\"xxx`) || !strings.Contains(string(short), `"outputRef":"output-1"`) {
+					t.Errorf("the short form is %.200s", short)
+				}
+				got.Value = nil
+			}
+			if !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %.200v, want %.200v", got, tc.want)
 			}
 			saved := tc.want.OutputRef != ""

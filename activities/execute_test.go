@@ -144,7 +144,7 @@ func TestExecuteHooks(t *testing.T) {
 		want contract.ExecuteOut
 	}{
 		{"respond", func(v *hook.Around) error { return v.Respond(out{Text: "mine", Hidden: canary}) }, 0,
-			contract.ExecuteOut{Outcome: contract.Done, Responded: true, Value: json.RawMessage(`{"text":"mine"}`), By: "around"}},
+			contract.ExecuteOut{Outcome: contract.Done, Responded: true, Value: json.RawMessage(`{"text":"mine"}`), OutputInfo: toolspec.OutputInfo{Bytes: 15}, By: "around"}},
 		{"challenge", func(v *hook.Around) error { return v.RespondChallenge(map[string]string{"url": "x"}) }, 0,
 			contract.ExecuteOut{Outcome: contract.Done, Responded: true, Challenge: true, Value: json.RawMessage(`{"url":"x"}`), By: "around"}},
 		{"abort", func(v *hook.Around) error { return v.Abort("no", hook.Code("own")) }, 0,
@@ -185,7 +185,7 @@ func TestToolShapesItsCall(t *testing.T) {
 		want contract.ExecuteOut
 	}{
 		{"respond", toolspec.Respond(out{Text: "mine", Hidden: canary}),
-			contract.ExecuteOut{Outcome: contract.Done, Responded: true, Value: json.RawMessage(`{"text":"mine"}`), By: "(tool)"}},
+			contract.ExecuteOut{Outcome: contract.Done, Responded: true, Value: json.RawMessage(`{"text":"mine"}`), OutputInfo: toolspec.OutputInfo{Bytes: 15}, By: "(tool)"}},
 		{"respond with something else", toolspec.Respond(map[string]int{canary: 1}),
 			func() contract.ExecuteOut {
 				o := refused(hook.Failure{Code: "output_validation", Details: &toolspec.Details{Kind: "missing_required"}})

@@ -59,7 +59,7 @@ func TestTimeouts(t *testing.T) {
 			pass(10*time.Second + time.Millisecond)
 			return out{Text: "late"}, nil
 		},
-			10*time.Second + time.Millisecond, contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"late"}`)}},
+			10*time.Second + time.Millisecond, contract.ExecuteOut{Outcome: contract.Done, Value: json.RawMessage(`{"text":"late"}`), OutputInfo: toolspec.OutputInfo{Bytes: 15}}},
 		{"its own word counts", 0, nil, func(ctx context.Context) (any, error) {
 			<-ctx.Done()
 			return nil, toolspec.Safef("stopped before it wrote")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/pawl-run/pawl/activities/approval"
 	"github.com/pawl-run/pawl/activities/attempt"
 	"github.com/pawl-run/pawl/activities/gate"
+	"github.com/pawl-run/pawl/activities/judge"
 	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/internal/workerkey/workerkeytest"
@@ -169,6 +171,13 @@ func (r *records) SaveOutput(_ context.Context, in attempt.OutputRow) (string, e
 	return "output-1", r.err
 }
 
+func (r *records) Output(context.Context, string, string) (json.RawMessage, error) {
+	if len(r.outputs) == 0 {
+		return nil, errors.New("no output")
+	}
+	return r.outputs[len(r.outputs)-1].Value, r.err
+}
+
 // NewOutput is for tools with a stream, which these tests have not.
 func (r *records) NewOutput(attempt.StreamRow) attempt.OutputWriter { return nil }
 
@@ -210,12 +219,16 @@ type world struct {
 }
 
 type setup struct {
-	def    func(*toolspec.Definition)
-	run    func(context.Context, in, toolspec.Call) (any, error)
-	probe  func(context.Context, in, toolspec.Call) (toolspec.Found[out], error)
+	def   func(*toolspec.Definition)
+	run   func(context.Context, in, toolspec.Call) (any, error)
+	probe func(context.Context, in, toolspec.Call) (toolspec.Found[out], error)
+	// tool, if not nil, makes the tool instead of run and probe.
+	tool   func(toolspec.Definition) toolspec.Tool
 	hooks  []hook.Hook
 	policy string
 	config activities.Config
+	// own are steps of Pawl's own beside those of config.
+	own func(judge.Source, policies) stage.Table
 	// gate has the real gate judge, with an engine that allows everything. Without, there is
 	// one that allows every call.
 	gate bool
@@ -258,6 +271,9 @@ func newWorld(t *testing.T, s setup) *world {
 	if s.probe != nil {
 		tool = toolspec.DefineWithProbe(def, run, s.probe)
 	}
+	if s.tool != nil {
+		tool = s.tool(def)
+	}
 	provided, err := toolspec.NewCapabilities(capability.ClientsKey.Provide(broker.Outside{}))
 	if err != nil {
 		t.Fatal(err)
@@ -285,6 +301,9 @@ func newWorld(t *testing.T, s setup) *world {
 	}
 	if s.gate {
 		s.config.Own = gate.Steps(gate.Parts{Policies: policies{w.policy}, Engine: authztest.AllowAll{}, Tools: source, Log: log})
+	}
+	if s.own != nil {
+		maps.Copy(s.config.Own, s.own(source, policies{w.policy}))
 	}
 	w.Activities = activities.New(source, w.records, policies{w.policy}, registry, log, s.config)
 	return w

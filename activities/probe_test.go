@@ -23,7 +23,7 @@ func TestProbe(t *testing.T) {
 		{"no effect", false, none, nil, contract.ProbeOut{Outcome: contract.Free}},
 		{"no effect behind a fence", true, none, nil, contract.ProbeOut{Outcome: contract.Free, Fenced: true}},
 		{"no effect, of a changed tool", true, none, func(in *contract.ProbeIn) { in.Facts.ToolDigest = "old" }, contract.ProbeOut{Outcome: contract.Lost}},
-		{"an effect", true, toolspec.FoundEffect(out{Text: "found", Hidden: canary}), nil, contract.ProbeOut{Outcome: contract.Done, Value: []byte(`{"text":"found"}`)}},
+		{"an effect", true, toolspec.FoundEffect(out{Text: "found", Hidden: canary}), nil, contract.ProbeOut{Outcome: contract.Done, Value: []byte(`{"text":"found"}`), OutputInfo: toolspec.OutputInfo{Bytes: 16}}},
 		{"unclear", true, toolspec.Found[out]{}, nil, contract.ProbeOut{Outcome: contract.Lost}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

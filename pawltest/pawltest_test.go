@@ -171,7 +171,7 @@ func TestRunLarge(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("x", toolspec.MaxInline)
 	got := pawltest.Call{Tool: tool(func(context.Context, in, toolspec.Call) (out, error) { return out{Text: large}, nil }), Args: `{"text":"a"}`}.Run(t)
-	if !got.Result.OK || got.Result.Value != nil || got.Result.OutputRef == "" || string(got.Value) != `{"text":"`+large+`"}` || !strings.Contains(string(got.ModelContent), `"truncated":true`) {
+	if !got.Result.OK || !got.Result.Truncated || got.Result.OutputRef == "" || string(got.Value) != `{"text":"`+large+`"}` || !strings.Contains(string(got.ModelContent), `"truncated":true`) {
 		t.Errorf("%+v, %d bytes, a model reads %.100s", got.Result, len(got.Value), got.ModelContent)
 	}
 }

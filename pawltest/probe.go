@@ -43,7 +43,7 @@ func (c Call) Probe(t testing.TB) Probed {
 	switch out.Outcome {
 	case contract.Done, contract.Refused:
 		return Probed{toolspec.TookEffect, b.answer(contract.ExecuteOut{
-			Outcome: out.Outcome, Value: out.Value, OutputRef: out.OutputRef, Failure: out.Failure,
+			Outcome: out.Outcome, Value: out.Value, OutputInfo: out.OutputInfo, Failure: out.Failure,
 		}, facts.SafeArgs)}
 	case contract.Free:
 		return Probed{toolspec.NoEffect, Answer{SafeArgs: facts.SafeArgs, Log: b.book.String()}}

@@ -62,6 +62,11 @@ func (r *record) SaveOutput(_ context.Context, in attempt.OutputRow) (ref string
 	return in.InvocationID + ".1", nil
 }
 
+// Output implements attempt.Store.
+func (r *record) Output(context.Context, string, string) (json.RawMessage, error) {
+	return r.output.get(), nil
+}
+
 // NewOutput implements attempt.Store.
 func (r *record) NewOutput(in attempt.StreamRow) attempt.OutputWriter {
 	return &streamed{r, in.InvocationID + ".1"}

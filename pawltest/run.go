@@ -18,7 +18,7 @@ type Answer struct {
 	// Retryable says that another attempt may succeed. Pawl makes another attempt only if the tool
 	// is repeatable, or if the tool returned an error that says that it had no effect.
 	Retryable bool
-	// Value is the complete redacted value, even if Result has only a reference to it. The record
+	// Value is the complete redacted value, even if Result has its short form. The record
 	// keeps Value and SafeArgs; it keeps neither the original arguments nor the original value.
 	Value json.RawMessage
 	// Output is what the tool wrote to Call.Output, masked as it is stored; nil if the attempt failed.
@@ -70,6 +70,8 @@ func (b *callWorker) answer(out contract.ExecuteOut, safeArgs json.RawMessage) A
 		Progress: b.reports.list.get(), Log: b.book.String(),
 	}
 	switch {
+	case out.Truncated:
+		a.Value = b.record.output.get()
 	case out.OutputRef != "" && len(out.Value) > 0:
 		a.Output = b.record.stream.get()
 	case out.OutputRef != "":
@@ -92,9 +94,9 @@ func (b *callWorker) result(out contract.ExecuteOut) (r toolspec.Result) {
 	case f != nil:
 		r = f.Result()
 	case out.Responded:
-		r = toolspec.Result{OK: true, Value: out.Value, Source: toolspec.SourceResponded}
+		r = toolspec.Result{OK: true, Source: toolspec.SourceResponded}.WithOutput(out.Value, out.OutputInfo)
 	default:
-		r = toolspec.Result{OK: true, Value: out.Value, OutputRef: out.OutputRef, Source: toolspec.SourceExecuted}
+		r = toolspec.Result{OK: true, Source: toolspec.SourceExecuted}.WithOutput(out.Value, out.OutputInfo)
 	}
 	r.ToolCallID, r.InvocationID, r.Attempts = b.inv.ToolCallID, b.inv.Identity().InvocationID(), b.call.Attempt
 	return r

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pawl-run/pawl/activities/output"
 	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/hook"
@@ -36,7 +37,8 @@ func (c Call) At(t testing.TB, point interface{ Stage() hook.Stage }, h hook.Hoo
 		t.Fatalf("pawltest: hook %q does nothing at %s", h.Name(), at)
 	}
 	runner := stage.Runner{
-		Hooks: b.hooks, Providers: b.providers, Tools: b.tools, Policies: noPolicy{}, Records: b.record, Validate: b.hydrator.CheckArgs, Log: b.log,
+		Hooks: b.hooks, Providers: b.providers, Tools: b.tools, Policies: noPolicy{}, Records: b.record, Validate: b.hydrator.CheckArgs,
+		Outputs: &output.Deliverer{Store: b.record, Secrets: b.live}, Log: b.log,
 	}
 	ctx, budget := b.context(), planned[0].DurableMs
 	if budget == 0 {

@@ -25,9 +25,16 @@ type Result struct {
 	InputDigest string `json:"inputDigest"`
 	// OK says whether the call succeeded. If it is false, errorCode is the reason.
 	OK bool `json:"ok"`
-	// Value is the redacted value, any JSON of at most 65536 bytes. It is absent if outputRef names a
-	// larger value.
+	// Value is the redacted value, any JSON of at most 65536 bytes. If truncated is true, it is a
+	// shortened form of the value, which need not fit the tool's output schema.
 	Value json.RawMessage `json:"value,omitempty"`
+	// Kind is the kind of the value: text for a JSON string that is meant as its text, parts for a
+	// list of texts, images, audio, documents and links. It is absent for any other JSON value, and
+	// if ok is false.
+	Kind ValueKind `json:"kind,omitempty"`
+	// Bytes is the size of the whole redacted value as JSON, also if truncated is true. It is absent
+	// if there is no value, and in results of older releases.
+	Bytes int64 `json:"bytes,omitempty"`
 	// ErrorCode is a code of the closed table in docs/errors.md. It is absent if ok is true.
 	ErrorCode Code `json:"errorCode,omitempty"`
 	// SafeMessage is a text for people that holds no argument, no output and no cause.
@@ -48,10 +55,12 @@ type Result struct {
 	// because it had not begun the first time, counts once. If the sweeper ended the call, this is the number of claims in the
 	// record: see the glossary.
 	Attempts int `json:"attempts"`
-	// Truncated is reserved. Pawl never sets it.
+	// Truncated says that value is not the whole value: the whole has more than 65536 bytes, or more
+	// than the tool declares for its content. outputRef names the whole.
 	Truncated bool `json:"truncated,omitempty"`
-	// OutputRef is the opaque name of what Pawl stores beside the result: a value of more than 65536
-	// bytes, and then value is absent, or the stream that the tool wrote, and then value is present.
+	// OutputRef is the opaque name of what Pawl stores beside the result: the whole value if truncated
+	// is true, and otherwise the stream that the tool wrote. A result of an older release has it beside
+	// no value, and without truncated.
 	OutputRef string `json:"outputRef,omitempty"`
 	// StartedAtMs is when the call started, in milliseconds since 1970-01-01 UTC, by the
 	// workflow's clock.
@@ -59,6 +68,17 @@ type Result struct {
 	// EndedAtMs is when the call ended, in milliseconds since 1970-01-01 UTC, by the workflow's
 	// clock.
 	EndedAtMs int64 `json:"endedAtMs"`
+}
+
+// Info returns what the result says about its value.
+func (r Result) Info() OutputInfo {
+	return OutputInfo{Kind: r.Kind, Bytes: r.Bytes, Truncated: r.Truncated, OutputRef: r.OutputRef}
+}
+
+// WithOutput returns the result with a value and what there is to say about it.
+func (r Result) WithOutput(value json.RawMessage, info OutputInfo) Result {
+	r.Value, r.Kind, r.Bytes, r.Truncated, r.OutputRef = value, info.Kind, info.Bytes, info.Truncated, info.OutputRef
+	return r
 }
 
 // Details explains a result without repeating what was sent.

@@ -11,10 +11,14 @@ type Spec struct {
 	Version      string          `json:"version,omitempty"`
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema"`
-	Effect       Effect          `json:"effect"`
-	Risk         Risk            `json:"risk"`
-	Idempotent   bool            `json:"idempotent,omitempty"`
-	Redaction    RedactionSpec   `json:"redaction"`
+	// Kind is the kind of the values; absent means json.
+	Kind ValueKind `json:"kind,omitempty"`
+	// Truncate are the parts of the values that have limits of their own.
+	Truncate   []Truncation  `json:"truncate,omitempty"`
+	Effect     Effect        `json:"effect"`
+	Risk       Risk          `json:"risk"`
+	Idempotent bool          `json:"idempotent,omitempty"`
+	Redaction  RedactionSpec `json:"redaction"`
 	// Stream says what the tool writes beside its value.
 	Stream       Stream   `json:"stream,omitempty"`
 	Capabilities []string `json:"capabilities,omitempty"`

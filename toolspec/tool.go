@@ -28,6 +28,8 @@ const (
 	// MaxResult bounds the redacted result of every tool, in bytes. Redaction decodes a result, which
 	// takes up to about ten times its size in memory. A tool that returns more declares a Stream.
 	MaxResult = 16 << 20
+	// MaxRawResult bounds the value of every tool before redaction, in bytes.
+	MaxRawResult = 2 * MaxResult
 	// DefaultAttempts bounds the attempts of a call whose tool may be repeated. Every other
 	// tool runs once by default.
 	DefaultAttempts = 3
@@ -96,6 +98,11 @@ type Definition struct {
 	NoSchemaMode NoSchemaMode
 	// MaxResultBytes bounds the redacted result; 0 means DefaultMaxResult. It does not bound a stream.
 	MaxResultBytes int
+	// Truncate says what parts of the value are, so that a value that is large for its content is
+	// shortened, such as the contents of a file above 10 KB. A value of more than MaxInline bytes is
+	// shortened in any case. Truncate does not go with Stream: the result has one reference, and it names
+	// the stream.
+	Truncate []Truncation
 	// Stream declares that the tool writes to Call.Output, and what. The result of such a tool has the
 	// reference of the stream beside its value, which is at most MaxInline bytes and is not cached.
 	Stream Stream
@@ -204,6 +211,7 @@ func (d Definition) clone() Definition {
 	d.Redaction.Allow = slices.Clone(d.Redaction.Allow)
 	d.Redaction.MaskInput = slices.Clone(d.Redaction.MaskInput)
 	d.Redaction.MaskOutput = slices.Clone(d.Redaction.MaskOutput)
+	d.Truncate = slices.Clone(d.Truncate)
 	d.Capabilities, d.Scopes = slices.Clone(d.Capabilities), slices.Clone(d.Scopes)
 	d.Redaction.MaskStream = slices.Clone(d.Redaction.MaskStream)
 	d.Tags, d.CacheTags, d.HarmlessNames = slices.Clone(d.Tags), slices.Clone(d.CacheTags), slices.Clone(d.HarmlessNames)
@@ -302,6 +310,9 @@ func (d Definition) Check() error {
 		return err
 	}
 	if err := d.checkCache(); err != nil {
+		return err
+	}
+	if err := d.checkTruncate(); err != nil {
 		return err
 	}
 	return d.Redaction.Check()

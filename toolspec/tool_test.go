@@ -94,6 +94,14 @@ func TestDefinitionCheck(t *testing.T) {
 		{"mask of all of a stream", func(d *toolspec.Definition) {
 			d.Stream, d.Redaction.MaskStream = toolspec.TextStream, []toolspec.Masker{toolspec.MaskAll}
 		}, "leaves nothing"},
+		{"truncation beside a stream", func(d *toolspec.Definition) {
+			d.Stream, d.Truncate = toolspec.TextStream, []toolspec.Truncation{{As: toolspec.FileContents}}
+		}, "truncate does not go with stream: the result has one outputRef"},
+		{"truncation of another content", func(d *toolspec.Definition) { d.Truncate = []toolspec.Truncation{{As: "video"}} }, `"video" is none of file_contents`},
+		{"truncation at no pointer", func(d *toolspec.Definition) {
+			d.Truncate = []toolspec.Truncation{{Path: "sum", As: toolspec.Listing}}
+		}, `path "sum" is not a JSON pointer`},
+		{"many truncations", func(d *toolspec.Definition) { d.Truncate = make([]toolspec.Truncation, 9) }, "truncate has 9 entries, of at most 8"},
 		{"no redaction", func(d *toolspec.Definition) { d.Redaction = toolspec.Redaction{} }, "redaction.allow is empty"},
 		{"no pointer", func(d *toolspec.Definition) { d.Redaction.Allow = []string{"sum"} }, `redaction path "sum" is not a JSON pointer`},
 	} {

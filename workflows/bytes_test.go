@@ -152,7 +152,7 @@ func TestBudgetsBound(t *testing.T) {
 	}
 }
 
-// TestLargeOutput: it is named, not carried; hooks that shape outputs refuse it.
+// TestLargeOutput: the workflow has the short form, and a hook that shapes the output has the whole.
 func TestLargeOutput(t *testing.T) {
 	large := call("core__read", `{"text":"x","mode":"large"}`)
 	tool := toolspec.Define(toolspec.Definition{
@@ -162,14 +162,17 @@ func TestLargeOutput(t *testing.T) {
 	})
 	large.ToolID = "core__large"
 	r := newRig(t, rigOptions{tools: []toolspec.Tool{tool}})
-	if result := r.run(large); !result.OK || result.OutputRef != "output-1" || result.Value != nil || r.records.outputs != 1 {
+	if result := r.run(large); !result.OK || result.OutputRef != "output-1" || !result.Truncated || result.Bytes != toolspec.MaxInline+11 || len(result.Value) > 32<<10 || r.records.outputs != 1 {
 		t.Errorf("got %+v", result)
 	}
 	r = newRig(t, rigOptions{tools: []toolspec.Tool{tool}, hooks: []hook.Hook{
-		hook.New("h", hook.WillTransformOutput.Do(func(context.Context, *hook.Output) error { return nil })),
+		hook.New("h", hook.WillTransformOutput.Do(func(_ context.Context, v *hook.Output) error {
+			v.SetOutput(map[string]any{"text": fmt.Sprintf("of %d", len(v.Output())), "hidden": "canary"})
+			return nil
+		})),
 	}})
-	if result := r.run(large); result.ErrorCode != toolspec.CodeResultTooLarge {
-		t.Errorf("got %+v", result)
+	if result := r.run(large); !result.OK || string(result.Value) != `{"text":"of 65547"}` || result.Truncated || result.OutputRef != "" {
+		t.Errorf("got %.300s, %s", result.Value, result.SafeMessage)
 	}
 }
 

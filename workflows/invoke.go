@@ -94,9 +94,9 @@ func (i *invocation) run(ctx workflow.Context) (toolspec.Result, error) {
 		}
 		end.Next = i.runCall(ctx)
 		// The output stages need the value of the output. The workflow has no value if the
-		// call failed, if a person settled it, if its result is from the record, or if the
-		// output is so large that it is stored elsewhere.
-		if end.Next.EndsWithOutput() {
+		// call failed, if a person settled it, if its result is from the record, or if a
+		// worker of an older release has only stored it.
+		if end.Next.EndsWithOutput() && !i.HasStoredOutputOnly() {
 			var shaped envelope.Next
 			if end.Kept, shaped = output.Shape(steps.Disconnected(ctx), i.Call); shaped.IsEnd() {
 				end.Next = shaped

@@ -2,6 +2,7 @@ package workflows_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -39,6 +40,7 @@ type records struct {
 	forged     []answer.Forged
 	refused    []admit.Refused
 	outputs    int
+	stored     json.RawMessage
 	active     string
 	// over are the claims that the call did not wait for, by the checks that raised the epoch.
 	over      [][]contract.Claim
@@ -358,8 +360,13 @@ func (r *records) requested(approvalID string) *request {
 	return r.requests[number-1]
 }
 
-func (r *records) SaveOutput(context.Context, attempt.OutputRow) (string, error) {
+func (r *records) Output(context.Context, string, string) (json.RawMessage, error) {
+	return r.stored, nil
+}
+
+func (r *records) SaveOutput(_ context.Context, in attempt.OutputRow) (string, error) {
 	r.outputs++
+	r.stored = in.Value
 	return "output-1", r.unsaved
 }
 

@@ -56,33 +56,37 @@ func (c *cleaner) clean(last bool, emit func([]byte) error) error {
 	c.fresh, c.cleaned = 0, time.Now()
 	if c.masker == nil {
 		c.masked, c.raw = append(c.masked, c.raw...), c.raw[:0]
-	} else {
-		var err error
-		var n int
-		if c.raw, n, err = c.search(c.raw, last); err != nil {
-			return err
-		}
-		c.searched, c.raw = append(c.searched, c.raw[:n]...), c.raw[:copy(c.raw, c.raw[n:])]
-		masked, rest, err := c.masker.Mask(c.searched, last)
-		if err != nil {
-			return errUnclean
-		}
-		c.masked, c.searched = append(c.masked, masked...), c.searched[:copy(c.searched, rest)]
-	}
-	var err error
-	var n int
-	if c.masked, n, err = c.search(c.masked, last); err != nil || n == 0 {
+	} else if err := c.mask(last); err != nil {
 		return err
 	}
-	if err := emit(c.masked[:n]); err != nil {
+	clean, n, err := c.search(c.masked, last)
+	if err != nil {
 		return err
 	}
-	c.masked = c.masked[:copy(c.masked, c.masked[n:])]
+	if n > 0 {
+		err = emit(clean[:n])
+	}
+	c.masked = clean[:copy(clean, clean[n:])]
+	return err
+}
+
+// mask searches what is raw, and masks what has been searched.
+func (c *cleaner) mask(last bool) error {
+	clean, n, err := c.search(c.raw, last)
+	if err != nil {
+		return err
+	}
+	c.searched, c.raw = append(c.searched, clean[:n]...), clean[:copy(clean, clean[n:])]
+	masked, rest, err := c.masker.Mask(c.searched, last)
+	if err != nil {
+		return errUnclean
+	}
+	c.masked, c.searched = append(c.masked, masked...), c.searched[:copy(c.searched, rest)]
 	return nil
 }
 
-// search returns text without its credentials, and how much of it no credential can begin in that goes on in the next part.
-func (c *cleaner) search(text []byte, last bool) (clean []byte, whole int, err error) {
+// search returns text without its credentials, and the length of its beginning. A credential that goes on in the next part begins after it.
+func (c *cleaner) search(text []byte, last bool) (clean []byte, beginning int, err error) {
 	if c.secrets == nil || c.secrets.Len() == 0 {
 		return text, len(text), nil
 	}

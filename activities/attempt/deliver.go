@@ -1,9 +1,7 @@
 package attempt
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,12 +10,12 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/pawl-run/pawl/activities/heartbeat"
-	"github.com/pawl-run/pawl/broker/redact"
+	"github.com/pawl-run/pawl/activities/output"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
 	"github.com/pawl-run/pawl/toolspec/errs"
 	"github.com/pawl-run/pawl/toolspec/hook"
-	"github.com/pawl-run/pawl/toolspec/output"
+	stored "github.com/pawl-run/pawl/toolspec/output"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -63,66 +61,26 @@ func (a *Attempts) judge(ctx, budget context.Context, in contract.ExecuteIn, cla
 	return a.deliver(ctx, in, claimID, bound, out, v.Value)
 }
 
-// deliver redacts a value, measures it, and checks it against the contract of the tool, in this
-// order. It stores a value that is too large for a payload.
+// deliver lets the value of an attempt or of a probe leave the worker.
 func (a *Attempts) deliver(ctx context.Context, in contract.ExecuteIn, claimID string, bound *catalog.Bound, out contract.ExecuteOut, raw json.RawMessage) contract.ExecuteOut {
-	refuse := func(code toolspec.Code, message string, details *toolspec.Details) contract.ExecuteOut {
-		out.Outcome, out.Failure = contract.Refused, &hook.Failure{Code: code, SafeMessage: message, Details: details}
-		return out
-	}
-	// The size counts after redaction, and before validation: a validation of a value that is too
-	// large in any case would cost more than its measurement.
-	value, redacted := raw, true
-	if bound.IsMasked() {
-		// A mask could take a part of a live secret, and no search would find the rest.
-		value, redacted = redact.JSON(value, a.Secrets)
-	}
-	var err error
-	if redacted {
-		value, err = bound.Redact(value)
-		redacted = err == nil
-	}
-	if redacted {
-		// Live secrets are taken out before a large value is stored.
-		value, redacted = redact.JSON(value, a.Secrets)
-	}
+	value, info, failure, err := a.outputs.Deliver(ctx, bound, output.Value{Origin: output.FromTool, MaxBytes: in.MaxResultBytes, Row: output.Row{
+		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, ClaimID: claimID, Value: raw,
+	}})
 	switch {
-	case !redacted && len(raw) > in.MaxResultBytes:
-		return refuse(toolspec.CodeRedactionFailed, "", nil)
-	case redacted && len(value) > in.MaxResultBytes:
-		return refuse(toolspec.CodeResultTooLarge, fmt.Sprintf("The result is larger than %d bytes", in.MaxResultBytes), nil)
-	}
-	if problems := bound.ValidateOutput(raw); len(problems) > 0 {
-		return refuse(toolspec.CodeOutputValidation, "", &toolspec.Details{Kind: problems[0].Kind})
-	}
-	switch {
-	case !redacted:
-		return refuse(toolspec.CodeRedactionFailed, "", nil)
-	case len(value) <= toolspec.MaxInline:
-		out.Value = value
+	case errors.Is(err, stored.ErrQuota):
+		out.Outcome, out.Failure = contract.Refused, &hook.Failure{Code: toolspec.CodeOutputQuota}
 		return out
-	}
-	if out.OutputRef, err = a.save(ctx, OutputRow{
-		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, ClaimID: cmp.Or(claimID, rand.Text()), Value: value,
-	}); errors.Is(err, output.ErrQuota) {
-		return refuse(toolspec.CodeOutputQuota, "", nil)
-	} else if err != nil {
+	case err != nil:
 		a.Log.WarnContext(ctx, "a large result could not be kept", "invocationId", in.Facts.InvocationID, "dispatch", in.Dispatch, "reason", errs.Reason(err))
 		return contract.ExecuteOut{Outcome: contract.Interrupted, Trace: out.Trace, Failure: &hook.Failure{
 			Code: contract.CauseUnsaved, SafeMessage: "The tool ran, but its result could not be kept",
 		}}
+	case failure != nil:
+		out.Outcome, out.Failure = contract.Refused, failure
+		return out
 	}
+	out.Value, out.OutputInfo = value, info
 	return out
-}
-
-// save stores a large value. It tries again for a short time: the tool has run, and without its value
-// the outcome is unknown.
-func (a *Attempts) save(ctx context.Context, row OutputRow) (ref string, err error) {
-	err = errs.Persist(ctx, func() (err error) {
-		ref, err = a.Store.SaveOutput(ctx, row)
-		return err
-	})
-	return ref, err
 }
 
 // interrupted returns the answer of an attempt whose tool was stopped and gave no answer.

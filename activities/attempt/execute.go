@@ -1,6 +1,7 @@
 package attempt
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/output"
 	"github.com/pawl-run/pawl/activities/providers"
 	"github.com/pawl-run/pawl/broker"
 	"github.com/pawl-run/pawl/broker/fingerprint"
@@ -62,11 +64,12 @@ type Attempts struct {
 	// processors and lane keep room for other calls.
 	processors processors
 	lane       *lane
+	outputs    *output.Deliverer
 }
 
 // New returns the Attempts of a worker.
 func New(p Parts) *Attempts {
-	return &Attempts{Parts: p, processors: newProcessors(), lane: newLane(p.LocalTools)}
+	return &Attempts{Parts: p, processors: newProcessors(), lane: newLane(p.LocalTools), outputs: &output.Deliverer{Store: p.Store, Secrets: p.Secrets}}
 }
 
 // Execute makes one attempt: it claims the dispatch, runs hooks and tool, checks the output
@@ -136,7 +139,8 @@ func (a *Attempts) Execute(ctx context.Context, in contract.ExecuteIn) (contract
 		a.begin(ctx, in)
 	}
 	if out == nil {
-		attempted := a.attempt(ctx, in, claimID, bound, caps)
+		// What the attempt stores has an id without a claim, too: its reference must not be guessable.
+		attempted := a.attempt(ctx, in, cmp.Or(claimID, rand.Text()), bound, caps)
 		out = &attempted
 	}
 	out.ClaimID = claimID

@@ -136,6 +136,6 @@ func (a *Attempts) found(ctx context.Context, in contract.ProbeIn, bound *catalo
 		return contract.ProbeOut{Outcome: contract.Lost}
 	}
 	return contract.ProbeOut{
-		Outcome: delivered.Outcome, Value: delivered.Value, OutputRef: delivered.OutputRef, Failure: delivered.Failure,
+		Outcome: delivered.Outcome, Value: delivered.Value, OutputInfo: delivered.OutputInfo, Failure: delivered.Failure,
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/pawl-run/pawl/activities/output"
 	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
@@ -21,9 +22,7 @@ type Store interface {
 	// run, and returns whether somebody does.
 	ReportProgress(ctx context.Context, in ProgressRow) (watched bool, err error)
 	Check(ctx context.Context, in contract.CheckIn) (contract.CheckOut, error)
-	// SaveOutput stores a redacted value that is too large for a payload, and returns its
-	// reference. The same (invocation, dispatch, claim) overwrites.
-	SaveOutput(ctx context.Context, in OutputRow) (ref string, err error)
+	output.Store
 	// NewOutput returns a writer of the stream of an attempt. It stores nothing yet.
 	NewOutput(in StreamRow) OutputWriter
 }
@@ -95,14 +94,5 @@ type ProgressRow struct {
 	Progress     toolspec.Progress
 }
 
-// OutputRow is a redacted value that is too large for a payload.
-type OutputRow struct {
-	InvocationID string
-	TenantID     string
-	Dispatch     int
-	// ClaimID is the id of the claim of this execution, or a random text without a claim. Two
-	// executions of one dispatch have two ids, so that neither overwrites the value of the other, and
-	// nobody can guess the reference.
-	ClaimID string
-	Value   json.RawMessage
-}
+// OutputRow is a redacted value to store.
+type OutputRow = output.Row

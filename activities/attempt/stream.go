@@ -1,9 +1,7 @@
 package attempt
 
 import (
-	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"mime"
@@ -58,7 +56,7 @@ func (a *Attempts) newStream(in contract.ExecuteIn, claimID string, bound *catal
 		secrets: a.Secrets, mediaType: def.Stream.MediaType(),
 		cleaner: cleaner{binary: def.Stream == toolspec.BinaryStream, masker: bound.StreamMasker(), secrets: a.Secrets, cleaned: time.Now()},
 		writer: a.Store.NewOutput(StreamRow{
-			InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, ClaimID: cmp.Or(claimID, rand.Text()),
+			InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, Dispatch: in.Dispatch, ClaimID: claimID,
 			MediaType: def.Stream.MediaType(), Text: def.Stream == toolspec.TextStream,
 		}),
 	}

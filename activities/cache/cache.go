@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/output"
 	"github.com/pawl-run/pawl/activities/stage"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
@@ -37,6 +38,7 @@ type cache struct {
 	policies judge.Policies
 	tools    judge.Source
 	results  Results
+	outputs  output.Deliverer // for Clean only
 	log      *slog.Logger
 }
 
@@ -83,7 +85,8 @@ func (c *cache) read(ctx context.Context, in hook.StageInput) (v hook.Verdict, e
 	case found.Superseded:
 		return stage.Superseded(), nil
 	case found.Value != nil:
-		if value, err := bound.Redact(found.Value); err == nil && len(bound.ValidateRedacted(value)) == 0 {
+		// The stage delivers the value; a value that could not leave would fail the call there.
+		if value, failure := c.outputs.Clean(bound, output.Value{Origin: output.FromHook, Row: output.Row{Value: found.Value}}); failure == nil {
 			v.Delta.Cached, v.Delta.Hit = value, true
 			return v, nil
 		}

@@ -1,7 +1,6 @@
 package stage
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/output"
 	"github.com/pawl-run/pawl/activities/providers"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/catalog"
@@ -31,7 +31,9 @@ type Runner struct {
 	// Validate returns the masked arguments of a tool, or the failure of arguments that the
 	// tool does not accept.
 	Validate func(bound *catalog.Bound, args json.RawMessage) (_, safe json.RawMessage, failure *hook.Failure)
-	Log      *slog.Logger
+	// Outputs lets the values of hooks leave.
+	Outputs *output.Deliverer
+	Log     *slog.Logger
 }
 
 // Stage runs one stage: Pawl's own step, the hooks of users, and Pawl's step after them. The
@@ -80,6 +82,10 @@ func (r *Runner) runStage(ctx context.Context, own Own, in hook.StageInput) (hoo
 	}
 	if in.Part == hook.PartApprovers {
 		own = Own{} // the gate has asked, or a hook has
+	}
+	in, err := r.loadWhole(ctx, in)
+	if err != nil {
+		return hook.Verdict{}, err
 	}
 	before, err := r.before(provided, own, in)
 	if err != nil {
@@ -184,68 +190,6 @@ func (p *stepPanic) Error() string { return p.at }
 
 // LogReason implements errs.Reasoner.
 func (p *stepPanic) LogReason() string { return p.at }
-
-// guard masks the arguments and redacts the values of a verdict. A value that the tool could
-// not have returned fails the call.
-// The error is transient.
-func (r *Runner) guard(ctx context.Context, in hook.StageInput, v hook.Verdict) (hook.Verdict, error) {
-	d := &v.Delta
-	if d.Args == nil && d.SafeArgs == nil && d.Cached == nil && d.Output == nil && v.Value == nil {
-		return v, nil
-	}
-	bound, ok := r.Tools.Get(in.Facts.ToolID)
-	if !ok {
-		return hook.Verdict{Outcome: hook.Missing, By: "tool " + in.Facts.ToolID}, nil
-	}
-	failed := func(f hook.Failure) (hook.Verdict, error) {
-		f.Details = &toolspec.Details{Stage: string(in.Stage)}
-		return hook.Verdict{Outcome: hook.Failed, By: cmp.Or(v.By, "redaction"), DurationUs: v.DurationUs, Failure: &f}, nil
-	}
-	switch {
-	case d.SafeArgs != nil:
-		safe, err := bound.SafeArgs(d.SafeArgs)
-		if err != nil {
-			return failed(hook.Failure{Code: toolspec.CodeRedactionFailed, SafeMessage: "the arguments could not be redacted"})
-		}
-		d.SafeArgs = safe
-	case d.Args != nil:
-		// Nothing may be shown of arguments that the tool does not accept.
-		if _, safe, failure := r.Validate(bound, d.Args); failure == nil {
-			d.SafeArgs = safe
-		}
-	}
-	values := []*json.RawMessage{&d.Cached}
-	if !v.Challenge {
-		values = append(values, &v.Value)
-	}
-	if !in.Facts.Challenge {
-		values = append(values, &d.Output)
-	}
-	values = slices.DeleteFunc(values, func(value *json.RawMessage) bool { return *value == nil })
-	if len(values) == 0 {
-		return v, nil
-	}
-	bound, failure, err := judge.Masked(ctx, r.Policies, in.Facts.PolicyDigest, in.Facts.Context.TenantID, bound)
-	switch {
-	case errors.Is(err, judge.ErrPolicyUnreadable):
-		return hook.Verdict{Outcome: hook.Missing, By: "policy " + in.Facts.PolicyDigest, Unread: true}, nil
-	case err != nil:
-		return hook.Verdict{}, err
-	case failure != nil:
-		return failed(*failure)
-	}
-	for _, value := range values {
-		redacted, err := bound.Redact(*value)
-		if err != nil {
-			return failed(hook.Failure{Code: toolspec.CodeRedactionFailed})
-		}
-		if len(bound.ValidateRedacted(redacted)) > 0 {
-			return failed(hook.Failure{Code: toolspec.CodeOutputValidation, SafeMessage: "a hook's value breaks the tool's output schema"})
-		}
-		*value = redacted
-	}
-	return v, nil
-}
 
 // planned reports whether a stage that runs as a regular activity is in the recorded plan of a
 // call that belongs to this execution. Any program with access to the namespace can schedule such

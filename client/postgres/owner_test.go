@@ -82,7 +82,7 @@ func TestOwnsRun(t *testing.T) {
 	}
 	write("run-2", "user:ann")
 	want("acme", "run-2", "user:bob", false)
-	// What was checked before is not checked again.
+	// OwnsRun looks only at the events after last, and so not at the text of bob.
 	if last, owns, err = db.OwnsRun(t.Context(), "acme", "run-2", "user:ann", last); last != 3 || !owns || err != nil {
 		t.Errorf("%d, %v, %v", last, owns, err)
 	}

@@ -170,17 +170,10 @@ func (f foreignEvent) LogReason() string { return f.Error() }
 // check asks again whether the viewer may watch the run when a call or a text joins it: it may be
 // another identity's. Other events follow the first event of their call.
 func (s *stream) check(ctx context.Context, e toolspec.RunEvent) error {
-	switch e.Kind {
-	case toolspec.RunCallStart, toolspec.RunApprovalRequested:
-	case toolspec.RunTextDelta:
-		if e.OwnerID != s.req.viewer.Identity {
-			return foreignEvent{}
-		}
-		return nil
-	default:
-		return nil
+	if e.Kind == toolspec.RunTextDelta && e.OwnerID != s.req.viewer.Identity {
+		return foreignEvent{}
 	}
-	if e.Seq <= s.checked {
+	if e.Kind != toolspec.RunCallStart && e.Kind != toolspec.RunApprovalRequested || e.Seq <= s.checked {
 		return nil
 	}
 	lastSeq, may, err := s.h.Owners.OwnsRun(ctx, s.req.tenantID, s.req.runID, s.req.viewer.Identity, s.checked)

@@ -7,17 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/toolspec/conversation"
 	"github.com/pawl-run/pawl/toolspec/output"
+	"github.com/pawl-run/pawl/toolspec/truncate"
 	"github.com/pawl-run/pawl/toolspec/wire"
 )
 
-// MaxAnswer bounds the content of an answer to a model, in bytes. A larger value becomes a
-// preview.
+// MaxAnswer bounds the content of an answer to a model, in bytes. A larger value gets its short
+// form.
 const MaxAnswer = conversation.MaxResult
 
 // formMessages returns the messages of a reply whose calls all have a result.
@@ -63,27 +63,48 @@ func formAnswer(ctx context.Context, c *client.Client, tenantID string, o Outcom
 		a.Content, a.Sanitized, _, err = render(o.Result, nil)
 		return a, err
 	}
-	value := o.Result.Value
-	if o.Result.OutputRef != "" && len(value) == 0 { // otherwise it names a stream
-		stored, err := c.Output(ctx, tenantID, o.Result.OutputRef)
-		switch {
-		case err == nil:
-			value = stored
-		case errors.Is(err, client.ErrNoOutputs), errors.Is(err, client.ErrNotFound), errors.Is(err, output.ErrExpired):
-			// The same turn may be taken again when the output has gone: the call has ended all the same.
-		default:
-			return a, err
+	value, err := wholeValue(ctx, c, tenantID, o.Result)
+	if err != nil {
+		return a, err
+	}
+	ref := wholeRef(o.Result)
+	if o.Result.Kind == toolspec.KindParts {
+		if cut, ok := answerParts(&a, value, ref); ok {
+			switch {
+			case cut && a.OutputRef == "":
+				a.OutputRef = ref
+			case !cut && o.Result.Truncated:
+				a.OutputRef = "" // the answer has the whole value
+			}
+			return a, nil
 		}
+		value = o.Result.Value
 	}
 	var cut bool
 	a.Content, a.Sanitized, cut, err = render(o.Result, value)
-	if cut && a.OutputRef == "" && o.Result.InvocationID != "" {
-		a.OutputRef = toolspec.ResultRef(o.Result.InvocationID) // the result itself has the whole value
+	if cut && a.OutputRef == "" {
+		a.OutputRef = ref
 	}
 	return a, err
 }
 
-// Content returns what a model reads of a result: its value, a preview of a value of more than
+// wholeValue returns the value of a result. It reads a stored value if the result has nothing else, and
+// if it has parts without their data. If c cannot read it, it returns the value of the result.
+func wholeValue(ctx context.Context, c *client.Client, tenantID string, r toolspec.Result) (json.RawMessage, error) {
+	short := r.Truncated && r.Kind == toolspec.KindParts
+	if r.OutputRef == "" || len(r.Value) > 0 && !short { // a value is its short form, or the reference names a stream
+		return r.Value, nil
+	}
+	stored, err := c.Output(ctx, tenantID, r.OutputRef)
+	isGone := errors.Is(err, client.ErrNotFound) || errors.Is(err, output.ErrExpired) || errors.Is(err, client.ErrOutputTooLarge)
+	if errors.Is(err, client.ErrNoOutputs) || isGone {
+		// The same turn may be taken again when the output has gone: the call has ended all the same.
+		return r.Value, nil
+	}
+	return stored, err
+}
+
+// Content returns what a model reads of a result: its value, the short form of a value of more than
 // MaxAnswer bytes, or the failure, which a codec writes behind toolspec.ErrorPrefix. Its texts are
 // sanitized, see wire.Answer.Sanitized. value is the value of the result, read by its reference if
 // the result has one.
@@ -93,11 +114,14 @@ func Content(r toolspec.Result, value json.RawMessage) (json.RawMessage, error) 
 }
 
 // render returns the content of an answer, what sanitize changed in a value, and whether the
-// content is a preview. The content of a failure says itself what was changed.
+// content is a short form. The content of a failure says itself what was changed.
 func render(r toolspec.Result, value json.RawMessage) (content json.RawMessage, sanitized []string, cut bool, err error) {
 	if !r.OK {
 		content, err = encodeFailure(r)
 		return content, nil, false, err
+	}
+	if r.Truncated {
+		value = r.Value // the short form, which says where the whole is
 	}
 	value = bytes.TrimSpace(value)
 	clean, sanitized := sanitize(value)
@@ -107,8 +131,16 @@ func render(r toolspec.Result, value json.RawMessage) (content json.RawMessage, 
 		}
 		return clean, sanitized, false, nil
 	}
-	content, err = fitValue(clean, len(value))
-	return content, sanitized, true, err
+	whole := truncate.Value{JSON: clean, Kind: r.Kind, Most: MaxAnswer, Bytes: len(value)}
+	return whole.Short(wholeRef(r)), sanitized, true, nil
+}
+
+// wholeRef returns the reference of the whole value of a result, or "" if it has none.
+func wholeRef(r toolspec.Result) string {
+	if r.InvocationID != "" && len(r.Value) > 0 && !r.Truncated {
+		return toolspec.ResultRef(r.InvocationID) // the result itself has the whole value
+	}
+	return r.OutputRef
 }
 
 // failure is the content of an answer to a call without a value. It has nothing of policy and
@@ -170,73 +202,6 @@ func (f failure) encode() (json.RawMessage, error) {
 	text, err = encode(f)
 	clean, _ = sanitize(text)
 	return clean, err
-}
-
-// preview replaces a value that is too large for an answer. It has the beginning of the value and
-// its size. The answer has the reference of the whole value beside it.
-type preview struct {
-	Preview any `json:"preview,omitempty"`
-	// Count is the number of elements of a list, of members of an object, or of characters of a
-	// text.
-	Count     *int `json:"count,omitempty"`
-	Bytes     int  `json:"bytes,omitempty"`
-	Truncated bool `json:"truncated"`
-}
-
-// fitValue returns a preview, of at most MaxAnswer bytes, of a value that has size bytes where it
-// is stored. Both are valid JSON. The preview of a value that could not be read is empty.
-func fitValue(value json.RawMessage, size int) (json.RawMessage, error) {
-	if len(value) == 0 {
-		return encode(preview{Truncated: true})
-	}
-	p := preview{Bytes: size, Truncated: true}
-	// Escapes make the encoded preview larger than its text.
-	for room := MaxAnswer * 3 / 4; ; room /= 2 {
-		p.Preview, p.Count = previewOf(value, room)
-		if text, err := encode(p); err != nil || len(text) <= MaxAnswer {
-			return text, err
-		}
-	}
-}
-
-// previewOf returns the beginning of a value, of about room bytes, and the count of the value.
-func previewOf(value json.RawMessage, room int) (any, *int) {
-	var list []json.RawMessage
-	var members map[string]json.RawMessage
-	var text string
-	switch {
-	case json.Unmarshal(value, &list) == nil:
-		shown := []json.RawMessage{}
-		for _, element := range list {
-			if room -= len(element) + 1; room < 0 {
-				break
-			}
-			shown = append(shown, element)
-		}
-		count := len(list)
-		if len(list) > 0 && len(shown) == 0 { // the first element alone is too large
-			return cutText(string(value), room+len(list[0])+1), &count
-		}
-		return shown, &count
-	case json.Unmarshal(value, &text) == nil:
-		count := utf8.RuneCountInString(text)
-		return cutText(text, room), &count
-	case json.Unmarshal(value, &members) == nil:
-		count := len(members)
-		return cutText(string(value), room), &count
-	}
-	return cutText(string(value), room), nil
-}
-
-// cutText cuts a text to at most room bytes, between two characters.
-func cutText(text string, room int) string {
-	if len(text) <= room {
-		return text
-	}
-	for room > 0 && !utf8.RuneStart(text[room]) {
-		room--
-	}
-	return text[:room]
 }
 
 // encode returns the JSON of v. It does not escape <, > and &, because models read it.

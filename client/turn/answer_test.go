@@ -91,7 +91,7 @@ func TestAnswers(t *testing.T) {
 				t.Errorf("it is %.100v", p)
 			}
 		}},
-		{name: "an empty list, far apart", result: toolspec.Result{OK: true, Value: json.RawMessage("[" + strings.Repeat(" ", 40<<10) + "]")}, want: `{"preview":[],"count":0,"bytes":40962,"truncated":true}`},
+		{name: "an empty list, far apart", result: toolspec.Result{OK: true, Value: json.RawMessage("[" + strings.Repeat(" ", 40<<10) + "]")}, want: `{"preview":[],"count":0,"bytes":40962,"truncated":true,"more":"the rest is not stored"}`},
 		{name: "null, far from the end", result: toolspec.Result{OK: true, Value: json.RawMessage("null" + strings.Repeat("\n", 40<<10))}, want: `null`},
 		{name: "one that stands in its record", result: toolspec.Result{OK: true, InvocationID: inRecord, Value: json.RawMessage(list[:48<<10] + `"}]`)}, ref: inRecord + ".result",
 			look: func(t *testing.T, content []byte) { decodePreview(t, content) }},
@@ -123,7 +123,7 @@ func TestAnswers(t *testing.T) {
 		})
 	}
 	large := Outcome{Result: toolspec.Result{OK: true, OutputRef: "out_1"}}
-	if a, err := formAnswer(t.Context(), client.New(nil, client.Options{}), "acme", large); err != nil || string(a.Content) != `{"truncated":true}` || a.OutputRef != "out_1" {
+	if a, err := formAnswer(t.Context(), client.New(nil, client.Options{}), "acme", large); err != nil || !strings.HasPrefix(string(a.Content), `{"truncated":true,"outputRef":"out_1","more":"core__tool_output_cache`) || a.OutputRef != "out_1" {
 		t.Errorf("without a reader of outputs: %+v, %v", a, err)
 	}
 	if a, err := formAnswer(t.Context(), client.New(nil, client.Options{Outputs: stored{}}), "globex", large); err == nil {

@@ -51,8 +51,14 @@ func sanitize(value json.RawMessage) (json.RawMessage, []string) {
 	if changed == nil {
 		return value, nil
 	}
-	slices.Sort(changed)
-	return append(out, value[copied:]...), slices.Compact(changed)
+	return append(out, value[copied:]...), mergeKinds(changed, nil)
+}
+
+// mergeKinds returns the names of both lists, sorted, each once.
+func mergeKinds(a, b []string) []string {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // stringEnd returns the index behind the string literal that begins at start.

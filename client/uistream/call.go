@@ -60,7 +60,7 @@ func (c *call) settle(r *toolspec.Result) []Part {
 	}
 	parts := []Part{{Type: typeResult, ID: c.id, Data: encode(ResultData{
 		ToolCallID: c.id, InvocationID: r.InvocationID, OK: r.OK, ErrorCode: r.ErrorCode, SafeMessage: r.SafeMessage, Details: r.Details,
-		RetryAfterMs: r.RetryAfterMs, Source: r.Source, Attempts: r.Attempts, Truncated: r.Truncated, OutputRef: r.OutputRef,
+		RetryAfterMs: r.RetryAfterMs, Source: r.Source, Attempts: r.Attempts, Kind: r.Kind, Bytes: r.Bytes, Truncated: r.Truncated, OutputRef: r.OutputRef,
 		StartedAtMs: r.StartedAtMs, EndedAtMs: r.EndedAtMs,
 	})}}
 	switch {

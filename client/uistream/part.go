@@ -68,10 +68,13 @@ type ResultData struct {
 	RetryAfterMs int64             `json:"retryAfterMs,omitempty"`
 	Source       toolspec.Source   `json:"source,omitempty"`
 	Attempts     int               `json:"attempts,omitempty"`
-	Truncated    bool              `json:"truncated,omitempty"`
-	OutputRef    string            `json:"outputRef,omitempty"`
-	StartedAtMs  int64             `json:"startedAtMs,omitempty"`
-	EndedAtMs    int64             `json:"endedAtMs,omitempty"`
+	// Kind, Bytes, Truncated and OutputRef describe the value, as in toolspec.Result.
+	Kind        toolspec.ValueKind `json:"kind,omitempty"`
+	Bytes       int64              `json:"bytes,omitempty"`
+	Truncated   bool               `json:"truncated,omitempty"`
+	OutputRef   string             `json:"outputRef,omitempty"`
+	StartedAtMs int64              `json:"startedAtMs,omitempty"`
+	EndedAtMs   int64              `json:"endedAtMs,omitempty"`
 }
 
 // SetHeader sets the header fields that readers of the stream look for.

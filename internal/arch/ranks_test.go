@@ -16,7 +16,7 @@ var ranks = [][]string{
 	{"."}, // documentation only
 	{"internal/lru"},
 	{"toolspec", "toolspec/strictjson"},
-	{"toolspec/jsonschema", "toolspec/errs", "toolspec/output"},
+	{"toolspec/jsonschema", "toolspec/errs", "toolspec/output", "toolspec/truncate"},
 	{"toolspec/schema", "toolspec/output/read"},
 	{"toolspec/capability"},
 	{"toolspec/provide"},
@@ -32,7 +32,7 @@ var ranks = [][]string{
 	{"broker/..."},
 	{"workflows/contract"},
 	{"workflows/steps", "activities/heartbeat", "activities/judge"},
-	{"activities/answer", "activities/providers"},
+	{"activities/answer", "activities/providers", "activities/output"},
 	{"activities/stage"},
 	{"workflows/envelope"},
 	// The parts of a call know none of each other.

@@ -28,6 +28,7 @@ const tries = 5
 // the call ends as docs/outcomes.md says.
 func TestKillMatrix(t *testing.T) {
 	t.Parallel()
+	needsKills(t)
 	for _, c := range readOutcomes(t) {
 		if c.why != "" {
 			continue

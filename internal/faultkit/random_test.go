@@ -37,6 +37,7 @@ const seedEnv = "PAWL_SEED"
 // TestRandomKills: two workers are killed again and again, at random points, under streams of calls of every kind.
 func TestRandomKills(t *testing.T) {
 	t.Parallel()
+	needsKills(t)
 	seed := uint64(time.Now().UnixNano())
 	if text := os.Getenv(seedEnv); text != "" {
 		var err error

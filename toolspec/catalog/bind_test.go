@@ -96,8 +96,19 @@ func TestRegistrationMatrix(t *testing.T) {
 		{"recursive input", tool[tree, out](text), []string{"tool core__read: input schema", "recursive"}},
 		{"recursive output", tool[in, tree](text), []string{"tool core__read: output schema", "recursive"}},
 		{"input of another kind", tool[string, out](text), []string{"tool core__read: input schema", "the root must be a struct"}},
-		{"output of another kind", tool[in, []string](text), []string{"tool core__read: output schema", "the root must be a struct"}},
-		{"output of no type", tool[in, any](text), []string{"tool core__read: output schema", "the root must be a struct"}},
+		{"output without the allowed path", tool[in, []string](text), []string{"tool core__read: redaction.allow", "/text"}},
+		{"output of any type", tool[in, any](text), nil},
+		{"a function as output", tool[in, func()](text), []string{"tool core__read: output schema", "no JSON form"}},
+		{"a truncation of nothing", tool[in, out](func() toolspec.Definition {
+			d := text
+			d.Truncate = []toolspec.Truncation{{Path: "/more", As: toolspec.ShellOutput}}
+			return d
+		}()), []string{"tool core__read: truncate", "/more"}},
+		{"a truncation of no content", tool[in, out](func() toolspec.Definition {
+			d := text
+			d.Truncate = []toolspec.Truncation{{Path: "/text", As: "novel"}}
+			return d
+		}()), []string{"tool core__read: truncate", "novel"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := catalog.NewRegistry(provided(t))

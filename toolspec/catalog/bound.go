@@ -62,25 +62,30 @@ func (b *Bound) bind(provided toolspec.Capabilities) error {
 	if inDoc, err = b.bindInput(inDoc); err != nil {
 		return err
 	}
-	if err := schema.CheckInput(outDoc); err != nil {
+	if err := schema.CheckOutput(outDoc); err != nil {
 		return fmt.Errorf("output schema: %w", err)
 	}
-	if b.out, err = jsonschema.Compile(outDoc); err != nil {
+	if b.out, err = jsonschema.CompileValue(outDoc); err != nil {
 		return fmt.Errorf("output schema: %w", err)
 	}
 	projected, err := schema.Project(outDoc, b.def.Redaction.Allow)
 	if err != nil {
 		return fmt.Errorf("redaction.allow: %w", err)
 	}
-	if b.projected, err = jsonschema.Compile(projected); err != nil {
+	if b.projected, err = jsonschema.CompileValue(projected); err != nil {
 		return fmt.Errorf("redaction.allow: %w", err)
 	}
-	if b.visible, err = jsonschema.Parse(projected); err != nil {
+	if b.visible, err = jsonschema.ParseValue(projected); err != nil {
 		return fmt.Errorf("redaction.allow: %w", err)
 	}
 	for _, m := range b.def.Redaction.MaskOutput {
 		if err := b.CheckMask(m.Path); err != nil {
 			return fmt.Errorf("redaction.maskOutput: %w", err)
+		}
+	}
+	for _, t := range b.def.Truncate {
+		if _, err := schema.Project(projected, []string{t.Path}); err != nil {
+			return fmt.Errorf("truncate: %w", err)
 		}
 	}
 	if b.redactor, err = b.def.Redaction.CompileOutput(); err != nil {
@@ -107,7 +112,7 @@ func (b *Bound) publish(inDoc, outDoc json.RawMessage) error {
 	}
 	b.spec = toolspec.Spec{
 		Name: b.def.ID, Title: b.def.Title, Description: b.def.Description, Version: b.def.Version,
-		InputSchema: inDoc, OutputSchema: outDoc,
+		InputSchema: inDoc, OutputSchema: outDoc, Kind: b.tool.Kind(), Truncate: b.def.Truncate,
 		Effect: b.def.Effect, Risk: b.def.Risk, Idempotent: b.def.Idempotent,
 		Redaction:    toolspec.RedactionSpec(b.def.Redaction),
 		Capabilities: names, RequiresConnection: b.def.RequiresConnection, Scopes: b.def.Scopes, Tags: b.def.Tags,
@@ -139,7 +144,7 @@ func (b *Bound) Spec() toolspec.Spec {
 	s := b.spec
 	s.InputSchema, s.OutputSchema = slices.Clone(s.InputSchema), slices.Clone(s.OutputSchema)
 	s.Capabilities, s.Scopes, s.Tags = slices.Clone(s.Capabilities), slices.Clone(s.Scopes), slices.Clone(s.Tags)
-	s.HarmlessNames = slices.Clone(s.HarmlessNames)
+	s.HarmlessNames, s.Truncate = slices.Clone(s.HarmlessNames), slices.Clone(s.Truncate)
 	s.Redaction.Allow, s.Redaction.MaskInput = slices.Clone(s.Redaction.Allow), slices.Clone(s.Redaction.MaskInput)
 	s.Redaction.MaskOutput, s.Redaction.MaskStream = slices.Clone(s.Redaction.MaskOutput), slices.Clone(s.Redaction.MaskStream)
 	return s
@@ -159,6 +164,15 @@ func (b *Bound) SchemaHash() string { return b.spec.SchemaHash }
 
 // HasSchema reports whether there is a schema that arguments are checked against.
 func (b *Bound) HasSchema() bool { return b.in != nil }
+
+// Kind returns the kind of the tool's values.
+func (b *Bound) Kind() toolspec.ValueKind { return b.spec.Kind }
+
+// MaxResultBytes bounds the redacted value.
+func (b *Bound) MaxResultBytes() int { return b.def.MaxResultBytes }
+
+// Truncations returns the declared contents of the values, which nobody may write into.
+func (b *Bound) Truncations() []toolspec.Truncation { return b.def.Truncate }
 
 // ValidateInput checks arguments; no problem means that the tool accepts them, or
 // that it is declared to need no schema.

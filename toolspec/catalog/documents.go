@@ -41,7 +41,7 @@ func (b *Bound) derived() (in, out json.RawMessage, err error) {
 	case !openType(inType):
 		return nil, nil, errors.New("allowNoSchema is for tools that take json.RawMessage or map[string]any: of this one's type there is a schema")
 	}
-	if out, err = schema.Derive(outType); err != nil {
+	if out, err = schema.DeriveOutput(outType); err != nil {
 		return nil, nil, fmt.Errorf("output schema: %w", err)
 	}
 	return in, out, nil

@@ -73,8 +73,19 @@ func (c *core) fail(err error) {
 	}
 }
 
-// encode writes a value that a hook hands over. A failure is the hook's misuse.
+// encode writes a value that a hook hands over, of at most toolspec.MaxInline bytes. A failure is the
+// hook's misuse.
 func (c *core) encode(what string, v any) json.RawMessage {
+	return c.encodeWithin(what, v, toolspec.MaxInline)
+}
+
+// encodeOutput is encode for a value in the place of the tool's, which may be as large as that. It
+// leaves the worker as package activities/output says.
+func (c *core) encodeOutput(what string, v any) json.RawMessage {
+	return c.encodeWithin(what, v, toolspec.MaxRawResult)
+}
+
+func (c *core) encodeWithin(what string, v any, most int) json.RawMessage {
 	raw, isRaw := v.(json.RawMessage)
 	if isRaw {
 		raw = slices.Clone(raw)
@@ -89,8 +100,8 @@ func (c *core) encode(what string, v any) json.RawMessage {
 			return nil
 		}
 	}
-	if len(raw) > toolspec.MaxInline {
-		c.fail(fmt.Errorf("%s is larger than %d bytes", what, toolspec.MaxInline))
+	if len(raw) > most {
+		c.fail(fmt.Errorf("%s is larger than %d bytes", what, most))
 		return nil
 	}
 	return raw

@@ -33,10 +33,13 @@ type Facts struct {
 	SafeArgs json.RawMessage `json:"safeArgs,omitempty"`
 	// ArgsHistory begins with the hydrated arguments; every set appends.
 	ArgsHistory []json.RawMessage `json:"argsHistory,omitempty"`
-	// Output is redacted, and so is its history.
-	Output        json.RawMessage   `json:"output,omitempty"`
-	OutputHistory []json.RawMessage `json:"outputHistory,omitempty"`
-	Cached        json.RawMessage   `json:"cached,omitempty"`
+	// Output is redacted, and so is its history. In payloads, a large value is in its short form, and
+	// OutputInfo says so; the stages that shape the output load the whole value.
+	Output        json.RawMessage     `json:"output,omitempty"`
+	OutputInfo    toolspec.OutputInfo `json:"outputInfo,omitzero"`
+	OutputHistory []json.RawMessage   `json:"outputHistory,omitempty"`
+	Cached        json.RawMessage     `json:"cached,omitempty"`
+	CachedInfo    toolspec.OutputInfo `json:"cachedInfo,omitzero"`
 	// Hit says that Cached is of the result cache.
 	Hit bool `json:"hit,omitempty"`
 	// Data is the scratchpad, in the order of the first writes.
@@ -193,7 +196,9 @@ type StageInput struct {
 	// BudgetMs is what the hooks have together where the stage is an activity of
 	// its own; 0 where it is not.
 	BudgetMs int64 `json:"budgetMs,omitempty"`
-	Facts    Facts `json:"facts"`
+	// MaxResultBytes bounds the redacted values of the stage; 0 leaves it to the tool.
+	MaxResultBytes int   `json:"maxResultBytes,omitempty"`
+	Facts          Facts `json:"facts"`
 	// Terms are those of the attempts that a verdict permits; nil where it permits
 	// none.
 	Terms *Terms `json:"terms,omitempty"`

@@ -252,7 +252,7 @@ type responds struct{ c *core }
 // Respond answers with a value that is redacted and checked like the tool's.
 // Return what Respond returns.
 func (r responds) Respond(v any) error {
-	return r.c.make(control{outcome: Responded, value: r.c.encode("the response", v)})
+	return r.c.make(control{outcome: Responded, value: r.c.encodeOutput("the response", v)})
 }
 
 // RespondChallenge answers with something that is no result of the tool, such
@@ -297,8 +297,12 @@ func (t tightens) Explain(rule string) { t.c.delta.Rule = clip(rule, maxReason) 
 // readsOutput lets a hook see the redacted value.
 type readsOutput struct{ c *core }
 
-// Output returns the current value.
+// Output returns the current value. The stages that shape the value see it whole. In the later stages
+// a large value has the short form of the result; OutputInfo tells.
 func (r readsOutput) Output() json.RawMessage { return slices.Clone(r.c.output()) }
+
+// OutputInfo describes the value that Output returned before the hooks of this stage.
+func (r readsOutput) OutputInfo() toolspec.OutputInfo { return r.c.facts.OutputInfo }
 
 // OutputHistory returns the redacted value of the tool and every later version.
 func (r readsOutput) OutputHistory() []json.RawMessage { return cloneAll(r.c.facts.OutputHistory) }
@@ -309,9 +313,10 @@ func (r readsOutput) Source() toolspec.Source { return r.c.facts.Source }
 // setsOutput lets a hook change the value.
 type setsOutput struct{ c *core }
 
-// SetOutput replaces the value. The allowlist is applied to it again.
+// SetOutput replaces the value, by one of at most twice the bound of the tool's result. The allowlist
+// and the masks of the tool are applied to it again, and then it must be within that bound.
 func (s setsOutput) SetOutput(v any) {
-	if raw := s.c.encode("the output", v); raw != nil {
+	if raw := s.c.encodeOutput("the output", v); raw != nil {
 		s.c.delta.Output = raw
 	}
 }

@@ -146,7 +146,7 @@ func TestMisuse(t *testing.T) {
 		{"a view of another run", func(*hook.Consent) error { return kept.Abort("late") }, `"errorType":"*hook.control"`},
 		{"a response that is not JSON", func(v *hook.Consent) error { return v.Respond(raw("{" + canary)) }, "the response is not JSON"},
 		{"a response that cannot be written", func(v *hook.Consent) error { return v.Respond(marked{}) }, "the response cannot be written as JSON"},
-		{"a large response", func(v *hook.Consent) error { return v.Respond(large) }, "the response is larger than 65536 bytes"},
+		{"a large response", func(v *hook.Consent) error { return v.Respond(strings.Repeat("x", toolspec.MaxRawResult)) }, "the response is larger than 33554432 bytes"},
 		{"a large challenge", func(v *hook.Consent) error { return v.RespondChallenge(large) }, "the challenge is larger than"},
 		{"an empty key", func(v *hook.Consent) error { v.Put("", 1); return nil }, "a scratchpad key has"},
 		{"a long key", func(v *hook.Consent) error { v.Put(strings.Repeat("k", 201), 1); return nil }, "a scratchpad key has"},

@@ -33,6 +33,8 @@ const (
 type Verdict struct {
 	Outcome Outcome         `json:"outcome,omitempty"`
 	Value   json.RawMessage `json:"value,omitempty"`
+	// ValueInfo describes Value.
+	ValueInfo toolspec.OutputInfo `json:"valueInfo,omitzero"`
 	// Challenge marks a responded value that is no result of the tool: it is
 	// neither checked against the schema nor cached.
 	Challenge bool     `json:"challenge,omitempty"`
@@ -60,8 +62,12 @@ type Verdict struct {
 type Delta struct {
 	Args     json.RawMessage `json:"args,omitempty"`
 	SafeArgs json.RawMessage `json:"safeArgs,omitempty"`
-	Output   json.RawMessage `json:"output,omitempty"`
-	Cached   json.RawMessage `json:"cached,omitempty"`
+	// Output and Cached leave the worker as package activities/output says. OutputInfo and CachedInfo
+	// describe them.
+	Output     json.RawMessage     `json:"output,omitempty"`
+	OutputInfo toolspec.OutputInfo `json:"outputInfo,omitzero"`
+	Cached     json.RawMessage     `json:"cached,omitempty"`
+	CachedInfo toolspec.OutputInfo `json:"cachedInfo,omitzero"`
 	// Hit says that Cached is of the result cache, which answers by itself.
 	Hit bool `json:"hit,omitempty"`
 	// Ignored says that it is not to answer this call.

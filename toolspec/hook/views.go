@@ -102,7 +102,7 @@ func newLookup(c *core) *Lookup { return &Lookup{*newCheck(c)} }
 // Found hands a cached value to didCacheHit, which decides whether it answers.
 func (v *Lookup) Found(value any) {
 	c := v.reads.c
-	if raw := c.encode("the cached value", value); raw != nil {
+	if raw := c.encodeOutput("the cached value", value); raw != nil {
 		c.delta.Cached, c.delta.Hit = raw, false
 	}
 }

@@ -33,6 +33,16 @@ type Schema struct {
 // says.
 func Compile(doc json.RawMessage) (*Schema, error) {
 	root, err := Parse(doc)
+	return newSchema(doc, root, err)
+}
+
+// CompileValue is Compile for documents whose values need not be objects.
+func CompileValue(doc json.RawMessage) (*Schema, error) {
+	root, err := ParseValue(doc)
+	return newSchema(doc, root, err)
+}
+
+func newSchema(doc json.RawMessage, root *Node, err error) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +55,13 @@ func Compile(doc json.RawMessage) (*Schema, error) {
 
 // Parse reads a document, checks it against its draft and resolves it, as [Compile]
 // says.
-func Parse(doc json.RawMessage) (*Node, error) {
-	root, err := read(doc)
+func Parse(doc json.RawMessage) (*Node, error) { return parse(doc, false) }
+
+// ParseValue is Parse for documents whose values need not be objects.
+func ParseValue(doc json.RawMessage) (*Node, error) { return parse(doc, true) }
+
+func parse(doc json.RawMessage, anyValue bool) (*Node, error) {
+	root, err := read(doc, anyValue)
 	if err != nil {
 		return nil, err
 	}

@@ -18,8 +18,9 @@ const (
 	maxPatternsTotal = 50_000  // instructions of all patterns of a document
 )
 
-// read parses a document within the bounds and checks the rules of every draft.
-func read(doc json.RawMessage) (*Node, error) {
+// read parses a document within the bounds and checks the rules of every draft. The root must be an
+// object schema, unless anyValue is true.
+func read(doc json.RawMessage, anyValue bool) (*Node, error) {
 	if len(doc) > MaxDocumentBytes {
 		return nil, Refuse(nil, "larger than %d KB", MaxDocumentBytes>>10)
 	}
@@ -36,7 +37,10 @@ func read(doc json.RawMessage) (*Node, error) {
 	if err := root.translate(); err != nil {
 		return nil, err
 	}
-	if root.Object == nil || root.Object["type"] != "object" {
+	switch {
+	case root.Object == nil && anyValue:
+		return nil, Refuse(nil, "the root must be an object: write {} for true")
+	case root.Object == nil, root.Object["type"] != "object" && !anyValue:
 		return nil, Refuse(nil, `the root must say "type": "object" and list its fields under "properties"`)
 	}
 	return root, root.Walk(checkKeywords)

@@ -34,18 +34,46 @@ func Derive(t reflect.Type) (json.RawMessage, error) {
 	if t == nil || t.Kind() != reflect.Struct || leafOf(t) != composite {
 		return nil, fmt.Errorf("derive schema of %v: the root must be a struct, so that the schema is an object", t)
 	}
+	return derive(t, func(d *deriver) *invopop.Schema { return d.object(t) })
+}
+
+// DeriveOutput is Derive for the value of a tool, whose type may be any that a field of a struct may
+// have: a struct, a string, a number, a slice, a map, json.RawMessage.
+func DeriveOutput(t reflect.Type) (json.RawMessage, error) {
+	if t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() == reflect.Pointer {
+		return nil, fmt.Errorf("derive schema of %v: there is no type, or a pointer to a pointer", t)
+	}
+	if t.Kind() == reflect.Struct && leafOf(t) == composite {
+		return Derive(t)
+	}
+	return derive(t, func(d *deriver) *invopop.Schema {
+		const field = "value"
+		holder := d.object(reflect.StructOf([]reflect.StructField{{Name: "Value", Type: t, Tag: `json:"` + field + `"`}}))
+		property, _ := holder.Properties.Get(field)
+		if leafOf(t) == anything { // the schema true, which has no place for a version
+			property = &invopop.Schema{}
+		}
+		return property
+	})
+}
+
+// derive returns the document of a type whose root schema is that of root.
+func derive(t reflect.Type, root func(*deriver) *invopop.Schema) (json.RawMessage, error) {
 	if err := new(survey).check(t, t.String(), nil); err != nil {
 		return nil, fmt.Errorf("derive schema of %v: %w", t, err)
 	}
 	d := &deriver{own: map[reflect.Type]bool{}}
 	d.reflector = invopop.Reflector{Anonymous: true, DoNotReference: true, ExpandedStruct: true, Mapper: d.mapType, KeyNamer: func(marked string) string { return marked[1:] }}
-	root := d.object(t)
-	root.Version = jsonschema.Draft07.URI()
-	doc, err := json.Marshal(root)
+	schema := root(d)
+	schema.Version = jsonschema.Draft07.URI()
+	doc, err := json.Marshal(schema)
 	if err != nil {
 		return nil, fmt.Errorf("derive schema of %v: %w", t, err)
 	}
-	parsed, err := jsonschema.Parse(doc)
+	parsed, err := jsonschema.ParseValue(doc)
 	if err != nil {
 		return nil, fmt.Errorf("derive schema of %v: %w", t, err)
 	}

@@ -26,6 +26,19 @@ func CheckInput(doc json.RawMessage, harmless ...string) error {
 	if err != nil {
 		return err
 	}
+	return checkNames(root, harmless)
+}
+
+// CheckOutput is CheckInput for an output schema, whose values need not be objects.
+func CheckOutput(doc json.RawMessage) error {
+	root, err := jsonschema.ParseValue(doc)
+	if err != nil {
+		return err
+	}
+	return checkNames(root, nil)
+}
+
+func checkNames(root *jsonschema.Node, harmless []string) error {
 	c := &nameCheck{harmless: harmless, met: map[string]bool{}}
 	if err := root.Walk(c.checkNames); err != nil {
 		return err

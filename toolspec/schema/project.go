@@ -26,7 +26,7 @@ import (
 // An allow path that names nothing in the schema is an error, so that a typo
 // does not strip what it meant to keep.
 func Project(doc json.RawMessage, allow []string) (json.RawMessage, error) {
-	root, err := jsonschema.Parse(doc)
+	root, err := jsonschema.ParseValue(doc)
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +44,9 @@ func Project(doc json.RawMessage, allow []string) (json.RawMessage, error) {
 	}
 	kept := new(projection).keep(root, paths, true)
 	object, ok := kept.(map[string]any)
+	if kept == true {
+		object, ok = map[string]any{}, true
+	}
 	if !ok {
 		return nil, fmt.Errorf("nothing is left of the output schema")
 	}
@@ -61,7 +64,7 @@ func Project(doc json.RawMessage, allow []string) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := jsonschema.Parse(projected); err != nil {
+	if _, err := jsonschema.ParseValue(projected); err != nil {
 		return nil, fmt.Errorf("projected schema: %w", err)
 	}
 	return projected, nil
@@ -183,7 +186,7 @@ func isTuple(n *jsonschema.Node) bool {
 func isUntyped(n *jsonschema.Node) bool {
 	for keyword := range n.Object {
 		switch keyword {
-		case "title", "description", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly":
+		case "$schema", "title", "description", "$comment", "default", "examples", "deprecated", "readOnly", "writeOnly":
 		default:
 			return false
 		}

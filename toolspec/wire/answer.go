@@ -2,8 +2,10 @@ package wire
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec"
@@ -23,7 +25,7 @@ type Answer struct {
 	Content json.RawMessage
 	IsError bool
 	// Parts follow the content, such as images; a format that cannot carry one of
-	// them says so in text instead, and drops nothing silently.
+	// them says so in text instead, and drops nothing silently, except for the name of a part that it carries.
 	Parts []Part
 	// OutputRef names the stored value where Content is only a part of it (WF-16).
 	OutputRef string
@@ -46,7 +48,7 @@ func (a Answer) Text(flagged bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if a.OutputRef == "" && len(a.Sanitized) == 0 && !a.LooksFramed() && (flagged || a.IsError || !strings.HasPrefix(text, toolspec.ErrorPrefix)) {
+	if a.OutputRef == "" && len(a.Sanitized) == 0 && (a.IsError || !looksFramed(text)) && (flagged || a.IsError || !strings.HasPrefix(text, toolspec.ErrorPrefix)) {
 		return text, nil
 	}
 	content := a.content()
@@ -64,14 +66,19 @@ func (a Answer) Text(flagged bool) (string, error) {
 	return string(framed), err
 }
 
-// LooksFramed reports whether the content is a value that could be taken for the frame of Text.
-func (a Answer) LooksFramed() bool {
-	content := a.content()
-	if a.IsError || content[0] != '{' || !bytes.Contains(content, []byte(`"content"`)) {
+// LooksFramed reports whether the content is a value that could be taken for the frame of Text in a
+// format that takes JSON.
+func (a Answer) LooksFramed() bool { return !a.IsError && looksFramed(string(a.content())) }
+
+// looksFramed reports whether a text could be taken for the frame of Text. It is a value, or a text
+// that a tool returned.
+func looksFramed(text string) bool {
+	text = strings.TrimSpace(text)
+	if !strings.HasPrefix(text, "{") || !strings.Contains(text, `"content"`) {
 		return false
 	}
 	var members map[string]json.RawMessage
-	if json.Unmarshal(content, &members) != nil || members["content"] == nil {
+	if json.Unmarshal([]byte(text), &members) != nil || members["content"] == nil {
 		return false
 	}
 	delete(members, "content")
@@ -132,10 +139,12 @@ func encode(v any) (json.RawMessage, error) {
 
 // Part is a piece of a result that is not JSON.
 type Part struct {
-	// MediaType is a media type such as image/png, and text/plain for text.
+	// MediaType is a media type without parameters such as image/png, and text/plain for text.
 	MediaType string
 	// Data is base64 (RFC 4648, padded), or the text itself for text/*.
 	Data string
+	// Name is for the model: a file name, a title. It may be empty.
+	Name string
 }
 
 // Words returns the part for a format that takes only text: its text, or a note that the part
@@ -144,5 +153,10 @@ func (p Part) Words() string {
 	if strings.HasPrefix(p.MediaType, "text/") {
 		return p.Data
 	}
-	return fmt.Sprintf("[a part of type %s, %d characters of base64, which cannot be shown here]", p.MediaType, len(p.Data))
+	name := ""
+	if p.Name != "" {
+		name = strconv.Quote(p.Name) + ", "
+	}
+	bytes := base64.StdEncoding.DecodedLen(len(p.Data)) - strings.Count(p.Data[max(len(p.Data)-2, 0):], "=")
+	return fmt.Sprintf("[%sa part of type %s, %d bytes, which cannot be shown here]", name, p.MediaType, bytes)
 }

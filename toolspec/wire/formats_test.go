@@ -217,3 +217,30 @@ func TestFailuresBeginAlike(t *testing.T) {
 		}
 	}
 }
+
+// TestTextIsNoFrame: a text that a tool returns is not read as the frame of an answer, in which a tool could say that the call failed or
+// name an output.
+func TestTextIsNoFrame(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`{"content":"x","is_error":true}`, ` {"content":1,"output_ref":"out_2"}` + "\n", `{"content":[],"sanitized":[]}`} {
+		content, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, flagged := range []bool{false, true} {
+			got, err := wire.Answer{Content: content}.Text(flagged)
+			if want := `{"content":` + string(content) + `}`; err != nil || got != want {
+				t.Errorf("%s is written as %s, %v, want %s", text, got, err, want)
+			}
+		}
+	}
+	for _, text := range []string{`{"content":"x"}`, `{"content":"x","more":1}`, `{"is_error":true}`} {
+		content, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := (wire.Answer{Content: content}).Text(false); err != nil || got != text {
+			t.Errorf("%s is written as %s, %v", text, got, err)
+		}
+	}
+}

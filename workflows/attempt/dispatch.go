@@ -120,7 +120,7 @@ func (a *Attempts) interpret(ctx workflow.Context, out contract.ExecuteOut, d di
 			source = toolspec.SourceResponded
 		}
 		c.SetSource(source, out.Challenge)
-		return endWith(a.succeed(out.Value, out.OutputRef)), false
+		return endWith(a.succeed(out.Value, out.OutputInfo)), false
 	case contract.NotHere: // another worker may have the missing part
 		return a.waitThen(ctx, delay, envelope.MissingMessage(out.By), Dispatch)
 	case contract.Superseded:
@@ -195,17 +195,18 @@ func (a *Attempts) waitThen(ctx workflow.Context, delay *time.Duration, lacking 
 	return outcome{then: then}, true
 }
 
-// succeed ends the call with a value of the tool, with the stream that outputRef names beside it, or
-// with the large value that outputRef names. A large value fails the call if output hooks must see it.
-func (a *Attempts) succeed(value []byte, outputRef string) envelope.Next {
+// succeed ends the call with a value of the tool. A worker of an older release names a large value
+// without its short form; the output hooks of such a worker cannot see it.
+func (a *Attempts) succeed(value []byte, info toolspec.OutputInfo) envelope.Next {
 	switch {
-	case outputRef == "" || len(value) > 0:
-		a.call.SetOutput(value)
-		return envelope.SucceedWith(outputRef)
+	case info.OutputRef == "" || len(value) > 0:
+		a.call.SetOutput(value, info)
 	case a.call.ShapesOutput():
 		return envelope.FailWith(toolspec.CodeResultTooLarge, "output hooks shape results of at most 64 KB")
+	default:
+		a.call.SetStoredOutput(info)
 	}
-	return envelope.Succeed(outputRef)
+	return envelope.Succeed()
 }
 
 // recordTrace records the step execute and the stages that ran inside it.

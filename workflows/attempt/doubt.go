@@ -178,7 +178,7 @@ func (a *Attempts) interpretProbe(ctx workflow.Context, f fence, out contract.Pr
 	case contract.Done:
 		a.claims.resolve(f.claims)
 		a.call.SetSource(toolspec.SourceExecuted, a.call.Challenge())
-		return endWith(a.succeed(out.Value, out.OutputRef)), true
+		return endWith(a.succeed(out.Value, out.OutputInfo)), true
 	// The tool had its effect, but its value cannot be the result of the call.
 	case contract.Refused:
 		a.claims.resolve(f.claims)

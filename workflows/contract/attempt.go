@@ -51,10 +51,11 @@ type ExecuteOut struct {
 	ClaimID string `json:"claimId,omitempty"`
 	// LeftBehind says that the tool was still running when Execute gave up the attempt.
 	LeftBehind bool `json:"leftBehind,omitempty"`
-	// Value is the redacted value. If it is too large for a payload, Value is empty and
-	// OutputRef names the stored value. If both are set, OutputRef names the stream of the tool.
-	Value     json.RawMessage `json:"value,omitempty"`
-	OutputRef string          `json:"outputRef,omitempty"`
+	// Value is the redacted value, or its short form. Workers of older releases leave it out if
+	// OutputRef names the stored value. If OutputRef is set without Truncated, it names the stream of
+	// the tool.
+	Value json.RawMessage `json:"value,omitempty"`
+	toolspec.OutputInfo
 	// Responded says that a hook answered instead of the tool.
 	Responded bool          `json:"responded,omitempty"`
 	Challenge bool          `json:"challenge,omitempty"`
@@ -109,16 +110,16 @@ type ProbeIn struct {
 }
 
 // ProbeOut is the answer of Probe. Outcome is one of:
-//   - Done: the call took effect, with Value or OutputRef
+//   - Done: the call took effect, with Value
 //   - Refused: the call took effect, but its value breaks the contract of the tool
 //   - Free: the call did not take effect and never will
 //   - Lost: the probe cannot tell
 //   - NotHere: this worker lacks the part that By names
 type ProbeOut struct {
-	Outcome   Outcome         `json:"outcome"`
-	Value     json.RawMessage `json:"value,omitempty"`
-	OutputRef string          `json:"outputRef,omitempty"`
-	Failure   *hook.Failure   `json:"failure,omitempty"`
+	Outcome Outcome         `json:"outcome"`
+	Value   json.RawMessage `json:"value,omitempty"`
+	toolspec.OutputInfo
+	Failure *hook.Failure `json:"failure,omitempty"`
 	// Fenced says that the tool declares [toolspec.Definition.Fences]. If Outcome is Free, the
 	// answer counts also while an attempt may still run.
 	Fenced bool `json:"fenced,omitempty"`

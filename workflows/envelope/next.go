@@ -14,9 +14,6 @@ import (
 type Next struct {
 	ends      bool
 	failure   *hook.Failure
-	outputRef string
-	// beside says that the call ends with the output of the envelope too: outputRef is a stream.
-	beside    bool
 	settledBy string
 	recorded  *toolspec.Result
 }
@@ -34,15 +31,8 @@ func FailWith(code toolspec.Code, message string) Next {
 	return Fail(&hook.Failure{Code: code, SafeMessage: message})
 }
 
-// Succeed ends the call with its output. A non-empty outputRef names an output that is
-// stored elsewhere.
-func Succeed(outputRef string) Next { return Next{ends: true, outputRef: outputRef} }
-
-// SucceedWith ends the call with the output of the envelope. A non-empty streamRef names the stream
-// that the tool wrote.
-func SucceedWith(streamRef string) Next {
-	return Next{ends: true, outputRef: streamRef, beside: streamRef != ""}
-}
+// Succeed ends the call with the output of the envelope.
+func Succeed() Next { return Next{ends: true} }
 
 // SettledBy ends the call as done, without an output, because a person decided so.
 // approvalID names the request that the person decided.
@@ -57,17 +47,13 @@ func (n Next) IsEnd() bool { return n.ends }
 // Failure returns the failure that ends the call; nil if the call did not fail.
 func (n Next) Failure() *hook.Failure { return n.failure }
 
-// OutputRef returns the name of an output that is too large for a payload, or of a stream, or an
-// empty string.
-func (n Next) OutputRef() string { return n.outputRef }
-
 // ApprovalID returns the id of the request by which a person settled the call as done, or
 // an empty string.
 func (n Next) ApprovalID() string { return n.settledBy }
 
 // EndsWithOutput reports whether the call ends with the output of the envelope.
 func (n Next) EndsWithOutput() bool {
-	return n.ends && n.failure == nil && n.recorded == nil && (n.outputRef == "" || n.beside) && n.settledBy == ""
+	return n.ends && n.failure == nil && n.recorded == nil && n.settledBy == ""
 }
 
 // RecordedResult returns the result that the record has, or nil.
@@ -86,8 +72,8 @@ func (c *Call) NextAfter(ctx workflow.Context, v hook.Verdict, stage hook.Stage)
 			source = toolspec.SourceCache
 		}
 		c.SetSource(source, v.Challenge)
-		c.SetOutput(v.Value)
-		return Succeed("")
+		c.SetOutput(v.Value, v.ValueInfo)
+		return Succeed()
 	case "", hook.Asked:
 	default:
 		// Either a newer worker gave an outcome that this version does not know, or the

@@ -49,7 +49,8 @@ func (c *Call) runPart(ctx workflow.Context, step hook.Step, part hook.Part, rou
 	for {
 		at := workflow.Now(ctx)
 		in := hook.StageInput{
-			Stage: step.Stage, Own: step.Own, Hooks: step.Hooks, Part: part, PlanVersion: c.plan.V, Facts: visible(step.Phase, c.Facts(ctx, round)),
+			Stage: step.Stage, Own: step.Own, Hooks: step.Hooks, Part: part, PlanVersion: c.plan.V,
+			MaxResultBytes: c.Terms().MaxResultBytes, Facts: visible(step.Phase, c.Facts(ctx, round)),
 		}
 		// The gate puts the terms into the permit, and only the regular lane needs a permit.
 		if step.Stage == hook.WillCheckConsent.Stage() && c.IsRegular() {
@@ -91,7 +92,9 @@ func (c *Call) runPart(ctx workflow.Context, step hook.Step, part hook.Part, rou
 func (c *Call) runActivity(ctx workflow.Context, step hook.Step, in hook.StageInput) (hook.Verdict, error) {
 	deadline := c.Remaining(ctx)
 	if step.DurableMs == 0 || in.Part != hook.WholeStage {
-		return steps.Local(ctx, contract.Stage(step.Stage), in, steps.Options(summaryOf(step), deadline))
+		options := steps.Options(summaryOf(step), deadline)
+		options.StartToCloseTimeout = min(options.StartToCloseTimeout+c.loadTime(step), deadline)
+		return steps.Local(ctx, contract.Stage(step.Stage), in, options)
 	}
 	if c.hasOwn(step) {
 		in.Part = hook.PartBefore
@@ -102,9 +105,23 @@ func (c *Call) runActivity(ctx workflow.Context, step hook.Step, in hook.StageIn
 		in.Before, deadline = &before, c.Remaining(ctx)
 	}
 	in.Part = hook.PartHooks
-	budget := min(DurableTime(step)+contract.StepTimeout, deadline)
+	budget := min(DurableTime(step)+contract.StepTimeout+c.loadTime(step), deadline)
 	in.BudgetMs = max(budget.Milliseconds(), 1)
 	return steps.Ask(ctx, c.Owner(), contract.Stage(step.Stage), in, steps.DurableOptions(summaryOf(step), budget, deadline))
+}
+
+// loadTime returns the time that a stage needs beside its own for a large value: the stage reads the
+// whole, and redacts and stores what a hook makes of it.
+func (c *Call) loadTime(step hook.Step) time.Duration {
+	const perByte = time.Second / (1 << 20)
+	var bytes int64
+	switch {
+	case step.Phase == hook.PhaseOutput && c.info.Truncated:
+		bytes = c.info.Bytes
+	case step.Stage == hook.DidCacheHit.Stage() && c.cachedInfo.Truncated:
+		bytes = c.cachedInfo.Bytes
+	}
+	return time.Duration(min(bytes, toolspec.MaxResult)) * perByte
 }
 
 // visible removes the facts that a phase must not see. The phases context and gate see no
@@ -141,10 +158,10 @@ func (c *Call) apply(v *hook.Verdict) {
 		c.setSafeArgs(d.SafeArgs)
 	}
 	if d.Output != nil {
-		c.SetOutput(d.Output)
+		c.SetOutput(d.Output, d.OutputInfo)
 	}
 	if d.Cached != nil {
-		c.cached, c.hit = d.Cached, d.Hit
+		c.cached, c.cachedInfo, c.hit = d.Cached, d.CachedInfo, d.Hit
 	}
 	if d.Budgets != nil {
 		c.budgets = c.budgets.Tighten(*d.Budgets)

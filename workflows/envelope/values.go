@@ -74,6 +74,7 @@ func (c *Call) TakeArgsChanged() bool {
 // output holds the current and the earlier output of the call.
 type output struct {
 	value         json.RawMessage
+	info          toolspec.OutputInfo
 	outputHistory []json.RawMessage
 	// visible is the part of outputHistory that records may show. It lacks the values
 	// that a hook at willRedactOutput replaced, and the values that a later step hid.
@@ -81,16 +82,31 @@ type output struct {
 	challenge bool
 	source    toolspec.Source
 	// cached is a value that another call got. hit says that it is from the result cache.
-	cached json.RawMessage
-	hit    bool
+	cached     json.RawMessage
+	cachedInfo toolspec.OutputInfo
+	hit        bool
 }
 
-// Output returns the current output of the call.
+// Output returns the current output of the call, or its short form.
 func (c *Call) Output() json.RawMessage { return c.value }
 
-// SetOutput replaces the output and adds the new one to the history.
-func (c *Call) SetOutput(value json.RawMessage) {
-	c.value = value
+// OutputInfo describes the current output.
+func (c *Call) OutputInfo() toolspec.OutputInfo { return c.info }
+
+// SetStoredOutput sets an output of which the workflow has the name only, as workers of older
+// releases give it. It has no entry in the history.
+func (c *Call) SetStoredOutput(info toolspec.OutputInfo) { c.value, c.info = nil, info }
+
+// HasStoredOutputOnly reports whether SetStoredOutput set the output.
+func (c *Call) HasStoredOutputOnly() bool { return c.info.OutputRef != "" && c.value == nil }
+
+// SetOutput replaces the output and adds the new one to the history. A stream of the tool stays beside
+// the new output.
+func (c *Call) SetOutput(value json.RawMessage, info toolspec.OutputInfo) {
+	if c.value != nil && c.info.OutputRef != "" && !c.info.Truncated && info.OutputRef == "" {
+		info.OutputRef = c.info.OutputRef
+	}
+	c.value, c.info = value, info
 	c.outputHistory = append(c.outputHistory[:len(c.outputHistory):len(c.outputHistory)], value)
 	if n := len(c.visible); n == 0 || !bytes.Equal(c.visible[n-1], value) {
 		c.visible = append(c.visible[:n:n], value)

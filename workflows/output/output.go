@@ -18,13 +18,14 @@ import (
 func Shape(ctx workflow.Context, c *envelope.Call) (kept *contract.Kept, next envelope.Next) {
 	var entry *hook.CacheEntry
 	var value json.RawMessage
+	var whole bool // value is no short form, which the cache does not keep
 	for _, step := range c.Plan().Post {
 		if step.Phase != hook.PhaseOutput || c.IsIdle(step) || nothingToKeep(c, step) {
 			continue
 		}
 		// The cache keeps the value from before willTransformOutput.
 		if step.Stage == hook.WillTransformOutput.Stage() {
-			value = c.Output()
+			value, whole = c.Output(), !c.OutputInfo().Truncated
 		}
 		shown := len(c.VisibleOutputs())
 		v := c.RunStage(ctx, step, 1)
@@ -44,9 +45,9 @@ func Shape(ctx workflow.Context, c *envelope.Call) (kept *contract.Kept, next en
 		}
 	}
 	if value == nil {
-		value = c.Output()
+		value, whole = c.Output(), !c.OutputInfo().Truncated
 	}
-	if entry != nil && keeps(c) {
+	if entry != nil && keeps(c) && whole {
 		kept = &contract.Kept{Entry: *entry, Value: value}
 	}
 	return kept, next
@@ -59,7 +60,7 @@ func keeps(c *envelope.Call) bool {
 }
 
 // nothingToKeep reports whether a step can be skipped: it is willWriteCache without hooks,
-// and the cache does not keep the value.
+// and the cache does not keep the value or its short form.
 func nothingToKeep(c *envelope.Call, step hook.Step) bool {
-	return len(step.Hooks) == 0 && step.Stage == hook.WillWriteCache.Stage() && !keeps(c)
+	return len(step.Hooks) == 0 && step.Stage == hook.WillWriteCache.Stage() && (!keeps(c) || c.OutputInfo().Truncated)
 }

@@ -88,7 +88,7 @@ func Result(ctx workflow.Context, c *envelope.Call, next envelope.Next) toolspec
 	if f := next.Failure(); f != nil {
 		r = f.Result()
 	} else {
-		r = toolspec.Result{OK: true, Value: c.Output(), OutputRef: next.OutputRef(), Source: c.Source()}
+		r = toolspec.Result{OK: true, Source: c.Source()}.WithOutput(c.Output(), c.OutputInfo())
 		if by := next.ApprovalID(); by != "" {
 			r.Details = &toolspec.Details{ApprovalID: by}
 		}

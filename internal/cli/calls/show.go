@@ -14,6 +14,7 @@ import (
 	"github.com/pawl-run/pawl/client"
 	"github.com/pawl-run/pawl/internal/cli/app"
 	"github.com/pawl-run/pawl/internal/postgres/reads"
+	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/workflows/contract"
 )
 
@@ -90,7 +91,7 @@ func printOutput(ctx context.Context, a *app.App, s *app.Session, record reads.D
 		return errors.New("the call is not settled yet")
 	case !r.OK:
 		return fmt.Errorf("the call has no value: %s", r.ErrorCode)
-	case r.OutputRef == "" || len(r.Value) > 0:
+	case !r.Truncated && (r.OutputRef == "" || len(r.Value) > 0):
 		fmt.Fprintln(a.Out, app.FormatJSON(r.Value, ""))
 		return nil
 	default:
@@ -222,11 +223,24 @@ func showResult(a *app.App, d reads.Detail) {
 	case r.OutputRef != "" && len(r.Value) == 0:
 		fmt.Fprintf(a.Out, "\nresult: ok (%s), stored as %s; --output prints it\n", r.Source, r.OutputRef)
 	default:
-		fmt.Fprintf(a.Out, "\nresult: ok (%s)\n  %s\n", r.Source, app.FormatJSON(r.Value, "  "))
+		fmt.Fprintf(a.Out, "\nresult: ok (%s)\n  %s\n  value       %s\n", r.Source, app.FormatJSON(r.Value, "  "), describeValue(*r))
 		if r.OutputRef != "" {
 			fmt.Fprintf(a.Out, "  output      %s\n", r.OutputRef)
 		}
 	}
+}
+
+// describeValue says what the value of a result is: its kind, its size, and whether the result has a
+// short form of it.
+func describeValue(r toolspec.Result) string {
+	text := r.Kind.String()
+	if r.Bytes > 0 {
+		text += fmt.Sprintf(", %d bytes", r.Bytes)
+	}
+	if r.Truncated {
+		text += fmt.Sprintf(", truncated; `pawl show %s --output` prints the whole", r.InvocationID)
+	}
+	return text
 }
 
 func join(a, b string) string {

@@ -53,3 +53,27 @@ func TestWhenAgain(t *testing.T) {
 		t.Errorf("turn says:\n%s", err.String())
 	}
 }
+
+// TestShowValue: show and invoke say of a value what kind it is, how large, and whether it is whole.
+func TestShowValue(t *testing.T) {
+	t.Parallel()
+	for want, r := range map[string]toolspec.Result{
+		"json":             {},
+		"json, 2 bytes":    {Bytes: 2},
+		"text, 7 bytes":    {Kind: toolspec.KindText, Bytes: 7},
+		"parts, 900 bytes": {Kind: toolspec.KindParts, Bytes: 900},
+		"text, 70000 bytes, truncated; `pawl show inv_1 --output` prints the whole": {Kind: toolspec.KindText, Bytes: 70000, Truncated: true, OutputRef: "out_1"},
+	} {
+		r.OK, r.Value, r.InvocationID = true, []byte(`"value"`), "inv_1"
+		var out, err strings.Builder
+		a := &app.App{Streams: app.Streams{Out: &out, Err: &err}}
+		showResult(a, reads.Detail{Result: &r})
+		if !strings.Contains(out.String(), "\n  value       "+want+"\n") {
+			t.Errorf("show does not say %q:\n%s", want, out.String())
+		}
+		out.Reset()
+		if e := printResult(a, r); e != nil || err.String() != want+"\n" || !strings.HasPrefix(out.String(), `"value"`) {
+			t.Errorf("invoke says %q and %q, want %q", out.String(), err.String(), want)
+		}
+	}
+}

@@ -37,7 +37,7 @@ func TestLargeResults(t *testing.T) {
 	for _, toolID := range []string{"test__large_fast", "test__large"} {
 		inv := e2etest.Invocation(toolID, toolID, `{}`)
 		r := w.Invoke(inv)
-		if !r.OK || r.OutputRef == "" || r.Value != nil {
+		if !r.OK || r.OutputRef == "" || !r.Truncated || r.Bytes < 100<<10 || len(r.Value) > 32<<10 {
 			t.Fatalf("%s ended with %+v, want an outputRef", toolID, r)
 		}
 		value, err := w.Pawl.Output(t.Context(), "acme", r.OutputRef)

@@ -124,21 +124,21 @@ func oversizes() map[string]oversize {
 		})}},
 		"responded": {hooks: []hook.Option{hook.WillCheckFeatureFlags.Do(func(_ context.Context, v *hook.Check) error {
 			return v.Respond(e2etest.Out{Text: long(huge)})
-		})}, code: toolspec.CodeInternal},
+		})}, code: toolspec.CodeResultTooLarge},
 		"challenge": {hooks: []hook.Option{hook.WillCheckFeatureFlags.Do(func(_ context.Context, v *hook.Check) error {
 			return v.RespondChallenge(e2etest.Out{Text: long(huge)})
 		})}, code: toolspec.CodeInternal},
 		"around": {hooks: []hook.Option{hook.AroundExecute.Do(func(_ context.Context, v *hook.Around) error {
 			return v.Respond(e2etest.Out{Text: long(huge)})
-		})}, code: toolspec.CodeInternal},
+		})}, code: toolspec.CodeResultTooLarge},
 		"cached": {hooks: []hook.Option{hook.WillReadCache.Do(func(_ context.Context, v *hook.Lookup) error {
 			v.Found(e2etest.Out{Text: long(huge)})
 			return nil
-		})}, code: toolspec.CodeInternal},
+		})}, code: toolspec.CodeResultTooLarge},
 		"output": {hooks: []hook.Option{hook.WillTransformOutput.Do(func(_ context.Context, v *hook.Output) error {
 			v.SetOutput(e2etest.Out{Text: long(huge)})
 			return nil
-		})}, code: toolspec.CodeInternal},
+		})}, code: toolspec.CodeResultTooLarge},
 		"audit": {hooks: []hook.Option{hook.WillAudit.Do(func(_ context.Context, v *hook.Audit) error {
 			v.Record("much", long(huge))
 			return nil

@@ -102,7 +102,7 @@ func TestRawSignal(t *testing.T) {
 	delete(result, "endedAtMs")
 	want := map[string]any{
 		"toolCallId": "call", "invocationId": inv.Identity().InvocationID(), "inputDigest": state["inputDigest"], "ok": true,
-		"value": map[string]any{"bytesWritten": 5.0, "sha256": helloSHA}, "source": "executed", "attempts": 1.0,
+		"value": map[string]any{"bytesWritten": 5.0, "sha256": helloSHA}, "source": "executed", "attempts": 1.0, "bytes": 94.0,
 	}
 	if !reflect.DeepEqual(result, want) {
 		t.Errorf("result %v, want %v", result, want)

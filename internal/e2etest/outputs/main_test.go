@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 
 const (
 	// streamLines are the lines of test__stream, of 100 bytes each.
-	streamLines = 300_000
+	streamLines = 40_000
 	email       = "ann.lee@mail.example.org"
 )
 
@@ -35,7 +35,7 @@ func text(d *toolspec.Definition) {
 	d.Stream, d.Redaction.MaskStream, d.Timeout = toolspec.TextStream, []toolspec.Masker{toolspec.MaskEmail}, 2*time.Minute
 }
 
-func binary(d *toolspec.Definition) { d.Stream = toolspec.BinaryStream }
+func binary(d *toolspec.Definition) { d.Stream, d.Timeout = toolspec.BinaryStream, 2*time.Minute }
 
 // noise is what test__binary writes.
 func noise() []byte {

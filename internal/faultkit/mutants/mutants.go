@@ -144,7 +144,7 @@ var mutants = []mutant{
 		run:   "TestForgedFirstPart", packages: onSteps,
 	},
 	{
-		guard: "steps: hooks are masked", file: "activities/stage/runner.go",
+		guard: "steps: hooks are masked", file: "activities/stage/guard.go",
 		edits: []edit{{"case d.SafeArgs != nil:", "case false:"}},
 		run:   "TestHooksCannotUnmask", packages: onSteps,
 	},
@@ -229,13 +229,13 @@ var mutants = []mutant{
 		run:   "Test", packages: onWorkflow,
 	},
 	{
-		guard: "budgets: result", file: "activities/attempt/deliver.go",
-		edits: []edit{{"case redacted && len(value) > in.MaxResultBytes:", "case false:"}},
+		guard: "budgets: result", file: "activities/output/output.go",
+		edits: []edit{{"case redacted && len(clean) > most:", "case false:"}},
 		run:   "Test", packages: onSteps,
 	},
 	{
-		guard: "budgets: inline", file: "activities/attempt/deliver.go",
-		edits: []edit{{"case len(value) <= toolspec.MaxInline:", "case true:"}},
+		guard: "budgets: inline", file: "activities/output/output.go",
+		edits: []edit{{"if !whole.Exceeds() {", "if true {"}},
 		run:   "Test", packages: onSteps,
 	},
 	{

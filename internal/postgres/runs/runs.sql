@@ -34,12 +34,11 @@ ON CONFLICT (tenant_id, run_id) DO UPDATE SET last_seq = runs.last_seq;
 
 -- name: Append
 -- Writes nothing if the event is the end of a turn and a call of the run has an event and no
--- result: an open call has an event once it has begun or asked.
+-- result. The primary key of run_events finds the calls of the run.
 SELECT append_run_event(date_trunc('month', now() AT TIME ZONE 'UTC')::date, @tenant_id, @run_id, @kind, NULL, '', '', @owner_id, @detail::json) AS seq
 WHERE @kind <> 'done' OR NOT EXISTS (
-    SELECT FROM invocations i
-    WHERE i.tenant_id = @tenant_id AND i.run_id = @run_id AND i.state = 'open'
-        AND (i.begun_at IS NOT NULL OR EXISTS (SELECT FROM approvals a WHERE a.invocation_id = i.invocation_id))
+    SELECT FROM run_events e JOIN invocations i ON i.invocation_id = e.invocation_id
+    WHERE e.tenant_id = @tenant_id AND e.run_id = @run_id AND e.kind IN ('tool_call_start', 'approval_requested') AND i.state = 'open'
 );
 
 -- name: LockRunOf

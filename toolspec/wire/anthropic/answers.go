@@ -73,7 +73,11 @@ func appendSource(dst []byte, kind string, p wire.Part, start int) []byte {
 	}
 	dst = append(append(append(dst, `{"type":"`...), kind...), `","source":{"type":"base64","media_type":`...)
 	dst = frame.Quote(dst, p.MediaType)
-	return append(frame.Quote(append(dst, `,"data":`...), p.Data), `}}`...)
+	dst = append(frame.Quote(append(dst, `,"data":`...), p.Data), '}')
+	if kind == "document" && p.Name != "" {
+		dst = frame.Quote(append(dst, `,"title":`...), p.Name)
+	}
+	return append(dst, '}')
 }
 
 func isImage(mediaType string) bool {

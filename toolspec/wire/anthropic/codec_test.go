@@ -70,7 +70,7 @@ func TestAnswers(t *testing.T) {
 			{"type":"text","text":"more"},
 			{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}},
 			{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"BBBB"}},
-			{"type":"text","text":"[a part of type audio/wav, 4 characters of base64, which cannot be shown here]"}]},
+			{"type":"text","text":"[a part of type audio/wav, 3 bytes, which cannot be shown here]"}]},
 		{"type":"tool_result","tool_use_id":"toolu_6","content":[]},
 		{"type":"tool_result","tool_use_id":"toolu_7","content":[{"type":"text","text":"Error executing tool: "}],"is_error":true},
 		{"type":"tool_result","tool_use_id":"toolu_8","content":[{"type":"text","text":"null"}]}]}`))

@@ -72,7 +72,7 @@ func TestAnswers(t *testing.T) {
 		{"functionResponse":{"id":"fc_3","name":"c","response":{"error":"Error executing tool: {\"errorCode\":\"policy_denied\"}"}}},
 		{"functionResponse":{"id":"fc_4","name":"d","response":{"output":{"content":"head","output_ref":"out_1"}}}},
 		{"functionResponse":{"id":"fc_5","name":"e","response":{"output":{"content":"look","parts":[
-			"more","[a part of type audio/wav, 4 characters of base64, which cannot be shown here]"]}},
+			"more","[a part of type audio/wav, 3 bytes, which cannot be shown here]"]}},
 			"parts":[{"inlineData":{"mimeType":"image/png","data":"AAAA"}},{"inlineData":{"mimeType":"application/pdf","data":"BBBB"}}]}},
 		{"functionResponse":{"id":"fc_6","name":"f","response":{"output":null}}},
 		{"functionResponse":{"id":"fc_7","name":"g","response":{"output":{"content":[1],"sanitized":["ansi_escapes","role_markers"],"output_ref":"out_1"}}}},

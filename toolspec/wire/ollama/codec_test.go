@@ -69,7 +69,7 @@ func TestAnswers(t *testing.T) {
 		`{"role":"tool","tool_name":"b","content":"plain <text>"}`,
 		`{"role":"tool","tool_name":"c","tool_call_id":"call_3","content":"Error executing tool: {\"errorCode\":\"policy_denied\"}"}`,
 		`{"role":"tool","tool_name":"d","tool_call_id":"call_4","content":"{\"content\":\"head\",\"output_ref\":\"out_1\"}"}`,
-		`{"role":"tool","tool_name":"e","tool_call_id":"call_5","content":"look\n\nmore\n\n[a part of type audio/wav, 4 characters of base64, which cannot be shown here]","images":["AAAA","BBBB"]}`,
+		`{"role":"tool","tool_name":"e","tool_call_id":"call_5","content":"look\n\nmore\n\n[a part of type audio/wav, 3 bytes, which cannot be shown here]","images":["AAAA","BBBB"]}`,
 		`{"role":"tool","tool_name":"f","tool_call_id":"call_6","content":"null"}`,
 		`{"role":"tool","tool_name":"g","tool_call_id":"call_7","content":"{\"content\":{\"content\":\"x\",\"is_error\":true}}"}`,
 		`{"role":"tool","tool_name":"h","tool_call_id":"call_8","content":"{\"content\":\"x\"}"}`,

@@ -58,7 +58,7 @@ func TestAnswers(t *testing.T) {
 		`{"role":"tool","tool_call_id":"pawl_1","content":"plain <text>"}`,
 		`{"role":"tool","tool_call_id":"call_3","content":"Error executing tool: {\"errorCode\":\"policy_denied\",\"message\":\"a < b\"}"}`,
 		`{"role":"tool","tool_call_id":"call_4","content":"{\"content\":\"head\",\"output_ref\":\"out_1\"}"}`,
-		`{"role":"tool","tool_call_id":"call_5","content":[{"type":"text","text":"look"},{"type":"text","text":"more"},{"type":"text","text":"[a part of type image/png, 4 characters of base64, which cannot be shown here]"}]}`,
+		`{"role":"tool","tool_call_id":"call_5","content":[{"type":"text","text":"look"},{"type":"text","text":"more"},{"type":"text","text":"[a part of type image/png, 3 bytes, which cannot be shown here]"}]}`,
 		`{"role":"tool","tool_call_id":"call_6","content":"null"}`,
 	} {
 		codectest.SameJSON(t, fmt.Sprint("answer ", i), got[i], []byte(want))

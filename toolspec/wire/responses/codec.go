@@ -1,9 +1,9 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
-	"strings"
 
 	"github.com/pawl-run/pawl/toolspec/wire"
 	"github.com/pawl-run/pawl/toolspec/wire/internal/frame"
@@ -35,7 +35,7 @@ func (Codec) Choice(choice wire.Choice) ([]wire.Member, error) {
 
 // Answers are items of the type function_call_output. The format has no flag for
 // an error and no place for a reference: they stand in the text, see
-// [wire.Answer.Text]. With parts the output is an array of texts and images; other
+// [wire.Answer.Text]. With parts the output is an array of texts, images and PDF files; other
 // parts are named in words.
 func (Codec) Answers(answers []wire.Answer) ([]json.RawMessage, error) {
 	items := make([]json.RawMessage, 0, len(answers))
@@ -65,9 +65,17 @@ func appendText(dst []byte, text string) []byte {
 }
 
 func appendPart(dst []byte, p wire.Part) []byte {
-	if !strings.HasPrefix(p.MediaType, "image/") {
+	switch p.MediaType {
+	case "image/jpeg", "image/png", "image/gif", "image/webp":
+		dst = append(dst, `{"type":"input_image","image_url":`...)
+		return append(frame.Quote(dst, dataURL(p)), '}')
+	case "application/pdf":
+		// The format wants a name of each file.
+		dst = frame.Quote(append(dst, `{"type":"input_file","filename":`...), cmp.Or(p.Name, "document.pdf"))
+		return append(frame.Quote(append(dst, `,"file_data":`...), dataURL(p)), '}')
+	default:
 		return appendText(dst, p.Words())
 	}
-	dst = append(dst, `{"type":"input_image","image_url":`...)
-	return append(frame.Quote(dst, "data:"+p.MediaType+";base64,"+p.Data), '}')
 }
+
+func dataURL(p wire.Part) string { return "data:" + p.MediaType + ";base64," + p.Data }

@@ -56,7 +56,7 @@ func TestAnswers(t *testing.T) {
 		`{"type":"function_call_output","call_id":"pawl_1","output":"plain <text>"}`,
 		`{"type":"function_call_output","call_id":"call_3","output":"{\"content\":\"Error executing tool: {\\\"errorCode\\\":\\\"policy_denied\\\"}\",\"is_error\":true,\"output_ref\":\"out_1\"}"}`,
 		`{"type":"function_call_output","call_id":"call_4","output":[{"type":"input_text","text":"look"},{"type":"input_image","image_url":"data:image/png;base64,AAAA"},` +
-			`{"type":"input_text","text":"more"},{"type":"input_text","text":"[a part of type audio/wav, 4 characters of base64, which cannot be shown here]"}]}`,
+			`{"type":"input_text","text":"more"},{"type":"input_text","text":"[a part of type audio/wav, 3 bytes, which cannot be shown here]"}]}`,
 	} {
 		codectest.SameJSON(t, fmt.Sprint("answer ", i), got[i], []byte(want))
 	}

@@ -1,0 +1,116 @@
+package stage
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+
+	"github.com/pawl-run/pawl/activities/judge"
+	"github.com/pawl-run/pawl/activities/output"
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/catalog"
+	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/toolspec/hook"
+	stored "github.com/pawl-run/pawl/toolspec/output"
+)
+
+// loadWhole returns the input with the whole values of its facts, for a stage that may change them or
+// answer with them. The workflow has the short forms of large values.
+func (r *Runner) loadWhole(ctx context.Context, in hook.StageInput) (hook.StageInput, error) {
+	info, _ := hook.InfoOf(in.Stage)
+	if info.Phase != hook.PhaseOutput && in.Stage != hook.DidCacheHit.Stage() {
+		return in, nil
+	}
+	f := &in.Facts
+	for _, of := range []struct {
+		value *json.RawMessage
+		info  toolspec.OutputInfo
+	}{{&f.Output, f.OutputInfo}, {&f.Cached, f.CachedInfo}} {
+		whole, err := r.Outputs.Whole(ctx, f.Context.TenantID, *of.value, of.info)
+		if err != nil {
+			r.Log.ErrorContext(ctx, "a stored output could not be read", "stage", string(in.Stage), "invocationId", f.InvocationID, "reason", errs.Reason(err))
+			return in, err
+		}
+		*of.value = whole
+	}
+	return in, nil
+}
+
+// guard lets the values of a verdict leave the worker: it masks the arguments, and delivers the
+// values of outputs. A value that the tool could not have returned fails the call.
+func (r *Runner) guard(ctx context.Context, in hook.StageInput, v hook.Verdict) (hook.Verdict, error) {
+	d := &v.Delta
+	if d.Args == nil && d.SafeArgs == nil && d.Cached == nil && d.Output == nil && v.Value == nil {
+		return v, nil
+	}
+	bound, ok := r.Tools.Get(in.Facts.ToolID)
+	if !ok {
+		return hook.Verdict{Outcome: hook.Missing, By: "tool " + in.Facts.ToolID}, nil
+	}
+	failed := func(f hook.Failure) (hook.Verdict, error) {
+		f.Details = &toolspec.Details{Stage: string(in.Stage)}
+		return hook.Verdict{Outcome: hook.Failed, By: cmp.Or(v.By, "redaction"), DurationUs: v.DurationUs, Failure: &f}, nil
+	}
+	switch {
+	case d.SafeArgs != nil:
+		safe, err := bound.SafeArgs(d.SafeArgs)
+		if err != nil {
+			return failed(hook.Failure{Code: toolspec.CodeRedactionFailed, SafeMessage: "the arguments could not be redacted"})
+		}
+		d.SafeArgs = safe
+	case d.Args != nil:
+		// Nothing may be shown of arguments that the tool does not accept.
+		if _, safe, failure := r.Validate(bound, d.Args); failure == nil {
+			d.SafeArgs = safe
+		}
+	}
+	bound, failure, err := judge.Masked(ctx, r.Policies, in.Facts.PolicyDigest, in.Facts.Context.TenantID, bound)
+	switch {
+	case d.Cached == nil && d.Output == nil && v.Value == nil:
+		return v, nil
+	case errors.Is(err, judge.ErrPolicyUnreadable):
+		return hook.Verdict{Outcome: hook.Missing, By: "policy " + in.Facts.PolicyDigest, Unread: true}, nil
+	case err != nil:
+		return hook.Verdict{}, err
+	case failure != nil:
+		return failed(*failure)
+	}
+	for _, of := range []struct {
+		value *json.RawMessage
+		info  *toolspec.OutputInfo
+		bare  bool // a challenge, which is no value of the tool
+	}{{&d.Cached, &d.CachedInfo, false}, {&v.Value, &v.ValueInfo, v.Challenge}, {&d.Output, &d.OutputInfo, in.Facts.Challenge}} {
+		if *of.value == nil || of.bare {
+			continue
+		}
+		failure, err := r.deliver(ctx, in, bound, of.value, of.info)
+		if err != nil {
+			return hook.Verdict{}, err
+		}
+		if failure != nil {
+			return failed(*failure)
+		}
+	}
+	return v, nil
+}
+
+// deliver replaces a value by what leaves the worker of it. An error is transient.
+func (r *Runner) deliver(ctx context.Context, in hook.StageInput, bound *catalog.Bound, value *json.RawMessage, info *toolspec.OutputInfo) (*hook.Failure, error) {
+	short, described, failure, err := r.Outputs.Deliver(ctx, bound, output.Value{Origin: output.FromHook, MaxBytes: in.MaxResultBytes, Row: output.Row{
+		InvocationID: in.Facts.InvocationID, TenantID: in.Facts.Context.TenantID, ClaimID: rand.Text(), Value: *value,
+	}})
+	if err != nil {
+		r.Log.WarnContext(ctx, "a large value of a hook could not be kept", "stage", string(in.Stage), "invocationId", in.Facts.InvocationID, "reason", errs.Reason(err))
+		if errors.Is(err, stored.ErrQuota) {
+			return &hook.Failure{Code: toolspec.CodeOutputQuota}, nil
+		}
+		if errors.Is(err, output.ErrUnsaved) && errs.IsTransient(err) || ctx.Err() != nil {
+			return nil, err
+		}
+		return &hook.Failure{Code: toolspec.CodeInternal, SafeMessage: "the value of a hook could not be stored"}, nil
+	}
+	*value, *info = short, described
+	return failure, nil
+}

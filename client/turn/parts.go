@@ -1,0 +1,113 @@
+package turn
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pawl-run/pawl/toolspec"
+	"github.com/pawl-run/pawl/toolspec/truncate"
+	"github.com/pawl-run/pawl/toolspec/wire"
+)
+
+// MaxMedia bounds the images, audio and documents of an answer, in bytes of base64. The answer names
+// the parts beyond it in words.
+const MaxMedia = 4 << 20
+
+// answerParts sets the content and the parts of an answer to a value of the kind parts. It returns
+// false for a value that is none, such as the value of a hook: the model reads that as JSON. ref names
+// the whole value. cut says that the answer has less than the value.
+func answerParts(a *wire.Answer, value json.RawMessage, ref string) (cut, ok bool) {
+	clean, sanitized := sanitize(value)
+	var parts toolspec.Parts
+	if json.Unmarshal(clean, &parts) != nil || len(parts) == 0 || len(parts) > toolspec.MaxParts+1 { // truncate adds a part
+		return false, false
+	}
+	r := partsAnswer{ref: ref, text: MaxAnswer, media: MaxMedia, sanitized: sanitized}
+	for i, p := range parts {
+		if !r.add(i, p) {
+			return false, false
+		}
+	}
+	// The first text is the content, so that a text of the tool never has the place of a failure.
+	a.Parts, a.Sanitized = r.parts, r.sanitized
+	content := fmt.Sprintf("The result has %d parts.", len(parts))
+	if first := r.parts[0]; parts[0].Type == toolspec.PartText && strings.TrimSpace(first.Data) != "" {
+		content, a.Parts = first.Data, r.parts[1:]
+	}
+	var err error
+	a.Content, err = encode(content)
+	return r.cut, err == nil
+}
+
+// partsAnswer collects the parts of an answer.
+type partsAnswer struct {
+	ref         string
+	text, media int // the bytes that are left for texts and for data
+	parts       []wire.Part
+	sanitized   []string
+	cut         bool
+}
+
+// add adds the part at index i. It returns false for a part of no type.
+func (r *partsAnswer) add(i int, p toolspec.Part) bool {
+	switch p.Type {
+	case toolspec.PartText:
+		r.addText(p.Text)
+		return true
+	case toolspec.PartResourceLink:
+		r.addText(fmt.Sprintf("[%s: %s]", label(p), p.URI))
+		return true
+	case toolspec.PartImage, toolspec.PartAudio, toolspec.PartDocument:
+	default:
+		return false
+	}
+	mediaType, _, err := mime.ParseMediaType(p.MediaType)
+	size := base64.StdEncoding.EncodedLen(len(p.Data))
+	switch {
+	case err != nil:
+		return false
+	case p.OutputRef != "":
+		r.addText(fmt.Sprintf("[%s, stored as the output %s]", label(p), p.OutputRef))
+	case len(p.Data) == 0:
+		r.cut = true
+		r.addText(fmt.Sprintf("[%s, %d bytes, is not shown]", label(p), p.Bytes))
+	case strings.HasPrefix(mediaType, "text/") && utf8.Valid(p.Data):
+		text, changed := sanitizeText(string(p.Data))
+		r.sanitized = mergeKinds(r.sanitized, changed)
+		r.addText(fmt.Sprintf("[%s]\n%s", label(p), text))
+	case size > r.media:
+		r.cut = true
+		r.addText(fmt.Sprintf("[%s, %d bytes, is too large to be shown: it is at /%d/data of the stored value]", label(p), len(p.Data), i))
+	default:
+		r.media -= size
+		r.parts = append(r.parts, wire.Part{MediaType: mediaType, Data: base64.StdEncoding.EncodeToString(p.Data), Name: p.Name})
+	}
+	return true
+}
+
+// addText adds a text, or its beginning.
+func (r *partsAnswer) addText(text string) {
+	if len(text) > r.text {
+		r.cut = true
+		text = truncate.Text(text, r.text, false, r.ref)
+	}
+	r.text = max(r.text-len(text), 0)
+	r.parts = append(r.parts, wire.Part{MediaType: "text/plain", Data: text})
+}
+
+// label says what a part is: its type, name and media type.
+func label(p toolspec.Part) string {
+	text := strings.ReplaceAll(string(p.Type), "_", " ")
+	if p.Name != "" {
+		text += " " + strconv.Quote(p.Name)
+	}
+	if p.MediaType != "" {
+		text += " of type " + p.MediaType
+	}
+	return text
+}
