@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pawl-run/pawl/toolspec/output"
+	"github.com/pawl-run/pawl/toolspec/strictjson"
 )
 
 // The errors of this package. Their texts are safe to show.
@@ -22,8 +23,8 @@ var (
 	ErrBadPointer = errors.New("the JSON pointer is not valid: it is empty or begins with /, and in names ~ is written ~0 and / is written ~1")
 	// ErrNoValue says that a JSON pointer leads to nothing.
 	ErrNoValue = errors.New("the JSON pointer leads to no value of the output")
-	// ErrTooDeep says that a JSON value is nested more deeply than it is indented: each level indents every line of it.
-	ErrTooDeep = fmt.Errorf("the JSON value has more than %d levels: read the output by bytes", maxDepth)
+	// ErrTooDeep says that a JSON value has more levels than it is indented by: each level makes every line in it longer.
+	ErrTooDeep = fmt.Errorf("the JSON value has more than %d levels: read the output by bytes", strictjson.MaxDepth)
 	// ErrTooLong says that a name, number or text within a JSON value is larger than MaxToken.
 	ErrTooLong = fmt.Errorf("a text in the JSON value is larger than %d MiB: read the output by bytes", MaxToken>>20)
 )
@@ -34,8 +35,6 @@ const (
 	// maxIndented bounds a JSON value that is shown indented without a pointer, in bytes. Every page of it is formed from its
 	// beginning.
 	maxIndented = 16 << 20
-	// maxDepth is that of the values of tools.
-	maxDepth = 64
 )
 
 // jsonType is the media type of a value.
@@ -71,33 +70,17 @@ func Open(ctx context.Context, r output.Reader, tenantID, ref, pointer string) (
 		return Text{}, ErrNotJSON
 	case pointer != "" || isJSON && info.Complete && info.Lines <= 1 && 0 < info.Bytes && info.Bytes <= maxIndented:
 		formed, err := form(raw, pointer)
-		return Text{Info: info, Formed: true, chunks: formed.until(ctx)}, err
+		return Text{Info: info, Formed: true, chunks: formed}, err
 	case !isText(info):
 		return Text{}, ErrNotText
 	}
 	return Text{Info: info, chunks: raw}, nil
 }
 
-// until returns the chunks until ctx ends: forming a text takes long without reading anything.
-func (c chunks) until(ctx context.Context) chunks {
-	return func(from output.Position) iter.Seq2[output.Chunk, error] {
-		return func(yield func(output.Chunk, error) bool) {
-			for chunk, err := range c(from) {
-				if err == nil {
-					err = ctx.Err()
-				}
-				if !yield(chunk, err) || err != nil {
-					return
-				}
-			}
-		}
-	}
-}
-
-// isText reports whether an output has lines. Lines of an output that is being written may be 0. A complete output without lines is a
-// binary stream, whatever its media type says.
+// isText reports whether an output has lines. A text that is being written may have no end of a line yet. A complete output without
+// lines is a binary stream, whatever media type its tool has set.
 func isText(i output.Info) bool {
-	return i.Bytes == 0 || i.Lines > 0 || i.MediaType == jsonType || !i.Complete && strings.HasPrefix(i.MediaType, "text/")
+	return i.Bytes == 0 || i.Lines > 0 || !i.Complete && strings.HasPrefix(i.MediaType, "text/")
 }
 
 // indexed reports whether the reader finds lines without reading what is before them, and how many there are is known.
