@@ -95,8 +95,11 @@ func reaches(n *jsonschema.Node, s jsonschema.Sub, name string) bool {
 	case "additionalProperties", "unevaluatedProperties":
 		return name == "*" || n.Fields[name] == nil
 	case "items", "prefixItems", "additionalItems", "unevaluatedItems":
-		_, err := strconv.ParseUint(name, 10, 63)
-		return name == "*" || err == nil
+		if s.Name != "" { // an element of a tuple
+			return name == "*" || name == s.Name
+		}
+		index, err := strconv.ParseUint(name, 10, 63)
+		return name == "*" || err == nil && strconv.FormatUint(index, 10) == name
 	}
 	return false
 }
