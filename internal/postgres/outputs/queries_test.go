@@ -19,5 +19,5 @@ func TestQueries(t *testing.T) {
 		"SettledValue": reflect.TypeFor[settledValueRow](),
 		"OldValue":     reflect.TypeFor[oldValueRow](),
 		"DeleteChunks": reflect.TypeFor[deletedRow](),
-	}, "ReplaceOutput", "DropOutput", "Expire", "ExpireDue", "DeleteTombstones")
+	}, "LockCall", "ReplaceOutput", "Discard", "Expire", "ExpireDue", "DeleteTombstones")
 }

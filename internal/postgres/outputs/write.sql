@@ -1,3 +1,8 @@
+-- name: LockCall
+-- Runs first in a batch that begins an output. A settle at the same time either has ended, and no output is begun, or it waits, sees this
+-- output and expires it unless its result names it.
+SELECT 1 FROM invocations WHERE invocation_id = @invocation_id::uuid FOR SHARE;
+
 -- name: ReplaceOutput
 -- Deletes the output of an earlier try, unless the call is settled and may refer to it.
 WITH old AS MATERIALIZED (
@@ -22,13 +27,14 @@ SELECT @ref, invocation_id, tenant_id, run_id, tool_id, @dispatch, @media_type, 
 RETURNING ref;
 
 -- name: AppendChunk
--- The constraint output_usage_within_quota refuses the whole statement. A second execution finds the chunk of the first one.
+-- The constraint output_usage_within_quota refuses the whole statement. A second execution finds the chunk of the first one. cost is what
+-- a chunk counts besides its data.
 WITH written AS (
-    UPDATE outputs SET bytes = bytes + @bytes, lines = lines + @lines, stored = stored + octet_length(@data::bytea), touched_at = now()
+    UPDATE outputs SET bytes = bytes + @bytes, lines = lines + @lines, stored = stored + octet_length(@data::bytea) + @cost, touched_at = now()
     WHERE ref = @ref AND tenant_id = @tenant_id AND state = 'writing' AND bytes = @first_byte
     RETURNING id, tenant_id
 ), charged AS (
-    UPDATE output_usage u SET stored = u.stored + octet_length(@data::bytea), quota = @quota FROM written w WHERE u.tenant_id = w.tenant_id
+    UPDATE output_usage u SET stored = u.stored + octet_length(@data::bytea) + @cost, quota = @quota FROM written w WHERE u.tenant_id = w.tenant_id
     RETURNING w.id
 ), chunk AS (
     INSERT INTO output_chunks (output_id, first_byte, first_line, bytes, lines, ends_line, data)
@@ -41,7 +47,8 @@ SELECT EXISTS (SELECT FROM chunk) OR EXISTS (
 ) AS done;
 
 -- name: FinishOutput
--- The only statement that makes an output complete. A second execution finds it complete.
+-- The only statement that makes an output complete. A second execution finds it complete. A settled call has expired an output that its
+-- result does not name.
 WITH finished AS (
     UPDATE outputs SET state = 'complete', lines = lines + @last_line, sha256 = @digest, media_type = @media_type, touched_at = now()
     WHERE ref = @ref AND tenant_id = @tenant_id AND state = 'writing' AND bytes = @bytes
