@@ -56,6 +56,9 @@ type Config struct {
 	// OutputDays is how long a stored output is kept: PAWL_OUTPUT_RETENTION, 1–3650 days, and not longer
 	// than RetentionDays; 0 means 30.
 	OutputDays int
+	// OutputBucket is the address of the bucket that has the data of stored outputs, s3://bucket/prefix:
+	// PAWL_OUTPUT_BUCKET; "" means that Postgres has it.
+	OutputBucket string
 	// OpenFGA configures an OpenFGA server that authorizes calls instead of the built-in engine.
 	// The zero value means the built-in engine.
 	OpenFGA OpenFGA

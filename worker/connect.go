@@ -21,6 +21,10 @@ func Connect(ctx context.Context, c Config) (connected *pawl.Client, closed func
 	if err != nil {
 		return nil, nil, fmt.Errorf("database: %w", err)
 	}
+	if err := store.OpenBucket(ctx, c.OutputBucket); err != nil {
+		store.Close()
+		return nil, nil, fmt.Errorf("config: %w", err)
+	}
 	temporal, err := dial(ctx, c)
 	if err != nil {
 		store.Close()

@@ -64,6 +64,9 @@ func prepareStore(ctx context.Context, o *opened, c Config, a additions, p *poli
 		return nil, err
 	}
 	o.add(store.Close)
+	if err := store.OpenBucket(ctx, c.OutputBucket); err != nil {
+		return nil, fmt.Errorf("config: %w", err)
+	}
 	stored.Reader = store
 	store.LimitOutputs(c.outputLimits())
 	return store, withDatabase(ctx, c, func(ctx context.Context) error {

@@ -29,6 +29,7 @@ func loadOutputs(c *Config) (err error) {
 			return fmt.Errorf("config: PAWL_OUTPUT_RETENTION must be between 1 and %d days", maxRetentionDays)
 		}
 	}
+	c.OutputBucket = os.Getenv("PAWL_OUTPUT_BUCKET")
 	return completeOutputs(c)
 }
 
@@ -41,6 +42,9 @@ func completeOutputs(c *Config) error {
 	}
 	if c.OutputDays < 1 || c.OutputDays > maxRetentionDays {
 		return fmt.Errorf("config: PAWL_OUTPUT_RETENTION must be between 1 and %d days", maxRetentionDays)
+	}
+	if err := postgres.CheckBucketAddress(c.OutputBucket); err != nil {
+		return fmt.Errorf("config: %w", err)
 	}
 	return nil
 }

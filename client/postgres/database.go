@@ -49,6 +49,17 @@ func Of(store *postgres.Store) *Database { return &Database{store: store} }
 // workers of every namespace.
 func (d *Database) UseNamespace(name string) { d.store.UseNamespace(name) }
 
+// UseOutputBucket makes the Database read outputs that a worker has stored in a bucket. address is the
+// worker's PAWL_OUTPUT_BUCKET, and "" changes nothing; the environment has the credentials, as package
+// worker describes. Without it such an output is an error that names the bucket. UseOutputBucket sends no
+// request. Call it before the first use of the Database.
+func (d *Database) UseOutputBucket(ctx context.Context, address string) error {
+	if err := d.store.OpenBucket(ctx, address); err != nil {
+		return fmt.Errorf("client/postgres: %w", err)
+	}
+	return nil
+}
+
 // Close closes the connections. It waits for running statements.
 func (d *Database) Close() { d.store.Close() }
 

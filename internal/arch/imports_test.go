@@ -148,6 +148,7 @@ var owners = []struct {
 	{"golang.org/x/oauth2", []string{"broker"}},
 	{"github.com/golang-jwt/", []string{"proof", "client", "internal/submitter"}},
 	{"github.com/coreos/go-oidc", []string{"internal/oidc"}},
+	{"github.com/aws/", []string{"internal/bucket"}},
 	{"github.com/go-jose/", []string{"internal/oidc"}},
 	{"github.com/modelcontextprotocol/", []string{"internal/mcp"}},
 	{"go.uber.org/fx", []string{"worker"}},
@@ -178,6 +179,7 @@ var (
 	light = []string{"client", "client/turn", "client/runhttp"}
 	heavy = []string{
 		"go.uber.org/fx", "go.uber.org/dig", "github.com/jackc", "github.com/pressly/goose", "cel.dev", "github.com/google/cel-go",
+		"github.com/aws",
 	}
 )
 

@@ -46,7 +46,7 @@ var ranks = [][]string{
 	{"workflows", "workflows/envtest", "workflows/historytest", "activities/...", "client"},
 	{"client/turn", "client/uistream"},
 	{"client/runhttp"},
-	{"internal/secretfile", "internal/workerkey", "internal/filelock"},
+	{"internal/secretfile", "internal/workerkey", "internal/filelock", "internal/bucket/..."},
 	{"internal/postgres/db"},
 	{"internal/postgres/recheck"},
 	// The stores know none of each other.

@@ -399,11 +399,26 @@ TABLE output_chunks
     bytes integer NOT NULL
     lines integer NOT NULL
     ends_line boolean NOT NULL
-    data bytea NOT NULL
+    data bytea
+    object uuid
+    CONSTRAINT output_chunks_have_data CHECK ((data IS NULL) <> (object IS NULL)) NOT VALID
     CONSTRAINT output_chunks_of_output FOREIGN KEY (output_id) REFERENCES outputs(id) ON DELETE CASCADE
     CONSTRAINT output_chunks_pkey PRIMARY KEY (output_id, first_byte)
     CONSTRAINT output_chunks_size CHECK (bytes > 0)
     CREATE INDEX output_chunks_by_line ON public.output_chunks USING btree (output_id, first_line, first_byte)
+    CREATE TRIGGER output_chunks_object AFTER DELETE ON output_chunks FOR EACH ROW WHEN (old.object IS NOT NULL) EXECUTE FUNCTION discard_output_object()
+
+TABLE output_objects
+    key uuid NOT NULL
+    bucket text NOT NULL
+    state text NOT NULL DEFAULT 'reserved'::text
+    output_id bigint
+    size integer NOT NULL
+    sha256 bytea NOT NULL
+    changed_at timestamp with time zone NOT NULL DEFAULT now()
+    CONSTRAINT output_objects_pkey PRIMARY KEY (key)
+    CONSTRAINT output_objects_state_known CHECK (state = ANY (ARRAY['reserved'::text, 'stored'::text, 'garbage'::text]))
+    CREATE INDEX output_objects_unused ON public.output_objects USING btree (state, changed_at) WHERE (state <> 'stored'::text)
 
 TABLE output_usage
     tenant_id text NOT NULL
@@ -681,6 +696,17 @@ BEGIN
         PERFORM pg_notify('pawl_runs', channel_key::text);
     END IF;
     RETURN number;
+END
+$function$
+
+
+CREATE OR REPLACE FUNCTION public.discard_output_object()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+    UPDATE output_objects SET state = 'garbage', changed_at = now() WHERE key = OLD.object;
+    RETURN NULL;
 END
 $function$
 

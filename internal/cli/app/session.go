@@ -51,6 +51,10 @@ func Connect(ctx context.Context, needTemporal, needStore bool) (*Session, error
 			return nil, ExplainConnectError(WithoutPassword(c.DatabaseURL), err)
 		}
 		s.Store.UseNamespace(s.namespace())
+		if err := s.Store.OpenBucket(ctx, c.OutputBucket); err != nil {
+			s.Close()
+			return nil, err
+		}
 	}
 	if needTemporal {
 		if s.Temporal, err = temporal.DialContext(ctx, WithTimeout(c.Temporal, DialTimeout)); err != nil {

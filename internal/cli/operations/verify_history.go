@@ -39,7 +39,8 @@ func newVerifyHistory(a *app.App) *cobra.Command {
 			"as they are, reversed, cut into pieces, and under up to six layers of encoding (entities, percent signs,\n" +
 			"backslashes, quoted-printable, base64, hexadecimal, lists of bytes, UTF-16, gzip). The command prints the place\n" +
 			"of a secret and its name or its number in the list, and never the secret. The exit status is 1 if a secret was\n" +
-			"found, or if something could not be read. Secrets of fewer than 8 bytes are not searched for.",
+			"found, or if something could not be read. Secrets of fewer than 8 bytes are not searched for.\n" +
+			"Stored outputs are compressed, so they are not searched, neither in the database nor in a bucket.",
 		Example: `  pawl verify-history --connections
   pawl verify-history --secrets planted.txt
   pass show github/token | pawl verify-history --secrets -

@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pawl-run/pawl/internal/bucket/buckettest"
 	"github.com/pawl-run/pawl/internal/e2etest"
 	"github.com/pawl-run/pawl/toolspec"
 	"github.com/pawl-run/pawl/worker"
 )
 
 func TestMain(m *testing.M) {
+	buckettest.SetCredentials() // also in child processes
 	e2etest.Main(m, map[string]e2etest.Program{e2etest.ChildServe: e2etest.Serving(func(string) []worker.Option {
 		return []worker.Option{worker.Tools(streams()...)}
 	})})

@@ -54,9 +54,10 @@ func (c chunk) endsLine() bool { return c.text && c.data[len(c.data)-1] == '\n' 
 
 // values returns the parameters of AppendChunk, without those of the store.
 func (c chunk) values() db.Values {
+	data := encoder().EncodeAll(c.data, make([]byte, 0, len(c.data)/4))
 	return db.Values{
 		"first_byte": c.firstByte, "first_line": c.firstLine, "bytes": len(c.data), "lines": c.lines(), "ends_line": c.endsLine(),
-		"data": encoder().EncodeAll(c.data, make([]byte, 0, len(c.data)/4)),
+		"data": data, "stored": len(data) + chunkCost, "object": "",
 	}
 }
 

@@ -24,8 +24,11 @@ func (s *Store) DeleteOutput(ctx context.Context, tenantID, ref, by string) erro
 	}
 	for {
 		n, err := s.deleteChunks(ctx, ref)
-		if err != nil || n == 0 {
+		if err != nil {
 			return err
+		}
+		if n == 0 {
+			return s.deleteObjectsOf(ctx, tenantID, ref)
 		}
 	}
 }
@@ -37,8 +40,8 @@ func (s *Store) deleteChunks(ctx context.Context, ref string) (int, error) {
 }
 
 // DeleteExpiredOutputs expires up to most outputs whose time is over or that nobody finishes, deletes a batch of chunks of expired
-// outputs, and deletes up to most rows of outputs that expired more than 30 days ago. It returns how many rows it changed; 0 means that
-// nothing is left to do.
+// outputs, deletes up to most rows of outputs that expired more than 30 days ago, and deletes a batch of the objects in the bucket that
+// no chunk has. It returns how many rows it changed; 0 means that nothing is left to do.
 func (s *Store) DeleteExpiredOutputs(ctx context.Context, most int) (int, error) {
 	expired, err := s.db.Exec(ctx, "expire outputs", db.Query("ExpireDue", db.Values{"batch": most}))
 	if err != nil {
@@ -49,5 +52,13 @@ func (s *Store) DeleteExpiredOutputs(ctx context.Context, most int) (int, error)
 		return 0, err
 	}
 	forgotten, err := s.db.Exec(ctx, "forget outputs", db.Query("DeleteTombstones", db.Values{"batch": most}))
-	return int(expired) + chunks + int(forgotten), err
+	if err != nil {
+		return 0, err
+	}
+	reserved, err := s.db.Exec(ctx, "expire reservations of objects", db.Query("ExpireReservations", db.Values{"batch": most}))
+	if err != nil {
+		return 0, err
+	}
+	objects, err := s.deleteObjects(ctx, "", "")
+	return int(expired) + chunks + int(forgotten) + int(reserved) + objects, err
 }

@@ -35,7 +35,7 @@ WITH output AS MATERIALIZED (
 ), deleted AS (
     DELETE FROM output_chunks c USING output o
     WHERE c.output_id = o.id AND c.first_byte IN (SELECT first_byte FROM output_chunks WHERE output_id = o.id ORDER BY first_byte LIMIT @batch)
-    RETURNING octet_length(c.data) + @cost AS size
+    RETURNING coalesce(octet_length(c.data), (SELECT size FROM output_objects WHERE key = c.object)) + @cost AS size
 ), freed AS (
     SELECT count(*) AS chunks, coalesce(sum(size), 0)::bigint AS size FROM deleted
 ), output_freed AS (

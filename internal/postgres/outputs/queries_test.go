@@ -19,5 +19,11 @@ func TestQueries(t *testing.T) {
 		"SettledValue": reflect.TypeFor[settledValueRow](),
 		"OldValue":     reflect.TypeFor[oldValueRow](),
 		"DeleteChunks": reflect.TypeFor[deletedRow](),
-	}, "LockCall", "ReplaceOutput", "Discard", "Expire", "ExpireDue", "DeleteTombstones")
+
+		"ReserveObjects": reflect.TypeFor[doneRow](),
+		"Garbage":        reflect.TypeFor[keyRow](),
+		"ForeignObjects": reflect.TypeFor[bucketRow](),
+		"Buckets":        reflect.TypeFor[BucketUse](),
+	}, "LockCall", "ReplaceOutput", "Discard", "Expire", "ExpireDue", "DeleteTombstones",
+		"ExpireReservations", "ForgetObjects", "PostponeObjects", "ForgetProbe")
 }

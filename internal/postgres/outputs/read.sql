@@ -16,9 +16,11 @@ FROM output_chunks WHERE output_id = @output_id AND first_line < @position
 ORDER BY first_line DESC, first_byte DESC LIMIT 1;
 
 -- name: Chunks
-SELECT first_byte, first_line, bytes, data FROM output_chunks
-WHERE output_id = @output_id AND first_byte >= @first_byte
-ORDER BY first_byte LIMIT @most;
+SELECT c.first_byte, c.first_line, c.bytes, c.data, coalesce(o.key::text, '') AS object, coalesce(o.bucket, '') AS bucket,
+    coalesce(o.size, 0) AS size, o.sha256
+FROM output_chunks c LEFT JOIN output_objects o ON o.key = c.object
+WHERE c.output_id = @output_id AND c.first_byte >= @first_byte
+ORDER BY c.first_byte LIMIT @most;
 
 -- name: SettledValue
 -- Returns the whole result, because the value is stored as it was written: the operator -> fails

@@ -176,6 +176,10 @@ type chunkRow struct {
 	FirstByte, FirstLine int64
 	Bytes                int
 	Data                 []byte
+	// Object is the key of the object that has the data instead, in Bucket.
+	Object, Bucket string
+	Size           int
+	SHA256         []byte
 }
 
 // batch is what one statement read.
@@ -188,25 +192,27 @@ type batch struct {
 // holds no connection meanwhile. A reader that stops waits for what is being read: to cancel a statement costs a connection.
 func (s *Store) chunks(ctx context.Context, f found, at int64) iter.Seq2[output.Chunk, error] {
 	return func(yield func(output.Chunk, error) bool) {
+		getting, stop := context.WithCancel(ctx)
 		read := func(from int64, most int) func() batch {
 			next := make(chan batch, 1)
 			go func() {
 				rows, err := db.All[chunkRow](ctx, s.db, "read an output", db.Query("Chunks", db.Values{"output_id": f.id, "first_byte": from, "most": most}))
+				if err == nil {
+					rows, err = s.fromBucket(getting, rows)
+				}
 				next <- batch{rows, err}
 			}()
 			return sync.OnceValue(func() batch { return <-next })
 		}
 		next := read(at, 1) // most readers need one chunk
 		defer func() { next() }()
+		defer stop() // a request to a bucket is cancelled at no cost
 		for scan := false; ; scan = true {
 			b := next()
-			if b.err == nil && len(b.rows) == 0 {
-				b.err = s.ended(ctx, f, at)
-			}
-			if b.err != nil {
-				yield(output.Chunk{}, b.err)
-			}
-			if b.err != nil || len(b.rows) == 0 {
+			if len(b.rows) == 0 {
+				if b.err = s.whyEnded(ctx, f, at, b.err); b.err != nil {
+					yield(output.Chunk{}, b.err)
+				}
 				return
 			}
 			last := b.rows[len(b.rows)-1]
@@ -228,6 +234,19 @@ func (s *Store) chunks(ctx context.Context, f found, at int64) iter.Seq2[output.
 	}
 }
 
+// whyEnded returns why there are no more chunks: err, unless the output expired while it was read.
+func (s *Store) whyEnded(ctx context.Context, f found, at int64, err error) error {
+	switch {
+	case err == nil:
+		return s.ended(ctx, f, at)
+	case errors.Is(err, errGone):
+		if _, gone := s.find(ctx, f.info.TenantID, f.info.Ref); gone != nil {
+			return notFound(gone)
+		}
+	}
+	return err
+}
+
 // ended returns an error if the chunks end before the output does: it expired while it was read.
 func (s *Store) ended(ctx context.Context, f found, at int64) error {
 	if f.info.Complete && at < f.info.Bytes || !f.info.Complete {
@@ -242,6 +261,8 @@ func (s *Store) ended(ctx context.Context, f found, at int64) error {
 	return nil
 }
 
+var errDamaged = errors.New("postgres: a part of the output is damaged")
+
 // decodeChunk returns the bytes of a chunk that follows byte at.
 func decodeChunk(row chunkRow, at int64) ([]byte, error) {
 	if row.FirstByte != at {
@@ -249,7 +270,7 @@ func decodeChunk(row chunkRow, at int64) ([]byte, error) {
 	}
 	data, err := decoder().DecodeAll(row.Data, make([]byte, 0, row.Bytes))
 	if err != nil || len(data) != row.Bytes {
-		return nil, errors.New("postgres: a part of the output is damaged")
+		return nil, errDamaged
 	}
 	return data, nil
 }

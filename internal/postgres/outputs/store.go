@@ -35,6 +35,8 @@ type Limits struct {
 type Store struct {
 	db     *db.DB
 	limits Limits
+	// bucket has the data of new chunks; nil means that Postgres has it.
+	bucket Bucket
 }
 
 var _ output.Reader = (*Store)(nil)

@@ -45,7 +45,7 @@ func (s *Store) create(in attempt.StreamRow, ref string) []db.Step {
 
 // chunkValues returns the parameters of AppendChunk.
 func (s *Store) chunkValues(tenantID, ref string, c chunk) db.Values {
-	return c.values().With(db.Values{"ref": ref, "tenant_id": tenantID, "quota": s.limits.Quota, "cost": chunkCost})
+	return c.values().With(db.Values{"ref": ref, "tenant_id": tenantID, "quota": s.limits.Quota})
 }
 
 // SaveOutput stores a redacted value of an open call in one transaction, and returns its reference. A second value for the same
@@ -61,11 +61,18 @@ func (s *Store) SaveOutput(ctx context.Context, in attempt.OutputRow) (ref strin
 	}, ref)
 	digest := sha256.Sum256(value)
 	next := chunk{text: true}
+	var chunks []db.Values
 	for rest := value; len(rest) > 0; {
 		next.data = rest[:split(rest, true)]
-		steps = append(steps, db.Query("AppendChunk", s.chunkValues(in.TenantID, ref, next)))
+		chunks = append(chunks, s.chunkValues(in.TenantID, ref, next))
 		rest = rest[len(next.data):]
 		next.firstByte, next.firstLine = next.firstByte+int64(len(next.data)), next.firstLine+int64(next.lines())
+	}
+	if err := s.toBucket(ctx, in.TenantID, chunks...); err != nil {
+		return "", err
+	}
+	for _, values := range chunks {
+		steps = append(steps, db.Query("AppendChunk", values))
 	}
 	steps = append(steps, finishOf(in.TenantID, ref, jsonType, int64(len(value)), !bytes.HasSuffix(value, []byte{'\n'}), digest[:]))
 	row, _, err := db.Batched[doneRow](ctx, s.db, op, steps...)

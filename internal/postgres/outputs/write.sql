@@ -27,18 +27,23 @@ SELECT @ref, invocation_id, tenant_id, run_id, tool_id, @dispatch, @media_type, 
 RETURNING ref;
 
 -- name: AppendChunk
--- The constraint output_usage_within_quota refuses the whole statement. A second execution finds the chunk of the first one. cost is what
--- a chunk counts besides its data.
+-- The constraint output_usage_within_quota refuses the whole statement. A second execution finds the chunk of the first one.
+-- A chunk has its data or an object, whose reservation must not have ended. stored is what the chunk counts of the quota.
 WITH written AS (
-    UPDATE outputs SET bytes = bytes + @bytes, lines = lines + @lines, stored = stored + octet_length(@data::bytea) + @cost, touched_at = now()
+    UPDATE outputs SET bytes = bytes + @bytes, lines = lines + @lines, stored = stored + @stored, touched_at = now()
     WHERE ref = @ref AND tenant_id = @tenant_id AND state = 'writing' AND bytes = @first_byte
+        AND (@object = '' OR EXISTS (SELECT FROM output_objects WHERE key = nullif(@object, '')::uuid AND state = 'reserved' FOR UPDATE))
     RETURNING id, tenant_id
 ), charged AS (
-    UPDATE output_usage u SET stored = u.stored + octet_length(@data::bytea) + @cost, quota = @quota FROM written w WHERE u.tenant_id = w.tenant_id
+    UPDATE output_usage u SET stored = u.stored + @stored, quota = @quota FROM written w WHERE u.tenant_id = w.tenant_id
     RETURNING w.id
+), kept AS (
+    UPDATE output_objects o SET state = 'stored', output_id = c.id, changed_at = now() FROM charged c
+    WHERE o.key = nullif(@object, '')::uuid AND o.state = 'reserved'
+    RETURNING o.key
 ), chunk AS (
-    INSERT INTO output_chunks (output_id, first_byte, first_line, bytes, lines, ends_line, data)
-    SELECT id, @first_byte, @first_line, @bytes, @lines, @ends_line, @data FROM charged
+    INSERT INTO output_chunks (output_id, first_byte, first_line, bytes, lines, ends_line, data, object)
+    SELECT id, @first_byte, @first_line, @bytes, @lines, @ends_line, @data, (SELECT key FROM kept) FROM charged
     RETURNING output_id
 )
 SELECT EXISTS (SELECT FROM chunk) OR EXISTS (

@@ -67,6 +67,9 @@ func (w *Writer) flush(ctx context.Context) error {
 	c := chunk{firstByte: w.stored, firstLine: w.lines, text: w.row.Text, data: w.held[:split(w.held, w.row.Text)]}
 	const op = "store a part of an output"
 	values := w.store.chunkValues(w.row.TenantID, w.ref, c)
+	if err := w.store.toBucket(ctx, w.row.TenantID, values); err != nil {
+		return err
+	}
 	if err := errs.Persist(ctx, func() error {
 		row, _, err := db.First[doneRow](ctx, w.store.db, op, db.Query("AppendChunk", values))
 		if err == nil && !row.Done {

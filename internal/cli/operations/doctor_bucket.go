@@ -1,0 +1,47 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/pawl-run/pawl/internal/cli/app"
+	"github.com/pawl-run/pawl/internal/postgres"
+	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/worker"
+)
+
+// lateGarbage is how long an object that nobody refers to may wait for its deletion.
+const lateGarbage = time.Hour
+
+// bucket checks that outputs can be stored in the configured bucket, that no output is in another, and that upkeep deletes objects. It
+// says nothing where no bucket is used.
+func (d *diagnosis) bucket(ctx context.Context, store *postgres.Store, c worker.Config) {
+	used, err := store.OutputBuckets(ctx)
+	if err != nil || len(used) == 0 && c.OutputBucket == "" {
+		return // the check of the schema reports what is wrong
+	}
+	configured, err := store.BucketName(), store.CheckBucket(ctx)
+	var faults []string
+	if err != nil {
+		faults = append(faults, errs.Reason(err)+": the identity needs s3:PutObject, s3:GetObject and s3:DeleteObject")
+	}
+	objects := int64(0)
+	for _, u := range used {
+		if u.Bucket != configured {
+			faults = append(faults, fmt.Sprintf("%d objects are in %s: set PAWL_OUTPUT_BUCKET to it until its outputs have expired", u.Objects, u.Bucket))
+			continue
+		}
+		objects = u.Objects
+		if u.GarbageSince != nil && time.Since(*u.GarbageSince) > lateGarbage {
+			faults = append(faults, fmt.Sprintf("objects wait for their deletion since %s: check that the sweeper runs and may delete", app.FormatTime(*u.GarbageSince)))
+		}
+	}
+	if len(faults) > 0 {
+		d.add("bucket", errors.New(strings.Join(faults, "; ")), "")
+		return
+	}
+	d.add("bucket", nil, fmt.Sprintf("%s stores and deletes objects; %d are there", configured, objects))
+}

@@ -1,0 +1,249 @@
+package outputs
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/pawl-run/pawl/internal/postgres/db"
+	"github.com/pawl-run/pawl/toolspec/errs"
+	"github.com/pawl-run/pawl/toolspec/output"
+)
+
+const (
+	// bucketRequests bounds the requests of one operation that run at the same time.
+	bucketRequests = 8
+	// objectBatch is how many objects one round of upkeep deletes.
+	objectBatch = 200
+)
+
+// Bucket stores objects of at most chunkSize bytes and a little more by key. Each method takes a bounded time. Errors that pass by
+// themselves, such as those of a server that does not answer, are marked with errs.Transient. Package internal/bucket implements it.
+type Bucket interface {
+	// Name identifies the bucket in rows and messages. It has no credentials.
+	Name() string
+	Put(ctx context.Context, key string, data []byte) error
+	// Get returns at most so many bytes of an object. found is false if there is no such object.
+	Get(ctx context.Context, key string, most int) (data []byte, found bool, err error)
+	// Delete deletes an object. It is no error if there is none.
+	Delete(ctx context.Context, key string) error
+}
+
+// UseBucket makes the store keep the data of new chunks in a bucket, and read what is there. Call it before the first use of the Store.
+func (s *Store) UseBucket(b Bucket) { s.bucket = b }
+
+// BucketName returns the name of the bucket of UseBucket, or "".
+func (s *Store) BucketName() string {
+	if s.bucket == nil {
+		return ""
+	}
+	return s.bucket.Name()
+}
+
+// elsewhere returns the error of an output in a bucket that this program does not use.
+func (s *Store) elsewhere(op, bucket string) error {
+	if s.bucket == nil {
+		return &db.Error{Op: op, State: fmt.Sprintf("the output is in the bucket %s: set PAWL_OUTPUT_BUCKET to that bucket", bucket)}
+	}
+	return &db.Error{Op: op, State: fmt.Sprintf("the output is in the bucket %s, and PAWL_OUTPUT_BUCKET names %s: set it to the former, or copy the objects", bucket, s.bucket.Name())}
+}
+
+// toBucket puts the data of new chunks into the bucket, if there is one, and replaces it in their values by the key of the object. It names
+// the objects in the database first, so that upkeep finds them whatever happens next. The error wraps output.ErrQuota if the tenant has no
+// storage left.
+func (s *Store) toBucket(ctx context.Context, tenantID string, chunks ...db.Values) error {
+	if s.bucket == nil || len(chunks) == 0 {
+		return nil
+	}
+	const op = "reserve objects of an output"
+	keys, sizes, digests, total := make([]string, len(chunks)), make([]int32, len(chunks)), make([][]byte, len(chunks)), int64(0)
+	data := make([][]byte, len(chunks))
+	for i, c := range chunks {
+		data[i], _ = c["data"].([]byte)
+		digest := sha256.Sum256(data[i])
+		keys[i], sizes[i], digests[i], total = uuid.NewString(), int32(len(data[i])), digest[:], total+int64(len(data[i])+chunkCost) //nolint:gosec // a chunk is small
+	}
+	reserve := db.Query("ReserveObjects", db.Values{
+		"tenant_id": tenantID, "total": total, "quota": s.limits.Quota, "bucket": s.bucket.Name(), "keys": keys, "sizes": sizes, "digests": digests,
+	})
+	if err := errs.Persist(ctx, func() error {
+		row, _, err := db.First[doneRow](ctx, s.db, op, reserve)
+		if err == nil && !row.Done {
+			err = fmt.Errorf("postgres: %s: %w", op, output.ErrQuota)
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	puts, ctx := errgroup.WithContext(ctx)
+	puts.SetLimit(bucketRequests)
+	for i := range chunks {
+		puts.Go(func() error {
+			return errs.Persist(ctx, func() error { return s.bucket.Put(ctx, keys[i], data[i]) })
+		})
+	}
+	if err := puts.Wait(); err != nil {
+		return err
+	}
+	for i, c := range chunks {
+		c["data"], c["object"] = []byte(nil), keys[i]
+	}
+	return nil
+}
+
+// errGone says that the chunk of an object was deleted after its row was read, or that somebody else deleted the object.
+var errGone = errors.New("postgres: a part of the output is not in the bucket")
+
+// fromBucket gets the data of the chunks that are in a bucket. After an error it returns the chunks before the one that failed.
+func (s *Store) fromBucket(ctx context.Context, rows []chunkRow) ([]chunkRow, error) {
+	failed := make([]error, len(rows))
+	var gets errgroup.Group
+	for i := range rows {
+		if rows[i].Object != "" {
+			gets.Go(func() error {
+				failed[i] = s.get(ctx, &rows[i])
+				return nil
+			})
+		}
+	}
+	_ = gets.Wait()
+	for i, err := range failed {
+		if err != nil {
+			return rows[:i], err
+		}
+	}
+	return rows, nil
+}
+
+func (s *Store) get(ctx context.Context, row *chunkRow) error {
+	if row.Bucket != s.BucketName() {
+		return s.elsewhere("read an output", row.Bucket)
+	}
+	data, found, err := s.bucket.Get(ctx, row.Object, row.Size+1)
+	if err != nil {
+		return err
+	}
+	if !found {
+		return errGone
+	}
+	if digest := sha256.Sum256(data); subtle.ConstantTimeCompare(digest[:], row.SHA256) != 1 {
+		return errDamaged
+	}
+	row.Data = data
+	return nil
+}
+
+// deleteObjects deletes a batch of objects that no chunk has any more: of the output with a reference, or of any. It returns how many
+// it deleted. Rows of other buckets are left to programs that use these.
+func (s *Store) deleteObjects(ctx context.Context, tenantID, ref string) (int, error) {
+	const op = "delete objects of outputs"
+	if s.bucket == nil {
+		return 0, nil
+	}
+	rows, err := db.All[keyRow](ctx, s.db, op, db.Query("Garbage", db.Values{
+		"bucket": s.bucket.Name(), "ref": db.Text(ref), "tenant_id": db.Text(tenantID), "batch": objectBatch,
+	}))
+	if err != nil || len(rows) == 0 {
+		return 0, err
+	}
+	failed := make([]error, len(rows))
+	deletes, during := errgroup.WithContext(ctx) // after an error the others are not tried: the bucket may be away
+	deletes.SetLimit(bucketRequests)
+	for i, row := range rows {
+		deletes.Go(func() error {
+			if failed[i] = during.Err(); failed[i] == nil {
+				failed[i] = s.bucket.Delete(during, row.Key)
+			}
+			return failed[i]
+		})
+	}
+	refused := deletes.Wait()
+	var deleted, left []string
+	for i, row := range rows {
+		if failed[i] == nil {
+			deleted = append(deleted, row.Key)
+		} else {
+			left = append(left, row.Key)
+		}
+	}
+	if len(deleted) > 0 {
+		if _, err := s.db.Exec(ctx, op, db.Query("ForgetObjects", db.Values{"keys": deleted})); err != nil {
+			return 0, err
+		}
+	}
+	if len(left) > 0 {
+		if _, err := s.db.Exec(ctx, op, db.Query("PostponeObjects", db.Values{"keys": left})); err != nil {
+			return 0, err
+		}
+	}
+	return len(deleted), refused
+}
+
+type keyRow struct{ Key string }
+
+type bucketRow struct{ Bucket string }
+
+// deleteObjectsOf deletes the objects of an output whose chunks are deleted. It returns an error if some are in another bucket.
+func (s *Store) deleteObjectsOf(ctx context.Context, tenantID, ref string) error {
+	for {
+		n, err := s.deleteObjects(ctx, tenantID, ref)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			break
+		}
+	}
+	const op = "delete an output"
+	row, found, err := db.First[bucketRow](ctx, s.db, op, db.Query("ForeignObjects", db.Values{
+		"bucket": s.BucketName(), "ref": db.Text(ref), "tenant_id": db.Text(tenantID),
+	}))
+	if err == nil && found {
+		err = s.elsewhere(op, row.Bucket)
+	}
+	return err
+}
+
+// BucketUse is how much the database refers to a bucket.
+type BucketUse struct {
+	Bucket  string
+	Objects int64
+	// GarbageSince is when the oldest object that no chunk has was given up; nil if there is none.
+	GarbageSince *time.Time
+}
+
+// OutputBuckets returns the buckets that stored outputs refer to.
+func (s *Store) OutputBuckets(ctx context.Context) ([]BucketUse, error) {
+	return db.All[BucketUse](ctx, s.db, "buckets of outputs", db.Query("Buckets", db.Values{}))
+}
+
+// CheckBucket puts a small object into the bucket, gets it and deletes it. What it leaves if it fails is deleted by upkeep. It does nothing
+// without a bucket.
+func (s *Store) CheckBucket(ctx context.Context) error {
+	if s.bucket == nil {
+		return nil
+	}
+	probe := db.Values{"data": []byte("pawl doctor")}
+	if err := s.toBucket(ctx, "", probe); err != nil {
+		return err
+	}
+	key, _ := probe["object"].(string)
+	_, found, err := s.bucket.Get(ctx, key, objectBatch)
+	if err == nil && !found {
+		err = errGone
+	}
+	if err != nil {
+		return err
+	}
+	if err := s.bucket.Delete(ctx, key); err != nil {
+		return err
+	}
+	_, err = s.db.Exec(ctx, "forget a probe", db.Query("ForgetProbe", db.Values{"key": key}))
+	return err
+}
